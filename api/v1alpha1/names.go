@@ -1,0 +1,76 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Group is the API group, and the prefix of every name below.
+const Group = "numalet.dev"
+
+// Annotations and labels that a pod's author sets.
+const (
+	// AnnotationCPUPolicy asks for exclusive CPUs by policy: spread, single or random.
+	AnnotationCPUPolicy = Group + "/cpu-policy"
+	// AnnotationSharedContainers names containers (comma separated) that stay
+	// shared although their cpu limit is an integer.
+	AnnotationSharedContainers = Group + "/shared-containers"
+	// AnnotationMemoryPolicy is "local" (default with single: memory on the
+	// NUMA node of the CPUs) or "any" (the opt-out).
+	AnnotationMemoryPolicy = Group + "/memory-policy"
+)
+
+// Annotations and labels that Numalet sets.
+const (
+	// AnnotationPlacement is the controller's decision, written with the Binding.
+	AnnotationPlacement = Group + "/placement"
+	// LabelExclusiveCPUs marks a node whose agent pins ("true").
+	LabelExclusiveCPUs = Group + "/exclusive-cpus"
+	// allocatedPrefix starts the container annotations that the device plugin's
+	// Allocate returns and that the agent reads in CreateContainer: the exact
+	// join between device tokens and container.
+	allocatedPrefix = "allocated." + Group + "/"
+)
+
+// NUMAResource returns the extended resource of a NUMA node's exclusive CPUs,
+// "numalet.dev/numa1-cpu" for node 1.
+func NUMAResource(node int) string { return fmt.Sprintf("%s/numa%d-cpu", Group, node) }
+
+// ParseNUMAResource is the inverse of NUMAResource; ok is false for every other name.
+func ParseNUMAResource(name string) (node int, ok bool) {
+	s, ok := strings.CutPrefix(name, Group+"/numa")
+	if !ok {
+		return 0, false
+	}
+	s, ok = strings.CutSuffix(s, "-cpu")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || NUMAResource(n) != name {
+		return 0, false
+	}
+	return n, true
+}
+
+// AllocatedAnnotation returns the container annotation under which Allocate
+// hands over the tokens of a NUMA node: "allocated.numalet.dev/numa1-cpu". Its
+// value is the token ids, comma separated.
+func AllocatedAnnotation(node int) string { return fmt.Sprintf("%snuma%d-cpu", allocatedPrefix, node) }
+
+// ParseAllocated returns how many tokens of each NUMA node the annotations of
+// a container carry; empty when the container asked for none explicitly.
+func ParseAllocated(annotations map[string]string) map[int]int {
+	tokens := map[int]int{}
+	for key, ids := range annotations {
+		name, ok := strings.CutPrefix(key, allocatedPrefix)
+		if !ok {
+			continue
+		}
+		if node, ok := ParseNUMAResource(Group + "/" + name); ok && ids != "" {
+			tokens[node] = strings.Count(ids, ",") + 1
+		}
+	}
+	return tokens
+}

@@ -1,0 +1,146 @@
+package cpuset
+
+import (
+	"iter"
+	"math/bits"
+	"slices"
+)
+
+// CPU is a logical CPU as Linux numbers it: the N of /sys/devices/system/cpu/cpuN.
+// It is never negative.
+type CPU int
+
+// Set is an immutable set of CPUs; the zero value is the empty set.
+//
+// It is a bitmap with one bit per CPU id and no zero word at its end, so equal
+// sets have equal words. Operations allocate a new Set and cost
+// O(largest id / 64). A map-backed set (k8s.io/utils/cpuset) was rejected: the
+// pool does several dozen set operations per pick, and on 512 CPUs a union of
+// maps costs tens of microseconds where eight words cost nanoseconds. A fixed
+// array was rejected because Linux allows 8192 CPUs and most machines have 64.
+type Set struct{ words []uint64 }
+
+// Of returns the set of the given CPUs. It panics on a negative id, which no
+// kernel hands out.
+func Of(cpus ...CPU) Set {
+	var w []uint64
+	for _, c := range cpus {
+		i := int(c) / 64
+		for len(w) <= i {
+			w = append(w, 0)
+		}
+		w[i] |= 1 << (uint(c) % 64)
+	}
+	return Set{w}
+}
+
+// Range returns the set {first, …, last}; it is empty when last < first.
+func Range(first, last CPU) Set {
+	if last < first {
+		return Set{}
+	}
+	w := make([]uint64, int(last)/64+1)
+	for c := first; c <= last; c++ {
+		w[c/64] |= 1 << (uint(c) % 64)
+	}
+	return Set{w}
+}
+
+// Len returns how many CPUs the set has.
+func (s Set) Len() int {
+	n := 0
+	for _, w := range s.words {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// Empty reports whether the set has no CPU.
+func (s Set) Empty() bool { return len(s.words) == 0 }
+
+// Has reports whether c is in the set. O(1).
+func (s Set) Has(c CPU) bool {
+	i := int(c) / 64
+	return c >= 0 && i < len(s.words) && s.words[i]&(1<<(uint(c)%64)) != 0
+}
+
+// First returns the smallest CPU, and false when the set is empty.
+func (s Set) First() (CPU, bool) {
+	for i, w := range s.words {
+		if w != 0 {
+			return CPU(i*64 + bits.TrailingZeros64(w)), true
+		}
+	}
+	return 0, false
+}
+
+// All yields the CPUs in ascending order.
+func (s Set) All() iter.Seq[CPU] {
+	return func(yield func(CPU) bool) {
+		for i, w := range s.words {
+			for ; w != 0; w &= w - 1 {
+				if !yield(CPU(i*64 + bits.TrailingZeros64(w))) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Slice returns the CPUs in ascending order.
+func (s Set) Slice() []CPU { return slices.Collect(s.All()) }
+
+// Equal reports whether both sets have the same CPUs.
+func (s Set) Equal(t Set) bool { return slices.Equal(s.words, t.words) }
+
+// SubsetOf reports whether every CPU of s is in t.
+func (s Set) SubsetOf(t Set) bool { return s.Minus(t).Empty() }
+
+// Overlaps reports whether s and t share a CPU.
+func (s Set) Overlaps(t Set) bool {
+	for i := range min(len(s.words), len(t.words)) {
+		if s.words[i]&t.words[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Union returns the CPUs that are in s or in t.
+func (s Set) Union(t Set) Set {
+	long, short := s.words, t.words
+	if len(long) < len(short) {
+		long, short = short, long
+	}
+	w := slices.Clone(long)
+	for i, b := range short {
+		w[i] |= b
+	}
+	return Set{w}
+}
+
+// Intersect returns the CPUs that are in both s and t.
+func (s Set) Intersect(t Set) Set {
+	w := slices.Clone(s.words[:min(len(s.words), len(t.words))])
+	for i := range w {
+		w[i] &= t.words[i]
+	}
+	return trim(w)
+}
+
+// Minus returns the CPUs of s that are not in t.
+func (s Set) Minus(t Set) Set {
+	w := slices.Clone(s.words)
+	for i := range min(len(w), len(t.words)) {
+		w[i] &^= t.words[i]
+	}
+	return trim(w)
+}
+
+// trim drops zero words at the end: the invariant that makes Equal exact.
+func trim(w []uint64) Set {
+	for len(w) > 0 && w[len(w)-1] == 0 {
+		w = w[:len(w)-1]
+	}
+	return Set{w}
+}
