@@ -19,6 +19,12 @@ const (
 	// AnnotationMemoryPolicy is "local" (default with single: memory on the
 	// NUMA node of the CPUs) or "any" (the opt-out).
 	AnnotationMemoryPolicy = Group + "/memory-policy"
+	// AnnotationGPUType, AnnotationGPUForm and AnnotationGPUGroup say which GPUs
+	// suit; AnnotationCandidateNodes which nodes do.
+	AnnotationGPUType        = Group + "/gpu-type"
+	AnnotationGPUForm        = Group + "/gpu-form"
+	AnnotationGPUGroup       = Group + "/gpu-group"
+	AnnotationCandidateNodes = Group + "/candidate-nodes"
 )
 
 // Annotations and labels that Numalet sets.

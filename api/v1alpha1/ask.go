@@ -1,0 +1,163 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Form is how a pod asks for exclusive CPUs.
+type Form uint8
+
+// The forms of asking. A pod uses one of them; both at once are refused.
+const (
+	None         Form = iota // every container is shared
+	PolicyForm               // annotation numalet.dev/cpu-policy
+	ExplicitForm             // limits numalet.dev/numa<ID>-cpu
+)
+
+// String returns "none", "policy" or "explicit", the words of the flag --asks.
+func (f Form) String() string { return [...]string{"none", "policy", "explicit"}[f] }
+
+// The values of the annotation numalet.dev/cpu-policy. An empty value is random.
+const (
+	PolicySpread = "spread" // evenly over every NUMA node that has CPUs
+	PolicySingle = "single" // all on one NUMA node
+	PolicyRandom = "random" // the system chooses
+)
+
+// The values of the annotation numalet.dev/memory-policy.
+const (
+	MemoryLocal = "local" // bind memory to the NUMA node of the CPUs
+	MemoryAny   = "any"   // leave memory alone
+)
+
+// ContainerKind is the role of a container in its pod's life.
+type ContainerKind uint8
+
+// App containers run together to the end; an Init container ends before they
+// start; a Sidecar is an init container with restartPolicy Always.
+const (
+	App ContainerKind = iota
+	Init
+	Sidecar
+)
+
+// String returns "app", "init" or "sidecar".
+func (k ContainerKind) String() string { return [...]string{"app", "init", "sidecar"}[k] }
+
+// Ask is what one pod asks for. Its zero value asks for nothing.
+type Ask struct {
+	Form   Form
+	Policy string // of PolicyForm, one of the Policy constants
+	// Containers are the exclusive ones only, in the order in which they run:
+	// init containers and sidecars in spec order, then apps in spec order.
+	Containers []ContainerAsk
+	// Placed says that the pod carries numalet.dev/placement. Who accepts no
+	// decision refuses such a pod with RefusePlacement.
+	Placed bool
+}
+
+// ContainerAsk is what one exclusive container asks for.
+type ContainerAsk struct {
+	Name        string
+	Kind        ContainerKind
+	CPUs        int         // > 0
+	PerNode     map[int]int // of ExplicitForm: CPUs by kernel NUMA id, adding up to CPUs
+	MemoryBytes uint64      // > 0: bind memory to the NUMA node of the CPUs, and count this much there
+}
+
+// ReadAsk reads and validates what a pod asks for. A pod that asks for nothing
+// is no error; a pod that asks badly gets a *Refusal. The pod need not have
+// passed the API server's defaults: a missing request counts as its limit.
+// Ephemeral containers cannot have resources and are always shared. O(containers).
+func ReadAsk(pod *corev1.Pod) (Ask, error) {
+	_, placed := pod.Annotations[AnnotationPlacement]
+	ask := Ask{Placed: placed}
+	if err := checkNames(pod); err != nil {
+		return ask, err
+	}
+	containers := inRunOrder(pod)
+	explicit := slices.ContainsFunc(containers, container.asksExplicitly)
+	_, policy := pod.Annotations[AnnotationCPUPolicy]
+	var err error
+	switch {
+	case policy && explicit:
+		return ask, refuse(BothForms, "", "the pod has the annotation %s and limits such as %s; keep one of the two",
+			AnnotationCPUPolicy, NUMAResource(0))
+	case policy:
+		ask.Form = PolicyForm
+		ask.Policy, ask.Containers, err = readPolicyForm(pod, containers)
+	case explicit:
+		ask.Form = ExplicitForm
+		ask.Containers, err = readExplicitForm(pod, containers)
+	default:
+		err = checkNoStray(pod)
+	}
+	if err != nil {
+		ask.Containers = nil
+	}
+	return ask, err
+}
+
+// Exclusive returns what the named container asks for, and false when it is shared.
+func (a Ask) Exclusive(name string) (ContainerAsk, bool) {
+	for _, c := range a.Containers {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return ContainerAsk{}, false
+}
+
+// checkNoStray refuses annotations that only mean something beside an ask.
+func checkNoStray(pod *corev1.Pod) error {
+	for _, name := range []string{AnnotationSharedContainers, AnnotationMemoryPolicy} {
+		if _, ok := pod.Annotations[name]; ok {
+			return refuse(PolicyMissing, "", "the pod has the annotation %s, which means something only beside %s; add that one or remove this one",
+				name, AnnotationCPUPolicy)
+		}
+	}
+	return nil
+}
+
+// RefusePlacement is the refusal of a pod that carries a decision which nobody
+// here may have made.
+func RefusePlacement() error {
+	return refuse(PlacementForged, "", "the pod carries the annotation %s, which only the numalet controller may set, and none serves this node; remove it",
+		AnnotationPlacement)
+}
+
+// Reason is the kind of a refusal: one CamelCase word, fit for the reason of an
+// event and for a metric label.
+type Reason string
+
+// Why an ask is refused.
+const (
+	BothForms            Reason = "BothForms"            // a policy and explicit limits in one pod
+	CountMismatch        Reason = "CountMismatch"        // explicit limits do not add up to the cpu limit
+	NoExclusiveContainer Reason = "NoExclusiveContainer" // a policy, but no container that it could serve
+	NotGuaranteed        Reason = "NotGuaranteed"        // some request is unlike its limit, or missing
+	PlacementForged      Reason = "PlacementForged"      // a decision that no controller made
+	PodLevelResources    Reason = "PodLevelResources"    // spec.resources beside an ask
+	PolicyMissing        Reason = "PolicyMissing"        // an annotation that needs a policy beside it
+	UnknownAnnotation    Reason = "UnknownAnnotation"    // a name under numalet.dev/ that means nothing
+	UnknownContainer     Reason = "UnknownContainer"     // shared-containers names none of the pod's
+	UnknownMemoryPolicy  Reason = "UnknownMemoryPolicy"  // a memory policy that is not known, or not served
+	UnknownPolicy        Reason = "UnknownPolicy"        // a policy that is not known
+)
+
+// Refusal is why a pod's ask is not served: a sentence for its author.
+type Refusal struct {
+	Reason    Reason
+	Container string // "" when the whole pod is meant
+	Message   string // what, where, and what to do
+}
+
+// Error returns the sentence.
+func (r *Refusal) Error() string { return r.Message }
+
+func refuse(reason Reason, container, format string, args ...any) *Refusal {
+	return &Refusal{Reason: reason, Container: container, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,119 @@
+package v1alpha1
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what is read into testdata/ask")
+
+// TestReadAsk reads the pod of each testdata/ask/*.txt and compares what it
+// asks for, or why it is refused, with the file's section "ask".
+func TestReadAsk(t *testing.T) {
+	files, err := filepath.Glob("testdata/ask/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases in testdata/ask: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			tc, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var pod corev1.Pod
+			if err := yaml.UnmarshalStrict(tc.Files[0].Data, &pod); err != nil {
+				t.Fatal(err)
+			}
+			got := show(ReadAsk(&pod))
+			if *rewrite {
+				tc.Files[1].Data = []byte(got)
+				if err := os.WriteFile(file, txtar.Format(tc), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(tc.Files[1].Data), got); diff != "" {
+				t.Errorf("ask (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// show prints an ask a line per container, and a refusal with its reason.
+func show(ask Ask, err error) string {
+	var b strings.Builder
+	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+		fmt.Fprintf(&b, "%s", refusal.Reason)
+		if refusal.Container != "" {
+			fmt.Fprintf(&b, " (container %s)", refusal.Container)
+		}
+		fmt.Fprintf(&b, ": %s\n", refusal.Message)
+	}
+	if err == nil {
+		fmt.Fprintln(&b, strings.TrimSpace(ask.Form.String()+" "+ask.Policy))
+	}
+	if ask.Placed {
+		fmt.Fprintln(&b, RefusePlacement())
+	}
+	for _, c := range ask.Containers {
+		fmt.Fprintf(&b, "%s %s: %d CPUs", c.Kind, c.Name, c.CPUs)
+		if c.PerNode != nil {
+			fmt.Fprintf(&b, " as %v", c.PerNode)
+		}
+		if c.MemoryBytes > 0 {
+			fmt.Fprintf(&b, ", %d bytes local", c.MemoryBytes)
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.String()
+}
+
+func TestExclusive(t *testing.T) {
+	ask := Ask{Containers: []ContainerAsk{{Name: "a", CPUs: 1}, {Name: "b", CPUs: 2}}}
+	if got, ok := ask.Exclusive("b"); !ok || got.CPUs != 2 {
+		t.Errorf("Exclusive(b) = %v, %v; want 2 CPUs", got, ok)
+	}
+	if _, ok := ask.Exclusive("c"); ok {
+		t.Error("Exclusive(c) found a container that does not ask")
+	}
+}
+
+func TestMayAsk(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		want        bool
+	}{
+		"nothing":       {nil, false},
+		"foreign":       {map[string]string{"example.com/cpu-policy": "single"}, false},
+		"policy":        {map[string]string{AnnotationCPUPolicy: "single"}, true},
+		"misspelt":      {map[string]string{"numalet.dev/cpupolicy": "single"}, true},
+		"longer domain": {map[string]string{AllocatedAnnotation(1): "numa1-cpu-4"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := MayAsk(tc.annotations); got != tc.want {
+				t.Errorf("MayAsk = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAllocatedRoundTrip(t *testing.T) {
+	got := ParseAllocated(map[string]string{
+		AllocatedAnnotation(0):  "numa0-cpu-3",
+		AllocatedAnnotation(72): "numa72-cpu-1,numa72-cpu-9",
+		NUMAResource(1):         "2",
+		AllocatedAnnotation(3):  "",
+	})
+	if diff := cmp.Diff(map[int]int{0: 1, 72: 2}, got); diff != "" {
+		t.Errorf("tokens (-want +got):\n%s", diff)
+	}
+}

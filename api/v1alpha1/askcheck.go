@@ -1,0 +1,104 @@
+package v1alpha1
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// readPolicy reads the annotation numalet.dev/cpu-policy.
+func readPolicy(pod *corev1.Pod) (string, error) {
+	switch policy := pod.Annotations[AnnotationCPUPolicy]; policy {
+	case "":
+		return PolicyRandom, nil
+	case PolicySpread, PolicySingle, PolicyRandom:
+		return policy, nil
+	default:
+		return "", refuse(UnknownPolicy, "", "the annotation %s is %q; allowed are %s, %s and %s",
+			AnnotationCPUPolicy, policy, PolicySpread, PolicySingle, PolicyRandom)
+	}
+}
+
+// bindsMemory reports whether the containers' memory is bound to the NUMA node
+// of their CPUs: with single, unless the pod opts out.
+func bindsMemory(pod *corev1.Pod, policy string) (bool, error) {
+	memory, ok := pod.Annotations[AnnotationMemoryPolicy]
+	switch {
+	case !ok:
+		return policy == PolicySingle, nil
+	case memory == MemoryAny:
+		return false, nil
+	case memory == MemoryLocal && policy == PolicySingle:
+		return true, nil
+	case memory == MemoryLocal:
+		return false, refuse(UnknownMemoryPolicy, "", "the annotation %s is %s, which only %s: %s can keep (this pod's is %s); set it to %s or change the policy",
+			AnnotationMemoryPolicy, MemoryLocal, AnnotationCPUPolicy, PolicySingle, policy, MemoryAny)
+	}
+	return false, refuse(UnknownMemoryPolicy, "", "the annotation %s is %q; allowed are %s and %s",
+		AnnotationMemoryPolicy, memory, MemoryLocal, MemoryAny)
+}
+
+// sharedContainers reads the annotation numalet.dev/shared-containers. A name
+// that no container has is refused: it is most likely a typo, and its author
+// would get an exclusive container unasked.
+func sharedContainers(pod *corev1.Pod) ([]string, error) {
+	known := containerNames(pod)
+	var exempt []string
+	for name := range strings.SplitSeq(pod.Annotations[AnnotationSharedContainers], ",") {
+		name = strings.TrimSpace(name)
+		if name == "" {
+			continue
+		}
+		if !slices.Contains(known, name) {
+			return nil, refuse(UnknownContainer, name, "the annotation %s names %q, but the pod's containers are %s; correct the name",
+				AnnotationSharedContainers, name, strings.Join(known, ", "))
+		}
+		exempt = append(exempt, name)
+	}
+	return exempt, nil
+}
+
+func containerNames(pod *corev1.Pod) []string {
+	var names []string
+	for _, c := range inRunOrder(pod) {
+		names = append(names, c.Name)
+	}
+	for _, c := range pod.Spec.EphemeralContainers {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// checkGuaranteed applies the kubelet's rule for the Guaranteed class
+// (pkg/apis/core/v1/helper/qos): every container, init containers too, has cpu
+// and memory limits, and requests equal to them.
+func checkGuaranteed(pod *corev1.Pod, containers []container) error {
+	if r := pod.Spec.Resources; r != nil && len(r.Limits)+len(r.Requests) > 0 {
+		return refuse(PodLevelResources, "", "the pod asks for exclusive CPUs and has pod-level resources (spec.resources), which are not served together; give each container its own limits")
+	}
+	for _, c := range containers {
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			if err := c.checkEqual(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkEqual checks that one resource has a limit and a request equal to it. A
+// request that is not set defaults to the limit, as in the API server.
+func (c container) checkEqual(name corev1.ResourceName) error {
+	limit, ok := c.Resources.Limits[name]
+	if !ok || limit.Sign() <= 0 {
+		return refuse(NotGuaranteed, c.Name, "exclusive CPUs need a pod of class Guaranteed, but container %q has no %s limit; give every container cpu and memory limits equal to its requests",
+			c.Name, name)
+	}
+	request, ok := c.Resources.Requests[name]
+	if ok && request.Cmp(limit) != 0 {
+		return refuse(NotGuaranteed, c.Name, "exclusive CPUs need a pod of class Guaranteed, but container %q requests %s %s with a limit of %s; make the request equal to the limit",
+			c.Name, name, &request, &limit)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// container is a container of a spec with its role.
+type container struct {
+	*corev1.Container
+	kind ContainerKind
+}
+
+// inRunOrder returns the containers in the order in which they start.
+func inRunOrder(pod *corev1.Pod) []container {
+	var all []container
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		kind := Init
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			kind = Sidecar
+		}
+		all = append(all, container{c, kind})
+	}
+	for i := range pod.Spec.Containers {
+		all = append(all, container{&pod.Spec.Containers[i], App})
+	}
+	return all
+}
+
+// readPolicyForm reads a pod with a policy: an integer cpu limit is exclusive,
+// a fractional one shared, and shared-containers exempts integers.
+func readPolicyForm(pod *corev1.Pod, containers []container) (string, []ContainerAsk, error) {
+	policy, err := readPolicy(pod)
+	if err != nil {
+		return "", nil, err
+	}
+	bind, err := bindsMemory(pod, policy)
+	if err != nil {
+		return "", nil, err
+	}
+	exempt, err := sharedContainers(pod)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := checkGuaranteed(pod, containers); err != nil {
+		return "", nil, err
+	}
+	var asks []ContainerAsk
+	for _, c := range containers {
+		cpus, whole := wholeCPUs(c.Resources.Limits[corev1.ResourceCPU])
+		if !whole || slices.Contains(exempt, c.Name) {
+			continue
+		}
+		ask := ContainerAsk{Name: c.Name, Kind: c.kind, CPUs: cpus}
+		if bind {
+			ask.MemoryBytes = uint64(c.Resources.Limits.Memory().Value())
+		}
+		asks = append(asks, ask)
+	}
+	if len(asks) == 0 {
+		return "", nil, refuse(NoExclusiveContainer, "", "the pod asks for exclusive CPUs by %s: %s, but no container has an integer cpu limit (%s); set one to a whole number such as \"2\", or remove the annotation",
+			AnnotationCPUPolicy, policy, limitsOf(containers, exempt))
+	}
+	return policy, asks, nil
+}
+
+// readExplicitForm reads a pod whose limits name NUMA nodes.
+func readExplicitForm(pod *corev1.Pod, containers []container) ([]ContainerAsk, error) {
+	if err := checkNoStray(pod); err != nil {
+		return nil, err
+	}
+	var asks []ContainerAsk
+	for _, c := range containers {
+		if !c.asksExplicitly() {
+			continue
+		}
+		ask, err := c.readExplicit()
+		if err != nil {
+			return nil, err
+		}
+		asks = append(asks, ask)
+	}
+	return asks, checkGuaranteed(pod, containers)
+}
+
+// readExplicit reads the NUMA limits of one container, which must add up to
+// its native cpu limit, so that the stock CPU accounting stays true.
+func (c container) readExplicit() (ContainerAsk, error) {
+	ask := ContainerAsk{Name: c.Name, Kind: c.kind, PerNode: map[int]int{}}
+	for name, quantity := range c.Resources.Limits {
+		if node, ok := ParseNUMAResource(string(name)); ok && quantity.Sign() > 0 {
+			ask.PerNode[node] = int(quantity.Value())
+			ask.CPUs += int(quantity.Value())
+		}
+	}
+	limit, ok := c.Resources.Limits[corev1.ResourceCPU]
+	if cpus, whole := wholeCPUs(limit); !whole || cpus != ask.CPUs {
+		return ask, refuse(CountMismatch, c.Name, "container %q asks for %d exclusive CPUs by NUMA node, but its cpu limit is %s; set its cpu limit and request to %q",
+			c.Name, ask.CPUs, orNone(limit, ok), fmt.Sprint(ask.CPUs))
+	}
+	return ask, nil
+}
+
+// asksExplicitly reports whether a limit names a NUMA node.
+func (c container) asksExplicitly() bool {
+	for name, quantity := range c.Resources.Limits {
+		if _, ok := ParseNUMAResource(string(name)); ok && quantity.Sign() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeCPUs returns a positive integer count of CPUs, by the kubelet's rule
+// (pkg/kubelet/cm/cpumanager/policy_static.go, guaranteedCPUs).
+func wholeCPUs(q resource.Quantity) (int, bool) {
+	n := q.Value()
+	return int(n), n > 0 && n*1000 == q.MilliValue()
+}
+
+// limitsOf lists the cpu limits, "a: 1500m, b: 2 but exempted".
+func limitsOf(containers []container, exempt []string) string {
+	var list []string
+	for _, c := range containers {
+		item := fmt.Sprintf("%s: %s", c.Name, c.Resources.Limits.Cpu())
+		if slices.Contains(exempt, c.Name) {
+			item += " but exempted by " + AnnotationSharedContainers
+		}
+		list = append(list, item)
+	}
+	return strings.Join(list, ", ")
+}
+
+func orNone(q resource.Quantity, ok bool) string {
+	if !ok {
+		return "not set"
+	}
+	return q.String()
+}
