@@ -1,0 +1,76 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write docs/configuration.md anew")
+
+const docs = "../../docs/configuration.md"
+
+// TestDocs keeps the reference equal to the tables. To write it anew:
+// go test ./internal/config -run Docs -rewrite
+func TestDocs(t *testing.T) {
+	want := reference()
+	if *rewrite {
+		if err := os.WriteFile(docs, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s is not what the tables say; run go test ./internal/config -run Docs -rewrite (-want +got):\n%s", docs, diff)
+	}
+}
+
+const preface = `# Configuration
+
+Every setting can be given as a flag, as an environment variable, or as a key of
+the YAML file that ` + "`--config`" + ` names; the key is the flag's name. A flag
+overrides the environment, which overrides the file, which overrides the
+default. One file serves both binaries; a key that neither knows is an error.
+` + "`--print-config`" + ` prints what is in force, in the file's form.
+
+This page is made of the tables in ` + "`internal/config`" + `; a test keeps it true.
+`
+
+func reference() string {
+	a, d := defaultAgent(), defaultDevicePlugin()
+	var shared Shared
+	common := table("", shared.bind)
+	var b strings.Builder
+	b.WriteString(preface)
+	section(&b, "Both binaries", table("", a.bind), func(name string) bool { return common.Lookup(name) != nil })
+	own := func(name string) bool { return common.Lookup(name) == nil }
+	section(&b, "numalet-agent", table("", a.bind), own)
+	section(&b, "numalet-deviceplugin", table("", d.bind), own)
+	fmt.Fprintf(&b, "\nThe device plugin's default for `--health-addr` is `%s`. Both binaries share a\nnetwork namespace, so give the address as a flag, not in a file for both.\n", d.HealthAddr)
+	return b.String()
+}
+
+func section(b *strings.Builder, title string, t *pflag.FlagSet, wanted func(string) bool) {
+	fmt.Fprintf(b, "\n## %s\n\n| flag and key | environment | default | meaning |\n|---|---|---|---|\n", title)
+	t.VisitAll(func(f *pflag.Flag) {
+		if wanted(f.Name) {
+			_, usage := pflag.UnquoteUsage(f)
+			fmt.Fprintf(b, "| `--%s` | `%s` | %s | %s |\n", f.Name, envName(f), code(f.DefValue), usage)
+		}
+	})
+}
+
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}

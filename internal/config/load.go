@@ -1,0 +1,105 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+)
+
+// ErrDone is returned when the arguments asked for something else than a
+// configuration (--help, --version, --print-config) and got it.
+var ErrDone = errors.New("done")
+
+// Input is where settings come from and where --help and its kind go to.
+type Input struct {
+	Args      []string                    // without the program's name
+	LookupEnv func(string) (string, bool) // os.LookupEnv
+	Out       io.Writer
+	Version   string // what --version prints
+}
+
+// LoadAgent returns the validated configuration of cmd/agent, or ErrDone.
+func LoadAgent(in Input) (Agent, error) {
+	a := defaultAgent()
+	if err := load("numalet-agent", a.bind, in); err != nil {
+		return Agent{}, err
+	}
+	return a, a.validate()
+}
+
+// LoadDevicePlugin returns the validated configuration of cmd/deviceplugin, or
+// ErrDone.
+func LoadDevicePlugin(in Input) (DevicePlugin, error) {
+	d := defaultDevicePlugin()
+	if err := load("numalet-deviceplugin", d.bind, in); err != nil {
+		return DevicePlugin{}, err
+	}
+	return d, d.validate()
+}
+
+// load fills a table: defaults < file < environment < flags. The strongest
+// source goes first and each sets only what no stronger one has set.
+func load(binary string, bind func(*pflag.FlagSet), in Input) error {
+	settings := table(binary, bind)
+	flags, actions := withActions(settings)
+	flags.SetOutput(in.Out)
+	if err := flags.Parse(in.Args); err != nil {
+		return parseError(err)
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q: settings are given as --name=value (see --help)", flags.Arg(0))
+	}
+	if actions.version {
+		fmt.Fprintln(in.Out, in.Version)
+		return ErrDone
+	}
+	if err := fromEnv(flags, in.LookupEnv); err != nil {
+		return err
+	}
+	if err := fromFile(settings, actions.file); err != nil {
+		return err
+	}
+	if actions.print {
+		fmt.Fprint(in.Out, dump(settings))
+		return ErrDone
+	}
+	return nil
+}
+
+func parseError(err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return ErrDone
+	}
+	return fmt.Errorf("%w (see --help)", err)
+}
+
+// actions are the flags that are no settings: no file holds them.
+type actions struct {
+	file           string
+	print, version bool
+}
+
+// withActions returns a flag set with the settings (the same Flag values, so
+// that Changed is seen in both) and the actions.
+func withActions(settings *pflag.FlagSet) (*pflag.FlagSet, *actions) {
+	var a actions
+	all := pflag.NewFlagSet(settings.Name(), pflag.ContinueOnError)
+	all.SortFlags = false
+	all.AddFlagSet(settings)
+	all.StringVar(&a.file, "config", "", "configuration `file`: YAML, one key per setting")
+	all.BoolVar(&a.print, "print-config", false, "print the configuration as --config reads it, and exit")
+	all.BoolVar(&a.version, "version", false, "print the version, and exit")
+	for _, name := range []string{"print-config", "version"} {
+		renameEnv(all, name, "")
+	}
+	return all, &a
+}
+
+func table(binary string, bind func(*pflag.FlagSet)) *pflag.FlagSet {
+	t := pflag.NewFlagSet(binary, pflag.ContinueOnError)
+	t.SortFlags = false
+	bind(t)
+	return t
+}

@@ -1,0 +1,99 @@
+package config
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Shared is what every binary on a node needs to know.
+type Shared struct {
+	ReservedCPUs     Reserved
+	ExclusiveCPUs    bool   // false is the off-switch: nothing is published, nothing pinned
+	KubeletDir       string // the kubelet's root directory
+	KubeletConfig    string // the kubelet's configuration file; may be absent
+	KubeletConfigDir string // its drop-in directory; "" when there is none
+	SysfsRoot        string // holds sys and proc
+	HealthAddr       string // host:port of /healthz, /readyz and /metrics
+	LogFormat        LogFormat
+	Verbosity        int // 0 facts, 2 decisions, 4 internals, 6 debug
+}
+
+// Agent configures cmd/agent.
+type Agent struct {
+	Shared
+	NodeName   string
+	Kubeconfig string // "" means in cluster
+	Asks       Asks
+	FullCores  bool // no two pods share a core
+	Enforce    Enforce
+	NRISocket  string
+	Checkpoint string
+	CgroupRoot string
+}
+
+// DevicePlugin configures cmd/deviceplugin.
+type DevicePlugin struct {
+	Shared
+	Refresh time.Duration // how often the machine and the kubelet's socket are looked at again
+}
+
+func defaultShared() Shared {
+	return Shared{
+		ExclusiveCPUs: true,
+		KubeletDir:    "/var/lib/kubelet",
+		KubeletConfig: "/var/lib/kubelet/config.yaml",
+		SysfsRoot:     "/",
+		LogFormat:     Text,
+	}
+}
+
+func defaultAgent() Agent {
+	a := Agent{
+		Shared:     defaultShared(),
+		Asks:       ByPolicy,
+		Enforce:    NRI,
+		NRISocket:  "/var/run/nri/nri.sock",
+		Checkpoint: "/var/lib/numalet/checkpoint.json",
+		CgroupRoot: "/sys/fs/cgroup",
+	}
+	a.HealthAddr = "127.0.0.1:8123"
+	return a
+}
+
+func defaultDevicePlugin() DevicePlugin {
+	d := DevicePlugin{Shared: defaultShared(), Refresh: 10 * time.Second}
+	d.HealthAddr = "127.0.0.1:8124"
+	return d
+}
+
+// bind adds the settings of s to the table; the values in s are the defaults.
+func (s *Shared) bind(t *pflag.FlagSet) {
+	t.TextVar(&s.ReservedCPUs, "reserved-cpus", s.ReservedCPUs, "CPUs that are never exclusive, as a `list` such as 0-1,8; none; or kubelet: what the kubelet's configuration reserves")
+	t.BoolVar(&s.ExclusiveCPUs, "exclusive-cpus", s.ExclusiveCPUs, "serve exclusive CPUs on this node; false publishes none and refuses pods that ask")
+	t.StringVar(&s.KubeletDir, "kubelet-dir", s.KubeletDir, "the kubelet's root `directory` (its --root-dir)")
+	t.StringVar(&s.KubeletConfig, "kubelet-config", s.KubeletConfig, "the kubelet's configuration `file`; it may be absent")
+	t.StringVar(&s.KubeletConfigDir, "kubelet-config-dir", s.KubeletConfigDir, "the kubelet's drop-in `directory` of *.conf files (its --config-dir)")
+	t.StringVar(&s.SysfsRoot, "sysfs-root", s.SysfsRoot, "`directory` that holds sys and proc of the machine")
+	t.StringVar(&s.HealthAddr, "health-addr", s.HealthAddr, "`host:port` that serves /healthz, /readyz and /metrics")
+	t.TextVar(&s.LogFormat, "log-format", s.LogFormat, "`format` of log lines: text or json")
+	t.IntVarP(&s.Verbosity, "verbosity", "v", s.Verbosity, "log `level`: 0 facts, 2 decisions, 4 internals, 6 debug")
+}
+
+func (a *Agent) bind(t *pflag.FlagSet) {
+	a.Shared.bind(t)
+	t.StringVar(&a.NodeName, "node-name", a.NodeName, "`name` of this node in the cluster")
+	t.StringVar(&a.Kubeconfig, "kubeconfig", a.Kubeconfig, "kubeconfig `file`; empty means the pod's service account")
+	t.TextVar(&a.Asks, "asks", a.Asks, "the one `form` of asking that this node serves: policy or explicit")
+	t.BoolVar(&a.FullCores, "full-cores", a.FullCores, "let no two pods share a core")
+	t.TextVar(&a.Enforce, "enforce", a.Enforce, "`way` of pinning: nri, or cgroup for a runtime without NRI")
+	t.StringVar(&a.NRISocket, "nri-socket", a.NRISocket, "the container runtime's NRI `socket`")
+	t.StringVar(&a.Checkpoint, "checkpoint", a.Checkpoint, "`file` that remembers which pod holds which CPUs")
+	t.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "mount point `directory` of the cgroup file system")
+	renameEnv(t, "node-name", "NODE_NAME")
+}
+
+func (d *DevicePlugin) bind(t *pflag.FlagSet) {
+	d.Shared.bind(t)
+	t.DurationVar(&d.Refresh, "refresh", d.Refresh, "how often the machine and the kubelet's socket are looked at again, as a `duration`")
+}

@@ -1,0 +1,117 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
+)
+
+// envAnnotation on a flag overrides the name of its environment variable.
+const envAnnotation = "env"
+
+// envName returns the environment variable of a setting, NUMALET_RESERVED_CPUS
+// for reserved-cpus; "" when it has none.
+func envName(f *pflag.Flag) string {
+	if name, ok := f.Annotations[envAnnotation]; ok {
+		return name[0]
+	}
+	return "NUMALET_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+}
+
+func renameEnv(t *pflag.FlagSet, flag, env string) {
+	f := t.Lookup(flag)
+	f.Annotations = map[string][]string{envAnnotation: {env}}
+}
+
+// fromEnv sets what the arguments have not.
+func fromEnv(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := envName(f)
+		if name == "" || f.Changed {
+			return
+		}
+		text, ok := lookup(name)
+		if !ok {
+			return
+		}
+		if err := flags.Set(f.Name, text); err != nil {
+			errs = append(errs, fmt.Errorf("environment variable %s: %w", name, err))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// fromFile sets what neither arguments nor environment have. The file serves
+// all binaries of a node, so keys of another binary are known and skipped;
+// any other key is an error, and so is a key given twice.
+func fromFile(settings *pflag.FlagSet, path string) error {
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the file of --config: %w", err)
+	}
+	keys := map[string]any{}
+	if err := yaml.UnmarshalStrict(text, &keys); err != nil {
+		return fmt.Errorf("parse %s: %w", path, err)
+	}
+	var errs []error
+	for _, key := range sortedKeys(keys) {
+		if err := setKey(settings, key, keys[key]); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", path, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func setKey(settings *pflag.FlagSet, key string, value any) error {
+	f := settings.Lookup(key)
+	if f == nil {
+		if known(key) {
+			return nil
+		}
+		return fmt.Errorf("unknown key %q: keys are the names of flags without their dashes (see --help)", key)
+	}
+	if f.Changed {
+		return nil
+	}
+	switch value.(type) {
+	case string, bool, int64, float64:
+		return settings.Set(key, fmt.Sprint(value))
+	}
+	return fmt.Errorf("key %q: want one text, number or boolean, got %v", key, value)
+}
+
+// known reports whether any binary has the setting.
+func known(key string) bool {
+	a, d := defaultAgent(), defaultDevicePlugin()
+	return table("", a.bind).Lookup(key) != nil || table("", d.bind).Lookup(key) != nil
+}
+
+// dump writes the table as YAML that fromFile reads back.
+func dump(settings *pflag.FlagSet) string {
+	values := map[string]string{}
+	settings.VisitAll(func(f *pflag.Flag) { values[f.Name] = f.Value.String() })
+	var b strings.Builder
+	for _, name := range sortedKeys(values) {
+		line, _ := yaml.Marshal(map[string]string{name: values[name]})
+		b.Write(line)
+	}
+	return b.String()
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

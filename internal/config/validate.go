@@ -1,0 +1,68 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// minRefresh keeps the device plugin from reading sysfs without a pause.
+const minRefresh = 100 * time.Millisecond
+
+func (s Shared) validate() error {
+	errs := []error{
+		absolute("kubelet-dir", s.KubeletDir),
+		absolute("kubelet-config", s.KubeletConfig),
+		absolute("sysfs-root", s.SysfsRoot),
+		listenable("health-addr", s.HealthAddr),
+	}
+	if s.KubeletConfigDir != "" {
+		errs = append(errs, absolute("kubelet-config-dir", s.KubeletConfigDir))
+	}
+	if s.Verbosity < 0 {
+		errs = append(errs, fmt.Errorf("verbosity %d is negative: 0 logs least", s.Verbosity))
+	}
+	return errors.Join(errs...)
+}
+
+func (a Agent) validate() error {
+	errs := []error{
+		a.Shared.validate(),
+		absolute("nri-socket", a.NRISocket),
+		absolute("checkpoint", a.Checkpoint),
+		absolute("cgroup-root", a.CgroupRoot),
+	}
+	if a.NodeName == "" {
+		errs = append(errs, errors.New("node-name is empty: give --node-name, or set NODE_NAME from the pod's spec.nodeName"))
+	}
+	return errors.Join(errs...)
+}
+
+func (d DevicePlugin) validate() error {
+	errs := []error{d.Shared.validate()}
+	if d.Refresh < minRefresh {
+		errs = append(errs, fmt.Errorf("refresh %s is below %s", d.Refresh, minRefresh))
+	}
+	return errors.Join(errs...)
+}
+
+func absolute(setting, path string) error {
+	if filepath.IsAbs(path) {
+		return nil
+	}
+	return fmt.Errorf("%s %q is not an absolute path", setting, path)
+}
+
+func listenable(setting, addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%s %q is not host:port: %w", setting, addr, err)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%s %q: port %q is not a number from 0 to 65535", setting, addr, port)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// Reserved says which CPUs are never exclusive. The zero value leaves it to the
+// kubelet's configuration; its text form is "kubelet", "none" or a CPU list.
+type Reserved struct {
+	Given bool       // CPUs is the answer; else ask the kubelet's configuration
+	CPUs  cpuset.Set // empty unless Given
+}
+
+// MarshalText writes the text form.
+func (r Reserved) MarshalText() ([]byte, error) {
+	switch {
+	case !r.Given:
+		return []byte("kubelet"), nil
+	case r.CPUs.Empty():
+		return []byte("none"), nil
+	}
+	return r.CPUs.MarshalText()
+}
+
+// UnmarshalText reads the text form; the empty text could mean two things and
+// is an error.
+func (r *Reserved) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "":
+		return fmt.Errorf("empty list: write none to reserve no CPU, or kubelet to take what the kubelet's configuration reserves")
+	case "kubelet":
+		*r = Reserved{}
+		return nil
+	case "none":
+		*r = Reserved{Given: true}
+		return nil
+	}
+	cpus, err := cpuset.Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*r = Reserved{Given: true, CPUs: cpus}
+	return nil
+}
+
+// Asks is the one form of asking that a node serves when it decides alone.
+type Asks string
+
+// Forms of asking.
+const (
+	ByPolicy   Asks = "policy"   // the annotation numalet.dev/cpu-policy
+	Explicitly Asks = "explicit" // limits such as numalet.dev/numa1-cpu: "2"
+)
+
+// MarshalText writes the form's name.
+func (a Asks) MarshalText() ([]byte, error) { return []byte(a), nil }
+
+// UnmarshalText accepts the names of the forms only.
+func (a *Asks) UnmarshalText(text []byte) error { return choose(a, text, ByPolicy, Explicitly) }
+
+// Enforce is the way of pinning.
+type Enforce string
+
+// Ways of pinning.
+const (
+	NRI    Enforce = "nri"
+	Cgroup Enforce = "cgroup"
+)
+
+// MarshalText writes the way's name.
+func (e Enforce) MarshalText() ([]byte, error) { return []byte(e), nil }
+
+// UnmarshalText accepts the names of the ways only.
+func (e *Enforce) UnmarshalText(text []byte) error { return choose(e, text, NRI, Cgroup) }
+
+// LogFormat is the format of log lines.
+type LogFormat string
+
+// Formats of log lines.
+const (
+	Text LogFormat = "text"
+	JSON LogFormat = "json"
+)
+
+// MarshalText writes the format's name.
+func (f LogFormat) MarshalText() ([]byte, error) { return []byte(f), nil }
+
+// UnmarshalText accepts the names of the formats only.
+func (f *LogFormat) UnmarshalText(text []byte) error { return choose(f, text, Text, JSON) }
+
+// choose sets target to the allowed value that text names.
+func choose[T ~string](target *T, text []byte, allowed ...T) error {
+	if !slices.Contains(allowed, T(text)) {
+		var names []string
+		for _, a := range allowed {
+			names = append(names, string(a))
+		}
+		return fmt.Errorf("%q is not one of %s", text, strings.Join(names, ", "))
+	}
+	*target = T(text)
+	return nil
+}

@@ -1,0 +1,77 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// shutdownGrace is how long answers under way may take once the context ends.
+const shutdownGrace = 2 * time.Second
+
+// Check is one condition of readiness.
+type Check struct {
+	Name  string
+	Ready func() error // nil when ready; the error tells the operator why not
+}
+
+// Server serves /healthz (the process answers), /readyz (every check passes;
+// else 503 with the reasons) and /metrics.
+type Server struct {
+	listener net.Listener
+	http     http.Server
+}
+
+// NewServer listens on addr, a host:port; port 0 takes a free one.
+func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Server, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for health checks: %w: choose another --health-addr", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", readyz(checks))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	return &Server{l, http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}, nil
+}
+
+// Addr returns the address the server listens on.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Run serves until ctx ends, then lets answers under way finish.
+func (s *Server) Run(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() { failed <- s.http.Serve(s.listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve health checks: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	defer cancel()
+	if s.http.Shutdown(grace) != nil {
+		s.http.Close()
+	}
+	return nil
+}
+
+func readyz(checks []Check) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		status, lines := http.StatusOK, ""
+		for _, c := range checks {
+			if err := c.Ready(); err != nil {
+				status = http.StatusServiceUnavailable
+				lines += fmt.Sprintf("[-] %s: %v\n", c.Name, err)
+				continue
+			}
+			lines += fmt.Sprintf("[+] %s\n", c.Name)
+		}
+		w.WriteHeader(status)
+		fmt.Fprint(w, lines)
+	}
+}

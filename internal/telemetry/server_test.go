@@ -1,0 +1,92 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReadyz(t *testing.T) {
+	good := Check{"kubelet", func() error { return nil }}
+	bad := Check{"runtime", func() error { return errors.New("no socket at /run/nri.sock") }}
+	for name, tc := range map[string]struct {
+		checks []Check
+		status int
+		body   string
+	}{
+		"no checks": {nil, 200, ""},
+		"all pass":  {[]Check{good}, 200, "[+] kubelet\n"},
+		"one fails": {[]Check{bad, good}, 503, "[-] runtime: no socket at /run/nri.sock\n[+] kubelet\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, body := fetch(t, serve(t, tc.checks...)+"/readyz")
+			if status != tc.status {
+				t.Errorf("status %d, want %d", status, tc.status)
+			}
+			if diff := cmp.Diff(tc.body, body); diff != "" {
+				t.Errorf("body (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHealthzAndMetrics(t *testing.T) {
+	url := serve(t)
+	if status, body := fetch(t, url+"/healthz"); status != 200 || body != "ok\n" {
+		t.Errorf("/healthz: %d %q", status, body)
+	}
+	_, body := fetch(t, url+"/metrics")
+	if want := `numalet_build_info{binary="test",version="v0"} 1`; !strings.Contains(body, want) {
+		t.Errorf("/metrics lacks %q", want)
+	}
+}
+
+func TestNewServerSaysWhatToDoWhenTheAddressIsTaken(t *testing.T) {
+	first, err := NewServer("127.0.0.1:0", NewRegistry("test", "v0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.listener.Close()
+	_, err = NewServer(first.Addr(), NewRegistry("test", "v0"))
+	if err == nil || !strings.Contains(err.Error(), "--health-addr") {
+		t.Errorf("NewServer on a taken address: %v", err)
+	}
+}
+
+// serve runs a server until the test ends and checks that it stops cleanly.
+func serve(t *testing.T, checks ...Check) string {
+	t.Helper()
+	s, err := NewServer("127.0.0.1:0", NewRegistry("test", "v0"), checks...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + s.Addr()
+}
+
+func fetch(t *testing.T, url string) (int, string) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
