@@ -1,5 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help test unit lint
+.PHONY: help test unit lint bin image
+
+IMAGE ?= localhost/numalet:dev
+PROGRAMS = numalet numalet-agent numalet-deviceplugin
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -12,3 +15,11 @@ unit: ## unit tests under the race detector
 lint: ## gofmt and go vet
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
+
+bin: ## the programs, static, in build/bin
+	for p in $(PROGRAMS); do CGO_ENABLED=0 go build -trimpath -ldflags=-s -o build/bin/$$p ./cmd/$${p#numalet-} || exit 1; done
+
+image: bin ## the container image, build/numalet.tar (an OCI archive named $(IMAGE))
+	go -C deploy/image run . -o $(CURDIR)/build/numalet.tar -ref $(IMAGE) \
+	  -label org.opencontainers.image.revision=$$(git describe --always --dirty --abbrev=40 --exclude='*') \
+	  $(foreach p,$(PROGRAMS),$(CURDIR)/build/bin/$(p)=/usr/bin/$(p))

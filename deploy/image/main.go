@@ -1,0 +1,78 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "image:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	fs := flag.NewFlagSet("image", flag.ContinueOnError)
+	out := fs.String("o", "image.tar", "archive to write")
+	img := Image{Arch: runtime.GOARCH, Labels: map[string]string{}}
+	fs.StringVar(&img.Ref, "ref", "localhost/image:dev", "name and tag")
+	fs.StringVar(&img.Arch, "arch", img.Arch, "architecture, in Go's names")
+	fs.Func("entrypoint", "command line, comma separated", func(s string) error {
+		img.Entrypoint = strings.Split(s, ",")
+		return nil
+	})
+	fs.Func("label", "key=value (repeatable)", func(s string) error {
+		return pair(s, func(k, v string) { img.Labels[k] = v })
+	})
+	fs.Func("link", "path=target, a symbolic link (repeatable)", func(s string) error {
+		return pair(s, func(p, target string) { img.Files = append(img.Files, Link(p, target)) })
+	})
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	for _, arg := range fs.Args() {
+		if err := img.add(arg); err != nil {
+			return err
+		}
+	}
+	return img.save(*out)
+}
+
+// add puts the file of an argument SOURCE=/path into the image.
+func (img *Image) add(arg string) error {
+	src, dst, ok := strings.Cut(arg, "=")
+	if !ok {
+		return fmt.Errorf("read argument %q: want SOURCE=/path/in/image", arg)
+	}
+	data, err := os.ReadFile(src)
+	if err != nil {
+		return err
+	}
+	img.Files = append(img.Files, Program(dst, data))
+	return nil
+}
+
+func (img *Image) save(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := img.Write(f); err != nil {
+		f.Close()
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return f.Close()
+}
+
+func pair(s string, use func(k, v string)) error {
+	k, v, ok := strings.Cut(s, "=")
+	if !ok {
+		return fmt.Errorf("read %q: want key=value", s)
+	}
+	use(k, v)
+	return nil
+}
