@@ -20,7 +20,7 @@ func newTopo() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return writeJSON(cmd.OutOrStdout(), m)
+			return writeJSON(cmd.OutOrStdout(), toJSON(m))
 		},
 	}
 	cmd.Flags().StringVar(&root, "root", root, "directory that holds sys and proc")

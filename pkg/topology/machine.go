@@ -41,7 +41,7 @@ type CPU struct {
 	Isolated bool       // isolcpus= keeps the kernel's load balancer off it
 	Package  int        // physical_package_id
 	Die      int        // die_id, counted within its package
-	NUMA     NodeID     // Unknown on a kernel without NUMA
+	NUMA     NodeID     // 0 on a kernel without NUMA
 	Core     cpuset.CPU // smallest CPU id among its SMT siblings
 	LLC      cpuset.CPU // smallest CPU id that shares its last-level cache
 	Kind     CoreKind
@@ -60,7 +60,8 @@ type Node struct {
 	CPUs        cpuset.Set // online CPUs only
 	MemoryBytes uint64     // MemTotal; 0 for a node without memory
 	HugePages   []HugePages
-	Distances   map[NodeID]int // ACPI SLIT: 10 is local, 255 unreachable
+	Distances   map[NodeID]int // ACPI SLIT: 10 is local, 255 unreachable; nil if not told
+	GPU         string         // PCI address of the GPU whose memory it is, or ""
 }
 
 // Machine is one computer. CPUs and Nodes are sorted by id. It is built once
@@ -68,6 +69,7 @@ type Node struct {
 type Machine struct {
 	CPUs  []CPU
 	Nodes []Node
+	Notes []string // where the kernel's files contradict each other, and what was made of it
 }
 
 // Online returns the CPUs that are online.

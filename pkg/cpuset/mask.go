@@ -1,0 +1,37 @@
+package cpuset
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maskGroupBits is how many CPUs one comma-separated group of a mask stands for.
+const maskGroupBits = 32
+
+// ParseMask reads the kernel's mask format: hexadecimal groups of 32 bits, the
+// highest CPUs first: "00000001,ffff0000" is 16-32. Leading zeros may be left
+// out. The empty string is the empty set; blanks around the whole text are
+// ignored; any other text is an error that holds the text.
+// Source: bitmap_print_to_pagebuf in
+// https://github.com/torvalds/linux/blob/master/lib/bitmap-str.c
+func ParseMask(mask string) (Set, error) {
+	mask = strings.TrimSpace(mask)
+	if mask == "" {
+		return Set{}, nil
+	}
+	groups := strings.Split(mask, ",")
+	if len(groups) > (int(MaxCPU)+1)/maskGroupBits {
+		return Set{}, fmt.Errorf("parse cpu mask %.40q…: %d groups reach beyond CPU %d", mask, len(groups), MaxCPU)
+	}
+	words := make([]uint64, (len(groups)+1)/2)
+	for i, group := range groups {
+		bits, err := strconv.ParseUint(group, 16, maskGroupBits)
+		if err != nil {
+			return Set{}, fmt.Errorf("parse cpu mask %q: %q is not a 32-bit hexadecimal group", mask, group)
+		}
+		place := len(groups) - 1 - i
+		words[place/2] |= bits << (place % 2 * maskGroupBits)
+	}
+	return trim(words), nil
+}

@@ -1,0 +1,52 @@
+package sysfs
+
+import (
+	"fmt"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// lastLevelCache returns the CPUs that share the cache of the highest level
+// that holds data for the CPU in dir; the empty set when the kernel shows no
+// cache. ia64 kernels show caches that nobody shares: those are the core's.
+func (r *reader) lastLevelCache(dir string, core cpuset.Set) (cpuset.Set, error) {
+	var last cpuset.Set
+	highest := 0
+	indexes, err := r.numbered(dir+"/cache", "index")
+	if err != nil {
+		return last, err
+	}
+	for _, i := range indexes {
+		index := fmt.Sprintf("%s/cache/index%d", dir, i)
+		level, shared, err := r.dataCache(index)
+		if err != nil {
+			return last, err
+		}
+		if level <= highest {
+			continue
+		}
+		if shared.Empty() {
+			shared = core
+		}
+		highest, last = level, shared
+	}
+	return last, nil
+}
+
+// dataCache returns the level of one cache and the CPUs that share it; level 0
+// for an instruction cache and for one that does not tell its level or who
+// shares it.
+func (r *reader) dataCache(index string) (level int, shared cpuset.Set, err error) {
+	kind, err := r.text(index + "/type")
+	if err != nil || kind == "Instruction" {
+		return 0, shared, err
+	}
+	if level, err = r.id(index + "/level"); err != nil {
+		return 0, shared, err
+	}
+	shared, told, err := r.maskOrList(index+"/shared_cpu_map", index+"/shared_cpu_list")
+	if err != nil || !told {
+		return 0, shared, err
+	}
+	return level, shared, nil
+}

@@ -1,0 +1,69 @@
+package sysfs
+
+import (
+	"fmt"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// kinds marks the CPUs of a hybrid processor: on x86 by its two performance
+// monitoring units, on Arm by capacity. Frequencies are not asked: two equal
+// cores may boost differently.
+func (r *reader) kinds(cpus []topology.CPU) error {
+	big, _, err := r.list("sys/devices/cpu_core/cpus")
+	if err != nil {
+		return err
+	}
+	small, _, err := r.list("sys/devices/cpu_atom/cpus")
+	if err != nil {
+		return err
+	}
+	if big.Empty() || small.Empty() {
+		if big, small, err = r.byCapacity(cpus); err != nil {
+			return err
+		}
+	}
+	for i := range cpus {
+		switch {
+		case big.Has(cpus[i].ID):
+			cpus[i].Kind = topology.Performance
+		case small.Has(cpus[i].ID):
+			cpus[i].Kind = topology.Efficiency
+		}
+	}
+	return nil
+}
+
+// byCapacity splits the CPUs by cpu_capacity, where the largest is 1024
+// (https://docs.kernel.org/scheduler/sched-capacity.html). Cores of one kind in
+// clusters of different speed differ by a few percent (an Nvidia GB10 has 997
+// to 1024 beside 718 to 731), so that small begins below 7/8 of the largest.
+// Both sets are empty when there is one kind.
+func (r *reader) byCapacity(cpus []topology.CPU) (big, small cpuset.Set, err error) {
+	capacity := make([]int, len(cpus))
+	largest := 0
+	for i, cpu := range cpus {
+		if !cpu.Online {
+			continue
+		}
+		if capacity[i], err = r.id(fmt.Sprintf("%s/cpu%d/cpu_capacity", cpuDir, cpu.ID)); err != nil {
+			return big, small, err
+		}
+		largest = max(largest, capacity[i])
+	}
+	for i, cpu := range cpus {
+		one := cpuset.Of(cpu.ID)
+		switch {
+		case capacity[i] <= 0:
+		case capacity[i]*8 >= largest*7:
+			big = big.Union(one)
+		default:
+			small = small.Union(one)
+		}
+	}
+	if small.Empty() {
+		return cpuset.Set{}, cpuset.Set{}, nil
+	}
+	return big, small, nil
+}
