@@ -1,0 +1,131 @@
+package cgroup
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// legacy is cgroup v1 with its one mount per controller.
+//
+// It writes the files itself: cgroup1.NewCpuset of containerd/cgroups makes the
+// cgroup where it is missing, which would leave one behind for each container
+// that ends while its set is written.
+// Source: https://docs.kernel.org/admin-guide/cgroup-v1/cpusets.html.
+type legacy struct{ root string }
+
+func (l legacy) confine(path string, cpus, mems cpuset.Set) error {
+	if err := resize(l.dir(path), "cpuset.cpus", cpus); err != nil || mems.Empty() {
+		return err
+	}
+	return resize(l.dir(path), "cpuset.mems", mems)
+}
+
+// resize sets a cpuset and those of the child cgroups. In v1 a child is a
+// subset of its parent at every moment, so the parent is grown first and shrunk
+// last. A child that had all its parent had follows it; one that had less keeps
+// what is left of it.
+func resize(dir, file string, want cpuset.Set) error {
+	old, err := readList(dir, file)
+	if err != nil {
+		return err
+	}
+	children, err := subdirs(dir)
+	if err != nil {
+		return err
+	}
+	if len(children) > 0 && !want.SubsetOf(old) {
+		if err := overwrite(dir, file, old.Union(want)); err != nil {
+			return err
+		}
+	}
+	for _, child := range children {
+		if err := follow(child, file, old, want); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return overwrite(dir, file, want)
+}
+
+// follow resizes a child whose parent goes from old to want.
+func follow(dir, file string, old, want cpuset.Set) error {
+	has, err := readList(dir, file)
+	if err != nil {
+		return err
+	}
+	left := has.Intersect(want)
+	if left.Empty() || old.SubsetOf(has) {
+		left = want
+	}
+	return resize(dir, file, left)
+}
+
+func (l legacy) effective(path string) (cpus, mems cpuset.Set, err error) {
+	if cpus, err = readList(l.dir(path), "cpuset.effective_cpus"); err != nil {
+		return cpus, mems, err
+	}
+	mems, err = readList(l.dir(path), "cpuset.effective_mems")
+	return cpus, mems, err
+}
+
+func (l legacy) liftQuota(path string) error {
+	return write(filepath.Join(l.root, "cpu", path, "cpu.cfs_quota_us"), "-1")
+}
+
+// empty looks into cgroup.procs of the whole subtree.
+func (l legacy) empty(path string) (bool, error) { return noProcess(l.dir(path)) }
+
+func noProcess(dir string) (bool, error) {
+	procs, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil || len(bytes.TrimSpace(procs)) > 0 {
+		return false, err
+	}
+	children, err := subdirs(dir)
+	if err != nil {
+		return false, err
+	}
+	for _, child := range children {
+		empty, err := noProcess(child)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil || !empty {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (l legacy) dir(path string) string { return filepath.Join(l.root, "cpuset", path) }
+
+func subdirs(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, e := range entries {
+		if e.IsDir() {
+			dirs = append(dirs, filepath.Join(dir, e.Name()))
+		}
+	}
+	return dirs, nil
+}
+
+func overwrite(dir, file string, set cpuset.Set) error {
+	return write(filepath.Join(dir, file), set.String())
+}
+
+// write writes a file that exists; it never makes one.
+func write(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,187 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// private makes a cgroup of its own on the host, and removes it with all below.
+func private(t testing.TB) (*Cgroups, string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("needs root to make cgroups")
+	}
+	c, err := New(Options{})
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(c.Close)
+	group := fmt.Sprintf("/numalet-test-%d", os.Getpid())
+	for _, dir := range dirs(c, group) {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Skipf("cgroups are read-only here: %v", err)
+		}
+		t.Cleanup(func() { removeAll(t, dir) })
+	}
+	inherit(t, c, group)
+	return c, group
+}
+
+// dirs are the directories of a cgroup in every hierarchy that is used here.
+func dirs(c *Cgroups, group string) []string {
+	if l, ok := c.tree.(legacy); ok {
+		return []string{l.dir(group), filepath.Join(l.root, "cpu", group)}
+	}
+	return []string{c.tree.dir(group)}
+}
+
+// inherit gives a new cgroup the cpuset of its parent: in v1 it starts empty,
+// in v2 the controller may be off.
+func inherit(t testing.TB, c *Cgroups, group string) {
+	t.Helper()
+	if u, ok := c.tree.(unified); ok {
+		if err := u.enable(group); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+		all := read(t, c.tree.dir(filepath.Dir(group)), file)
+		if err := write(filepath.Join(c.tree.dir(group), file), all); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func child(t *testing.T, c *Cgroups, group, name string) string {
+	t.Helper()
+	path := filepath.Join(group, name)
+	if err := os.Mkdir(c.tree.dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	inherit(t, c, path)
+	return path
+}
+
+// removeAll removes a tree of cgroups, leaves first; a killed process leaves
+// its cgroup a moment later.
+func removeAll(t testing.TB, dir string) {
+	children, _ := subdirs(dir)
+	for _, d := range children {
+		removeAll(t, d)
+	}
+	for range 100 {
+		if err := os.Remove(dir); err == nil || os.IsNotExist(err) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("left behind: %s", dir)
+}
+
+// TestRealConfine confines a cgroup with a child and back, on the host's own
+// kernel, whichever version of cgroups that has.
+func TestRealConfine(t *testing.T) {
+	c, group := private(t)
+	all, _, err := c.Effective(group)
+	if err != nil || all.Len() < 2 {
+		t.Skipf("needs two CPUs, has %v (%v)", all, err)
+	}
+	inner := child(t, c, group, "inner")
+	first, _ := all.First()
+	for _, want := range []cpuset.Set{cpuset.Of(first), all.Minus(cpuset.Of(first)), all} {
+		if err := c.Confine(t.Context(), group, want, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{group, inner} {
+			if got, _, err := c.Effective(path); err != nil || !got.Equal(want) {
+				t.Errorf("CPUs of %s = %v, %v; want %v", path, got, err, want)
+			}
+		}
+	}
+	if err := c.Confine(t.Context(), group, cpuset.Of(cpuset.MaxCPU), nil); err == nil {
+		t.Error("Confine to a CPU that does not exist succeeded")
+	}
+}
+
+func TestRealNarrowChildStaysNarrow(t *testing.T) {
+	c, group := private(t)
+	all, _, err := c.Effective(group)
+	if err != nil || all.Len() < 2 {
+		t.Skipf("needs two CPUs, has %v (%v)", all, err)
+	}
+	first, _ := all.First()
+	one := cpuset.Of(first)
+	inner := child(t, c, group, "inner")
+	if err := c.Confine(t.Context(), inner, one, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ outer, inner cpuset.Set }{
+		{all, one},
+		{one, one},
+	} {
+		if err := c.Confine(t.Context(), group, step.outer, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := c.Effective(inner); err != nil || !got.Equal(step.inner) {
+			t.Errorf("with %v around it the child has %v, %v; want %v", step.outer, got, err, step.inner)
+		}
+	}
+}
+
+func TestRealPodEmpty(t *testing.T) {
+	c, group := private(t)
+	inner := child(t, c, group, "inner")
+	if empty, err := c.PodEmpty(group); err != nil || !empty {
+		t.Fatalf("PodEmpty of a new cgroup = %v, %v", empty, err)
+	}
+	sleep := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sleep.Process.Kill(); _ = sleep.Wait() }()
+	if err := write(filepath.Join(c.tree.dir(inner), "cgroup.procs"), fmt.Sprint(sleep.Process.Pid)); err != nil {
+		t.Fatal(err)
+	}
+	if empty, err := c.PodEmpty(group); err != nil || empty {
+		t.Errorf("PodEmpty with a process below = %v, %v", empty, err)
+	}
+}
+
+func TestRealLiftQuota(t *testing.T) {
+	c, group := private(t)
+	file, limited, lifted := quotaFile(c, group)
+	if err := write(file, limited); err != nil {
+		t.Skipf("no CFS quota here: %v", err)
+	}
+	if err := c.LiftQuota(t.Context(), group); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, file); got != lifted {
+		t.Errorf("quota = %q, want %q", got, lifted)
+	}
+}
+
+func quotaFile(c *Cgroups, group string) (file, limited, lifted string) {
+	if l, ok := c.tree.(legacy); ok {
+		return filepath.Join(l.root, "cpu", group, "cpu.cfs_quota_us"), "50000", "-1"
+	}
+	return filepath.Join(c.tree.dir(group), "cpu.max"), "50000 100000", "max 100000"
+}
+
+func TestRealGone(t *testing.T) {
+	c, group := private(t)
+	if err := c.Confine(t.Context(), group+"/none", cpuset.Of(0), nil); !errors.Is(err, ErrNotExist) {
+		t.Errorf("Confine without a cgroup = %v, want ErrNotExist", err)
+	}
+	if _, err := os.Stat(c.tree.dir(group + "/none")); err == nil {
+		t.Error("Confine made a cgroup")
+	}
+}

@@ -1,0 +1,90 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/containerd/cgroups/v3/cgroup2"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// unified is cgroup v2.
+// Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset.
+type unified struct{ root string }
+
+// confine writes the container's own cgroup only: what its children have is
+// intersected with it by the kernel.
+func (u unified) confine(path string, cpus, mems cpuset.Set) error {
+	err := u.update(path, cgroup2.CPU{Cpus: cpus.String(), Mems: mems.String()})
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, statErr := os.Stat(u.dir(path)); statErr != nil {
+		return statErr
+	}
+	if err := u.enable(path); err != nil {
+		return err
+	}
+	return u.update(path, cgroup2.CPU{Cpus: cpus.String(), Mems: mems.String()})
+}
+
+// enable switches the cpuset controller on in every parent: systemd switches it
+// off again where no unit asks for it (kubernetes#122955).
+func (u unified) enable(path string) error {
+	group, err := cgroup2.Load(path, cgroup2.WithMountpoint(u.root))
+	if err != nil {
+		return err
+	}
+	if err := group.ToggleControllers([]string{"cpuset"}, cgroup2.Enable); err != nil {
+		return fmt.Errorf("enable the cpuset controller: %w", err)
+	}
+	return nil
+}
+
+func (u unified) update(path string, cpu cgroup2.CPU) error {
+	group, err := cgroup2.Load(path, cgroup2.WithMountpoint(u.root))
+	if err != nil {
+		return err
+	}
+	return group.Update(&cgroup2.Resources{CPU: &cpu})
+}
+
+func (u unified) effective(path string) (cpus, mems cpuset.Set, err error) {
+	if cpus, err = readList(u.dir(path), "cpuset.cpus.effective"); err != nil {
+		return cpus, mems, err
+	}
+	mems, err = readList(u.dir(path), "cpuset.mems.effective")
+	return cpus, mems, err
+}
+
+func (u unified) liftQuota(path string) error { return u.update(path, cgroup2.CPU{Max: "max"}) }
+
+// empty reads the kernel's own count of the subtree, O(1).
+func (u unified) empty(path string) (bool, error) {
+	events, err := os.ReadFile(filepath.Join(u.dir(path), "cgroup.events"))
+	if err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(string(events)) {
+		if value, ok := strings.CutPrefix(line, "populated "); ok {
+			return strings.TrimSpace(value) == "0", nil
+		}
+	}
+	return false, fmt.Errorf("parse cgroup.events %q: no line \"populated\"", events)
+}
+
+func (u unified) dir(path string) string { return filepath.Join(u.root, path) }
+
+// readList reads a file of the kernel's list format.
+func readList(dir, file string) (cpuset.Set, error) {
+	text, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	return cpuset.Parse(string(text))
+}

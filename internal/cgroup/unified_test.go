@@ -1,0 +1,162 @@
+package cgroup
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// fake makes a tree of cgroup v2 out of plain files: path to content. Nothing
+// in it reacts, so a test writes what the kernel would have in force.
+func fake(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	files["cgroup.controllers"] = "cpuset cpu\n"
+	for name, content := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func open(t *testing.T, o Options) *Cgroups {
+	t.Helper()
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func read(t testing.TB, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+const inForce = "kubepods/pod1/c1/cpuset.cpus.effective"
+
+func TestConfineUnified(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files   map[string]string
+		target  string
+		cpus    string
+		mems    []topology.NodeID
+		wantErr string // part of the message; "" for none
+		gone    bool
+	}{
+		"cpus": {
+			files: map[string]string{inForce: "4-7\n"},
+			cpus:  "4-7",
+		},
+		"cpus and memory": {
+			files: map[string]string{inForce: "4-7\n", "kubepods/pod1/c1/cpuset.mems.effective": "0,8\n"},
+			cpus:  "4-7", mems: []topology.NodeID{8, 0},
+		},
+		"nothing": {
+			files: map[string]string{inForce: "0-7\n"},
+			cpus:  "", wantErr: "refused the empty set",
+		},
+		"narrowed by a parent": {
+			files: map[string]string{inForce: "4-5\n"},
+			cpus:  "4-7", wantErr: "in force are 4-5; a parent cgroup lacks the others",
+		},
+		"memory narrowed by a parent": {
+			files: map[string]string{inForce: "4-7\n"},
+			cpus:  "4-7", mems: []topology.NodeID{2}, wantErr: "memory of NUMA nodes 2: in force are 0-3",
+		},
+		"no cgroup": {
+			files:  map[string]string{},
+			target: "/kubepods/pod1/c2",
+			cpus:   "4-7", wantErr: "container has no cgroup", gone: true,
+		},
+		"not a target": {
+			files:  map[string]string{},
+			target: "a.slice:b",
+			cpus:   "4-7", wantErr: "not of the form slice:prefix:name",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.target == "" {
+				tc.target = "/kubepods/pod1/c1"
+			}
+			if _, ok := tc.files["kubepods/pod1/c1/cpuset.mems.effective"]; !ok {
+				tc.files["kubepods/pod1/c1/cpuset.mems.effective"] = "0-3\n"
+			}
+			root := fake(t, tc.files)
+			err := open(t, Options{Root: root}).Confine(t.Context(), tc.target, cpuset.MustParse(tc.cpus), tc.mems)
+			if tc.wantErr != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
+					t.Errorf("Confine = %v, want an error with %q", err, tc.wantErr)
+				}
+				if errors.Is(err, ErrNotExist) != tc.gone || errors.Is(err, fs.ErrNotExist) != tc.gone {
+					t.Errorf("Confine = %v, want ErrNotExist = %v", err, tc.gone)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := read(t, root, "kubepods/pod1/c1/cpuset.cpus"); got != tc.cpus {
+				t.Errorf("cpuset.cpus = %q, want %q", got, tc.cpus)
+			}
+		})
+	}
+}
+
+func TestEffective(t *testing.T) {
+	root := fake(t, map[string]string{"a/cpuset.cpus.effective": "0-3,8\n", "a/cpuset.mems.effective": "1\n"})
+	cpus, mems, err := open(t, Options{Root: root}).Effective("/a")
+	if err != nil || cpus.String() != "0-3,8" {
+		t.Errorf("Effective = %v, %v; want 0-3,8", cpus, err)
+	}
+	if diff := cmp.Diff([]topology.NodeID{1}, mems); diff != "" {
+		t.Errorf("mems (-want +got):\n%s", diff)
+	}
+}
+
+func TestLiftQuotaUnified(t *testing.T) {
+	root := fake(t, map[string]string{"kubepods/pod1/cpu.max": "400000 100000\n"})
+	if err := open(t, Options{Root: root}).LiftQuota(t.Context(), "/kubepods/pod1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, root, "kubepods/pod1/cpu.max"); got != "max" {
+		t.Errorf("cpu.max = %q, want max", got)
+	}
+}
+
+func TestPodEmptyUnified(t *testing.T) {
+	root := fake(t, map[string]string{
+		"kubepods/pod1/cgroup.events": "populated 1\nfrozen 0\n",
+		"kubepods/pod2/cgroup.events": "populated 0\nfrozen 0\n",
+	})
+	c := open(t, Options{Root: root})
+	for pod, want := range map[string]bool{"/kubepods/pod1": false, "/kubepods/pod2": true, "/kubepods/pod3": true} {
+		if got, err := c.PodEmpty(pod); err != nil || got != want {
+			t.Errorf("PodEmpty(%s) = %v, %v; want %v", pod, got, err, want)
+		}
+	}
+}
+
+func TestNewWithoutCgroups(t *testing.T) {
+	if _, err := New(Options{Root: t.TempDir()}); err == nil {
+		t.Error("New found cgroups in an empty directory")
+	}
+}
