@@ -1,0 +1,150 @@
+//go:build e2e
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// TestChanges patches a pod of one exclusive and two shared containers.
+func TestChanges(t *testing.T) {
+	client, _ := server(t)
+	p := pod("numalet-e2e-changes", v1alpha1.AnnotationCPUPolicy, v1alpha1.PolicySpread)
+	p.Annotations[v1alpha1.AnnotationSharedContainers] = "exempt"
+	p.Spec.Containers = append(p.Spec.Containers,
+		corev1.Container{Name: "exempt", Resources: corev1.ResourceRequirements{Limits: limits("1")}},
+		corev1.Container{Name: "fraction", Resources: corev1.ResourceRequirements{Limits: limits("500m")}})
+	create(t, client, complete(p))
+
+	const created, resized = "cannot change after the pod was created", "cannot be resized in place"
+	for name, tc := range map[string]struct {
+		patch, subresource string
+		want               string // "" when it is admitted
+	}{
+		"policy":                  {annotate(v1alpha1.AnnotationCPUPolicy, `"single"`), "", created},
+		"no policy":               {annotate(v1alpha1.AnnotationCPUPolicy, "null"), "", created},
+		"exemption":               {annotate(v1alpha1.AnnotationSharedContainers, `"main"`), "", created},
+		"placement":               {annotate(v1alpha1.AnnotationPlacement, `"{}"`), "", created},
+		"foreign annotation":      {annotate("example.com/note", `"x"`), "", ""},
+		"resize exclusive":        {resize("main", "2"), "resize", resized},
+		"resize to fraction":      {resize("main", "3500m"), "resize", resized},
+		"resize fraction":         {resize("fraction", "700m"), "resize", ""},
+		"resize fraction to one":  {resize("fraction", "1"), "resize", resized},
+		"resize exempt container": {resize("exempt", "2"), "resize", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sub []string
+			if tc.subresource != "" {
+				sub = []string{tc.subresource}
+			}
+			_, err := client.CoreV1().Pods(p.Namespace).Patch(context.Background(), p.Name, types.StrategicMergePatchType,
+				[]byte(tc.patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, sub...)
+			expect(t, err, tc.want)
+		})
+	}
+}
+
+func TestBindingCarriesNoPlacement(t *testing.T) {
+	client, _ := server(t)
+	p := pod("numalet-e2e-binding", v1alpha1.AnnotationCPUPolicy, v1alpha1.PolicySpread)
+	create(t, client, p)
+	b := &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, Annotations: map[string]string{v1alpha1.AnnotationPlacement: "{}"}},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: "none"},
+	}
+	err := client.CoreV1().Pods(p.Namespace).Bind(context.Background(), b, dry)
+	expect(t, err, "which only the numalet controller may set")
+}
+
+func TestToleranceIsForSystemPods(t *testing.T) {
+	client, _ := server(t)
+	p := pod("tolerant", tolerance, "true")
+	expect(t, dryRun(client, p), "is for pods in kube-system and numalet-system")
+	p.Namespace = "kube-system"
+	_, err := client.CoreV1().Pods(p.Namespace).Create(context.Background(), p, dry)
+	expect(t, err, "")
+}
+
+// TestAgentPatchesItsOwnNode acts as the agent's service account, bound to a
+// node as its token would be.
+func TestAgentPatchesItsOwnNode(t *testing.T) {
+	client, config := server(t)
+	for _, name := range []string{"numalet-e2e-own", "numalet-e2e-other"} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := client.CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { client.CoreV1().Nodes().Delete(context.Background(), name, metav1.DeleteOptions{}) })
+	}
+	agent := asAgent(config, "numalet-e2e-own")
+	label := func(key string) string { return fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, key) }
+	for name, tc := range map[string]struct{ node, patch, want string }{
+		"own label":   {"numalet-e2e-own", label(v1alpha1.LabelExclusiveCPUs), ""},
+		"other node":  {"numalet-e2e-other", label(v1alpha1.LabelExclusiveCPUs), "may not change node"},
+		"other label": {"numalet-e2e-own", label("zone"), "and nothing else"},
+		"cordon":      {"numalet-e2e-own", `{"spec":{"unschedulable":true}}`, "and nothing else"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := agent.CoreV1().Nodes().Patch(context.Background(), tc.node, types.MergePatchType, []byte(tc.patch),
+				metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+			expect(t, err, tc.want)
+		})
+	}
+}
+
+// asAgent returns a client with the user info of the agent's bound token.
+// system:masters lets it past RBAC, which is not what is tested.
+func asAgent(config *rest.Config, node string) *kubernetes.Clientset {
+	as := rest.CopyConfig(config)
+	as.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:numalet-system:numalet-agent",
+		Groups:   []string{"system:masters"},
+		Extra:    map[string][]string{"authentication.kubernetes.io/node-name": {node}},
+	}
+	return kubernetes.NewForConfigOrDie(as)
+}
+
+// create creates a pod that exists until the test ends.
+func create(t *testing.T, client *kubernetes.Clientset, p *corev1.Pod) {
+	t.Helper()
+	if _, err := client.CoreV1().Pods(p.Namespace).Create(context.Background(), p, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.CoreV1().Pods(p.Namespace).Delete(context.Background(), p.Name, *metav1.NewDeleteOptions(0))
+	})
+}
+
+func expect(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("refused: %v", err)
+	case want != "" && err == nil:
+		t.Errorf("admitted, want: … %s …", want)
+	case want != "" && !strings.Contains(err.Error(), want):
+		t.Errorf("refused with %q, want: … %s …", err, want)
+	}
+}
+
+func annotate(key, json string) string {
+	return fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, key, json)
+}
+
+func resize(container, cpu string) string {
+	q := resource.MustParse(cpu)
+	return fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"resources":{"limits":{"cpu":%q},"requests":{"cpu":%q}}}]}}`,
+		container, q.String(), q.String())
+}

@@ -1,0 +1,39 @@
+//go:build e2e
+
+package admission
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const tolerance = "tolerate-missing-nri-plugins.noderesource.dev"
+
+// pod returns a Guaranteed pod of 4 CPUs that no scheduler takes up, with one
+// annotation.
+func pod(name, key, value string) *corev1.Pod {
+	return complete(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{key: value}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name:      "main",
+			Resources: corev1.ResourceRequirements{Limits: limits("4")},
+		}}},
+	})
+}
+
+// complete adds what the API server wants and no case is about.
+func complete(p *corev1.Pod) *corev1.Pod {
+	p.Namespace = "default"
+	p.Spec.SchedulerName = "nobody"
+	for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+		for i := range list {
+			list[i].Image = "localhost/none"
+		}
+	}
+	return p
+}
+
+func limits(cpu string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("1Gi")}
+}
