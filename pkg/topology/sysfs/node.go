@@ -13,7 +13,8 @@ import (
 const nodeDir = "sys/devices/system/node"
 
 // nodes returns the online NUMA nodes. A kernel without NUMA shows none: its
-// machine is one node 0 that has everything, as lstopo sees it too.
+// machine is one node 0 that has everything. Where firmware lets nodes overlap,
+// the first keeps its CPUs and the others have none. lstopo does both likewise.
 func (r *reader) nodes(online cpuset.Set) ([]topology.Node, error) {
 	ids, err := r.nodeIDs()
 	if err != nil {
@@ -23,22 +24,22 @@ func (r *reader) nodes(online cpuset.Set) ([]topology.Node, error) {
 		return r.wholeMachine(online)
 	}
 	var nodes []topology.Node
-	free := online
+	var claimed cpuset.Set
 	for _, id := range ids {
 		n, err := r.node(id, ids)
 		if err != nil {
 			return nil, err
 		}
-		running := n.CPUs.Intersect(online)
-		n.CPUs = running.Intersect(free)
-		if stolen := running.Minus(free); !stolen.Empty() {
-			r.note("node%d lists CPUs %s of a node before it: left to that one", id, stolen)
+		if n.CPUs.Overlaps(claimed) {
+			r.note("node%d lists CPUs of a node before it (%s): taken for a node without CPUs", id, n.CPUs.Intersect(claimed))
+			n.CPUs = cpuset.Set{}
 		}
-		free = free.Minus(n.CPUs)
+		claimed = claimed.Union(n.CPUs)
+		n.CPUs = n.CPUs.Intersect(online)
 		nodes = append(nodes, n)
 	}
-	if !free.Empty() {
-		r.note("CPUs %s are in no NUMA node", free)
+	if homeless := online.Minus(claimed); !homeless.Empty() {
+		r.note("CPUs %s are in no NUMA node", homeless)
 	}
 	return nodes, nil
 }

@@ -1,0 +1,110 @@
+package capture
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// maxFile bounds one file of a tar: the largest of sysfs is a few pages.
+const maxFile = 1 << 20
+
+// Write writes the named files and directories of root as a tar.
+func Write(w io.Writer, root fs.FS, names []string) error {
+	out := tar.NewWriter(w)
+	for _, name := range names {
+		if err := add(out, root, name); err != nil {
+			return fmt.Errorf("capture %s: %w", name, err)
+		}
+	}
+	return out.Close()
+}
+
+// add reads a file before it writes the header: sysfs gives 4096 for the size
+// of every file.
+func add(out *tar.Writer, root fs.FS, name string) error {
+	info, err := fs.Stat(root, name)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return out.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755})
+	}
+	content, err := fs.ReadFile(root, name)
+	if err != nil {
+		return err
+	}
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(content))}
+	if err := out.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = out.Write(content)
+	return err
+}
+
+// WriteDir writes the named files of root into a directory, which is made.
+func WriteDir(dir string, root fs.FS, names []string) error {
+	var archive bytes.Buffer
+	if err := Write(&archive, root, names); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return Unpack(&archive, dir)
+}
+
+// Unpack reads a tar into a directory. Files, directories and symbolic links
+// are made, nothing else, and nothing outside the directory is written.
+func Unpack(r io.Reader, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	in := tar.NewReader(r)
+	for {
+		header, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = unpackOne(root, header, in)
+		}
+		if err != nil {
+			return fmt.Errorf("unpack a captured tree: %w", err)
+		}
+	}
+}
+
+func unpackOne(root *os.Root, header *tar.Header, content io.Reader) error {
+	name := path.Clean(header.Name)
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	switch header.Typeflag {
+	case tar.TypeDir:
+		return root.MkdirAll(name, 0o755)
+	case tar.TypeSymlink:
+		return root.Symlink(header.Linkname, name)
+	case tar.TypeReg:
+		return unpackFile(root, header, content)
+	}
+	return nil
+}
+
+func unpackFile(root *os.Root, header *tar.Header, content io.Reader) error {
+	if header.Size > maxFile {
+		return fmt.Errorf("%s has %d bytes: no file of a captured tree has more than %d", header.Name, header.Size, maxFile)
+	}
+	data, err := io.ReadAll(content)
+	if err != nil {
+		return err
+	}
+	return root.WriteFile(path.Clean(header.Name), data, 0o644)
+}

@@ -1,0 +1,103 @@
+package picture
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// columns is how wide a picture is.
+const columns = 80
+
+// Draw writes the picture of a machine: a line of totals, the tree of its
+// online CPUs with SMT siblings in one pair of brackets, what is not in the
+// tree, and the distances between NUMA nodes. mark, if not nil, returns what
+// stands behind a CPU's number, such as the letter of who holds it.
+func Draw(w io.Writer, m *topology.Machine, mark func(cpuset.CPU) string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", totals(m))
+	c := newCells(m, mark)
+	for _, g := range tree(m) {
+		b.WriteString(g.label + "\n")
+		drawGroup(&b, g, "", c)
+	}
+	drawRemarks(&b, m)
+	drawDistances(&b, m)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// drawGroup writes what is below a group's label, every line after indent.
+func drawGroup(b *strings.Builder, g group, indent string, c cells) {
+	if len(g.parts) == 0 {
+		for _, line := range c.lines(g.cpus, columns-len([]rune(indent))-2) {
+			fmt.Fprintf(b, "%s  %s\n", indent, line)
+		}
+		return
+	}
+	for i, part := range g.parts {
+		branch, below := "├─ ", "│  "
+		if i == len(g.parts)-1 {
+			branch, below = "└─ ", "   "
+		}
+		b.WriteString(indent + branch + part.label + "\n")
+		drawGroup(b, part, indent+below, c)
+	}
+}
+
+// totals returns the first line: "2 packages · 4 NUMA nodes · 8 cores · 16 CPUs · 62.8 GiB".
+func totals(m *topology.Machine) string {
+	packages, cores := map[int]bool{}, map[cpuset.CPU]bool{}
+	online := 0
+	for _, c := range m.CPUs {
+		if !c.Online {
+			continue
+		}
+		online++
+		packages[c.Package] = c.Package != topology.Unknown
+		cores[c.Core] = c.Core != topology.Unknown
+	}
+	var memory uint64
+	for _, n := range m.Nodes {
+		memory += n.MemoryBytes
+	}
+	return strings.Join([]string{
+		count(known(packages), "package"), count(len(m.Nodes), "NUMA node"), count(known(cores), "core"),
+		count(online, "CPU"), size(memory),
+	}, " · ")
+}
+
+// known counts the ids that are not Unknown.
+func known[ID comparable](ids map[ID]bool) int {
+	n := 0
+	for _, told := range ids {
+		if told {
+			n++
+		}
+	}
+	return n
+}
+
+func count(n int, what string) string {
+	switch n {
+	case 0:
+		return "unknown " + what + "s"
+	case 1:
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// size writes bytes in binary units: "15.6 GiB".
+func size(bytes uint64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	value, unit := float64(bytes), 0
+	for value >= 1024 && unit < len(units)-1 {
+		value /= 1024
+		unit++
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0") + " " + units[unit]
+}

@@ -1,0 +1,77 @@
+package picture
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// maxDistances is how many nodes a table of distances can have in 80 columns.
+const maxDistances = 16
+
+// drawRemarks writes what the tree does not show.
+func drawRemarks(b *strings.Builder, m *topology.Machine) {
+	var lines []string
+	add := func(what, format string, args ...any) {
+		lines = append(lines, fmt.Sprintf("%-12s %s\n", what, fmt.Sprintf(format, args...)))
+	}
+	for _, n := range m.Nodes {
+		switch {
+		case n.GPU != "":
+			add("GPU memory", "NUMA %d  %s of GPU %s", n.ID, size(n.MemoryBytes), n.GPU)
+		case n.CPUs.Empty():
+			add("memory only", "NUMA %d  %s", n.ID, size(n.MemoryBytes))
+		}
+	}
+	for _, n := range m.Nodes {
+		for _, pool := range n.HugePages {
+			if pool.Total > 0 {
+				add("huge pages", "NUMA %d  %d × %s", n.ID, pool.Total, size(pool.SizeBytes))
+			}
+		}
+	}
+	if offline := offline(m); !offline.Empty() {
+		add("offline", "%s", offline)
+	}
+	if isolated := m.Isolated(); !isolated.Empty() {
+		add("isolated *", "%s", isolated)
+	}
+	if len(lines) > 0 {
+		b.WriteString("\n" + strings.Join(lines, ""))
+	}
+}
+
+func offline(m *topology.Machine) cpuset.Set {
+	var off []cpuset.CPU
+	for _, c := range m.CPUs {
+		if !c.Online {
+			off = append(off, c.ID)
+		}
+	}
+	return cpuset.Of(off...)
+}
+
+// drawDistances writes the distance table; a machine with one node has none,
+// and one with very many would not fit.
+func drawDistances(b *strings.Builder, m *topology.Machine) {
+	if len(m.Nodes) < 2 || len(m.Nodes) > maxDistances {
+		return
+	}
+	b.WriteString("\ndistance")
+	for _, to := range m.Nodes {
+		fmt.Fprintf(b, "%4d", to.ID)
+	}
+	for _, from := range m.Nodes {
+		fmt.Fprintf(b, "\n%8d", from.ID)
+		for _, to := range m.Nodes {
+			if d, told := from.Distances[to.ID]; told {
+				fmt.Fprintf(b, "%4d", d)
+			} else {
+				b.WriteString("   ?")
+			}
+		}
+	}
+	b.WriteString("\n")
+}

@@ -1,0 +1,120 @@
+package picture
+
+import (
+	"fmt"
+
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// group is CPUs that lie together, and how they fall into smaller groups; the
+// smallest groups have no parts.
+type group struct {
+	label string
+	parts []group
+	cpus  []topology.CPU
+}
+
+// level is one way in which CPUs lie together.
+type level struct {
+	id    func(topology.CPU) int
+	label func(id int) string
+}
+
+// tree groups the online CPUs by package, die, NUMA node and last-level cache,
+// in the order of their smallest CPU. A level that tells nothing on this
+// machine is left out.
+func tree(m *topology.Machine) []group {
+	var online []topology.CPU
+	for _, c := range m.CPUs {
+		if c.Online {
+			online = append(online, c)
+		}
+	}
+	var levels []level
+	for _, l := range allLevels(m) {
+		if tells(online, l) {
+			levels = append(levels, l)
+		}
+	}
+	if len(levels) == 0 {
+		return []group{{label: "machine", cpus: online}}
+	}
+	return split(online, levels)
+}
+
+func allLevels(m *topology.Machine) []level {
+	levels := []level{{func(c topology.CPU) int { return c.Package }, name("package")}}
+	if manyDies(m) {
+		levels = append(levels, level{func(c topology.CPU) int { return c.Die }, name("die")})
+	}
+	return append(levels,
+		level{func(c topology.CPU) int { return int(c.NUMA) }, func(id int) string { return nodeLabel(m, id) }},
+		level{func(c topology.CPU) int { return int(c.LLC) }, name("cache")})
+}
+
+// manyDies reports whether a package has more than one die.
+func manyDies(m *topology.Machine) bool {
+	die := map[int]int{}
+	for _, c := range m.CPUs {
+		if !c.Online {
+			continue
+		}
+		if first, seen := die[c.Package]; seen && first != c.Die {
+			return true
+		}
+		die[c.Package] = c.Die
+	}
+	return false
+}
+
+func tells(cpus []topology.CPU, l level) bool {
+	for _, c := range cpus {
+		if l.id(c) != topology.Unknown {
+			return true
+		}
+	}
+	return false
+}
+
+// split groups CPUs by the first level, and every group by the next ones. A
+// group with one part takes that part's place: "NUMA 0 · cache 0".
+func split(cpus []topology.CPU, levels []level) []group {
+	if len(levels) == 0 {
+		return nil
+	}
+	var ids []int
+	members := map[int][]topology.CPU{}
+	for _, c := range cpus {
+		id := levels[0].id(c)
+		if members[id] == nil {
+			ids = append(ids, id)
+		}
+		members[id] = append(members[id], c)
+	}
+	var groups []group
+	for _, id := range ids {
+		g := group{label: levels[0].label(id), parts: split(members[id], levels[1:]), cpus: members[id]}
+		if len(g.parts) == 1 {
+			g = group{label: g.label + " · " + g.parts[0].label, parts: g.parts[0].parts, cpus: g.cpus}
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+func name(what string) func(int) string {
+	return func(id int) string {
+		if id == topology.Unknown {
+			return what + " unknown"
+		}
+		return fmt.Sprintf("%s %d", what, id)
+	}
+}
+
+func nodeLabel(m *topology.Machine, id int) string {
+	n := m.Node(topology.NodeID(id))
+	if n == nil {
+		return "in no NUMA node"
+	}
+	return fmt.Sprintf("NUMA %d  %s", id, size(n.MemoryBytes))
+}

@@ -1,0 +1,54 @@
+package sysfs
+
+import (
+	"io/fs"
+	"slices"
+)
+
+// Files returns the files and directories of root that describe the machine's
+// topology, sorted: all that Discover reads, and their twins (masks and lists)
+// with which another program, such as lstopo, can check it. They hold counts
+// and numbers of CPUs; nothing in them names a host, a user or a process.
+func Files(root fs.FS) ([]string, error) {
+	var files []string
+	for _, pattern := range patterns() {
+		names, err := fs.Glob(root, pattern)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, names...)
+	}
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
+
+// patterns names every file by itself: a whole directory would take along
+// topology/ppin, which is a serial number.
+func patterns() []string {
+	const cpu, node = cpuDir + "/cpu[0-9]*", nodeDir + "/node[0-9]*"
+	all := []string{
+		cpu, node,
+		cpu + "/online", cpu + "/cpu_capacity",
+		"sys/devices/cpu_core/cpus", "sys/devices/cpu_atom/cpus",
+		"sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
+		node + "/hugepages/hugepages-*/nr_hugepages",
+		"proc/meminfo", "proc/driver/nvidia/gpus/*/numa_status",
+	}
+	for dir, names := range map[string][]string{
+		cpuDir: {"online", "offline", "possible", "present", "isolated", "nohz_full"},
+		cpu + "/topology": {
+			"physical_package_id", "die_id", "cluster_id", "core_id",
+			"core_cpus", "core_cpus_list", "thread_siblings", "thread_siblings_list",
+			"die_cpus", "die_cpus_list", "cluster_cpus", "cluster_cpus_list",
+			"package_cpus", "package_cpus_list", "core_siblings", "core_siblings_list",
+		},
+		cpu + "/cache/index[0-9]*": {"level", "type", "id", "size", "shared_cpu_map", "shared_cpu_list"},
+		nodeDir:                    {"online", "possible", "has_cpu", "has_memory"},
+		node:                       {"cpumap", "cpulist", "distance", "meminfo"},
+	} {
+		for _, name := range names {
+			all = append(all, dir+"/"+name)
+		}
+	}
+	return all
+}
