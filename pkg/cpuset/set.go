@@ -23,28 +23,32 @@ type Set struct{ words []uint64 }
 // Of returns the set of the given CPUs. It panics on a negative id, which no
 // kernel hands out.
 func Of(cpus ...CPU) Set {
-	var w []uint64
+	if len(cpus) == 0 {
+		return Set{}
+	}
+	w := make([]uint64, wordOf(slices.Max(cpus))+1)
 	for _, c := range cpus {
-		i := int(c) / 64
-		for len(w) <= i {
-			w = append(w, 0)
-		}
-		w[i] |= 1 << (uint(c) % 64)
+		w[wordOf(c)] |= 1 << (uint(c) % 64)
 	}
 	return Set{w}
 }
 
-// Range returns the set {first, …, last}; it is empty when last < first.
+// Range returns the set {first, …, last}; it is empty when last < first. It
+// panics on a negative id.
 func Range(first, last CPU) Set {
 	if last < first {
 		return Set{}
 	}
-	w := make([]uint64, int(last)/64+1)
+	w := make([]uint64, wordOf(last)+1)
 	for c := first; c <= last; c++ {
-		w[c/64] |= 1 << (uint(c) % 64)
+		w[wordOf(c)] |= 1 << (uint(c) % 64)
 	}
 	return Set{w}
 }
+
+// wordOf returns the index of c's word; it is negative for a negative id, so
+// that using it panics (CPU(-1)/64 would be 0).
+func wordOf(c CPU) int { return int(c) >> 6 }
 
 // Len returns how many CPUs the set has.
 func (s Set) Len() int {

@@ -3,4 +3,12 @@
 //
 // It knows the three policies and the order in which physical CPUs are taken;
 // it refuses to touch cgroups, files or clocks. Same input, same output.
+//
+//	l, _ := pool.New(machine, pool.Options{Reserved: cpuset.Of(0)})
+//	g, err := l.Reserve(pool.Pod{UID: "a", Policy: pool.Spread,
+//		Containers: []pool.Want{{Container: "app", CPUs: 4}}})
+//
+// From the outside in: ledger.go keeps the books, plan.go places a pod,
+// offer.go places a container by its policy (spread.go, single.go, random.go,
+// explicit.go), domain.go takes the CPUs inside a NUMA node.
 package pool

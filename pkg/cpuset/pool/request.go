@@ -66,3 +66,16 @@ type Grant struct {
 	Policy Policy  `json:"policy"`
 	Claims []Claim `json:"claims"`
 }
+
+// Claim returns what the named container holds.
+func (g Grant) Claim(container string) (Claim, bool) {
+	for _, c := range g.Claims {
+		if c.Container == container {
+			return c, true
+		}
+	}
+	return Claim{}, false
+}
+
+// CPUs returns every CPU that the pod holds.
+func (g Grant) CPUs() cpuset.Set { return held(g.Claims) }

@@ -1,0 +1,108 @@
+package machinetest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// SLIT distances of a built machine.
+const (
+	local       = 10
+	samePackage = 12
+	remote      = 21
+)
+
+// Build returns the machine.
+func (b Builder) Build() *topology.Machine {
+	m := &topology.Machine{}
+	for core := range b.packages * b.cores {
+		for thread := range b.smt {
+			m.CPUs = append(m.CPUs, b.cpu(core, thread))
+		}
+	}
+	slices.SortFunc(m.CPUs, func(x, y topology.CPU) int { return cmp.Compare(x.ID, y.ID) })
+	for i := range max(1, b.packages*b.nodes) {
+		id := b.nodeID(i)
+		m.Nodes = append(m.Nodes, topology.Node{ID: id, CPUs: onlineOf(m.CPUs, id), MemoryBytes: b.memory})
+	}
+	m.Nodes = append(m.Nodes, b.extra...)
+	slices.SortFunc(m.Nodes, func(x, y topology.Node) int { return cmp.Compare(x.ID, y.ID) })
+	b.measure(m)
+	return m
+}
+
+// cpu returns one thread of a core, both counted over the whole machine.
+func (b Builder) cpu(core, thread int) topology.CPU {
+	pkg := core / b.cores
+	nodeCores := b.cores / max(1, b.nodes)
+	node := (pkg*b.nodes + core%b.cores/nodeCores) * min(1, b.nodes)
+	firstOfNode := core - core%b.cores%nodeCores
+	cacheCores := nodeCores / b.caches
+	firstOfCache := core - (core-firstOfNode)%cacheCores
+	id := b.id(core, thread)
+	c := topology.CPU{
+		ID: id, Online: !b.offline.Has(id), Isolated: b.isolated.Has(id),
+		Package: pkg, NUMA: b.nodeID(node), Core: b.id(core, 0), LLC: b.id(firstOfCache, 0),
+	}
+	if !b.eco.Empty() {
+		c.Kind = topology.Performance
+	}
+	if b.eco.Has(id) {
+		c.Kind = topology.Efficiency
+	}
+	return c
+}
+
+func (b Builder) id(core, thread int) cpuset.CPU {
+	if b.adjacent {
+		return cpuset.CPU(core*b.smt + thread)
+	}
+	return cpuset.CPU(thread*b.packages*b.cores + core)
+}
+
+func (b Builder) nodeID(i int) topology.NodeID {
+	if i < len(b.ids) {
+		return b.ids[i]
+	}
+	return topology.NodeID(i)
+}
+
+// measure sets the distances: 10 to itself, 12 within a package, 21 elsewhere.
+func (b Builder) measure(m *topology.Machine) {
+	pkg := map[topology.NodeID]int{}
+	for _, c := range m.CPUs {
+		pkg[c.NUMA] = c.Package
+	}
+	for i := range m.Nodes {
+		from := &m.Nodes[i]
+		from.Distances = map[topology.NodeID]int{}
+		for _, to := range m.Nodes {
+			from.Distances[to.ID] = distance(pkg, from.ID, to.ID)
+		}
+	}
+}
+
+func distance(pkg map[topology.NodeID]int, from, to topology.NodeID) int {
+	a, aHas := pkg[from]
+	b, bHas := pkg[to]
+	switch {
+	case from == to:
+		return local
+	case aHas && bHas && a == b:
+		return samePackage
+	}
+	return remote
+}
+
+func onlineOf(cpus []topology.CPU, node topology.NodeID) cpuset.Set {
+	var ids []cpuset.CPU
+	for _, c := range cpus {
+		if c.Online && c.NUMA == node {
+			ids = append(ids, c.ID)
+		}
+	}
+	return cpuset.Of(ids...)
+}

@@ -1,0 +1,119 @@
+package pool
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// layout is the machine prepared for choosing: built once, never changed.
+type layout struct {
+	nodes    []node // those with online CPUs, by id
+	cores    []core // of the whole machine
+	online   cpuset.Set
+	isolated cpuset.Set
+	// classes are the sets of CPUs that a container is first tried inside of,
+	// so that its CPUs are alike; the last class is every CPU.
+	classes []cpuset.Set
+	memory  []topology.Node // those with memory, by id
+}
+
+// node is a NUMA node with online CPUs.
+type node struct {
+	domain
+	id   topology.NodeID
+	cpus cpuset.Set
+	mems []topology.NodeID // the nearest with memory: itself, or those closest to it
+}
+
+func newLayout(m *topology.Machine) layout {
+	l := layout{online: m.Online(), isolated: m.Isolated().Intersect(m.Online())}
+	if l.isolated.Equal(l.online) { // nobody is left to balance: isolation says nothing
+		l.isolated = cpuset.Set{}
+	}
+	cpus := slices.DeleteFunc(slices.Clone(m.CPUs), func(c topology.CPU) bool { return !c.Online })
+	slices.SortFunc(cpus, byPlace)
+	for run := range chunks(cpus, func(c topology.CPU) int { return int(homeOf(c)) }) {
+		d := newDomain(run, nodeLevel)
+		l.nodes = append(l.nodes, node{domain: d, id: homeOf(run[0]), cpus: idsOf(run)})
+		l.cores = append(l.cores, d.cores...)
+	}
+	for _, n := range m.Nodes {
+		if n.MemoryBytes > 0 {
+			l.memory = append(l.memory, n)
+		}
+	}
+	for i := range l.nodes {
+		l.nodes[i].mems = nearestMemory(m, l.nodes[i].id)
+	}
+	l.classes = classes(cpus)
+	return l
+}
+
+// homeOf returns the NUMA node of a CPU. A kernel without NUMA has one node, 0.
+func homeOf(c topology.CPU) topology.NodeID { return max(0, c.NUMA) }
+
+// byPlace sorts CPUs so that those of one NUMA node, package, cache and core
+// follow each other. The order of the levels is that of nesting on this
+// machine as seen from a NUMA node: a node may span packages and caches, and a
+// cache or core that spans nodes has a part in each.
+func byPlace(a, b topology.CPU) int {
+	return cmp.Or(
+		cmp.Compare(homeOf(a), homeOf(b)),
+		cmp.Compare(a.Package, b.Package),
+		cmp.Compare(a.LLC, b.LLC),
+		cmp.Compare(coreOf(a), coreOf(b)),
+		cmp.Compare(a.ID, b.ID),
+	)
+}
+
+// coreOf returns the core of a CPU; one whose core is unknown is its own.
+func coreOf(c topology.CPU) cpuset.CPU {
+	if c.Core < 0 {
+		return c.ID
+	}
+	return c.Core
+}
+
+// classes divides the CPUs by core kind and isolation, performance cores and
+// isolated CPUs first: whoever isolates CPUs does it for pinned work. A machine
+// whose CPUs are all alike has the one class.
+func classes(cpus []topology.CPU) []cpuset.Set {
+	var all []cpuset.Set
+	for _, kind := range []topology.CoreKind{topology.Performance, topology.UnknownKind, topology.Efficiency} {
+		for _, isolated := range []bool{true, false} {
+			class := idsOf(slices.DeleteFunc(slices.Clone(cpus), func(c topology.CPU) bool {
+				return c.Kind != kind || c.Isolated != isolated
+			}))
+			if !class.Empty() {
+				all = append(all, class)
+			}
+		}
+	}
+	if len(all) == 1 {
+		return all
+	}
+	return append(all, idsOf(cpus))
+}
+
+func idsOf(cpus []topology.CPU) cpuset.Set {
+	ids := make([]cpuset.CPU, len(cpus))
+	for i, c := range cpus {
+		ids[i] = c.ID
+	}
+	return cpuset.Of(ids...)
+}
+
+// siblings returns every online CPU that shares a core with one of cpus,
+// those included. O(CPUs).
+func (l *layout) siblings(cpus cpuset.Set) cpuset.Set {
+	var ids []cpuset.CPU
+	for _, c := range l.cores {
+		if c.count(cpus) > 0 {
+			ids = append(ids, c...)
+		}
+	}
+	return cpuset.Of(ids...)
+}

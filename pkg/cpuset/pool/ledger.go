@@ -1,0 +1,99 @@
+package pool
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Options are the operator's choices, fixed for the life of a ledger.
+type Options struct {
+	// Reserved CPUs are never exclusive; they are part of the shared set.
+	Reserved cpuset.Set
+	// FullCores keeps two pods, exclusive or shared, from using one core: the
+	// free SMT siblings of a pod's CPUs stay idle, and a core with a reserved
+	// CPU is never exclusive.
+	FullCores bool
+}
+
+// Ledger knows which container of which pod holds which CPU.
+//
+// Every CPU of the machine is in at most one of these sets, and each online
+// one in exactly one, isolated CPUs that nobody holds aside:
+//
+//	exclusive   held by a pod; those of different pods are disjoint
+//	withheld    idle, for FullCores: sibling of an exclusive CPU
+//	shared      all others: reserved, kept back, or free to become exclusive
+//
+// The shared set is never empty, and never only isolated CPUs: the kernel does
+// not balance load there. Nothing is pre-partitioned.
+//
+// A Ledger is not safe for concurrent use: it has one owner. Reserve costs
+// O(CPUs) per container; nothing is kept that could be computed from the
+// grants, but their union.
+type Ledger struct {
+	layout    layout
+	options   Options
+	grants    map[string]Grant // by UID
+	exclusive cpuset.Set       // union of the grants
+}
+
+// New returns the ledger of a machine on which every CPU is shared. A reserved
+// CPU may be offline; one that the machine does not have is an error.
+func New(m *topology.Machine, o Options) (*Ledger, error) {
+	if strange := o.Reserved.Minus(idsOf(m.CPUs)); !strange.Empty() {
+		return nil, fmt.Errorf("reserve CPUs %q: this machine has no CPU %s", o.Reserved, strange)
+	}
+	l := &Ledger{layout: newLayout(m), options: o, grants: map[string]Grant{}}
+	if len(l.layout.nodes) == 0 {
+		return nil, fmt.Errorf("read machine: none of its %d CPUs is online", len(m.CPUs))
+	}
+	return l, nil
+}
+
+// Reserve takes CPUs for all exclusive containers of a pod, or for none: the
+// error is a *Refusal and nothing has changed. A pod that holds a grant gets
+// that grant again. The grant's slices belong to the ledger.
+func (l *Ledger) Reserve(p Pod) (Grant, error) {
+	if g, ok := l.grants[p.UID]; ok {
+		return g, nil
+	}
+	claims, refusal := l.plan(p)
+	if refusal != nil {
+		return Grant{}, refusal
+	}
+	g := Grant{UID: p.UID, Policy: p.Policy, Claims: claims}
+	l.enter(g)
+	return g, nil
+}
+
+// Release gives the pod's CPUs back and returns them; none for an unknown UID.
+func (l *Ledger) Release(uid string) cpuset.Set {
+	cpus := l.grants[uid].CPUs()
+	delete(l.grants, uid)
+	l.exclusive = l.exclusive.Minus(cpus)
+	return cpus
+}
+
+func (l *Ledger) enter(g Grant) {
+	l.grants[g.UID] = g
+	l.exclusive = l.exclusive.Union(g.CPUs())
+}
+
+// Grant returns what a pod holds.
+func (l *Ledger) Grant(uid string) (Grant, bool) {
+	g, ok := l.grants[uid]
+	return g, ok
+}
+
+// Grants returns what every pod holds, sorted by UID.
+func (l *Ledger) Grants() []Grant {
+	grants := make([]Grant, 0, len(l.grants))
+	for _, uid := range slices.Sorted(maps.Keys(l.grants)) {
+		grants = append(grants, l.grants[uid])
+	}
+	return grants
+}

@@ -1,0 +1,98 @@
+package pool
+
+import (
+	"slices"
+
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// nearestMemory returns the NUMA nodes with memory that are closest to a node:
+// the node itself if it has any; several where the distances are equal.
+func nearestMemory(m *topology.Machine, id topology.NodeID) []topology.NodeID {
+	var nearest []topology.NodeID
+	best := 0
+	for _, n := range m.Nodes {
+		if ordinary(n) == 0 {
+			continue
+		}
+		d := distance(m, id, n.ID)
+		if len(nearest) == 0 || d < best {
+			nearest, best = nil, d
+		}
+		if d == best {
+			nearest = append(nearest, n.ID)
+		}
+	}
+	return nearest
+}
+
+// Distances of the ACPI SLIT: to itself, and where the table says nothing.
+const (
+	localDistance = 10
+	unreachable   = 255
+)
+
+func distance(m *topology.Machine, from, to topology.NodeID) int {
+	if from == to {
+		return 0 // its own memory first, whatever the firmware claims
+	}
+	if n := m.Node(from); n != nil {
+		if d, ok := n.Distances[to]; ok {
+			return max(d, localDistance)
+		}
+	}
+	return unreachable
+}
+
+// ordinary returns the node's memory outside its pools of huge pages, which a
+// container's memory limit does not cover.
+func ordinary(n topology.Node) uint64 {
+	bytes := n.MemoryBytes
+	for _, p := range n.HugePages {
+		bytes -= min(bytes, p.SizeBytes*p.Total)
+	}
+	return bytes
+}
+
+// freeMemory returns what is left of the memory of nodes after what claims
+// count there. A claim on several nodes counts in full on each: the kernel may
+// put its pages on any of them.
+func (l *layout) freeMemory(nodes []topology.NodeID, pods ...[]Claim) uint64 {
+	free := uint64(0)
+	for _, n := range l.memory {
+		if slices.Contains(nodes, n.ID) {
+			free += ordinary(n)
+		}
+	}
+	for _, claims := range pods {
+		free -= min(free, peak(claims, func(c Claim) uint64 {
+			if slices.ContainsFunc(c.Mems, func(id topology.NodeID) bool { return slices.Contains(nodes, id) }) {
+				return c.MemoryBytes
+			}
+			return 0
+		}))
+	}
+	return free
+}
+
+// peak returns the most that the claims of a pod, in the order in which they
+// run, weigh at one time:
+//
+//	max( initᵢ + Σ sidecars before i,  Σ apps + Σ sidecars )
+//
+// which is how Kubernetes counts a pod's requests.
+// https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/#resource-sharing-within-containers
+func peak(claims []Claim, weight func(Claim) uint64) uint64 {
+	var sidecars, inits, apps uint64
+	for _, c := range claims {
+		switch c.Kind {
+		case Init:
+			inits = max(inits, sidecars+weight(c))
+		case Sidecar:
+			sidecars += weight(c)
+		case App:
+			apps += weight(c)
+		}
+	}
+	return max(inits, sidecars+apps)
+}

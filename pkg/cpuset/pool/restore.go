@@ -1,0 +1,63 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Restore takes back a grant as it was held before a restart. It refuses, and
+// changes nothing, when the grant overlaps another pod's, when its own containers
+// that run together overlap, or when nothing would stay shared. CPUs that were
+// reserved or went offline meanwhile stay held (see Warnings), for a
+// container runs on them. Restoring the same pod again replaces its grant.
+func (l *Ledger) Restore(g Grant) error {
+	if err := l.restorable(g); err != nil {
+		return fmt.Errorf("restore pod %s: %w", g.UID, err)
+	}
+	before, had := l.grants[g.UID]
+	l.Release(g.UID)
+	l.enter(g)
+	if !l.Shared().Empty() {
+		return nil
+	}
+	l.Release(g.UID)
+	if had {
+		l.enter(before)
+	}
+	return fmt.Errorf("restore pod %s: its CPUs %s would leave no CPU to the containers that share", g.UID, g.CPUs())
+}
+
+func (l *Ledger) restorable(g Grant) error {
+	if g.UID == "" {
+		return errors.New("it has no UID")
+	}
+	for i, c := range g.Claims {
+		for j := range i {
+			if beside(g.Claims, i, j) && c.CPUs.Overlaps(g.Claims[j].CPUs) {
+				return fmt.Errorf("containers %s and %s run together and both hold CPU %s",
+					g.Claims[j].Container, c.Container, c.CPUs.Intersect(g.Claims[j].CPUs))
+			}
+		}
+	}
+	for _, other := range l.Grants() {
+		if both := g.CPUs().Intersect(other.CPUs()); other.UID != g.UID && !both.Empty() {
+			return fmt.Errorf("pod %s holds CPU %s too", other.UID, both)
+		}
+	}
+	return nil
+}
+
+// Warnings says, one sentence each in order of UID, what pods hold that they
+// would not be given now: CPUs that are reserved, offline or gone.
+func (l *Ledger) Warnings() []string {
+	var all []string
+	for _, g := range l.Grants() {
+		if off := g.CPUs().Minus(l.layout.online); !off.Empty() {
+			all = append(all, fmt.Sprintf("pod %s holds CPU %s, which is offline", g.UID, off))
+		}
+		if both := g.CPUs().Intersect(l.options.Reserved); !both.Empty() {
+			all = append(all, fmt.Sprintf("pod %s holds CPU %s, which is reserved since", g.UID, both))
+		}
+	}
+	return all
+}
