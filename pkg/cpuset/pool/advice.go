@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
 // refuse explains an offer from which nothing could be chosen.
-func (o *offer) refuse(allocatable map[topology.NodeID]int) *Refusal {
+func (o *offer) refuse(ever cpuset.Set) *Refusal {
 	r := &Refusal{
 		Reason: o.reason(), Container: o.want.Container, Policy: o.policy,
 		CPUs: o.want.CPUs, PerNode: o.want.PerNode,
-		Free: o.perNode(o.own.Union(o.free)), Allocatable: allocatable,
+		Free: o.perNode(o.own.Union(o.free)), Ever: o.perNode(ever),
 	}
 	if r.Reason == NoMemory {
 		r.MemoryBytes, r.FreeMemory = o.want.MemoryBytes, map[topology.NodeID]uint64{}
@@ -47,37 +48,47 @@ func (o *offer) seated() bool {
 	return ok
 }
 
-// never reports whether even an empty machine could not do it.
+// never reports whether the container would not fit if every other pod ended.
 func (r *Refusal) never() bool {
-	most, total, able := 0, 0, 0
-	share := r.CPUs / max(1, len(r.Allocatable))
-	for id, n := range r.Allocatable {
-		most, total = max(most, n), total+n
+	most, able := 0, 0 // able: nodes that have one CPU more than an even share
+	share := r.CPUs / max(1, len(r.Ever))
+	for id, n := range r.Ever {
+		most = max(most, n)
+		able += min(1, max(0, n-share))
 		if n < r.PerNode[id] || r.Reason == Uneven && n < share {
 			return true
 		}
-		able += min(1, max(0, n-share))
 	}
 	switch r.Reason {
 	case NoNode:
 		return most < r.CPUs
 	case Uneven:
-		return able < r.CPUs%len(r.Allocatable)
+		return able < r.CPUs%len(r.Ever)
 	}
-	return total < r.CPUs
+	return sum(r.Ever) < r.CPUs
 }
 
 // advice tells what the pod's author can do.
 func (r *Refusal) advice() string {
-	switch {
-	case r.never():
-		return "ask for fewer, since this node never has so many"
-	case r.Reason == Uneven, r.Reason == NoNode:
-		return "ask for fewer, use the policy random, or wait until other pods end"
-	case r.Reason == NoMemory:
-		return "ask for less memory, opt out of local memory, or wait until other pods end"
+	ways := []string{"ask for fewer CPUs"}
+	if r.Reason == NoMemory {
+		ways = []string{"ask for less memory", "opt out of local memory"}
 	}
-	return "ask for fewer or wait until other pods end"
+	if (r.Reason == Uneven || r.Reason == NoNode) && sum(r.Free) >= r.CPUs {
+		ways = append(ways, "use the policy random")
+	}
+	if r.never() {
+		return strings.Join(ways, " or ") + ", for this node never has so many"
+	}
+	return strings.Join(append(ways, "wait until other pods end"), " or ")
+}
+
+func sum(n map[topology.NodeID]int) int {
+	total := 0
+	for _, k := range n {
+		total += k
+	}
+	return total
 }
 
 // numbers writes counts by NUMA node: "numa0 4, numa1 6".

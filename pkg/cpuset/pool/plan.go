@@ -89,7 +89,7 @@ func (p *plan) place(i int) *Refusal {
 			return nil
 		}
 	}
-	return o.refuse(p.ledger.Allocatable())
+	return o.refuse(p.ledger.ever())
 }
 
 // offer gathers what container i may choose from.

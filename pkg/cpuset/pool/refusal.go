@@ -42,7 +42,7 @@ type Refusal struct {
 	PerNode     map[topology.NodeID]int // asked for by name; nil without
 	MemoryBytes uint64                  // asked for, where memory is bound
 	Free        map[topology.NodeID]int
-	Allocatable map[topology.NodeID]int    // what an empty machine would have
+	Ever        map[topology.NodeID]int    // what would be free if every other pod ended
 	FreeMemory  map[topology.NodeID]uint64 // bytes near each node; nil unless NoMemory
 	Detail      string                     // of Invalid
 }
@@ -74,11 +74,7 @@ func (r *Refusal) have() string {
 	if r.Reason == NoMemory {
 		return "none has both free: " + r.both()
 	}
-	total := 0
-	for _, n := range r.Free {
-		total += n
-	}
-	return fmt.Sprintf("%d are free: %s", total, numbers(r.Free))
+	return fmt.Sprintf("%d are free: %s", sum(r.Free), numbers(r.Free))
 }
 
 func (r *Refusal) both() string {

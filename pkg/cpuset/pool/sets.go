@@ -20,11 +20,16 @@ func (l *Ledger) Shared() cpuset.Set {
 // withheld or reserved, nor the one kept back. With FullCores only whole cores
 // count, for a pod cannot join one that others use.
 func (l *Ledger) Free() cpuset.Set {
+	return l.ever().Minus(l.exclusive).Minus(l.siblingsOfHeld())
+}
+
+// ever returns the CPUs that are exclusive or could be, if other pods ended.
+func (l *Ledger) ever() cpuset.Set {
 	never := l.options.Reserved.Union(l.kept())
 	if l.options.FullCores {
-		never = l.layout.siblings(never.Union(l.exclusive))
+		never = l.layout.siblings(never)
 	}
-	return l.layout.online.Minus(l.exclusive).Minus(never)
+	return l.layout.online.Minus(never)
 }
 
 // kept returns the CPU that stays shared for want of a reserved one: the lowest
