@@ -1,0 +1,57 @@
+package sysfs_test
+
+import (
+	"testing"
+
+	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/pkg/topology/sysfs"
+)
+
+// FuzzDiscover feeds the parsers of lists, masks, distances, memory sizes and
+// GPU states with any text: they refuse it, or the machine is consistent.
+func FuzzDiscover(f *testing.F) {
+	f.Add("0-3", "f", "0-1", "10 21", "Node 0 MemTotal: 16 kB", "Node: 1")
+	f.Add("0,2", "00000001,00000005", "1", "10", "MemTotal:1", "Node:")
+	f.Add("0-1\x00", "", "", "", "", "")
+	f.Fuzz(func(t *testing.T, online, mask, nodes, distance, meminfo, gpu string) {
+		m, err := sysfs.Discover(tree{
+			"cpu/online":                            online,
+			"cpu/cpu0/topology/core_cpus":           mask,
+			"cpu/cpu1/topology/core_cpus_list":      online,
+			"cpu/cpu0/cache/index0/level":           "2",
+			"cpu/cpu0/cache/index0/shared_cpu_map":  mask,
+			"node/online":                           nodes,
+			"node/node0/cpumap":                     mask,
+			"node/node0/distance":                   distance,
+			"node/node0/meminfo":                    meminfo,
+			"proc/driver/nvidia/gpus/0/numa_status": gpu,
+		}.fs())
+		if err != nil {
+			return
+		}
+		consistent(t, m)
+	})
+}
+
+// consistent checks what holds for every machine: ids ascend, groups are named
+// by an online member, a CPU and its node agree.
+func consistent(t *testing.T, m *topology.Machine) {
+	t.Helper()
+	online := m.Online()
+	for i, c := range m.CPUs {
+		if i > 0 && m.CPUs[i-1].ID >= c.ID {
+			t.Errorf("cpu%d follows cpu%d", c.ID, m.CPUs[i-1].ID)
+		}
+		if c.Core > c.ID || c.LLC > c.ID || c.Core != topology.Unknown && !online.Has(c.Core) {
+			t.Errorf("cpu%d has core %d and last-level cache %d", c.ID, c.Core, c.LLC)
+		}
+		if node := m.Node(c.NUMA); node != nil && !node.CPUs.Has(c.ID) {
+			t.Errorf("cpu%d is on node%d, which has %s", c.ID, node.ID, node.CPUs)
+		}
+	}
+	for _, n := range m.Nodes {
+		if !n.CPUs.SubsetOf(online) {
+			t.Errorf("node%d has offline CPUs: %s", n.ID, n.CPUs)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package sysfs_test
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing/fstest"
+
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// tree is a machine's files. A name that does not begin with sys/ or proc/ is
+// below sys/devices/system.
+type tree map[string]string
+
+// fs returns the tree as a file system; a name that ends in a slash is an empty
+// directory.
+func (t tree) fs() fstest.MapFS {
+	files := fstest.MapFS{}
+	for name, content := range t {
+		if !strings.HasPrefix(name, "sys/") && !strings.HasPrefix(name, "proc/") {
+			name = "sys/devices/system/" + name
+		}
+		if dir, ok := strings.CutSuffix(name, "/"); ok {
+			files[dir] = &fstest.MapFile{Mode: fs.ModeDir | 0o755}
+			continue
+		}
+		files[name] = &fstest.MapFile{Data: []byte(content + "\n")}
+	}
+	return files
+}
+
+// with returns the tree with more files.
+func (t tree) with(more tree) tree {
+	all := tree{}
+	for _, files := range []tree{t, more} {
+		for name, content := range files {
+			all[name] = content
+		}
+	}
+	return all
+}
+
+// describe writes a machine in the shortest way that shows everything:
+//
+//	cpu0 package 0 die 0 numa 0 core 0 llc 0
+//	node0 cpus 0-3 1024 bytes 10 21
+func describe(m *topology.Machine) string {
+	var b strings.Builder
+	for _, c := range m.CPUs {
+		if !c.Online {
+			fmt.Fprintf(&b, "cpu%d offline\n", c.ID)
+			continue
+		}
+		fmt.Fprintf(&b, "cpu%d package %d die %d numa %d core %d llc %d", c.ID, c.Package, c.Die, c.NUMA, c.Core, c.LLC)
+		if c.Isolated {
+			b.WriteString(" isolated")
+		}
+		if c.Kind != topology.UnknownKind {
+			b.WriteString(" " + c.Kind.String())
+		}
+		b.WriteString("\n")
+	}
+	for _, n := range m.Nodes {
+		fmt.Fprintf(&b, "node%d cpus %s", n.ID, n.CPUs)
+		if n.MemoryBytes > 0 {
+			fmt.Fprintf(&b, " %d bytes", n.MemoryBytes)
+		}
+		for _, pool := range n.HugePages {
+			fmt.Fprintf(&b, " %d of %d bytes", pool.Total, pool.SizeBytes)
+		}
+		for _, to := range m.Nodes {
+			if d, told := n.Distances[to.ID]; told {
+				fmt.Fprintf(&b, " to %d: %d", to.ID, d)
+			}
+		}
+		if n.GPU != "" {
+			b.WriteString(" gpu " + n.GPU)
+		}
+		b.WriteString("\n")
+	}
+	for _, note := range m.Notes {
+		b.WriteString("note: " + note + "\n")
+	}
+	return b.String()
+}
