@@ -1,0 +1,106 @@
+// Package daemonset tests the manifests beside it.
+package daemonset
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/numalet/numalet/internal/config"
+)
+
+// TestSettingsAreAccepted starts neither program, but reads their settings as
+// they would, from the arguments, the environment and the file that are shipped.
+func TestSettingsAreAccepted(t *testing.T) {
+	pod := manifest(t).Spec.Template.Spec
+	agent, err := config.LoadAgent(input(pod.Containers[0]))
+	if err != nil {
+		t.Fatalf("agent: %v", err)
+	}
+	plugin, err := config.LoadDevicePlugin(input(pod.Containers[1]))
+	if err != nil {
+		t.Fatalf("device plugin: %v", err)
+	}
+	for _, c := range []struct {
+		container corev1.Container
+		address   string
+	}{{pod.Containers[0], agent.HealthAddr}, {pod.Containers[1], plugin.HealthAddr}} {
+		get := c.container.LivenessProbe.HTTPGet
+		if probed := get.Host + ":" + get.Port.String(); probed != c.address {
+			t.Errorf("%s is probed at %s and serves at %s", c.container.Name, probed, c.address)
+		}
+	}
+}
+
+// input is what the kubelet would start the container with.
+func input(c corev1.Container) config.Input {
+	var args []string
+	for _, arg := range c.Command[1:] {
+		args = append(args, strings.Replace(arg, "/etc/numalet/", "", 1))
+	}
+	env := map[string]string{}
+	for _, e := range c.Env {
+		env[e.Name] = e.Value
+		if e.ValueFrom != nil {
+			env[e.Name] = "worker-1"
+		}
+	}
+	lookup := func(name string) (string, bool) { value, ok := env[name]; return value, ok }
+	return config.Input{Args: args, LookupEnv: lookup, Out: &bytes.Buffer{}}
+}
+
+func TestLeastPrivilege(t *testing.T) {
+	pod := manifest(t).Spec.Template.Spec
+	if pod.HostPID || pod.HostIPC || *pod.AutomountServiceAccountToken {
+		t.Errorf("hostPID %v, hostIPC %v, token in every container %v; want none", pod.HostPID, pod.HostIPC, *pod.AutomountServiceAccountToken)
+	}
+	no, yes := false, true
+	want := &corev1.SecurityContext{
+		Privileged: &no, AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes,
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+	for _, c := range pod.Containers {
+		if diff := cmp.Diff(want, c.SecurityContext); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.Name, diff)
+		}
+	}
+}
+
+func TestWritableMounts(t *testing.T) {
+	want := map[string][]string{
+		"agent":        {"/sys/fs/cgroup", "/var/lib/numalet"},
+		"deviceplugin": {"/var/lib/kubelet/device-plugins"},
+	}
+	got := map[string][]string{}
+	for _, c := range manifest(t).Spec.Template.Spec.Containers {
+		for _, m := range c.VolumeMounts {
+			if !m.ReadOnly {
+				got[c.Name] = append(got[c.Name], m.MountPath)
+			}
+		}
+		slices.Sort(got[c.Name])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("writable mounts (-want +got):\n%s", diff)
+	}
+}
+
+func manifest(t *testing.T) appsv1.DaemonSet {
+	t.Helper()
+	data, err := os.ReadFile("daemonset.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ds appsv1.DaemonSet
+	if err := yaml.UnmarshalStrict(data, &ds); err != nil {
+		t.Fatal(err)
+	}
+	return ds
+}
