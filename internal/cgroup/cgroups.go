@@ -94,7 +94,8 @@ func (c *Cgroups) Confine(ctx context.Context, target string, cpus cpuset.Set, m
 		return fmt.Errorf("confine %s: %w", target, err)
 	}
 	nodes := nodeSet(mems)
-	if err := c.tree.confine(at.path, cpus, nodes); err != nil {
+	at, err = confine(c.tree, at, cpus, nodes)
+	if err != nil {
 		return fmt.Errorf("confine %s to CPUs %s: %w", target, cpus, gone(err))
 	}
 	if _, ok := c.tree.(unified); ok && at.unit != "" {
