@@ -1,0 +1,36 @@
+package kubelet
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are what the publisher counts.
+type metrics struct {
+	cpus          *prometheus.GaugeVec
+	registrations *prometheus.CounterVec
+	drops         *prometheus.CounterVec
+	conflict      *prometheus.GaugeVec
+}
+
+func newMetrics(r prometheus.Registerer) metrics {
+	m := metrics{
+		cpus: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "numalet_deviceplugin_cpus",
+			Help: "CPUs told to the kubelet, per NUMA node's resource; state is healthy or unhealthy, and reserved CPUs are unhealthy.",
+		}, []string{"resource", "state"}),
+		registrations: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "numalet_deviceplugin_registrations_total",
+			Help: "Registrations that the kubelet accepted.",
+		}, []string{"resource"}),
+		drops: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "numalet_deviceplugin_dropped_streams_total",
+			Help: "ListAndWatch streams that the kubelet ended: it stopped, or another plugin registered the resource.",
+		}, []string{"resource"}),
+		conflict: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "numalet_deviceplugin_conflict",
+			Help: "1 while the kubelet lists devices of another plugin under the resource.",
+		}, []string{"resource"}),
+	}
+	r.MustRegister(m.cpus, m.registrations, m.drops, m.conflict)
+	return m
+}

@@ -1,0 +1,42 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+)
+
+// callTimeout bounds a call to the kubelet. It dials back within Register, for
+// up to 10 s; it does so at once when it is well.
+const callTimeout = 10 * time.Second
+
+// register tells the kubelet behind socket where p is served. The kubelet calls
+// back before it answers, so p must be served already.
+func register(ctx context.Context, socket string, p *plugin) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	conn, err := dial(socket)
+	if err != nil {
+		return fmt.Errorf("register %s: %w", p.resource(), err)
+	}
+	defer conn.Close()
+	_, err = pluginapi.NewRegistrationClient(conn).Register(ctx, &pluginapi.RegisterRequest{
+		Version:      pluginapi.Version,
+		Endpoint:     endpoint(p),
+		ResourceName: p.resource(),
+		Options:      &pluginapi.DevicePluginOptions{},
+	})
+	if err != nil {
+		return fmt.Errorf("register %s with the kubelet at %s: %w", p.resource(), socket, err)
+	}
+	return nil
+}
+
+// dial connects to a socket of the kubelet at the first call.
+func dial(socket string) (*grpc.ClientConn, error) {
+	return grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+}

@@ -1,0 +1,150 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+)
+
+var (
+	errStarting  = errors.New("not yet registered with the kubelet")
+	errRestarted = errors.New("the kubelet restarted")
+)
+
+// session is what is served to one life of the kubelet.
+type session struct {
+	kubelet  os.FileInfo // its socket, as it was at the beginning
+	servings []*serving
+	dropped  chan *plugin
+	conflict bool // another plugin serves one of the resources
+}
+
+// session lasts as long as one kubelet, at most. It returns why it ended.
+func (p *Publisher) session(ctx context.Context, hints <-chan struct{}) error {
+	// 1. Nobody else serves the same sockets.
+	held, err := lock(p.dir)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	// 2. Which kubelet is it?
+	s := &session{dropped: make(chan *plugin)}
+	if s.kubelet, err = os.Lstat(p.registry); err != nil {
+		return fmt.Errorf("the kubelet is away: %w", err)
+	}
+	// 3. What is there to publish?
+	if err := p.refresh(ctx); err != nil {
+		return err
+	}
+	// 4. Serve first: the kubelet calls back before Register returns.
+	defer s.close()
+	if err := p.serve(s); err != nil {
+		return err
+	}
+	// 5. Register.
+	if err := p.register(ctx, s); err != nil {
+		return err
+	}
+	// 6. Keep the kubelet up to date.
+	return p.hold(ctx, s, hints)
+}
+
+func (p *Publisher) serve(s *session) error {
+	for _, plugin := range p.sorted() {
+		one, err := serve(plugin, p.dir, s.dropped)
+		if err != nil {
+			return err
+		}
+		s.servings = append(s.servings, one)
+	}
+	return nil
+}
+
+func (p *Publisher) register(ctx context.Context, s *session) error {
+	if err := p.conflict(); err != nil {
+		p.Log.Info("taking over", "reason", err.Error())
+	}
+	for _, one := range s.servings {
+		if err := register(ctx, p.registry, one.plugin); err != nil {
+			return err
+		}
+		p.metrics.registrations.WithLabelValues(one.resource()).Inc()
+		p.Log.V(2).Info("registered", "resource", one.resource(), "socket", one.path)
+	}
+	if p.dropper != nil && sameFile(p.dropper, s.kubelet) {
+		p.Log.Info("registered again with a kubelet that had ended a stream without restarting: does another device plugin register the same resource?")
+	}
+	p.dropper = nil
+	return nil
+}
+
+// hold refreshes what is published until the session must end.
+func (p *Publisher) hold(ctx context.Context, s *session, hints <-chan struct{}) error {
+	for p.setProblem(nil); ; {
+		if err := p.intact(s); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-hints:
+		case gone := <-s.dropped:
+			p.dropper = s.kubelet
+			p.metrics.drops.WithLabelValues(gone.resource()).Inc()
+			return fmt.Errorf("the kubelet ended the stream of %s", gone.resource())
+		case <-p.Tick:
+			p.settled = true
+			if err := p.tick(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// tick publishes what changed. Its error ends the session: there is something
+// to register. When the machine can't be read, what was published stands.
+func (p *Publisher) tick(ctx context.Context, s *session) error {
+	if err := p.refresh(ctx); err != nil {
+		p.setProblem(err)
+		return nil
+	}
+	if len(p.plugins) > len(s.servings) {
+		return errors.New("a NUMA node got its first CPU online")
+	}
+	for _, one := range s.servings {
+		if err := one.heard(); err != nil {
+			return err
+		}
+	}
+	conflict := p.conflict()
+	if conflict == nil && s.conflict {
+		return errors.New("the other device plugin is gone")
+	}
+	s.conflict = conflict != nil
+	p.setProblem(conflict)
+	return nil
+}
+
+// intact returns why the kubelet and the publisher have lost each other.
+func (p *Publisher) intact(s *session) error {
+	now, err := os.Lstat(p.registry)
+	if err != nil {
+		return fmt.Errorf("the kubelet is away: %w", err)
+	}
+	if !sameFile(now, s.kubelet) {
+		return errRestarted
+	}
+	for _, one := range s.servings {
+		if err := one.intact(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) close() {
+	for _, one := range s.servings {
+		one.close()
+	}
+}
