@@ -1,0 +1,113 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// Create answers where a container that is about to be created belongs. What
+// an exclusive container holds is, when Create returns, remembered across
+// crashes and free of everybody else. An error fails the creation, which the
+// kubelet tries again.
+func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Decision, error) {
+	d, err := n.place(ctx, c)
+	return d, n.tell(ctx, c, err)
+}
+
+// Start puts a container whose processes do not run yet where it belongs now:
+// the shared set may have shrunk since Create, and the container may have been
+// created while no agent was there.
+func (n *Node) Start(ctx context.Context, c workload.Container) error {
+	return n.tell(ctx, c, n.start(ctx, c))
+}
+
+func (n *Node) start(ctx context.Context, c workload.Container) error {
+	if _, err := n.place(ctx, c); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.assert(ctx, c, n.decide(c))
+}
+
+// place reserves what the container's pod asks for, once, and decides.
+func (n *Node) place(ctx context.Context, c workload.Container) (workload.Decision, error) {
+	if _, placed := c.Sandbox.Annotations[v1alpha1.AnnotationPlacement]; placed {
+		return workload.Decision{}, v1alpha1.RefusePlacement()
+	}
+	if !n.knows(c) {
+		if err := n.obtain(ctx, c); err != nil {
+			return workload.Decision{}, err
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	d := n.decide(c)
+	if d.Exclusive {
+		if err := n.liftQuota(ctx, c.Sandbox); err != nil {
+			return workload.Decision{}, err
+		}
+	}
+	n.remember(c)
+	return d, nil
+}
+
+// obtain finds out what the container needs, waiting a moment for news of its
+// pod, and carves it out.
+func (n *Node) obtain(ctx context.Context, c workload.Container) error {
+	waiting, cancel := context.WithTimeout(ctx, n.cfg.PodWait)
+	defer cancel()
+	want, err := n.wants(waiting, c, n.env.Pods.Wait)
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.mu.synced {
+		return refuse(NotReady, "the agent has not seen this node's containers yet; the kubelet will try again")
+	}
+	if want == nil {
+		return nil
+	}
+	return n.carve(ctx, c, *want)
+}
+
+// knows reports whether it is known what the container holds, if anything.
+func (n *Node) knows(c workload.Container) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	uid := c.Sandbox.Pod.UID
+	_, holds := n.mu.book.claim(uid, c.Name)
+	return n.mu.synced && (holds || n.mu.book.whole(uid))
+}
+
+// assert writes again where a container belongs. One without cgroup is well
+// where its spec, made of an earlier equal decision, will put it. Callers hold
+// the lock.
+func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Decision) error {
+	start := n.env.Now()
+	err := n.env.Cgroups.Confine(ctx, c.Cgroup, d.CPUs, d.Mems)
+	if errors.Is(err, fs.ErrNotExist) && c.Resources.CPUs.Equal(d.CPUs) {
+		return nil
+	}
+	if err == nil {
+		err = n.env.Cgroups.Settle(ctx)
+	}
+	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
+	if err != nil {
+		return refuse(CgroupFailed, "container %q cannot be put on CPUs %s: %s; the kubelet will try again", c.Name, d.CPUs, err)
+	}
+	return nil
+}
+
+func (n *Node) liftQuota(ctx context.Context, s workload.Sandbox) error {
+	err := n.env.Cgroups.LiftQuota(ctx, s.PodCgroup)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s cannot be lifted: %s; the kubelet will try again", s.PodCgroup, err)
+	}
+	return nil
+}

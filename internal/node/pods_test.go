@@ -1,0 +1,105 @@
+package node
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// pod: pod NAME [policy=P] [NAME=VALUE of other annotations] [static]
+// CONTAINER:LIMIT[/REQUEST][@NODE=N…]…
+// A container may be given as init.NAME or sidecar.NAME. The pod's UID is its name.
+func (s *script) pod(args []string) error {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: args[0], UID: types.UID(args[0]), Annotations: map[string]string{}},
+		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	for _, arg := range args[1:] {
+		container, limits, isContainer := strings.Cut(arg, ":")
+		name, value, isAnnotation := strings.Cut(arg, "=")
+		switch {
+		case arg == "static":
+			pod.Annotations[annotationSource] = "file"
+		case isContainer:
+			addContainer(pod, container, limits)
+		case isAnnotation && name == "policy":
+			pod.Annotations[v1alpha1.AnnotationCPUPolicy] = value
+		case isAnnotation:
+			pod.Annotations[v1alpha1.Group+"/"+name] = value
+		}
+	}
+	s.pods[args[0]] = pod
+	return nil
+}
+
+func addContainer(pod *corev1.Pod, name, text string) {
+	always := corev1.ContainerRestartPolicyAlways
+	text, perNode, _ := strings.Cut(text, "@")
+	limit, request, _ := strings.Cut(text, "/")
+	if request == "" {
+		request = limit
+	}
+	list := func(cpu string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Mi")}
+	}
+	c := corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Limits: list(limit), Requests: list(request)}}
+	for item := range strings.SplitSeq(perNode, ",") {
+		if node, count, ok := strings.Cut(item, "="); ok {
+			id, _ := strconv.Atoi(node)
+			c.Resources.Limits[corev1.ResourceName(v1alpha1.NUMAResource(id))] = resource.MustParse(count)
+		}
+	}
+	switch kind, rest, ok := strings.Cut(name, "."); {
+	case ok && kind == "sidecar":
+		c.Name, c.RestartPolicy = rest, &always
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, c)
+	case ok:
+		c.Name = rest
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, c)
+	default:
+		pod.Spec.Containers = append(pod.Spec.Containers, c)
+	}
+}
+
+// containerOf returns a container of the pod as the runtime would tell it: with
+// the kubelet's cgroup limits and the device plugin's annotations.
+func containerOf(pod *corev1.Pod, name string, s workload.Sandbox) workload.Container {
+	c := workload.Container{Name: name, Sandbox: s, Annotations: map[string]string{}}
+	for _, spec := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
+		if spec.Name != name {
+			continue
+		}
+		limit, request := spec.Resources.Limits.Cpu().MilliValue(), spec.Resources.Requests.Cpu().MilliValue()
+		c.Resources = workload.Resources{
+			Shares: uint64(request * 1024 / 1000), QuotaMicros: limit * 100, PeriodMicros: 100_000,
+			MemoryBytes: spec.Resources.Limits.Memory().Value(),
+		}
+		for resource, n := range spec.Resources.Limits {
+			if id, ok := v1alpha1.ParseNUMAResource(string(resource)); ok {
+				c.Annotations[v1alpha1.AllocatedAnnotation(id)] = tokens(id, int(n.Value()))
+			}
+		}
+	}
+	return c
+}
+
+func tokens(node, n int) string {
+	var ids []string
+	for i := range n {
+		ids = append(ids, fmt.Sprintf("numa%d-cpu-%d", node, i))
+	}
+	return strings.Join(ids, ",")
+}
+
+func milliOf(cpus string) int64 {
+	q := resource.MustParse(cpus)
+	return q.MilliValue()
+}

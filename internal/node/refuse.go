@@ -1,0 +1,59 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-logr/logr"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// Why the node refuses what was well asked. The reasons of badly asked pods
+// are in package v1alpha1, those of lacking CPUs in package pool.
+const (
+	CheckpointFailed v1alpha1.Reason = "CheckpointFailed" // what would be granted cannot be remembered
+	CgroupFailed     v1alpha1.Reason = "CgroupFailed"     // a container cannot be confined
+	FormNotServed    v1alpha1.Reason = "FormNotServed"    // a policy on an explicit node, or the reverse
+	NotAsked         v1alpha1.Reason = "NotAsked"         // device tokens that the pod's spec does not explain
+	NotReady         v1alpha1.Reason = "NotReady"         // the agent has not seen the runtime's containers yet
+	PodUnknown       v1alpha1.Reason = "PodUnknown"       // the API server has not told of the pod yet
+	Resize           v1alpha1.Reason = "Resize"           // in-place resize of an exclusive container
+	SwitchedOff      v1alpha1.Reason = "SwitchedOff"      // exclusive CPUs are off on this node
+)
+
+// EventReason is the reason of the events that tell a pod's author of a refusal.
+const EventReason = "NumaletRefused"
+
+func refuse(reason v1alpha1.Reason, format string, args ...any) *v1alpha1.Refusal {
+	return &v1alpha1.Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// asRefusal returns the refusal that err is or wraps. An error of the ledger
+// keeps its sentence and its reason.
+func asRefusal(err error) *v1alpha1.Refusal {
+	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) {
+		return r
+	}
+	if r := (*pool.Refusal)(nil); errors.As(err, &r) {
+		return refuse(v1alpha1.Reason(r.Reason.String()), "%s", r.Error())
+	}
+	return refuse("Internal", "%s", err)
+}
+
+// tell reports a refusal to the pod's author, to the metrics and to the log,
+// and returns the error for the runtime, which fails what was refused and tries
+// it again later.
+func (n *Node) tell(ctx context.Context, c workload.Container, err error) error {
+	if err == nil {
+		return nil
+	}
+	r := asRefusal(err)
+	n.env.Observer.Refused(r.Reason)
+	n.env.Events.Warn(c.Sandbox.Pod, EventReason, r.Message)
+	logr.FromContextOrDiscard(ctx).Info("refused", "container", c.String(), "reason", r.Reason, "message", r.Message)
+	return fmt.Errorf("numalet: %w", r)
+}

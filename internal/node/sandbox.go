@@ -1,0 +1,69 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// RunSandbox takes note of a new sandbox and confines its pause process, which
+// runs already.
+func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.see(s)
+	if s.Cgroup == "" {
+		return nil
+	}
+	start := n.env.Now()
+	err := n.env.Cgroups.Confine(ctx, s.Cgroup, n.shared(), nil)
+	if err == nil {
+		err = n.env.Cgroups.Settle(ctx)
+	}
+	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("numalet: confine the sandbox of pod %s to CPUs %s: %w", s.Pod, n.shared(), err)
+	}
+	return nil
+}
+
+// StopSandbox gives back what the sandbox's pod holds if the pod has ended. A
+// pod that goes on, in a sandbox made anew, keeps it.
+func (n *Node) StopSandbox(ctx context.Context, s workload.Sandbox) {
+	n.mu.Lock()
+	released := n.releaseEnded(ctx, s.Pod.UID)
+	n.mu.Unlock()
+	if !released {
+		n.PodEnded(s.Pod.UID)
+	}
+}
+
+// RemoveSandbox forgets a sandbox with its containers. With a pod's last
+// sandbox goes what the pod holds: the kubelet keeps one while the pod lives.
+func (n *Node) RemoveSandbox(ctx context.Context, s workload.Sandbox) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.mu.pods[s.Pod.UID]
+	if p == nil {
+		return
+	}
+	delete(p.sandboxes, s.ID)
+	maps.DeleteFunc(p.containers, func(_ string, c workload.Container) bool { return c.Sandbox.ID == s.ID })
+	if len(p.sandboxes) == 0 {
+		n.release(ctx, s.Pod.UID)
+	}
+}
+
+// Remove forgets a container. Its pod keeps what it holds for the container's
+// next start.
+func (n *Node) Remove(c workload.Container) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p := n.mu.pods[c.Sandbox.Pod.UID]; p != nil {
+		delete(p.containers, c.ID)
+	}
+}

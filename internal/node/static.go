@@ -1,0 +1,67 @@
+package node
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// staticWants reads what a container of a static pod asks for when its spec is
+// not known: the kubelet runs such pods without the API server. Counts come
+// from the container's own cgroup limits, and nobody says which containers are
+// init containers, so nothing is reused. It returns nil when the container shares.
+func (n *Node) staticWants(c workload.Container, tokens map[int]int) (*pool.Pod, error) {
+	if exempted(c) {
+		return nil, nil
+	}
+	ask, err := v1alpha1.ReadAsk(staticPod(c, tokens))
+	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) && r.Reason == v1alpha1.NoExclusiveContainer {
+		return nil, nil // another container of the pod may be the exclusive one
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := n.admit(c, ask, tokens)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	only := onlyContainer(*p, c.Name)
+	return &only, nil
+}
+
+// exempted reports whether the pod's author keeps the container shared.
+func exempted(c workload.Container) bool {
+	names := strings.Split(c.Sandbox.Annotations[v1alpha1.AnnotationSharedContainers], ",")
+	return slices.ContainsFunc(names, func(name string) bool { return strings.TrimSpace(name) == c.Name })
+}
+
+// staticPod returns a pod of this one container, as far as its cgroup limits tell.
+func staticPod(c workload.Container, tokens map[int]int) *corev1.Pod {
+	var pod corev1.Pod
+	pod = *asCreated(&pod, c.Sandbox)
+	delete(pod.Annotations, v1alpha1.AnnotationSharedContainers)
+	r := c.Resources
+	limits := corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(max(r.MemoryBytes, 0), resource.BinarySI)}
+	requests := corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(int64(r.Shares)*1000/1024, resource.DecimalSI)}
+	if r.QuotaMicros > 0 && r.PeriodMicros > 0 {
+		limits[corev1.ResourceCPU] = *resource.NewMilliQuantity(r.QuotaMicros*1000/int64(r.PeriodMicros), resource.DecimalSI)
+	}
+	if _, whole := r.WholeCPUs(); whole {
+		requests = nil
+	}
+	for node, count := range tokens {
+		limits[corev1.ResourceName(v1alpha1.NUMAResource(node))] = *resource.NewQuantity(int64(count), resource.DecimalSI)
+	}
+	pod.Spec.Containers = []corev1.Container{{
+		Name:      c.Name,
+		Resources: corev1.ResourceRequirements{Limits: limits, Requests: requests},
+	}}
+	return &pod
+}

@@ -1,0 +1,38 @@
+package node
+
+import (
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// View is who has which CPUs at one moment.
+type View struct {
+	Shared    cpuset.Set
+	Exclusive cpuset.Set
+	Available map[topology.NodeID]int // CPUs that may still become exclusive
+	Held      []Holding
+}
+
+// Holding is what one container holds.
+type Holding struct {
+	Pod       workload.Pod
+	Container string
+	Kind      pool.Kind
+	CPUs      cpuset.Set
+}
+
+// View returns who has which CPUs now, ordered by pod.
+func (n *Node) View() View {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.mu.book.ledger
+	v := View{Shared: l.Shared(), Exclusive: l.Exclusive(), Available: l.Available()}
+	for _, h := range n.mu.book.sorted() {
+		for _, c := range h.Grant.Claims {
+			v.Held = append(v.Held, Holding{h.Pod, c.Container, c.Kind, c.CPUs})
+		}
+	}
+	return v
+}

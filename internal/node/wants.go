@@ -1,0 +1,162 @@
+package node
+
+import (
+	"context"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// annotationSource is where the kubelet got a pod from: "api", or "file" and
+// "http" of static pods. The kubelet sets it; no author can forge it.
+// Source: k8s.io/kubernetes/pkg/kubelet/types, ConfigSourceAnnotationKey.
+const annotationSource = "kubernetes.io/config.source"
+
+// lookup finds a pod by UID.
+type lookup func(ctx context.Context, uid string) (*corev1.Pod, bool)
+
+// wants returns what has to be reserved before the container may run, nil when
+// it shares. Sandbox and container annotations tell whether a pod asks at all,
+// so that the others never wait for the informer. It takes no lock: the lookup
+// may wait.
+func (n *Node) wants(ctx context.Context, c workload.Container, find lookup) (*pool.Pod, error) {
+	tokens := v1alpha1.ParseAllocated(c.Annotations)
+	if len(tokens) == 0 && !v1alpha1.MayAsk(c.Sandbox.Annotations) {
+		return nil, nil
+	}
+	if n.cfg.Disabled {
+		return nil, refuse(SwitchedOff, "exclusive CPUs are switched off on this node; delete the pod and let it run on a node labelled %s=true",
+			v1alpha1.LabelExclusiveCPUs)
+	}
+	pod, known := n.find(ctx, c, find)
+	if !known && isStatic(c.Sandbox) {
+		return n.staticWants(c, tokens)
+	}
+	if !known {
+		return nil, refuse(PodUnknown, "the pod asks for exclusive CPUs, but the API server has not told this node's agent about it yet; the kubelet will try again")
+	}
+	ask, err := v1alpha1.ReadAsk(asCreated(pod, c.Sandbox))
+	if err != nil {
+		return nil, err
+	}
+	return n.admit(c, ask, tokens)
+}
+
+// find looks a pod up; a static one is not waited for, since nobody knows
+// whether it has a mirror pod.
+func (n *Node) find(ctx context.Context, c workload.Container, find lookup) (*corev1.Pod, bool) {
+	if isStatic(c.Sandbox) {
+		return n.env.Pods.Pod(c.Sandbox.Pod.UID)
+	}
+	return find(ctx, c.Sandbox.Pod.UID)
+}
+
+func isStatic(s workload.Sandbox) bool {
+	source := s.Annotations[annotationSource]
+	return source != "" && source != "api"
+}
+
+// asCreated returns the pod with the numalet.dev annotations that it had when
+// its sandbox was made: later edits of a running pod mean nothing.
+func asCreated(pod *corev1.Pod, s workload.Sandbox) *corev1.Pod {
+	ours := func(name, _ string) bool { return strings.HasPrefix(name, v1alpha1.Group+"/") }
+	then := *pod
+	then.Annotations = maps.Clone(pod.Annotations)
+	maps.DeleteFunc(then.Annotations, ours)
+	for name, value := range s.Annotations {
+		if ours(name, value) {
+			if then.Annotations == nil {
+				then.Annotations = map[string]string{}
+			}
+			then.Annotations[name] = value
+		}
+	}
+	return &then
+}
+
+// admit checks an ask against what this node serves and against the device
+// tokens that the container was given.
+func (n *Node) admit(c workload.Container, ask v1alpha1.Ask, tokens map[int]int) (*pool.Pod, error) {
+	if ask.Form != v1alpha1.None && ask.Form != n.cfg.Asks {
+		return nil, refuse(FormNotServed, "the pod asks in the %s form, but this node serves the %s form (--asks=%s); ask in that form, or let the pod run on a node that serves its own",
+			ask.Form, n.cfg.Asks, n.cfg.Asks)
+	}
+	want, exclusive := ask.Exclusive(c.Name)
+	if len(tokens) > 0 && !maps.Equal(tokens, want.PerNode) {
+		return nil, refuse(NotAsked, "the kubelet allocated %v exclusive CPUs per NUMA node to container %q, whose limits say %v; delete the pod, so that it is made and allocated anew",
+			tokens, c.Name, want.PerNode)
+	}
+	if !exclusive {
+		return nil, nil
+	}
+	return asPool(c.Sandbox.Pod.UID, ask)
+}
+
+// asPool translates an ask into the ledger's terms.
+func asPool(uid string, ask v1alpha1.Ask) (*pool.Pod, error) {
+	policy, err := parsePolicy(ask.Policy)
+	if err != nil {
+		return nil, err
+	}
+	p := &pool.Pod{UID: uid, Policy: policy, Seed: seed(uid)}
+	for _, c := range ask.Containers {
+		p.Containers = append(p.Containers, pool.Want{
+			Container: c.Name, Kind: asKind(c.Kind), CPUs: c.CPUs,
+			PerNode: asNodes(c.PerNode), MemoryBytes: c.MemoryBytes,
+		})
+	}
+	return p, nil
+}
+
+func parsePolicy(name string) (pool.Policy, error) {
+	if name == "" {
+		return pool.Random, nil
+	}
+	policy, err := pool.ParsePolicy(name)
+	if err != nil {
+		return 0, refuse(v1alpha1.UnknownPolicy, "%s", err)
+	}
+	return policy, nil
+}
+
+func asKind(k v1alpha1.ContainerKind) pool.Kind {
+	return map[v1alpha1.ContainerKind]pool.Kind{
+		v1alpha1.App: pool.App, v1alpha1.Init: pool.Init, v1alpha1.Sidecar: pool.Sidecar,
+	}[k]
+}
+
+func asNodes(perNode map[int]int) map[topology.NodeID]int {
+	if perNode == nil {
+		return nil
+	}
+	out := map[topology.NodeID]int{}
+	for id, count := range perNode {
+		out[topology.NodeID(id)] = count
+	}
+	return out
+}
+
+// seed makes the random policy choose alike for one pod and differently for two.
+func seed(uid string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(uid))
+	return h.Sum64()
+}
+
+// onlyContainer narrows a pod's wants to one container, which then has a grant
+// of its own and reuses nothing.
+func onlyContainer(p pool.Pod, name string) pool.Pod {
+	i := slices.IndexFunc(p.Containers, func(w pool.Want) bool { return w.Container == name })
+	want := p.Containers[i]
+	want.Kind = pool.App
+	p.UID, p.Containers = key(p.UID, name), []pool.Want{want}
+	return p
+}

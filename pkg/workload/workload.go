@@ -1,0 +1,84 @@
+package workload
+
+import (
+	"fmt"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Pod names a pod.
+type Pod struct {
+	UID       string `json:"uid"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// String returns "namespace/name".
+func (p Pod) String() string { return p.Namespace + "/" + p.Name }
+
+// Sandbox is one sandbox of a pod as the runtime tells it. Its annotations
+// are the pod's at the time it was made; nobody can change them afterwards.
+type Sandbox struct {
+	ID          string
+	Pod         Pod
+	Annotations map[string]string
+	PodCgroup   string // of the whole pod
+	Cgroup      string // of the pause process, in the runtime's form; "" when there is none
+}
+
+// Container is one container as the runtime tells it.
+type Container struct {
+	ID          string
+	Name        string
+	Sandbox     Sandbox
+	Annotations map[string]string // with those of the device plugin's Allocate
+	Cgroup      string            // in the runtime's form
+	Resources   Resources         // of its OCI spec, or wanted by an update
+}
+
+// String returns "namespace/pod/container".
+func (c Container) String() string { return c.Sandbox.Pod.String() + "/" + c.Name }
+
+// Resources are CPU and memory of a container in cgroup terms; 0 is not set.
+type Resources struct {
+	CPUs         cpuset.Set
+	Mems         []topology.NodeID
+	Shares       uint64 // 1024 per CPU requested
+	QuotaMicros  int64  // CPU time per period; -1 is no limit
+	PeriodMicros uint64
+	MemoryBytes  int64
+}
+
+// WholeCPUs returns the CPU count of a container whose limit is a whole number
+// of CPUs and equals its request, as the kubelet writes them into cgroup terms
+// (pkg/kubelet/cm/helpers_linux.go, MilliCPUToShares and MilliCPUToQuota).
+func (r Resources) WholeCPUs() (int, bool) {
+	if r.QuotaMicros <= 0 || r.PeriodMicros == 0 || r.QuotaMicros%int64(r.PeriodMicros) != 0 {
+		return 0, false
+	}
+	n := r.QuotaMicros / int64(r.PeriodMicros)
+	return int(n), r.Shares == uint64(n)*1024
+}
+
+// Pinned reports whether these are the resources of a container that was made
+// exclusive: nobody else lifts a CPU quota and names CPUs.
+func (r Resources) Pinned() bool { return r.QuotaMicros < 0 && !r.CPUs.Empty() }
+
+// Decision is where a container belongs.
+type Decision struct {
+	CPUs      cpuset.Set        // never empty
+	Mems      []topology.NodeID // nil leaves memory alone
+	Exclusive bool              // CFS quota is to be lifted
+}
+
+// String returns "exclusive 0-3 mems [0]" or "shared 4-15".
+func (d Decision) String() string {
+	switch {
+	case !d.Exclusive:
+		return fmt.Sprintf("shared %s", d.CPUs)
+	case d.Mems == nil:
+		return fmt.Sprintf("exclusive %s", d.CPUs)
+	}
+	return fmt.Sprintf("exclusive %s mems %v", d.CPUs, d.Mems)
+}
