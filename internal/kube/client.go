@@ -1,0 +1,53 @@
+package kube
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Component is the agent's name in events, field managers and requests.
+const Component = "numalet-agent"
+
+// Requests a second, and at once. One watch, events of refusals and a label
+// make the traffic; a node full of refused pods must not press the API server.
+const (
+	qps   = 20
+	burst = 40
+)
+
+// NewClient returns a client of the cluster that a kubeconfig file names, or,
+// when the path is empty, of the cluster that this pod runs in.
+func NewClient(kubeconfig string) (kubernetes.Interface, error) {
+	config, err := restConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = Component
+	config.QPS, config.Burst = qps, burst
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)
+	}
+	return client, nil
+}
+
+func restConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("read the service account of this pod (outside a cluster, give --kubeconfig): %w", err)
+		}
+		return config, nil
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig %s: %w", kubeconfig, err)
+	}
+	return config, nil
+}
