@@ -1,0 +1,89 @@
+package picture_test
+
+import (
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+const gib = 1 << 30
+
+// machine makes a machine of cpus CPUs, each as place says, and fills in the
+// CPUs of its nodes.
+func machine(cpus int, place func(id int) topology.CPU, nodes ...topology.Node) *topology.Machine {
+	m := &topology.Machine{Nodes: nodes}
+	for id := range cpus {
+		c := place(id)
+		c.ID, c.Online = cpuset.CPU(id), true
+		m.CPUs = append(m.CPUs, c)
+		if n := m.Node(c.NUMA); n != nil {
+			n.CPUs = n.CPUs.Union(cpuset.Of(c.ID))
+		}
+	}
+	return m
+}
+
+// server has two packages with two NUMA nodes each, and SMT.
+func server() *topology.Machine {
+	near := func(rows ...int) map[topology.NodeID]int {
+		return map[topology.NodeID]int{0: rows[0], 1: rows[1], 2: rows[2], 3: rows[3]}
+	}
+	return machine(16, func(id int) topology.CPU {
+		core := id % 8
+		return topology.CPU{
+			Package: core / 4, NUMA: topology.NodeID(core / 2),
+			Core: cpuset.CPU(core), LLC: cpuset.CPU(core / 2 * 2),
+		}
+	},
+		topology.Node{ID: 0, MemoryBytes: 64 * gib, Distances: near(10, 12, 20, 20), HugePages: []topology.HugePages{{SizeBytes: 2 << 20, Total: 512}, {SizeBytes: gib}}},
+		topology.Node{ID: 1, MemoryBytes: 63.5 * gib, Distances: near(12, 10, 20, 20)},
+		topology.Node{ID: 2, MemoryBytes: 64 * gib, Distances: near(20, 20, 10, 12)},
+		topology.Node{ID: 3, MemoryBytes: 64 * gib, Distances: near(20, 20, 12, 10)},
+	)
+}
+
+// accelerated has SMT4, sparse nodes, memory without CPUs, a GPU's memory,
+// offline and isolated CPUs, and a node whose distances are not told.
+func accelerated() *topology.Machine {
+	m := machine(32, func(id int) topology.CPU {
+		return topology.CPU{
+			Package: id / 16 * 8, NUMA: topology.NodeID(id / 16 * 8),
+			Core: cpuset.CPU(id / 4 * 4), LLC: cpuset.CPU(id / 8 * 8), Isolated: id/4 == 1,
+		}
+	},
+		topology.Node{ID: 0, MemoryBytes: 128 * gib, Distances: map[topology.NodeID]int{0: 10, 8: 40, 9: 50, 255: 80}},
+		topology.Node{ID: 8, MemoryBytes: 128 * gib, Distances: map[topology.NodeID]int{0: 40, 8: 10, 9: 17, 255: 80}},
+		topology.Node{ID: 9, MemoryBytes: 1024 * gib, Distances: map[topology.NodeID]int{0: 50, 8: 17, 9: 10, 255: 80}},
+		topology.Node{ID: 255, MemoryBytes: 16 * gib, GPU: "0004:04:00.0"},
+	)
+	for _, id := range []int{30, 31} {
+		m.CPUs[id].Online = false
+	}
+	return m
+}
+
+// hybrid is a laptop with cores of two kinds and one node.
+func hybrid() *topology.Machine {
+	return machine(20, func(id int) topology.CPU {
+		if id < 12 {
+			return topology.CPU{Core: cpuset.CPU(id / 2 * 2), Kind: topology.Performance}
+		}
+		return topology.CPU{Core: cpuset.CPU(id), Kind: topology.Efficiency}
+	}, topology.Node{ID: 0, MemoryBytes: 32 * gib})
+}
+
+// dies has two dies in its package, and one NUMA node over both.
+func dies() *topology.Machine {
+	return machine(128, func(id int) topology.CPU {
+		return topology.CPU{Die: id / 64, Core: cpuset.CPU(id), LLC: cpuset.CPU(id / 32 * 32)}
+	}, topology.Node{ID: 0, MemoryBytes: 512 * gib})
+}
+
+// untold is a machine whose kernel tells next to nothing.
+func untold() *topology.Machine {
+	return machine(4, func(id int) topology.CPU {
+		return topology.CPU{
+			Package: topology.Unknown, Die: topology.Unknown, NUMA: topology.NodeID(-(id / 2)),
+			Core: topology.Unknown, LLC: topology.Unknown,
+		}
+	}, topology.Node{ID: 0, MemoryBytes: 900 << 20})
+}
