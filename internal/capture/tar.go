@@ -73,11 +73,11 @@ func Unpack(r io.Reader, dir string) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil {
-			err = unpackOne(root, header, in)
-		}
 		if err != nil {
 			return fmt.Errorf("unpack a captured tree: %w", err)
+		}
+		if err := unpackOne(root, header, in); err != nil {
+			return fmt.Errorf("unpack a captured tree: %s: %w", header.Name, err)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func unpackOne(root *os.Root, header *tar.Header, content io.Reader) error {
 
 func unpackFile(root *os.Root, header *tar.Header, content io.Reader) error {
 	if header.Size > maxFile {
-		return fmt.Errorf("%s has %d bytes: no file of a captured tree has more than %d", header.Name, header.Size, maxFile)
+		return fmt.Errorf("%d bytes, where no file of a captured tree has more than %d", header.Size, maxFile)
 	}
 	data, err := io.ReadAll(content)
 	if err != nil {
