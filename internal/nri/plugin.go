@@ -55,7 +55,7 @@ func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Co
 // Configure is the runtime introducing itself.
 func (p *plugin) Configure(_ context.Context, _, runtime, version string) (api.EventMask, error) {
 	p.log.Info("registered with the container runtime", "runtime", runtime, "version", version)
-	return 0, nil
+	return subscription(runtime, version), nil
 }
 
 func podOf(p *api.PodSandbox) []any { return []any{"pod", p.GetNamespace() + "/" + p.GetName()} }
