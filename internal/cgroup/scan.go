@@ -8,25 +8,57 @@ import (
 	"strings"
 )
 
-// Container is a container's cgroup as found on the host.
-type Container struct {
-	Target string // for Confine
-	Pod    string // for LiftQuota and PodEmpty
-	PodUID string // of a static pod, the hash of its manifest
-	ID     string // the runtime's id, of a container or of a pod's sandbox
+// Pod is a pod's cgroup as found on the host.
+type Pod struct {
+	Target     string // for Confine, LiftQuota and PodEmpty
+	UID        string // of a static pod, the hash of its manifest
+	Containers []Container
 }
 
-// Containers lists the cgroups of all containers and pod sandboxes that the
-// kubelet's tree holds. O(cgroups).
-func (c *Cgroups) Containers() ([]Container, error) {
-	var found []Container
-	for _, root := range kubeRoots() {
-		err := c.scan(root, &found)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+// Container is the cgroup of a container or of a pod's sandbox.
+type Container struct {
+	Target string // for Confine
+	ID     string // the runtime's
+}
+
+// Pods lists the cgroups of all pods that the kubelet's tree holds, with those
+// of their containers and sandboxes. O(cgroups).
+func (c *Cgroups) Pods() ([]Pod, error) {
+	var found []Pod
+	for _, group := range c.above() {
+		if err := c.scan(group, &found); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
 	return found, nil
+}
+
+// Dirs returns the directories in which cgroups of pods and containers appear
+// and go: those of the kubelet's classes, and those of the pods.
+func (c *Cgroups) Dirs() ([]string, error) {
+	var dirs []string
+	for _, group := range c.above() {
+		dirs = append(dirs, c.tree.dir(group))
+	}
+	pods, err := c.Pods()
+	for _, p := range pods {
+		dirs = append(dirs, c.tree.dir(p.Target))
+	}
+	return dirs, err
+}
+
+// above are the cgroups that exist and hold those of pods: the kubelet's own
+// and one for each QoS class below it.
+func (c *Cgroups) above() []string {
+	var groups []string
+	for _, root := range kubeRoots() {
+		for _, group := range []string{root, class(root, "burstable"), class(root, "besteffort")} {
+			if _, err := os.Stat(c.tree.dir(group)); err == nil {
+				groups = append(groups, group)
+			}
+		}
+	}
+	return groups
 }
 
 // kubeRoots are the kubelet's cgroups: of the cgroupfs and of the systemd
@@ -35,38 +67,43 @@ func kubeRoots() []string {
 	return []string{"/kubepods", "/kubepods.slice", "/kubelet/kubepods", "/kubelet.slice/kubelet-kubepods.slice"}
 }
 
-// scan walks down to pods through the levels of the QoS classes.
-func (c *Cgroups) scan(group string, found *[]Container) error {
+// class returns the cgroup of a QoS class. Guaranteed pods are in the root.
+func class(root, qos string) string {
+	if slice, ok := strings.CutSuffix(path.Base(root), ".slice"); ok {
+		return path.Join(root, slice+"-"+qos+".slice")
+	}
+	return path.Join(root, qos)
+}
+
+func (c *Cgroups) scan(group string, found *[]Pod) error {
 	entries, err := os.ReadDir(c.tree.dir(group))
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if !e.IsDir() {
+		uid, ok := podUID(e.Name())
+		if !e.IsDir() || !ok {
 			continue
 		}
-		child := path.Join(group, e.Name())
-		uid, isPod := podUID(e.Name())
-		if isPod {
-			err = c.scanPod(child, uid, found)
-		} else if isQoS(e.Name()) {
-			err = c.scan(child, found)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		pod := Pod{Target: path.Join(group, e.Name()), UID: uid}
+		if err := c.scanPod(&pod); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
 			return err
 		}
+		*found = append(*found, pod)
 	}
 	return nil
 }
 
-func (c *Cgroups) scanPod(pod, uid string, found *[]Container) error {
-	entries, err := os.ReadDir(c.tree.dir(pod))
+func (c *Cgroups) scanPod(pod *Pod) error {
+	entries, err := os.ReadDir(c.tree.dir(pod.Target))
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		if id, ok := containerID(e.Name()); e.IsDir() && ok {
-			*found = append(*found, Container{Target: path.Join(pod, e.Name()), Pod: pod, PodUID: uid, ID: id})
+			pod.Containers = append(pod.Containers, Container{Target: path.Join(pod.Target, e.Name()), ID: id})
 		}
 	}
 	return nil
@@ -80,11 +117,6 @@ func podUID(name string) (string, bool) {
 		return strings.ReplaceAll(uid, "_", "-"), ok
 	}
 	return strings.CutPrefix(name, "pod")
-}
-
-func isQoS(name string) bool {
-	name = strings.TrimSuffix(name, ".slice")
-	return strings.HasSuffix(name, "burstable") || strings.HasSuffix(name, "besteffort")
 }
 
 // containerID reads "<id>", "cri-containerd-<id>.scope" or "crio-<id>.scope";

@@ -1,45 +1,43 @@
 package cgroup
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 )
 
-func TestContainers(t *testing.T) {
+func TestPods(t *testing.T) {
 	a, b := strings.Repeat("a", 64), strings.Repeat("0", 64)
-	const uid, unitUID = "1c0-2d", "1c0_2d"
+	const (
+		slice = "/kubepods.slice/kubepods-pod1c0_2d.slice"
+		burst = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod2.slice"
+		kind  = "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod1.slice"
+	)
 	for name, tc := range map[string]struct {
 		dirs []string
-		want []Container
+		want []Pod
 	}{
 		"cgroupfs": {
-			dirs: []string{"kubepods/pod" + uid + "/" + a, "kubepods/besteffort/pod2/" + b, "kubepods/pod3/not-an-id", "system/" + a},
-			want: []Container{
-				{"/kubepods/besteffort/pod2/" + b, "/kubepods/besteffort/pod2", "2", b},
-				{"/kubepods/pod" + uid + "/" + a, "/kubepods/pod" + uid, uid, a},
+			dirs: []string{"/kubepods/pod1c0-2d/" + a, "/kubepods/besteffort/pod2/" + b, "/kubepods/pod3/not-an-id", "/system/pod4/" + a},
+			want: []Pod{
+				{"/kubepods/pod1c0-2d", "1c0-2d", []Container{{"/kubepods/pod1c0-2d/" + a, a}}},
+				{"/kubepods/pod3", "3", nil},
+				{"/kubepods/besteffort/pod2", "2", []Container{{"/kubepods/besteffort/pod2/" + b, b}}},
 			},
 		},
 		"systemd": {
-			dirs: []string{
-				"kubepods.slice/kubepods-pod" + unitUID + ".slice/cri-containerd-" + a + ".scope/container",
-				"kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod2.slice/crio-" + b + ".scope",
-				"kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod2.slice/crio-conmon-" + b + ".scope",
-			},
-			want: []Container{
-				{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod2.slice/crio-" + b + ".scope", "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod2.slice", "2", b},
-				{"/kubepods.slice/kubepods-pod" + unitUID + ".slice/cri-containerd-" + a + ".scope", "/kubepods.slice/kubepods-pod" + unitUID + ".slice", uid, a},
+			dirs: []string{slice + "/cri-containerd-" + a + ".scope/container", burst + "/crio-" + b + ".scope", burst + "/crio-conmon-" + b + ".scope"},
+			want: []Pod{
+				{slice, "1c0-2d", []Container{{slice + "/cri-containerd-" + a + ".scope", a}}},
+				{burst, "2", []Container{{burst + "/crio-" + b + ".scope", b}}},
 			},
 		},
 		"kind": {
-			dirs: []string{"kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod1.slice/cri-containerd-" + a + ".scope"},
-			want: []Container{{"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod1.slice/cri-containerd-" + a + ".scope",
-				"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod1.slice", "1", a}},
+			dirs: []string{kind + "/cri-containerd-" + a + ".scope"},
+			want: []Pod{{kind, "1", []Container{{kind + "/cri-containerd-" + a + ".scope", a}}}},
 		},
 		"no kubelet": {},
 	} {
@@ -50,14 +48,25 @@ func TestContainers(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got, err := open(t, Options{Root: root}).Containers()
+			got, err := open(t, Options{Root: root}).Pods()
 			if err != nil {
 				t.Fatal(err)
 			}
-			slices.SortFunc(got, func(a, b Container) int { return cmp.Compare(a.Target, b.Target) })
-			if diff := gocmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("containers (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("pods (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestDirs(t *testing.T) {
+	root := fake(t, map[string]string{"kubepods/burstable/pod1/cgroup.procs": ""})
+	got, err := open(t, Options{Root: root}).Dirs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{root + "/kubepods", root + "/kubepods/burstable", root + "/kubepods/burstable/pod1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("directories (-want +got):\n%s", diff)
 	}
 }
