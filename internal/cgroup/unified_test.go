@@ -32,7 +32,7 @@ func fake(t *testing.T, files map[string]string) string {
 	return root
 }
 
-func open(t *testing.T, o Options) *Cgroups {
+func open(t testing.TB, o Options) *Cgroups {
 	t.Helper()
 	c, err := New(o)
 	if err != nil {

@@ -1,0 +1,106 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// transientScope starts a process in a scope of its own, as the systemd driver
+// does for a container, and returns its target. The scope has all CPUs named in
+// AllowedCPUs, as one made by runc has.
+func transientScope(t *testing.T, all cpuset.Set) string {
+	t.Helper()
+	name := fmt.Sprintf("numalet-test-%d", os.Getpid())
+	process := exec.CommandContext(t.Context(), "systemd-run", "--scope", "--quiet", "--collect", "--unit", name,
+		"--slice", "numalettest.slice", "--property", "AllowedCPUs="+all.String(), "sleep", "600")
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
+	target := "numalettest.slice::" + name
+	for c := open(t, Options{}); ; time.Sleep(time.Millisecond) {
+		if _, _, err := c.Effective(target); err == nil {
+			return target
+		}
+	}
+}
+
+// host opens the cgroups of a host with systemd, cgroup v2 and two CPUs.
+func host(t *testing.T) (*Cgroups, cpuset.Set) {
+	t.Helper()
+	if _, err := os.Stat("/run/systemd/system"); err != nil || os.Getuid() != 0 {
+		t.Skip("needs systemd as init, and root")
+	}
+	c := open(t, Options{})
+	if _, ok := c.tree.(unified); !ok {
+		t.Skip("needs cgroup v2: systemd leaves the cpusets of v1 alone")
+	}
+	all, _, err := c.Effective("/")
+	if err != nil || all.Len() < 2 {
+		t.Skipf("needs two CPUs, has %v (%v)", all, err)
+	}
+	return c, all
+}
+
+func daemonReload(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command("systemctl", "daemon-reload").CombinedOutput(); err != nil {
+		t.Fatalf("daemon-reload: %v: %s", err, out)
+	}
+}
+
+// TestRealDaemonReload shows both halves of systemd#40438: a daemon-reload
+// reverts a write that systemd was not told of, and keeps one it was.
+func TestRealDaemonReload(t *testing.T) {
+	c, all := host(t)
+	target := transientScope(t, all)
+	first, _ := all.First()
+	told, untold := cpuset.Of(first), all.Minus(cpuset.Of(first))
+	if err := c.Confine(t.Context(), target, told, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	daemonReload(t)
+	if got, _, err := c.Effective(target); err != nil || !got.Equal(told) {
+		t.Errorf("after Settle and daemon-reload: %v, %v; want %v", got, err, told)
+	}
+	if err := c.Confine(t.Context(), target, untold, nil); err != nil {
+		t.Fatal(err)
+	}
+	daemonReload(t)
+	if got, _, err := c.Effective(target); err != nil || got.Equal(untold) {
+		t.Errorf("after daemon-reload without Settle: %v, %v; then Settle is not needed here", got, err)
+	}
+	if err := c.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := c.Effective(target); err != nil || !got.Equal(untold) {
+		t.Errorf("after Settle: %v, %v; want %v", got, err, untold)
+	}
+}
+
+// TestRealSettleIsFinal moves a scope to and fro: whenever Settle has
+// returned, no older value arrives any more.
+func TestRealSettleIsFinal(t *testing.T) {
+	c, all := host(t)
+	target := transientScope(t, all)
+	for range 20 {
+		for cpu := range all.All() {
+			want := cpuset.Of(cpu)
+			_ = c.Confine(t.Context(), target, want, nil)
+			if err := c.Settle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got, _, err := c.Effective(target); err != nil || !got.Equal(want) {
+				t.Fatalf("after Settle: %v, %v; want %v", got, err, want)
+			}
+		}
+	}
+}
