@@ -114,8 +114,8 @@ func TestCheckCPUManager(t *testing.T) {
 		"none":                 {policy: "none", state: `{"policyName":"none","defaultCpuSet":"","checksum":1}`},
 		"static in the file":   {policy: "static", static: true, want: "cpuManagerPolicy in [config.yaml]"},
 		"static by flag":       {state: `{"policyName":"static","defaultCpuSet":"0-3"}`, static: true, want: "policyName in "},
-		"state is not JSON":    {state: "{", want: "delete it and restart the kubelet"},
-		"says what to do next": {policy: "static", static: true, want: "drain the node, set cpuManagerPolicy: none"},
+		"state is not JSON":    {state: "{", want: "stop the kubelet, delete it and start the kubelet"},
+		"says what to do next": {policy: "static", static: true, want: "drain the node, stop the kubelet, set cpuManagerPolicy: none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

@@ -35,8 +35,11 @@ func CheckCPUManager(c Config, root string) error {
 	return nil
 }
 
+// refuseStatic says what to do. The kubelet is to be stopped first: while it
+// runs it may restart the container that mounts the state, and the runtime
+// makes a directory of a mounted file that is missing.
 func refuseStatic(where, root string) error {
-	return fmt.Errorf("%w (%s): drain the node, set cpuManagerPolicy: none, delete %s and restart the kubelet",
+	return fmt.Errorf("%w (%s): drain the node, stop the kubelet, set cpuManagerPolicy: none, delete %s and start the kubelet",
 		ErrStaticCPUManager, where, filepath.Join(root, stateFile))
 }
 
@@ -53,7 +56,7 @@ func statePolicy(path string) (string, error) {
 		PolicyName string `json:"policyName"`
 	}
 	if err := json.Unmarshal(text, &state); err != nil {
-		return "", fmt.Errorf("parse the state of the kubelet's CPU manager %s: %w: delete it and restart the kubelet", path, err)
+		return "", fmt.Errorf("parse the state of the kubelet's CPU manager %s: %w: stop the kubelet, delete it and start the kubelet", path, err)
 	}
 	return state.PolicyName, nil
 }
