@@ -42,7 +42,7 @@ func (o *offer) reason() Reason {
 
 // seated reports whether the CPUs alone would have found a place.
 func (o *offer) seated() bool {
-	cpusOnly := *o
+	cpusOnly := o.within(o.online)
 	cpusOnly.want.MemoryBytes = 0
 	_, ok := cpusOnly.distribute()
 	return ok

@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 
@@ -17,50 +16,49 @@ const (
 	nodeLevel level = iota
 	packageLevel
 	cacheLevel
-	coreLevel
-	levels
 )
 
-// domain is a part of a NUMA node from which CPUs are taken:
+// domain is a part of the machine from which CPUs are taken:
 //
-//	NUMA node ─ packages in it ─ last-level caches in that ─ cores in that
+//	NUMA node ─ packages in it ─ last-level caches in that
 //
-// Every level is there, if only with one part, and one rule (take) serves all.
+// Every level is there, if only with one part. A domain's cores follow each
+// other in layout.cores: they are first, …, end-1.
 type domain struct {
-	level level
-	parts []domain // none below a core
-	cores []core   // of all parts, in their order
+	level      level
+	parts      []domain // none below a cache
+	first, end int
+	width      int // CPUs of its widest core
 }
 
 // core is the online CPUs (hardware threads) of one core, ascending. An
 // offline sibling makes a core narrower, not less whole.
 type core []cpuset.CPU
 
-// tally is what a domain has free: CPUs, and how many of them are in cores
-// that are free as a whole.
-type tally struct{ free, whole int }
-
-// newDomain builds the domain of CPUs sorted by place.
-func newDomain(cpus []topology.CPU, at level) domain {
-	d := domain{level: at}
-	if at == coreLevel {
-		d.cores = []core{idsOf(cpus).Slice()}
-		return d
-	}
-	for run := range chunks(cpus, func(c topology.CPU) int { return groupOf(c, at+1) }) {
-		part := newDomain(run, at+1)
+// addDomain appends the cores of cpus, which are sorted by place, to the
+// layout and returns the domain that holds them.
+func (l *layout) addDomain(cpus []topology.CPU, at level) domain {
+	d := domain{level: at, first: len(l.cores)}
+	for run := range chunks(cpus, func(c topology.CPU) int { return groupOf(c, at) }) {
+		if at == cacheLevel {
+			l.cores = append(l.cores, idsOf(run).Slice())
+			d.width = max(d.width, len(run))
+			continue
+		}
+		part := l.addDomain(run, at+1)
 		d.parts = append(d.parts, part)
-		d.cores = append(d.cores, part.cores...)
+		d.width = max(d.width, part.width)
 	}
+	d.end = len(l.cores)
 	return d
 }
 
-// groupOf returns what CPUs of one domain of the level have in common.
+// groupOf returns what CPUs of one part of a domain of the level have in common.
 func groupOf(c topology.CPU, at level) int {
 	switch at {
-	case packageLevel:
+	case nodeLevel:
 		return c.Package
-	case cacheLevel:
+	case packageLevel:
 		return int(c.LLC)
 	}
 	return int(coreOf(c))
@@ -82,58 +80,13 @@ func chunks(cpus []topology.CPU, key func(topology.CPU) int) iter.Seq[[]topology
 	}
 }
 
-func (c core) count(free cpuset.Set) int {
+// count returns how many CPUs of the core are in the set.
+func (c core) count(cpus cpuset.Set) int {
 	n := 0
 	for _, cpu := range c {
-		if free.Has(cpu) {
+		if cpus.Has(cpu) {
 			n++
 		}
 	}
 	return n
-}
-
-// tally counts the free CPUs. O(CPUs of d).
-func (d *domain) tally(free cpuset.Set) (t tally) {
-	for _, c := range d.cores {
-		n := c.count(free)
-		t.free += n
-		if n == len(c) {
-			t.whole += n
-		}
-	}
-	return t
-}
-
-// wholes returns the free CPUs whose cores are free as a whole (or, with
-// whole false, those whose cores are not).
-func (d *domain) wholes(free cpuset.Set) (whole, partial cpuset.Set) {
-	var in, out []cpuset.CPU
-	for _, c := range d.cores {
-		if c.count(free) == len(c) {
-			in = append(in, c...)
-			continue
-		}
-		for _, cpu := range c {
-			if free.Has(cpu) {
-				out = append(out, cpu)
-			}
-		}
-	}
-	return cpuset.Of(in...), cpuset.Of(out...)
-}
-
-// ranked returns the parts with their tallies, sorted by rank, largest first;
-// equals keep their order.
-func (d *domain) ranked(free cpuset.Set, rank func(tally) int) []ranking {
-	all := make([]ranking, len(d.parts))
-	for i := range d.parts {
-		all[i] = ranking{&d.parts[i], d.parts[i].tally(free)}
-	}
-	slices.SortStableFunc(all, func(a, b ranking) int { return cmp.Compare(rank(b.tally), rank(a.tally)) })
-	return all
-}
-
-type ranking struct {
-	*domain
-	tally tally
 }

@@ -11,7 +11,7 @@ import (
 // layout is the machine prepared for choosing: built once, never changed.
 type layout struct {
 	nodes    []node // those with online CPUs, by id
-	cores    []core // of the whole machine
+	cores    []core // of the whole machine, in the order of nodes, packages, caches
 	online   cpuset.Set
 	isolated cpuset.Set
 	// classes are the sets of CPUs that a container is first tried inside of,
@@ -36,9 +36,7 @@ func newLayout(m *topology.Machine) layout {
 	cpus := slices.DeleteFunc(slices.Clone(m.CPUs), func(c topology.CPU) bool { return !c.Online })
 	slices.SortFunc(cpus, byPlace)
 	for run := range chunks(cpus, func(c topology.CPU) int { return int(homeOf(c)) }) {
-		d := newDomain(run, nodeLevel)
-		l.nodes = append(l.nodes, node{domain: d, id: homeOf(run[0]), cpus: idsOf(run)})
-		l.cores = append(l.cores, d.cores...)
+		l.nodes = append(l.nodes, node{domain: l.addDomain(run, nodeLevel), id: homeOf(run[0]), cpus: idsOf(run)})
 	}
 	for _, n := range m.Nodes {
 		if n.MemoryBytes > 0 {

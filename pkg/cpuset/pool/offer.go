@@ -15,6 +15,15 @@ type offer struct {
 	own    cpuset.Set        // held by containers of its pod that never run beside it
 	free   cpuset.Set        // held by nobody
 	room   func(node) uint64 // bytes left in the memory nearest to a node
+
+	owned, fresh *stock // own and free by core
+}
+
+// within returns the offer less the CPUs outside class, stocked for choosing.
+func (o offer) within(class cpuset.Set) *offer {
+	o.own, o.free = o.own.Intersect(class), o.free.Intersect(class)
+	o.owned, o.fresh = o.stock(o.own), o.stock(o.free)
+	return &o
 }
 
 // counts is a number of CPUs for each of layout.nodes, by index. The index is
@@ -28,11 +37,10 @@ func (o *offer) choose() (cpuset.Set, bool) {
 	if !ok {
 		return cpuset.Set{}, false
 	}
-	var ids []cpuset.CPU
 	for i, k := range n {
-		ids = append(ids, o.carve(i, k).cpus...)
+		o.carve(i, k)
 	}
-	return cpuset.Of(ids...), true
+	return cpuset.Of(o.owned.taken...).Union(cpuset.Of(o.fresh.taken...)), true
 }
 
 func (o *offer) distribute() (counts, bool) {
@@ -47,51 +55,36 @@ func (o *offer) distribute() (counts, bool) {
 	return o.random()
 }
 
-// within returns the offer less the CPUs outside class.
-func (o offer) within(class cpuset.Set) *offer {
-	o.own, o.free = o.own.Intersect(class), o.free.Intersect(class)
-	return &o
-}
-
-// have returns how many CPUs of the node's the container may take.
-func (o *offer) have(i int) int { return o.owned(i) + o.nodes[i].tally(o.free).free }
-
-// owned returns how many CPUs of the node's it would take from its own pod.
-func (o *offer) owned(i int) int { return o.nodes[i].tally(o.own).free }
-
 // carve takes k CPUs of a node: the pod's own first, so that the pod holds no
 // more than its largest phase; then siblings of those, which completes cores;
 // then any.
-func (o *offer) carve(i, k int) choice {
+func (o *offer) carve(i, k int) {
 	n := &o.nodes[i]
-	var all choice
-	for _, tier := range o.tiers(n.cpus) {
-		if take := min(k-len(all.cpus), tier.Len()); take > 0 {
-			all = all.plus(n.take(take, tier))
+	if own := min(k, o.old(i)); own > 0 {
+		n.take(own, o.owned)
+		k -= own
+		for c := n.first; c < n.end && k > 0; c++ {
+			if o.cores[c].count(o.own) > 0 {
+				k -= o.fresh.grab(c, k)
+			}
 		}
 	}
-	return all
+	if k > 0 {
+		n.take(k, o.fresh)
+	}
 }
 
-// tiers divides what a node offers by preference.
-func (o *offer) tiers(node cpuset.Set) []cpuset.Set {
-	free := o.free.Intersect(node)
-	own := o.own.Intersect(node)
-	if own.Empty() {
-		return []cpuset.Set{free}
-	}
-	beside := o.siblings(own).Intersect(free)
-	return []cpuset.Set{own, beside, free.Minus(beside)}
-}
+// old returns how many CPUs of a node's the container may take from its own pod.
+func (o *offer) old(i int) int { return o.nodes[i].tally(o.owned).free }
+
+// have returns how many CPUs of a node's it may take altogether.
+func (o *offer) have(i int) int { return o.old(i) + o.nodes[i].tally(o.fresh).free }
 
 // fits reports whether the node's memory has room for the container.
 func (o *offer) fits(n node) bool { return !o.binds() || o.room(n) >= o.want.MemoryBytes }
 
 // binds reports whether the container's memory is bound to its NUMA node.
 func (o *offer) binds() bool { return o.policy == Single && o.want.MemoryBytes > 0 }
-
-// total returns how many CPUs the container may take altogether.
-func (o *offer) total() int { return o.own.Len() + o.free.Len() }
 
 // sum adds up the counts.
 func (c counts) sum() int {

@@ -83,7 +83,7 @@ func (l *Ledger) Available() map[topology.NodeID]int { return l.layout.perNode(l
 func (l *layout) perNode(cpus cpuset.Set) map[topology.NodeID]int {
 	n := make(map[topology.NodeID]int, len(l.nodes))
 	for i := range l.nodes {
-		n[l.nodes[i].id] = l.nodes[i].tally(cpus).free
+		n[l.nodes[i].id] = l.nodes[i].cpus.Intersect(cpus).Len()
 	}
 	return n
 }

@@ -18,8 +18,8 @@ func (o *offer) spread() (counts, bool) {
 			return nil, false
 		}
 		n[i] = share
-		if extra > 0 && have > share {
-			able = append(able, o.odd(i, share, have))
+		if have > share {
+			able = append(able, o.odd(i, share))
 		}
 	}
 	if len(able) < extra {
@@ -34,26 +34,24 @@ func (o *offer) spread() (counts, bool) {
 
 // odd is a node that could take one CPU more than its share, and what that costs.
 type odd struct {
-	node    int
-	fresh   int // CPUs new to the pod
-	split   int // cores split beyond those split anyway
-	reserve int // CPUs left
+	node   int
+	fresh  int // CPUs new to the pod: 0 or 1
+	splits int // cores split for it: -1 (it completes one), 0 or 1
+	free   int // CPUs free now
 }
 
-func (o *offer) odd(i, share, have int) odd {
-	more := o.carve(i, share+1)
-	return odd{
-		node:    i,
-		fresh:   max(0, share+1-o.owned(i)),
-		split:   more.split - o.carve(i, share).split,
-		reserve: have - share - 1,
+func (o *offer) odd(i, share int) odd {
+	t, need := o.nodes[i].tally(o.fresh), max(0, share-o.old(i))
+	if share < o.old(i) {
+		return odd{node: i, free: t.free}
 	}
+	return odd{node: i, fresh: 1, splits: t.splits(need+1) - t.splits(need), free: t.free}
 }
 
 func (a odd) compare(b odd) int {
 	return cmp.Or(
 		cmp.Compare(a.fresh, b.fresh),
-		cmp.Compare(a.split, b.split),
-		cmp.Compare(b.reserve, a.reserve),
+		cmp.Compare(a.splits, b.splits),
+		cmp.Compare(b.free, a.free),
 	)
 }

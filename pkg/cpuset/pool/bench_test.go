@@ -1,0 +1,111 @@
+package pool
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/internal/machinetest"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// The figures in docs/performance.md come from
+//
+//	go test ./pkg/cpuset/pool -run '^$' -bench . -benchtime 20000x
+//
+// and a change is judged by ten runs before and after (-count 10) with
+// golang.org/x/perf/cmd/benchstat.
+
+// server returns a machine of two packages, two NUMA nodes each, SMT 2, a
+// cache per eight cores: the shape of a large x86 server.
+func server(cpus int) *topology.Machine {
+	cores := cpus / 4
+	return machinetest.Machine(2, cores).SMT(2).NodesPerPackage(2).CachesPerNode(max(1, cores/16)).Build()
+}
+
+// fills are CPUs in use before the question: none, every other core, or half of
+// the CPUs at random, which leaves hardly a whole core.
+var fills = map[string]func(m *topology.Machine) cpuset.Set{
+	"empty": func(*topology.Machine) cpuset.Set { return cpuset.Set{} },
+	"half": func(m *topology.Machine) cpuset.Set {
+		return some(m, func(c topology.CPU) bool { return c.Core%2 == 1 })
+	},
+	"fragmented": func(m *topology.Machine) cpuset.Set {
+		r := rand.New(rand.NewPCG(1, 2))
+		return some(m, func(topology.CPU) bool { return r.IntN(2) == 1 })
+	},
+}
+
+func some(m *topology.Machine, in func(topology.CPU) bool) cpuset.Set {
+	var ids []cpuset.CPU
+	for _, c := range m.CPUs {
+		if c.ID > 0 && in(c) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return cpuset.Of(ids...)
+}
+
+// BenchmarkReserve measures placing and releasing a pod of one container that
+// takes a sixteenth of the machine, plus one CPU: the odd one is the costly case.
+func BenchmarkReserve(b *testing.B) {
+	for _, cpus := range []int{16, 64, 256, 512, 1024} {
+		m := server(cpus)
+		for _, fill := range []string{"empty", "half", "fragmented"} {
+			for _, p := range []Policy{Spread, Single, Random} {
+				b.Run(fmt.Sprintf("cpus=%d/fill=%s/policy=%s", cpus, fill, p), func(b *testing.B) {
+					l := filled(b, m, fills[fill](m))
+					pod := Pod{UID: "pod", Policy: p, Containers: []Want{{Container: "app", CPUs: cpus/16 + 1}}}
+					measure(b, func() {
+						if _, err := l.Reserve(pod); err != nil {
+							b.Fatal(err)
+						}
+						l.Release("pod")
+					})
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkRefuse measures finding out that a pod does not fit.
+func BenchmarkRefuse(b *testing.B) {
+	m := server(512)
+	l := filled(b, m, fills["fragmented"](m))
+	pod := Pod{UID: "pod", Policy: Single, Containers: []Want{{Container: "app", CPUs: 128}}}
+	measure(b, func() {
+		if _, err := l.Reserve(pod); err == nil {
+			b.Fatal("a full NUMA node was granted")
+		}
+	})
+}
+
+func filled(b *testing.B, m *topology.Machine, used cpuset.Set) *Ledger {
+	b.Helper()
+	l, err := New(m, Options{Reserved: cpuset.Of(0)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := l.Restore(Grant{UID: "others", Claims: []Claim{{Container: "others", CPUs: used}}}); err != nil {
+		b.Fatal(err)
+	}
+	return l
+}
+
+// measure runs op b.N times and reports the median and the 99th percentile in
+// microseconds beside the mean.
+func measure(b *testing.B, op func()) {
+	b.ReportAllocs()
+	took := make([]time.Duration, 0, b.N)
+	for b.Loop() {
+		start := time.Now()
+		op()
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/1e3, "p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "p99-µs")
+}

@@ -1,0 +1,51 @@
+package pool
+
+// takeCores takes k CPUs of the cores of one cache: whole cores, widest first,
+// as long as they are wanted whole; the rest from the core split already that
+// it fills best; or from several such; or else from one core that is split now.
+func (d *domain) takeCores(k int, s *stock) {
+	for width := d.width; width > 0; width-- {
+		for i := d.first; i < d.end && k >= width; i++ {
+			if len(s.cores[i]) == width && s.whole(i) {
+				k -= s.grab(i, width)
+			}
+		}
+	}
+	if k == 0 {
+		return
+	}
+	if i, ok := d.narrowest(s, func(i int) bool { return !s.whole(i) && len(s.left[i]) >= k }); ok {
+		s.grab(i, k)
+		return
+	}
+	if t := d.tally(s); t.free-t.whole >= k {
+		d.takeLoose(k, s)
+		return
+	}
+	if i, ok := d.narrowest(s, s.whole); ok {
+		s.grab(i, k)
+	}
+}
+
+// narrowest returns the core with fewest free CPUs among those that qualify;
+// of equals the first.
+func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, ok bool) {
+	for i := d.first; i < d.end; i++ {
+		if qualifies(i) && (!ok || len(s.left[i]) < len(s.left[best])) {
+			best, ok = i, true
+		}
+	}
+	return best, ok
+}
+
+// takeLoose takes k CPUs of cores that are split already, those with most
+// free first.
+func (d *domain) takeLoose(k int, s *stock) {
+	for width := d.width - 1; width > 0; width-- {
+		for i := d.first; i < d.end && k > 0; i++ {
+			if len(s.left[i]) == width && !s.whole(i) {
+				k -= s.grab(i, k)
+			}
+		}
+	}
+}

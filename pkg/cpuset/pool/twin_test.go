@@ -1,0 +1,101 @@
+package pool
+
+import (
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// twin keeps the same books as Ledger in the dullest way: one owner per CPU in
+// a map, every answer computed CPU by CPU. It does not choose; it is told.
+type twin struct {
+	machine *topology.Machine
+	options Options
+	owner   map[cpuset.CPU]string
+}
+
+func newTwin(m *topology.Machine, o Options) *twin {
+	return &twin{machine: m, options: o, owner: map[cpuset.CPU]string{}}
+}
+
+func (t *twin) reserve(g Grant) {
+	for _, c := range g.Claims {
+		for cpu := range c.CPUs.All() {
+			t.owner[cpu] = g.UID
+		}
+	}
+}
+
+func (t *twin) release(uid string) cpuset.Set {
+	var back []cpuset.CPU
+	for cpu, owner := range t.owner {
+		if owner == uid {
+			back = append(back, cpu)
+			delete(t.owner, cpu)
+		}
+	}
+	return cpuset.Of(back...)
+}
+
+// books is what ledger and twin must agree on.
+type books struct {
+	Exclusive, Shared, Free cpuset.Set
+	Available               map[topology.NodeID]int
+}
+
+func stateOf(l *Ledger) books {
+	return books{l.Exclusive(), l.Shared(), l.Free(), l.Available()}
+}
+
+func (t *twin) state() books {
+	var exclusive, shared, free []cpuset.CPU
+	available := map[topology.NodeID]int{}
+	for _, c := range t.machine.CPUs {
+		if c.Online {
+			available[c.NUMA] += 0
+		}
+		switch {
+		case t.owner[c.ID] != "":
+			exclusive = append(exclusive, c.ID)
+			continue
+		case !c.Online || t.options.FullCores && t.coreHeld(c):
+			continue
+		case t.free(c):
+			free = append(free, c.ID)
+			available[c.NUMA]++
+		}
+		if !c.Isolated || t.options.Reserved.Has(c.ID) {
+			shared = append(shared, c.ID)
+		}
+	}
+	return books{cpuset.Of(exclusive...), cpuset.Of(shared...), cpuset.Of(free...), available}
+}
+
+func (t *twin) free(c topology.CPU) bool {
+	if !t.options.FullCores {
+		return !t.stays(c)
+	}
+	for _, s := range t.machine.CPUs {
+		if s.Core == c.Core && t.stays(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// stays reports whether a CPU is shared for good: reserved, or without
+// reserved CPUs the first.
+func (t *twin) stays(c topology.CPU) bool {
+	if t.options.Reserved.Empty() {
+		return c.ID == 0
+	}
+	return t.options.Reserved.Has(c.ID)
+}
+
+func (t *twin) coreHeld(c topology.CPU) bool {
+	for _, s := range t.machine.CPUs {
+		if s.Core == c.Core && t.owner[s.ID] != "" {
+			return true
+		}
+	}
+	return false
+}

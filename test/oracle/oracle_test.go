@@ -1,0 +1,83 @@
+package oracle
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
+
+	"github.com/numalet/numalet/internal/machinetest"
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+)
+
+// rounds is how many random cases each test tries, from a fixed seed.
+const rounds = 3000
+
+// Options of the kubelet's static policy. Strict reservation changes nothing
+// here but that one option must be named.
+const (
+	packed      = cpumanager.StrictCPUReservationOption
+	byCache     = cpumanager.PreferAlignByUnCoreCacheOption
+	distributed = cpumanager.DistributeCPUsAcrossNUMAOption
+)
+
+// TestSingle compares the choice inside one NUMA node with the kubelet's
+// packed order.
+func TestSingle(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range rounds {
+		m := machinetest.Machine(1, 2*(1+r.IntN(12))).SMT(1 << r.IntN(3)).Build()
+		s := newScene(r, m)
+		theirs, ok := kubeletPick(t, m, s.reserved, s.used, s.cpus, packed)
+		ours, err := pool.Pick(m, pool.PickOptions{Policy: pool.Single, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
+		if (err == nil) != ok {
+			t.Fatalf("%v: pool says %v, the kubelet picks %t", s, err, ok)
+		}
+		if ok {
+			s.compare(t, ours, theirs)
+		}
+	}
+}
+
+// TestCaches compares on a NUMA node of several last-level caches.
+func TestCaches(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for range rounds {
+		caches := 1 + r.IntN(4)
+		m := machinetest.Machine(1, caches*(1+r.IntN(6))).SMT(1 << r.IntN(2)).CachesPerNode(caches).Build()
+		s := newScene(r, m)
+		theirs, ok := kubeletPick(t, m, s.reserved, s.used, s.cpus, byCache)
+		ours, err := pool.Pick(m, pool.PickOptions{Policy: pool.Single, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
+		if (err == nil) != ok {
+			t.Fatalf("%v: pool says %v, the kubelet picks %t", s, err, ok)
+		}
+		if ok {
+			s.compare(t, ours, theirs)
+		}
+	}
+}
+
+// TestSpread compares with distribute-cpus-across-numa: where the kubelet
+// finds an even share on every NUMA node, so does the pool, and never a share
+// that differs by more than one.
+func TestSpread(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range rounds {
+		m := machinetest.Machine(1+r.IntN(2), 2*(1+r.IntN(6))).SMT(1 << r.IntN(2)).NodesPerPackage(1 + r.IntN(2)).Build()
+		s := newScene(r, m)
+		theirs, _ := kubeletPick(t, m, s.reserved, s.used, s.cpus, distributed)
+		ours, err := pool.Pick(m, pool.PickOptions{Policy: pool.Spread, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
+		if even(m, theirs) && err != nil {
+			t.Fatalf("%v: the kubelet spreads evenly on %s, but: %v", s, theirs, err)
+		}
+		if err != nil {
+			continue
+		}
+		if ours.Len() != s.cpus || !even(m, ours) {
+			t.Fatalf("%v: %s is not an even spread", s, ours)
+		}
+		if s.cpus%len(m.Nodes) == 0 && even(m, theirs) {
+			s.compare(t, ours, theirs)
+		}
+	}
+}

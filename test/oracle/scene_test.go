@@ -1,0 +1,89 @@
+package oracle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// scene is one random fill of a machine and one question to it.
+type scene struct {
+	machine        *topology.Machine
+	reserved, used cpuset.Set
+	cpus           int
+}
+
+func newScene(r *rand.Rand, m *topology.Machine) scene {
+	s := scene{machine: m, reserved: cpuset.Of(0)}
+	fill := r.Float64()
+	for c := range m.Online().All() {
+		if c != 0 && r.Float64() < fill {
+			s.used = s.used.Union(cpuset.Of(c))
+		}
+	}
+	s.cpus = 1 + r.IntN(max(1, len(m.CPUs)-s.used.Len()))
+	return s
+}
+
+func (s scene) String() string {
+	return fmt.Sprintf("%d CPUs on %d (%d NUMA nodes), used %s", s.cpus, len(s.machine.CPUs), len(s.machine.Nodes), s.used)
+}
+
+// compare fails the test where ours is worse than theirs.
+func (s scene) compare(t *testing.T, ours, theirs cpuset.Set) {
+	t.Helper()
+	if ours.Len() != s.cpus || ours.Overlaps(s.used.Union(s.reserved)) {
+		t.Fatalf("%v: picked %s", s, ours)
+	}
+	a, b := s.measure(ours), s.measure(theirs)
+	if a.whole < b.whole {
+		t.Fatalf("%v: %s has %d whole cores, the kubelet's %s has %d", s, ours, a.whole, theirs, b.whole)
+	}
+	if a.whole == b.whole && a.split > b.split {
+		t.Fatalf("%v: %s splits %d cores, the kubelet's %s splits %d", s, ours, a.split, theirs, b.split)
+	}
+	if a.whole == b.whole && a.caches > b.caches {
+		t.Fatalf("%v: %s touches %d caches, the kubelet's %s touches %d", s, ours, a.caches, theirs, b.caches)
+	}
+}
+
+// merits of a choice.
+type merits struct {
+	whole  int // cores taken as a whole
+	split  int // cores that were free as a whole and are taken in part
+	caches int // last-level caches taken from
+}
+
+func (s scene) measure(cpus cpuset.Set) (m merits) {
+	free := s.machine.Online().Minus(s.used).Minus(s.reserved)
+	cores, caches := map[cpuset.CPU]cpuset.Set{}, map[cpuset.CPU]bool{}
+	for _, c := range s.machine.CPUs {
+		cores[c.Core] = cores[c.Core].Union(cpuset.Of(c.ID))
+		if cpus.Has(c.ID) {
+			caches[c.LLC] = true
+		}
+	}
+	for _, core := range cores {
+		switch {
+		case core.SubsetOf(cpus):
+			m.whole++
+		case core.SubsetOf(free) && core.Overlaps(cpus):
+			m.split++
+		}
+	}
+	m.caches = len(caches)
+	return m
+}
+
+// even reports whether the CPUs lie on every NUMA node, within one of each other.
+func even(m *topology.Machine, cpus cpuset.Set) bool {
+	low, high := cpus.Len(), 0
+	for _, n := range m.Nodes {
+		k := n.CPUs.Intersect(cpus).Len()
+		low, high = min(low, k), max(high, k)
+	}
+	return cpus.Len() > 0 && high-low <= 1
+}
