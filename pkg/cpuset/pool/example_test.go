@@ -28,7 +28,7 @@ func ExampleLedger() {
 	fmt.Println("back:", l.Release("a"), "shared:", l.Shared())
 	// Output:
 	// 1,4,9,12 <nil>
-	// container "app" asks for 8 exclusive CPUs on one NUMA node, but 10 are free: numa0 4, numa1 6; ask for fewer CPUs or use the policy random or wait until other pods end
+	// container "app" asks for 8 exclusive CPUs on one NUMA node, but free are numa0 4, numa1 6 (10 in all); ask for fewer CPUs or use the policy random or wait until other pods end
 	// back: 1,4,9,12 shared: 0-15
 }
 
@@ -40,5 +40,5 @@ func ExamplePick() {
 	fmt.Println(err)
 	// Output:
 	// 4-6,12-14 <nil>
-	// container "pick" asks for 16 exclusive CPUs on one NUMA node, but 15 are free: numa0 15; ask for fewer CPUs, for this node never has so many
+	// the request asks for 16 exclusive CPUs on one NUMA node, but free are numa0 15 (15 in all); ask for fewer CPUs, for this node never has so many
 }

@@ -28,7 +28,7 @@ func Pick(m *topology.Machine, o PickOptions) (cpuset.Set, error) {
 	}
 	g, err := l.Reserve(Pod{
 		UID: "pick", Policy: o.Policy, Seed: o.Seed,
-		Containers: []Want{{Container: "pick", CPUs: o.CPUs}},
+		Containers: []Want{{CPUs: o.CPUs}},
 	})
 	return g.CPUs(), err
 }

@@ -51,15 +51,26 @@ type Refusal struct {
 // and what to do.
 func (r *Refusal) Error() string {
 	if r.Reason == Invalid {
-		return fmt.Sprintf("container %q cannot have exclusive CPUs: %s", r.Container, r.Detail)
+		return fmt.Sprintf("%s cannot have exclusive CPUs: %s", r.who(), r.Detail)
 	}
-	return fmt.Sprintf("container %q asks for %d exclusive CPUs%s, but %s; %s", r.Container, r.CPUs, r.wish(), r.have(), r.advice())
+	return fmt.Sprintf("%s asks for %d exclusive CPUs%s, but %s; %s", r.who(), r.CPUs, r.wish(), r.have(), r.advice())
+}
+
+// who names the container; a question to Pick has no name.
+func (r *Refusal) who() string {
+	if r.Container == "" {
+		return "the request"
+	}
+	return fmt.Sprintf("container %q", r.Container)
 }
 
 func (r *Refusal) wish() string {
 	switch r.Reason {
 	case Uneven:
-		return fmt.Sprintf(" spread evenly over %d NUMA nodes, at least %d on each", len(r.Free), r.CPUs/len(r.Free))
+		if share := r.CPUs / len(r.Free); share > 0 {
+			return fmt.Sprintf(" spread evenly, at least %d on each NUMA node", share)
+		}
+		return " on as many NUMA nodes"
 	case NoNode:
 		return " on one NUMA node"
 	case NoMemory:
@@ -72,9 +83,9 @@ func (r *Refusal) wish() string {
 
 func (r *Refusal) have() string {
 	if r.Reason == NoMemory {
-		return "none has both free: " + r.both()
+		return "no node has both free: " + r.both()
 	}
-	return fmt.Sprintf("%d are free: %s", sum(r.Free), numbers(r.Free))
+	return fmt.Sprintf("free are %s (%d in all)", numbers(r.Free), sum(r.Free))
 }
 
 func (r *Refusal) both() string {
