@@ -62,10 +62,19 @@ func load(binary string, bind func(*pflag.FlagSet), in Input) error {
 		return err
 	}
 	if actions.print {
-		fmt.Fprint(in.Out, dump(settings))
-		return ErrDone
+		return show(settings, in.Out)
 	}
 	return nil
+}
+
+// show prints the settings, valid or not.
+func show(settings *pflag.FlagSet, out io.Writer) error {
+	text, err := dump(settings)
+	if err != nil {
+		return fmt.Errorf("print the configuration: %w", err)
+	}
+	fmt.Fprint(out, text)
+	return ErrDone
 }
 
 func parseError(err error) error {

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func fromFile(settings *pflag.FlagSet, path string) error {
 		return fmt.Errorf("parse %s: %w", path, err)
 	}
 	var errs []error
-	for _, key := range sortedKeys(keys) {
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if err := setKey(settings, key, keys[key]); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", path, err))
 		}
@@ -96,22 +97,9 @@ func known(key string) bool {
 }
 
 // dump writes the table as YAML that fromFile reads back.
-func dump(settings *pflag.FlagSet) string {
+func dump(settings *pflag.FlagSet) (string, error) {
 	values := map[string]string{}
 	settings.VisitAll(func(f *pflag.Flag) { values[f.Name] = f.Value.String() })
-	var b strings.Builder
-	for _, name := range sortedKeys(values) {
-		line, _ := yaml.Marshal(map[string]string{name: values[name]})
-		b.Write(line)
-	}
-	return b.String()
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	text, err := yaml.Marshal(values)
+	return string(text), err
 }

@@ -57,7 +57,9 @@ func (p *plugin) publish(devices []*pluginapi.Device) bool {
 	return true
 }
 
-func sameDevice(a, b *pluginapi.Device) bool { return a.ID == b.ID && a.Health == b.Health }
+func sameDevice(a, b *pluginapi.Device) bool {
+	return a.ID == b.ID && a.Health == b.Health && (a.Topology == nil) == (b.Topology == nil)
+}
 
 // GetDevicePluginOptions asks for no extra call.
 func (p *plugin) GetDevicePluginOptions(context.Context, *pluginapi.Empty) (*pluginapi.DevicePluginOptions, error) {

@@ -15,6 +15,9 @@ import (
 )
 
 // Waits between attempts to reach the kubelet: they double from first to last.
+// The first is long enough for the kubelet to notice that the streams of the
+// session before have ended: when it notices that after the new registration,
+// it disconnects the new one (runClient in its device manager goes by name).
 const (
 	firstWait = 200 * time.Millisecond
 	lastWait  = 5 * time.Second
@@ -83,7 +86,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 	}
 	for failures := 0; ; failures++ {
 		p.settled = false
-		err := p.session(ctx, hints)
+		err := p.attend(ctx, hints)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -97,13 +100,15 @@ func (p *Publisher) Run(ctx context.Context) error {
 
 // rest waits before the next attempt, but not once the kubelet's socket appears.
 func (p *Publisher) rest(ctx context.Context, failures int, hints <-chan struct{}) {
-	wait := min(lastWait, firstWait<<min(failures, 10))
 	select {
-	case <-p.After(wait):
+	case <-p.After(backOff(failures)):
 	case <-hints:
 	case <-ctx.Done():
 	}
 }
+
+// backOff returns how long to wait after so many failures before the last.
+func backOff(failures int) time.Duration { return min(lastWait, firstWait<<min(failures, 10)) }
 
 // Ready returns nil while the kubelet knows all resources, else why not.
 func (p *Publisher) Ready() error {

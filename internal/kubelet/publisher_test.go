@@ -268,6 +268,16 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+func TestBackOff(t *testing.T) {
+	for failures, want := range map[int]time.Duration{
+		0: 200 * time.Millisecond, 1: 400 * time.Millisecond, 4: 3200 * time.Millisecond, 5: 5 * time.Second, 1000: 5 * time.Second,
+	} {
+		if got := backOff(failures); got != want {
+			t.Errorf("backOff(%d) = %s, want %s", failures, got, want)
+		}
+	}
+}
+
 func TestLongSocketPathIsExplained(t *testing.T) {
 	_, err := listen("/" + strings.Repeat("x", maxSocketPath))
 	if err == nil || !strings.Contains(err.Error(), "the path has 108 bytes, a socket's may have 107") {

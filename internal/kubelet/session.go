@@ -20,8 +20,8 @@ type session struct {
 	conflict bool // another plugin serves one of the resources
 }
 
-// session lasts as long as one kubelet, at most. It returns why it ended.
-func (p *Publisher) session(ctx context.Context, hints <-chan struct{}) error {
+// attend serves one life of the kubelet, or less. It returns why it ended.
+func (p *Publisher) attend(ctx context.Context, hints <-chan struct{}) error {
 	// 1. Nobody else serves the same sockets.
 	held, err := lock(p.dir)
 	if err != nil {
@@ -39,18 +39,18 @@ func (p *Publisher) session(ctx context.Context, hints <-chan struct{}) error {
 	}
 	// 4. Serve first: the kubelet calls back before Register returns.
 	defer s.close()
-	if err := p.serve(s); err != nil {
+	if err := p.serveAll(s); err != nil {
 		return err
 	}
 	// 5. Register.
-	if err := p.register(ctx, s); err != nil {
+	if err := p.registerAll(ctx, s); err != nil {
 		return err
 	}
 	// 6. Keep the kubelet up to date.
 	return p.hold(ctx, s, hints)
 }
 
-func (p *Publisher) serve(s *session) error {
+func (p *Publisher) serveAll(s *session) error {
 	for _, plugin := range p.sorted() {
 		one, err := serve(plugin, p.dir, s.dropped)
 		if err != nil {
@@ -61,7 +61,7 @@ func (p *Publisher) serve(s *session) error {
 	return nil
 }
 
-func (p *Publisher) register(ctx context.Context, s *session) error {
+func (p *Publisher) registerAll(ctx context.Context, s *session) error {
 	if err := p.conflict(); err != nil {
 		p.Log.Info("taking over", "reason", err.Error())
 	}
@@ -81,7 +81,8 @@ func (p *Publisher) register(ctx context.Context, s *session) error {
 
 // hold refreshes what is published until the session must end.
 func (p *Publisher) hold(ctx context.Context, s *session, hints <-chan struct{}) error {
-	for p.setProblem(nil); ; {
+	p.setProblem(nil)
+	for {
 		if err := p.intact(s); err != nil {
 			return err
 		}

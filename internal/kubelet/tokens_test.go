@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -91,6 +92,54 @@ func TestTokens(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTokensKeepTheirPromises walks random histories of one NUMA node.
+func TestTokensKeepTheirPromises(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var now []*pluginapi.Device
+		for range 20 {
+			n := count{cpus: rng.IntN(9)}
+			n.reserved = rng.IntN(n.cpus + 1)
+			allocated := map[string]bool{}
+			for _, d := range now { // the kubelet allocates Healthy ones only
+				if d.Health == pluginapi.Healthy && rng.IntN(3) == 0 {
+					allocated[d.ID] = true
+				}
+			}
+			before := printTokens(now)
+			now = tokens(1, n, allocated, now)
+			if why := broken(now, n, allocated); why != "" {
+				t.Fatalf("%+v, allocated %v, after %q: %q: %s", n, allocated, before, printTokens(now), why)
+			}
+		}
+	}
+}
+
+func broken(devices []*pluginapi.Device, n count, allocated map[string]bool) string {
+	unhealthy, listed := 0, map[string]bool{}
+	for _, d := range devices {
+		if d.Health == pluginapi.Unhealthy {
+			unhealthy++
+			if allocated[d.ID] {
+				return "an allocated token is Unhealthy"
+			}
+		}
+		listed[d.ID] = true
+	}
+	for id := range allocated {
+		if !listed[id] {
+			return "an allocated token is missing"
+		}
+	}
+	if len(devices) != len(listed) || len(devices) != max(n.cpus, len(allocated)) {
+		return "capacity is not the CPUs (or what is allocated, if more)"
+	}
+	if unhealthy != min(n.reserved, len(devices)-len(allocated)) {
+		return "Unhealthy are not the reserved (or what is free, if less)"
+	}
+	return ""
 }
 
 func TestTokenHints(t *testing.T) {
