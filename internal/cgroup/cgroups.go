@@ -94,11 +94,15 @@ func (c *Cgroups) Confine(ctx context.Context, target string, cpus cpuset.Set, m
 		return fmt.Errorf("confine %s: %w", target, err)
 	}
 	nodes := nodeSet(mems)
+	before, _, _ := c.tree.effective(at.path)
 	at, err = confine(c.tree, at, cpus, nodes)
 	if err != nil {
 		return fmt.Errorf("confine %s to CPUs %s: %w", target, cpus, gone(err))
 	}
 	if _, ok := c.tree.(unified); ok && at.unit != "" {
+		if !before.Equal(cpus) {
+			c.units.forget(at.unit)
+		}
 		c.units.note(at.unit, allowed(cpus, nodes))
 	}
 	return c.check(target, at, cpus, nodes)

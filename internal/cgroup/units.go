@@ -23,7 +23,12 @@ type UnitSetter interface {
 // properties of one unit by name; the latest value of each wins.
 type properties map[string]godbus.Variant
 
-// units keeps what systemd is still to be told.
+// toldAtMost bounds what is remembered of units, most of which are long gone;
+// beyond it everything is forgotten, and told once more when it is noted.
+const toldAtMost = 4096
+
+// units keeps what systemd is still to be told, and what it was told, so that
+// asserting a state that stands costs no request.
 //
 // A synchronous call per container was rejected: 100 of them one after another
 // take longer than 100 under way at once, and a systemd that is busy with a
@@ -33,33 +38,67 @@ type units struct {
 	conn UnitSetter    // guarded by turn; nil until connected
 	mu   struct {
 		sync.Mutex
-		noted map[string]properties
+		noted map[string]properties // to be told
+		told  map[string]properties // answered, and not under way again
 	}
 }
 
 func newUnits(conn UnitSetter) *units {
 	u := &units{turn: make(chan struct{}, 1), conn: conn}
-	u.mu.noted = map[string]properties{}
+	u.mu.noted, u.mu.told = map[string]properties{}, map[string]properties{}
 	return u
 }
 
-// note remembers properties of a unit, over those noted before.
+// note remembers properties of a unit, over those noted before, unless they
+// were told.
 func (u *units) note(unit string, p properties) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.mu.noted[unit] == nil && includes(u.mu.told[unit], p) {
+		return
+	}
 	if u.mu.noted[unit] == nil {
 		u.mu.noted[unit] = properties{}
 	}
 	maps.Copy(u.mu.noted[unit], p)
 }
 
-// take empties the notes.
+func includes(told, p properties) bool {
+	for name, value := range p {
+		if before, ok := told[name]; !ok || before.String() != value.String() {
+			return false
+		}
+	}
+	return true
+}
+
+// forget makes the next note of a unit count: somebody else wrote its cgroup.
+func (u *units) forget(unit string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.mu.told, unit)
+}
+
+// take empties the notes; their units are in doubt until they are answered.
 func (u *units) take() map[string]properties {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	taken := u.mu.noted
 	u.mu.noted = map[string]properties{}
+	for unit := range taken {
+		delete(u.mu.told, unit)
+	}
 	return taken
+}
+
+// answered remembers what systemd was told.
+func (u *units) answered(unit string, p properties) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.mu.told) >= toldAtMost {
+		u.mu.told = map[string]properties{}
+	}
+	u.mu.told[unit] = p
 }
 
 // putBack notes what could not be told, under what was noted since.
@@ -135,6 +174,7 @@ func (u *units) set(ctx context.Context, unit string, p properties) error {
 	if err != nil {
 		return fmt.Errorf("set properties of systemd unit %s: %w", unit, err)
 	}
+	u.answered(unit, p)
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -109,6 +111,45 @@ func TestSettleKeepsWhatFailed(t *testing.T) {
 	want := map[string]string{"a.scope AllowedCPUs": "@ay [0x2]", "b.scope AllowedCPUs": "@ay [0x4]"}
 	if diff := cmp.Diff(want, r.mu.told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// TestSettleTellsOnlyWhatIsNew asserts a state that stands, then one that
+// somebody else changed meanwhile.
+func TestSettleTellsOnlyWhatIsNew(t *testing.T) {
+	effective := scopeDir + "/cpuset.cpus.effective"
+	root := fake(t, map[string]string{effective: "8-9\n", scopeDir + "/cpuset.mems.effective": "1\n"})
+	r := &recorder{}
+	c := open(t, Options{Root: root, Units: r})
+	assert := func() {
+		t.Helper()
+		_ = c.Confine(t.Context(), "/"+scopeDir, cpuset.MustParse("8-9"), nil)
+		if err := c.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		assert()
+	}
+	if r.barriers != 1 {
+		t.Errorf("a state that stands was told %d times, want 1", r.barriers)
+	}
+	if err := os.WriteFile(filepath.Join(root, effective), []byte("0-9\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	assert()
+	if r.barriers != 2 {
+		t.Errorf("a state that somebody changed was told %d times, want 2", r.barriers)
+	}
+}
+
+func TestToldIsBounded(t *testing.T) {
+	u := newUnits(&recorder{})
+	for i := range toldAtMost + 10 {
+		u.answered(fmt.Sprint(i), noQuota())
+	}
+	if n := len(u.mu.told); n > toldAtMost {
+		t.Errorf("%d units are remembered, want at most %d", n, toldAtMost)
 	}
 }
 
