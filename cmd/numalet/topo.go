@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +36,7 @@ smallest CPU), cores (in brackets, with their hardware threads), distances.`,
 			}
 			doubts := m.Notes
 			if check && root == live {
-				doubts = append(doubts, inventory.Differences(m, live)...)
+				doubts = slices.Concat(doubts, inventory.Differences(m, live))
 			}
 			warn(cmd.ErrOrStderr(), doubts)
 			if out == formatJSON {

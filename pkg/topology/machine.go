@@ -41,7 +41,7 @@ type CPU struct {
 	Isolated bool       // isolcpus= keeps the kernel's load balancer off it
 	Package  int        // physical_package_id
 	Die      int        // die_id, counted within its package
-	NUMA     NodeID     // 0 on a kernel without NUMA
+	NUMA     NodeID     // 0 on a kernel without NUMA; Unknown when in no node
 	Core     cpuset.CPU // smallest CPU id among its SMT siblings
 	LLC      cpuset.CPU // smallest CPU id that shares its last-level cache
 	Kind     CoreKind

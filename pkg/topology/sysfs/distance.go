@@ -1,0 +1,62 @@
+package sysfs
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// distances returns a node's row of the distance table. The row has no ids: it
+// is positional over the online nodes in ascending order (node_read_distance in
+// https://github.com/torvalds/linux/blob/master/drivers/base/node.c), over all
+// possible ones where firmware took a node offline. A row of another length
+// cannot be read and becomes a note.
+func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[topology.NodeID]int, error) {
+	name := fmt.Sprintf("%s/node%d/distance", nodeDir, id)
+	text, err := r.text(name)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	row, err := parseDistances(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	possible, _, err := r.list(nodeDir + "/possible")
+	if err != nil {
+		return nil, err
+	}
+	for _, columns := range [][]topology.NodeID{online, asNodes(possible)} {
+		if len(columns) == len(row) {
+			return label(row, columns, online), nil
+		}
+	}
+	r.note("node%d tells %d distances where %d nodes are online: its distances are unknown", id, len(row), len(online))
+	return nil, nil
+}
+
+// label names the columns of a row and drops those of nodes that are offline.
+func label(row []int, columns, online []topology.NodeID) map[topology.NodeID]int {
+	distances := map[topology.NodeID]int{}
+	for i, to := range columns {
+		if slices.Contains(online, to) {
+			distances[to] = row[i]
+		}
+	}
+	return distances
+}
+
+// parseDistances reads one row, "10 21 31".
+func parseDistances(text string) ([]int, error) {
+	var row []int
+	for field := range strings.FieldsSeq(text) {
+		n, err := strconv.ParseUint(field, 10, 31)
+		if err != nil {
+			return nil, fmt.Errorf("parse distances %q: %q is not a distance", text, field)
+		}
+		row = append(row, int(n))
+	}
+	return row, nil
+}
