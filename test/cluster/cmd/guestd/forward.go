@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+)
+
+// forward accepts on service and connects each caller with target.
+func forward(service, target string) error {
+	l, err := net.Listen("tcp", service)
+	if err != nil {
+		return fmt.Errorf("forward %s: %w", service, err)
+	}
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return fmt.Errorf("forward %s: %w", service, err)
+		}
+		go join(c.(*net.TCPConn), target)
+	}
+}
+
+func join(caller *net.TCPConn, target string) {
+	defer caller.Close()
+	c, err := net.Dial("tcp", target)
+	if err != nil {
+		log.Printf("forward to %s: %v", target, err)
+		return
+	}
+	callee := c.(*net.TCPConn)
+	defer callee.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		copyHalf(callee, caller)
+	}()
+	copyHalf(caller, callee)
+	<-done
+}
+
+// copyHalf copies one direction and passes its end on.
+func copyHalf(dst, src *net.TCPConn) {
+	_, _ = io.Copy(dst, src)
+	_ = dst.CloseWrite()
+}

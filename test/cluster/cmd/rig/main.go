@@ -1,0 +1,94 @@
+// Command rig builds, starts and enters a real Kubernetes cluster whose
+// nodes are NUMA machines under QEMU. See README.md beside go.mod.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/numalet/numalet/test/cluster/internal/machine"
+	"github.com/numalet/numalet/test/cluster/internal/rig"
+)
+
+const usage = `usage: rig COMMAND [--flavour plain|systemd] [ARGS...]
+
+  build             make what is missing; both flavours unless one is named
+  up                start the control plane and a node, and wait until it is Ready
+  down              stop everything; one machine if a flavour is named
+  status            what runs
+  env               shell lines that set KUBECONFIG and PATH
+  shell [CMD...]    run a command in the machine; a shell if none is given
+  cp FILE PATH      copy a file into the machine
+  load IMAGE.tar    import an image archive into the machine's containerd
+  logs [WHAT]       console, containerd, kubelet, guestd or journal; the console by default
+  reboot [--hard]   restart the machine and wait until the node is Ready
+`
+
+// call is one invocation of a command.
+type call struct {
+	rig     *rig.Rig
+	flavour machine.Flavour
+	named   bool // the flavour was given
+	hard    bool
+	args    []string
+}
+
+// exitStatus is how a command in the machine ended.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := run(ctx, os.Args[1:])
+	var status exitStatus
+	switch {
+	case err == nil:
+	case errors.As(err, &status):
+		os.Exit(int(status))
+	default:
+		fmt.Fprintln(os.Stderr, "rig:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	commands := map[string]func(context.Context, call) error{
+		"build": buildAll, "up": up, "down": down, "status": status, "env": env,
+		"shell": shell, "cp": cp, "load": load, "logs": logs, "reboot": reboot,
+	}
+	if len(args) == 0 || commands[args[0]] == nil {
+		fmt.Fprint(os.Stderr, usage)
+		return exitStatus(2)
+	}
+	c, err := parse(args[0], args[1:])
+	if err != nil {
+		return err
+	}
+	return commands[args[0]](ctx, c)
+}
+
+func parse(name string, args []string) (call, error) {
+	flags := flag.NewFlagSet("rig "+name, flag.ExitOnError)
+	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
+	flavour := flags.String("flavour", "", "plain or systemd")
+	hard := flags.Bool("hard", false, "press the reset button")
+	if err := flags.Parse(args); err != nil {
+		return call{}, err
+	}
+	c := call{named: *flavour != "", hard: *hard, args: flags.Args()}
+	if !c.named {
+		*flavour = machine.Flavours()[0].Name
+	}
+	var err error
+	if c.flavour, err = machine.Parse(*flavour); err != nil {
+		return call{}, err
+	}
+	c.rig, err = rig.Open(os.Stderr)
+	return c, err
+}

@@ -1,0 +1,96 @@
+// Package build makes everything the rig starts: Kubernetes, the container
+// runtime, a kernel, images and root file systems. Each part is an artefact
+// of the cache, made once per version.
+package build
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/numalet/numalet/test/cluster/internal/artefact"
+	"github.com/numalet/numalet/test/cluster/internal/machine"
+	"github.com/numalet/numalet/test/cluster/internal/progress"
+)
+
+// Builder makes artefacts from the sources of this module.
+type Builder struct {
+	Store  artefact.Store
+	Source string   // directory of this module
+	Log    *os.File // what the tools say
+}
+
+// Result holds the directories of the artefacts.
+type Result struct {
+	Kubeone string            // kubeone
+	Kubectl string            // kubectl
+	Runtime string            // bin/{containerd,containerd-shim-runc-v2,ctr,runc}, cni/
+	Kernel  string            // vmlinuz, initrd
+	Images  string            // *.tar
+	Roots   map[string]string // by flavour: root.img
+}
+
+// All makes what is missing for the flavours, and reports each step.
+func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) {
+	r := Result{Roots: map[string]string{}}
+	p := &progress.Reporter{Out: out, Total: 6 + len(flavours)}
+	if err := p.Step("tools", b.installTools); err != nil {
+		return r, err
+	}
+	for _, s := range []struct {
+		title  string
+		recipe artefact.Recipe
+		dir    *string
+	}{
+		{"Kubernetes " + kubernetesVersion + " and etcd (about 5 min cold)", b.kubeone(), &r.Kubeone},
+		{"kubectl (about 1 min cold)", b.kubectl(), &r.Kubectl},
+		{"containerd " + containerdVersion + ", runc " + runcVersion + " (about 2 min cold)", b.runtime(), &r.Runtime},
+		{"kernel", b.kernel(), &r.Kernel},
+		{"images", b.images(), &r.Images},
+	} {
+		dir, err := b.step(p, s.title, s.recipe)
+		if err != nil {
+			return r, err
+		}
+		*s.dir = dir
+	}
+	for _, f := range flavours {
+		dir, err := b.step(p, "root file system, "+f.Name, b.root(f, r))
+		if err != nil {
+			return r, err
+		}
+		r.Roots[f.Name] = dir
+	}
+	return r, nil
+}
+
+func (b Builder) step(p *progress.Reporter, title string, recipe artefact.Recipe) (dir string, err error) {
+	if b.Store.Has(recipe) {
+		p.Skip(title)
+		return b.Store.Path(recipe), nil
+	}
+	err = p.Step(title, func() error {
+		dir, err = b.Store.Get(recipe)
+		return err
+	})
+	return dir, err
+}
+
+// tool is one run of a program, with its output in the build log.
+type tool struct {
+	Dir string
+	Env []string
+}
+
+func (b Builder) run(t tool, argv ...string) error {
+	fmt.Fprintf(b.Log, "+ %q\n", argv)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = t.Dir, append(os.Environ(), t.Env...)
+	cmd.Stdout, cmd.Stderr = b.Log, b.Log
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("run %s: %w: see %s", filepath.Base(argv[0]), err, b.Log.Name())
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package build
+
+import (
+	"path/filepath"
+
+	"github.com/numalet/numalet/test/cluster/internal/artefact"
+)
+
+// Versions of what is built from the Go module proxy.
+const (
+	kubernetesVersion = "v1.36.3"
+	containerdVersion = "v2.4.2"
+	runcVersion       = "v1.5.2"
+	cniVersion        = "v1.9.1"
+)
+
+// versionFlags stamp the version that Kubernetes reports: a kubelet without
+// one is refused by the API server's skew checks.
+const versionFlags = "-s -w -X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
+	" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" +
+	" -X k8s.io/component-base/version.gitTreeState=clean"
+
+func (b Builder) kubeone() artefact.Recipe { return b.kubernetes("kubeone", ".") }
+
+func (b Builder) kubectl() artefact.Recipe {
+	return b.kubernetes("kubectl", "k8s.io/kubernetes/cmd/kubectl")
+}
+
+// kubernetes builds one command in the module of kubeone, which pins all of
+// Kubernetes to one version.
+func (b Builder) kubernetes(name, pkg string) artefact.Recipe {
+	dir := filepath.Join(b.Source, "kubeone")
+	return artefact.Recipe{
+		Name:   name,
+		Inputs: append(sources(dir), versionFlags, pkg),
+		Make: func(out string) error {
+			return b.run(tool{Dir: dir, Env: []string{"CGO_ENABLED=0"}},
+				"go", "build", "-trimpath", "-ldflags", versionFlags, "-o", filepath.Join(out, name), pkg)
+		},
+	}
+}
+
+// install is one call of go install, outside of any module.
+type install struct {
+	gobin, tags, ldflags string
+	env                  []string
+	packages             []string
+}
+
+// runtime builds the container runtime. runc needs cgo for libseccomp and is
+// linked statically, so that a root file system without libc runs it.
+func (b Builder) runtime() artefact.Recipe {
+	const containerd = "github.com/containerd/containerd/v2"
+	const plugins = "github.com/containernetworking/plugins/plugins/"
+	installs := []install{
+		{
+			gobin: "bin", tags: "no_btrfs no_devmapper no_zfs", env: []string{"CGO_ENABLED=0"},
+			ldflags: "-s -w -X " + containerd + "/version.Version=" + containerdVersion,
+			packages: at(containerdVersion, containerd+"/cmd/containerd", containerd+"/cmd/containerd-shim-runc-v2",
+				containerd+"/cmd/ctr"),
+		},
+		{
+			gobin: "bin", tags: "seccomp urfave_cli_no_docs netgo osusergo", env: []string{"CGO_ENABLED=1"},
+			ldflags:  "-s -w -extldflags -static -X main.version=" + runcVersion[1:],
+			packages: at(runcVersion, "github.com/opencontainers/runc"),
+		},
+		{
+			gobin: "cni", env: []string{"CGO_ENABLED=0"}, ldflags: "-s -w",
+			packages: at(cniVersion, plugins+"main/bridge", plugins+"main/loopback", plugins+"ipam/host-local"),
+		},
+	}
+	r := artefact.Recipe{Name: "runtime", Make: func(out string) error {
+		for _, i := range installs {
+			if err := b.install(out, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	for _, i := range installs {
+		r.Inputs = append(append(r.Inputs, i.tags, i.ldflags), i.packages...)
+	}
+	return r
+}
+
+func (b Builder) install(out string, i install) error {
+	argv := append([]string{"go", "install", "-trimpath", "-tags", i.tags, "-ldflags", i.ldflags}, i.packages...)
+	return b.run(tool{Dir: out, Env: append(i.env, "GOBIN="+filepath.Join(out, i.gobin))}, argv...)
+}
+
+func at(version string, packages ...string) []string {
+	pinned := make([]string, len(packages))
+	for n, p := range packages {
+		pinned[n] = p + "@" + version
+	}
+	return pinned
+}

@@ -1,0 +1,105 @@
+package build
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/numalet/numalet/test/cluster/internal/artefact"
+	"github.com/numalet/numalet/test/cluster/internal/machine"
+)
+
+// diskSize in bytes; the image is sparse.
+const diskSize = 6 << 30
+
+// debianPackagesInGuest are what systemd nodes have beyond Debian's minimum.
+const debianPackagesInGuest = "systemd,systemd-sysv,dbus,iproute2,kmod"
+
+// root makes root.img: a base system and the programs of a node.
+func (b Builder) root(f machine.Flavour, r Result) artefact.Recipe {
+	base, inputs := b.busyboxBase, "busybox"
+	if f.Systemd {
+		base, inputs = b.debianBase, debianPackagesInGuest
+	}
+	return artefact.Recipe{
+		Name:   "root-" + f.Name,
+		Inputs: []string{inputs, filepath.Base(r.Kubeone), filepath.Base(r.Runtime)},
+		Make: func(out string) error {
+			tree := filepath.Join(out, "tree")
+			defer os.RemoveAll(tree)
+			if err := base(tree); err != nil {
+				return err
+			}
+			if err := b.nodePrograms(tree, r); err != nil {
+				return err
+			}
+			return b.format(filepath.Join(out, "root.img"), tree)
+		},
+	}
+}
+
+// busyboxBase is a system of one program.
+func (b Builder) busyboxBase(tree string) error {
+	applets, err := busyboxApplets()
+	if err != nil {
+		return err
+	}
+	for _, d := range []string{"bin", "sbin", "usr/bin", "usr/local/bin", "etc", "dev", "proc", "sys", "run", "tmp",
+		"root", "var/lib", "var/log", "opt/cni/bin"} {
+		if err := os.MkdirAll(filepath.Join(tree, d), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := b.run(tool{}, "cp", "/bin/busybox", filepath.Join(tree, "bin/busybox")); err != nil {
+		return err
+	}
+	links := map[string]string{"sbin/init": "../bin/busybox", "sbin/reboot": "../bin/busybox", "var/run": "../run"}
+	for _, a := range applets {
+		links["bin/"+a] = "busybox"
+	}
+	for name, target := range links {
+		if err := os.Symlink(target, filepath.Join(tree, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// debianBase is a minimal Debian of the release that builds it.
+func (b Builder) debianBase(tree string) error {
+	uri, codename, err := mirror()
+	if err != nil {
+		return err
+	}
+	return b.run(tool{}, "debootstrap", "--variant=minbase", "--include="+debianPackagesInGuest, codename, tree, uri)
+}
+
+func (b Builder) nodePrograms(tree string, r Result) error {
+	cni := filepath.Join(tree, "opt/cni")
+	if err := os.MkdirAll(cni, 0o755); err != nil {
+		return err
+	}
+	for _, c := range [][]string{
+		{"cp", filepath.Join(r.Kubeone, "kubeone"), filepath.Join(tree, "usr/local/bin/")},
+		{"cp", "-rT", filepath.Join(r.Runtime, "bin"), filepath.Join(tree, "usr/local/bin")},
+		{"cp", "-rT", filepath.Join(r.Runtime, "cni"), filepath.Join(cni, "bin")},
+	} {
+		if err := b.run(tool{}, c...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// format writes the tree into a new ext4 image. Inode tables are written
+// here, where it costs nothing, not by the guest's kernel later.
+func (b Builder) format(image, tree string) error {
+	f, err := os.Create(image)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Truncate(diskSize); err != nil {
+		return err
+	}
+	return b.run(tool{}, "mkfs.ext4", "-q", "-F", "-L", "root", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-d", tree, image)
+}

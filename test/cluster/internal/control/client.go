@@ -1,0 +1,92 @@
+package control
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Client asks the API server the few things the rig itself must know.
+type Client struct {
+	http *http.Client
+	url  string
+}
+
+// Client returns an administrator's client.
+func (p Plane) Client() (*Client, error) {
+	admin, err := tls.LoadX509KeyPair(p.file("admin.crt"), p.file("admin.key"))
+	if err != nil {
+		return nil, fmt.Errorf("load the administrator's certificate: %w", err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(p.CA.Cert)
+	t := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{admin}}}
+	return &Client{http: &http.Client{Transport: t, Timeout: 10 * time.Second}, url: p.url()}, nil
+}
+
+// Get returns the body of a successful GET.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	return c.do(ctx, http.MethodGet, path)
+}
+
+// DeleteNode removes a Node object; one that isn't there is no error.
+func (c *Client) DeleteNode(ctx context.Context, name string) error {
+	_, err := c.do(ctx, http.MethodDelete, "/api/v1/nodes/"+name)
+	return err
+}
+
+// Node is what the rig wants to know of a node.
+type Node struct {
+	Ready  bool
+	BootID string // changes with each boot of the machine
+}
+
+// Node reads the node's status; a node that hasn't joined is not ready.
+func (c *Client) Node(ctx context.Context, name string) (Node, error) {
+	body, err := c.Get(ctx, "/api/v1/nodes/"+name)
+	if err != nil {
+		return Node{}, err
+	}
+	var object struct {
+		Status struct {
+			NodeInfo   struct{ BootID string }
+			Conditions []struct{ Type, Status string }
+		}
+	}
+	if err := json.Unmarshal(body, &object); err != nil {
+		return Node{}, fmt.Errorf("parse node %s: %w", name, err)
+	}
+	n := Node{BootID: object.Status.NodeInfo.BootID}
+	for _, c := range object.Status.Conditions {
+		n.Ready = n.Ready || c.Type == "Ready" && c.Status == "True"
+	}
+	return n, nil
+}
+
+func (c *Client) do(ctx context.Context, method, path string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.url+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode == http.StatusNotFound {
+		return []byte("{}"), nil
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s %s: %s: %.200s", method, path, response.Status, body)
+	}
+	return body, nil
+}

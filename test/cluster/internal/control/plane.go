@@ -1,0 +1,140 @@
+// Package control runs the control plane on the host: etcd, kube-apiserver,
+// kube-scheduler and kube-controller-manager, all listening on loopback.
+package control
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/numalet/numalet/test/cluster/internal/pki"
+	"github.com/numalet/numalet/test/cluster/internal/proc"
+)
+
+// Where the control plane listens, on loopback.
+const (
+	APIPort    = 16443
+	etcdClient = "http://127.0.0.1:16379"
+	etcdPeer   = "http://127.0.0.1:16380"
+)
+
+// ServiceIP is the address by which pods know the API server: the first of
+// serviceRange.
+const (
+	ServiceIP    = "10.96.0.1"
+	serviceRange = "10.96.0.0/16"
+)
+
+// Plane is the control plane of one run directory.
+type Plane struct {
+	Run     string // run directory
+	Kubeone string // program
+	CA      *pki.Authority
+	Nodes   []string // names that resolve to loopback, where the kubelets' ports are
+}
+
+// Up starts what doesn't run and waits until the API server serves.
+func (p Plane) Up(ctx context.Context) error {
+	if err := p.credentials(); err != nil {
+		return err
+	}
+	if err := p.start("etcd", p.etcdArgs()); err != nil {
+		return err
+	}
+	if err := p.start("kube-apiserver", p.apiserverArgs()); err != nil {
+		return err
+	}
+	if err := p.awaitReady(ctx); err != nil {
+		return err
+	}
+	if err := p.start("kube-scheduler", p.schedulerArgs()); err != nil {
+		return err
+	}
+	return p.start("kube-controller-manager", p.controllerManagerArgs())
+}
+
+// Processes lists the components in the order in which they start.
+func (p Plane) Processes() []proc.Process {
+	var all []proc.Process
+	for _, name := range []string{"etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager"} {
+		all = append(all, proc.Process{Run: p.Run, Name: name})
+	}
+	return all
+}
+
+// Kubeconfig is the administrator's.
+func (p Plane) Kubeconfig() string { return filepath.Join(p.Run, "admin.kubeconfig") }
+
+func (p Plane) start(name string, args []string) error {
+	process := proc.Process{Run: p.Run, Name: name}
+	if process.PID() != 0 {
+		return nil
+	}
+	if name != "kube-apiserver" {
+		return process.Start(append([]string{p.Kubeone, name}, args...)...)
+	}
+	// The node names must resolve for this process alone: it gets a mount
+	// namespace with an /etc/hosts of its own.
+	const script = `mount --bind "$0" /etc/hosts && exec "$@"`
+	argv := []string{"unshare", "-m", "sh", "-c", script, p.hostsFile(), p.Kubeone, name}
+	return process.Start(append(argv, args...)...)
+}
+
+func (p Plane) awaitReady(ctx context.Context) error {
+	client, err := p.Client()
+	if err != nil {
+		return err
+	}
+	for {
+		_, err := client.Get(ctx, "/readyz")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the API server: %w: see %s", err, proc.Process{Run: p.Run, Name: "kube-apiserver"}.LogFile())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// credentials issues what each component needs, once.
+func (p Plane) credentials() error {
+	leaves := []pki.Leaf{
+		{Name: "apiserver", DNS: []string{"localhost", "kubernetes.default.svc"},
+			IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(ServiceIP), net.IPv4(10, 0, 2, 2)}},
+		{Name: "apiserver-kubelet-client", Group: "system:masters"},
+		{Name: "admin", Group: "system:masters"},
+		{Name: "kube-scheduler", Common: "system:kube-scheduler"},
+		{Name: "kube-controller-manager", Common: "system:kube-controller-manager"},
+		{Name: "service-accounts"},
+	}
+	for _, l := range leaves {
+		pair, err := p.CA.Issue(l)
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(p.Run, l.Name+".kubeconfig")
+		if err := os.WriteFile(file, pki.Kubeconfig(p.url(), p.CA.Cert, pair), 0o600); err != nil {
+			return fmt.Errorf("write %s: %w", file, err)
+		}
+	}
+	return p.writeHosts()
+}
+
+func (p Plane) writeHosts() error {
+	hosts := "127.0.0.1 localhost\n"
+	for _, n := range p.Nodes {
+		hosts += "127.0.0.1 " + n + "\n"
+	}
+	if err := os.WriteFile(p.hostsFile(), []byte(hosts), 0o644); err != nil {
+		return fmt.Errorf("write hosts: %w", err)
+	}
+	return nil
+}
+
+func (p Plane) hostsFile() string { return filepath.Join(p.Run, "hosts") }
+func (p Plane) url() string       { return fmt.Sprintf("https://127.0.0.1:%d", APIPort) }

@@ -1,0 +1,118 @@
+// Package guest runs commands inside a machine of the rig.
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// Door is where and with what a machine is entered.
+type Door struct {
+	Address   string // host:port on loopback
+	ClientKey []byte // private, PEM
+	HostKey   []byte // public, authorized_keys line
+}
+
+// Client is a connection that carries any number of concurrent commands.
+type Client struct{ conn *ssh.Client }
+
+// Stdio is what a command reads and writes; nil means nothing.
+type Stdio struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Dial connects once; it fails while the machine boots.
+func (d Door) Dial(timeout time.Duration) (*Client, error) {
+	signer, err := ssh.ParsePrivateKey(d.ClientKey)
+	if err != nil {
+		return nil, fmt.Errorf("parse client key: %w", err)
+	}
+	host, _, _, _, err := ssh.ParseAuthorizedKey(d.HostKey)
+	if err != nil {
+		return nil, fmt.Errorf("parse host key: %w", err)
+	}
+	tcp, err := net.DialTimeout("tcp", d.Address, timeout)
+	if err != nil {
+		return nil, fmt.Errorf("enter machine: %w", err)
+	}
+	_ = tcp.SetDeadline(time.Now().Add(timeout))
+	conn, channels, requests, err := ssh.NewClientConn(tcp, d.Address, &ssh.ClientConfig{
+		User:            "root",
+		Auth:            []ssh.AuthMethod{ssh.PublicKeys(signer)},
+		HostKeyCallback: ssh.FixedHostKey(host),
+	})
+	if err != nil {
+		tcp.Close()
+		return nil, fmt.Errorf("enter machine at %s: %w", d.Address, err)
+	}
+	_ = tcp.SetDeadline(time.Time{})
+	return &Client{ssh.NewClient(conn, channels, requests)}, nil
+}
+
+// Await dials until the machine answers or ctx ends.
+func (d Door) Await(ctx context.Context) (*Client, error) {
+	for {
+		c, err := d.Dial(10 * time.Second)
+		if err == nil {
+			return c, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("machine doesn't answer: %w", err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// Close ends the connection and every command that still runs on it.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Run runs a shell line and returns its exit status; the error is for a
+// command that couldn't be run or a connection that broke.
+func (c *Client) Run(line string, stdio Stdio) (int, error) {
+	s, err := c.conn.NewSession()
+	if err != nil {
+		return -1, fmt.Errorf("run %q: %w", line, err)
+	}
+	defer s.Close()
+	s.Stdin, s.Stdout, s.Stderr = stdio.In, stdio.Out, stdio.Err
+	return status(s.Run(line))
+}
+
+// Shell runs a login shell on a terminal of the given size; stdio is the
+// caller's terminal in raw mode.
+func (c *Client) Shell(rows, columns int, stdio Stdio) (int, error) {
+	s, err := c.conn.NewSession()
+	if err != nil {
+		return -1, fmt.Errorf("open shell: %w", err)
+	}
+	defer s.Close()
+	if err := s.RequestPty(os.Getenv("TERM"), rows, columns, nil); err != nil {
+		return -1, fmt.Errorf("open terminal: %w", err)
+	}
+	s.Stdin, s.Stdout, s.Stderr = stdio.In, stdio.Out, stdio.Err
+	if err := s.Shell(); err != nil {
+		return -1, fmt.Errorf("open shell: %w", err)
+	}
+	return status(s.Wait())
+}
+
+func status(err error) (int, error) {
+	var exit *ssh.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &exit):
+		return exit.ExitStatus(), nil
+	default:
+		return -1, fmt.Errorf("machine went away: %w", err)
+	}
+}

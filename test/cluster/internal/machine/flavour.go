@@ -1,0 +1,38 @@
+// Package machine describes the virtual machines of the rig and runs them
+// under QEMU: two sockets of four cores of two threads, four NUMA nodes.
+package machine
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Flavour is one kind of node: what its init system is, what it is called,
+// and where on the host's loopback its ports appear.
+type Flavour struct {
+	Name        string
+	Node        string // Kubernetes node name
+	Systemd     bool   // systemd as init and as cgroup driver
+	KubeletPort int    // the same inside and outside
+	SSHPort     int
+}
+
+// Flavours lists all there are; the first is the default.
+func Flavours() []Flavour {
+	return []Flavour{
+		{Name: "plain", Node: "numa-plain", KubeletPort: 11250, SSHPort: 11222},
+		{Name: "systemd", Node: "numa-systemd", Systemd: true, KubeletPort: 11251, SSHPort: 11223},
+	}
+}
+
+// Parse finds a flavour by name.
+func Parse(name string) (Flavour, error) {
+	var names []string
+	for _, f := range Flavours() {
+		if f.Name == name {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	return Flavour{}, fmt.Errorf("no flavour %q: there is %s", name, strings.Join(names, " and "))
+}

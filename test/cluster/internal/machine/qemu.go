@@ -1,0 +1,86 @@
+package machine
+
+import "fmt"
+
+// The machine's size. A NUMA node is half a socket.
+const (
+	sockets        = 2
+	coresPerSocket = 4
+	threadsPerCore = 2
+	numaNodes      = 4
+	cpus           = sockets * coresPerSocket * threadsPerCore
+	cpusPerNode    = cpus / numaNodes
+	mibPerNode     = 1536
+)
+
+// Distances as firmware would report them (ACPI SLIT).
+const (
+	distanceLocal       = 10
+	distanceSameSocket  = 12
+	distanceOtherSocket = 20
+)
+
+// kernelArgs boot the guest's kernel for software emulation: no mitigations,
+// no watchdogs that a slow host would trip, no balancing behind the tests' back.
+const kernelArgs = "console=ttyS0 loglevel=4 panic=1 nokaslr mitigations=off tsc=reliable clocksource=tsc " +
+	"nowatchdog nosoftlockup rcupdate.rcu_cpu_stall_suppress=1 numa_balancing=disable audit=0"
+
+// Boot is all that one machine is started from.
+type Boot struct {
+	Flavour
+	Kernel  string // bzImage
+	Initrd  string
+	Disk    string // raw image of the root file system, written to
+	Console string // file that receives the serial console
+	Monitor string // unix socket of QEMU's human monitor
+}
+
+// Args is the QEMU command line of b. Every listener is on loopback or a
+// unix socket.
+func (b Boot) Args() []string {
+	args := []string{
+		"qemu-system-x86_64", "-name", b.Node,
+		"-accel", "tcg,thread=multi", "-cpu", "Skylake-Server",
+		"-smp", fmt.Sprintf("%d,sockets=%d,cores=%d,threads=%d", cpus, sockets, coresPerSocket, threadsPerCore),
+		"-m", fmt.Sprint(numaNodes * mibPerNode),
+		"-kernel", b.Kernel, "-initrd", b.Initrd, "-append", kernelArgs,
+		"-drive", "if=none,id=root,format=raw,cache=unsafe,file=" + b.Disk,
+		"-device", "virtio-blk-pci,drive=root",
+		"-netdev", fmt.Sprintf("user,id=net,hostfwd=tcp:127.0.0.1:%d-:22,hostfwd=tcp:127.0.0.1:%d-:%d",
+			b.SSHPort, b.KubeletPort, b.KubeletPort),
+		"-device", "virtio-net-pci,netdev=net,romfile=",
+		"-device", "virtio-rng-pci",
+		"-display", "none", "-serial", "file:" + b.Console,
+		"-monitor", "unix:" + b.Monitor + ",server=on,wait=off",
+	}
+	return append(args, numaArgs()...)
+}
+
+// numaArgs lays the CPUs and the memory out in NUMA nodes, with all distances.
+func numaArgs() []string {
+	var args []string
+	for n := range numaNodes {
+		first := n * cpusPerNode
+		args = append(args,
+			"-object", fmt.Sprintf("memory-backend-ram,id=mem%d,size=%dM", n, mibPerNode),
+			"-numa", fmt.Sprintf("node,nodeid=%d,cpus=%d-%d,memdev=mem%d", n, first, first+cpusPerNode-1, n))
+	}
+	for a := range numaNodes {
+		for b := range numaNodes {
+			args = append(args, "-numa", fmt.Sprintf("dist,src=%d,dst=%d,val=%d", a, b, distance(a, b)))
+		}
+	}
+	return args
+}
+
+func distance(a, b int) int {
+	const nodesPerSocket = numaNodes / sockets
+	switch {
+	case a == b:
+		return distanceLocal
+	case a/nodesPerSocket == b/nodesPerSocket:
+		return distanceSameSocket
+	default:
+		return distanceOtherSocket
+	}
+}

@@ -1,0 +1,29 @@
+package pki
+
+import (
+	"encoding/base64"
+	"fmt"
+)
+
+// Kubeconfig is a complete client configuration for user at server, with the
+// credentials inline.
+func Kubeconfig(server string, ca []byte, user Pair) []byte {
+	b64 := base64.StdEncoding.EncodeToString
+	return fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+clusters:
+- name: rig
+  cluster:
+    server: %s
+    certificate-authority-data: %s
+users:
+- name: user
+  user:
+    client-certificate-data: %s
+    client-key-data: %s
+contexts:
+- name: rig
+  context: {cluster: rig, user: user}
+current-context: rig
+`, server, b64(ca), b64(user.Cert), b64(user.Key))
+}

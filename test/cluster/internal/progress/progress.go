@@ -1,0 +1,60 @@
+// Package progress tells a person what a long job is doing and for how long.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// heartbeat is how often a step that still runs says so.
+const heartbeat = 30 * time.Second
+
+// Reporter numbers the steps of a job, one at a time, and times them.
+type Reporter struct {
+	Out   io.Writer
+	Total int
+
+	done int
+}
+
+// Step runs do as the next step: "[2/7] kubernetes (about 5 min cold) ...".
+func (r *Reporter) Step(title string, do func() error) error {
+	r.done++
+	prefix := fmt.Sprintf("[%d/%d] %s", r.done, r.Total, title)
+	fmt.Fprintf(r.Out, "%s ...\n", prefix)
+	start := time.Now()
+	stop := r.beat(prefix, start)
+	err := do()
+	stop()
+	if err == nil {
+		fmt.Fprintf(r.Out, "%s: %.1f s\n", prefix, time.Since(start).Seconds())
+	}
+	return err
+}
+
+// Skip counts a step that has nothing to do.
+func (r *Reporter) Skip(title string) {
+	r.done++
+	fmt.Fprintf(r.Out, "[%d/%d] %s: cached\n", r.done, r.Total, title)
+}
+
+// beat writes a line at every heartbeat until the returned function is called.
+func (r *Reporter) beat(prefix string, start time.Time) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(heartbeat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case now := <-tick.C:
+				fmt.Fprintf(r.Out, "%s: still at it after %.0f s\n", prefix, now.Sub(start).Seconds())
+			}
+		}
+	})
+	return func() { close(done); wg.Wait() }
+}

@@ -1,0 +1,71 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/numalet/numalet/test/cluster/internal/machine"
+)
+
+// Down stops everything and forgets the cluster.
+func (r *Rig) Down(context.Context) error {
+	unlock, err := r.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var all error
+	for _, f := range machine.Flavours() {
+		all = errors.Join(all, r.stopMachine(f))
+	}
+	p, err := r.plane()
+	if err != nil {
+		return errors.Join(all, err)
+	}
+	for _, process := range slices.Backward(p.Processes()) {
+		all = errors.Join(all, process.Stop(10*time.Second))
+	}
+	if all != nil {
+		return all
+	}
+	return os.RemoveAll(r.Run())
+}
+
+// DownMachine stops one machine and removes its Node; the rest stays up.
+func (r *Rig) DownMachine(ctx context.Context, f machine.Flavour) error {
+	unlock, err := r.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := r.stopMachine(f); err != nil {
+		return err
+	}
+	p, err := r.plane()
+	if err != nil {
+		return err
+	}
+	c, err := p.Client()
+	if err != nil {
+		return err
+	}
+	return c.DeleteNode(ctx, f.Node)
+}
+
+// stopMachine pulls the plug: the disk is thrown away.
+func (r *Rig) stopMachine(f machine.Flavour) error {
+	if err := r.process(f).Stop(3 * time.Second); err != nil {
+		return err
+	}
+	b := r.boot(f)
+	for _, file := range []string{b.Disk, b.Initrd, b.Kernel, b.Monitor, b.Console} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove %s: %w", file, err)
+		}
+	}
+	return nil
+}

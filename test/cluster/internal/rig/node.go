@@ -1,0 +1,170 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/numalet/numalet/test/cluster/internal/build"
+	"github.com/numalet/numalet/test/cluster/internal/control"
+	"github.com/numalet/numalet/test/cluster/internal/cpio"
+	"github.com/numalet/numalet/test/cluster/internal/guest"
+	"github.com/numalet/numalet/test/cluster/internal/machine"
+	"github.com/numalet/numalet/test/cluster/internal/pki"
+	"github.com/numalet/numalet/test/cluster/internal/proc"
+	"github.com/numalet/numalet/test/cluster/internal/seed"
+)
+
+// hostFromGuest is the host's loopback as QEMU's user network shows it.
+const hostFromGuest = "10.0.2.2"
+
+// process of a flavour's machine.
+func (r *Rig) process(f machine.Flavour) proc.Process {
+	return proc.Process{Run: r.Run(), Name: f.Node}
+}
+
+func (r *Rig) boot(f machine.Flavour) machine.Boot {
+	file := func(ext string) string { return filepath.Join(r.Run(), f.Node+ext) }
+	return machine.Boot{
+		Flavour: f,
+		Kernel:  file(".vmlinuz"), Initrd: file(".initrd"), Disk: file(".img"),
+		Console: file(".console"), Monitor: file(".monitor"),
+	}
+}
+
+// startMachine prepares the files of a machine and starts QEMU.
+func (r *Rig) startMachine(p control.Plane, b build.Result, f machine.Flavour) error {
+	boot := r.boot(f)
+	sources := map[string]string{
+		boot.Kernel: filepath.Join(b.Kernel, "vmlinuz"),
+		boot.Disk:   filepath.Join(b.Roots[f.Name], "root.img"),
+	}
+	for to, from := range sources {
+		if out, err := exec.Command("cp", "--sparse=always", "--reflink=auto", from, to).CombinedOutput(); err != nil {
+			return fmt.Errorf("copy %s: %w: %s", from, err, out)
+		}
+	}
+	if err := r.writeInitrd(p, filepath.Join(b.Kernel, "initrd"), boot); err != nil {
+		return err
+	}
+	return r.process(f).Start(boot.Args()...)
+}
+
+// writeInitrd puts the machine's seed behind the cached initrd.
+func (r *Rig) writeInitrd(p control.Plane, base string, boot machine.Boot) error {
+	out, err := os.ReadFile(base)
+	if err != nil {
+		return fmt.Errorf("read initrd: %w", err)
+	}
+	extra, err := r.credentials(p.CA, boot.Flavour)
+	if err != nil {
+		return err
+	}
+	if extra["/usr/local/bin/guestd"], err = r.guestd(); err != nil {
+		return err
+	}
+	body := bytes.NewBuffer(out)
+	w := cpio.NewWriter(body)
+	values := seed.Values{
+		Node: boot.Node, Systemd: boot.Systemd, KubeletPort: boot.KubeletPort,
+		ServiceIP: control.ServiceIP, APIServer: fmt.Sprintf("%s:%d", hostFromGuest, control.APIPort),
+	}
+	if err := seed.Write(w, values, extra); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("write initrd: %w", err)
+	}
+	return os.WriteFile(boot.Initrd, body.Bytes(), 0o600)
+}
+
+func (r *Rig) credentials(ca *pki.Authority, f machine.Flavour) (map[string][]byte, error) {
+	server, err := ca.Issue(pki.Leaf{Name: f.Node, DNS: []string{f.Node}, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	if err != nil {
+		return nil, err
+	}
+	client, err := ca.Issue(pki.Leaf{Name: "node-" + f.Name, Common: "system:node:" + f.Node, Group: "system:nodes"})
+	if err != nil {
+		return nil, err
+	}
+	hostKey, err := ca.SSHKey("ssh-host")
+	if err != nil {
+		return nil, err
+	}
+	clientKey, err := ca.SSHKey("ssh-client")
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{
+		"/etc/rig/pki/ca.crt":      ca.Cert,
+		"/etc/rig/pki/kubelet.crt": server.Cert,
+		"/etc/rig/pki/kubelet.key": server.Key,
+		"/etc/rig/kubeconfig":      pki.Kubeconfig(fmt.Sprintf("https://%s:%d", hostFromGuest, control.APIPort), ca.Cert, client),
+		"/etc/rig/ssh/host.key":    hostKey.Key,
+		"/etc/rig/ssh/client.pub":  clientKey.Cert,
+	}, nil
+}
+
+// guestd builds the guest's own program; Go's build cache makes it cheap.
+func (r *Rig) guestd() ([]byte, error) {
+	source, err := moduleDir()
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(r.Run(), "guestd")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", file, "./cmd/guestd")
+	cmd.Dir, cmd.Env = source, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build guestd: %w: %s", err, out)
+	}
+	return os.ReadFile(file)
+}
+
+// Door is the way into a machine.
+func (r *Rig) Door(f machine.Flavour) (guest.Door, error) {
+	p, err := r.plane()
+	if err != nil {
+		return guest.Door{}, err
+	}
+	client, err := p.CA.SSHKey("ssh-client")
+	if err != nil {
+		return guest.Door{}, err
+	}
+	host, err := p.CA.SSHKey("ssh-host")
+	if err != nil {
+		return guest.Door{}, err
+	}
+	return guest.Door{Address: fmt.Sprintf("127.0.0.1:%d", f.SSHPort), ClientKey: client.Key, HostKey: host.Cert}, nil
+}
+
+// Enter connects with a machine that runs.
+func (r *Rig) Enter(f machine.Flavour) (*guest.Client, error) {
+	if r.process(f).PID() == 0 {
+		return nil, fmt.Errorf("machine %s is not up: run: rig up --flavour %s", f.Node, f.Name)
+	}
+	d, err := r.Door(f)
+	if err != nil {
+		return nil, err
+	}
+	return d.Dial(30 * time.Second)
+}
+
+// awaitNode waits until the node is Ready after a boot other than previous.
+func awaitNode(ctx context.Context, c *control.Client, name, previous string) error {
+	for {
+		n, err := c.Node(ctx, name)
+		if err == nil && n.Ready && n.BootID != previous {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for node %s to be Ready: %w (last error: %v)", name, ctx.Err(), err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/numalet/numalet/test/cluster/internal/guest"
+	"github.com/numalet/numalet/test/cluster/internal/machine"
+)
+
+// Reboot restarts the machine's kernel, gently or by the reset button, and
+// waits until the node is Ready again.
+func (r *Rig) Reboot(ctx context.Context, f machine.Flavour, hard bool) error {
+	ctx, cancel := context.WithTimeout(ctx, startupTimeout)
+	defer cancel()
+	p, err := r.plane()
+	if err != nil {
+		return err
+	}
+	c, err := p.Client()
+	if err != nil {
+		return err
+	}
+	before, err := c.Node(ctx, f.Node)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := r.restart(f, hard); err != nil {
+		return err
+	}
+	if err := awaitNode(ctx, c, f.Node, before.BootID); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.Out, "%s: Ready again after %.1f s\n", f.Node, time.Since(start).Seconds())
+	return nil
+}
+
+func (r *Rig) restart(f machine.Flavour, hard bool) error {
+	if hard {
+		return r.boot(f).Reset()
+	}
+	g, err := r.Enter(f)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	_, err = g.Run("sync; nohup sh -c 'sleep 0.5; reboot' >/dev/null 2>&1 &", guest.Stdio{})
+	return err
+}

@@ -1,0 +1,103 @@
+// Package rig puts the parts together: it builds, starts and stops a real
+// control plane on this machine and NUMA nodes under QEMU that join it.
+package rig
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/numalet/numalet/test/cluster/internal/artefact"
+	"github.com/numalet/numalet/test/cluster/internal/build"
+	"github.com/numalet/numalet/test/cluster/internal/control"
+	"github.com/numalet/numalet/test/cluster/internal/machine"
+	"github.com/numalet/numalet/test/cluster/internal/pki"
+)
+
+// Rig is one directory with a cache of artefacts and the state of one run.
+type Rig struct {
+	Dir string
+	Out io.Writer // progress
+}
+
+// Open finds the rig's directory: ${NUMALET_CACHE:-$HOME/.cache/numalet}/rig.
+func Open(out io.Writer) (*Rig, error) {
+	cache := os.Getenv("NUMALET_CACHE")
+	if cache == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, fmt.Errorf("find the cache: %w: set NUMALET_CACHE", err)
+		}
+		cache = filepath.Join(home, ".cache", "numalet")
+	}
+	return &Rig{Dir: filepath.Join(cache, "rig"), Out: out}, nil
+}
+
+// Build makes what is missing for the flavours.
+func (r *Rig) Build(flavours []machine.Flavour) (build.Result, error) {
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+		return build.Result{}, fmt.Errorf("make %s: %w", r.Dir, err)
+	}
+	log, err := os.OpenFile(filepath.Join(r.Dir, "build.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return build.Result{}, fmt.Errorf("open build log: %w", err)
+	}
+	defer log.Close()
+	source, err := moduleDir()
+	if err != nil {
+		return build.Result{}, err
+	}
+	b := build.Builder{Store: artefact.Store{Dir: filepath.Join(r.Dir, "cache")}, Source: source, Log: log}
+	result, err := b.All(flavours, r.Out)
+	if err != nil {
+		return result, err
+	}
+	return result, r.linkPrograms(result)
+}
+
+// linkPrograms puts what people call into one directory for their PATH.
+func (r *Rig) linkPrograms(b build.Result) error {
+	bin := r.Bin()
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return fmt.Errorf("make %s: %w", bin, err)
+	}
+	for name, dir := range map[string]string{"kubectl": b.Kubectl, "kubeone": b.Kubeone} {
+		link := filepath.Join(bin, name)
+		_ = os.Remove(link)
+		if err := os.Symlink(filepath.Join(dir, name), link); err != nil {
+			return fmt.Errorf("link %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Bin holds kubectl.
+func (r *Rig) Bin() string { return filepath.Join(r.Dir, "bin") }
+
+// Run holds the state of the cluster that runs.
+func (r *Rig) Run() string { return filepath.Join(r.Dir, "run") }
+
+func (r *Rig) plane() (control.Plane, error) {
+	ca, err := pki.Open(filepath.Join(r.Run(), "pki"))
+	if err != nil {
+		return control.Plane{}, err
+	}
+	p := control.Plane{Run: r.Run(), Kubeone: filepath.Join(r.Bin(), "kubeone"), CA: ca}
+	for _, f := range machine.Flavours() {
+		p.Nodes = append(p.Nodes, f.Node)
+	}
+	return p, nil
+}
+
+// moduleDir is where this module's sources lie: they are needed at run time,
+// because the rig builds programs of its own for the guest.
+func moduleDir() (string, error) {
+	_, file, _, _ := runtime.Caller(0)
+	dir := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+		return "", fmt.Errorf("find the rig's sources: %w: build it in the repository, without -trimpath", err)
+	}
+	return dir, nil
+}

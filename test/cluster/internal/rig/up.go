@@ -1,0 +1,115 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/numalet/numalet/test/cluster/internal/build"
+	"github.com/numalet/numalet/test/cluster/internal/control"
+	"github.com/numalet/numalet/test/cluster/internal/guest"
+	"github.com/numalet/numalet/test/cluster/internal/machine"
+)
+
+// startupTimeout bounds a whole start on a slow, busy host.
+const startupTimeout = 5 * time.Minute
+
+// Up builds what is missing and starts what doesn't run, until the
+// flavour's node is Ready. What runs already stays as it is.
+func (r *Rig) Up(ctx context.Context, f machine.Flavour) error {
+	unlock, err := r.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	b, err := r.Build([]machine.Flavour{f})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startupTimeout)
+	defer cancel()
+	p, err := r.startPlane(ctx)
+	if err != nil {
+		return err
+	}
+	return r.startNode(ctx, p, b, f)
+}
+
+func (r *Rig) startPlane(ctx context.Context) (control.Plane, error) {
+	p, err := r.plane()
+	if err != nil {
+		return p, err
+	}
+	start := time.Now()
+	if err := p.Up(ctx); err != nil {
+		return p, err
+	}
+	fmt.Fprintf(r.Out, "control plane: ready after %.1f s\n", time.Since(start).Seconds())
+	return p, nil
+}
+
+func (r *Rig) startNode(ctx context.Context, p control.Plane, b build.Result, f machine.Flavour) error {
+	start := time.Now()
+	fresh := r.process(f).PID() == 0
+	if fresh {
+		if err := r.startMachine(p, b, f); err != nil {
+			return err
+		}
+	}
+	d, err := r.Door(f)
+	if err != nil {
+		return err
+	}
+	g, err := d.Await(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: see %s", err, r.boot(f).Console)
+	}
+	defer g.Close()
+	if fresh {
+		fmt.Fprintf(r.Out, "%s: booted after %.1f s\n", f.Node, time.Since(start).Seconds())
+		if err := loadImages(g, b.Images); err != nil {
+			return err
+		}
+	}
+	c, err := p.Client()
+	if err != nil {
+		return err
+	}
+	if err := awaitNode(ctx, c, f.Node, ""); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.Out, "%s: Ready after %.1f s\n", f.Node, time.Since(start).Seconds())
+	return nil
+}
+
+func loadImages(g *guest.Client, dir string) error {
+	archives, err := filepath.Glob(filepath.Join(dir, "*.tar"))
+	if err != nil {
+		return err
+	}
+	for _, a := range archives {
+		if err := Load(g, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lock keeps two starts or stops from meeting; it waits for the other.
+func (r *Rig) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(r.Run(), 0o755); err != nil {
+		return nil, fmt.Errorf("make %s: %w", r.Run(), err)
+	}
+	f, err := os.OpenFile(filepath.Join(r.Dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock the rig: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock the rig: %w", err)
+	}
+	return func() { f.Close() }, nil
+}

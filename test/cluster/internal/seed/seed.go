@@ -1,0 +1,93 @@
+// Package seed lays out what makes a machine this machine: its name,
+// credentials, configuration and start scripts. The seed travels as a second
+// initramfs behind the cached one, and the first boot copies it to the disk.
+package seed
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"text/template"
+
+	"github.com/numalet/numalet/test/cluster/internal/cpio"
+)
+
+//go:embed all:files
+var files embed.FS
+
+// Values fill the templates under files/.
+type Values struct {
+	Node        string
+	Systemd     bool
+	KubeletPort int
+	ServiceIP   string // what pods reach the API server by
+	APIServer   string // host:port of the API server as the guest sees it
+}
+
+// Prefix is the directory of the initramfs that the first boot copies to /.
+const Prefix = "seed"
+
+// Write renders the common files and those of the flavour, and adds extra:
+// guest paths and their contents.
+func Write(w *cpio.Writer, v Values, extra map[string][]byte) error {
+	flavour := "plain"
+	if v.Systemd {
+		flavour = "systemd"
+		enableUnits(w)
+	}
+	for _, layer := range []string{"common", flavour} {
+		if err := render(w, "files/"+layer, v); err != nil {
+			return fmt.Errorf("lay out seed of %s: %w", v.Node, err)
+		}
+	}
+	for name, body := range extra {
+		w.File(Prefix+name, permissions(name, body), body)
+	}
+	return nil
+}
+
+func render(w *cpio.Writer, root string, v Values) error {
+	return fs.WalkDir(files, root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		t, err := template.ParseFS(files, name)
+		if err != nil {
+			return err
+		}
+		var body bytes.Buffer
+		if err := t.Execute(&body, v); err != nil {
+			return err
+		}
+		guestPath := strings.TrimPrefix(name, root)
+		w.File(Prefix+guestPath, permissions(guestPath, body.Bytes()), body.Bytes())
+		return nil
+	})
+}
+
+// permissions are told from the file: programs run, private keys hide.
+func permissions(name string, body []byte) fs.FileMode {
+	switch {
+	case bytes.HasPrefix(body, []byte("#!")), bytes.HasPrefix(body, []byte("\x7fELF")):
+		return 0o755
+	case strings.HasSuffix(name, ".key"), strings.HasSuffix(name, "/kubeconfig"):
+		return 0o600
+	default:
+		return 0o644
+	}
+}
+
+// enableUnits does what systemctl enable and mask would do. A getty on the
+// serial line waits 90 s for a device that never comes.
+func enableUnits(w *cpio.Writer) {
+	const units = Prefix + "/etc/systemd/system/"
+	for _, u := range []string{"containerd.service", "guestd.service", "kubelet.service"} {
+		w.Symlink(units+"multi-user.target.wants/"+u, "../"+u)
+	}
+	for _, u := range []string{"serial-getty@ttyS0.service", "getty@tty1.service", "apt-daily.timer", "apt-daily-upgrade.timer",
+		"e2scrub_all.timer", "fstrim.timer", "dpkg-db-backup.timer"} {
+		w.Symlink(units+u, "/dev/null")
+	}
+}
