@@ -91,6 +91,13 @@ func sum(n map[topology.NodeID]int) int {
 	return total
 }
 
+func exclusive(cpus int) string {
+	if cpus == 1 {
+		return "1 exclusive CPU"
+	}
+	return fmt.Sprintf("%d exclusive CPUs", cpus)
+}
+
 // numbers writes counts by NUMA node: "numa0 4, numa1 6".
 func numbers(n map[topology.NodeID]int) string {
 	var parts []string

@@ -75,9 +75,12 @@ func coreOf(c topology.CPU) cpuset.CPU {
 	return c.Core
 }
 
-// classes divides the CPUs by core kind and isolation, performance cores and
-// isolated CPUs first: whoever isolates CPUs does it for pinned work. A machine
-// whose CPUs are all alike has the one class.
+// classes divides the CPUs by core kind and isolation: performance cores come
+// first, and isolated CPUs, for who isolates CPUs does it for pinned work, and
+// the shared set has no use for them. (The kernel moves no thread off an
+// isolated CPU: a program on several must pin its threads itself, see
+// https://docs.kernel.org/admin-guide/kernel-parameters.html, isolcpus.) A
+// machine whose CPUs are all alike has the one class.
 func classes(cpus []topology.CPU) []cpuset.Set {
 	var all []cpuset.Set
 	for _, kind := range []topology.CoreKind{topology.Performance, topology.UnknownKind, topology.Efficiency} {

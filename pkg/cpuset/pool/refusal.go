@@ -53,7 +53,7 @@ func (r *Refusal) Error() string {
 	if r.Reason == Invalid {
 		return fmt.Sprintf("%s cannot have exclusive CPUs: %s", r.who(), r.Detail)
 	}
-	return fmt.Sprintf("%s asks for %d exclusive CPUs%s, but %s; %s", r.who(), r.CPUs, r.wish(), r.have(), r.advice())
+	return fmt.Sprintf("%s asks for %s%s, but %s; %s", r.who(), exclusive(r.CPUs), r.wish(), r.have(), r.advice())
 }
 
 // who names the container; a question to Pick has no name.
@@ -76,7 +76,7 @@ func (r *Refusal) wish() string {
 	case NoMemory:
 		return fmt.Sprintf(" with %s of memory on one NUMA node", size(r.MemoryBytes))
 	case Short:
-		return " on " + numbers(r.PerNode)
+		return " (" + numbers(r.PerNode) + ")"
 	}
 	return ""
 }

@@ -34,14 +34,14 @@ func (l *Ledger) restorable(g Grant) error {
 	for i, c := range g.Claims {
 		for j := range i {
 			if beside(g.Claims, i, j) && c.CPUs.Overlaps(g.Claims[j].CPUs) {
-				return fmt.Errorf("containers %s and %s run together and both hold CPU %s",
+				return fmt.Errorf("containers %s and %s run together and both hold CPUs %s",
 					g.Claims[j].Container, c.Container, c.CPUs.Intersect(g.Claims[j].CPUs))
 			}
 		}
 	}
 	for _, other := range l.Grants() {
 		if both := g.CPUs().Intersect(other.CPUs()); other.UID != g.UID && !both.Empty() {
-			return fmt.Errorf("pod %s holds CPU %s too", other.UID, both)
+			return fmt.Errorf("pod %s holds CPUs %s too", other.UID, both)
 		}
 	}
 	return nil
@@ -53,10 +53,10 @@ func (l *Ledger) Warnings() []string {
 	var all []string
 	for _, g := range l.Grants() {
 		if off := g.CPUs().Minus(l.layout.online); !off.Empty() {
-			all = append(all, fmt.Sprintf("pod %s holds CPU %s, which is offline", g.UID, off))
+			all = append(all, fmt.Sprintf("pod %s holds CPUs %s, which are offline", g.UID, off))
 		}
 		if both := g.CPUs().Intersect(l.options.Reserved); !both.Empty() {
-			all = append(all, fmt.Sprintf("pod %s holds CPU %s, which is reserved since", g.UID, both))
+			all = append(all, fmt.Sprintf("pod %s holds CPUs %s, which are reserved now", g.UID, both))
 		}
 	}
 	return all
