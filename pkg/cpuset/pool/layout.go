@@ -34,6 +34,7 @@ func newLayout(m *topology.Machine) layout {
 		l.isolated = cpuset.Set{}
 	}
 	cpus := slices.DeleteFunc(slices.Clone(m.CPUs), func(c topology.CPU) bool { return !c.Online })
+	forgetPrivate(cpus)
 	slices.SortFunc(cpus, byPlace)
 	for run := range chunks(cpus, func(c topology.CPU) int { return int(homeOf(c)) }) {
 		l.nodes = append(l.nodes, node{domain: l.addDomain(run, nodeLevel), id: homeOf(run[0]), cpus: idsOf(run)})
@@ -48,6 +49,25 @@ func newLayout(m *topology.Machine) layout {
 	}
 	l.classes = classes(cpus)
 	return l
+}
+
+// forgetPrivate makes the last-level cache of CPUs unknown where it serves
+// one core: that says nothing that the core does not, and a level of hundreds
+// of parts would cost time.
+func forgetPrivate(cpus []topology.CPU) {
+	first := map[cpuset.CPU]cpuset.CPU{} // a core of each cache
+	shared := map[cpuset.CPU]bool{}
+	for _, c := range cpus {
+		if core, ok := first[c.LLC]; ok && core != coreOf(c) {
+			shared[c.LLC] = true
+		}
+		first[c.LLC] = coreOf(c)
+	}
+	for i := range cpus {
+		if !shared[cpus[i].LLC] {
+			cpus[i].LLC = topology.Unknown
+		}
+	}
 }
 
 // homeOf returns the NUMA node of a CPU. A kernel without NUMA has one node, 0.

@@ -9,19 +9,18 @@ import (
 // of N7: one package if that can be, then as whole cores, then one last-level
 // cache, then without splitting a core, then the fullest part (best fit).
 //
-// It is exact where one part suffices. Over several parts it is greedy, for
-// the optimum is a knapsack, and what greed can lose is a cache more.
+// It is exact where one part suffices, and with two threads a core (see
+// TestNoSubsetIsBetter). Over several parts of wider cores it is greedy, for the
+// optimum is a knapsack; what greed can lose there is a split core.
 // O(cores of d) at each of the three levels.
 func (d *domain) take(k int, s *stock) {
 	if d.level == cacheLevel {
 		d.takeCores(k, s)
 		return
 	}
-	if p := d.best(k, s); p != nil {
-		p.take(k, s)
-		return
+	if !d.takeBest(k, s) {
+		d.takeAcross(k, s)
 	}
-	d.takeAcross(k, s)
 }
 
 // best returns the part that suits k CPUs best, or nil when they should come
@@ -56,30 +55,39 @@ func (t tally) compare(u tally, k int) int {
 }
 
 // takeAcross takes the whole cores of the parts that have most of them until
-// one part can give the rest, or no whole core is left; then what lies loose
-// in the parts touched already; then the rest from as few parts as can be.
+// one part suits the rest, or no whole core is left; then what lies loose in
+// the parts touched already; then the rest from as few parts as can be.
 func (d *domain) takeAcross(k int, s *stock) {
 	var touched []*domain
-	for _, p := range d.ranked(s, func(t tally) int { return t.whole }) {
-		if p.tally.whole == 0 || p.tally.whole >= k {
+	for _, p := range d.ranked(s, tally.moreWhole) {
+		if p.tally.whole == 0 {
 			break
+		}
+		if d.takeBest(k, s) {
+			return
 		}
 		p.drain(s)
 		k -= p.tally.whole
 		touched = append(touched, p.domain)
 	}
-	if d.tally(s).whole == 0 {
-		for _, p := range touched {
-			k -= p.takeSome(k, s)
-		}
+	for _, p := range touched {
+		k -= p.takeSome(k, s)
 	}
-	for _, p := range d.ranked(s, func(t tally) int { return t.free }) {
-		if last := d.best(k, s); last != nil {
-			last.take(k, s)
+	for _, p := range d.ranked(s, tally.moreFree) {
+		if d.takeBest(k, s) {
 			return
 		}
 		k -= p.takeSome(k, s)
 	}
+}
+
+// takeBest takes k CPUs from the one part that suits them best, if one does.
+func (d *domain) takeBest(k int, s *stock) bool {
+	p := d.best(k, s)
+	if p != nil && k > 0 {
+		p.take(k, s)
+	}
+	return p != nil
 }
 
 // takeSome takes k CPUs of d, or all that are free if they are fewer, and
@@ -107,12 +115,21 @@ type rank struct {
 	tally tally
 }
 
-// ranked returns the parts sorted by a figure, largest first; equals keep their order.
-func (d *domain) ranked(s *stock, by func(tally) int) []rank {
+// ranked returns the parts in an order of their tallies; equals keep theirs.
+func (d *domain) ranked(s *stock, order func(a, b tally) int) []rank {
 	all := make([]rank, len(d.parts))
 	for i := range d.parts {
 		all[i] = rank{&d.parts[i], d.parts[i].tally(s)}
 	}
-	slices.SortStableFunc(all, func(a, b rank) int { return cmp.Compare(by(b.tally), by(a.tally)) })
+	slices.SortStableFunc(all, func(a, b rank) int { return order(a.tally, b.tally) })
 	return all
 }
+
+// moreWhole orders by whole cores, most first; of equals the one with least
+// loose beside them, which leaves the loose ones for an odd rest.
+func (t tally) moreWhole(u tally) int {
+	return cmp.Or(cmp.Compare(u.whole, t.whole), cmp.Compare(t.free, u.free))
+}
+
+// moreFree orders by free CPUs, most first.
+func (t tally) moreFree(u tally) int { return cmp.Compare(u.free, t.free) }
