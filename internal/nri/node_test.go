@@ -1,0 +1,85 @@
+package nri
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// recorder is a Node that writes down what it is asked and answers as told.
+type recorder struct {
+	mu       sync.Mutex
+	calls    []string
+	last     workload.Container
+	decision workload.Decision
+	err      error
+	hang     bool // until the hook's context ends
+}
+
+func (r *recorder) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = append(r.calls, fmt.Sprintf(format, args...))
+}
+
+// taken returns the calls since it was asked last.
+func (r *recorder) taken() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	calls := r.calls
+	r.calls = nil
+	return calls
+}
+
+func (r *recorder) answer(ctx context.Context) error {
+	if r.hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return r.err
+}
+
+func (r *recorder) Synchronize(_ context.Context, s []workload.Sandbox, c []workload.Container) {
+	r.note("synchronize %d sandboxes", len(s))
+	for _, c := range c {
+		r.note("has %s on %s", c, c.Resources.CPUs)
+	}
+}
+
+func (r *recorder) RunSandbox(ctx context.Context, s workload.Sandbox) error {
+	r.note("run sandbox %s of %s in %s", s.ID, s.Pod, s.Cgroup)
+	return r.answer(ctx)
+}
+
+func (r *recorder) Create(ctx context.Context, c workload.Container) (workload.Decision, error) {
+	r.last = c
+	r.note("create %s", c)
+	return r.decision, r.answer(ctx)
+}
+
+func (r *recorder) Start(ctx context.Context, c workload.Container) error {
+	r.note("start %s", c)
+	return r.answer(ctx)
+}
+
+func (r *recorder) Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Decision, error) {
+	r.note("update %s to %d shares, quota %d/%d", c, want.Shares, want.QuotaMicros, want.PeriodMicros)
+	return r.decision, r.answer(ctx)
+}
+
+func (r *recorder) Updated(ctx context.Context, c workload.Container) error {
+	r.note("updated %s", c)
+	return r.answer(ctx)
+}
+
+func (r *recorder) Remove(c workload.Container) { r.note("remove %s", c) }
+
+func (r *recorder) StopSandbox(_ context.Context, s workload.Sandbox) {
+	r.note("stop sandbox %s of %s", s.ID, s.Pod)
+}
+
+func (r *recorder) RemoveSandbox(_ context.Context, s workload.Sandbox) {
+	r.note("remove sandbox %s of %s", s.ID, s.Pod)
+}

@@ -1,0 +1,252 @@
+package nri
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/containerd/nri/pkg/adaptation"
+	"github.com/containerd/nri/pkg/api"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// somePod and someContainer are as containerd 2.4 tells of them.
+func somePod() *api.PodSandbox {
+	return &api.PodSandbox{
+		Id: "s1", Name: "pod", Namespace: "ns", Uid: "u1",
+		Annotations: map[string]string{"numalet.dev/cpu-policy": "single"},
+		Linux: &api.LinuxPodSandbox{
+			CgroupParent: "/kubepods/podu1", CgroupsPath: "/kubepods/podu1/s1",
+		},
+	}
+}
+
+func someContainer() *api.Container {
+	return &api.Container{
+		Id: "c1", PodSandboxId: "s1", Name: "main",
+		Annotations: map[string]string{"allocated.numalet.dev/numa1-cpu": "numa1-cpu-2"},
+		Linux: &api.LinuxContainer{
+			CgroupsPath: "/kubepods/podu1/c1",
+			Resources: &api.LinuxResources{
+				Cpu: &api.LinuxCPU{
+					Cpus: "0-3", Mems: "0-1", Shares: api.UInt64(4096), Quota: api.Int64(400_000), Period: api.UInt64(100_000),
+				},
+				Memory: &api.LinuxMemory{Limit: api.Int64(1 << 30)},
+			},
+		},
+	}
+}
+
+func TestProtocol(t *testing.T) {
+	socket, n, ctx := socketIn(t), &recorder{}, context.Background()
+	r := newRuntime(t, socket)
+	r.pods = []*adaptation.PodSandbox{somePod()}
+	r.containers = []*adaptation.Container{someContainer(), {Id: "stray", PodSandboxId: "forgotten", Name: "main", Labels: map[string]string{
+		labelPodUID: "u2", labelPodName: "lost", labelPodNamespace: "ns",
+	}}}
+	p := connect(t, socket, n)
+	await(t, "synchronized", ready(p))
+	steps := []struct {
+		name string
+		call func() error
+		want string
+	}{
+		{"run", func() error {
+			return r.RunPodSandbox(ctx, &adaptation.RunPodSandboxRequest{Pod: somePod()})
+		}, "run sandbox s1 of ns/pod in /kubepods/podu1/s1"},
+		{"start", func() error {
+			return r.StartContainer(ctx, &adaptation.StartContainerRequest{Pod: somePod(), Container: someContainer()})
+		}, "start ns/pod/main"},
+		{"post-update", func() error {
+			return r.PostUpdateContainer(ctx, &adaptation.PostUpdateContainerRequest{Pod: somePod(), Container: someContainer()})
+		}, "updated ns/pod/main"},
+		{"remove", func() error {
+			return r.RemoveContainer(ctx, &adaptation.RemoveContainerRequest{Pod: somePod(), Container: someContainer()})
+		}, "remove ns/pod/main"},
+		{"stop sandbox", func() error {
+			return r.StopPodSandbox(ctx, &adaptation.StopPodSandboxRequest{Pod: somePod()})
+		}, "stop sandbox s1 of ns/pod"},
+		{"remove sandbox", func() error {
+			return r.RemovePodSandbox(ctx, &adaptation.RemovePodSandboxRequest{Pod: somePod()})
+		}, "remove sandbox s1 of ns/pod"},
+	}
+	if diff := cmp.Diff([]string{"synchronize 1 sandboxes", "has ns/pod/main on 0-3", "has ns/lost/main on "}, n.taken()); diff != "" {
+		t.Errorf("first hook (-want +got):\n%s", diff)
+	}
+	for _, tc := range steps {
+		if err := tc.call(); err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		if diff := cmp.Diff([]string{tc.want}, n.taken()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+}
+
+func TestCreateContainer(t *testing.T) {
+	socket, n := socketIn(t), &recorder{}
+	r := newRuntime(t, socket)
+	await(t, "synchronized", ready(connect(t, socket, n)))
+	for name, tc := range map[string]struct {
+		decision workload.Decision
+		want     *api.LinuxCPU
+	}{
+		"shared":           {workload.Decision{CPUs: cpuset.MustParse("0,4-7")}, &api.LinuxCPU{Cpus: "0,4-7"}},
+		"exclusive":        {workload.Decision{CPUs: cpuset.Of(1, 2), Exclusive: true}, &api.LinuxCPU{Cpus: "1-2", Quota: api.Int64(-1)}},
+		"exclusive, bound": {workload.Decision{CPUs: cpuset.Of(1), Mems: []topology.NodeID{0, 2}, Exclusive: true}, &api.LinuxCPU{Cpus: "1", Mems: "0,2", Quota: api.Int64(-1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n.decision = tc.decision
+			reply, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, reply.GetAdjust().GetLinux().GetResources().GetCpu(), protocmp.Transform()); diff != "" {
+				t.Errorf("adjustment (-want +got):\n%s", diff)
+			}
+			if len(reply.GetUpdate()) > 0 {
+				t.Errorf("updates of other containers: %v", reply.GetUpdate())
+			}
+		})
+	}
+	want := workload.Container{
+		ID: "c1", Name: "main", Cgroup: "/kubepods/podu1/c1",
+		Annotations: map[string]string{"allocated.numalet.dev/numa1-cpu": "numa1-cpu-2"},
+		Sandbox: workload.Sandbox{
+			ID: "s1", Pod: workload.Pod{UID: "u1", Namespace: "ns", Name: "pod"},
+			Annotations: map[string]string{"numalet.dev/cpu-policy": "single"},
+			PodCgroup:   "/kubepods/podu1", Cgroup: "/kubepods/podu1/s1",
+		},
+		Resources: workload.Resources{
+			CPUs: cpuset.MustParse("0-3"), Mems: []topology.NodeID{0, 1},
+			Shares: 4096, QuotaMicros: 400_000, PeriodMicros: 100_000, MemoryBytes: 1 << 30,
+		},
+	}
+	if diff := cmp.Diff(want, n.last); diff != "" {
+		t.Errorf("container as the node saw it (-want +got):\n%s", diff)
+	}
+}
+
+func TestUpdateContainer(t *testing.T) {
+	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1, 2), Exclusive: true}}
+	r := newRuntime(t, socket)
+	await(t, "synchronized", ready(connect(t, socket, n)))
+	n.taken()
+	reply, err := r.UpdateContainer(context.Background(), &adaptation.UpdateContainerRequest{
+		Pod: somePod(), Container: someContainer(),
+		LinuxResources: &api.LinuxResources{Cpu: &api.LinuxCPU{Shares: api.UInt64(2048), Quota: api.Int64(200_000), Period: api.UInt64(100_000)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &api.LinuxCPU{Cpus: "1-2", Shares: api.UInt64(2048), Quota: api.Int64(-1), Period: api.UInt64(100_000)}
+	if diff := cmp.Diff(want, reply.Update[len(reply.Update)-1].GetLinux().GetResources().GetCpu(), protocmp.Transform()); diff != "" {
+		t.Errorf("merged update (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"update ns/pod/main to 2048 shares, quota 200000/100000"}, n.taken()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestErrorFailsTheRequest(t *testing.T) {
+	socket, n, ctx := socketIn(t), &recorder{err: errors.New("numalet: no CPU is free")}, context.Background()
+	r := newRuntime(t, socket)
+	p := connect(t, socket, n)
+	await(t, "synchronized", ready(p))
+	pod, c := somePod(), someContainer()
+	for name, call := range map[string]func() error{
+		"run": func() error { return r.RunPodSandbox(ctx, &adaptation.RunPodSandboxRequest{Pod: pod}) },
+		"create": func() error {
+			_, err := r.CreateContainer(ctx, &adaptation.CreateContainerRequest{Pod: pod, Container: c})
+			return err
+		},
+		"start": func() error {
+			return r.StartContainer(ctx, &adaptation.StartContainerRequest{Pod: pod, Container: c})
+		},
+		"update": func() error {
+			_, err := r.UpdateContainer(ctx, &adaptation.UpdateContainerRequest{Pod: pod, Container: c, LinuxResources: &api.LinuxResources{}})
+			return err
+		},
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), "no CPU is free") {
+			t.Errorf("%s: error %v, want the node's", name, err)
+		}
+	}
+	if err := p.Ready(); err != nil {
+		t.Errorf("an error cost the connection: %v", err)
+	}
+}
+
+// TestHookEndsInTime: a hook that hangs fails before the runtime gives up on
+// the plugin and goes on without it.
+func TestHookEndsInTime(t *testing.T) {
+	socket, n := socketIn(t), &recorder{hang: true}
+	r := newRuntime(t, socket)
+	p := connect(t, socket, n)
+	await(t, "synchronized", ready(p))
+	start := time.Now()
+	_, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
+	if took := time.Since(start); err == nil || took >= api.DefaultPluginRequestTimeout {
+		t.Errorf("CreateContainer took %v and returned %v, want an error within %v", took, err, api.DefaultPluginRequestTimeout)
+	}
+	n.hang = false
+	n.decision.CPUs = cpuset.Of(1)
+	if _, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()}); err != nil {
+		t.Errorf("the next creation: %v", err)
+	}
+}
+
+func TestReconnects(t *testing.T) {
+	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
+	p := connect(t, socket, n)
+	await(t, "told about the socket", func() bool {
+		err := p.Ready()
+		return err != nil && strings.Contains(err.Error(), "containerd ≥ 2.0")
+	})
+	for range 3 {
+		own := socketIn(t)
+		r := newRuntime(t, own)
+		create := func() error {
+			_, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
+			return err
+		}
+		if err := create(); err == nil {
+			t.Error("a container was created without the plugin")
+		}
+		between := newProxy(t, socket, own)
+		await(t, "synchronized", ready(p))
+		await(t, "creates again", func() bool { return create() == nil })
+		between.cut()
+		await(t, "noticed", func() bool { return p.Ready() != nil })
+		await(t, "refused without the plugin", func() bool { return create() != nil })
+	}
+}
+
+// TestSilentRuntime: a runtime that accepts and dies without a word does not
+// hang the plugin.
+func TestSilentRuntime(t *testing.T) {
+	socket, n := socketIn(t), &recorder{}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := connect(t, socket, n)
+	for range 2 {
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+	}
+	l.Close()
+	newRuntime(t, socket)
+	await(t, "synchronized", ready(p))
+}

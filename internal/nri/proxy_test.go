@@ -1,0 +1,57 @@
+package nri
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+)
+
+// proxy stands between plugin and runtime, so that a test can cut them: a
+// runtime that ends in this process would leave its connections open.
+type proxy struct {
+	listener net.Listener
+	mu       sync.Mutex
+	conns    []net.Conn
+}
+
+func newProxy(t *testing.T, from, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("unix", from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l}
+	go p.serve(to)
+	t.Cleanup(p.cut)
+	return p
+}
+
+func (p *proxy) serve(to string) {
+	for {
+		plugin, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		runtime, err := net.Dial("unix", to)
+		if err != nil {
+			plugin.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, plugin, runtime)
+		p.mu.Unlock()
+		go io.Copy(plugin, runtime)
+		go io.Copy(runtime, plugin)
+	}
+}
+
+// cut ends it all, as kill -9 of the runtime does.
+func (p *proxy) cut() {
+	p.listener.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.Close()
+	}
+}
