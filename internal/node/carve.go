@@ -19,23 +19,25 @@ import (
 //  3. shrink everybody who shares
 //
 // When a step fails, those before it are undone and the pod holds nothing: a
-// container that cannot be moved away must never overlap. Callers hold the lock.
-func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) error {
+// container that cannot be moved away must never overlap. It returns the specs
+// that name CPUs of the past now. Callers hold the lock.
+func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]workload.Spec, error) {
 	undo, err := n.reserve(c, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := n.save(); err != nil {
 		undo()
-		return refuse(CheckpointFailed, "the node cannot remember what it would grant: %s; make room or repair the disk of the checkpoint", err)
+		return nil, refuse(CheckpointFailed, "the node cannot remember what it would grant: %s; make room or repair the disk of the checkpoint", err)
 	}
-	if err := n.shrink(ctx); err != nil {
+	specs, err := n.confineSharers(ctx, Shrink)
+	if err != nil {
 		undo()
 		n.settleAfterRelease(context.WithoutCancel(ctx))
-		return refuse(CgroupFailed, "CPUs for the pod cannot be freed: %s; the kubelet will try again", err)
+		return nil, refuse(CgroupFailed, "CPUs for the pod cannot be freed: %s; the kubelet will try again", err)
 	}
 	logr.FromContextOrDiscard(ctx).V(2).Info("carved", "container", c.String(), "cpus", n.decide(c).CPUs.String(), "shared", n.shared().String())
-	return nil
+	return specs, nil
 }
 
 // reserve grants the container's pod what it wants, or only the container
@@ -48,10 +50,6 @@ func (n *Node) reserve(c workload.Container, p pool.Pod) (undo func(), err error
 	return n.mu.book.reserve(Held{Pod: s.Pod, Cgroup: s.PodCgroup, Static: isStatic(s)}, p)
 }
 
-// shrink confines everybody who shares to the shared set, and fails when one
-// cannot be. Callers hold the lock.
-func (n *Node) shrink(ctx context.Context) error { return n.confineSharers(ctx, Shrink) }
-
 // settleAfterRelease makes a release durable and gives the CPUs to everybody
 // who shares. Nobody overlaps when either fails, so failures are only logged.
 // Callers hold the lock.
@@ -60,44 +58,51 @@ func (n *Node) settleAfterRelease(ctx context.Context) {
 	if err := n.save(); err != nil {
 		log.Error(err, "a release is not remembered; it will be found out again after a restart")
 	}
-	if err := n.confineSharers(ctx, Grow); err != nil {
+	if _, err := n.confineSharers(ctx, Grow); err != nil {
 		log.Error(err, "some containers do not get released CPUs until they are written next")
 	}
 }
 
 // confineSharers writes the shared set to every sandbox and every container
-// that holds nothing, and goes on after a failure. A missing cgroup is a
-// container not started yet (Start writes it) or gone.
-func (n *Node) confineSharers(ctx context.Context, why Why) error {
+// that holds nothing, and goes on after a failure. It returns what the specs of
+// those have to say that have no cgroup: not started yet, or ended. Callers
+// hold the lock.
+func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
 	written := 0
 	var errs []error
-	confine := func(what, cgroup string) {
-		err := n.env.Cgroups.Confine(ctx, cgroup, shared, nil)
-		if err == nil {
+	for _, s := range n.sharers() {
+		err := n.env.Cgroups.Confine(ctx, s.cgroup, shared, nil)
+		switch {
+		case err == nil:
 			written++
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("confine %s to CPUs %s: %w", what, shared, err))
+		case !errors.Is(err, fs.ErrNotExist):
+			errs = append(errs, fmt.Errorf("confine %s to CPUs %s: %w", s.name, shared, err))
+		case s.containerID != "":
+			absent = append(absent, workload.Spec{ContainerID: s.containerID, CPUs: shared})
 		}
-	}
-	for _, p := range n.mu.pods {
-		p.sharers(n.mu.book, confine)
 	}
 	errs = append(errs, n.env.Cgroups.Settle(ctx))
 	n.env.Observer.Wrote(why, written, n.env.Now().Sub(start))
-	return errors.Join(errs...)
+	return absent, errors.Join(errs...)
 }
 
-// sharers yields the cgroups of a pod that hold nothing.
-func (p *pod) sharers(b *book, yield func(what, cgroup string)) {
-	for _, s := range p.sandboxes {
-		if s.Cgroup != "" {
-			yield("the sandbox of pod "+p.ref.String(), s.Cgroup)
+// sharer is a cgroup that holds nothing.
+type sharer struct{ name, cgroup, containerID string }
+
+func (n *Node) sharers() []sharer {
+	var all []sharer
+	for _, p := range n.mu.pods {
+		for _, s := range p.sandboxes {
+			if s.Cgroup != "" {
+				all = append(all, sharer{name: "the sandbox of pod " + p.ref.String(), cgroup: s.Cgroup})
+			}
+		}
+		for _, c := range p.containers {
+			if _, holds := n.mu.book.claim(p.ref.UID, c.Name); !holds {
+				all = append(all, sharer{"container " + c.String(), c.Cgroup, c.ID})
+			}
 		}
 	}
-	for _, c := range p.containers {
-		if _, holds := b.claim(p.ref.UID, c.Name); !holds {
-			yield("container "+c.String(), c.Cgroup)
-		}
-	}
+	return all
 }

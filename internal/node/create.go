@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -13,9 +14,9 @@ import (
 // an exclusive container holds is, when Create returns, remembered across
 // crashes and free of everybody else. An error fails the creation, which the
 // kubelet tries again.
-func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Decision, error) {
-	d, err := n.place(ctx, c)
-	return d, n.tell(ctx, c, err)
+func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answer, error) {
+	a, err := n.place(ctx, c)
+	return a, n.tell(ctx, c, err)
 }
 
 // Start puts a container whose processes do not run yet where it belongs now:
@@ -35,45 +36,40 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 }
 
 // place reserves what the container's pod asks for, once, and decides.
-func (n *Node) place(ctx context.Context, c workload.Container) (workload.Decision, error) {
+func (n *Node) place(ctx context.Context, c workload.Container) (a workload.Answer, err error) {
 	if _, placed := c.Sandbox.Annotations[v1alpha1.AnnotationPlacement]; placed {
-		return workload.Decision{}, v1alpha1.RefusePlacement()
+		return a, v1alpha1.RefusePlacement()
 	}
+	var want *pool.Pod
 	if !n.knows(c) {
-		if err := n.obtain(ctx, c); err != nil {
-			return workload.Decision{}, err
+		if want, err = n.ask(ctx, c); err != nil {
+			return a, err
 		}
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	d := n.decide(c)
-	if d.Exclusive {
-		if err := n.liftQuota(ctx, c.Sandbox); err != nil {
-			return workload.Decision{}, err
-		}
-	}
-	n.remember(c)
-	return d, nil
-}
-
-// obtain finds out what the container needs, waiting a moment for news of its
-// pod, and carves it out.
-func (n *Node) obtain(ctx context.Context, c workload.Container) error {
-	waiting, cancel := context.WithTimeout(ctx, n.cfg.PodWait)
-	defer cancel()
-	want, err := n.wants(waiting, c, n.env.Pods.Wait)
-	if err != nil {
-		return err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.mu.synced {
-		return refuse(NotReady, "the agent has not seen this node's containers yet; the kubelet will try again")
+		return a, refuse(NotReady, "the agent has not seen this node's containers yet; the kubelet will try again")
 	}
-	if want == nil {
-		return nil
+	if want != nil {
+		if a.Specs, err = n.carve(ctx, c, *want); err != nil {
+			return a, err
+		}
 	}
-	return n.carve(ctx, c, *want)
+	if a.Decision = n.decide(c); a.Exclusive {
+		if err := n.liftQuota(ctx, c.Sandbox); err != nil {
+			return a, err
+		}
+	}
+	n.remember(c)
+	return a, nil
+}
+
+// ask finds out what the container wants, waiting a moment for news of its pod.
+func (n *Node) ask(ctx context.Context, c workload.Container) (*pool.Pod, error) {
+	waiting, cancel := context.WithTimeout(ctx, n.cfg.PodWait)
+	defer cancel()
+	return n.wants(waiting, c, n.env.Pods.Wait)
 }
 
 // knows reports whether it is known what the container holds, if anything.
@@ -82,7 +78,7 @@ func (n *Node) knows(c workload.Container) bool {
 	defer n.mu.Unlock()
 	uid := c.Sandbox.Pod.UID
 	_, holds := n.mu.book.claim(uid, c.Name)
-	return n.mu.synced && (holds || n.mu.book.whole(uid))
+	return holds || n.mu.book.whole(uid)
 }
 
 // assert writes again where a container belongs. One without cgroup is well

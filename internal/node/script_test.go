@@ -75,9 +75,21 @@ func (s *script) block(commands string) string {
 	for line := range strings.SplitSeq(commands, "\n") {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			s.command(strings.Fields(line))
+			s.flush()
 		}
 	}
 	return s.out.String()
+}
+
+// flush prints what was told and seen since the last flush.
+func (s *script) flush() {
+	for _, e := range s.events {
+		fmt.Fprintf(&s.out, "event: %s\n", e)
+	}
+	for _, o := range s.overlaps {
+		fmt.Fprintf(&s.out, "OVERLAP: %s\n", o)
+	}
+	s.events, s.overlaps = nil, nil
 }
 
 func (s *script) command(words []string) {
@@ -92,13 +104,6 @@ func (s *script) command(words []string) {
 	if err != nil {
 		fmt.Fprintf(&s.out, "%s: error: %v\n", strings.Join(words, " "), err)
 	}
-	for _, e := range s.events {
-		fmt.Fprintf(&s.out, "event: %s\n", e)
-	}
-	for _, o := range s.overlaps {
-		fmt.Fprintf(&s.out, "OVERLAP: %s\n", o)
-	}
-	s.events, s.overlaps = nil, nil
 }
 
 // agent start|kill [asks=explicit] [reserved=LIST] [off]

@@ -73,7 +73,7 @@ func (n *Node) settle(ctx context.Context) {
 	if err := n.save(); err != nil {
 		log.Error(err, "the rebuilt state is not remembered")
 	}
-	if err := n.confineSharers(ctx, Assert); err != nil {
+	if _, err := n.confineSharers(ctx, Assert); err != nil {
 		log.Error(err, "some containers may run on exclusive CPUs; new exclusive containers are refused until this is repaired")
 	}
 	n.assertExclusive(ctx)

@@ -4,18 +4,33 @@ import (
 	"context"
 
 	"github.com/containerd/nri/pkg/api"
+
+	"github.com/numalet/numalet/pkg/workload"
 )
 
 // CreateContainer comes before the container's cgroup exists: what is answered
-// stands in its spec, and its first instruction runs on those CPUs.
+// stands in its spec, and its first instruction runs on those CPUs. Updates
+// are returned only for containers that do not run yet, of which the runtime
+// then changes nothing but the stored spec; running ones were written directly.
 func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container) (_ *api.ContainerAdjustment, _ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "CreateContainer", containerOf(pod, c)...)
 	defer end(&err)
-	d, err := p.node.Create(ctx, asContainer(pod, c))
+	answer, err := p.node.Create(ctx, asContainer(pod, c))
 	if err != nil {
 		return nil, nil, err
 	}
 	adjust := &api.ContainerAdjustment{}
-	set(adjust, d)
-	return adjust, nil, nil
+	set(adjust, answer.Decision)
+	return adjust, asUpdates(answer.Specs), nil
+}
+
+// asUpdates may fail: of a container that ended, or is being removed.
+func asUpdates(specs []workload.Spec) []*api.ContainerUpdate {
+	var updates []*api.ContainerUpdate
+	for _, s := range specs {
+		u := &api.ContainerUpdate{ContainerId: s.ContainerID, IgnoreFailure: true}
+		u.SetLinuxCPUSetCPUs(s.CPUs.String())
+		updates = append(updates, u)
+	}
+	return updates
 }

@@ -14,6 +14,7 @@ type recorder struct {
 	calls    []string
 	last     workload.Container
 	decision workload.Decision
+	specs    []workload.Spec
 	err      error
 	hang     bool // until the hook's context ends
 }
@@ -53,10 +54,10 @@ func (r *recorder) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	return r.answer(ctx)
 }
 
-func (r *recorder) Create(ctx context.Context, c workload.Container) (workload.Decision, error) {
+func (r *recorder) Create(ctx context.Context, c workload.Container) (workload.Answer, error) {
 	r.last = c
 	r.note("create %s", c)
-	return r.decision, r.answer(ctx)
+	return workload.Answer{Decision: r.decision, Specs: r.specs}, r.answer(ctx)
 }
 
 func (r *recorder) Start(ctx context.Context, c workload.Container) error {

@@ -92,7 +92,7 @@ func TestProtocol(t *testing.T) {
 }
 
 func TestCreateContainer(t *testing.T) {
-	socket, n := socketIn(t), &recorder{}
+	socket, n := socketIn(t), &recorder{specs: []workload.Spec{{ContainerID: "c9", CPUs: cpuset.Of(5)}}}
 	r := newRuntime(t, socket)
 	await(t, "synchronized", ready(connect(t, socket, n)))
 	for name, tc := range map[string]struct {
@@ -112,8 +112,12 @@ func TestCreateContainer(t *testing.T) {
 			if diff := cmp.Diff(tc.want, reply.GetAdjust().GetLinux().GetResources().GetCpu(), protocmp.Transform()); diff != "" {
 				t.Errorf("adjustment (-want +got):\n%s", diff)
 			}
-			if len(reply.GetUpdate()) > 0 {
-				t.Errorf("updates of other containers: %v", reply.GetUpdate())
+			updates := []*api.ContainerUpdate{{
+				ContainerId: "c9", IgnoreFailure: true,
+				Linux: &api.LinuxContainerUpdate{Resources: &api.LinuxResources{Cpu: &api.LinuxCPU{Cpus: "5"}}},
+			}}
+			if diff := cmp.Diff(updates, reply.GetUpdate(), protocmp.Transform(), protocmp.IgnoreEmptyMessages()); diff != "" {
+				t.Errorf("updates of containers not started yet (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ import (
 type Node interface {
 	Synchronize(context.Context, []workload.Sandbox, []workload.Container)
 	RunSandbox(context.Context, workload.Sandbox) error
-	Create(context.Context, workload.Container) (workload.Decision, error)
+	Create(context.Context, workload.Container) (workload.Answer, error)
 	Start(context.Context, workload.Container) error
 	Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Decision, error)
 	Updated(context.Context, workload.Container) error

@@ -82,3 +82,18 @@ func (d Decision) String() string {
 	}
 	return fmt.Sprintf("exclusive %s mems %v", d.CPUs, d.Mems)
 }
+
+// Answer is what a runtime is told when it is about to create a container.
+type Answer struct {
+	Decision
+	// Specs are corrections to the specs of containers that were answered
+	// before and do not run yet. Without them such a container would start on
+	// CPUs that are exclusive since, if no agent is there at that moment.
+	Specs []Spec
+}
+
+// Spec is what the spec of a container that shares has to say.
+type Spec struct {
+	ContainerID string
+	CPUs        cpuset.Set
+}

@@ -1,0 +1,225 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// TestRandomLives lets pods of all kinds live in random order while the agent
+// is killed, the informer lags and cgroups cannot be written. At no step may
+// processes overlap with an exclusive container, what a container holds may
+// not change, and after the last pod nothing may be held.
+func TestRandomLives(t *testing.T) {
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			l := &lives{script: &script{world: newWorld()}, rand: rand.New(rand.NewPCG(seed, 1)), was: map[string]cpuset.Set{}}
+			l.do("agent", "start")
+			for range 300 {
+				l.step()
+				l.check(t)
+			}
+			l.endAll()
+			l.check(t)
+			if v := l.node.View(); len(v.Held) > 0 || !v.Shared.Equal(l.machine.Online()) {
+				t.Errorf("left behind: %v, shared %s", v.Held, v.Shared)
+			}
+		})
+	}
+}
+
+// lives plays random commands.
+type lives struct {
+	*script
+	rand    *rand.Rand
+	count   int
+	history []string
+	was     map[string]cpuset.Set // what "pod/container" held when first seen
+}
+
+func (l *lives) do(words ...string) {
+	l.history = append(l.history, strings.Join(words, " "))
+	l.command(words)
+}
+
+// step does one thing to the world.
+func (l *lives) step() {
+	uids := slices.Sorted(maps.Keys(l.pods))
+	if len(uids) < 3 || len(uids) < 12 && l.rand.IntN(4) == 0 {
+		l.newPod()
+		return
+	}
+	uid := uids[l.rand.IntN(len(uids))]
+	if l.node == nil && l.rand.IntN(3) == 0 {
+		l.do("agent", "start")
+	}
+	switch l.rand.IntN(20) {
+	case 0:
+		l.do("agent", "kill")
+	case 1, 2:
+		l.end(uid)
+	case 3:
+		l.remake(uid)
+	case 4, 5:
+		l.crash(uid)
+	case 6:
+		l.unwritable()
+	case 7:
+		l.unsynced = !l.unsynced
+	case 8:
+		clear(l.late)
+	default:
+		l.advance(uid)
+	}
+	if l.node != nil {
+		l.node.Sweep(context.Background())
+	}
+}
+
+func (l *lives) newPod() {
+	l.count++
+	name := fmt.Sprintf("p%03d", l.count)
+	kinds := [][]string{
+		{"main:500m"}, {"main:500m", "side:1500m"},
+		{"policy=random", "main:2"}, {"policy=single", "main:3", "side:500m"},
+		{"policy=spread", "init.first:4", "main:4"}, {"policy=single", "one:2", "two:1"},
+		{"policy=single", "main:1500m"}, {"policy=random", "static", "main:2"},
+	}
+	l.do(append([]string{"pod", name}, kinds[l.rand.IntN(len(kinds))]...)...)
+	l.late[name] = l.rand.IntN(4) == 0
+}
+
+// advance takes a pod's next step: its sandbox, or one more container.
+func (l *lives) advance(uid string) {
+	pod := l.pods[uid]
+	if terminal(pod) {
+		return
+	}
+	if l.current(uid).ID == "" {
+		l.newPause(uid)
+		return
+	}
+	for _, c := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
+		name := uid + "/" + c.Name
+		switch id := l.instance(name); {
+		case id == "":
+			l.do("create", name)
+			return
+		case l.containers[id].state == "created":
+			l.do("start", name)
+			return
+		case c.Name == "first" && l.containers[id].state == "running":
+			l.do("exit", name)
+			return
+		}
+	}
+}
+
+func terminal(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// newPause makes a sandbox. Nothing keeps the runtime from making one without
+// the agent: its pause process then has all CPUs until the agent is back. That
+// is known, and left out here.
+func (l *lives) newPause(uid string) {
+	if l.node != nil {
+		l.do("sandbox", uid)
+	}
+}
+
+// crash ends a running container; it is removed and may be made again.
+func (l *lives) crash(uid string) {
+	for _, id := range slices.Sorted(maps.Keys(l.containers)) {
+		if c := l.containers[id]; c.Sandbox.Pod.UID == uid && c.state == "running" {
+			l.world.exit(id)
+			l.world.remove(id)
+			return
+		}
+	}
+}
+
+// remake gives a pod a new sandbox; the old one is removed later.
+func (l *lives) remake(uid string) {
+	old := l.current(uid).ID
+	if old == "" || terminal(l.pods[uid]) {
+		return
+	}
+	l.stopSandbox(old)
+	l.newPause(uid)
+	l.removeSandbox(old)
+}
+
+// unwritable breaks some container's cgroup, and repairs all others.
+func (l *lives) unwritable() {
+	clear(l.broken)
+	for _, c := range l.containers {
+		if l.rand.IntN(10) == 0 {
+			l.broken[c.Cgroup] = true
+		}
+	}
+}
+
+// end ends a pod in one of the orders in which news of it may come.
+func (l *lives) end(uid string) {
+	l.late[uid] = false
+	lost := []string{uid, "lost"}
+	if l.rand.IntN(2) == 0 {
+		lost = lost[:1]
+	}
+	steps := []func(){
+		func() { l.do(append([]string{"stop"}, lost...)...) },
+		func() { l.do("phase", uid, "Failed") },
+	}
+	l.rand.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
+	for _, s := range steps {
+		s()
+	}
+	l.do(append([]string{"remove"}, lost[:1]...)...)
+	delete(l.pods, uid)
+}
+
+func (l *lives) endAll() {
+	clear(l.broken)
+	clear(l.late)
+	l.unsynced = false
+	l.do("agent", "start")
+	for _, uid := range slices.Sorted(maps.Keys(l.pods)) {
+		l.end(uid)
+	}
+	l.node.Sweep(context.Background())
+}
+
+// check looks for what must never be.
+func (l *lives) check(t *testing.T) {
+	t.Helper()
+	for _, o := range l.overlaps {
+		t.Fatalf("overlap: %s, after\n%s", o, strings.Join(l.history, "\n"))
+	}
+	if l.node == nil {
+		return
+	}
+	seen := map[string]cpuset.Set{}
+	for _, h := range l.node.View().Held {
+		name := h.Pod.Name + "/" + h.Container
+		seen[name] = h.CPUs
+		if was, ok := l.was[name]; ok && !was.Equal(h.CPUs) && l.ran(name) {
+			t.Fatalf("%s moved from %s to %s", name, was, h.CPUs)
+		}
+	}
+	l.was = seen
+}
+
+// ran reports whether the container runs now.
+func (l *lives) ran(name string) bool {
+	id := l.instance(name)
+	return id != "" && l.containers[id].state == "running"
+}
