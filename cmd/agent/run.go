@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/numalet/numalet/internal/kube"
+)
+
+// podsGrace is how long the agent waits for the node's pods before it serves
+// the runtime without them. Pods that do not ask must start even while the API
+// server is away; those that ask are refused until it is back.
+const podsGrace = 5 * time.Second
+
+// run serves until ctx ends or a part fails; then everything ends.
+func (a *agent) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(logr.NewContext(ctx, a.log))
+	defer stop()
+	parts := []func(context.Context) error{
+		a.health.Run, a.pods.Run, a.node.Run, a.settleWhenListed, a.serveRuntime, a.mark,
+	}
+	errs := make([]error, len(parts))
+	var wg sync.WaitGroup
+	for i, part := range parts {
+		wg.Go(func() {
+			if errs[i] = part(ctx); errs[i] != nil {
+				stop()
+			}
+		})
+	}
+	wg.Wait()
+	a.log.Info("ended; pods stay pinned")
+	return errors.Join(errs...)
+}
+
+// serveRuntime gives the API server a moment, then answers the runtime.
+func (a *agent) serveRuntime(ctx context.Context) error {
+	wait, cancel := context.WithTimeout(ctx, podsGrace)
+	defer cancel()
+	if err := a.pods.WaitForSync(wait); err != nil && ctx.Err() == nil {
+		a.log.Error(err, "serving without: pods that ask for exclusive CPUs are refused until the API server answers")
+	}
+	return a.plugin.Run(ctx)
+}
+
+// settleWhenListed does what had to wait for the node's pods.
+func (a *agent) settleWhenListed(ctx context.Context) error {
+	if err := a.pods.WaitForSync(ctx); err != nil {
+		return nil // told to end
+	}
+	a.node.Settle(ctx)
+	return nil
+}
+
+// mark labels the node while exclusive CPUs are served on it, so that pods
+// that ask come here, and takes the label off when they are switched off.
+func (a *agent) mark(ctx context.Context) error {
+	set := kube.MarkNode
+	if !a.cfg.ExclusiveCPUs {
+		set = kube.UnmarkNode
+	}
+	for {
+		err := set(ctx, a.client, a.cfg.NodeName)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		a.log.Error(err, "trying again")
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(5 * time.Second):
+		}
+	}
+}
+
+func (a *agent) close() {
+	a.events.Close()
+	a.cgroups.Close()
+}
