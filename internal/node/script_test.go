@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -101,7 +102,9 @@ func (s *script) command(words []string) {
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show,
 	}
 	err := handlers[verb](args)
-	if err != nil {
+	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) {
+		fmt.Fprintf(&s.out, "%s: refused: %s\n", strings.Join(words, " "), r.Reason)
+	} else if err != nil {
 		fmt.Fprintf(&s.out, "%s: error: %v\n", strings.Join(words, " "), err)
 	}
 }

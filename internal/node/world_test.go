@@ -150,8 +150,19 @@ func (w *world) Save(s Snapshot) error {
 
 // Warn and the observer's methods write down what they are told.
 func (w *world) Warn(p workload.Pod, reason, message string) {
-	w.events = append(w.events, fmt.Sprintf("%s %s: %s", p, reason, message))
+	w.events = append(w.events, fmt.Sprintf("%s %s: %s", p, reason, short(w.refused[len(w.refused)-1], message)))
 }
+
+// short keeps the sentences of this package, and only the reason of others:
+// their sentences are tested where they are made.
+func short(r v1alpha1.Reason, message string) string {
+	switch r {
+	case CheckpointFailed, CgroupFailed, FormNotServed, NotAsked, NotReady, PodUnknown, Resize, SwitchedOff:
+		return message
+	}
+	return string(r)
+}
+
 func (w *world) Refused(r v1alpha1.Reason)     { w.refused = append(w.refused, r) }
 func (w *world) Saved(time.Duration)           {}
 func (w *world) Wrote(Why, int, time.Duration) {}
