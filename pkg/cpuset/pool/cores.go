@@ -14,7 +14,7 @@ func (d *domain) takeCores(k int, s *stock) {
 	if k == 0 {
 		return
 	}
-	if i, ok := d.narrowest(s, func(i int) bool { return !s.whole(i) && len(s.left[i]) >= k }); ok {
+	if i, ok := d.narrowest(s, func(i int) bool { return !s.whole(i) && int(s.left[i]) >= k }); ok {
 		s.grab(i, k)
 		return
 	}
@@ -31,7 +31,7 @@ func (d *domain) takeCores(k int, s *stock) {
 // of equals the first.
 func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, ok bool) {
 	for i := d.first; i < d.end; i++ {
-		if qualifies(i) && (!ok || len(s.left[i]) < len(s.left[best])) {
+		if qualifies(i) && (!ok || s.left[i] < s.left[best]) {
 			best, ok = i, true
 		}
 	}
@@ -43,7 +43,7 @@ func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, o
 func (d *domain) takeLoose(k int, s *stock) {
 	for width := d.width - 1; width > 0; width-- {
 		for i := d.first; i < d.end && k > 0; i++ {
-			if len(s.left[i]) == width && !s.whole(i) {
+			if int(s.left[i]) == width && !s.whole(i) {
 				k -= s.grab(i, k)
 			}
 		}

@@ -3,38 +3,44 @@ package pool
 import "github.com/numalet/numalet/pkg/cpuset"
 
 // stock is free CPUs by core, out of which CPUs are taken one after the other.
-// It is scratch: made for one container and thrown away.
+// It is scratch: made for one container and thrown away. It holds a count per
+// core and not the CPUs, for counting is nearly all that choosing does.
 type stock struct {
-	cores []core         // of the layout
-	left  [][]cpuset.CPU // of each core, what is free
+	cores []core // of the layout
+	free  cpuset.Set
+	left  []uint8 // of each core, how many free CPUs are not taken yet
 	taken []cpuset.CPU
 }
 
-// stock sorts free CPUs by core. O(CPUs), one allocation for all of them.
+// stock counts free CPUs by core. O(CPUs).
 func (l *layout) stock(free cpuset.Set) *stock {
-	s := &stock{cores: l.cores, left: make([][]cpuset.CPU, len(l.cores))}
-	cpus := make([]cpuset.CPU, 0, free.Len())
+	s := &stock{cores: l.cores, free: free, left: make([]uint8, len(l.cores))}
+	if free.Empty() {
+		return s
+	}
 	for i, c := range l.cores {
-		from := len(cpus)
-		for _, cpu := range c {
-			if free.Has(cpu) {
-				cpus = append(cpus, cpu)
-			}
-		}
-		s.left[i] = cpus[from:len(cpus):len(cpus)]
+		s.left[i] = uint8(c.count(free))
 	}
 	return s
 }
 
 // whole reports whether all of a core is free.
-func (s *stock) whole(core int) bool { return len(s.left[core]) == len(s.cores[core]) }
+func (s *stock) whole(core int) bool { return int(s.left[core]) == len(s.cores[core]) }
 
 // grab takes the first n free CPUs of a core, or all if they are fewer, and
 // returns how many it took.
 func (s *stock) grab(core, n int) int {
-	n = min(n, len(s.left[core]))
-	s.taken = append(s.taken, s.left[core][:n]...)
-	s.left[core] = s.left[core][n:]
+	n = min(n, int(s.left[core]))
+	gone := s.cores[core].count(s.free) - int(s.left[core])
+	for _, cpu := range s.cores[core] {
+		if !s.free.Has(cpu) {
+			continue
+		}
+		if gone--; gone < 0 && gone >= -n {
+			s.taken = append(s.taken, cpu)
+		}
+	}
+	s.left[core] -= uint8(n)
 	return n
 }
 
@@ -48,11 +54,10 @@ type tally struct {
 // tally counts a domain's free CPUs. O(cores of d).
 func (d *domain) tally(s *stock) tally {
 	t := tally{width: d.width}
-	for i := d.first; i < d.end; i++ {
-		n := len(s.left[i])
-		t.free += n
-		if n == len(s.cores[i]) {
-			t.whole += n
+	for i, left := range s.left[d.first:d.end] {
+		t.free += int(left)
+		if int(left) == len(s.cores[d.first+i]) {
+			t.whole += int(left)
 		}
 	}
 	return t

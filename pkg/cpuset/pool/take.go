@@ -104,7 +104,7 @@ func (d *domain) takeSome(k int, s *stock) int {
 func (d *domain) drain(s *stock) {
 	for i := d.first; i < d.end; i++ {
 		if s.whole(i) {
-			s.grab(i, len(s.left[i]))
+			s.grab(i, len(s.cores[i]))
 		}
 	}
 }
