@@ -71,6 +71,22 @@ func BenchmarkReserve(b *testing.B) {
 	}
 }
 
+// BenchmarkColdPick measures a question without a ledger: preparing the machine,
+// which a ledger does once, included.
+func BenchmarkColdPick(b *testing.B) {
+	for _, cpus := range []int{16, 64, 256, 512, 1024} {
+		m := server(cpus)
+		o := PickOptions{Policy: Spread, CPUs: cpus/16 + 1, Used: fills["fragmented"](m), Reserved: cpuset.Of(0)}
+		b.Run(fmt.Sprintf("cpus=%d", cpus), func(b *testing.B) {
+			measure(b, func() {
+				if _, err := Pick(m, o); err != nil {
+					b.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
 // BenchmarkRefuse measures finding out that a pod does not fit.
 func BenchmarkRefuse(b *testing.B) {
 	m := server(512)
