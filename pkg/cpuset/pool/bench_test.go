@@ -14,7 +14,7 @@ import (
 
 // The figures in docs/performance.md come from
 //
-//	go test ./pkg/cpuset/pool -run '^$' -bench . -benchtime 20000x
+//	go test ./pkg/cpuset/pool -run '^$' -bench . -benchtime 5000x
 //
 // and a change is judged by ten runs before and after (-count 10) with
 // golang.org/x/perf/cmd/benchstat.
