@@ -9,6 +9,6 @@
 //		Containers: []pool.Want{{Container: "app", CPUs: 4}}})
 //
 // From the outside in: ledger.go keeps the books, plan.go places a pod,
-// offer.go places a container by its policy (spread.go, single.go, random.go,
-// explicit.go), domain.go takes the CPUs inside a NUMA node.
+// offer.go a container by its policy (spread.go, single.go, random.go,
+// explicit.go), take.go and cores.go take the CPUs inside a NUMA node.
 package pool

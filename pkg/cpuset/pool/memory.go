@@ -74,25 +74,3 @@ func (l *layout) freeMemory(nodes []topology.NodeID, pods ...[]Claim) uint64 {
 	}
 	return free
 }
-
-// peak returns the most that the claims of a pod, in the order in which they
-// run, weigh at one time:
-//
-//	max( initᵢ + Σ sidecars before i,  Σ apps + Σ sidecars )
-//
-// which is how Kubernetes counts a pod's requests.
-// https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/#resource-sharing-within-containers
-func peak(claims []Claim, weight func(Claim) uint64) uint64 {
-	var sidecars, inits, apps uint64
-	for _, c := range claims {
-		switch c.Kind {
-		case Init:
-			inits = max(inits, sidecars+weight(c))
-		case Sidecar:
-			sidecars += weight(c)
-		case App:
-			apps += weight(c)
-		}
-	}
-	return max(inits, sidecars+apps)
-}

@@ -86,14 +86,5 @@ func (o *offer) fits(n node) bool { return !o.binds() || o.room(n) >= o.want.Mem
 // binds reports whether the container's memory is bound to its NUMA node.
 func (o *offer) binds() bool { return o.policy == Single && o.want.MemoryBytes > 0 }
 
-// sum adds up the counts.
-func (c counts) sum() int {
-	n := 0
-	for _, k := range c {
-		n += k
-	}
-	return n
-}
-
 // most returns the index of the largest count; of equals the first.
 func (c counts) most() int { return slices.Index(c, slices.Max(c)) }

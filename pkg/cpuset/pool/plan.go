@@ -143,21 +143,3 @@ func (p *plan) besides(i int) []Claim {
 	}
 	return claims
 }
-
-// beside reports whether two containers may run at the same time: apps and
-// sidecars do; an init container does only with the sidecars started before it.
-// So a later container may reuse an init container's CPUs, by the kubelet's rule:
-// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/policy_static.go (updateCPUsToReuse)
-func beside(claims []Claim, i, j int) bool {
-	first, second := claims[min(i, j)].Kind, claims[max(i, j)].Kind
-	return first != Init && second != Init || first == Sidecar
-}
-
-// held returns every CPU of the claims.
-func held(claims []Claim) cpuset.Set {
-	var all cpuset.Set
-	for _, c := range claims {
-		all = all.Union(c.CPUs)
-	}
-	return all
-}

@@ -20,8 +20,9 @@ const (
 type Kind uint8
 
 // App containers run together to the end; an Init container runs alone before
-// them, so they may reuse its CPUs; a Sidecar (an init container with
-// restartPolicy Always) runs throughout and shares with nobody.
+// them, so what follows it may reuse its CPUs, each by only one container; a
+// Sidecar (an init container with restartPolicy Always) runs from its start to
+// the end: it may reuse too, but lends to nobody.
 const (
 	App Kind = iota
 	Init
