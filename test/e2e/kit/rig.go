@@ -1,0 +1,55 @@
+package kit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// Rig is the machine under test: a virtual machine with four NUMA nodes whose
+// kubelet has joined a real control plane. Bin is the rig's command.
+type Rig struct {
+	Bin     string
+	Flavour string // plain or systemd
+}
+
+// Node returns the machine's name in the cluster.
+func (r Rig) Node() string { return "numa-" + r.Flavour }
+
+// Shell runs a command in the machine and returns what it printed.
+func (r Rig) Shell(ctx context.Context, command string) (string, error) {
+	return r.run(ctx, "shell", "--flavour", r.Flavour, "sh", "-c", command)
+}
+
+// Spawn starts a command in the machine; the caller waits for it. Its standard
+// output is the returned buffer.
+func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffer, error) {
+	cmd := exec.CommandContext(ctx, r.Bin, "shell", "--flavour", r.Flavour, "sh", "-c", command)
+	out := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	return cmd, out, cmd.Start()
+}
+
+// Load imports an OCI archive into the machine's containerd.
+func (r Rig) Load(ctx context.Context, archive string) error {
+	_, err := r.run(ctx, "load", "--flavour", r.Flavour, archive)
+	return err
+}
+
+// Reboot restarts the machine and returns when its kubelet is back.
+func (r Rig) Reboot(ctx context.Context) error {
+	_, err := r.run(ctx, "reboot", "--flavour", r.Flavour)
+	return err
+}
+
+func (r Rig) run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, r.Bin, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("rig %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,62 @@
+//go:build e2e
+
+// Package e2e runs Numalet on real parts: a kubelet, containerd and runc on a
+// machine with four NUMA nodes (0-3, 4-7, 8-11, 12-15; CPUs 0-1 reserved),
+// under a real control plane. `make e2e` prepares all that and runs it.
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+var (
+	rigBin     = flag.String("rig", os.Getenv("RIG"), "the rig's command")
+	flavour    = flag.String("flavour", "plain", "which machine: plain or systemd")
+	kubeconfig = flag.String("cluster", os.Getenv("KUBECONFIG"), "kubeconfig of the rig's control plane")
+	churnPods  = flag.Int("pods", 40, "how many pods the churn makes")
+	churnKills = flag.Int("kills", 1, "how often the churn kills each of agent, containerd and kubelet")
+	seed       = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the churn; a failure prints it")
+)
+
+var cluster *kit.Cluster
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	var err error
+	if cluster, err = kit.Connect(*kubeconfig, kit.Rig{Bin: *rigBin, Flavour: *flavour}); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: no cluster (run `make e2e`):", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// start bounds a test, clears the traces of earlier ones, and removes the
+// test's pods at its end.
+func start(t *testing.T, limit time.Duration, pods ...string) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(func() {
+		cancel()
+		clean, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer stop()
+		if err := cluster.Delete(clean, pods...); err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+	})
+	must(t, cluster.Forget(ctx))
+	return ctx
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,162 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// TestPolicies starts one pod of each policy and looks at what its container
+// was born with: how many CPUs on each NUMA node, and whether cores are whole.
+func TestPolicies(t *testing.T) {
+	for name, tc := range map[string]struct {
+		policy string
+		cpus   int
+		counts []int // per NUMA node, ascending; nil: any
+		whole  bool  // both threads of every core
+	}{
+		"spread-8": {"spread", 8, []int{2, 2, 2, 2}, true},
+		"spread-6": {"spread", 6, []int{1, 1, 2, 2}, false},
+		"single-4": {"single", 4, []int{0, 0, 0, 4}, true},
+		"random-3": {"random", 3, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := start(t, 2*time.Minute, name)
+			_, err := cluster.Create(ctx, kit.Pod(name, tc.policy, kit.Container{Name: "c", CPU: strconv.Itoa(tc.cpus)}))
+			must(t, err)
+			_, err = cluster.Await(ctx, name, kit.Running)
+			must(t, err)
+			cpus := born(ctx, t, name, "c")
+			if cpus.Len() != tc.cpus {
+				t.Errorf("born on %v: %d CPUs, want %d", cpus, cpus.Len(), tc.cpus)
+			}
+			if cpus.Overlaps(cpuset.MustParse("0-1")) {
+				t.Errorf("born on %v, of which 0-1 are reserved", cpus)
+			}
+			if got := counts(cpus); tc.counts != nil && !slices.Equal(got, tc.counts) {
+				t.Errorf("born on %v: %v per NUMA node, want %v", cpus, got, tc.counts)
+			}
+			if tc.whole && !wholeCores(cpus) {
+				t.Errorf("born on %v: a core is split", cpus)
+			}
+		})
+	}
+}
+
+// TestMixed: one pod with an init container, a sidecar, an exclusive and a
+// shared container; the app reuses the init container's CPUs (N8).
+func TestMixed(t *testing.T) {
+	ctx := start(t, 3*time.Minute, "mixed")
+	_, err := cluster.Create(ctx, kit.Pod("mixed", "single",
+		kit.Container{Name: "init", CPU: "2", Init: true, Life: 500 * time.Millisecond},
+		kit.Container{Name: "side", CPU: "1", Sidecar: true},
+		kit.Container{Name: "main", CPU: "2"},
+		kit.Container{Name: "log", CPU: "500m"}))
+	must(t, err)
+	_, err = cluster.Await(ctx, "mixed", kit.Running)
+	must(t, err)
+	if init, main := born(ctx, t, "mixed", "init"), born(ctx, t, "mixed", "main"); !init.Equal(main) {
+		t.Errorf("main was born on %v, want the init container's %v", main, init)
+	}
+	side, main, log := born(ctx, t, "mixed", "side"), born(ctx, t, "mixed", "main"), born(ctx, t, "mixed", "log")
+	if side.Len() != 1 || side.Overlaps(main) {
+		t.Errorf("the sidecar was born on %v beside main's %v", side, main)
+	}
+	if log.Overlaps(side.Union(main)) || log.Len() != 16-3 {
+		t.Errorf("the shared container was born on %v beside %v and %v", log, side, main)
+	}
+	noOverlaps(ctx, t)
+}
+
+// TestGiveBack: a shared container is confined while an exclusive pod runs,
+// and gets the CPUs back when that ends (N6).
+func TestGiveBack(t *testing.T) {
+	ctx := start(t, 3*time.Minute, "shared", "guest")
+	_, err := cluster.Create(ctx, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	must(t, err)
+	_, err = cluster.Await(ctx, "shared", kit.Running)
+	must(t, err)
+	_, err = cluster.Create(ctx, kit.Pod("guest", "single", kit.Container{Name: "c", CPU: "4"}))
+	must(t, err)
+	_, err = cluster.Await(ctx, "guest", kit.Running)
+	must(t, err)
+	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(born(ctx, t, "guest", "c")))
+	must(t, cluster.Delete(ctx, "guest"))
+	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15))
+	noOverlaps(ctx, t)
+}
+
+// born returns the CPUs of a container's very first instruction in its newest life.
+func born(ctx context.Context, t *testing.T, pod, container string) cpuset.Set {
+	t.Helper()
+	return newest(ctx, t, pod, container).Born()
+}
+
+// newest returns a container's newest life.
+func newest(ctx context.Context, t *testing.T, pod, container string) kit.Life {
+	t.Helper()
+	lives, err := cluster.Lives(ctx)
+	must(t, err)
+	for _, l := range slices.Backward(lives) {
+		if l.Pod == pod && l.Container == container {
+			return l
+		}
+	}
+	t.Fatalf("container %s of pod %s has reported nothing", container, pod)
+	return kit.Life{}
+}
+
+// awaitCPUs waits until a container sees exactly these CPUs.
+func awaitCPUs(ctx context.Context, t *testing.T, pod, container string, want cpuset.Set) {
+	t.Helper()
+	for {
+		samples := newest(ctx, t, pod, container).Samples
+		got := samples[len(samples)-1].CPUs
+		if got.Equal(want) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s/%s sees %v, want %v", pod, container, got, want)
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+func noOverlaps(ctx context.Context, t *testing.T) {
+	t.Helper()
+	lives, err := cluster.Lives(ctx)
+	must(t, err)
+	if diff := cmp.Diff([]string(nil), kit.Overlaps(lives)); diff != "" {
+		t.Errorf("overlaps (-want +got):\n%s", diff)
+	}
+}
+
+// counts returns how many of the CPUs lie on each NUMA node, ascending.
+func counts(cpus cpuset.Set) []int {
+	n := make([]int, 4)
+	for c := range cpus.All() {
+		n[c/4]++
+	}
+	slices.Sort(n)
+	return n
+}
+
+// wholeCores reports whether with each CPU its SMT sibling (c^1) is in the set.
+func wholeCores(cpus cpuset.Set) bool {
+	for c := range cpus.All() {
+		if !cpus.Has(c ^ 1) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,31 @@
+// Command probe is what the end-to-end tests run inside containers and beside
+// them on the node.
+//
+//	probe run FILE [-for D] [-exit N]   samples its own allowed CPUs into FILE until it is told to stop
+//	probe watch [-root DIR]             watches every container's effective cpuset on the node for overlaps
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	if err := dispatch(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "probe:", err)
+		os.Exit(1)
+	}
+}
+
+func dispatch(args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("say run or watch")
+	}
+	switch args[0] {
+	case "run":
+		return run(args[1:])
+	case "watch":
+		return watch(args[1:])
+	}
+	return fmt.Errorf("%q is neither run nor watch", args[0])
+}

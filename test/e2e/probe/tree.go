@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// roleVariable is the environment variable by which a test's container says
+// what it is; whatever lacks it (sandboxes, other pods) is shared.
+const roleVariable = "NUMALET_ROLE="
+
+type role int
+
+const (
+	unknownRole role = iota // not yet: runc has not become the container's program
+	sharedRole
+	exclusiveRole
+)
+
+func (r role) String() string { return [...]string{"unknown", "shared", "exclusive"}[r] }
+
+// mask is a cpuset in list format, comparable.
+type mask string
+
+func (m mask) overlaps(n mask) bool {
+	a, errA := cpuset.Parse(string(m))
+	b, errB := cpuset.Parse(string(n))
+	return errA == nil && errB == nil && a.Overlaps(b)
+}
+
+// tree is a cgroup v2 hierarchy.
+type tree struct{ root string }
+
+// containers returns the leaf cgroups below kubepods, relative to the root.
+func (t tree) containers() []string {
+	var leaves []string
+	pods, err := filepath.Glob(filepath.Join(t.root, "kubepods*"))
+	if err != nil {
+		return nil
+	}
+	for _, dir := range pods {
+		// What vanishes during the walk is a container that ended: no error.
+		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // see above
+			if err == nil && d.IsDir() && isContainer(d.Name()) {
+				leaves = append(leaves, strings.TrimPrefix(path, t.root))
+				return fs.SkipDir
+			}
+			return nil
+		})
+	}
+	return leaves
+}
+
+// isContainer tells "<64 hex>" (cgroupfs driver) and "cri-containerd-<64 hex>.scope"
+// (systemd driver) from slices and pods.
+func isContainer(name string) bool {
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "cri-containerd-"), ".scope")
+	return len(name) == 64 && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// effective returns the CPUs a populated cgroup may use; false when it has no
+// process (any more).
+func (t tree) effective(path string) (mask, bool) {
+	events, err := os.ReadFile(filepath.Join(t.root, path, "cgroup.events"))
+	if err != nil || !bytes.Contains(events, []byte("populated 1")) {
+		return "", false
+	}
+	list, err := os.ReadFile(filepath.Join(t.root, path, "cpuset.cpus.effective"))
+	if err != nil {
+		return "", false
+	}
+	return mask(bytes.TrimSpace(list)), true
+}
+
+// role reads what the cgroup's first process says in its environment.
+func (t tree) role(path string) role {
+	procs, err := os.ReadFile(filepath.Join(t.root, path, "cgroup.procs"))
+	if err != nil {
+		return unknownRole
+	}
+	pid, _, _ := strings.Cut(string(procs), "\n")
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%s/comm", pid))
+	if err != nil || pid == "" || strings.HasPrefix(string(comm), "runc") {
+		return unknownRole
+	}
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%s/environ", pid))
+	if err != nil {
+		return unknownRole
+	}
+	for value := range strings.SplitSeq(string(env), "\x00") {
+		if value == roleVariable+"exclusive" {
+			return exclusiveRole
+		}
+	}
+	return sharedRole
+}

@@ -1,0 +1,61 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// TestPublish: capacity is every CPU of a NUMA node, allocatable lacks the
+// reserved ones (0 and 1, both on node 0).
+func TestPublish(t *testing.T) {
+	ctx := start(t, time.Minute)
+	node, err := cluster.API.CoreV1().Nodes().Get(ctx, cluster.Node(), metav1.GetOptions{})
+	must(t, err)
+	if diff := cmp.Diff(map[int]int64{0: 4, 1: 4, 2: 4, 3: 4}, perNUMA(node.Status.Capacity)); diff != "" {
+		t.Errorf("capacity (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[int]int64{0: 2, 1: 4, 2: 4, 3: 4}, perNUMA(node.Status.Allocatable)); diff != "" {
+		t.Errorf("allocatable (-want +got):\n%s", diff)
+	}
+	if got := node.Labels[v1alpha1.LabelExclusiveCPUs]; got != "true" {
+		t.Errorf("label %s = %q, want true", v1alpha1.LabelExclusiveCPUs, got)
+	}
+}
+
+func perNUMA(list corev1.ResourceList) map[int]int64 {
+	counts := map[int]int64{}
+	for name, quantity := range list {
+		if node, ok := v1alpha1.ParseNUMAResource(string(name)); ok {
+			counts[node] = quantity.Value()
+		}
+	}
+	return counts
+}
+
+// awaitAllocatable waits until the kubelet publishes these counts.
+func awaitAllocatable(ctx context.Context, t *testing.T, want map[int]int64) {
+	t.Helper()
+	for {
+		node, err := cluster.API.CoreV1().Nodes().Get(ctx, cluster.Node(), metav1.GetOptions{})
+		diff := "no node"
+		if err == nil {
+			if diff = cmp.Diff(want, perNUMA(node.Status.Allocatable)); diff == "" {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("allocatable (-want +got):\n%s", diff)
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
