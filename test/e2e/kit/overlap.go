@@ -46,3 +46,21 @@ func firstOverlap(holder, other Life) (Sample, bool) {
 	}
 	return Sample{}, false
 }
+
+// Moved returns, in words, every exclusive container that was born on other
+// CPUs after a restart than before it.
+func Moved(lives []Life) []string {
+	first := map[string]Life{}
+	var found []string
+	for _, l := range lives {
+		if !l.Exclusive {
+			continue
+		}
+		if before, ok := first[l.String()]; !ok {
+			first[l.String()] = l
+		} else if !before.Born().Equal(l.Born()) {
+			found = append(found, fmt.Sprintf("%s was born on %v, and again on %v", l, before.Born(), l.Born()))
+		}
+	}
+	return found
+}

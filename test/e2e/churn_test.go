@@ -1,0 +1,191 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// victims are what the churn kills with SIGKILL: each comes back by itself.
+var victims = []string{"numalet-agent", "containerd", "kubelet"}
+
+// TestChurn lets pods of all shapes come and go, several at a time, and kills
+// the agent, containerd and the kubelet in between. Meanwhile a watcher on the
+// node compares the cpusets of all containers, and the containers themselves
+// write down what they see.
+func TestChurn(t *testing.T) {
+	t.Logf("seed %d: repeat with -seed %[1]d", *seed)
+	ctx := start(t, 2*time.Minute+time.Duration(*churnPods)*20*time.Second, churnNames(*churnPods)...)
+	stop := watch(ctx, t)
+	kill := killPlan(rand.New(rand.NewPCG(*seed, 0)))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range 5 {
+		workers.Go(func() {
+			for i := range next {
+				churnOne(ctx, t, i)
+			}
+		})
+	}
+	for i := range *churnPods {
+		for _, victim := range kill[i] {
+			workers.Go(func() { killNow(ctx, t, victim) })
+		}
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	report := stop()
+	t.Logf("%d pods: the watcher saw %d exclusive and %d shared containers in %d passes (%d readings, longest gap %d ms), %d overlaps",
+		*churnPods, report.Exclusive, report.Shared, report.Passes, report.Readings, report.LongestMS, len(report.Violations))
+	if len(report.Violations) > 0 || report.Exclusive == 0 || report.Shared == 0 {
+		t.Errorf("watcher: %+v", report)
+	}
+	checkLives(ctx, t)
+	nothingHeld(ctx, t)
+}
+
+// churnOne takes one pod through its life.
+func churnOne(ctx context.Context, t *testing.T, i int) {
+	rng := rand.New(rand.NewPCG(*seed, uint64(i)+1))
+	pod := shape(rng, i)
+	if _, err := cluster.Create(ctx, pod); err != nil {
+		t.Errorf("create: %v", err)
+		return
+	}
+	if _, err := cluster.Await(ctx, pod.Name, func(p *corev1.Pod) bool { return kit.Running(p) || kit.Succeeded(p) }); err != nil {
+		t.Errorf("await: %v", err)
+		return
+	}
+	select {
+	case <-time.After(time.Duration(rng.IntN(4000)) * time.Millisecond):
+	case <-ctx.Done():
+	}
+	if err := cluster.Delete(ctx, pod.Name); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+}
+
+// shape draws a pod: of any policy or shared, with or without companions,
+// running on or ending soon. No exclusive pod asks for more than 4 CPUs, so
+// that five of them mostly fit on the 14 CPUs there are, and sometimes wait.
+func shape(rng *rand.Rand, i int) *corev1.Pod {
+	name := churnNames(i + 1)[i]
+	policy := []string{"spread", "single", "random", ""}[rng.IntN(4)]
+	main := kit.Container{Name: "main", CPU: fmt.Sprint(1 + rng.IntN(4))}
+	if policy == "" {
+		main.CPU = "100m"
+	}
+	containers := []kit.Container{main}
+	if rng.IntN(3) == 0 {
+		containers = append(containers, kit.Container{Name: "log", CPU: "50m"})
+	}
+	if rng.IntN(4) == 0 {
+		containers = append(containers, kit.Container{Name: "init", CPU: main.CPU, Init: true, Life: 300 * time.Millisecond})
+	}
+	if rng.IntN(4) == 0 {
+		containers[0].Life = 2 * time.Second
+		return kit.Once(kit.Pod(name, policy, containers[0]))
+	}
+	return kit.Pod(name, policy, containers...)
+}
+
+func churnNames(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("churn-%03d", i)
+	}
+	return names
+}
+
+// killPlan says before which pod which victims are killed.
+func killPlan(rng *rand.Rand) map[int][]string {
+	plan := map[int][]string{}
+	for range *churnKills {
+		for _, victim := range victims {
+			i := rng.IntN(*churnPods)
+			plan[i] = append(plan[i], victim)
+		}
+	}
+	return plan
+}
+
+// killNow kills by the program's name; it is back when it answers to it again.
+func killNow(ctx context.Context, t *testing.T, victim string) {
+	out, err := cluster.Shell(ctx, "pidof "+victim+" && kill -9 $(pidof "+victim+")")
+	if err != nil {
+		t.Errorf("kill %s: %v", victim, err)
+		return
+	}
+	t.Logf("killed %s (pid %s)", victim, strings.TrimSpace(out))
+}
+
+// watch starts the watcher on the node; the returned function stops it and
+// returns its report.
+func watch(ctx context.Context, t *testing.T) func() watchReport {
+	t.Helper()
+	cmd, out, err := cluster.Spawn(ctx, "exec /usr/local/bin/probe watch")
+	must(t, err)
+	return func() watchReport { return stopWatch(ctx, t, cmd, out) }
+}
+
+// watchReport is what `probe watch` prints.
+type watchReport struct {
+	Passes, Readings, Exclusive, Shared int
+	Violations                          []string
+	LongestMS                           int64 `json:"longestMs"`
+}
+
+func stopWatch(ctx context.Context, t *testing.T, cmd *exec.Cmd, out *bytes.Buffer) (r watchReport) {
+	t.Helper()
+	_, err := cluster.Shell(ctx, "kill -TERM $(pidof probe-watch || pgrep -f 'probe watch')")
+	must(t, err)
+	must(t, cmd.Wait())
+	_, text, _ := strings.Cut(out.String(), "watching\n")
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatalf("watcher said %q: %v", out, err)
+	}
+	return r
+}
+
+// checkLives checks what the containers themselves wrote down.
+func checkLives(ctx context.Context, t *testing.T) {
+	t.Helper()
+	lives, err := cluster.Lives(ctx)
+	must(t, err)
+	samples := 0
+	for _, l := range lives {
+		samples += len(l.Samples)
+	}
+	overlaps, moved := kit.Overlaps(lives), kit.Moved(lives)
+	t.Logf("%d lives wrote %d samples: %d overlaps, %d moved", len(lives), samples, len(overlaps), len(moved))
+	for _, bad := range append(overlaps, moved...) {
+		t.Error(bad)
+	}
+}
+
+// nothingHeld checks that after all pods have gone a new shared container may
+// use every CPU: nothing leaked.
+func nothingHeld(ctx context.Context, t *testing.T) {
+	t.Helper()
+	defer func() { must(t, cluster.Delete(ctx, "after")) }()
+	_, err := cluster.Create(ctx, kit.Pod("after", "", kit.Container{Name: "c", CPU: "100m"}))
+	must(t, err)
+	_, err = cluster.Await(ctx, "after", kit.Running)
+	must(t, err)
+	awaitCPUs(ctx, t, "after", "c", cpuset.Range(0, 15))
+}

@@ -1,0 +1,99 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// TestCompleted: a pod that has completed but still exists holds no CPU.
+func TestCompleted(t *testing.T) {
+	ctx := start(t, 3*time.Minute, "done", "witness")
+	_, err := cluster.Create(ctx, kit.Pod("witness", "", kit.Container{Name: "c", CPU: "100m"}))
+	must(t, err)
+	_, err = cluster.Await(ctx, "witness", kit.Running)
+	must(t, err)
+	_, err = cluster.Create(ctx, kit.Once(kit.Pod("done", "single", kit.Container{Name: "c", CPU: "4", Life: 3 * time.Second})))
+	must(t, err)
+	_, err = cluster.Await(ctx, "done", kit.Succeeded)
+	must(t, err)
+	awaitCPUs(ctx, t, "witness", "c", cpuset.Range(0, 15))
+	noOverlaps(ctx, t)
+}
+
+// TestCrashLoop: a pod in CrashLoopBackOff, which has no running container,
+// keeps its CPUs across a restart of the agent.
+func TestCrashLoop(t *testing.T) {
+	ctx := start(t, 4*time.Minute, "crash", "witness")
+	_, err := cluster.Create(ctx, kit.Pod("crash", "single", kit.Container{Name: "c", CPU: "4", Life: time.Second, Exit: 1}))
+	must(t, err)
+	_, err = cluster.Await(ctx, "crash", backingOff)
+	must(t, err)
+	before := born(ctx, t, "crash", "c")
+	restartAgent(ctx, t)
+	_, err = cluster.Create(ctx, kit.Pod("witness", "", kit.Container{Name: "c", CPU: "100m"}))
+	must(t, err)
+	_, err = cluster.Await(ctx, "witness", kit.Running)
+	must(t, err)
+	if got := born(ctx, t, "witness", "c"); got.Overlaps(before) {
+		t.Errorf("a shared container was born on %v, of which %v belong to the pod that backs off", got, got.Intersect(before))
+	}
+	_, err = cluster.Await(ctx, "crash", func(p *corev1.Pod) bool {
+		return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].RestartCount >= 3
+	})
+	must(t, err)
+	checkLives(ctx, t)
+}
+
+func backingOff(p *corev1.Pod) bool {
+	if len(p.Status.ContainerStatuses) != 1 {
+		return false
+	}
+	w := p.Status.ContainerStatuses[0].State.Waiting
+	return w != nil && w.Reason == "CrashLoopBackOff"
+}
+
+// TestKills kills the agent, containerd and the kubelet, one after another,
+// under running pods: the same pods keep the same CPUs.
+func TestKills(t *testing.T) {
+	for _, victim := range victims {
+		t.Run(victim, func(t *testing.T) {
+			ctx := start(t, 4*time.Minute, "held", "shared", "later")
+			create(ctx, t, kit.Pod("held", "spread", kit.Container{Name: "c", CPU: "4"}))
+			create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+			before := born(ctx, t, "held", "c")
+			killNow(ctx, t, victim)
+			create(ctx, t, kit.Pod("later", "single", kit.Container{Name: "c", CPU: "2"}))
+			after := newest(ctx, t, "held", "c")
+			if last := after.Samples[len(after.Samples)-1].CPUs; !last.Equal(before) {
+				t.Errorf("held had %v, and has %v after the kill", before, last)
+			}
+			awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(before).Minus(born(ctx, t, "later", "c")))
+			checkLives(ctx, t)
+		})
+	}
+}
+
+// create makes a pod and waits until it runs.
+func create(ctx context.Context, t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	_, err := cluster.Create(ctx, pod)
+	must(t, err)
+	_, err = cluster.Await(ctx, pod.Name, kit.Running)
+	must(t, err)
+}
+
+// restartAgent kills the agent and waits until the kubelet has started it again.
+func restartAgent(ctx context.Context, t *testing.T) {
+	t.Helper()
+	killNow(ctx, t, "numalet-agent")
+	_, err := cluster.Shell(ctx, "until wget -q -O /dev/null http://127.0.0.1:8123/readyz; do sleep 0.2; done")
+	must(t, err)
+}
