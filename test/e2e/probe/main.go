@@ -3,6 +3,7 @@
 //
 //	probe run FILE [-for D] [-exit N]   samples its own allowed CPUs into FILE until it is told to stop
 //	probe watch [-root DIR]             watches every container's effective cpuset on the node for overlaps
+//	probe show                          prints the allowed CPUs of process 1, the container's own
 package main
 
 import (
@@ -19,13 +20,17 @@ func main() {
 
 func dispatch(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("say run or watch")
+		return fmt.Errorf("say run, watch or show")
 	}
 	switch args[0] {
 	case "run":
 		return run(args[1:])
 	case "watch":
 		return watch(args[1:])
+	case "show":
+		cpus, err := allowed("/proc/1/status")
+		fmt.Println(cpus)
+		return err
 	}
-	return fmt.Errorf("%q is neither run nor watch", args[0])
+	return fmt.Errorf("%q is neither run, watch nor show", args[0])
 }

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// actor is one pod of the demo with its letter on the picture; shared pods
+// have none.
+type actor struct {
+	letter byte
+	pod    *corev1.Pod
+}
+
+func cast() []actor {
+	return []actor{
+		{0, kit.Pod("web", "", kit.Container{Name: "c", CPU: "250m"})},
+		{'A', kit.Pod("training", "spread", kit.Container{Name: "c", CPU: "4"})},
+		{'B', kit.Pod("packets", "single", kit.Container{Name: "c", CPU: "2"})},
+		{'C', kit.Pod("batch", "random", kit.Container{Name: "c", CPU: "3"})},
+		{0, kit.Pod("logs", "", kit.Container{Name: "c", CPU: "100m"})},
+	}
+}
+
+type demo struct{ *kit.Cluster }
+
+// run is the demo in five scenes.
+func (d demo) run(ctx context.Context) error {
+	actors := cast()
+	defer d.clean(actors)
+	for i, scene := range []struct {
+		title string
+		play  func(context.Context, []actor) error
+	}{
+		{"What the node publishes: capacity = every CPU of the NUMA node, allocatable = without the reserved CPUs", d.describeNode},
+		{"Five pods: a spread, a single and a random one, and two shared ones", d.start},
+		{"Where their containers really run (Cpus_allowed_list of process 1)", d.show},
+		{"Delete the pods with exclusive CPUs", d.deleteExclusive},
+		{"Their CPUs are back in the shared set", d.showReturned},
+	} {
+		fmt.Printf("\n%d. %s\n\n", i+1, scene.title)
+		if err := scene.play(ctx, actors); err != nil {
+			return fmt.Errorf("scene %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func (d demo) describeNode(ctx context.Context, _ []actor) error {
+	out, err := exec.CommandContext(ctx, "kubectl", "describe", "node", d.Node()).Output()
+	if err != nil {
+		return fmt.Errorf("kubectl describe node %s: %w", d.Node(), err)
+	}
+	fmt.Printf("  $ kubectl describe node %s\n", d.Node())
+	inside := false
+	for line := range strings.Lines(string(out)) {
+		inside = inside && strings.HasPrefix(line, " ") || strings.HasPrefix(line, "Capacity:") || strings.HasPrefix(line, "Allocatable:")
+		if inside && (!strings.HasPrefix(line, " ") || strings.Contains(line, "cpu")) {
+			fmt.Print("  ", line)
+		}
+	}
+	return nil
+}
+
+func (d demo) start(ctx context.Context, actors []actor) error {
+	if err := d.Forget(ctx); err != nil {
+		return err
+	}
+	for _, a := range actors {
+		if _, err := d.Create(ctx, a.pod); err != nil {
+			return err
+		}
+		if _, err := d.Await(ctx, a.pod.Name, kit.Running); err != nil {
+			return err
+		}
+		fmt.Printf("  %-9s %-22s runs\n", a.pod.Name, ask(a))
+	}
+	return nil
+}
+
+// ask says in words what a pod asks for.
+func ask(a actor) string {
+	cpu := a.pod.Spec.Containers[0].Resources.Limits.Cpu()
+	if a.letter == 0 {
+		return fmt.Sprintf("cpu %v, shared", cpu)
+	}
+	return fmt.Sprintf("cpu %v, %s", cpu, a.pod.Annotations[v1alpha1.AnnotationCPUPolicy])
+}
+
+func (d demo) show(ctx context.Context, actors []actor) error {
+	machine, err := d.Machine(ctx)
+	if err != nil {
+		return err
+	}
+	var marks []kit.Mark
+	for _, a := range actors {
+		cpus, err := d.allowed(ctx, a)
+		if err != nil {
+			return err
+		}
+		if a.letter != 0 {
+			marks = append(marks, kit.Mark{Letter: a.letter, CPUs: cpus})
+		}
+		fmt.Printf("  %c  %-9s %-16s %s\n", max(a.letter, '.'), a.pod.Name, ask(a), cpus)
+	}
+	fmt.Printf("\n%s\n  one pair of brackets is one core with its two threads; a dot is a shared CPU\n", kit.Picture(machine, marks))
+	return nil
+}
+
+func (d demo) deleteExclusive(ctx context.Context, actors []actor) error {
+	var names []string
+	for _, a := range actors {
+		if a.letter != 0 {
+			names = append(names, a.pod.Name)
+		}
+	}
+	fmt.Println("  $ kubectl delete pod", strings.Join(names, " "))
+	return d.Delete(ctx, names...)
+}
+
+func (d demo) showReturned(ctx context.Context, actors []actor) error {
+	machine, err := d.Machine(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range actors {
+		if a.letter != 0 {
+			continue
+		}
+		cpus, err := d.awaitAll(ctx, a, machine)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("  .  %-9s %-16s %s\n", a.pod.Name, ask(a), cpus)
+	}
+	fmt.Printf("\n%s", kit.Picture(machine, nil))
+	return nil
+}
+
+// awaitAll waits until a shared pod may use the whole machine again.
+func (d demo) awaitAll(ctx context.Context, a actor, m *topology.Machine) (cpuset.Set, error) {
+	for {
+		cpus, err := d.allowed(ctx, a)
+		if err != nil || cpus.Equal(m.Online()) {
+			return cpus, err
+		}
+		select {
+		case <-ctx.Done():
+			return cpus, fmt.Errorf("pod %s is still confined to %v: %w", a.pod.Name, cpus, ctx.Err())
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// allowed asks inside the container.
+func (d demo) allowed(ctx context.Context, a actor) (cpuset.Set, error) {
+	out, err := exec.CommandContext(ctx, "kubectl", "exec", a.pod.Name, "--", "/probe", "show").Output()
+	if err != nil {
+		return cpuset.Set{}, fmt.Errorf("kubectl exec %s: %w", a.pod.Name, err)
+	}
+	return cpuset.Parse(string(out))
+}
+
+func (d demo) clean(actors []actor) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, a := range actors {
+		if err := d.Delete(ctx, a.pod.Name); err != nil {
+			fmt.Println("clean up:", err)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+// Command demo shows the main job on the rig's real parts: what the node
+// publishes, pods of each policy, the CPUs that their containers really got,
+// and how the CPUs come back. `make demo` prepares the rig and runs it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+func main() {
+	rig := flag.String("rig", os.Getenv("RIG"), "the rig's command")
+	flavour := flag.String("flavour", "plain", "which machine: plain or systemd")
+	kubeconfig := flag.String("cluster", os.Getenv("KUBECONFIG"), "kubeconfig of the rig's control plane")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	cluster, err := kit.Connect(*kubeconfig, kit.Rig{Bin: *rig, Flavour: *flavour})
+	if err == nil {
+		err = demo{cluster}.run(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
