@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help test unit lint bin image rig rig-up rig-down rig-status rig-shell
+.PHONY: help test unit lint bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e soak
 
 IMAGE ?= localhost/numalet:dev
-FLAVOUR ?= plain
+FLAVOUR ?= plain# of the rig's machine: plain or systemd
 PROGRAMS = numalet numalet-agent numalet-deviceplugin
 
 help: ## list the targets
@@ -39,3 +39,20 @@ rig-status: rig ## what of the rig runs
 
 rig-shell: rig ## a root shell in the machine; FLAVOUR=plain|systemd
 	build/rig shell --flavour $(FLAVOUR)
+
+probe-image: ## the image of the end-to-end tests' containers, build/probe.tar
+	mkdir -p build/probe && gcc -static -O2 -Wall -Werror -o build/probe/first test/e2e/probe/first/first.c
+	CGO_ENABLED=0 go build -trimpath -o build/probe/probe ./test/e2e/probe
+	go -C deploy/image run . -o $(CURDIR)/build/probe.tar -ref localhost/probe:e2e $(CURDIR)/build/probe/first=/first $(CURDIR)/build/probe/probe=/probe
+
+cluster: image probe-image rig ## the rig's machine with Numalet installed; FLAVOUR=systemd for the other one
+	test/e2e/install $(FLAVOUR)
+
+demo: cluster ## the main job, shown on real parts
+	eval "$$(build/rig env)" && go run ./test/demo -rig build/rig -flavour $(FLAVOUR)
+
+e2e: cluster ## end-to-end tests on real parts
+	eval "$$(build/rig env)" && go test -tags e2e -count=1 -v -timeout 40m ./test/e2e -rig $(CURDIR)/build/rig -flavour $(FLAVOUR)
+
+soak: cluster ## 200 pods, 5 kills of each kind
+	eval "$$(build/rig env)" && go test -tags e2e -count=1 -v -timeout 120m -run 'Churn' ./test/e2e -rig $(CURDIR)/build/rig -flavour $(FLAVOUR) -pods 200 -kills 5
