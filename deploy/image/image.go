@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	_ "crypto/sha256" // the digest's hash
 	"encoding/json"
 	"fmt"
 	"io"
