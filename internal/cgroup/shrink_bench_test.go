@@ -97,6 +97,10 @@ func launch(b *testing.B, driver string, n int) fleet {
 		for _, id := range f.ids {
 			_ = f.runc("delete", "--force", id)
 		}
+		parents, _ := filepath.Glob("/sys/fs/cgroup/*/numalet-bench")
+		for _, dir := range append(parents, "/sys/fs/cgroup/numalet-bench") {
+			_ = os.Remove(dir)
+		}
 	})
 	for i := range n {
 		id := fmt.Sprintf("numalet-bench-%d-%d", os.Getpid(), i)
@@ -112,12 +116,20 @@ func launch(b *testing.B, driver string, n int) fleet {
 	return f
 }
 
+// runc runs a command of runc. Its errors go to a file: a pipe would stay open
+// for as long as the container that inherits it runs.
 func (f fleet) runc(args ...string) error {
+	said, err := os.CreateTemp("", "runc-*.log")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(said.Name())
+	defer said.Close()
 	command := exec.Command("runc", append(f.flags, args...)...)
-	var said strings.Builder
-	command.Stderr = &said
+	command.Stderr = said
 	if err := command.Run(); err != nil {
-		return fmt.Errorf("runc %s: %w: %s", strings.Join(args, " "), err, said.String())
+		text, _ := os.ReadFile(said.Name())
+		return fmt.Errorf("runc %s: %w: %s", strings.Join(args, " "), err, text)
 	}
 	return nil
 }
