@@ -20,7 +20,6 @@ import (
 	"github.com/numalet/numalet/internal/kubelet"
 	"github.com/numalet/numalet/internal/node"
 	"github.com/numalet/numalet/internal/node/metrics"
-	"github.com/numalet/numalet/internal/nri"
 	"github.com/numalet/numalet/internal/state"
 	"github.com/numalet/numalet/internal/telemetry"
 	"github.com/numalet/numalet/pkg/cpuset"
@@ -38,14 +37,15 @@ type agent struct {
 	events  *kube.Events
 	cgroups *cgroup.Cgroups
 	node    *node.Node
-	plugin  *nri.Plugin
+	runtime adapter
+	poke    func() // a pod changed
 	health  *telemetry.Server
 }
 
 // newAgent reads the machine and everything that was decided elsewhere, and
 // puts the parts together. Nothing runs yet.
 func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent, err error) {
-	a := &agent{cfg: cfg, log: log}
+	a := &agent{cfg: cfg, log: log, poke: func() {}}
 	machine, reserved, err := readMachine(cfg, log)
 	if err != nil {
 		return nil, err
@@ -53,8 +53,11 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	if a.client, err = kube.NewClient(cfg.Kubeconfig); err != nil {
 		return nil, err
 	}
-	ended := func(pod *corev1.Pod) { a.node.PodEnded(kube.UID(pod)) }
-	if a.pods, err = kube.NewPods(a.client, cfg.NodeName, kube.Handlers{Ended: ended}); err != nil {
+	handlers := kube.Handlers{
+		Changed: func(*corev1.Pod) { a.poke() },
+		Ended:   func(pod *corev1.Pod) { a.node.PodEnded(kube.UID(pod)) },
+	}
+	if a.pods, err = kube.NewPods(a.client, cfg.NodeName, handlers); err != nil {
 		return nil, err
 	}
 	if a.cgroups, err = cgroup.New(cgroup.Options{Root: cfg.CgroupRoot}); err != nil {
@@ -67,7 +70,7 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 		return nil, err
 	}
 	registry.MustRegister(metrics.Holdings{View: a.node.View})
-	a.plugin = nri.New(nri.Options{Socket: cfg.NRISocket, Node: a.node, Log: log, Observe: measured.Hook})
+	a.newAdapter(measured)
 	a.health, err = telemetry.NewServer(cfg.HealthAddr, registry, a.checks()...)
 	return a, err
 }
@@ -136,7 +139,7 @@ func (w warner) Warn(pod workload.Pod, reason, message string) {
 
 func (a *agent) checks() []telemetry.Check {
 	return []telemetry.Check{
-		{Name: "container runtime", Ready: a.plugin.Ready},
+		{Name: "container runtime", Ready: a.runtime.Ready},
 		{Name: "pods of this node", Ready: func() error {
 			if !a.pods.HasSynced() {
 				return fmt.Errorf("the API server has not listed them yet")

@@ -44,7 +44,7 @@ func (a *agent) serveRuntime(ctx context.Context) error {
 	if err := a.pods.WaitForSync(wait); err != nil && ctx.Err() == nil {
 		a.log.Error(err, "serving without: pods that ask for exclusive CPUs are refused until the API server answers")
 	}
-	return a.plugin.Run(ctx)
+	return a.runtime.Run(ctx)
 }
 
 // settleWhenListed does what had to wait for the node's pods.

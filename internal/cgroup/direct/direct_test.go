@@ -144,6 +144,9 @@ func TestRunNotices(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 
+	if w.Ready() == nil {
+		t.Error("ready before the first look")
+	}
 	told.await(t, 0)
 	mkdir(t, pod)
 	told.await(t, 1)
@@ -162,6 +165,9 @@ func TestRunNotices(t *testing.T) {
 	cancel()
 	if err := told.drainUntil(done); err != nil {
 		t.Errorf("Run: %v", err)
+	}
+	if err := w.Ready(); err != nil {
+		t.Errorf("after looks: %v", err)
 	}
 }
 

@@ -2,7 +2,9 @@ package direct
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -46,6 +48,7 @@ type Env struct {
 type Watcher struct {
 	env   Env
 	poked chan struct{}
+	ready atomic.Bool            // looked once
 	known map[string]*corev1.Pod // as last seen, by UID, for as long as there is a cgroup
 }
 
@@ -64,6 +67,14 @@ func (w *Watcher) Poke() {
 	case w.poked <- struct{}{}:
 	default: // a look is due anyway
 	}
+}
+
+// Ready returns nil once everything that runs was placed.
+func (w *Watcher) Ready() error {
+	if !w.ready.Load() {
+		return errors.New("the kubelet's cgroups were not listed yet")
+	}
+	return nil
 }
 
 // Run looks once, and after every change, until ctx is done.
@@ -130,6 +141,7 @@ func (w *Watcher) look(ctx context.Context) error {
 	}
 	w.known = known
 	w.env.Node.Synchronize(ctx, sandboxes, containers)
+	w.ready.Store(true)
 	return nil
 }
 
