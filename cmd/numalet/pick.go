@@ -59,12 +59,12 @@ nothing taken. At least one CPU stays shared, the first one where none is reserv
 	return cmd
 }
 
-// perNUMA counts CPUs by NUMA node. A kernel without NUMA has one node, 0.
+// perNUMA counts CPUs by NUMA node.
 func perNUMA(m *topology.Machine, cpus cpuset.Set) map[topology.NodeID]int {
 	counts := map[topology.NodeID]int{}
 	for _, c := range m.CPUs {
 		if cpus.Has(c.ID) {
-			counts[max(0, c.NUMA)]++
+			counts[c.NUMA]++
 		}
 	}
 	return counts

@@ -47,6 +47,9 @@ func (b Builder) cpu(core, thread int) topology.CPU {
 		ID: id, Online: !b.offline.Has(id), Isolated: b.isolated.Has(id),
 		Package: pkg, NUMA: b.nodeID(node), Core: b.id(core, 0), LLC: b.id(firstOfCache, 0),
 	}
+	if b.homeless.Has(id) {
+		c.NUMA = topology.Unknown
+	}
 	if !b.eco.Empty() {
 		c.Kind = topology.Performance
 	}

@@ -13,6 +13,7 @@ type Builder struct {
 	adjacent               bool
 	memory                 uint64
 	offline, isolated, eco cpuset.Set
+	homeless               cpuset.Set
 	ids                    []topology.NodeID
 	extra                  []topology.Node
 }
@@ -47,6 +48,10 @@ func (b Builder) Offline(list string) Builder { b.offline = cpuset.MustParse(lis
 
 // Isolated isolates the listed CPUs from the kernel's load balancer.
 func (b Builder) Isolated(list string) Builder { b.isolated = cpuset.MustParse(list); return b }
+
+// Homeless puts the listed CPUs in no NUMA node, as the kernel does with those
+// of a node that is offline.
+func (b Builder) Homeless(list string) Builder { b.homeless = cpuset.MustParse(list); return b }
 
 // Efficiency makes the listed CPUs efficiency cores and all others performance cores.
 func (b Builder) Efficiency(list string) Builder { b.eco = cpuset.MustParse(list); return b }

@@ -10,9 +10,11 @@ import (
 
 // layout is the machine prepared for choosing: built once, never changed.
 type layout struct {
-	nodes    []node // those with online CPUs, by id
-	cores    []core // of the whole machine, in the order of nodes, packages, caches
-	online   cpuset.Set
+	nodes    []node     // those with online CPUs, by id
+	cores    []core     // of the nodes, in the order of nodes, packages, caches
+	threads  []core     // of the machine, whatever NUMA nodes their CPUs are in, or none
+	online   cpuset.Set // every CPU
+	placed   cpuset.Set // in a NUMA node: the others are shared for good
 	isolated cpuset.Set
 	// classes are the sets of CPUs that a container is first tried inside of,
 	// so that its CPUs are alike; the last class is every CPU.
@@ -34,10 +36,13 @@ func newLayout(m *topology.Machine) layout {
 		l.isolated = cpuset.Set{}
 	}
 	cpus := slices.DeleteFunc(slices.Clone(m.CPUs), func(c topology.CPU) bool { return !c.Online })
+	l.threads = threads(cpus)
+	cpus = slices.DeleteFunc(cpus, func(c topology.CPU) bool { return c.NUMA == topology.Unknown })
+	l.placed = idsOf(cpus)
 	forgetPrivate(cpus)
 	slices.SortFunc(cpus, byPlace)
-	for run := range chunks(cpus, func(c topology.CPU) int { return int(homeOf(c)) }) {
-		l.nodes = append(l.nodes, node{domain: l.addDomain(run, nodeLevel), id: homeOf(run[0]), cpus: idsOf(run)})
+	for run := range chunks(cpus, func(c topology.CPU) int { return int(c.NUMA) }) {
+		l.nodes = append(l.nodes, node{domain: l.addDomain(run, nodeLevel), id: run[0].NUMA, cpus: idsOf(run)})
 	}
 	for _, n := range m.Nodes {
 		if n.MemoryBytes > 0 {
@@ -70,8 +75,18 @@ func forgetPrivate(cpus []topology.CPU) {
 	}
 }
 
-// homeOf returns the NUMA node of a CPU. A kernel without NUMA has one node, 0.
-func homeOf(c topology.CPU) topology.NodeID { return max(0, c.NUMA) }
+// threads divides the CPUs by core.
+func threads(cpus []topology.CPU) []core {
+	cpus = slices.Clone(cpus)
+	slices.SortFunc(cpus, func(a, b topology.CPU) int {
+		return cmp.Or(cmp.Compare(coreOf(a), coreOf(b)), cmp.Compare(a.ID, b.ID))
+	})
+	var all []core
+	for run := range chunks(cpus, func(c topology.CPU) int { return int(coreOf(c)) }) {
+		all = append(all, idsOf(run).Slice())
+	}
+	return all
+}
 
 // byPlace sorts CPUs so that those of one NUMA node, package, cache and core
 // follow each other. The order of the levels is that of nesting on this
@@ -79,7 +94,7 @@ func homeOf(c topology.CPU) topology.NodeID { return max(0, c.NUMA) }
 // cache or core that spans nodes has a part in each.
 func byPlace(a, b topology.CPU) int {
 	return cmp.Or(
-		cmp.Compare(homeOf(a), homeOf(b)),
+		cmp.Compare(a.NUMA, b.NUMA),
 		cmp.Compare(a.Package, b.Package),
 		cmp.Compare(a.LLC, b.LLC),
 		cmp.Compare(coreOf(a), coreOf(b)),
@@ -131,7 +146,7 @@ func idsOf(cpus []topology.CPU) cpuset.Set {
 // those included. O(CPUs).
 func (l *layout) siblings(cpus cpuset.Set) cpuset.Set {
 	var ids []cpuset.CPU
-	for _, c := range l.cores {
+	for _, c := range l.threads {
 		if c.count(cpus) > 0 {
 			ids = append(ids, c...)
 		}

@@ -26,7 +26,8 @@ type Options struct {
 //
 //	exclusive   held by a pod; those of different pods are disjoint
 //	withheld    idle, for FullCores: sibling of an exclusive CPU
-//	shared      all others: reserved, kept back, or free to become exclusive
+//	shared      all others: reserved, in no NUMA node, kept back, or free to
+//	            become exclusive
 //
 // The shared set is never empty, and never only isolated CPUs: the kernel does
 // not balance load there. Nothing is pre-partitioned.
@@ -49,7 +50,7 @@ func New(m *topology.Machine, o Options) (*Ledger, error) {
 	}
 	l := &Ledger{layout: newLayout(m), options: o, grants: map[string]Grant{}}
 	if len(l.layout.nodes) == 0 {
-		return nil, fmt.Errorf("read machine: none of its %d CPUs is online", len(m.CPUs))
+		return nil, fmt.Errorf("read machine: none of its %d CPUs is online and in a NUMA node", len(m.CPUs))
 	}
 	return l, nil
 }

@@ -21,6 +21,7 @@ var machines = map[string]*topology.Machine{
 	"POWER":         machinetest.Machine(2, 6).SMT(8).Adjacent().NodeIDs(0, 8).MemoryNode(252, 1<<30).Build(),
 	"NUMA off":      machinetest.Machine(2, 8).SMT(2).NodesPerPackage(0).Build(),
 	"holes":         machinetest.Machine(2, 8).SMT(2).NodesPerPackage(2).Offline("1,5,20-22").Isolated("8-11,24-27").Build(),
+	"no node":       machinetest.Machine(2, 4).SMT(2).Homeless("0-3,12").Build(),
 	"private cache": machinetest.Machine(1, 16).CachesPerNode(16).Build(),
 }
 
@@ -120,7 +121,7 @@ func checkLedger(t *testing.T, l *Ledger, tw *twin) {
 // checkCores checks that no core is used by two pods, nor by one and the shared set.
 func checkCores(t *testing.T, l *Ledger) {
 	t.Helper()
-	for _, c := range l.layout.cores {
+	for _, c := range l.layout.threads {
 		users := 0
 		for _, g := range l.Grants() {
 			users += min(1, c.count(g.CPUs()))

@@ -48,12 +48,15 @@ func (l *Ledger) restorable(g Grant) error {
 }
 
 // Warnings says, one sentence each in order of UID, what pods hold that they
-// would not be given now: CPUs that are reserved, offline or gone.
+// would not be given now: CPUs that are reserved, offline, gone, or in no NUMA node.
 func (l *Ledger) Warnings() []string {
 	var all []string
 	for _, g := range l.Grants() {
 		if off := g.CPUs().Minus(l.layout.online); !off.Empty() {
 			all = append(all, fmt.Sprintf("pod %s holds CPUs %s, which are offline", g.UID, off))
+		}
+		if lost := g.CPUs().Intersect(l.layout.online).Minus(l.layout.placed); !lost.Empty() {
+			all = append(all, fmt.Sprintf("pod %s holds CPUs %s, which are in no NUMA node", g.UID, lost))
 		}
 		if both := g.CPUs().Intersect(l.options.Reserved); !both.Empty() {
 			all = append(all, fmt.Sprintf("pod %s holds CPUs %s, which are reserved now", g.UID, both))

@@ -77,3 +77,20 @@ func TestGrantAsJSON(t *testing.T) {
 		t.Error("an unknown policy was read")
 	}
 }
+
+func TestWarningsNameWhatNobodyWouldGet(t *testing.T) {
+	m := machinetest.Machine(1, 8).Offline("7").Homeless("5-6").Build()
+	l := mustNew(t, m, Options{Reserved: cpuset.Of(0)})
+	g := Grant{UID: "a", Claims: []Claim{{Container: "x", CPUs: cpuset.MustParse("0-1,6-7,99")}}}
+	if err := l.Restore(g); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"pod a holds CPUs 7,99, which are offline",
+		"pod a holds CPUs 6, which are in no NUMA node",
+		"pod a holds CPUs 0, which are reserved now",
+	}
+	if diff := cmp.Diff(want, l.Warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}

@@ -36,7 +36,7 @@ func (s *scene) build(args []string) string {
 	a := settings(args)
 	b := machinetest.Machine(a.number("packages", 1), a.number("cores", 4)).
 		SMT(a.number("smt", 1)).NodesPerPackage(a.number("nodes", 1)).CachesPerNode(a.number("caches", 1)).
-		Memory(uint64(a.number("GiB", 16)) << 30).Offline(a["offline"]).Isolated(a["isolated"])
+		Memory(uint64(a.number("GiB", 16)) << 30).Offline(a["offline"]).Isolated(a["isolated"]).Homeless(a["homeless"])
 	if eco := a["efficiency"]; eco != "" {
 		b = b.Efficiency(eco)
 	}

@@ -16,8 +16,8 @@ func (l *Ledger) Shared() cpuset.Set {
 	return l.layout.online.Minus(l.exclusive).Minus(l.withheld()).Minus(isolated)
 }
 
-// Free returns the CPUs that may still become exclusive: online, not held,
-// withheld or reserved, nor the one kept back. With FullCores only whole cores
+// Free returns the CPUs that may still become exclusive: online and in a NUMA
+// node, not held, withheld or reserved, nor the one kept back. With FullCores only whole cores
 // count, for a pod cannot join one that others use.
 func (l *Ledger) Free() cpuset.Set {
 	return l.ever().Minus(l.exclusive).Minus(l.siblingsOfHeld())
@@ -25,11 +25,11 @@ func (l *Ledger) Free() cpuset.Set {
 
 // ever returns the CPUs that are exclusive or could be, if other pods ended.
 func (l *Ledger) ever() cpuset.Set {
-	never := l.options.Reserved.Union(l.kept())
+	never := l.options.Reserved.Union(l.kept()).Union(l.layout.online.Minus(l.layout.placed))
 	if l.options.FullCores {
 		never = l.layout.siblings(never)
 	}
-	return l.layout.online.Minus(never)
+	return l.layout.placed.Minus(never)
 }
 
 // kept returns the CPU that stays shared for want of a reserved one: the lowest
@@ -68,7 +68,8 @@ func (l *Ledger) siblingsOfHeld() cpuset.Set {
 	return l.layout.siblings(l.exclusive)
 }
 
-// Capacity returns the online CPUs of each NUMA node that has any.
+// Capacity returns the online CPUs of each NUMA node that has any. A CPU that
+// is in no NUMA node is in no count.
 func (l *Ledger) Capacity() map[topology.NodeID]int { return l.layout.perNode(l.layout.online) }
 
 // Allocatable returns the capacity less reserved CPUs.

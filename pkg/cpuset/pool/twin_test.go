@@ -50,7 +50,7 @@ func (t *twin) state() books {
 	var exclusive, shared, free []cpuset.CPU
 	available := map[topology.NodeID]int{}
 	for _, c := range t.machine.CPUs {
-		if c.Online {
+		if c.Online && c.NUMA != topology.Unknown {
 			available[c.NUMA] += 0
 		}
 		switch {
@@ -82,9 +82,12 @@ func (t *twin) free(c topology.CPU) bool {
 	return true
 }
 
-// stays reports whether a CPU is shared for good: reserved, or without
-// reserved CPUs the first.
+// stays reports whether a CPU is shared for good: reserved, in no NUMA node,
+// or without reserved CPUs the first.
 func (t *twin) stays(c topology.CPU) bool {
+	if c.Online && c.NUMA == topology.Unknown {
+		return true
+	}
 	if t.options.Reserved.Empty() {
 		return c.ID == 0
 	}
