@@ -9,7 +9,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/numalet/numalet/test/cluster/internal/guest"
-	"github.com/numalet/numalet/test/cluster/internal/rig"
 )
 
 // shell runs a command with this process's input and output. Without a
@@ -54,7 +53,7 @@ func cp(_ context.Context, c call) error {
 		return err
 	}
 	defer g.Close()
-	return rig.Copy(g, c.args[0], c.args[1])
+	return c.rig.Copy(g, c.flavour, c.args[0], c.args[1])
 }
 
 func load(_ context.Context, c call) error {
@@ -67,7 +66,7 @@ func load(_ context.Context, c call) error {
 	}
 	defer g.Close()
 	for _, archive := range c.args {
-		if err := rig.Load(g, archive); err != nil {
+		if err := c.rig.Load(g, c.flavour, archive); err != nil {
 			return err
 		}
 	}

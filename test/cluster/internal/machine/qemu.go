@@ -31,8 +31,9 @@ type Boot struct {
 	Kernel  string // bzImage
 	Initrd  string
 	Disk    string // raw image of the root file system, written to
+	Mailbox string // raw image by which files enter, see Post
 	Console string // file that receives the serial console
-	Monitor string // unix socket of QEMU's human monitor
+	Monitor string // unix socket of QEMU's machine protocol
 }
 
 // Args is the QEMU command line of b. Every listener is on loopback or a
@@ -46,12 +47,14 @@ func (b Boot) Args() []string {
 		"-kernel", b.Kernel, "-initrd", b.Initrd, "-append", kernelArgs,
 		"-drive", "if=none,id=root,format=raw,cache=unsafe,file=" + b.Disk,
 		"-device", "virtio-blk-pci,drive=root",
+		"-drive", "if=none,id=mail,format=raw,cache=unsafe,file=" + b.Mailbox,
+		"-device", "virtio-blk-pci,drive=mail",
 		"-netdev", fmt.Sprintf("user,id=net,hostfwd=tcp:127.0.0.1:%d-:22,hostfwd=tcp:127.0.0.1:%d-:%d",
 			b.SSHPort, b.KubeletPort, b.KubeletPort),
 		"-device", "virtio-net-pci,netdev=net,romfile=",
 		"-device", "virtio-rng-pci",
 		"-display", "none", "-serial", "file:" + b.Console,
-		"-monitor", "unix:" + b.Monitor + ",server=on,wait=off",
+		"-monitor", "none", "-qmp", "unix:" + b.Monitor + ",server=on,wait=off",
 	}
 	return append(args, numaArgs()...)
 }

@@ -62,7 +62,7 @@ func (r *Rig) stopMachine(f machine.Flavour) error {
 		return err
 	}
 	b := r.boot(f)
-	for _, file := range []string{b.Disk, b.Initrd, b.Kernel, b.Monitor, b.Console} {
+	for _, file := range []string{b.Disk, b.Mailbox, b.Initrd, b.Kernel, b.Monitor, b.Console} {
 		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove %s: %w", file, err)
 		}

@@ -32,8 +32,8 @@ func (r *Rig) boot(f machine.Flavour) machine.Boot {
 	file := func(ext string) string { return filepath.Join(r.Run(), f.Node+ext) }
 	return machine.Boot{
 		Flavour: f,
-		Kernel:  file(".vmlinuz"), Initrd: file(".initrd"), Disk: file(".img"),
-		Console: file(".console"), Monitor: file(".monitor"),
+		Kernel:  file(".vmlinuz"), Initrd: file(".initrd"), Disk: file(".img"), Mailbox: file(".mailbox"),
+		Console: file(".console"), Monitor: file(".qmp"),
 	}
 }
 
@@ -48,6 +48,9 @@ func (r *Rig) startMachine(p control.Plane, b build.Result, f machine.Flavour) e
 		if out, err := exec.Command("cp", "--sparse=always", "--reflink=auto", from, to).CombinedOutput(); err != nil {
 			return fmt.Errorf("copy %s: %w: %s", from, err, out)
 		}
+	}
+	if err := boot.MakeMailbox(); err != nil {
+		return err
 	}
 	if err := r.writeInitrd(p, filepath.Join(b.Kernel, "initrd"), boot); err != nil {
 		return err

@@ -70,7 +70,7 @@ func (r *Rig) startNode(ctx context.Context, p control.Plane, b build.Result, f 
 	defer g.Close()
 	if fresh {
 		fmt.Fprintf(r.Out, "%s: booted after %.1f s\n", f.Node, time.Since(start).Seconds())
-		if err := loadImages(g, b.Images); err != nil {
+		if err := r.loadImages(g, f, b.Images); err != nil {
 			return err
 		}
 	}
@@ -85,13 +85,13 @@ func (r *Rig) startNode(ctx context.Context, p control.Plane, b build.Result, f 
 	return nil
 }
 
-func loadImages(g *guest.Client, dir string) error {
+func (r *Rig) loadImages(g *guest.Client, f machine.Flavour, dir string) error {
 	archives, err := filepath.Glob(filepath.Join(dir, "*.tar"))
 	if err != nil {
 		return err
 	}
 	for _, a := range archives {
-		if err := Load(g, a); err != nil {
+		if err := r.Load(g, f, a); err != nil {
 			return err
 		}
 	}

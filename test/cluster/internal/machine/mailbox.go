@@ -1,0 +1,58 @@
+package machine
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// mailboxSize bounds a posted file; the image is sparse.
+const mailboxSize = 1 << 30
+
+// MakeMailbox makes an empty mailbox. It is the machine's second disk: the
+// host writes a file to its start, and the guest reads it from there. Through
+// the emulated network card the same takes tens of times longer.
+func (b Boot) MakeMailbox() error {
+	f, err := os.Create(b.Mailbox)
+	if err != nil {
+		return fmt.Errorf("make mailbox: %w", err)
+	}
+	defer f.Close()
+	return f.Truncate(mailboxSize)
+}
+
+// Post puts a file into the mailbox and calls take with a shell command that
+// writes the file to its standard output in the guest. Posts to one machine
+// follow one another.
+func (b Boot) Post(file string, take func(read string) error) error {
+	box, err := os.OpenFile(b.Mailbox, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("open mailbox of %s: %w", b.Node, err)
+	}
+	defer box.Close()
+	if err := syscall.Flock(int(box.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock mailbox of %s: %w", b.Node, err)
+	}
+	size, err := fill(box, file)
+	if err != nil {
+		return fmt.Errorf("post to %s: %w", b.Node, err)
+	}
+	return take(fmt.Sprintf("{ blockdev --flushbufs /dev/vdb; head -c %d /dev/vdb; }", size))
+}
+
+func fill(box io.Writer, file string) (size int64, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if info.Size() > mailboxSize {
+		return 0, fmt.Errorf("%s has %d bytes, the mailbox %d", file, info.Size(), mailboxSize)
+	}
+	return io.Copy(box, f)
+}

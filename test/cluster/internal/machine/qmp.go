@@ -1,0 +1,57 @@
+package machine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Reset presses the machine's reset button: nothing in the guest is told.
+func (b Boot) Reset() error {
+	c, err := net.DialTimeout("unix", b.Monitor, time.Second)
+	if err != nil {
+		return fmt.Errorf("reach monitor of %s: %w", b.Node, err)
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		return fmt.Errorf("reach monitor of %s: %w", b.Node, err)
+	}
+	m := monitor{json.NewEncoder(c), json.NewDecoder(c)}
+	for _, command := range []string{"qmp_capabilities", "system_reset"} {
+		if err := m.execute(command); err != nil {
+			return fmt.Errorf("%s of %s: %w", command, b.Node, err)
+		}
+	}
+	return nil
+}
+
+// monitor speaks QEMU's machine protocol, one JSON object a message.
+// https://www.qemu.org/docs/master/interop/qmp-spec.html
+type monitor struct {
+	out *json.Encoder
+	in  *json.Decoder
+}
+
+// execute sends a command and reads on, past greeting and events, to its answer.
+func (m monitor) execute(command string) error {
+	if err := m.out.Encode(map[string]string{"execute": command}); err != nil {
+		return err
+	}
+	for {
+		var answer struct {
+			Return json.RawMessage
+			Error  *struct{ Desc string }
+		}
+		if err := m.in.Decode(&answer); err != nil {
+			return err
+		}
+		switch {
+		case answer.Error != nil:
+			return errors.New(answer.Error.Desc)
+		case answer.Return != nil:
+			return nil
+		}
+	}
+}
