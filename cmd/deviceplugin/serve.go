@@ -13,8 +13,6 @@ import (
 	"github.com/numalet/numalet/internal/config"
 	"github.com/numalet/numalet/internal/kubelet"
 	"github.com/numalet/numalet/internal/telemetry"
-	"github.com/numalet/numalet/pkg/topology"
-	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
 // serve publishes until ctx ends.
@@ -45,8 +43,8 @@ func newPublish(cfg config.DevicePlugin, log logr.Logger, metrics prometheus.Reg
 	if !cfg.ExclusiveCPUs {
 		return waitForEnd, nil, nil
 	}
-	discover := func() (*topology.Machine, error) { return sysfs.Discover(os.DirFS(cfg.SysfsRoot)) }
-	machine, err := discover()
+	here := &machine{root: os.DirFS(cfg.SysfsRoot)}
+	first, err := here.discover()
 	if err != nil {
 		return nil, nil, fmt.Errorf("discover the machine under %s: %w", cfg.SysfsRoot, err)
 	}
@@ -54,13 +52,13 @@ func newPublish(cfg config.DevicePlugin, log logr.Logger, metrics prometheus.Reg
 	if err != nil {
 		return nil, nil, err
 	}
-	reserved, from, err := kubelet.Reserved(cfg.ReservedCPUs, known, machine)
+	reserved, from, err := kubelet.Reserved(cfg.ReservedCPUs, known, first)
 	if err != nil {
 		return nil, nil, err
 	}
 	log.Info("reserve", "cpus", reserved.String(), "from", from)
 	p := kubelet.NewPublisher(kubelet.Options{
-		Root: cfg.KubeletDir, Reserved: reserved, Discover: discover,
+		Root: cfg.KubeletDir, Reserved: reserved, Discover: here.discover,
 		Tick: time.Tick(cfg.Refresh), After: time.After, Log: log, Metrics: metrics,
 	})
 	return p.Run, []telemetry.Check{{Name: "kubelet", Ready: p.Ready}}, nil

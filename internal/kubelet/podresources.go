@@ -3,10 +3,15 @@ package kubelet
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
+
+// lookTimeout bounds the wait for the kubelet's answer: registration does not
+// wait longer for what is good to know.
+const lookTimeout = 5 * time.Second
 
 // maxPodResources is the kubelet's own limit of an answer: 16 MiB.
 const maxPodResources = 16 << 20
@@ -34,7 +39,7 @@ type view struct {
 // look asks the kubelet's pod resources API behind socket.
 // Source: https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/#monitoring-device-plugin-resources
 func look(ctx context.Context, socket string) (view, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	conn, err := dial(socket)
 	if err != nil {

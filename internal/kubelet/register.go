@@ -10,14 +10,14 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// callTimeout bounds a call to the kubelet. It dials back within Register, for
-// up to 10 s; it does so at once when it is well.
-const callTimeout = 10 * time.Second
+// registerTimeout bounds Register, in which the kubelet calls back and gives
+// up after 10 s itself.
+const registerTimeout = 15 * time.Second
 
 // register tells the kubelet behind socket where p is served. The kubelet calls
 // back before it answers, so p must be served already.
 func register(ctx context.Context, socket string, p *plugin) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
 	defer cancel()
 	conn, err := dial(socket)
 	if err != nil {

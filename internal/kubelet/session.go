@@ -14,7 +14,7 @@ var (
 
 // session is what is served to one life of the kubelet.
 type session struct {
-	kubelet  os.FileInfo // its socket, as it was at the beginning
+	kubelet  os.FileInfo // its socket, as it was before registering
 	servings []*serving
 	dropped  chan *plugin
 	conflict bool // another plugin serves one of the resources
@@ -28,19 +28,19 @@ func (p *Publisher) attend(ctx context.Context, hints <-chan struct{}) error {
 		return err
 	}
 	defer held.Close()
-	// 2. Which kubelet is it?
-	s := &session{dropped: make(chan *plugin)}
-	if s.kubelet, err = os.Lstat(p.registry); err != nil {
-		return fmt.Errorf("the kubelet is away: %w", err)
-	}
-	// 3. What is there to publish?
+	// 2. What is there to publish?
 	if err := p.refresh(ctx); err != nil {
 		return err
 	}
-	// 4. Serve first: the kubelet calls back before Register returns.
+	// 3. Serve first: the kubelet calls back before Register returns.
+	s := &session{dropped: make(chan *plugin)}
 	defer s.close()
 	if err := p.serveAll(s); err != nil {
 		return err
+	}
+	// 4. Which kubelet is it? Asked late, for one that starts meanwhile will do.
+	if s.kubelet, err = os.Lstat(p.registry); err != nil {
+		return fmt.Errorf("the kubelet is away: %w", err)
 	}
 	// 5. Register.
 	if err := p.registerAll(ctx, s); err != nil {
