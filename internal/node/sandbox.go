@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"maps"
 
+	"github.com/go-logr/logr"
+
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -25,10 +27,11 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 		err = n.env.Cgroups.Settle(ctx)
 	}
 	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("numalet: confine the sandbox of pod %s to CPUs %s: %w", s.Pod, n.shared(), err)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return nil
+	logr.FromContextOrDiscard(ctx).Error(err, "a sandbox cannot be confined, so it is refused", "pod", s.Pod.String())
+	return fmt.Errorf("numalet: confine the sandbox of pod %s to CPUs %s: %w", s.Pod, n.shared(), err)
 }
 
 // StopSandbox gives back what the sandbox's pod holds if the pod has ended. A

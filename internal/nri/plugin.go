@@ -48,7 +48,7 @@ func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Co
 		cancel()
 		took := time.Since(start)
 		p.observe(name, took, *err)
-		log.V(4).Info("end", "took", took, "failed", *err != nil)
+		log.V(4).Info("end", "took", took, "err", *err)
 	}
 }
 
