@@ -18,7 +18,11 @@ import (
 // known of containers from now on, and brings ledger and cgroups in line with
 // it. The list leaves out exited containers, so holdings never end by it: a pod
 // in CrashLoopBackOff keeps its own.
+//
+// It goes on when ctx ends: on a machine so busy that the runtime gives up
+// waiting, what runs has to be where it belongs all the same.
 func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, containers []workload.Container) {
+	ctx = context.WithoutCancel(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.mu.pods = map[string]*pod{}

@@ -25,15 +25,15 @@ type Node interface {
 	RemoveSandbox(context.Context, workload.Sandbox)
 }
 
-// hookTimeout ends a hook well before the runtime stops waiting.
-const hookTimeout = api.DefaultPluginRequestTimeout * 3 / 4
-
 // plugin has one method per hook; the stub finds them by their interfaces.
 type plugin struct {
 	node    Node
 	log     logr.Logger
 	observe func(hook string, took time.Duration, err error)
 	synced  func()
+	// granted is how long the runtime waits for a hook, known from Configure on.
+	granted func() time.Duration
+	timeout atomic.Int64 // nanoseconds after which a hook gives up by itself
 	op      atomic.Uint64
 }
 
@@ -41,7 +41,7 @@ type plugin struct {
 // the operation's id. Its end must be deferred with the hook's error.
 func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Context, end func(*error)) {
 	log := p.log.WithValues("op", p.op.Add(1), "hook", name).WithValues(of...)
-	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), hookTimeout)
+	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Duration(p.timeout.Load()))
 	log.V(4).Info("begin")
 	start := time.Now()
 	return ctx, func(err *error) {
@@ -52,9 +52,12 @@ func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Co
 	}
 }
 
-// Configure is the runtime introducing itself.
+// Configure is the runtime introducing itself. An administrator may let it wait
+// longer than 2 s (containerd: plugin_request_timeout).
 func (p *plugin) Configure(_ context.Context, _, runtime, version string) (api.EventMask, error) {
-	p.log.Info("registered with the container runtime", "runtime", runtime, "version", version)
+	granted := p.granted()
+	p.timeout.Store(int64(granted * 3 / 4))
+	p.log.Info("registered with the container runtime", "runtime", runtime, "version", version, "waits", granted)
 	return subscription(runtime, version), nil
 }
 

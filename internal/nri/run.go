@@ -139,6 +139,7 @@ func (p *Plugin) newStub(conn net.Conn, synced func()) (stub.Stub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create NRI plugin: %w", err)
 	}
+	hooks.granted = s.RequestTimeout
 	return s, nil
 }
 
