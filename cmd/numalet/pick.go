@@ -24,7 +24,7 @@ func newPick() *cobra.Command {
 		Use:   "pick",
 		Short: "Try out which CPUs a container would get",
 		Long: `Try out which exclusive CPUs a container would get: as the agent chooses, with
-nothing taken. At least one CPU stays shared, the first one where none is reserved.`,
+nothing taken. At least one CPU stays shared.`,
 		Example: `  numalet pick --policy spread --cpus 4
   numalet pick --root machine.tar --policy single --cpus 8 --used 0-3 --reserved 0,16 -o json`,
 		Args: noArgs,

@@ -6,16 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
 // refuse explains an offer from which nothing could be chosen.
-func (o *offer) refuse(ever cpuset.Set) *Refusal {
+func (o *offer) refuse() *Refusal {
 	r := &Refusal{
 		Reason: o.reason(), Container: o.want.Container, Policy: o.policy,
 		CPUs: o.want.CPUs, PerNode: o.want.PerNode,
-		Free: o.perNode(o.own.Union(o.free)), Ever: o.perNode(ever),
+		Free: o.perNode(o.own.Union(o.free)),
 	}
 	if r.Reason == NoMemory {
 		r.MemoryBytes, r.FreeMemory = o.want.MemoryBytes, map[topology.NodeID]uint64{}
@@ -48,39 +47,23 @@ func (o *offer) seated() bool {
 	return ok
 }
 
-// never reports whether the container would not fit if every other pod ended.
-func (r *Refusal) never() bool {
-	most, able := 0, 0 // able: nodes that have one CPU more than an even share
-	share := r.CPUs / max(1, len(r.Ever))
-	for id, n := range r.Ever {
-		most = max(most, n)
-		able += min(1, max(0, n-share))
-		if n < r.PerNode[id] || r.Reason == Uneven && n < share {
-			return true
-		}
-	}
-	switch r.Reason {
-	case NoNode:
-		return most < r.CPUs
-	case Uneven:
-		return able < r.CPUs%len(r.Ever)
-	}
-	return sum(r.Ever) < r.CPUs
-}
-
 // advice tells what the pod's author can do.
 func (r *Refusal) advice() string {
 	ways := []string{"ask for fewer CPUs"}
 	if r.Reason == NoMemory {
 		ways = []string{"ask for less memory", "opt out of local memory"}
 	}
-	if (r.Reason == Uneven || r.Reason == NoNode) && sum(r.Free) >= r.CPUs {
+	if (r.Reason == Uneven || r.Reason == NoNode) && r.AtRandom {
 		ways = append(ways, "use the policy random")
 	}
-	if r.never() {
-		return strings.Join(ways, " or ") + ", for this node never has so many"
+	if !r.Never {
+		ways = append(ways, "wait until other pods end")
 	}
-	return strings.Join(append(ways, "wait until other pods end"), " or ")
+	advice := strings.Join(ways, " or ")
+	if r.Never {
+		advice += ": as it is, the pod would not fit even if it were alone on this node"
+	}
+	return advice
 }
 
 func sum(n map[topology.NodeID]int) int {

@@ -8,7 +8,8 @@
 //	g, err := l.Reserve(pool.Pod{UID: "a", Policy: pool.Spread,
 //		Containers: []pool.Want{{Container: "app", CPUs: 4}}})
 //
-// From the outside in: ledger.go keeps the books, plan.go places a pod,
-// offer.go a container by its policy (spread.go, single.go, random.go,
-// explicit.go), take.go and cores.go take the CPUs inside a NUMA node.
+// From the outside in: ledger.go keeps the books, place.go places a pod so that
+// a CPU stays shared, plan.go its containers one by one, offer.go a container by
+// its policy (spread.go, single.go, random.go, explicit.go), take.go and
+// cores.go take the CPUs inside a NUMA node.
 package pool

@@ -40,5 +40,5 @@ func ExamplePick() {
 	fmt.Println(err)
 	// Output:
 	// 4-6,12-14 <nil>
-	// the request asks for 16 exclusive CPUs on one NUMA node, but free are numa0 15 (15 in all); ask for fewer CPUs, for this node never has so many
+	// the pod asks for 16 exclusive CPUs, but free are numa0 16 (16 in all) and it would leave no CPU for shared containers; at least one stays shared; ask for fewer CPUs: as it is, the pod would not fit even if it were alone on this node
 }

@@ -26,11 +26,12 @@ type Options struct {
 //
 //	exclusive   held by a pod; those of different pods are disjoint
 //	withheld    idle, for FullCores: sibling of an exclusive CPU
-//	shared      all others: reserved, in no NUMA node, kept back, or free to
-//	            become exclusive
+//	shared      all others: reserved, in no NUMA node, or free to become
+//	            exclusive
 //
-// The shared set is never empty, and never only isolated CPUs: the kernel does
-// not balance load there. Nothing is pre-partitioned.
+// The shared set is never empty, and Reserve never leaves it only isolated CPUs:
+// the kernel does not balance load there. Nothing is pre-partitioned, nor is a
+// CPU kept back beforehand: which one stays shared shows when the last are asked for.
 //
 // A Ledger is not safe for concurrent use: it has one owner. Reserve costs
 // O(CPUs) per container; nothing is kept that could be computed from the
@@ -62,7 +63,7 @@ func (l *Ledger) Reserve(p Pod) (Grant, error) {
 	if g, ok := l.grants[p.UID]; ok {
 		return g, nil
 	}
-	claims, refusal := l.plan(p)
+	claims, refusal := l.place(p)
 	if refusal != nil {
 		return Grant{}, refusal
 	}

@@ -16,8 +16,8 @@ type plan struct {
 	claims []Claim    // as Pod.Containers; no CPUs: not placed yet
 }
 
-// plan returns the claims of a pod: those of the order of containers that
-// makes it hold the fewest CPUs.
+// plan returns the claims of a pod, out of free: those of the order of
+// containers that makes it hold the fewest CPUs.
 //
 // In the order in which they run, each container takes what is idle at its
 // start, and the pod holds on each NUMA node exactly the most that it uses
@@ -25,15 +25,12 @@ type plan struct {
 // served colours intervals optimally). But the policy single may then seat a
 // small init container on a node where a large app has no room; biggest first
 // avoids that, and packs better.
-func (l *Ledger) plan(pod Pod) ([]Claim, *Refusal) {
-	if r := l.check(pod); r != nil {
-		return nil, r
-	}
+func (l *Ledger) plan(pod Pod, free cpuset.Set) ([]Claim, *Refusal) {
 	running := inTurn(pod.Containers)
 	biggest := biggestFirst(pod.Containers)
-	best, refusal := l.inOrder(pod, running)
+	best, refusal := l.inOrder(pod, free, running)
 	if !slices.Equal(running, biggest) {
-		other, r := l.inOrder(pod, biggest)
+		other, r := l.inOrder(pod, free, biggest)
 		if r == nil && (refusal != nil || held(other).Len() < held(best).Len()) {
 			return other, nil
 		}
@@ -64,8 +61,8 @@ func biggestFirst(wants []Want) []int {
 	return order
 }
 
-func (l *Ledger) inOrder(pod Pod, order []int) ([]Claim, *Refusal) {
-	p := plan{ledger: l, pod: pod, free: l.Free(), claims: make([]Claim, len(pod.Containers))}
+func (l *Ledger) inOrder(pod Pod, free cpuset.Set, order []int) ([]Claim, *Refusal) {
+	p := plan{ledger: l, pod: pod, free: free, claims: make([]Claim, len(pod.Containers))}
 	for i, w := range pod.Containers {
 		p.claims[i] = Claim{Container: w.Container, Kind: w.Kind}
 	}
@@ -89,7 +86,7 @@ func (p *plan) place(i int) *Refusal {
 			return nil
 		}
 	}
-	return o.refuse(p.ledger.ever())
+	return o.refuse()
 }
 
 // offer gathers what container i may choose from.

@@ -14,17 +14,18 @@ type Reason uint8
 
 // The reasons. Invalid holds for ever; the others may pass when a pod ends.
 const (
-	Invalid  Reason = iota // the request contradicts itself or the machine
-	TooFew                 // not so many CPUs are free
-	Uneven                 // a NUMA node cannot give its even share (spread)
-	NoNode                 // no NUMA node has so many CPUs free (single)
-	Short                  // a NUMA node has fewer free than named for it
-	NoMemory               // no NUMA node has both the CPUs and the memory free (single)
+	Invalid    Reason = iota // the request contradicts itself or the machine
+	TooFew                   // not so many CPUs are free
+	Uneven                   // a NUMA node cannot give its even share (spread)
+	NoNode                   // no NUMA node has so many CPUs free (single)
+	Short                    // a NUMA node has fewer free than named for it
+	NoMemory                 // no NUMA node has both the CPUs and the memory free (single)
+	NoneShared               // no CPU would stay shared
 )
 
 // String returns the reason in CamelCase, as Kubernetes events spell theirs.
 func (r Reason) String() string {
-	names := [...]string{"Invalid", "TooFewCPUs", "UnevenCPUs", "NoNUMANodeFits", "NUMANodeShort", "NoLocalMemory"}
+	names := [...]string{"Invalid", "TooFewCPUs", "UnevenCPUs", "NoNUMANodeFits", "NUMANodeShort", "NoLocalMemory", "NoSharedCPU"}
 	if int(r) < len(names) {
 		return names[r]
 	}
@@ -33,7 +34,8 @@ func (r Reason) String() string {
 
 // Refusal is a pod that cannot be placed, as the error of Reserve: which
 // container, what it asked for, and what was free to it at that moment (the
-// pod's other containers placed before it have theirs).
+// pod's other containers placed before it have theirs). NoneShared is about the
+// pod as a whole.
 type Refusal struct {
 	Reason      Reason
 	Container   string
@@ -42,9 +44,11 @@ type Refusal struct {
 	PerNode     map[topology.NodeID]int // asked for by name; nil without
 	MemoryBytes uint64                  // asked for, where memory is bound
 	Free        map[topology.NodeID]int
-	Ever        map[topology.NodeID]int    // what would be free if every other pod ended
 	FreeMemory  map[topology.NodeID]uint64 // bytes near each node; nil unless NoMemory
 	Detail      string                     // of Invalid
+	// What the same pod was tried with, all its containers (not when Invalid):
+	Never    bool // it would not fit even if every other pod ended
+	AtRandom bool // it would fit now with the policy random
 }
 
 // Error says in one sentence what was asked, what is free on each NUMA node,
@@ -58,7 +62,10 @@ func (r *Refusal) Error() string {
 
 // who names the container; a question to Pick has no name.
 func (r *Refusal) who() string {
-	if r.Container == "" {
+	switch {
+	case r.Reason == NoneShared:
+		return "the pod"
+	case r.Container == "":
 		return "the request"
 	}
 	return fmt.Sprintf("container %q", r.Container)
@@ -85,7 +92,11 @@ func (r *Refusal) have() string {
 	if r.Reason == NoMemory {
 		return "no node has both free: " + r.both()
 	}
-	return fmt.Sprintf("free are %s (%d in all)", numbers(r.Free), sum(r.Free))
+	free := fmt.Sprintf("free are %s (%d in all)", numbers(r.Free), sum(r.Free))
+	if r.Reason == NoneShared {
+		free += " and it would leave no CPU for shared containers; at least one stays shared"
+	}
+	return free
 }
 
 func (r *Refusal) both() string {

@@ -24,7 +24,7 @@ func TestRefusalHasNumbers(t *testing.T) {
 		"uneven":              {Spread, Want{CPUs: 16}, Uneven, true},
 		"no node":             {Single, Want{CPUs: 9}, NoNode, true},
 		"named node short":    {Random, Want{CPUs: 8, PerNode: map[topology.NodeID]int{0: 8}}, Short, true},
-		"memory":              {Single, Want{CPUs: 1, MemoryBytes: 9 << 30}, NoMemory, false},
+		"memory":              {Single, Want{CPUs: 1, MemoryBytes: 9 << 30}, NoMemory, true},
 		"no CPU":              {Single, Want{}, Invalid, false},
 		"counts do not add":   {Random, Want{CPUs: 2, PerNode: map[topology.NodeID]int{1: 1}}, Invalid, false},
 		"unknown node":        {Random, Want{CPUs: 2, PerNode: map[topology.NodeID]int{5: 2}}, Invalid, false},
@@ -39,7 +39,7 @@ func TestRefusalHasNumbers(t *testing.T) {
 			if !errors.As(err, &r) {
 				t.Fatalf("got %v, want a refusal", err)
 			}
-			if r.Reason != tc.reason || r.CPUs != tc.want.CPUs || r.Reason != Invalid && r.never() != tc.never {
+			if r.Reason != tc.reason || r.CPUs != tc.want.CPUs || r.Never != tc.never {
 				t.Errorf("got %+v, want reason %s, never %t", r, tc.reason, tc.never)
 			}
 		})
@@ -51,11 +51,44 @@ func TestRefusalHasNumbers(t *testing.T) {
 func TestReserveIsAllOrNothing(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(1, 4).Build(), Options{})
 	before := stateOf(l)
-	_, err := l.Reserve(Pod{UID: "u", Containers: []Want{{Container: "a", CPUs: 2}, {Container: "b", CPUs: 2}}})
+	_, err := l.Reserve(Pod{UID: "u", Containers: []Want{{Container: "a", CPUs: 2}, {Container: "b", CPUs: 3}}})
 	if err == nil {
-		t.Fatal("4 of 3 free CPUs were granted")
+		t.Fatal("5 of 4 free CPUs were granted")
 	}
 	if diff := cmp.Diff(before, stateOf(l)); diff != "" {
 		t.Errorf("ledger changed (-before +after):\n%s", diff)
+	}
+}
+
+// TestRemediesAreForTheWholePod checks what a refusal advises against what the
+// pod gets when it follows the advice.
+func TestRemediesAreForTheWholePod(t *testing.T) {
+	two := func(cpus int) []Want { return []Want{{Container: "a", CPUs: cpus}, {Container: "b", CPUs: cpus}} }
+	for name, tc := range map[string]struct {
+		policy          Policy
+		wants           []Want
+		never, atRandom bool
+	}{
+		"each fits alone, both never":    {Random, two(5), true, false},
+		"both fit when others end":       {Random, two(4), false, false},
+		"single: both never, at random":  {Single, []Want{{Container: "a", CPUs: 5}}, true, true},
+		"single: when others end":        {Single, append(two(3), Want{Container: "c", CPUs: 2}), false, false},
+		"spread: when others end":        {Spread, two(3), false, true},
+		"all CPUs but none stays shared": {Random, []Want{{Container: "a", CPUs: 9}}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := mustNew(t, machinetest.Machine(3, 3).Build(), Options{})
+			if err := l.Restore(Grant{UID: "other", Claims: []Claim{{Container: "x", CPUs: cpuset.Of(0, 1)}}}); err != nil {
+				t.Fatal(err)
+			}
+			pod := Pod{UID: "u", Policy: tc.policy, Containers: tc.wants}
+			var r *Refusal
+			if _, err := l.Reserve(pod); !errors.As(err, &r) {
+				t.Fatalf("got %v, want a refusal", err)
+			}
+			if r.Never != tc.never || r.AtRandom != tc.atRandom {
+				t.Errorf("got %+v, want never %t, at random %t", r, tc.never, tc.atRandom)
+			}
+		})
 	}
 }

@@ -56,6 +56,24 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
+// TestRestoreIntoFullCores checks that CPUs held since before full cores were
+// asked for stay held, even where every other CPU is a sibling of one of them.
+func TestRestoreIntoFullCores(t *testing.T) {
+	l := mustNew(t, machinetest.Machine(1, 2).SMT(2).Build(), Options{FullCores: true})
+	for uid, cpu := range map[string]cpuset.CPU{"a": 0, "b": 1} {
+		if err := l.Restore(Grant{UID: uid, Claims: []Claim{{Container: "x", CPUs: cpuset.Of(cpu)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(cpuset.Of(2, 3), l.Shared()); diff != "" {
+		t.Errorf("shared (-want +got):\n%s", diff)
+	}
+	l.Release("b")
+	if diff := cmp.Diff(cpuset.Of(1, 3), l.Shared()); diff != "" {
+		t.Errorf("shared once a core is free (-want +got):\n%s", diff)
+	}
+}
+
 func TestGrantAsJSON(t *testing.T) {
 	g := Grant{UID: "u", Policy: Single, Claims: []Claim{{Container: "c", Kind: Sidecar, CPUs: cpuset.Of(1, 2, 5)}}}
 	text, err := json.Marshal(g)

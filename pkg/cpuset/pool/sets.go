@@ -10,62 +10,50 @@ func (l *Ledger) Exclusive() cpuset.Set { return l.exclusive }
 
 // Shared returns the CPUs for containers that have none of their own: online
 // and neither exclusive nor withheld. Isolated CPUs are left out unless they are
-// reserved, for the kernel would never move a task off one. It is never empty.
+// reserved, for the kernel would never move a task off one. It is never empty:
+// where only withheld CPUs remain, which can be if FullCores was off when they
+// became that, these are shared.
 func (l *Ledger) Shared() cpuset.Set {
+	if shared := l.shared(l.exclusive); !shared.SubsetOf(l.layout.isolated) {
+		return shared
+	}
+	return l.rest(l.exclusive)
+}
+
+// starves reports whether no CPU would stay shared if these were held too, or
+// isolated ones only.
+func (l *Ledger) starves(cpus cpuset.Set) bool {
+	return l.shared(l.exclusive.Union(cpus)).SubsetOf(l.layout.isolated)
+}
+
+// shared returns what of the rest is not withheld. Reserved CPUs never are: that
+// a pod holds their sibling can only be so since before the option was on.
+func (l *Ledger) shared(exclusive cpuset.Set) cpuset.Set {
+	return l.rest(exclusive).Minus(l.siblings(exclusive).Minus(l.options.Reserved))
+}
+
+// rest returns the CPUs that could be shared beside exclusive ones.
+func (l *Ledger) rest(exclusive cpuset.Set) cpuset.Set {
 	isolated := l.layout.isolated.Minus(l.options.Reserved)
-	return l.layout.online.Minus(l.exclusive).Minus(l.withheld()).Minus(isolated)
+	return l.layout.online.Minus(exclusive).Minus(isolated)
 }
 
-// Free returns the CPUs that may still become exclusive: online and in a NUMA
-// node, not held, withheld or reserved, nor the one kept back. With FullCores only whole cores
-// count, for a pod cannot join one that others use.
+// Free returns the CPUs that may still become exclusive, though not all of them
+// where no other would stay shared: online and in a NUMA node, not held,
+// withheld or reserved. With FullCores only whole cores count, for a pod cannot
+// join one that others use.
 func (l *Ledger) Free() cpuset.Set {
-	return l.ever().Minus(l.exclusive).Minus(l.siblingsOfHeld())
+	never := l.options.Reserved.Union(l.layout.online.Minus(l.layout.placed))
+	taken := l.exclusive.Union(never)
+	return l.layout.placed.Minus(taken).Minus(l.siblings(taken))
 }
 
-// ever returns the CPUs that are exclusive or could be, if other pods ended.
-func (l *Ledger) ever() cpuset.Set {
-	never := l.options.Reserved.Union(l.kept()).Union(l.layout.online.Minus(l.layout.placed))
-	if l.options.FullCores {
-		never = l.layout.siblings(never)
-	}
-	return l.layout.placed.Minus(never)
-}
-
-// kept returns the CPU that stays shared for want of a reserved one: the lowest
-// that nobody holds, where Linux does its own housekeeping unless told
-// otherwise. It is empty while a reserved CPU is there to be shared. It is a
-// fixed CPU and not just any last one, so that what is free on each NUMA node can be
-// promised node by node.
-func (l *Ledger) kept() cpuset.Set {
-	able := l.layout.online.Minus(l.exclusive).Minus(l.layout.isolated)
-	if able.Overlaps(l.options.Reserved) {
-		return cpuset.Set{}
-	}
-	first, ok := able.Minus(l.siblingsOfHeld()).First()
-	if !ok {
-		first, ok = able.First()
-	}
-	if !ok {
-		return cpuset.Set{}
-	}
-	return cpuset.Of(first)
-}
-
-// withheld returns the CPUs that nobody may use beside a pod's own on its
-// cores. Reserved CPUs and the one kept back stay shared all the same: that a
-// pod holds their sibling can only be so since before the option was on.
-func (l *Ledger) withheld() cpuset.Set {
-	return l.siblingsOfHeld().Minus(l.exclusive).Minus(l.options.Reserved).Minus(l.kept())
-}
-
-// siblingsOfHeld returns all CPUs of the cores that pods hold CPUs of, with
-// FullCores; else none.
-func (l *Ledger) siblingsOfHeld() cpuset.Set {
+// siblings returns all CPUs of the cores of cpus with FullCores; else none.
+func (l *Ledger) siblings(cpus cpuset.Set) cpuset.Set {
 	if !l.options.FullCores {
 		return cpuset.Set{}
 	}
-	return l.layout.siblings(l.exclusive)
+	return l.layout.siblings(cpus)
 }
 
 // Capacity returns the online CPUs of each NUMA node that has any. A CPU that

@@ -82,16 +82,9 @@ func (t *twin) free(c topology.CPU) bool {
 	return true
 }
 
-// stays reports whether a CPU is shared for good: reserved, in no NUMA node,
-// or without reserved CPUs the first.
+// stays reports whether a CPU is shared for good: reserved or in no NUMA node.
 func (t *twin) stays(c topology.CPU) bool {
-	if c.Online && c.NUMA == topology.Unknown {
-		return true
-	}
-	if t.options.Reserved.Empty() {
-		return c.ID == 0
-	}
-	return t.options.Reserved.Has(c.ID)
+	return c.Online && c.NUMA == topology.Unknown || t.options.Reserved.Has(c.ID)
 }
 
 func (t *twin) coreHeld(c topology.CPU) bool {

@@ -1,0 +1,85 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/numalet/numalet/internal/machinetest"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// TestRefusedOnlyWhenNoSubsetWorks tries every subset of the free CPUs of small
+// machines with nothing reserved: a container is refused exactly when none of
+// them meets its policy and leaves a CPU shared that is not isolated.
+func TestRefusedOnlyWhenNoSubsetWorks(t *testing.T) {
+	for name, m := range map[string]*topology.Machine{
+		"plain":           machinetest.Machine(1, 4).Build(),
+		"two nodes":       machinetest.Machine(2, 3).Build(),
+		"isolated":        machinetest.Machine(2, 4).Isolated("2-3,6").Build(),
+		"one isolated":    machinetest.Machine(2, 2).Isolated("0-2").Build(),
+		"threads":         machinetest.Machine(2, 2).SMT(2).Build(),
+		"isolated core":   machinetest.Machine(2, 2).SMT(2).Isolated("0,4").Build(),
+		"isolated thread": machinetest.Machine(2, 2).SMT(2).Isolated("4,7").Build(),
+		"no node":         machinetest.Machine(2, 3).Homeless("1").Build(),
+	} {
+		for _, full := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/full=%t", name, full), func(t *testing.T) { checkRefusals(t, m, full) })
+		}
+	}
+}
+
+func checkRefusals(t *testing.T, m *topology.Machine, full bool) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for range 150 {
+		l := mustNew(t, m, Options{FullCores: full})
+		others := randomPod(r, "others", len(m.CPUs), len(l.layout.nodes))
+		if _, err := l.Reserve(others); err != nil && r.IntN(4) > 0 {
+			continue
+		}
+		free := l.Free()
+		pod := Pod{UID: "u", Policy: Policy(r.IntN(3)), Containers: []Want{{Container: "app", CPUs: 1 + r.IntN(len(m.CPUs))}}}
+		possible := possible(l, free, pod)
+		_, err := l.Reserve(pod)
+		if (err == nil) != (len(possible) > 0) {
+			t.Fatalf("%+v beside %s: %v, possible %v", pod, l.Exclusive(), err, possible)
+		}
+		if refusal := (*Refusal)(nil); errors.As(err, &refusal) && refusal.Reason == Invalid {
+			t.Fatal(err)
+		}
+	}
+}
+
+// possible returns every choice for a pod of one container.
+func possible(l *Ledger, free cpuset.Set, pod Pod) []cpuset.Set {
+	var all []cpuset.Set
+	ids := free.Slice()
+	for mask := range uint32(1) << len(ids) {
+		cpus := pickMask(ids, mask)
+		if cpus.Len() == pod.Containers[0].CPUs && meets(l, pod.Policy, cpus) && leaves(l, cpus) {
+			all = append(all, cpus)
+		}
+	}
+	return all
+}
+
+func meets(l *Ledger, policy Policy, cpus cpuset.Set) bool {
+	low, high, used := cpus.Len(), 0, 0
+	for _, n := range l.layout.perNode(cpus) {
+		low, high, used = min(low, n), max(high, n), used+min(1, n)
+	}
+	return policy == Random || policy == Spread && high-low <= 1 || policy == Single && used == 1
+}
+
+// leaves reports, CPU by CPU, whether one stays shared that is not isolated.
+func leaves(l *Ledger, cpus cpuset.Set) bool {
+	held := l.exclusive.Union(cpus)
+	for c := range l.layout.online.Minus(held).Minus(l.layout.isolated).All() {
+		if !l.options.FullCores || !l.layout.siblings(cpuset.Of(c)).Overlaps(held) {
+			return true
+		}
+	}
+	return false
+}
