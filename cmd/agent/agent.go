@@ -127,6 +127,9 @@ func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured
 	if err != nil {
 		a.log.Error(err, "not everything of the checkpoint could be taken back")
 	}
+	for _, w := range a.node.Warnings() {
+		a.log.Info("kept, for a container runs there", "warning", w)
+	}
 	return nil
 }
 

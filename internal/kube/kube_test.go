@@ -58,8 +58,10 @@ func running(t *testing.T, client *fake.Clientset, h Handlers) *Pods {
 }
 
 func TestPodByUID(t *testing.T) {
-	pods := running(t, fake.NewClientset(pod("a", corev1.PodRunning), mirror("static", "hash")), Handlers{})
-	for uid, want := range map[string]string{"uid-a": "a", "hash": "static"} {
+	pods := running(t, fake.NewClientset(
+		pod("a", corev1.PodRunning), mirror("static", "hash"),
+		mirror("forged", "uid-a"), mirror("forged-too", "uid-a")), Handlers{})
+	for uid, want := range map[string]string{"uid-a": "a", "hash": "static", "uid-forged": "forged"} {
 		got, ok := pods.Pod(uid)
 		if !ok || got.Name != want {
 			t.Errorf("Pod(%s) = %v, %v; want %s", uid, got, ok, want)
@@ -69,13 +71,13 @@ func TestPodByUID(t *testing.T) {
 			t.Errorf("Pod(%s) keeps managed fields", uid)
 		}
 	}
-	for _, uid := range []string{"uid-static", "uid-b", ""} {
+	for _, uid := range []string{"uid-b", ""} {
 		if _, ok := pods.Pod(uid); ok {
 			t.Errorf("Pod(%q) found one", uid)
 		}
 	}
-	if n := len(pods.All()); n != 2 || !pods.HasSynced() {
-		t.Errorf("All has %d pods, HasSynced %v; want 2, true", n, pods.HasSynced())
+	if n := len(pods.All()); n != 4 || !pods.HasSynced() {
+		t.Errorf("All has %d pods, HasSynced %v; want 4, true", n, pods.HasSynced())
 	}
 }
 

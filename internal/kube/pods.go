@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,7 +56,10 @@ func NewPods(client kubernetes.Interface, node string, h Handlers) (*Pods, error
 		}))
 	p := &Pods{factory: factory, informer: factory.Core().V1().Pods().Informer()}
 	p.mu.arrived = make(chan struct{})
-	index := func(obj any) ([]string, error) { return []string{UID(obj.(*corev1.Pod))}, nil }
+	index := func(obj any) ([]string, error) {
+		pod := obj.(*corev1.Pod)
+		return []string{string(pod.UID), UID(pod)}, nil
+	}
 	if err := p.informer.AddIndexers(cache.Indexers{byUID: index}); err != nil {
 		return nil, fmt.Errorf("index pods by UID: %w", err)
 	}
@@ -121,13 +125,16 @@ func (p *Pods) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// Pod returns the pod that the runtime knows by uid. O(1), from the cache.
+// Pod returns the pod that the runtime knows by uid. O(1), from the cache. A pod
+// of that very UID wins over one that calls itself its mirror: anybody may write
+// that annotation on a pod of their own.
 func (p *Pods) Pod(uid string) (*corev1.Pod, bool) {
 	found, err := p.informer.GetIndexer().ByIndex(byUID, uid)
 	if err != nil || len(found) == 0 {
 		return nil, false
 	}
-	return found[0].(*corev1.Pod), true
+	own := slices.IndexFunc(found, func(obj any) bool { return string(obj.(*corev1.Pod).UID) == uid })
+	return found[max(own, 0)].(*corev1.Pod), true
 }
 
 // Wait is Pod for a pod that may be about to arrive: it returns when the pod is

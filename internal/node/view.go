@@ -36,3 +36,11 @@ func (n *Node) View() View {
 	}
 	return v
 }
+
+// Warnings says what pods hold that they would not be given now: CPUs that are
+// reserved or offline since.
+func (n *Node) Warnings() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.mu.book.ledger.Warnings()
+}
