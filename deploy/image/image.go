@@ -2,7 +2,9 @@ package main
 
 import (
 	"archive/tar"
-	_ "crypto/sha256" // the digest's hash
+	"bytes"
+	"compress/gzip"
+	_ "crypto/sha256" // go-digest hashes with what is linked in
 	"encoding/json"
 	"fmt"
 	"io"
@@ -37,8 +39,8 @@ func (img *Image) Write(w io.Writer) error {
 		return err
 	}
 	a := archive{tw: tar.NewWriter(w)}
-	root := a.blob(v1.MediaTypeImageLayer, tree)
-	config := a.json(v1.MediaTypeImageConfig, img.config(root.Digest))
+	root := a.blob(v1.MediaTypeImageLayerGzip, a.compress(tree))
+	config := a.json(v1.MediaTypeImageConfig, img.config(digest.FromBytes(tree)))
 	manifest := a.json(v1.MediaTypeImageManifest, v1.Manifest{
 		Versioned: specs.Versioned{SchemaVersion: 2},
 		MediaType: v1.MediaTypeImageManifest,
@@ -51,6 +53,7 @@ func (img *Image) Write(w io.Writer) error {
 	return a.close()
 }
 
+// config describes the image, whose layer has this digest before compression.
 func (img *Image) config(layer digest.Digest) v1.Image {
 	return v1.Image{
 		Platform: v1.Platform{OS: "linux", Architecture: img.Arch},
@@ -88,6 +91,16 @@ func (a *archive) index(manifest v1.Descriptor) {
 		Manifests: []v1.Descriptor{manifest},
 	}))
 	a.put(v1.ImageLayoutFile, a.encode(v1.ImageLayout{Version: v1.ImageLayoutVersion}))
+}
+
+// compress returns data in gzip's form, without a name or a time in it.
+func (a *archive) compress(data []byte) []byte {
+	var buf bytes.Buffer
+	zw := gzip.NewWriter(&buf)
+	_, err := zw.Write(data)
+	a.keep(err)
+	a.keep(zw.Close())
+	return buf.Bytes()
 }
 
 func (a *archive) encode(v any) []byte {

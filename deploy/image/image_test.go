@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
@@ -45,11 +46,12 @@ func TestArchiveReadsBack(t *testing.T) {
 	if diff := cmp.Diff(example().Labels, config.Config.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]digest.Digest{manifest.Layers[0].Digest}, config.RootFS.DiffIDs); diff != "" {
+	tree := unzip(t, blob(t, blobs, manifest.Layers[0]))
+	if diff := cmp.Diff([]digest.Digest{digest.FromBytes(tree)}, config.RootFS.DiffIDs); diff != "" {
 		t.Errorf("diff ids (-want +got):\n%s", diff)
 	}
 
-	files := entries(t, blob(t, blobs, manifest.Layers[0]))
+	files := entries(t, tree)
 	wantFiles := map[string][]byte{"bin/": {}, "bin/busybox": []byte("ELF"), "bin/sh": []byte("-> busybox"), "tmp/": {}}
 	if diff := cmp.Diff(wantFiles, files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
@@ -144,6 +146,19 @@ func blob(t *testing.T, blobs map[string][]byte, d v1.Descriptor) []byte {
 		t.Fatalf("blob %s: %d bytes, want %d with that digest", d.Digest, len(data), d.Size)
 	}
 	return data
+}
+
+func unzip(t *testing.T, data []byte) []byte {
+	t.Helper()
+	zr, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(zr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
 }
 
 func decode(t *testing.T, data []byte, into any) {

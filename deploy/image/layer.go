@@ -23,9 +23,8 @@ func Program(path string, data []byte) File { return File{Path: path, Data: data
 // Link returns a symbolic link at path that points to target.
 func Link(path, target string) File { return File{Path: path, Target: target} }
 
-// layer returns the uncompressed tar of the files and of the directories above
-// them, sorted by name. Uncompressed, because nothing reads it over a network
-// before a registry tool has compressed it.
+// layer returns the tar of the files and of the directories above them, sorted
+// by name.
 func layer(files []File) ([]byte, error) {
 	entries := map[string]tar.Header{"tmp/": dir("tmp/", 0o1777)}
 	data := map[string][]byte{}
