@@ -44,7 +44,7 @@ func (b Boot) Args() []string {
 		"-accel", "tcg,thread=multi", "-cpu", "Skylake-Server",
 		"-smp", fmt.Sprintf("%d,sockets=%d,cores=%d,threads=%d", cpus, sockets, coresPerSocket, threadsPerCore),
 		"-m", fmt.Sprint(numaNodes * mibPerNode),
-		"-kernel", b.Kernel, "-initrd", b.Initrd, "-append", kernelArgs,
+		"-kernel", b.Kernel, "-initrd", b.Initrd, "-append", fmt.Sprintf("%s tsc_early_khz=%d", kernelArgs, tscKHz()),
 		"-drive", "if=none,id=root,format=raw,cache=unsafe,file=" + b.Disk,
 		"-device", "virtio-blk-pci,drive=root",
 		"-drive", "if=none,id=mail,format=raw,cache=unsafe,file=" + b.Mailbox,
