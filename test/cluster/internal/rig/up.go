@@ -15,7 +15,7 @@ import (
 )
 
 // startupTimeout bounds a whole start on a slow, busy host.
-const startupTimeout = 5 * time.Minute
+const startupTimeout = 15 * time.Minute
 
 // Up builds what is missing and starts what doesn't run, until the
 // flavour's node is Ready. What runs already stays as it is.

@@ -87,7 +87,7 @@ func enableUnits(w *cpio.Writer) {
 		w.Symlink(units+"multi-user.target.wants/"+u, "../"+u)
 	}
 	for _, u := range []string{"serial-getty@ttyS0.service", "getty@tty1.service", "apt-daily.timer", "apt-daily-upgrade.timer",
-		"e2scrub_all.timer", "fstrim.timer", "dpkg-db-backup.timer"} {
+		"e2scrub_all.timer", "e2scrub_reap.service", "systemd-logind.service", "fstrim.timer", "dpkg-db-backup.timer"} {
 		w.Symlink(units+u, "/dev/null")
 	}
 }
