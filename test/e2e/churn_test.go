@@ -20,8 +20,9 @@ import (
 	"github.com/numalet/numalet/test/e2e/kit"
 )
 
-// victims are what the churn kills with SIGKILL: each comes back by itself.
-var victims = []string{"numalet-agent", "containerd", "kubelet"}
+// victims are what the churn kills with SIGKILL, by the names of their
+// programs (the rig's kubelet is part of kubeone): each comes back by itself.
+var victims = []string{"numalet-agent", "containerd", "kubeone"}
 
 // TestChurn lets pods of all shapes come and go, several at a time, and kills
 // the agent, containerd and the kubelet in between. Meanwhile a watcher on the
@@ -152,7 +153,7 @@ type watchReport struct {
 
 func stopWatch(ctx context.Context, t *testing.T, cmd *exec.Cmd, out *bytes.Buffer) (r watchReport) {
 	t.Helper()
-	_, err := cluster.Shell(ctx, "kill -TERM $(pidof probe-watch || pgrep -f 'probe watch')")
+	_, err := cluster.Shell(ctx, "kill -TERM $(pidof probe)")
 	must(t, err)
 	must(t, cmd.Wait())
 	_, text, _ := strings.Cut(out.String(), "watching\n")

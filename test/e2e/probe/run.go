@@ -15,7 +15,7 @@ import (
 
 // period between two samples: short against a pod's life, long against the
 // cost of a sample in an emulated machine.
-const period = 100 * time.Millisecond
+const period = 250 * time.Millisecond
 
 // run appends "sample <CLOCK_BOOTTIME ns> <cpu list>" to a file every period.
 func run(args []string) error {

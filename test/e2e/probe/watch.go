@@ -24,7 +24,7 @@ type report struct {
 func watch(args []string) error {
 	flags := flag.NewFlagSet("watch", flag.ContinueOnError)
 	root := flags.String("root", "/sys/fs/cgroup", "cgroup v2 mount")
-	pause := flags.Duration("every", 20*time.Millisecond, "rest between two passes")
+	pause := flags.Duration("every", 100*time.Millisecond, "rest between two passes")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -23,9 +23,12 @@ const (
 // kernelArgs boot the guest's kernel for software emulation: no mitigations,
 // no watchdogs that a slow host would trip, no balancing behind the tests' back,
 // and RCU grace periods by interrupt: cgroup operations wait for many, each of
-// which else takes as long as 16 emulated CPUs need to get round to it.
+// which else takes as long as 16 emulated CPUs need to get round to it. Memory
+// is cleared by plain moves and only where it must be: QEMU translates "rep
+// stosb" byte by byte, and Debian's kernel clears all that it hands out.
 const kernelArgs = "console=ttyS0 loglevel=4 panic=1 nokaslr mitigations=off tsc=reliable clocksource=tsc " +
-	"nowatchdog nosoftlockup rcupdate.rcu_cpu_stall_suppress=1 rcupdate.rcu_expedited=1 numa_balancing=disable audit=0"
+	"nowatchdog nosoftlockup rcupdate.rcu_cpu_stall_suppress=1 rcupdate.rcu_expedited=1 numa_balancing=disable audit=0 " +
+	"clearcpuid=erms,rep_good,fsrm init_on_alloc=0 transparent_hugepage=never psi=0 apparmor=0 kfence.sample_interval=0"
 
 // Boot is all that one machine is started from.
 type Boot struct {
