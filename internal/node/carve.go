@@ -16,11 +16,12 @@ import (
 //
 //  1. reserve it in the ledger, all or nothing
 //  2. make that durable
-//  3. shrink everybody who shares
+//  3. lift the quota of its cgroup, which step 4 settles along with the rest
+//  4. shrink everybody who shares
 //
-// When a step fails, those before it are undone and the pod holds nothing: a
-// container that cannot be moved away must never overlap. It returns the specs
-// that name CPUs of the past now. Callers hold the lock.
+// When a step fails, the pod holds nothing: a container that cannot be moved
+// away must never overlap. Only its quota stays lifted, for the kubelet's next
+// try. It returns the specs that name CPUs of the past now. Callers hold the lock.
 func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]workload.Spec, error) {
 	undo, err := n.reserve(c, p)
 	if err != nil {
@@ -30,13 +31,26 @@ func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]w
 		undo()
 		return nil, refuse(CheckpointFailed, "the node cannot remember what it would grant: %s; make room or repair the disk of the checkpoint", err)
 	}
-	specs, err := n.confineSharers(ctx, Shrink)
+	specs, err := n.clear(ctx, c.Sandbox)
 	if err != nil {
 		undo()
 		n.settleAfterRelease(context.WithoutCancel(ctx))
-		return nil, refuse(CgroupFailed, "CPUs for the pod cannot be freed: %s; the kubelet will try again", err)
+		return nil, err
 	}
 	logr.FromContextOrDiscard(ctx).V(2).Info("carved", "container", c.String(), "cpus", n.decide(c).CPUs.String(), "shared", n.shared().String())
+	return specs, nil
+}
+
+// clear makes what the ledger has just granted to the sandbox's pod true for
+// everybody else. Callers hold the lock.
+func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, error) {
+	if err := n.liftQuota(ctx, s); err != nil {
+		return nil, err
+	}
+	specs, err := n.confineSharers(ctx, Shrink)
+	if err != nil {
+		return nil, refuse(CgroupFailed, "CPUs for the pod cannot be freed: %s; the kubelet will try again", err)
+	}
 	return specs, nil
 }
 

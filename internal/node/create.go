@@ -51,16 +51,16 @@ func (n *Node) place(ctx context.Context, c workload.Container) (a workload.Answ
 	if !n.mu.synced {
 		return a, refuse(NotReady, "the agent has not seen this node's containers yet; the kubelet will try again")
 	}
-	if want != nil {
-		if a.Specs, err = n.carve(ctx, c, *want); err != nil {
-			return a, err
-		}
+	switch {
+	case want != nil:
+		a.Specs, err = n.carve(ctx, c, *want)
+	case n.decide(c).Exclusive:
+		err = n.settleQuota(ctx, c.Sandbox)
 	}
-	if a.Decision = n.decide(c); a.Exclusive {
-		if err := n.liftQuota(ctx, c.Sandbox); err != nil {
-			return a, err
-		}
+	if err != nil {
+		return a, err
 	}
+	a.Decision = n.decide(c)
 	n.remember(c)
 	return a, nil
 }
@@ -100,6 +100,18 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 	return nil
 }
 
+// settleQuota lifts the quota of a pod's cgroup for good. Callers hold the lock.
+func (n *Node) settleQuota(ctx context.Context, s workload.Sandbox) error {
+	if err := n.liftQuota(ctx, s); err != nil {
+		return err
+	}
+	if err := n.env.Cgroups.Settle(ctx); err != nil {
+		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s would come back: %s; the kubelet will try again", s.PodCgroup, err)
+	}
+	return nil
+}
+
+// liftQuota lifts the quota of a pod's cgroup until the next Settle makes it last.
 func (n *Node) liftQuota(ctx context.Context, s workload.Sandbox) error {
 	err := n.env.Cgroups.LiftQuota(ctx, s.PodCgroup)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -93,6 +93,13 @@ func (s *script) flush() {
 	s.events, s.overlaps = nil, nil
 }
 
+// play runs commands without printing what they say.
+func (s *script) play(lines ...string) {
+	for _, line := range lines {
+		s.command(strings.Fields(line))
+	}
+}
+
 func (s *script) command(words []string) {
 	verb, args := words[0], words[1:]
 	handlers := map[string]func(args []string) error{

@@ -160,7 +160,7 @@ func (n *Node) assertExclusive(ctx context.Context) {
 			if !d.Exclusive {
 				continue
 			}
-			err := errors.Join(n.assert(ctx, c, d), n.liftQuota(ctx, c.Sandbox))
+			err := errors.Join(n.liftQuota(ctx, c.Sandbox), n.assert(ctx, c, d))
 			if err != nil {
 				logr.FromContextOrDiscard(ctx).Error(err, "an exclusive container is not where it belongs", "container", c.String())
 			}

@@ -24,7 +24,7 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 		return d, nil
 	}
 	// The kubelet writes the pod's quota before it asks, and whatever the answer.
-	if err := n.liftQuota(ctx, c.Sandbox); err != nil {
+	if err := n.settleQuota(ctx, c.Sandbox); err != nil {
 		return workload.Decision{}, err
 	}
 	claim, _ := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)

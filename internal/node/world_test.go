@@ -37,6 +37,7 @@ type world struct {
 	unsynced   bool                         // the informer lists nothing yet
 	disk       []byte                       // the checkpoint
 	broken     map[string]bool              // cgroups that cannot be written; "disk"
+	systemd    systemd
 	events     []string
 	refused    []v1alpha1.Reason
 }
@@ -64,6 +65,7 @@ func newWorld() *world {
 		pods:       map[string]*corev1.Pod{},
 		late:       map[string]bool{},
 		broken:     map[string]bool{},
+		systemd:    systemd{told: map[string]string{}, pending: map[string]string{}},
 	}
 	return w
 }
@@ -120,13 +122,21 @@ func (w *world) Confine(_ context.Context, path string, cpus cpuset.Set, mems []
 	if mems != nil {
 		g.mems = mems
 	}
+	w.systemd.note(path, cpus.String())
 	w.look()
 	return nil
 }
 
-// LiftQuota and Settle have nothing to do here.
-func (w *world) LiftQuota(context.Context, string) error { return nil }
-func (w *world) Settle(context.Context) error            { return nil }
+// LiftQuota is the kernel's, and Settle is systemd's.
+func (w *world) LiftQuota(_ context.Context, path string) error {
+	w.systemd.note(path, "no quota")
+	return nil
+}
+
+func (w *world) Settle(context.Context) error {
+	w.systemd.settle()
+	return nil
+}
 
 // PodEmpty looks for processes below the pod's cgroup.
 func (w *world) PodEmpty(cgroup string) (bool, error) {
@@ -221,6 +231,7 @@ func (w *world) create(id string, c workload.Container, unpinned bool) error {
 		}
 		r.decision = answer.Decision
 		w.correct(answer.Specs)
+		w.lookAtUnits(id, answer.Decision)
 		r.Resources.CPUs, r.Resources.Mems = r.decision.CPUs, r.decision.Mems
 		if r.decision.Exclusive {
 			r.Resources.QuotaMicros = -1
@@ -252,6 +263,7 @@ func (w *world) start(id string) error {
 			w.exit(id)
 			return err
 		}
+		w.lookAtUnits(id, c.decision)
 	}
 	w.groups[c.Cgroup].procs = true
 	c.state = "running"

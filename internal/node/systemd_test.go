@@ -1,0 +1,63 @@
+package node
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// systemd reverts at the next daemon-reload what it was not told.
+type systemd struct {
+	told, pending map[string]string // by cgroup
+	rounds        int               // times that it was told something
+}
+
+func (s *systemd) note(path, value string) {
+	if s.told[path] != value {
+		s.pending[path] = value
+	}
+}
+
+func (s *systemd) settle() {
+	if len(s.pending) > 0 {
+		s.rounds++
+	}
+	maps.Copy(s.told, s.pending)
+	clear(s.pending)
+}
+
+// lookAtUnits notes what a daemon-reload would revert now that an exclusive
+// container may start.
+func (w *world) lookAtUnits(id string, d workload.Decision) {
+	if d.Exclusive && len(w.systemd.pending) > 0 {
+		w.overlaps = append(w.overlaps, fmt.Sprintf("%s may start, and systemd was not told of %v", id, slices.Sorted(maps.Keys(w.systemd.pending))))
+	}
+}
+
+// TestRoundsOfSystemd counts what the hooks of a pod with two exclusive
+// containers cost beside a shared one: each at most one round.
+func TestRoundsOfSystemd(t *testing.T) {
+	s := &script{world: newWorld()}
+	s.play("agent start", "pod x main:500m", "run x", "pod a policy=single main:2 other:1", "sandbox a")
+	var got []string
+	for _, hook := range []string{"create a/main", "start a/main", "create a/other", "start a/other", "create a/main"} {
+		before := s.systemd.rounds
+		s.play(hook)
+		got = append(got, fmt.Sprintf("%s: %d", hook, s.systemd.rounds-before))
+	}
+	want := []string{"create a/main: 1", "start a/main: 1", "create a/other: 0", "start a/other: 1", "create a/main: 0"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rounds (-want +got):\n%s", diff)
+	}
+	if s.systemd.told["/poda"] != "no quota" {
+		t.Errorf("systemd was told %v, want no quota of /poda", s.systemd.told)
+	}
+	if len(s.overlaps) > 0 {
+		t.Error(s.overlaps)
+	}
+}
