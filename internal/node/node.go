@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type Node struct {
 		book   *book
 		pods   map[string]*pod // by UID
 		synced bool            // the runtime has listed its containers
+		saved  *Snapshot       // what the checkpoint holds; nil when that is in doubt
 	}
 }
 
@@ -85,11 +87,20 @@ func (n *Node) decide(c workload.Container) workload.Decision {
 	return workload.Decision{CPUs: n.shared()}
 }
 
-// save makes the book durable. Callers hold the lock.
+// save makes the book durable, unless it is as it was saved last. After a
+// failure the checkpoint may hold the old or the new. Callers hold the lock.
 func (n *Node) save() error {
+	now := Snapshot{BootID: n.cfg.BootID, Held: n.mu.book.sorted()}
+	if n.mu.saved != nil && reflect.DeepEqual(*n.mu.saved, now) {
+		return nil
+	}
+	n.mu.saved = nil
 	start := n.env.Now()
-	err := n.env.Store.Save(Snapshot{BootID: n.cfg.BootID, Held: n.mu.book.sorted()})
+	err := n.env.Store.Save(now)
 	n.env.Observer.Saved(n.env.Now().Sub(start))
+	if err == nil {
+		n.mu.saved = &now
+	}
 	return err
 }
 

@@ -104,7 +104,7 @@ func (s *script) command(words []string) {
 	verb, args := words[0], words[1:]
 	handlers := map[string]func(args []string) error{
 		"agent": s.agent, "pod": s.pod, "run": s.run, "sandbox": s.newSandbox, "create": s.createContainer,
-		"start": s.startContainer, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
+		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show,
 	}
@@ -134,6 +134,12 @@ func (s *script) agent(args []string) error {
 		return nil
 	}
 	return s.startAgent()
+}
+
+// resynchronize lists everything to the agent again.
+func (s *script) resynchronize([]string) error {
+	s.synchronize()
+	return nil
 }
 
 // newSandbox: sandbox POD

@@ -36,6 +36,7 @@ type world struct {
 	late       map[string]bool              // pods that the informer does not know yet
 	unsynced   bool                         // the informer lists nothing yet
 	disk       []byte                       // the checkpoint
+	saves      int                          // of the checkpoint, so far
 	broken     map[string]bool              // cgroups that cannot be written; "disk"
 	systemd    systemd
 	events     []string
@@ -155,6 +156,7 @@ func (w *world) Save(s Snapshot) error {
 	}
 	text, err := json.Marshal(s)
 	w.disk = text
+	w.saves++
 	return err
 }
 

@@ -1,0 +1,43 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSavesWhatChanged counts the checkpoints of hooks, and looks whether the
+// last one is what is held.
+func TestSavesWhatChanged(t *testing.T) {
+	s := &script{world: newWorld()}
+	steps := []struct {
+		commands []string
+		saves    int
+	}{
+		{[]string{"agent start"}, 1},
+		{[]string{"pod x main:500m", "run x", "resynchronize"}, 0},
+		{[]string{"pod a policy=single main:2 other:1", "sandbox a", "create a/main"}, 1},
+		{[]string{"start a/main", "create a/other", "resynchronize", "resynchronize"}, 0},
+		{[]string{"break disk", "phase a Succeeded", "stop a", "repair disk"}, 0}, // a release that is not remembered
+		{[]string{"resynchronize"}, 1},
+		{[]string{"resynchronize"}, 0},
+		{[]string{"agent kill", "agent start"}, 1},
+	}
+	for _, tc := range steps {
+		before := s.saves
+		s.play(tc.commands...)
+		if got := s.saves - before; got != tc.saves {
+			t.Errorf("%q: %d checkpoints, want %d", tc.commands, got, tc.saves)
+		}
+	}
+	s.play("pod b policy=single main:2", "sandbox b", "create b/main")
+	var saved Snapshot
+	if err := json.Unmarshal(s.disk, &saved); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(fmt.Sprint(s.node.mu.book.sorted()), fmt.Sprint(saved.Held)); diff != "" {
+		t.Errorf("checkpoint (-want +got):\n%s", diff)
+	}
+}
