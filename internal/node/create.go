@@ -32,7 +32,12 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.assert(ctx, c, n.decide(c))
+	d := n.decide(c)
+	err := n.put(ctx, c, d)
+	if errors.Is(err, fs.ErrNotExist) && c.Resources.CPUs.Equal(d.CPUs) {
+		return nil // its spec, made of an equal decision, puts it there
+	}
+	return misplaced(c, d, err)
 }
 
 // place reserves what the container's pod asks for, once, and decides.
@@ -81,23 +86,35 @@ func (n *Node) knows(c workload.Container) bool {
 	return holds || n.mu.book.whole(uid)
 }
 
-// assert writes again where a container belongs. One without cgroup is well
-// where its spec, made of an earlier equal decision, will put it. Callers hold
-// the lock.
+// assert writes again where a container belongs that was started before. One
+// without cgroup has not come that far, and Start will see to it, or has ended.
+// Callers hold the lock.
 func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Decision) error {
-	start := n.env.Now()
-	err := n.env.Cgroups.Confine(ctx, c.Cgroup, d.CPUs, d.Mems)
-	if errors.Is(err, fs.ErrNotExist) && c.Resources.CPUs.Equal(d.CPUs) {
+	err := n.put(ctx, c, d)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		err = n.env.Cgroups.Settle(ctx)
+	return misplaced(c, d, err)
+}
+
+// put writes where a container belongs, for good. The error is fs.ErrNotExist
+// of a container without cgroup. Callers hold the lock.
+func (n *Node) put(ctx context.Context, c workload.Container, d workload.Decision) error {
+	start := n.env.Now()
+	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d.CPUs, d.Mems); err != nil {
+		return err
 	}
+	err := n.env.Cgroups.Settle(ctx)
 	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
-	if err != nil {
-		return refuse(CgroupFailed, "container %q cannot be put on CPUs %s: %s; the kubelet will try again", c.Name, d.CPUs, err)
+	return err
+}
+
+// misplaced is the refusal of a container that put failed to write; nil stays nil.
+func misplaced(c workload.Container, d workload.Decision, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return refuse(CgroupFailed, "container %q cannot be put on CPUs %s: %s; the kubelet will try again", c.Name, d.CPUs, err)
 }
 
 // settleQuota lifts the quota of a pod's cgroup for good. Callers hold the lock.

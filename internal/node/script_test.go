@@ -105,7 +105,7 @@ func (s *script) command(words []string) {
 	handlers := map[string]func(args []string) error{
 		"agent": s.agent, "pod": s.pod, "run": s.run, "sandbox": s.newSandbox, "create": s.createContainer,
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
-		"phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
+		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show,
 	}
 	err := handlers[verb](args)
@@ -190,6 +190,13 @@ func (s *script) startContainer(args []string) error { return s.start(s.instance
 
 func (s *script) exitContainer(args []string) error {
 	s.exit(s.instance(args[0]))
+	return nil
+}
+
+// vanish: vanish POD/CONTAINER takes the cgroup of a container away, of which
+// the runtime has not noticed that it ended.
+func (s *script) vanish(args []string) error {
+	delete(s.groups, s.containers[s.instance(args[0])].Cgroup)
 	return nil
 }
 
@@ -329,7 +336,9 @@ func (s *script) resize(args []string) error {
 		return err
 	}
 	fmt.Fprintf(&s.out, "%s is answered: %s\n", args[0], d)
-	s.groups[c.Cgroup].cpus = d.CPUs
+	if g := s.groups[c.Cgroup]; g != nil {
+		g.cpus = d.CPUs
+	}
 	return s.node.Updated(context.Background(), c.Container)
 }
 

@@ -1,0 +1,29 @@
+package node
+
+import (
+	"testing"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// TestStartWithoutCgroup: what cannot be seen in its place may only start where
+// its spec is known to put it there.
+func TestStartWithoutCgroup(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spec    cpuset.Set
+		refused bool
+	}{
+		"its spec is right":  {cpuset.MustParse("0-15"), false},
+		"its spec is of old": {cpuset.MustParse("0-7"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &script{world: newWorld()}
+			s.play("agent start", "pod x main:500m", "sandbox x")
+			c := workload.Container{ID: "c", Name: "main", Cgroup: "/podx/c", Sandbox: s.current("x"), Resources: workload.Resources{CPUs: tc.spec}}
+			if err := s.node.Start(t.Context(), c); (err != nil) != tc.refused {
+				t.Errorf("Start = %v, want refused %v", err, tc.refused)
+			}
+		})
+	}
+}
