@@ -119,7 +119,7 @@ func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured
 	}
 	a.node, err = node.New(machine, cfg, node.Env{
 		Pods: a.pods, Cgroups: a.cgroups, Processes: a.cgroups, Store: file,
-		Events: warner{a.events}, Observer: measured, Now: time.Now,
+		Events: warner{a.events, a.pods}, Observer: measured, Now: time.Now,
 	}, snapshot)
 	if a.node == nil {
 		return err
@@ -134,10 +134,13 @@ func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured
 }
 
 // warner writes events about pods as the runtime names them.
-type warner struct{ events *kube.Events }
+type warner struct {
+	events *kube.Events
+	pods   *kube.Pods
+}
 
 func (w warner) Warn(pod workload.Pod, reason, message string) {
-	w.events.Warn(kube.SandboxRef(kube.Sandbox{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}), reason, message)
+	w.events.Warn(w.pods.Ref(kube.Sandbox{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}), reason, message)
 }
 
 func (a *agent) checks() []telemetry.Check {

@@ -53,6 +53,15 @@ func Ref(pod *corev1.Pod, container string) *corev1.ObjectReference {
 	return ref
 }
 
+// Ref names for Warn the pod that the runtime knows as s: of a static pod its
+// mirror, for the static pod's own UID is none of the API server's.
+func (p *Pods) Ref(s Sandbox) *corev1.ObjectReference {
+	if pod, ok := p.Pod(s.UID); ok && pod.Namespace == s.Namespace && pod.Name == s.Name {
+		return Ref(pod, "")
+	}
+	return SandboxRef(s)
+}
+
 // SandboxRef is Ref for a pod that is not in the cache.
 func SandboxRef(s Sandbox) *corev1.ObjectReference {
 	return &corev1.ObjectReference{

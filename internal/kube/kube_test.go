@@ -81,6 +81,26 @@ func TestPodByUID(t *testing.T) {
 	}
 }
 
+func TestRef(t *testing.T) {
+	pods := running(t, fake.NewClientset(pod("a", corev1.PodRunning), mirror("static", "hash"), mirror("forged", "unmirrored")), Handlers{})
+	for name, tc := range map[string]struct {
+		known Sandbox
+		want  types.UID
+	}{
+		"a pod":                      {Sandbox{"default", "a", "uid-a"}, "uid-a"},
+		"a static pod":               {Sandbox{"default", "static", "hash"}, "uid-static"},
+		"one without mirror":         {Sandbox{"default", "early", "early-hash"}, "early-hash"},
+		"one that another calls its": {Sandbox{"default", "own", "unmirrored"}, "unmirrored"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: tc.known.Name, UID: tc.want}
+			if diff := cmp.Diff(want, pods.Ref(tc.known)); diff != "" {
+				t.Errorf("ref (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestOnlyThePodsOfTheNode(t *testing.T) {
 	client := fake.NewClientset()
 	running(t, client, Handlers{})
