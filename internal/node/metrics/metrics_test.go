@@ -64,6 +64,22 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestHookQuantiles: from 1 ms to 2 s no bucket is so wide that a quantile read
+// from it means little.
+func TestHookQuantiles(t *testing.T) {
+	bounds := hookBuckets()
+	for i, upper := range bounds[1:] {
+		if lower := bounds[i]; lower >= .001 && upper <= 2 && upper > 1.7*lower {
+			t.Errorf("bucket %g to %g s is too wide", lower, upper)
+		}
+	}
+	for _, bound := range []float64{.001, 2} {
+		if !slices.Contains(bounds, bound) {
+			t.Errorf("no bucket ends at %g s", bound)
+		}
+	}
+}
+
 // scrape returns the lines of /metrics with one of the prefixes.
 func scrape(r *prometheus.Registry, prefixes ...string) []string {
 	w := httptest.NewRecorder()
