@@ -38,14 +38,15 @@ type agent struct {
 	cgroups *cgroup.Cgroups
 	node    *node.Node
 	runtime adapter
-	poke    func() // a pod changed
+	poke    func()        // a pod changed
+	refused chan struct{} // closed when the runtime is not supported
 	health  *telemetry.Server
 }
 
 // newAgent reads the machine and everything that was decided elsewhere, and
 // puts the parts together. Nothing runs yet.
 func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent, err error) {
-	a := &agent{cfg: cfg, log: log, poke: func() {}}
+	a := &agent{cfg: cfg, log: log, poke: func() {}, refused: make(chan struct{})}
 	machine, reserved, err := readMachine(cfg, log)
 	if err != nil {
 		return nil, err

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/numalet/numalet/internal/kube"
+	"github.com/numalet/numalet/internal/nri"
 )
 
 // podsGrace is how long the agent waits for the node's pods before it serves
@@ -37,14 +39,22 @@ func (a *agent) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// serveRuntime gives the API server a moment, then answers the runtime.
+// serveRuntime gives the API server a moment, then answers the runtime. One
+// that is not supported it leaves alone, and lives on to say so in /readyz.
 func (a *agent) serveRuntime(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, podsGrace)
 	defer cancel()
 	if err := a.pods.WaitForSync(wait); err != nil && ctx.Err() == nil {
 		a.log.Error(err, "serving without: pods that ask for exclusive CPUs are refused until the API server answers")
 	}
-	return a.runtime.Run(ctx)
+	err := a.runtime.Run(ctx)
+	if !errors.Is(err, nri.ErrUnsupported) {
+		return err
+	}
+	a.log.Error(err, "nothing is pinned on this node, and its label is taken off")
+	close(a.refused)
+	<-ctx.Done()
+	return nil
 }
 
 // settleWhenListed does what had to wait for the node's pods.
@@ -57,21 +67,32 @@ func (a *agent) settleWhenListed(ctx context.Context) error {
 }
 
 // mark labels the node while exclusive CPUs are served on it, so that pods
-// that ask come here, and takes the label off when they are switched off.
+// that ask come here, and takes the label off when they are switched off or
+// cannot be served.
 func (a *agent) mark(ctx context.Context) error {
-	set := kube.MarkNode
-	if !a.cfg.ExclusiveCPUs {
-		set = kube.UnmarkNode
+	if a.cfg.ExclusiveCPUs {
+		a.label(ctx, kube.MarkNode)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.refused:
+		}
 	}
+	a.label(ctx, kube.UnmarkNode)
+	return nil
+}
+
+// label tries until the API server has taken it, or ctx ends.
+func (a *agent) label(ctx context.Context, set func(context.Context, kubernetes.Interface, string) error) {
 	for {
 		err := set(ctx, a.client, a.cfg.NodeName)
 		if err == nil || ctx.Err() != nil {
-			return nil
+			return
 		}
 		a.log.Error(err, "trying again")
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-time.After(5 * time.Second):
 		}
 	}

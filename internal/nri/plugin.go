@@ -55,10 +55,13 @@ func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Co
 // Configure is the runtime introducing itself. An administrator may let it wait
 // longer than 2 s (containerd: plugin_request_timeout).
 func (p *plugin) Configure(_ context.Context, _, runtime, version string) (api.EventMask, error) {
+	if err := supported(runtime, version); err != nil {
+		return 0, err
+	}
 	granted := p.granted()
 	p.timeout.Store(int64(granted * 3 / 4))
 	p.log.Info("registered with the container runtime", "runtime", runtime, "version", version, "waits", granted)
-	return subscription(runtime, version), nil
+	return subscription(version), nil
 }
 
 func podOf(p *api.PodSandbox) []any { return []any{"pod", p.GetNamespace() + "/" + p.GetName()} }

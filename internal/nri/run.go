@@ -76,14 +76,19 @@ func (p *Plugin) setReady(why error) (changed bool) {
 	return changed
 }
 
-// Run connects, and again whenever the connection is lost, until ctx ends.
+// Run connects, and again whenever the connection is lost, until ctx ends or
+// the runtime turns out to be none that is supported (ErrUnsupported).
 func (p *Plugin) Run(ctx context.Context) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		synced, err := p.connect(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if p.setReady(err) {
+		changed := p.setReady(err)
+		if errors.Is(err, ErrUnsupported) {
+			return err
+		}
+		if changed {
 			p.o.Log.Error(err, "no connection to the container runtime; connecting again until there is one")
 		}
 		if synced {
@@ -164,7 +169,7 @@ func dial(socket string) (*watched, error) {
 	case err == nil:
 		return &watched{Conn: conn, lost: make(chan struct{})}, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("find the NRI socket %s: %w; containerd ≥ 2.0 and CRI-O ≥ 1.30 have NRI on by default: switch it on in an older or changed one (containerd: plugins.'io.containerd.nri.v1.nri'.disable = false), mount the socket's directory into this container, or run with --enforce=cgroup", socket, err)
+		return nil, fmt.Errorf("find the NRI socket %s: %w; containerd ≥ 2.0 has NRI on by default: switch it on in an older or changed one (plugins.'io.containerd.nri.v1.nri'.disable = false), mount the socket's directory into this container, or run with --enforce=cgroup", socket, err)
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("connect to the NRI socket %s: %w; run as root", socket, err)
 	}

@@ -33,6 +33,11 @@ type runtime struct {
 // without the plugin.
 func newRuntime(t *testing.T, socket string) *runtime {
 	t.Helper()
+	return newRuntimeNamed(t, socket, "containerd", "v2.4.2")
+}
+
+func newRuntimeNamed(t *testing.T, socket, name, version string) *runtime {
+	t.Helper()
 	r := &runtime{}
 	sync := func(ctx context.Context, synchronize adaptation.SyncCB) error {
 		_, err := synchronize(ctx, r.pods, r.containers)
@@ -43,7 +48,7 @@ func newRuntime(t *testing.T, socket string) *runtime {
 		return nil, nil
 	}
 	var err error
-	r.Adaptation, err = adaptation.New("containerd", "v2.4.2", sync, update,
+	r.Adaptation, err = adaptation.New(name, version, sync, update,
 		adaptation.WithSocketPath(socket), adaptation.WithPluginPath(t.TempDir()),
 		adaptation.WithDefaultValidator(&validator.DefaultValidatorConfig{Enable: true, RequiredPlugins: []string{Name}}))
 	if err != nil {

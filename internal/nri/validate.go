@@ -28,10 +28,10 @@ const withoutValidation api.EventMask = 1<<(api.Event_RUN_POD_SANDBOX-1) |
 	1<<(api.Event_POST_UPDATE_CONTAINER-1) |
 	1<<(api.Event_REMOVE_CONTAINER-1)
 
-// subscription returns the events to ask a runtime for; 0 means every hook
-// that there is here. Validation came with NRI 0.10: containerd 2.2, CRI-O 1.34.
-func subscription(runtime, version string) api.EventMask {
-	inferred, err := api.InferVersionFromRuntime(runtime, version)
+// subscription returns the events to ask a containerd for; 0 means every hook
+// that there is here. Validation came with NRI 0.10: containerd 2.2.
+func subscription(version string) api.EventMask {
+	inferred, err := api.InferVersionFromRuntime("containerd", version)
 	if err != nil {
 		return 0
 	}
