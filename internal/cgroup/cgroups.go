@@ -40,6 +40,8 @@ type tree interface {
 	confine(path string, cpus, mems cpuset.Set) error
 	// effective returns what the kernel has in force.
 	effective(path string) (cpus, mems cpuset.Set, err error)
+	// unlimited reports whether there is certainly no CFS bandwidth limit.
+	unlimited(path string) bool
 	// liftQuota removes the CFS bandwidth limit.
 	liftQuota(path string) error
 	// empty reports whether no process is in the subtree.
@@ -159,10 +161,14 @@ func (c *Cgroups) LiftQuota(ctx context.Context, target string) error {
 	if err != nil {
 		return fmt.Errorf("lift quota of %s: %w", target, err)
 	}
+	before := c.tree.unlimited(at.path)
 	if err := c.tree.liftQuota(at.path); err != nil {
 		return fmt.Errorf("lift quota of %s: %w", target, gone(err))
 	}
 	if at.unit != "" {
+		if !before {
+			c.units.forget(at.unit)
+		}
 		c.units.note(at.unit, noQuota())
 	}
 	return nil

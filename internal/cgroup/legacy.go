@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/numalet/numalet/pkg/cpuset"
 )
@@ -72,8 +73,15 @@ func (l legacy) effective(path string) (cpus, mems cpuset.Set, err error) {
 	return cpus, mems, err
 }
 
-func (l legacy) liftQuota(path string) error {
-	return write(filepath.Join(l.root, "cpu", path, "cpu.cfs_quota_us"), "-1")
+func (l legacy) unlimited(path string) bool {
+	text, err := os.ReadFile(l.quota(path))
+	return err == nil && strings.HasPrefix(string(text), "-1")
+}
+
+func (l legacy) liftQuota(path string) error { return write(l.quota(path), "-1") }
+
+func (l legacy) quota(path string) string {
+	return filepath.Join(l.root, "cpu", path, "cpu.cfs_quota_us")
 }
 
 // empty looks into cgroup.procs of the whole subtree.

@@ -62,6 +62,11 @@ func (u unified) effective(path string) (cpus, mems cpuset.Set, err error) {
 	return cpus, mems, err
 }
 
+func (u unified) unlimited(path string) bool {
+	text, err := os.ReadFile(filepath.Join(u.dir(path), "cpu.max"))
+	return err == nil && strings.HasPrefix(string(text), "max")
+}
+
 func (u unified) liftQuota(path string) error { return u.update(path, cgroup2.CPU{Max: "max"}) }
 
 // empty reads the kernel's own count of the subtree, O(1).

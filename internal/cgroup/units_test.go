@@ -143,6 +143,29 @@ func TestSettleTellsOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
+// TestSettleTellsOfAQuotaThatCameBack lifts a quota that stays away, then one
+// that the kubelet wrote again, as it does before a resize.
+func TestSettleTellsOfAQuotaThatCameBack(t *testing.T) {
+	const quota, slice = "kubepods.slice/kubepods-pod1.slice/cpu.max", "kubepods-pod1.slice"
+	root := fake(t, map[string]string{quota: "100000 100000\n"})
+	r := &recorder{}
+	c := open(t, Options{Root: root, Units: r})
+	for _, tc := range []struct {
+		quota  string
+		rounds int
+	}{{"100000 100000\n", 1}, {"max 100000\n", 1}, {"200000 100000\n", 2}} {
+		if err := os.WriteFile(filepath.Join(root, quota), []byte(tc.quota), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(c.LiftQuota(t.Context(), slice), c.Settle(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if r.barriers != tc.rounds {
+			t.Errorf("quota %q: systemd was told %d times, want %d", tc.quota, r.barriers, tc.rounds)
+		}
+	}
+}
+
 func TestToldIsBounded(t *testing.T) {
 	u := newUnits(&recorder{})
 	for i := range toldAtMost + 10 {
