@@ -4,6 +4,9 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,11 +65,13 @@ func TestRefusedAtAdmission(t *testing.T) {
 // TestRefusedByNode: whatever passes admission gets an event and does not run.
 func TestRefusedByNode(t *testing.T) {
 	withoutAdmission(t)
+	ctx := start(t, 5*time.Minute, slices.Collect(maps.Keys(badInput))...)
+	for name, tc := range badInput {
+		_, err := cluster.Create(ctx, badPod(name, tc.policy, tc.cpu, tc.spoil))
+		must(t, err)
+	}
 	for name, tc := range badInput {
 		t.Run(name, func(t *testing.T) {
-			ctx := start(t, 90*time.Second, name)
-			_, err := cluster.Create(ctx, badPod(name, tc.policy, tc.cpu, tc.spoil))
-			must(t, err)
 			must(t, cluster.AwaitEvent(ctx, name, eventReason, tc.message))
 			pod, err := cluster.API.CoreV1().Pods(cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 			must(t, err)
@@ -79,19 +84,29 @@ func TestRefusedByNode(t *testing.T) {
 	}
 }
 
-// TestRefusedResize: an exclusive container cannot be resized in place; it
-// keeps running on its CPUs.
+// TestRefusedResize: an exclusive container cannot be resized in place, says
+// admission, and says the node where admission lets it pass; it keeps running
+// on its CPUs.
 func TestRefusedResize(t *testing.T) {
 	ctx := start(t, 2*time.Minute, "resize")
 	create(ctx, t, kit.Pod("resize", "single", kit.Container{Name: "c", CPU: "2"}))
 	before := born(ctx, t, "resize", "c")
-	patch := `{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"3"},"limits":{"cpu":"3"}}}]}}`
-	_, err := cluster.API.CoreV1().Pods(cluster.Namespace).Patch(ctx, "resize", types.StrategicMergePatchType,
-		[]byte(patch), metav1.PatchOptions{}, "resize")
-	must(t, err)
-	must(t, cluster.AwaitEvent(ctx, "resize", eventReason, "resize"))
+	if err := resize(ctx, "resize", "3"); err == nil || !strings.Contains(err.Error(), "cannot be resized in place") {
+		t.Errorf("resize: %v, want a refusal at admission", err)
+	}
+	withoutAdmission(t)
+	must(t, resize(ctx, "resize", "3"))
+	must(t, cluster.AwaitEvent(ctx, "resize", eventReason, "cannot be resized in place"))
 	awaitCPUs(ctx, t, "resize", "c", before)
 	checkLives(ctx, t)
+}
+
+// resize asks for another cpu limit of a running pod's only container.
+func resize(ctx context.Context, pod, cpu string) error {
+	patch := fmt.Sprintf(`{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":%q},"limits":{"cpu":%[1]q}}}]}}`, cpu)
+	_, err := cluster.API.CoreV1().Pods(cluster.Namespace).Patch(ctx, pod, types.StrategicMergePatchType,
+		[]byte(patch), metav1.PatchOptions{}, "resize")
+	return err
 }
 
 func badPod(name, policy, cpu string, spoil func(*corev1.Pod)) *corev1.Pod {
@@ -128,18 +143,20 @@ func explicitly(node, n string) func(*corev1.Pod) {
 	}
 }
 
-// withoutAdmission lets pods pass that admission would refuse, for as long as
-// the test runs.
+// withoutAdmission lets pass what admission would refuse, for as long as the
+// test runs.
 func withoutAdmission(t *testing.T) {
 	t.Helper()
 	bindings := cluster.API.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
-	binding, err := bindings.Get(t.Context(), "numalet-asks", metav1.GetOptions{})
-	must(t, err)
-	must(t, bindings.Delete(t.Context(), binding.Name, metav1.DeleteOptions{}))
-	t.Cleanup(func() {
-		binding.ResourceVersion, binding.UID = "", ""
-		_, err := bindings.Create(context.Background(), binding, metav1.CreateOptions{})
+	for _, name := range []string{"numalet-asks", "numalet-changes"} {
+		binding, err := bindings.Get(t.Context(), name, metav1.GetOptions{})
 		must(t, err)
-	})
+		must(t, bindings.Delete(t.Context(), name, metav1.DeleteOptions{}))
+		t.Cleanup(func() {
+			binding.ResourceVersion, binding.UID = "", ""
+			_, err := bindings.Create(context.Background(), binding, metav1.CreateOptions{})
+			must(t, err)
+		})
+	}
 	time.Sleep(2 * time.Second) // the API server compiles policies within a second of a change
 }
