@@ -94,6 +94,6 @@ func create(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 func restartAgent(ctx context.Context, t *testing.T) {
 	t.Helper()
 	killNow(ctx, t, "numalet-agent")
-	_, err := cluster.Shell(ctx, "until wget -q -O /dev/null http://127.0.0.1:8123/readyz; do sleep 0.2; done")
+	_, err := cluster.Shell(ctx, "/usr/local/bin/probe ready")
 	must(t, err)
 }
