@@ -11,7 +11,7 @@ import (
 // HTTP/1.0, for want of wget on one kind of node and to keep this program small.
 func awaitReady(address string) error {
 	last := "no answer"
-	for range 300 {
+	for range 900 {
 		if status, err := get(address, "/readyz"); err != nil {
 			last = err.Error()
 		} else if strings.Contains(status, " 200 ") {
@@ -21,7 +21,7 @@ func awaitReady(address string) error {
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
-	return fmt.Errorf("the agent is not ready after a minute: %s", last)
+	return fmt.Errorf("the agent is not ready after three minutes: %s", last)
 }
 
 func get(address, path string) (status string, err error) {

@@ -1,0 +1,66 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// TestAgentAway: while the agent is away the pods that run keep their CPUs and
+// no container is created; when it is back, what waited runs on its CPUs.
+func TestAgentAway(t *testing.T) {
+	ctx := start(t, 6*time.Minute, "held", "late", "shared")
+	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
+	before := born(ctx, t, "held", "c")
+	sendAway(ctx, t)
+	for _, pod := range []*corev1.Pod{kit.Pod("late", "spread", kit.Container{Name: "c", CPU: "4"}), kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"})} {
+		_, err := cluster.Create(ctx, pod)
+		must(t, err)
+		must(t, cluster.AwaitEvent(ctx, pod.Name, "Failed", `required plugin "numalet" not present`))
+	}
+	samples := newest(ctx, t, "held", "c").Samples
+	if now := samples[len(samples)-1].CPUs; !now.Equal(before) {
+		t.Errorf("held had %v, and has %v while the agent is away", before, now)
+	}
+	callBack(ctx, t)
+	for _, name := range []string{"late", "shared"} {
+		_, err := cluster.Await(ctx, name, kit.Running)
+		must(t, err)
+	}
+	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(before).Minus(born(ctx, t, "late", "c")))
+	checkLives(ctx, t)
+}
+
+// sendAway keeps the DaemonSet off every node, until callBack or the test's end.
+func sendAway(ctx context.Context, t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() { must(t, selectNodes(context.Background(), "null")) })
+	must(t, selectNodes(ctx, `"true"`))
+	_, err := cluster.Shell(ctx, "while pidof numalet-agent >/dev/null; do sleep 0.2; done")
+	must(t, err)
+}
+
+func callBack(ctx context.Context, t *testing.T) {
+	t.Helper()
+	must(t, selectNodes(ctx, "null"))
+	_, err := cluster.Shell(ctx, "/usr/local/bin/probe ready")
+	must(t, err)
+}
+
+// selectNodes sets or, by null, removes a nodeSelector that no node satisfies.
+func selectNodes(ctx context.Context, value string) error {
+	patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"nodeSelector":{"example.com/nowhere":%s}}}}}`, value)
+	_, err := cluster.API.AppsV1().DaemonSets("numalet-system").Patch(ctx, "numalet", types.StrategicMergePatchType,
+		[]byte(patch), metav1.PatchOptions{})
+	return err
+}
