@@ -51,8 +51,8 @@ func TestChurn(t *testing.T) {
 	close(next)
 	workers.Wait()
 	report := stop()
-	t.Logf("%d pods: the watcher saw %d exclusive and %d shared containers in %d passes (%d readings, longest gap %d ms), %d overlaps",
-		*churnPods, report.Exclusive, report.Shared, report.Passes, report.Readings, report.LongestMS, len(report.Violations))
+	t.Logf("%d pods: the watcher saw %d exclusive and %d shared containers in %d passes (%d readings, longest gap %d ms), %d overlaps; %d times a pause process not yet confined",
+		*churnPods, report.Exclusive, report.Shared, report.Passes, report.Readings, report.LongestMS, len(report.Violations), report.Sandboxes)
 	if len(report.Violations) > 0 || report.Exclusive == 0 || report.Shared == 0 {
 		t.Errorf("watcher: %+v", report)
 	}
@@ -146,9 +146,9 @@ func watch(ctx context.Context, t *testing.T) func() watchReport {
 
 // watchReport is what `probe watch` prints.
 type watchReport struct {
-	Passes, Readings, Exclusive, Shared int
-	Violations                          []string
-	LongestMS                           int64 `json:"longestMs"`
+	Passes, Readings, Exclusive, Shared, Sandboxes int
+	Violations                                     []string
+	LongestMS                                      int64 `json:"longestMs"`
 }
 
 func stopWatch(ctx context.Context, t *testing.T, cmd *exec.Cmd, out *bytes.Buffer) (r watchReport) {

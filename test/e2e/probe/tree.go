@@ -12,18 +12,20 @@ import (
 )
 
 // roleVariable is the environment variable by which a test's container says
-// what it is; whatever lacks it (sandboxes, other pods) is shared.
+// what it is. Until its program runs, runc's own stages are in its cgroup,
+// which lack it.
 const roleVariable = "NUMALET_ROLE="
 
 type role int
 
 const (
-	unknownRole role = iota // not yet: runc has not become the container's program
+	unknownRole role = iota // none of the others, or not yet
+	sandboxRole             // a pod's pause process, which only sleeps
 	sharedRole
 	exclusiveRole
 )
 
-func (r role) String() string { return [...]string{"unknown", "shared", "exclusive"}[r] }
+func (r role) String() string { return [...]string{"unknown", "sandbox", "shared", "exclusive"}[r] }
 
 // mask is a cpuset in list format, comparable.
 type mask string
@@ -78,25 +80,27 @@ func (t tree) effective(path string) (mask, bool) {
 	return mask(bytes.TrimSpace(list)), true
 }
 
-// role reads what the cgroup's first process says in its environment.
+// role reads what the cgroup's first process is.
 func (t tree) role(path string) role {
 	procs, err := os.ReadFile(filepath.Join(t.root, path, "cgroup.procs"))
-	if err != nil {
+	pid, _, _ := strings.Cut(string(procs), "\n")
+	if err != nil || pid == "" {
 		return unknownRole
 	}
-	pid, _, _ := strings.Cut(string(procs), "\n")
-	comm, err := os.ReadFile(fmt.Sprintf("/proc/%s/comm", pid))
-	if err != nil || pid == "" || strings.HasPrefix(string(comm), "runc") {
-		return unknownRole
+	if comm, err := os.ReadFile(fmt.Sprintf("/proc/%s/comm", pid)); err == nil && string(comm) == "pause\n" {
+		return sandboxRole
 	}
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%s/environ", pid))
 	if err != nil {
 		return unknownRole
 	}
 	for value := range strings.SplitSeq(string(env), "\x00") {
-		if value == roleVariable+"exclusive" {
+		switch value {
+		case roleVariable + "exclusive":
 			return exclusiveRole
+		case roleVariable + "shared":
+			return sharedRole
 		}
 	}
-	return sharedRole
+	return unknownRole
 }

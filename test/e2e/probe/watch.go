@@ -15,9 +15,13 @@ type report struct {
 	Passes     int      `json:"passes"`     // over all containers of the node
 	Readings   int      `json:"readings"`   // of one container's effective cpuset
 	Exclusive  int      `json:"exclusive"`  // distinct exclusive containers seen
-	Shared     int      `json:"shared"`     // distinct shared containers and sandboxes seen
-	Violations []string `json:"violations"` // overlaps, in words
-	LongestMS  int64    `json:"longestMs"`  // longest time between two passes
+	Shared     int      `json:"shared"`     // distinct shared containers seen
+	Violations []string `json:"violations"` // overlaps of containers, in words
+	// Sandboxes counts readings of a pause process on exclusive CPUs, where it
+	// sleeps until the runtime tells the agent of it, which it does when the
+	// whole sandbox is ready (RunPodSandbox). No program of a pod's author runs then.
+	Sandboxes int   `json:"sandboxes"`
+	LongestMS int64 `json:"longestMs"` // longest time between two passes
 }
 
 // watch compares the effective cpusets of all containers, over and over.
@@ -87,6 +91,10 @@ func (w *watcher) pass() {
 func (w *watcher) confirm(exclusive string, cpus mask, other string, its mask) {
 	again, ok := w.read(exclusive)
 	if !ok || again != cpus {
+		return
+	}
+	if w.known[other] == sandboxRole {
+		w.report.Sandboxes++
 		return
 	}
 	w.report.Violations = append(w.report.Violations, fmt.Sprintf("%s (%s) on %s overlaps exclusive %s on %s",
