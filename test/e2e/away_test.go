@@ -23,7 +23,7 @@ func TestAgentAway(t *testing.T) {
 	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
 	before := born(ctx, t, "held", "c")
 	sendAway(ctx, t)
-	for _, pod := range []*corev1.Pod{kit.Pod("late", "spread", kit.Container{Name: "c", CPU: "4"}), kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"})} {
+	for _, pod := range []*corev1.Pod{kit.Pod("late", "single", kit.Container{Name: "c", CPU: "4"}), kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"})} {
 		_, err := cluster.Create(ctx, pod)
 		must(t, err)
 		must(t, cluster.AwaitEvent(ctx, pod.Name, "Failed", `required plugin "numalet" not present`))
