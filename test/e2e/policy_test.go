@@ -101,18 +101,24 @@ func born(ctx context.Context, t *testing.T, pod, container string) cpuset.Set {
 	return newest(ctx, t, pod, container).Born()
 }
 
-// newest returns a container's newest life.
+// newest returns a container's newest life, and waits for it: the kubelet
+// calls a container running before its program's first line is written.
 func newest(ctx context.Context, t *testing.T, pod, container string) kit.Life {
 	t.Helper()
-	lives, err := cluster.Lives(ctx)
-	must(t, err)
-	for _, l := range slices.Backward(lives) {
-		if l.Pod == pod && l.Container == container {
-			return l
+	for {
+		lives, err := cluster.Lives(ctx)
+		must(t, err)
+		for _, l := range slices.Backward(lives) {
+			if l.Pod == pod && l.Container == container {
+				return l
+			}
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("container %s of pod %s has reported nothing", container, pod)
+		case <-time.After(300 * time.Millisecond):
 		}
 	}
-	t.Fatalf("container %s of pod %s has reported nothing", container, pod)
-	return kit.Life{}
 }
 
 // awaitCPUs waits until a container sees exactly these CPUs.
