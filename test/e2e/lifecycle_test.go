@@ -25,7 +25,7 @@ func TestCompleted(t *testing.T) {
 	_, err = cluster.Await(ctx, "done", kit.Succeeded)
 	must(t, err)
 	awaitCPUs(ctx, t, "witness", "c", cpuset.Range(0, 15))
-	noOverlaps(ctx, t)
+	checkLives(ctx, t)
 }
 
 // TestCrashLoop: a pod in CrashLoopBackOff, which has no running container,

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/test/e2e/kit"
 )
@@ -74,7 +72,7 @@ func TestMixed(t *testing.T) {
 	if log.Overlaps(side.Union(main)) || log.Len() != 16-3 {
 		t.Errorf("the shared container was born on %v beside %v and %v", log, side, main)
 	}
-	noOverlaps(ctx, t)
+	checkLives(ctx, t)
 }
 
 // TestGiveBack: a shared container is confined while an exclusive pod runs,
@@ -92,7 +90,7 @@ func TestGiveBack(t *testing.T) {
 	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(born(ctx, t, "guest", "c")))
 	must(t, cluster.Delete(ctx, "guest"))
 	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15))
-	noOverlaps(ctx, t)
+	checkLives(ctx, t)
 }
 
 // born returns the CPUs of a container's very first instruction in its newest life.
@@ -135,15 +133,6 @@ func awaitCPUs(ctx context.Context, t *testing.T, pod, container string, want cp
 			t.Fatalf("%s/%s sees %v, want %v", pod, container, got, want)
 		case <-time.After(300 * time.Millisecond):
 		}
-	}
-}
-
-func noOverlaps(ctx context.Context, t *testing.T) {
-	t.Helper()
-	lives, err := cluster.Lives(ctx)
-	must(t, err)
-	if diff := cmp.Diff([]string(nil), kit.Overlaps(lives)); diff != "" {
-		t.Errorf("overlaps (-want +got):\n%s", diff)
 	}
 }
 

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -39,23 +38,4 @@ func perNUMA(list corev1.ResourceList) map[int]int64 {
 		}
 	}
 	return counts
-}
-
-// awaitAllocatable waits until the kubelet publishes these counts.
-func awaitAllocatable(ctx context.Context, t *testing.T, want map[int]int64) {
-	t.Helper()
-	for {
-		node, err := cluster.API.CoreV1().Nodes().Get(ctx, cluster.Node(), metav1.GetOptions{})
-		diff := "no node"
-		if err == nil {
-			if diff = cmp.Diff(want, perNUMA(node.Status.Allocatable)); diff == "" {
-				return
-			}
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("allocatable (-want +got):\n%s", diff)
-		case <-time.After(500 * time.Millisecond):
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,7 +84,7 @@ func (c *Cluster) Await(ctx context.Context, name string, ok func(*corev1.Pod) b
 // Running reports whether every app container runs.
 func Running(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodRunning && len(pod.Status.ContainerStatuses) == len(pod.Spec.Containers) &&
-		all(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running != nil })
+		!slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running == nil })
 }
 
 // Succeeded reports whether the pod has completed.
@@ -151,13 +152,4 @@ func describe(pod *corev1.Pod) string {
 		}
 	}
 	return b.String()
-}
-
-func all[T any](list []T, ok func(T) bool) bool {
-	for _, x := range list {
-		if !ok(x) {
-			return false
-		}
-	}
-	return true
 }

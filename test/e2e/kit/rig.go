@@ -38,12 +38,6 @@ func (r Rig) Load(ctx context.Context, archive string) error {
 	return err
 }
 
-// Reboot restarts the machine and returns when its kubelet is back.
-func (r Rig) Reboot(ctx context.Context) error {
-	_, err := r.run(ctx, "reboot", "--flavour", r.Flavour)
-	return err
-}
-
 func (r Rig) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, r.Bin, args...)
 	var out, errs bytes.Buffer
