@@ -32,12 +32,6 @@ func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffe
 	return cmd, out, cmd.Start()
 }
 
-// Load imports an OCI archive into the machine's containerd.
-func (r Rig) Load(ctx context.Context, archive string) error {
-	_, err := r.run(ctx, "load", "--flavour", r.Flavour, archive)
-	return err
-}
-
 func (r Rig) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, r.Bin, args...)
 	var out, errs bytes.Buffer
