@@ -17,7 +17,7 @@ import (
 // Source: k8s.io/kubernetes/pkg/kubelet/cm/topologymanager (bitmask, defaultMaxAllowableNUMANodes).
 const (
 	maxHintNode  topology.NodeID = 63
-	maxHintNodes                 = 8
+	maxHintNodes int             = 8
 )
 
 // count is what the kubelet shall count on one NUMA node: capacity = cpus,
