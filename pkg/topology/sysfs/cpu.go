@@ -63,7 +63,25 @@ func (r *reader) cpus(all, online cpuset.Set, nodes []topology.Node) ([]topology
 		}
 		cpus = append(cpus, cpu)
 	}
+	r.noteSilent(cpus)
 	return cpus, nil
+}
+
+// noteSilent notes the online CPUs that do not tell their core where others do.
+func (r *reader) noteSilent(cpus []topology.CPU) {
+	var silent []cpuset.CPU
+	online := 0
+	for _, c := range cpus {
+		if c.Online {
+			online++
+		}
+		if c.Online && c.Core == topology.Unknown {
+			silent = append(silent, c.ID)
+		}
+	}
+	if len(silent) > 0 && len(silent) < online {
+		r.note("CPUs %s do not tell their core, as others do: each is taken for a core of its own", cpuset.Of(silent...))
+	}
 }
 
 // home returns the node that has the CPU, or Unknown.

@@ -123,6 +123,7 @@ cpu0 package -1 die -1 numa 0 core 0 llc -1
 cpu1 package -1 die -1 numa 0 core -1 llc -1
 node0 cpus 0-1
 note: cpu1 says that its core is that of CPUs 0, without itself: taken for unknown
+note: CPUs 1 do not tell their core, as others do: each is taken for a core of its own
 `,
 		},
 		"an online CPU without a directory": {

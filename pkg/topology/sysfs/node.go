@@ -2,6 +2,7 @@ package sysfs
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
@@ -17,28 +18,53 @@ func (r *reader) nodes(online cpuset.Set) ([]topology.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(ids) == 0 {
+	present, err := r.present(ids)
+	if err != nil {
+		return nil, err
+	}
+	if len(present) == 0 {
 		return r.wholeMachine(online)
 	}
 	var nodes []topology.Node
 	var claimed cpuset.Set
-	for _, id := range ids {
+	for _, id := range present {
 		n, err := r.node(id, ids)
 		if err != nil {
 			return nil, err
 		}
+		n.CPUs = n.CPUs.Intersect(online)
 		if n.CPUs.Overlaps(claimed) {
 			r.note("node%d lists CPUs of a node before it (%s): taken for a node without CPUs", id, n.CPUs.Intersect(claimed))
 			n.CPUs = cpuset.Set{}
 		}
 		claimed = claimed.Union(n.CPUs)
-		n.CPUs = n.CPUs.Intersect(online)
 		nodes = append(nodes, n)
 	}
 	if homeless := online.Minus(claimed); !homeless.Empty() {
 		r.note("CPUs %s are in no NUMA node", homeless)
 	}
 	return nodes, nil
+}
+
+// present returns those of the online nodes that have a directory.
+func (r *reader) present(online []topology.NodeID) ([]topology.NodeID, error) {
+	numbers, err := r.numbered(nodeDir, "node")
+	var present, absent []topology.NodeID
+	for _, id := range online {
+		if slices.Contains(numbers, int(id)) {
+			present = append(present, id)
+		} else {
+			absent = append(absent, id)
+		}
+	}
+	switch {
+	case len(absent) == 0:
+	case len(present) == 0:
+		r.note("none of the online nodes %v has a directory: taken for a machine without NUMA", absent)
+	default:
+		r.note("the online nodes %v have no directory: left out", absent)
+	}
+	return present, err
 }
 
 // nodeIDs returns the ids of the online nodes, ascending. Offline nodes have no

@@ -78,6 +78,37 @@ note: node1 lists CPUs of a node before it (1): taken for a node without CPUs
 note: CPUs 2 are in no NUMA node
 `,
 		},
+		"offline CPUs are in several nodes": {
+			tree: tree{
+				"cpu/online": "0,2", "node/node0/cpumap": "3", "node/node1/cpumap": "6",
+			},
+			want: `
+cpu0 package -1 die -1 numa 0 core -1 llc -1
+cpu2 package -1 die -1 numa 1 core -1 llc -1
+node0 cpus 0
+node1 cpus 2
+`,
+		},
+		"a node that is online has no directory": {
+			tree: tree{
+				"cpu/online": "0-1", "node/online": "0-1", "node/node0/cpumap": "1", "node/node0/distance": "10 21",
+			},
+			want: `
+cpu0 package -1 die -1 numa 0 core -1 llc -1
+cpu1 package -1 die -1 numa -1 core -1 llc -1
+node0 cpus 0 to 0: 10
+note: the online nodes [1] have no directory: left out
+note: CPUs 1 are in no NUMA node
+`,
+		},
+		"no node has a directory: the machine is one": {
+			tree: tree{"cpu/online": "0", "node/online": "0", "node/possible": "0-1"},
+			want: `
+cpu0 package -1 die -1 numa 0 core -1 llc -1
+node0 cpus 0 to 0: 10
+note: none of the online nodes [0] has a directory: taken for a machine without NUMA
+`,
+		},
 		"a node is offline, the distances still count it": {
 			tree: tree{
 				"cpu/online": "0-1", "node/online": "1", "node/possible": "0-1",
