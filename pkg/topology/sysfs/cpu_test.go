@@ -157,6 +157,18 @@ cpu1 package -1 die -1 numa 0 core -1 llc -1 efficiency
 node0 cpus 0-1
 `,
 		},
+		"hybrid x86: three monitoring units": {
+			tree: tree{
+				"cpu/online": "0-2", "node/node0/cpumap": "7", "sys/devices/cpu_core/cpus": "0",
+				"sys/devices/cpu_atom/cpus": "1", "sys/devices/cpu_lowpower/cpus": "2",
+			},
+			want: `
+cpu0 package -1 die -1 numa 0 core -1 llc -1 performance
+cpu1 package -1 die -1 numa 0 core -1 llc -1 efficiency
+cpu2 package -1 die -1 numa 0 core -1 llc -1 efficiency
+node0 cpus 0-2
+`,
+		},
 		"hybrid Arm: capacity": {
 			tree: tree{
 				"cpu/online": "0-3", "node/node0/cpumap": "f",

@@ -29,7 +29,7 @@ func patterns() []string {
 	all := []string{
 		cpu, node,
 		cpu + "/online", cpu + "/cpu_capacity",
-		"sys/devices/cpu_core/cpus", "sys/devices/cpu_atom/cpus",
+		"sys/devices/cpu_core/cpus", "sys/devices/cpu_atom/cpus", "sys/devices/cpu_lowpower/cpus",
 		"sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
 		node + "/hugepages/hugepages-*/nr_hugepages",
 		"proc/meminfo", "proc/driver/nvidia/gpus/*/numa_status",

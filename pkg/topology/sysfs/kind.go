@@ -7,9 +7,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// kinds marks the CPUs of a hybrid processor: on x86 by its two performance
-// monitoring units, on Arm by capacity. Frequencies are not asked: two equal
-// cores may boost differently.
+// kinds marks the CPUs of a hybrid processor: on x86 by its performance
+// monitoring units, of which an Arrow Lake H has a third for its smallest cores
+// (intel_hybrid_pmu_type_map in arch/x86/events/intel/core.c), on Arm by
+// capacity. Frequencies are not asked: two equal cores may boost differently.
 func (r *reader) kinds(cpus []topology.CPU) error {
 	big, _, err := r.list("sys/devices/cpu_core/cpus")
 	if err != nil {
@@ -19,6 +20,11 @@ func (r *reader) kinds(cpus []topology.CPU) error {
 	if err != nil {
 		return err
 	}
+	smallest, _, err := r.list("sys/devices/cpu_lowpower/cpus")
+	if err != nil {
+		return err
+	}
+	small = small.Union(smallest)
 	if big.Empty() || small.Empty() {
 		if big, small, err = r.byCapacity(cpus); err != nil {
 			return err
