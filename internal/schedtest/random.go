@@ -1,0 +1,87 @@
+package schedtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Node returns a small node, partly used: up to 3 NUMA nodes, up to 4 cards of
+// two types, some with full cores, a spare CPU or a reservation of the pod
+// "someone".
+func Node(r *rand.Rand, name string) *sched.Node {
+	n := &sched.Node{Name: name, Version: 1, CoreWidth: 1 + r.IntN(2), Spare: r.IntN(2)}
+	n.Allocatable = sched.Amounts{CPU: 16000, Memory: 64, Pods: 8, Extended: map[string]int64{"example.com/nic": 2}}
+	n.Free = sched.Amounts{
+		CPU: sched.MilliCPU(r.IntN(17) * 1000), Memory: sched.Bytes(r.IntN(65)), Pods: r.IntN(9),
+		Extended: map[string]int64{"example.com/nic": int64(r.IntN(3))},
+	}
+	for id := range r.IntN(4) {
+		free := r.IntN(7) / n.CoreWidth * n.CoreWidth
+		n.NUMA = append(n.NUMA, sched.NUMANode{ID: topology.NodeID(id * 8), CPUs: 6, FreeCPUs: free, Memory: 32, FreeMemory: sched.Bytes(r.IntN(33))})
+	}
+	for i := range r.IntN(5) {
+		card := sched.GPU{ID: fmt.Sprint(i), Type: [...]string{"T4", "H200"}[i/2], Free: sched.WholeGPU}
+		if r.IntN(2) == 0 {
+			card.Free = sched.MilliGPU(r.IntN(11) * 100)
+		}
+		n.GPUs = append(n.GPUs, card)
+	}
+	if r.IntN(4) == 0 {
+		h := sched.Holding{Amounts: sched.Amounts{CPU: 2000, Pods: 1}}
+		if len(n.NUMA) > 0 {
+			h.NUMA = []sched.NUMAShare{{ID: 0, CPUs: 2}}
+		}
+		n = n.Reserve("someone", &h)
+	}
+	return n
+}
+
+// Pod returns a pod with up to 3 exclusive containers of all kinds, by policy or
+// by name of the NUMA node, with whole cards, shares of them, or none.
+func Pod(r *rand.Rand, name string) *sched.Pod {
+	p := &sched.Pod{UID: name, Name: name, Seed: r.Uint64()}
+	p.Requests = sched.Amounts{CPU: sched.MilliCPU(r.IntN(6) * 500), Memory: sched.Bytes(r.IntN(9)), Pods: 1}
+	if r.IntN(8) == 0 {
+		p.Requests.Extended = map[string]int64{"example.com/nic": 1}
+	}
+	p.CPUPolicy = []pool.Policy{pool.Random, pool.Spread, pool.Single}[r.IntN(3)]
+	explicit := r.IntN(5) == 0
+	if explicit {
+		p.CPUPolicy = pool.Random
+	}
+	for i := range r.IntN(4) {
+		p.Exclusive = append(p.Exclusive, want(r, i, explicit))
+	}
+	switch r.IntN(4) {
+	case 0:
+		p.GPUs = sched.GPUAsk{Count: 1 + r.IntN(2), Milli: sched.WholeGPU}
+	case 1:
+		p.GPUs = sched.GPUAsk{Count: 1, Milli: sched.MilliGPU(1+r.IntN(9)) * 100}
+	}
+	if p.GPUs.Count > 0 && r.IntN(2) == 0 {
+		p.GPUs.Types = []string{"H200"}
+	}
+	if r.IntN(10) == 0 {
+		p.UID = "someone"
+	}
+	return p
+}
+
+func want(r *rand.Rand, i int, explicit bool) pool.Want {
+	w := pool.Want{
+		Container: string(rune('a' + i)), Kind: []pool.Kind{pool.App, pool.Init, pool.Sidecar}[r.IntN(3)],
+		CPUs: 1 + r.IntN(5),
+	}
+	if r.IntN(4) == 0 {
+		w.MemoryBytes = uint64(1 + r.IntN(16))
+	}
+	if explicit {
+		first := r.IntN(w.CPUs + 1)
+		w.PerNode = map[topology.NodeID]int{0: first, 8: w.CPUs - first}
+	}
+	return w
+}

@@ -1,0 +1,104 @@
+package filter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/internal/machinetest"
+	"github.com/numalet/numalet/internal/schedtest"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// TestLedgerHonours places random pods on random machines, one after the other,
+// and lets the node's own ledger carry out each placement: it must find the CPUs,
+// and afterwards have as many free on each NUMA node as the record says. Where
+// the ledger alone finds a place, Place must, too.
+func TestLedgerHonours(t *testing.T) {
+	placed := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		ledger, node := randomMachine(t, r)
+		for i := range 12 {
+			pod := schedtest.Pod(r, fmt.Sprint("pod-", i))
+			pod.UID, pod.Requests, pod.GPUs = pod.Name, sched.Amounts{}, sched.GPUAsk{}
+			if len(pod.Exclusive) == 0 {
+				continue
+			}
+			at, reason := Place(pod, node)
+			if reason.Refuses() {
+				if _, err := ledger.Reserve(ask(pod)); err == nil {
+					t.Fatalf("seed %d: refused (%s), but the ledger has a place\npod %+v\nnode %+v", seed, reason, pod, node)
+				}
+				continue
+			}
+			placed++
+			if _, err := ledger.Reserve(order(pod, at)); err != nil {
+				t.Fatalf("seed %d: the ledger refuses %+v: %v\nnode %+v", seed, at, err, node)
+			}
+			node = node.Take(sched.Hold(pod, at))
+			if diff := cmp.Diff(available(ledger), free(node)); diff != "" {
+				t.Fatalf("seed %d: free CPUs (-ledger +record):\n%s", seed, diff)
+			}
+		}
+	}
+	if placed < 500 {
+		t.Errorf("only %d pods were placed: they prove little", placed)
+	}
+}
+
+// randomMachine returns an empty machine's ledger and its record.
+func randomMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
+	t.Helper()
+	smt := 1 + r.IntN(2)
+	m := machinetest.Machine(1+r.IntN(3), 2+r.IntN(4)).SMT(smt).Build()
+	o := pool.Options{FullCores: r.IntN(2) == 0}
+	n := &sched.Node{Name: "n", Version: 1, CoreWidth: 1, Spare: 1}
+	if o.FullCores {
+		n.CoreWidth, n.Spare = smt, smt
+	}
+	if r.IntN(2) == 0 {
+		o.Reserved, n.Spare = cpuset.Of(0), 0
+	}
+	ledger, err := pool.New(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, on := range m.Nodes {
+		n.NUMA = append(n.NUMA, sched.NUMANode{
+			ID: on.ID, FreeCPUs: ledger.Available()[on.ID], FreeMemory: sched.Bytes(on.MemoryBytes),
+		})
+	}
+	return ledger, n
+}
+
+// ask is the pod as the ledger of a node without a controller sees it.
+func ask(pod *sched.Pod) pool.Pod {
+	return pool.Pod{UID: pod.UID, Policy: pod.CPUPolicy, Seed: pod.Seed, Containers: pod.Exclusive}
+}
+
+// order is the pod with its placement.
+func order(pod *sched.Pod, at sched.Placement) pool.Pod {
+	p := ask(pod)
+	p.Containers = make([]pool.Want, len(pod.Exclusive))
+	for c, want := range pod.Exclusive {
+		want.PerNode = at.Containers[c].PerNode
+		p.Containers[c] = want
+	}
+	return p
+}
+
+func available(l *pool.Ledger) map[topology.NodeID]int { return l.Available() }
+
+func free(n *sched.Node) map[topology.NodeID]int {
+	counts := map[topology.NodeID]int{}
+	for _, on := range n.NUMA {
+		counts[on.ID] = on.FreeCPUs
+	}
+	return counts
+}

@@ -1,0 +1,70 @@
+package filter
+
+import (
+	"slices"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// Place says how a pod falls on a node now, or why it does not fit. What other
+// pods have reserved there is not free to it. Equal input, equal placement.
+func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
+	node = node.For(pod.UID)
+	at := sched.Placement{Node: node.Name}
+	if r := plain(pod, node); r.Refuses() {
+		return at, r
+	}
+	containers, r := seats(pod, node)
+	if r.Refuses() {
+		return at, r
+	}
+	at.Containers = containers
+	at.GPUs, r = cards(pod.GPUs, node.GPUs)
+	return at, r
+}
+
+// Check says why a pod does not fit a node now. It is Place without a
+// placement, and cheaper where the pod asks for no exclusive CPUs.
+func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
+	node = node.For(pod.UID)
+	if r := plain(pod, node); r.Refuses() {
+		return r
+	}
+	if _, r := seats(pod, node); r.Refuses() {
+		return r
+	}
+	if pod.GPUs.Count > 0 && able(pod.GPUs, node.GPUs) < pod.GPUs.Count {
+		return sched.Reason{Code: sched.NoGPU}
+	}
+	return sched.Reason{}
+}
+
+// plain compares the candidates and plain amounts. What is not asked for is not
+// compared: a node may have given away more than it has.
+func plain(pod *sched.Pod, node *sched.Node) sched.Reason {
+	ask, free := pod.Requests, node.Free
+	switch {
+	case pod.Candidates != nil && !slices.Contains(pod.Candidates, node.Name):
+		return sched.Reason{Code: sched.NotCandidate}
+	case ask.Pods > 0 && ask.Pods > free.Pods:
+		return sched.Reason{Code: sched.Other, Detail: "Too many pods"}
+	case ask.CPU > 0 && ask.CPU > free.CPU:
+		return insufficient("cpu")
+	case ask.Memory > 0 && ask.Memory > free.Memory:
+		return insufficient("memory")
+	}
+	missing := ""
+	for name, amount := range ask.Extended {
+		if amount > 0 && amount > free.Extended[name] && (missing == "" || name < missing) {
+			missing = name
+		}
+	}
+	if missing != "" {
+		return insufficient(missing)
+	}
+	return sched.Reason{}
+}
+
+func insufficient(resource string) sched.Reason {
+	return sched.Reason{Code: sched.Insufficient, Detail: resource}
+}

@@ -1,0 +1,44 @@
+package filter
+
+import (
+	"slices"
+
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// refuse names the reason once no seats were found.
+func (s *seating) refuse() sched.Reason {
+	free, peak := int(freeExclusive(s.node)), int(peakExclusive(s.pod))
+	switch {
+	case free < peak:
+		return sched.Reason{Code: sched.FewExclusive}
+	case free < peak+s.node.Spare:
+		return sched.Reason{Code: sched.NoSharedCPU}
+	case slices.ContainsFunc(s.pod.Exclusive, func(w pool.Want) bool { return w.PerNode != nil }):
+		return sched.Reason{Code: sched.FewExclusive}
+	case s.pod.CPUPolicy == pool.Spread:
+		return sched.Reason{Code: sched.Uneven}
+	case s.pod.CPUPolicy == pool.Single && s.lacksMemory():
+		return sched.Reason{Code: sched.NoLocalMemory}
+	case s.pod.CPUPolicy == pool.Single:
+		return sched.Reason{Code: sched.NoNUMANode}
+	}
+	return sched.Reason{Code: sched.FewExclusive}
+}
+
+// lacksMemory reports whether the CPUs alone would have found seats.
+func (s *seating) lacksMemory() bool {
+	cpusOnly := *s.pod
+	cpusOnly.Exclusive = slices.Clone(s.pod.Exclusive)
+	bound := false
+	for c := range cpusOnly.Exclusive {
+		bound = bound || cpusOnly.BindsMemory(c)
+		cpusOnly.Exclusive[c].MemoryBytes = 0
+	}
+	if !bound {
+		return false
+	}
+	_, r := seats(&cpusOnly, s.node)
+	return !r.Refuses()
+}

@@ -1,0 +1,209 @@
+package filter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/numalet/numalet/internal/schedtest"
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+const cases = 20000
+
+// TestTwin compares Place with a search of every way to seat the containers and
+// to take the cards, on random nodes and pods.
+func TestTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	fits := 0
+	for i := range cases {
+		pod, node := schedtest.Pod(r, "p"), schedtest.Node(r, "n")
+		at, reason := Place(pod, node)
+		if want := naive(pod, node.For(pod.UID)); want == reason.Refuses() {
+			t.Fatalf("case %d: fits = %v (%s), want %v\npod %+v\nnode %+v", i, !reason.Refuses(), reason, want, pod, node)
+		}
+		if got := Check(pod, node); got != reason {
+			t.Fatalf("case %d: Check says %q, Place %q", i, got, reason)
+		}
+		if reason.Refuses() {
+			continue
+		}
+		fits++
+		if why := broken(pod, node.For(pod.UID), at); why != "" {
+			t.Fatalf("case %d: %s\npod %+v\nnode %+v\nplacement %+v", i, why, pod, node, at)
+		}
+	}
+	if fits < cases/20 || fits > cases/2 {
+		t.Errorf("%d of %d cases fit: they prove little", fits, cases)
+	}
+}
+
+// naive reports whether a pod fits, by trying everything.
+func naive(pod *sched.Pod, node *sched.Node) bool {
+	ask, free := pod.Requests, node.Free
+	if ask.CPU > max(0, free.CPU) || ask.Memory > free.Memory || ask.Pods > free.Pods {
+		return false
+	}
+	if ask.Extended["example.com/nic"] > free.Extended["example.com/nic"] {
+		return false
+	}
+	able := 0
+	for _, card := range node.GPUs {
+		if card.Free >= pod.GPUs.Milli && (pod.GPUs.Types == nil || slices.Contains(pod.GPUs.Types, card.Type)) {
+			able++
+		}
+	}
+	return able >= pod.GPUs.Count && seatable(pod, node, nil)
+}
+
+// seatable tries every count for the containers after those given.
+func seatable(pod *sched.Pod, node *sched.Node, given []counts) bool {
+	c := len(given)
+	if c == len(pod.Exclusive) {
+		return overfull(pod, node, given) == ""
+	}
+	for _, way := range ways(pod.Exclusive[c].CPUs, len(node.NUMA)) {
+		if obeys(pod, c, node, way) && seatable(pod, node, append(slices.Clone(given), way)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ways returns every way to write k as a sum of n counts.
+func ways(k, n int) []counts {
+	if n == 0 {
+		return nil
+	}
+	if n == 1 {
+		return []counts{{k}}
+	}
+	var all []counts
+	for first := range k + 1 {
+		for _, rest := range ways(k-first, n-1) {
+			all = append(all, append(counts{first}, rest...))
+		}
+	}
+	return all
+}
+
+// obeys reports whether counts are what container c asks for.
+func obeys(pod *sched.Pod, c int, node *sched.Node, n counts) bool {
+	want := pod.Exclusive[c]
+	for i, k := range n {
+		if want.PerNode != nil && want.PerNode[node.NUMA[i].ID] != k {
+			return false
+		}
+	}
+	switch {
+	case want.PerNode != nil:
+		return true
+	case pod.CPUPolicy == pool.Single:
+		return slices.Max(n) == want.CPUs
+	case pod.CPUPolicy == pool.Spread:
+		return slices.Max(n)-slices.Min(n) <= 1
+	}
+	return true
+}
+
+// overfull lives through the pod's life, moment by moment, and says where it
+// would hold too much.
+func overfull(pod *sched.Pod, node *sched.Node, given []counts) string {
+	if len(pod.Exclusive) == 0 {
+		return ""
+	}
+	spare := 0
+	for i, on := range node.NUMA {
+		cpus, memory := 0, sched.Bytes(0)
+		for _, moment := range moments(pod) {
+			nowCPUs, nowMemory := 0, sched.Bytes(0)
+			for _, c := range moment {
+				nowCPUs += given[c][i]
+				if given[c][i] > 0 && pod.CPUPolicy == pool.Single {
+					nowMemory += sched.Bytes(pod.Exclusive[c].MemoryBytes)
+				}
+			}
+			cpus, memory = max(cpus, nowCPUs), max(memory, nowMemory)
+		}
+		for cpus%node.CoreWidth != 0 {
+			cpus++
+		}
+		if cpus > max(0, on.FreeCPUs) || memory > on.FreeMemory {
+			return fmt.Sprintf("NUMA node %d has %d CPUs and %d of memory, not %d and %d", on.ID, on.FreeCPUs, on.FreeMemory, cpus, memory)
+		}
+		spare += on.FreeCPUs - cpus
+	}
+	if spare < node.Spare {
+		return fmt.Sprintf("%d CPUs stay shared, not %d", spare, node.Spare)
+	}
+	return ""
+}
+
+// moments returns which containers run at the same time.
+func moments(pod *sched.Pod) [][]int {
+	var all [][]int
+	var sidecars, apps []int
+	for c, want := range pod.Exclusive {
+		switch want.Kind {
+		case pool.Init:
+			all = append(all, append(slices.Clone(sidecars), c))
+		case pool.Sidecar:
+			sidecars = append(sidecars, c)
+		case pool.App:
+			apps = append(apps, c)
+		}
+	}
+	return append(all, append(sidecars, apps...))
+}
+
+// broken says what is wrong with a placement.
+func broken(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
+	given := make([]counts, len(at.Containers))
+	for c, container := range at.Containers {
+		given[c] = make(counts, len(node.NUMA))
+		total := 0
+		for i, on := range node.NUMA {
+			given[c][i] = container.PerNode[on.ID]
+			total += given[c][i]
+		}
+		if total != pod.Exclusive[c].CPUs || container.Container != pod.Exclusive[c].Container || !obeys(pod, c, node, given[c]) {
+			return fmt.Sprintf("container %s: %v", container.Container, container.PerNode)
+		}
+	}
+	if len(given) != len(pod.Exclusive) {
+		return "a container is missing"
+	}
+	left := node.Take(sched.Hold(pod, at))
+	for _, card := range left.GPUs {
+		if card.Free < 0 && slices.ContainsFunc(at.GPUs, func(s sched.GPUShare) bool { return s.ID == card.ID }) {
+			return "card " + card.ID + " is given twice"
+		}
+	}
+	if len(at.GPUs) != pod.GPUs.Count {
+		return "cards are missing"
+	}
+	return overfull(pod, node, given)
+}
+
+// TestLaw checks the law of every dimension: n fits t ⇒ x(n) ≥ x(t).
+func TestLaw(t *testing.T) {
+	space, err := ParseSpace("cpu,memory,pods,numa-total,numa-single,numa-spread,gpus,gpu-share,gpu-total,gpus:H200,gpu-share:H200,gpu-total:H200,example.com/nic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(2, 2))
+	for range cases {
+		pod, node := schedtest.Pod(r, "p"), schedtest.Node(r, "n")
+		if pod.UID == "someone" || Check(pod, node).Refuses() {
+			continue // an index of what is reserved by nobody is not for who reserved
+		}
+		have, want := space.Node(node), space.Pod(pod)
+		for i, d := range space {
+			if have[i] < want[i] {
+				t.Fatalf("%s: the pod fits, but the node's coordinate %d is below %d\npod %+v\nnode %+v", d.Name, have[i], want[i], pod, node)
+			}
+		}
+	}
+}

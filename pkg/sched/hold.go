@@ -1,0 +1,51 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Hold returns what a pod holds where it is placed so.
+func Hold(pod *Pod, at Placement) Holding {
+	return Holding{Amounts: pod.Requests, NUMA: holdNUMA(pod, at.Containers), GPUs: at.GPUs}
+}
+
+func holdNUMA(pod *Pod, containers []ContainerCPUs) []NUMAShare {
+	var shares []NUMAShare
+	for _, id := range nodesOf(containers) {
+		on := func(i int) int { return containers[i].PerNode[id] }
+		shares = append(shares, NUMAShare{
+			ID:   id,
+			CPUs: int(Peak(pod.Exclusive, func(i int) int64 { return int64(on(i)) })),
+			Memory: Bytes(Peak(pod.Exclusive, func(i int) int64 {
+				if on(i) == 0 || !pod.BindsMemory(i) {
+					return 0
+				}
+				return int64(pod.Exclusive[i].MemoryBytes)
+			})),
+		})
+	}
+	return shares
+}
+
+func nodesOf(containers []ContainerCPUs) []topology.NodeID {
+	var ids []topology.NodeID
+	for _, c := range containers {
+		for id, cpus := range c.PerNode {
+			if cpus > 0 && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.SortFunc(ids, cmp.Compare)
+	return ids
+}
+
+// BindsMemory reports whether the memory of the i-th exclusive container is
+// bound to the NUMA node of its CPUs.
+func (p *Pod) BindsMemory(i int) bool {
+	return p.CPUPolicy == pool.Single && p.Exclusive[i].MemoryBytes > 0
+}

@@ -1,0 +1,48 @@
+package sched
+
+import "github.com/numalet/numalet/pkg/cpuset/pool"
+
+// Pod is what one pod asks of a node. It is immutable.
+type Pod struct {
+	UID       string
+	Namespace string
+	Name      string
+
+	// Requests are the pod's as Kubernetes counts them: the most that it needs
+	// at one time of its life. Pods is 1.
+	Requests Amounts
+
+	// CPUPolicy says how the CPUs of each container in Exclusive fall on NUMA
+	// nodes, unless the container itself names them (Want.PerNode). Exclusive is
+	// in the order in which the containers run.
+	CPUPolicy pool.Policy
+	Exclusive []pool.Want
+	Seed      uint64 // of the policy random
+
+	GPUs GPUAsk
+
+	Candidates []string // names of the only nodes allowed; nil means all
+	Profile    string   // how nodes are looked for; "" is the default
+
+	// Across says that whether a node fits depends on other nodes too, such as
+	// with affinity between pods: an equal version then proves nothing.
+	Across bool
+
+	// Foreign is an adapter's own immutable view of the pod.
+	Foreign any
+}
+
+// String returns "namespace/name", or the name where there is no namespace.
+func (p *Pod) String() string {
+	if p.Namespace == "" {
+		return p.Name
+	}
+	return p.Namespace + "/" + p.Name
+}
+
+// GPUAsk asks for cards of one node: Count cards, Milli of each.
+type GPUAsk struct {
+	Count int
+	Milli MilliGPU
+	Types []string // allowed types; nil means any
+}

@@ -1,0 +1,82 @@
+package sched
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Code is the kind of a Reason.
+type Code uint8
+
+// Why a node does not suit a pod. The zero value means that it does.
+const (
+	Suits         Code = iota
+	NotCandidate       // the pod names its nodes, and this is none of them
+	Insufficient       // too little of the resource in Detail is free
+	NoExclusive        // the node has no exclusive CPUs
+	FewExclusive       // too few exclusive CPUs are free, or too few on a NUMA node named
+	Uneven             // some NUMA node cannot give its even share (spread)
+	NoNUMANode         // no NUMA node has room for all of a container (single)
+	NoLocalMemory      // none has both the CPUs and the memory (single)
+	NoSharedCPU        // no CPU would stay shared
+	NoGPU              // too few cards of an allowed type have so much free
+	Other              // Detail says it all: another filter's own words
+)
+
+// Reason is why a node does not suit a pod. It is comparable, so that reasons
+// can be counted.
+type Reason struct {
+	Code   Code
+	Detail string
+}
+
+// Refuses reports whether there is a reason.
+func (r Reason) Refuses() bool { return r.Code != Suits }
+
+// String returns the reason in the words that kube-scheduler has for its own.
+func (r Reason) String() string {
+	switch r.Code {
+	case Insufficient:
+		return "Insufficient " + r.Detail
+	case Other:
+		return r.Detail
+	}
+	words := map[Code]string{
+		Suits:         "node(s) fit",
+		NotCandidate:  "node(s) were not among the pod's candidates",
+		NoExclusive:   "node(s) had no exclusive CPUs",
+		FewExclusive:  "Insufficient exclusive CPUs",
+		Uneven:        "node(s) couldn't spread the exclusive CPUs evenly over their NUMA nodes",
+		NoNUMANode:    "node(s) had no NUMA node with enough exclusive CPUs",
+		NoLocalMemory: "node(s) had no NUMA node with enough exclusive CPUs and memory",
+		NoSharedCPU:   "node(s) would have had no CPU left for shared containers",
+		NoGPU:         "Insufficient GPUs",
+	}
+	return words[r.Code]
+}
+
+// Tally counts nodes by the reason for which they were refused.
+type Tally map[Reason]int
+
+// String says it as kube-scheduler does:
+// "0/5000 nodes are available: 4000 Insufficient cpu, 1000 Insufficient GPUs."
+func (t Tally) String() string {
+	nodes := 0
+	for _, n := range t {
+		nodes += n
+	}
+	reasons := slices.SortedFunc(maps.Keys(t), func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(t[b], t[a]), cmp.Compare(a.String(), b.String()))
+	})
+	parts := make([]string, len(reasons))
+	for i, r := range reasons {
+		parts[i] = fmt.Sprintf("%d %s", t[r], r)
+	}
+	if len(parts) == 0 {
+		return "0/0 nodes are available."
+	}
+	return fmt.Sprintf("0/%d nodes are available: %s.", nodes, strings.Join(parts, ", "))
+}

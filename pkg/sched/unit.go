@@ -1,0 +1,16 @@
+package sched
+
+// Version counts the changes of one node's record; it only grows.
+type Version uint64
+
+// MilliCPU is an amount of native CPU in thousandths of a CPU.
+type MilliCPU int64
+
+// Bytes is an amount of memory.
+type Bytes int64
+
+// MilliGPU is an amount of one card in thousandths of it.
+type MilliGPU int64
+
+// WholeGPU is all of one card.
+const WholeGPU MilliGPU = 1000
