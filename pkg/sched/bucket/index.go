@@ -1,30 +1,95 @@
 package bucket
 
-import "errors"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
 
-// Config is the administrator's: it holds for the life of an index.
-type Config struct {
-	Theta Vector // granularity of each dimension, at least 1; as many as there are dimensions
-	Order []int  // the dimension that each level of the tree fixes; nil stands for 0, 1, 2, …
+// Index is the writer's end of DistBuckets. One goroutine may use it at a time; views of it may be used by all.
+type Index struct {
+	space  space
+	byX    tree // by coordinate, then name: a bucket is a range of it
+	byName tree
 }
 
-// Index is the writer's end of DistBuckets.
-type Index struct{}
-
 // New returns an empty index, or says what is wrong with the configuration.
-func New(Config) (*Index, error) { return nil, errors.ErrUnsupported }
+func New(c Config) (*Index, error) {
+	s, err := newSpace(c)
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{
+		space:  s,
+		byX:    tree{dims: s.dims(), order: byX},
+		byName: tree{dims: s.dims(), order: byName},
+	}
+	x.disown()
+	return x, nil
+}
+
+func byX(a, b *entry) int {
+	return cmp.Or(slices.Compare(a.x, b.x), strings.Compare(a.Name, b.Name))
+}
+
+func byName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }
 
 // Add takes a node into the index. It is an error if one of that name is there.
-func (x *Index) Add(Node) error { return errors.ErrUnsupported }
+func (x *Index) Add(n Node) error {
+	e, err := x.space.entry(n)
+	if err != nil {
+		return fmt.Errorf("add: %w", err)
+	}
+	if x.byName.find(n.Name) != nil {
+		return fmt.Errorf("add node %q: it is in the index", n.Name)
+	}
+	x.byName.put(e)
+	x.byX.put(e)
+	return nil
+}
 
 // Update replaces the node of that name. It is an error if there is none.
-func (x *Index) Update(Node) error { return errors.ErrUnsupported }
+func (x *Index) Update(n Node) error {
+	e, err := x.space.entry(n)
+	if err != nil {
+		return fmt.Errorf("update: %w", err)
+	}
+	old := x.byName.find(n.Name)
+	if old == nil {
+		return fmt.Errorf("update node %q: it is not in the index", n.Name)
+	}
+	if !slices.Equal(old.x, e.x) {
+		x.byX.remove(old)
+	}
+	x.byX.put(e)
+	x.byName.put(e)
+	return nil
+}
 
 // Remove takes the node of that name out. It is an error if there is none.
-func (x *Index) Remove(name string) error { return errors.ErrUnsupported }
+func (x *Index) Remove(name string) error {
+	old := x.byName.find(name)
+	if old == nil {
+		return fmt.Errorf("remove node %q: it is not in the index", name)
+	}
+	x.byX.remove(old)
+	x.byName.remove(old)
+	return nil
+}
 
 // Len returns the number of nodes.
-func (x *Index) Len() int { return 0 }
+func (x *Index) Len() int { return x.byName.size() }
 
 // View returns the index as it is now, in O(1). Later changes do not show in it.
-func (x *Index) View() View { return View{} }
+func (x *Index) View() View {
+	v := View{space: &x.space, byX: x.byX, byName: x.byName}
+	x.disown()
+	return v
+}
+
+// disown gives up writing blocks in place: what there is belongs to views.
+func (x *Index) disown() {
+	o := new(owner)
+	x.byX.owner, x.byName.owner = o, o
+}

@@ -1,5 +1,7 @@
 package bucket
 
+import "fmt"
+
 // Policy says which of the nodes that fit comes first.
 type Policy int
 
@@ -15,3 +17,23 @@ const (
 	// Random takes any node that fits, each as likely as the other.
 	Random
 )
+
+var policyNames = [...]string{LeastFit: "leastfit", BestFit: "bestfit", FirstFit: "firstfit", NextFit: "nextfit", Random: "random"}
+
+// String returns the name by which users ask for the policy.
+func (p Policy) String() string {
+	if p < 0 || int(p) >= len(policyNames) {
+		return fmt.Sprintf("policy(%d)", int(p))
+	}
+	return policyNames[p]
+}
+
+// ParsePolicy is the inverse of String.
+func ParsePolicy(name string) (Policy, error) {
+	for p, n := range policyNames {
+		if n == name {
+			return Policy(p), nil
+		}
+	}
+	return 0, fmt.Errorf("policy %q: want one of %v", name, policyNames)
+}

@@ -1,19 +1,32 @@
 package bucket
 
+import "iter"
+
 // View is an index as it was at one moment. It never changes: any number of goroutines may ask it at once.
-type View struct{}
+type View struct {
+	space  *space
+	byX    tree
+	byName tree
+}
 
 // Len returns the number of nodes.
-func (v View) Len() int { return 0 }
+func (v View) Len() int { return v.byName.size() }
 
 // Node returns the node of that name, or nil.
-func (v View) Node(name string) *Node { return nil }
+func (v View) Node(name string) *Node {
+	if e := v.byName.find(name); e != nil {
+		return &e.Node
+	}
+	return nil
+}
 
-// Pick returns up to n nodes that really fit, the best by policy first; none at all if none fits.
-func (v View) Pick(q Query, n int) []*Node { return v.AppendPick(nil, q, n) }
-
-// AppendPick is Pick into a slice that the caller owns.
-func (v View) AppendPick(dst []*Node, q Query, n int) []*Node { return dst }
-
-// Leaves returns the walk over the leaves that hold a node whose coordinate fits, the best by policy first.
-func (v View) Leaves(q Query) *Iterator { return &Iterator{} }
+// Nodes yields all nodes in order of their names.
+func (v View) Nodes() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		for r := range v.byName.size() {
+			if !yield(&v.byName.at(r).Node) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package bucket
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// scene is the index that a scenario talks about.
+type scene struct{ x *Index }
+
+// run carries out one command line and returns what it prints.
+func (s *scene) run(words []string) string {
+	commands := map[string]func(args []string) string{
+		"index":  s.index,
+		"add":    func(args []string) string { return each(args, func(n Node) error { return s.x.Add(n) }) },
+		"update": func(args []string) string { return each(args, func(n Node) error { return s.x.Update(n) }) },
+		"remove": func(args []string) string { return each(args, func(n Node) error { return s.x.Remove(n.Name) }) },
+		"tree":   func([]string) string { return tally(s.x.View()) },
+		"walk":   s.walk,
+		"pick":   s.pick,
+	}
+	command, ok := commands[words[0]]
+	if !ok {
+		return "unknown command\n"
+	}
+	return command(words[1:])
+}
+
+func (s *scene) index(args []string) string {
+	var c Config
+	for _, arg := range args {
+		key, value, _ := strings.Cut(arg, "=")
+		switch key {
+		case "theta":
+			c.Theta = vector(value)
+		case "order":
+			for _, d := range vector(value) {
+				c.Order = append(c.Order, int(d))
+			}
+		}
+	}
+	x, err := New(c)
+	s.x = x
+	return text(err)
+}
+
+// walk prints the buckets that a query looks into, the leaves it yields, and the node taken in each.
+func (s *scene) walk(args []string) string {
+	q, _ := ask(args)
+	var out strings.Builder
+	v := s.x.View()
+	opened := map[string]bool{}
+	note := func(b Bucket) {
+		opened[b.String()] = true
+		fmt.Fprintf(&out, "%s%s\n", strings.Repeat("  ", len(b.X)), b)
+	}
+	it := v.leaves(q, note)
+	for leaf := it.Next(); leaf != nil; leaf = it.Next() {
+		fmt.Fprintf(&out, "%s%s → %s\n", strings.Repeat("  ", len(leaf.X)), leaf, name(it.Take(leaf)))
+	}
+	var closed []string
+	for child := range v.Root().Children() {
+		if !opened[child.String()] {
+			closed = append(closed, child.String())
+		}
+	}
+	return out.String() + "unexplored: " + cmp.Or(strings.Join(closed, " "), "none") + "\n"
+}
+
+func (s *scene) pick(args []string) string {
+	q, n := ask(args)
+	var out []string
+	for _, node := range s.x.View().Pick(q, n) {
+		out = append(out, node.Name+show(node.Free))
+	}
+	return cmp.Or(strings.Join(out, " "), "none") + "\n"
+}
+
+// ask reads "leastfit (1,2) of b,c n=3 seed=1 after=a task=t".
+func ask(args []string) (q Query, n int) {
+	q.Rand, n = nil, 1
+	for i, arg := range args {
+		key, value, _ := strings.Cut(arg, "=")
+		switch key {
+		case "of":
+			q.Candidates = strings.Split(args[i+1], ",")
+		case "n":
+			n, _ = strconv.Atoi(value)
+		case "seed":
+			seed, _ := strconv.ParseUint(value, 10, 64)
+			q.Rand = rand.New(rand.NewPCG(seed, 0))
+		case "after":
+			q.After = value
+		case "task":
+			q.Task = value
+		}
+	}
+	q.Policy, _ = ParsePolicy(args[0])
+	q.Request = vector(strings.Trim(args[1], "()"))
+	return q, n
+}
+
+// each applies do to nodes written as "a(4,4)", or as "a" where only the name counts.
+func each(args []string, do func(Node) error) string {
+	var out string
+	for _, arg := range args {
+		name, free, _ := strings.Cut(strings.TrimSuffix(arg, ")"), "(")
+		out += text(do(Node{Name: name, Free: vector(free)}))
+	}
+	return out
+}
+
+// tally draws the tree and counts its buckets.
+func tally(v View) string {
+	var out strings.Builder
+	buckets, leaves := draw(&out, v.Root(), "")
+	fmt.Fprintf(&out, "%d buckets, %d leaves\n", buckets, leaves)
+	return out.String()
+}
+
+// draw draws a bucket and what is below it.
+func draw(out *strings.Builder, b Bucket, indent string) (buckets, leaves int) {
+	if b.Leaf() {
+		var names []string
+		for n := range b.Nodes() {
+			names = append(names, n.Name)
+		}
+		fmt.Fprintf(out, "%s  %s\n", b, strings.Join(names, " "))
+		return 1, 1
+	}
+	fmt.Fprintln(out, b)
+	children := slices.Collect(b.Children())
+	for i, child := range children {
+		branch, below := "├ ", "│ "
+		if i == len(children)-1 {
+			branch, below = "└ ", "  "
+		}
+		fmt.Fprint(out, indent, branch)
+		inner, l := draw(out, child, indent+below)
+		buckets, leaves = buckets+inner, leaves+l
+	}
+	return buckets + 1, leaves
+}
+
+func vector(list string) Vector {
+	var v Vector
+	for _, part := range strings.Split(list, ",") {
+		if n, err := strconv.ParseInt(part, 10, 64); err == nil {
+			v = append(v, n)
+		}
+	}
+	return v
+}
+
+func show(v Vector) string { return Bucket{X: v, view: &View{space: &space{theta: v}}}.String() }
+
+func name(n *Node) string {
+	if n == nil {
+		return "none fits"
+	}
+	return n.Name
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error() + "\n"
+}
