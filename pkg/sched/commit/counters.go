@@ -1,0 +1,39 @@
+package commit
+
+import "sync/atomic"
+
+// Counters are what a committer has done.
+type Counters struct {
+	Commits  uint64          // pods placed
+	Hits     uint64          // nodes of first lists that were unchanged: second list
+	Passed   uint64          // changed nodes that still suited: fourth list
+	Failed   uint64          // changed nodes that did not, or were gone
+	Requeues uint64          // pods sent back to be tried again
+	Parked   uint64          // pods sent back to wait for a change
+	Undone   uint64          // decisions that could not be bound
+	Index    [Indexes]uint64 // which place of its first list a pod got; the last counts all beyond
+}
+
+// Indexes is how many places of a first list are counted apart.
+const Indexes = 8
+
+// counts are Counters in the making.
+type counts struct {
+	commits, hits, passed, failed, requeues, parked, undone atomic.Uint64
+	indexes                                                 [Indexes]atomic.Uint64
+}
+
+func (c *counts) index(i int) { c.indexes[min(i, Indexes-1)].Add(1) }
+
+// Counters returns what was done so far. Any goroutine may ask.
+func (c *Committer) Counters() Counters {
+	n := &c.counts
+	sum := Counters{
+		Commits: n.commits.Load(), Hits: n.hits.Load(), Passed: n.passed.Load(), Failed: n.failed.Load(),
+		Requeues: n.requeues.Load(), Parked: n.parked.Load(), Undone: n.undone.Load(),
+	}
+	for i := range sum.Index {
+		sum.Index[i] = n.indexes[i].Load()
+	}
+	return sum
+}

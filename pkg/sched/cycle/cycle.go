@@ -1,0 +1,115 @@
+package cycle
+
+import (
+	"context"
+	"sync"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// Queue has the pending pods. Its methods may be called from any goroutine.
+type Queue interface {
+	// Next waits for the pod whose turn it is. Its error ends the cycle.
+	Next(context.Context) (*sched.Pod, error)
+	// Requeue takes back a pod that is to be tried again.
+	Requeue(*sched.Pod)
+	// Park takes back a pod that no node suited when so much had been given back
+	// (center.View.Gains). It is to be tried again when that has grown.
+	Park(pod *sched.Pod, gains uint64)
+}
+
+// Config is who works how. A first-tier scheduler more than there are pending
+// pods gains nothing.
+type Config struct {
+	Proposers []propose.Options // one for each first-tier scheduler
+	Check     sched.Check       // the committer's own instance; nil for none
+	Binders   int               // how many binds are under way at one time, at least 1
+	Bind      func(context.Context, sched.Decision) error
+}
+
+// Cycle is the two tiers at work.
+//
+//	queue ─► proposer 1…N ─► lists (FIFO of 2N) ─► committer ─► decisions ─► binder 1…M
+//	  ▲                                               │                         │
+//	  └───────── no node, or all lost ────────────────┴──── could not be bound ─┘
+//
+// The FIFO is short on purpose: in a deep one lists grow stale, and the faster
+// the proposers are the less is placed (volcano-sh/volcano#5939).
+type Cycle struct {
+	center    *center.Center
+	queue     Queue
+	config    Config
+	committer *commit.Committer
+	lists     chan sched.List
+	decisions chan sched.Decision
+}
+
+// New returns a cycle at rest.
+func New(c *center.Center, q Queue, config Config) *Cycle {
+	config.Binders = max(1, config.Binders)
+	cycle := &Cycle{
+		center: c, queue: q, config: config,
+		lists:     make(chan sched.List, 2*len(config.Proposers)),
+		decisions: make(chan sched.Decision, config.Binders),
+	}
+	cycle.committer = commit.New(c, config.Check, commit.Env{
+		Bind: func(d sched.Decision) { cycle.decisions <- d }, Requeue: q.Requeue, Park: q.Park,
+	})
+	return cycle
+}
+
+// Run works until the queue has an error, which it returns once all that was
+// under way is bound or undone. It may be called once.
+func (c *Cycle) Run(ctx context.Context) error {
+	var err error
+	var proposers, binders sync.WaitGroup
+	// 1. Every first-tier scheduler takes pods in the queue's order and makes first lists.
+	var once sync.Once
+	for _, o := range c.config.Proposers {
+		proposers.Go(func() {
+			e := c.propose(ctx, propose.New(c.center.View, o))
+			once.Do(func() { err = e })
+		})
+	}
+	// 2. The lists wait in line; after the last one the line closes.
+	go func() { proposers.Wait(); close(c.lists) }()
+	// 3. Binders write decisions down, and have undone what they cannot.
+	for range c.config.Binders {
+		binders.Go(func() { c.bind(ctx) })
+	}
+	// 4. The second tier commits list by list.
+	for list := range c.lists {
+		c.committer.Commit(list)
+	}
+	// 5. The last decisions are bound.
+	close(c.decisions)
+	binders.Wait()
+	return err
+}
+
+func (c *Cycle) propose(ctx context.Context, p *propose.Proposer) error {
+	for {
+		pod, err := c.queue.Next(ctx)
+		if err != nil {
+			return err
+		}
+		c.lists <- p.Propose(pod)
+	}
+}
+
+func (c *Cycle) bind(ctx context.Context) {
+	for d := range c.decisions {
+		if err := c.config.Bind(ctx, d); err != nil {
+			c.committer.Undo(d)
+		}
+	}
+}
+
+// Depth returns how many lists wait for the committer.
+func (c *Cycle) Depth() int { return len(c.lists) }
+
+// Counters returns what the committer has done.
+func (c *Cycle) Counters() commit.Counters { return c.committer.Counters() }

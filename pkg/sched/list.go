@@ -1,0 +1,29 @@
+package sched
+
+// Candidate is a node that suited a pod when its record was read. The record
+// tells the version.
+type Candidate struct {
+	Node  *Node
+	Score Score
+}
+
+// List is what a first-tier scheduler found for a pod, best first. It is empty
+// where no node suited.
+type List struct {
+	Pod        *Pod
+	Candidates []Candidate
+	Gains      uint64 // what had ever been given back when the nodes were read
+}
+
+// Decision is a pod that has been given its place.
+type Decision struct {
+	Pod *Pod
+	At  Placement
+}
+
+// Scorer says how well a node suits a pod that fits it.
+type Scorer func(*Pod, *Node) Score
+
+// Check says why a node does not suit a pod: a filter. One that keeps scratch
+// space serves one goroutine.
+type Check func(*Pod, *Node) Reason

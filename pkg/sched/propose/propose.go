@@ -1,0 +1,89 @@
+package propose
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/bucket"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/filter"
+)
+
+// Options are what a proposer uses beside the centre.
+type Options struct {
+	Check sched.Check // more filters, this proposer's own instance; nil for none
+	Rand  *rand.Rand  // of Random, and of ties; nil breaks ties by name
+}
+
+// Proposer is one first-tier scheduler. It serves one goroutine.
+type Proposer struct {
+	look    func() *center.View
+	options Options
+	after   map[string]string // the node taken last, by profile, for NextFit
+
+	pod    *sched.Pod // that is being looked after
+	found  []*bucket.Node
+	accept func(*bucket.Node) bool
+}
+
+// New returns a proposer that reads the views that look returns.
+func New(look func() *center.View, o Options) *Proposer {
+	p := &Proposer{look: look, options: o, after: map[string]string{}}
+	p.accept = func(n *bucket.Node) bool { return !p.check(n.Record.(*sched.Node)).Refuses() }
+	return p
+}
+
+// Propose makes the first list of a pod (T1):
+//
+//  1. read the newest view;
+//  2. find the nodes that come first by the profile's policy, each of which
+//     suits by its coordinates and by every filter;
+//  3. score them, best first; equals stay as they were found.
+//
+// The list is empty if and only if no node of the view suits the pod: the index
+// yields every node that has a chance, until the list is full.
+func (p *Proposer) Propose(pod *sched.Pod) sched.List {
+	view := p.look()
+	profile, index := view.Profile(pod.Profile)
+	p.pod = pod
+	p.found = index.AppendPick(p.found[:0], p.query(profile), profile.Wide)
+	list := sched.List{Pod: pod, Gains: view.Gains, Candidates: make([]sched.Candidate, len(p.found))}
+	for i, n := range p.found {
+		node := n.Record.(*sched.Node)
+		list.Candidates[i] = sched.Candidate{Node: node, Score: profile.Score(pod, node)}
+	}
+	slices.SortStableFunc(list.Candidates, func(a, b sched.Candidate) int { return b.Score.Compare(a.Score) })
+	if len(list.Candidates) > 0 {
+		p.after[profile.Name] = list.Candidates[0].Node.Name
+	}
+	return list
+}
+
+func (p *Proposer) query(profile *center.Profile) bucket.Query {
+	return bucket.Query{
+		Request: profile.Space.Pod(p.pod), Policy: profile.Policy, Candidates: p.pod.Candidates,
+		Accept: p.accept, After: p.after[profile.Name], Task: p.pod.UID, Rand: p.options.Rand,
+	}
+}
+
+// check says why a node does not suit the pod that is being looked after.
+func (p *Proposer) check(node *sched.Node) sched.Reason {
+	if r := filter.Check(p.pod, node); r.Refuses() || p.options.Check == nil {
+		return r
+	}
+	return p.options.Check(p.pod, node)
+}
+
+// Explain counts why no node of the newest view suits a pod; nodes that suit are
+// not counted. It looks at every node: for people, not for every try.
+func (p *Proposer) Explain(pod *sched.Pod) sched.Tally {
+	p.pod = pod
+	tally := sched.Tally{}
+	for node := range p.look().Nodes() {
+		if r := p.check(node); r.Refuses() {
+			tally[r]++
+		}
+	}
+	return tally
+}

@@ -1,0 +1,52 @@
+package virtual
+
+import (
+	"container/heap"
+	"time"
+)
+
+// clock is a virtual clock: it jumps from one event to the next.
+type clock struct {
+	now    time.Duration
+	events events
+	count  int
+}
+
+// event happens at a time; of equals the one planned first.
+type event struct {
+	at    time.Duration
+	order int
+	do    func()
+}
+
+// after plans an event.
+func (c *clock) after(d time.Duration, do func()) {
+	c.count++
+	heap.Push(&c.events, event{c.now + d, c.count, do})
+}
+
+// step lets the next event happen. It is false when there is none.
+func (c *clock) step() bool {
+	if len(c.events) == 0 {
+		return false
+	}
+	e := heap.Pop(&c.events).(event)
+	c.now = e.at
+	e.do()
+	return true
+}
+
+// events is a heap.
+type events []event
+
+func (h events) Len() int { return len(h) }
+func (h events) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].order < h[j].order
+}
+func (h events) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *events) Push(x any)   { *h = append(*h, x.(event)) }
+func (h *events) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
