@@ -1,6 +1,8 @@
 package nri
 
 import (
+	"strings"
+
 	"github.com/containerd/nri/pkg/api"
 
 	"github.com/numalet/numalet/pkg/cpuset"
@@ -27,13 +29,15 @@ func asSandbox(p *api.PodSandbox) workload.Sandbox {
 }
 
 // asContainer translates a container of pod, which may be nil or nearly empty
-// when the runtime forgot the sandbox: then the container's labels name the pod.
+// when the runtime forgot the sandbox: then the container's labels name the
+// pod, and its cgroup lies in the pod's.
 func asContainer(pod *api.PodSandbox, c *api.Container) workload.Container {
 	s := asSandbox(pod)
 	if s.Pod.UID == "" {
 		l := c.GetLabels()
 		s.ID = c.GetPodSandboxId()
 		s.Pod = workload.Pod{UID: l[labelPodUID], Namespace: l[labelPodNamespace], Name: l[labelPodName]}
+		s.PodCgroup = cgroupAbove(c.GetLinux().GetCgroupsPath())
 	}
 	return workload.Container{
 		ID:          c.GetId(),
@@ -43,6 +47,16 @@ func asContainer(pod *api.PodSandbox, c *api.Container) workload.Container {
 		Cgroup:      c.GetLinux().GetCgroupsPath(),
 		Resources:   asResources(c.GetLinux().GetResources()),
 	}
+}
+
+// cgroupAbove returns the cgroup that holds a container's: of
+// "/kubepods/pod1/c1" the directory, of "kubepods-pod1.slice:cri-containerd:c1"
+// the slice; "" of none.
+func cgroupAbove(cgroup string) string {
+	if slice, _, ok := strings.Cut(cgroup, ":"); ok {
+		return slice
+	}
+	return strings.TrimRight(cgroup[:strings.LastIndex(cgroup, "/")+1], "/")
 }
 
 func asResources(r *api.LinuxResources) workload.Resources {
