@@ -38,19 +38,20 @@ type agent struct {
 	cgroups *cgroup.Cgroups
 	node    *node.Node
 	runtime adapter
-	poke    func()        // a pod changed
-	refused chan struct{} // closed when the runtime is not supported
+	poke    func()     // a pod changed
+	online  cpuset.Set // when the machine was read
 	health  *telemetry.Server
 }
 
 // newAgent reads the machine and everything that was decided elsewhere, and
 // puts the parts together. Nothing runs yet.
 func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent, err error) {
-	a := &agent{cfg: cfg, log: log, poke: func() {}, refused: make(chan struct{})}
+	a := &agent{cfg: cfg, log: log, poke: func() {}}
 	machine, reserved, err := readMachine(cfg, log)
 	if err != nil {
 		return nil, err
 	}
+	a.online = machine.Online()
 	if a.client, err = kube.NewClient(cfg.Kubeconfig); err != nil {
 		return nil, err
 	}

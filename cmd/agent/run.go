@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/kubernetes"
 
-	"github.com/numalet/numalet/internal/kube"
 	"github.com/numalet/numalet/internal/nri"
 )
 
@@ -23,7 +21,7 @@ func (a *agent) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, a.log))
 	defer stop()
 	parts := []func(context.Context) error{
-		a.health.Run, a.pods.Run, a.node.Run, a.settleWhenListed, a.serveRuntime, a.mark,
+		a.health.Run, a.pods.Run, a.node.Run, a.settleWhenListed, a.serveRuntime, a.mark, a.watchCPUs,
 	}
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
@@ -52,7 +50,6 @@ func (a *agent) serveRuntime(ctx context.Context) error {
 		return err
 	}
 	a.log.Error(err, "nothing is pinned on this node, and its label is taken off")
-	close(a.refused)
 	<-ctx.Done()
 	return nil
 }
@@ -64,38 +61,6 @@ func (a *agent) settleWhenListed(ctx context.Context) error {
 	}
 	a.node.Settle(ctx)
 	return nil
-}
-
-// mark labels the node while exclusive CPUs are served on it, so that pods
-// that ask come here, and takes the label off when they are switched off or
-// cannot be served.
-func (a *agent) mark(ctx context.Context) error {
-	if a.cfg.ExclusiveCPUs {
-		a.label(ctx, kube.MarkNode)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-a.refused:
-		}
-	}
-	a.label(ctx, kube.UnmarkNode)
-	return nil
-}
-
-// label tries until the API server has taken it, or ctx ends.
-func (a *agent) label(ctx context.Context, set func(context.Context, kubernetes.Interface, string) error) {
-	for {
-		err := set(ctx, a.client, a.cfg.NodeName)
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		a.log.Error(err, "trying again")
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(5 * time.Second):
-		}
-	}
 }
 
 func (a *agent) close() {

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/numalet/numalet/internal/kube"
+	"github.com/numalet/numalet/internal/nri"
+)
+
+const (
+	// markEvery is how often the label is compared with what is served.
+	markEvery = time.Second
+	// unservedAfter is how long the runtime may be away before pods that ask
+	// are sent elsewhere: agents and runtimes restart.
+	unservedAfter = 2 * time.Minute
+)
+
+// mark labels the node while exclusive CPUs are served on it, so that pods
+// that ask come here, and takes the label off when they are not: without NRI
+// nothing else keeps such a pod from running unpinned.
+func (a *agent) mark(ctx context.Context) error {
+	look := time.NewTicker(markEvery)
+	defer look.Stop()
+	var labelled *bool // nil: as it was found
+	for served := time.Now(); ; {
+		ready := a.runtime.Ready()
+		if ready == nil {
+			served = time.Now()
+		}
+		want, certain := a.serves(ready, time.Since(served))
+		if certain && (labelled == nil || *labelled != want) {
+			a.label(ctx, want)
+			labelled = &want
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+	}
+}
+
+// serves reports whether pods that ask can be served, and whether that is
+// certain: the runtime may be away for a moment.
+func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) {
+	switch {
+	case !a.cfg.ExclusiveCPUs, errors.Is(ready, nri.ErrUnsupported), unserved >= unservedAfter:
+		return false, true
+	case ready == nil:
+		return true, true
+	}
+	return false, false
+}
+
+// label tries until the API server has taken it, or ctx ends.
+func (a *agent) label(ctx context.Context, served bool) {
+	set := map[bool]func(context.Context, kubernetes.Interface, string) error{true: kube.MarkNode, false: kube.UnmarkNode}[served]
+	for {
+		err := set(ctx, a.client, a.cfg.NodeName)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		a.log.Error(err, "trying again")
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(5 * time.Second):
+		}
+	}
+}
