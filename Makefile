@@ -58,18 +58,19 @@ cluster: image probe-image rig ## the rig's machine with Numalet installed; FLAV
 	test/e2e/install $(FLAVOUR)
 
 ON_RIG = eval "$$(build/rig env)" && go
-E2E = test -tags e2e -count=1 -v -timeout 60m ./test/e2e -rig $(CURDIR)/build/rig -flavour
+E2E = test -tags e2e -count=1 -v -timeout 80m ./test/e2e -rig $(CURDIR)/build/rig -flavour
+LONG = Explicit|Kills|Reboot|SwitchedOff|Uninstall|Upgrade|WithoutNRI# what an administrator does, and what soak kills oftener
 
 demo: cluster ## the main job, shown on real parts
 	$(ON_RIG) run ./test/demo -rig build/rig -flavour $(FLAVOUR)
 
 e2e: cluster ## end-to-end tests on real parts
-	$(ON_RIG) $(E2E) $(FLAVOUR)
+	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)'
 
 e2e-systemd: ## those that matter on a node with systemd and its cgroup driver
 	build/rig down --flavour plain
 	$(MAKE) cluster FLAVOUR=systemd
 	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload'
 
-soak: cluster ## 200 pods, 5 kills of each kind
-	$(ON_RIG) $(E2E) $(FLAVOUR) -run Churn -pods 200 -kills 5
+soak: cluster ## 200 pods, 5 kills of each kind, then what takes an administrator's time; over an hour
+	$(ON_RIG) $(E2E) $(FLAVOUR) -run 'Churn|$(LONG)' -pods 200 -kills 5

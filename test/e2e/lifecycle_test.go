@@ -63,22 +63,19 @@ func backingOff(p *corev1.Pod) bool {
 // TestKills kills the agent, containerd and the kubelet, one after another,
 // under running pods: the same pods keep the same CPUs.
 func TestKills(t *testing.T) {
+	ctx := start(t, 8*time.Minute, "held", "shared")
+	create(ctx, t, kit.Pod("held", "spread", kit.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	held := born(ctx, t, "held", "c")
 	for _, victim := range victims {
-		t.Run(victim, func(t *testing.T) {
-			ctx := start(t, 4*time.Minute, "held", "shared", "later")
-			create(ctx, t, kit.Pod("held", "spread", kit.Container{Name: "c", CPU: "4"}))
-			create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
-			before := born(ctx, t, "held", "c")
-			killNow(ctx, t, victim)
-			create(ctx, t, kit.Pod("later", "single", kit.Container{Name: "c", CPU: "2"}))
-			after := newest(ctx, t, "held", "c")
-			if last := after.Samples[len(after.Samples)-1].CPUs; !last.Equal(before) {
-				t.Errorf("held had %v, and has %v after the kill", before, last)
-			}
-			awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(before).Minus(born(ctx, t, "later", "c")))
-			checkLives(ctx, t)
-		})
+		killNow(ctx, t, victim)
+		later := "after-" + victim
+		create(ctx, t, kit.Pod(later, "single", kit.Container{Name: "c", CPU: "2"}))
+		awaitCPUs(ctx, t, "held", "c", held)
+		awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(held).Minus(born(ctx, t, later, "c")))
+		must(t, cluster.Delete(ctx, later))
 	}
+	checkLives(ctx, t)
 }
 
 // create makes a pod and waits until it runs.

@@ -4,8 +4,10 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,11 +23,12 @@ func TestPolicies(t *testing.T) {
 		cpus   int
 		counts []int // per NUMA node, ascending; nil: any
 		whole  bool  // both threads of every core
+		bound  bool  // memory on the NUMA node of the CPUs
 	}{
-		"spread-8": {"spread", 8, []int{2, 2, 2, 2}, true},
-		"spread-6": {"spread", 6, []int{1, 1, 2, 2}, false},
-		"single-4": {"single", 4, []int{0, 0, 0, 4}, true},
-		"random-3": {"random", 3, nil, false},
+		"spread-8": {"spread", 8, []int{2, 2, 2, 2}, true, false},
+		"spread-6": {"spread", 6, []int{1, 1, 2, 2}, false, false},
+		"single-4": {"single", 4, []int{0, 0, 0, 4}, true, true},
+		"random-3": {"random", 3, nil, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := start(t, 2*time.Minute, name)
@@ -45,6 +48,10 @@ func TestPolicies(t *testing.T) {
 			}
 			if tc.whole && !wholeCores(cpus) {
 				t.Errorf("born on %v: a core is split", cpus)
+			}
+			first, _ := cpus.First()
+			if want := fmt.Sprint(first / 4); tc.bound && mems(ctx, t, name) != want {
+				t.Errorf("born on %v: memory from NUMA nodes %s, want %s", cpus, mems(ctx, t, name), want)
 			}
 		})
 	}
@@ -117,6 +124,14 @@ func newest(ctx context.Context, t *testing.T, pod, container string) kit.Life {
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
+}
+
+// mems returns the NUMA nodes from which a pod's probe may have memory.
+func mems(ctx context.Context, t *testing.T, pod string) string {
+	t.Helper()
+	out, err := cluster.Shell(ctx, "for p in $(pidof probe); do grep -q /"+pod+"_ /proc/$p/cmdline && grep Mems_allowed_list /proc/$p/status; done; true")
+	must(t, err)
+	return strings.TrimSpace(strings.TrimPrefix(out, "Mems_allowed_list:"))
 }
 
 // awaitCPUs waits until a container sees exactly these CPUs.

@@ -117,9 +117,10 @@ func (c *Cluster) Lives(ctx context.Context) ([]Life, error) {
 	return ParseTraces(text)
 }
 
-// Forget removes the reports of earlier tests.
+// Forget removes the reports of earlier tests, for good: a reset machine would
+// bring back what its disk had not heard of.
 func (c *Cluster) Forget(ctx context.Context) error {
-	_, err := c.Shell(ctx, "mkdir -p "+traces+" && rm -f "+traces+"/*")
+	_, err := c.Shell(ctx, "mkdir -p "+traces+" && rm -f "+traces+"/* && sync")
 	return err
 }
 

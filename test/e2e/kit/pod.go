@@ -26,15 +26,16 @@ type Container struct {
 	CPU     string // limit = request, as in a manifest: "2" is exclusive, "500m" is shared
 	Init    bool
 	Sidecar bool
+	On      map[int]int   // CPUs by NUMA node, asked explicitly
 	Life    time.Duration // 0: until told to stop
 	Exit    int           // status after Life
 }
 
-// Exclusive reports whether the container asks for exclusive CPUs, in a pod
-// with a policy.
-func (c Container) Exclusive() bool {
+// Exclusive reports whether the container asks for exclusive CPUs in a pod of
+// this policy, which may be none.
+func (c Container) Exclusive(policy string) bool {
 	q, err := resource.ParseQuantity(c.CPU)
-	return err == nil && q.MilliValue()%1000 == 0
+	return c.On != nil || policy != "" && err == nil && q.MilliValue()%1000 == 0
 }
 
 // Pod builds a Guaranteed pod. An empty policy leaves the annotation away: its
@@ -74,7 +75,7 @@ func Once(pod *corev1.Pod) *corev1.Pod {
 
 func build(pod, policy string, c Container) corev1.Container {
 	role := "shared"
-	if policy != "" && c.Exclusive() {
+	if c.Exclusive(policy) {
 		role = "exclusive"
 	}
 	file := fmt.Sprintf("%s/%s_%s_%s", traces, pod, c.Name, role)
@@ -85,6 +86,9 @@ func build(pod, policy string, c Container) corev1.Container {
 	amounts := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse(c.CPU),
 		corev1.ResourceMemory: resource.MustParse("16Mi"),
+	}
+	for node, n := range c.On {
+		amounts[corev1.ResourceName(v1alpha1.NUMAResource(node))] = *resource.NewQuantity(int64(n), resource.DecimalSI)
 	}
 	built := corev1.Container{
 		Name: c.Name, Image: image, ImagePullPolicy: corev1.PullNever, Command: command,

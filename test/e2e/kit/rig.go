@@ -23,6 +23,12 @@ func (r Rig) Shell(ctx context.Context, command string) (string, error) {
 	return r.run(ctx, "shell", "--flavour", r.Flavour, "sh", "-c", command)
 }
 
+// Reboot restarts the machine without warning and waits until its kubelet is Ready.
+func (r Rig) Reboot(ctx context.Context) error {
+	_, err := r.run(ctx, "reboot", "--hard", "--flavour", r.Flavour)
+	return err
+}
+
 // Spawn starts a command in the machine; the caller waits for it. Its standard
 // output is the returned buffer.
 func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffer, error) {

@@ -1,0 +1,109 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// configure sets environment variables of the DaemonSet, as docs/administration.md
+// has it, until the test ends.
+func configure(ctx context.Context, t *testing.T, settings ...string) {
+	t.Helper()
+	t.Cleanup(func() {
+		for i, s := range settings {
+			name, _, _ := strings.Cut(s, "=")
+			settings[i] = name + "-"
+		}
+		setEnv(context.Background(), t, settings...)
+	})
+	setEnv(ctx, t, settings...)
+}
+
+func setEnv(ctx context.Context, t *testing.T, settings ...string) {
+	t.Helper()
+	numalet(ctx, t, append([]string{"set", "env", "daemonset/numalet"}, settings...)...)
+	rollOut(ctx, t)
+}
+
+// rollOut waits until every node runs the DaemonSet as it is now.
+func rollOut(ctx context.Context, t *testing.T) {
+	t.Helper()
+	numalet(ctx, t, "rollout", "status", "daemonset/numalet", "--timeout=4m")
+	_, err := cluster.Shell(ctx, "/usr/local/bin/probe ready")
+	must(t, err)
+}
+
+// numalet runs kubectl in the namespace of the DaemonSet.
+func numalet(ctx context.Context, t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(ctx, "kubectl", append([]string{"--namespace", "numalet-system"}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// requireAgent switches on or off that containerd creates nothing without the agent.
+func requireAgent(ctx context.Context, on bool) error {
+	move := "mv /etc/containerd/conf.d/numalet.toml /etc/containerd/numalet.off"
+	if on {
+		move = "mv /etc/containerd/numalet.off /etc/containerd/conf.d/numalet.toml"
+	}
+	_, err := cluster.Shell(ctx, move+" && kill $(pidof containerd)")
+	return err
+}
+
+// awaitNode polls the node until wrong finds nothing.
+func awaitNode(ctx context.Context, t *testing.T, wrong func(*corev1.Node) string) {
+	t.Helper()
+	for {
+		node, err := cluster.API.CoreV1().Nodes().Get(ctx, cluster.Node(), metav1.GetOptions{})
+		must(t, err)
+		complaint := wrong(node)
+		if complaint == "" {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("node %s: %s", cluster.Node(), complaint)
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// nothingPublished wants no label and no CPUs; the kubelet says 0 of what it remembers.
+func nothingPublished(n *corev1.Node) string {
+	if label, ok := n.Labels[v1alpha1.LabelExclusiveCPUs]; ok {
+		return "labelled " + v1alpha1.LabelExclusiveCPUs + "=" + label
+	}
+	return cmp.Diff(map[int]int64{0: 0, 1: 0, 2: 0, 3: 0}, perNUMA(n.Status.Allocatable))
+}
+
+// awaitCount waits until a container sees so many CPUs, and returns them.
+func awaitCount(ctx context.Context, t *testing.T, pod, container string, n int) cpuset.Set {
+	t.Helper()
+	for {
+		samples := newest(ctx, t, pod, container).Samples
+		got := samples[len(samples)-1].CPUs
+		if got.Len() == n {
+			return got
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s/%s sees %v, want %d CPUs", pod, container, got, n)
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}

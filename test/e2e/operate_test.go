@@ -1,0 +1,107 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// TestExplicit: a node that serves the explicit form lets the kubelet count the
+// CPUs of each NUMA node, and refuses policies.
+func TestExplicit(t *testing.T) {
+	ctx := start(t, 6*time.Minute, "two-on-1", "three-on-1", "policy")
+	configure(ctx, t, "NUMALET_ASKS=explicit")
+	create(ctx, t, kit.Pod("two-on-1", "", kit.Container{Name: "c", CPU: "2", On: map[int]int{1: 2}}))
+	cpus := born(ctx, t, "two-on-1", "c")
+	if cpus.Len() != 2 || !cpus.SubsetOf(cpuset.Range(4, 7)) || !wholeCores(cpus) {
+		t.Errorf("born on %v, want a core of NUMA node 1 (CPUs 4-7)", cpus)
+	}
+	_, err := cluster.Create(ctx, kit.Pod("three-on-1", "", kit.Container{Name: "c", CPU: "3", On: map[int]int{1: 3}}))
+	must(t, err)
+	must(t, cluster.AwaitEvent(ctx, "three-on-1", "FailedScheduling", "Insufficient numalet.dev/numa1-cpu"))
+	_, err = cluster.Create(ctx, kit.Pod("policy", "single", kit.Container{Name: "c", CPU: "2"}))
+	must(t, err)
+	must(t, cluster.AwaitEvent(ctx, "policy", eventReason, "this node serves the explicit form"))
+	must(t, cluster.Delete(ctx, "two-on-1"))
+	_, err = cluster.Await(ctx, "three-on-1", kit.Running)
+	must(t, err)
+	checkLives(ctx, t)
+}
+
+// TestUpgrade replaces the DaemonSet's pod, as every upgrade does: what runs
+// keeps its CPUs, and the new agent knows who holds what.
+func TestUpgrade(t *testing.T) {
+	ctx := start(t, 5*time.Minute, "held", "shared", "later")
+	create(ctx, t, kit.Pod("held", "spread", kit.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	before := born(ctx, t, "held", "c")
+	numalet(ctx, t, "rollout", "restart", "daemonset/numalet")
+	rollOut(ctx, t)
+	create(ctx, t, kit.Pod("later", "single", kit.Container{Name: "c", CPU: "2"}))
+	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(before).Minus(born(ctx, t, "later", "c")))
+	checkLives(ctx, t)
+}
+
+// TestSwitchedOff: a node on which exclusive CPUs are switched off publishes
+// none and takes no pod that asks; one that runs keeps its CPUs to its end.
+func TestSwitchedOff(t *testing.T) {
+	ctx := start(t, 6*time.Minute, "held", "shared", "late")
+	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	before := born(ctx, t, "held", "c")
+	configure(ctx, t, "NUMALET_EXCLUSIVE_CPUS=false")
+	awaitNode(ctx, t, nothingPublished)
+	_, err := cluster.Create(ctx, kit.Pod("late", "single", kit.Container{Name: "c", CPU: "2"}))
+	must(t, err)
+	must(t, cluster.AwaitEvent(ctx, "late", "FailedScheduling", "didn't match Pod's node affinity/selector"))
+	awaitCPUs(ctx, t, "held", "c", before)
+	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(before))
+	must(t, cluster.Delete(ctx, "held"))
+	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15))
+	checkLives(ctx, t)
+}
+
+// TestReboot restarts the machine without warning: the same pods run on the
+// same CPUs again, and the node publishes what it had.
+func TestReboot(t *testing.T) {
+	ctx := start(t, 8*time.Minute, "held", "shared")
+	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	before := born(ctx, t, "held", "c")
+	must(t, cluster.Forget(ctx)) // the clock of the reports starts anew
+	must(t, cluster.Reboot(ctx))
+	if after := born(ctx, t, "held", "c"); !after.Equal(before) {
+		t.Errorf("held was born on %v, and after the reboot on %v", before, after)
+	}
+	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(before))
+	awaitNode(ctx, t, func(n *corev1.Node) string {
+		return cmp.Diff(map[int]int64{0: 2, 1: 4, 2: 4, 3: 4}, perNUMA(n.Status.Allocatable))
+	})
+	checkLives(ctx, t)
+}
+
+// TestWithoutNRI: where the runtime has no NRI the agent places containers by
+// their cgroups, a moment after they have started.
+func TestWithoutNRI(t *testing.T) {
+	ctx := start(t, 8*time.Minute, "held", "shared")
+	must(t, requireAgent(ctx, false))
+	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
+	configure(ctx, t, "NUMALET_ENFORCE=cgroup")
+	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
+	held := awaitCount(ctx, t, "held", "c", 4)
+	if !wholeCores(held) || counts(held)[3] != 4 {
+		t.Errorf("held runs on %v, want one NUMA node", held)
+	}
+	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(held))
+	must(t, cluster.Delete(ctx, "held"))
+	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15))
+}
