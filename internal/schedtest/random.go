@@ -40,6 +40,20 @@ func Node(r *rand.Rand, name string) *sched.Node {
 	return n
 }
 
+// Ample returns a node with room for dozens of any pods.
+func Ample(_ *rand.Rand, name string) *sched.Node {
+	n := &sched.Node{Name: name, Version: 1}
+	n.Allocatable = sched.Amounts{CPU: 1e6, Memory: 1e6, Pods: 500, Extended: map[string]int64{"example.com/nic": 100}}
+	n.Free = n.Allocatable
+	for id := range 3 {
+		n.NUMA = append(n.NUMA, sched.NUMANode{ID: topology.NodeID(id * 8), CPUs: 500, FreeCPUs: 500, Memory: 1e6, FreeMemory: 1e6})
+	}
+	for i := range 80 {
+		n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(i), Type: "H200", Free: sched.WholeGPU})
+	}
+	return n
+}
+
 // Pod returns a pod with up to 3 exclusive containers of all kinds, by policy or
 // by name of the NUMA node, with whole cards, shares of them, or none.
 func Pod(r *rand.Rand, name string) *sched.Pod {

@@ -52,6 +52,7 @@ type site struct {
 type stay struct {
 	node string
 	sched.Holding
+	bound bool // it is known to be bound there; else it is only decided
 }
 
 // New returns a centre without nodes that looks for nodes in these ways.
@@ -122,26 +123,29 @@ func (c *Center) Place(pod *sched.Pod, read *sched.Node, at sched.Placement) boo
 	if _, has := c.mu.stays[pod.UID]; has || !ok || s.record != read {
 		return false
 	}
-	c.settle(pod.UID, read.Name, s, sched.Hold(pod, at))
+	c.settle(pod.UID, s, stay{node: read.Name, Holding: sched.Hold(pod, at)})
 	return true
 }
 
-// Adopt enters a pod that has its place already, whoever gave it: it holds what
-// it holds, even where that is more than there is. The same again changes nothing.
+// Adopt enters a pod that is bound, whoever decided it: it holds what it holds,
+// even where that is more than there is. The same again changes nothing.
 func (c *Center) Adopt(uid, node string, h sched.Holding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old, ok := c.mu.stays[uid]; ok {
-		if old.node == node && equal(old.Holding, h) {
-			return
-		}
+	now := stay{node: node, Holding: h, bound: true}
+	old, ok := c.mu.stays[uid]
+	if ok && old.node == node && equal(old.Holding, h) {
+		c.mu.stays[uid] = now
+		return
+	}
+	if ok {
 		c.leave(uid, old)
 	}
-	c.settle(uid, node, c.site(node), h)
+	c.settle(uid, c.site(node), now)
 }
 
-// Release gives back what a pod holds: it has ended, or could not be bound. It
-// reports whether the pod held anything.
+// Release gives back what a pod holds, for it has ended. It reports whether the
+// pod held anything.
 func (c *Center) Release(uid string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,6 +153,27 @@ func (c *Center) Release(uid string) bool {
 	if ok {
 		c.leave(uid, old)
 	}
+	return ok
+}
+
+// Undo gives back what was decided for a pod and could not be bound, and reports
+// whether it did: not where the pod turns out to be bound after all.
+func (c *Center) Undo(d sched.Decision) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, ok := c.mu.stays[d.Pod.UID]
+	ok = ok && !old.bound && old.node == d.At.Node
+	if ok {
+		c.leave(d.Pod.UID, old)
+	}
+	return ok
+}
+
+// Holds reports whether a pod has its place.
+func (c *Center) Holds(uid string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.mu.stays[uid]
 	return ok
 }
 

@@ -28,11 +28,11 @@ func (c *Center) tidy(name string) {
 }
 
 // settle enters a pod at a site.
-func (c *Center) settle(uid, node string, s *site, h sched.Holding) {
-	c.mu.stays[uid] = stay{node: node, Holding: h}
-	s.pods[uid] = h
+func (c *Center) settle(uid string, s *site, at stay) {
+	c.mu.stays[uid] = at
+	s.pods[uid] = at.Holding
 	if s.record != nil {
-		c.enter(s, s.record.Take(h))
+		c.enter(s, s.record.Take(at.Holding))
 	}
 }
 

@@ -126,24 +126,28 @@ func (c *Committer) place(pod *sched.Pod, nodes []entry) (sched.Decision, bool) 
 	return sched.Decision{}, false
 }
 
-// sendBack returns a pod to the pending ones. Where its list was empty, trying
-// again is in vain until something becomes free; it is for the queue to know
-// whether that has happened since the list was made.
+// sendBack returns a pod to the pending ones, unless it has its place already.
+// Where its list was empty, trying again is in vain until something becomes
+// free; it is for the queue to know whether that has happened since.
 func (c *Committer) sendBack(list sched.List) {
-	if len(list.Candidates) == 0 {
+	switch {
+	case c.center.Holds(list.Pod.UID):
+		c.counts.stray.Add(1)
+	case len(list.Candidates) == 0:
 		c.counts.parked.Add(1)
 		c.env.Park(list.Pod, list.Gains)
-		return
+	default:
+		c.counts.requeues.Add(1)
+		c.env.Requeue(list.Pod)
 	}
-	c.counts.requeues.Add(1)
-	c.env.Requeue(list.Pod)
 }
 
 // Undo takes a decision back that could not be bound: the node gets everything
-// back, its version grows, and the pod is pending again.
+// back, its version grows, and the pod is pending again. A pod that turns out to
+// be bound keeps its place.
 func (c *Committer) Undo(d sched.Decision) {
-	if c.center.Release(d.Pod.UID) {
+	if c.center.Undo(d) {
 		c.counts.undone.Add(1)
+		c.env.Requeue(d.Pod)
 	}
-	c.env.Requeue(d.Pod)
 }

@@ -10,6 +10,7 @@ type Counters struct {
 	Failed   uint64          // changed nodes that did not, or were gone
 	Requeues uint64          // pods sent back to be tried again
 	Parked   uint64          // pods sent back to wait for a change
+	Stray    uint64          // lists of pods that had their place already
 	Undone   uint64          // decisions that could not be bound
 	Index    [Indexes]uint64 // which place of its first list a pod got; the last counts all beyond
 }
@@ -19,8 +20,8 @@ const Indexes = 8
 
 // counts are Counters in the making.
 type counts struct {
-	commits, hits, passed, failed, requeues, parked, undone atomic.Uint64
-	indexes                                                 [Indexes]atomic.Uint64
+	commits, hits, passed, failed, requeues, parked, stray, undone atomic.Uint64
+	indexes                                                        [Indexes]atomic.Uint64
 }
 
 func (c *counts) index(i int) { c.indexes[min(i, Indexes-1)].Add(1) }
@@ -30,7 +31,7 @@ func (c *Committer) Counters() Counters {
 	n := &c.counts
 	sum := Counters{
 		Commits: n.commits.Load(), Hits: n.hits.Load(), Passed: n.passed.Load(), Failed: n.failed.Load(),
-		Requeues: n.requeues.Load(), Parked: n.parked.Load(), Undone: n.undone.Load(),
+		Requeues: n.requeues.Load(), Parked: n.parked.Load(), Stray: n.stray.Load(), Undone: n.undone.Load(),
 	}
 	for i := range sum.Index {
 		sum.Index[i] = n.indexes[i].Load()

@@ -1,0 +1,64 @@
+// Package scenariotest walks through scenarios: text files of commands and the
+// answers to them. "go test -rewrite" writes the answers of now into the files.
+package scenariotest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the answers of the scenarios into testdata")
+
+// Scene obeys the commands of one scenario: it returns the answer to one, of
+// whole lines or empty.
+type Scene interface{ Run(command []string) string }
+
+// Walk runs each scenario of testdata/*.txt in a scene of its own. A line that
+// starts with "> " is a command, one with # is kept, and what else follows a
+// command is the answer to it.
+func Walk(t *testing.T, open func() Scene) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("find scenarios: %v, %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := answer(string(want), open())
+			if *rewrite {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", file, diff)
+			}
+		})
+	}
+}
+
+// answer returns a scenario with the answers of now, each followed by an empty
+// line.
+func answer(text string, scene Scene) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "#") {
+			fmt.Fprint(&out, line)
+		}
+		if command, ok := strings.CutPrefix(line, "> "); ok {
+			fmt.Fprintf(&out, "> %s%s\n", command, scene.Run(strings.Fields(command)))
+		}
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
