@@ -13,7 +13,7 @@ import (
 
 // Center is the node information centre. Its methods may be called from any
 // goroutine: those that change something work one after another under one lock,
-// and View takes no lock at all.
+// and View waits for none.
 //
 // Invariants: a record's version only grows, and grows with every change; what
 // is free on a record is what the node has less the holdings of its pods; a pod
@@ -29,6 +29,7 @@ import (
 type Center struct {
 	profiles []Profile
 	view     atomic.Pointer[View]
+	stale    atomic.Bool // something changed since view was made
 
 	mu struct {
 		sync.Mutex
@@ -111,7 +112,7 @@ func (c *Center) RemoveNode(name string) {
 		must(index.Remove(name))
 	}
 	c.tidy(name)
-	c.publish()
+	c.stale.Store(true)
 }
 
 // Place gives a pod its place if read is still the newest record of the node

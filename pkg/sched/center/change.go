@@ -67,7 +67,7 @@ func (c *Center) enter(s *site, record *sched.Node) {
 			must(index.Update(node))
 		}
 	}
-	c.publish()
+	c.stale.Store(true)
 }
 
 // must asserts what the centre guarantees: what it updates in an index is

@@ -15,15 +15,25 @@ type View struct {
 	indexes  []bucket.View
 }
 
-// View returns the newest view. O(1).
-func (c *Center) View() *View { return c.view.Load() }
+// View returns the newest view, without waiting: while something changes, it is
+// the view of before. A view is made when someone looks, and not with every
+// change, for what the indexes copy they copy once a view.
+func (c *Center) View() *View {
+	if c.stale.Load() && c.mu.TryLock() {
+		c.publish()
+		c.mu.Unlock()
+	}
+	return c.view.Load()
+}
 
+// publish makes the newest view. It needs c.mu.
 func (c *Center) publish() {
 	v := &View{Gains: c.mu.gains, profiles: c.profiles, indexes: make([]bucket.View, len(c.mu.indexes))}
 	for i, index := range c.mu.indexes {
 		v.indexes[i] = index.View()
 	}
 	c.view.Store(v)
+	c.stale.Store(false)
 }
 
 // Profile returns the profile that a pod names, and the default where it names
