@@ -11,17 +11,18 @@ import (
 )
 
 // Reserved returns the CPUs that are never exclusive, and in a few words where
-// that comes from, for the log. A list of the operator's own wins and must be
-// online; else the kubelet's reservedSystemCPUs count, as far as they are
-// online; else as many CPUs as the kubelet reserves by quantity, rounded up.
+// that comes from, for the log. A list of the operator's own wins, of CPUs that
+// the machine has; else the kubelet's reservedSystemCPUs count; else as many
+// CPUs as the kubelet reserves by quantity, rounded up. CPUs that are offline are
+// left out: one that goes must not keep an agent from starting again.
 func Reserved(own config.Reserved, c Config, m *topology.Machine) (cpuset.Set, string, error) {
 	online := m.Online()
 	switch {
 	case own.Given:
-		if missing := own.CPUs.Minus(online); !missing.Empty() {
-			return cpuset.Set{}, "", fmt.Errorf("reserve CPUs %q: %q are not online (online: %q): correct --reserved-cpus", own.CPUs, missing, online)
+		if strange := own.CPUs.Minus(all(m)); !strange.Empty() {
+			return cpuset.Set{}, "", fmt.Errorf("reserve CPUs %q: this machine has no CPUs %q (it has %q): correct --reserved-cpus", own.CPUs, strange, all(m))
 		}
-		return own.CPUs, "--reserved-cpus", nil
+		return own.CPUs.Intersect(online), "--reserved-cpus", nil
 	case !c.ReservedSystemCPUs.Empty():
 		return c.ReservedSystemCPUs.Intersect(online), "reservedSystemCPUs of the kubelet", nil
 	case c.ReservedMilliCPU > 0:
@@ -42,6 +43,15 @@ func lowest(m *topology.Machine, n int) cpuset.Set {
 	})
 	var ids []cpuset.CPU
 	for _, c := range cpus[:min(n, len(cpus))] {
+		ids = append(ids, c.ID)
+	}
+	return cpuset.Of(ids...)
+}
+
+// all returns the machine's CPUs, offline ones too.
+func all(m *topology.Machine) cpuset.Set {
+	var ids []cpuset.CPU
+	for _, c := range m.CPUs {
 		ids = append(ids, c.ID)
 	}
 	return cpuset.Of(ids...)
