@@ -29,12 +29,13 @@ type lookup func(ctx context.Context, uid string) (*corev1.Pod, bool)
 // may wait.
 func (n *Node) wants(ctx context.Context, c workload.Container, find lookup) (*pool.Pod, error) {
 	tokens := v1alpha1.ParseAllocated(c.Annotations)
-	if len(tokens) == 0 && !v1alpha1.MayAsk(c.Sandbox.Annotations) {
-		return nil, nil
-	}
-	if n.cfg.Disabled {
+	told := len(tokens) > 0 || v1alpha1.MayAsk(c.Sandbox.Annotations)
+	switch {
+	case told && n.cfg.Disabled:
 		return nil, refuse(SwitchedOff, "exclusive CPUs are switched off on this node; delete the pod and let it run on a node labelled %s=true",
 			v1alpha1.LabelExclusiveCPUs)
+	case !told && (n.cfg.Disabled || !n.asksUntold(c.Sandbox)):
+		return nil, nil
 	}
 	pod, known := n.find(ctx, c, find)
 	if !known && isStatic(c.Sandbox) {
@@ -48,6 +49,18 @@ func (n *Node) wants(ctx context.Context, c workload.Container, find lookup) (*p
 		return nil, err
 	}
 	return n.admit(c, ask, tokens)
+}
+
+// asksUntold reports whether a pod that is known asks although no annotation
+// tells: explicitly, but another device plugin answered the kubelet, or badly, by
+// labels. A pod that is not known yet is not waited for.
+func (n *Node) asksUntold(s workload.Sandbox) bool {
+	pod, known := n.env.Pods.Pod(s.Pod.UID)
+	if !known {
+		return false
+	}
+	ask, err := v1alpha1.ReadAsk(asCreated(pod, s))
+	return err != nil || ask.Form != v1alpha1.None
 }
 
 // find looks a pod up; a static one is not waited for, since nobody knows
@@ -90,8 +103,8 @@ func (n *Node) admit(c workload.Container, ask v1alpha1.Ask, tokens map[int]int)
 			ask.Form, n.cfg.Asks, n.cfg.Asks)
 	}
 	want, exclusive := ask.Exclusive(c.Name)
-	if len(tokens) > 0 && !maps.Equal(tokens, want.PerNode) {
-		return nil, refuse(NotAsked, "the kubelet allocated %v exclusive CPUs per NUMA node to container %q, whose limits say %v; delete the pod, so that it is made and allocated anew",
+	if len(tokens)+len(want.PerNode) > 0 && !maps.Equal(tokens, want.PerNode) {
+		return nil, refuse(NotAsked, "the kubelet allocated %v exclusive CPUs per NUMA node to container %q, whose limits say %v; delete the pod, so that it is made and allocated anew (if that does not help, another device plugin serves these resources: see /readyz of numalet-deviceplugin)",
 			tokens, c.Name, want.PerNode)
 	}
 	if !exclusive {
