@@ -1,0 +1,195 @@
+package bucket
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// world is an index and its naive twin, changed alike.
+type world struct {
+	t    *testing.T
+	rand *rand.Rand
+	x    *Index
+	twin naive
+	span int64 // amounts are below it
+	many int   // names there are
+}
+
+func newWorld(t *testing.T, r *rand.Rand) *world {
+	dims := 1 + r.IntN(4)
+	c := Config{Order: r.Perm(dims)}
+	for range dims {
+		c.Theta = append(c.Theta, 1+r.Int64N(4))
+	}
+	x, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, span: 1 + r.Int64N(20), many: 1 + r.IntN(600)}
+}
+
+// change adds, updates or removes a node.
+func (w *world) change() {
+	n := Node{Name: fmt.Sprintf("n%d", w.rand.IntN(w.many)), Free: w.vector()}
+	_, have := w.twin.nodes[n.Name]
+	var err error
+	switch {
+	case !have:
+		err = w.x.Add(n)
+		w.twin.nodes[n.Name] = n
+	case w.rand.IntN(3) > 0:
+		err = w.x.Update(n)
+		w.twin.nodes[n.Name] = n
+	default:
+		err = w.x.Remove(n.Name)
+		delete(w.twin.nodes, n.Name)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) vector() Vector {
+	v := make(Vector, w.x.space.dims())
+	for d := range v {
+		v[d] = w.rand.Int64N(w.span)
+	}
+	return v
+}
+
+func (w *world) query() Query {
+	q := Query{Request: w.vector(), Policy: Policy(w.rand.IntN(4)), After: fmt.Sprintf("n%d", w.rand.IntN(w.many))}
+	if w.rand.IntN(3) == 0 {
+		q.Candidates = []string{}
+		for range w.rand.IntN(20) {
+			q.Candidates = append(q.Candidates, fmt.Sprintf("n%d", w.rand.IntN(w.many)))
+		}
+	}
+	if w.rand.IntN(4) == 0 {
+		q.Accept = func(n *Node) bool { return len(n.Name)%2 == 0 }
+	}
+	return q
+}
+
+// compare asks both the same.
+func (w *world) compare(v View, twin naive) {
+	w.t.Helper()
+	q := w.query()
+	n := 1 + w.rand.IntN(10)
+	want := twin.fitting(q)
+	want = want[:min(n, len(want))]
+	if diff := cmp.Diff(want, names(v.Pick(q, n))); diff != "" {
+		w.t.Fatalf("%s %v of %v after %q, %d nodes of %d (-want +got):\n%s", q.Policy, q.Request, q.Candidates, q.After, n, v.Len(), diff)
+	}
+	if q.Policy == LeastFit || q.Policy == BestFit {
+		w.compareLeaves(v, twin, q)
+	}
+}
+
+func (w *world) compareLeaves(v View, twin naive, q Query) {
+	w.t.Helper()
+	var got [][]int64
+	var taken []string
+	it := v.Leaves(q)
+	for leaf := it.Next(); leaf != nil; leaf = it.Next() {
+		got = append(got, leaf.X)
+		if n := it.Take(leaf); n != nil {
+			taken = append(taken, n.Name)
+		}
+	}
+	if diff := cmp.Diff(twin.leaves(q), got); diff != "" {
+		w.t.Fatalf("leaves of %s %v of %v (-want +got):\n%s", q.Policy, q.Request, q.Candidates, diff)
+	}
+	if first := names(v.Pick(q, 1)); len(taken) == 0 && len(first) > 0 || len(taken) > 0 && taken[0] != first[0] {
+		w.t.Fatalf("%s %v: leaf after leaf %v, picked %v", q.Policy, q.Request, taken, first)
+	}
+}
+
+func names(nodes []*Node) []string {
+	var names []string
+	for _, n := range nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// TestTwin changes indexes of all shapes at random and compares every answer with the naive twin's, of the newest view and of one taken
+// earlier.
+func TestTwin(t *testing.T) {
+	for seed := range uint64(60) {
+		w := newWorld(t, rand.New(rand.NewPCG(seed, 7)))
+		old, oldTwin := w.x.View(), w.twin.copy()
+		for range 1500 {
+			w.change()
+			if w.rand.IntN(8) == 0 {
+				w.compare(w.x.View(), w.twin)
+				w.compare(old, oldTwin)
+			}
+			if w.rand.IntN(200) == 0 {
+				w.x.check(t)
+				old, oldTwin = w.x.View(), w.twin.copy()
+			}
+		}
+		w.drain()
+	}
+}
+
+// drain removes node after node.
+func (w *world) drain() {
+	for name := range w.twin.copy().nodes {
+		if err := w.x.Remove(name); err != nil {
+			w.t.Fatal(err)
+		}
+		delete(w.twin.nodes, name)
+		if w.rand.IntN(20) == 0 {
+			w.compare(w.x.View(), w.twin)
+			w.x.check(w.t)
+		}
+	}
+	if w.x.Len() != 0 || w.x.byX.root != nil {
+		w.t.Fatalf("%d nodes are left of none", w.x.Len())
+	}
+}
+
+// check fails if a tree of x is not as its comment says.
+func (x *Index) check(t *testing.T) {
+	t.Helper()
+	for _, tr := range []*tree{&x.byX, &x.byName} {
+		var all []*entry
+		for r := range tr.size() {
+			all = append(all, tr.at(r))
+		}
+		if !slices.IsSortedFunc(all, tr.order) {
+			t.Fatal("entries are out of order")
+		}
+		if tr.root != nil {
+			tr.checkBelow(t, tr.root, true)
+		}
+	}
+}
+
+// checkBelow returns the depth of b.
+func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
+	t.Helper()
+	if len(b.items) > fan || !root && len(b.items) < fan/2 {
+		t.Fatalf("%d items in a block", len(b.items))
+	}
+	depth := 0
+	for i := range b.kids {
+		below := tr.checkBelow(t, b.kids[i], false)
+		if i > 0 && below != depth {
+			t.Fatalf("leaves %d and %d levels down", depth, below)
+		}
+		depth = below
+		have := newBlock(tr.owner, true, tr.dims)
+		have.insert(0, nil, b.kids[i], tr.dims)
+		if have.items[0] != b.items[i] || have.sizes[0] != b.sizes[i] || !slices.Equal(have.tops, b.row(i, tr.dims)) {
+			t.Fatalf("item %d of a block is not what is below it", i)
+		}
+	}
+	return depth + 1
+}
