@@ -9,40 +9,41 @@ import (
 // asking is a query put to a view.
 type asking struct {
 	Query
-	view  *View
-	x     []int64  // coordinate of the request
+	view  View
 	among []*entry // the candidates, if the query names some
+	from  string   // names that are not greater come last: of all with NextFit, of a leaf's with LeastFit and BestFit
 }
 
 func (v View) ask(q Query) asking {
-	a := asking{Query: q, view: &v, x: v.space.coordinate(q.Request)}
+	a := asking{Query: q, view: v}
+	if q.Policy == Random && q.Rand == nil {
+		a.Policy = FirstFit
+	}
+	if q.Candidates != nil {
+		a.among = make([]*entry, 0, len(q.Candidates))
+	}
 	for _, name := range q.Candidates {
 		if e := v.byName.find(name); e != nil {
 			a.among = append(a.among, e)
 		}
 	}
+	a.from = a.start()
 	return a
 }
 
-// fits says whether the bucket's space meets the region {c : c ≥ x(t)} and whether the bucket holds a candidate. O(|candidates|).
-func (a *asking) fits(b Bucket) bool {
-	if !meets(b.X, a.x) {
-		return false
+// start returns the name behind which names begin.
+func (a *asking) start() string {
+	switch {
+	case a.Policy == NextFit:
+		return a.After
+	case a.Policy != LeastFit && a.Policy != BestFit || a.Rand == nil:
+		return ""
+	case a.Candidates == nil && a.view.Len() > 0:
+		return a.view.byName.at(a.Rand.IntN(a.view.Len())).Name
+	case len(a.among) > 0:
+		return a.among[a.Rand.IntN(len(a.among))].Name
 	}
-	if a.Candidates == nil {
-		return b.Len() > 0
-	}
-	return slices.ContainsFunc(a.among, func(e *entry) bool { return compareX(e.x, b.X) == 0 })
-}
-
-// meets says whether some coordinate that begins with x is nowhere less than least.
-func meets(x, least []int64) bool {
-	for l, c := range x {
-		if c < least[l] {
-			return false
-		}
-	}
-	return true
+	return ""
 }
 
 // named says whether the node is a candidate.
@@ -53,39 +54,26 @@ func (a *asking) takes(e *entry) bool {
 	return e.Free.Covers(a.Request) && (a.Accept == nil || a.Accept(&e.Node))
 }
 
-// inTurn returns all candidates in the policy's order. O(n log n): for people and tests.
-func (a *asking) inTurn() []*entry {
-	all := slices.Clone(a.among)
-	if a.Candidates == nil {
-		for r := range a.view.byName.size() {
-			all = append(all, a.view.byName.at(r))
-		}
-	}
-	slices.SortFunc(all, a.compare)
-	all = slices.Compact(all)
-	if a.Policy == Random {
-		a.Rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	}
-	return all
-}
-
 // compare orders nodes as the policy does, the first to take first. Random has no order.
 func (a *asking) compare(e, f *entry) int {
 	switch a.Policy {
 	case LeastFit:
-		return cmp.Or(slices.Compare(f.x, e.x), strings.Compare(e.Name, f.Name))
+		return cmp.Or(slices.Compare(f.x, e.x), a.compareNames(e, f))
 	case BestFit:
-		return cmp.Or(slices.Compare(e.x, f.x), strings.Compare(e.Name, f.Name))
-	case NextFit:
-		return cmp.Or(cmp.Compare(a.lap(e), a.lap(f)), strings.Compare(e.Name, f.Name))
+		return cmp.Or(slices.Compare(e.x, f.x), a.compareNames(e, f))
 	default:
-		return strings.Compare(e.Name, f.Name)
+		return a.compareNames(e, f)
 	}
 }
 
-// lap returns 0 for a node that NextFit meets before it comes round to the first name again, and 1 for the others.
+// compareNames orders names, round from the one to start behind.
+func (a *asking) compareNames(e, f *entry) int {
+	return cmp.Or(cmp.Compare(a.lap(e), a.lap(f)), strings.Compare(e.Name, f.Name))
+}
+
+// lap returns 0 for a node that comes before the names begin anew, and 1 for the others.
 func (a *asking) lap(e *entry) int {
-	if e.Name > a.After {
+	if e.Name > a.from {
 		return 0
 	}
 	return 1

@@ -9,13 +9,13 @@ import (
 // Bucket holds the nodes whose coordinate begins with X; what X leaves out are wildcards. No number is the root, a number for each level a
 // leaf. No bucket is stored: one is a range of the tree of coordinates, found when it is asked for.
 type Bucket struct {
-	X      []int64 // in the order of the tree's levels
-	view   *View
-	lo, hi int // ranks
+	X    []int64 // in the order of the tree's levels
+	view *View
+	span // of the tree byX
 }
 
 // Root returns (*,…,*), which holds every node.
-func (v View) Root() Bucket { return Bucket{view: &v, hi: v.byX.size()} }
+func (v View) Root() Bucket { return Bucket{view: &v, span: span{0, v.Len()}} }
 
 // Len returns the number of nodes in the bucket.
 func (b Bucket) Len() int { return b.hi - b.lo }
@@ -74,15 +74,7 @@ func (b Bucket) child(r int) Bucket {
 	return b.view.bucket(b.view.byX.at(r).x[:len(b.X)+1])
 }
 
-// span returns the ranks of the nodes whose coordinate begins with x.
-func (v *View) span(x []int64) (lo, hi int) {
-	lo = v.byX.rank(func(e *entry) bool { return compareX(e.x, x) < 0 })
-	hi = v.byX.rank(func(e *entry) bool { return compareX(e.x, x) <= 0 })
-	return lo, hi
-}
-
 // bucket returns the bucket of that coordinate.
 func (v *View) bucket(x []int64) Bucket {
-	lo, hi := v.span(x)
-	return Bucket{X: x, view: v, lo: lo, hi: hi}
+	return Bucket{X: x, view: v, span: v.byX.under(x)}
 }

@@ -11,6 +11,7 @@ import (
 type Index struct {
 	space  space
 	byX    tree // by coordinate, then name: a bucket is a range of it
+	byZ    tree // by neighbourhood in all dimensions at once
 	byName tree
 }
 
@@ -23,7 +24,8 @@ func New(c Config) (*Index, error) {
 	x := &Index{
 		space:  s,
 		byX:    tree{dims: s.dims(), order: byX},
-		byName: tree{dims: s.dims(), order: byName},
+		byZ:    tree{dims: s.dims(), order: byZ},
+		byName: tree{order: byName},
 	}
 	x.disown()
 	return x, nil
@@ -44,8 +46,9 @@ func (x *Index) Add(n Node) error {
 	if x.byName.find(n.Name) != nil {
 		return fmt.Errorf("add node %q: it is in the index", n.Name)
 	}
-	x.byName.put(e)
 	x.byX.put(e)
+	x.byZ.put(e)
+	x.byName.put(e)
 	return nil
 }
 
@@ -59,10 +62,8 @@ func (x *Index) Update(n Node) error {
 	if old == nil {
 		return fmt.Errorf("update node %q: it is not in the index", n.Name)
 	}
-	if !slices.Equal(old.x, e.x) {
-		x.byX.remove(old)
-	}
-	x.byX.put(e)
+	x.byX.replace(old, e)
+	x.byZ.replace(old, e)
 	x.byName.put(e)
 	return nil
 }
@@ -74,6 +75,7 @@ func (x *Index) Remove(name string) error {
 		return fmt.Errorf("remove node %q: it is not in the index", name)
 	}
 	x.byX.remove(old)
+	x.byZ.remove(old)
 	x.byName.remove(old)
 	return nil
 }
@@ -83,7 +85,7 @@ func (x *Index) Len() int { return x.byName.size() }
 
 // View returns the index as it is now, in O(1). Later changes do not show in it.
 func (x *Index) View() View {
-	v := View{space: &x.space, byX: x.byX, byName: x.byName}
+	v := View{space: &x.space, byX: x.byX, byZ: x.byZ, byName: x.byName}
 	x.disown()
 	return v
 }
@@ -91,5 +93,5 @@ func (x *Index) View() View {
 // disown gives up writing blocks in place: what there is belongs to views.
 func (x *Index) disown() {
 	o := new(owner)
-	x.byX.owner, x.byName.owner = o, o
+	x.byX.owner, x.byZ.owner, x.byName.owner = o, o, o
 }

@@ -7,6 +7,7 @@ import "slices"
 // It defines the visiting order, for people and for tests. Pick comes to the same nodes without visiting leaf after leaf.
 type Iterator struct {
 	ask   asking
+	x     []int64 // coordinate of the request
 	stack []level
 	met   []Bucket // what is left for the policies that go by nodes and not by amounts
 	trace func(Bucket)
@@ -15,7 +16,7 @@ type Iterator struct {
 // level is a bucket that was opened, and the ranks of what was not visited yet.
 type level struct {
 	Bucket
-	lo, hi int
+	left span
 }
 
 // Leaves returns the walk over the leaves that hold a node whose coordinate fits, the best by policy first. The policies that do not go by
@@ -25,11 +26,11 @@ func (v View) Leaves(q Query) *Iterator {
 }
 
 func (v View) leaves(q Query, trace func(Bucket)) *Iterator {
-	it := &Iterator{ask: v.ask(q), trace: trace}
+	it := &Iterator{ask: v.ask(q), x: v.space.coordinate(q.Request), trace: trace}
 	if q.Policy == LeastFit || q.Policy == BestFit {
 		it.open(v.Root())
 	} else {
-		it.met = it.ask.leavesByNode()
+		it.met = it.leavesByNode()
 	}
 	return it
 }
@@ -41,7 +42,7 @@ func (it *Iterator) Next() *Bucket {
 		switch {
 		case !ok:
 			it.stack = it.stack[:len(it.stack)-1]
-		case !it.ask.fits(child):
+		case !it.fits(child):
 		case child.Leaf():
 			return &child
 		default:
@@ -57,7 +58,7 @@ func (it *Iterator) Next() *Bucket {
 }
 
 func (it *Iterator) open(b Bucket) {
-	it.stack = append(it.stack, level{Bucket: b, lo: b.lo, hi: b.hi})
+	it.stack = append(it.stack, level{Bucket: b, left: b.span})
 	if it.trace != nil {
 		it.trace(b)
 	}
@@ -66,29 +67,38 @@ func (it *Iterator) open(b Bucket) {
 // child takes the next child of the bucket opened last, by policy.
 func (it *Iterator) child() (Bucket, bool) {
 	top := &it.stack[len(it.stack)-1]
-	if top.lo == top.hi {
+	if top.left.lo == top.left.hi {
 		return Bucket{}, false
 	}
 	if it.ask.Policy == LeastFit {
-		child := top.Bucket.child(top.hi - 1)
-		top.hi = child.lo
+		child := top.Bucket.child(top.left.hi - 1)
+		top.left.hi = child.lo
 		return child, true
 	}
-	child := top.Bucket.child(top.lo)
-	top.lo = child.hi
+	child := top.Bucket.child(top.left.lo)
+	top.left.lo = child.hi
 	return child, true
 }
 
-// leavesByNode returns the leaves in the order in which the policy comes to their nodes.
-func (a *asking) leavesByNode() []Bucket {
-	var leaves []Bucket
-	for _, e := range a.inTurn() {
-		have := slices.ContainsFunc(leaves, func(b Bucket) bool { return slices.Equal(b.X, e.x) })
-		if !have && meets(e.x, a.x) {
-			leaves = append(leaves, a.view.bucket(e.x))
+// fits says whether the bucket's space meets the region {c : c ≥ x(t)} and whether the bucket holds a candidate. O(|candidates|).
+func (it *Iterator) fits(b Bucket) bool {
+	if !meets(b.X, it.x) {
+		return false
+	}
+	if it.ask.Candidates == nil {
+		return b.Len() > 0
+	}
+	return slices.ContainsFunc(it.ask.among, func(e *entry) bool { return compareX(e.x, b.X) == 0 })
+}
+
+// meets says whether some coordinate that begins with x is nowhere less than least.
+func meets(x, least []int64) bool {
+	for l, c := range x {
+		if c < least[l] {
+			return false
 		}
 	}
-	return leaves
+	return true
 }
 
 // Take returns the node of a leaf that a task takes, or nil if none really fits: the smallest name, or with Random a random one.

@@ -13,7 +13,8 @@ type Node struct {
 // entry is a node in its place. It never changes; trees of all orders and all views share it.
 type entry struct {
 	Node
-	x []int64 // the coordinate
+	x []int64  // the coordinate
+	z []uint32 // see byZ
 }
 
 // entry returns the node in its place, or says what is wrong with the node.
@@ -21,5 +22,5 @@ func (s space) entry(n Node) (*entry, error) {
 	if err := s.check(n.Free); err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
-	return &entry{Node: n, x: s.coordinate(n.Free)}, nil
+	return &entry{Node: n, x: s.coordinate(n.Free), z: zcode(n.Free)}, nil
 }

@@ -1,5 +1,10 @@
 package bucket
 
+import "slices"
+
+// patience is how many items a search looks at in vain before another way is tried.
+const patience = 256
+
 // Pick returns up to n nodes that really fit, the best by policy first; none at all if none fits.
 //
 // For LeastFit and BestFit these are the nodes that one gets by taking, leaf after leaf as Leaves yields them, the nodes that fit in order of
@@ -7,81 +12,66 @@ package bucket
 func (v View) Pick(q Query, n int) []*Node { return v.AppendPick(nil, q, n) }
 
 // AppendPick is Pick into a slice that the caller owns.
+//
+// Either nodes that fit are frequent, and a walk in the policy's order soon meets them; or they are rare, and the tree byZ, where a block is a
+// small box, soon has them all. Which it is shows only in the end, so the two ways are tried in turn, with more patience each time: that takes
+// a small multiple of what the better one takes. Accept may be asked about a node more than once.
 func (v View) AppendPick(dst []*Node, q Query, n int) []*Node {
+	n = min(n, v.Len())
+	if n <= 0 {
+		return dst
+	}
 	a := v.ask(q)
-	out := picked{nodes: dst, want: n}
-	switch {
-	case q.Candidates != nil:
-		a.chosen(&out)
-	case q.Policy == LeastFit:
-		a.leastFit(&out)
-	case q.Policy == BestFit:
-		a.bestFit(&out)
-	case q.Policy == FirstFit:
-		a.byName(&out, 0, v.Len())
-	case q.Policy == NextFit:
-		start := v.byName.rank(func(e *entry) bool { return e.Name <= q.After })
-		a.byName(&out, start, v.Len())
-		a.byName(&out, 0, start)
-	case q.Policy == Random:
-		start := q.Rand.IntN(max(1, v.Len()))
-		a.byName(&out, start, v.Len())
-		a.byName(&out, 0, start)
+	dst = slices.Grow(dst, n)
+	room := dst[len(dst) : len(dst)+n]
+	return dst[:len(dst)+a.pick(room)]
+}
+
+// pick fills room, as far as there are nodes, and returns their number.
+func (a *asking) pick(room []*Node) int {
+	if a.Candidates != nil {
+		return a.choose(room)
 	}
-	return out.nodes
-}
-
-// picked are the nodes taken so far, and how many are still wanted.
-type picked struct {
-	nodes []*Node
-	want  int
-}
-
-func (p *picked) add(e *entry) {
-	p.nodes = append(p.nodes, &e.Node)
-	p.want--
-}
-
-func (p *picked) full() bool { return p.want <= 0 }
-
-// chosen takes from the candidates.
-func (a *asking) chosen(out *picked) {
-	for _, e := range a.inTurn() {
-		if !out.full() && a.takes(e) {
-			out.add(e)
+	for left := patience; ; left *= 4 {
+		if n, ok := a.stroll(room, left); ok {
+			return n
+		}
+		if n, ok := a.gather(room, left); ok {
+			return n
 		}
 	}
 }
 
-// leastFit goes down through the coordinates, and up through the names within a leaf.
-func (a *asking) leastFit(out *picked) {
-	t := &a.view.byX
-	for end := t.size(); !out.full(); {
-		e, last := t.down(end, a.Request)
-		if e == nil {
-			return
-		}
-		first := t.rank(func(f *entry) bool { return compareX(f.x, e.x) < 0 })
-		a.upTo(out, t, first, last+1)
-		end = first
+// stroll takes nodes in the policy's order. It says whether it was left enough to look at.
+func (a *asking) stroll(room []*Node, left int) (int, bool) {
+	s := stroll{ask: a, walk: walk{want: a.Request, left: left}, patience: left, room: room}
+	switch a.Policy {
+	case LeastFit:
+		s.leastFit()
+	case BestFit:
+		s.bestFit()
+	case Random:
+		s.random()
+	default:
+		s.byName()
 	}
+	return s.taken, s.full() || s.left >= 0
 }
 
-// bestFit goes up through the coordinates, and through the names within each.
-func (a *asking) bestFit(out *picked) { a.upTo(out, &a.view.byX, 0, a.view.byX.size()) }
+// gather takes the first by policy of all nodes that fit. It says whether it was left enough to look at.
+func (a *asking) gather(room []*Node, left int) (int, bool) {
+	var some [8]*entry
+	s := selection{ask: a, walk: walk{want: a.Request, left: left}, room: roomFor(len(room), some[:])}
+	s.rare(a.view.byZ.root)
+	return s.fill(room), s.left >= 0
+}
 
-func (a *asking) byName(out *picked, lo, hi int) { a.upTo(out, &a.view.byName, lo, hi) }
-
-// upTo takes what fits among the ranks from lo to hi of a tree.
-func (a *asking) upTo(out *picked, t *tree, lo, hi int) {
-	for lo < hi && !out.full() {
-		e, r := t.up(lo, a.Request)
-		if e == nil || r >= hi {
-			return
-		}
-		if a.takes(e) {
-			out.add(e)
-		}
-		lo = r + 1
+// choose takes the first by policy of the candidates. O(|candidates|).
+func (a *asking) choose(room []*Node) int {
+	var some [8]*entry
+	s := selection{ask: a, room: roomFor(len(room), some[:])}
+	for _, e := range a.among {
+		s.offer(e)
 	}
+	return s.fill(room)
 }

@@ -11,7 +11,7 @@ type Query struct {
 	After      string           // NextFit: the name of the node taken last
 	Task       string           // who asks, for nodes that hold a reservation; see Reserving
 
-	// Rand is what Random draws from. With LeastFit and BestFit it draws among the nodes of a leaf, where the smallest name would win:
+	// Rand is what Random draws from; without it Random is FirstFit. With LeastFit and BestFit it draws among the nodes of a leaf, where the smallest name would win:
 	// proposers that ask the same view then get in each other's way less.
 	Rand *rand.Rand
 }

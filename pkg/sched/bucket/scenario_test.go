@@ -34,7 +34,7 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := walk(string(text))
+			got := play(string(text))
 			if *rewrite {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -48,9 +48,9 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// walk runs the commands of a scenario ("> command") and returns it with the
+// play runs the commands of a scenario ("> command") and returns it with the
 // answers of now. Lines that start with # are kept.
-func walk(text string) string {
+func play(text string) string {
 	var out strings.Builder
 	var s scene
 	for line := range strings.Lines(text) {

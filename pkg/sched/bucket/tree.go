@@ -75,6 +75,14 @@ func (t *tree) remove(e *entry) {
 	}
 }
 
+// replace puts e where old was, or in its own place if that is another.
+func (t *tree) replace(old, e *entry) {
+	if t.order(old, e) != 0 {
+		t.remove(old)
+	}
+	t.put(e)
+}
+
 func (t *tree) removeBelow(b *block, e *entry) *block {
 	b = t.own(b)
 	if b.kids == nil {

@@ -6,6 +6,7 @@ import "iter"
 type View struct {
 	space  *space
 	byX    tree
+	byZ    tree
 	byName tree
 }
 
@@ -23,10 +24,6 @@ func (v View) Node(name string) *Node {
 // Nodes yields all nodes in order of their names.
 func (v View) Nodes() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
-		for r := range v.byName.size() {
-			if !yield(&v.byName.at(r).Node) {
-				return
-			}
-		}
+		v.byName.each(func(e *entry) bool { return yield(&e.Node) })
 	}
 }

@@ -1,92 +1,74 @@
 package bucket
 
-import "sort"
-
-// The readers' side of a tree speaks of ranks: the entry of rank r has r entries before it. A range of ranks is a bucket, a leaf, or what is
-// left of a walk.
-
-// rank returns the number of entries for which before holds; it must hold for the first ones in order and for no other.
-func (t *tree) rank(before func(*entry) bool) int {
-	n := 0
-	for b := t.root; b != nil; {
-		i := 0
-		for i < len(b.items) && before(b.items[i]) {
-			i++
-		}
-		if b.kids == nil {
-			return n + i
-		}
-		i = max(i-1, 0)
-		for _, s := range b.sizes[:i] {
-			n += int(s)
-		}
-		b = b.kids[i]
-	}
-	return n
+// walk looks for entries that cover want, and counts what it looks at in vain.
+type walk struct {
+	want Vector
+	left int // items that it may still look at; what is below nought was too many
 }
 
-// at returns the entry of rank r.
-func (t *tree) at(r int) *entry {
-	b := t.root
-	for b.kids != nil {
-		i := 0
-		for ; r >= int(b.sizes[i]); i++ {
-			r -= int(b.sizes[i])
-		}
-		b = b.kids[i]
-	}
-	return b.items[r]
-}
-
-// up returns the first entry of rank at least from that covers want, and its rank, or nil. It looks into no block whose maxima do not
-// cover want.
-func (t *tree) up(from int, want Vector) (*entry, int) {
+// up returns the first entry in a range that covers what is wanted, and its rank, or nil. It looks into no block whose maxima do not cover
+// it.
+func (w *walk) up(t *tree, in span) (*entry, int) {
 	if t.root == nil {
 		return nil, 0
 	}
-	return t.root.up(from, want)
+	return w.upBelow(t.root, in)
 }
 
-func (b *block) up(from int, want Vector) (*entry, int) {
-	n := 0
-	for i := range b.items {
-		size := b.weight(i)
-		if n+size > from && b.row(i, len(want)).Covers(want) {
+func (w *walk) upBelow(b *block, in span) (*entry, int) {
+	at := 0
+	for i := 0; i < len(b.items) && at < in.hi; i++ {
+		next := at + b.weight(i)
+		if next > in.lo && w.sees(b, i) {
 			if b.kids == nil {
-				return b.items[i], n
+				return b.items[i], at
 			}
-			if e, r := b.kids[i].up(from-n, want); e != nil {
-				return e, n + r
+			if e, r := w.upBelow(b.kids[i], in.minus(at)); e != nil {
+				return e, at + r
 			}
 		}
-		n += size
+		at = next
 	}
 	return nil, 0
 }
 
-// down returns the last entry of rank less than from that covers want, and its rank, or nil.
-func (t *tree) down(from int, want Vector) (*entry, int) {
+// down returns the last entry in a range that covers what is wanted, or nil, likewise.
+func (w *walk) down(t *tree, in span) *entry {
 	if t.root == nil {
-		return nil, 0
+		return nil
 	}
-	return t.root.down(from, want)
+	return w.downBelow(t.root, t.root.size(), in)
 }
 
-func (b *block) down(from int, want Vector) (*entry, int) {
-	n := b.size()
-	for i := len(b.items) - 1; i >= 0; i-- {
-		n -= b.weight(i)
-		if n >= from || !b.row(i, len(want)).Covers(want) {
+func (w *walk) downBelow(b *block, size int, in span) *entry {
+	at := size
+	for i := len(b.items) - 1; i >= 0 && at > in.lo; i-- {
+		at -= b.weight(i)
+		if at >= in.hi || !w.sees(b, i) {
 			continue
 		}
 		if b.kids == nil {
-			return b.items[i], n
+			return b.items[i]
 		}
-		if e, r := b.kids[i].down(from-n, want); e != nil {
-			return e, n + r
+		if e := w.downBelow(b.kids[i], b.weight(i), in.minus(at)); e != nil {
+			return e
 		}
 	}
-	return nil, 0
+	return nil
+}
+
+// sees says whether there may be something at or below item i.
+func (w *walk) sees(b *block, i int) bool {
+	w.left--
+	return w.left >= 0 && b.covers(i, w.want)
+}
+
+// covers says whether there may be an entry that covers want at or below item i; at the lowest level it is sure.
+func (b *block) covers(i int, want Vector) bool {
+	if len(b.tops) > 0 {
+		return b.row(i, len(want)).Covers(want)
+	}
+	return b.kids != nil || b.items[i].Free.Covers(want)
 }
 
 // weight returns the number of entries at and below item i.
@@ -95,23 +77,4 @@ func (b *block) weight(i int) int {
 		return 1
 	}
 	return int(b.sizes[i])
-}
-
-// find returns the entry of that name from a tree by name, or nil.
-func (t *tree) find(name string) *entry {
-	b := t.root
-	if b == nil {
-		return nil
-	}
-	for ; b.kids != nil; b = b.kids[max(0, b.upTo(name)-1)] {
-	}
-	if i := b.upTo(name); i > 0 && b.items[i-1].Name == name {
-		return b.items[i-1]
-	}
-	return nil
-}
-
-// upTo returns the number of items whose name is not greater than name.
-func (b *block) upTo(name string) int {
-	return sort.Search(len(b.items), func(i int) bool { return b.items[i].Name > name })
 }

@@ -1,0 +1,74 @@
+package bucket
+
+import "slices"
+
+// selection keeps the first by policy, as many as it has room for, of the nodes that it is offered in whatever order.
+//
+// O(1) per node that does not get in, O(n) per node that does.
+type selection struct {
+	ask *asking
+	walk
+	room []*entry // its length is n; the first ones are kept
+	kept int
+	seen int // of those that fit; Random counts them
+}
+
+// roomFor returns n places, in what the caller has if that is enough.
+func roomFor(n int, have []*entry) []*entry {
+	if n <= len(have) {
+		return have[:n]
+	}
+	return make([]*entry, n)
+}
+
+// rare offers every entry at and below b that covers the request.
+func (s *selection) rare(b *block) {
+	for i, e := range b.items {
+		switch {
+		case !s.sees(b, i):
+		case b.kids == nil:
+			s.offer(e)
+		default:
+			s.rare(b.kids[i])
+		}
+	}
+}
+
+func (s *selection) offer(e *entry) {
+	if s.ask.Policy == Random {
+		s.draw(e)
+		return
+	}
+	i := s.kept
+	for i > 0 && s.ask.compare(e, s.room[i-1]) < 0 {
+		i--
+	}
+	if i == len(s.room) || i > 0 && s.room[i-1] == e || !s.ask.takes(e) {
+		return
+	}
+	copy(s.room[i+1:], s.room[i:])
+	s.room[i] = e
+	s.kept = min(s.kept+1, len(s.room))
+}
+
+// draw keeps any n of the nodes that fit, each with the same probability (a reservoir).
+func (s *selection) draw(e *entry) {
+	if slices.Contains(s.room[:s.kept], e) || !s.ask.takes(e) {
+		return
+	}
+	s.seen++
+	if s.kept < len(s.room) {
+		s.room[s.kept] = e
+		s.kept++
+	} else if i := s.ask.Rand.IntN(s.seen); i < s.kept {
+		s.room[i] = e
+	}
+}
+
+// fill copies what is kept into room, which is as large.
+func (s *selection) fill(room []*Node) int {
+	for i, e := range s.room[:s.kept] {
+		room[i] = &e.Node
+	}
+	return s.kept
+}

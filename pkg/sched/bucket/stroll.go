@@ -1,0 +1,86 @@
+package bucket
+
+import (
+	"cmp"
+	"strings"
+)
+
+// stroll is a walk in the policy's order that takes what it finds.
+type stroll struct {
+	ask *asking
+	walk
+	patience int     // what is left to look at after each find
+	room     []*Node // the first ones are taken
+	taken    int
+}
+
+func (s *stroll) full() bool { return s.taken == len(s.room) }
+
+// take takes a node that covers the request, if the query accepts it.
+func (s *stroll) take(e *entry) {
+	s.left = s.patience
+	if s.ask.Accept == nil || s.ask.Accept(&e.Node) {
+		s.room[s.taken] = &e.Node
+		s.taken++
+	}
+}
+
+// leastFit goes down through the coordinates, and up through the names within a leaf.
+func (s *stroll) leastFit() {
+	t := &s.ask.view.byX
+	for left := (span{0, t.size()}); !s.full(); {
+		e := s.down(t, left)
+		if e == nil {
+			return
+		}
+		leaf := t.under(e.x)
+		s.leaf(e.x, leaf)
+		left.hi = leaf.lo
+	}
+}
+
+// bestFit goes up through the coordinates, and through the names within a leaf.
+func (s *stroll) bestFit() {
+	t := &s.ask.view.byX
+	for left := (span{0, t.size()}); !s.full(); {
+		e, _ := s.up(t, left)
+		if e == nil {
+			return
+		}
+		leaf := t.under(e.x)
+		s.leaf(e.x, leaf)
+		left.lo = leaf.hi
+	}
+}
+
+// leaf takes what fits in the leaf of coordinate x.
+func (s *stroll) leaf(x []int64, in span) {
+	t, start := &s.ask.view.byX, in.lo
+	if s.ask.from != "" {
+		start = t.rank(func(e *entry) bool { return cmp.Or(compareX(e.x, x), strings.Compare(e.Name, s.ask.from)) <= 0 })
+	}
+	s.through(t, span{start, in.hi})
+	s.through(t, span{in.lo, start})
+}
+
+// byName goes up through the names, round from the one to start behind.
+func (s *stroll) byName() {
+	t, start := &s.ask.view.byName, 0
+	if s.ask.from != "" {
+		start = t.rank(func(e *entry) bool { return e.Name <= s.ask.from })
+	}
+	s.through(t, span{start, t.size()})
+	s.through(t, span{0, start})
+}
+
+// through takes what fits in a range, up.
+func (s *stroll) through(t *tree, in span) {
+	for !s.full() {
+		e, r := s.up(t, in)
+		if e == nil {
+			return
+		}
+		s.take(e)
+		in.lo = r + 1
+	}
+}
