@@ -13,8 +13,15 @@ type Node struct {
 // entry is a node in its place. It never changes; trees of all orders and all views share it.
 type entry struct {
 	Node
-	x []int64  // the coordinate
-	z []uint32 // see byZ
+	x    []int64  // the coordinate
+	z    []uint32 // see byZ
+	hold          // what is reserved of the node, if the entry is one of Reserving.held
+}
+
+// hold is an amount set aside for a task.
+type hold struct {
+	task    string
+	amounts Vector
 }
 
 // entry returns the node in its place, or says what is wrong with the node.

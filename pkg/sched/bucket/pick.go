@@ -1,7 +1,5 @@
 package bucket
 
-import "slices"
-
 // patience is how many items a search looks at in vain before another way is tried.
 const patience = 256
 
@@ -22,13 +20,28 @@ func (v View) AppendPick(dst []*Node, q Query, n int) []*Node {
 		return dst
 	}
 	a := v.ask(q)
-	dst = slices.Grow(dst, n)
-	room := dst[len(dst) : len(dst)+n]
-	return dst[:len(dst)+a.pick(room)]
+	var some [8]*entry
+	room := roomFor(n, some[:])
+	return appendNodes(dst, room[:a.pick(room)])
+}
+
+// roomFor returns n places, of those that there are if they are enough.
+func roomFor(n int, some []*entry) []*entry {
+	if n <= len(some) {
+		return some[:n]
+	}
+	return make([]*entry, n)
+}
+
+func appendNodes(dst []*Node, entries []*entry) []*Node {
+	for _, e := range entries {
+		dst = append(dst, &e.Node)
+	}
+	return dst
 }
 
 // pick fills room, as far as there are nodes, and returns their number.
-func (a *asking) pick(room []*Node) int {
+func (a *asking) pick(room []*entry) int {
 	if a.Candidates != nil {
 		return a.choose(room)
 	}
@@ -43,7 +56,7 @@ func (a *asking) pick(room []*Node) int {
 }
 
 // stroll takes nodes in the policy's order. It says whether it was left enough to look at.
-func (a *asking) stroll(room []*Node, left int) (int, bool) {
+func (a *asking) stroll(room []*entry, left int) (int, bool) {
 	s := stroll{ask: a, walk: walk{want: a.Request, left: left}, patience: left, room: room}
 	switch a.Policy {
 	case LeastFit:
@@ -59,19 +72,17 @@ func (a *asking) stroll(room []*Node, left int) (int, bool) {
 }
 
 // gather takes the first by policy of all nodes that fit. It says whether it was left enough to look at.
-func (a *asking) gather(room []*Node, left int) (int, bool) {
-	var some [8]*entry
-	s := selection{ask: a, walk: walk{want: a.Request, left: left}, room: roomFor(len(room), some[:])}
+func (a *asking) gather(room []*entry, left int) (int, bool) {
+	s := selection{ask: a, walk: walk{want: a.Request, left: left}, room: room}
 	s.rare(a.view.byZ.root)
-	return s.fill(room), s.left >= 0
+	return s.kept, s.left >= 0
 }
 
 // choose takes the first by policy of the candidates. O(|candidates|).
-func (a *asking) choose(room []*Node) int {
-	var some [8]*entry
-	s := selection{ask: a, room: roomFor(len(room), some[:])}
+func (a *asking) choose(room []*entry) int {
+	s := selection{ask: a, room: room}
 	for _, e := range a.among {
 		s.offer(e)
 	}
-	return s.fill(room)
+	return s.kept
 }

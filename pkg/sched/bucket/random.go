@@ -13,7 +13,7 @@ func (s *stroll) random() {
 			return
 		}
 		e := t.at(s.ask.Rand.IntN(t.size()))
-		if e.Free.Covers(s.want) && !slices.Contains(s.room[:s.taken], &e.Node) {
+		if e.Free.Covers(s.want) && !slices.Contains(s.room[:s.taken], e) {
 			s.take(e)
 		}
 	}

@@ -1,43 +1,123 @@
 package bucket
 
-import "errors"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
 
-// Reserving is an index whose nodes may hold a reservation each: the task that it is for sees all that is free on the node, every other
-// task what is left.
-type Reserving struct{}
+// Reserving is an index whose nodes may hold a reservation each: the task that it is for sees all that is free on the node, every other task
+// what is left. A task may hold several nodes.
+//
+// It is two indexes: A, the nodes that hold a reservation, with all that is free on them, and B, all nodes with what is left. A task is
+// answered from B and from its own part of A, which the order by task makes a range, and the better by policy wins. Without reservations A is
+// empty and costs nothing.
+type Reserving struct {
+	left   *Index // B
+	byTask tree   // A, by task and then by name
+	held   tree   // A, by name
+}
 
 // NewReserving returns an empty index, or says what is wrong with the configuration.
-func NewReserving(Config) (*Reserving, error) { return nil, errors.ErrUnsupported }
+func NewReserving(c Config) (*Reserving, error) {
+	left, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reserving{left: left, byTask: tree{order: byTask}, held: tree{order: byName}}
+	r.disown()
+	return r, nil
+}
 
-// Add takes a node into the index.
-func (r *Reserving) Add(Node) error { return errors.ErrUnsupported }
+func byTask(a, b *entry) int {
+	return cmp.Or(strings.Compare(a.task, b.task), strings.Compare(a.Name, b.Name))
+}
 
-// Update replaces the node of that name. Its reservation stays.
-func (r *Reserving) Update(Node) error { return errors.ErrUnsupported }
+// Add takes a node into the index. It is an error if one of that name is there.
+func (r *Reserving) Add(n Node) error { return r.left.Add(n) }
 
-// Remove takes the node of that name out, and its reservation.
-func (r *Reserving) Remove(name string) error { return errors.ErrUnsupported }
+// Update replaces the node of that name. Its reservation stays. It is an error if there is no such node.
+func (r *Reserving) Update(n Node) error {
+	if old := r.held.find(n.Name); old != nil {
+		return r.hold(n, old.hold)
+	}
+	return r.left.Update(n)
+}
 
-// Reserve sets amounts of a node aside for a task, in place of what it held for that task; it is an error if it holds some for another.
-func (r *Reserving) Reserve(node, task string, amounts Vector) error { return errors.ErrUnsupported }
+// Remove takes the node of that name out, and its reservation. It is an error if there is none.
+func (r *Reserving) Remove(name string) error {
+	if old := r.held.find(name); old != nil {
+		r.forget(old)
+	}
+	return r.left.Remove(name)
+}
 
-// Release gives up what the node holds for a task, if it does.
-func (r *Reserving) Release(node, task string) {}
+// Reserve sets amounts of a node aside for a task, in place of what the node held for it before. It is an error if the node holds some for
+// another task, or is not in the index.
+func (r *Reserving) Reserve(node, task string, amounts Vector) error {
+	n := r.find(node)
+	if n == nil {
+		return fmt.Errorf("reserve %v of node %q for %q: it is not in the index", amounts, node, task)
+	}
+	if err := r.left.space.check(amounts); err != nil {
+		return fmt.Errorf("reserve %v of node %q for %q: %w", amounts, node, task, err)
+	}
+	if old := r.held.find(node); old != nil && old.task != task {
+		return fmt.Errorf("reserve %v of node %q for %q: it holds %v for %q", amounts, node, task, old.amounts, old.task)
+	}
+	return r.hold(*n, hold{task: task, amounts: amounts})
+}
 
-// View returns the index as it is now, in O(1).
-func (r *Reserving) View() ReservingView { return ReservingView{} }
-
-// ReservingView is to View what Reserving is to Index.
-type ReservingView struct{}
+// Release gives up what the node holds for a task, and says whether it held any.
+func (r *Reserving) Release(node, task string) bool {
+	old := r.held.find(node)
+	if old == nil || old.task != task {
+		return false
+	}
+	r.forget(old)
+	return r.left.Update(old.Node) == nil
+}
 
 // Len returns the number of nodes.
-func (v ReservingView) Len() int { return 0 }
+func (r *Reserving) Len() int { return r.left.Len() }
 
-// Node returns the node of that name, reservations not deducted, or nil.
-func (v ReservingView) Node(name string) *Node { return nil }
+// View returns the index as it is now, in O(1). Later changes do not show in it.
+func (r *Reserving) View() ReservingView {
+	v := ReservingView{left: r.left.View(), byTask: r.byTask, held: r.held}
+	r.disown()
+	return v
+}
 
-// Pick returns up to n nodes that really fit Query.Task, the best by policy first. Their Free is what that task sees.
-func (v ReservingView) Pick(q Query, n int) []*Node { return v.AppendPick(nil, q, n) }
+// hold brings both indexes up to date with a node and what it holds.
+func (r *Reserving) hold(n Node, h hold) error {
+	e, err := r.left.space.entry(n)
+	if err != nil {
+		return fmt.Errorf("update: %w", err)
+	}
+	e.hold = h
+	r.held.put(e)
+	r.byTask.put(e)
+	n.Free = n.Free.minus(h.amounts)
+	return r.left.Update(n)
+}
 
-// AppendPick is Pick into a slice that the caller owns.
-func (v ReservingView) AppendPick(dst []*Node, q Query, n int) []*Node { return dst }
+func (r *Reserving) forget(e *entry) {
+	r.held.remove(e)
+	r.byTask.remove(e)
+}
+
+// find returns the node of that name with all that is free on it, or nil.
+func (r *Reserving) find(name string) *Node {
+	if e := r.held.find(name); e != nil {
+		return &e.Node
+	}
+	if e := r.left.byName.find(name); e != nil {
+		return &e.Node
+	}
+	return nil
+}
+
+func (r *Reserving) disown() {
+	r.byTask.owner = new(owner)
+	r.held.owner = r.byTask.owner
+}

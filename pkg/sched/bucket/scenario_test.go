@@ -20,7 +20,8 @@ var rewrite = flag.Bool("rewrite", false, "write the answers of testdata/*.txt a
 //	tree
 //	walk leastfit (1,2) [of b,c] [seed=1] [after=a]    leaf after leaf, as defined
 //	pick leastfit (1,2) [of b,c] [n=3] [task=t1] …     what the engine takes
-//	reserve a (3,2) t1 | release a t1
+//	reserving theta=1,1 | reserve a(3,2) t1 | release a t1
+//	sees a t1                                          what a task sees of a node
 //
 // See scene_test.go for the commands. "go test -rewrite" writes the answers.
 func TestScenarios(t *testing.T) {

@@ -10,7 +10,17 @@ import (
 )
 
 // scene is the index that a scenario talks about.
-type scene struct{ x *Index }
+type scene struct {
+	x index
+	r *Reserving // the same, if it is one
+}
+
+// index is what Index and Reserving have in common.
+type index interface {
+	Add(Node) error
+	Update(Node) error
+	Remove(name string) error
+}
 
 // run carries out one command line and returns what it prints.
 func (s *scene) run(words []string) string {
@@ -19,9 +29,14 @@ func (s *scene) run(words []string) string {
 		"add":    func(args []string) string { return each(args, func(n Node) error { return s.x.Add(n) }) },
 		"update": func(args []string) string { return each(args, func(n Node) error { return s.x.Update(n) }) },
 		"remove": func(args []string) string { return each(args, func(n Node) error { return s.x.Remove(n.Name) }) },
-		"tree":   func([]string) string { return tally(s.x.View()) },
+		"tree":   func([]string) string { return tally(s.view()) },
 		"walk":   s.walk,
 		"pick":   s.pick,
+
+		"reserving": s.reserving,
+		"reserve":   s.reserve,
+		"release":   func(args []string) string { return fmt.Sprintln(s.r.Release(args[0], args[1])) },
+		"sees":      s.sees,
 	}
 	command, ok := commands[words[0]]
 	if !ok {
@@ -31,7 +46,31 @@ func (s *scene) run(words []string) string {
 }
 
 func (s *scene) index(args []string) string {
-	var c Config
+	x, err := New(config(args))
+	s.x = x
+	return text(err)
+}
+
+func (s *scene) reserving(args []string) string {
+	r, err := NewReserving(config(args))
+	s.x, s.r = r, r
+	return text(err)
+}
+
+// reserve reads "a(3,2) t1".
+func (s *scene) reserve(args []string) string {
+	return each(args[:1], func(n Node) error { return s.r.Reserve(n.Name, args[1], n.Free) })
+}
+
+// sees prints what a task sees of a node.
+func (s *scene) sees(args []string) string {
+	n := s.r.View().Node(args[0], strings.Join(args[1:], ""))
+	return n.Name + show(n.Free) + "\n"
+}
+
+func (s *scene) view() View { return s.x.(*Index).View() }
+
+func config(args []string) (c Config) {
 	for _, arg := range args {
 		key, value, _ := strings.Cut(arg, "=")
 		switch key {
@@ -43,16 +82,14 @@ func (s *scene) index(args []string) string {
 			}
 		}
 	}
-	x, err := New(c)
-	s.x = x
-	return text(err)
+	return c
 }
 
 // walk prints the buckets that a query looks into, the leaves it yields, and the node taken in each.
 func (s *scene) walk(args []string) string {
 	q, _ := ask(args)
 	var out strings.Builder
-	v := s.x.View()
+	v := s.view()
 	opened := map[string]bool{}
 	note := func(b Bucket) {
 		opened[b.String()] = true
@@ -74,10 +111,17 @@ func (s *scene) walk(args []string) string {
 func (s *scene) pick(args []string) string {
 	q, n := ask(args)
 	var out []string
-	for _, node := range s.x.View().Pick(q, n) {
+	for _, node := range s.picked(q, n) {
 		out = append(out, node.Name+show(node.Free))
 	}
 	return cmp.Or(strings.Join(out, " "), "none") + "\n"
+}
+
+func (s *scene) picked(q Query, n int) []*Node {
+	if s.r != nil {
+		return s.r.View().Pick(q, n)
+	}
+	return s.view().Pick(q, n)
 }
 
 // ask reads "leastfit (1,2) of b,c n=3 seed=1 after=a task=t".

@@ -13,14 +13,6 @@ type selection struct {
 	seen int // of those that fit; Random counts them
 }
 
-// roomFor returns n places, in what the caller has if that is enough.
-func roomFor(n int, have []*entry) []*entry {
-	if n <= len(have) {
-		return have[:n]
-	}
-	return make([]*entry, n)
-}
-
 // rare offers every entry at and below b that covers the request.
 func (s *selection) rare(b *block) {
 	for i, e := range b.items {
@@ -63,12 +55,4 @@ func (s *selection) draw(e *entry) {
 	} else if i := s.ask.Rand.IntN(s.seen); i < s.kept {
 		s.room[i] = e
 	}
-}
-
-// fill copies what is kept into room, which is as large.
-func (s *selection) fill(room []*Node) int {
-	for i, e := range s.room[:s.kept] {
-		room[i] = &e.Node
-	}
-	return s.kept
 }

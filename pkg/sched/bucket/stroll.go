@@ -9,8 +9,8 @@ import (
 type stroll struct {
 	ask *asking
 	walk
-	patience int     // what is left to look at after each find
-	room     []*Node // the first ones are taken
+	patience int      // what is left to look at after each find
+	room     []*entry // the first ones are taken
 	taken    int
 }
 
@@ -20,7 +20,7 @@ func (s *stroll) full() bool { return s.taken == len(s.room) }
 func (s *stroll) take(e *entry) {
 	s.left = s.patience
 	if s.ask.Accept == nil || s.ask.Accept(&e.Node) {
-		s.room[s.taken] = &e.Node
+		s.room[s.taken] = e
 		s.taken++
 	}
 }

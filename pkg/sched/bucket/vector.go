@@ -13,3 +13,12 @@ func (v Vector) Covers(request Vector) bool {
 	}
 	return true
 }
+
+// minus returns what is left of v, at least 0, when amounts are taken from it.
+func (v Vector) minus(amounts Vector) Vector {
+	left := make(Vector, len(v))
+	for d := range v {
+		left[d] = max(v[d]-amounts[d], 0)
+	}
+	return left
+}
