@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"fmt"
+
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -16,15 +18,19 @@ type PickOptions struct {
 }
 
 // Pick answers which CPUs a container would get on a machine, without a
-// ledger to keep. The error is a *Refusal when the policy cannot be met.
+// ledger to keep. The error is a *Refusal when the policy cannot be met;
+// another one names used or reserved CPUs that cannot be.
 func Pick(m *topology.Machine, o PickOptions) (cpuset.Set, error) {
 	l, err := New(m, Options{Reserved: o.Reserved, FullCores: o.FullCores})
 	if err != nil {
 		return cpuset.Set{}, err
 	}
+	if strange := o.Used.Minus(idsOf(m.CPUs)); !strange.Empty() {
+		return cpuset.Set{}, fmt.Errorf("take CPUs %q as used: this machine has no CPU %s", o.Used, strange)
+	}
 	used := Grant{UID: "used", Claims: []Claim{{Container: "used", CPUs: o.Used}}}
 	if err := l.Restore(used); err != nil {
-		return cpuset.Set{}, err
+		return cpuset.Set{}, fmt.Errorf("take CPUs %q as used: no CPU would be left to share, nor for the request", o.Used)
 	}
 	g, err := l.Reserve(Pod{
 		UID: "pick", Policy: o.Policy, Seed: o.Seed,
