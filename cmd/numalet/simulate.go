@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/numalet/numalet/internal/openb"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/bucket"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/replay"
+)
+
+// simulation is what "numalet simulate" is asked for.
+type simulation struct {
+	nodes, pods, placements string // files
+	policy                  string
+	seed                    uint64
+	virtual                 bool
+	out                     format
+}
+
+// newSimulate returns "numalet simulate": where pods would go, without a cluster.
+func newSimulate() *cobra.Command {
+	s := simulation{out: formatText}
+	cmd := &cobra.Command{
+		Use:   "simulate",
+		Short: "Try out where the pods of a trace would go",
+		Long: `Try out where the pods of a trace would go: each in its turn through the engine of
+the controller, without a cluster. Nodes and pods are CSV files in the format of
+Alibaba's openb GPU trace.`,
+		Example: `  numalet simulate --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --policy bestfit -o json
+  numalet simulate --virtual-clock`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if s.virtual {
+				return showModel(cmd.OutOrStdout(), s.out)
+			}
+			return s.run(cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&s.nodes, "nodes", "", "CSV file of nodes")
+	flags.StringVar(&s.pods, "pods", "", "CSV file of pods")
+	flags.StringVar(&s.policy, "policy", defaultPolicy, "leastfit, bestfit, firstfit, nextfit, random, or default: what the GPU profile uses")
+	flags.Uint64Var(&s.seed, "seed", 0, "what the policy random draws from: equal seeds choose equally")
+	flags.StringVar(&s.placements, "placements", "", "write pod,node,gpus to this CSV file")
+	flags.BoolVar(&s.virtual, "virtual-clock", false, "instead, run the worked model of the two tiers on a virtual clock")
+	flags.VarP(&s.out, "output", "o", "text or json")
+	return cmd
+}
+
+// run reads, decides and reports.
+func (s simulation) run(out io.Writer) error {
+	if s.nodes == "" || s.pods == "" {
+		return wrongUsage("say where the nodes and pods are with --nodes FILE --pods FILE")
+	}
+	nodes, err := readFile(s.nodes, openb.ReadNodes)
+	if err != nil {
+		return err
+	}
+	pods, err := readFile(s.pods, openb.ReadPods)
+	if err != nil {
+		return err
+	}
+	profile, err := gpuProfile(s.policy, pods)
+	if err != nil {
+		return usageError{err}
+	}
+	c, err := center.New(profile)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		c.SetNode(n)
+	}
+	var o propose.Options
+	if profile.Policy == bucket.Random {
+		o.Rand = rand.New(rand.NewPCG(s.seed, 0))
+	}
+	start := time.Now()
+	result := replay.Run(c, pods, o)
+	took := time.Since(start)
+	if err := s.writePlacements(result.Placed); err != nil {
+		return err
+	}
+	return report(s, c, pods, result, took).write(out, s.out)
+}
+
+// readFile reads a file's content.
+func readFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {
+	var none T
+	f, err := os.Open(name)
+	if err != nil {
+		return none, err
+	}
+	defer f.Close()
+	content, err := read(f)
+	if err != nil {
+		return none, fmt.Errorf("%s: %w", name, err)
+	}
+	return content, nil
+}
+
+func (s simulation) writePlacements(placed []sched.Decision) error {
+	if s.placements == "" {
+		return nil
+	}
+	f, err := os.Create(s.placements)
+	if err != nil {
+		return err
+	}
+	if err := openb.WritePlacements(f, placed); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,81 @@
+package openb
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+func TestReadPods(t *testing.T) {
+	got, err := ReadPods(strings.NewReader("num_gpu,name,memory_mib,cpu_milli,gpu_milli,gpu_spec\n0,a,2,500,0,\n1,b,2,500,460,V100M16|V100M32\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := sched.Amounts{CPU: 500, Memory: 2 << 20, Pods: 1}
+	want := []*sched.Pod{
+		{UID: "a", Name: "a", Requests: requests},
+		{UID: "b", Name: "b", Requests: requests, GPUs: sched.GPUAsk{Count: 1, Milli: 460, Types: []string{"V100M16", "V100M32"}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	for name, tc := range map[string]struct{ text, want string }{
+		"empty":          {"", "read pods: read the names of the columns: EOF"},
+		"missing column": {"name,cpu_milli\n", `no column "memory_mib"`},
+		"ragged":         {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1\n", "wrong number of fields"},
+		"negative":       {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,-1,1,0,0\n", `line 2: column cpu_milli is "-1"`},
+		"twice":          {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,0,0\na,1,1,0,0\n", `line 3: pod "a"`},
+		"no such share":  {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,1,0\n", "asks for 0 thousandths of a card"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := ReadPods(strings.NewReader(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q in it", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestTrace reads the trace itself.
+func TestTrace(t *testing.T) {
+	nodes, err := ReadNodes(trace(t, "openb_node_list_all_node.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods, err := ReadPods(trace(t, "openb_pod_list_default.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cards, demand := 0, sched.MilliGPU(0)
+	for _, n := range nodes {
+		cards += len(n.GPUs)
+	}
+	for _, p := range pods {
+		demand += p.GPUs.Milli * sched.MilliGPU(p.GPUs.Count)
+	}
+	if len(nodes) != 1523 || cards != 6212 || len(pods) != 8152 || demand/1000 != 6086 {
+		t.Errorf("%d nodes, %d cards, %d pods, %d thousandths asked for; want 1523, 6212, 8152, 6086xxx", len(nodes), cards, len(pods), demand)
+	}
+}
+
+// trace opens a file of the trace, or skips the test where there is none.
+func trace(t *testing.T, name string) *os.File {
+	t.Helper()
+	dir := os.Getenv("NUMALET_TESTDATA")
+	if dir == "" {
+		dir = "../../../shared"
+	}
+	f, err := os.Open(filepath.Join(dir, "traces", name))
+	if err != nil {
+		t.Skipf("no trace: %v; set NUMALET_TESTDATA to a directory with traces/", err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}

@@ -1,0 +1,33 @@
+package openb
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// WritePlacements writes "pod,node,gpus" as CSV, a row for each decision; gpus
+// is "index:milli;index:milli".
+func WritePlacements(w io.Writer, decisions []sched.Decision) error {
+	rows := csv.NewWriter(w)
+	rows.Write([]string{"pod", "node", "gpus"}) // errors stay until Error
+	for _, d := range decisions {
+		rows.Write([]string{d.Pod.Name, d.At.Node, cards(d.At.GPUs)})
+	}
+	rows.Flush()
+	if err := rows.Error(); err != nil {
+		return fmt.Errorf("write placements: %w", err)
+	}
+	return nil
+}
+
+func cards(shares []sched.GPUShare) string {
+	parts := make([]string, len(shares))
+	for i, s := range shares {
+		parts[i] = fmt.Sprintf("%s:%d", s.ID, s.Milli)
+	}
+	return strings.Join(parts, ";")
+}
