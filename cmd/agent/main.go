@@ -36,6 +36,7 @@ func serve(cfg config.Agent) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	a, err := newAgent(ctx, cfg, log)
 	if err != nil {
+		withdraw(ctx, cfg, log)
 		return err
 	}
 	defer a.close()

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/numalet/numalet/internal/config"
 	"github.com/numalet/numalet/internal/kube"
 	"github.com/numalet/numalet/internal/nri"
 )
@@ -17,6 +19,8 @@ const (
 	// unservedAfter is how long the runtime may be away before pods that ask
 	// are sent elsewhere: agents and runtimes restart.
 	unservedAfter = 2 * time.Minute
+	// withdrawTimeout bounds the attempt of an agent that cannot start.
+	withdrawTimeout = 5 * time.Second
 )
 
 // mark labels the node while exclusive CPUs are served on it, so that pods
@@ -70,5 +74,19 @@ func (a *agent) label(ctx context.Context, served bool) {
 			return
 		case <-time.After(5 * time.Second):
 		}
+	}
+}
+
+// withdraw takes the label, which an earlier start may have left, off a node
+// whose agent cannot start. It tries once: the kubelet starts the agent again.
+func withdraw(ctx context.Context, cfg config.Agent, log logr.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, withdrawTimeout)
+	defer cancel()
+	client, err := kube.NewClient(cfg.Kubeconfig)
+	if err == nil {
+		err = kube.UnmarkNode(ctx, client, cfg.NodeName)
+	}
+	if err != nil {
+		log.Error(err, "pods that ask may still be sent to this node")
 	}
 }

@@ -3,18 +3,27 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/testr"
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/config"
 	"github.com/numalet/numalet/internal/kube"
 	"github.com/numalet/numalet/internal/nri"
 )
@@ -126,5 +135,31 @@ func TestUnsupportedRuntime(t *testing.T) {
 	cancel()
 	if err := errors.Join(<-ended, <-ended, <-ended); err != nil {
 		t.Errorf("told to end: %v", err)
+	}
+}
+
+// TestAgentThatCannotStart: what an earlier start has labelled is taken back.
+func TestAgentThatCannotStart(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, fmt.Sprintf("%s %s %s", r.Method, r.URL.Path, body))
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"kind":"Node","apiVersion":"v1"}`)
+	}))
+	defer server.Close()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("clusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n", server.URL)
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Agent{NodeName: "n", Kubeconfig: kubeconfig}
+	cfg.SysfsRoot = t.TempDir()
+	if err := serve(cfg); err == nil || !strings.Contains(err.Error(), "no online CPU") {
+		t.Errorf("serve on a machine without CPUs: %v", err)
+	}
+	want := []string{`PATCH /api/v1/nodes/n {"metadata":{"labels":{"numalet.dev/exclusive-cpus":null}}}`}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }
