@@ -36,6 +36,7 @@ const toldAtMost = 4096
 type units struct {
 	turn chan struct{} // held by the one settle under way
 	conn UnitSetter    // guarded by turn; nil until connected
+	dial func(context.Context) (UnitSetter, error)
 	mu   struct {
 		sync.Mutex
 		noted map[string]properties // to be told
@@ -44,7 +45,7 @@ type units struct {
 }
 
 func newUnits(conn UnitSetter) *units {
-	u := &units{turn: make(chan struct{}, 1), conn: conn}
+	u := &units{turn: make(chan struct{}, 1), conn: conn, dial: dialSystemd}
 	u.mu.noted, u.mu.told = map[string]properties{}, map[string]properties{}
 	return u
 }
@@ -115,6 +116,8 @@ func (u *units) putBack(unit string, p properties) {
 // for one more: systemd writes cgroups after it answered, but before it takes
 // the next request (manager_dispatch_cgroup_realize_queue in its main loop).
 func (u *units) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
 	select {
 	case u.turn <- struct{}{}:
 		defer func() { <-u.turn }()
@@ -176,35 +179,6 @@ func (u *units) set(ctx context.Context, unit string, p properties) error {
 	}
 	u.answered(unit, p)
 	return nil
-}
-
-// connect takes the system bus, or systemd's own socket where only that is
-// mounted; they were measured to cost the same.
-func (u *units) connect(ctx context.Context) error {
-	if u.conn != nil {
-		return nil
-	}
-	conn, err := systemd.NewWithContext(ctx)
-	if err != nil {
-		return fmt.Errorf("connect to systemd, which owns the containers' cgroups (mount the host's /run/dbus or /run/systemd): %w", err)
-	}
-	u.conn = conn
-	return nil
-}
-
-// disconnect drops a connection of its own after a failure, so that the next
-// settle starts afresh.
-func (u *units) disconnect() {
-	if conn, ok := u.conn.(*systemd.Conn); ok {
-		conn.Close()
-		u.conn = nil
-	}
-}
-
-func (u *units) close() {
-	u.turn <- struct{}{}
-	defer func() { <-u.turn }()
-	u.disconnect()
 }
 
 // allowed are the properties of a cpuset. Source: systemd.resource-control(5).

@@ -1,0 +1,79 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	systemd "github.com/coreos/go-systemd/v22/dbus"
+)
+
+// bound is a connection that, like godbus' own, is closed when the context it
+// was made with ends.
+type bound struct {
+	recorder
+	life context.Context
+}
+
+func (b *bound) SetUnitPropertiesContext(ctx context.Context, name string, runtime bool, properties ...systemd.Property) error {
+	if b.life.Err() != nil {
+		return errors.New("dbus: connection closed by user")
+	}
+	return b.recorder.SetUnitPropertiesContext(ctx, name, runtime, properties...)
+}
+
+// TestConnectionOutlivesTheHook: the hook that connects ends, and the next one
+// uses the same connection.
+func TestConnectionOutlivesTheHook(t *testing.T) {
+	u, dials := newUnits(nil), 0
+	u.dial = func(ctx context.Context) (UnitSetter, error) {
+		dials++
+		return &bound{life: ctx}, nil
+	}
+	for range 2 {
+		hook, end := context.WithCancel(t.Context())
+		u.note(scope, noQuota())
+		if err := u.settle(hook); err != nil {
+			t.Error(err)
+		}
+		end()
+		u.forget(scope)
+	}
+	if dials != 1 {
+		t.Errorf("connected %d times, want once", dials)
+	}
+}
+
+// TestConnectingTakesNoLongerThanTheHook: what was connected too late is not kept.
+func TestConnectingTakesNoLongerThanTheHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUnits(nil)
+		u.dial = func(ctx context.Context) (UnitSetter, error) {
+			<-ctx.Done()
+			return &bound{life: ctx}, nil
+		}
+		u.note(scope, noQuota())
+		hook, end := context.WithTimeout(t.Context(), time.Second)
+		defer end()
+		if err := u.settle(hook); !errors.Is(err, context.DeadlineExceeded) || u.conn != nil {
+			t.Errorf("settle = %v with connection %v, want the deadline and none", err, u.conn)
+		}
+	})
+}
+
+// TestSettleEnds: a systemd that never answers holds nobody up for ever, even
+// where the caller has no deadline.
+func TestSettleEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, start := newUnits(&recorder{hang: make(chan struct{})}), time.Now()
+		u.note(scope, noQuota())
+		if err := u.settle(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("settle = %v, want the deadline", err)
+		}
+		if took := time.Since(start); took != settleTimeout {
+			t.Errorf("settle took %v, want %v", took, settleTimeout)
+		}
+	})
+}
