@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/test/e2e/kit"
 )
@@ -62,6 +63,8 @@ func TestSwitchedOff(t *testing.T) {
 	_, err := cluster.Create(ctx, kit.Pod("late", "single", kit.Container{Name: "c", CPU: "2"}))
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, "late", "FailedScheduling", "didn't match Pod's node affinity/selector"))
+	numalet(ctx, t, "label", "node", cluster.Node(), v1alpha1.LabelExclusiveCPUs+"=true", "--overwrite")
+	must(t, cluster.AwaitEvent(ctx, "late", eventReason, "exclusive CPUs are switched off on this node"))
 	awaitCPUs(ctx, t, "held", "c", before)
 	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(before))
 	must(t, cluster.Delete(ctx, "held"))

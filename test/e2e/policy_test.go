@@ -43,6 +43,9 @@ func TestPolicies(t *testing.T) {
 			if cpus.Overlaps(cpuset.MustParse("0-1")) {
 				t.Errorf("born on %v, of which 0-1 are reserved", cpus)
 			}
+			if got, want := quotas(ctx, t, name), []string{"max", "max"}; !slices.Equal(got, want) {
+				t.Errorf("CPU quota of the container and of its pod: %v, want none", got)
+			}
 			if got := counts(cpus); tc.counts != nil && !slices.Equal(got, tc.counts) {
 				t.Errorf("born on %v: %v per NUMA node, want %v", cpus, got, tc.counts)
 			}
@@ -129,9 +132,24 @@ func newest(ctx context.Context, t *testing.T, pod, container string) kit.Life {
 // mems returns the NUMA nodes from which a pod's probe may have memory.
 func mems(ctx context.Context, t *testing.T, pod string) string {
 	t.Helper()
-	out, err := cluster.Shell(ctx, "for p in $(pidof probe); do grep -q /"+pod+"_ /proc/$p/cmdline && grep Mems_allowed_list /proc/$p/status; done; true")
-	must(t, err)
+	out := ofProbe(ctx, t, pod, "grep Mems_allowed_list /proc/$p/status")
 	return strings.TrimSpace(strings.TrimPrefix(out, "Mems_allowed_list:"))
+}
+
+// quotas returns the CPU time per period that the cgroups of a pod's probe and
+// of its pod may use.
+func quotas(ctx context.Context, t *testing.T, pod string) []string {
+	t.Helper()
+	out := ofProbe(ctx, t, pod, "cd /sys/fs/cgroup$(cut -d: -f3 /proc/$p/cgroup) && cut -d' ' -f1 cpu.max ../cpu.max")
+	return strings.Fields(out)
+}
+
+// ofProbe runs a command in the machine with p set to the process of a pod's probe.
+func ofProbe(ctx context.Context, t *testing.T, pod, command string) string {
+	t.Helper()
+	out, err := cluster.Shell(ctx, "for p in $(pidof probe); do grep -q /"+pod+"_ /proc/$p/cmdline && { "+command+"; }; done; true")
+	must(t, err)
+	return out
 }
 
 // awaitCPUs waits until a container sees exactly these CPUs.

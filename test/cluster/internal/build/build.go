@@ -24,18 +24,19 @@ type Builder struct {
 
 // Result holds the directories of the artefacts.
 type Result struct {
-	Kubeone string            // kubeone
-	Kubectl string            // kubectl
-	Runtime string            // bin/{containerd,containerd-shim-runc-v2,ctr,runc}, cni/
-	Kernel  string            // vmlinuz, initrd
-	Images  string            // *.tar
-	Roots   map[string]string // by flavour: root.img
+	Emulator string            // qemu
+	Kubeone  string            // kubeone
+	Kubectl  string            // kubectl
+	Runtime  string            // bin/{containerd,containerd-shim-runc-v2,ctr,runc}, cni/
+	Kernel   string            // vmlinuz, initrd
+	Images   string            // *.tar
+	Roots    map[string]string // by flavour: root.img
 }
 
 // All makes what is missing for the flavours, and reports each step.
 func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) {
 	r := Result{Roots: map[string]string{}}
-	p := &progress.Reporter{Out: out, Total: 6 + len(flavours)}
+	p := &progress.Reporter{Out: out, Total: 7 + len(flavours)}
 	if err := p.Step("tools", b.installTools); err != nil {
 		return r, err
 	}
@@ -44,6 +45,7 @@ func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) 
 		recipe artefact.Recipe
 		dir    *string
 	}{
+		{"QEMU", b.emulator(), &r.Emulator},
 		{"Kubernetes " + kubernetesVersion + " and etcd (about 5 min cold)", b.kubeone(), &r.Kubeone},
 		{"kubectl (about 1 min cold)", b.kubectl(), &r.Kubectl},
 		{"containerd " + containerdVersion + ", runc " + runcVersion + " (about 2 min cold)", b.runtime(), &r.Runtime},

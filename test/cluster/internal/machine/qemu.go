@@ -33,6 +33,7 @@ const kernelArgs = "console=ttyS0 loglevel=4 panic=1 nokaslr mitigations=off tsc
 // Boot is all that one machine is started from.
 type Boot struct {
 	Flavour
+	QEMU    string // program
 	Kernel  string // bzImage
 	Initrd  string
 	Disk    string // raw image of the root file system, written to
@@ -45,7 +46,7 @@ type Boot struct {
 // unix socket.
 func (b Boot) Args() []string {
 	args := []string{
-		"qemu-system-x86_64", "-name", b.Node,
+		b.QEMU, "-name", b.Node,
 		"-accel", "tcg,thread=multi", "-cpu", "Skylake-Server",
 		"-smp", fmt.Sprintf("%d,sockets=%d,cores=%d,threads=%d", cpus, sockets, coresPerSocket, threadsPerCore),
 		"-m", fmt.Sprint(numaNodes * mibPerNode),

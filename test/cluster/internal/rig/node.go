@@ -40,6 +40,7 @@ func (r *Rig) boot(f machine.Flavour) machine.Boot {
 // startMachine prepares the files of a machine and starts QEMU.
 func (r *Rig) startMachine(p control.Plane, b build.Result, f machine.Flavour) error {
 	boot := r.boot(f)
+	boot.QEMU = filepath.Join(b.Emulator, "qemu")
 	sources := map[string]string{
 		boot.Kernel: filepath.Join(b.Kernel, "vmlinuz"),
 		boot.Disk:   filepath.Join(b.Roots[f.Name], "root.img"),

@@ -1,0 +1,98 @@
+package build
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/numalet/numalet/test/cluster/internal/artefact"
+)
+
+// oldestQEMU whose translator protects a page of code before it reads it. With
+// an older one an emulated CPU may miss that another has patched the kernel's
+// code, and hang, or QEMU itself crashes.
+// Source: QEMU's commit "accel/tcg: Always lock pages before translation", in 8.1.
+var oldestQEMU = [2]int{8, 1}
+
+// backported are the packages of QEMU that belong together.
+var backported = []string{"qemu-system-x86", "qemu-system-common", "qemu-system-data", "seabios"}
+
+// emulator makes a program qemu: the installed one if it is new enough, else
+// the one of the release's backports, unpacked beside it.
+func (b Builder) emulator() artefact.Recipe {
+	installed, _ := exec.Command("qemu-system-x86_64", "--version").Output()
+	return artefact.Recipe{
+		Name:   "emulator",
+		Inputs: append([]string{string(installed), fmt.Sprint(oldestQEMU)}, backported...),
+		Make: func(out string) error {
+			if newEnough(string(installed)) {
+				return os.Symlink("/usr/bin/qemu-system-x86_64", filepath.Join(out, "qemu"))
+			}
+			if err := b.unpackBackports(out); err != nil {
+				return fmt.Errorf("%w (QEMU %d.%d or newer is needed: install it, or make the backports of this Debian release reachable)",
+					err, oldestQEMU[0], oldestQEMU[1])
+			}
+			return os.WriteFile(filepath.Join(out, "qemu"), []byte(startBackport), 0o755)
+		},
+	}
+}
+
+// startBackport starts a QEMU that is not installed where it was built for.
+const startBackport = `#!/bin/sh
+here=$(dirname "$0")
+exec "$here/usr/bin/qemu-system-x86_64" -L "$here/usr/share/qemu" -L "$here/usr/share/seabios" -L /usr/lib/ipxe/qemu "$@"
+`
+
+// newEnough reads the first line of qemu-system-x86_64 --version.
+func newEnough(version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "QEMU emulator version %d.%d", &major, &minor); err != nil {
+		return false
+	}
+	return major > oldestQEMU[0] || major == oldestQEMU[0] && minor >= oldestQEMU[1]
+}
+
+// unpackBackports downloads the packages and unpacks them into out.
+func (b Builder) unpackBackports(out string) error {
+	dir, err := os.MkdirTemp("", "backports")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	apt, err := backportsOnly(dir)
+	if err != nil {
+		return err
+	}
+	if err := b.run(tool{Dir: dir}, append(apt, "update")...); err != nil {
+		return err
+	}
+	if err := b.run(tool{Dir: dir}, append(append(apt, "download"), backported...)...); err != nil {
+		return err
+	}
+	debs, _ := filepath.Glob(filepath.Join(dir, "*.deb"))
+	for _, deb := range debs {
+		if err := b.run(tool{}, "dpkg-deb", "-x", deb, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// backportsOnly is an apt-get that knows the release's backports and nothing
+// else, and keeps its lists in dir: the machine's sources stay as they are.
+func backportsOnly(dir string) ([]string, error) {
+	uri, codename, err := mirror()
+	if err != nil {
+		return nil, err
+	}
+	for _, sub := range []string{"lists/partial", "archives/partial"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	list := filepath.Join(dir, "sources.list")
+	return []string{"apt-get", "-o", "Dir::Etc::sourcelist=" + list, "-o", "Dir::Etc::sourceparts=-",
+			"-o", "Dir::State::lists=" + dir + "/lists", "-o", "Dir::Cache=" + dir},
+		os.WriteFile(list, fmt.Appendf(nil, "deb %s %s-backports main\n", uri, codename), 0o644)
+}
