@@ -110,7 +110,7 @@ func (c *Cluster) AwaitEvent(ctx context.Context, pod, reason, text string) erro
 
 // Lives reads what the containers of the machine have reported so far.
 func (c *Cluster) Lives(ctx context.Context) ([]Life, error) {
-	text, err := c.Shell(ctx, "cd "+traces+` && for f in *; do echo "==> $f <=="; cat "$f"; done`)
+	text, err := c.Shell(ctx, "cd "+traces+` && for f in *; do [ ! -e "$f" ] || { echo "==> $f <=="; cat "$f"; }; done`)
 	if err != nil {
 		return nil, err
 	}
