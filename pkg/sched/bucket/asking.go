@@ -10,12 +10,13 @@ import (
 type asking struct {
 	Query
 	view  View
+	code  code     // of the request
 	among []*entry // the candidates, if the query names some
 	from  string   // names that are not greater come last: of all with NextFit, of a leaf's with LeastFit and BestFit
 }
 
 func (v View) ask(q Query) asking {
-	a := asking{Query: q, view: v}
+	a := asking{Query: q, view: v, code: encode(q.Request)}
 	if q.Policy == Random && q.Rand == nil {
 		a.Policy = FirstFit
 	}

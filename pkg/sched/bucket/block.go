@@ -1,119 +1,145 @@
 package bucket
 
-import "slices"
+import "sort"
 
-// fan is the most items in a block. 15 and one on the way in make 16, a size the allocator has. docs/performance.md has others measured.
+// fan is the most items in a block. 15 and one on the way in make 16. docs/performance.md has others measured.
 const fan = 15
 
 // owner is who may write a block in place. It has a size, so that two of them are two.
 type owner struct{ _ byte }
 
-// block is a node of the tree (the word node being taken): up to fan items in order. Item i is an entry, or in an inner block the first entry
-// of kid i. Row i of tops holds what is most, in each dimension, among the entries at and below item i; a tree that prunes nothing has no rows.
+// block is a node of a tree (the word node being taken): up to fan items in order. Item i is an entry, or in an inner block the first entry of
+// kid i; tops[i] is the maximum of the codes of the entries at and below it.
 type block struct {
 	owner *owner
-	items []*entry
-	kids  []*block // nil at the lowest level
-	sizes []int32  // entries below each kid
-	tops  []int64
+	kids  *kids // nil at the lowest level
+	n     int
+	keys  [fan + 1]key // of items
+	items [fan + 1]*entry
+	tops  [fan + 1]code
 }
 
-// low and high carry the arrays that a block's slices point into, which saves allocations.
-type (
-	low struct {
-		block
-		itemsAt [fan + 1]*entry
-	}
-	high struct {
-		low
-		kidsAt  [fan + 1]*block
-		sizesAt [fan + 1]int32
-	}
-)
+// kids are the blocks below an inner block, and the number of entries at and below each.
+type kids struct {
+	at   [fan + 1]*block
+	size [fan + 1]int32
+}
 
-// newBlock returns an empty block, with a row of dims maxima per item.
-func newBlock(o *owner, inner bool, dims int) *block {
-	var b *block
-	if inner {
-		h := &high{}
-		h.items, h.kids, h.sizes = h.itemsAt[:0], h.kidsAt[:0], h.sizesAt[:0]
-		b = &h.block
-	} else {
-		l := &low{}
-		l.items = l.itemsAt[:0]
-		b = &l.block
+// copy returns a copy of b for another owner.
+func (b *block) copy(o *owner) *block {
+	c := *b
+	c.owner = o
+	if b.kids != nil {
+		k := *b.kids
+		c.kids = &k
 	}
-	b.owner, b.tops = o, make([]int64, 0, (fan+1)*dims)
-	return b
+	return &c
+}
+
+// sibling returns an empty block of the same owner and level.
+func (b *block) sibling() *block {
+	s := &block{owner: b.owner}
+	if b.kids != nil {
+		s.kids = new(kids)
+	}
+	return s
 }
 
 // size returns the number of entries at and below b.
 func (b *block) size() int {
 	if b.kids == nil {
-		return len(b.items)
+		return b.n
 	}
-	n := 0
-	for _, s := range b.sizes {
-		n += int(s)
+	total := 0
+	for _, s := range b.kids.size[:b.n] {
+		total += int(s)
 	}
-	return n
+	return total
 }
 
-// row returns the maxima of item i.
-func (b *block) row(i, dims int) Vector { return b.tops[i*dims : (i+1)*dims] }
-
-// insert makes room for an item at i.
-func (b *block) insert(i int, e *entry, kid *block, dims int) {
-	b.items = slices.Insert(b.items, i, e)
-	if b.kids != nil {
-		b.kids, b.sizes = slices.Insert(b.kids, i, kid), slices.Insert(b.sizes, i, 0)
-	}
-	b.tops = b.tops[:len(b.items)*dims]
-	copy(b.tops[(i+1)*dims:], b.tops[i*dims:])
-	b.refresh(i, dims)
-}
-
-// delete closes the gap at i.
-func (b *block) delete(i, dims int) {
-	b.items = slices.Delete(b.items, i, i+1)
-	if b.kids != nil {
-		b.kids, b.sizes = slices.Delete(b.kids, i, i+1), slices.Delete(b.sizes, i, i+1)
-	}
-	b.tops = slices.Delete(b.tops, i*dims, (i+1)*dims)
-}
-
-// refresh brings up to date what b knows of item i.
-func (b *block) refresh(i, dims int) {
+// weight returns the number of entries at and below item i.
+func (b *block) weight(i int) int {
 	if b.kids == nil {
-		copy(b.row(i, dims), b.items[i].Free)
-		return
+		return 1
 	}
-	kid := b.kids[i]
-	b.items[i], b.sizes[i] = kid.items[0], int32(kid.size())
-	top := b.row(i, dims)
-	copy(top, kid.tops)
-	for at := dims; at < len(kid.tops); at += dims {
-		for d, v := range kid.tops[at : at+dims] {
-			top[d] = max(top[d], v)
-		}
+	return int(b.kids.size[i])
+}
+
+// search returns the first item that has a greater key, or this key and comes behind, or n; behind must hold for all that follow.
+func (b *block) search(k key, behind func(*entry) bool) int {
+	return sort.Search(b.n, func(i int) bool {
+		return b.keys[i] > k || b.keys[i] == k && behind(b.items[i])
+	})
+}
+
+// insert puts an entry at i.
+func (b *block) insert(i int, k key, e *entry) {
+	b.open(i)
+	b.set(i, k, e)
+}
+
+// set makes e the entry at i.
+func (b *block) set(i int, k key, e *entry) {
+	b.keys[i], b.items[i], b.tops[i] = k, e, e.code
+}
+
+// insertKid puts a block at i.
+func (b *block) insertKid(i int, kid *block) {
+	b.open(i)
+	b.setKid(i, kid)
+}
+
+// setKid makes kid, which is not empty, the block at i, or takes note that it changed.
+func (b *block) setKid(i int, kid *block) {
+	b.kids.at[i], b.kids.size[i] = kid, int32(kid.size())
+	b.keys[i], b.items[i], b.tops[i] = kid.keys[0], kid.items[0], kid.tops[0]
+	for k := 1; k < kid.n; k++ {
+		b.tops[i].raise(&kid.tops[k])
 	}
 }
 
-// move appends the items of src from i on to b.
-func (b *block) move(src *block, i, dims int) {
-	b.items = append(b.items, src.items[i:]...)
-	b.tops = append(b.tops, src.tops[i*dims:]...)
-	if src.kids != nil {
-		b.kids, b.sizes = append(b.kids, src.kids[i:]...), append(b.sizes, src.sizes[i:]...)
-	}
-}
-
-// cut drops the items from i on.
-func (b *block) cut(i, dims int) {
-	clear(b.items[i:])
-	b.items, b.tops = b.items[:i], b.tops[:i*dims]
+// open makes room at i.
+func (b *block) open(i int) {
+	copy(b.keys[i+1:], b.keys[i:b.n])
+	copy(b.items[i+1:], b.items[i:b.n])
+	copy(b.tops[i+1:], b.tops[i:b.n])
 	if b.kids != nil {
-		clear(b.kids[i:])
-		b.kids, b.sizes = b.kids[:i], b.sizes[:i]
+		copy(b.kids.at[i+1:], b.kids.at[i:b.n])
+		copy(b.kids.size[i+1:], b.kids.size[i:b.n])
 	}
+	b.n++
+}
+
+// remove closes the gap at i.
+func (b *block) remove(i int) {
+	copy(b.keys[i:], b.keys[i+1:b.n])
+	copy(b.items[i:], b.items[i+1:b.n])
+	copy(b.tops[i:], b.tops[i+1:b.n])
+	if b.kids != nil {
+		copy(b.kids.at[i:], b.kids.at[i+1:b.n])
+		copy(b.kids.size[i:], b.kids.size[i+1:b.n])
+	}
+	b.drop(1)
+}
+
+// drop forgets the last items, so that nothing is kept from the garbage collector.
+func (b *block) drop(count int) {
+	clear(b.items[b.n-count : b.n])
+	if b.kids != nil {
+		clear(b.kids.at[b.n-count : b.n])
+	}
+	b.n -= count
+}
+
+// append moves the items of next from i on behind those of b. There must be room.
+func (b *block) append(next *block, i int) {
+	copy(b.keys[b.n:], next.keys[i:next.n])
+	copy(b.items[b.n:], next.items[i:next.n])
+	copy(b.tops[b.n:], next.tops[i:next.n])
+	if b.kids != nil {
+		copy(b.kids.at[b.n:], next.kids.at[i:next.n])
+		copy(b.kids.size[b.n:], next.kids.size[i:next.n])
+	}
+	b.n += next.n - i
+	next.drop(next.n - i)
 }

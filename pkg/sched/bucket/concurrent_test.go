@@ -74,8 +74,10 @@ func blocks(x *Index) map[*block]bool {
 	var add func(b *block)
 	add = func(b *block) {
 		all[b] = true
-		for _, kid := range b.kids {
-			add(kid)
+		if b.kids != nil {
+			for _, kid := range b.kids.at[:b.n] {
+				add(kid)
+			}
 		}
 	}
 	for _, t := range []*tree{&x.byX, &x.byZ, &x.byName} {

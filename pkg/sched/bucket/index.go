@@ -1,11 +1,6 @@
 package bucket
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-)
+import "fmt"
 
 // Index is the writer's end of DistBuckets. One goroutine may use it at a time; views of it may be used by all.
 type Index struct {
@@ -23,19 +18,13 @@ func New(c Config) (*Index, error) {
 	}
 	x := &Index{
 		space:  s,
-		byX:    tree{dims: s.dims(), order: byX},
-		byZ:    tree{dims: s.dims(), order: byZ},
-		byName: tree{order: byName},
+		byX:    tree{key: keyX, order: byX},
+		byZ:    tree{key: keyZ, order: byZ},
+		byName: tree{key: keyless, order: byName},
 	}
 	x.disown()
 	return x, nil
 }
-
-func byX(a, b *entry) int {
-	return cmp.Or(slices.Compare(a.x, b.x), strings.Compare(a.Name, b.Name))
-}
-
-func byName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }
 
 // Add takes a node into the index. It is an error if one of that name is there.
 func (x *Index) Add(n Node) error {
@@ -58,13 +47,14 @@ func (x *Index) Update(n Node) error {
 	if err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
-	old := x.byName.find(n.Name)
+	old := x.byName.put(e)
 	if old == nil {
+		x.byName.remove(e)
 		return fmt.Errorf("update node %q: it is not in the index", n.Name)
 	}
+	e.stay(old)
 	x.byX.replace(old, e)
 	x.byZ.replace(old, e)
-	x.byName.put(e)
 	return nil
 }
 

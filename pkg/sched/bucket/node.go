@@ -13,9 +13,20 @@ type Node struct {
 // entry is a node in its place. It never changes; trees of all orders and all views share it.
 type entry struct {
 	Node
-	x    []int64  // the coordinate
-	z    []uint32 // see byZ
-	hold          // what is reserved of the node, if the entry is one of Reserving.held
+	x     []int64 // the coordinate
+	keyX  key
+	keyZ  key
+	code  code
+	home  code // the one that keyZ was made from
+	*hold      // what is reserved of the node, if the entry is one of Reserving.held
+}
+
+// stay keeps the place of the entry that e comes after on the Z-order curve, if it is not far. The place need not be exact: it only decides
+// whose maxima are taken together, and most changes of a node are small.
+func (e *entry) stay(old *entry) {
+	if e.code.near(&old.home) {
+		e.keyZ, e.home = old.keyZ, old.home
+	}
 }
 
 // hold is an amount set aside for a task.
@@ -29,5 +40,8 @@ func (s space) entry(n Node) (*entry, error) {
 	if err := s.check(n.Free); err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
-	return &entry{Node: n, x: s.coordinate(n.Free), z: zcode(n.Free)}, nil
+	e := &entry{Node: n, x: s.coordinate(n.Free), code: encode(n.Free)}
+	e.keyX, _ = packX(e.x)
+	e.keyZ, e.home = packZ(e.code, s.dims()), e.code
+	return e, nil
 }

@@ -55,9 +55,12 @@ func (a *asking) pick(room []*entry) int {
 	}
 }
 
+// walk returns a search for what is requested.
+func (a *asking) walk(left int) walk { return walk{want: a.Request, code: a.code, left: left} }
+
 // stroll takes nodes in the policy's order. It says whether it was left enough to look at.
 func (a *asking) stroll(room []*entry, left int) (int, bool) {
-	s := stroll{ask: a, walk: walk{want: a.Request, left: left}, patience: left, room: room}
+	s := stroll{ask: a, walk: a.walk(left), patience: left, room: room}
 	switch a.Policy {
 	case LeastFit:
 		s.leastFit()
@@ -73,7 +76,7 @@ func (a *asking) stroll(room []*entry, left int) (int, bool) {
 
 // gather takes the first by policy of all nodes that fit. It says whether it was left enough to look at.
 func (a *asking) gather(room []*entry, left int) (int, bool) {
-	s := selection{ask: a, walk: walk{want: a.Request, left: left}, room: room}
+	s := selection{ask: a, walk: a.walk(left), room: room}
 	s.rare(a.view.byZ.root)
 	return s.kept, s.left >= 0
 }

@@ -24,7 +24,7 @@ func NewReserving(c Config) (*Reserving, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reserving{left: left, byTask: tree{order: byTask}, held: tree{order: byName}}
+	r := &Reserving{left: left, byTask: tree{key: keyless, order: byTask}, held: tree{key: keyless, order: byName}}
 	r.disown()
 	return r, nil
 }
@@ -65,7 +65,7 @@ func (r *Reserving) Reserve(node, task string, amounts Vector) error {
 	if old := r.held.find(node); old != nil && old.task != task {
 		return fmt.Errorf("reserve %v of node %q for %q: it holds %v for %q", amounts, node, task, old.amounts, old.task)
 	}
-	return r.hold(*n, hold{task: task, amounts: amounts})
+	return r.hold(*n, &hold{task: task, amounts: amounts})
 }
 
 // Release gives up what the node holds for a task, and says whether it held any.
@@ -89,7 +89,7 @@ func (r *Reserving) View() ReservingView {
 }
 
 // hold brings both indexes up to date with a node and what it holds.
-func (r *Reserving) hold(n Node, h hold) error {
+func (r *Reserving) hold(n Node, h *hold) error {
 	e, err := r.left.space.entry(n)
 	if err != nil {
 		return fmt.Errorf("update: %w", err)

@@ -56,8 +56,8 @@ func (v ReservingView) others(q Query, own []*entry) Query {
 
 // heldFor returns the range of byTask that is the task's.
 func (v ReservingView) heldFor(task string) []*entry {
-	lo := v.byTask.rank(func(e *entry) bool { return e.task < task })
-	hi := v.byTask.rank(func(e *entry) bool { return e.task <= task })
+	lo := v.byTask.rank(0, func(e *entry) bool { return e.task >= task })
+	hi := v.byTask.rank(0, func(e *entry) bool { return e.task > task })
 	var own []*entry
 	for r := lo; r < hi; r++ {
 		own = append(own, v.byTask.at(r))

@@ -15,13 +15,13 @@ type selection struct {
 
 // rare offers every entry at and below b that covers the request.
 func (s *selection) rare(b *block) {
-	for i, e := range b.items {
+	for i := range b.n {
 		switch {
 		case !s.sees(b, i):
 		case b.kids == nil:
-			s.offer(e)
+			s.offer(b.items[i])
 		default:
-			s.rare(b.kids[i])
+			s.rare(b.kids.at[i])
 		}
 	}
 }

@@ -57,7 +57,8 @@ func (s *stroll) bestFit() {
 func (s *stroll) leaf(x []int64, in span) {
 	t, start := &s.ask.view.byX, in.lo
 	if s.ask.from != "" {
-		start = t.rank(func(e *entry) bool { return cmp.Or(compareX(e.x, x), strings.Compare(e.Name, s.ask.from)) <= 0 })
+		k, _ := packX(x)
+		start = t.rank(k, func(e *entry) bool { return cmp.Or(compareX(e.x, x), strings.Compare(e.Name, s.ask.from)) > 0 })
 	}
 	s.through(t, span{start, in.hi})
 	s.through(t, span{in.lo, start})
@@ -67,7 +68,7 @@ func (s *stroll) leaf(x []int64, in span) {
 func (s *stroll) byName() {
 	t, start := &s.ask.view.byName, 0
 	if s.ask.from != "" {
-		start = t.rank(func(e *entry) bool { return e.Name <= s.ask.from })
+		start = t.rank(0, func(e *entry) bool { return e.Name > s.ask.from })
 	}
 	s.through(t, span{start, t.size()})
 	s.through(t, span{0, start})

@@ -1,16 +1,14 @@
 package bucket
 
-import "sort"
-
-// tree keeps entries in order. Copies of it are snapshots: a writer that means to keep one takes a new owner, and from then on writes no
-// block that the snapshot can reach, but copies of the blocks between the root and the place of the change, each once per owner.
+// tree keeps entries in order: a B-tree whose copies are snapshots. A writer that means to keep a copy takes a new owner, and from then on
+// writes no block that the copy can reach, but copies of the blocks between the root and the place of the change, each once per owner.
 //
 // put, remove: O(log n) to the base of about ten, and as many blocks copied at most.
 type tree struct {
 	root  *block
 	owner *owner
-	dims  int                   // length of the rows of maxima, 0 for none
-	order func(a, b *entry) int // total: equal only if the same name
+	key   func(*entry) key
+	order func(a, b *entry) int // total: that of keys, and equal only if the same name
 }
 
 // size returns the number of entries.
@@ -21,58 +19,18 @@ func (t *tree) size() int {
 	return t.root.size()
 }
 
-// put adds e, or replaces the entry that is equal in order.
-func (t *tree) put(e *entry) {
+// put adds e, or replaces the entry that is equal in order and returns that.
+func (t *tree) put(e *entry) (old *entry) {
 	if t.root == nil {
-		t.root = newBlock(t.owner, false, t.dims)
+		t.root = &block{owner: t.owner}
 	}
-	left, right := t.putBelow(t.root, e)
+	left, right, old := t.putBelow(t.root, e)
 	if t.root = left; right != nil {
-		t.root = newBlock(t.owner, true, t.dims)
-		t.root.insert(0, nil, left, t.dims)
-		t.root.insert(1, nil, right, t.dims)
+		t.root = &block{owner: t.owner, kids: new(kids)}
+		t.root.insertKid(0, left)
+		t.root.insertKid(1, right)
 	}
-}
-
-// putBelow returns b with e in it, and what did not fit into one block any more.
-func (t *tree) putBelow(b *block, e *entry) (left, right *block) {
-	b = t.own(b)
-	if b.kids == nil {
-		t.putHere(b, e)
-	} else {
-		i := t.kid(b, e)
-		kid, sibling := t.putBelow(b.kids[i], e)
-		b.kids[i] = kid
-		b.refresh(i, t.dims)
-		if sibling != nil {
-			b.insert(i+1, nil, sibling, t.dims)
-		}
-	}
-	if len(b.items) <= fan {
-		return b, nil
-	}
-	return b, t.split(b)
-}
-
-func (t *tree) putHere(b *block, e *entry) {
-	i := sort.Search(len(b.items), func(i int) bool { return t.order(b.items[i], e) >= 0 })
-	if i < len(b.items) && t.order(b.items[i], e) == 0 {
-		b.items[i] = e
-		b.refresh(i, t.dims)
-		return
-	}
-	b.insert(i, e, nil, t.dims)
-}
-
-// remove drops the entry that is equal to e in order, which must be there.
-func (t *tree) remove(e *entry) {
-	t.root = t.removeBelow(t.root, e)
-	switch {
-	case len(t.root.items) == 0:
-		t.root = nil
-	case t.root.kids != nil && len(t.root.kids) == 1:
-		t.root = t.root.kids[0]
-	}
+	return old
 }
 
 // replace puts e where old was, or in its own place if that is another.
@@ -83,48 +41,85 @@ func (t *tree) replace(old, e *entry) {
 	t.put(e)
 }
 
+// putBelow returns b with e in it, what did not fit into one block any more, and what e replaced.
+func (t *tree) putBelow(b *block, e *entry) (left, right *block, old *entry) {
+	b = t.own(b)
+	if b.kids == nil {
+		old = t.putHere(b, e)
+	} else {
+		i := t.kid(b, e)
+		left, right, old = t.putBelow(b.kids.at[i], e)
+		b.setKid(i, left)
+		if right != nil {
+			b.insertKid(i+1, right)
+		}
+	}
+	if b.n <= fan {
+		return b, nil, old
+	}
+	right = b.sibling()
+	right.append(b, b.n/2)
+	return b, right, old
+}
+
+func (t *tree) putHere(b *block, e *entry) (old *entry) {
+	i := t.place(b, e)
+	if i < b.n && t.order(b.items[i], e) == 0 {
+		old = b.items[i]
+		b.set(i, t.key(e), e)
+		return old
+	}
+	b.insert(i, t.key(e), e)
+	return nil
+}
+
+// remove drops the entry that is equal to e in order, which must be there.
+func (t *tree) remove(e *entry) {
+	t.root = t.removeBelow(t.root, e)
+	switch {
+	case t.root.n == 0:
+		t.root = nil
+	case t.root.kids != nil && t.root.n == 1:
+		t.root = t.root.kids.at[0]
+	}
+}
+
 func (t *tree) removeBelow(b *block, e *entry) *block {
 	b = t.own(b)
 	if b.kids == nil {
-		b.delete(sort.Search(len(b.items), func(i int) bool { return t.order(b.items[i], e) >= 0 }), t.dims)
+		b.remove(t.place(b, e))
 		return b
 	}
 	i := t.kid(b, e)
-	b.kids[i] = t.removeBelow(b.kids[i], e)
-	if len(b.kids[i].items) < fan/2 {
-		t.join(b, max(i-1, 0))
-		return b
+	kid := t.removeBelow(b.kids.at[i], e)
+	b.kids.at[i] = kid
+	if kid.n < fan/2 {
+		t.level(b, max(i-1, 0))
+	} else {
+		b.setKid(i, kid)
 	}
-	b.refresh(i, t.dims)
 	return b
 }
 
-// join makes one of kids i and i+1 of b, or shares their items out evenly if they are too many for one.
-func (t *tree) join(b *block, i int) {
-	left, right := t.own(b.kids[i]), b.kids[i+1]
-	both := newBlock(t.owner, left.kids != nil, t.dims)
-	both.move(left, 0, t.dims)
-	both.move(right, 0, t.dims)
-	b.delete(i+1, t.dims)
-	left.cut(0, t.dims)
-	if len(both.items) <= fan {
-		left.move(both, 0, t.dims)
-	} else {
-		half := t.split(both)
-		left.move(both, 0, t.dims)
-		b.kids[i] = left
-		b.insert(i+1, nil, half, t.dims)
+// level makes one of kids i and i+1 of b, or shares their items out evenly if they are too many for one.
+func (t *tree) level(b *block, i int) {
+	left, right := t.own(b.kids.at[i]), t.own(b.kids.at[i+1])
+	switch total := left.n + right.n; {
+	case total <= fan:
+		left.append(right, 0)
+		b.remove(i + 1)
+	case left.n < right.n:
+		rest := right.sibling()
+		rest.append(right, total/2-left.n)
+		left.append(right, 0)
+		b.setKid(i+1, rest)
+	default:
+		head := right.sibling()
+		head.append(left, total/2)
+		head.append(right, 0)
+		b.setKid(i+1, head)
 	}
-	b.kids[i] = left
-	b.refresh(i, t.dims)
-}
-
-// split cuts b in half and returns the upper one.
-func (t *tree) split(b *block) *block {
-	right := newBlock(t.owner, b.kids != nil, t.dims)
-	right.move(b, len(b.items)/2, t.dims)
-	b.cut(len(b.items)/2, t.dims)
-	return right
+	b.setKid(i, left)
 }
 
 // own returns b if it is the writer's, else a copy that is.
@@ -132,12 +127,15 @@ func (t *tree) own(b *block) *block {
 	if b.owner == t.owner {
 		return b
 	}
-	c := newBlock(t.owner, b.kids != nil, t.dims)
-	c.move(b, 0, t.dims)
-	return c
+	return b.copy(t.owner)
 }
 
 // kid returns the index of the kid that holds e or is to hold it.
 func (t *tree) kid(b *block, e *entry) int {
-	return max(0, sort.Search(len(b.items), func(i int) bool { return t.order(b.items[i], e) > 0 })-1)
+	return max(0, b.search(t.key(e), func(at *entry) bool { return t.order(at, e) > 0 })-1)
+}
+
+// place returns the index of e in a block of the lowest level, or where it is to go.
+func (t *tree) place(b *block, e *entry) int {
+	return b.search(t.key(e), func(at *entry) bool { return t.order(at, e) >= 0 })
 }

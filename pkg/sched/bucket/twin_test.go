@@ -20,7 +20,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, r *rand.Rand) *world {
-	dims := 1 + r.IntN(4)
+	dims := 1 + r.IntN([]int{4, 10}[r.IntN(2)])
 	c := Config{Order: r.Perm(dims)}
 	for range dims {
 		c.Theta = append(c.Theta, 1+r.Int64N(4))
@@ -29,7 +29,8 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, span: 1 + r.Int64N(20), many: 1 + r.IntN(600)}
+	span := []int64{1 + r.Int64N(20), 5000}[r.IntN(2)]
+	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, span: span, many: 1 + r.IntN(600)}
 }
 
 // change adds, updates or removes a node.
@@ -56,7 +57,7 @@ func (w *world) change() {
 func (w *world) vector() Vector {
 	v := make(Vector, w.x.space.dims())
 	for d := range v {
-		v[d] = w.rand.Int64N(w.span)
+		v[d] = w.rand.Int64N(w.span+2) - 2
 	}
 	return v
 }
@@ -175,19 +176,22 @@ func (x *Index) check(t *testing.T) {
 // checkBelow returns the depth of b.
 func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
 	t.Helper()
-	if len(b.items) > fan || !root && len(b.items) < fan/2 {
-		t.Fatalf("%d items in a block", len(b.items))
+	if b.n > fan || !root && b.n < fan/2 {
+		t.Fatalf("%d items in a block", b.n)
+	}
+	if b.kids == nil {
+		return 1
 	}
 	depth := 0
-	for i := range b.kids {
-		below := tr.checkBelow(t, b.kids[i], false)
+	for i := range b.n {
+		below := tr.checkBelow(t, b.kids.at[i], false)
 		if i > 0 && below != depth {
 			t.Fatalf("leaves %d and %d levels down", depth, below)
 		}
 		depth = below
-		have := newBlock(tr.owner, true, tr.dims)
-		have.insert(0, nil, b.kids[i], tr.dims)
-		if have.items[0] != b.items[i] || have.sizes[0] != b.sizes[i] || !slices.Equal(have.tops, b.row(i, tr.dims)) {
+		have := &block{kids: new(kids)}
+		have.insertKid(0, b.kids.at[i])
+		if have.items[0] != b.items[i] || have.kids.size[0] != b.kids.size[i] || have.tops[0] != b.tops[i] {
 			t.Fatalf("item %d of a block is not what is below it", i)
 		}
 	}

@@ -3,7 +3,8 @@ package bucket
 // walk looks for entries that cover want, and counts what it looks at in vain.
 type walk struct {
 	want Vector
-	left int // items that it may still look at; what is below nought was too many
+	code code // of want
+	left int  // items that it may still look at; what is below nought was too many
 }
 
 // up returns the first entry in a range that covers what is wanted, and its rank, or nil. It looks into no block whose maxima do not cover
@@ -17,13 +18,13 @@ func (w *walk) up(t *tree, in span) (*entry, int) {
 
 func (w *walk) upBelow(b *block, in span) (*entry, int) {
 	at := 0
-	for i := 0; i < len(b.items) && at < in.hi; i++ {
+	for i := 0; i < b.n && at < in.hi; i++ {
 		next := at + b.weight(i)
 		if next > in.lo && w.sees(b, i) {
 			if b.kids == nil {
 				return b.items[i], at
 			}
-			if e, r := w.upBelow(b.kids[i], in.minus(at)); e != nil {
+			if e, r := w.upBelow(b.kids.at[i], in.minus(at)); e != nil {
 				return e, at + r
 			}
 		}
@@ -42,7 +43,7 @@ func (w *walk) down(t *tree, in span) *entry {
 
 func (w *walk) downBelow(b *block, size int, in span) *entry {
 	at := size
-	for i := len(b.items) - 1; i >= 0 && at > in.lo; i-- {
+	for i := b.n - 1; i >= 0 && at > in.lo; i-- {
 		at -= b.weight(i)
 		if at >= in.hi || !w.sees(b, i) {
 			continue
@@ -50,31 +51,15 @@ func (w *walk) downBelow(b *block, size int, in span) *entry {
 		if b.kids == nil {
 			return b.items[i]
 		}
-		if e := w.downBelow(b.kids[i], b.weight(i), in.minus(at)); e != nil {
+		if e := w.downBelow(b.kids.at[i], b.weight(i), in.minus(at)); e != nil {
 			return e
 		}
 	}
 	return nil
 }
 
-// sees says whether there may be something at or below item i.
+// sees says whether there may be an entry that covers what is wanted at or below item i; at the lowest level it is sure.
 func (w *walk) sees(b *block, i int) bool {
 	w.left--
-	return w.left >= 0 && b.covers(i, w.want)
-}
-
-// covers says whether there may be an entry that covers want at or below item i; at the lowest level it is sure.
-func (b *block) covers(i int, want Vector) bool {
-	if len(b.tops) > 0 {
-		return b.row(i, len(want)).Covers(want)
-	}
-	return b.kids != nil || b.items[i].Free.Covers(want)
-}
-
-// weight returns the number of entries at and below item i.
-func (b *block) weight(i int) int {
-	if b.kids == nil {
-		return 1
-	}
-	return int(b.sizes[i])
+	return w.left >= 0 && b.tops[i].covers(&w.code) && (b.kids != nil || b.items[i].Free.Covers(w.want))
 }
