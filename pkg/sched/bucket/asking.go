@@ -24,7 +24,7 @@ func (v View) ask(q Query) asking {
 		a.among = make([]*entry, 0, len(q.Candidates))
 	}
 	for _, name := range q.Candidates {
-		if e := v.byName.find(name); e != nil {
+		if e := v.find(name); e != nil {
 			a.among = append(a.among, e)
 		}
 	}

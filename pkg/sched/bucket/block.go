@@ -3,7 +3,7 @@ package bucket
 import "sort"
 
 // fan is the most items in a block. 15 and one on the way in make 16. docs/performance.md has others measured.
-const fan = 15
+const fan = 14
 
 // owner is who may write a block in place. It has a size, so that two of them are two.
 type owner struct{ _ byte }

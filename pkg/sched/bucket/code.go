@@ -36,15 +36,14 @@ func lane(v int64) uint64 {
 
 func (c *code) lane(d int) uint64 { return c[d/lanes] >> (d % lanes * 16) & 0x7fff }
 
-// near says whether every lane of c is within a factor of two of that of other.
-func (c *code) near(other *code) bool {
+// far returns how often, over all lanes, an amount has to be doubled or halved to come from c to other.
+func (c *code) far(other *code) int {
+	far := 0
 	for d := range 2 * lanes {
 		a, b := c.lane(d), other.lane(d)
-		if max(a, b)-min(a, b) > 1<<9 {
-			return false
-		}
+		far += int(max(a, b)-min(a, b)) >> 9
 	}
-	return true
+	return far
 }
 
 // covers says whether no lane of c is less than that of want. The subtraction of a lane borrows its guard bit exactly if it is less.

@@ -5,9 +5,10 @@ import "fmt"
 // Index is the writer's end of DistBuckets. One goroutine may use it at a time; views of it may be used by all.
 type Index struct {
 	space  space
+	nodes  map[string]*entry
 	byX    tree // by coordinate, then name: a bucket is a range of it
 	byZ    tree // by neighbourhood in all dimensions at once
-	byName tree
+	byName tree // of entries that may be out of date, but for where their node is in byZ: so most changes need not touch it
 }
 
 // New returns an empty index, or says what is wrong with the configuration.
@@ -18,6 +19,7 @@ func New(c Config) (*Index, error) {
 	}
 	x := &Index{
 		space:  s,
+		nodes:  map[string]*entry{},
 		byX:    tree{key: keyX, order: byX},
 		byZ:    tree{key: keyZ, order: byZ},
 		byName: tree{key: keyless, order: byName},
@@ -32,9 +34,10 @@ func (x *Index) Add(n Node) error {
 	if err != nil {
 		return fmt.Errorf("add: %w", err)
 	}
-	if x.byName.find(n.Name) != nil {
+	if x.nodes[n.Name] != nil {
 		return fmt.Errorf("add node %q: it is in the index", n.Name)
 	}
+	x.nodes[n.Name] = e
 	x.byX.put(e)
 	x.byZ.put(e)
 	x.byName.put(e)
@@ -47,12 +50,13 @@ func (x *Index) Update(n Node) error {
 	if err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
-	old := x.byName.put(e)
+	old := x.nodes[n.Name]
 	if old == nil {
-		x.byName.remove(e)
 		return fmt.Errorf("update node %q: it is not in the index", n.Name)
 	}
-	e.stay(old)
+	if x.nodes[n.Name] = e; !e.stay(old) {
+		x.byName.put(e)
+	}
 	x.byX.replace(old, e)
 	x.byZ.replace(old, e)
 	return nil
@@ -60,10 +64,11 @@ func (x *Index) Update(n Node) error {
 
 // Remove takes the node of that name out. It is an error if there is none.
 func (x *Index) Remove(name string) error {
-	old := x.byName.find(name)
+	old := x.nodes[name]
 	if old == nil {
 		return fmt.Errorf("remove node %q: it is not in the index", name)
 	}
+	delete(x.nodes, name)
 	x.byX.remove(old)
 	x.byZ.remove(old)
 	x.byName.remove(old)
@@ -71,7 +76,7 @@ func (x *Index) Remove(name string) error {
 }
 
 // Len returns the number of nodes.
-func (x *Index) Len() int { return x.byName.size() }
+func (x *Index) Len() int { return len(x.nodes) }
 
 // View returns the index as it is now, in O(1). Later changes do not show in it.
 func (x *Index) View() View {

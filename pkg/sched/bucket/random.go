@@ -7,7 +7,7 @@ const draws = 64
 
 // random draws nodes until enough of them fit: as long as that works, each that fits is as likely as the other.
 func (s *stroll) random() {
-	t := &s.ask.view.byName
+	t := &s.ask.view.byZ
 	for range draws {
 		if s.full() {
 			return

@@ -111,7 +111,7 @@ func (r *Reserving) find(name string) *Node {
 	if e := r.held.find(name); e != nil {
 		return &e.Node
 	}
-	if e := r.left.byName.find(name); e != nil {
+	if e := r.left.nodes[name]; e != nil {
 		return &e.Node
 	}
 	return nil

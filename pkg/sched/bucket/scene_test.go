@@ -87,7 +87,7 @@ func config(args []string) (c Config) {
 
 // walk prints the buckets that a query looks into, the leaves it yields, and the node taken in each.
 func (s *scene) walk(args []string) string {
-	q, _ := ask(args)
+	q, _ := asks(args)
 	var out strings.Builder
 	v := s.view()
 	opened := map[string]bool{}
@@ -109,7 +109,7 @@ func (s *scene) walk(args []string) string {
 }
 
 func (s *scene) pick(args []string) string {
-	q, n := ask(args)
+	q, n := asks(args)
 	var out []string
 	for _, node := range s.picked(q, n) {
 		out = append(out, node.Name+show(node.Free))
@@ -124,8 +124,8 @@ func (s *scene) picked(q Query, n int) []*Node {
 	return s.view().Pick(q, n)
 }
 
-// ask reads "leastfit (1,2) of b,c n=3 seed=1 after=a task=t".
-func ask(args []string) (q Query, n int) {
+// asks reads "leastfit (1,2) of b,c n=3 seed=1 after=a task=t".
+func asks(args []string) (q Query, n int) {
 	q.Rand, n = nil, 1
 	for i, arg := range args {
 		key, value, _ := strings.Cut(arg, "=")

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// lookup is how many items of a block one looks at in the time of a look at a node by rank.
+const lookup = 8
+
 // stroll is a walk in the policy's order that takes what it finds.
 type stroll struct {
 	ask *asking
@@ -70,8 +73,14 @@ func (s *stroll) byName() {
 	if s.ask.from != "" {
 		start = t.rank(0, func(e *entry) bool { return e.Name > s.ask.from })
 	}
-	s.through(t, span{start, t.size()})
-	s.through(t, span{0, start})
+	for i := range t.size() {
+		if s.left -= lookup; s.full() || s.left < 0 {
+			return
+		}
+		if e := s.ask.view.byZ.get(t.at((start + i) % t.size())); e.Free.Covers(s.want) {
+			s.take(e)
+		}
+	}
 }
 
 // through takes what fits in a range, up.

@@ -19,18 +19,17 @@ func (t *tree) size() int {
 	return t.root.size()
 }
 
-// put adds e, or replaces the entry that is equal in order and returns that.
-func (t *tree) put(e *entry) (old *entry) {
+// put adds e, or replaces the entry that is equal in order.
+func (t *tree) put(e *entry) {
 	if t.root == nil {
 		t.root = &block{owner: t.owner}
 	}
-	left, right, old := t.putBelow(t.root, e)
+	left, right := t.putBelow(t.root, e)
 	if t.root = left; right != nil {
 		t.root = &block{owner: t.owner, kids: new(kids)}
 		t.root.insertKid(0, left)
 		t.root.insertKid(1, right)
 	}
-	return old
 }
 
 // replace puts e where old was, or in its own place if that is another.
@@ -41,36 +40,43 @@ func (t *tree) replace(old, e *entry) {
 	t.put(e)
 }
 
-// putBelow returns b with e in it, what did not fit into one block any more, and what e replaced.
-func (t *tree) putBelow(b *block, e *entry) (left, right *block, old *entry) {
+// putBelow returns b with e in it, and what did not fit into one block any more.
+func (t *tree) putBelow(b *block, e *entry) (left, right *block) {
 	b = t.own(b)
 	if b.kids == nil {
-		old = t.putHere(b, e)
+		t.putHere(b, e)
 	} else {
 		i := t.kid(b, e)
-		left, right, old = t.putBelow(b.kids.at[i], e)
+		left, right = t.putBelow(b.kids.at[i], e)
 		b.setKid(i, left)
 		if right != nil {
 			b.insertKid(i+1, right)
 		}
 	}
 	if b.n <= fan {
-		return b, nil, old
+		return b, nil
 	}
 	right = b.sibling()
 	right.append(b, b.n/2)
-	return b, right, old
+	return b, right
 }
 
-func (t *tree) putHere(b *block, e *entry) (old *entry) {
+func (t *tree) putHere(b *block, e *entry) {
 	i := t.place(b, e)
 	if i < b.n && t.order(b.items[i], e) == 0 {
-		old = b.items[i]
 		b.set(i, t.key(e), e)
-		return old
+	} else {
+		b.insert(i, t.key(e), e)
 	}
-	b.insert(i, t.key(e), e)
-	return nil
+}
+
+// get returns the entry that is equal to e in order, which must be there.
+func (t *tree) get(e *entry) *entry {
+	b := t.root
+	for b.kids != nil {
+		b = b.kids.at[t.kid(b, e)]
+	}
+	return b.items[t.place(b, e)]
 }
 
 // remove drops the entry that is equal to e in order, which must be there.

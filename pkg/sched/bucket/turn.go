@@ -18,7 +18,7 @@ func (it *Iterator) leavesByNode() []Bucket {
 func (it *Iterator) inTurn() []*entry {
 	all := slices.Clone(it.ask.among)
 	if it.ask.Candidates == nil {
-		all = slices.AppendSeq(all, it.ask.view.byName.each)
+		all = slices.AppendSeq(all, it.ask.view.each)
 	}
 	slices.SortFunc(all, it.ask.compare)
 	all = slices.Compact(all)

@@ -15,7 +15,7 @@ func (v View) Len() int { return v.byName.size() }
 
 // Node returns the node of that name, or nil.
 func (v View) Node(name string) *Node {
-	if e := v.byName.find(name); e != nil {
+	if e := v.find(name); e != nil {
 		return &e.Node
 	}
 	return nil
@@ -24,6 +24,20 @@ func (v View) Node(name string) *Node {
 // Nodes yields all nodes in order of their names.
 func (v View) Nodes() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
-		v.byName.each(func(e *entry) bool { return yield(&e.Node) })
+		v.each(func(e *entry) bool { return yield(&e.Node) })
 	}
+}
+
+// find returns the entry of that name, or nil.
+func (v *View) find(name string) *entry {
+	e := v.byName.find(name)
+	if e == nil {
+		return nil
+	}
+	return v.byZ.get(e)
+}
+
+// each yields all entries in order of their names.
+func (v *View) each(yield func(*entry) bool) {
+	v.byName.each(func(e *entry) bool { return yield(v.byZ.get(e)) })
 }
