@@ -2,9 +2,11 @@
 // them on the node.
 //
 //	probe run FILE [-for D] [-exit N]   samples its own allowed CPUs into FILE until it is told to stop
+//	probe sleep                         waits until it is told to stop
 //	probe watch [-root DIR]             watches every container's effective cpuset on the node for overlaps
 //	probe show                          prints the allowed CPUs of process 1, the container's own
 //	probe ready                         waits until the node's agent says that it is ready
+//	probe metrics                       prints the metrics of the node's agent
 package main
 
 import (
@@ -21,11 +23,14 @@ func main() {
 
 func dispatch(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("say run, watch, show or ready")
+		return fmt.Errorf("say run, sleep, watch, show, ready or metrics")
 	}
 	switch args[0] {
 	case "run":
 		return run(args[1:])
+	case "sleep":
+		sleep()
+		return nil
 	case "watch":
 		return watch(args[1:])
 	case "show":
@@ -33,7 +38,9 @@ func dispatch(args []string) error {
 		fmt.Println(cpus)
 		return err
 	case "ready":
-		return awaitReady("127.0.0.1:8123")
+		return awaitReady()
+	case "metrics":
+		return metrics(os.Stdout)
 	}
-	return fmt.Errorf("%q is none of run, watch, show and ready", args[0])
+	return fmt.Errorf("%q is none of run, sleep, watch, show, ready and metrics", args[0])
 }

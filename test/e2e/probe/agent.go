@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+)
+
+// agentAddress is where the node's agent answers HTTP.
+const agentAddress = "127.0.0.1:8123"
+
+// awaitReady asks the agent's /readyz until it answers 200.
+func awaitReady() error {
+	last := "no answer"
+	for range 900 {
+		if status, _, err := get(agentAddress, "/readyz"); err != nil {
+			last = err.Error()
+		} else if strings.Contains(status, " 200 ") {
+			return nil
+		} else {
+			last = status
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	return fmt.Errorf("the agent is not ready after three minutes: %s", last)
+}
+
+// metrics prints what the agent has counted.
+func metrics(to io.Writer) error {
+	status, body, err := get(agentAddress, "/metrics")
+	if err == nil && !strings.Contains(status, " 200 ") {
+		err = fmt.Errorf("the agent says %s to /metrics", status)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(to, body)
+	return err
+}
+
+// get speaks plain HTTP/1.0, for want of wget on one kind of node and to keep
+// this program small.
+func get(address, path string) (status, body string, err error) {
+	conn, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return "", "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		return "", "", err
+	}
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n", path, address); err != nil {
+		return "", "", err
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		return "", "", fmt.Errorf("read %s of %s: %w", path, address, err)
+	}
+	head, body, _ := strings.Cut(string(answer), "\r\n\r\n")
+	status, _, _ = strings.Cut(head, "\r\n")
+	return status, body, nil
+}
