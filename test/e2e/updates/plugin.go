@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/containerd/nri/pkg/api"
+)
+
+// none stands for the CPUs of a creation that moved nothing.
+const none = "none"
+
+// plugin has one method per hook; the stub finds them by their interfaces.
+type plugin struct {
+	pod string // whose containers are moved
+	mu  struct {
+		sync.Mutex
+		out      io.Writer
+		members  []string // containers of the pod that there were at the start
+		cpus     []string // of the creations to come
+		answered map[string]answer
+	}
+}
+
+// answer is what a container's creation was answered with, and when.
+type answer struct {
+	at    time.Time
+	moved int
+	cpus  string
+}
+
+func newPlugin(pod string, cpus []string, out io.Writer) *plugin {
+	p := &plugin{pod: pod}
+	p.mu.out, p.mu.cpus, p.mu.answered = out, cpus, map[string]answer{}
+	return p
+}
+
+func (p *plugin) Synchronize(_ context.Context, pods []*api.PodSandbox, containers []*api.Container) ([]*api.ContainerUpdate, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ours := map[string]bool{}
+	for _, pod := range pods {
+		ours[pod.GetId()] = pod.GetName() == p.pod
+	}
+	for _, c := range containers {
+		if ours[c.GetPodSandboxId()] {
+			p.mu.members = append(p.mu.members, c.GetId())
+		}
+	}
+	_, err := fmt.Fprintln(p.mu.out, "synchronized", len(p.mu.members))
+	return nil, err
+}
+
+func (p *plugin) CreateContainer(_ context.Context, pod *api.PodSandbox, c *api.Container) (*api.ContainerAdjustment, []*api.ContainerUpdate, error) {
+	if pod.GetName() == p.pod {
+		return nil, nil, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cpus := none
+	var updates []*api.ContainerUpdate
+	if len(p.mu.cpus) > 0 {
+		cpus, p.mu.cpus = p.mu.cpus[0], p.mu.cpus[1:]
+		updates = move(p.mu.members, cpus)
+	}
+	p.mu.answered[c.GetId()] = answer{time.Now(), len(updates), cpus}
+	return nil, updates, nil
+}
+
+func move(containers []string, cpus string) []*api.ContainerUpdate {
+	var updates []*api.ContainerUpdate
+	for _, id := range containers {
+		u := &api.ContainerUpdate{ContainerId: id}
+		u.SetLinuxCPUSetCPUs(cpus)
+		updates = append(updates, u)
+	}
+	return updates
+}
+
+// PostCreateContainer comes when the runtime has carried out the updates and
+// then created the container.
+func (p *plugin) PostCreateContainer(_ context.Context, _ *api.PodSandbox, c *api.Container) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a, ok := p.mu.answered[c.GetId()]
+	if !ok {
+		return nil
+	}
+	delete(p.mu.answered, c.GetId())
+	_, err := fmt.Fprintln(p.mu.out, "created", time.Since(a.at).Nanoseconds(), a.moved, a.cpus)
+	return err
+}
