@@ -73,6 +73,24 @@ func Once(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
+// Crowd builds a pod of n shared containers that only wait: they cost so
+// little that a hundred fit on an emulated machine, and report nothing. It has
+// no CPU limit: one as small as its request throttles runc in the container's cgroup.
+func Crowd(name string, n int) *corev1.Pod {
+	pod := Pod(name, "")
+	for i := range n {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
+			Name: fmt.Sprintf("c%02d", i), Image: image, ImagePullPolicy: corev1.PullNever, Command: []string{"/probe", "sleep"},
+			Env: []corev1.EnvVar{{Name: "NUMALET_ROLE", Value: "shared"}},
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU:    resource.MustParse("10m"),
+				corev1.ResourceMemory: resource.MustParse("8Mi"),
+			}},
+		})
+	}
+	return pod
+}
+
 func build(pod, policy string, c Container) corev1.Container {
 	role := "shared"
 	if c.Exclusive(policy) {
