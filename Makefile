@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-systemd soak
+.PHONY: help test check unit oracle lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-systemd latency soak
 
 IMAGE ?= localhost/numalet:dev
 FLAVOUR ?= plain# of the rig's machine: plain or systemd
@@ -51,7 +51,7 @@ rig-shell: rig ## a root shell in the machine; FLAVOUR=plain|systemd
 
 probe-image: tools ## the image of the end-to-end tests' containers, build/probe.tar
 	mkdir -p build/probe && gcc -static -O2 -Wall -Werror -o build/probe/first test/e2e/probe/first/first.c
-	CGO_ENABLED=0 go build -trimpath -o build/probe/probe ./test/e2e/probe
+	CGO_ENABLED=0 go build -trimpath -o build/probe/ ./test/e2e/probe ./test/e2e/updates
 	go -C deploy/image run . -o $(CURDIR)/build/probe.tar -ref localhost/probe:e2e $(CURDIR)/build/probe/first=/first $(CURDIR)/build/probe/probe=/probe
 
 cluster: image probe-image rig ## the rig's machine with Numalet installed; FLAVOUR=systemd for the other one
@@ -65,12 +65,15 @@ demo: cluster ## the main job, shown on real parts
 	$(ON_RIG) run ./test/demo -rig build/rig -flavour $(FLAVOUR)
 
 e2e: cluster ## end-to-end tests on real parts
-	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)'
+	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency'
 
 e2e-systemd: ## those that matter on a node with systemd and its cgroup driver
 	build/rig down --flavour plain
 	$(MAKE) cluster FLAVOUR=systemd
 	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload'
+
+latency: cluster ## how long creations wait for the containers that share, as in docs/performance.md; half an hour
+	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency
 
 soak: cluster ## 200 pods, 5 kills of each kind, then what takes an administrator's time; over an hour
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run 'Churn|$(LONG)' -pods 200 -kills 5

@@ -1,0 +1,126 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// latencyRuns is how often TestLatency times each thing.
+const latencyRuns = 3
+
+// TestLatency times how long the creation of an exclusive container waits for
+// the containers that share to be moved: by the agent's own writes, and by
+// updates in an NRI answer, which the agent does not use. It prints a table for
+// docs/performance.md and requires no times, only that the containers really moved.
+func TestLatency(t *testing.T) {
+	ctx := start(t, 75*time.Minute, "crowd", "guest", "trigger")
+	var timings []kit.Timing
+	defer func() { t.Logf("for docs/performance.md:\n%s", kit.Table(*flavour, timings)) }()
+	for _, n := range []int{1, 10, 100} {
+		timings = append(timings, timeAgent(ctx, t, n)...)
+	}
+	must(t, requireAgent(ctx, false))
+	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
+	sendAway(ctx, t)
+	// Not 100: in emulation an update takes about 0.9 s, and the kubelet gives
+	// up a creation after 2 minutes.
+	for _, n := range []int{1, 10} {
+		timings = append(timings, timeUpdates(ctx, t, n)...)
+	}
+	callBack(ctx, t)
+}
+
+// timeAgent creates exclusive containers beside n shared ones, and asks the
+// agent's metrics how long its hook took.
+func timeAgent(ctx context.Context, t *testing.T, n int) []kit.Timing {
+	t.Helper()
+	hook := kit.Timing{What: "agent: CreateContainer", Shared: n}
+	shrink := kit.Timing{What: "agent: of that, shrinking", Shared: n}
+	create(ctx, t, kit.Crowd("crowd", n))
+	for range latencyRuns {
+		awaitCrowd(ctx, t, n, cpuset.Range(0, 15))
+		before := scrape(ctx, t)
+		create(ctx, t, kit.Pod("guest", "single", kit.Container{Name: "c", CPU: "4"}))
+		after := scrape(ctx, t)
+		checkCrowd(ctx, t, n, cpuset.Range(0, 15).Minus(born(ctx, t, "guest", "c")))
+		checkOneCreated(t, before, after)
+		hook.Took = append(hook.Took, seconds(after.Since(before, `numalet_hook_duration_seconds_sum{hook="CreateContainer",`)))
+		shrink.Took = append(shrink.Took, seconds(after.Since(before, `numalet_cgroup_write_duration_seconds_sum{why="shrink"}`)))
+		must(t, cluster.Delete(ctx, "guest"))
+	}
+	must(t, cluster.Delete(ctx, "crowd"))
+	return []kit.Timing{hook, shrink}
+}
+
+// checkOneCreated checks that what the agent measured is one container's
+// creation. Tries that failed before count as part of it, and are told of.
+func checkOneCreated(t *testing.T, before, after kit.Series) {
+	t.Helper()
+	const count = `numalet_hook_duration_seconds_count{hook="CreateContainer",result=`
+	if created := after.Since(before, count+`"ok"`); created != 1 {
+		t.Errorf("the agent answered %g creations meanwhile, want 1", created)
+	}
+	if failed := after.Since(before, count+`"error"`); failed > 0 {
+		t.Logf("%g tries failed before; their time is counted", failed)
+	}
+}
+
+func scrape(ctx context.Context, t *testing.T) kit.Series {
+	t.Helper()
+	page, err := cluster.Shell(ctx, "/usr/local/bin/probe metrics")
+	must(t, err)
+	all, err := kit.ParseSeries(page)
+	must(t, err)
+	return all
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// checkCrowd checks that the n containers of the crowd may use exactly these CPUs.
+func checkCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
+	t.Helper()
+	if on := crowdCPUs(ctx, t); on[want.String()] < n {
+		t.Errorf("cgroups of the crowd by their CPUs: %v, want %d on %v", on, n, want)
+	}
+}
+
+// awaitCrowd waits until checkCrowd would pass.
+func awaitCrowd(ctx context.Context, t *testing.T, n int, want cpuset.Set) {
+	t.Helper()
+	for {
+		on := crowdCPUs(ctx, t)
+		if on[want.String()] >= n {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("cgroups of the crowd by their CPUs: %v, want %d on %v", on, n, want)
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// crowdCPUs counts the cgroups of the crowd, its sandbox's too, by the CPUs
+// that the kernel has in force.
+func crowdCPUs(ctx context.Context, t *testing.T) map[string]int {
+	t.Helper()
+	pod, err := cluster.API.CoreV1().Pods(cluster.Namespace).Get(ctx, "crowd", metav1.GetOptions{})
+	must(t, err)
+	uid := strings.ReplaceAll(string(pod.UID), "-", "?") // the systemd driver writes _
+	out, err := cluster.Shell(ctx, "cat /sys/fs/cgroup/kubepods*/*burstable*/*pod"+uid+"*/*/cpuset.cpus.effective")
+	must(t, err)
+	on := map[string]int{}
+	for _, cpus := range strings.Fields(out) {
+		on[cpus]++
+	}
+	return on
+}

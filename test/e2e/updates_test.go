@@ -1,0 +1,112 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// updatesLog is where test/e2e/updates prints, in the machine.
+const updatesLog = "/run/updates.log"
+
+// timeUpdates lets the NRI plugin of test/e2e/updates move n shared containers
+// whenever another one is created, each time to fewer CPUs, and then lets it
+// move none: what a creation takes anyway. The agent must be away.
+func timeUpdates(ctx context.Context, t *testing.T, n int) []kit.Timing {
+	t.Helper()
+	create(ctx, t, kit.Crowd("crowd", n))
+	sets := []string{"0-11", "0-7", "0-3"} // one for each run
+	plugin := startUpdates(ctx, t, n, sets)
+	for _, cpus := range sets {
+		createTrigger(ctx, t)
+		checkCrowd(ctx, t, n, cpuset.MustParse(cpus))
+	}
+	for range latencyRuns {
+		createTrigger(ctx, t)
+	}
+	made := stopUpdates(ctx, t, plugin)
+	must(t, cluster.Delete(ctx, "crowd"))
+	return split(t, n, sets, made)
+}
+
+func createTrigger(ctx context.Context, t *testing.T) {
+	t.Helper()
+	create(ctx, t, kit.Crowd("trigger", 1))
+	must(t, cluster.Delete(ctx, "trigger"))
+}
+
+// creation is a line of the plugin.
+type creation struct {
+	took  time.Duration // from the plugin's answer until the container was created
+	moved int           // containers
+	cpus  string        // where to
+}
+
+// split tells the creations that moved the crowd from those that moved nothing.
+func split(t *testing.T, n int, sets []string, made []creation) []kit.Timing {
+	t.Helper()
+	var got, want []string
+	updates := kit.Timing{What: "NRI updates: from the answer until it is created", Shared: n}
+	alone := kit.Timing{What: "no updates: the same", Shared: n}
+	for _, c := range made {
+		got = append(got, fmt.Sprintf("%d to %s", c.moved, c.cpus))
+		if c.moved > 0 {
+			updates.Took = append(updates.Took, c.took)
+		} else {
+			alone.Took = append(alone.Took, c.took)
+		}
+	}
+	for _, cpus := range sets {
+		want = append(want, fmt.Sprintf("%d to %s", n, cpus))
+	}
+	for range latencyRuns {
+		want = append(want, "0 to none")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("what creations moved (-want +got):\n%s", diff)
+	}
+	return []kit.Timing{updates, alone}
+}
+
+// startUpdates starts the plugin, which must find n containers in the crowd.
+func startUpdates(ctx context.Context, t *testing.T, n int, sets []string) *exec.Cmd {
+	t.Helper()
+	_, err := cluster.Shell(ctx, "rm -f "+updatesLog)
+	must(t, err)
+	plugin, _, err := cluster.Spawn(ctx, fmt.Sprintf("exec /usr/local/bin/updates crowd %s >%s", strings.Join(sets, " "), updatesLog))
+	must(t, err)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	_, err = cluster.Shell(ctx, fmt.Sprintf("until grep -q '^synchronized %d$' %s; do sleep 0.2; done", n, updatesLog))
+	must(t, err)
+	return plugin
+}
+
+// stopUpdates stops the plugin, and returns the creations that it has timed.
+func stopUpdates(ctx context.Context, t *testing.T, plugin *exec.Cmd) []creation {
+	t.Helper()
+	_, err := cluster.Shell(ctx, "kill $(pidof updates)")
+	must(t, err)
+	must(t, plugin.Wait())
+	text, err := cluster.Shell(ctx, "grep created "+updatesLog)
+	must(t, err)
+	var made []creation
+	for line := range strings.Lines(text) {
+		var c creation
+		if _, err := fmt.Sscanf(line, "created %d %d %s", &c.took, &c.moved, &c.cpus); err != nil {
+			t.Fatalf("the plugin printed %q: %v", line, err)
+		}
+		made = append(made, c)
+	}
+	return made
+}
