@@ -59,7 +59,7 @@ cluster: image probe-image rig ## the rig's machine with Numalet installed; FLAV
 
 ON_RIG = eval "$$(build/rig env)" && go
 E2E = test -tags e2e -count=1 -v -timeout 80m ./test/e2e -rig $(CURDIR)/build/rig -flavour
-LONG = Explicit|Kills|Reboot|SwitchedOff|Uninstall|Upgrade|WithoutNRI# what an administrator does, and what soak kills oftener
+LONG = Explicit|Kills|Offline|Reboot|SwitchedOff|Uninstall|Upgrade|WithoutNRI# what an administrator does, and what soak kills oftener
 
 demo: cluster ## the main job, shown on real parts
 	$(ON_RIG) run ./test/demo -rig build/rig -flavour $(FLAVOUR)

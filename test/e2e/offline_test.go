@@ -1,0 +1,99 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// TestOffline takes a shared CPU offline and brings it back. Both times the
+// agent ends and comes back with the machine as it is now: the exclusive pod
+// keeps its CPUs, others are made without the CPU that is gone, and the node
+// publishes what there is.
+func TestOffline(t *testing.T) {
+	ctx := start(t, 10*time.Minute, "held", "shared", "without", "with")
+	numalet(ctx, t, "rollout", "restart", "daemonset/numalet") // a pod whose restarts the kubelet does not delay yet
+	rollOut(ctx, t)
+	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	held := born(ctx, t, "held", "c")
+	victim := last(cpuset.Range(0, 15).Minus(held))
+	t.Cleanup(func() { must(t, plug(context.Background(), victim, 1)) })
+
+	awaitNewAgent(ctx, t, func() { must(t, plug(ctx, victim, 0)) })
+	left := cpuset.Range(0, 15).Minus(cpuset.Of(victim))
+	awaitNode(ctx, t, publishes(left))
+	checkRoom(ctx, t, "without", left.Minus(held))
+
+	awaitNewAgent(ctx, t, func() { must(t, plug(ctx, victim, 1)) })
+	awaitNode(ctx, t, publishes(cpuset.Range(0, 15)))
+	checkRoom(ctx, t, "with", cpuset.Range(0, 15).Minus(held))
+	awaitCPUs(ctx, t, "held", "c", held)
+	checkLives(ctx, t)
+}
+
+// checkRoom makes an exclusive pod, which must be born on some of these CPUs
+// and leave the others to the shared one.
+func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) {
+	t.Helper()
+	create(ctx, t, kit.Pod(name, "single", kit.Container{Name: "c", CPU: "2"}))
+	cpus := born(ctx, t, name, "c")
+	if cpus.Len() != 2 || !cpus.SubsetOf(room) {
+		t.Errorf("%s was born on %v, want two of %v", name, cpus, room)
+	}
+	awaitCPUs(ctx, t, "shared", "c", room.Minus(cpus))
+	must(t, cluster.Delete(ctx, name))
+	awaitCPUs(ctx, t, "shared", "c", room)
+}
+
+// plug takes a CPU of the machine offline (0) or brings it online (1).
+func plug(ctx context.Context, cpu cpuset.CPU, online int) error {
+	_, err := cluster.Shell(ctx, fmt.Sprintf("echo %d >/sys/devices/system/cpu/cpu%d/online", online, cpu))
+	return err
+}
+
+// awaitNewAgent waits until, after a change of the machine, another agent than
+// before is ready.
+func awaitNewAgent(ctx context.Context, t *testing.T, change func()) {
+	t.Helper()
+	old, err := cluster.Shell(ctx, "pidof numalet-agent")
+	must(t, err)
+	since := time.Now()
+	change()
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	for now := old; now == old || now == ""; {
+		now, err = cluster.Shell(ctx, "sleep 1; pidof numalet-agent || true")
+		must(t, err)
+	}
+	_, err = cluster.Shell(ctx, "/usr/local/bin/probe ready")
+	must(t, err)
+	t.Logf("another agent was ready after %.0f s", time.Since(since).Seconds())
+}
+
+// publishes wants as many CPUs of each NUMA node as there are in the set, of
+// which 0 and 1 are reserved.
+func publishes(online cpuset.Set) func(*corev1.Node) string {
+	capacity := map[int]int64{}
+	for c := range online.All() {
+		capacity[int(c)/4]++
+	}
+	allocatable := map[int]int64{0: capacity[0] - 2, 1: capacity[1], 2: capacity[2], 3: capacity[3]}
+	return func(n *corev1.Node) string {
+		return cmp.Diff(capacity, perNUMA(n.Status.Capacity)) + cmp.Diff(allocatable, perNUMA(n.Status.Allocatable))
+	}
+}
+
+func last(cpus cpuset.Set) cpuset.CPU {
+	all := cpus.Slice()
+	return all[len(all)-1]
+}
