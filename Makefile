@@ -70,7 +70,7 @@ e2e: cluster ## end-to-end tests on real parts
 e2e-systemd: ## those that matter on a node with systemd and its cgroup driver
 	build/rig down --flavour plain
 	$(MAKE) cluster FLAVOUR=systemd
-	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload'
+	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload|SystemBus'
 
 latency: cluster ## how long creations wait for the containers that share, as in docs/performance.md; half an hour
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/test/e2e/kit"
 )
 
@@ -17,12 +18,46 @@ import (
 // daemon-reload; none changes, neither an exclusive container's nor that of a
 // shared one that was shrunk after it started.
 func TestDaemonReload(t *testing.T) {
-	if cluster.Flavour != "systemd" {
-		t.Skip("the machine has no systemd: run with -flavour systemd")
-	}
+	needSystemd(t)
 	ctx := start(t, 5*time.Minute, "shared", "held")
 	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
 	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
+	checkReload(ctx, t)
+	checkLives(ctx, t)
+}
+
+// TestSystemBus restarts the system bus, by which the agent tells systemd of
+// cpusets, under its connection: pods are pinned as ever, and systemd knows.
+func TestSystemBus(t *testing.T) {
+	needSystemd(t)
+	ctx := start(t, 5*time.Minute, "shared", "first", "second")
+	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	_, err := cluster.Shell(ctx, "systemctl restart dbus")
+	must(t, err)
+	left := cpuset.Range(0, 15)
+	for _, name := range []string{"first", "second"} {
+		create(ctx, t, kit.Pod(name, "single", kit.Container{Name: "c", CPU: "2"}))
+		cpus := born(ctx, t, name, "c")
+		if cpus.Len() != 2 || !cpus.SubsetOf(left) {
+			t.Errorf("%s was born on %v, want two of %v", name, cpus, left)
+		}
+		left = left.Minus(cpus)
+		awaitCPUs(ctx, t, "shared", "c", left)
+	}
+	checkReload(ctx, t)
+	checkLives(ctx, t)
+}
+
+func needSystemd(t *testing.T) {
+	t.Helper()
+	if cluster.Flavour != "systemd" {
+		t.Skip("the machine has no systemd: run with -flavour systemd")
+	}
+}
+
+// checkReload checks that no cpuset changes by a daemon-reload.
+func checkReload(ctx context.Context, t *testing.T) {
+	t.Helper()
 	before := cpusets(ctx, t)
 	_, err := cluster.Shell(ctx, "systemctl daemon-reload")
 	must(t, err)
@@ -30,7 +65,6 @@ func TestDaemonReload(t *testing.T) {
 	if diff := cmp.Diff(before, cpusets(ctx, t)); diff != "" {
 		t.Errorf("cpusets before and after daemon-reload (-before +after):\n%s", diff)
 	}
-	checkLives(ctx, t)
 }
 
 // cpusets lists the effective cpuset of every container's cgroup.
