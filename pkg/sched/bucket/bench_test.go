@@ -28,7 +28,7 @@ func BenchmarkPick(b *testing.B) {
 				for _, n := range sizes {
 					nodes := cluster(n, dims, fill)
 					v := indexOf(b, grain[theta], nodes).View()
-					last, beyond := edges(nodes, 50)
+					last, beyond := edges(nodes, 20)
 					where := fmt.Sprintf("dims=%d/fill=%v/theta=%s/nodes=%d", dims, fill, theta, n)
 					benchmarkPick(b, where+"/ask=small", v, []Vector{small[:dims]})
 					benchmarkPick(b, where+"/ask=last", v, last)

@@ -2,21 +2,21 @@ package bucket
 
 import "sort"
 
-// fan is the most items in a block. 15 and one on the way in make 16. docs/performance.md has others measured.
-const fan = 14
+// fan is the most items in a block. 9 and one on the way in make 512 bytes.
+const fan = 9
 
 // owner is who may write a block in place. It has a size, so that two of them are two.
 type owner struct{ _ byte }
 
 // block is a node of a tree (the word node being taken): up to fan items in order. Item i is an entry, or in an inner block the first entry of
-// kid i; tops[i] is the maximum of the codes of the entries at and below it.
+// kid i; boxes[i] holds the codes of the entries at and below it.
 type block struct {
 	owner *owner
 	kids  *kids // nil at the lowest level
 	n     int
 	keys  [fan + 1]key // of items
 	items [fan + 1]*entry
-	tops  [fan + 1]code
+	boxes [fan + 1]box
 }
 
 // kids are the blocks below an inner block, and the number of entries at and below each.
@@ -80,7 +80,7 @@ func (b *block) insert(i int, k key, e *entry) {
 
 // set makes e the entry at i.
 func (b *block) set(i int, k key, e *entry) {
-	b.keys[i], b.items[i], b.tops[i] = k, e, e.code
+	b.keys[i], b.items[i], b.boxes[i] = k, e, box{e.code, e.code}
 }
 
 // insertKid puts a block at i.
@@ -92,9 +92,9 @@ func (b *block) insertKid(i int, kid *block) {
 // setKid makes kid, which is not empty, the block at i, or takes note that it changed.
 func (b *block) setKid(i int, kid *block) {
 	b.kids.at[i], b.kids.size[i] = kid, int32(kid.size())
-	b.keys[i], b.items[i], b.tops[i] = kid.keys[0], kid.items[0], kid.tops[0]
+	b.keys[i], b.items[i], b.boxes[i] = kid.keys[0], kid.items[0], kid.boxes[0]
 	for k := 1; k < kid.n; k++ {
-		b.tops[i].raise(&kid.tops[k])
+		b.boxes[i].extend(&kid.boxes[k])
 	}
 }
 
@@ -102,7 +102,7 @@ func (b *block) setKid(i int, kid *block) {
 func (b *block) open(i int) {
 	copy(b.keys[i+1:], b.keys[i:b.n])
 	copy(b.items[i+1:], b.items[i:b.n])
-	copy(b.tops[i+1:], b.tops[i:b.n])
+	copy(b.boxes[i+1:], b.boxes[i:b.n])
 	if b.kids != nil {
 		copy(b.kids.at[i+1:], b.kids.at[i:b.n])
 		copy(b.kids.size[i+1:], b.kids.size[i:b.n])
@@ -114,7 +114,7 @@ func (b *block) open(i int) {
 func (b *block) remove(i int) {
 	copy(b.keys[i:], b.keys[i+1:b.n])
 	copy(b.items[i:], b.items[i+1:b.n])
-	copy(b.tops[i:], b.tops[i+1:b.n])
+	copy(b.boxes[i:], b.boxes[i+1:b.n])
 	if b.kids != nil {
 		copy(b.kids.at[i:], b.kids.at[i+1:b.n])
 		copy(b.kids.size[i:], b.kids.size[i+1:b.n])
@@ -135,7 +135,7 @@ func (b *block) drop(count int) {
 func (b *block) append(next *block, i int) {
 	copy(b.keys[b.n:], next.keys[i:next.n])
 	copy(b.items[b.n:], next.items[i:next.n])
-	copy(b.tops[b.n:], next.tops[i:next.n])
+	copy(b.boxes[b.n:], next.boxes[i:next.n])
 	if b.kids != nil {
 		copy(b.kids.at[b.n:], next.kids.at[i:next.n])
 		copy(b.kids.size[b.n:], next.kids.size[i:next.n])

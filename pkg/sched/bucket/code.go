@@ -51,11 +51,20 @@ func (c *code) covers(want *code) bool {
 	return ((c[0]|guard)-want[0])&((c[1]|guard)-want[1])&guard == guard
 }
 
-// raise makes c the lane by lane maximum of c and other.
-func (c *code) raise(other *code) {
-	for w := range c {
-		less := guard &^ ((c[w] | guard) - other[w]) // the guard bits of the lanes where c is less
-		mask := less - less>>15                      // their 15 value bits
-		c[w] = c[w]&^mask | other[w]&mask
+// box holds the least and the most of several codes, lane by lane.
+type box struct{ low, high code }
+
+// extend makes b hold what other holds.
+func (b *box) extend(other *box) {
+	for w := range b.low {
+		b.high[w] = most(b.high[w], other.high[w])
+		b.low[w] ^= other.low[w] ^ most(b.low[w], other.low[w])
 	}
+}
+
+// most returns the lane by lane maximum of two words; with a ^ b ^ most(a, b) the minimum is what is left.
+func most(a, b uint64) uint64 {
+	less := guard &^ ((a | guard) - b) // the guard bits of the lanes where a is less
+	mask := less - less>>15            // their 15 value bits
+	return a&^mask | b&mask
 }

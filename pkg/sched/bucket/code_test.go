@@ -36,21 +36,21 @@ func TestCode(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 20_000 {
 		a, b := make(Vector, 8), make(Vector, 8)
-		covers, most := true, make(Vector, 8)
+		covers, low, high := true, make(Vector, 8), make(Vector, 8)
 		for d := range a {
 			a[d] = amount(r)
 			b[d] = []int64{a[d], a[d] / 2, amount(r)}[r.IntN(3)]
 			covers = covers && lane(a[d]) >= lane(b[d])
-			most[d] = max(a[d], b[d])
+			low[d], high[d] = min(a[d], b[d]), max(a[d], b[d])
 		}
 		ca, cb := encode(a), encode(b)
 		if got := ca.covers(&cb); got != covers {
 			t.Fatalf("code of %v covers that of %v: %v", a, b, got)
 		}
-		raised := ca
-		raised.raise(&cb)
-		if raised != encode(most) {
-			t.Fatalf("maximum of %v and %v is %x, want %x", a, b, raised, encode(most))
+		got := box{ca, ca}
+		got.extend(&box{cb, cb})
+		if want := (box{encode(low), encode(high)}); got != want {
+			t.Fatalf("box of %v and %v is %x, want %x", a, b, got, want)
 		}
 		dims := 1 + r.IntN(8)
 		if got, want := packZ(ca, dims), interleaved(ca, dims); got != want {

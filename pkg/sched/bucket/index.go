@@ -3,6 +3,14 @@ package bucket
 import "fmt"
 
 // Index is the writer's end of DistBuckets. One goroutine may use it at a time; views of it may be used by all.
+//
+// A view is three roots. After it is taken, a change copies the blocks between the roots and its place, about 15 of half a kilobyte at
+// 10,000 nodes, and changes the copies; so proposers read without locks while the one committer writes, and a proposer sees one state from
+// the first question to the last. The simpler way was measured and rejected: the same trees, changed in place under a sync.RWMutex. A change is
+// then cheaper by itself (9 µs instead of 22 at 10,000 nodes) and decisions per second are the same on two cores, but the lock is held while
+// filters judge what is picked, and the committer, of whom there is only one, waits for them: 35 to 73 µs per change against 9 µs with views
+// (BenchmarkShared, 1 to 16 proposers, 4 nodes each). A copy of the trees per proposer needs no waiting but multiplies the committer's work by
+// their number.
 type Index struct {
 	space  space
 	nodes  map[string]*entry

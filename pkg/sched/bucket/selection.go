@@ -13,14 +13,18 @@ type selection struct {
 	seen int // of those that fit; Random counts them
 }
 
-// rare offers every entry at and below b that covers the request.
+// rare offers the entries at and below b that cover the request, but for blocks where all come behind what is kept.
 func (s *selection) rare(b *block) {
-	for i := range b.n {
+	for k := range b.n {
+		i := k
+		if s.ask.Policy == LeastFit {
+			i = b.n - 1 - k
+		}
 		switch {
 		case !s.sees(b, i):
 		case b.kids == nil:
 			s.offer(b.items[i])
-		default:
+		case s.kept < len(s.room) || !s.ask.behind(&b.boxes[i], s.room[s.kept-1]):
 			s.rare(b.kids.at[i])
 		}
 	}

@@ -60,15 +60,6 @@ func (s space) coordinate(v Vector) []int64 {
 	return x
 }
 
-// floor returns the least vector that has the coordinate of v: what covers it has no smaller coordinate than v, and the other way round.
-func (s space) floor(v Vector) Vector {
-	least := make(Vector, len(v))
-	for d := range v {
-		least[d] = (ceil(v[d], s.theta[d])-1)*s.theta[d] + 1
-	}
-	return least
-}
-
 // check says what is wrong with a vector.
 func (s space) check(v Vector) error {
 	if len(v) != s.dims() {

@@ -3,7 +3,7 @@ package bucket
 // tree keeps entries in order: a B-tree whose copies are snapshots. A writer that means to keep a copy takes a new owner, and from then on
 // writes no block that the copy can reach, but copies of the blocks between the root and the place of the change, each once per owner.
 //
-// put, remove: O(log n) to the base of about ten, and as many blocks copied at most.
+// put, remove: O(log n) to the base of about seven, and as many blocks copied at most.
 type tree struct {
 	root  *block
 	owner *owner

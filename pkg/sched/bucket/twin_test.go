@@ -191,7 +191,7 @@ func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
 		depth = below
 		have := &block{kids: new(kids)}
 		have.insertKid(0, b.kids.at[i])
-		if have.items[0] != b.items[i] || have.kids.size[0] != b.kids.size[i] || have.tops[0] != b.tops[i] {
+		if have.items[0] != b.items[i] || have.kids.size[0] != b.kids.size[i] || have.boxes[0] != b.boxes[i] {
 			t.Fatalf("item %d of a block is not what is below it", i)
 		}
 	}

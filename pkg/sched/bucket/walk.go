@@ -61,5 +61,5 @@ func (w *walk) downBelow(b *block, size int, in span) *entry {
 // sees says whether there may be an entry that covers what is wanted at or below item i; at the lowest level it is sure.
 func (w *walk) sees(b *block, i int) bool {
 	w.left--
-	return w.left >= 0 && b.tops[i].covers(&w.code) && (b.kids != nil || b.items[i].Free.Covers(w.want))
+	return w.left >= 0 && b.boxes[i].high.covers(&w.code) && (b.kids != nil || b.items[i].Free.Covers(w.want))
 }
