@@ -3,7 +3,6 @@ package bucket
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // asking is a query put to a view.
@@ -57,19 +56,20 @@ func (a *asking) takes(e *entry) bool {
 
 // compare orders nodes as the policy does, the first to take first. Random has no order.
 func (a *asking) compare(e, f *entry) int {
+	c := 0
 	switch a.Policy {
 	case LeastFit:
-		return cmp.Or(slices.Compare(f.x, e.x), a.compareNames(e, f))
+		c = slices.Compare(f.x, e.x)
 	case BestFit:
-		return cmp.Or(slices.Compare(e.x, f.x), a.compareNames(e, f))
-	default:
-		return a.compareNames(e, f)
+		c = slices.Compare(e.x, f.x)
 	}
-}
-
-// compareNames orders names, round from the one to start behind.
-func (a *asking) compareNames(e, f *entry) int {
-	return cmp.Or(cmp.Compare(a.lap(e), a.lap(f)), strings.Compare(e.Name, f.Name))
+	if c == 0 {
+		c = cmp.Compare(a.lap(e), a.lap(f))
+	}
+	if c == 0 {
+		c = byName(e, f)
+	}
+	return c
 }
 
 // lap returns 0 for a node that comes before the names begin anew, and 1 for the others.

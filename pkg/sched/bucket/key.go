@@ -10,13 +10,23 @@ import (
 // which is elsewhere in memory.
 type key uint64
 
-// The orders. Entries of the same key are told apart by the rest of what orders them, and by name in the end.
+// byX orders by coordinate, and by name within a leaf.
 func byX(a, b *entry) int {
-	return cmp.Or(cmp.Compare(a.keyX, b.keyX), slices.Compare(a.x, b.x), strings.Compare(a.Name, b.Name))
+	if c := cmp.Compare(a.keyX, b.keyX); c != 0 {
+		return c
+	}
+	if c := slices.Compare(a.x, b.x); c != 0 {
+		return c
+	}
+	return byName(a, b)
 }
 
+// byZ orders by the place on a Z-order curve.
 func byZ(a, b *entry) int {
-	return cmp.Or(cmp.Compare(a.keyZ, b.keyZ), strings.Compare(a.Name, b.Name))
+	if c := cmp.Compare(a.keyZ, b.keyZ); c != 0 {
+		return c
+	}
+	return byName(a, b)
 }
 
 func byName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }

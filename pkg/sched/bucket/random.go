@@ -2,13 +2,11 @@ package bucket
 
 import "slices"
 
-// draws is how many nodes Random draws blindly before it enumerates those that fit.
-const draws = 64
-
-// random draws nodes until enough of them fit: as long as that works, each that fits is as likely as the other.
+// random draws nodes until enough of them fit, or a quarter of its patience is spent: as long as that works, each that fits is as likely as
+// the other.
 func (s *stroll) random() {
 	t := &s.ask.view.byZ
-	for range draws {
+	for range s.patience / 4 {
 		if s.full() {
 			return
 		}

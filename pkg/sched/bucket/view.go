@@ -21,6 +21,10 @@ func (v View) Node(name string) *Node {
 	return nil
 }
 
+// Coordinate returns ⌈amount/θ⌉ per dimension, in the order of the tree's levels: where a node with this much free is, or where a task that
+// requests it begins to look.
+func (v View) Coordinate(amounts Vector) []int64 { return v.space.coordinate(amounts) }
+
 // Nodes yields all nodes in order of their names.
 func (v View) Nodes() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
