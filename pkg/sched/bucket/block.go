@@ -9,10 +9,11 @@ const fan = 9
 type owner struct{ _ byte }
 
 // block is a node of a tree (the word node being taken): up to fan items in order. Item i is an entry, or in an inner block the first entry of
-// kid i; boxes[i] holds the codes of the entries at and below it.
+// kid i; boxes[i] holds the codes of the entries at and below it, and nothing less. Below b nothing exceeds top.
 type block struct {
 	owner *owner
 	kids  *kids // nil at the lowest level
+	top   *top
 	n     int
 	keys  [fan + 1]key // of items
 	items [fan + 1]*entry
@@ -81,6 +82,7 @@ func (b *block) insert(i int, k key, e *entry) {
 // set makes e the entry at i.
 func (b *block) set(i int, k key, e *entry) {
 	b.keys[i], b.items[i], b.boxes[i] = k, e, box{e.code, e.code}
+	b.top = b.top.raised(e.Free)
 }
 
 // insertKid puts a block at i.
@@ -96,6 +98,7 @@ func (b *block) setKid(i int, kid *block) {
 	for k := 1; k < kid.n; k++ {
 		b.boxes[i].extend(&kid.boxes[k])
 	}
+	b.top = b.top.raised(kid.top[:])
 }
 
 // open makes room at i.

@@ -58,6 +58,8 @@ func (t *tree) putBelow(b *block, e *entry) (left, right *block) {
 	}
 	right = b.sibling()
 	right.append(b, b.n/2)
+	b.settle()
+	right.settle()
 	return b, right
 }
 
@@ -110,22 +112,26 @@ func (t *tree) removeBelow(b *block, e *entry) *block {
 // level makes one of kids i and i+1 of b, or shares their items out evenly if they are too many for one.
 func (t *tree) level(b *block, i int) {
 	left, right := t.own(b.kids.at[i]), t.own(b.kids.at[i+1])
-	switch total := left.n + right.n; {
-	case total <= fan:
+	if left.n+right.n <= fan {
 		left.append(right, 0)
 		b.remove(i + 1)
-	case left.n < right.n:
-		rest := right.sibling()
-		rest.append(right, total/2-left.n)
-		left.append(right, 0)
-		b.setKid(i+1, rest)
-	default:
-		head := right.sibling()
-		head.append(left, total/2)
-		head.append(right, 0)
-		b.setKid(i+1, head)
+	} else {
+		b.setKid(i+1, even(left, right))
 	}
+	left.settle()
 	b.setKid(i, left)
+}
+
+// even shares the items of two neighbours out evenly and returns the one that takes the place of the right one.
+func even(left, right *block) *block {
+	next, half := right.sibling(), (left.n+right.n)/2
+	if left.n > half {
+		next.append(left, half)
+	}
+	next.append(right, half-left.n)
+	left.append(right, 0)
+	next.settle()
+	return next
 }
 
 // own returns b if it is the writer's, else a copy that is.

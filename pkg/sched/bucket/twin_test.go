@@ -179,6 +179,11 @@ func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
 	if b.n > fan || !root && b.n < fan/2 {
 		t.Fatalf("%d items in a block", b.n)
 	}
+	for i := range b.n {
+		if !b.top.covers(b.items[i].Free) || b.kids != nil && !b.top.covers(b.kids.at[i].top[:min(8, len(b.items[i].Free))]) {
+			t.Fatalf("item %d of a block exceeds its top", i)
+		}
+	}
 	if b.kids == nil {
 		return 1
 	}

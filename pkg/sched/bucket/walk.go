@@ -61,5 +61,11 @@ func (w *walk) downBelow(b *block, size int, in span) *entry {
 // sees says whether there may be an entry that covers what is wanted at or below item i; at the lowest level it is sure.
 func (w *walk) sees(b *block, i int) bool {
 	w.left--
-	return w.left >= 0 && b.boxes[i].high.covers(&w.code) && (b.kids != nil || b.items[i].Free.Covers(w.want))
+	switch {
+	case w.left < 0 || !b.boxes[i].high.covers(&w.code):
+		return false
+	case b.kids == nil:
+		return b.items[i].Free.Covers(w.want)
+	}
+	return b.kids.at[i].top.covers(w.want)
 }
