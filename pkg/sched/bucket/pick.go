@@ -42,8 +42,11 @@ func appendNodes(dst []*Node, entries []*entry) []*Node {
 
 // pick fills room, as far as there are nodes, and returns their number.
 func (a *asking) pick(room []*entry) int {
-	if a.Candidates != nil {
+	switch {
+	case a.Candidates != nil:
 		return a.choose(room)
+	case a.Policy != LeastFit && a.Policy != BestFit && a.hopeless():
+		return 0
 	}
 	for left := patience; ; left *= 4 {
 		if n, ok := a.stroll(room, left); ok {
@@ -53,6 +56,13 @@ func (a *asking) pick(room []*entry) int {
 			return n
 		}
 	}
+}
+
+// hopeless says whether it takes hardly a look to see that no node has what is requested. A walk by name would not see it.
+func (a *asking) hopeless() bool {
+	w := a.walk(patience / 4)
+	e, _ := w.up(&a.view.byZ, span{0, a.view.Len()})
+	return e == nil && w.left >= 0
 }
 
 // walk returns a search for what is requested.
