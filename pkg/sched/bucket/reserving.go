@@ -2,7 +2,9 @@ package bucket
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -55,17 +57,27 @@ func (r *Reserving) Remove(name string) error {
 // Reserve sets amounts of a node aside for a task, in place of what the node held for it before. It is an error if the node holds some for
 // another task, or is not in the index.
 func (r *Reserving) Reserve(node, task string, amounts Vector) error {
-	n := r.find(node)
-	if n == nil {
-		return fmt.Errorf("reserve %v of node %q for %q: it is not in the index", amounts, node, task)
-	}
-	if err := r.left.space.check(amounts); err != nil {
-		return fmt.Errorf("reserve %v of node %q for %q: %w", amounts, node, task, err)
-	}
-	if old := r.held.find(node); old != nil && old.task != task {
-		return fmt.Errorf("reserve %v of node %q for %q: it holds %v for %q", amounts, node, task, old.amounts, old.task)
+	n, err := r.mayHold(node, task, amounts)
+	if err != nil {
+		return fmt.Errorf("reserve %v of node %q for task %q: %w", amounts, node, task, err)
 	}
 	return r.hold(*n, &hold{task: task, amounts: amounts})
+}
+
+// mayHold returns the node with all that is free on it, or says why it cannot hold amounts for a task.
+func (r *Reserving) mayHold(node, task string, amounts Vector) (*Node, error) {
+	n, old := r.find(node), r.held.find(node)
+	switch {
+	case task == "":
+		return nil, errors.New("the task has no name")
+	case n == nil:
+		return nil, errors.New("the node is not in the index")
+	case len(amounts) > 0 && slices.Min(amounts) < 0:
+		return nil, errors.New("an amount is negative")
+	case old != nil && old.task != task:
+		return nil, fmt.Errorf("it holds %v for task %q", old.amounts, old.task)
+	}
+	return n, r.left.space.check(amounts)
 }
 
 // Release gives up what the node holds for a task, and says whether it held any.

@@ -59,7 +59,7 @@ func (s *scene) reserving(args []string) string {
 
 // reserve reads "a(3,2) t1".
 func (s *scene) reserve(args []string) string {
-	return each(args[:1], func(n Node) error { return s.r.Reserve(n.Name, args[1], n.Free) })
+	return each(args[:1], func(n Node) error { return s.r.Reserve(n.Name, strings.Join(args[1:], ""), n.Free) })
 }
 
 // sees prints what a task sees of a node.
