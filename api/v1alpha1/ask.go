@@ -48,6 +48,8 @@ const (
 func (k ContainerKind) String() string { return [...]string{"app", "init", "sidecar"}[k] }
 
 // Ask is what one pod asks for. Its zero value asks for nothing.
+//
+// +kubebuilder:object:generate=false
 type Ask struct {
 	Form   Form
 	Policy string // of PolicyForm, one of the Policy constants
@@ -60,6 +62,8 @@ type Ask struct {
 }
 
 // ContainerAsk is what one exclusive container asks for.
+//
+// +kubebuilder:object:generate=false
 type ContainerAsk struct {
 	Name        string
 	Kind        ContainerKind
@@ -140,6 +144,7 @@ const (
 	NoExclusiveContainer Reason = "NoExclusiveContainer" // a policy, but no container that it could serve
 	NotGuaranteed        Reason = "NotGuaranteed"        // some request is unlike its limit, or missing
 	PlacementForged      Reason = "PlacementForged"      // a decision that no controller made
+	PlacementInvalid     Reason = "PlacementInvalid"     // a decision that is not one of this pod
 	PodLevelResources    Reason = "PodLevelResources"    // spec.resources beside an ask
 	PolicyMissing        Reason = "PolicyMissing"        // an annotation that needs a policy beside it
 	UnknownAnnotation    Reason = "UnknownAnnotation"    // a name under numalet.dev/ that means nothing
@@ -149,6 +154,8 @@ const (
 )
 
 // Refusal is why a pod's ask is not served: a sentence for its author.
+//
+// +kubebuilder:object:generate=false
 type Refusal struct {
 	Reason    Reason
 	Container string // "" when the whole pod is meant

@@ -1,0 +1,162 @@
+package v1alpha1
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
+)
+
+// PlacementVersion is the version of the annotation numalet.dev/placement that
+// this program writes, and the only one that it reads.
+const PlacementVersion = 1
+
+// Placement is the controller's decision, the value of the annotation
+// numalet.dev/placement:
+//
+//	{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2},"gpus":["GPU-5a…"]}}}
+//
+// +kubebuilder:object:generate=false
+type Placement struct {
+	Version int `json:"version"`
+	// Containers by name; those that share and get no GPU are left out.
+	Containers map[string]ContainerPlacement `json:"containers"`
+}
+
+// ContainerPlacement is what one container gets.
+//
+// +kubebuilder:object:generate=false
+type ContainerPlacement struct {
+	CPUs map[int]int `json:"cpus,omitempty"` // exclusive ones by kernel NUMA id; counts > 0
+	GPUs []string    `json:"gpus,omitempty"` // ids, each once
+}
+
+// FormatPlacement returns the annotation's value; equal placements, equal text.
+func FormatPlacement(containers map[string]ContainerPlacement) (string, error) {
+	text, err := json.Marshal(Placement{Version: PlacementVersion, Containers: containers})
+	if err != nil {
+		return "", fmt.Errorf("encode placement: %w", err)
+	}
+	return string(text), nil
+}
+
+// ParsePlacement reads the annotation's value. Everything that is not exactly
+// of a known version is an error: half a decision would be another one.
+func ParsePlacement(text string) (Placement, error) {
+	p, err := decodePlacement([]byte(text))
+	if err == nil {
+		err = p.validate()
+	}
+	if err != nil {
+		return Placement{}, fmt.Errorf("read placement: %w, in %s", err, text)
+	}
+	return p, nil
+}
+
+// versioned is what every version of a placement has.
+type versioned struct {
+	Version *int `json:"version"`
+}
+
+// decodePlacement looks at the version first: the fields of another one may not
+// be known here.
+func decodePlacement(text []byte) (p Placement, err error) {
+	var v versioned
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &v); err != nil {
+		return p, err
+	}
+	if v.Version == nil {
+		return p, fmt.Errorf("it has no version; version %d is read here", PlacementVersion)
+	}
+	if *v.Version != PlacementVersion {
+		return p, fmt.Errorf("version %d is unknown here, where version %d is read; let controller and agent be of one release", *v.Version, PlacementVersion)
+	}
+	strict, err := kjson.UnmarshalStrict(text, &p)
+	return p, errors.Join(append(strict, err)...)
+}
+
+// validate refuses what no pod could mean.
+func (p Placement) validate() error {
+	for _, name := range slices.Sorted(maps.Keys(p.Containers)) {
+		if err := p.Containers[name].validate(); err != nil {
+			return fmt.Errorf("container %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (c ContainerPlacement) validate() error {
+	for _, id := range slices.Sorted(maps.Keys(c.CPUs)) {
+		if count := c.CPUs[id]; id < 0 || count <= 0 {
+			return fmt.Errorf("it has %d CPUs on NUMA node %d; counts are 1 or more, and NUMA nodes 0 or more", count, id)
+		}
+	}
+	seen := map[string]bool{}
+	for _, id := range c.GPUs {
+		if id == "" || seen[id] {
+			return fmt.Errorf("it has the GPU %q twice or without a name; each id stands once", id)
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+// ReadPlacement reads the decision that a pod carries and compares it with what
+// the pod asks for. It is a *Refusal, PlacementInvalid, when the annotation means
+// nothing, names a container that the pod lacks or that shares, gives a sum that
+// is not the container's CPUs, or other NUMA nodes than an explicit ask. That
+// the policy is met is the controller's business; the node's ledger looks again.
+func ReadPlacement(pod *corev1.Pod, ask Ask) (Placement, error) {
+	p, err := ParsePlacement(pod.Annotations[AnnotationPlacement])
+	if err != nil {
+		return Placement{}, misplaced("", "%s", err)
+	}
+	known := containerNames(pod)
+	for _, name := range slices.Sorted(maps.Keys(p.Containers)) {
+		if !slices.Contains(known, name) {
+			return Placement{}, misplaced(name, "it names container %q, but the pod's are %s", name, strings.Join(known, ", "))
+		}
+		if _, exclusive := ask.Exclusive(name); !exclusive && len(p.Containers[name].CPUs) > 0 {
+			return Placement{}, misplaced(name, "it gives CPUs to container %q, which shares", name)
+		}
+	}
+	for _, c := range ask.Containers {
+		if err := c.compare(p.Containers[c.Name].CPUs); err != nil {
+			return Placement{}, err
+		}
+	}
+	return p, nil
+}
+
+// compare refuses counts that are not what the container asks for.
+func (c ContainerAsk) compare(counts map[int]int) error {
+	sum := 0
+	for _, count := range counts {
+		sum += count
+	}
+	switch {
+	case sum != c.CPUs:
+		return misplaced(c.Name, "it gives %d CPUs to container %q, which asks for %d", sum, c.Name, c.CPUs)
+	case c.PerNode != nil && !maps.Equal(c.PerNode, counts):
+		return misplaced(c.Name, "it gives CPUs by NUMA node %v to container %q, whose limits say %v", counts, c.Name, c.PerNode)
+	}
+	return nil
+}
+
+// At returns the ask with the counts per NUMA node that a placement of it says.
+func (a Ask) At(p Placement) Ask {
+	a.Containers = slices.Clone(a.Containers)
+	for i, c := range a.Containers {
+		a.Containers[i].PerNode = p.Containers[c.Name].CPUs
+	}
+	return a
+}
+
+func misplaced(container, format string, args ...any) *Refusal {
+	return refuse(PlacementInvalid, container, "the placement in the annotation %s is not one of this pod: %s", AnnotationPlacement, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,117 @@
+package v1alpha1
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/rogpeppe/go-internal/txtar"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// TestReadPlacement reads, for the pod of each testdata/placement/*.txt, the
+// placements of its other section, one a line, and compares what is read with
+// the indented line that follows.
+func TestReadPlacement(t *testing.T) {
+	files, err := filepath.Glob("testdata/placement/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases in testdata/placement: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			tc, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var pod corev1.Pod
+			if err := yaml.UnmarshalStrict(tc.Files[0].Data, &pod); err != nil {
+				t.Fatal(err)
+			}
+			got := readPlacements(t, &pod, string(tc.Files[1].Data))
+			if *rewrite {
+				tc.Files[1].Data = []byte(got)
+				if err := os.WriteFile(file, txtar.Format(tc), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(tc.Files[1].Data), got); diff != "" {
+				t.Errorf("placements (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func readPlacements(t *testing.T, pod *corev1.Pod, lines string) string {
+	ask, err := ReadAsk(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(lines) {
+		if strings.HasPrefix(line, "  ") {
+			continue
+		}
+		placed := pod.DeepCopy()
+		placed.Annotations = map[string]string{AnnotationPlacement: strings.TrimSuffix(line, "\n")}
+		b.WriteString(line + "  " + showPlacement(ask, placed) + "\n")
+	}
+	return b.String()
+}
+
+func showPlacement(ask Ask, pod *corev1.Pod) string {
+	p, err := ReadPlacement(pod, ask)
+	if r := (*Refusal)(nil); errors.As(err, &r) {
+		return fmt.Sprintf("%s: %s", r.Reason, strings.TrimPrefix(r.Message, "the placement in the annotation "+AnnotationPlacement+" is not one of this pod: "))
+	}
+	var parts []string
+	for _, c := range ask.At(p).Containers {
+		parts = append(parts, fmt.Sprintf("%s %v", c.Name, c.PerNode))
+	}
+	for name, c := range p.Containers {
+		if len(c.GPUs) > 0 {
+			parts = append(parts, fmt.Sprintf("%s %v", name, c.GPUs))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// FuzzParsePlacement: what is read is written so that it reads the same, and no
+// count below 1 gets through.
+func FuzzParsePlacement(f *testing.F) {
+	f.Add(`{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2},"gpus":["GPU-a"]}}}`)
+	f.Add(`{"version":1,"containers":{"a":{"cpus":{"0":-2}}}}`)
+	f.Add(`{"version":1e0}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := ParsePlacement(text)
+		if err != nil {
+			return
+		}
+		for name, c := range p.Containers {
+			for id, count := range c.CPUs {
+				if id < 0 || count < 1 {
+					t.Errorf("container %s has %d CPUs on NUMA node %d", name, count, id)
+				}
+			}
+		}
+		again, err := FormatPlacement(p.Containers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParsePlacement(again)
+		if err != nil {
+			t.Fatalf("%q was written as %q: %v", text, again, err)
+		}
+		if diff := cmp.Diff(p, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("read back (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,19 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion returns the group and version of the custom resources.
+func GroupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: Group, Version: "v1alpha1"}
+}
+
+// AddToScheme makes a scheme know the custom resources.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion(), &NodeTopology{}, &NodeTopologyList{})
+	metav1.AddToGroupVersion(s, GroupVersion())
+	return nil
+}
