@@ -187,3 +187,11 @@ func (c *Center) Record(name string) *sched.Node {
 	}
 	return nil
 }
+
+// Gains returns how often anything has become free, ever: exactly, where a
+// View's may be of a moment before.
+func (c *Center) Gains() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.gains
+}

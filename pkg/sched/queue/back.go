@@ -1,0 +1,98 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// Backoff is how long a pod waits after it was tried in vain: First, then twice
+// as long each time, and Most at most. Zeros are 10 ms and 10 s.
+type Backoff struct{ First, Most time.Duration }
+
+func (b Backoff) complete() Backoff {
+	if b.First <= 0 {
+		b.First = 10 * time.Millisecond
+	}
+	if b.Most <= 0 {
+		b.Most = 10 * time.Second
+	}
+	return b
+}
+
+// delay returns how long a pod waits after its n-th try, n ≥ 1.
+func (b Backoff) delay(n int) time.Duration {
+	d := b.First
+	for range n - 1 {
+		if d *= 2; d >= b.Most {
+			return b.Most
+		}
+	}
+	return min(d, b.Most)
+}
+
+// Requeue takes back a pod whose nodes went to others, or that could not be
+// bound: it is tried again after its back-off.
+func (q *Queue) Requeue(pod *sched.Pod) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if it := q.back(pod); it != nil {
+		q.delay(it)
+	}
+}
+
+// Park takes back a pod that no node suited when so much had been given back. It
+// waits for a change that helps, unless one happened meanwhile.
+func (q *Queue) Park(pod *sched.Pod, gains uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it := q.back(pod)
+	switch {
+	case it == nil:
+	case it.Pod != pod || q.env.Gains() > gains:
+		q.delay(it)
+	default:
+		q.enter(it, Parked)
+	}
+}
+
+// Wake tries those parked pods again that a change may help. It is to be called
+// after the change has counted as a gain.
+func (q *Queue) Wake(helps func(*sched.Pod) bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for it := range q.mu.parked {
+		if helps(it.Pod) {
+			q.delay(it)
+		}
+	}
+}
+
+// back returns the item of a pod that comes back, or nil. It needs q.mu.
+func (q *Queue) back(pod *sched.Pod) *item {
+	it, ok := q.mu.items[pod.UID]
+	if !ok || it.state != Out {
+		return nil
+	}
+	it.tries++
+	it.notBefore = q.env.Now().Add(q.backoff.delay(it.tries))
+	return it
+}
+
+// delay makes an item ready when its back-off is over. It needs q.mu.
+func (q *Queue) delay(it *item) {
+	wait := it.notBefore.Sub(q.env.Now())
+	if wait <= 0 {
+		q.enter(it, Ready)
+		return
+	}
+	q.enter(it, Delayed)
+	turn := it.notBefore
+	q.env.After(wait, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if it.state == Delayed && it.notBefore.Equal(turn) {
+			q.enter(it, Ready)
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/queue"
+)
+
+// world has what has been given back, and the clock of the bubble.
+type world struct{ gains uint64 }
+
+func (w *world) queue() *queue.Queue {
+	return queue.New(queue.Env{
+		Now: time.Now, Gains: func() uint64 { return w.gains },
+		After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+	}, queue.Backoff{First: time.Second, Most: 4 * time.Second})
+}
+
+func pod(uid string) *sched.Pod { return &sched.Pod{UID: uid, Name: uid} }
+
+func entry(uid string) queue.Entry { return queue.Entry{Pod: pod(uid)} }
+
+// next takes the pod whose turn it is, and fails where that takes any time.
+func next(t *testing.T, q *queue.Queue) *sched.Pod {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	p, err := q.Next(ctx)
+	if err != nil {
+		return pod("none")
+	}
+	return p
+}
+
+func TestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := (&world{}).queue()
+		now := time.Now()
+		for _, e := range []queue.Entry{
+			{Pod: pod("young"), Created: now.Add(time.Second)}, {Pod: pod("b"), Created: now}, {Pod: pod("a"), Created: now},
+			{Pod: pod("important"), Priority: 7, Created: now.Add(time.Minute)}, {Pod: pod("gone"), Priority: 9},
+		} {
+			q.Add(e)
+		}
+		q.Remove("gone")
+		var got []string
+		for range 5 {
+			got = append(got, next(t, q).UID)
+		}
+		if diff := cmp.Diff([]string{"important", "a", "b", "young", "none"}, got); diff != "" {
+			t.Errorf("order (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestBackoffDoublesToABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := (&world{}).queue()
+		q.Add(entry("a"))
+		start := time.Now()
+		var got []time.Duration
+		for range 5 {
+			p, err := q.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, time.Since(start).Truncate(time.Millisecond))
+			q.Requeue(p)
+		}
+		want := []time.Duration{0, 1 * time.Second, 3 * time.Second, 7 * time.Second, 11 * time.Second}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("tried at (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestParkedWaitForWhatHelps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{gains: 5}
+		q := w.queue()
+		q.Add(entry("a"))
+		q.Add(entry("b"))
+		q.Park(next(t, q), 5)
+		q.Park(next(t, q), 5)
+		time.Sleep(time.Hour)
+		if got := next(t, q).UID; got != "none" {
+			t.Fatalf("%s came back though nothing changed", got)
+		}
+		q.Wake(func(p *sched.Pod) bool { return p.UID == "b" })
+		if got := next(t, q).UID; got != "b" {
+			t.Errorf("woken: %s, want b", got)
+		}
+		if diff := cmp.Diff(queue.Depth{queue.Out: 1, queue.Parked: 1}, q.Depth(), cmp.Comparer(sameDepth)); diff != "" {
+			t.Errorf("depth (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func sameDepth(a, b queue.Depth) bool {
+	for _, s := range queue.States() {
+		if a[s] != b[s] {
+			return false
+		}
+	}
+	return true
+}
+
+// TestParkedTooLate: what became free while the pod was being looked after must
+// not be missed.
+func TestParkedTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{gains: 6}
+		q := w.queue()
+		q.Add(entry("a"))
+		q.Park(next(t, q), 5)
+		start := time.Now()
+		p, err := q.Next(t.Context())
+		if err != nil || p.UID != "a" || time.Since(start) != time.Second {
+			t.Errorf("Next = %v, %v after %v, want a after its back-off", p, err, time.Since(start))
+		}
+	})
+}
+
+// TestChanged: a pod that asks for something else is tried at once, also where
+// what was tried meanwhile was the old ask.
+func TestChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := (&world{}).queue()
+		q.Add(entry("a"))
+		old := next(t, q)
+		q.Park(old, 0)
+		changed := entry("a")
+		q.Add(changed)
+		if got := next(t, q); got != changed.Pod {
+			t.Fatal("the parked pod that changed was not tried at once")
+		}
+		again := entry("a")
+		q.Add(again)
+		q.Park(changed.Pod, 0)
+		if p, err := q.Next(t.Context()); err != nil || p != again.Pod {
+			t.Errorf("Next = %v, %v, want what the pod asks now", p, err)
+		}
+	})
+}
+
+// TestRemovedStaysRemoved: what comes back of a pod that is bound or gone is dropped.
+func TestRemovedStaysRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := (&world{}).queue()
+		for _, back := range []func(*sched.Pod){q.Requeue, func(p *sched.Pod) { q.Park(p, 0) }} {
+			q.Add(entry("a"))
+			p := next(t, q)
+			if _, ok := q.Waited("a"); !ok {
+				t.Error("a pod that is out is not pending")
+			}
+			q.Remove("a")
+			back(p)
+			time.Sleep(time.Hour)
+			if got := next(t, q).UID; got != "none" {
+				t.Errorf("%s came back", got)
+			}
+		}
+		if _, ok := q.Waited("a"); ok || q.Depth()[queue.Out] != 0 {
+			t.Errorf("something is left: %v", q.Depth())
+		}
+	})
+}
+
+func TestNextEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := (&world{}).queue()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if _, err := q.Next(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("Next: %v, want context.Canceled", err)
+		}
+	})
+}
