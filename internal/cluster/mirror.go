@@ -1,0 +1,76 @@
+package cluster
+
+import (
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/queue"
+)
+
+// Env is whom the mirror tells. Its functions must not call the mirror.
+type Env struct {
+	Center  *center.Center
+	Ours    func(schedulerName string) bool // whose pods are to be scheduled
+	Pending func(queue.Entry)               // a pod is to be scheduled, or asks for something else now
+	Settled func(uid string)                // a pod is not, or no longer, to be scheduled
+	Refused func(*sched.Pod, error)         // a pod asks for what nobody can give
+	Freed   func(node string)               // a node may suit more pods than before
+}
+
+// Mirror keeps the centre and the queue as the API server says. It is told
+// whatever happened to one object at a time, in any order and as often as one
+// likes: the newest state of each is what counts. Its methods may be called from
+// any goroutine.
+type Mirror struct {
+	env Env
+	mu  struct {
+		sync.Mutex
+		nodes map[string]*node       // by name
+		asks  map[string]*corev1.Pod // pending ones as they were last told of, by UID
+	}
+}
+
+// node is what is known under one name. Any part may be missing.
+type node struct {
+	object   *corev1.Node
+	topology *v1alpha1.NodeTopology
+	base     *sched.Node                  // as the centre was told
+	shares   map[string][]sched.NUMAShare // what the agent says that pods hold, by UID there
+	unplaced map[string]unplaced          // pods whose exclusive CPUs only the agent knows, by UID
+}
+
+// unplaced is a pod that nobody but its node has decided about.
+type unplaced struct {
+	onNode string // its UID there: a mirror pod has another
+	sched.Holding
+}
+
+// NewMirror returns a mirror that was told nothing.
+func NewMirror(env Env) *Mirror {
+	m := &Mirror{env: env}
+	m.mu.nodes, m.mu.asks = map[string]*node{}, map[string]*corev1.Pod{}
+	return m
+}
+
+// These methods need m.mu.
+
+// node returns what is known under a name, made if there is nothing.
+func (m *Mirror) node(name string) *node {
+	n, ok := m.mu.nodes[name]
+	if !ok {
+		n = &node{unplaced: map[string]unplaced{}}
+		m.mu.nodes[name] = n
+	}
+	return n
+}
+
+// tidy forgets a name under which nothing is known.
+func (m *Mirror) tidy(name string) {
+	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && len(n.unplaced) == 0 {
+		delete(m.mu.nodes, name)
+	}
+}

@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/numalet/numalet/pkg/sched/queue"
+)
+
+// annotationConfigHash is on the API's mirror of a static pod: the UID by which
+// its node knows it.
+// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/types/pod_update.go.
+const annotationConfigHash = "kubernetes.io/config.hash"
+
+// SetPod tells how a pod is now.
+func (m *Mirror) SetPod(pod *corev1.Pod) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case terminal(pod):
+		m.forget(pod)
+	case pod.Spec.NodeName != "":
+		m.bound(pod)
+	case m.env.Ours(pod.Spec.SchedulerName) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0:
+		m.pending(pod)
+	default:
+		m.settle(pod)
+	}
+}
+
+// RemovePod tells that there is no such pod any more. It needs the pod as it was
+// last seen.
+func (m *Mirror) RemovePod(pod *corev1.Pod) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget(pod)
+}
+
+// These methods need m.mu.
+
+// forget gives back what a pod held.
+func (m *Mirror) forget(pod *corev1.Pod) {
+	m.settle(pod)
+	name := pod.Spec.NodeName
+	if n, ok := m.mu.nodes[name]; ok {
+		delete(n.unplaced, string(pod.UID))
+		m.tidy(name)
+	}
+	if m.env.Center.Release(string(pod.UID)) && name != "" {
+		m.env.Freed(name)
+	}
+}
+
+// bound enters a pod where it is, whoever put it there.
+func (m *Mirror) bound(pod *corev1.Pod) {
+	m.settle(pod)
+	uid, name := string(pod.UID), pod.Spec.NodeName
+	h, all := holding(pod)
+	if all {
+		m.env.Center.Adopt(uid, name, h)
+		return
+	}
+	n := m.node(name)
+	n.unplaced[uid] = unplaced{onNode: nodeUID(pod), Holding: h}
+	m.adopt(uid, name, n)
+}
+
+// pending queues a pod, once as long as it asks for the same.
+func (m *Mirror) pending(pod *corev1.Pod) {
+	uid := string(pod.UID)
+	if before, ok := m.mu.asks[uid]; ok && sameAsk(before, pod) {
+		return
+	}
+	m.mu.asks[uid] = pod
+	p, err := read(pod)
+	if err == nil {
+		err = unforged(pod)
+	}
+	if err != nil {
+		m.env.Settled(uid)
+		m.env.Refused(p, err)
+		return
+	}
+	e := queue.Entry{Pod: p, Created: pod.CreationTimestamp.Time}
+	if pod.Spec.Priority != nil {
+		e.Priority = *pod.Spec.Priority
+	}
+	m.env.Pending(e)
+}
+
+// settle takes a pod out of the queue.
+func (m *Mirror) settle(pod *corev1.Pod) {
+	delete(m.mu.asks, string(pod.UID))
+	m.env.Settled(string(pod.UID))
+}
+
+// sameAsk reports whether nothing changed that a scheduler looks at.
+func sameAsk(a, b *corev1.Pod) bool {
+	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
+		equality.Semantic.DeepEqual(a.Spec, b.Spec)
+}
+
+// terminal reports whether no container of the pod will run again.
+func terminal(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// nodeUID returns the UID by which its node knows a pod.
+func nodeUID(pod *corev1.Pod) string {
+	if hash := pod.Annotations[annotationConfigHash]; hash != "" {
+		return hash
+	}
+	return string(pod.UID)
+}

@@ -1,0 +1,117 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/queue"
+)
+
+// TestScenarios walks through testdata/*.txt:
+//
+//	node n1 cpu=8                         the node is so now
+//	topology n1 numa=0:0-3,1:4-7          its agent says so now; reserved=LIST, ready=false,
+//	                                      full-cores=2 (threads a core), holds=UID:LIST,UID:LIST
+//	pod a cpu=2 policy=single             the pod is so now; node=n1 where it is bound, and
+//	                                      placement=0:2,1:1 | bad, scheduler=, phase=, gated=, deleting=, static=UID
+//	gone node|topology|pod NAME           there is none any more
+//	show                                  the centre
+//
+// The answers are what the mirror tells the queue.
+func TestScenarios(t *testing.T) {
+	scenariotest.Walk(t, func() scenariotest.Scene { return newScene(t) })
+}
+
+// scene is a centre and the mirror that fills it.
+type scene struct {
+	center *center.Center
+	mirror *Mirror
+	told   strings.Builder
+}
+
+func newScene(t *testing.T) *scene {
+	space, err := filter.ParseSpace("cpu,numa-total")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{}
+	if s.center, err = center.New(center.Profile{Space: space}); err != nil {
+		t.Fatal(err)
+	}
+	say := func(format string, args ...any) { fmt.Fprintf(&s.told, format+"\n", args...) }
+	s.mirror = NewMirror(Env{
+		Center: s.center,
+		Ours:   func(name string) bool { return name == "ours" },
+		Pending: func(e queue.Entry) {
+			say("pending: %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))
+		},
+		Settled: func(uid string) {},
+		Refused: func(p *sched.Pod, err error) { say("refused: %s: %v", p, err) },
+		Freed:   func(node string) { say("freed: %s", node) },
+	})
+	return s
+}
+
+// Run obeys one command.
+func (s *scene) Run(command []string) string {
+	s.told.Reset()
+	args := options(command)
+	switch command[0] {
+	case "node":
+		s.mirror.SetNode(nodeOf(command[1], args))
+	case "topology":
+		s.mirror.SetTopology(topologyOf(command[1], args))
+	case "pod":
+		s.mirror.SetPod(podOf(command[1], args))
+	case "gone":
+		s.gone(command[1], command[2], args)
+	case "show":
+		return s.show()
+	default:
+		return "no such command\n"
+	}
+	return s.told.String()
+}
+
+func (s *scene) gone(kind, name string, args map[string]string) {
+	switch kind {
+	case "node":
+		s.mirror.RemoveNode(name)
+	case "topology":
+		s.mirror.RemoveTopology(name)
+	case "pod":
+		s.mirror.RemovePod(podOf(name, args))
+	}
+}
+
+// show prints what is free on every node.
+func (s *scene) show() string {
+	var b strings.Builder
+	for n := range s.center.View().Nodes() {
+		b.WriteString(picture(n) + "\n")
+	}
+	if b.Len() == 0 {
+		return "no node\n"
+	}
+	return b.String()
+}
+
+func picture(n *sched.Node) string {
+	text := fmt.Sprintf("%s: free %dm of %dm CPU, %d of %d pods", n.Name, n.Free.CPU, n.Allocatable.CPU, n.Free.Pods, n.Allocatable.Pods)
+	for _, on := range n.NUMA {
+		text += fmt.Sprintf("; NUMA %d %d of %d", on.ID, on.FreeCPUs, on.CPUs)
+	}
+	for _, name := range slices.Sorted(keys(n.Free.Extended)) {
+		text += fmt.Sprintf("; %s %d of %d", name, n.Free.Extended[name], n.Allocatable.Extended[name])
+	}
+	if n.CoreWidth > 1 || n.Spare > 0 {
+		text += fmt.Sprintf("; core width %d, spare %d", n.CoreWidth, n.Spare)
+	}
+	return text
+}

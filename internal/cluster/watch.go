@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// Watch lets informers tell a mirror. It starts none; each function returned
+// reports whether the mirror was told all that there was at first.
+func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndexInformer, m *Mirror) ([]cache.InformerSynced, error) {
+	core := factory.Core().V1()
+	var synced []cache.InformerSynced
+	for _, w := range []struct {
+		what     string
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{"nodes", core.Nodes().Informer(), handle(m.SetNode, func(n *corev1.Node) { m.RemoveNode(n.Name) })},
+		{"node topologies", topologies, handle(m.SetTopology, func(t *v1alpha1.NodeTopology) { m.RemoveTopology(t.Name) })},
+		{"pods", core.Pods().Informer(), handle(m.SetPod, m.RemovePod)},
+	} {
+		r, err := w.informer.AddEventHandler(w.handler)
+		if err != nil {
+			return nil, fmt.Errorf("watch %s: %w", w.what, err)
+		}
+		synced = append(synced, r.HasSynced)
+	}
+	return synced, nil
+}
+
+// handle tells set and remove of objects. One that comes in place of another of
+// the same name is another: the old one is gone.
+func handle[T metav1.Object](set, remove func(T)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { set(obj.(T)) },
+		UpdateFunc: func(before, obj any) {
+			if old, now := before.(T), obj.(T); old.GetUID() != now.GetUID() {
+				remove(old)
+			}
+			set(obj.(T))
+		},
+		DeleteFunc: func(obj any) {
+			if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = last.Obj
+			}
+			if object, ok := obj.(T); ok {
+				remove(object)
+			}
+		},
+	}
+}
+
+// Trim drops what nobody here reads, for informers' transforms.
+func Trim(obj any) (any, error) {
+	if o, ok := obj.(metav1.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
+}
