@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-systemd latency soak
+.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-systemd latency soak
 
 IMAGE ?= localhost/numalet:dev
 FLAVOUR ?= plain# of the rig's machine: plain or systemd
@@ -18,6 +18,12 @@ unit: tools ## unit tests under the race detector, and those of the other module
 
 oracle: ## the kubelet's static CPU manager as an oracle; minutes to build when cold
 	cd test/oracle && CGO_ENABLED=0 go test -trimpath ./...
+
+generate: ## write anew what is generated: deep copies in api/v1alpha1, deploy/crds
+	go tool -modfile=tools/go.mod controller-gen object crd paths=./api/... output:crd:dir=deploy/crds
+
+verify: generate ## fail if what is generated is not what the types say
+	@git diff --exit-code -- api deploy/crds
 
 lint: ## gofmt, go vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
