@@ -23,7 +23,7 @@ import (
 // away must never overlap. Only its quota stays lifted, for the kubelet's next
 // try. It returns the specs that name CPUs of the past now. Callers hold the lock.
 func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]workload.Spec, error) {
-	undo, err := n.reserve(c, p)
+	undo, err := n.reserveOrReject(ctx, c, p)
 	if err != nil {
 		return nil, err
 	}

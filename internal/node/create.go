@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/workload"
 )
@@ -42,8 +41,8 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 
 // place reserves what the container's pod asks for, once, and decides.
 func (n *Node) place(ctx context.Context, c workload.Container) (a workload.Answer, err error) {
-	if _, placed := c.Sandbox.Annotations[v1alpha1.AnnotationPlacement]; placed {
-		return a, v1alpha1.RefusePlacement()
+	if err := n.distrust(c.Sandbox); err != nil {
+		return a, err
 	}
 	var want *pool.Pod
 	if !n.knows(c) {
@@ -74,7 +73,8 @@ func (n *Node) place(ctx context.Context, c workload.Container) (a workload.Answ
 func (n *Node) ask(ctx context.Context, c workload.Container) (*pool.Pod, error) {
 	waiting, cancel := context.WithTimeout(ctx, n.cfg.PodWait)
 	defer cancel()
-	return n.wants(waiting, c, n.env.Pods.Wait)
+	want, err := n.wants(waiting, c, n.env.Pods.Wait)
+	return want, n.rejectForGood(c.Sandbox, err)
 }
 
 // knows reports whether it is known what the container holds, if anything.

@@ -47,6 +47,12 @@ type Events interface {
 	Warn(pod workload.Pod, reason, message string)
 }
 
+// Rejecter ends a pod whose placement this node cannot honour: its nodeName
+// cannot change, so nothing else helps. Reject returns at once.
+type Rejecter interface {
+	Reject(pod workload.Pod, reason, message string)
+}
+
 // Observer is told what the node did; its methods return at once.
 type Observer interface {
 	Refused(v1alpha1.Reason)
@@ -72,16 +78,20 @@ type Env struct {
 	Processes Processes
 	Store     Store
 	Events    Events
+	Rejecter  Rejecter
 	Observer  Observer
 	Now       func() time.Time
 }
 
 // Config is what the administrator decided.
 type Config struct {
-	Asks      v1alpha1.Form // the one form of asking that this node serves
-	Disabled  bool          // the off-switch: pods that ask are refused
-	Reserved  cpuset.Set    // never exclusive
-	FullCores bool          // no two pods share a core
-	BootID    string        // of this boot
-	PodWait   time.Duration // how long an unknown pod may take to appear; 0 means 1 s
+	Asks v1alpha1.Form // the one form of asking that this node serves alone
+	// Controller says that a cluster controller counts this node's CPUs: its
+	// placements are honoured, and both forms of asking are served.
+	Controller bool
+	Disabled   bool          // the off-switch: pods that ask are refused
+	Reserved   cpuset.Set    // never exclusive
+	FullCores  bool          // no two pods share a core
+	BootID     string        // of this boot
+	PodWait    time.Duration // how long an unknown pod may take to appear; 0 means 1 s
 }

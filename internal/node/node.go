@@ -39,6 +39,7 @@ type pod struct {
 	cgroup     string
 	sandboxes  map[string]workload.Sandbox   // by ID; stopped ones too
 	containers map[string]workload.Container // by ID; exited ones too, until they are removed
+	rejected   error                         // why it may not run here; nil while it may
 }
 
 // New returns a node that holds what the snapshot says. A grant that cannot be

@@ -14,7 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// pod: pod NAME [policy=P] [NAME=VALUE of other annotations] [static]
+// pod: pod NAME [policy=P] [place=CONTAINER@NODE=N,…[;…]] [owner=KIND/NAME]
+// [NAME=VALUE of other annotations] [static]
 // CONTAINER:LIMIT[/REQUEST][@NODE=N…]…
 // A container may be given as init.NAME or sidecar.NAME. The pod's UID is its name.
 func (s *script) pod(args []string) error {
@@ -26,6 +27,12 @@ func (s *script) pod(args []string) error {
 		container, limits, isContainer := strings.Cut(arg, ":")
 		name, value, isAnnotation := strings.Cut(arg, "=")
 		switch {
+		case name == "place":
+			pod.Annotations[v1alpha1.AnnotationPlacement] = placementOf(value)
+		case name == "owner":
+			kind, of, _ := strings.Cut(value, "/")
+			yes := true
+			pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: of, Controller: &yes}}
 		case arg == "static":
 			pod.Annotations[annotationSource] = "file"
 		case isContainer:
@@ -40,6 +47,32 @@ func (s *script) pod(args []string) error {
 	return nil
 }
 
+// placementOf writes the annotation that main@0=2,1=2;side@0=1 is short for.
+func placementOf(text string) string {
+	containers := map[string]v1alpha1.ContainerPlacement{}
+	for item := range strings.SplitSeq(text, ";") {
+		name, counts, _ := strings.Cut(item, "@")
+		containers[name] = v1alpha1.ContainerPlacement{CPUs: countsOf(counts)}
+	}
+	value, err := v1alpha1.FormatPlacement(containers)
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// countsOf reads 0=2,1=2.
+func countsOf(text string) map[int]int {
+	counts := map[int]int{}
+	for item := range strings.SplitSeq(text, ",") {
+		if node, count, ok := strings.Cut(item, "="); ok {
+			id, _ := strconv.Atoi(node)
+			counts[id], _ = strconv.Atoi(count)
+		}
+	}
+	return counts
+}
+
 func addContainer(pod *corev1.Pod, name, text string) {
 	always := corev1.ContainerRestartPolicyAlways
 	text, perNode, _ := strings.Cut(text, "@")
@@ -51,11 +84,8 @@ func addContainer(pod *corev1.Pod, name, text string) {
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Mi")}
 	}
 	c := corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Limits: list(limit), Requests: list(request)}}
-	for item := range strings.SplitSeq(perNode, ",") {
-		if node, count, ok := strings.Cut(item, "="); ok {
-			id, _ := strconv.Atoi(node)
-			c.Resources.Limits[corev1.ResourceName(v1alpha1.NUMAResource(id))] = resource.MustParse(count)
-		}
+	for id, count := range countsOf(perNode) {
+		c.Resources.Limits[corev1.ResourceName(v1alpha1.NUMAResource(id))] = *resource.NewQuantity(int64(count), resource.DecimalSI)
 	}
 	switch kind, rest, ok := strings.Cut(name, "."); {
 	case ok && kind == "sidecar":

@@ -15,18 +15,24 @@ import (
 // Why the node refuses what was well asked. The reasons of badly asked pods
 // are in package v1alpha1, those of lacking CPUs in package pool.
 const (
-	CheckpointFailed v1alpha1.Reason = "CheckpointFailed" // what would be granted cannot be remembered
-	CgroupFailed     v1alpha1.Reason = "CgroupFailed"     // a container cannot be confined
-	FormNotServed    v1alpha1.Reason = "FormNotServed"    // a policy on an explicit node, or the reverse
-	NotAsked         v1alpha1.Reason = "NotAsked"         // device tokens that the pod's spec does not explain
-	NotReady         v1alpha1.Reason = "NotReady"         // the agent has not seen the runtime's containers yet
-	PodUnknown       v1alpha1.Reason = "PodUnknown"       // the API server has not told of the pod yet
-	Resize           v1alpha1.Reason = "Resize"           // in-place resize of an exclusive container
-	SwitchedOff      v1alpha1.Reason = "SwitchedOff"      // exclusive CPUs are off on this node
+	CheckpointFailed  v1alpha1.Reason = "CheckpointFailed"  // what would be granted cannot be remembered
+	CgroupFailed      v1alpha1.Reason = "CgroupFailed"      // a container cannot be confined
+	FormNotServed     v1alpha1.Reason = "FormNotServed"     // a policy on an explicit node, or the reverse
+	NotAsked          v1alpha1.Reason = "NotAsked"          // device tokens that the pod's spec does not explain
+	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers yet
+	PlacementRejected v1alpha1.Reason = "PlacementRejected" // a decision that this node cannot carry out
+	PodUnknown        v1alpha1.Reason = "PodUnknown"        // the API server has not told of the pod yet
+	Resize            v1alpha1.Reason = "Resize"            // in-place resize of an exclusive container
+	SwitchedOff       v1alpha1.Reason = "SwitchedOff"       // exclusive CPUs are off on this node
 )
 
-// EventReason is the reason of the events that tell a pod's author of a refusal.
-const EventReason = "NumaletRefused"
+// EventReason is the reason of the events that tell a pod's author of a refusal;
+// RejectedReason that of the event, and of the pod's status, which tell that the
+// pod was ended for its placement.
+const (
+	EventReason    = "NumaletRefused"
+	RejectedReason = "NumaletPlacementRejected"
+)
 
 func refuse(reason v1alpha1.Reason, format string, args ...any) *v1alpha1.Refusal {
 	return &v1alpha1.Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
@@ -53,7 +59,12 @@ func (n *Node) tell(ctx context.Context, c workload.Container, err error) error 
 	}
 	r := asRefusal(err)
 	n.env.Observer.Refused(r.Reason)
-	n.env.Events.Warn(c.Sandbox.Pod, EventReason, r.Message)
+	if r.Reason == PlacementRejected {
+		n.env.Rejecter.Reject(c.Sandbox.Pod, RejectedReason, r.Message)
+		n.env.Events.Warn(c.Sandbox.Pod, RejectedReason, r.Message)
+	} else {
+		n.env.Events.Warn(c.Sandbox.Pod, EventReason, r.Message)
+	}
 	logr.FromContextOrDiscard(ctx).Info("refused", "container", c.String(), "reason", r.Reason, "message", r.Message)
 	return fmt.Errorf("numalet: %w", r)
 }

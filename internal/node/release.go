@@ -49,6 +49,11 @@ func (n *Node) Run(ctx context.Context) error {
 func (n *Node) Sweep(ctx context.Context) (left int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return n.sweep(ctx)
+}
+
+// sweep is Sweep for callers who hold the lock.
+func (n *Node) sweep(ctx context.Context) (left int) {
 	for _, uid := range n.uids() {
 		if n.hasEnded(uid) && !n.releaseEnded(ctx, uid) {
 			left++

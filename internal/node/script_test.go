@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
@@ -106,7 +107,7 @@ func (s *script) command(words []string) {
 		"agent": s.agent, "pod": s.pod, "run": s.run, "sandbox": s.newSandbox, "create": s.createContainer,
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
-		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show,
+		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show, "report": s.report,
 	}
 	err := handlers[verb](args)
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) {
@@ -116,7 +117,7 @@ func (s *script) command(words []string) {
 	}
 }
 
-// agent start|kill [asks=explicit] [reserved=LIST] [off]
+// agent start|kill [asks=explicit] [reserved=LIST] [controller] [off]
 func (s *script) agent(args []string) error {
 	for _, arg := range args[1:] {
 		name, value, _ := strings.Cut(arg, "=")
@@ -125,6 +126,8 @@ func (s *script) agent(args []string) error {
 			s.cfg.Asks = map[string]v1alpha1.Form{"policy": v1alpha1.PolicyForm, "explicit": v1alpha1.ExplicitForm}[value]
 		case "reserved":
 			s.cfg.Reserved = cpuset.MustParse(value)
+		case "controller":
+			s.cfg.Controller = value != "false"
 		case "off":
 			s.cfg.Disabled = value != "false"
 		}
@@ -340,6 +343,18 @@ func (s *script) resize(args []string) error {
 		g.cpus = d.CPUs
 	}
 	return s.node.Updated(context.Background(), c.Container)
+}
+
+// report: report [cpus] prints what the cluster is told, or the sums of it.
+func (s *script) report(args []string) error {
+	r := s.node.Report()
+	if len(args) > 0 {
+		fmt.Fprintf(&s.out, "of %d CPUs %d are allocatable and %d available\n", r.CPUs.Capacity, r.CPUs.Allocatable, r.CPUs.Available)
+		return nil
+	}
+	text, err := yaml.Marshal(r)
+	s.out.Write(text)
+	return err
 }
 
 // show prints the machine, what runs and what is held.

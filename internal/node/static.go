@@ -28,8 +28,11 @@ func (n *Node) staticWants(c workload.Container, tokens map[int]int) (*pool.Pod,
 	if err != nil {
 		return nil, err
 	}
-	p, err := n.admit(c, ask, tokens)
-	if err != nil || p == nil {
+	if exclusive, err := n.admit(c, ask, tokens); err != nil || !exclusive {
+		return nil, err
+	}
+	p, err := asPool(c.Sandbox.Pod.UID, ask)
+	if err != nil {
 		return nil, err
 	}
 	only := onlyContainer(*p, c.Name)

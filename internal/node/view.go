@@ -11,8 +11,11 @@ import (
 type View struct {
 	Shared    cpuset.Set
 	Exclusive cpuset.Set
-	Available map[topology.NodeID]int // CPUs that may still become exclusive
-	Held      []Holding
+	// Of the NUMA nodes that have CPUs: those online, those that are not
+	// reserved, and those that may still become exclusive.
+	Capacity, Allocatable, Available map[topology.NodeID]int
+	AvailableMemory                  map[topology.NodeID]uint64 // bytes that may still be bound near a NUMA node's CPUs
+	Held                             []Holding
 }
 
 // Holding is what one container holds.
@@ -28,7 +31,10 @@ func (n *Node) View() View {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l := n.mu.book.ledger
-	v := View{Shared: l.Shared(), Exclusive: l.Exclusive(), Available: l.Available()}
+	v := View{
+		Shared: l.Shared(), Exclusive: l.Exclusive(),
+		Capacity: l.Capacity(), Allocatable: l.Allocatable(), Available: l.Available(), AvailableMemory: l.AvailableMemory(),
+	}
 	for _, h := range n.mu.book.sorted() {
 		for _, c := range h.Grant.Claims {
 			v.Held = append(v.Held, Holding{h.Pod, c.Container, c.Kind, c.CPUs})

@@ -44,11 +44,19 @@ func (n *Node) wants(ctx context.Context, c workload.Container, find lookup) (*p
 	if !known {
 		return nil, refuse(PodUnknown, "the pod asks for exclusive CPUs, but the API server has not told this node's agent about it yet; the kubelet will try again")
 	}
-	ask, err := v1alpha1.ReadAsk(asCreated(pod, c.Sandbox))
+	then := asCreated(pod, c.Sandbox)
+	ask, err := v1alpha1.ReadAsk(then)
 	if err != nil {
 		return nil, err
 	}
-	return n.admit(c, ask, tokens)
+	placed, err := n.placed(c.Sandbox, then, ask)
+	if err != nil {
+		return nil, err
+	}
+	if exclusive, err := n.admit(c, ask, tokens); err != nil || !exclusive {
+		return nil, err
+	}
+	return asPool(c.Sandbox.Pod.UID, placed)
 }
 
 // asksUntold reports whether a pod that is known asks although no annotation
@@ -96,21 +104,18 @@ func asCreated(pod *corev1.Pod, s workload.Sandbox) *corev1.Pod {
 }
 
 // admit checks an ask against what this node serves and against the device
-// tokens that the container was given.
-func (n *Node) admit(c workload.Container, ask v1alpha1.Ask, tokens map[int]int) (*pool.Pod, error) {
-	if ask.Form != v1alpha1.None && ask.Form != n.cfg.Asks {
-		return nil, refuse(FormNotServed, "the pod asks in the %s form, but this node serves the %s form (--asks=%s); ask in that form, or let the pod run on a node that serves its own",
+// tokens that the container was given, and reports whether it is exclusive.
+func (n *Node) admit(c workload.Container, ask v1alpha1.Ask, tokens map[int]int) (exclusive bool, err error) {
+	if ask.Form != v1alpha1.None && ask.Form != n.cfg.Asks && !n.cfg.Controller {
+		return false, refuse(FormNotServed, "the pod asks in the %s form, but this node serves the %s form (--asks=%s); ask in that form, or let the pod run on a node that serves its own",
 			ask.Form, n.cfg.Asks, n.cfg.Asks)
 	}
 	want, exclusive := ask.Exclusive(c.Name)
 	if len(tokens)+len(want.PerNode) > 0 && !maps.Equal(tokens, want.PerNode) {
-		return nil, refuse(NotAsked, "the kubelet allocated %v exclusive CPUs per NUMA node to container %q, whose limits say %v; delete the pod, so that it is made and allocated anew (if that does not help, another device plugin serves these resources: see /readyz of numalet-deviceplugin)",
+		return false, refuse(NotAsked, "the kubelet allocated %v exclusive CPUs per NUMA node to container %q, whose limits say %v; delete the pod, so that it is made and allocated anew (if that does not help, another device plugin serves these resources: see /readyz of numalet-deviceplugin)",
 			tokens, c.Name, want.PerNode)
 	}
-	if !exclusive {
-		return nil, nil
-	}
-	return asPool(c.Sandbox.Pod.UID, ask)
+	return exclusive, nil
 }
 
 // asPool translates an ask into the ledger's terms.

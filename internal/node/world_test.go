@@ -82,7 +82,7 @@ func (w *world) startAgent() error {
 	}
 	var err error
 	w.node, err = New(w.machine, w.cfg, Env{
-		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Observer: w, Now: func() time.Time { return time.Time{} },
+		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, Now: func() time.Time { return time.Time{} },
 	}, s)
 	w.synchronize()
 	return err
@@ -169,10 +169,15 @@ func (w *world) Warn(p workload.Pod, reason, message string) {
 // their sentences are tested where they are made.
 func short(r v1alpha1.Reason, message string) string {
 	switch r {
-	case CheckpointFailed, CgroupFailed, FormNotServed, NotAsked, NotReady, PodUnknown, Resize, SwitchedOff:
+	case CheckpointFailed, CgroupFailed, FormNotServed, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SwitchedOff:
 		return message
 	}
 	return string(r)
+}
+
+// Reject is the worker that sets a pod's status, which the test does by a command.
+func (w *world) Reject(p workload.Pod, reason, _ string) {
+	w.events = append(w.events, fmt.Sprintf("%s is to fail: %s", p, reason))
 }
 
 func (w *world) Refused(r v1alpha1.Reason)     { w.refused = append(w.refused, r) }

@@ -54,6 +54,25 @@ func ordinary(n topology.Node) uint64 {
 	return bytes
 }
 
+// AvailableMemory returns, for each NUMA node that has CPUs, how many bytes a
+// container there may still bind in the memory nearest to it.
+func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
+	left := make(map[topology.NodeID]uint64, len(l.layout.nodes))
+	for _, n := range l.layout.nodes {
+		left[n.id] = l.layout.freeMemory(n.mems, l.claims()...)
+	}
+	return left
+}
+
+// claims returns what each pod holds, in no order.
+func (l *Ledger) claims() [][]Claim {
+	pods := make([][]Claim, 0, len(l.grants)+1)
+	for _, g := range l.grants {
+		pods = append(pods, g.Claims)
+	}
+	return pods
+}
+
 // freeMemory returns what is left of the memory of nodes after what claims
 // count there. A claim on several nodes counts in full on each: the kernel may
 // put its pages on any of them.

@@ -122,11 +122,7 @@ func (p *plan) bind(i int) {
 // room returns the bytes left for container i in the memory nearest to n: what
 // it would add must not raise the pod's own peak above it.
 func (p *plan) room(i int, n node) uint64 {
-	pods := make([][]Claim, 0, len(p.ledger.grants)+1)
-	for _, g := range p.ledger.grants {
-		pods = append(pods, g.Claims)
-	}
-	return p.ledger.layout.freeMemory(n.mems, append(pods, p.besides(i))...)
+	return p.ledger.layout.freeMemory(n.mems, append(p.ledger.claims(), p.besides(i))...)
 }
 
 // besides returns the claims that may run beside container i, as if none

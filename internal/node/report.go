@@ -1,0 +1,85 @@
+package node
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Report returns what the cluster is told of this node: its machine, what is
+// available, and where each exclusive container really runs. It says nothing of
+// GPUs, nor whether the node serves (its conditions).
+func (n *Node) Report() v1alpha1.NodeTopologyStatus {
+	v := n.View()
+	r := v1alpha1.NodeTopologyStatus{Machine: n.shape(), Pods: podsOf(v.Held)}
+	for _, node := range n.machine.Nodes {
+		numa := describe(node)
+		numa.CPUCounts = n.counts(v, node.ID)
+		if left, ok := v.AvailableMemory[node.ID]; ok {
+			numa.AvailableMemory = bytes(left)
+		}
+		r.CPUs.Capacity += numa.Capacity
+		r.CPUs.Allocatable += numa.Allocatable
+		r.CPUs.Available += numa.Available
+		r.NUMA = append(r.NUMA, numa)
+	}
+	return r
+}
+
+// counts are the CPUs of one NUMA node; none can be given away while exclusive
+// CPUs are switched off.
+func (n *Node) counts(v View, id topology.NodeID) v1alpha1.CPUCounts {
+	c := v1alpha1.CPUCounts{Capacity: int32(v.Capacity[id])}
+	if !n.cfg.Disabled {
+		c.Allocatable, c.Available = int32(v.Allocatable[id]), int32(v.Available[id])
+	}
+	return c
+}
+
+// shape counts the parts of the machine that are online.
+func (n *Node) shape() v1alpha1.Machine {
+	packages, threads := map[int]bool{}, map[cpuset.CPU]int32{}
+	for _, c := range n.machine.CPUs {
+		if c.Online {
+			packages[c.Package] = true
+			threads[c.Core]++
+		}
+	}
+	return v1alpha1.Machine{
+		Packages: int32(len(packages)), NUMANodes: int32(len(n.machine.Nodes)), Cores: int32(len(threads)),
+		ThreadsPerCore: slices.Max(slices.Collect(maps.Values(threads))),
+		ReservedCPUs:   n.cfg.Reserved.String(), FullCores: n.cfg.FullCores,
+	}
+}
+
+// describe returns what never changes of a NUMA node while the agent runs.
+func describe(node topology.Node) v1alpha1.NUMANode {
+	out := v1alpha1.NUMANode{ID: int32(node.ID), CPUs: node.CPUs.String()}
+	if node.MemoryBytes > 0 {
+		out.Memory = bytes(node.MemoryBytes)
+	}
+	for _, to := range slices.Sorted(maps.Keys(node.Distances)) {
+		out.Distances = append(out.Distances, v1alpha1.Distance{ID: int32(to), Value: int32(node.Distances[to])})
+	}
+	return out
+}
+
+func bytes(n uint64) *resource.Quantity { return resource.NewQuantity(int64(n), resource.BinarySI) }
+
+// podsOf gathers the holdings, which are ordered by pod, of each pod.
+func podsOf(held []Holding) []v1alpha1.PodCPUs {
+	var pods []v1alpha1.PodCPUs
+	for _, h := range held {
+		if last := len(pods) - 1; last < 0 || pods[last].UID != h.Pod.UID {
+			pods = append(pods, v1alpha1.PodCPUs{UID: h.Pod.UID, Namespace: h.Pod.Namespace, Name: h.Pod.Name})
+		}
+		last := &pods[len(pods)-1]
+		last.Containers = append(last.Containers, v1alpha1.ContainerCPUs{Name: h.Container, CPUs: h.CPUs.String()})
+	}
+	return pods
+}
