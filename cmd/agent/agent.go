@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -35,11 +36,13 @@ type agent struct {
 	client  kubernetes.Interface
 	pods    *kube.Pods
 	events  *kube.Events
+	cluster *cluster // nil without a controller
 	cgroups *cgroup.Cgroups
 	node    *node.Node
 	runtime adapter
-	poke    func()     // a pod changed
-	online  cpuset.Set // when the machine was read
+	poke    func()               // a pod changed
+	online  cpuset.Set           // when the machine was read
+	marked  atomic.Pointer[bool] // what the node's label says; nil before it is known
 	health  *telemetry.Server
 }
 
@@ -66,6 +69,9 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 		return nil, err
 	}
 	a.events = kube.NewEvents(ctx, a.client, cfg.NodeName)
+	if err := a.newCluster(); err != nil {
+		return nil, err
+	}
 	registry := telemetry.NewRegistry("numalet-agent", telemetry.Version())
 	measured := metrics.New(registry)
 	if err := a.newNode(machine, reserved, measured); err != nil {
@@ -117,11 +123,11 @@ func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured
 		form = v1alpha1.ExplicitForm
 	}
 	cfg := node.Config{
-		Asks: form, Disabled: !a.cfg.ExclusiveCPUs, Reserved: reserved, FullCores: a.cfg.FullCores, BootID: bootID,
+		Asks: form, Controller: a.cfg.Controller, Disabled: !a.cfg.ExclusiveCPUs, Reserved: reserved, FullCores: a.cfg.FullCores, BootID: bootID,
 	}
 	a.node, err = node.New(machine, cfg, node.Env{
 		Pods: a.pods, Cgroups: a.cgroups, Processes: a.cgroups, Store: file,
-		Events: warner{a.events, a.pods}, Observer: measured, Now: time.Now,
+		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: watched{measured, a.cluster}, Now: time.Now,
 	}, snapshot)
 	if a.node == nil {
 		return err

@@ -39,6 +39,8 @@ func (a *agent) mark(ctx context.Context) error {
 		if certain && (labelled == nil || *labelled != want) {
 			a.label(ctx, want)
 			labelled = &want
+			a.marked.Store(&want)
+			a.cluster.poke()
 		}
 		select {
 		case <-ctx.Done():

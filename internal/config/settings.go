@@ -25,6 +25,7 @@ type Agent struct {
 	NodeName   string
 	Kubeconfig string // "" means in cluster
 	Asks       Asks
+	Controller bool // a cluster controller counts this node: honour placements, publish NodeTopology
 	FullCores  bool // no two pods share a core
 	Enforce    Enforce
 	NRISocket  string
@@ -85,6 +86,7 @@ func (a *Agent) bind(t *pflag.FlagSet) {
 	t.StringVar(&a.NodeName, "node-name", a.NodeName, "`name` of this node in the cluster")
 	t.StringVar(&a.Kubeconfig, "kubeconfig", a.Kubeconfig, "kubeconfig `file`; empty means the pod's service account")
 	t.TextVar(&a.Asks, "asks", a.Asks, "the one `form` of asking that this node serves: policy or explicit")
+	t.BoolVar(&a.Controller, "controller", a.Controller, "work with the cluster controller: honour its placements, serve both forms of asking, publish NodeTopology; false refuses every placement")
 	t.BoolVar(&a.FullCores, "full-cores", a.FullCores, "let no two pods share a core")
 	t.TextVar(&a.Enforce, "enforce", a.Enforce, "`way` of pinning: nri, or cgroup for a runtime without NRI")
 	t.StringVar(&a.NRISocket, "nri-socket", a.NRISocket, "the container runtime's NRI `socket`")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -26,8 +27,6 @@ func NewClient(kubeconfig string) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.UserAgent = Component
-	config.QPS, config.Burst = qps, burst
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	client, err := kubernetes.NewForConfig(config)
@@ -37,7 +36,30 @@ func NewClient(kubeconfig string) (kubernetes.Interface, error) {
 	return client, nil
 }
 
+// NewResources returns a client of the same cluster for custom resources.
+func NewResources(kubeconfig string) (dynamic.Interface, error) {
+	config, err := restConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make client of custom resources of %s: %w", config.Host, err)
+	}
+	return client, nil
+}
+
 func restConfig(kubeconfig string) (*rest.Config, error) {
+	config, err := findConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = Component
+	config.QPS, config.Burst = qps, burst
+	return config, nil
+}
+
+func findConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if err != nil {

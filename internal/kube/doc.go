@@ -1,5 +1,6 @@
 // Package kube is the agent's view of the API server: the pods of its node, the
-// events it writes on them, and the node's label.
+// events it writes on them and how it ends one, the node's label, and its
+// NodeTopology.
 //
 // It knows how to ask and how to be told; it refuses to be asked inside a hook
 // of the runtime: Pod and Wait read the local cache only.
