@@ -24,6 +24,12 @@ type Decision struct {
 // Scorer says how well a node suits a pod that fits it.
 type Scorer func(*Pod, *Node) Score
 
-// Check says why a node does not suit a pod: a filter. One that keeps scratch
-// space serves one goroutine.
-type Check func(*Pod, *Node) Reason
+// Filter is the filters of another system beside package filter's. An instance
+// turns to one pod at a time and serves one goroutine.
+type Filter interface {
+	// Begin turns to a pod as the cluster is now: it names the only nodes that
+	// may suit (nil for any), or says why none does.
+	Begin(*Pod) (only []string, why Reason)
+	// Check says why a node does not suit that pod.
+	Check(*Node) Reason
+}

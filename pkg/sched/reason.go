@@ -23,7 +23,8 @@ const (
 	NoLocalMemory      // none has both the CPUs and the memory (single)
 	NoSharedCPU        // no CPU would stay shared
 	NoGPU              // too few cards of an allowed type have so much free
-	Other              // Detail says it all: another filter's own words
+	Other              // Detail says it all: another filter's own words, a reason a line
+	Anywhere           // Detail says why no node would do, whichever: it is the pod's own fault
 )
 
 // Reason is why a node does not suit a pod. It is comparable, so that reasons
@@ -37,11 +38,13 @@ type Reason struct {
 func (r Reason) Refuses() bool { return r.Code != Suits }
 
 // String returns the reason in the words that kube-scheduler has for its own.
-func (r Reason) String() string {
+func (r Reason) String() string { return strings.ReplaceAll(r.lines(), "\n", ", ") }
+
+func (r Reason) lines() string {
 	switch r.Code {
 	case Insufficient:
 		return "Insufficient " + r.Detail
-	case Other:
+	case Other, Anywhere:
 		return r.Detail
 	}
 	words := map[Code]string{
@@ -61,22 +64,30 @@ func (r Reason) String() string {
 // Tally counts nodes by the reason for which they were refused.
 type Tally map[Reason]int
 
-// String says it as kube-scheduler does:
+// String says it as kube-scheduler does, which counts a node under each of its
+// reasons, and nothing where it is the pod's own fault:
 // "0/5000 nodes are available: 4000 Insufficient cpu, 1000 Insufficient GPUs."
 func (t Tally) String() string {
-	nodes := 0
-	for _, n := range t {
+	nodes, counts := 0, map[string]int{}
+	for r, n := range t {
 		nodes += n
+		if r.Code == Anywhere {
+			n = 0
+		}
+		for line := range strings.SplitSeq(r.lines(), "\n") {
+			counts[line] += n
+		}
 	}
-	reasons := slices.SortedFunc(maps.Keys(t), func(a, b Reason) int {
-		return cmp.Or(cmp.Compare(t[b], t[a]), cmp.Compare(a.String(), b.String()))
-	})
-	parts := make([]string, len(reasons))
-	for i, r := range reasons {
-		parts[i] = fmt.Sprintf("%d %s", t[r], r)
-	}
-	if len(parts) == 0 {
+	if len(counts) == 0 {
 		return "0/0 nodes are available."
 	}
-	return fmt.Sprintf("0/%d nodes are available: %s.", nodes, strings.Join(parts, ", "))
+	reasons := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	for i, r := range reasons {
+		if counts[r] > 0 {
+			reasons[i] = fmt.Sprintf("%d %s", counts[r], r)
+		}
+	}
+	return fmt.Sprintf("0/%d nodes are available: %s.", nodes, strings.Join(reasons, ", "))
 }

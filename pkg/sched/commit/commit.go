@@ -14,7 +14,27 @@ type Env struct {
 	Bind    func(sched.Decision)     // write the decision down; Undo if that fails
 	Requeue func(*sched.Pod)         // its nodes went to others: try again
 	Park    func(*sched.Pod, uint64) // no node suited it when so much had been given back (View.Gains)
+	// Widen makes another first list by the committer's own filters, for a pod
+	// whose fit depends on other nodes too and whose list did not hold. May be nil.
+	Widen func(*sched.Pod) sched.List
 }
+
+// Reserver is what a filter may be besides: what sets aside for a decision
+// something that is not in the centre, such as volumes.
+type Reserver interface {
+	// Reserve is asked before a decision is entered, on a node that Check let pass
+	// or that is unchanged since another instance's did. It may still refuse.
+	Reserve(sched.Decision) sched.Reason
+	// Unreserve takes it back, for the decision was not entered or not bound. Any
+	// goroutine may call it.
+	Unreserve(sched.Decision)
+}
+
+// nothing reserves nothing.
+type nothing struct{}
+
+func (nothing) Reserve(sched.Decision) sched.Reason { return sched.Reason{} }
+func (nothing) Unreserve(sched.Decision)            {}
 
 // Committer is the second-tier scheduler, the only one that gives nodes away.
 // Commit serves one goroutine; Undo and Counters any.
@@ -25,16 +45,21 @@ type Env struct {
 // re-check all (as Gödel's binder does) and accepts more than to turn down
 // whatever changed (as Volcano's does).
 type Committer struct {
-	center *center.Center
-	check  sched.Check
-	env    Env
-	counts counts
+	center   *center.Center
+	filter   sched.Filter
+	reserver Reserver
+	env      Env
+	counts   counts
 }
 
-// New returns a committer. check is filters beside package filter's, its own
-// instance; nil for none.
-func New(c *center.Center, check sched.Check, env Env) *Committer {
-	return &Committer{center: c, check: check, env: env}
+// New returns a committer. f is filters beside package filter's, its own
+// instance, and may be a Reserver; nil for none.
+func New(c *center.Center, f sched.Filter, env Env) *Committer {
+	committer := &Committer{center: c, filter: f, reserver: nothing{}, env: env}
+	if r, ok := f.(Reserver); ok {
+		committer.reserver = r
+	}
+	return committer
 }
 
 // Commit places a pod on one of its first list, or sends it back, and reports
@@ -45,11 +70,17 @@ func New(c *center.Center, check sched.Check, env Env) *Committer {
 //  2. filter the third list again and score what is left: the fourth (T3);
 //  3. take the second and fourth together, best first, and try to place the pod
 //     on each in turn (T4);
-//  4. bind it, or send it back to the pending pods (T4).
+//  4. where the fit depends on other nodes too, and none was left, look again
+//     with the newest state: only here does it stand still;
+//  5. bind it, or send it back to the pending pods (T4).
 func (c *Committer) Commit(list sched.List) bool {
 	second, third := c.compare(list)
 	fourth := c.recheck(list.Pod, third)
 	decision, ok := c.place(list.Pod, merge(second, fourth))
+	if !ok && list.Pod.Across && c.env.Widen != nil {
+		list = c.env.Widen(list.Pod)
+		decision, ok = c.place(list.Pod, entries(list))
+	}
 	if !ok {
 		c.sendBack(list)
 		return false
@@ -62,6 +93,15 @@ func (c *Committer) Commit(list sched.List) bool {
 type entry struct {
 	sched.Candidate
 	index int
+}
+
+// entries returns all of a list.
+func entries(list sched.List) []entry {
+	all := make([]entry, len(list.Candidates))
+	for i, candidate := range list.Candidates {
+		all[i] = entry{candidate, i}
+	}
+	return all
 }
 
 // compare sorts out which nodes of a list are as they were read. For a pod whose
@@ -84,8 +124,12 @@ func (c *Committer) compare(list sched.List) (second, third []entry) {
 
 // recheck filters and scores nodes by their newest records.
 func (c *Committer) recheck(pod *sched.Pod, third []entry) (fourth []entry) {
+	if len(third) == 0 {
+		return nil
+	}
+	refuses := c.refuser(pod)
 	for _, e := range third {
-		if c.refuses(pod, e.Node) {
+		if refuses(e.Node) {
 			c.counts.failed.Add(1)
 			continue
 		}
@@ -96,8 +140,17 @@ func (c *Committer) recheck(pod *sched.Pod, third []entry) (fourth []entry) {
 	return fourth
 }
 
-func (c *Committer) refuses(pod *sched.Pod, node *sched.Node) bool {
-	return filter.Check(pod, node).Refuses() || c.check != nil && c.check(pod, node).Refuses()
+// refuser turns the filters to a pod and returns how they judge nodes.
+func (c *Committer) refuser(pod *sched.Pod) func(*sched.Node) bool {
+	if c.filter == nil {
+		return func(node *sched.Node) bool { return filter.Check(pod, node).Refuses() }
+	}
+	if _, why := c.filter.Begin(pod); why.Refuses() {
+		return func(*sched.Node) bool { return true }
+	}
+	return func(node *sched.Node) bool {
+		return filter.Check(pod, node).Refuses() || c.filter.Check(node).Refuses()
+	}
 }
 
 // merge puts two lists together, best score first, and equals as in the first
@@ -117,13 +170,26 @@ func merge(second, fourth []entry) []entry {
 func (c *Committer) place(pod *sched.Pod, nodes []entry) (sched.Decision, bool) {
 	for _, e := range nodes {
 		at, reason := filter.Place(pod, e.Node)
-		if !reason.Refuses() && c.center.Place(pod, e.Node, at) {
+		decision := sched.Decision{Pod: pod, At: at}
+		if !reason.Refuses() && c.enter(decision, e.Node) {
 			c.counts.commits.Add(1)
 			c.counts.index(e.index)
-			return sched.Decision{Pod: pod, At: at}, true
+			return decision, true
 		}
 	}
 	return sched.Decision{}, false
+}
+
+// enter makes a decision true, everywhere or nowhere.
+func (c *Committer) enter(d sched.Decision, read *sched.Node) bool {
+	if c.center.Holds(d.Pod.UID) || c.reserver.Reserve(d).Refuses() {
+		return false
+	}
+	if c.center.Place(d.Pod, read, d.At) {
+		return true
+	}
+	c.reserver.Unreserve(d)
+	return false
 }
 
 // sendBack returns a pod to the pending ones, unless it has its place already.
@@ -146,6 +212,7 @@ func (c *Committer) sendBack(list sched.List) {
 // back, its version grows, and the pod is pending again. A pod that turns out to
 // be bound keeps its place.
 func (c *Committer) Undo(d sched.Decision) {
+	c.reserver.Unreserve(d)
 	if c.center.Undo(d) {
 		c.counts.undone.Add(1)
 		c.env.Requeue(d.Pod)

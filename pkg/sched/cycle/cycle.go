@@ -25,7 +25,7 @@ type Queue interface {
 // pods gains nothing.
 type Config struct {
 	Proposers []propose.Options // one for each first-tier scheduler
-	Check     sched.Check       // the committer's own instance; nil for none
+	Filter    sched.Filter      // the committer's own instance; nil for none
 	Binders   int               // how many binds are under way at one time, at least 1
 	Bind      func(context.Context, sched.Decision) error
 }
@@ -55,8 +55,9 @@ func New(c *center.Center, q Queue, config Config) *Cycle {
 		lists:     make(chan sched.List, 2*len(config.Proposers)),
 		decisions: make(chan sched.Decision, config.Binders),
 	}
-	cycle.committer = commit.New(c, config.Check, commit.Env{
+	cycle.committer = commit.New(c, config.Filter, commit.Env{
 		Bind: func(d sched.Decision) { cycle.decisions <- d }, Requeue: q.Requeue, Park: q.Park,
+		Widen: propose.New(c.View, propose.Options{Filter: config.Filter}).Propose,
 	})
 	return cycle
 }

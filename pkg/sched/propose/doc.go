@@ -5,6 +5,6 @@
 // It knows how to look and what to look for; it refuses to change anything, so
 // that any number of proposers work side by side without a lock.
 //
-//	p := propose.New(center.View, propose.Options{Check: upstream, Rand: rand})
+//	p := propose.New(center.View, propose.Options{Filter: upstream, Rand: rand})
 //	list := p.Propose(pod)
 package propose

@@ -12,8 +12,8 @@ import (
 
 // Options are what a proposer uses beside the centre.
 type Options struct {
-	Check sched.Check // more filters, this proposer's own instance; nil for none
-	Rand  *rand.Rand  // of Random, and of ties; nil breaks ties by name
+	Filter sched.Filter // more filters, this proposer's own instance; nil for none
+	Rand   *rand.Rand   // of Random, and of ties; nil breaks ties by name
 }
 
 // Proposer is one first-tier scheduler. It serves one goroutine.
@@ -23,6 +23,7 @@ type Proposer struct {
 	after   map[string]string // the node taken last, by profile, for NextFit
 
 	pod    *sched.Pod // that is being looked after
+	only   []string   // the nodes that may suit it; nil for any
 	found  []*bucket.Node
 	accept func(*bucket.Node) bool
 }
@@ -36,7 +37,7 @@ func New(look func() *center.View, o Options) *Proposer {
 
 // Propose makes the first list of a pod (T1):
 //
-//  1. read the newest view;
+//  1. read the newest view, and turn the filters to the pod;
 //  2. find the nodes that come first by the profile's policy, each of which
 //     suits by its coordinates and by every filter;
 //  3. score them, best first; equals stay as they were found.
@@ -46,8 +47,10 @@ func New(look func() *center.View, o Options) *Proposer {
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	view := p.look()
 	profile, index := view.Profile(pod.Profile)
-	p.pod = pod
-	p.found = index.AppendPick(p.found[:0], p.query(profile), profile.Wide)
+	p.found = p.found[:0]
+	if !p.begin(pod).Refuses() {
+		p.found = index.AppendPick(p.found, p.query(profile), profile.Wide)
+	}
 	list := sched.List{Pod: pod, Gains: view.Gains, Candidates: make([]sched.Candidate, len(p.found))}
 	for i, n := range p.found {
 		node := n.Record.(*sched.Node)
@@ -62,28 +65,59 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 
 func (p *Proposer) query(profile *center.Profile) bucket.Query {
 	return bucket.Query{
-		Request: profile.Space.Pod(p.pod), Policy: profile.Policy, Candidates: p.pod.Candidates,
+		Request: profile.Space.Pod(p.pod), Policy: profile.Policy, Candidates: p.only,
 		Accept: p.accept, After: p.after[profile.Name], Task: p.pod.UID, Rand: p.options.Rand,
 	}
 }
 
+// begin turns to a pod and says whether no node would do, whichever.
+func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
+	p.pod, p.only = pod, pod.Candidates
+	if p.options.Filter == nil {
+		return sched.Reason{}
+	}
+	only, why := p.options.Filter.Begin(pod)
+	switch {
+	case p.only == nil:
+		p.only = only
+	case only != nil:
+		p.only = slices.DeleteFunc(slices.Clone(only), func(name string) bool { return !slices.Contains(pod.Candidates, name) })
+	}
+	return why
+}
+
 // check says why a node does not suit the pod that is being looked after.
 func (p *Proposer) check(node *sched.Node) sched.Reason {
-	if r := filter.Check(p.pod, node); r.Refuses() || p.options.Check == nil {
+	if r := filter.Check(p.pod, node); r.Refuses() || p.options.Filter == nil {
 		return r
 	}
-	return p.options.Check(p.pod, node)
+	return p.options.Filter.Check(node)
 }
 
 // Explain counts why no node of the newest view suits a pod; nodes that suit are
 // not counted. It looks at every node: for people, not for every try.
 func (p *Proposer) Explain(pod *sched.Pod) sched.Tally {
-	p.pod = pod
 	tally := sched.Tally{}
+	nowhere := p.begin(pod)
 	for node := range p.look().Nodes() {
-		if r := p.check(node); r.Refuses() {
-			tally[r]++
+		why := nowhere
+		if !why.Refuses() {
+			why = p.explain(node)
+		}
+		if why.Refuses() {
+			tally[why]++
 		}
 	}
 	return tally
+}
+
+// explain says why a node does not suit, in the other filters' words if they
+// refuse it too: people know those.
+func (p *Proposer) explain(node *sched.Node) sched.Reason {
+	if p.options.Filter != nil {
+		if why := p.options.Filter.Check(node); why.Refuses() {
+			return why
+		}
+	}
+	return filter.Check(p.pod, node)
 }

@@ -22,7 +22,7 @@ func Run(c *center.Center, pods []*sched.Pod, o propose.Options) Result {
 	var r Result
 	unplaced := func(p *sched.Pod) { r.Unplaced = append(r.Unplaced, p) }
 	proposer := propose.New(c.View, o)
-	committer := commit.New(c, o.Check, commit.Env{
+	committer := commit.New(c, o.Filter, commit.Env{
 		Bind:    func(d sched.Decision) { r.Placed = append(r.Placed, d) },
 		Requeue: unplaced,
 		Park:    func(p *sched.Pod, _ uint64) { unplaced(p) },

@@ -45,7 +45,7 @@ func (r Result) End() time.Duration {
 func Run(c *center.Center, pods []*sched.Pod, m Model) Result {
 	w := &world{model: m, center: c, pending: pods, idle: m.Proposers}
 	w.proposer = propose.New(c.View, m.Options)
-	w.committer = commit.New(c, m.Options.Check, commit.Env{
+	w.committer = commit.New(c, m.Options.Filter, commit.Env{
 		Bind:    func(d sched.Decision) { w.result.Placed = append(w.result.Placed, Placed{d, w.clock.now}) },
 		Requeue: func(p *sched.Pod) { w.pending = append(w.pending, p) },
 		Park:    func(p *sched.Pod, _ uint64) { w.result.Unplaced = append(w.result.Unplaced, p) },
