@@ -1,0 +1,111 @@
+package kubefilter
+
+import (
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// Cluster is what kube-scheduler's filters look at: nodes and the pods on them.
+// All instances share it; any goroutine may use it.
+//
+// Invariants: a node's info never changes but is replaced; a pod is on one node
+// at most; what is told here is told to the node information centre afterwards,
+// so that a node's info is never older than its record of the same moment, and
+// an unchanged record proves that what was checked with it still holds.
+//
+// A change costs O(pods of one node), a reading of one node O(1), and only a pod
+// whose filters read all nodes pays for a list of them. A snapshot of everything
+// for each cycle, as kube-scheduler takes it, was rejected: beside a centre
+// whose records are always the newest it would be the older of the two.
+type Cluster struct {
+	nodes sync.Map // name → *framework.NodeInfo; read without the lock, written under it
+	terms *terms
+
+	mu struct {
+		sync.Mutex
+		stays  map[types.UID]stay
+		claims map[string]int // pods that use a volume claim, by "namespace/name"
+	}
+}
+
+// stay is where a pod is.
+type stay struct {
+	node  string
+	info  *framework.PodInfo
+	bound bool // the API says so; else it is only decided
+}
+
+// NewCluster returns a cluster without nodes.
+func NewCluster() *Cluster {
+	c := &Cluster{terms: newTerms()}
+	c.mu.stays, c.mu.claims = map[types.UID]stay{}, map[string]int{}
+	return c
+}
+
+// SetNode enters a node, or what changed of it.
+func (c *Cluster) SetNode(node *v1.Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes.Store(node.Name, withNode(c.site(node.Name), node))
+}
+
+// RemoveNode forgets a node. Its pods are remembered until they are removed, in
+// case it comes back.
+func (c *Cluster) RemoveNode(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.store(name, withNode(c.site(name), nil))
+}
+
+// SetPod enters a pod that is bound and has not ended, or what changed of it.
+func (c *Cluster) SetPod(pod *v1.Pod) error {
+	p, err := NewPod(pod)
+	if p == nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(stay{node: pod.Spec.NodeName, info: p.info, bound: true})
+	return err
+}
+
+// RemovePod forgets a pod that has ended or is gone.
+func (c *Cluster) RemovePod(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leave(uid)
+}
+
+// assume enters a pod that is decided to go to a node.
+func (c *Cluster) assume(pod *framework.PodInfo, node string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(stay{node: node, info: pod})
+}
+
+// forget takes back what was assumed, unless the pod is bound after all.
+func (c *Cluster) forget(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.mu.stays[uid].bound {
+		c.leave(uid)
+	}
+}
+
+// node returns a node's newest info, or nil.
+func (c *Cluster) node(name string) *framework.NodeInfo {
+	if v, ok := c.nodes.Load(name); ok && v.(*framework.NodeInfo).Node() != nil {
+		return v.(*framework.NodeInfo)
+	}
+	return nil
+}
+
+// used reports whether a placed pod uses a volume claim.
+func (c *Cluster) used(claim string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.claims[claim] > 0
+}

@@ -1,0 +1,59 @@
+package kubefilter
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// Proposer is the filters of one first-tier scheduler, a sched.Filter: PreFilter
+// and Filter. It leaves out volumes and devices that are given away once, which
+// only the Committer knows. It serves one goroutine.
+type Proposer struct {
+	ctx       context.Context
+	framework framework.Framework
+	lister    *lister
+
+	state   fwk.CycleState   // of the pod in hand
+	only    sets.Set[string] // the nodes that PreFilter left; nil for all
+	outside sched.Reason     // why the others do not suit
+}
+
+// NewProposer returns the filters of one first-tier scheduler.
+func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
+	l := newLister(c, api)
+	f, err := newFramework(ctx, l, api, local())
+	if err != nil {
+		return nil, err
+	}
+	return &Proposer{ctx: ctx, framework: f, lister: l}, nil
+}
+
+// Begin turns to a pod, whose Foreign has to be a *Pod.
+func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
+	p.lister.pod, p.state, p.only = pod.Foreign.(*Pod), framework.NewCycleState(), nil
+	result, status, by := p.framework.RunPreFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod)
+	if !status.IsSuccess() || result.AllNodes() {
+		return nil, reason(status, sched.Anywhere)
+	}
+	p.only = result.NodeNames
+	p.outside = sched.Reason{Code: sched.Other, Detail: fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(by))}
+	return sets.List(p.only), sched.Reason{}
+}
+
+// Check says why a node does not suit that pod, by the node's newest info.
+func (p *Proposer) Check(node *sched.Node) sched.Reason {
+	if p.only != nil && !p.only.Has(node.Name) {
+		return p.outside
+	}
+	info := p.lister.cluster.node(node.Name)
+	if info == nil {
+		return sched.Reason{Code: sched.Other, Detail: "node(s) were gone"}
+	}
+	return reason(p.framework.RunFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod, info), sched.Other)
+}
