@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
@@ -45,11 +46,24 @@ func NewCluster() *Cluster {
 	return c
 }
 
-// SetNode enters a node, or what changed of it.
-func (c *Cluster) SetNode(node *v1.Node) {
+// SetNode enters a node, and reports whether it is new or differs in what
+// filters look at: most of what a kubelet reports does not.
+func (c *Cluster) SetNode(node *v1.Node) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.nodes.Store(node.Name, withNode(c.site(node.Name), node))
+	before := c.site(node.Name)
+	if before.Node() != nil && same(before.Node(), node) {
+		return false
+	}
+	c.nodes.Store(node.Name, withNode(before, node))
+	return true
+}
+
+// same reports whether filters see no difference.
+func same(a, b *v1.Node) bool {
+	equal := equality.Semantic.DeepEqual
+	return equal(a.Labels, b.Labels) && equal(a.Annotations, b.Annotations) && equal(a.Spec, b.Spec) &&
+		equal(a.Status.Allocatable, b.Status.Allocatable) && equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures)
 }
 
 // RemoveNode forgets a node. Its pods are remembered until they are removed, in
