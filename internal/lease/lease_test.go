@@ -1,0 +1,139 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+const (
+	duration = 15 * time.Second
+	act      = 5 * time.Second
+)
+
+// replica is one process that takes part.
+type replica struct {
+	*Lease
+	client *fake.Clientset
+	stop   context.CancelFunc
+	leads  chan time.Time // when it was called to lead
+	ended  chan error
+}
+
+// start lets a replica take part over a tracker that all share.
+func start(t *testing.T, identity string, client *fake.Clientset) *replica {
+	t.Helper()
+	l, err := New(client, Options{Namespace: "ns", Name: "lease", Identity: identity, Duration: duration, Act: act})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	r := &replica{Lease: l, client: client, stop: stop, leads: make(chan time.Time, 1), ended: make(chan error, 1)}
+	go func() {
+		r.ended <- l.Run(ctx, func(ctx context.Context) error {
+			r.leads <- time.Now()
+			<-ctx.Done()
+			return nil
+		})
+	}()
+	return r
+}
+
+// cut makes every request of a client fail from now on.
+func cut(client *fake.Clientset) {
+	client.PrependReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("no answer")
+	})
+}
+
+// share returns a client of the same API server as another.
+func share(of *fake.Clientset) *fake.Clientset {
+	client := &fake.Clientset{}
+	client.AddReactor("*", "*", clienttesting.ObjectReaction(of.Tracker()))
+	return client
+}
+
+func TestGivenUpNeedsNoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewClientset()
+		a := start(t, "a", share(server))
+		began := time.Now()
+		if waited := (<-a.leads).Sub(began); waited != duration+act {
+			t.Errorf("the first leader waited %v, want %v", waited, duration+act)
+		}
+		if err := a.Check(); err != nil {
+			t.Errorf("the leader may not act: %v", err)
+		}
+		b := start(t, "b", share(server))
+		time.Sleep(time.Minute)
+		if err := b.Check(); !errors.Is(err, ErrLost) || b.Leads() {
+			t.Errorf("the second replica: Check = %v, Leads = %v", err, b.Leads())
+		}
+		a.stop()
+		if err := <-a.ended; err != nil {
+			t.Errorf("told to end: %v", err)
+		}
+		if err := a.Check(); !errors.Is(err, ErrLost) {
+			t.Errorf("after its end the first may act: %v", err)
+		}
+		ended := time.Now()
+		if waited := (<-b.leads).Sub(ended); waited > duration/2 {
+			t.Errorf("the lease was given up, and the next waited %v", waited)
+		}
+		b.stop()
+		<-b.ended
+	})
+}
+
+// TestCutOffLeader: a leader without an API server may act no longer than its
+// lease lasts, and the next one not before all of that is over.
+func TestCutOffLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewClientset()
+		a := start(t, "a", share(server))
+		<-a.leads
+		b := start(t, "b", share(server))
+		time.Sleep(time.Minute)
+		cut(a.client)
+		cutOff := time.Now()
+		last := cutOff
+		for a.Check() == nil {
+			last = time.Now()
+			time.Sleep(100 * time.Millisecond)
+		}
+		if held := last.Sub(cutOff); held > duration {
+			t.Errorf("cut off, it held the lease for %v", held)
+		}
+		if err := <-a.ended; !errors.Is(err, ErrLost) {
+			t.Errorf("cut off, it ended with %v", err)
+		}
+		if led := <-b.leads; led.Before(last.Add(act)) {
+			t.Errorf("the next leads %v after the last moment of the first, want %v or more", led.Sub(last), act)
+		}
+		b.stop()
+		<-b.ended
+	})
+}
+
+func TestToldToEndWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, "a", share(fake.NewClientset()))
+		time.Sleep(duration)
+		if !a.Leads() {
+			t.Error("it does not hold the lease")
+		}
+		a.stop()
+		if err := <-a.ended; err != nil {
+			t.Errorf("told to end: %v", err)
+		}
+		if len(a.leads) != 0 {
+			t.Error("it led before its time")
+		}
+	})
+}
