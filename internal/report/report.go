@@ -1,0 +1,181 @@
+package report
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+const (
+	// share of one CPU that explanations may take: each costs O(nodes).
+	share = 10
+	// again is how soon a pod's author is told the same again: events expire.
+	again = 10 * time.Minute
+)
+
+// Reporter writes events and conditions. Its methods may be called from any
+// goroutine, and return at once.
+type Reporter struct {
+	client      kubernetes.Interface
+	explain     func(*sched.Pod) string
+	broadcaster events.EventBroadcaster
+
+	mu struct {
+		sync.Mutex
+		waiting map[string]failure // by UID
+		order   []string           // of UIDs
+		said    map[string]saying  // of pods that are pending
+	}
+	arrived chan struct{}
+}
+
+// failure is a pod whose author is to be told; an empty message is found out by
+// explain when its turn comes.
+type failure struct {
+	pod     *sched.Pod
+	message string
+}
+
+type saying struct {
+	message string
+	at      time.Time
+}
+
+// New returns a reporter that writes events until ctx ends. explain says why no
+// node suits a pod; it is called by Run only.
+func New(ctx context.Context, client kubernetes.Interface, explain func(*sched.Pod) string) (*Reporter, error) {
+	r := &Reporter{client: client, explain: explain, arrived: make(chan struct{}, 1)}
+	r.mu.waiting, r.mu.said = map[string]failure{}, map[string]saying{}
+	r.broadcaster = events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
+}
+
+// Scheduled says that a pod is bound.
+func (r *Reporter) Scheduled(d sched.Decision) {
+	r.recorder(d.Pod).Eventf(ref(d.Pod), nil, corev1.EventTypeNormal, "Scheduled", "Binding",
+		"Successfully assigned %s to %s", d.Pod, d.At.Node)
+}
+
+// Unschedulable says that no node suits a pod, and why.
+func (r *Reporter) Unschedulable(pod *sched.Pod) { r.fail(failure{pod: pod}) }
+
+// Refused says that a pod asks for what nobody can give.
+func (r *Reporter) Refused(pod *sched.Pod, err error) { r.fail(failure{pod, err.Error()}) }
+
+// Forget drops what is known of a pod that is pending no more.
+func (r *Reporter) Forget(uid string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.mu.waiting, uid)
+	delete(r.mu.said, uid)
+}
+
+func (r *Reporter) fail(f failure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.mu.waiting[f.pod.UID]; !ok {
+		r.mu.order = append(r.mu.order, f.pod.UID)
+	}
+	r.mu.waiting[f.pod.UID] = f
+	select {
+	case r.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// Run tells authors one after another until ctx ends. After each it rests, so
+// that explanations cost a share of a CPU and no more.
+func (r *Reporter) Run(ctx context.Context) error {
+	for {
+		f, ok := r.next(ctx)
+		if !ok {
+			r.broadcaster.Shutdown()
+			return nil
+		}
+		began := time.Now()
+		if f.message == "" {
+			f.message = r.explain(f.pod)
+		}
+		took := time.Since(began)
+		r.tell(ctx, f)
+		rest(ctx, (share-1)*took)
+	}
+}
+
+// next waits for the failure whose turn it is, and returns false when ctx ends.
+func (r *Reporter) next(ctx context.Context) (failure, bool) {
+	for {
+		if f, ok := r.take(); ok {
+			return f, ctx.Err() == nil
+		}
+		select {
+		case <-ctx.Done():
+			return failure{}, false
+		case <-r.arrived:
+		}
+	}
+}
+
+func (r *Reporter) take() (failure, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.mu.order) > 0 {
+		uid := r.mu.order[0]
+		r.mu.order = r.mu.order[1:]
+		if f, ok := r.mu.waiting[uid]; ok {
+			delete(r.mu.waiting, uid)
+			return f, true
+		}
+	}
+	return failure{}, false
+}
+
+// tell writes the event, and the condition where it is another than before.
+func (r *Reporter) tell(ctx context.Context, f failure) {
+	before, known := r.say(f)
+	if known && before.message == f.message && time.Since(before.at) < again {
+		return
+	}
+	r.recorder(f.pod).Eventf(ref(f.pod), nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", f.message)
+	if known && before.message == f.message {
+		return
+	}
+	if err := r.mark(ctx, f); err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "the pod's author learns of it by the event only")
+	}
+}
+
+// say notes what is said of a pod, and returns what was said before.
+func (r *Reporter) say(f failure) (before saying, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, known = r.mu.said[f.pod.UID]
+	if !known || before.message != f.message || time.Since(before.at) >= again {
+		r.mu.said[f.pod.UID] = saying{f.message, time.Now()}
+	}
+	return before, known
+}
+
+func (r *Reporter) recorder(pod *sched.Pod) events.EventRecorder {
+	return r.broadcaster.NewRecorder(scheme.Scheme, pod.Profile)
+}
+
+func ref(pod *sched.Pod) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: types.UID(pod.UID)}
+}
+
+func rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
