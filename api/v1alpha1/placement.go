@@ -106,6 +106,21 @@ func (c ContainerPlacement) validate() error {
 	return nil
 }
 
+// CPUs returns how many exclusive CPUs the placement gives to all containers.
+func (p Placement) CPUs() (sum int) {
+	for _, c := range p.Containers {
+		sum += c.cpus()
+	}
+	return sum
+}
+
+func (c ContainerPlacement) cpus() (sum int) {
+	for _, count := range c.CPUs {
+		sum += count
+	}
+	return sum
+}
+
 // ReadPlacement reads the decision that a pod carries and compares it with what
 // the pod asks for. It is a *Refusal, PlacementInvalid, when the annotation means
 // nothing, names a container that the pod lacks or that shares, gives a sum that
@@ -126,7 +141,7 @@ func ReadPlacement(pod *corev1.Pod, ask Ask) (Placement, error) {
 		}
 	}
 	for _, c := range ask.Containers {
-		if err := c.compare(p.Containers[c.Name].CPUs); err != nil {
+		if err := c.compare(p.Containers[c.Name]); err != nil {
 			return Placement{}, err
 		}
 	}
@@ -134,12 +149,8 @@ func ReadPlacement(pod *corev1.Pod, ask Ask) (Placement, error) {
 }
 
 // compare refuses counts that are not what the container asks for.
-func (c ContainerAsk) compare(counts map[int]int) error {
-	sum := 0
-	for _, count := range counts {
-		sum += count
-	}
-	switch {
+func (c ContainerAsk) compare(p ContainerPlacement) error {
+	switch sum, counts := p.cpus(), p.CPUs; {
 	case sum != c.CPUs:
 		return misplaced(c.Name, "it gives %d CPUs to container %q, which asks for %d", sum, c.Name, c.CPUs)
 	case c.PerNode != nil && !maps.Equal(c.PerNode, counts):

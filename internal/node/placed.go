@@ -27,6 +27,16 @@ func (n *Node) isPlaced(s workload.Sandbox) bool {
 	return claimed && n.cfg.Controller && !isStatic(s)
 }
 
+// placedWithoutCPUs reports whether a controller decided on GPUs only, so that
+// the pod needs no exclusive CPUs here.
+func (n *Node) placedWithoutCPUs(s workload.Sandbox) bool {
+	if _, policy := s.Annotations[v1alpha1.AnnotationCPUPolicy]; policy || !n.isPlaced(s) {
+		return false
+	}
+	p, err := v1alpha1.ParsePlacement(s.Annotations[v1alpha1.AnnotationPlacement])
+	return err == nil && p.CPUs() == 0
+}
+
 // placed returns the ask with the counts that the controller decided on, or as
 // it is where the pod was bound without.
 func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, ask v1alpha1.Ask) (v1alpha1.Ask, error) {

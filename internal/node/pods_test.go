@@ -26,6 +26,7 @@ func (s *script) pod(args []string) error {
 	for _, arg := range args[1:] {
 		container, limits, isContainer := strings.Cut(arg, ":")
 		name, value, isAnnotation := strings.Cut(arg, "=")
+		isContainer = isContainer && !strings.Contains(container, "=")
 		switch {
 		case name == "place":
 			pod.Annotations[v1alpha1.AnnotationPlacement] = placementOf(value)

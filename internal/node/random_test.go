@@ -11,18 +11,20 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
 // TestRandomLives lets pods of all kinds live in random order while the agent
 // is killed, the informer lags and cgroups cannot be written. At no step may
 // processes overlap with an exclusive container, what a container holds may
-// not change, and after the last pod nothing may be held.
+// not change nor differ from its placement, and after the last pod nothing may
+// be held. Every other life has a cluster controller.
 func TestRandomLives(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			l := &lives{script: &script{world: newWorld()}, rand: rand.New(rand.NewPCG(seed, 1)), was: map[string]cpuset.Set{}}
-			l.do("agent", "start")
+			l.do("agent", "start", fmt.Sprintf("controller=%v", seed%2 == 1))
 			for range 300 {
 				l.step()
 				l.check(t)
@@ -82,6 +84,17 @@ func (l *lives) step() {
 	if l.node != nil {
 		l.node.Sweep(context.Background())
 	}
+	l.endRejected()
+}
+
+// endRejected is the worker that sets rejected pods Failed, sooner or later.
+func (l *lives) endRejected() {
+	for _, uid := range l.rejected {
+		if l.pods[uid] != nil && l.rand.IntN(3) > 0 {
+			l.do("phase", uid, "Failed")
+		}
+	}
+	l.rejected = nil
 }
 
 func (l *lives) newPod() {
@@ -93,8 +106,23 @@ func (l *lives) newPod() {
 		{"policy=spread", "init.first:4", "main:4"}, {"policy=single", "one:2", "two:1"},
 		{"policy=single", "main:1500m"}, {"policy=random", "static", "main:2"},
 	}
+	if l.cfg.Controller {
+		kinds = append(kinds, placedKinds()...)
+	}
 	l.do(append([]string{"pod", name}, kinds[l.rand.IntN(len(kinds))]...)...)
 	l.late[name] = l.rand.IntN(4) == 0
+}
+
+// placedKinds are pods that a controller bound, and one that asks explicitly.
+func placedKinds() [][]string {
+	return [][]string{
+		{"policy=random", "place=main@1=1,3=1", "main:2"},
+		{"policy=single", "place=main@2=3", "main:3", "side:500m"},
+		{"policy=spread", "place=first@0=1,1=1,2=1,3=1;main@0=1,1=1,2=1,3=1", "init.first:4", "main:4"},
+		{"policy=single", "place=one@3=2;two@1=1", "one:2", "two:1"},
+		{"policy=random", "place=main@0=9", "main:9"},
+		{"main:2@3=2"},
+	}
 }
 
 // advance takes a pod's next step: its sandbox, or one more container.
@@ -214,8 +242,35 @@ func (l *lives) check(t *testing.T) {
 		if was, ok := l.was[name]; ok && !was.Equal(h.CPUs) && l.ran(name) {
 			t.Fatalf("%s moved from %s to %s", name, was, h.CPUs)
 		}
+		if want := l.placedAt(h.Pod.UID, h.Container); want != nil && !maps.Equal(want, l.perNode(h.CPUs)) {
+			t.Fatalf("%s holds %s, which is %v by NUMA node, and was placed at %v", name, h.CPUs, l.perNode(h.CPUs), want)
+		}
 	}
 	l.was = seen
+}
+
+// placedAt returns where the controller placed a container, or nil.
+func (l *lives) placedAt(uid, container string) map[int]int {
+	pod := l.pods[uid]
+	if pod == nil || pod.Annotations[v1alpha1.AnnotationPlacement] == "" {
+		return nil
+	}
+	p, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement])
+	if err != nil {
+		return nil
+	}
+	return p.Containers[container].CPUs
+}
+
+// perNode counts CPUs by NUMA node.
+func (l *lives) perNode(cpus cpuset.Set) map[int]int {
+	counts := map[int]int{}
+	for _, n := range l.machine.Nodes {
+		if both := n.CPUs.Intersect(cpus).Len(); both > 0 {
+			counts[int(n.ID)] = both
+		}
+	}
+	return counts
 }
 
 // ran reports whether the container runs now.

@@ -40,6 +40,7 @@ type world struct {
 	broken     map[string]bool              // cgroups that cannot be written; "disk"
 	systemd    systemd
 	events     []string
+	rejected   []string // UIDs of pods to be set Failed
 	refused    []v1alpha1.Reason
 }
 
@@ -177,6 +178,7 @@ func short(r v1alpha1.Reason, message string) string {
 
 // Reject is the worker that sets a pod's status, which the test does by a command.
 func (w *world) Reject(p workload.Pod, reason, _ string) {
+	w.rejected = append(w.rejected, p.UID)
 	w.events = append(w.events, fmt.Sprintf("%s is to fail: %s", p, reason))
 }
 
