@@ -1,0 +1,39 @@
+package pool
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/internal/machinetest"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// TestAvailableMemory: what is left to bind is less by what each pod uses at one
+// time, and all of it is back when the pod is gone.
+func TestAvailableMemory(t *testing.T) {
+	l := mustNew(t, machinetest.Machine(2, 4).Memory(100).Build(), Options{})
+	pod := func(uid string, wants ...Want) Pod { return Pod{UID: uid, Policy: Single, Containers: wants} }
+	on := func(id topology.NodeID, name string, kind Kind, bytes uint64) Want {
+		return Want{Container: name, Kind: kind, CPUs: 1, PerNode: map[topology.NodeID]int{id: 1}, MemoryBytes: bytes}
+	}
+	expect := func(want map[topology.NodeID]uint64) {
+		t.Helper()
+		if diff := cmp.Diff(want, l.AvailableMemory()); diff != "" {
+			t.Errorf("available memory (-want +got):\n%s", diff)
+		}
+	}
+	expect(map[topology.NodeID]uint64{0: 100, 1: 100})
+	for _, p := range []Pod{
+		pod("a", on(0, "first", Init, 60), on(0, "main", App, 40)),
+		pod("b", on(0, "main", App, 10), on(1, "side", App, 30)),
+	} {
+		if _, err := l.Reserve(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(map[topology.NodeID]uint64{0: 30, 1: 70})
+	l.Release("a")
+	l.Release("b")
+	expect(map[topology.NodeID]uint64{0: 100, 1: 100})
+}
