@@ -36,6 +36,9 @@ func withPod(old *framework.NodeInfo, pod *framework.PodInfo) *framework.NodeInf
 
 // withoutPod returns a node's info with one pod less.
 func withoutPod(old *framework.NodeInfo, pod *framework.PodInfo) *framework.NodeInfo {
+	if rare(pod.Pod) {
+		return rebuilt(old, pod)
+	}
 	next := clone(old, pod.Pod)
 	next.Pods = slices.Clone(next.Pods) // RemovePod fills the gap in place
 	next.PodsWithAffinity = slices.Clone(next.PodsWithAffinity)
@@ -46,7 +49,22 @@ func withoutPod(old *framework.NodeInfo, pod *framework.PodInfo) *framework.Node
 	return next
 }
 
-// clone copies what AddPodInfo and RemovePod write for that pod. Slices lose
+// rebuilt returns a node's info made again of all pods but one. RemovePod would
+// free a host port that two pods have come to use.
+func rebuilt(old *framework.NodeInfo, without *framework.PodInfo) *framework.NodeInfo {
+	next := framework.NewNodeInfo()
+	if old.Node() != nil {
+		next.SetNode(old.Node())
+	}
+	for _, pod := range old.Pods {
+		if pod.GetPod().UID != without.Pod.UID {
+			next.AddPodInfo(pod)
+		}
+	}
+	return next
+}
+
+// clone copies what AddPodInfo or RemovePod writes for that pod. Slices lose
 // their spare room, so that an append makes a new one.
 func clone(old *framework.NodeInfo, pod *v1.Pod) *framework.NodeInfo {
 	if rare(pod) {
