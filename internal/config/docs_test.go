@@ -38,23 +38,24 @@ const preface = `# Configuration
 Every setting can be given as a flag, as an environment variable, or as a key of
 the YAML file that ` + "`--config`" + ` names; the key is the flag's name. A flag
 overrides the environment, which overrides the file, which overrides the
-default. One file serves both binaries; a key that neither knows is an error.
+default. One file serves all binaries; a key that none knows is an error.
 ` + "`--print-config`" + ` prints what is in force, in the file's form.
 
 This page is made of the tables in ` + "`internal/config`" + `; a test keeps it true.
 `
 
 func reference() string {
-	a, d := defaultAgent(), defaultDevicePlugin()
+	a, d, c := defaultAgent(), defaultDevicePlugin(), defaultController()
 	var shared Shared
 	common := table("", shared.bind)
 	var b strings.Builder
 	b.WriteString(preface)
-	section(&b, "Both binaries", table("", a.bind), func(name string) bool { return common.Lookup(name) != nil })
+	section(&b, "Both binaries of a node", table("", a.bind), func(name string) bool { return common.Lookup(name) != nil })
 	own := func(name string) bool { return common.Lookup(name) == nil }
 	section(&b, "numalet-agent", table("", a.bind), own)
 	section(&b, "numalet-deviceplugin", table("", d.bind), own)
 	fmt.Fprintf(&b, "\nThe device plugin's default for `--health-addr` is `%s`. Both binaries share a\nnetwork namespace, so give the address as a flag, not in a file for both.\n", d.HealthAddr)
+	section(&b, "numalet-controller", table("", c.bind), func(string) bool { return true })
 	return b.String()
 }
 

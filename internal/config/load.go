@@ -39,6 +39,16 @@ func LoadDevicePlugin(in Input) (DevicePlugin, error) {
 	return d, d.validate()
 }
 
+// LoadController returns the validated configuration of cmd/controller, or
+// ErrDone.
+func LoadController(in Input) (Controller, error) {
+	c := defaultController()
+	if err := load("numalet-controller", c.bind, in); err != nil {
+		return Controller{}, err
+	}
+	return c, c.validate()
+}
+
 // load fills a table: defaults < file < environment < flags. The strongest
 // source goes first and each sets only what no stronger one has set.
 func load(binary string, bind func(*pflag.FlagSet), in Input) error {

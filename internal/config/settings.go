@@ -6,17 +6,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// Process is what every binary that serves needs to know.
+type Process struct {
+	HealthAddr string // host:port of /healthz, /readyz and /metrics
+	LogFormat  LogFormat
+	Verbosity  int // 0 facts, 2 decisions, 4 internals, 6 debug
+}
+
 // Shared is what every binary on a node needs to know.
 type Shared struct {
+	Process
 	ReservedCPUs     Reserved
 	ExclusiveCPUs    bool   // false is the off-switch: nothing is published, nothing pinned
 	KubeletDir       string // the kubelet's root directory
 	KubeletConfig    string // the kubelet's configuration file; may be absent
 	KubeletConfigDir string // its drop-in directory; "" when there is none
 	SysfsRoot        string // holds sys and proc
-	HealthAddr       string // host:port of /healthz, /readyz and /metrics
-	LogFormat        LogFormat
-	Verbosity        int // 0 facts, 2 decisions, 4 internals, 6 debug
 }
 
 // Agent configures cmd/agent.
@@ -45,7 +50,7 @@ func defaultShared() Shared {
 		KubeletDir:    "/var/lib/kubelet",
 		KubeletConfig: "/var/lib/kubelet/config.yaml",
 		SysfsRoot:     "/",
-		LogFormat:     Text,
+		Process:       Process{LogFormat: Text},
 	}
 }
 
@@ -76,9 +81,13 @@ func (s *Shared) bind(t *pflag.FlagSet) {
 	t.StringVar(&s.KubeletConfig, "kubelet-config", s.KubeletConfig, "the kubelet's configuration `file`; it may be absent")
 	t.StringVar(&s.KubeletConfigDir, "kubelet-config-dir", s.KubeletConfigDir, "the kubelet's drop-in `directory` of *.conf files (its --config-dir)")
 	t.StringVar(&s.SysfsRoot, "sysfs-root", s.SysfsRoot, "`directory` that holds sys and proc of the machine")
-	t.StringVar(&s.HealthAddr, "health-addr", s.HealthAddr, "`host:port` that serves /healthz, /readyz and /metrics")
-	t.TextVar(&s.LogFormat, "log-format", s.LogFormat, "`format` of log lines: text or json")
-	t.IntVarP(&s.Verbosity, "verbosity", "v", s.Verbosity, "log `level`: 0 facts, 2 decisions, 4 internals, 6 debug")
+	s.Process.bind(t)
+}
+
+func (p *Process) bind(t *pflag.FlagSet) {
+	t.StringVar(&p.HealthAddr, "health-addr", p.HealthAddr, "`host:port` that serves /healthz, /readyz and /metrics")
+	t.TextVar(&p.LogFormat, "log-format", p.LogFormat, "`format` of log lines: text or json")
+	t.IntVarP(&p.Verbosity, "verbosity", "v", p.Verbosity, "log `level`: 0 facts, 2 decisions, 4 internals, 6 debug")
 }
 
 func (a *Agent) bind(t *pflag.FlagSet) {

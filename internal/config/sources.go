@@ -49,7 +49,7 @@ func fromEnv(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 }
 
 // fromFile sets what neither arguments nor environment have. The file serves
-// all binaries of a node, so keys of another binary are known and skipped;
+// all binaries, so keys of another binary are known and skipped;
 // any other key is an error, and so is a key given twice.
 func fromFile(settings *pflag.FlagSet, path string) error {
 	if path == "" {
@@ -92,8 +92,10 @@ func setKey(settings *pflag.FlagSet, key string, value any) error {
 
 // known reports whether any binary has the setting.
 func known(key string) bool {
-	a, d := defaultAgent(), defaultDevicePlugin()
-	return table("", a.bind).Lookup(key) != nil || table("", d.bind).Lookup(key) != nil
+	a, d, c := defaultAgent(), defaultDevicePlugin(), defaultController()
+	return slices.ContainsFunc([]func(*pflag.FlagSet){a.bind, d.bind, c.bind}, func(bind func(*pflag.FlagSet)) bool {
+		return table("", bind).Lookup(key) != nil
+	})
 }
 
 // dump writes the table as YAML that fromFile reads back.

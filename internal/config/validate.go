@@ -17,13 +17,18 @@ func (s Shared) validate() error {
 		absolute("kubelet-dir", s.KubeletDir),
 		absolute("kubelet-config", s.KubeletConfig),
 		absolute("sysfs-root", s.SysfsRoot),
-		listenable("health-addr", s.HealthAddr),
+		s.Process.validate(),
 	}
 	if s.KubeletConfigDir != "" {
 		errs = append(errs, absolute("kubelet-config-dir", s.KubeletConfigDir))
 	}
-	if s.Verbosity < 0 {
-		errs = append(errs, fmt.Errorf("verbosity %d is negative: 0 logs least", s.Verbosity))
+	return errors.Join(errs...)
+}
+
+func (p Process) validate() error {
+	errs := []error{listenable("health-addr", p.HealthAddr)}
+	if p.Verbosity < 0 {
+		errs = append(errs, fmt.Errorf("verbosity %d is negative: 0 logs least", p.Verbosity))
 	}
 	return errors.Join(errs...)
 }

@@ -20,15 +20,34 @@ const (
 	burst = 40
 )
 
-// NewClient returns a client of the cluster that a kubeconfig file names, or,
-// when the path is empty, of the cluster that this pod runs in.
-func NewClient(kubeconfig string) (kubernetes.Interface, error) {
-	config, err := restConfig(kubeconfig)
+// Traffic is who asks the API server, and how much at most.
+type Traffic struct {
+	UserAgent string
+	QPS       float32 // negative: the caller has a limit of its own
+	Burst     int
+}
+
+// NewConfig returns how to reach, in protobuf where there is some, the cluster
+// that a kubeconfig file names, or, when the path is empty, the cluster that this
+// pod runs in.
+func NewConfig(kubeconfig string, t Traffic) (*rest.Config, error) {
+	config, err := findConfig(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
+	config.UserAgent, config.QPS, config.Burst = t.UserAgent, t.QPS, t.Burst
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return config, nil
+}
+
+// NewClient returns a client of the cluster that a kubeconfig file names, or,
+// when the path is empty, of the cluster that this pod runs in.
+func NewClient(kubeconfig string) (kubernetes.Interface, error) {
+	config, err := NewConfig(kubeconfig, Traffic{UserAgent: Component, QPS: qps, Burst: burst})
+	if err != nil {
+		return nil, err
+	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)

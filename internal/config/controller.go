@@ -1,0 +1,100 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/numalet/numalet/pkg/sched/bucket"
+)
+
+// Controller configures cmd/controller.
+type Controller struct {
+	Process
+	Kubeconfig    string // "" means in cluster
+	SchedulerName string // of the pods to schedule
+	Policy        IndexPolicy
+	Dimensions    Dimensions
+	Candidates    int // length of a first list
+	Proposers     int
+	Binders       int     // binds under way at one time
+	BindRate      float32 // binds a second
+	BindTimeout   time.Duration
+	RequestRate   float32 // other requests a second
+	LeaderElect   bool
+	LeaseNS       string
+	LeaseName     string
+	LeaseDuration time.Duration
+}
+
+func defaultController() Controller {
+	return Controller{
+		Process:       Process{HealthAddr: ":8125", LogFormat: Text},
+		SchedulerName: "numalet-scheduler",
+		Policy:        IndexPolicy(bucket.LeastFit),
+		Dimensions:    defaultDimensions(),
+		Candidates:    4,
+		Proposers:     4,
+		Binders:       32,
+		BindRate:      5000,
+		BindTimeout:   5 * time.Second,
+		RequestRate:   5000,
+		LeaderElect:   true,
+		LeaseNS:       "numalet-system",
+		LeaseName:     "numalet-controller",
+		LeaseDuration: 15 * time.Second,
+	}
+}
+
+func (c *Controller) bind(t *pflag.FlagSet) {
+	c.Process.bind(t)
+	t.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "kubeconfig `file`; empty means the pod's service account")
+	t.StringVar(&c.SchedulerName, "scheduler-name", c.SchedulerName, "`name` in spec.schedulerName of the pods to schedule")
+	t.TextVar(&c.Policy, "policy", c.Policy, "which of the nodes that fit comes first: leastfit, bestfit, firstfit, nextfit or random")
+	t.TextVar(&c.Dimensions, "dimensions", c.Dimensions, "`list` of what nodes are compared by, most important first, each with its granularity: cpu (thousandths)/100,memory (bytes)/134217728,pods,numa-total,numa-single,numa-spread,gpus or the name of a resource")
+	t.IntVar(&c.Candidates, "candidates", c.Candidates, "how many nodes are looked up for a pod, so that a conflict costs no second look")
+	t.IntVar(&c.Proposers, "proposers", c.Proposers, "how many pods are looked after at one time")
+	t.IntVar(&c.Binders, "binders", c.Binders, "how many binds are under way at one time")
+	t.Float32Var(&c.BindRate, "bind-rate", c.BindRate, "binds a second at most")
+	t.DurationVar(&c.BindTimeout, "bind-timeout", c.BindTimeout, "how long one bind may take, as a `duration`")
+	t.Float32Var(&c.RequestRate, "request-rate", c.RequestRate, "other requests a second at most: events, conditions, the lease")
+	t.BoolVar(&c.LeaderElect, "leader-elect", c.LeaderElect, "let one of several replicas schedule; false is for a single one that never runs twice")
+	t.StringVar(&c.LeaseNS, "lease-namespace", c.LeaseNS, "`namespace` of the lease")
+	t.StringVar(&c.LeaseName, "lease-name", c.LeaseName, "`name` of the lease")
+	t.DurationVar(&c.LeaseDuration, "lease-duration", c.LeaseDuration, "how long a leader may act after its last renewal, as a `duration` of whole seconds; after a leader that did not say goodbye the next one waits this long twice, and --bind-timeout")
+	renameEnv(t, "lease-namespace", "POD_NAMESPACE")
+}
+
+func (c Controller) validate() error {
+	errs := []error{c.Process.validate()}
+	for setting, n := range map[string]float64{
+		"candidates": float64(c.Candidates), "proposers": float64(c.Proposers), "binders": float64(c.Binders),
+		"bind-rate": float64(c.BindRate), "bind-timeout": c.BindTimeout.Seconds(), "request-rate": float64(c.RequestRate),
+	} {
+		if n <= 0 {
+			errs = append(errs, fmt.Errorf("%s is %v: it has to be more than 0", setting, n))
+		}
+	}
+	if c.SchedulerName == "" {
+		errs = append(errs, errors.New("scheduler-name is empty: give the name that pods have in spec.schedulerName"))
+	}
+	if c.LeaseDuration < 2*time.Second || c.LeaseDuration%time.Second != 0 {
+		errs = append(errs, fmt.Errorf("lease-duration %s: want whole seconds, two or more", c.LeaseDuration))
+	}
+	return errors.Join(errs...)
+}
+
+// IndexPolicy says which of the nodes that fit comes first.
+type IndexPolicy bucket.Policy
+
+// MarshalText writes the policy's name.
+func (p IndexPolicy) MarshalText() ([]byte, error) { return []byte(bucket.Policy(p).String()), nil }
+
+// UnmarshalText accepts the names of policies only.
+func (p *IndexPolicy) UnmarshalText(text []byte) error {
+	policy, err := bucket.ParsePolicy(string(text))
+	*p = IndexPolicy(policy)
+	return err
+}

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/sched/filter"
+)
+
+// Dimensions are what nodes are compared by. Its text form is a list such as
+// "cpu/100,memory/134217728,pods".
+type Dimensions struct {
+	Space filter.Space
+	Theta []int64 // granularity of each
+}
+
+// defaultDimensions are those that all pods have, and exclusive CPUs: 100 of a
+// thousandth of a CPU and 128 MiB are fine enough to find nodes by.
+func defaultDimensions() Dimensions {
+	var d Dimensions
+	if err := d.UnmarshalText([]byte("cpu/100,memory/134217728,pods,numa-total")); err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// MarshalText writes the list; a granularity of 1 is left out.
+func (d Dimensions) MarshalText() ([]byte, error) {
+	items := make([]string, len(d.Space))
+	for i, dimension := range d.Space {
+		items[i] = dimension.Name
+		if d.Theta[i] != 1 {
+			items[i] += "/" + strconv.FormatInt(d.Theta[i], 10)
+		}
+	}
+	return []byte(strings.Join(items, ",")), nil
+}
+
+// UnmarshalText reads the list. A resource's name may have a slash, so only a
+// number after the last one is a granularity.
+func (d *Dimensions) UnmarshalText(text []byte) error {
+	read := Dimensions{}
+	for item := range strings.SplitSeq(string(text), ",") {
+		name, theta := cutTheta(strings.TrimSpace(item))
+		dimension, err := filter.ParseDimension(name)
+		if err != nil {
+			return err
+		}
+		if theta <= 0 {
+			return fmt.Errorf("granularity of dimension %q is %d: it has to be more than 0", name, theta)
+		}
+		read.Space, read.Theta = append(read.Space, dimension), append(read.Theta, theta)
+	}
+	*d = read
+	return nil
+}
+
+func cutTheta(item string) (name string, theta int64) {
+	slash := strings.LastIndexByte(item, '/')
+	if slash < 0 {
+		return item, 1
+	}
+	theta, err := strconv.ParseInt(item[slash+1:], 10, 64)
+	if err != nil {
+		return item, 1
+	}
+	return item[:slash], theta
+}
