@@ -5,20 +5,36 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
+// Filters are filters of another system that look at the cluster by themselves.
+// They are told what happens before the centre is.
+type Filters interface {
+	SetNode(*corev1.Node) bool // whether the node is another to them
+	RemoveNode(name string)
+	SetPod(*corev1.Pod) error // that is bound
+	RemovePod(types.UID)
+}
+
 // Env is whom the mirror tells. Its functions must not call the mirror.
 type Env struct {
 	Center  *center.Center
-	Ours    func(schedulerName string) bool // whose pods are to be scheduled
-	Pending func(queue.Entry)               // a pod is to be scheduled, or asks for something else now
-	Settled func(uid string)                // a pod is not, or no longer, to be scheduled
-	Refused func(*sched.Pod, error)         // a pod asks for what nobody can give
-	Freed   func(node string)               // a node may suit more pods than before
+	Filters Filters
+	// Complete gives a pod what Filters know of it: Across and Foreign.
+	Complete func(*sched.Pod, *corev1.Pod) error
+	Ours     func(schedulerName string) bool // whose pods are to be scheduled
+	Pending  func(queue.Entry)               // a pod is to be scheduled, or asks for something else now
+	Settled  func(uid string)                // a pod is not, or no longer, to be scheduled
+	Refused  func(*sched.Pod, error)         // a pod asks for what nobody can give
+	Freed    func(node string)               // a node may suit more pods than before
+	Moved    func()                          // so may any, for pods whose fit depends on where others are
+	Odd      func(error)                     // something could not be read in full
 }
 
 // Mirror keeps the centre and the queue as the API server says. It is told

@@ -14,7 +14,11 @@ import (
 func (m *Mirror) SetNode(object *corev1.Node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.node(object.Name).object = object
+	n := m.node(object.Name)
+	n.object = object
+	if m.env.Filters.SetNode(object) {
+		n.base = nil
+	}
 	m.refresh(object.Name)
 }
 
@@ -24,6 +28,7 @@ func (m *Mirror) RemoveNode(name string) {
 	defer m.mu.Unlock()
 	n := m.node(name)
 	n.object, n.base = nil, nil
+	m.env.Filters.RemoveNode(name)
 	m.env.Center.RemoveNode(name)
 	m.tidy(name)
 }
@@ -66,8 +71,8 @@ func (m *Mirror) adopt(uid, name string, n *node) {
 	m.env.Center.Adopt(uid, name, h)
 }
 
-// refresh tells the centre what a node has, where that changed: the kubelet
-// reports every few seconds and says nothing new.
+// refresh tells the centre what a node has, where that changed or filters see
+// another node: the kubelet reports every few seconds and says nothing new.
 func (m *Mirror) refresh(name string) {
 	n := m.node(name)
 	if n.object == nil {

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"errors"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -46,6 +48,7 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 		delete(n.unplaced, string(pod.UID))
 		m.tidy(name)
 	}
+	m.env.Filters.RemovePod(pod.UID)
 	if m.env.Center.Release(string(pod.UID)) && name != "" {
 		m.env.Freed(name)
 	}
@@ -53,16 +56,24 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 
 // bound enters a pod where it is, whoever put it there.
 func (m *Mirror) bound(pod *corev1.Pod) {
-	m.settle(pod)
 	uid, name := string(pod.UID), pod.Spec.NodeName
+	_, waited := m.mu.asks[uid]
+	came := waited || !m.env.Center.Holds(uid)
+	m.settle(pod)
+	if err := m.env.Filters.SetPod(pod); err != nil {
+		m.env.Odd(err)
+	}
 	h, all := holding(pod)
 	if all {
 		m.env.Center.Adopt(uid, name, h)
-		return
+	} else {
+		n := m.node(name)
+		n.unplaced[uid] = unplaced{onNode: nodeUID(pod), Holding: h}
+		m.adopt(uid, name, n)
 	}
-	n := m.node(name)
-	n.unplaced[uid] = unplaced{onNode: nodeUID(pod), Holding: h}
-	m.adopt(uid, name, n)
+	if came {
+		m.env.Moved()
+	}
 }
 
 // pending queues a pod, once as long as it asks for the same.
@@ -73,9 +84,7 @@ func (m *Mirror) pending(pod *corev1.Pod) {
 	}
 	m.mu.asks[uid] = pod
 	p, err := read(pod)
-	if err == nil {
-		err = unforged(pod)
-	}
+	err = errors.Join(err, unforged(pod), m.env.Complete(p, pod))
 	if err != nil {
 		m.env.Settled(uid)
 		m.env.Refused(p, err)

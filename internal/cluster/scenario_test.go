@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/numalet/numalet/internal/scenariotest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
@@ -35,6 +38,14 @@ type scene struct {
 	told   strings.Builder
 }
 
+// blind are filters that see no difference between nodes.
+type blind struct{}
+
+func (blind) SetNode(*corev1.Node) bool { return false }
+func (blind) RemoveNode(string)         {}
+func (blind) SetPod(*corev1.Pod) error  { return nil }
+func (blind) RemovePod(types.UID)       {}
+
 func newScene(t *testing.T) *scene {
 	space, err := filter.ParseSpace("cpu,numa-total")
 	if err != nil {
@@ -46,14 +57,16 @@ func newScene(t *testing.T) *scene {
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(&s.told, format+"\n", args...) }
 	s.mirror = NewMirror(Env{
-		Center: s.center,
-		Ours:   func(name string) bool { return name == "ours" },
+		Center: s.center, Filters: blind{}, Complete: func(*sched.Pod, *corev1.Pod) error { return nil },
+		Ours: func(name string) bool { return name == "ours" },
 		Pending: func(e queue.Entry) {
 			say("pending: %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))
 		},
 		Settled: func(uid string) {},
 		Refused: func(p *sched.Pod, err error) { say("refused: %s: %v", p, err) },
 		Freed:   func(node string) { say("freed: %s", node) },
+		Moved:   func() { say("moved") },
+		Odd:     func(err error) { say("odd: %v", err) },
 	})
 	return s
 }
