@@ -3,7 +3,7 @@
 
 IMAGE ?= localhost/numalet:dev
 FLAVOUR ?= plain# of the rig's machine: plain or systemd
-PROGRAMS = numalet numalet-agent numalet-deviceplugin
+PROGRAMS = numalet numalet-agent numalet-deviceplugin numalet-controller
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

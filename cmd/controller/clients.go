@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/numalet/numalet/internal/cluster"
+	"github.com/numalet/numalet/internal/config"
+	"github.com/numalet/numalet/internal/kube"
+)
+
+const component = "numalet-controller"
+
+// clients reach the API server. They are apart so that none waits for another's
+// limit: a burst of events must not starve binds (kubernetes/kubernetes#135900),
+// nor cost the lease.
+type clients struct {
+	watch      kubernetes.Interface // informers, and claims before a bind
+	bind       kubernetes.Interface // without a limit: the binder has its own
+	report     kubernetes.Interface // events and conditions
+	lease      kubernetes.Interface
+	topologies cache.SharedIndexInformer
+}
+
+func connect(cfg config.Controller) (clients, error) {
+	config, err := kube.NewConfig(cfg.Kubeconfig, kube.Traffic{UserAgent: component, QPS: cfg.RequestRate, Burst: int(cfg.RequestRate) + 1})
+	if err != nil {
+		return clients{}, err
+	}
+	var c clients
+	if c.topologies, err = cluster.NewTopologies(config); err != nil {
+		return clients{}, err
+	}
+	for _, made := range []struct {
+		client *kubernetes.Interface
+		qps    float32
+	}{{&c.watch, cfg.RequestRate}, {&c.bind, -1}, {&c.report, cfg.RequestRate}, {&c.lease, cfg.RequestRate}} {
+		config.QPS = made.qps
+		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
+			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/numalet/numalet/internal/bind"
+	"github.com/numalet/numalet/internal/cluster"
+	"github.com/numalet/numalet/internal/config"
+	"github.com/numalet/numalet/internal/lease"
+	"github.com/numalet/numalet/internal/report"
+	"github.com/numalet/numalet/internal/telemetry"
+	"github.com/numalet/numalet/pkg/sched/bucket"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/cycle"
+	"github.com/numalet/numalet/pkg/sched/queue"
+)
+
+// controller is everything that runs.
+type controller struct {
+	cfg      config.Controller
+	log      logr.Logger
+	clients  clients
+	factory  informers.SharedInformerFactory
+	synced   []cache.InformerSynced // the mirror was told all that there was
+	center   *center.Center
+	queue    *queue.Queue
+	filters  filters
+	reporter *report.Reporter
+	binder   *bind.Binder
+	cycle    *cycle.Cycle
+	lease    *lease.Lease // nil where there is no election
+	measured *metrics
+	health   *telemetry.Server
+}
+
+// newController puts the parts together. Nothing runs yet but what waits for ctx
+// to end.
+func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
+	c := &controller{cfg: cfg, log: log, clients: clients}
+	c.factory = informers.NewSharedInformerFactoryWithOptions(clients.watch, 0, informers.WithTransform(cluster.Trim))
+	for _, part := range []func(context.Context) error{c.newBooks, c.newFilters, c.newReporter, c.newMirror, c.newLease, c.newCycle, c.newHealth} {
+		if err := part(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// newBooks makes what is booked: nodes and pending pods.
+func (c *controller) newBooks(context.Context) (err error) {
+	c.center, err = center.New(center.Profile{
+		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta,
+		Policy: bucket.Policy(c.cfg.Policy), Wide: c.cfg.Candidates,
+	})
+	if err != nil {
+		return err
+	}
+	c.queue = queue.New(queue.Env{
+		Now: time.Now, Gains: c.center.Gains,
+		After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+	}, queue.Backoff{})
+	return nil
+}
+
+func (c *controller) newReporter(ctx context.Context) (err error) {
+	c.reporter, err = report.New(ctx, c.clients.report, c.filters.explain)
+	return err
+}
+
+// newMirror lets informers fill the books.
+func (c *controller) newMirror(context.Context) (err error) {
+	mirror := cluster.NewMirror(cluster.Env{
+		Center: c.center, Filters: c.filters.cluster, Complete: complete,
+		Ours:    func(name string) bool { return name == c.cfg.SchedulerName },
+		Pending: c.queue.Add,
+		Settled: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
+		Refused: c.reporter.Refused,
+		Freed:   c.freed, Moved: c.moved,
+		Odd: func(err error) { c.log.Error(err, "its terms do not count for other pods") },
+	})
+	c.synced, err = cluster.Watch(c.factory, c.clients.topologies, mirror)
+	return err
+}
+
+// newLease makes this process take part in the election, and the binder that
+// asks it.
+func (c *controller) newLease(context.Context) (err error) {
+	fence := func() error { return nil }
+	if c.cfg.LeaderElect {
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("name this process: %w", err)
+		}
+		c.lease, err = lease.New(c.clients.lease, lease.Options{
+			Namespace: c.cfg.LeaseNS, Name: c.cfg.LeaseName, Identity: host + "_" + string(uuid.NewUUID()),
+			Duration: c.cfg.LeaseDuration, Act: c.cfg.BindTimeout,
+		})
+		if err != nil {
+			return err
+		}
+		fence = c.lease.Check
+	}
+	c.measured = newMetrics()
+	c.binder = bind.New(bind.Options{
+		Client: c.clients.bind, Fence: fence, Timeout: c.cfg.BindTimeout, Observe: c.measured.binding,
+		Limit: flowcontrol.NewTokenBucketRateLimiter(c.cfg.BindRate, int(c.cfg.BindRate)+1),
+	})
+	return nil
+}
+
+func (c *controller) newCycle(context.Context) error {
+	c.cycle = cycle.New(c.center, pending{c.queue, c.reporter}, cycle.Config{
+		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: c.bind,
+	})
+	return nil
+}
+
+func (c *controller) newHealth(context.Context) (err error) {
+	registry := telemetry.NewRegistry(component, telemetry.Version())
+	c.measured.register(registry)
+	registry.MustRegister(state{c})
+	c.health, err = telemetry.NewServer(c.cfg.HealthAddr, registry, telemetry.Check{Name: "nodes, topologies and pods", Ready: c.listed})
+	return err
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/internal/kubefilter"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// filters are kube-scheduler's own, an instance for each who needs one.
+type filters struct {
+	cluster   *kubefilter.Cluster
+	proposers []propose.Options
+	committer *kubefilter.Committer
+	explain   func(*sched.Pod) string // serves one goroutine
+}
+
+func (c *controller) newFilters(ctx context.Context) (err error) {
+	f := &c.filters
+	f.cluster = kubefilter.NewCluster()
+	api := kubefilter.API{Client: c.clients.watch, Informers: c.factory}
+	seed := uint64(time.Now().UnixNano())
+	for i := range c.cfg.Proposers {
+		own, err := kubefilter.NewProposer(ctx, f.cluster, api)
+		if err != nil {
+			return err
+		}
+		f.proposers = append(f.proposers, propose.Options{Filter: own, Rand: rand.New(rand.NewPCG(seed, uint64(i)))})
+	}
+	own, err := kubefilter.NewProposer(ctx, f.cluster, api)
+	if err != nil {
+		return err
+	}
+	explainer := propose.New(c.center.View, propose.Options{Filter: own})
+	f.explain = func(pod *sched.Pod) string { return explainer.Explain(pod).String() }
+	f.committer, err = kubefilter.NewCommitter(ctx, f.cluster, api)
+	return err
+}
+
+// complete gives a pod what the filters know of it.
+func complete(pod *sched.Pod, object *corev1.Pod) error {
+	known, err := kubefilter.NewPod(object)
+	if err != nil {
+		return err
+	}
+	pod.Foreign, pod.Across = known, known.Across()
+	return nil
+}

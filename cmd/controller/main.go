@@ -1,0 +1,50 @@
+// Command numalet-controller schedules pods: it decides node and NUMA nodes
+// together and binds both in one write.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"k8s.io/klog/v2"
+
+	"github.com/numalet/numalet/internal/config"
+	"github.com/numalet/numalet/internal/telemetry"
+)
+
+func main() {
+	cfg, err := config.LoadController(config.Input{
+		Args: os.Args[1:], LookupEnv: os.LookupEnv, Out: os.Stdout, Version: telemetry.Version(),
+	})
+	if errors.Is(err, config.ErrDone) {
+		return
+	}
+	if err == nil {
+		err = serve(cfg)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "numalet-controller:", err)
+		os.Exit(1)
+	}
+}
+
+// serve schedules, or stands by, until it is told to end.
+func serve(cfg config.Controller) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
+	klog.SetLogger(log)
+	clients, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	c, err := newController(context.WithoutCancel(ctx), cfg, log, clients)
+	if err != nil {
+		return err
+	}
+	return c.run(ctx)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/numalet/numalet/internal/report"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/queue"
+)
+
+// again is how soon a pod that nothing suits is tried again though nothing
+// that is watched for happened.
+const again = time.Minute
+
+// pending is the queue, which tells authors of pods that nothing suits.
+type pending struct {
+	*queue.Queue
+	reporter *report.Reporter
+}
+
+// Park is the queue's.
+func (p pending) Park(pod *sched.Pod, gains uint64) {
+	p.Queue.Park(pod, gains)
+	if _, waits := p.Waited(pod.UID); waits {
+		p.reporter.Unschedulable(pod)
+	}
+}
+
+// freed tries those parked pods again that a node may suit now.
+func (c *controller) freed(name string) {
+	node := c.center.Record(name)
+	if node == nil {
+		return
+	}
+	c.queue.Wake(func(pod *sched.Pod) bool { return pod.Across || !filter.Check(pod, node).Refuses() })
+}
+
+// moved tries those again whose fit depends on where other pods are.
+func (c *controller) moved() {
+	c.queue.Wake(func(pod *sched.Pod) bool { return pod.Across })
+}
+
+// lookAgain tries all parked pods again now and then until ctx ends.
+func (c *controller) lookAgain(ctx context.Context) error {
+	look := time.NewTicker(again)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+			c.queue.Wake(func(*sched.Pod) bool { return true })
+		}
+	}
+}
+
+// bind writes a decision down, and tells.
+func (c *controller) bind(ctx context.Context, d sched.Decision) error {
+	err := c.filters.committer.Bind(ctx, d, func() error { return c.binder.Bind(ctx, d) })
+	if err != nil {
+		c.log.Error(err, "its node gets everything back, and the pod is pending again")
+		return err
+	}
+	c.log.V(2).Info("bound", "pod", d.Pod.String(), "node", d.At.Node)
+	if waited, ok := c.queue.Waited(d.Pod.UID); ok {
+		c.measured.wait.Observe(waited.Seconds())
+	}
+	c.reporter.Scheduled(d)
+	return nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/tools/cache"
+)
+
+// run serves until ctx ends, a part fails or the lease is lost. What was begun is
+// finished: the parts end after the scheduling has.
+func (c *controller) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
+	defer stop()
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	parts := []func(context.Context) error{c.health.Run, c.reporter.Run, c.watch, c.lookAgain}
+	errs := make([]error, len(parts)+1)
+	var wg sync.WaitGroup
+	for i, part := range parts {
+		wg.Go(func() {
+			if errs[i] = part(serving); errs[i] != nil {
+				stop()
+			}
+		})
+	}
+	errs[len(parts)] = c.elect(ctx)
+	end()
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// elect schedules when it is this process's turn.
+func (c *controller) elect(ctx context.Context) error {
+	if c.lease == nil {
+		return c.schedule(ctx)
+	}
+	return c.lease.Run(ctx, c.schedule)
+}
+
+// watch keeps the books until ctx ends.
+func (c *controller) watch(ctx context.Context) error {
+	c.factory.StartWithContext(ctx)
+	c.clients.topologies.RunWithContext(ctx)
+	c.factory.Shutdown()
+	return nil
+}
+
+// schedule places pods until ctx ends, from the moment on when the books are
+// complete: before it, CPUs that are held would look free.
+func (c *controller) schedule(ctx context.Context) error {
+	c.log.Info("leading; waiting for the books to be complete")
+	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
+		return nil
+	}
+	for informer, ok := range c.factory.WaitForCacheSync(ctx.Done()) {
+		if !ok {
+			return fmt.Errorf("list %v: %w", informer, ctx.Err())
+		}
+	}
+	c.log.Info("scheduling", "nodes", c.center.View().Len(), "schedulerName", c.cfg.SchedulerName)
+	if err := c.cycle.Run(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	c.log.Info("ended; what was begun is bound or given back")
+	return nil
+}
+
+// listed says what the API server has not told yet.
+func (c *controller) listed() error {
+	for _, synced := range c.synced {
+		if !synced() {
+			return errors.New("the API server has not listed them all yet (is deploy/crds installed?)")
+		}
+	}
+	return nil
+}
