@@ -18,6 +18,7 @@ import (
 	"github.com/numalet/numalet/internal/lease"
 	"github.com/numalet/numalet/internal/report"
 	"github.com/numalet/numalet/internal/telemetry"
+	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/cycle"
@@ -120,6 +121,7 @@ func (c *controller) newLease(context.Context) (err error) {
 func (c *controller) newCycle(context.Context) error {
 	c.cycle = cycle.New(c.center, pending{c.queue, c.reporter}, cycle.Config{
 		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: c.bind,
+		Undone: func(d sched.Decision) { c.freed(d.At.Node) },
 	})
 	return nil
 }

@@ -28,6 +28,7 @@ type Config struct {
 	Filter    sched.Filter      // the committer's own instance; nil for none
 	Binders   int               // how many binds are under way at one time, at least 1
 	Bind      func(context.Context, sched.Decision) error
+	Undone    func(sched.Decision) // a decision was taken back: its node may suit others; nil for nobody
 }
 
 // Cycle is the two tiers at work.
@@ -104,8 +105,15 @@ func (c *Cycle) propose(ctx context.Context, p *propose.Proposer) error {
 func (c *Cycle) bind(ctx context.Context) {
 	for d := range c.decisions {
 		if err := c.config.Bind(ctx, d); err != nil {
-			c.committer.Undo(d)
+			c.undo(d)
 		}
+	}
+}
+
+func (c *Cycle) undo(d sched.Decision) {
+	c.committer.Undo(d)
+	if c.config.Undone != nil {
+		c.config.Undone(d)
 	}
 }
 
