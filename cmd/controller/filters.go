@@ -32,7 +32,7 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 		}
 		f.proposers = append(f.proposers, propose.Options{Filter: own, Rand: rand.New(rand.NewPCG(seed, uint64(i)))})
 	}
-	own, err := kubefilter.NewProposer(ctx, f.cluster, api)
+	own, err := kubefilter.NewExplainer(ctx, f.cluster, api)
 	if err != nil {
 		return err
 	}

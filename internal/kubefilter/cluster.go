@@ -75,14 +75,12 @@ func (c *Cluster) RemoveNode(name string) {
 }
 
 // SetPod enters a pod that is bound and has not ended, or what changed of it.
+// The error says which of its terms cannot be read: they do not count.
 func (c *Cluster) SetPod(pod *v1.Pod) error {
-	p, err := NewPod(pod)
-	if p == nil {
-		return err
-	}
+	info, err := podInfo(pod)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settle(stay{node: pod.Spec.NodeName, info: p.info, bound: true})
+	c.settle(stay{node: pod.Spec.NodeName, info: info, bound: true})
 	return err
 }
 

@@ -28,16 +28,11 @@ type reserved struct {
 
 // NewCommitter returns the filters of the second-tier scheduler.
 func NewCommitter(ctx context.Context, c *Cluster, api API) (*Committer, error) {
-	options, err := claimOptions(ctx, api)
+	all, err := NewExplainer(ctx, c, api)
 	if err != nil {
 		return nil, err
 	}
-	l := newLister(c, api)
-	f, err := newFramework(ctx, l, api, append(local(), claiming()...), options...)
-	if err != nil {
-		return nil, err
-	}
-	return &Committer{Proposer: Proposer{ctx: ctx, framework: f, lister: l}}, nil
+	return &Committer{Proposer: *all}, nil
 }
 
 // Reserve sets a pod's claims aside, and makes all instances see the pod on its

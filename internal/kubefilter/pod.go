@@ -19,12 +19,21 @@ type Pod struct {
 // NewPod returns what the filters know of a pod, or says which of its terms
 // cannot be read.
 func NewPod(pod *v1.Pod) (*Pod, error) {
-	info, err := framework.NewPodInfo(pod)
+	info, err := podInfo(pod)
 	if err != nil {
-		return nil, fmt.Errorf("read affinity of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		return nil, err
 	}
-	info.CalculateResource() // it remembers the result, which is no longer safe later
 	return &Pod{info: info, wide: wide(info), claim: claims(pod)}, nil
+}
+
+// podInfo returns what upstream keeps of a pod, with what can be read of it.
+func podInfo(pod *v1.Pod) (*framework.PodInfo, error) {
+	info, err := framework.NewPodInfo(pod)
+	info.CalculateResource() // it remembers the result, which is no longer safe later
+	if err != nil {
+		return info, fmt.Errorf("read affinity of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	return info, nil
 }
 
 // Across reports whether the fit of a node depends on other nodes too, by what

@@ -34,6 +34,22 @@ func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return &Proposer{ctx: ctx, framework: f, lister: l}, nil
 }
 
+// NewExplainer returns filters that tell people why no node suits: those of
+// volumes and devices, too. Of these it knows what the API says, and not what
+// the Committer has set aside, so that it must not propose.
+func NewExplainer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
+	options, err := claimOptions(ctx, api)
+	if err != nil {
+		return nil, err
+	}
+	l := newLister(c, api)
+	f, err := newFramework(ctx, l, api, append(local(), claiming()...), options...)
+	if err != nil {
+		return nil, err
+	}
+	return &Proposer{ctx: ctx, framework: f, lister: l}, nil
+}
+
 // Begin turns to a pod, whose Foreign has to be a *Pod.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	p.lister.pod, p.state, p.only = pod.Foreign.(*Pod), framework.NewCycleState(), nil
