@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +30,7 @@ func pod(name string) *sched.Pod {
 type world struct {
 	*Reporter
 	client    *fake.Clientset
-	explained int
+	explained atomic.Int32
 }
 
 // run calls f with a reporter at work, in a bubble of its own time.
@@ -44,7 +45,7 @@ func run(t *testing.T, f func(*testing.T, *world)) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		r, err := New(ctx, w.client, func(p *sched.Pod) string {
-			w.explained++
+			w.explained.Add(1)
 			time.Sleep(time.Second)
 			return fmt.Sprintf("0/3 nodes are available: 3 Insufficient cpu. (%s)", p.Name)
 		})
@@ -123,7 +124,7 @@ func TestRefused(t *testing.T) {
 		check(t, w,
 			"event Warning FailedScheduling Scheduling by numalet-scheduler on a: remove the annotation",
 			"status of a: remove the annotation")
-		if w.explained != 0 {
+		if w.explained.Load() != 0 {
 			t.Error("a refusal was explained")
 		}
 	})
@@ -137,8 +138,8 @@ func TestExplanationsRest(t *testing.T) {
 			w.Unschedulable(pod(fmt.Sprint(i)))
 		}
 		time.Sleep(99 * time.Second)
-		if w.explained != 10 {
-			t.Errorf("%d explanations of 1 s each in 100 s, want 10", w.explained)
+		if n := w.explained.Load(); n != 10 {
+			t.Errorf("%d explanations of 1 s each in 100 s, want 10", n)
 		}
 	})
 }
