@@ -93,7 +93,7 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 		case !errors.Is(err, fs.ErrNotExist):
 			errs = append(errs, fmt.Errorf("confine %s to CPUs %s: %w", s.name, shared, err))
 		case s.containerID != "":
-			absent = append(absent, workload.Spec{ContainerID: s.containerID, CPUs: shared})
+			absent = append(absent, workload.Spec{ContainerID: s.containerID, CPUs: n.unstarted(shared)})
 		}
 	}
 	errs = append(errs, n.env.Cgroups.Settle(ctx))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/workload"
 )
@@ -15,12 +16,27 @@ import (
 // kubelet tries again.
 func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answer, error) {
 	a, err := n.place(ctx, c)
+	if !a.Exclusive {
+		a.CPUs = n.unstarted(a.CPUs)
+	}
 	return a, n.tell(ctx, c, err)
 }
 
+// unstarted returns the CPUs in the spec of a container that is to share: the
+// reserved ones, which are never exclusive. What is shared may become exclusive
+// between its creation and its start, and the agent may die in between. Start
+// gives it all that is shared before its first instruction. With nothing
+// reserved it is what is shared now, and carve has specs corrected, which the
+// runtime may have read by then.
+func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
+	if safe := shared.Intersect(n.cfg.Reserved); !safe.Empty() {
+		return safe
+	}
+	return shared
+}
+
 // Start puts a container whose processes do not run yet where it belongs now:
-// the shared set may have shrunk since Create, and the container may have been
-// created while no agent was there.
+// it was created on few CPUs, or while no agent was there.
 func (n *Node) Start(ctx context.Context, c workload.Container) error {
 	return n.tell(ctx, c, n.start(ctx, c))
 }
@@ -33,8 +49,8 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 	defer n.mu.Unlock()
 	d := n.decide(c)
 	err := n.put(ctx, c, d)
-	if errors.Is(err, fs.ErrNotExist) && c.Resources.CPUs.Equal(d.CPUs) {
-		return nil // its spec, made of an equal decision, puts it there
+	if errors.Is(err, fs.ErrNotExist) && !c.Resources.CPUs.Empty() && c.Resources.CPUs.SubsetOf(d.CPUs) {
+		return nil // its spec keeps it there
 	}
 	return misplaced(c, d, err)
 }

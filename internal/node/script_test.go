@@ -357,9 +357,24 @@ func (s *script) report(args []string) error {
 	return err
 }
 
-// show prints the machine, what runs and what is held.
+// show prints the machine and what is held, if there is an agent to tell, and what runs.
 func (s *script) show([]string) error {
-	v := s.node.View()
+	if s.node != nil {
+		s.showHeld(s.node.View())
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.containers)) {
+		if c := s.containers[id]; c.state != "exited" {
+			g := s.groups[c.Cgroup]
+			if g == nil {
+				g = &group{cpus: c.decision.CPUs}
+			}
+			fmt.Fprintf(&s.out, "%s %s/%s on %s\n", c.state, c.Sandbox.Pod.Name, c.Name, g)
+		}
+	}
+	return nil
+}
+
+func (s *script) showHeld(v View) {
 	owner := map[cpuset.CPU]string{}
 	for _, h := range v.Held {
 		for c := range h.CPUs.All() {
@@ -375,16 +390,6 @@ func (s *script) show([]string) error {
 	for _, h := range v.Held {
 		fmt.Fprintf(&s.out, "held %s/%s %s %s\n", h.Pod.Name, h.Container, h.Kind, h.CPUs)
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.containers)) {
-		if c := s.containers[id]; c.state != "exited" {
-			g := s.groups[c.Cgroup]
-			if g == nil {
-				g = &group{cpus: c.decision.CPUs}
-			}
-			fmt.Fprintf(&s.out, "%s %s/%s on %s\n", c.state, c.Sandbox.Pod.Name, c.Name, g)
-		}
-	}
-	return nil
 }
 
 // strip draws a NUMA node: a letter per CPU, its pod's first or "." for shared.

@@ -14,8 +14,9 @@ func TestStartWithoutCgroup(t *testing.T) {
 		spec    cpuset.Set
 		refused bool
 	}{
-		"its spec is right":  {cpuset.MustParse("0-15"), false},
-		"its spec is of old": {cpuset.MustParse("0-7"), true},
+		"its spec keeps it there": {cpuset.MustParse("0"), false},
+		"its spec has others too": {cpuset.MustParse("0-16"), true},
+		"its spec says nothing":   {cpuset.Set{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{world: newWorld()}
