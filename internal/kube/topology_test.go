@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,19 +28,37 @@ type published struct {
 	*testing.T
 	api      *dynamicfake.FakeDynamicClient
 	topology *Topology
+	refuse   atomic.Int32 // so many patches, before the next one is taken
+	mu       sync.Mutex
 	status   v1alpha1.NodeTopologyStatus // what is so
 	seen     int                         // requests that were looked at
+}
+
+// change changes what is so.
+func (p *published) change(do func(*v1alpha1.NodeTopologyStatus)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	do(&p.status)
+}
+
+// now returns what is so.
+func (p *published) now() (s v1alpha1.NodeTopologyStatus) {
+	p.change(func(status *v1alpha1.NodeTopologyStatus) { s = *status.DeepCopy() })
+	return s
 }
 
 // publishing runs test beside a node that publishes, on a clock of its own.
 func publishing(t *testing.T, test func(p *published)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &published{T: t, api: newResources(t), status: twoNodes()}
+		p.api.PrependReactor("patch", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return p.refuse.Add(-1) >= 0, nil, fmt.Errorf("try later")
+		})
 		var err error
 		p.topology, err = NewTopology(TopologySource{
 			Client:    fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node, UID: "node-uid"}}),
 			Resources: p.api, Node: node,
-			Status: func() v1alpha1.NodeTopologyStatus { return *p.status.DeepCopy() },
+			Status: p.now,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -135,17 +155,18 @@ func TestPublish(t *testing.T) {
 		p.topology.Poke()
 		p.settle()
 
-		p.status.Pods = append(p.status.Pods, holder("b", "1"))
-		p.status.NUMA[0].Available, p.status.CPUs.Available = 0, 4
+		p.change(func(s *v1alpha1.NodeTopologyStatus) {
+			s.Pods = append(s.Pods, holder("b", "1"))
+			s.NUMA[0].Available, s.CPUs.Available = 0, 4
+		})
 		p.topology.Poke()
 		p.settle(free)
 
-		p.status.Pods = nil
+		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Pods = nil })
 		p.topology.Poke()
 		p.settle(free)
 
-		p.status.NUMA = p.status.NUMA[:1]
-		p.status.Machine.ReservedCPUs = "0"
+		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.NUMA, s.Machine.ReservedCPUs = s.NUMA[:1], "0" })
 		p.topology.Poke()
 		p.settle(lasting, free)
 	})
@@ -156,7 +177,9 @@ func TestPublishGathers(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.settle(made, lasting, free)
 		for i := range 10 {
-			p.status.Pods = append(p.status.Pods, holder(fmt.Sprint("c", i), fmt.Sprint(i)))
+			p.change(func(s *v1alpha1.NodeTopologyStatus) {
+				s.Pods = append(s.Pods, holder(fmt.Sprint("c", i), fmt.Sprint(i)))
+			})
 			p.topology.Poke()
 			time.Sleep(gather / 20)
 		}
@@ -191,12 +214,14 @@ func TestConditionKeepsItsTime(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.settle(made, lasting, free)
 		since := p.status.Conditions[0].LastTransitionTime
-		p.status.Conditions[0].LastTransitionTime = metav1.Unix(2, 0)
+		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Conditions[0].LastTransitionTime = metav1.Unix(2, 0) })
 		p.topology.Poke()
 		time.Sleep(time.Minute)
-		p.status.Conditions[0].LastTransitionTime = since
+		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Conditions[0].LastTransitionTime = since })
 		p.settle()
-		p.status.Conditions[0].Status, p.status.Conditions[0].LastTransitionTime = metav1.ConditionFalse, metav1.Unix(3, 0)
+		p.change(func(s *v1alpha1.NodeTopologyStatus) {
+			s.Conditions[0].Status, s.Conditions[0].LastTransitionTime = metav1.ConditionFalse, metav1.Unix(3, 0)
+		})
 		p.topology.Poke()
 		p.settle(lasting)
 	})
@@ -205,11 +230,7 @@ func TestConditionKeepsItsTime(t *testing.T) {
 // TestPublishTriesAgain: an API server that refuses is asked again.
 func TestPublishTriesAgain(t *testing.T) {
 	publishing(t, func(p *published) {
-		refuse := 3
-		p.api.PrependReactor("patch", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
-			refuse--
-			return refuse >= 0, nil, fmt.Errorf("try later")
-		})
+		p.refuse.Store(3)
 		p.settle(slices.Concat([]string{made, made, made}, []string{made, lasting, free})...)
 	})
 }

@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,14 +21,14 @@ const (
 // replica is one process that takes part.
 type replica struct {
 	*Lease
-	client *fake.Clientset
+	client *line
 	stop   context.CancelFunc
 	leads  chan time.Time // when it was called to lead
 	ended  chan error
 }
 
 // start lets a replica take part over a tracker that all share.
-func start(t *testing.T, identity string, client *fake.Clientset) *replica {
+func start(t *testing.T, identity string, client *line) *replica {
 	t.Helper()
 	l, err := New(client, Options{Namespace: "ns", Name: "lease", Identity: identity, Duration: duration, Act: act})
 	if err != nil {
@@ -45,18 +46,20 @@ func start(t *testing.T, identity string, client *fake.Clientset) *replica {
 	return r
 }
 
-// cut makes every request of a client fail from now on.
-func cut(client *fake.Clientset) {
-	client.PrependReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, errors.New("no answer")
-	})
+// line is a client, and whether it is cut off.
+type line struct {
+	*fake.Clientset
+	cut atomic.Bool
 }
 
 // share returns a client of the same API server as another.
-func share(of *fake.Clientset) *fake.Clientset {
-	client := &fake.Clientset{}
-	client.AddReactor("*", "*", clienttesting.ObjectReaction(of.Tracker()))
-	return client
+func share(of *fake.Clientset) *line {
+	l := &line{Clientset: &fake.Clientset{}}
+	l.AddReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return l.cut.Load(), nil, errors.New("no answer")
+	})
+	l.AddReactor("*", "*", clienttesting.ObjectReaction(of.Tracker()))
+	return l
 }
 
 func TestGivenUpNeedsNoWait(t *testing.T) {
@@ -100,7 +103,7 @@ func TestCutOffLeader(t *testing.T) {
 		<-a.leads
 		b := start(t, "b", share(server))
 		time.Sleep(time.Minute)
-		cut(a.client)
+		a.client.cut.Store(true)
 		cutOff := time.Now()
 		last := cutOff
 		for a.Check() == nil {

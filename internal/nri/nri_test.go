@@ -53,7 +53,7 @@ func TestProtocol(t *testing.T) {
 		labelPodUID: "u2", labelPodName: "lost", labelPodNamespace: "ns",
 	}}}
 	p := connect(t, socket, n)
-	await(t, "synchronized", ready(p))
+	r.synchronized(t, p)
 	steps := []struct {
 		name string
 		call func() error
@@ -94,7 +94,7 @@ func TestProtocol(t *testing.T) {
 func TestCreateContainer(t *testing.T) {
 	socket, n := socketIn(t), &recorder{specs: []workload.Spec{{ContainerID: "c9", CPUs: cpuset.Of(5)}}}
 	r := newRuntime(t, socket)
-	await(t, "synchronized", ready(connect(t, socket, n)))
+	r.synchronized(t, connect(t, socket, n))
 	for name, tc := range map[string]struct {
 		decision workload.Decision
 		want     *api.LinuxCPU
@@ -142,7 +142,7 @@ func TestCreateContainer(t *testing.T) {
 func TestUpdateContainer(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1, 2), Exclusive: true}}
 	r := newRuntime(t, socket)
-	await(t, "synchronized", ready(connect(t, socket, n)))
+	r.synchronized(t, connect(t, socket, n))
 	n.taken()
 	reply, err := r.UpdateContainer(context.Background(), &adaptation.UpdateContainerRequest{
 		Pod: somePod(), Container: someContainer(),
@@ -164,7 +164,7 @@ func TestErrorFailsTheRequest(t *testing.T) {
 	socket, n, ctx := socketIn(t), &recorder{err: errors.New("numalet: no CPU is free")}, context.Background()
 	r := newRuntime(t, socket)
 	p := connect(t, socket, n)
-	await(t, "synchronized", ready(p))
+	r.synchronized(t, p)
 	pod, c := somePod(), someContainer()
 	for name, call := range map[string]func() error{
 		"run": func() error { return r.RunPodSandbox(ctx, &adaptation.RunPodSandboxRequest{Pod: pod}) },
@@ -195,7 +195,7 @@ func TestHookEndsInTime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{hang: true}
 	r := newRuntime(t, socket)
 	p := connect(t, socket, n)
-	await(t, "synchronized", ready(p))
+	r.synchronized(t, p)
 	start := time.Now()
 	_, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
 	if took := time.Since(start); err == nil || took >= api.DefaultPluginRequestTimeout {
@@ -226,7 +226,7 @@ func TestReconnects(t *testing.T) {
 			t.Error("a container was created without the plugin")
 		}
 		between := newProxy(t, socket, own)
-		await(t, "synchronized", ready(p))
+		r.synchronized(t, p)
 		await(t, "creates again", func() bool { return create() == nil })
 		between.cut()
 		await(t, "noticed", func() bool { return p.Ready() != nil })
@@ -251,6 +251,5 @@ func TestSilentRuntime(t *testing.T) {
 		conn.Close()
 	}
 	l.Close()
-	newRuntime(t, socket)
-	await(t, "synchronized", ready(p))
+	newRuntime(t, socket).synchronized(t, p)
 }

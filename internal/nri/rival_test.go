@@ -28,7 +28,7 @@ func (rival) CreateContainer(context.Context, *api.PodSandbox, *api.Container) (
 func TestRival(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
 	r := newRuntime(t, socket)
-	await(t, "synchronized", ready(connect(t, socket, n)))
+	r.synchronized(t, connect(t, socket, n))
 	other, err := stub.New(rival{}, stub.WithPluginName("rival"), stub.WithPluginIdx("10"),
 		stub.WithSocketPath(socket), stub.WithLogger(logger{testr.New(t)}), stub.WithOnClose(func() {}))
 	if err != nil {

@@ -76,6 +76,14 @@ func connect(t *testing.T, socket string, n Node) *Plugin {
 	return p
 }
 
+// synchronized waits until the plugin has seen everything, and the runtime has
+// it on its list.
+func (r *runtime) synchronized(t *testing.T, p *Plugin) {
+	t.Helper()
+	await(t, "synchronized", ready(p))
+	r.BlockPluginSync().Unblock()
+}
+
 // await waits until the condition holds.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
