@@ -35,7 +35,7 @@ func Node(r *rand.Rand, name string) *sched.Node {
 		if len(n.NUMA) > 0 {
 			h.NUMA = []sched.NUMAShare{{ID: 0, CPUs: 2}}
 		}
-		n = n.Reserve("someone", &h)
+		n = n.Reserve(&sched.Reservation{UID: "someone", Holding: h})
 	}
 	return n
 }

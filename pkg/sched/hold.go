@@ -2,6 +2,7 @@ package sched
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/numalet/numalet/pkg/cpuset/pool"
@@ -48,4 +49,10 @@ func nodesOf(containers []ContainerCPUs) []topology.NodeID {
 // bound to the NUMA node of its CPUs.
 func (p *Pod) BindsMemory(i int) bool {
 	return p.CPUPolicy == pool.Single && p.Exclusive[i].MemoryBytes > 0
+}
+
+// Equal reports whether two holdings are the same.
+func (h Holding) Equal(other Holding) bool {
+	return h.CPU == other.CPU && h.Memory == other.Memory && h.Pods == other.Pods && maps.Equal(h.Extended, other.Extended) &&
+		slices.Equal(h.NUMA, other.NUMA) && slices.Equal(h.GPUs, other.GPUs)
 }

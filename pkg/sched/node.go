@@ -29,8 +29,9 @@ type Node struct {
 
 	GPUs []GPU
 
-	// Reserved is what waiting pods hold back here. Free does not count it off.
-	Reserved []Reservation
+	// Reserved is what a waiting pod holds back here, or nil. Free does not count
+	// it off.
+	Reserved *Reservation
 
 	// Foreign is an adapter's own immutable view of the node.
 	Foreign any
@@ -70,30 +71,22 @@ func (n *Node) next(h Holding, sign int) *Node {
 	return &next
 }
 
-// For returns the record as a pod sees it: less what others have reserved. Its
-// version is the same. O(reservations).
+// For returns the record as a pod sees it: less what another has reserved. Its
+// version is the same.
 func (n *Node) For(uid string) *Node {
-	if !slices.ContainsFunc(n.Reserved, func(r Reservation) bool { return r.UID != uid }) {
+	if n.Reserved == nil || n.Reserved.UID == uid {
 		return n
 	}
 	seen := *n
-	for _, r := range n.Reserved {
-		if r.UID != uid {
-			seen.shift(r.Holding, -1)
-		}
-	}
+	seen.shift(n.Reserved.Holding, -1)
 	return &seen
 }
 
-// Reserve returns the next record, with what uid reserves replaced by h; nothing
-// where h is nil.
-func (n *Node) Reserve(uid string, h *Holding) *Node {
+// Reserve returns the next record, with that reservation in place of the last.
+func (n *Node) Reserve(r *Reservation) *Node {
 	next := *n
 	next.Version++
-	next.Reserved = slices.DeleteFunc(slices.Clone(n.Reserved), func(r Reservation) bool { return r.UID == uid })
-	if h != nil {
-		next.Reserved = append(next.Reserved, Reservation{UID: uid, Holding: *h})
-	}
+	next.Reserved = r
 	return &next
 }
 

@@ -1,6 +1,9 @@
 package bucket
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // ReservingView is to View what Reserving is to Index.
 type ReservingView struct {
@@ -64,3 +67,6 @@ func (v ReservingView) heldFor(task string) []*entry {
 	}
 	return own
 }
+
+// Nodes yields all nodes in order of their names, with what is left on them.
+func (v ReservingView) Nodes() iter.Seq[*Node] { return v.left.Nodes() }

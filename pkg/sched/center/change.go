@@ -1,12 +1,6 @@
 package center
 
-import (
-	"maps"
-	"slices"
-
-	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/bucket"
-)
+import "github.com/numalet/numalet/pkg/sched"
 
 // These methods need c.mu.
 
@@ -14,71 +8,67 @@ import (
 func (c *Center) site(name string) *site {
 	s, ok := c.mu.sites[name]
 	if !ok {
-		s = &site{pods: map[string]sched.Holding{}}
+		s = &site{name: name, pods: map[string]*sched.Holding{}}
 		c.mu.sites[name] = s
 	}
 	return s
 }
 
-// tidy forgets a site that is neither a node nor holds pods.
-func (c *Center) tidy(name string) {
-	if s := c.mu.sites[name]; s.base == nil && len(s.pods) == 0 {
-		delete(c.mu.sites, name)
+// tidy forgets a site that is neither a node nor holds pods. The indexes still
+// learn that it is gone.
+func (c *Center) tidy(s *site) {
+	if !s.known && len(s.pods) == 0 {
+		delete(c.mu.sites, s.name)
 	}
 }
 
 // settle enters a pod at a site.
-func (c *Center) settle(uid string, s *site, at stay) {
+func (c *Center) settle(uid string, at stay) {
+	c.unreserve(uid)
 	c.mu.stays[uid] = at
-	s.pods[uid] = at.Holding
-	if s.record != nil {
-		c.enter(s, s.record.Take(at.Holding))
+	at.site.pods[uid] = at.Holding
+	if record := at.site.slot.Newest(); record != nil {
+		c.enter(at.site, record.Take(*at.Holding))
 	}
 }
 
 // leave gives back what a pod holds.
 func (c *Center) leave(uid string, old stay) {
-	s := c.mu.sites[old.node]
 	delete(c.mu.stays, uid)
-	delete(s.pods, uid)
+	delete(old.site.pods, uid)
 	c.mu.gains++
-	if s.record != nil {
-		c.enter(s, s.record.Return(old.Holding))
+	if record := old.site.slot.Newest(); record != nil {
+		c.enter(old.site, record.Return(*old.Holding))
 	}
-	c.tidy(old.node)
+	c.tidy(old.site)
 }
 
-// enter makes a record the newest of its site. Its version is one more than the
-// last one's; a node that is new, or back, starts above any that it ever had,
-// for all records together changed at least as often as that one.
-func (c *Center) enter(s *site, record *sched.Node) {
-	old := s.record
-	c.mu.changes++
-	record.Version = c.mu.changes
-	if old != nil {
-		record.Version = old.Version + 1
+// unreserve gives up what is reserved for a pod.
+func (c *Center) unreserve(uid string) {
+	for name := range c.mu.holds[uid] {
+		s := c.mu.sites[name]
+		c.mu.gains++
+		c.enter(s, s.slot.Newest().Reserve(nil))
 	}
-	s.record = record
-	for i, index := range c.mu.indexes {
-		node := bucket.Node{Name: record.Name, Free: c.profiles[i].Space.Node(record), Record: record}
-		if old == nil {
-			must(index.Add(node))
-		} else {
-			must(index.Update(node))
+	delete(c.mu.holds, uid)
+}
+
+// enter makes a record, or none, the newest of a site, and notes that the
+// indexes do not know it. Its version is one more than the last one's; a node
+// that is new, or back, starts above any that it ever had, for all records
+// together changed at least as often as that one.
+func (c *Center) enter(s *site, record *sched.Node) {
+	c.mu.changes++
+	if record != nil {
+		record.Version = c.mu.changes
+		if old := s.slot.Newest(); old != nil {
+			record.Version = old.Version + 1
 		}
 	}
-	c.stale.Store(true)
-}
-
-// must asserts what the centre guarantees: what it updates in an index is
-// there, what it adds is not, and no coordinate is negative.
-func must(err error) {
-	if err != nil {
-		panic(err)
+	s.slot.newest.Store(record)
+	if !s.waits {
+		s.waits = true
+		c.mu.waiting = append(c.mu.waiting, s)
 	}
-}
-
-func equal(a, b sched.Holding) bool {
-	return a.CPU == b.CPU && a.Memory == b.Memory && a.Pods == b.Pods && maps.Equal(a.Extended, b.Extended) &&
-		slices.Equal(a.NUMA, b.NUMA) && slices.Equal(a.GPUs, b.GPUs)
+	c.stale.Store(true)
 }

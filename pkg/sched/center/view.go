@@ -2,67 +2,52 @@ package center
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 )
 
-// View is the centre as it was at one moment. It never changes, and any number
-// of goroutines may read it without a lock.
+// View is the indexes as they were at one moment, and through them the newest
+// records. Any number of goroutines may read it without a lock.
 type View struct {
-	Gains    uint64 // how often something became free, ever
+	Gains    uint64 // how often something had become free, ever
 	profiles []Profile
-	indexes  []bucket.View
+	indexes  []bucket.ReservingView
 }
 
-// View returns the newest view, without waiting: while something changes, it is
-// the view of before. A view is made when someone looks, and not with every
-// change, for what the indexes copy they copy once a view.
+// View returns the newest view, of all changes made before if nobody else is
+// making one.
 func (c *Center) View() *View {
-	if c.stale.Load() && c.mu.TryLock() {
-		c.publish()
-		c.mu.Unlock()
+	if c.stale.Load() && c.tending.TryLock() {
+		c.tend()
+		c.tending.Unlock()
 	}
 	return c.view.Load()
 }
 
-// publish makes the newest view. It needs c.mu.
-func (c *Center) publish() {
-	v := &View{Gains: c.mu.gains, profiles: c.profiles, indexes: make([]bucket.View, len(c.mu.indexes))}
-	for i, index := range c.mu.indexes {
-		v.indexes[i] = index.View()
-	}
-	c.view.Store(v)
-	c.stale.Store(false)
+// Profile returns the profile that a pod names, and its index; the default where
+// it names none, or one that there is not.
+func (v *View) Profile(name string) (*Profile, *bucket.ReservingView) {
+	i := profileOf(v.profiles, name)
+	return &v.profiles[i], &v.indexes[i]
 }
 
-// Profile returns the profile that a pod names, and the default where it names
-// none, or one that there is not.
-func (v *View) Profile(name string) (*Profile, bucket.View) {
-	for i := range v.profiles {
-		if v.profiles[i].Name == name {
-			return &v.profiles[i], v.indexes[i]
-		}
-	}
-	return &v.profiles[0], v.indexes[0]
+func profileOf(profiles []Profile, name string) int {
+	return max(0, slices.IndexFunc(profiles, func(p Profile) bool { return p.Name == name }))
 }
 
 // Len returns the number of nodes.
 func (v *View) Len() int { return v.indexes[0].Len() }
 
-// Nodes yields the records of all nodes in order of their names.
+// Nodes yields the newest records of the nodes in the view, in order of their
+// names.
 func (v *View) Nodes() iter.Seq[*sched.Node] {
 	return func(yield func(*sched.Node) bool) {
 		for n := range v.indexes[0].Nodes() {
-			if !yield(n.Record.(*sched.Node)) {
+			if record := n.Record.(*Slot).Newest(); record != nil && !yield(record) {
 				return
 			}
 		}
 	}
-}
-
-// Score says how well a node suits a pod by the pod's profile.
-func (c *Center) Score(pod *sched.Pod, node *sched.Node) sched.Score {
-	profile, _ := c.View().Profile(pod.Profile)
-	return profile.Score(pod, node)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
 // TestScenarios walks through testdata/*.txt:
@@ -20,7 +21,9 @@ import (
 //	gone node1                   the node is removed
 //	take node1 cpu=2 [times=3]   pods of others take them there, a change each
 //	list p cpu=2 node3 node1     the first list of pod p: these nodes as they are now
+//	propose p cpu=2              the first list of pod p, as the first tier makes it
 //	across p                     p's fit depends on other nodes, too
+//	reserve p node1 cpu=2        the node holds so much back for p
 //	commit p                     commit that list
 //	unbind p                     the bind of p failed
 //	show                         nodes, and what the committer counted
@@ -62,8 +65,8 @@ func newScene(t *testing.T) *scene {
 // Run obeys one command.
 func (s *scene) Run(command []string) string {
 	commands := map[string]func(name string, args []string){
-		"node": s.node, "gone": s.gone, "take": s.take, "list": s.list, "across": s.across,
-		"commit": s.commit, "unbind": s.unbind, "show": s.show,
+		"node": s.node, "gone": s.gone, "take": s.take, "list": s.list, "propose": s.propose, "across": s.across,
+		"reserve": s.reserve, "commit": s.commit, "unbind": s.unbind, "show": s.show,
 	}
 	s.answer.Reset()
 	do, ok := commands[command[0]]
@@ -96,6 +99,24 @@ func (s *scene) list(name string, args []string) {
 		fmt.Fprintf(&s.answer, "%s version %d\n", node, record.Version)
 	}
 	s.lists[name] = list
+}
+
+func (s *scene) propose(name string, args []string) {
+	p := propose.New(s.center.View, propose.Options{})
+	list := p.Propose(&sched.Pod{UID: name, Name: name, Requests: sched.Amounts{CPU: cpus(args), Pods: 1}})
+	for _, c := range list.Candidates {
+		fmt.Fprintf(&s.answer, "%s version %d\n", c.Node.Name, c.Node.Version)
+	}
+	if len(list.Candidates) == 0 {
+		fmt.Fprintln(&s.answer, p.Explain(list.Pod))
+	}
+	s.lists[name] = list
+}
+
+func (s *scene) reserve(name string, args []string) {
+	if !s.center.Reserve(name, args[0], sched.Holding{Amounts: sched.Amounts{CPU: cpus(args), Pods: 1}}) {
+		fmt.Fprintln(&s.answer, "refused")
+	}
 }
 
 func (s *scene) across(name string, _ []string) { s.lists[name].Pod.Across = true }

@@ -74,6 +74,7 @@ func decide(b *testing.B, c *center.Center, pod sched.Pod) {
 			for j := i - 255; j <= i; j++ {
 				c.Release(strconv.Itoa(j))
 			}
+			c.View()
 			b.StartTimer()
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // Dimension turns nodes and pods into one coordinate each. Its law:
 //
-//	Check(pod, node) has no reason  ⇒  Node(node) ≥ Pod(pod)
+//	Check(pod, node) has no reason  ⇒  Node(node.For(pod.UID)) ≥ Pod(pod)
 //
 // so that an index may leave out every node below a pod's coordinate. The
 // converse need not hold: an index finds nodes worth looking at.
@@ -23,10 +23,9 @@ type Dimension struct {
 // Space is the dimensions of one index, in the administrator's order.
 type Space []Dimension
 
-// Node returns the exact coordinates of what is free on a node and reserved by
-// nobody. They are never negative.
+// Node returns the exact coordinates of what is free on a node, whether reserved
+// or not. They are never negative.
 func (s Space) Node(n *sched.Node) []int64 {
-	n = n.For("")
 	at := make([]int64, len(s))
 	for i, d := range s {
 		at[i] = max(0, d.Node(n))

@@ -22,16 +22,17 @@ type Proposer struct {
 	options Options
 	after   map[string]string // the node taken last, by profile, for NextFit
 
-	pod    *sched.Pod // that is being looked after
-	only   []string   // the nodes that may suit it; nil for any
-	found  []*bucket.Node
-	accept func(*bucket.Node) bool
+	pod      *sched.Pod // that is being looked after
+	only     []string   // the nodes that may suit it; nil for any
+	found    []*bucket.Node
+	accepted []accepted
+	accept   func(*bucket.Node) bool
 }
 
 // New returns a proposer that reads the views that look returns.
 func New(look func() *center.View, o Options) *Proposer {
 	p := &Proposer{look: look, options: o, after: map[string]string{}}
-	p.accept = func(n *bucket.Node) bool { return !p.check(n.Record.(*sched.Node)).Refuses() }
+	p.accept = p.read
 	return p
 }
 
@@ -47,13 +48,13 @@ func New(look func() *center.View, o Options) *Proposer {
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	view := p.look()
 	profile, index := view.Profile(pod.Profile)
-	p.found = p.found[:0]
+	p.found, p.accepted = p.found[:0], p.accepted[:0]
 	if !p.begin(pod).Refuses() {
 		p.found = index.AppendPick(p.found, p.query(profile), profile.Wide)
 	}
 	list := sched.List{Pod: pod, Gains: view.Gains, Candidates: make([]sched.Candidate, len(p.found))}
 	for i, n := range p.found {
-		node := n.Record.(*sched.Node)
+		node := p.record(n.Record.(*center.Slot))
 		list.Candidates[i] = sched.Candidate{Node: node, Score: profile.Score(pod, node)}
 	}
 	slices.SortStableFunc(list.Candidates, func(a, b sched.Candidate) int { return b.Score.Compare(a.Score) })

@@ -1,0 +1,68 @@
+package center
+
+import "github.com/numalet/numalet/pkg/sched"
+
+// Place gives a pod its place, and its reservations up, if read is still the
+// newest record of the node and the pod has no place yet.
+func (c *Center) Place(pod *sched.Pod, read *sched.Node, at sched.Placement) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.mu.sites[read.Name]
+	if _, has := c.mu.stays[pod.UID]; has || !ok || s.slot.Newest() != read {
+		return false
+	}
+	h := sched.Hold(pod, at)
+	c.settle(pod.UID, stay{site: s, Holding: &h})
+	return true
+}
+
+// Adopt enters a pod that is bound, whoever decided it: it holds what it holds,
+// even where that is more than there is. The same again changes nothing.
+func (c *Center) Adopt(uid, node string, h sched.Holding) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, ok := c.mu.stays[uid]
+	if ok && old.site.name == node && old.Holding.Equal(h) {
+		old.bound = true
+		c.mu.stays[uid] = old
+		return
+	}
+	if ok {
+		c.leave(uid, old)
+	}
+	c.settle(uid, stay{site: c.site(node), Holding: &h, bound: true})
+}
+
+// Release gives back what a pod holds and reserves, for it has ended. It reports
+// whether the pod held anything.
+func (c *Center) Release(uid string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unreserve(uid)
+	old, ok := c.mu.stays[uid]
+	if ok {
+		c.leave(uid, old)
+	}
+	return ok
+}
+
+// Undo gives back what was decided for a pod and could not be bound, and reports
+// whether it did: not where the pod turns out to be bound after all.
+func (c *Center) Undo(d sched.Decision) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, ok := c.mu.stays[d.Pod.UID]
+	ok = ok && !old.bound && old.site.name == d.At.Node
+	if ok {
+		c.leave(d.Pod.UID, old)
+	}
+	return ok
+}
+
+// Holds reports whether a pod has its place.
+func (c *Center) Holds(uid string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.mu.stays[uid]
+	return ok
+}
