@@ -1,16 +1,20 @@
 package cycle_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"testing"
 
+	"github.com/numalet/numalet/internal/schedtest"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/cycle"
 	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/propose"
 	"github.com/numalet/numalet/pkg/topology"
@@ -54,6 +58,37 @@ func BenchmarkRefuse(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkCycle measures the two tiers at work by goroutines, from the queue to
+// a binder that has nothing to do: run it with -cpu 2 or what there is.
+func BenchmarkCycle(b *testing.B) {
+	for _, proposers := range []int{1, 2, 4, 8} {
+		b.Run(fmt.Sprintf("nodes=5000/proposers=%d", proposers), func(b *testing.B) {
+			c := filled(b, 5000, 50)
+			pods := make([]*sched.Pod, b.N)
+			for i := range pods {
+				pod := plain()
+				pod.UID = strconv.Itoa(i)
+				pods[i] = &pod
+			}
+			queue := schedtest.NewQueue(pods, c.Gains)
+			config := cycle.Config{Bind: func(context.Context, sched.Decision) error { queue.Done(); return nil }}
+			for i := range proposers {
+				config.Proposers = append(config.Proposers, propose.Options{Rand: rand.New(rand.NewPCG(1, uint64(i)))})
+			}
+			run := cycle.New(c, queue, config)
+			b.ReportAllocs()
+			b.ResetTimer()
+			if err := run.Run(b.Context()); !errors.Is(err, schedtest.ErrDrained) {
+				b.Fatal(err)
+			}
+			n := run.Counters()
+			b.ReportMetric(float64(n.Commits)/b.Elapsed().Seconds(), "decisions/s")
+			b.ReportMetric(100*float64(n.Hits)/float64(n.Hits+n.Passed+n.Failed), "hit-%")
+			b.ReportMetric(float64(n.Requeues)/float64(b.N), "requeues/op")
+		})
 	}
 }
 
@@ -108,6 +143,7 @@ func filled(b *testing.B, nodes, percent int) *center.Center {
 			c.Adopt(fmt.Sprint(n.Name, "-", used), n.Name, h)
 		}
 	}
+	c.View() // which makes the indexes
 	return c
 }
 
