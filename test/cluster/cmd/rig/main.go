@@ -26,6 +26,7 @@ const usage = `usage: rig COMMAND [--flavour plain|systemd] [ARGS...]
   load IMAGE.tar    import an image archive into the machine's containerd
   logs [WHAT]       console, containerd, kubelet, guestd or journal; the console by default
   reboot [--hard]   restart the machine and wait until the node is Ready
+  plane up NAME     start etcd and kube-apiserver alone, beside all others; plane env, plane down
 `
 
 // call is one invocation of a command.
@@ -60,7 +61,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	commands := map[string]func(context.Context, call) error{
 		"build": buildAll, "up": up, "down": down, "status": status, "env": env,
-		"shell": shell, "cp": cp, "load": load, "logs": logs, "reboot": reboot,
+		"shell": shell, "cp": cp, "load": load, "logs": logs, "reboot": reboot, "plane": plane,
 	}
 	if len(args) == 0 || commands[args[0]] == nil {
 		fmt.Fprint(os.Stderr, usage)

@@ -22,6 +22,21 @@ type Builder struct {
 	Log    *os.File // what the tools say
 }
 
+// Plane makes what a control plane alone needs: Kubeone and Kubectl.
+func (b Builder) Plane(out io.Writer) (r Result, err error) {
+	p := &progress.Reporter{Out: out, Total: 2}
+	if r.Kubeone, err = b.step(p, kubernetesTitle, b.kubeone()); err != nil {
+		return r, err
+	}
+	r.Kubectl, err = b.step(p, kubectlTitle, b.kubectl())
+	return r, err
+}
+
+const (
+	kubernetesTitle = "Kubernetes " + kubernetesVersion + " and etcd (about 5 min cold)"
+	kubectlTitle    = "kubectl (about 1 min cold)"
+)
+
 // Result holds the directories of the artefacts.
 type Result struct {
 	Emulator string            // qemu
@@ -46,8 +61,8 @@ func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) 
 		dir    *string
 	}{
 		{"QEMU", b.emulator(), &r.Emulator},
-		{"Kubernetes " + kubernetesVersion + " and etcd (about 5 min cold)", b.kubeone(), &r.Kubeone},
-		{"kubectl (about 1 min cold)", b.kubectl(), &r.Kubectl},
+		{kubernetesTitle, b.kubeone(), &r.Kubeone},
+		{kubectlTitle, b.kubectl(), &r.Kubectl},
 		{"containerd " + containerdVersion + ", runc " + runcVersion + " (about 2 min cold)", b.runtime(), &r.Runtime},
 		{"kernel", b.kernel(), &r.Kernel},
 		{"images", b.images(), &r.Images},

@@ -6,14 +6,14 @@ import (
 )
 
 func (p Plane) etcdArgs() []string {
-	return []string{"--data-dir", filepath.Join(p.Run, "etcd"), "--client-url", etcdClient, "--peer-url", etcdPeer}
+	return []string{"--data-dir", filepath.Join(p.Run, "etcd"), "--client-url", p.Ports.etcdClient(), "--peer-url", p.Ports.etcdPeer()}
 }
 
 func (p Plane) apiserverArgs() []string {
-	return []string{
-		"--etcd-servers=" + etcdClient,
+	args := []string{
+		"--etcd-servers=" + p.Ports.etcdClient(),
 		"--bind-address=127.0.0.1",
-		fmt.Sprintf("--secure-port=%d", APIPort),
+		fmt.Sprintf("--secure-port=%d", p.Ports.API),
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=" + serviceRange,
 		"--authorization-mode=Node,RBAC",
@@ -30,6 +30,11 @@ func (p Plane) apiserverArgs() []string {
 		"--service-account-key-file=" + p.file("service-accounts.key"),
 		"--service-account-signing-key-file=" + p.file("service-accounts.key"),
 	}
+	if p.Alone {
+		// Nobody makes the service accounts that pods need, nor lifts the taint that nodes begin with.
+		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
+	}
+	return args
 }
 
 func (p Plane) schedulerArgs() []string {

@@ -14,13 +14,6 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/proc"
 )
 
-// Where the control plane listens, on loopback.
-const (
-	APIPort    = 16443
-	etcdClient = "http://127.0.0.1:16379"
-	etcdPeer   = "http://127.0.0.1:16380"
-)
-
 // ServiceIP is the address by which pods know the API server: the first of
 // serviceRange.
 const (
@@ -33,7 +26,9 @@ type Plane struct {
 	Run     string // run directory
 	Kubeone string // program
 	CA      *pki.Authority
+	Ports   Ports
 	Nodes   []string // names that resolve to loopback, where the kubelets' ports are
+	Alone   bool     // etcd and kube-apiserver only: whatever else happens, the caller does
 }
 
 // Up starts what doesn't run and waits until the API server serves.
@@ -47,7 +42,7 @@ func (p Plane) Up(ctx context.Context) error {
 	if err := p.start("kube-apiserver", p.apiserverArgs()); err != nil {
 		return err
 	}
-	if err := p.awaitReady(ctx); err != nil {
+	if err := p.awaitReady(ctx); err != nil || p.Alone {
 		return err
 	}
 	if err := p.start("kube-scheduler", p.schedulerArgs()); err != nil {
@@ -73,7 +68,7 @@ func (p Plane) start(name string, args []string) error {
 	if process.PID() != 0 {
 		return nil
 	}
-	if name != "kube-apiserver" {
+	if name != "kube-apiserver" || len(p.Nodes) == 0 {
 		return process.Start(append([]string{p.Kubeone, name}, args...)...)
 	}
 	// The node names must resolve for this process alone: it gets a mount
@@ -137,4 +132,4 @@ func (p Plane) writeHosts() error {
 }
 
 func (p Plane) hostsFile() string { return filepath.Join(p.Run, "hosts") }
-func (p Plane) url() string       { return fmt.Sprintf("https://127.0.0.1:%d", APIPort) }
+func (p Plane) url() string       { return fmt.Sprintf("https://127.0.0.1:%d", p.Ports.API) }

@@ -76,7 +76,7 @@ func (r *Rig) writeInitrd(p control.Plane, base string, boot machine.Boot) error
 	w := cpio.NewWriter(body)
 	values := seed.Values{
 		Node: boot.Node, Systemd: boot.Systemd, KubeletPort: boot.KubeletPort,
-		ServiceIP: control.ServiceIP, APIServer: fmt.Sprintf("%s:%d", hostFromGuest, control.APIPort),
+		ServiceIP: control.ServiceIP, APIServer: fmt.Sprintf("%s:%d", hostFromGuest, control.MachinePorts().API),
 	}
 	if err := seed.Write(w, values, extra); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (r *Rig) credentials(ca *pki.Authority, f machine.Flavour) (map[string][]by
 		"/etc/rig/pki/ca.crt":      ca.Cert,
 		"/etc/rig/pki/kubelet.crt": server.Cert,
 		"/etc/rig/pki/kubelet.key": server.Key,
-		"/etc/rig/kubeconfig":      pki.Kubeconfig(fmt.Sprintf("https://%s:%d", hostFromGuest, control.APIPort), ca.Cert, client),
+		"/etc/rig/kubeconfig":      pki.Kubeconfig(fmt.Sprintf("https://%s:%d", hostFromGuest, control.MachinePorts().API), ca.Cert, client),
 		"/etc/rig/ssh/host.key":    hostKey.Key,
 		"/etc/rig/ssh/client.pub":  clientKey.Cert,
 	}, nil

@@ -37,29 +37,36 @@ func Open(out io.Writer) (*Rig, error) {
 
 // Build makes what is missing for the flavours.
 func (r *Rig) Build(flavours []machine.Flavour) (build.Result, error) {
-	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
-		return build.Result{}, fmt.Errorf("make %s: %w", r.Dir, err)
-	}
-	log, err := os.OpenFile(filepath.Join(r.Dir, "build.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return build.Result{}, fmt.Errorf("open build log: %w", err)
-	}
-	defer log.Close()
-	source, err := moduleDir()
+	b, err := r.builder()
 	if err != nil {
 		return build.Result{}, err
 	}
-	b := build.Builder{Store: artefact.Store{Dir: filepath.Join(r.Dir, "cache")}, Source: source, Log: log}
+	defer b.Log.Close()
 	result, err := b.All(flavours, r.Out)
 	if err != nil {
 		return result, err
 	}
-	return result, r.linkPrograms(result)
+	return result, linkPrograms(r.Bin(), result)
+}
+
+// builder makes artefacts for the cache. The caller closes its log.
+func (r *Rig) builder() (build.Builder, error) {
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+		return build.Builder{}, fmt.Errorf("make %s: %w", r.Dir, err)
+	}
+	source, err := moduleDir()
+	if err != nil {
+		return build.Builder{}, err
+	}
+	log, err := os.OpenFile(filepath.Join(r.Dir, "build.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return build.Builder{}, fmt.Errorf("open build log: %w", err)
+	}
+	return build.Builder{Store: artefact.Store{Dir: filepath.Join(r.Dir, "cache")}, Source: source, Log: log}, nil
 }
 
 // linkPrograms puts what people call into one directory for their PATH.
-func (r *Rig) linkPrograms(b build.Result) error {
-	bin := r.Bin()
+func linkPrograms(bin string, b build.Result) error {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return fmt.Errorf("make %s: %w", bin, err)
 	}
@@ -84,7 +91,7 @@ func (r *Rig) plane() (control.Plane, error) {
 	if err != nil {
 		return control.Plane{}, err
 	}
-	p := control.Plane{Run: r.Run(), Kubeone: filepath.Join(r.Bin(), "kubeone"), CA: ca}
+	p := control.Plane{Run: r.Run(), Kubeone: filepath.Join(r.Bin(), "kubeone"), CA: ca, Ports: control.MachinePorts()}
 	for _, f := range machine.Flavours() {
 		p.Nodes = append(p.Nodes, f.Node)
 	}

@@ -103,7 +103,11 @@ func (r *Rig) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(r.Run(), 0o755); err != nil {
 		return nil, fmt.Errorf("make %s: %w", r.Run(), err)
 	}
-	f, err := os.OpenFile(filepath.Join(r.Dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	return lock(filepath.Join(r.Dir, "lock"))
+}
+
+func lock(file string) (unlock func(), err error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("lock the rig: %w", err)
 	}

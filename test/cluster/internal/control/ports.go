@@ -1,0 +1,52 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+)
+
+// Ports are where a control plane listens, on loopback.
+type Ports struct{ API, EtcdClient, EtcdPeer int }
+
+// MachinePorts are those of the control plane that machines join: they know it
+// from before they boot.
+func MachinePorts() Ports { return Ports{API: 16443, EtcdClient: 16379, EtcdPeer: 16380} }
+
+// KeptPorts returns the ports that a file names. Where there is no file they are
+// ones that nobody listens on now, and the file is written.
+func KeptPorts(file string) (p Ports, err error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return choosePorts(file)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	if err != nil {
+		return p, fmt.Errorf("read ports %s: %w", file, err)
+	}
+	return p, nil
+}
+
+func choosePorts(file string) (p Ports, err error) {
+	for _, port := range []*int{&p.API, &p.EtcdClient, &p.EtcdPeer} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return p, fmt.Errorf("find a free port: %w", err)
+		}
+		defer l.Close()
+		*port = l.Addr().(*net.TCPAddr).Port
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return p, err
+	}
+	return p, os.WriteFile(file, data, 0o644)
+}
+
+func (p Ports) etcdClient() string { return fmt.Sprintf("http://127.0.0.1:%d", p.EtcdClient) }
+func (p Ports) etcdPeer() string   { return fmt.Sprintf("http://127.0.0.1:%d", p.EtcdPeer) }

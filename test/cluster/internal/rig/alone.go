@@ -1,0 +1,104 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/numalet/numalet/test/cluster/internal/control"
+	"github.com/numalet/numalet/test/cluster/internal/pki"
+)
+
+// Alone is a control plane that no machine joins, beside all others: etcd and
+// kube-apiserver, with a run directory and ports of its own.
+type Alone struct {
+	rig *Rig
+	Run string // run directory
+}
+
+// Alone returns the control plane of that name, which need not run.
+func (r *Rig) Alone(name string) (Alone, error) {
+	if name == "" || name != filepath.Base(name) || name[0] == '.' {
+		return Alone{}, fmt.Errorf("name of the control plane %q: want a file name", name)
+	}
+	return Alone{rig: r, Run: filepath.Join(r.Dir, "planes", name)}, nil
+}
+
+// Bin holds kubectl and kubeone.
+func (a Alone) Bin() string { return filepath.Join(a.Run, "bin") }
+
+// Kubeconfig is the administrator's.
+func (a Alone) Kubeconfig() string { return filepath.Join(a.Run, "admin.kubeconfig") }
+
+// Up builds what is missing and starts what doesn't run, until the API server
+// serves. What runs already stays as it is.
+func (a Alone) Up(ctx context.Context) error {
+	unlock, err := a.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	b, err := a.rig.builder()
+	if err != nil {
+		return err
+	}
+	defer b.Log.Close()
+	made, err := b.Plane(a.rig.Out)
+	if err != nil {
+		return err
+	}
+	if err := linkPrograms(a.Bin(), made); err != nil {
+		return err
+	}
+	p, err := a.plane()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startupTimeout)
+	defer cancel()
+	return p.Up(ctx)
+}
+
+// Down stops it and forgets it.
+func (a Alone) Down() error {
+	unlock, err := a.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p, err := a.plane()
+	if err != nil {
+		return err
+	}
+	var all error
+	for _, process := range slices.Backward(p.Processes()) {
+		all = errors.Join(all, process.Stop(10*time.Second))
+	}
+	if all != nil {
+		return all
+	}
+	return os.RemoveAll(a.Run)
+}
+
+func (a Alone) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(a.Run, 0o755); err != nil {
+		return nil, fmt.Errorf("make %s: %w", a.Run, err)
+	}
+	return lock(filepath.Join(a.Run, "lock"))
+}
+
+func (a Alone) plane() (control.Plane, error) {
+	ca, err := pki.Open(filepath.Join(a.Run, "pki"))
+	if err != nil {
+		return control.Plane{}, err
+	}
+	ports, err := control.KeptPorts(filepath.Join(a.Run, "ports.json"))
+	if err != nil {
+		return control.Plane{}, err
+	}
+	return control.Plane{Run: a.Run, Kubeone: filepath.Join(a.Bin(), "kubeone"), CA: ca, Ports: ports, Alone: true}, nil
+}
