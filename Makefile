@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-systemd latency soak
+.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-systemd e2e-controller latency soak
 
 IMAGE ?= localhost/numalet:dev
 FLAVOUR ?= plain# of the rig's machine: plain or systemd
@@ -78,6 +78,9 @@ e2e-systemd: ## those that matter on a node with systemd and its cgroup driver
 	build/rig down --flavour plain
 	$(MAKE) cluster FLAVOUR=systemd
 	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload|SystemBus'
+
+e2e-controller: bin rig ## the controller on a real API server, with nodes that nobody stands behind
+	go test -tags e2e -count=1 -v ./test/e2e/controller
 
 latency: cluster ## how long creations wait for the containers that share, as in docs/performance.md; half an hour
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency

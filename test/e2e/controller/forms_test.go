@@ -1,0 +1,91 @@
+//go:build e2e
+
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/fleet"
+)
+
+// ours is a pod for the controller.
+func ours(name, cpus, policy string) *corev1.Pod {
+	pod := fleet.Pod("default", name, "numalet-scheduler", cpus, 0)
+	if policy != "" {
+		pod.Annotations[v1alpha1.AnnotationCPUPolicy] = policy
+	}
+	return pod
+}
+
+// TestForms: every form of asking is bound, node and decision in one write, on
+// one node of 3+4 exclusive CPUs; the rest hear why not.
+func TestForms(t *testing.T) {
+	w := newWorld(t, 1, fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 2})
+	explicit := ours("explicit", "3", "")
+	for name, n := range map[int]string{0: "1", 1: "2"} {
+		explicit.Spec.Containers[0].Resources.Limits[corev1.ResourceName(v1alpha1.NUMAResource(name))] = quantity(n)
+	}
+	explicit.Spec.Containers[0].Resources.Requests = explicit.Spec.Containers[0].Resources.Limits
+	explicit.Spec.SchedulerName = "" // the policy of deploy/controller/admission gives it to the controller
+	mixed := ours("mixed", "2", "single")
+	mixed.Spec.Containers = append(mixed.Spec.Containers, ours("", "100m", "").Spec.Containers[0])
+	mixed.Spec.Containers[1].Name = "beside"
+	mixed.Spec.InitContainers = ours("", "2", "").Spec.Containers
+	mixed.Spec.InitContainers[0].Name = "first"
+	gpu := fleet.Pod("default", "gpu", "numalet-scheduler", "100m", 1)
+	for _, pod := range []*corev1.Pod{explicit, ours("spread", "4", "spread"), mixed, ours("plain", "500m", ""), gpu} {
+		w.create(pod)
+	}
+	want := map[string]string{
+		"explicit": `{"version":1,"containers":{"main":{"cpus":{"0":1,"1":2}}}}`,
+		"spread":   `{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2}}}}`,
+		"mixed":    "", // either NUMA node
+		"plain":    "",
+		"gpu":      "",
+	}
+	w.await("all five are bound", func() bool {
+		for name := range want {
+			if w.pod(name).Spec.NodeName == "" {
+				return false
+			}
+		}
+		return true
+	})
+	got := map[string]string{}
+	for name := range want {
+		got[name] = w.pod(name).Annotations[v1alpha1.AnnotationPlacement]
+	}
+	if one := got["mixed"]; !strings.Contains(one, `"first":{"cpus":{"`) || !strings.Contains(one, `"main":{"cpus":{"`) || strings.Contains(one, "beside") {
+		t.Errorf("placement of mixed: %s", one)
+	}
+	got["mixed"] = ""
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("placements (-want +got):\n%s", diff)
+	}
+	w.create(ours("big", "7", "single"))
+	w.await("the big pod's author hears why", func() bool { return w.event("big", "FailedScheduling") != "" })
+	w.await("the authors of the others hear where", func() bool { return w.event("spread", "Scheduled") != "" })
+	t.Log(w.event("big", "FailedScheduling"), "/", w.event("spread", "Scheduled"))
+}
+
+// event returns the note of an event on a pod, empty while there is none.
+func (w *world) event(pod, reason string) string {
+	w.Helper()
+	list, err := w.api.EventsV1().Events("default").List(w.ctx, metav1.ListOptions{})
+	w.must(err)
+	for _, e := range list.Items {
+		if e.Regarding.Name == pod && e.Reason == reason {
+			return e.Note
+		}
+	}
+	return ""
+}
+
+func quantity(text string) resource.Quantity { return resource.MustParse(text) }

@@ -1,0 +1,111 @@
+//go:build e2e
+
+package controller
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/numalet/numalet/test/fleet"
+)
+
+const repository = "../../.."
+
+var (
+	rigBin  = flag.String("rig", repository+"/build/rig", "the rig's command")
+	program = flag.String("controller", repository+"/build/bin/numalet-controller", "the program under test")
+)
+
+// world is one control plane with a controller at work.
+type world struct {
+	*testing.T
+	*fleet.Plane
+	api        kubernetes.Interface
+	controller *fleet.Controller
+	ctx        context.Context
+}
+
+// newWorld starts a control plane, n nodes of a shape, and the controller. The
+// policies of deploy are in force.
+func newWorld(t *testing.T, n int, s fleet.Shape) *world {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	w := &world{T: t, ctx: ctx}
+	var err error
+	w.Plane, err = fleet.Up(ctx, *rigBin, fmt.Sprintf("test-%d", os.Getpid()))
+	w.must(err)
+	t.Cleanup(func() {
+		if err := w.Down(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.must(w.Install(ctx, repository))
+	w.admission()
+	w.must(w.MakeNodes(ctx, n, s))
+	w.api, err = w.API()
+	w.must(err)
+	w.must(w.GiveUpLease(ctx, "numalet-system", "numalet-controller"))
+	w.controller, err = w.StartController(ctx, "controller", *program, "-v=2")
+	w.must(err)
+	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show() })
+	w.must(w.controller.AwaitReady(ctx))
+	return w
+}
+
+// admission puts the policies in force: nobody may place pods but the
+// controller, and pods that ask go to it.
+func (w *world) admission() {
+	w.Helper()
+	for _, dir := range []string{"/deploy/admission", "/deploy/controller/admission"} {
+		_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-k", repository+dir)
+		w.must(err)
+	}
+}
+
+// create makes a pod in the namespace default.
+func (w *world) create(pod *corev1.Pod) {
+	w.Helper()
+	_, err := w.api.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
+	w.must(err)
+}
+
+// pod returns a pod as it is now.
+func (w *world) pod(name string) *corev1.Pod {
+	w.Helper()
+	pod, err := w.api.CoreV1().Pods("default").Get(w.ctx, name, metav1.GetOptions{})
+	w.must(err)
+	return pod
+}
+
+// await polls until ok.
+func (w *world) await(what string, ok func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
+
+// show prints the controller's log of a test that failed.
+func (w *world) show() {
+	if log, err := os.ReadFile(w.controller.Log); err == nil && w.Failed() {
+		w.Logf("controller:\n%s", log)
+	}
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
