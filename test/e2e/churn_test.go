@@ -30,7 +30,7 @@ var victims = []string{"numalet-agent", "containerd", "kubeone"}
 // write down what they see.
 func TestChurn(t *testing.T) {
 	t.Logf("seed %d: repeat with -seed %[1]d", *seed)
-	ctx := start(t, 2*time.Minute+time.Duration(*churnPods)*20*time.Second, churnNames(*churnPods)...)
+	ctx := start(t, 2*time.Minute+time.Duration(*churnPods)*40*time.Second, churnNames(*churnPods)...)
 	stop := watch(ctx, t)
 	kill := killPlan(rand.New(rand.NewPCG(*seed, 0)))
 	next := make(chan int)
