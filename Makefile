@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-systemd e2e-controller latency soak
+.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-systemd e2e-controller perf latency soak
 
 IMAGE ?= localhost/numalet:dev
 FLAVOUR ?= plain# of the rig's machine: plain or systemd
@@ -81,6 +81,12 @@ e2e-systemd: ## those that matter on a node with systemd and its cgroup driver
 
 e2e-controller: bin rig ## the controller on a real API server, with nodes that nobody stands behind
 	go test -tags e2e -count=1 -v ./test/e2e/controller
+
+NODES ?= 5000
+PODS ?= 5000
+perf: bin rig ## kube-scheduler, Numalet and bare clients side by side; NODES, PODS; about 10 minutes on 2 quiet CPUs
+	go build -o build/perf ./test/perf
+	build/perf -nodes $(NODES) -pods $(PODS) -bounds test/perf/bounds.yaml
 
 latency: cluster ## how long creations wait for the containers that share, as in docs/performance.md; half an hour
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency

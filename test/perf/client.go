@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/numalet/numalet/internal/cluster"
+)
+
+// poster posts what a scheduler posts, and decides nothing: the i-th pod goes to
+// the i-th node.
+type poster struct {
+	api         kubernetes.Interface
+	nodes, pods int
+	workers     int
+	events      bool
+}
+
+// client is a process of its own, so that what it takes can be told.
+func client(args []string) error {
+	flags := flag.NewFlagSet("client", flag.ExitOnError)
+	kubeconfig := flags.String("kubeconfig", "", "how to reach the API server")
+	watching := flags.Bool("informers", false, "keep nodes, topologies and pods as the controller does")
+	p := poster{workers: 32}
+	flags.IntVar(&p.nodes, "nodes", 0, "nodes")
+	flags.IntVar(&p.pods, "pods", 0, "pods")
+	flags.BoolVar(&p.events, "events", false, "post an event a pod, too")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	begin := make(chan os.Signal, 1)
+	signal.Notify(begin, syscall.SIGUSR1)
+	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read kubeconfig %s: %w", *kubeconfig, err)
+	}
+	config.QPS, config.ContentType = -1, runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	if p.api, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	if *watching {
+		if err := watch(ctx, config, p.api); err != nil {
+			return err
+		}
+	}
+	<-begin
+	if err := p.post(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done() // what it took is read while it is there
+	return nil
+}
+
+// watch keeps the informers that matter; the controller's others have nothing
+// to tell in this cluster.
+func watch(ctx context.Context, config *rest.Config, api kubernetes.Interface) error {
+	topologies, err := cluster.NewTopologies(config)
+	if err != nil {
+		return err
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(api, 0, informers.WithTransform(cluster.Trim))
+	nodes, pods := factory.Core().V1().Nodes().Informer(), factory.Core().V1().Pods().Informer()
+	factory.StartWithContext(ctx)
+	go topologies.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), nodes.HasSynced, pods.HasSynced, topologies.HasSynced) {
+		return fmt.Errorf("list nodes, pods and topologies: %w", ctx.Err())
+	}
+	return nil
+}
+
+func (p poster) post(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(p.workers)
+	for i := range p.pods {
+		g.Go(func() error { return p.bind(ctx, i) })
+	}
+	return g.Wait()
+}
+
+func (p poster) bind(ctx context.Context, i int) error {
+	node := fmt.Sprintf("node-%05d", i%p.nodes)
+	err := p.api.CoreV1().Pods(namespace).Bind(ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: podName(i)},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+	}, metav1.CreateOptions{})
+	if err != nil || !p.events {
+		return err
+	}
+	now := metav1.NewMicroTime(time.Now())
+	_, err = p.api.EventsV1().Events(namespace).Create(ctx, &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x", podName(i), now.UnixNano())},
+		EventTime:  now, Type: corev1.EventTypeNormal, Reason: "Scheduled", Action: "Binding",
+		ReportingController: "floor", ReportingInstance: "floor-1",
+		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: podName(i)},
+		Note:      fmt.Sprintf("Successfully assigned %s/%s to %s", namespace, podName(i), node),
+	}, metav1.CreateOptions{})
+	return err
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/fleet"
+)
+
+// load is a kind of pods.
+type load struct {
+	name string
+	pod  func(name, scheduler string) *corev1.Pod
+}
+
+func loads() []load {
+	return []load{
+		{"plain", func(name, scheduler string) *corev1.Pod { return fleet.Pod(namespace, name, scheduler, "100m", 0) }},
+		{"gpu", func(name, scheduler string) *corev1.Pod { return fleet.Pod(namespace, name, scheduler, "100m", 1) }},
+		{"single", func(name, scheduler string) *corev1.Pod {
+			pod := fleet.Pod(namespace, name, scheduler, "2", 0)
+			pod.Annotations[v1alpha1.AnnotationCPUPolicy] = v1alpha1.PolicySingle
+			return pod
+		}},
+	}
+}
+
+// compare runs all rounds and prints what came out.
+func compare(ctx context.Context, o options) (err error) {
+	only, err := regexp.Compile(o.Only)
+	if err != nil {
+		return fmt.Errorf("read -only: %w", err)
+	}
+	for _, program := range []*string{&o.Rig, &o.Controller} {
+		if *program, err = filepath.Abs(*program); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	f, err := newField(ctx, o)
+	if err != nil {
+		return err
+	}
+	if !o.Keep {
+		defer f.plane.Down()
+	}
+	var results []result
+	for _, l := range loads() {
+		for _, c := range contenders() {
+			if name := c.name + " " + l.name; c.skip(l) || !only.MatchString(name) {
+				continue
+			}
+			r, err := f.round(ctx, c, l)
+			if err != nil {
+				return fmt.Errorf("%s, %s pods: %w", c.name, l.name, err)
+			}
+			results = append(results, r)
+		}
+	}
+	fmt.Printf("\n%s\n%d nodes, %d pods; %s altogether\n\n%s", machine(), o.Nodes, o.Pods, time.Since(began).Round(time.Second), table(results))
+	return check(os.Stdout, o.Bounds, results)
+}

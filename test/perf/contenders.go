@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/numalet/numalet/test/fleet"
+)
+
+// contender binds pods.
+type contender struct {
+	name      string
+	scheduler string // in spec.schedulerName; empty for a client that does not look
+	start     func(context.Context, *field) (started, error)
+}
+
+// started is a contender that stands by.
+type started struct {
+	process *fleet.Process
+	fire    func(context.Context) (time.Time, error) // lets it begin, and returns when it did
+}
+
+func contenders() []contender {
+	return []contender{
+		{"floor, no events", "", clientWith()},
+		{"floor", "", clientWith("-events")},
+		{"client with informers", "", clientWith("-events", "-informers")},
+		{"kube-scheduler", "default-scheduler", kubeScheduler},
+		{"numalet", "numalet-scheduler", numalet},
+	}
+}
+
+// skip reports whether a contender has no business with such pods: only Numalet
+// knows NUMA nodes.
+func (c contender) skip(l load) bool { return l.name == "single" && c.name != "numalet" }
+
+// clientWith starts this program as a client.
+func clientWith(flags ...string) func(context.Context, *field) (started, error) {
+	return func(_ context.Context, f *field) (started, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return started{}, err
+		}
+		args := append([]string{"client", "-kubeconfig", f.plane.Kubeconfig,
+			"-nodes", fmt.Sprint(f.Nodes), "-pods", fmt.Sprint(f.Pods)}, flags...)
+		process, err := f.plane.Start("client", self, args...)
+		fire := func(context.Context) (time.Time, error) { return time.Now(), process.Signal(syscall.SIGUSR1) }
+		return started{process, fire}, err
+	}
+}
+
+// schedulerConfig is kube-scheduler as it is by default, but for its limits: with
+// the default of 50 requests a second it would be measured, and not the work.
+const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: %q, qps: 10000, burst: 10000}
+leaderElection: {leaderElect: true, resourceNamespace: kube-system, resourceName: %s}
+`
+
+func kubeScheduler(ctx context.Context, f *field) (started, error) {
+	l := lease{f.api, "kube-system", "kube-scheduler"}
+	if err := l.hold(ctx); err != nil {
+		return started{}, err
+	}
+	config := f.plane.File("scheduler.yaml")
+	kubeconfig := f.plane.File("kube-scheduler.kubeconfig")
+	if err := os.WriteFile(config, fmt.Appendf(nil, schedulerConfig, kubeconfig, l.name), 0o600); err != nil {
+		return started{}, fmt.Errorf("write configuration of kube-scheduler: %w", err)
+	}
+	process, err := f.plane.Start("kube-scheduler", filepath.Join(f.plane.Bin, "kubeone"), "kube-scheduler",
+		"--config="+config, "--secure-port=0")
+	return started{process, l.release}, err
+}
+
+func numalet(ctx context.Context, f *field) (started, error) {
+	l := lease{f.api, "numalet-system", "numalet-controller"}
+	if err := l.hold(ctx); err != nil {
+		return started{}, err
+	}
+	c, err := f.plane.StartController(ctx, "controller", f.Controller, strings.Fields(f.Settings)...)
+	if err != nil {
+		return started{}, err
+	}
+	return started{c.Process, l.release}, c.AwaitReady(ctx)
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/numalet/numalet/test/fleet"
+)
+
+const (
+	namespace = "perf"
+	// patience is how long nothing may happen.
+	patience = time.Minute
+)
+
+// field is where the rounds take place.
+type field struct {
+	options
+	plane *fleet.Plane
+	api   kubernetes.Interface
+}
+
+// newField starts a control plane with nodes.
+func newField(ctx context.Context, o options) (*field, error) {
+	plane, err := fleet.Up(ctx, o.Rig, fmt.Sprintf("perf-%d", os.Getpid()))
+	if err != nil {
+		return nil, err
+	}
+	f := &field{options: o, plane: plane}
+	if err = f.furnish(ctx); err != nil {
+		return nil, errors.Join(err, plane.Down())
+	}
+	return f, nil
+}
+
+func (f *field) furnish(ctx context.Context) (err error) {
+	if f.api, err = f.plane.API(); err != nil {
+		return err
+	}
+	repository := filepath.Dir(filepath.Dir(f.Rig)) // build/rig
+	if err := f.plane.Install(ctx, repository); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := f.plane.MakeNodes(ctx, f.Nodes, fleet.Shape{NUMA: 2, CPUs: 32, GPUs: 8, Zones: 3}); err != nil {
+		return err
+	}
+	say("%d nodes with their topologies: %.0f s", f.Nodes, time.Since(began).Seconds())
+	return nil
+}
+
+// round lets one contender bind one kind of pods.
+func (f *field) round(ctx context.Context, c contender, l load) (result, error) {
+	r := result{contender: c.name, load: l.name}
+	s, err := c.start(ctx, f)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = s.process.Stop(10 * time.Second) }()
+	// 1. It fills its caches.
+	if err := settle(ctx, s.process); err != nil {
+		return r, err
+	}
+	before, err := s.process.Usage()
+	if err != nil {
+		return r, err
+	}
+	// 2. The backlog is made, and it takes notice.
+	binds, err := f.plane.CountBinds(ctx, namespace)
+	if err != nil {
+		return r, err
+	}
+	defer binds.Stop()
+	if err := f.make(ctx, l, c.scheduler, 0, f.Pods); err != nil {
+		return r, err
+	}
+	if err := settle(ctx, s.process); err != nil {
+		return r, err
+	}
+	// 3. It starts, and binds them all.
+	began, err := s.fire(ctx)
+	if err != nil {
+		return r, err
+	}
+	if err := binds.Await(ctx, f.Pods, patience); err != nil {
+		return r, fmt.Errorf("%w: see %s", err, s.process.Log)
+	}
+	// 4. It comes to rest: events are written behind the binds.
+	if err := settle(ctx, s.process); err != nil {
+		return r, err
+	}
+	after, err := s.process.Usage()
+	if err != nil {
+		return r, err
+	}
+	r.fill(began, binds.At(), before, after)
+	if r.events, err = f.events(ctx); err != nil {
+		return r, err
+	}
+	// 5. More pods come one by one.
+	if c.scheduler != "" {
+		if r.steady, err = f.steady(ctx, c, l, binds); err != nil {
+			return r, err
+		}
+	}
+	say("%s", r)
+	return r, f.clear(ctx, s)
+}
+
+// clear makes the field as it was: after the contender has ended, so that its
+// watches cost nobody anything.
+func (f *field) clear(ctx context.Context, s started) error {
+	if err := s.process.Stop(10 * time.Second); err != nil {
+		return err
+	}
+	return f.plane.Clear(ctx, namespace)
+}
+
+// events returns how many events there are.
+func (f *field) events(ctx context.Context) (int, error) {
+	list, err := f.api.EventsV1().Events(namespace).List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	n := len(list.Items)
+	if list.RemainingItemCount != nil {
+		n += int(*list.RemainingItemCount)
+	}
+	return n, nil
+}
+
+// settle waits until a process hardly works any more: for a second it takes less
+// than 3 % of a CPU.
+func settle(ctx context.Context, p *fleet.Process) error {
+	last, err := p.Usage()
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-p.Over():
+			return fmt.Errorf("the process ended: see %s", p.Log)
+		case <-time.After(time.Second):
+		}
+		var now fleet.Usage
+		if now, err = p.Usage(); err == nil && now.CPU-last.CPU <= 30*time.Millisecond {
+			return nil
+		}
+		last = now
+	}
+	return err
+}
+
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// options are what is measured, and by what.
+type options struct {
+	Rig, Controller string // programs
+	Nodes, Pods     int
+	Steady          int // pods that come one by one
+	Pace            time.Duration
+	Only            string // a regular expression of rounds
+	Bounds          string
+	Settings        string // of the controller, separated by blanks
+	Keep            bool
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "client" {
+		exit(client(os.Args[2:]))
+	}
+	var o options
+	flag.StringVar(&o.Rig, "rig", "build/rig", "the rig's command")
+	flag.StringVar(&o.Controller, "controller", "build/bin/numalet-controller", "the program under test")
+	flag.IntVar(&o.Nodes, "nodes", 5000, "how many nodes there are")
+	flag.IntVar(&o.Pods, "pods", 5000, "how many pods the backlog has")
+	flag.IntVar(&o.Steady, "steady", 200, "how many pods come one by one after it")
+	flag.DurationVar(&o.Pace, "pace", 20*time.Millisecond, "how long after each other they come")
+	flag.StringVar(&o.Only, "only", "", "a regular expression of the `rounds` to run, such as 'numalet|floor'")
+	flag.StringVar(&o.Bounds, "bounds", "", "a `file` of bounds to hold the result against")
+	flag.StringVar(&o.Settings, "settings", "", "more `settings` of the controller, separated by blanks")
+	flag.BoolVar(&o.Keep, "keep", false, "leave the control plane and its logs at the end")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	exit(compare(ctx, o))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "perf:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
