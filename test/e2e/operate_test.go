@@ -15,9 +15,10 @@ import (
 	"github.com/numalet/numalet/test/e2e/kit"
 )
 
-// TestExplicit: a node that serves the explicit form lets the kubelet count the
-// CPUs of each NUMA node, and refuses policies.
+// TestExplicit: without a controller, a node that serves the explicit form lets
+// the kubelet count the CPUs of each NUMA node, and refuses policies.
 func TestExplicit(t *testing.T) {
+	alone(t)
 	ctx := start(t, 6*time.Minute, "two-on-1", "three-on-1", "policy")
 	configure(ctx, t, "NUMALET_ASKS=explicit")
 	create(ctx, t, kit.Pod("two-on-1", "", kit.Container{Name: "c", CPU: "2", On: map[int]int{1: 2}}))
@@ -54,6 +55,7 @@ func TestUpgrade(t *testing.T) {
 // TestSwitchedOff: a node on which exclusive CPUs are switched off publishes
 // none and takes no pod that asks; one that runs keeps its CPUs to its end.
 func TestSwitchedOff(t *testing.T) {
+	alone(t)
 	ctx := start(t, 6*time.Minute, "held", "shared", "late")
 	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
 	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))

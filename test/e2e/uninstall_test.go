@@ -26,7 +26,7 @@ func TestUninstall(t *testing.T) {
 	must(t, cluster.Delete(ctx, "held"))
 	_, err := cluster.Shell(ctx, "rm /etc/containerd/conf.d/numalet.toml && kill $(pidof containerd)")
 	must(t, err)
-	for _, part := range []string{"admission", "daemonset"} {
+	for _, part := range []string{"controller/admission", "admission", "cluster"} {
 		numalet(ctx, t, "delete", "--wait", "-k", "../../deploy/"+part)
 	}
 	_, err = cluster.Shell(ctx, "rm -r /var/lib/numalet")

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -22,6 +23,7 @@ type Cluster struct {
 	Rig
 	API       kubernetes.Interface
 	Namespace string
+	config    *rest.Config
 }
 
 // Connect returns a Cluster whose API server the kubeconfig names.
@@ -32,7 +34,14 @@ func Connect(kubeconfig string, rig Rig) (*Cluster, error) {
 	}
 	config.QPS, config.Burst = 200, 400
 	api, err := kubernetes.NewForConfig(config)
-	return &Cluster{Rig: rig, API: api, Namespace: "default"}, err
+	return &Cluster{Rig: rig, API: api, Namespace: "default", config: config}, err
+}
+
+// As returns a client that acts as somebody else.
+func (c *Cluster) As(user string) (kubernetes.Interface, error) {
+	config := rest.CopyConfig(c.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	return kubernetes.NewForConfig(config)
 }
 
 // Create makes a pod on the machine.

@@ -27,11 +27,11 @@ func awaitReady() error {
 	return fmt.Errorf("the agent is not ready after three minutes: %s", last)
 }
 
-// metrics prints what the agent has counted.
-func metrics(to io.Writer) error {
-	status, body, err := get(agentAddress, "/metrics")
+// metrics prints what a program has counted.
+func metrics(to io.Writer, address string) error {
+	status, body, err := get(address, "/metrics")
 	if err == nil && !strings.Contains(status, " 200 ") {
-		err = fmt.Errorf("the agent says %s to /metrics", status)
+		err = fmt.Errorf("%s says %s to /metrics", address, status)
 	}
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@
 //	probe watch [-root DIR]             watches every container's effective cpuset on the node for overlaps
 //	probe show                          prints the allowed CPUs of process 1, the container's own
 //	probe ready                         waits until the node's agent says that it is ready
-//	probe metrics                       prints the metrics of the node's agent
+//	probe metrics [HOST:PORT]           prints the metrics of the node's agent, or of whoever serves there
 package main
 
 import (
@@ -40,7 +40,7 @@ func dispatch(args []string) error {
 	case "ready":
 		return awaitReady()
 	case "metrics":
-		return metrics(os.Stdout)
+		return metrics(os.Stdout, append(args[1:], agentAddress)[0])
 	}
 	return fmt.Errorf("%q is none of run, sleep, watch, show, ready and metrics", args[0])
 }

@@ -1,0 +1,40 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// TestAlone: without a controller kube-scheduler places pods, and each node
+// decides by itself what it gives or refuses them.
+func TestAlone(t *testing.T) {
+	alone(t)
+	t.Run("Policies", TestPolicies)
+	t.Run("Mixed", TestMixed)
+	t.Run("RefusedByNode", refusedByNode)
+}
+
+// alone goes back to an installation without the controller, until the test ends.
+func alone(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	t.Cleanup(func() { install(context.Background(), t) })
+	numalet(ctx, t, "delete", "--wait", "-k", "../../deploy/controller/admission")
+	numalet(ctx, t, "delete", "--wait", "-k", "../../deploy/controller")
+	numalet(ctx, t, "apply", "-k", "../../deploy/daemonset")
+	rollOut(ctx, t)
+}
+
+// install is what docs/administration.md says for a cluster with the controller.
+func install(ctx context.Context, t *testing.T) {
+	t.Helper()
+	numalet(ctx, t, "apply", "-k", "../../deploy/cluster")
+	rollOut(ctx, t)
+	numalet(ctx, t, "rollout", "status", deployment, "--timeout=4m")
+	numalet(ctx, t, "apply", "-k", "../../deploy/controller/admission")
+	time.Sleep(2 * time.Second) // the API server compiles policies within a second of a change
+}

@@ -1,0 +1,165 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+const (
+	system     = "numalet-system"
+	deployment = "deployment/numalet-controller"
+	replicas   = "app.kubernetes.io/name=numalet-controller"
+)
+
+// TestTakeOver: of the Deployment's replicas one leads. When it is told to end
+// another one schedules, and knows what is held.
+func TestTakeOver(t *testing.T) {
+	ctx := start(t, 6*time.Minute, "held", "fits", "too-many")
+	must(t, awaitLeader(ctx, ""))
+	first := leaders(ctx, t)
+	place(ctx, t, kit.Pod("held", "random", kit.Container{Name: "c", CPU: "12"}))
+	must(t, cluster.API.CoreV1().Pods(system).Delete(ctx, first[0], metav1.DeleteOptions{}))
+	must(t, awaitLeader(ctx, first[0]))
+	checkTwoLeft(ctx, t)
+}
+
+// TestControllersKilled: when all replicas and the agent are killed, those that
+// come back promise nothing that is held.
+func TestControllersKilled(t *testing.T) {
+	ctx := start(t, 8*time.Minute, "held", "fits")
+	place(ctx, t, kit.Pod("held", "spread", kit.Container{Name: "c", CPU: "8"}))
+	four := kit.Pod("fits", "single", kit.Container{Name: "c", CPU: "4"})
+	killNow(ctx, t, "numalet-controller")
+	killNow(ctx, t, "numalet-agent")
+	_, err := cluster.Create(ctx, four) // no NUMA node has 4 left
+	must(t, err)
+	must(t, cluster.AwaitEvent(ctx, "fits", "FailedScheduling", "no NUMA node with enough exclusive CPUs"))
+	must(t, cluster.Delete(ctx, "held"))
+	pod, err := cluster.Await(ctx, "fits", kit.Running)
+	must(t, err)
+	checkPromised(t, pod, "c", born(ctx, t, "fits", "c"))
+	checkLives(ctx, t)
+}
+
+// checkTwoLeft checks that on a node whose 14 CPUs lack 12, two are given away once.
+func checkTwoLeft(ctx context.Context, t *testing.T) {
+	t.Helper()
+	place(ctx, t, kit.Pod("fits", "random", kit.Container{Name: "c", CPU: "1"}))
+	_, err := cluster.Create(ctx, kit.Pod("too-many", "random", kit.Container{Name: "c", CPU: "2"}))
+	must(t, err)
+	must(t, cluster.AwaitEvent(ctx, "too-many", "FailedScheduling", "1 Insufficient"))
+	checkLives(ctx, t)
+}
+
+// awaitLeader waits until one replica, and another than that, leads.
+func awaitLeader(ctx context.Context, not string) error {
+	for {
+		found, err := find(ctx)
+		if err == nil && len(found) == 1 && found[0] != not {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%v lead, want one other than %q: %w (%w)", found, not, ctx.Err(), err)
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func leaders(ctx context.Context, t *testing.T) []string {
+	t.Helper()
+	found, err := find(ctx)
+	must(t, err)
+	return found
+}
+
+// find asks every replica whether it leads.
+func find(ctx context.Context) (leaders []string, err error) {
+	pods, err := controllers(ctx)
+	for _, pod := range pods {
+		counted, err := countedBy(ctx, pod)
+		if err != nil {
+			return nil, err
+		}
+		if counted["numalet_scheduler_leader"] == 1 {
+			leaders = append(leaders, pod.Name)
+		}
+	}
+	return leaders, err
+}
+
+// controllers returns the replicas that run and are not told to end.
+func controllers(ctx context.Context) (run []corev1.Pod, err error) {
+	list, err := cluster.API.CoreV1().Pods(system).List(ctx, metav1.ListOptions{LabelSelector: replicas})
+	if err != nil {
+		return nil, err
+	}
+	for _, pod := range list.Items {
+		if kit.Running(&pod) && pod.DeletionTimestamp == nil {
+			run = append(run, pod)
+		}
+	}
+	return run, nil
+}
+
+// countedBy returns a replica's metrics, which the machine can reach and the
+// control plane cannot.
+func countedBy(ctx context.Context, pod corev1.Pod) (kit.Series, error) {
+	page, err := cluster.Shell(ctx, "/usr/local/bin/probe metrics "+pod.Status.PodIP+":8125")
+	if err != nil {
+		return nil, err
+	}
+	return kit.ParseSeries(page)
+}
+
+// countedByLeader returns the metrics of the replica that leads.
+func countedByLeader(ctx context.Context, t *testing.T) kit.Series {
+	t.Helper()
+	must(t, awaitLeader(ctx, ""))
+	name := leaders(ctx, t)[0]
+	pod, err := cluster.API.CoreV1().Pods(system).Get(ctx, name, metav1.GetOptions{})
+	must(t, err)
+	counted, err := countedBy(ctx, *pod)
+	must(t, err)
+	return counted
+}
+
+// scaleControllers makes so many replicas, or none, and waits for it.
+func scaleControllers(ctx context.Context, t *testing.T, n int) {
+	t.Helper()
+	numalet(ctx, t, "scale", deployment, fmt.Sprintf("--replicas=%d", n))
+	if n > 0 {
+		numalet(ctx, t, "rollout", "status", deployment, "--timeout=4m")
+		return
+	}
+	numalet(ctx, t, "wait", "pods", "-l", replicas, "--for", "delete", "--timeout=2m")
+}
+
+// configureControllers sets environment variables of the controllers until the
+// test ends.
+func configureControllers(ctx context.Context, t *testing.T, settings ...string) {
+	t.Helper()
+	set := func(ctx context.Context, settings ...string) {
+		numalet(ctx, t, append([]string{"set", "env", deployment}, settings...)...)
+		numalet(ctx, t, "rollout", "status", deployment, "--timeout=4m")
+	}
+	t.Cleanup(func() {
+		var unset []string
+		for _, s := range settings {
+			name, _, _ := strings.Cut(s, "=")
+			unset = append(unset, name+"-")
+		}
+		set(context.Background(), unset...)
+	})
+	set(ctx, settings...)
+}

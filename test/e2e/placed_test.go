@@ -1,0 +1,147 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// scheduler is whom deploy/controller/admission gives pods that ask to.
+const scheduler = "numalet-scheduler"
+
+// TestPlaced starts one pod of each policy: it is born on exactly as many CPUs
+// of each NUMA node as the controller promised, the node says which, and what is
+// available shrinks by them and comes back.
+func TestPlaced(t *testing.T) {
+	for name, tc := range map[string]struct {
+		policy, cpus string
+		counts       []int // per NUMA node, ascending; nil: any
+	}{
+		"placed-spread": {"spread", "6", []int{1, 1, 2, 2}},
+		"placed-single": {"single", "4", []int{0, 0, 0, 4}},
+		"placed-random": {"random", "5", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := start(t, 3*time.Minute, name)
+			before := available(ctx, t)
+			pod := place(ctx, t, kit.Pod(name, tc.policy, kit.Container{Name: "c", CPU: tc.cpus}))
+			cpus := born(ctx, t, name, "c")
+			checkPromised(t, pod, "c", cpus)
+			if got := counts(cpus); tc.counts != nil && !cmp.Equal(tc.counts, got) {
+				t.Errorf("born on %v: %v per NUMA node, want %v", cpus, got, tc.counts)
+			}
+			awaitTopology(ctx, t, func(s v1alpha1.NodeTopologyStatus) string {
+				return cmp.Diff(map[string]string{"c": cpus.String()}, published(s, pod)) + cmp.Diff(less(before, cpus), availableOf(s))
+			})
+			must(t, cluster.Delete(ctx, name))
+			awaitTopology(ctx, t, func(s v1alpha1.NodeTopologyStatus) string { return cmp.Diff(before, availableOf(s)) })
+		})
+	}
+}
+
+// TestBothForms: pods that name NUMA nodes and pods with a policy are counted
+// together, on one node.
+func TestBothForms(t *testing.T) {
+	ctx := start(t, 5*time.Minute, "named", "single", "late-named", "late-single")
+	on1 := kit.Container{Name: "c", CPU: "3", On: map[int]int{1: 3}}
+	named := place(ctx, t, kit.Pod("named", "", on1))
+	checkPromised(t, named, "c", born(ctx, t, "named", "c"))
+	for _, name := range []string{"single", "late-single"} { // NUMA nodes 2 and 3: 1 has one CPU left, 0 two
+		pod := place(ctx, t, kit.Pod(name, "single", kit.Container{Name: "c", CPU: "4"}))
+		cpus := born(ctx, t, name, "c")
+		checkPromised(t, pod, "c", cpus)
+		if cpus.Overlaps(cpuset.Range(0, 7)) {
+			t.Errorf("%s was born on %v, of which CPUs 4-7 have a holder and 0-1 are reserved", name, cpus)
+		}
+	}
+	_, err := cluster.Create(ctx, kit.Pod("late-named", "", kit.Container{Name: "c", CPU: "3", On: map[int]int{1: 1, 2: 2}}))
+	must(t, err)
+	must(t, cluster.AwaitEvent(ctx, "late-named", "FailedScheduling", "1 Insufficient"))
+	must(t, cluster.Delete(ctx, "single", "late-single"))
+	late, err := cluster.Await(ctx, "late-named", kit.Running)
+	must(t, err)
+	checkPromised(t, late, "c", born(ctx, t, "late-named", "c"))
+	checkLives(ctx, t)
+}
+
+// TestPending: what fits nowhere waits, and its author learns how many nodes
+// lack what.
+func TestPending(t *testing.T) {
+	for name, tc := range map[string]struct{ policy, cpus, message string }{
+		"wide-single": {"single", "5", "1 node(s) had no NUMA node with enough exclusive CPUs"},
+		"wide-spread": {"spread", "12", "1 node(s) couldn't spread the exclusive CPUs evenly over their NUMA nodes"},
+		"too-many":    {"random", "15", "1 Insufficient cpu"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := start(t, time.Minute, name)
+			_, err := cluster.Create(ctx, kit.Pod(name, tc.policy, kit.Container{Name: "c", CPU: tc.cpus}))
+			must(t, err)
+			must(t, cluster.AwaitEvent(ctx, name, "FailedScheduling", "0/1 nodes are available: "+tc.message))
+			pod, err := cluster.Await(ctx, name, unschedulable)
+			must(t, err)
+			if pod.Spec.NodeName != "" {
+				t.Errorf("bound to %s", pod.Spec.NodeName)
+			}
+		})
+	}
+}
+
+func unschedulable(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			return c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+		}
+	}
+	return false
+}
+
+// place makes a pod that names no scheduler, waits until it runs, and checks
+// that the controller had it.
+func place(ctx context.Context, t *testing.T, pod *corev1.Pod) *corev1.Pod {
+	t.Helper()
+	_, err := cluster.Create(ctx, pod)
+	must(t, err)
+	runs, err := cluster.Await(ctx, pod.Name, kit.Running)
+	must(t, err)
+	if runs.Spec.SchedulerName != scheduler {
+		t.Errorf("pod %s was scheduled by %s, want %s", pod.Name, runs.Spec.SchedulerName, scheduler)
+	}
+	return runs
+}
+
+// checkPromised checks that a container's CPUs are what its pod was promised.
+func checkPromised(t *testing.T, pod *corev1.Pod, container string, cpus cpuset.Set) {
+	t.Helper()
+	promised, err := kit.Placement(pod)
+	must(t, err)
+	if diff := cmp.Diff(promised[container], perNode(cpus)); diff != "" {
+		t.Errorf("CPUs of %s/%s by NUMA node (-promised +born):\n%s", pod.Name, container, diff)
+	}
+}
+
+// perNode returns how many of the CPUs lie on which NUMA node.
+func perNode(cpus cpuset.Set) map[int]int {
+	n := map[int]int{}
+	for c := range cpus.All() {
+		n[int(c)/4]++
+	}
+	return n
+}
+
+// less takes CPUs off what is available.
+func less(available map[int]int, cpus cpuset.Set) map[int]int {
+	left := map[int]int{}
+	for id, n := range available {
+		left[id] = n - perNode(cpus)[id]
+	}
+	return left
+}

@@ -1,0 +1,140 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// stormPods is how many pods want the CPUs of two small nodes.
+const stormPods = 500
+
+// TestStorm lets hundreds of exclusive pods of all policies wait for the CPUs of
+// two small nodes, the machine and a hollow one, through 8 proposers. Each is
+// deleted as soon as it runs, or is bound to the hollow node, so that places
+// change hands all the time. A watch over all pods sees no CPU promised twice
+// at any time, no node rejects a placement, and every pod gets its turn.
+func TestStorm(t *testing.T) {
+	ctx := start(t, 15*time.Minute)
+	configureControllers(ctx, t, "NUMALET_PROPOSERS=8")
+	hollow(ctx, t, "hollow", 4, 4)
+	s := &storm{T: t, turn: map[types.UID]bool{}, promises: kit.Promises{Room: map[string]map[int]int{
+		"hollow": {0: 4, 1: 4}, cluster.Node(): {0: 2, 1: 4, 2: 4, 3: 4},
+	}}}
+	t.Cleanup(func() { must(t, s.clear(context.Background())) })
+	events := s.watch(ctx)
+	var creating sync.WaitGroup
+	creating.Go(func() { s.create(ctx) })
+	for s.gone < stormPods && !t.Failed() {
+		select {
+		case e := <-events:
+			s.see(ctx, e)
+		case <-ctx.Done():
+			t.Fatalf("%d of %d pods were bound, %d are gone", s.promises.Bound, stormPods, s.gone)
+		}
+	}
+	creating.Wait()
+	counted := countedByLeader(ctx, t)
+	t.Logf("%d pods bound, %d of them ran; %g lists met a changed node and passed, %g failed; %g pods went back",
+		s.promises.Bound, s.ran, counted.Since(nil, "numalet_scheduler_rechecks_passed"), counted.Since(nil, "numalet_scheduler_rechecks_failed"),
+		counted.Since(nil, "numalet_scheduler_requeues"))
+	checkLives(ctx, t)
+}
+
+// storm is the test and what it has seen.
+type storm struct {
+	*testing.T
+	promises  kit.Promises
+	turn      map[types.UID]bool // pods that have had theirs
+	gone, ran int
+}
+
+// stormLabel is on all its pods.
+const stormLabel = "numalet-e2e=storm"
+
+// hollow makes a hollow node until the test ends.
+func hollow(ctx context.Context, t *testing.T, name string, numaNodes ...int32) {
+	t.Helper()
+	alive, bury := context.WithCancel(context.WithoutCancel(ctx))
+	t.Cleanup(func() {
+		bury()
+		must(t, cluster.Bury(context.Background(), name))
+	})
+	must(t, cluster.Hollow(alive, name, numaNodes...))
+}
+
+// watch tells of all pods of the cluster, in the order in which they were written.
+func (s *storm) watch(ctx context.Context) <-chan apiwatch.Event {
+	pods := cluster.API.CoreV1().Pods(metav1.NamespaceAll)
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	must(s.T, err)
+	w, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+			return pods.Watch(ctx, o)
+		},
+	})
+	must(s.T, err)
+	return w.ResultChan()
+}
+
+// create makes the pods: of each policy in turn, with 1 to 4 CPUs.
+func (s *storm) create(ctx context.Context) {
+	for i := range stormPods {
+		policy := []string{v1alpha1.PolicySpread, v1alpha1.PolicySingle, v1alpha1.PolicyRandom}[i%3]
+		pod := kit.Pod(fmt.Sprintf("storm-%03d", i), policy, kit.Container{Name: "c", CPU: fmt.Sprint(1 + i/3%4)})
+		pod.Labels = map[string]string{"numalet-e2e": "storm"}
+		if _, err := cluster.API.CoreV1().Pods(cluster.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+			s.Errorf("create: %v", err)
+			return
+		}
+	}
+}
+
+// see checks what one event says, and ends a pod that has had its turn.
+func (s *storm) see(ctx context.Context, e apiwatch.Event) {
+	if err := s.promises.See(e); err != nil {
+		s.Error(err)
+		return
+	}
+	pod := e.Object.(*corev1.Pod)
+	_, ours := pod.Labels["numalet-e2e"]
+	switch {
+	case !ours:
+	case e.Type == apiwatch.Deleted:
+		s.gone++
+	case s.turn[pod.UID]: // how it ends is not looked at
+	case pod.Status.Phase == corev1.PodFailed:
+		s.Errorf("pod %s failed on %s: %s %s", pod.Name, pod.Spec.NodeName, pod.Status.Reason, pod.Status.Message)
+	case pod.Spec.NodeName == "hollow":
+		s.end(ctx, pod, 0)
+	case kit.Running(pod):
+		s.ran++
+		s.end(ctx, pod, 1)
+	}
+}
+
+func (s *storm) end(ctx context.Context, pod *corev1.Pod, grace int64) {
+	s.turn[pod.UID] = true
+	if err := cluster.API.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(grace)); err != nil && ctx.Err() == nil {
+		s.Errorf("delete: %v", err)
+	}
+}
+
+// clear removes what a failed test left.
+func (s *storm) clear(ctx context.Context) error {
+	return cluster.API.CoreV1().Pods(cluster.Namespace).DeleteCollection(ctx, *metav1.NewDeleteOptions(0), metav1.ListOptions{LabelSelector: stormLabel})
+}

@@ -1,0 +1,84 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// TestNodeTopology: the agent publishes the machine in an object that its Node owns.
+func TestNodeTopology(t *testing.T) {
+	ctx := start(t, time.Minute)
+	node, err := cluster.API.CoreV1().Nodes().Get(ctx, cluster.Node(), metav1.GetOptions{})
+	must(t, err)
+	got, err := cluster.Topology(ctx, cluster.Node())
+	must(t, err)
+	if owner := got.OwnerReferences; len(owner) != 1 || owner[0].Kind != "Node" || owner[0].UID != node.UID {
+		t.Errorf("owned by %+v, want node %s", owner, node.UID)
+	}
+	machine := v1alpha1.Machine{Packages: 2, NUMANodes: 4, Cores: 8, ThreadsPerCore: 2, ReservedCPUs: "0-1"}
+	if diff := cmp.Diff(machine, got.Status.Machine); diff != "" {
+		t.Errorf("machine (-want +got):\n%s", diff)
+	}
+	for i, n := range got.Status.NUMA {
+		if want := int32(min(4, 2+2*i)); n.ID != int32(i) || n.Capacity != 4 || n.Allocatable != want || n.Memory.Value() < 1<<30 {
+			t.Errorf("NUMA node %d: %+v", i, n)
+		}
+	}
+}
+
+// awaitTopology waits until wrong finds nothing in what the node says.
+func awaitTopology(ctx context.Context, t *testing.T, wrong func(v1alpha1.NodeTopologyStatus) string) {
+	t.Helper()
+	for {
+		got, err := cluster.Topology(ctx, cluster.Node())
+		must(t, err)
+		complaint := wrong(got.Status)
+		if complaint == "" {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("NodeTopology %s (-want +got):\n%s", cluster.Node(), complaint)
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// available returns how many CPUs of each NUMA node the node says may be had.
+func available(ctx context.Context, t *testing.T) map[int]int {
+	t.Helper()
+	got, err := cluster.Topology(ctx, cluster.Node())
+	must(t, err)
+	return availableOf(got.Status)
+}
+
+func availableOf(s v1alpha1.NodeTopologyStatus) map[int]int {
+	n := map[int]int{}
+	for _, node := range s.NUMA {
+		n[int(node.ID)] = int(node.Available)
+	}
+	return n
+}
+
+// published returns where the node says that a pod's containers run.
+func published(s v1alpha1.NodeTopologyStatus, pod *corev1.Pod) map[string]string {
+	cpus := map[string]string{}
+	for _, p := range s.Pods {
+		if p.UID != string(pod.UID) {
+			continue
+		}
+		for _, c := range p.Containers {
+			cpus[c.Name] = c.CPUs
+		}
+	}
+	return cpus
+}
