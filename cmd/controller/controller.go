@@ -38,7 +38,8 @@ type controller struct {
 	reporter *report.Reporter
 	binder   *bind.Binder
 	cycle    *cycle.Cycle
-	lease    *lease.Lease // nil where there is no election
+	lease    *lease.Lease  // nil where there is no election
+	leads    chan struct{} // closed once this process schedules
 	measured *metrics
 	health   *telemetry.Server
 }
@@ -46,7 +47,7 @@ type controller struct {
 // newController puts the parts together. Nothing runs yet but what waits for ctx
 // to end.
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
-	c := &controller{cfg: cfg, log: log, clients: clients}
+	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{})}
 	c.factory = informers.NewSharedInformerFactoryWithOptions(clients.watch, 0, informers.WithTransform(cluster.Trim))
 	for _, part := range []func(context.Context) error{c.newBooks, c.newFilters, c.newReporter, c.newMirror, c.newLease, c.newCycle, c.newHealth} {
 		if err := part(ctx); err != nil {

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched/queue"
@@ -116,4 +118,24 @@ func TestStormWithFailingBinds(t *testing.T) {
 	if undone := w.controller.cycle.Counters().Undone; failed == 0 || undone != uint64(failed) {
 		t.Errorf("%d binds failed, %d were undone", failed, undone)
 	}
+}
+
+// TestRefusedBind: who may not be bound hears why, and is bound when that is over.
+func TestRefusedBind(t *testing.T) {
+	w := newWorld(t)
+	allowed := false
+	w.refuse = func(b *corev1.Binding) error {
+		if allowed {
+			return nil
+		}
+		return apierrors.NewForbidden(corev1.Resource("pods/binding"), b.Name, errors.New("not now"))
+	}
+	w.node("n1", 4)
+	w.start()
+	w.pod("a", "2", "single")
+	w.await("the author hears why", func() bool { return strings.Contains(w.unscheduled("a"), "not now") })
+	w.mu.Lock()
+	allowed = true
+	w.mu.Unlock()
+	w.await("it is bound", func() bool { return len(w.bound()) == 1 })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/numalet/numalet/internal/bind"
 	"github.com/numalet/numalet/internal/report"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/filter"
@@ -56,11 +57,20 @@ func (c *controller) lookAgain(ctx context.Context) error {
 	}
 }
 
-// bind writes a decision down, and tells.
+// bind writes a decision down, and tells. Until it has, nobody may write that
+// the pod is pending.
 func (c *controller) bind(ctx context.Context, d sched.Decision) error {
-	err := c.filters.committer.Bind(ctx, d, func() error { return c.binder.Bind(ctx, d) })
+	c.reporter.Hush(d.Pod.UID)
+	posted := false
+	err := c.filters.committer.Bind(ctx, d, func() error {
+		posted = true
+		return c.binder.Bind(ctx, d)
+	})
 	if err != nil {
 		c.log.Error(err, "its node gets everything back, and the pod is pending again")
+		if !posted || bind.IsRefusal(err) {
+			c.reporter.Failed(d.Pod, err)
+		}
 		return err
 	}
 	c.log.V(2).Info("bound", "pod", d.Pod.String(), "node", d.At.Node)

@@ -16,7 +16,7 @@ func (c *controller) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
-	parts := []func(context.Context) error{c.health.Run, c.reporter.Run, c.watch, c.lookAgain}
+	parts := []func(context.Context) error{c.health.Run, c.report, c.watch, c.lookAgain}
 	errs := make([]error, len(parts)+1)
 	var wg sync.WaitGroup
 	for i, part := range parts {
@@ -30,6 +30,16 @@ func (c *controller) run(ctx context.Context) error {
 	end()
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// report tells authors of pods once this process leads, for until then another
+// one does.
+func (c *controller) report(ctx context.Context) error {
+	select {
+	case <-c.leads:
+	case <-ctx.Done():
+	}
+	return c.reporter.Run(ctx)
 }
 
 // elect schedules when it is this process's turn.
@@ -60,6 +70,7 @@ func (c *controller) schedule(ctx context.Context) error {
 			return fmt.Errorf("list %v: %w", informer, ctx.Err())
 		}
 	}
+	close(c.leads)
 	c.log.Info("scheduling", "nodes", c.center.View().Len(), "schedulerName", c.cfg.SchedulerName)
 	if err := c.cycle.Run(ctx); !errors.Is(err, context.Canceled) {
 		return err

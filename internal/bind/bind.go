@@ -2,7 +2,9 @@ package bind
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,6 +58,17 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision) error {
 		return nil
 	}
 	return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, err)
+}
+
+// IsRefusal reports whether an error of Bind says that the API server has heard
+// and refused: the pod exists and is bound to no node.
+func IsRefusal(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	code := answer.Status().Code
+	return code >= 400 && code < 500 && code != http.StatusNotFound && code != http.StatusConflict && code != http.StatusTooManyRequests
 }
 
 func (b *Binder) post(ctx context.Context, binding *corev1.Binding) error {

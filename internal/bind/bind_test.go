@@ -95,21 +95,26 @@ func TestPlainPodCarriesNoPlacement(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	for name, tc := range map[string]struct {
-		answer error
-		binds  bool
-		fails  bool
+		answer  error
+		binds   bool
+		fails   bool
+		refused bool
 	}{
-		"no answer, not bound":    {context.DeadlineExceeded, false, true},
-		"no answer, but bound":    {context.DeadlineExceeded, true, false},
-		"bound before":            {apierrors.NewConflict(pods, "a", errors.New("already assigned")), true, false},
-		"gone":                    {apierrors.NewNotFound(pods, "a"), false, true},
-		"not allowed":             {apierrors.NewForbidden(pods, "a", errors.New("policy")), false, true},
-		"another one was quicker": {apierrors.NewConflict(pods, "a", errors.New("already assigned")), false, true},
+		"no answer, not bound":    {context.DeadlineExceeded, false, true, false},
+		"no answer, but bound":    {context.DeadlineExceeded, true, false, false},
+		"bound before":            {apierrors.NewConflict(pods, "a", errors.New("already assigned")), true, false, false},
+		"gone":                    {apierrors.NewNotFound(pods, "a"), false, true, false},
+		"not allowed":             {apierrors.NewForbidden(pods, "a", errors.New("policy")), false, true, true},
+		"overloaded":              {apierrors.NewTooManyRequests("later", 1), false, true, false},
+		"another one was quicker": {apierrors.NewConflict(pods, "a", errors.New("already assigned")), false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := newServer(tc.answer, tc.binds).binder(open).Bind(t.Context(), decision())
 			if (err != nil) != tc.fails || tc.fails && !errors.Is(err, tc.answer) {
 				t.Errorf("Bind = %v, want an error: %v", err, tc.fails)
+			}
+			if got := IsRefusal(err); got != tc.refused {
+				t.Errorf("IsRefusal(%v) = %v, want %v", err, got, tc.refused)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ func (r *Reporter) mark(ctx context.Context, f failure) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": f.pod.UID},
 		"status": map[string]any{"conditions": []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: f.reason,
 			Message: f.message, LastTransitionTime: metav1.NewTime(time.Now()),
 		}}},
 	})

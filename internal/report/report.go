@@ -34,15 +34,18 @@ type Reporter struct {
 		waiting map[string]failure // by UID
 		order   []string           // of UIDs
 		said    map[string]saying  // of pods that are pending
+		next    string             // UID of the pod whose failure is being explained
+		telling string             // UID of the pod whose author is being told
 	}
+	told    *sync.Cond // nobody is being told
 	arrived chan struct{}
 }
 
 // failure is a pod whose author is to be told; an empty message is found out by
-// explain when its turn comes.
+// explain when its turn comes. The reason is that of the condition.
 type failure struct {
-	pod     *sched.Pod
-	message string
+	pod             *sched.Pod
+	reason, message string
 }
 
 type saying struct {
@@ -54,6 +57,7 @@ type saying struct {
 // node suits a pod; it is called by Run only.
 func New(ctx context.Context, client kubernetes.Interface, explain func(*sched.Pod) string) (*Reporter, error) {
 	r := &Reporter{client: client, explain: explain, arrived: make(chan struct{}, 1)}
+	r.told = sync.NewCond(&r.mu)
 	r.mu.waiting, r.mu.said = map[string]failure{}, map[string]saying{}
 	r.broadcaster = events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
@@ -66,17 +70,46 @@ func (r *Reporter) Scheduled(d sched.Decision) {
 }
 
 // Unschedulable says that no node suits a pod, and why.
-func (r *Reporter) Unschedulable(pod *sched.Pod) { r.fail(failure{pod: pod}) }
+func (r *Reporter) Unschedulable(pod *sched.Pod) {
+	r.fail(failure{pod: pod, reason: corev1.PodReasonUnschedulable})
+}
 
 // Refused says that a pod asks for what nobody can give.
-func (r *Reporter) Refused(pod *sched.Pod, err error) { r.fail(failure{pod, err.Error()}) }
+func (r *Reporter) Refused(pod *sched.Pod, err error) {
+	r.fail(failure{pod, corev1.PodReasonUnschedulable, err.Error()})
+}
+
+// Failed says that a pod has a node and could not be bound to it.
+func (r *Reporter) Failed(pod *sched.Pod, err error) {
+	r.fail(failure{pod, corev1.PodReasonSchedulerError, err.Error()})
+}
+
+// Hush returns once nothing more is written of a pod as pending, for it is about
+// to be bound: the API server notes that in the same condition. It waits for what
+// is being written of that very pod.
+func (r *Reporter) Hush(uid string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop(uid)
+	for r.mu.telling == uid {
+		r.told.Wait()
+	}
+}
 
 // Forget drops what is known of a pod that is pending no more.
 func (r *Reporter) Forget(uid string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.mu.waiting, uid)
+	r.drop(uid)
 	delete(r.mu.said, uid)
+}
+
+// drop forgets a failure of which nobody was told yet. It needs r.mu.
+func (r *Reporter) drop(uid string) {
+	delete(r.mu.waiting, uid)
+	if r.mu.next == uid {
+		r.mu.next = ""
+	}
 }
 
 func (r *Reporter) fail(f failure) {
@@ -106,7 +139,10 @@ func (r *Reporter) Run(ctx context.Context) error {
 			f.message = r.explain(f.pod)
 		}
 		took := time.Since(began)
-		r.tell(ctx, f)
+		if r.begin(f) {
+			r.tell(ctx, f)
+			r.end()
+		}
 		rest(ctx, (share-1)*took)
 	}
 }
@@ -114,7 +150,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 // next waits for the failure whose turn it is, and returns false when ctx ends.
 func (r *Reporter) next(ctx context.Context) (failure, bool) {
 	for {
-		if f, ok := r.take(); ok {
+		if f, ok := r.first(); ok {
 			return f, ctx.Err() == nil
 		}
 		select {
@@ -125,7 +161,7 @@ func (r *Reporter) next(ctx context.Context) (failure, bool) {
 	}
 }
 
-func (r *Reporter) take() (failure, bool) {
+func (r *Reporter) first() (failure, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.mu.order) > 0 {
@@ -133,10 +169,30 @@ func (r *Reporter) take() (failure, bool) {
 		r.mu.order = r.mu.order[1:]
 		if f, ok := r.mu.waiting[uid]; ok {
 			delete(r.mu.waiting, uid)
+			r.mu.next = uid
 			return f, true
 		}
 	}
 	return failure{}, false
+}
+
+// begin reports whether the pod is still to be told of: not where it was hushed
+// or forgotten while its failure was explained.
+func (r *Reporter) begin(f failure) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.next != f.pod.UID {
+		return false
+	}
+	r.mu.next, r.mu.telling = "", f.pod.UID
+	return true
+}
+
+func (r *Reporter) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.telling = ""
+	r.told.Broadcast()
 }
 
 // tell writes the event, and the condition where it is another than before.

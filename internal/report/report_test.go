@@ -130,6 +130,47 @@ func TestRefused(t *testing.T) {
 	})
 }
 
+// TestFailed: what could not be bound is an error of the scheduler, not a pod
+// that fits nowhere.
+func TestFailed(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.Failed(pod("a"), errors.New("bind pod default/a: not now"))
+		check(t, w,
+			"event Warning FailedScheduling Scheduling by numalet-scheduler on a: bind pod default/a: not now",
+			"status of a: bind pod default/a: not now")
+		a, err := w.client.CoreV1().Pods("default").Get(t.Context(), "a", metav1.GetOptions{})
+		if err != nil || a.Status.Conditions[0].Reason != corev1.PodReasonSchedulerError {
+			t.Errorf("conditions %+v (%v), want the reason %s", a.Status.Conditions, err, corev1.PodReasonSchedulerError)
+		}
+	})
+}
+
+// TestHush: nothing is written of a pod that is being bound; what is being
+// written is waited for.
+func TestHush(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.Unschedulable(pod("a")) // being explained
+		w.Unschedulable(pod("b")) // waiting
+		synctest.Wait()
+		w.Hush("uid-a")
+		w.Hush("uid-b")
+		time.Sleep(time.Minute)
+		check(t, w)
+
+		w.mu.next = "uid-a"
+		w.begin(failure{pod: pod("a")})
+		hushed := make(chan bool, 1)
+		go func() { w.Hush("uid-a"); hushed <- true }()
+		w.Hush("uid-b")
+		synctest.Wait()
+		if len(hushed) != 0 {
+			t.Error("hushed while it was written")
+		}
+		w.end()
+		<-hushed
+	})
+}
+
 // TestExplanationsRest: of many pods that nothing suits, few are explained at a
 // time.
 func TestExplanationsRest(t *testing.T) {

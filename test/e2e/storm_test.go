@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,27 +30,27 @@ const stormPods = 500
 func TestStorm(t *testing.T) {
 	ctx := start(t, 15*time.Minute)
 	configureControllers(ctx, t, "NUMALET_PROPOSERS=8")
-	hollow(ctx, t, "hollow", 4, 4)
 	s := &storm{T: t, turn: map[types.UID]bool{}, promises: kit.Promises{Room: map[string]map[int]int{
 		"hollow": {0: 4, 1: 4}, cluster.Node(): {0: 2, 1: 4, 2: 4, 3: 4},
 	}}}
-	t.Cleanup(func() { must(t, s.clear(context.Background())) })
-	events := s.watch(ctx)
-	var creating sync.WaitGroup
-	creating.Go(func() { s.create(ctx) })
+	events, created := s.watch(ctx), make(chan bool)
+	go func() { s.create(ctx); close(created) }()
 	for s.gone < stormPods && !t.Failed() {
 		select {
 		case e := <-events:
 			s.see(ctx, e)
+		case <-created: // most of them wait now
+			created = nil
+			hollow(ctx, t, "hollow", 4, 4)
+			t.Cleanup(func() { must(t, s.clear(context.Background())) })
 		case <-ctx.Done():
 			t.Fatalf("%d of %d pods were bound, %d are gone", s.promises.Bound, stormPods, s.gone)
 		}
 	}
-	creating.Wait()
 	counted := countedByLeader(ctx, t)
-	t.Logf("%d pods bound, %d of them ran; %g lists met a changed node and passed, %g failed; %g pods went back",
-		s.promises.Bound, s.ran, counted.Since(nil, "numalet_scheduler_rechecks_passed"), counted.Since(nil, "numalet_scheduler_rechecks_failed"),
-		counted.Since(nil, "numalet_scheduler_requeues"))
+	t.Logf("%d pods bound, %d of them ran; %g changed nodes still suited, %g no more; %g pods went back",
+		s.promises.Bound, s.ran, counted["numalet_scheduler_rechecks_passed_total"], counted["numalet_scheduler_rechecks_failed_total"],
+		counted["numalet_scheduler_requeues_total"])
 	checkLives(ctx, t)
 }
 
@@ -111,6 +110,9 @@ func (s *storm) see(ctx context.Context, e apiwatch.Event) {
 		return
 	}
 	pod := e.Object.(*corev1.Pod)
+	if pod.Spec.NodeName != "" && unschedulable(pod) {
+		s.Errorf("pod %s is bound to %s, and said to be unschedulable", pod.Name, pod.Spec.NodeName)
+	}
 	_, ours := pod.Labels["numalet-e2e"]
 	switch {
 	case !ours:
