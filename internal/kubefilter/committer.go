@@ -11,13 +11,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Committer is the filters of the second-tier scheduler, a sched.Filter and a
+// Committer is the filters of the second-tier scheduler, a sched.Relay and a
 // commit.Reserver: all that a Proposer has, and those of volumes and devices
-// with Reserve and PreBind. Begin, Check and Reserve serve one goroutine,
-// Unreserve and Bind any.
+// with Reserve and PreBind. Begin, Resume, Check and Reserve serve one
+// goroutine, Unreserve and Bind any.
 type Committer struct {
-	Proposer
-	reserved sync.Map // pod UID → *reserved, between Reserve and the end of Bind
+	Proposer           // all filters
+	first    *Proposer // those of the first tier, which has judged pods without claims in full
+	resumed  bool      // the pod in hand is first's
+	reserved sync.Map  // pod UID → *reserved, between Reserve and the end of Bind
 }
 
 // reserved is a pod with claims that are set aside for it.
@@ -32,7 +34,32 @@ func NewCommitter(ctx context.Context, c *Cluster, api API) (*Committer, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Committer{Proposer: *all}, nil
+	first, err := NewProposer(ctx, c, api)
+	if err != nil {
+		return nil, err
+	}
+	return &Committer{Proposer: *all, first: first}, nil
+}
+
+// Begin turns to a pod, with all filters.
+func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
+	c.resumed = false
+	return c.Proposer.Begin(pod)
+}
+
+// Resume turns to a pod with which a Proposer has begun, and which has no claims
+// (sched.Pod.Across): that saves PreFilter, which is most of what filters cost.
+func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
+	c.resumed = true
+	return c.first.Resume(pod, with)
+}
+
+// Check says why a node does not suit that pod.
+func (c *Committer) Check(node *sched.Node) sched.Reason {
+	if c.resumed {
+		return c.first.Check(node)
+	}
+	return c.Proposer.Check(node)
 }
 
 // Reserve sets a pod's claims aside, and makes all instances see the pod on its

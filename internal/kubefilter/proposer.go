@@ -11,15 +11,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Proposer is the filters of one first-tier scheduler, a sched.Filter: PreFilter
+// Proposer is the filters of one first-tier scheduler, a sched.Relay: PreFilter
 // and Filter. It leaves out volumes and devices that are given away once, which
 // only the Committer knows. It serves one goroutine.
 type Proposer struct {
 	ctx       context.Context
 	framework framework.Framework
 	lister    *lister
+	*begun    // with the pod in hand
+}
 
-	state   fwk.CycleState   // of the pod in hand
+// begun is what PreFilter found out about a pod. It does not change any more.
+type begun struct {
+	state   fwk.CycleState
 	only    sets.Set[string] // the nodes that PreFilter left; nil for all
 	outside sched.Reason     // why the others do not suit
 }
@@ -52,7 +56,7 @@ func NewExplainer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 
 // Begin turns to a pod, whose Foreign has to be a *Pod.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
-	p.lister.pod, p.state, p.only = pod.Foreign.(*Pod), framework.NewCycleState(), nil
+	p.lister.pod, p.begun = pod.Foreign.(*Pod), &begun{state: framework.NewCycleState()}
 	result, status, by := p.framework.RunPreFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod)
 	if !status.IsSuccess() || result.AllNodes() {
 		return nil, reason(status, sched.Anywhere)
@@ -60,6 +64,15 @@ func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	p.only = result.NodeNames
 	p.outside = sched.Reason{Code: sched.Other, Detail: fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(by))}
 	return sets.List(p.only), sched.Reason{}
+}
+
+// Begun returns what Begin found out.
+func (p *Proposer) Begun() any { return p.begun }
+
+// Resume turns to a pod with which another Proposer has begun.
+func (p *Proposer) Resume(pod *sched.Pod, with any) sched.Reason {
+	p.lister.pod, p.begun = pod.Foreign.(*Pod), with.(*begun)
+	return sched.Reason{}
 }
 
 // Check says why a node does not suit that pod, by the node's newest info.

@@ -13,6 +13,7 @@ type List struct {
 	Pod        *Pod
 	Candidates []Candidate
 	Gains      uint64 // what had ever been given back when the nodes were read
+	Begun      any    // what the filters found out about the pod by itself; see Relay
 }
 
 // Decision is a pod that has been given its place.
@@ -32,4 +33,15 @@ type Filter interface {
 	Begin(*Pod) (only []string, why Reason)
 	// Check says why a node does not suit that pod.
 	Check(*Node) Reason
+}
+
+// Relay is what a Filter may be besides: another instance goes on with a pod
+// where one has begun, for as long as the pod's fit depends on no other node.
+type Relay interface {
+	Filter
+	// Begun returns what Begin found out about the pod in hand. It is immutable.
+	Begun() any
+	// Resume turns to the pod of which another instance's Begun is that: in place
+	// of Begin, and at less cost.
+	Resume(pod *Pod, begun any) Reason
 }

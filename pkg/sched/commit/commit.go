@@ -66,20 +66,22 @@ func New(c *center.Center, f sched.Filter, env Env) *Committer {
 // whether it has a place:
 //
 //  1. compare versions: what is unchanged makes the second list, with its
-//     scores, what changed the third (T3);
-//  2. filter the third list again and score what is left: the fourth (T3);
-//  3. take the second and fourth together, best first, and try to place the pod
-//     on each in turn (T4);
-//  4. where the fit depends on other nodes too, and none was left, look again
+//     scores, what changed the third, scored again (T3);
+//  2. take both together, best score first, and try to place the pod on each in
+//     turn; one of the third list is filtered again first, and so comes to the
+//     fourth (T3, T4);
+//  3. where the fit depends on other nodes too, and none was left, look again
 //     with the newest state: only here does it stand still;
-//  5. bind it, or send it back to the pending pods (T4).
+//  4. bind it, or send it back to the pending pods (T4).
+//
+// To filter all of the third list first comes to the same, and where proposers
+// are many, so that most of what they list has changed, takes half of the
+// committer's time.
 func (c *Committer) Commit(list sched.List) bool {
-	second, third := c.compare(list)
-	fourth := c.recheck(list.Pod, third)
-	decision, ok := c.place(list.Pod, merge(second, fourth))
+	decision, ok := c.place(list, c.compare(list))
 	if !ok && list.Pod.Across && c.env.Widen != nil {
 		list = c.env.Widen(list.Pod)
-		decision, ok = c.place(list.Pod, entries(list))
+		decision, ok = c.place(list, entries(list))
 	}
 	if !ok {
 		c.sendBack(list)
@@ -92,21 +94,24 @@ func (c *Committer) Commit(list sched.List) bool {
 // entry is a node of a list, at its index there.
 type entry struct {
 	sched.Candidate
-	index int
+	index   int
+	changed bool // since it was read: it is of the third list
 }
 
 // entries returns all of a list.
 func entries(list sched.List) []entry {
 	all := make([]entry, len(list.Candidates))
 	for i, candidate := range list.Candidates {
-		all[i] = entry{candidate, i}
+		all[i] = entry{Candidate: candidate, index: i}
 	}
 	return all
 }
 
-// compare sorts out which nodes of a list are as they were read. For a pod whose
-// fit depends on other nodes too, an equal version proves nothing.
-func (c *Committer) compare(list sched.List) (second, third []entry) {
+// compare returns the second and third list together, best score first, and
+// equals as in the first list. For a pod whose fit depends on other nodes too, an
+// equal version proves nothing.
+func (c *Committer) compare(list sched.List) []entry {
+	all := make([]entry, 0, len(list.Candidates))
 	for i, candidate := range list.Candidates {
 		newest := c.center.Record(candidate.Node.Name)
 		switch {
@@ -114,64 +119,25 @@ func (c *Committer) compare(list sched.List) (second, third []entry) {
 			c.counts.failed.Add(1)
 		case newest.Version == candidate.Node.Version && !list.Pod.Across:
 			c.counts.hits.Add(1)
-			second = append(second, entry{candidate, i})
+			all = append(all, entry{candidate, i, false})
 		default:
-			third = append(third, entry{sched.Candidate{Node: newest}, i})
+			all = append(all, entry{sched.Candidate{Node: newest, Score: c.center.Score(list.Pod, newest)}, i, true})
 		}
 	}
-	return second, third
-}
-
-// recheck filters and scores nodes by their newest records.
-func (c *Committer) recheck(pod *sched.Pod, third []entry) (fourth []entry) {
-	if len(third) == 0 {
-		return nil
-	}
-	refuses := c.refuser(pod)
-	for _, e := range third {
-		if refuses(e.Node) {
-			c.counts.failed.Add(1)
-			continue
-		}
-		c.counts.passed.Add(1)
-		e.Score = c.center.Score(pod, e.Node)
-		fourth = append(fourth, e)
-	}
-	return fourth
-}
-
-// refuser turns the filters to a pod and returns how they judge nodes.
-func (c *Committer) refuser(pod *sched.Pod) func(*sched.Node) bool {
-	if c.filter == nil {
-		return func(node *sched.Node) bool { return filter.Check(pod, node).Refuses() }
-	}
-	if _, why := c.filter.Begin(pod); why.Refuses() {
-		return func(*sched.Node) bool { return true }
-	}
-	return func(node *sched.Node) bool {
-		return filter.Check(pod, node).Refuses() || c.filter.Check(node).Refuses()
-	}
-}
-
-// merge puts two lists together, best score first, and equals as in the first
-// list.
-func merge(second, fourth []entry) []entry {
-	all := append(second, fourth...)
-	slices.SortFunc(all, func(a, b entry) int {
-		if better := b.Score.Compare(a.Score); better != 0 {
-			return better
-		}
-		return a.index - b.index
-	})
+	slices.SortStableFunc(all, func(a, b entry) int { return b.Score.Compare(a.Score) })
 	return all
 }
 
 // place tries the nodes in turn.
-func (c *Committer) place(pod *sched.Pod, nodes []entry) (sched.Decision, bool) {
+func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool) {
+	judge := judge{Committer: c, list: list}
 	for _, e := range nodes {
-		at, reason := filter.Place(pod, e.Node)
-		decision := sched.Decision{Pod: pod, At: at}
-		if !reason.Refuses() && c.enter(decision, e.Node) {
+		at, why := filter.Place(list.Pod, e.Node)
+		if e.changed {
+			why = judge.recheck(e.Node, why)
+		}
+		decision := sched.Decision{Pod: list.Pod, At: at}
+		if !why.Refuses() && c.enter(decision, e.Node) {
 			c.counts.commits.Add(1)
 			c.counts.index(e.index)
 			return decision, true

@@ -6,8 +6,8 @@ import "sync/atomic"
 type Counters struct {
 	Commits  uint64          // pods placed
 	Hits     uint64          // nodes of first lists that were unchanged: second list
-	Passed   uint64          // changed nodes that still suited: fourth list
-	Failed   uint64          // changed nodes that did not, or were gone
+	Passed   uint64          // changed nodes whose turn came and that still suited: fourth list
+	Failed   uint64          // changed nodes whose turn came and that did not, or that were gone
 	Requeues uint64          // pods sent back to be tried again
 	Parked   uint64          // pods sent back to wait for a change
 	Stray    uint64          // lists of pods that had their place already

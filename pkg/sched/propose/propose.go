@@ -53,6 +53,9 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 		p.found = index.AppendPick(p.found, p.query(profile), profile.Wide)
 	}
 	list := sched.List{Pod: pod, Gains: view.Gains, Candidates: make([]sched.Candidate, len(p.found))}
+	if relay, ok := p.options.Filter.(sched.Relay); ok {
+		list.Begun = relay.Begun()
+	}
 	for i, n := range p.found {
 		node := p.record(n.Record.(*center.Slot))
 		list.Candidates[i] = sched.Candidate{Node: node, Score: profile.Score(pod, node)}
