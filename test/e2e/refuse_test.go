@@ -5,8 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,16 +60,16 @@ func TestRefusedAtAdmission(t *testing.T) {
 	}
 }
 
-// refusedByNode: whatever passes admission gets an event and does not run.
+// refusedByNode: whatever passes admission gets an event and does not run. One
+// pod after another: some stay, refused, and together they request more than
+// the node has.
 func refusedByNode(t *testing.T) {
 	withoutAdmission(t)
-	ctx := start(t, 5*time.Minute, slices.Collect(maps.Keys(badInput))...)
-	for name, tc := range badInput {
-		_, err := cluster.Create(ctx, badPod(name, tc.policy, tc.cpu, tc.spoil))
-		must(t, err)
-	}
 	for name, tc := range badInput {
 		t.Run(name, func(t *testing.T) {
+			ctx := start(t, 2*time.Minute, name)
+			_, err := cluster.Create(ctx, badPod(name, tc.policy, tc.cpu, tc.spoil))
+			must(t, err)
 			must(t, cluster.AwaitEvent(ctx, name, eventReason, tc.message))
 			pod, err := cluster.API.CoreV1().Pods(cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 			must(t, err)
