@@ -87,15 +87,16 @@ func (a *asking) stroll(room []*entry, left int) (int, bool) {
 // gather takes the first by policy of all nodes that fit. It says whether it was left enough to look at.
 func (a *asking) gather(room []*entry, left int) (int, bool) {
 	s := selection{ask: a, walk: a.walk(left), room: room}
-	s.rare(a.view.byZ.root)
-	return s.kept, s.left >= 0
+	n := s.fill(func() { s.rare(a.view.byZ.root) })
+	return n, s.left >= 0
 }
 
 // choose takes the first by policy of the candidates. O(|candidates|).
 func (a *asking) choose(room []*entry) int {
 	s := selection{ask: a, room: room}
-	for _, e := range a.among {
-		s.offer(e)
-	}
-	return s.kept
+	return s.fill(func() {
+		for _, e := range a.among {
+			s.offer(e)
+		}
+	})
 }
