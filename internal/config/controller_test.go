@@ -45,7 +45,7 @@ func TestController(t *testing.T) {
 			}
 		})
 	}
-	if got, err := defaultController().Dimensions.MarshalText(); err != nil || cmp.Diff("cpu/100,memory/134217728,pods,numa-total", string(got)) != "" {
+	if got, err := defaultController().Dimensions.MarshalText(); err != nil || cmp.Diff("cpu/100,memory/134217728,pods,numa-total,nvidia.com/gpu", string(got)) != "" {
 		t.Errorf("default dimensions %s, %v", got, err)
 	}
 }

@@ -15,11 +15,12 @@ type Dimensions struct {
 	Theta []int64 // granularity of each
 }
 
-// defaultDimensions are those that all pods have, and exclusive CPUs: 100 of a
-// thousandth of a CPU and 128 MiB are fine enough to find nodes by.
+// defaultDimensions are those that all pods have, exclusive CPUs, and the cards
+// that most clusters have: 100 of a thousandth of a CPU and 128 MiB are fine
+// enough to find nodes by. What is not among them, filters find out node by node.
 func defaultDimensions() Dimensions {
 	var d Dimensions
-	if err := d.UnmarshalText([]byte("cpu/100,memory/134217728,pods,numa-total")); err != nil {
+	if err := d.UnmarshalText([]byte("cpu/100,memory/134217728,pods,numa-total,nvidia.com/gpu")); err != nil {
 		panic(err)
 	}
 	return d
