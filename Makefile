@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-systemd e2e-controller perf latency soak
+.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-systemd e2e-controller takeover perf latency soak
 
 IMAGE ?= localhost/numalet:dev
 FLAVOUR ?= plain# of the rig's machine: plain or systemd
@@ -80,7 +80,10 @@ e2e-systemd: ## those that matter on a node with systemd and its cgroup driver
 	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload|SystemBus'
 
 e2e-controller: bin rig ## the controller on a real API server, with nodes that nobody stands behind
-	go test -tags e2e -count=1 -v ./test/e2e/controller
+	go test -tags e2e -count=1 -v -timeout 20m ./test/e2e/controller
+
+takeover: bin rig ## 2,000 pods bound while the leading controller is killed, and then frozen, ten times; a quarter of an hour
+	go test -tags e2e -count=1 -v -timeout 60m ./test/e2e/controller -run 'Killed|Frozen' -pods 2000 -takeovers 10
 
 NODES ?= 5000
 PODS ?= 5000

@@ -28,19 +28,13 @@ func ours(name, cpus, policy string) *corev1.Pod {
 // one node of 3+4 exclusive CPUs; the rest hear why not.
 func TestForms(t *testing.T) {
 	w := newWorld(t, 1, fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 2})
-	explicit := ours("explicit", "3", "")
-	for name, n := range map[int]string{0: "1", 1: "2"} {
-		explicit.Spec.Containers[0].Resources.Limits[corev1.ResourceName(v1alpha1.NUMAResource(name))] = quantity(n)
-	}
-	explicit.Spec.Containers[0].Resources.Requests = explicit.Spec.Containers[0].Resources.Limits
-	explicit.Spec.SchedulerName = "" // the policy of deploy/controller/admission gives it to the controller
+	named := explicit("explicit", "1", "2")
+	named.Spec.SchedulerName = "" // the policy of deploy/controller/admission gives it to the controller
 	mixed := ours("mixed", "2", "single")
-	mixed.Spec.Containers = append(mixed.Spec.Containers, ours("", "100m", "").Spec.Containers[0])
-	mixed.Spec.Containers[1].Name = "beside"
-	mixed.Spec.InitContainers = ours("", "2", "").Spec.Containers
-	mixed.Spec.InitContainers[0].Name = "first"
+	mixed.Spec.Containers = append(mixed.Spec.Containers, container("beside", "100m"))
+	mixed.Spec.InitContainers = []corev1.Container{container("first", "2")}
 	gpu := fleet.Pod("default", "gpu", "numalet-scheduler", "100m", 1)
-	for _, pod := range []*corev1.Pod{explicit, ours("spread", "4", "spread"), mixed, ours("plain", "500m", ""), gpu} {
+	for _, pod := range []*corev1.Pod{named, ours("spread", "4", "spread"), mixed, ours("plain", "500m", ""), gpu} {
 		w.create(pod)
 	}
 	want := map[string]string{

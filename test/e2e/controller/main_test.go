@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/test/fleet"
 )
 
@@ -24,7 +25,7 @@ var (
 	program = flag.String("controller", repository+"/build/bin/numalet-controller", "the program under test")
 )
 
-// world is one control plane with a controller at work.
+// world is one control plane, with a controller at work if it was made by newWorld.
 type world struct {
 	*testing.T
 	*fleet.Plane
@@ -33,11 +34,23 @@ type world struct {
 	ctx        context.Context
 }
 
-// newWorld starts a control plane, n nodes of a shape, and the controller. The
-// policies of deploy are in force.
+// newWorld starts a control plane, n nodes of a shape, and the controller.
 func newWorld(t *testing.T, n int, s fleet.Shape) *world {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	w := newPlane(t, n, s)
+	var err error
+	w.controller, err = w.StartController(w.ctx, "controller", *program, "-v=2")
+	w.must(err)
+	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
+	w.must(w.controller.AwaitReady(w.ctx))
+	return w
+}
+
+// newPlane starts a control plane and n nodes of a shape. The policies of deploy
+// are in force.
+func newPlane(t *testing.T, n int, s fleet.Shape) *world {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	t.Cleanup(cancel)
 	w := &world{T: t, ctx: ctx}
 	var err error
@@ -48,27 +61,31 @@ func newWorld(t *testing.T, n int, s fleet.Shape) *world {
 			t.Error(err)
 		}
 	})
+	w.api, err = w.API()
+	w.must(err)
 	w.must(w.Install(ctx, repository))
 	w.admission()
 	w.must(w.MakeNodes(ctx, n, s))
-	w.api, err = w.API()
-	w.must(err)
 	w.must(w.GiveUpLease(ctx, "numalet-system", "numalet-controller"))
-	w.controller, err = w.StartController(ctx, "controller", *program, "-v=2")
-	w.must(err)
-	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show() })
-	w.must(w.controller.AwaitReady(ctx))
 	return w
 }
 
 // admission puts the policies in force: nobody may place pods but the
-// controller, and pods that ask go to it.
+// controller, and pods that ask go to it. The API server takes them up after a
+// while.
 func (w *world) admission() {
 	w.Helper()
 	for _, dir := range []string{"/deploy/admission", "/deploy/controller/admission"} {
 		_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-k", repository+dir)
 		w.must(err)
 	}
+	try := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	asks := ours("asks", "1", v1alpha1.PolicySingle)
+	asks.Spec.SchedulerName = ""
+	w.await("the policies are in force", func() bool {
+		pod, err := w.api.CoreV1().Pods("default").Create(w.ctx, asks, try)
+		return err == nil && pod.Spec.SchedulerName == "numalet-scheduler"
+	})
 }
 
 // create makes a pod in the namespace default.
@@ -96,10 +113,10 @@ func (w *world) await(what string, ok func() bool) {
 	}
 }
 
-// show prints the controller's log of a test that failed.
-func (w *world) show() {
-	if log, err := os.ReadFile(w.controller.Log); err == nil && w.Failed() {
-		w.Logf("controller:\n%s", log)
+// show prints a log if the test failed.
+func (w *world) show(file string) {
+	if log, err := os.ReadFile(file); err == nil && w.Failed() {
+		w.Logf("%s:\n%s", file, log)
 	}
 }
 

@@ -1,0 +1,121 @@
+//go:build e2e
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/numalet/numalet/test/fleet"
+)
+
+// replicas are two controllers, of which one leads. One that ends is started
+// again, as a kubelet does: a busy machine may cost a leader its lease.
+type replicas struct {
+	*world
+	running [2]*fleet.Controller
+	logs    []string // of all that were started
+	fenced  int      // binds that replicas left alone because their lease had ended
+}
+
+// newReplicas starts two controllers with a short lease.
+func newReplicas(w *world) *replicas {
+	w.Helper()
+	r := &replicas{world: w}
+	w.Cleanup(r.stop)
+	for i := range r.running {
+		r.start(i)
+	}
+	for _, c := range r.running {
+		w.must(c.AwaitReady(w.ctx))
+	}
+	return r
+}
+
+// start starts a replica in place of one that is over, or of none.
+func (r *replicas) start(i int) {
+	r.Helper()
+	c, err := r.StartController(r.ctx, fmt.Sprintf("replica-%02d", len(r.logs)), *program,
+		"-v=2", "--lease-duration=3s", "--bind-timeout=1s", "--proposers=8")
+	r.must(err)
+	r.running[i], r.logs = c, append(r.logs, c.Log)
+}
+
+func (r *replicas) stop() {
+	for _, c := range r.running {
+		if c != nil {
+			_ = c.Signal(syscall.SIGCONT)
+			_ = c.Stop(10 * time.Second)
+		}
+	}
+	for _, log := range r.logs {
+		r.show(log)
+	}
+}
+
+// leader waits until a replica leads that is not that one.
+func (r *replicas) leader(but *fleet.Controller) (leader *fleet.Controller) {
+	r.Helper()
+	r.await("a replica leads", func() bool {
+		for i, c := range r.running {
+			switch {
+			case c == but:
+			case over(c):
+				r.start(i)
+			case r.leads(c):
+				leader = c
+			}
+		}
+		return leader != nil
+	})
+	return leader
+}
+
+func over(c *fleet.Controller) bool {
+	select {
+	case <-c.Over():
+		return true
+	default:
+		return false
+	}
+}
+
+// leads reports whether a replica says that it holds the lease.
+func (r *replicas) leads(c *fleet.Controller) bool {
+	ctx, cancel := context.WithTimeout(r.ctx, time.Second)
+	defer cancel()
+	value, err := c.Metric(ctx, "numalet_scheduler_leader")
+	return err == nil && value == 1
+}
+
+// kill ends the leader at once; another one follows.
+func (r *replicas) kill(leader *fleet.Controller) {
+	r.Helper()
+	r.must(leader.Signal(syscall.SIGKILL))
+	<-leader.Over()
+	r.leader(leader)
+	r.leader(nil) // starts one in its place
+}
+
+// freeze stops the leader until another one leads and meanwhile is over, and then
+// lets it go on: it must notice, and end.
+func (r *replicas) freeze(leader *fleet.Controller, meanwhile func()) {
+	r.Helper()
+	r.must(leader.Signal(syscall.SIGSTOP))
+	r.leader(leader)
+	meanwhile()
+	r.must(leader.Signal(syscall.SIGCONT))
+	select {
+	case <-leader.Over():
+	case <-time.After(30 * time.Second):
+		r.Fatal("the old leader goes on for 30 s without its lease")
+	}
+	log, err := os.ReadFile(leader.Log)
+	r.must(err)
+	r.fenced += strings.Count(string(log), "the lease is lost")
+	r.leader(nil) // starts one in its place
+}

@@ -1,0 +1,133 @@
+//go:build e2e
+
+package controller
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/fleet"
+)
+
+var (
+	takeoverPods = flag.Int("pods", 300, "pods that are bound while leaders go")
+	takeovers    = flag.Int("takeovers", 2, "how many leaders go, of each kind")
+)
+
+// TestKilled kills the leader again and again in the middle of its binds: the
+// other replica goes on, every pod is bound once, and nothing is promised twice.
+func TestKilled(t *testing.T) {
+	takeOver(t, func(r *replicas, _ int, _ func()) { r.kill(r.leader(nil)) })
+}
+
+// TestFrozen stops the leader until another one has taken its lease, and in every
+// second case has bound pods, too; then it goes on with what it was about to do.
+func TestFrozen(t *testing.T) {
+	takeOver(t, func(r *replicas, round int, someBound func()) {
+		r.freeze(r.leader(nil), func() {
+			if round%2 == 0 {
+				someBound()
+			}
+		})
+	})
+}
+
+// takeOver has pods of all forms bound on a fleet that is nearly full, whose
+// leader goes whenever another part of them is bound.
+func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func())) {
+	pods := *takeoverPods
+	shape := fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 2}
+	w := newPlane(t, pods/20, shape)
+	r := newReplicas(w)
+	witness, err := w.Witness(w.ctx, pods/5)
+	w.must(err)
+	await := func(n int) {
+		t.Helper()
+		if err := witness.Await(w.ctx, n, 45*time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.must(w.MakePods(w.ctx, "default", pods, crowd))
+	for round := 1; round <= *takeovers; round++ {
+		await(pods * round / (*takeovers + 1))
+		begun, _ := witness.Said()
+		goes(r, round, func() {
+			t.Helper()
+			bound, _ := witness.Said()
+			await(min(bound+10, pods))
+		})
+		bound, _ := witness.Said()
+		t.Logf("round %d: the leader went after %d binds, the next one leads after %d", round, begun, bound)
+	}
+	await(pods)
+	w.full(pods/20, shape, func(n int) { await(pods + n) })
+	t.Logf("%d pods bound once by %d replicas; %d binds were left alone without a lease", pods, len(r.logs), r.fenced)
+}
+
+// full ends all pods and has others take every exclusive CPU there is: nothing
+// has remained booked.
+func (w *world) full(nodes int, s fleet.Shape, await func(n int)) {
+	w.Helper()
+	w.must(w.Clear(w.ctx, "default"))
+	w.must(w.MakePods(w.ctx, "default", 2*nodes, func(i int) *corev1.Pod {
+		return ours(fmt.Sprintf("full-%04d", i), fmt.Sprint(s.CPUs-i%2), v1alpha1.PolicySingle)
+	}))
+	await(2 * nodes)
+}
+
+// crowd is the i-th of pods that ask in all forms, in turn.
+func crowd(i int) *corev1.Pod {
+	name := fmt.Sprintf("pod-%05d", i)
+	switch i % 8 {
+	case 0:
+		return ours(name, "4", v1alpha1.PolicySpread)
+	case 1:
+		return ours(name, "3", v1alpha1.PolicySingle)
+	case 2:
+		return ours(name, "5", v1alpha1.PolicyRandom)
+	case 3:
+		return explicit(name, "1", "2")
+	case 4:
+		return fleet.Pod("default", name, "numalet-scheduler", "500m", 1)
+	case 5:
+		return ours(name, "1500m", "")
+	case 6:
+		return phased(name)
+	}
+	pod := fleet.Pod("default", name, "numalet-scheduler", "2", 1)
+	pod.Annotations[v1alpha1.AnnotationCPUPolicy] = v1alpha1.PolicySingle
+	pod.Spec.Containers = append(pod.Spec.Containers, container("beside", "100m"))
+	return pod
+}
+
+// explicit asks for CPUs of NUMA nodes 0 and 1 by name.
+func explicit(name, on0, on1 string) *corev1.Pod {
+	zero, one := quantity(on0), quantity(on1)
+	sum := zero.DeepCopy()
+	sum.Add(one)
+	pod := ours(name, sum.String(), "")
+	list := pod.Spec.Containers[0].Resources.Limits
+	list[corev1.ResourceName(v1alpha1.NUMAResource(0))], list[corev1.ResourceName(v1alpha1.NUMAResource(1))] = zero, one
+	pod.Spec.Containers[0].Resources.Requests = list
+	return pod
+}
+
+// phased needs 6 CPUs at first, then 2 and a sidecar's one.
+func phased(name string) *corev1.Pod {
+	always := corev1.ContainerRestartPolicyAlways
+	pod := ours(name, "2", v1alpha1.PolicySingle)
+	pod.Spec.InitContainers = []corev1.Container{container("first", "6"), container("side", "1")}
+	pod.Spec.InitContainers[1].RestartPolicy = &always
+	return pod
+}
+
+func container(name, cpus string) corev1.Container {
+	c := ours("", cpus, "").Spec.Containers[0]
+	c.Name = name
+	return c
+}
