@@ -132,5 +132,8 @@ func (c *controller) newHealth(context.Context) (err error) {
 	c.measured.register(registry)
 	registry.MustRegister(state{c})
 	c.health, err = telemetry.NewServer(c.cfg.HealthAddr, registry, telemetry.Check{Name: "nodes, topologies and pods", Ready: c.listed})
+	if err == nil && c.cfg.Profiling {
+		c.health.Profile()
+	}
 	return err
 }

@@ -27,6 +27,7 @@ type Controller struct {
 	LeaseNS       string
 	LeaseName     string
 	LeaseDuration time.Duration
+	Profiling     bool // serve /debug/pprof
 }
 
 func defaultController() Controller {
@@ -64,6 +65,7 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 	t.StringVar(&c.LeaseNS, "lease-namespace", c.LeaseNS, "`namespace` of the lease")
 	t.StringVar(&c.LeaseName, "lease-name", c.LeaseName, "`name` of the lease")
 	t.DurationVar(&c.LeaseDuration, "lease-duration", c.LeaseDuration, "how long a leader may act after its last renewal, as a `duration` of whole seconds; after a leader that did not say goodbye the next one waits this long twice, and --bind-timeout")
+	t.BoolVar(&c.Profiling, "profiling", c.Profiling, "serve /debug/pprof beside /metrics, for whoever reaches that address")
 	renameEnv(t, "lease-namespace", "POD_NAMESPACE")
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +25,7 @@ type Check struct {
 // else 503 with the reasons) and /metrics.
 type Server struct {
 	listener net.Listener
+	mux      *http.ServeMux
 	http     http.Server
 }
 
@@ -37,7 +39,15 @@ func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Serv
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", readyz(checks))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
-	return &Server{l, http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}, nil
+	return &Server{l, mux, http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}, nil
+}
+
+// Profile serves /debug/pprof, too: what the process spends its time and memory
+// on. It is to be called before Run.
+func (s *Server) Profile() {
+	s.mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	s.mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	s.mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 }
 
 // Addr returns the address the server listens on.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -67,6 +68,19 @@ func (c *Controller) AwaitReady(ctx context.Context) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// profiled is how long a profile takes.
+const profiled = 30 * time.Second
+
+// Profile writes a CPU profile of the next half minute. The controller needs
+// --profiling.
+func (c *Controller) Profile(ctx context.Context, file string) error {
+	profile, err := c.ask(ctx, fmt.Sprintf("/debug/pprof/profile?seconds=%.0f", profiled.Seconds()))
+	if err != nil {
+		return fmt.Errorf("profile the controller: %w", err)
+	}
+	return os.WriteFile(file, []byte(profile), 0o644)
 }
 
 // Metric returns the value of a metric, named with its labels as /metrics does.

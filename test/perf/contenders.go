@@ -23,6 +23,7 @@ type contender struct {
 type started struct {
 	process *fleet.Process
 	fire    func(context.Context) (time.Time, error) // lets it begin, and returns when it did
+	profile func(context.Context, string) error      // of the next seconds, into a file; nil where there is none
 }
 
 func contenders() []contender {
@@ -50,7 +51,7 @@ func clientWith(flags ...string) func(context.Context, *field) (started, error) 
 			"-nodes", fmt.Sprint(f.Nodes), "-pods", fmt.Sprint(f.Pods)}, flags...)
 		process, err := f.plane.Start("client", self, args...)
 		fire := func(context.Context) (time.Time, error) { return time.Now(), process.Signal(syscall.SIGUSR1) }
-		return started{process, fire}, err
+		return started{process: process, fire: fire}, err
 	}
 }
 
@@ -74,7 +75,7 @@ func kubeScheduler(ctx context.Context, f *field) (started, error) {
 	}
 	process, err := f.plane.Start("kube-scheduler", filepath.Join(f.plane.Bin, "kubeone"), "kube-scheduler",
 		"--config="+config, "--secure-port=0")
-	return started{process, l.release}, err
+	return started{process: process, fire: l.release}, err
 }
 
 func numalet(ctx context.Context, f *field) (started, error) {
@@ -82,9 +83,9 @@ func numalet(ctx context.Context, f *field) (started, error) {
 	if err := l.hold(ctx); err != nil {
 		return started{}, err
 	}
-	c, err := f.plane.StartController(ctx, "controller", f.Controller, strings.Fields(f.Settings)...)
+	c, err := f.plane.StartController(ctx, "controller", f.Controller, append(strings.Fields(f.Settings), "--profiling")...)
 	if err != nil {
 		return started{}, err
 	}
-	return started{c.Process, l.release}, c.AwaitReady(ctx)
+	return started{process: c.Process, fire: l.release, profile: c.Profile}, c.AwaitReady(ctx)
 }

@@ -57,8 +57,8 @@ func (f *field) furnish(ctx context.Context) (err error) {
 }
 
 // round lets one contender bind one kind of pods.
-func (f *field) round(ctx context.Context, c contender, l load) (result, error) {
-	r := result{contender: c.name, load: l.name}
+func (f *field) round(ctx context.Context, c contender, l load) (r result, err error) {
+	r.contender, r.load = c.name, l.name
 	s, err := c.start(ctx, f)
 	if err != nil {
 		return r, err
@@ -72,6 +72,7 @@ func (f *field) round(ctx context.Context, c contender, l load) (result, error) 
 	if err != nil {
 		return r, err
 	}
+	profiled := f.profile(ctx, s, l)
 	// 2. The backlog is made, and it takes notice.
 	binds, err := f.plane.CountBinds(ctx, namespace)
 	if err != nil {
@@ -111,7 +112,17 @@ func (f *field) round(ctx context.Context, c contender, l load) (result, error) 
 		}
 	}
 	say("%s", r)
-	return r, f.clear(ctx, s)
+	return r, errors.Join(profiled(), f.clear(ctx, s))
+}
+
+// profile begins a profile, where one is wanted, and returns what waits for its end.
+func (f *field) profile(ctx context.Context, s started, l load) func() error {
+	if f.Profile == "" || s.profile == nil {
+		return func() error { return nil }
+	}
+	over := make(chan error, 1)
+	go func() { over <- s.profile(ctx, filepath.Join(f.Profile, l.name+".pprof")) }()
+	return func() error { return <-over }
 }
 
 // clear makes the field as it was: after the contender has ended, so that its
