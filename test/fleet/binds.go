@@ -2,29 +2,27 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/metadata"
-
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
 )
 
 // Binds counts the pods of one namespace that become bound, as the API server
 // tells it. It asks for bound pods and their metadata only, so that the counting
 // costs little beside what is counted.
 type Binds struct {
-	stream watch.Interface
-	done   chan struct{}
-	mu     struct {
+	stop context.CancelFunc
+	done chan struct{}
+	mu   struct {
 		sync.Mutex
-		at    map[string]time.Time // when the pod of that name was seen bound
-		twice []string             // pods that were bound, unbound and bound
-		err   error
+		at map[string]time.Time // when the pod of that name was first seen bound
 	}
 	changed chan struct{}
 }
@@ -39,42 +37,38 @@ func (p *Plane) CountBinds(ctx context.Context, namespace string) (*Binds, error
 	if err != nil {
 		return nil, err
 	}
-	stream, err := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(namespace).
-		Watch(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName!="})
-	if err != nil {
-		return nil, fmt.Errorf("watch bound pods of %s: %w", namespace, err)
-	}
-	b := &Binds{stream: stream, done: make(chan struct{}), changed: make(chan struct{}, 1)}
+	informer := metadatainformer.NewFilteredMetadataInformer(client, corev1.SchemeGroupVersion.WithResource("pods"), namespace, 0, nil,
+		func(o *metav1.ListOptions) { o.FieldSelector = "spec.nodeName!=" }).Informer()
+	b := &Binds{done: make(chan struct{}), changed: make(chan struct{}, 1)}
 	b.mu.at = map[string]time.Time{}
-	go b.follow()
+	told, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) { b.see(o.(metav1.Object).GetName()) }})
+	if err != nil {
+		return nil, err
+	}
+	ctx, b.stop = context.WithCancel(ctx)
+	go func() { informer.RunWithContext(ctx); close(b.done) }()
+	if !cache.WaitForCacheSync(ctx.Done(), told.HasSynced) {
+		return nil, fmt.Errorf("list bound pods of %s: %w", namespace, ctx.Err())
+	}
 	return b, nil
 }
 
-func (b *Binds) follow() {
-	defer close(b.done)
-	for event := range b.stream.ResultChan() {
-		now := time.Now()
-		b.mu.Lock()
-		switch object, ok := event.Object.(metav1.Object); {
-		case event.Type == watch.Error:
-			b.mu.err = fmt.Errorf("watch bound pods: %v", event.Object)
-		case ok && event.Type == watch.Added:
-			if _, before := b.mu.at[object.GetName()]; before {
-				b.mu.twice = append(b.mu.twice, object.GetName())
-			}
-			b.mu.at[object.GetName()] = now
-		}
-		b.mu.Unlock()
-		select {
-		case b.changed <- struct{}{}:
-		default:
-		}
+func (b *Binds) see(name string) {
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, known := b.mu.at[name]; !known {
+		b.mu.at[name] = now
+	}
+	select {
+	case b.changed <- struct{}{}:
+	default:
 	}
 }
 
 // Stop ends the counting.
 func (b *Binds) Stop() {
-	b.stream.Stop()
+	b.stop()
 	<-b.done
 }
 
@@ -82,11 +76,7 @@ func (b *Binds) Stop() {
 func (b *Binds) At() map[string]time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := make(map[string]time.Time, len(b.mu.at))
-	for name, t := range b.mu.at {
-		at[name] = t
-	}
-	return at
+	return maps.Clone(b.mu.at)
 }
 
 // Await waits until n pods are bound. Where nothing more becomes bound for that
@@ -95,25 +85,23 @@ func (b *Binds) Await(ctx context.Context, n int, patience time.Duration) error 
 	stuck := time.NewTimer(patience)
 	defer stuck.Stop()
 	for {
-		have, err := b.count()
-		if err != nil || have >= n {
-			return err
+		have := b.count()
+		if have >= n {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%d of %d pods are bound: %w", have, n, ctx.Err())
 		case <-stuck.C:
 			return fmt.Errorf("%d of %d pods are bound, and none more within %v", have, n, patience)
-		case <-b.done:
-			return errors.New("the watch of bound pods has ended")
 		case <-b.changed:
 			stuck.Reset(patience)
 		}
 	}
 }
 
-func (b *Binds) count() (int, error) {
+func (b *Binds) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.mu.at), b.mu.err
+	return len(b.mu.at)
 }
