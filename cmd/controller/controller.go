@@ -122,6 +122,7 @@ func (c *controller) newLease(context.Context) (err error) {
 func (c *controller) newCycle(context.Context) error {
 	c.cycle = cycle.New(c.center, pending{c.queue, c.reporter}, cycle.Config{
 		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: c.bind,
+		Slow:   c.filters.committer.Waits,
 		Undone: func(d sched.Decision) { c.freed(d.At.Node) },
 	})
 	return nil

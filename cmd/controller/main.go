@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"k8s.io/klog/v2"
@@ -16,7 +17,16 @@ import (
 	"github.com/numalet/numalet/internal/telemetry"
 )
 
+// gcPercent is how much the heap may grow, in per cent of what lives, before it is
+// collected. Little lives here, some kilobytes a node and a pod, and much is read,
+// looked at and dropped: with the runtime's 100 collecting took a tenth of the
+// time of a bind. GOGC and GOMEMLIMIT overrule it.
+const gcPercent = 400
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	cfg, err := config.LoadController(config.Input{
 		Args: os.Args[1:], LookupEnv: os.LookupEnv, Out: os.Stdout, Version: telemetry.Version(),
 	})

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
@@ -101,12 +100,6 @@ func (m *Mirror) pending(pod *corev1.Pod) {
 func (m *Mirror) settle(pod *corev1.Pod) {
 	delete(m.mu.asks, string(pod.UID))
 	m.env.Settled(string(pod.UID))
-}
-
-// sameAsk reports whether nothing changed that a scheduler looks at.
-func sameAsk(a, b *corev1.Pod) bool {
-	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
-		equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
 // terminal reports whether no container of the pod will run again.

@@ -21,9 +21,9 @@ func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndex
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
 	}{
-		{"nodes", core.Nodes().Informer(), handle(m.SetNode, func(n *corev1.Node) { m.RemoveNode(n.Name) })},
-		{"node topologies", topologies, handle(m.SetTopology, func(t *v1alpha1.NodeTopology) { m.RemoveTopology(t.Name) })},
-		{"pods", core.Pods().Informer(), handle(m.SetPod, m.RemovePod)},
+		{"nodes", core.Nodes().Informer(), handle(m.SetNode, func(n *corev1.Node) { m.RemoveNode(n.Name) }, sameVersion)},
+		{"node topologies", topologies, handle(m.SetTopology, func(t *v1alpha1.NodeTopology) { m.RemoveTopology(t.Name) }, sameVersion)},
+		{"pods", core.Pods().Informer(), handle(m.SetPod, m.RemovePod, samePod)},
 	} {
 		r, err := w.informer.AddEventHandler(w.handler)
 		if err != nil {
@@ -34,16 +34,20 @@ func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndex
 	return synced, nil
 }
 
-// handle tells set and remove of objects. One that comes in place of another of
-// the same name is another: the old one is gone.
-func handle[T metav1.Object](set, remove func(T)) cache.ResourceEventHandler {
+// handle tells set and remove of objects; what is still the same is not told of.
+// One that comes in place of another of the same name is another: the old one is
+// gone.
+func handle[T metav1.Object](set, remove func(T), same func(before, now T) bool) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { set(obj.(T)) },
 		UpdateFunc: func(before, obj any) {
-			if old, now := before.(T), obj.(T); old.GetUID() != now.GetUID() {
+			old, now := before.(T), obj.(T)
+			if old.GetUID() != now.GetUID() {
 				remove(old)
 			}
-			set(obj.(T))
+			if !same(old, now) {
+				set(now)
+			}
 		},
 		DeleteFunc: func(obj any) {
 			if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
@@ -54,6 +58,11 @@ func handle[T metav1.Object](set, remove func(T)) cache.ResourceEventHandler {
 			}
 		},
 	}
+}
+
+// sameVersion reports whether the API server has written nothing in between.
+func sameVersion[T metav1.Object](a, b T) bool {
+	return a.GetUID() == b.GetUID() && a.GetResourceVersion() != "" && a.GetResourceVersion() == b.GetResourceVersion()
 }
 
 // Trim drops what nobody here reads, for informers' transforms.

@@ -62,7 +62,7 @@ func wait(t *testing.T, s *scene, want string) {
 func TestReplaced(t *testing.T) {
 	scene := newScene(t)
 	scene.mirror.SetNode(nodeOf("n1", map[string]string{"cpu": "8"}))
-	h := handle(scene.mirror.SetPod, scene.mirror.RemovePod)
+	h := handle(scene.mirror.SetPod, scene.mirror.RemovePod, samePod)
 	old, now := podOf("a", map[string]string{"cpu": "3", "node": "n1"}), podOf("a", map[string]string{"cpu": "1", "node": "n1"})
 	now.UID = "uid-anew"
 	h.OnAdd(old, false)

@@ -114,6 +114,12 @@ func (c *Committer) Unreserve(d sched.Decision) {
 	c.lister.cluster.forget(d.Pod.Foreign.(*Pod).info.Pod.UID)
 }
 
+// Waits reports whether Bind has claims to prepare first, which may take long.
+func (c *Committer) Waits(d sched.Decision) bool {
+	_, ok := c.reserved.Load(d.Pod.UID)
+	return ok
+}
+
 // Bind gives a pod the claims that were set aside, and then has it bound by
 // post. It may wait long, for volumes to be made. Where it fails, Unreserve has
 // to follow.

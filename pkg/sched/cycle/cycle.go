@@ -28,7 +28,8 @@ type Config struct {
 	Filter    sched.Filter      // the committer's own instance; nil for none
 	Binders   int               // how many binds are under way at one time, at least 1
 	Bind      func(context.Context, sched.Decision) error
-	Undone    func(sched.Decision) // a decision was taken back: its node may suit others; nil for nobody
+	Slow      func(sched.Decision) bool // its Bind may wait long, so it takes no binder's time; nil for none
+	Undone    func(sched.Decision)      // a decision was taken back: its node may suit others; nil for nobody
 }
 
 // Cycle is the two tiers at work.
@@ -102,11 +103,23 @@ func (c *Cycle) propose(ctx context.Context, p *propose.Proposer) error {
 	}
 }
 
+// bind writes decisions down one after another, and slow ones beside that: they
+// wait for volumes to be made, say, and must not keep others from being bound.
 func (c *Cycle) bind(ctx context.Context) {
+	var slow sync.WaitGroup
+	defer slow.Wait()
 	for d := range c.decisions {
-		if err := c.config.Bind(ctx, d); err != nil {
-			c.undo(d)
+		if c.config.Slow != nil && c.config.Slow(d) {
+			slow.Go(func() { c.settle(ctx, d) })
+			continue
 		}
+		c.settle(ctx, d)
+	}
+}
+
+func (c *Cycle) settle(ctx context.Context, d sched.Decision) {
+	if err := c.config.Bind(ctx, d); err != nil {
+		c.undo(d)
 	}
 }
 
