@@ -12,7 +12,7 @@ import (
 // bound is one line of bounds.yaml.
 type bound struct {
 	Load     string   `json:"load"`
-	Measure  string   `json:"measure"` // rate or cpu
+	Measure  string   `json:"measure"` // rate, told or cpu
 	Of       string   `json:"of"`
 	To       string   `json:"to,omitempty"` // where given, the quotient is bounded
 	Min, Max *float64 `json:",omitempty"`
@@ -69,10 +69,7 @@ func (b bound) hold(results []result) (string, error) {
 func (b bound) value(contender string, results []result) (float64, bool) {
 	for _, r := range results {
 		if r.contender == contender && r.load == b.Load {
-			if b.Measure == "cpu" {
-				return ms(r.cpu), true
-			}
-			return r.rate, true
+			return map[string]float64{"rate": r.rate, "told": r.toldRate(), "cpu": ms(r.cpu)}[b.Measure], true
 		}
 	}
 	return 0, false

@@ -16,6 +16,7 @@ import (
 type contender struct {
 	name      string
 	scheduler string // in spec.schedulerName; empty for a client that does not look
+	silent    bool   // it writes no events
 	start     func(context.Context, *field) (started, error)
 }
 
@@ -28,11 +29,11 @@ type started struct {
 
 func contenders() []contender {
 	return []contender{
-		{"floor, no events", "", clientWith()},
-		{"floor", "", clientWith("-events")},
-		{"client with informers", "", clientWith("-events", "-informers")},
-		{"kube-scheduler", "default-scheduler", kubeScheduler},
-		{"numalet", "numalet-scheduler", numalet},
+		{name: "floor, no events", silent: true, start: clientWith()},
+		{name: "floor", start: clientWith("-events")},
+		{name: "client with informers", start: clientWith("-events", "-informers")},
+		{name: "kube-scheduler", scheduler: "default-scheduler", start: kubeScheduler},
+		{name: "numalet", scheduler: "numalet-scheduler", start: numalet},
 	}
 }
 

@@ -94,6 +94,9 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, fmt.Errorf("%w: see %s", err, s.process.Log)
 	}
 	// 4. It comes to rest: events are written behind the binds.
+	if r.events, r.told, err = f.told(ctx, c); err != nil {
+		return r, err
+	}
 	if err := settle(ctx, s.process); err != nil {
 		return r, err
 	}
@@ -102,9 +105,6 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, err
 	}
 	r.fill(began, binds.At(), before, after)
-	if r.events, err = f.events(ctx); err != nil {
-		return r, err
-	}
 	// 5. More pods come one by one.
 	if c.scheduler != "" {
 		if r.steady, err = f.steady(ctx, c, l, binds); err != nil {
@@ -132,6 +132,21 @@ func (f *field) clear(ctx context.Context, s started) error {
 		return err
 	}
 	return f.plane.Clear(ctx, namespace)
+}
+
+// told waits until there are as many events as bound pods, or no more come, and
+// returns how many there are and when the last was seen.
+func (f *field) told(ctx context.Context, c contender) (n int, last time.Time, err error) {
+	for last = time.Now(); !c.silent && n < f.Pods && time.Since(last) < patience/6; time.Sleep(100 * time.Millisecond) {
+		now, err := f.events(ctx)
+		if err != nil {
+			return n, last, err
+		}
+		if now > n {
+			n, last = now, time.Now()
+		}
+	}
+	return n, last, nil
 }
 
 // events returns how many events there are.
