@@ -48,7 +48,7 @@ type controller struct {
 // to end.
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{})}
-	c.factory = informers.NewSharedInformerFactoryWithOptions(clients.watch, 0, informers.WithTransform(cluster.Trim))
+	c.factory = cluster.NewInformers(clients.watch)
 	for _, part := range []func(context.Context) error{c.newBooks, c.newFilters, c.newReporter, c.newMirror, c.newLease, c.newCycle, c.newHealth} {
 		if err := part(ctx); err != nil {
 			return nil, err

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	fakesource "k8s.io/client-go/tools/cache/testing"
@@ -20,7 +19,7 @@ func TestWatch(t *testing.T) {
 	source := fakesource.NewFakeControllerSource()
 	source.Add(topologyOf("n1", map[string]string{"numa": "0:0-3,1:4-7"}))
 	scene := newScene(t)
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(Trim))
+	factory := NewInformers(client)
 	nodeTopologies, err := topologies(source)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -77,7 +76,7 @@ func watch(ctx context.Context, config *rest.Config, api kubernetes.Interface) e
 	if err != nil {
 		return err
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(api, 0, informers.WithTransform(cluster.Trim))
+	factory := cluster.NewInformers(api)
 	nodes, pods := factory.Core().V1().Nodes().Informer(), factory.Core().V1().Pods().Informer()
 	factory.StartWithContext(ctx)
 	go topologies.RunWithContext(ctx)
