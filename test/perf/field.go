@@ -162,11 +162,11 @@ func (f *field) events(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// settle waits until a process hardly works any more: for a second it takes less
-// than 3 % of a CPU.
+// settle waits until a process hardly works any more: twice in a row it takes less
+// than 3 % of a CPU for a second.
 func settle(ctx context.Context, p *fleet.Process) error {
 	last, err := p.Usage()
-	for err == nil {
+	for calm := 0; err == nil; calm++ {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -175,8 +175,12 @@ func settle(ctx context.Context, p *fleet.Process) error {
 		case <-time.After(time.Second):
 		}
 		var now fleet.Usage
-		if now, err = p.Usage(); err == nil && now.CPU-last.CPU <= 30*time.Millisecond {
-			return nil
+		now, err = p.Usage()
+		if now.CPU-last.CPU > 30*time.Millisecond {
+			calm = -1
+		}
+		if calm == 1 {
+			return err
 		}
 		last = now
 	}
