@@ -50,7 +50,7 @@ func (q *Queue) Park(pod *sched.Pod, gains uint64) {
 	switch {
 	case it == nil:
 	case it.Pod != pod || q.env.Gains() > gains:
-		q.delay(it)
+		q.hope(it)
 	default:
 		q.enter(it, Parked)
 	}
@@ -63,7 +63,8 @@ func (q *Queue) Wake(helps func(*sched.Pod) bool) {
 	defer q.mu.Unlock()
 	for it := range q.mu.parked {
 		if helps(it.Pod) {
-			q.delay(it)
+			q.leave(it)
+			q.hope(it)
 		}
 	}
 }
@@ -79,6 +80,15 @@ func (q *Queue) back(pod *sched.Pod) *item {
 	return it
 }
 
+// hope is delay, for an item that a change may help: Next may take it before its
+// time. It needs q.mu.
+func (q *Queue) hope(it *item) {
+	q.delay(it)
+	if it.state == Delayed {
+		q.push(&q.mu.eager, it)
+	}
+}
+
 // delay makes an item ready when its back-off is over. It needs q.mu.
 func (q *Queue) delay(it *item) {
 	wait := it.notBefore.Sub(q.env.Now())
@@ -92,6 +102,7 @@ func (q *Queue) delay(it *item) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		if it.state == Delayed && it.notBefore.Equal(turn) {
+			q.leave(it)
 			q.enter(it, Ready)
 		}
 	})

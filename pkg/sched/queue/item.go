@@ -37,8 +37,9 @@ func (q *Queue) Depth() Depth {
 type item struct {
 	Entry
 	state     State
-	index     int // in the heap
-	tries     int // in vain, since it last changed
+	in        *turns // nil for none
+	index     int    // there
+	tries     int    // in vain, since it last changed
 	since     time.Time
 	notBefore time.Time // the end of its back-off
 }
@@ -48,7 +49,7 @@ func (a *item) before(b *item) bool {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.Pod.UID, b.Pod.UID)) < 0
 }
 
-// turns is the ready pods as a heap (container/heap).
+// turns is pods as a heap (container/heap).
 type turns []*item
 
 func (t turns) Len() int           { return len(t) }

@@ -37,8 +37,15 @@ type Env struct {
 //	                 └───────────────┴────────── Parked
 //	                        Wake: a change helps
 //
+// The back-off of a pod that a change may help is for when there is much to do:
+// where no pod is ready, Next takes one of those before its time. To let all wait
+// was rejected: 500 pods that wanted two nodes were woken together whenever
+// something ended, all but one tried in vain, and then all slept for Most beside
+// CPUs that were free. A pod that lost its nodes to others, or could not be bound,
+// does wait: to try at once might go on for ever.
+//
 // A pod that is removed while it is out stays removed: what comes back of it is
-// dropped. O(log ready) a pod, and O(parked) a Wake.
+// dropped. O(log pods) a pod, and O(parked) a Wake.
 type Queue struct {
 	env     Env
 	backoff Backoff
@@ -47,6 +54,7 @@ type Queue struct {
 		sync.Mutex
 		items  map[string]*item // by UID
 		ready  turns
+		eager  turns // delayed ones that Next may take before their time
 		parked map[*item]struct{}
 		count  Depth
 	}
@@ -71,9 +79,7 @@ func (q *Queue) Add(e Entry) {
 		it = &item{since: q.env.Now()}
 		q.mu.items[e.Pod.UID] = it
 	}
-	if it.state == Ready {
-		heap.Remove(&q.mu.ready, it.index)
-	}
+	q.leave(it)
 	it.Entry, it.tries = e, 0
 	if it.state == Out {
 		return
@@ -89,9 +95,7 @@ func (q *Queue) Remove(uid string) {
 	if !ok {
 		return
 	}
-	if it.state == Ready {
-		heap.Remove(&q.mu.ready, it.index)
-	}
+	q.leave(it)
 	q.enter(it, none)
 	delete(q.mu.items, uid)
 }
@@ -100,18 +104,29 @@ func (q *Queue) Remove(uid string) {
 func (q *Queue) Next(ctx context.Context) (*sched.Pod, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.mu.ready) == 0 {
+	if q.first() == nil {
 		defer context.AfterFunc(ctx, q.wakeSleepers)()
 	}
-	for len(q.mu.ready) == 0 && ctx.Err() == nil {
+	for q.first() == nil && ctx.Err() == nil {
 		q.changed.Wait()
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("wait for a pending pod: %w", err)
 	}
-	it := heap.Pop(&q.mu.ready).(*item)
+	it := q.first()
+	q.leave(it)
 	q.enter(it, Out)
 	return it.Pod, nil
+}
+
+// first returns the item whose turn it is, or nil. It needs q.mu.
+func (q *Queue) first() *item {
+	for _, t := range [...]turns{q.mu.ready, q.mu.eager} {
+		if len(t) > 0 {
+			return t[0]
+		}
+	}
+	return nil
 }
 
 func (q *Queue) wakeSleepers() {
@@ -131,18 +146,32 @@ func (q *Queue) Waited(uid string) (time.Duration, bool) {
 	return q.env.Now().Sub(it.since), true
 }
 
-// enter puts an item into a state, and into what belongs to that; it was taken
-// out of the heap before. It needs q.mu.
+// leave takes an item out of what belongs to its state. It needs q.mu, and is to
+// be called before anything of the item changes and it enters another state.
+func (q *Queue) leave(it *item) {
+	if it.in != nil {
+		heap.Remove(it.in, it.index)
+		it.in = nil
+	}
+	delete(q.mu.parked, it)
+}
+
+// enter puts an item into a state, and into what belongs to that. It needs q.mu.
 func (q *Queue) enter(it *item, s State) {
 	q.mu.count[it.state]--
 	q.mu.count[s]++
-	delete(q.mu.parked, it)
 	it.state = s
 	switch s {
 	case Ready:
-		heap.Push(&q.mu.ready, it)
-		q.changed.Signal()
+		q.push(&q.mu.ready, it)
 	case Parked:
 		q.mu.parked[it] = struct{}{}
 	}
+}
+
+// push lets a sleeper have an item when its turn comes. It needs q.mu.
+func (q *Queue) push(t *turns, it *item) {
+	it.in = t
+	heap.Push(t, it)
+	q.changed.Signal()
 }

@@ -113,17 +113,43 @@ func sameDepth(a, b queue.Depth) bool {
 }
 
 // TestParkedTooLate: what became free while the pod was being looked after must
-// not be missed.
+// not be missed, nor waited for.
 func TestParkedTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{gains: 6}
 		q := w.queue()
 		q.Add(entry("a"))
 		q.Park(next(t, q), 5)
-		start := time.Now()
-		p, err := q.Next(t.Context())
-		if err != nil || p.UID != "a" || time.Since(start) != time.Second {
-			t.Errorf("Next = %v, %v after %v, want a after its back-off", p, err, time.Since(start))
+		if got := next(t, q).UID; got != "a" {
+			t.Errorf("Next = %s, want a at once", got)
+		}
+	})
+}
+
+// TestHope: where a change may help, the back-off ends early if there is nothing
+// else to do; the first in order comes first. Who lost its nodes waits.
+func TestHope(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := (&world{}).queue()
+		for _, uid := range []string{"a", "b", "c", "lost"} {
+			q.Add(entry(uid))
+		}
+		for range 3 {
+			q.Park(next(t, q), 0)
+		}
+		q.Requeue(next(t, q))
+		q.Wake(func(p *sched.Pod) bool { return p.UID != "b" })
+		q.Add(entry("new"))
+		var got []string
+		for range 4 {
+			got = append(got, next(t, q).UID)
+		}
+		if diff := cmp.Diff([]string{"new", "a", "c", "none"}, got); diff != "" {
+			t.Errorf("order (-want +got):\n%s", diff)
+		}
+		time.Sleep(time.Second)
+		if got := next(t, q).UID; got != "lost" {
+			t.Errorf("Next = %s after the back-off, want lost", got)
 		}
 	})
 }
