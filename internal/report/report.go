@@ -48,6 +48,16 @@ type failure struct {
 	reason, message string
 }
 
+// action is a word for what failed. Within six minutes the recorder counts events
+// that differ in their message only as one, and keeps the first message.
+// Source: k8s.io/client-go/tools/events, getKey.
+func (f failure) action() string {
+	if f.reason == corev1.PodReasonSchedulerError {
+		return "Binding"
+	}
+	return "Scheduling"
+}
+
 type saying struct {
 	message string
 	at      time.Time
@@ -201,7 +211,7 @@ func (r *Reporter) tell(ctx context.Context, f failure) {
 	if known && before.message == f.message && time.Since(before.at) < again {
 		return
 	}
-	r.recorder(f.pod).Eventf(ref(f.pod), nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", f.message)
+	r.recorder(f.pod).Eventf(ref(f.pod), nil, corev1.EventTypeWarning, "FailedScheduling", f.action(), "%s", f.message)
 	if known && before.message == f.message {
 		return
 	}

@@ -136,7 +136,7 @@ func TestFailed(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.Failed(pod("a"), errors.New("bind pod default/a: not now"))
 		check(t, w,
-			"event Warning FailedScheduling Scheduling by numalet-scheduler on a: bind pod default/a: not now",
+			"event Warning FailedScheduling Binding by numalet-scheduler on a: bind pod default/a: not now",
 			"status of a: bind pod default/a: not now")
 		a, err := w.client.CoreV1().Pods("default").Get(t.Context(), "a", metav1.GetOptions{})
 		if err != nil || a.Status.Conditions[0].Reason != corev1.PodReasonSchedulerError {

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +36,7 @@ func cast() []actor {
 
 type demo struct{ *kit.Cluster }
 
-// run is the demo in five scenes.
+// run is the demo, scene by scene.
 func (d demo) run(ctx context.Context) error {
 	actors := cast()
 	defer d.clean(actors)
@@ -43,8 +45,9 @@ func (d demo) run(ctx context.Context) error {
 		play  func(context.Context, []actor) error
 	}{
 		{"What the node publishes: capacity = every CPU of the NUMA node, allocatable = without the reserved CPUs", d.describeNode},
-		{"Five pods: a spread, a single and a random one, and two shared ones", d.start},
+		{"Five pods: a spread, a single and a random one, which the controller places, and two shared ones", d.start},
 		{"Where their containers really run (Cpus_allowed_list of process 1)", d.show},
+		{"What the node says of it", d.showTopology},
 		{"Delete the pods with exclusive CPUs", d.deleteExclusive},
 		{"Their CPUs are back in the shared set", d.showReturned},
 	} {
@@ -52,6 +55,27 @@ func (d demo) run(ctx context.Context) error {
 		if err := scene.play(ctx, actors); err != nil {
 			return fmt.Errorf("scene %d: %w", i+1, err)
 		}
+	}
+	return nil
+}
+
+// showTopology prints the sums, and what is available of each NUMA node.
+func (d demo) showTopology(ctx context.Context, _ []actor) error {
+	out, err := exec.CommandContext(ctx, "kubectl", "get", "nodetopologies").Output()
+	if err != nil {
+		return fmt.Errorf("kubectl get nodetopologies: %w", err)
+	}
+	fmt.Println("  $ kubectl get nodetopologies")
+	for line := range strings.Lines(string(out)) {
+		fmt.Print("  ", line)
+	}
+	topology, err := d.Topology(ctx, d.Node())
+	if err != nil {
+		return err
+	}
+	fmt.Println()
+	for _, n := range topology.Status.NUMA {
+		fmt.Printf("  numa%d: %d of %d allocatable CPUs are available\n", n.ID, n.Available, n.Allocatable)
 	}
 	return nil
 }
@@ -80,12 +104,27 @@ func (d demo) start(ctx context.Context, actors []actor) error {
 		if _, err := d.Create(ctx, a.pod); err != nil {
 			return err
 		}
-		if _, err := d.Await(ctx, a.pod.Name, kit.Running); err != nil {
+		pod, err := d.Await(ctx, a.pod.Name, kit.Running)
+		if err != nil {
 			return err
 		}
-		fmt.Printf("  %-9s %-22s runs\n", a.pod.Name, ask(a))
+		decision, err := decided(pod)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("  %-9s %-16s %-18s %s\n", pod.Name, ask(a), pod.Spec.SchedulerName, decision)
 	}
 	return nil
+}
+
+// decided says how many CPUs of which NUMA node the controller decided on.
+func decided(pod *corev1.Pod) (string, error) {
+	placement, err := kit.Placement(pod)
+	var words []string
+	for _, id := range slices.Sorted(maps.Keys(placement["c"])) {
+		words = append(words, fmt.Sprintf("%d of numa%d", placement["c"][id], id))
+	}
+	return strings.Join(words, ", "), err
 }
 
 // ask says in words what a pod asks for.

@@ -28,7 +28,8 @@ func TestFailedBind(t *testing.T) {
 
 	other := place(ctx, t, kit.Pod("other", "random", kit.Container{Name: "c", CPU: "12"}))
 	checkPromised(t, other, "c", born(ctx, t, "other", "c"))
-	must(t, cluster.AwaitEvent(ctx, "unbindable", "FailedScheduling", "1 Insufficient cpu"))
+	_, err = cluster.Await(ctx, "unbindable", unschedulable)
+	must(t, err)
 	must(t, cluster.Delete(ctx, "other"))
 	awaitUndone(ctx, t, countedByLeader(ctx, t), 1)
 	if got, err := cluster.Await(ctx, "unbindable", func(*corev1.Pod) bool { return true }); err != nil || len(got.Annotations) != 1 {
