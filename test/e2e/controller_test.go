@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -143,23 +142,4 @@ func scaleControllers(ctx context.Context, t *testing.T, n int) {
 		return
 	}
 	numalet(ctx, t, "wait", "pods", "-l", replicas, "--for", "delete", "--timeout=2m")
-}
-
-// configureControllers sets environment variables of the controllers until the
-// test ends.
-func configureControllers(ctx context.Context, t *testing.T, settings ...string) {
-	t.Helper()
-	set := func(ctx context.Context, settings ...string) {
-		numalet(ctx, t, append([]string{"set", "env", deployment}, settings...)...)
-		numalet(ctx, t, "rollout", "status", deployment, "--timeout=4m")
-	}
-	t.Cleanup(func() {
-		var unset []string
-		for _, s := range settings {
-			name, _, _ := strings.Cut(s, "=")
-			unset = append(unset, name+"-")
-		}
-		set(context.Background(), unset...)
-	})
-	set(ctx, settings...)
 }

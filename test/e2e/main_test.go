@@ -17,12 +17,13 @@ import (
 )
 
 var (
-	rigBin     = flag.String("rig", os.Getenv("RIG"), "the rig's command")
-	flavour    = flag.String("flavour", "plain", "which machine: plain or systemd")
-	kubeconfig = flag.String("cluster", os.Getenv("KUBECONFIG"), "kubeconfig of the rig's control plane")
-	churnPods  = flag.Int("pods", 40, "how many pods the churn makes")
-	churnKills = flag.Int("kills", 1, "how often the churn kills each of agent, containerd and kubelet")
-	seed       = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the churn; a failure prints it")
+	rigBin        = flag.String("rig", os.Getenv("RIG"), "the rig's command")
+	controllerBin = flag.String("controller", "../../build/bin/numalet-controller", "the controller's program")
+	flavour       = flag.String("flavour", "plain", "which machine: plain or systemd")
+	kubeconfig    = flag.String("cluster", os.Getenv("KUBECONFIG"), "kubeconfig of the rig's control plane")
+	churnPods     = flag.Int("pods", 40, "how many pods the churn makes")
+	churnKills    = flag.Int("kills", 1, "how often the churn kills each of agent, containerd and kubelet")
+	seed          = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the churn; a failure prints it")
 )
 
 var cluster *kit.Cluster
