@@ -32,11 +32,14 @@ func (b Backoff) delay(n int) time.Duration {
 }
 
 // Requeue takes back a pod whose nodes went to others, or that could not be
-// bound: it is tried again after its back-off.
+// bound: it is tried again after its back-off, which counts from the last time
+// that no node suited it.
 func (q *Queue) Requeue(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if it := q.back(pod); it != nil {
+		it.lost++
+		it.notBefore = q.env.Now().Add(q.backoff.delay(it.lost))
 		q.delay(it)
 	}
 }
@@ -47,8 +50,12 @@ func (q *Queue) Park(pod *sched.Pod, gains uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it := q.back(pod)
+	if it == nil {
+		return
+	}
+	it.lost, it.tries = 0, it.tries+1
+	it.notBefore = q.env.Now().Add(q.backoff.delay(it.tries))
 	switch {
-	case it == nil:
 	case it.Pod != pod || q.env.Gains() > gains:
 		q.hope(it)
 	default:
@@ -75,8 +82,6 @@ func (q *Queue) back(pod *sched.Pod) *item {
 	if !ok || it.state != Out {
 		return nil
 	}
-	it.tries++
-	it.notBefore = q.env.Now().Add(q.backoff.delay(it.tries))
 	return it
 }
 

@@ -39,7 +39,8 @@ type item struct {
 	state     State
 	in        *turns // nil for none
 	index     int    // there
-	tries     int    // in vain, since it last changed
+	tries     int    // how often nothing suited it, since it last changed
+	lost      int    // how often it was tried in vain since the last of those
 	since     time.Time
 	notBefore time.Time // the end of its back-off
 }

@@ -80,7 +80,7 @@ func (q *Queue) Add(e Entry) {
 		q.mu.items[e.Pod.UID] = it
 	}
 	q.leave(it)
-	it.Entry, it.tries = e, 0
+	it.Entry, it.tries, it.lost = e, 0, 0
 	if it.state == Out {
 		return
 	}

@@ -126,6 +126,24 @@ func TestParkedTooLate(t *testing.T) {
 	})
 }
 
+// TestLost: who loses a race after it has waited for long does not wait for long
+// again.
+func TestLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := (&world{}).queue()
+		q.Add(entry("a"))
+		for range 5 {
+			q.Park(next(t, q), 0)
+			q.Wake(func(*sched.Pod) bool { return true })
+		}
+		start := time.Now()
+		q.Requeue(next(t, q))
+		if _, err := q.Next(t.Context()); err != nil || time.Since(start) != time.Second {
+			t.Errorf("Next: %v after %v, want the first back-off", err, time.Since(start))
+		}
+	})
+}
+
 // TestHope: where a change may help, the back-off ends early if there is nothing
 // else to do; the first in order comes first. Who lost its nodes waits.
 func TestHope(t *testing.T) {
