@@ -27,7 +27,8 @@ const (
 type Reporter struct {
 	client      kubernetes.Interface
 	explain     func(*sched.Pod) string
-	broadcaster events.EventBroadcaster
+	broadcaster events.EventBroadcaster // of failures, which come again
+	news        *news
 
 	mu struct {
 		sync.Mutex
@@ -66,7 +67,11 @@ type saying struct {
 // New returns a reporter that writes events until ctx ends. explain says why no
 // node suits a pod; it is called by Run only.
 func New(ctx context.Context, client kubernetes.Interface, explain func(*sched.Pod) string) (*Reporter, error) {
-	r := &Reporter{client: client, explain: explain, arrived: make(chan struct{}, 1)}
+	news, err := newNews(client)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reporter{client: client, explain: explain, news: news, arrived: make(chan struct{}, 1)}
 	r.told = sync.NewCond(&r.mu)
 	r.mu.waiting, r.mu.said = map[string]failure{}, map[string]saying{}
 	r.broadcaster = events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
@@ -75,8 +80,7 @@ func New(ctx context.Context, client kubernetes.Interface, explain func(*sched.P
 
 // Scheduled says that a pod is bound.
 func (r *Reporter) Scheduled(d sched.Decision) {
-	r.recorder(d.Pod).Eventf(ref(d.Pod), nil, corev1.EventTypeNormal, "Scheduled", "Binding",
-		"Successfully assigned %s to %s", d.Pod, d.At.Node)
+	r.news.add(scheduled{d.Pod, d.At.Node, time.Now()})
 }
 
 // Unschedulable says that no node suits a pod, and why.
@@ -135,9 +139,13 @@ func (r *Reporter) fail(f failure) {
 	}
 }
 
-// Run tells authors one after another until ctx ends. After each it rests, so
-// that explanations cost a share of a CPU and no more.
+// Run tells authors until ctx ends: of pods that are bound as fast as they are, and
+// of failures one after another. After each of these it rests, so that
+// explanations cost a share of a CPU and no more.
 func (r *Reporter) Run(ctx context.Context) error {
+	var bound sync.WaitGroup
+	bound.Go(func() { r.news.run(ctx) })
+	defer bound.Wait()
 	for {
 		f, ok := r.next(ctx)
 		if !ok {

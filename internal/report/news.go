@@ -1,0 +1,115 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	recordutil "k8s.io/client-go/tools/record/util"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+const (
+	// writers is how many events are being written at one time. The API server
+	// serves them and binds alike, so that with hundreds under way pods would wait
+	// for the news of others.
+	writers = 8
+	// backlog is how many may wait; beyond it they are dropped.
+	backlog = 1 << 14
+	// farewell is how long what waits may take once the context ends.
+	farewell = 5 * time.Second
+)
+
+// news writes the event of each pod that is bound, behind the binds. It happens
+// once to a pod, so there is nothing to count or to merge: client-go's recorder,
+// which starts a goroutine for each event and keeps it for 6 to 12 minutes in
+// case it comes again, would hold hundreds of megabytes after some minutes of a
+// thousand binds a second.
+type news struct {
+	client kubernetes.Interface
+	host   string
+	queue  chan scheduled
+}
+
+// scheduled is a pod that was bound, and when.
+type scheduled struct {
+	pod  *sched.Pod
+	node string
+	at   time.Time
+}
+
+func newNews(client kubernetes.Interface) (*news, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name the reporter: %w", err)
+	}
+	return &news{client, host, make(chan scheduled, backlog)}, nil
+}
+
+// add takes an event up, or drops it where too many wait. It returns at once.
+func (n *news) add(s scheduled) {
+	select {
+	case n.queue <- s:
+	default:
+	}
+}
+
+// run writes events until ctx ends, and then for a moment what still waits.
+func (n *news) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() { n.write(ctx) })
+	}
+	wg.Wait()
+}
+
+func (n *news) write(ctx context.Context) {
+	for {
+		select {
+		case s := <-n.queue:
+			n.post(ctx, s)
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+			defer cancel()
+			n.drain(last)
+			return
+		}
+	}
+}
+
+func (n *news) drain(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case s := <-n.queue:
+			n.post(ctx, s)
+		default:
+			return
+		}
+	}
+}
+
+// post writes one event. It is no loss if that fails: where the pod is stands in
+// the pod.
+func (n *news) post(ctx context.Context, s scheduled) {
+	_, err := n.client.EventsV1().Events(s.pod.Namespace).Create(ctx, n.event(s), metav1.CreateOptions{})
+	if err != nil {
+		logr.FromContextOrDiscard(ctx).V(2).Info("event not written", "pod", s.pod.String(), "error", err.Error())
+	}
+}
+
+func (n *news) event(s scheduled) *eventsv1.Event {
+	return &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.pod.Namespace, Name: recordutil.GenerateEventName(s.pod.Name, s.at.UnixNano())},
+		EventTime:  metav1.NewMicroTime(s.at), Type: corev1.EventTypeNormal, Reason: "Scheduled", Action: "Binding",
+		ReportingController: s.pod.Profile, ReportingInstance: s.pod.Profile + "-" + n.host,
+		Regarding: *ref(s.pod), Note: fmt.Sprintf("Successfully assigned %s to %s", s.pod, s.node),
+	}
+}
