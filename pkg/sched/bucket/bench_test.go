@@ -26,13 +26,14 @@ func BenchmarkPick(b *testing.B) {
 		for _, fill := range fills {
 			for _, theta := range []string{"coarse", "fine"} {
 				for _, n := range sizes {
-					nodes := cluster(n, dims, fill)
-					v := indexOf(b, grain[theta], nodes).View()
-					last, beyond := edges(nodes, 20)
-					where := fmt.Sprintf("dims=%d/fill=%v/theta=%s/nodes=%d", dims, fill, theta, n)
-					benchmarkPick(b, where+"/ask=small", v, []Vector{small[:dims]})
-					benchmarkPick(b, where+"/ask=last", v, last)
-					benchmarkPick(b, where+"/ask=infeasible", v, beyond)
+					b.Run(fmt.Sprintf("dims=%d/fill=%v/theta=%s/nodes=%d", dims, fill, theta, n), func(b *testing.B) {
+						nodes := cluster(n, dims, fill)
+						v := indexOf(b, grain[theta], nodes).View()
+						last, beyond := edges(nodes, 20)
+						benchmarkPick(b, "ask=small", v, []Vector{small[:dims]})
+						benchmarkPick(b, "ask=last", v, last)
+						benchmarkPick(b, "ask=infeasible", v, beyond)
+					})
 				}
 			}
 		}
@@ -58,11 +59,12 @@ func BenchmarkDecide(b *testing.B) {
 		for _, fill := range fills {
 			for _, theta := range []string{"coarse", "fine"} {
 				for _, n := range sizes {
-					for _, p := range []Policy{LeastFit, BestFit} {
-						where := fmt.Sprintf("dims=%d/fill=%v/theta=%s/policy=%s/nodes=%d", dims, fill, theta, p, n)
-						x := indexOf(b, grain[theta], cluster(n, dims, fill))
-						b.Run(where, func(b *testing.B) { decide(b, x, p) })
-					}
+					b.Run(fmt.Sprintf("dims=%d/fill=%v/theta=%s/nodes=%d", dims, fill, theta, n), func(b *testing.B) {
+						for _, p := range []Policy{LeastFit, BestFit} {
+							x := indexOf(b, grain[theta], cluster(n, dims, fill))
+							b.Run("policy="+p.String(), func(b *testing.B) { decide(b, x, p) })
+						}
+					})
 				}
 			}
 		}

@@ -15,7 +15,10 @@ type Bucket struct {
 }
 
 // Root returns (*,…,*), which holds every node.
-func (v View) Root() Bucket { return Bucket{view: &v, span: span{0, v.Len()}} }
+func (v View) Root() Bucket {
+	v = v.settled()
+	return Bucket{view: &v, span: span{0, v.Len()}}
+}
 
 // Len returns the number of nodes in the bucket.
 func (b Bucket) Len() int { return b.hi - b.lo }

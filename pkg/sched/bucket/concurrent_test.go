@@ -57,6 +57,7 @@ func TestWriterSharesBlocks(t *testing.T) {
 	if err := x.Update(n); err != nil {
 		t.Fatal(err)
 	}
+	x.settle()
 	fresh := 0
 	for b := range blocks(x) {
 		if !before[b] {

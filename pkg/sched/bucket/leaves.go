@@ -26,6 +26,7 @@ func (v View) Leaves(q Query) *Iterator {
 }
 
 func (v View) leaves(q Query, trace func(Bucket)) *Iterator {
+	v = v.settled()
 	it := &Iterator{ask: v.ask(q), x: v.space.coordinate(q.Request), trace: trace}
 	if q.Policy == LeastFit || q.Policy == BestFit {
 		it.open(v.Root())

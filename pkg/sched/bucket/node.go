@@ -24,14 +24,12 @@ type entry struct {
 // wander is how far a node may go before it gets another place on the Z-order curve.
 const wander = 8
 
-// stay keeps the place of the entry that e comes after on the Z-order curve, if it is not far, and says so. The place need not be exact: it
-// only decides whose maxima are taken together, and most changes of a node are small.
-func (e *entry) stay(old *entry) bool {
-	near := e.code.far(&old.home) <= wander
-	if near {
+// stay keeps the place of the entry that e comes after on the Z-order curve, if it is not far. The place need not be exact: it only decides
+// whose maxima are taken together, and most changes of a node are small.
+func (e *entry) stay(old *entry) {
+	if e.code.far(&old.home) <= wander {
 		e.keyZ, e.home = old.keyZ, old.home
 	}
-	return near
 }
 
 // hold is an amount set aside for a task.

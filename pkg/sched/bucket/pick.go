@@ -60,17 +60,21 @@ func (a *asking) pick(room []*entry) int {
 
 // hopeless says whether it takes hardly a look to see that no node has what is requested. A walk by name would not see it.
 func (a *asking) hopeless() bool {
+	var some [backlog]*entry
 	w := a.walk(patience / 4)
 	e, _ := w.up(&a.view.byZ, span{0, a.view.Len()})
-	return e == nil && w.left >= 0
+	return e == nil && w.left >= 0 && len(a.news(some[:0])) == 0
 }
 
 // walk returns a search for what is requested.
-func (a *asking) walk(left int) walk { return walk{want: a.Request, code: a.code, left: left} }
+func (a *asking) walk(left int) walk {
+	return walk{want: a.Request, code: a.code, recent: a.view.recent, left: left}
+}
 
 // stroll takes nodes in the policy's order. It says whether it was left enough to look at.
 func (a *asking) stroll(room []*entry, left int) (int, bool) {
-	s := stroll{ask: a, walk: a.walk(left), patience: left, room: room}
+	var some [backlog]*entry
+	s := stroll{ask: a, walk: a.walk(left), patience: left, room: room, news: a.news(some[:0])}
 	switch a.Policy {
 	case LeastFit:
 		s.leastFit()
@@ -87,7 +91,13 @@ func (a *asking) stroll(room []*entry, left int) (int, bool) {
 // gather takes the first by policy of all nodes that fit. It says whether it was left enough to look at.
 func (a *asking) gather(room []*entry, left int) (int, bool) {
 	s := selection{ask: a, walk: a.walk(left), room: room}
-	n := s.fill(func() { s.rare(a.view.byZ.root) })
+	var some [backlog]*entry
+	n := s.fill(func() {
+		s.rare(a.view.byZ.root)
+		for _, e := range a.news(some[:0]) {
+			s.offer(e)
+		}
+	})
 	return n, s.left >= 0
 }
 

@@ -10,7 +10,7 @@ func (s *stroll) random() {
 		if s.full() {
 			return
 		}
-		e := t.at(s.ask.Rand.IntN(t.size()))
+		e := s.recent.newest(t.at(s.ask.Rand.IntN(t.size())))
 		if e.Free.Covers(s.want) && !slices.Contains(s.room[:s.taken], e) {
 			s.take(e)
 		}

@@ -15,13 +15,30 @@ type stroll struct {
 	patience int      // what is left to look at after each find
 	room     []*entry // the first ones are taken
 	taken    int
+	news     []*entry // what the trees do not know, in the policy's order
 }
 
 func (s *stroll) full() bool { return s.taken == len(s.room) }
 
+// meet takes a node that the tree has next, and before it the news that come first.
+func (s *stroll) meet(e *entry) {
+	s.left = s.patience
+	for len(s.news) > 0 && s.ask.compare(s.news[0], e) < 0 {
+		s.takeNews()
+	}
+	s.take(e)
+}
+
+func (s *stroll) takeNews() {
+	s.take(s.news[0])
+	s.news = s.news[1:]
+}
+
 // take takes a node that covers the request, if the query accepts it.
 func (s *stroll) take(e *entry) {
-	s.left = s.patience
+	if s.full() {
+		return
+	}
 	if s.ask.Accept == nil || s.ask.Accept(&e.Node) {
 		s.room[s.taken] = e
 		s.taken++
@@ -34,6 +51,7 @@ func (s *stroll) leastFit() {
 	for left := (span{0, t.size()}); !s.full(); {
 		e := s.down(t, left)
 		if e == nil {
+			s.rest()
 			return
 		}
 		leaf := t.under(e.x)
@@ -48,11 +66,19 @@ func (s *stroll) bestFit() {
 	for left := (span{0, t.size()}); !s.full(); {
 		e, _ := s.up(t, left)
 		if e == nil {
+			s.rest()
 			return
 		}
 		leaf := t.under(e.x)
 		s.leaf(e.x, leaf)
 		left.lo = leaf.hi
+	}
+}
+
+// rest takes the news that come behind all that the tree has.
+func (s *stroll) rest() {
+	for len(s.news) > 0 && s.left >= 0 {
+		s.takeNews()
 	}
 }
 
@@ -77,7 +103,8 @@ func (s *stroll) byName() {
 		if s.left -= lookup; s.full() || s.left < 0 {
 			return
 		}
-		if e := s.ask.view.byZ.get(t.at((start + i) % t.size())); e.Free.Covers(s.want) {
+		if e := s.recent.newest(s.ask.view.byZ.get(t.at((start + i) % t.size()))); e.Free.Covers(s.want) {
+			s.left = s.patience
 			s.take(e)
 		}
 	}
@@ -90,7 +117,7 @@ func (s *stroll) through(t *tree, in span) {
 		if e == nil {
 			return
 		}
-		s.take(e)
+		s.meet(e)
 		in.lo = r + 1
 	}
 }

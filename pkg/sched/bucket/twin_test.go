@@ -17,6 +17,7 @@ type world struct {
 	twin naive
 	span int64 // amounts are below it
 	many int   // names there are
+	stay int   // one node in so many that change is removed
 }
 
 func newWorld(t *testing.T, r *rand.Rand) *world {
@@ -30,7 +31,7 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 		t.Fatal(err)
 	}
 	span := []int64{1 + r.Int64N(20), 5000}[r.IntN(2)]
-	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, span: span, many: 1 + r.IntN(600)}
+	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, span: span, many: 1 + r.IntN(600), stay: []int{3, 50}[r.IntN(2)]}
 }
 
 // change adds, updates or removes a node.
@@ -42,7 +43,7 @@ func (w *world) change() {
 	case !have:
 		err = w.x.Add(n)
 		w.twin.nodes[n.Name] = n
-	case w.rand.IntN(3) > 0:
+	case w.rand.IntN(w.stay) > 0:
 		err = w.x.Update(n)
 		w.twin.nodes[n.Name] = n
 	default:
@@ -159,6 +160,7 @@ func (w *world) drain() {
 // check fails if a tree of x is not as its comment says.
 func (x *Index) check(t *testing.T) {
 	t.Helper()
+	x.settle()
 	for _, tr := range []*tree{&x.byX, &x.byZ, &x.byName} {
 		var all []*entry
 		for r := range tr.size() {

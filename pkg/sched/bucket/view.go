@@ -4,10 +4,17 @@ import "iter"
 
 // View is an index as it was at one moment. It never changes: any number of goroutines may ask it at once.
 type View struct {
-	space  *space
-	byX    tree
-	byZ    tree
-	byName tree
+	space *space
+	trees
+	recent recent
+}
+
+// settled returns the view with trees that know everything, for who goes by buckets.
+func (v View) settled() View {
+	v.disown()
+	v.trees.update(v.recent)
+	v.recent = nil
+	return v
 }
 
 // Len returns the number of nodes.
@@ -38,10 +45,10 @@ func (v *View) find(name string) *entry {
 	if e == nil {
 		return nil
 	}
-	return v.byZ.get(e)
+	return v.recent.newest(v.byZ.get(e))
 }
 
 // each yields all entries in order of their names.
 func (v *View) each(yield func(*entry) bool) {
-	v.byName.each(func(e *entry) bool { return yield(v.byZ.get(e)) })
+	v.byName.each(func(e *entry) bool { return yield(v.recent.newest(v.byZ.get(e))) })
 }

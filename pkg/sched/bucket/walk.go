@@ -1,10 +1,11 @@
 package bucket
 
-// walk looks for entries that cover want, and counts what it looks at in vain.
+// walk looks for entries that cover want and are not stale, and counts what it looks at in vain.
 type walk struct {
-	want Vector
-	code code // of want
-	left int  // items that it may still look at; what is below nought was too many
+	want   Vector
+	code   code // of want
+	recent recent
+	left   int // items that it may still look at; what is below nought was too many
 }
 
 // up returns the first entry in a range that covers what is wanted, and its rank, or nil. It looks into no block whose maxima do not cover
@@ -65,7 +66,7 @@ func (w *walk) sees(b *block, i int) bool {
 	case w.left < 0 || !b.boxes[i].high.covers(&w.code):
 		return false
 	case b.kids == nil:
-		return b.items[i].Free.Covers(w.want)
+		return b.items[i].Free.Covers(w.want) && !w.recent.stale(b.items[i])
 	}
 	return b.kids.at[i].top.covers(w.want)
 }

@@ -1,0 +1,45 @@
+package bucket
+
+// backlog is how many updates the trees do not know, at most.
+const backlog = 16
+
+// recent are the last updates of nodes, in order: the trees do not know them yet. It only grows, and is then begun anew, so that a view may
+// keep the beginning.
+type recent []update
+
+// update is a node's entry and the one that took its place.
+type update struct{ old, now *entry }
+
+// stale says whether an entry is no longer the newest of its node.
+func (r recent) stale(e *entry) bool {
+	for i := range r {
+		if r[i].old == e {
+			return true
+		}
+	}
+	return false
+}
+
+// newest returns the newest entry of a node, given one.
+func (r recent) newest(e *entry) *entry {
+	for i := range r {
+		if r[i].old == e {
+			e = r[i].now
+		}
+	}
+	return e
+}
+
+// news appends the newest entries that the trees do not know and that cover the request, the first by policy first.
+func (a *asking) news(dst []*entry) []*entry {
+	for i, u := range a.view.recent {
+		if !u.now.Free.Covers(a.Request) || a.view.recent[i+1:].stale(u.now) {
+			continue
+		}
+		dst = append(dst, u.now)
+		for k := len(dst) - 1; k > 0 && a.compare(dst[k], dst[k-1]) < 0; k-- {
+			dst[k], dst[k-1] = dst[k-1], dst[k]
+		}
+	}
+	return dst
+}
