@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -34,10 +35,11 @@ func connect(cfg config.Controller) (clients, error) {
 		return clients{}, err
 	}
 	for _, made := range []struct {
-		client *kubernetes.Interface
-		qps    float32
-	}{{&c.watch, cfg.RequestRate}, {&c.bind, -1}, {&c.report, cfg.RequestRate}, {&c.lease, cfg.RequestRate}} {
-		config.QPS = made.qps
+		client  *kubernetes.Interface
+		qps     float32
+		timeout time.Duration // also told to the API server, which then leaves off
+	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, 0}} {
+		config.QPS, config.Timeout = made.qps, made.timeout
 		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
 			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 		}

@@ -23,7 +23,7 @@ type Options struct {
 	Client  kubernetes.Interface       // for nothing else, and without a limit of its own
 	Limit   flowcontrol.RateLimiter    // of binds, waited for before the fence is asked
 	Fence   func() error               // says why this process may not bind now
-	Timeout time.Duration              // of one bind, from the fence's answer on
+	Timeout time.Duration              // of one request, from the fence's answer on
 	Observe func(time.Duration, error) // one request; nil for nobody
 }
 
@@ -38,10 +38,17 @@ func New(o Options) *Binder {
 	return &Binder{o}
 }
 
+// tries is how often a bind is sent that is not answered, once ctx has ended.
+const tries = 3
+
+// pause is between two of them.
+const pause = 50 * time.Millisecond
+
 // Bind binds a pod as decided. Where it returns an error the pod is not bound
-// there, as far as anybody can tell: an answer that says nothing is followed by a
-// look at the pod. Once it waited its turn it ends within two Timeouts, whatever
-// becomes of ctx: what has begun is finished.
+// there. What is not answered may be done all the same, and later: a look at the
+// pod says nothing about that, so the same is sent again until it is answered.
+// Once it waited its turn it ends when it knows, or may not bind any more, or ctx
+// has ended and it has tried several times; it does not leave off for ctx alone.
 func (b *Binder) Bind(ctx context.Context, d sched.Decision) error {
 	binding, err := binding(d)
 	if err != nil {
@@ -50,14 +57,42 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision) error {
 	if err := b.options.Limit.Wait(ctx); err != nil {
 		return fmt.Errorf("bind pod %s to node %q: wait for its turn: %w", d.Pod, d.At.Node, err)
 	}
-	if err := b.options.Fence(); err != nil {
-		return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, err)
+	for try := 1; ; try++ {
+		if closed := b.options.Fence(); closed != nil {
+			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, errors.Join(closed, err))
+		}
+		if err = b.send(ctx, d, binding); err == nil {
+			return nil
+		}
+		if answered(err) || ctx.Err() != nil && try >= tries {
+			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, err)
+		}
+		time.Sleep(pause)
 	}
-	err = b.post(ctx, binding)
-	if err == nil || !apierrors.IsNotFound(err) && b.isBound(ctx, d) {
-		return nil
+}
+
+// send sends a bind once. An answer that does not say where the pod is makes it
+// look, and then a look without an answer is none either.
+func (b *Binder) send(ctx context.Context, d sched.Decision, binding *corev1.Binding) error {
+	err := b.post(ctx, binding)
+	if err == nil || apierrors.IsNotFound(err) || !answered(err) {
+		return err
 	}
-	return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, err)
+	bound, lookErr := b.isBound(ctx, d)
+	switch {
+	case bound || apierrors.IsNotFound(lookErr):
+		return lookErr
+	case lookErr != nil && !answered(lookErr):
+		return lookErr
+	}
+	return err
+}
+
+// answered reports whether an error is what the API server has made of the
+// request. One that took it too long may have come to its end.
+func answered(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err)
 }
 
 // IsRefusal reports whether an error of Bind says that the API server has heard
@@ -80,12 +115,12 @@ func (b *Binder) post(ctx context.Context, binding *corev1.Binding) error {
 	return err
 }
 
-// isBound reports whether the pod is known to be where it should be after all.
-func (b *Binder) isBound(ctx context.Context, d sched.Decision) bool {
+// isBound reports whether the pod is where it should be after all.
+func (b *Binder) isBound(ctx context.Context, d sched.Decision) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Timeout)
 	defer cancel()
 	pod, err := b.options.Client.CoreV1().Pods(d.Pod.Namespace).Get(ctx, d.Pod.Name, metav1.GetOptions{})
-	return err == nil && string(pod.UID) == d.Pod.UID && pod.Spec.NodeName == d.At.Node
+	return err == nil && string(pod.UID) == d.Pod.UID && pod.Spec.NodeName == d.At.Node, err
 }
 
 // binding returns the one write. The API server checks the UID, and merges the

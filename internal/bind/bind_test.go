@@ -27,17 +27,18 @@ func decision(containers ...sched.ContainerCPUs) sched.Decision {
 	}
 }
 
-// server is an API server that answers binds so; it binds them itself if it does.
+// server is an API server that answers binds so, one after another, the last for
+// ever; it binds them itself if it does.
 type server struct {
 	*fake.Clientset
-	answer error
-	binds  bool
-	got    []*corev1.Binding
+	answers []error
+	binds   bool
+	got     []*corev1.Binding
 }
 
-func newServer(answer error, binds bool) *server {
+func newServer(binds bool, answers ...error) *server {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-a"}}
-	s := &server{Clientset: fake.NewClientset(pod), answer: answer, binds: binds}
+	s := &server{Clientset: fake.NewClientset(pod), answers: answers, binds: binds}
 	s.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		binding, ok := action.(clienttesting.CreateAction).GetObject().(*corev1.Binding)
 		if !ok {
@@ -51,7 +52,7 @@ func newServer(answer error, binds bool) *server {
 				return true, nil, err
 			}
 		}
-		return true, nil, s.answer
+		return true, nil, s.answers[min(len(s.got), len(s.answers))-1]
 	})
 	return s
 }
@@ -63,7 +64,7 @@ func (s *server) binder(fence func() error) *Binder {
 func open() error { return nil }
 
 func TestOneWrite(t *testing.T) {
-	s := newServer(nil, true)
+	s := newServer(true, nil)
 	d := decision(sched.ContainerCPUs{Container: "main", PerNode: map[topology.NodeID]int{0: 2, 8: 1}})
 	if err := s.binder(open).Bind(t.Context(), d); err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func TestOneWrite(t *testing.T) {
 }
 
 func TestPlainPodCarriesNoPlacement(t *testing.T) {
-	s := newServer(nil, true)
+	s := newServer(true, nil)
 	if err := s.binder(open).Bind(t.Context(), decision()); err != nil || s.got[0].Annotations != nil {
 		t.Errorf("Bind = %v with annotations %v, want none", err, s.got[0].Annotations)
 	}
@@ -94,27 +95,63 @@ func TestPlainPodCarriesNoPlacement(t *testing.T) {
 // the API server could be understood.
 func TestAnswers(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
+	silence, assigned := context.DeadlineExceeded, apierrors.NewConflict(pods, "a", errors.New("already assigned"))
+	gone, forbidden := apierrors.NewNotFound(pods, "a"), apierrors.NewForbidden(pods, "a", errors.New("policy"))
+	overloaded, late := apierrors.NewTooManyRequests("later", 1), apierrors.NewTimeoutError("too long", 0)
 	for name, tc := range map[string]struct {
-		answer  error
 		binds   bool
-		fails   bool
+		answers []error
+		fails   error
 		refused bool
+		sent    int
 	}{
-		"no answer, not bound":    {context.DeadlineExceeded, false, true, false},
-		"no answer, but bound":    {context.DeadlineExceeded, true, false, false},
-		"bound before":            {apierrors.NewConflict(pods, "a", errors.New("already assigned")), true, false, false},
-		"gone":                    {apierrors.NewNotFound(pods, "a"), false, true, false},
-		"not allowed":             {apierrors.NewForbidden(pods, "a", errors.New("policy")), false, true, true},
-		"overloaded":              {apierrors.NewTooManyRequests("later", 1), false, true, false},
-		"another one was quicker": {apierrors.NewConflict(pods, "a", errors.New("already assigned")), false, true, false},
+		"bound before":               {true, []error{assigned}, nil, false, 1},
+		"gone":                       {false, []error{gone}, gone, false, 1},
+		"not allowed":                {false, []error{forbidden}, forbidden, true, 1},
+		"overloaded":                 {false, []error{overloaded}, overloaded, false, 1},
+		"another one was quicker":    {false, []error{assigned}, assigned, false, 1},
+		"no answer, and then bound":  {true, []error{silence, silence, nil}, nil, false, 3},
+		"no answer, but bound":       {true, []error{silence, assigned}, nil, false, 2},
+		"no answer, and elsewhere":   {false, []error{silence, assigned}, assigned, false, 2},
+		"no answer, and then gone":   {false, []error{silence, gone}, gone, false, 2},
+		"took too long, and then it": {true, []error{late, assigned}, nil, false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := newServer(tc.answer, tc.binds).binder(open).Bind(t.Context(), decision())
-			if (err != nil) != tc.fails || tc.fails && !errors.Is(err, tc.answer) {
-				t.Errorf("Bind = %v, want an error: %v", err, tc.fails)
+			s := newServer(tc.binds, tc.answers...)
+			err := s.binder(open).Bind(t.Context(), decision())
+			if !errors.Is(err, tc.fails) || (err != nil) != (tc.fails != nil) {
+				t.Errorf("Bind = %v, want %v", err, tc.fails)
 			}
 			if got := IsRefusal(err); got != tc.refused {
 				t.Errorf("IsRefusal(%v) = %v, want %v", err, got, tc.refused)
+			}
+			if len(s.got) != tc.sent {
+				t.Errorf("sent %d times, want %d", len(s.got), tc.sent)
+			}
+		})
+	}
+}
+
+// TestSilence: what is not answered is not given up before the fence closes, or
+// the process is told to end.
+func TestSilence(t *testing.T) {
+	closed := errors.New("lease lost")
+	for name, end := range map[string]func(context.CancelFunc) error{
+		"no lease":    func(context.CancelFunc) error { return closed },
+		"told to end": func(stop context.CancelFunc) error { stop(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(false, context.DeadlineExceeded)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			err := s.binder(func() error {
+				if len(s.got) < 2 {
+					return nil
+				}
+				return end(stop)
+			}).Bind(ctx, decision())
+			if !errors.Is(err, context.DeadlineExceeded) || len(s.got) < 2 || len(s.got) > tries {
+				t.Errorf("Bind = %v after %d tries", err, len(s.got))
 			}
 		})
 	}
@@ -123,7 +160,7 @@ func TestAnswers(t *testing.T) {
 // TestFence: the fence is asked after the turn has come, and nothing is sent
 // past it.
 func TestFence(t *testing.T) {
-	s := newServer(nil, true)
+	s := newServer(true, nil)
 	closed := errors.New("lease lost")
 	if err := s.binder(func() error { return closed }).Bind(t.Context(), decision()); !errors.Is(err, closed) {
 		t.Errorf("Bind = %v, want the fence's error", err)
@@ -135,7 +172,7 @@ func TestFence(t *testing.T) {
 
 // TestBegunIsFinished: a bind that has begun does not end with its context.
 func TestBegunIsFinished(t *testing.T) {
-	s := newServer(nil, true)
+	s := newServer(true, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	b := s.binder(func() error { cancel(); return nil })
 	if err := b.Bind(ctx, decision()); err != nil {
