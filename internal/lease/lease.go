@@ -29,7 +29,9 @@ type Options struct {
 // accepted. Another one may take the lease when it saw no renewal for Duration,
 // and then waits for Duration + Act, so that what the last holder began at its
 // last moment is over, even if that one was paused (SIGSTOP) and knows nothing.
-// A lease that was given up needs no wait: its holder had nothing left to do.
+// A lease that was given up needs no wait: its holder had nothing left to do. One
+// that was lost is not given up: the elector would do so at once, and what its
+// holder began goes on for a while.
 type Lease struct {
 	options Options
 	record  *record
@@ -84,7 +86,9 @@ func (l *Lease) lead(ctx, leading context.Context, lead func(context.Context) er
 	select {
 	case <-both.Done():
 	case <-time.After(l.Wait()):
+		l.record.setBusy(true)
 		err = lead(both)
+		l.record.setBusy(false)
 	}
 	if leading.Err() != nil {
 		return errors.Join(ErrLost, err)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -30,6 +31,12 @@ type replica struct {
 // start lets a replica take part over a tracker that all share.
 func start(t *testing.T, identity string, client *line) *replica {
 	t.Helper()
+	return startBusy(t, identity, client, 0)
+}
+
+// startBusy lets a replica take part whose doings last so long once they are to end.
+func startBusy(t *testing.T, identity string, client *line, lasts time.Duration) *replica {
+	t.Helper()
 	l, err := New(client, Options{Namespace: "ns", Name: "lease", Identity: identity, Duration: duration, Act: act})
 	if err != nil {
 		t.Fatal(err)
@@ -40,16 +47,17 @@ func start(t *testing.T, identity string, client *line) *replica {
 		r.ended <- l.Run(ctx, func(ctx context.Context) error {
 			r.leads <- time.Now()
 			<-ctx.Done()
+			time.Sleep(lasts)
 			return nil
 		})
 	}()
 	return r
 }
 
-// line is a client, and whether it is cut off.
+// line is a client, and whether it is cut off, or cannot renew.
 type line struct {
 	*fake.Clientset
-	cut atomic.Bool
+	cut, slow atomic.Bool
 }
 
 // share returns a client of the same API server as another.
@@ -57,6 +65,10 @@ func share(of *fake.Clientset) *line {
 	l := &line{Clientset: &fake.Clientset{}}
 	l.AddReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return l.cut.Load(), nil, errors.New("no answer")
+	})
+	l.AddReactor("update", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		lease := action.(clienttesting.UpdateAction).GetObject().(*coordinationv1.Lease)
+		return l.slow.Load() && *lease.Spec.HolderIdentity != "", nil, errors.New("no answer in time")
 	})
 	l.AddReactor("*", "*", clienttesting.ObjectReaction(of.Tracker()))
 	return l
@@ -118,6 +130,28 @@ func TestCutOffLeader(t *testing.T) {
 		}
 		if led := <-b.leads; led.Before(last.Add(act)) {
 			t.Errorf("the next leads %v after the last moment of the first, want %v or more", led.Sub(last), act)
+		}
+		b.stop()
+		<-b.ended
+	})
+}
+
+// TestLostIsNotGivenUp: a leader that loses its lease may be in the midst of
+// something, so that the next one waits, though the API server hears both.
+func TestLostIsNotGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewClientset()
+		a := startBusy(t, "a", share(server), act)
+		<-a.leads
+		b := start(t, "b", share(server))
+		time.Sleep(time.Minute)
+		a.client.slow.Store(true)
+		if err := <-a.ended; !errors.Is(err, ErrLost) {
+			t.Errorf("without renewals it ended with %v", err)
+		}
+		ended := time.Now()
+		if led := <-b.leads; led.Before(ended) {
+			t.Errorf("the next leads %v before the first has ended", ended.Sub(led))
 		}
 		b.stop()
 		<-b.ended

@@ -2,11 +2,16 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
+
+// errBusy keeps a lease that was lost from being given up as well: until it has
+// run out, nobody knows that what was begun under it is over.
+var errBusy = errors.New("what was begun under it may not be over")
 
 // record notes what is written to the lease and read from it: until when it is
 // held by this one's own clock, and whether the last holder gave it up.
@@ -19,6 +24,7 @@ type record struct {
 		end    time.Time
 		free   bool // as last read: there is a lease, and nobody holds it
 		gotten bool // it was free when it was taken
+		busy   bool // something may be under way that only the holder may do
 	}
 }
 
@@ -40,8 +46,12 @@ func (r *record) Create(ctx context.Context, to resourcelock.LeaderElectionRecor
 	return err
 }
 
-// Update takes, renews or gives up the lease.
+// Update takes, renews or gives up the lease; the last only where nothing is
+// under way.
 func (r *record) Update(ctx context.Context, to resourcelock.LeaderElectionRecord) error {
+	if to.HolderIdentity == "" && r.isBusy() {
+		return errBusy
+	}
 	sent := time.Now()
 	err := r.Interface.Update(ctx, to)
 	r.note(to, sent, err)
@@ -73,4 +83,17 @@ func (r *record) givenUp() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.gotten
+}
+
+// setBusy says whether something may be under way that only the holder may do.
+func (r *record) setBusy(busy bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.busy = busy
+}
+
+func (r *record) isBusy() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.busy
 }
