@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/numalet/numalet/internal/cluster"
@@ -22,6 +23,7 @@ type clients struct {
 	bind       kubernetes.Interface // without a limit: the binder has its own
 	report     kubernetes.Interface // events and conditions
 	lease      kubernetes.Interface
+	metadata   metadata.Interface
 	topologies cache.SharedIndexInformer
 }
 
@@ -33,6 +35,9 @@ func connect(cfg config.Controller) (clients, error) {
 	var c clients
 	if c.topologies, err = cluster.NewTopologies(config); err != nil {
 		return clients{}, err
+	}
+	if c.metadata, err = metadata.NewForConfig(config); err != nil {
+		return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
 	for _, made := range []struct {
 		client  *kubernetes.Interface

@@ -32,6 +32,7 @@ type controller struct {
 	clients  clients
 	factory  informers.SharedInformerFactory
 	synced   []cache.InformerSynced // the mirror was told all that there was
+	newest   *cluster.Newest        // of what it was told
 	center   *center.Center
 	queue    *queue.Queue
 	filters  filters
@@ -89,7 +90,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 		Freed:   c.freed, Moved: c.moved,
 		Odd: func(err error) { c.log.Error(err, "its terms do not count for other pods") },
 	})
-	c.synced, err = cluster.Watch(c.factory, c.clients.topologies, mirror)
+	c.synced, c.newest, err = cluster.Watch(c.factory, c.clients.topologies, mirror)
 	return err
 }
 

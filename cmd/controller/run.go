@@ -70,6 +70,9 @@ func (c *controller) schedule(ctx context.Context) error {
 			return fmt.Errorf("list %v: %w", informer, ctx.Err())
 		}
 	}
+	if err := c.newest.CatchUp(ctx, c.clients.metadata); err != nil {
+		return err
+	}
 	close(c.leads)
 	c.log.Info("scheduling", "nodes", c.center.View().Len(), "schedulerName", c.cfg.SchedulerName)
 	if err := c.cycle.Run(ctx); !errors.Is(err, context.Canceled) {

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/metadata"
+	metadatafake "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	fakesource "k8s.io/client-go/tools/cache/testing"
@@ -59,6 +61,15 @@ func (w *world) watches(resource string) bool {
 	return w.watched[resource]
 }
 
+// nobody is a client that finds no bound pod: the controller catches up at once.
+func nobody(t *testing.T) metadata.Interface {
+	scheme := metadatafake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return metadatafake.NewSimpleMetadataClient(scheme)
+}
+
 // start lets the controller work until the test ends.
 func (w *world) start() {
 	w.Helper()
@@ -70,7 +81,7 @@ func (w *world) start() {
 		w.Fatal(err)
 	}
 	topologies := cache.NewSharedIndexInformer(w.topologies, &v1alpha1.NodeTopology{}, 0, cache.Indexers{})
-	one := clients{watch: w.client, bind: w.client, report: w.client, lease: w.client, topologies: topologies}
+	one := clients{watch: w.client, bind: w.client, report: w.client, lease: w.client, metadata: nobody(w.T), topologies: topologies}
 	w.controller, err = newController(w.Context(), cfg, logr.Discard(), one)
 	if err != nil {
 		w.Fatal(err)

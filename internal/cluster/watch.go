@@ -13,8 +13,8 @@ import (
 
 // Watch lets informers tell a mirror. It starts none; each function returned
 // reports whether the mirror was told all that there was at first.
-func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndexInformer, m *Mirror) ([]cache.InformerSynced, error) {
-	core := factory.Core().V1()
+func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndexInformer, m *Mirror) ([]cache.InformerSynced, *Newest, error) {
+	core, newest := factory.Core().V1(), &Newest{}
 	var synced []cache.InformerSynced
 	for _, w := range []struct {
 		what     string
@@ -23,15 +23,15 @@ func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndex
 	}{
 		{"nodes", core.Nodes().Informer(), handle(m.SetNode, func(n *corev1.Node) { m.RemoveNode(n.Name) }, sameVersion)},
 		{"node topologies", topologies, handle(m.SetTopology, func(t *v1alpha1.NodeTopology) { m.RemoveTopology(t.Name) }, sameVersion)},
-		{"pods", core.Pods().Informer(), handle(m.SetPod, m.RemovePod, samePod)},
+		{"pods", core.Pods().Informer(), newest.told(handle(m.SetPod, m.RemovePod, samePod))},
 	} {
 		r, err := w.informer.AddEventHandler(w.handler)
 		if err != nil {
-			return nil, fmt.Errorf("watch %s: %w", w.what, err)
+			return nil, nil, fmt.Errorf("watch %s: %w", w.what, err)
 		}
 		synced = append(synced, r.HasSynced)
 	}
-	return synced, nil
+	return synced, newest, nil
 }
 
 // handle tells set and remove of objects; what is still the same is not told of.

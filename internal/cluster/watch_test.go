@@ -24,7 +24,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	synced, err := Watch(factory, nodeTopologies, scene.mirror)
+	synced, _, err := Watch(factory, nodeTopologies, scene.mirror)
 	if err != nil {
 		t.Fatal(err)
 	}
