@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/numalet/numalet/internal/bind"
 	"github.com/numalet/numalet/internal/cluster"
 	"github.com/numalet/numalet/internal/config"
+	"github.com/numalet/numalet/internal/kubefilter"
 	"github.com/numalet/numalet/internal/lease"
 	"github.com/numalet/numalet/internal/report"
 	"github.com/numalet/numalet/internal/telemetry"
@@ -87,11 +89,11 @@ func (c *controller) newMirror(context.Context) (err error) {
 		Pending: c.queue.Add,
 		Settled: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
 		Refused: c.reporter.Refused,
-		Freed:   c.freed, Moved: c.moved,
+		Freed:   c.freed, Moved: c.queue.Stir,
 		Odd: func(err error) { c.log.Error(err, "its terms do not count for other pods") },
 	})
 	c.synced, c.newest, err = cluster.Watch(c.factory, c.clients.topologies, mirror)
-	return err
+	return errors.Join(err, kubefilter.Watch(c.factory, c.queue.Stir))
 }
 
 // newLease makes this process take part in the election, and the binder that

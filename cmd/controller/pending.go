@@ -38,11 +38,6 @@ func (c *controller) freed(name string) {
 	c.queue.Wake(func(pod *sched.Pod) bool { return pod.Across || !filter.Check(pod, node).Refuses() })
 }
 
-// moved tries those again whose fit depends on where other pods are.
-func (c *controller) moved() {
-	c.queue.Wake(func(pod *sched.Pod) bool { return pod.Across })
-}
-
 // lookAgain tries all parked pods again now and then until ctx ends.
 func (c *controller) lookAgain(ctx context.Context) error {
 	look := time.NewTicker(again)

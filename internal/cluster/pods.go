@@ -56,8 +56,6 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 // bound enters a pod where it is, whoever put it there.
 func (m *Mirror) bound(pod *corev1.Pod) {
 	uid, name := string(pod.UID), pod.Spec.NodeName
-	_, waited := m.mu.asks[uid]
-	came := waited || !m.env.Center.Holds(uid)
 	m.settle(pod)
 	if err := m.env.Filters.SetPod(pod); err != nil {
 		m.env.Odd(err)
@@ -70,9 +68,7 @@ func (m *Mirror) bound(pod *corev1.Pod) {
 		n.unplaced[uid] = unplaced{onNode: nodeUID(pod), Holding: h}
 		m.adopt(uid, name, n)
 	}
-	if came {
-		m.env.Moved()
-	}
+	m.env.Moved()
 }
 
 // pending queues a pod, once as long as it asks for the same.

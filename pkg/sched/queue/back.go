@@ -56,7 +56,7 @@ func (q *Queue) Park(pod *sched.Pod, gains uint64) {
 	it.lost, it.tries = 0, it.tries+1
 	it.notBefore = q.env.Now().Add(q.backoff.delay(it.tries))
 	switch {
-	case it.Pod != pod || q.env.Gains() > gains:
+	case it.Pod != pod || q.env.Gains() > gains || pod.Across && it.stirs != q.mu.stirs:
 		q.hope(it)
 	default:
 		q.enter(it, Parked)
@@ -74,6 +74,16 @@ func (q *Queue) Wake(helps func(*sched.Pod) bool) {
 			q.hope(it)
 		}
 	}
+}
+
+// Stir tries those parked pods again whose fit depends on more than what nodes
+// have free (sched.Pod.Across), for something of that has changed. Such a pod that
+// is out is tried again too if it is to be parked.
+func (q *Queue) Stir() {
+	q.mu.Lock()
+	q.mu.stirs++
+	q.mu.Unlock()
+	q.Wake(func(pod *sched.Pod) bool { return pod.Across })
 }
 
 // back returns the item of a pod that comes back, or nil. It needs q.mu.

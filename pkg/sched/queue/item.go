@@ -41,6 +41,7 @@ type item struct {
 	index     int    // there
 	tries     int    // how often nothing suited it, since it last changed
 	lost      int    // how often it was tried in vain since the last of those
+	stirs     uint64 // when it was taken out last
 	since     time.Time
 	notBefore time.Time // the end of its back-off
 }

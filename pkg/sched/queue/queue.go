@@ -35,7 +35,7 @@ type Env struct {
 //	                 │ └───────── Delayed ◄──────┘ │ Park: no node suits it
 //	                 │               ▲  Requeue    ▼
 //	                 └───────────────┴────────── Parked
-//	                        Wake: a change helps
+//	                        Wake, Stir: a change helps
 //
 // The back-off of a pod that a change may help is for when there is much to do:
 // where no pod is ready, Next takes one of those before its time. To let all wait
@@ -45,7 +45,7 @@ type Env struct {
 // does wait: to try at once might go on for ever.
 //
 // A pod that is removed while it is out stays removed: what comes back of it is
-// dropped. O(log pods) a pod, and O(parked) a Wake.
+// dropped. O(log pods) a pod, and O(parked) a Wake or Stir.
 type Queue struct {
 	env     Env
 	backoff Backoff
@@ -57,6 +57,7 @@ type Queue struct {
 		eager  turns // delayed ones that Next may take before their time
 		parked map[*item]struct{}
 		count  Depth
+		stirs  uint64 // how often Stir was called
 	}
 	changed sync.Cond
 }
@@ -115,6 +116,7 @@ func (q *Queue) Next(ctx context.Context) (*sched.Pod, error) {
 	}
 	it := q.first()
 	q.leave(it)
+	it.stirs = q.mu.stirs
 	q.enter(it, Out)
 	return it.Pod, nil
 }

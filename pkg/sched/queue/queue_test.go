@@ -172,6 +172,36 @@ func TestHope(t *testing.T) {
 	})
 }
 
+// TestStirred: what changed beside nodes helps pods across nodes, also one that was
+// being looked after.
+func TestStirred(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := (&world{}).queue()
+		across := entry("across")
+		across.Pod.Across = true
+		for _, e := range []queue.Entry{across, entry("local")} {
+			q.Add(e)
+			q.Park(next(t, q), 0)
+		}
+		q.Stir()
+		time.Sleep(time.Second)
+		if got := next(t, q).UID; got != "across" {
+			t.Errorf("next is %s", got)
+		}
+		q.Stir()
+		q.Park(across.Pod, 0)
+		time.Sleep(time.Minute)
+		if got := next(t, q).UID; got != "across" {
+			t.Errorf("stirred while it was out, and next is %s", got)
+		}
+		q.Park(across.Pod, 0)
+		time.Sleep(time.Minute)
+		if got := q.Depth()[queue.Parked]; got != 2 {
+			t.Errorf("%d parked, want both", got)
+		}
+	})
+}
+
 // TestChanged: a pod that asks for something else is tried at once, also where
 // what was tried meanwhile was the old ask.
 func TestChanged(t *testing.T) {
