@@ -63,8 +63,9 @@ func (q *Queue) Park(pod *sched.Pod, gains uint64) {
 	}
 }
 
-// Wake tries those parked pods again that a change may help. It is to be called
-// after the change has counted as a gain.
+// Wake tries those parked pods again that a change may help, and those that an
+// earlier one might have. It is to be called after the change has counted as a
+// gain.
 func (q *Queue) Wake(helps func(*sched.Pod) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,6 +75,8 @@ func (q *Queue) Wake(helps func(*sched.Pod) bool) {
 			q.hope(it)
 		}
 	}
+	q.mu.vain = 0
+	q.changed.Broadcast()
 }
 
 // Stir tries those parked pods again whose fit depends on more than what nodes
@@ -92,6 +95,7 @@ func (q *Queue) back(pod *sched.Pod) *item {
 	if !ok || it.state != Out {
 		return nil
 	}
+	q.mu.vain++
 	return it
 }
 

@@ -41,7 +41,8 @@ type Env struct {
 // where no pod is ready, Next takes one of those before its time. To let all wait
 // was rejected: 500 pods that wanted two nodes were woken together whenever
 // something ended, all but one tried in vain, and then all slept for Most beside
-// CPUs that were free. A pod that lost its nodes to others, or could not be bound,
+// CPUs that were free. To let all try was rejected, too: it costs O(parked) tries
+// for each that ends, so after a few in vain the others wait. A pod that lost its nodes to others, or could not be bound,
 // does wait: to try at once might go on for ever.
 //
 // A pod that is removed while it is out stays removed: what comes back of it is
@@ -55,6 +56,7 @@ type Queue struct {
 		items  map[string]*item // by UID
 		ready  turns
 		eager  turns // delayed ones that Next may take before their time
+		vain   int   // tries since the last change
 		parked map[*item]struct{}
 		count  Depth
 		stirs  uint64 // how often Stir was called
@@ -121,12 +123,17 @@ func (q *Queue) Next(ctx context.Context) (*sched.Pod, error) {
 	return it.Pod, nil
 }
 
+// patience is how many pods are tried in vain, after a change that helps, until
+// the others keep to their back-off: more than work at one time, and few.
+const patience = 32
+
 // first returns the item whose turn it is, or nil. It needs q.mu.
 func (q *Queue) first() *item {
-	for _, t := range [...]turns{q.mu.ready, q.mu.eager} {
-		if len(t) > 0 {
-			return t[0]
-		}
+	switch {
+	case len(q.mu.ready) > 0:
+		return q.mu.ready[0]
+	case len(q.mu.eager) > 0 && q.mu.vain < patience:
+		return q.mu.eager[0]
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -140,6 +141,33 @@ func TestLost(t *testing.T) {
 		q.Requeue(next(t, q))
 		if _, err := q.Next(t.Context()); err != nil || time.Since(start) != time.Second {
 			t.Errorf("Next: %v after %v, want the first back-off", err, time.Since(start))
+		}
+	})
+}
+
+// TestPatience: one change does not make everybody try at once.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := (&world{}).queue()
+		for i := range 100 {
+			q.Add(entry(fmt.Sprint(i)))
+		}
+		try := func() (tries int) {
+			for p := next(t, q); p.UID != "none"; p = next(t, q) {
+				q.Park(p, 0)
+				tries++
+			}
+			return tries
+		}
+		got := []int{try()}
+		for _, helps := range []bool{true, true, false} {
+			q.Wake(func(*sched.Pod) bool { return helps })
+			got = append(got, try())
+		}
+		time.Sleep(time.Minute)
+		got = append(got, try())
+		if diff := cmp.Diff([]int{100, 32, 32, 32, 36}, got); diff != "" {
+			t.Errorf("tries at first, after three changes, and when all back-offs are over (-want +got):\n%s", diff)
 		}
 	})
 }
