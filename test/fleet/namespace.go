@@ -27,14 +27,27 @@ func (p *Plane) Clear(ctx context.Context, namespace string) error {
 	if err != nil {
 		return err
 	}
-	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
-	if err := client.CoreV1().Pods(namespace).DeleteCollection(ctx, now, metav1.ListOptions{}); err != nil {
+	if err := removeAll(ctx, client.CoreV1().Pods(namespace)); err != nil {
 		return fmt.Errorf("remove pods of %s: %w", namespace, err)
 	}
-	if err := client.CoreV1().Events(namespace).DeleteCollection(ctx, now, metav1.ListOptions{}); err != nil {
+	if err := removeAll(ctx, client.CoreV1().Events(namespace)); err != nil {
 		return fmt.Errorf("remove events of %s: %w", namespace, err)
 	}
 	return nil
+}
+
+type collection interface {
+	DeleteCollection(context.Context, metav1.DeleteOptions, metav1.ListOptions) error
+}
+
+// removeAll goes on where a slow API server gave up after its minute.
+func removeAll(ctx context.Context, c collection) error {
+	for {
+		err := c.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{})
+		if !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) {
+			return err
+		}
+	}
 }
 
 func parse(text string) resource.Quantity { return resource.MustParse(text) }
