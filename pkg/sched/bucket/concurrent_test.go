@@ -36,7 +36,7 @@ func TestViewsDoNotChange(t *testing.T) {
 			}
 		})
 	}
-	for range 300 {
+	for range 150 {
 		for range 1 + w.rand.IntN(5) {
 			w.change()
 		}
