@@ -145,8 +145,8 @@ func (w *Witness) Said() (bound int, err error) {
 }
 
 // Await waits until n pods have been bound, or something happened that must not,
-// or nobody was bound for that long.
-func (w *Witness) Await(ctx context.Context, n int, patience time.Duration) error {
+// or nobody was bound for that long. Meanwhile it calls tend now and then.
+func (w *Witness) Await(ctx context.Context, n int, patience time.Duration, tend func()) error {
 	last, stuck := -1, time.Now()
 	for {
 		bound, err := w.Said()
@@ -159,6 +159,7 @@ func (w *Witness) Await(ctx context.Context, n int, patience time.Duration) erro
 		if time.Since(stuck) > patience {
 			return fmt.Errorf("%d of %d pods were bound, and none more within %v", bound, n, patience)
 		}
+		tend()
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%d of %d pods were bound: %w", bound, n, ctx.Err())

@@ -14,7 +14,7 @@ import (
 )
 
 // replicas are two controllers, of which one leads. One that ends is started
-// again, as a kubelet does: a busy machine may cost a leader its lease.
+// again (tend), as a kubelet does: a busy machine may cost a leader its lease.
 type replicas struct {
 	*world
 	running [2]*fleet.Controller
@@ -61,18 +61,25 @@ func (r *replicas) stop() {
 func (r *replicas) leader(but *fleet.Controller) (leader *fleet.Controller) {
 	r.Helper()
 	r.await("a replica leads", func() bool {
-		for i, c := range r.running {
-			switch {
-			case c == but:
-			case over(c):
-				r.start(i)
-			case r.leads(c):
+		r.tend(but)
+		for _, c := range r.running {
+			if c != but && r.leads(c) {
 				leader = c
 			}
 		}
 		return leader != nil
 	})
 	return leader
+}
+
+// tend starts replicas in place of those that are over, but for that one.
+func (r *replicas) tend(but *fleet.Controller) {
+	r.Helper()
+	for i, c := range r.running {
+		if c != but && over(c) {
+			r.start(i)
+		}
+	}
 }
 
 func over(c *fleet.Controller) bool {
@@ -116,6 +123,10 @@ func (r *replicas) freeze(leader *fleet.Controller, meanwhile func()) {
 	}
 	log, err := os.ReadFile(leader.Log)
 	r.must(err)
-	r.fenced += strings.Count(string(log), "the lease is lost")
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, "bind pod") && strings.Contains(line, "the lease is lost") {
+			r.fenced++
+		}
+	}
 	r.leader(nil) // starts one in its place
 }

@@ -37,31 +37,31 @@ func TestFrozen(t *testing.T) {
 	})
 }
 
-// takeOver has pods of all forms bound on a fleet that is nearly full, whose
-// leader goes whenever another part of them is bound.
+// takeOver has pods of all forms, all of which wait from the start, bound on a
+// fleet that is nearly full, whose leader goes whenever another part of them is
+// bound.
 func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func())) {
 	pods := *takeoverPods
 	shape := fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 2}
 	w := newPlane(t, pods/20, shape)
-	r := newReplicas(w)
 	witness, err := w.Witness(w.ctx, pods/5)
 	w.must(err)
+	w.must(w.MakePods(w.ctx, "default", pods, crowd))
+	r := newReplicas(w)
 	await := func(n int) {
 		t.Helper()
-		if err := witness.Await(w.ctx, n, 45*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		w.must(witness.Await(w.ctx, n, time.Minute, func() { r.tend(nil) }))
 	}
-	w.must(w.MakePods(w.ctx, "default", pods, crowd))
 	for round := 1; round <= *takeovers; round++ {
-		await(pods * round / (*takeovers + 1))
+		bound, _ := witness.Said()
+		await(bound + (pods-bound)/(*takeovers+2-round))
 		begun, _ := witness.Said()
 		goes(r, round, func() {
 			t.Helper()
 			bound, _ := witness.Said()
 			await(min(bound+10, pods))
 		})
-		bound, _ := witness.Said()
+		bound, _ = witness.Said()
 		t.Logf("round %d: the leader went after %d binds, the next one leads after %d", round, begun, bound)
 	}
 	await(pods)
