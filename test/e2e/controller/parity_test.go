@@ -1,0 +1,118 @@
+//go:build e2e
+
+package controller
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/numalet/numalet/test/fleet"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write testdata/parity anew, as kube-scheduler has it")
+
+// TestParity plays each testdata/parity/*.txt twice, with kube-scheduler and with
+// the controller: both place the same pods, and say the same of the others. The
+// last section of a file is what kube-scheduler says.
+func TestParity(t *testing.T) {
+	files, err := filepath.Glob("testdata/parity/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases in testdata/parity: %v", err)
+	}
+	w := newWorld(t, 0, fleet.Shape{})
+	w.upstream()
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			tc, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := len(tc.Files) - 1
+			t.Run("kube-scheduler", func(t *testing.T) {
+				s := newStage(t, w, "default-scheduler")
+				s.play(tc.Files[:last])
+				if *rewrite {
+					tc.Files[last].Data = []byte(s.still())
+					s.must(os.WriteFile(file, txtar.Format(tc), 0o644))
+				}
+				s.compare(string(tc.Files[last].Data))
+			})
+			t.Run("numalet", func(t *testing.T) {
+				s := newStage(t, w, "numalet-scheduler")
+				s.play(tc.Files[:last])
+				s.compare(string(tc.Files[last].Data))
+			})
+		})
+	}
+}
+
+// upstream starts kube-scheduler, and of kube-controller-manager what binds
+// volumes and makes claims.
+func (w *world) upstream() {
+	w.Helper()
+	controllers := []string{"persistentvolume-binder-controller", "persistentvolumeclaim-protection-controller",
+		"persistentvolume-protection-controller", "resourceclaim-controller", "ephemeral-volume-controller"}
+	for _, args := range [][]string{
+		{"kube-scheduler", "--kubeconfig=" + w.File("kube-scheduler.kubeconfig"), "--secure-port=0", "--leader-elect=false"},
+		{"kube-controller-manager", "--kubeconfig=" + w.Kubeconfig, "--secure-port=0", "--leader-elect=false",
+			"--controllers=" + strings.Join(controllers, ",")},
+	} {
+		process, err := w.Start(args[0], filepath.Join(w.Bin, "kubeone"), args...)
+		w.must(err)
+		w.Cleanup(func() { _ = process.Stop(10 * time.Second) })
+	}
+}
+
+// still waits until every pod has its verdict, and none changes for 3 s.
+func (s *stage) still() string {
+	s.Helper()
+	s.settle()
+	for last, since := s.verdicts(), time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		now := s.verdicts()
+		if now != last {
+			last, since = now, time.Now()
+		}
+		if time.Since(since) > 3*time.Second {
+			return now
+		}
+	}
+}
+
+// compare fails the case unless the verdicts become those, and stay for a second.
+func (s *stage) compare(want string) {
+	s.Helper()
+	got := ""
+	for deadline := time.Now().Add(40 * time.Second); time.Now().Before(deadline); {
+		if got = s.verdicts(); got != want {
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		if time.Sleep(time.Second); s.verdicts() == want {
+			return
+		}
+	}
+	s.Errorf("verdicts (-want +got):\n%s", cmp.Diff(want, got))
+}
+
+// plain drops what only kube-scheduler says, of preemption, and brings what it
+// counts into one order.
+func plain(message string) string {
+	for _, end := range []string{" preemption:", " still not schedulable,", " no new claims to deallocate,", " not found"} {
+		message, _, _ = strings.Cut(message, "."+end)
+	}
+	what, counted, ok := strings.Cut(strings.TrimSuffix(message, "."), ": ")
+	if !ok {
+		return message
+	}
+	parts := strings.Split(counted, ", ")
+	slices.Sort(parts)
+	return what + ": " + strings.Join(parts, ", ")
+}
