@@ -30,10 +30,17 @@ func newReplicas(w *world) *replicas {
 	for i := range r.running {
 		r.start(i)
 	}
-	for _, c := range r.running {
-		w.must(c.AwaitReady(w.ctx))
-	}
+	r.await("both replicas have read all there is", func() bool {
+		r.tend(nil)
+		return r.ready(r.running[0]) && r.ready(r.running[1])
+	})
 	return r
+}
+
+func (r *replicas) ready(c *fleet.Controller) bool {
+	ctx, cancel := context.WithTimeout(r.ctx, time.Second)
+	defer cancel()
+	return c.AwaitReady(ctx) == nil
 }
 
 // start starts a replica in place of one that is over, or of none.
