@@ -31,6 +31,10 @@ const (
 const (
 	// AnnotationPlacement is the controller's decision, written with the Binding.
 	AnnotationPlacement = Group + "/placement"
+	// ReasonPlacementRejected is the reason, in the status of a pod and of its
+	// event, by which an agent ended the pod for a placement that the node cannot
+	// honour.
+	ReasonPlacementRejected = "NumaletPlacementRejected"
 	// LabelExclusiveCPUs marks a node whose agent pins ("true").
 	LabelExclusiveCPUs = Group + "/exclusive-cpus"
 	// allocatedPrefix starts the container annotations that the device plugin's

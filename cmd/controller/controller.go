@@ -21,6 +21,7 @@ import (
 	"github.com/numalet/numalet/internal/report"
 	"github.com/numalet/numalet/internal/telemetry"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/avoid"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/cycle"
@@ -37,6 +38,8 @@ type controller struct {
 	newest   *cluster.Newest        // of what it was told
 	center   *center.Center
 	queue    *queue.Queue
+	avoided  *avoid.List
+	rejected cache.SharedIndexInformer // tells avoided
 	filters  filters
 	reporter *report.Reporter
 	binder   *bind.Binder
@@ -73,7 +76,12 @@ func (c *controller) newBooks(context.Context) (err error) {
 		Now: time.Now, Gains: c.center.Gains,
 		After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
 	}, queue.Backoff{})
-	return nil
+	c.avoided = avoid.New(avoid.Env{
+		After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+		Over:  c.freed,
+	}, avoid.Backoff{})
+	c.rejected, err = cluster.NewRejected(c.clients.watch, c.avoided.Refused)
+	return err
 }
 
 func (c *controller) newReporter(ctx context.Context) (err error) {
@@ -84,7 +92,7 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 // newMirror lets informers fill the books.
 func (c *controller) newMirror(context.Context) (err error) {
 	mirror := cluster.NewMirror(cluster.Env{
-		Center: c.center, Filters: c.filters.cluster, Complete: complete,
+		Center: c.center, Filters: c.filters.cluster, Complete: c.complete,
 		Ours:    func(name string) bool { return name == c.cfg.SchedulerName },
 		Pending: c.queue.Add,
 		Settled: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },

@@ -142,3 +142,22 @@ func TestRefusedBind(t *testing.T) {
 	w.mu.Unlock()
 	w.await("it is bound", func() bool { return len(w.bound()) == 1 })
 }
+
+// TestAvoidsNodeThatRejected: after a node rejected the placement of an owner's
+// pod, the owner's next pod stays away from it, and is told why; another's is
+// not.
+func TestAvoidsNodeThatRejected(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 4)
+	w.start()
+	w.owned("first", "job")
+	w.await("the first pod is bound", func() bool { return len(w.bound()) == 1 })
+	w.reject("first")
+	w.await("the rejection is noted", func() bool { return w.controller.avoided.Avoids("uid-job", "n1") })
+	w.owned("next", "job")
+	w.await("the next pod's author hears why", func() bool {
+		return w.unscheduled("next") == "0/1 nodes are available: 1 node(s) rejected the placement of a pod of the same owner a short time ago."
+	})
+	w.owned("another", "other")
+	w.await("another's is bound", func() bool { _, ok := w.bound()["another"]; return ok })
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/internal/kubefilter"
 	"github.com/numalet/numalet/pkg/sched"
@@ -42,12 +43,16 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 	return err
 }
 
-// complete gives a pod what the filters know of it.
-func complete(pod *sched.Pod, object *corev1.Pod) error {
+// complete gives a pod what the filters know of it, and keeps it away from nodes
+// that lately refused what was decided for its owner's pods.
+func (c *controller) complete(pod *sched.Pod, object *corev1.Pod) error {
 	known, err := kubefilter.NewPod(object)
 	if err != nil {
 		return err
 	}
 	pod.Foreign, pod.Across = known, known.Across()
+	if owner := metav1.GetControllerOf(object); owner != nil && len(pod.Exclusive) > 0 {
+		pod.Avoid = func(node string) bool { return c.avoided.Avoids(string(owner.UID), node) }
+	}
 	return nil
 }

@@ -53,7 +53,10 @@ func (c *controller) elect(ctx context.Context) error {
 // watch keeps the books until ctx ends.
 func (c *controller) watch(ctx context.Context) error {
 	c.factory.StartWithContext(ctx)
-	c.clients.topologies.RunWithContext(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { c.clients.topologies.RunWithContext(ctx) })
+	wg.Go(func() { c.rejected.RunWithContext(ctx) })
+	wg.Wait()
 	c.factory.Shutdown()
 	return nil
 }

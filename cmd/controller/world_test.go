@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -149,6 +150,41 @@ func (w *world) node(name string, cpus int) {
 // pod makes a pending pod; it asks for exclusive CPUs where it has a policy.
 func (w *world) pod(name, cpu, policy string) {
 	w.Helper()
+	w.create(pendingPod(name, cpu, policy))
+}
+
+// owned makes a pending pod, with two exclusive CPUs of any NUMA node, that a
+// Job controls.
+func (w *world) owned(name, job string) {
+	w.Helper()
+	pod := pendingPod(name, "2", "random")
+	owner := &metav1.ObjectMeta{Name: job, UID: types.UID("uid-" + job)}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	w.create(pod)
+}
+
+func (w *world) create(pod *corev1.Pod) {
+	w.Helper()
+	if _, err := w.client.CoreV1().Pods("default").Create(w.Context(), pod, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// reject does what an agent does with a pod whose placement it cannot honour.
+func (w *world) reject(name string) {
+	w.Helper()
+	pods := w.client.CoreV1().Pods("default")
+	pod, err := pods.Get(w.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, v1alpha1.ReasonPlacementRejected
+	if _, err := pods.UpdateStatus(w.Context(), pod, metav1.UpdateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func pendingPod(name, cpu, policy string) *corev1.Pod {
 	list := corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("1Mi")}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Annotations: map[string]string{}},
@@ -160,9 +196,7 @@ func (w *world) pod(name, cpu, policy string) {
 	if policy != "" {
 		pod.Annotations[v1alpha1.AnnotationCPUPolicy] = policy
 	}
-	if _, err := w.client.CoreV1().Pods("default").Create(w.Context(), pod, metav1.CreateOptions{}); err != nil {
-		w.Fatal(err)
-	}
+	return pod
 }
 
 func (w *world) pods() []corev1.Pod {

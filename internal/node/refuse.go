@@ -26,13 +26,8 @@ const (
 	SwitchedOff       v1alpha1.Reason = "SwitchedOff"       // exclusive CPUs are off on this node
 )
 
-// EventReason is the reason of the events that tell a pod's author of a refusal;
-// RejectedReason that of the event, and of the pod's status, which tell that the
-// pod was ended for its placement.
-const (
-	EventReason    = "NumaletRefused"
-	RejectedReason = "NumaletPlacementRejected"
-)
+// EventReason is the reason of the events that tell a pod's author of a refusal.
+const EventReason = "NumaletRefused"
 
 func refuse(reason v1alpha1.Reason, format string, args ...any) *v1alpha1.Refusal {
 	return &v1alpha1.Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
@@ -60,8 +55,8 @@ func (n *Node) tell(ctx context.Context, c workload.Container, err error) error 
 	r := asRefusal(err)
 	n.env.Observer.Refused(r.Reason)
 	if r.Reason == PlacementRejected {
-		n.env.Rejecter.Reject(c.Sandbox.Pod, RejectedReason, r.Message)
-		n.env.Events.Warn(c.Sandbox.Pod, RejectedReason, r.Message)
+		n.env.Rejecter.Reject(c.Sandbox.Pod, v1alpha1.ReasonPlacementRejected, r.Message)
+		n.env.Events.Warn(c.Sandbox.Pod, v1alpha1.ReasonPlacementRejected, r.Message)
 	} else {
 		n.env.Events.Warn(c.Sandbox.Pod, EventReason, r.Message)
 	}

@@ -24,6 +24,10 @@ type Pod struct {
 	Candidates []string // names of the only nodes allowed; nil means all
 	Profile    string   // how nodes are looked for; "" is the default
 
+	// Avoid reports whether the pod stays away from a node for now. It may be
+	// called from any goroutine; nil means from none.
+	Avoid func(node string) bool
+
 	// Across says that whether a node fits depends on other nodes too, such as
 	// with affinity between pods: an equal version then proves nothing.
 	Across bool

@@ -15,6 +15,7 @@ type Code uint8
 const (
 	Suits         Code = iota
 	NotCandidate       // the pod names its nodes, and this is none of them
+	Avoided            // the node refused the like of it lately
 	Insufficient       // too little of the resource in Detail is free
 	NoExclusive        // the node has no exclusive CPUs
 	FewExclusive       // too few exclusive CPUs are free, or too few on a NUMA node named
@@ -50,6 +51,7 @@ func (r Reason) lines() string {
 	words := map[Code]string{
 		Suits:         "node(s) fit",
 		NotCandidate:  "node(s) were not among the pod's candidates",
+		Avoided:       "node(s) rejected the placement of a pod of the same owner a short time ago",
 		NoExclusive:   "node(s) had no exclusive CPUs",
 		FewExclusive:  "Insufficient exclusive CPUs",
 		Uneven:        "node(s) couldn't spread the exclusive CPUs evenly over their NUMA nodes",

@@ -19,7 +19,7 @@ import (
 )
 
 // rejected is the reason of pods whose placement their node cannot honour.
-const rejected = "NumaletPlacementRejected"
+const rejected = v1alpha1.ReasonPlacementRejected
 
 // TestRejected: a Job's pod whose placement gives away what is held fails, with
 // a reason that the Job ignores; the Job makes it anew, and the controller

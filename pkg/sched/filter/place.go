@@ -39,13 +39,15 @@ func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// plain compares the candidates and plain amounts. What is not asked for is not
+// plain compares names and plain amounts. What is not asked for is not
 // compared: a node may have given away more than it has.
 func plain(pod *sched.Pod, node *sched.Node) sched.Reason {
 	ask, free := pod.Requests, node.Free
 	switch {
 	case pod.Candidates != nil && !slices.Contains(pod.Candidates, node.Name):
 		return sched.Reason{Code: sched.NotCandidate}
+	case pod.Avoid != nil && pod.Avoid(node.Name):
+		return sched.Reason{Code: sched.Avoided}
 	case ask.Pods > 0 && ask.Pods > free.Pods:
 		return sched.Reason{Code: sched.Other, Detail: "Too many pods"}
 	case ask.CPU > 0 && ask.CPU > free.CPU:
