@@ -80,7 +80,7 @@ e2e-systemd: ## those that matter on a node with systemd and its cgroup driver
 	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload|SystemBus'
 
 e2e-controller: bin rig ## the controller on a real API server, with nodes that nobody stands behind
-	go test -tags e2e -count=1 -v -timeout 20m ./test/e2e/controller
+	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller
 
 takeover: bin rig ## 2,000 pods bound while the leading controller is killed, and then frozen, ten times; a quarter of an hour
 	go test -tags e2e -count=1 -v -timeout 60m ./test/e2e/controller -run 'Killed|Frozen' -pods 2000 -takeovers 10
