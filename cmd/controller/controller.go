@@ -72,14 +72,9 @@ func (c *controller) newBooks(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.queue = queue.New(queue.Env{
-		Now: time.Now, Gains: c.center.Gains,
-		After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-	}, queue.Backoff{})
-	c.avoided = avoid.New(avoid.Env{
-		After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-		Over:  c.freed,
-	}, avoid.Backoff{})
+	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+	c.queue = queue.New(queue.Env{Now: time.Now, Gains: c.center.Gains, After: after}, sched.Backoff{})
+	c.avoided = avoid.New(avoid.Env{After: after, Over: c.freed}, sched.Backoff{})
 	c.rejected, err = cluster.NewRejected(c.clients.watch, c.avoided.Refused)
 	return err
 }

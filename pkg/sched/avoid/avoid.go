@@ -9,6 +9,8 @@ package avoid
 import (
 	"sync"
 	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // Env is what a List needs of the world. After calls back from a goroutine of
@@ -19,17 +21,11 @@ type Env struct {
 	Over  func(node string)
 }
 
-// Backoff is how long an owner's pods stay away from a node after it refused
-// one: First, then twice as long each time, and Most at most. That a node
-// refused is forgotten when, after its back-off, it has not done so again for
-// Most. Zeros are 10 s and 5 min, as of a container that keeps ending.
-type Backoff struct{ First, Most time.Duration }
-
 // List is which owners' pods stay away from which nodes. Its methods may be called
 // from any goroutine; each costs O(1).
 type List struct {
 	env     Env
-	backoff Backoff
+	backoff sched.Backoff
 
 	mu      sync.RWMutex
 	entries map[pair]*entry
@@ -43,14 +39,12 @@ type entry struct {
 	over  bool
 }
 
-// New returns a list with nothing on it.
-func New(env Env, b Backoff) *List {
-	if b.First <= 0 {
-		b.First = 10 * time.Second
-	}
-	if b.Most <= 0 {
-		b.Most = 5 * time.Minute
-	}
+// New returns a list with nothing on it. The back-off is how long an owner's pods
+// stay away from a node after it refused one; that it did is forgotten when, after
+// that, it has not done so again for Most. Zeros are 10 s and 5 min, as of a
+// container that keeps ending.
+func New(env Env, b sched.Backoff) *List {
+	b = b.Or(sched.Backoff{First: 10 * time.Second, Most: 5 * time.Minute})
 	return &List{env: env, backoff: b, entries: map[pair]*entry{}}
 }
 
@@ -64,7 +58,7 @@ func (l *List) Refused(owner, node string) {
 		e.times += before.times
 	}
 	l.entries[p] = e
-	l.env.After(l.delay(e.times), func() { l.allow(p, e) })
+	l.env.After(l.backoff.Delay(e.times), func() { l.allow(p, e) })
 }
 
 // Avoids reports whether an owner's pods stay away from a node now.
@@ -73,17 +67,6 @@ func (l *List) Avoids(owner, node string) bool {
 	defer l.mu.RUnlock()
 	e := l.entries[pair{owner, node}]
 	return e != nil && !e.over
-}
-
-// delay returns how long the n-th refusal counts, n ≥ 1.
-func (l *List) delay(n int) time.Duration {
-	d := l.backoff.First
-	for range n - 1 {
-		if d *= 2; d >= l.backoff.Most {
-			return l.backoff.Most
-		}
-	}
-	return min(d, l.backoff.Most)
 }
 
 // allow ends an entry's back-off unless the node has refused again meanwhile.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/avoid"
 )
 
@@ -21,7 +22,7 @@ func TestBackoff(t *testing.T) {
 			After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
 			Over:  func(node string) { told = append(told, fmt.Sprintf("%s after %s", node, time.Since(start))) },
 		}
-		l := avoid.New(env, avoid.Backoff{First: 10 * time.Second, Most: 60 * time.Second})
+		l := avoid.New(env, sched.Backoff{First: 10 * time.Second, Most: 60 * time.Second})
 		check := func(at time.Duration, avoids bool) {
 			t.Helper()
 			time.Sleep(at - time.Since(start))

@@ -1,35 +1,6 @@
 package queue
 
-import (
-	"time"
-
-	"github.com/numalet/numalet/pkg/sched"
-)
-
-// Backoff is how long a pod waits after it was tried in vain: First, then twice
-// as long each time, and Most at most. Zeros are 10 ms and 10 s.
-type Backoff struct{ First, Most time.Duration }
-
-func (b Backoff) complete() Backoff {
-	if b.First <= 0 {
-		b.First = 10 * time.Millisecond
-	}
-	if b.Most <= 0 {
-		b.Most = 10 * time.Second
-	}
-	return b
-}
-
-// delay returns how long a pod waits after its n-th try, n ≥ 1.
-func (b Backoff) delay(n int) time.Duration {
-	d := b.First
-	for range n - 1 {
-		if d *= 2; d >= b.Most {
-			return b.Most
-		}
-	}
-	return min(d, b.Most)
-}
+import "github.com/numalet/numalet/pkg/sched"
 
 // Requeue takes back a pod whose nodes went to others, or that could not be
 // bound: it is tried again after its back-off, which counts from the last time
@@ -39,7 +10,7 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 	defer q.mu.Unlock()
 	if it := q.back(pod); it != nil {
 		it.lost++
-		it.notBefore = q.env.Now().Add(q.backoff.delay(it.lost))
+		it.notBefore = q.env.Now().Add(q.backoff.Delay(it.lost))
 		q.delay(it)
 	}
 }
@@ -54,7 +25,7 @@ func (q *Queue) Park(pod *sched.Pod, gains uint64) {
 		return
 	}
 	it.lost, it.tries = 0, it.tries+1
-	it.notBefore = q.env.Now().Add(q.backoff.delay(it.tries))
+	it.notBefore = q.env.Now().Add(q.backoff.Delay(it.tries))
 	switch {
 	case it.Pod != pod || q.env.Gains() > gains || pod.Across && it.stirs != q.mu.stirs:
 		q.hope(it)

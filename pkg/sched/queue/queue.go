@@ -49,7 +49,7 @@ type Env struct {
 // dropped. O(log pods) a pod, and O(parked) a Wake or Stir.
 type Queue struct {
 	env     Env
-	backoff Backoff
+	backoff sched.Backoff
 
 	mu struct {
 		sync.Mutex
@@ -64,9 +64,10 @@ type Queue struct {
 	changed sync.Cond
 }
 
-// New returns an empty queue.
-func New(env Env, b Backoff) *Queue {
-	q := &Queue{env: env, backoff: b.complete()}
+// New returns an empty queue. Zeros of the back-off, of a pod that was tried in
+// vain, are 10 ms and 10 s.
+func New(env Env, b sched.Backoff) *Queue {
+	q := &Queue{env: env, backoff: b.Or(sched.Backoff{First: 10 * time.Millisecond, Most: 10 * time.Second})}
 	q.mu.items, q.mu.parked = map[string]*item{}, map[*item]struct{}{}
 	q.changed.L = &q.mu
 	return q
