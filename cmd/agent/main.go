@@ -3,36 +3,18 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/numalet/numalet/internal/config"
 	"github.com/numalet/numalet/internal/telemetry"
 )
 
 func main() {
-	cfg, err := config.LoadAgent(config.Input{
-		Args: os.Args[1:], LookupEnv: os.LookupEnv, Out: os.Stdout, Version: telemetry.Version(),
-	})
-	if errors.Is(err, config.ErrDone) {
-		return
-	}
-	if err == nil {
-		err = serve(cfg)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "numalet-agent:", err)
-		os.Exit(1)
-	}
+	config.Main("numalet-agent", telemetry.Version(), config.LoadAgent, serve)
 }
 
-// serve runs the agent until it is told to end. Pods stay pinned meanwhile.
-func serve(cfg config.Agent) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
+// serve runs the agent until ctx ends. Pods stay pinned meanwhile.
+func serve(ctx context.Context, cfg config.Agent) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	a, err := newAgent(ctx, cfg, log)
 	if err != nil {

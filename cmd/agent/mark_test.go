@@ -155,7 +155,7 @@ func TestAgentThatCannotStart(t *testing.T) {
 	}
 	cfg := config.Agent{NodeName: "n", Kubeconfig: kubeconfig}
 	cfg.SysfsRoot = t.TempDir()
-	if err := serve(cfg); err == nil || !strings.Contains(err.Error(), "no online CPU") {
+	if err := serve(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "no online CPU") {
 		t.Errorf("serve on a machine without CPUs: %v", err)
 	}
 	want := []string{`PATCH /api/v1/nodes/n {"metadata":{"labels":{"numalet.dev/exclusive-cpus":null}}}`}

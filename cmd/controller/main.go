@@ -4,12 +4,8 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 
 	"k8s.io/klog/v2"
 
@@ -27,25 +23,11 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	cfg, err := config.LoadController(config.Input{
-		Args: os.Args[1:], LookupEnv: os.LookupEnv, Out: os.Stdout, Version: telemetry.Version(),
-	})
-	if errors.Is(err, config.ErrDone) {
-		return
-	}
-	if err == nil {
-		err = serve(cfg)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "numalet-controller:", err)
-		os.Exit(1)
-	}
+	config.Main("numalet-controller", telemetry.Version(), config.LoadController, serve)
 }
 
-// serve schedules, or stands by, until it is told to end.
-func serve(cfg config.Controller) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
+// serve schedules, or stands by, until ctx ends.
+func serve(ctx context.Context, cfg config.Controller) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	klog.SetLogger(log)
 	clients, err := connect(cfg)
