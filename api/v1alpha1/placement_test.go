@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,9 +74,9 @@ func showPlacement(ask Ask, pod *corev1.Pod) string {
 	for _, c := range ask.At(p).Containers {
 		parts = append(parts, fmt.Sprintf("%s %v", c.Name, c.PerNode))
 	}
-	for name, c := range p.Containers {
-		if len(c.GPUs) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %v", name, c.GPUs))
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if gpus := p.Containers[c.Name].GPUs; len(gpus) > 0 {
+			parts = append(parts, fmt.Sprintf("%s %v", c.Name, gpus))
 		}
 	}
 	if len(parts) == 0 {
