@@ -1,0 +1,31 @@
+package usage_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched/usage"
+)
+
+// Ann has used eight cards for four days and uses none now; Bob has just begun.
+func Example() {
+	decay, err := usage.Settle(usage.DefaultSettle)
+	if err != nil {
+		panic(err)
+	}
+	monday := time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)
+	friday := monday.Add(4 * 24 * time.Hour)
+	book := usage.New(decay)
+	book.Start(usage.Task{UID: "a", Tenant: "ann", Since: monday, Holds: []usage.Charge{{Type: "T4", Amount: 8000}}}, monday)
+	book.End("a", friday)
+	book.Start(usage.Task{UID: "b", Tenant: "bob", Since: friday, Holds: []usage.Charge{{Type: "T4", Amount: 8000}}}, friday)
+	for days := range 4 {
+		now := friday.Add(time.Duration(days) * 24 * time.Hour)
+		fmt.Printf("%s ann %.1f bob %.1f\n", now.Format("Mon"), book.Rank("ann", "T4", now), book.Rank("bob", "T4", now))
+	}
+	// Output:
+	// Fri ann 7.2 bob 0.0
+	// Sat ann 4.1 bob 3.5
+	// Sun ann 2.3 bob 5.4
+	// Mon ann 1.3 bob 6.6
+}
