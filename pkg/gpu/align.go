@@ -1,0 +1,77 @@
+package gpu
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// ChooseAligned returns the best-connected cards, of those free, that are all on
+// one NUMA node, and that node. fits says whether the node has room for all else
+// that the container needs there; nil means that every one has. The error is an
+// *Unaligned.
+func (v *Inventory) ChooseAligned(free []int, count int, fits func(topology.NodeID) bool) ([]int, topology.NodeID, error) {
+	free = slices.Compact(slices.Sorted(slices.Values(free)))
+	refusal := &Unaligned{Count: count, Free: map[topology.NodeID]int{}}
+	onNode := map[topology.NodeID][]int{}
+	for _, c := range free {
+		onNode[v.Cards[c].NUMA] = append(onNode[v.Cards[c].NUMA], c)
+		refusal.Free[v.Cards[c].NUMA]++
+	}
+	var found *score
+	for _, node := range slices.Sorted(maps.Keys(onNode)) {
+		if node == topology.Unknown || count < 1 || len(onNode[node]) < count {
+			continue
+		}
+		if fits != nil && !fits(node) {
+			refusal.Full = append(refusal.Full, node)
+			continue
+		}
+		if set := v.best(free, onNode[node], Wish{Count: count}); found == nil || set.compare(found) < 0 {
+			found = set
+		}
+	}
+	if found == nil {
+		return nil, topology.Unknown, refusal
+	}
+	return found.cards, v.Cards[found.cards[0]].NUMA, nil
+}
+
+// Unaligned says why no NUMA node has the GPUs that were asked for.
+type Unaligned struct {
+	Count int
+	Free  map[topology.NodeID]int // GPUs, topology.Unknown for those that nobody can place
+	Full  []topology.NodeID       // those with enough GPUs, but not enough else
+}
+
+// Error says what was asked, what is free on each NUMA node, and what to do.
+func (u *Unaligned) Error() string {
+	have := make([]string, 0, len(u.Free))
+	for _, node := range slices.Sorted(maps.Keys(u.Free)) {
+		if node != topology.Unknown {
+			have = append(have, fmt.Sprintf("numa%d %d", node, u.Free[node]))
+		}
+	}
+	if n := u.Free[topology.Unknown]; n > 0 {
+		have = append(have, fmt.Sprintf("%d on a NUMA node that the machine does not tell", n))
+	}
+	if len(have) == 0 {
+		have = []string{"none"}
+	}
+	return fmt.Sprintf("%d GPUs on one NUMA node were asked for, but free are %s%s; ask for fewer, use a CPU policy other than single, or wait",
+		u.Count, strings.Join(have, ", "), u.full())
+}
+
+func (u *Unaligned) full() string {
+	if len(u.Full) == 0 {
+		return ""
+	}
+	names := make([]string, len(u.Full))
+	for i, node := range u.Full {
+		names[i] = fmt.Sprintf("numa%d", node)
+	}
+	return " (" + strings.Join(names, ", ") + " lacking the CPUs or the memory)"
+}

@@ -1,0 +1,33 @@
+package gpu_test
+
+import (
+	"fmt"
+
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Four cards in two pairs bridged by NVLink, a pair to each NUMA node.
+func pairs() *gpu.Inventory {
+	bridge, far := gpu.Link{NVLinks: 12, Level: gpu.Node}, gpu.Link{Level: gpu.System}
+	v := &gpu.Inventory{Links: gpu.Links{{{}, bridge, far, far}, {bridge, {}, far, far}, {far, far, {}, bridge}, {far, far, bridge, {}}}}
+	for i := range 4 {
+		v.Cards = append(v.Cards, gpu.Card{UUID: fmt.Sprint("GPU-", i), Index: i, NUMA: topology.NodeID(i / 2)})
+	}
+	return v
+}
+
+func ExampleInventory_Choose() {
+	fmt.Println(pairs().Choose([]int{0, 1, 2, 3}, gpu.Wish{Count: 2}))
+	fmt.Println(pairs().Choose([]int{0, 1, 3}, gpu.Wish{Count: 1})) // the pair stays a pair
+	// Output:
+	// [0 1] true
+	// [3] true
+}
+
+func ExampleInventory_ChooseAligned() {
+	_, _, err := pairs().ChooseAligned([]int{1, 2}, 2, nil)
+	fmt.Println(err)
+	// Output:
+	// 2 GPUs on one NUMA node were asked for, but free are numa0 1, numa1 1; ask for fewer, use a CPU policy other than single, or wait
+}

@@ -1,0 +1,49 @@
+package health
+
+// Action is what the driver asks for to make a card well again.
+type Action uint8
+
+// The actions, as nvmlDeviceGpuRecoveryAction_t has them. The zero value stands
+// for a driver that does not tell.
+// https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html
+const (
+	UnknownAction Action = iota
+	NoAction
+	ResetGPU
+	RebootNode
+	DrainPeers
+	DrainAndReset
+)
+
+// advice returns what an administrator is to do, or "".
+func (a Action) advice() string {
+	switch a {
+	case ResetGPU:
+		return "reset the GPU"
+	case RebootNode:
+		return "reboot the node"
+	case DrainPeers:
+		return "end what uses NVLink with it"
+	case DrainAndReset:
+		return "end what runs on it, then reset the GPU"
+	}
+	return ""
+}
+
+// Probe is what an adapter found when it asked a card how it is.
+type Probe struct {
+	Answers bool
+	Action  Action
+	Reset   bool // the card was reset, or the node rebooted, since the last probe
+}
+
+// cures reports whether a card found so is rid of a fault that c ends.
+func (p Probe) cures(c cure) bool {
+	switch {
+	case p.Reset:
+		return true
+	case p.Action.advice() != "":
+		return false
+	}
+	return c == probe || p.Action == NoAction
+}

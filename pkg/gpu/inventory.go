@@ -1,0 +1,43 @@
+package gpu
+
+import "fmt"
+
+// Inventory is a node's GPUs. It is immutable. The zero value is a node without
+// any, which is also what a node without a driver has.
+type Inventory struct {
+	Driver string // version, such as "570.86.15"
+	CUDA   string // the newest version that the driver serves, such as "12.8"
+	Cards  []Card // by index
+	Links  Links  // between Cards, by position; nil when nobody knows
+}
+
+// Check says where an inventory contradicts itself: an id is missing or there
+// twice, or Links is not a symmetric table of all cards.
+func (v *Inventory) Check() error {
+	seen := map[string]bool{}
+	for i := range v.Cards {
+		for _, id := range v.Cards[i].ids() {
+			if id == "" || seen[id] {
+				return fmt.Errorf("check card %d: UUID %q: must be there, each once", v.Cards[i].Index, id)
+			}
+			seen[id] = true
+		}
+	}
+	if v.Links == nil {
+		return nil
+	}
+	return v.Links.check(len(v.Cards))
+}
+
+// Find returns the position of the card that an id names, be it the card's own
+// UUID or that of a slice of it. O(cards · slices).
+func (v *Inventory) Find(id string) (position int, found bool) {
+	for i := range v.Cards {
+		for _, own := range v.Cards[i].ids() {
+			if own == id {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,120 @@
+package gpu
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func split() *Inventory {
+	return &Inventory{
+		Cards: []Card{
+			{UUID: "GPU-0", Model: "NVIDIA H100 80GB HBM3", MemoryBytes: 80 << 30, Health: Health{State: Healthy}},
+			{UUID: "GPU-1", Index: 1, Model: "NVIDIA H100 80GB HBM3", MIG: true, Health: Health{State: Healthy}, Slices: []Slice{
+				{UUID: "MIG-a", Profile: "1g.10gb", GPUInstance: 7, MemoryBytes: 10 << 30, Health: Health{State: Healthy}},
+				{UUID: "MIG-b", Profile: "3g.40gb", GPUInstance: 2, MemoryBytes: 40 << 30, Health: Health{Unhealthy, "Xid 94"}},
+			}},
+			{UUID: "GPU-2", Index: 2, Model: "NVIDIA H100 80GB HBM3", MIG: true},
+		},
+		Links: Links{{{}, {18, Node}, {}}, {{18, Node}, {}, {}}, {{}, {}, {}}},
+	}
+}
+
+func TestUnits(t *testing.T) {
+	const name = "NVIDIA-H100-80GB-HBM3"
+	want := []Unit{
+		{"GPU-0", 0, Physical, name, 80 << 30, Health{State: Healthy}},
+		{"MIG-a", 1, Virtual, name + "-MIG-1g.10gb", 10 << 30, Health{State: Healthy}},
+		{"MIG-b", 1, Virtual, name + "-MIG-3g.40gb", 40 << 30, Health{Unhealthy, "Xid 94"}},
+	}
+	if diff := cmp.Diff(want, split().Units()); diff != "" {
+		t.Errorf("units (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnitsOfSickCard checks that a slice is no better off than its card.
+func TestUnitsOfSickCard(t *testing.T) {
+	v := split()
+	v.Cards[1].Health = Health{Unhealthy, "lost"}
+	for _, u := range v.Units()[1:] {
+		if u.Health.State != Unhealthy {
+			t.Errorf("%s is %s on a card that is lost", u.ID, u.Health.State)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	for id, want := range map[string]int{"GPU-0": 0, "GPU-2": 2, "MIG-b": 1, "": -1, "GPU-3": -1} {
+		got, found := split().Find(id)
+		if !found {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("%q is at %d, want %d", id, got, want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spoil func(*Inventory)
+		want  string
+	}{
+		"sound":        {func(*Inventory) {}, ""},
+		"no links":     {func(v *Inventory) { v.Links = nil }, ""},
+		"no UUID":      {func(v *Inventory) { v.Cards[2].UUID = "" }, `check card 2: UUID "": must be there, each once`},
+		"UUID twice":   {func(v *Inventory) { v.Cards[1].Slices[1].UUID = "GPU-0" }, `check card 1: UUID "GPU-0": must be there`},
+		"rows missing": {func(v *Inventory) { v.Links = v.Links[:2] }, "2 rows for 3 cards"},
+		"ragged":       {func(v *Inventory) { v.Links[1] = v.Links[1][:1] }, "1 columns in row 1 for 3 cards"},
+		"one way":      {func(v *Inventory) { v.Links[1][0] = Link{} }, "cards 0 and 1: NV18 one way, ? the other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := split()
+			tc.spoil(v)
+			err := v.Check()
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q in it", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestParseAddress(t *testing.T) {
+	for text, want := range map[string]Address{
+		"00000000:3B:00.0": "0000:3b:00.0",
+		"0000:3b:00.0":     "0000:3b:00.0",
+		"00010001:00:1F.7": "10001:00:1f.7",
+		"":                 "", "0000:3b:00": "", "0:100:00.0": "", "0000:3b:20.0": "", "0000:3b:00.8": "", "3b.00:00.0:0": "", "0000:3g:00.0": "",
+	} {
+		got, err := ParseAddress(text)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q is %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+func TestTypeName(t *testing.T) {
+	for model, want := range map[string]string{
+		"NVIDIA H100 80GB HBM3":    "NVIDIA-H100-80GB-HBM3",
+		"Tesla T4":                 "Tesla-T4",
+		"NVIDIA A100-SXM4-80GB":    "NVIDIA-A100-SXM4-80GB",
+		" NVIDIA GH200 480GB (x) ": "NVIDIA-GH200-480GB--x",
+	} {
+		if got := TypeName(model); got != want {
+			t.Errorf("%q is of type %q, want %q", model, got, want)
+		}
+	}
+	if got, want := SliceTypeName("NVIDIA A30", "1g.6gb+me"), "NVIDIA-A30-MIG-1g.6gb-me"; got != want {
+		t.Errorf("slice is of type %q, want %q", got, want)
+	}
+}
+
+func TestParseForm(t *testing.T) {
+	for text, want := range map[string]Form{"physical": Physical, "virtual": Virtual, "any": AnyForm, "": AnyForm, "Physical": AnyForm} {
+		got, err := ParseForm(text)
+		if got != want || (err == nil) != (want != AnyForm) {
+			t.Errorf("%q is %s, %v; want %s", text, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package gpu
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Form says whether a GPU is a card or a part of one.
+type Form uint8
+
+// The forms. The zero value stands for either, where a question leaves it open.
+const (
+	AnyForm  Form = iota
+	Physical      // a whole card
+	Virtual       // a MIG slice, or a share of a card
+)
+
+// String returns "physical", "virtual", or "any".
+func (f Form) String() string {
+	switch f {
+	case Physical:
+		return "physical"
+	case Virtual:
+		return "virtual"
+	}
+	return "any"
+}
+
+// ParseForm is the inverse of String for the two forms that a GPU can have; the
+// error lists them.
+func ParseForm(text string) (Form, error) {
+	for _, f := range []Form{Physical, Virtual} {
+		if f.String() == text {
+			return f, nil
+		}
+	}
+	return AnyForm, fmt.Errorf("parse GPU form %q: want one of %s, %s", text, Physical, Virtual)
+}
+
+// TypeName returns the type of a card of that model, as NVIDIA's feature
+// discovery labels nodes (nvidia.com/gpu.product), so that one name serves node
+// selectors, quotas and annotations: "NVIDIA-H100-80GB-HBM3". What a label may
+// not have becomes "-".
+// https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery
+func TypeName(model string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '-'
+	}, strings.TrimSpace(model))
+	return strings.Trim(name, "-_.")
+}
+
+// SliceTypeName returns the type of a MIG slice, "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb".
+func SliceTypeName(model, profile string) string {
+	return TypeName(model) + "-MIG-" + TypeName(profile)
+}

@@ -1,0 +1,97 @@
+package gpu
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// FuzzChoose checks that a choice has as many cards as were wished, each free,
+// each once, twice the same, whatever the order in which the free ones are told;
+// and, small enough for the twin, that no set is better.
+func FuzzChoose(f *testing.F) {
+	for cards := range uint8(20) {
+		f.Add(uint64(cards), cards)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, cards uint8) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		v := random(r, 1+int(cards)%20)
+		free, w := question(r, len(v.Cards))
+		got, ok := v.Choose(free, w)
+		if ok != (len(free) >= w.Count) {
+			t.Fatalf("%d of %v: %v, %v", w.Count, free, got, ok)
+		}
+		if !ok {
+			return
+		}
+		r.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
+		again, _ := v.Choose(free, w)
+		slices.Sort(free)
+		if !slices.Equal(got, again) || len(got) != w.Count || len(without(free, got)) != len(free)-w.Count {
+			t.Fatalf("%d of %v: %v, then %v", w.Count, free, got, again)
+		}
+		if best := got; len(free) <= 8 && !slices.Equal(best, twin(v, free, w)) {
+			t.Fatalf("%d of %v: %v", w.Count, free, best)
+		}
+	})
+}
+
+// TestAligned checks ChooseAligned by the twin on each NUMA node by itself.
+func TestAligned(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 2000 {
+		v := random(r, 1+r.IntN(8))
+		free, w := question(r, len(v.Cards))
+		full := topology.NodeID(r.IntN(4))
+		fits := func(n topology.NodeID) bool { return n != full }
+		cards, node, err := v.ChooseAligned(free, w.Count, fits)
+		most := 0
+		for n := range topology.NodeID(3) {
+			if here := v.on(free, n); fits(n) {
+				most = max(most, len(here))
+			}
+		}
+		var refusal *Unaligned
+		if (err == nil) != (most >= w.Count) || err != nil && !errors.As(err, &refusal) {
+			t.Fatalf("%d of %v: %v with %d free on one node", w.Count, free, err, most)
+		}
+		if err == nil && (len(cards) != w.Count || len(v.on(cards, node)) != w.Count || len(without(free, cards)) != len(free)-w.Count) {
+			t.Fatalf("%d of %v: %v on numa%d", w.Count, free, cards, node)
+		}
+	}
+}
+
+func (v *Inventory) on(cards []int, node topology.NodeID) []int {
+	return slices.DeleteFunc(slices.Clone(cards), func(c int) bool { return v.Cards[c].NUMA != node })
+}
+
+// TestLarge checks that a machine beyond the exact sizes is served well: the
+// sixteen cards that are one switch's, though their positions are scattered.
+func TestLarge(t *testing.T) {
+	const cards = 72
+	v := &Inventory{Links: make(Links, cards)}
+	for i := range cards {
+		v.Cards = append(v.Cards, Card{Index: i})
+		v.Links[i] = make([]Link, cards)
+		for j := range cards {
+			v.Links[i][j].Level = System
+			if i%4 == j%4 {
+				v.Links[i][j].NVLinks = 18
+			}
+		}
+	}
+	all := make([]int, 0, cards)
+	for i := range cards {
+		all = append(all, i)
+	}
+	got, ok := v.Choose(all, Wish{Count: 16})
+	for _, c := range got {
+		ok = ok && c%4 == got[0]%4
+	}
+	if !ok || len(got) != 16 {
+		t.Errorf("cards %v, want 16 of one switch", got)
+	}
+}

@@ -1,0 +1,95 @@
+package gpu
+
+import "slices"
+
+// search looks for the best set of cards. Links are told apart by kind only:
+// their place among the machine's different links, from the weakest on.
+type search struct {
+	cards      []Card
+	free       []int
+	candidates []int
+	wish       Wish
+
+	kind   [][]int // of the link between two positions
+	like   []int   // see alike
+	taken  []int
+	inside []int  // of the cards taken, see score
+	found  *score // the best set so far, or nil
+}
+
+func newSearch(v *Inventory, free, candidates []int, w Wish) *search {
+	kind, kinds := v.kinds(free)
+	s := &search{cards: v.Cards, free: free, candidates: candidates, wish: w, kind: kind, inside: make([]int, kinds)}
+	s.like = s.alike()
+	return s
+}
+
+// kinds numbers the links between free cards, from the weakest on, and returns
+// how many different ones there are.
+func (v *Inventory) kinds(free []int) (kind [][]int, kinds int) {
+	var different []Link
+	for _, a := range free {
+		for _, b := range free {
+			if a != b {
+				different = append(different, v.Links.between(a, b))
+			}
+		}
+	}
+	slices.SortFunc(different, Link.Compare)
+	different = slices.Compact(different)
+	kind = make([][]int, len(v.Cards))
+	for _, a := range free {
+		kind[a] = make([]int, len(v.Cards))
+		for _, b := range free {
+			kind[a][b], _ = slices.BinarySearchFunc(different, v.Links.between(a, b), Link.Compare)
+		}
+	}
+	return kind, len(different)
+}
+
+// try goes through the sets of the candidates from the i-th on, beside the cards
+// taken. Links never leave a growing set: one whose links are already worse than
+// those of the best set cannot become better. Nor can a set with a card but not
+// its like before it.
+func (s *search) try(i int) {
+	if s.found != nil && slices.Compare(s.inside, s.found.inside) > 0 {
+		return
+	}
+	missing := s.wish.Count - len(s.taken)
+	if missing == 0 {
+		s.note()
+		return
+	}
+	for ; len(s.candidates)-i >= missing; i++ {
+		if like := s.like[i]; like >= 0 && !slices.Contains(s.taken, s.candidates[like]) {
+			continue
+		}
+		s.take(s.candidates[i])
+		s.try(i + 1)
+		s.drop()
+	}
+}
+
+// note keeps the cards taken if they are the best set so far.
+func (s *search) note() {
+	if now := s.score(); s.found == nil || now.compare(s.found) < 0 {
+		s.found = now
+	}
+}
+
+func (s *search) take(card int) {
+	for _, c := range s.taken {
+		s.inside[s.kind[c][card]]++
+	}
+	s.taken = append(s.taken, card)
+}
+
+// drop undoes the last take.
+func (s *search) drop() {
+	last := len(s.taken) - 1
+	card := s.taken[last]
+	s.taken = s.taken[:last]
+	for _, c := range s.taken {
+		s.inside[s.kind[c][card]]--
+	}
+}

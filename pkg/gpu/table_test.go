@@ -1,0 +1,86 @@
+package gpu
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// readMachine reads testdata/machines/name.txt.
+func readMachine(t testing.TB, name string) *Inventory {
+	t.Helper()
+	text, err := os.ReadFile("testdata/machines/" + name + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := parseTable(string(text))
+	if err == nil {
+		err = v.Check()
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return v
+}
+
+// parseTable reads what "nvidia-smi topo -m" prints, of which it needs the
+// columns of the GPUs, the CPU affinity and, where there is one, the NUMA
+// affinity. Lines with # are remarks.
+func parseTable(text string) (*Inventory, error) {
+	v := &Inventory{}
+	cards, tellsNUMA := 0, false
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0 || strings.HasPrefix(line, "#"):
+		case cards == 0:
+			cards = strings.Count(line, "GPU")
+			tellsNUMA = strings.Contains(line, "NUMA Affinity")
+		default:
+			if err := v.parseRow(fields, cards, tellsNUMA); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}
+
+func (v *Inventory) parseRow(fields []string, cards int, tellsNUMA bool) error {
+	card := Card{UUID: fields[0], Index: len(v.Cards), Model: "NVIDIA A100-SXM4-80GB", NUMA: topology.Unknown}
+	row := make([]Link, cards)
+	for i := range row {
+		link, err := parseLink(fields[1+i])
+		if err != nil {
+			return fmt.Errorf("row %s: %w", fields[0], err)
+		}
+		row[i] = link
+	}
+	if tellsNUMA {
+		node, err := strconv.Atoi(fields[cards+2])
+		if err != nil {
+			return fmt.Errorf("row %s: %w", fields[0], err)
+		}
+		card.NUMA = topology.NodeID(node)
+	}
+	v.Cards, v.Links = append(v.Cards, card), append(v.Links, row)
+	return nil
+}
+
+// parseLink is the inverse of Link.String; "X" is the card itself.
+func parseLink(text string) (Link, error) {
+	if count, ok := strings.CutPrefix(text, "NV"); ok {
+		n, err := strconv.Atoi(count)
+		return Link{NVLinks: n}, err
+	}
+	levels := []string{"X", "SYS", "NODE", "PHB", "PXB", "PIX", "INT"}
+	i := slices.Index(levels, text)
+	if i < 0 {
+		return Link{}, fmt.Errorf("parse link %q", text)
+	}
+	return Link{Level: Level(i)}, nil
+}

@@ -1,0 +1,125 @@
+package gpu
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// twin chooses like Choose in the dullest way: it makes all sets and compares
+// the links themselves, sorted, two sets at a time.
+func twin(v *Inventory, free []int, w Wish) []int {
+	var best []int
+	for mask := range 1 << len(free) {
+		var set, left []int
+		for i, card := range free {
+			if mask>>i&1 == 1 {
+				set = append(set, card)
+			} else {
+				left = append(left, card)
+			}
+		}
+		if len(set) == w.Count && (best == nil || v.better(set, left, best, without(free, best), w.Near)) {
+			best = set
+		}
+	}
+	return best
+}
+
+// better compares a set and what it leaves with another.
+func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int) bool {
+	weakest, strongest := Link.Compare, func(a, b Link) int { return b.Compare(a) }
+	return cmp.Or(
+		// The weaker of the first two links that differ decides.
+		-slices.CompareFunc(v.sorted(set, set, weakest), v.sorted(other, other, weakest), Link.Compare),
+		cmp.Compare(v.nodes(set), v.nodes(other)),
+		cmp.Compare(total(set, near), total(other, near)),
+		slices.CompareFunc(v.sorted(set, left, strongest), v.sorted(other, otherLeft, strongest), Link.Compare),
+		slices.Compare(set, other),
+	) < 0
+}
+
+// sorted returns the links between two sets of cards.
+func (v *Inventory) sorted(from, to []int, order func(a, b Link) int) []Link {
+	var all []Link
+	for _, a := range from {
+		for _, b := range to {
+			if a != b {
+				all = append(all, v.Links.between(a, b))
+			}
+		}
+	}
+	slices.SortFunc(all, order)
+	return all
+}
+
+func (v *Inventory) nodes(set []int) int {
+	known, unknown := map[topology.NodeID]bool{}, 0
+	for _, c := range set {
+		if v.Cards[c].NUMA == topology.Unknown {
+			unknown++
+		} else {
+			known[v.Cards[c].NUMA] = true
+		}
+	}
+	return len(known) + unknown
+}
+
+func total(set []int, near func(int) int) (sum int) {
+	for _, c := range set {
+		sum += near(c)
+	}
+	return sum
+}
+
+func without(all, set []int) []int {
+	return slices.DeleteFunc(slices.Clone(all), func(c int) bool { return slices.Contains(set, c) })
+}
+
+// random returns a machine whose links obey no order at all.
+func random(r *rand.Rand, cards int) *Inventory {
+	v := &Inventory{Links: make(Links, cards)}
+	kinds := 1 + r.IntN(5)
+	for i := range cards {
+		v.Cards = append(v.Cards, Card{Index: i, NUMA: topology.NodeID(r.IntN(4) - 1)})
+		v.Links[i] = make([]Link, cards)
+		for j := range i {
+			link := Link{Level: Level(r.IntN(kinds))}
+			if r.IntN(3) == 0 {
+				link.NVLinks = r.IntN(kinds)
+			}
+			v.Links[i][j], v.Links[j][i] = link, link
+		}
+	}
+	return v
+}
+
+// question draws which cards are free and what is wished.
+func question(r *rand.Rand, cards int) (free []int, w Wish) {
+	for c := range cards {
+		if r.IntN(4) > 0 {
+			free = append(free, c)
+		}
+	}
+	far := make([]int, cards)
+	for c := range far {
+		far[c] = r.IntN(2) * r.IntN(3)
+	}
+	return free, Wish{Count: 1 + r.IntN(cards), Near: func(c int) int { return far[c] }}
+}
+
+// TestTwin compares 4,000 choices with the twin's.
+func TestTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 4000 {
+		v := random(r, 1+r.IntN(8))
+		free, w := question(r, len(v.Cards))
+		got, _ := v.Choose(free, w)
+		if want := twin(v, free, w); !slices.Equal(want, got) {
+			t.Fatalf("%d of %v, links %v: chose %v, want %v", w.Count, free, v.Links, got, want)
+		}
+	}
+}
