@@ -39,6 +39,7 @@ func newRoot(calledAs string) *cobra.Command {
 	root.AddCommand(
 		newCapture(),
 		newPick(),
+		newScore(),
 		newSimulate(),
 		newTopo(),
 	)
