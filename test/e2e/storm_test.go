@@ -5,8 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"testing"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/fleet"
 )
 
 // stormPods is how many pods want the CPUs of two small nodes.
@@ -34,9 +33,9 @@ func TestStorm(t *testing.T) {
 	ctx := start(t, 15*time.Minute)
 	t.Cleanup(func() { scaleControllers(context.Background(), t, 2) })
 	scaleControllers(ctx, t, 0)
-	counted := hostController(ctx, t, "--proposers=8")
-	s := &storm{T: t, turn: map[types.UID]bool{}, promises: kit.Promises{Room: map[string]map[int]int{
-		"hollow": {0: 4, 1: 4}, cluster.Node(): {0: 2, 1: 4, 2: 4, 3: 4},
+	controller := hostController(ctx, t, "--proposers=8")
+	s := &storm{T: t, turn: map[types.UID]bool{}, ledger: fleet.Ledger{Room: map[string]fleet.Amounts{
+		cluster.Node(): room(ctx, t, cluster.Node()),
 	}}}
 	began := time.Now()
 	events, created := s.watch(ctx), make(chan bool)
@@ -47,63 +46,62 @@ func TestStorm(t *testing.T) {
 			s.see(ctx, e)
 		case <-created: // most of them wait now
 			created = nil
-			hollow(ctx, t, "hollow", 4, 4)
+			shape := fleet.Shape{NUMA: 2, CPUs: 4}
+			s.ledger.Room["hollow"] = fleet.AmountsOf(shape.Named("hollow").Status.Allocatable)
+			hollow(ctx, t, "hollow", shape)
 			t.Cleanup(func() { must(t, s.clear(context.Background())) })
 		case <-ctx.Done():
-			t.Fatalf("%d of %d pods were bound, %d are gone", s.promises.Bound, stormPods, s.gone)
+			t.Fatalf("%d of %d pods were bound, %d are gone", s.bound, stormPods, s.gone)
 		}
 	}
-	now := counted()
-	t.Logf("%d pods bound in %v, %d of them ran; %g changed nodes still suited, %g no more; %g pods lost theirs; %g times nothing suited one",
-		s.promises.Bound, time.Since(began).Round(time.Second), s.ran, now["numalet_scheduler_rechecks_passed_total"],
-		now["numalet_scheduler_rechecks_failed_total"], now["numalet_scheduler_requeues_total"], now["numalet_scheduler_parked_total"])
+	t.Logf("%d pods bound in %v, %d of them ran", s.bound, time.Since(began).Round(time.Second), s.ran)
+	for _, counter := range []string{"rechecks_passed", "rechecks_failed", "requeues", "parked"} {
+		n, err := controller.Metric(ctx, "numalet_scheduler_"+counter+"_total")
+		must(t, err)
+		t.Logf("%s: %g", counter, n)
+	}
 	checkLives(ctx, t)
 }
 
-// hostController runs a controller beside the control plane until the test ends.
-// The returned function returns its metrics.
-func hostController(ctx context.Context, t *testing.T, args ...string) (counted func() kit.Series) {
+// room is what there is of a node to give away.
+func room(ctx context.Context, t *testing.T, node string) fleet.Amounts {
 	t.Helper()
-	const address = "127.0.0.1:18125"
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	cmd, err := cluster.Controller(ctx, *controllerBin, t.TempDir(), append(args, "--health-addr="+address)...)
+	n, err := cluster.API.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	must(t, err)
-	t.Cleanup(func() {
-		stop()
-		_ = cmd.Wait() // it was told to end
-	})
-	return func() kit.Series {
-		answer, err := http.Get("http://" + address + "/metrics")
-		must(t, err)
-		defer answer.Body.Close()
-		page, err := io.ReadAll(answer.Body)
-		must(t, err)
-		counted, err := kit.ParseSeries(string(page))
-		must(t, err)
-		return counted
-	}
+	return fleet.AmountsOf(n.Status.Allocatable)
+}
+
+// hostController runs a controller beside the control plane until the test ends,
+// with the identity that deploy/controller gives it.
+func hostController(ctx context.Context, t *testing.T, args ...string) *fleet.Controller {
+	t.Helper()
+	plane := &fleet.Plane{Kubeconfig: *kubeconfig, Dir: t.TempDir()}
+	controller, err := plane.StartController(ctx, "controller", *controllerBin, args...)
+	must(t, err)
+	t.Cleanup(func() { must(t, controller.Stop(time.Minute)) })
+	return controller
 }
 
 // storm is the test and what it has seen.
 type storm struct {
 	*testing.T
-	promises  kit.Promises
-	turn      map[types.UID]bool // pods that have had theirs
-	gone, ran int
+	ledger           fleet.Ledger
+	turn             map[types.UID]bool // pods that have had theirs
+	bound, gone, ran int
 }
 
 // stormLabel is on all its pods.
 const stormLabel = "numalet-e2e=storm"
 
 // hollow makes a hollow node until the test ends.
-func hollow(ctx context.Context, t *testing.T, name string, numaNodes ...int32) {
+func hollow(ctx context.Context, t *testing.T, name string, shape fleet.Shape) {
 	t.Helper()
 	alive, bury := context.WithCancel(context.WithoutCancel(ctx))
 	t.Cleanup(func() {
 		bury()
 		must(t, cluster.Bury(context.Background(), name))
 	})
-	must(t, cluster.Hollow(alive, name, numaNodes...))
+	must(t, cluster.Hollow(alive, name, shape))
 }
 
 // watch tells of all pods of the cluster, in the order in which they were written.
@@ -135,7 +133,8 @@ func (s *storm) create(ctx context.Context) {
 
 // see checks what one event says, and ends a pod that has had its turn.
 func (s *storm) see(ctx context.Context, e apiwatch.Event) {
-	if err := s.promises.See(e); err != nil {
+	bound, err := s.ledger.See(e)
+	if err != nil {
 		s.Error(err)
 		return
 	}
@@ -143,9 +142,13 @@ func (s *storm) see(ctx context.Context, e apiwatch.Event) {
 	if pod.Spec.NodeName != "" && unschedulable(pod) {
 		s.Errorf("pod %s is bound to %s, and said to be unschedulable", pod.Name, pod.Spec.NodeName)
 	}
-	_, ours := pod.Labels["numalet-e2e"]
+	if _, ours := pod.Labels["numalet-e2e"]; !ours {
+		return
+	}
+	if bound {
+		s.bound++
+	}
 	switch {
-	case !ours:
 	case e.Type == apiwatch.Deleted:
 		s.gone++
 	case s.turn[pod.UID]: // how it ends is not looked at

@@ -49,12 +49,18 @@ func (p *Plane) MakeNodes(ctx context.Context, n int, s Shape) error {
 		return err
 	}
 	return Each(ctx, n, func(ctx context.Context, i int) error {
-		node, err := client.CoreV1().Nodes().Create(ctx, s.Node(i), metav1.CreateOptions{})
-		if err != nil || s.NUMA == 0 {
-			return err
-		}
-		return publish(ctx, resources, s.topology(node))
+		return MakeNode(ctx, client, resources, s.Node(i), s)
 	})
+}
+
+// MakeNode makes one node, and its NodeTopology if the shape has NUMA nodes. The
+// NodeTopology goes with the node.
+func MakeNode(ctx context.Context, client kubernetes.Interface, resources dynamic.Interface, node *corev1.Node, s Shape) error {
+	made, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	if err != nil || s.NUMA == 0 {
+		return err
+	}
+	return publish(ctx, resources, s.topology(made))
 }
 
 func publish(ctx context.Context, client dynamic.Interface, t *v1alpha1.NodeTopology) error {

@@ -16,11 +16,13 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Plane is a control plane that the rig runs alone.
+// Plane is a control plane that the rig runs alone. Of one that runs anyhow,
+// Kubeconfig and Dir are enough for what neither starts servers nor calls kubectl.
 type Plane struct {
 	Rig        string // the rig's command
 	Name       string
 	Kubeconfig string // the administrator's
+	Dir        string // for files that need not outlive it
 	Bin        string // holds kubectl and kubeone
 }
 
@@ -35,7 +37,7 @@ func Up(ctx context.Context, rig, name string) (*Plane, error) {
 	if found == nil {
 		return nil, fmt.Errorf("start control plane %s: %s said %q", name, rig, said)
 	}
-	p.Kubeconfig, p.Bin = found[1], found[2]
+	p.Kubeconfig, p.Dir, p.Bin = found[1], filepath.Dir(found[1]), found[2]
 	return p, nil
 }
 
@@ -45,8 +47,8 @@ func (p *Plane) Down() error {
 	return err
 }
 
-// File is a path for the caller's own files: they go with the control plane.
-func (p *Plane) File(name string) string { return filepath.Join(filepath.Dir(p.Kubeconfig), name) }
+// File is a path in Dir.
+func (p *Plane) File(name string) string { return filepath.Join(p.Dir, name) }
 
 // Kubectl runs kubectl as the administrator and returns what it printed.
 func (p *Plane) Kubectl(ctx context.Context, args ...string) (string, error) {

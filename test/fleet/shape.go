@@ -24,16 +24,21 @@ type Shape struct {
 	Zones int // nodes take turns in so many zones; none for 0
 }
 
-// Node returns the i-th node of the fleet: Ready, and with all resources that
-// kubelet, device plugins and agent would publish.
+// Node returns the i-th node of the fleet.
 func (s Shape) Node(i int) *corev1.Node {
-	name := nodeName(i)
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-		corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64", v1alpha1.LabelExclusiveCPUs: "true",
-	}}}
+	n := s.Named(fmt.Sprintf("node-%05d", i))
 	if s.Zones > 0 {
 		n.Labels[corev1.LabelTopologyZone] = "z" + strconv.Itoa(i%s.Zones)
 	}
+	return n
+}
+
+// Named returns a node: Ready, and with all resources that kubelet, device
+// plugins and agent would publish.
+func (s Shape) Named(name string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+		corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64", v1alpha1.LabelExclusiveCPUs: "true",
+	}}}
 	n.Status.Capacity = s.resources(0)
 	n.Status.Allocatable = s.resources(1)
 	now := metav1.Now()
@@ -42,8 +47,6 @@ func (s Shape) Node(i int) *corev1.Node {
 	}}
 	return n
 }
-
-func nodeName(i int) string { return fmt.Sprintf("node-%05d", i) }
 
 // resources are the node's, less so many reserved CPUs.
 func (s Shape) resources(reserved int) corev1.ResourceList {
