@@ -48,7 +48,7 @@ func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 }
 
 // Resume turns to a pod with which a Proposer has begun, and which has no claims
-// (sched.Pod.Across): that saves PreFilter, which is most of what filters cost.
+// (sched.Pod.Across): that saves PreFilter.
 func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 	c.resumed = true
 	return c.first.Resume(pod, with)

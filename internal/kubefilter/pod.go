@@ -11,9 +11,10 @@ import (
 // Pod is what the filters know of a pod that is to be placed: the Foreign of a
 // sched.Pod. It is immutable, and so has to be the v1.Pod that it is made from.
 type Pod struct {
-	info  *framework.PodInfo
-	wide  bool // its filters look at all nodes
-	claim bool // it has volumes or devices that are given away once
+	info    *framework.PodInfo
+	wide    bool // its filters look at all nodes
+	claim   bool // it has volumes or devices that are given away once
+	started bool // its status has a say in what it requests
 }
 
 // NewPod returns what the filters know of a pod, or says which of its terms
@@ -23,7 +24,7 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pod{info: info, wide: wide(info), claim: claims(pod)}, nil
+	return &Pod{info: info, wide: wide(info), claim: claims(pod), started: started(&pod.Status)}, nil
 }
 
 // podInfo returns what upstream keeps of a pod, with what can be read of it.

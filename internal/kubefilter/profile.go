@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -49,13 +50,13 @@ func claiming() []string {
 }
 
 // newFramework returns an instance of upstream's framework with those plugins of
-// the default profile, in the order and with the settings of that profile. It
-// runs goroutines until the context ends.
-func newFramework(ctx context.Context, l *lister, api API, enabled []string, more ...runtime.Option) (framework.Framework, error) {
+// the default profile, in the order and with the settings of that profile, and a
+// runner of the same plugins. It runs goroutines until the context ends.
+func newFramework(ctx context.Context, l *lister, api API, enabled []string, more ...runtime.Option) (framework.Framework, *runner, error) {
 	metrics.Register()
 	defaults, err := latest.Default()
 	if err != nil {
-		return nil, fmt.Errorf("read kube-scheduler's default profile: %w", err)
+		return nil, nil, fmt.Errorf("read kube-scheduler's default profile: %w", err)
 	}
 	profile := defaults.Profiles[0]
 	profile.Plugins.MultiPoint.Enabled = slices.DeleteFunc(profile.Plugins.MultiPoint.Enabled, func(p config.Plugin) bool {
@@ -66,11 +67,25 @@ func newFramework(ctx context.Context, l *lister, api API, enabled []string, mor
 		runtime.WithInformerFactory(api.Informers),
 		runtime.WithSnapshotSharedLister(l),
 	}, more...)
-	f, err := runtime.NewFramework(ctx, plugins.NewInTreeRegistry(), &profile, options...)
+	made := map[string]fwk.Plugin{}
+	f, err := runtime.NewFramework(ctx, noting(plugins.NewInTreeRegistry(), made), &profile, options...)
 	if err != nil {
-		return nil, fmt.Errorf("make an instance of kube-scheduler's framework: %w", err)
+		return nil, nil, fmt.Errorf("make an instance of kube-scheduler's framework: %w", err)
 	}
-	return f, nil
+	return f, newRunner(f.ListPlugins(), made, l), nil
+}
+
+// noting returns a registry that notes the plugins that it makes, by name: a
+// framework does not give them away.
+func noting(r runtime.Registry, made map[string]fwk.Plugin) runtime.Registry {
+	for name, create := range r {
+		r[name] = func(ctx context.Context, settings apiruntime.Object, h fwk.Handle) (fwk.Plugin, error) {
+			p, err := create(ctx, settings, h)
+			made[name] = p
+			return p, err
+		}
+	}
+	return r
 }
 
 // claimOptions returns what the claiming filters need.

@@ -17,6 +17,7 @@ import (
 type Proposer struct {
 	ctx       context.Context
 	framework framework.Framework
+	runner    *runner // of the framework's plugins
 	lister    *lister
 	*begun    // with the pod in hand
 }
@@ -24,6 +25,7 @@ type Proposer struct {
 // begun is what PreFilter found out about a pod. It does not change any more.
 type begun struct {
 	state   fwk.CycleState
+	skip    skips            // the plugins that have nothing to say about it
 	only    sets.Set[string] // the nodes that PreFilter left; nil for all
 	outside sched.Reason     // why the others do not suit
 }
@@ -31,11 +33,11 @@ type begun struct {
 // NewProposer returns the filters of one first-tier scheduler.
 func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	l := newLister(c, api)
-	f, err := newFramework(ctx, l, api, local())
+	f, r, err := newFramework(ctx, l, api, local())
 	if err != nil {
 		return nil, err
 	}
-	return &Proposer{ctx: ctx, framework: f, lister: l}, nil
+	return &Proposer{ctx: ctx, framework: f, runner: r, lister: l}, nil
 }
 
 // NewExplainer returns filters that tell people why no node suits: those of
@@ -47,17 +49,30 @@ func NewExplainer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 		return nil, err
 	}
 	l := newLister(c, api)
-	f, err := newFramework(ctx, l, api, append(local(), claiming()...), options...)
+	f, r, err := newFramework(ctx, l, api, append(local(), claiming()...), options...)
 	if err != nil {
 		return nil, err
 	}
-	return &Proposer{ctx: ctx, framework: f, lister: l}, nil
+	return &Proposer{ctx: ctx, framework: f, runner: r, lister: l}, nil
 }
 
 // Begin turns to a pod, whose Foreign has to be a *Pod.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	p.lister.pod, p.begun = pod.Foreign.(*Pod), &begun{state: framework.NewCycleState()}
+	nodes, _ := p.lister.List()
+	var usual bool
+	if p.skip, usual = p.runner.preFilter(p.ctx, p.state, p.lister.pod.info.Pod, nodes); usual {
+		return nil, sched.Reason{}
+	}
+	return p.beginUpstream()
+}
+
+// beginUpstream has the framework itself turn to the pod in hand, for all that
+// may come of it.
+func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
+	p.begun = &begun{state: framework.NewCycleState()}
 	result, status, by := p.framework.RunPreFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod)
+	p.skip = p.runner.named(sets.List(p.state.GetSkipFilterPlugins())...)
 	if !status.IsSuccess() || result.AllNodes() {
 		return nil, reason(status, sched.Anywhere)
 	}
@@ -84,5 +99,5 @@ func (p *Proposer) Check(node *sched.Node) sched.Reason {
 	if info == nil {
 		return sched.Reason{Code: sched.Other, Detail: "node(s) were gone"}
 	}
-	return reason(p.framework.RunFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod, info), sched.Other)
+	return reason(p.runner.filter(p.ctx, p.state, p.skip, p.lister.pod.info.Pod, info), sched.Other)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
@@ -38,7 +39,7 @@ func TestTwin(t *testing.T) {
 	twin := newTwin(t, spaces...)
 	w := &world{Rand: r, scene: s, nodes: map[string]*v1.Node{}, pods: map[string]*v1.Pod{}}
 	refused, suited := 0, 0
-	for range 150 {
+	for range 300 {
 		for range 4 {
 			w.step()
 		}
@@ -117,6 +118,10 @@ func (w *world) node(name string) *v1.Node {
 	if w.rarely() {
 		n.Taints([]v1.Taint{{Key: "batch", Effect: v1.TaintEffect(w.one("NoSchedule", "NoExecute", "PreferNoSchedule"))}})
 	}
+	if w.IntN(2) == 0 {
+		n.Status.Allocatable["example.com/card"] = resource.MustParse(w.one("1", "3"))
+		n.Status.Allocatable["ephemeral-storage"] = resource.MustParse(w.one("1Gi", "3Gi"))
+	}
 	return n.Obj()
 }
 
@@ -124,6 +129,9 @@ func (w *world) pod(name string) *st.PodWrapper {
 	p := st.MakePod().Name(name).UID(name).Namespace(w.one("blue", "green")).Label("app", w.one("web", "db", "cache")).
 		Req(map[v1.ResourceName]string{"cpu": w.one("100m", "1", "2"), "memory": w.one("1Gi", "2Gi")})
 	for _, add := range []func(){
+		func() { p.Req(map[v1.ResourceName]string{"ephemeral-storage": w.one("0", "1Gi")}) },
+		func() { w.extended(p) },
+		func() { w.resized(p) },
 		func() { p.HostPort(int32(80 + w.IntN(2))) },
 		func() { p.Toleration("batch") },
 		func() { p.NodeSelector(map[string]string{"zone": w.one("east", "west")}) },
@@ -140,6 +148,21 @@ func (w *world) pod(name string) *st.PodWrapper {
 		}
 	}
 	return p
+}
+
+// extended has the pod request one other resource: upstream's words for two are
+// in any order.
+func (w *world) extended(p *st.PodWrapper) {
+	p.Req(map[v1.ResourceName]string{v1.ResourceName(w.one("example.com/card", "example.com/card", "hugepages-2Mi")): w.one("0", "1", "2")})
+}
+
+// resized has the pod's status say that it got something else than it requests,
+// and will not get that.
+func (w *world) resized(p *st.PodWrapper) {
+	got := v1.ResourceList{"cpu": resource.MustParse(w.one("100m", "3"))}
+	c := &p.Obj().Spec.Containers[0]
+	p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: c.Name, AllocatedResources: got, Resources: &v1.ResourceRequirements{Requests: got}}}
+	p.Status.Conditions = []v1.PodCondition{{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonInfeasible}}
 }
 
 func (w *world) key() string { return w.one("zone", v1.LabelHostname) }
