@@ -1,16 +1,21 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/numalet/numalet/internal/cluster"
 	"github.com/numalet/numalet/internal/config"
 	"github.com/numalet/numalet/internal/kube"
+	"github.com/numalet/numalet/internal/post"
 )
 
 const component = "numalet-controller"
@@ -19,9 +24,11 @@ const component = "numalet-controller"
 // limit: a burst of events must not starve binds (kubernetes/kubernetes#135900),
 // nor cost the lease.
 type clients struct {
-	watch      kubernetes.Interface // informers, and claims before a bind
-	bind       kubernetes.Interface // without a limit: the binder has its own
-	report     kubernetes.Interface // events and conditions
+	watch      kubernetes.Interface                         // informers, and claims before a bind
+	bind       kubernetes.Interface                         // without a limit: the binder has its own
+	report     kubernetes.Interface                         // conditions, and events of failures
+	post       func(context.Context, *corev1.Binding) error // without a limit
+	event      func(context.Context, *eventsv1.Event) error // of pods that are bound
 	lease      kubernetes.Interface
 	metadata   metadata.Interface
 	topologies cache.SharedIndexInformer
@@ -49,5 +56,21 @@ func connect(cfg config.Controller) (clients, error) {
 			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 		}
 	}
-	return c, nil
+	return c, c.connectPosts(config, cfg)
+}
+
+// connectPosts connects what writes for every pod.
+func (c *clients) connectPosts(config *rest.Config, cfg config.Controller) error {
+	config.QPS, config.Timeout = cfg.RequestRate, 0
+	events, err := post.New(config)
+	if err != nil {
+		return err
+	}
+	config.QPS, config.Timeout = -1, cfg.BindTimeout
+	bindings, err := post.New(config)
+	if err != nil {
+		return err
+	}
+	c.post, c.event = bindings.Bind, events.Event
+	return nil
 }

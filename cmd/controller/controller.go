@@ -80,7 +80,7 @@ func (c *controller) newBooks(context.Context) (err error) {
 }
 
 func (c *controller) newReporter(ctx context.Context) (err error) {
-	c.reporter, err = report.New(ctx, c.clients.report, c.filters.explain)
+	c.reporter, err = report.New(ctx, report.Env{Client: c.clients.report, Post: c.clients.event, Explain: c.filters.explain})
 	return err
 }
 
@@ -119,7 +119,7 @@ func (c *controller) newLease(context.Context) (err error) {
 	}
 	c.measured = newMetrics()
 	c.binder = bind.New(bind.Options{
-		Client: c.clients.bind, Fence: fence, Timeout: c.cfg.BindTimeout, Observe: c.measured.binding,
+		Post: c.clients.post, Client: c.clients.bind, Fence: fence, Timeout: c.cfg.BindTimeout, Observe: c.measured.binding,
 		Limit: flowcontrol.NewTokenBucketRateLimiter(c.cfg.BindRate, int(c.cfg.BindRate)+1),
 	})
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,7 +83,10 @@ func (w *world) start() {
 		w.Fatal(err)
 	}
 	topologies := cache.NewSharedIndexInformer(w.topologies, &v1alpha1.NodeTopology{}, 0, cache.Indexers{})
-	one := clients{watch: w.client, bind: w.client, report: w.client, lease: w.client, metadata: nobody(w.T), topologies: topologies}
+	one := clients{
+		watch: w.client, bind: w.client, report: w.client, lease: w.client, post: w.post, event: w.event,
+		metadata: nobody(w.T), topologies: topologies,
+	}
 	w.controller, err = newController(w.Context(), cfg, logr.Discard(), one)
 	if err != nil {
 		w.Fatal(err)
@@ -97,6 +101,15 @@ func (w *world) start() {
 		}
 	})
 	w.await("nodes, pods, and apart from them those that failed are watched", func() bool { return w.watches("nodes") == 1 && w.watches("pods") == 2 })
+}
+
+func (w *world) post(ctx context.Context, b *corev1.Binding) error {
+	return w.client.CoreV1().Pods(b.Namespace).Bind(ctx, b, metav1.CreateOptions{})
+}
+
+func (w *world) event(ctx context.Context, e *eventsv1.Event) error {
+	_, err := w.client.EventsV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
+	return err
 }
 
 // bind does what the API server does with a Binding, or refuses.

@@ -20,11 +20,12 @@ import (
 
 // Options are how binds are written.
 type Options struct {
-	Client  kubernetes.Interface       // for nothing else, and without a limit of its own
-	Limit   flowcontrol.RateLimiter    // of binds, waited for before the fence is asked
-	Fence   func() error               // says why this process may not bind now
-	Timeout time.Duration              // of one request, from the fence's answer on
-	Observe func(time.Duration, error) // one request; nil for nobody
+	Post    func(context.Context, *corev1.Binding) error // sends one, without a limit of its own; an APIStatus is the answer that it is not made
+	Client  kubernetes.Interface                         // looks where a pod is
+	Limit   flowcontrol.RateLimiter                      // of binds, waited for before the fence is asked
+	Fence   func() error                                 // says why this process may not bind now
+	Timeout time.Duration                                // of one request, from the fence's answer on
+	Observe func(time.Duration, error)                   // one request; nil for nobody
 }
 
 // Binder writes Bindings. It may be used concurrently.
@@ -110,7 +111,7 @@ func (b *Binder) post(ctx context.Context, binding *corev1.Binding) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Timeout)
 	defer cancel()
 	began := time.Now()
-	err := b.options.Client.CoreV1().Pods(binding.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+	err := b.options.Post(ctx, binding)
 	b.options.Observe(time.Since(began), err)
 	return err
 }

@@ -58,7 +58,10 @@ func newServer(binds bool, answers ...error) *server {
 }
 
 func (s *server) binder(fence func() error) *Binder {
-	return New(Options{Client: s, Limit: flowcontrol.NewFakeAlwaysRateLimiter(), Fence: fence, Timeout: time.Second})
+	post := func(ctx context.Context, b *corev1.Binding) error {
+		return s.CoreV1().Pods(b.Namespace).Bind(ctx, b, metav1.CreateOptions{})
+	}
+	return New(Options{Post: post, Client: s, Limit: flowcontrol.NewFakeAlwaysRateLimiter(), Fence: fence, Timeout: time.Second})
 }
 
 func open() error { return nil }

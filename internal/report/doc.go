@@ -4,7 +4,7 @@
 // It knows how to say it, and how often; it refuses to be waited for: whoever
 // decides hands over and goes on.
 //
-//	r := report.New(ctx, client, explain)
+//	r := report.New(ctx, report.Env{Client: client, Post: post.Event, Explain: explain})
 //	go r.Run(ctx)
 //	r.Scheduled(decision)
 //	r.Unschedulable(pod)

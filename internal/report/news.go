@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	recordutil "k8s.io/client-go/tools/record/util"
 
 	"github.com/numalet/numalet/pkg/sched"
@@ -34,9 +33,9 @@ const (
 // case it comes again, would hold hundreds of megabytes after some minutes of a
 // thousand binds a second.
 type news struct {
-	client kubernetes.Interface
-	host   string
-	queue  chan scheduled
+	post  func(context.Context, *eventsv1.Event) error
+	host  string
+	queue chan scheduled
 }
 
 // scheduled is a pod that was bound, and when.
@@ -46,12 +45,12 @@ type scheduled struct {
 	at   time.Time
 }
 
-func newNews(client kubernetes.Interface) (*news, error) {
+func newNews(post func(context.Context, *eventsv1.Event) error) (*news, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("name the reporter: %w", err)
 	}
-	return &news{client, host, make(chan scheduled, backlog)}, nil
+	return &news{post, host, make(chan scheduled, backlog)}, nil
 }
 
 // add takes an event up, or drops it where too many wait. It returns at once.
@@ -75,7 +74,7 @@ func (n *news) write(ctx context.Context) {
 	for {
 		select {
 		case s := <-n.queue:
-			n.post(ctx, s)
+			n.tell(ctx, s)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 			defer cancel()
@@ -89,18 +88,17 @@ func (n *news) drain(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case s := <-n.queue:
-			n.post(ctx, s)
+			n.tell(ctx, s)
 		default:
 			return
 		}
 	}
 }
 
-// post writes one event. It is no loss if that fails: where the pod is stands in
+// tell writes one event. It is no loss if that fails: where the pod is stands in
 // the pod.
-func (n *news) post(ctx context.Context, s scheduled) {
-	_, err := n.client.EventsV1().Events(s.pod.Namespace).Create(ctx, n.event(s), metav1.CreateOptions{})
-	if err != nil {
+func (n *news) tell(ctx context.Context, s scheduled) {
+	if err := n.post(ctx, n.event(s)); err != nil {
 		logr.FromContextOrDiscard(ctx).V(2).Info("event not written", "pod", s.pod.String(), "error", err.Error())
 	}
 }

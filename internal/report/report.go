@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -64,17 +65,23 @@ type saying struct {
 	at      time.Time
 }
 
-// New returns a reporter that writes events until ctx ends. explain says why no
-// node suits a pod; it is called by Run only.
-func New(ctx context.Context, client kubernetes.Interface, explain func(*sched.Pod) string) (*Reporter, error) {
-	news, err := newNews(client)
+// Env is what a reporter writes with.
+type Env struct {
+	Client  kubernetes.Interface
+	Post    func(context.Context, *eventsv1.Event) error // writes an event of a pod that is bound
+	Explain func(*sched.Pod) string                      // says why no node suits a pod; called by Run only
+}
+
+// New returns a reporter that writes events until ctx ends.
+func New(ctx context.Context, env Env) (*Reporter, error) {
+	news, err := newNews(env.Post)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reporter{client: client, explain: explain, news: news, arrived: make(chan struct{}, 1)}
+	r := &Reporter{client: env.Client, explain: env.Explain, news: news, arrived: make(chan struct{}, 1)}
 	r.told = sync.NewCond(&r.mu)
 	r.mu.waiting, r.mu.said = map[string]failure{}, map[string]saying{}
-	r.broadcaster = events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+	r.broadcaster = events.NewBroadcaster(&events.EventSinkImpl{Interface: env.Client.EventsV1()})
 	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
 }
 

@@ -33,6 +33,11 @@ type world struct {
 	explained atomic.Int32
 }
 
+func (w *world) post(ctx context.Context, e *eventsv1.Event) error {
+	_, err := w.client.EventsV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
+	return err
+}
+
 // run calls f with a reporter at work, in a bubble of its own time.
 func run(t *testing.T, f func(*testing.T, *world)) {
 	synctest.Test(t, func(t *testing.T) {
@@ -44,11 +49,12 @@ func run(t *testing.T, f func(*testing.T, *world)) {
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		r, err := New(ctx, w.client, func(p *sched.Pod) string {
+		explain := func(p *sched.Pod) string {
 			w.explained.Add(1)
 			time.Sleep(time.Second)
 			return fmt.Sprintf("0/3 nodes are available: 3 Insufficient cpu. (%s)", p.Name)
-		})
+		}
+		r, err := New(ctx, Env{Client: w.client, Post: w.post, Explain: explain})
 		if err != nil {
 			t.Fatal(err)
 		}
