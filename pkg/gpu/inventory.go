@@ -41,3 +41,20 @@ func (v *Inventory) Find(id string) (position int, found bool) {
 	}
 	return 0, false
 }
+
+// Only returns an inventory of some of the cards, by position, in that order.
+func (v *Inventory) Only(cards []int) *Inventory {
+	only := &Inventory{Driver: v.Driver, CUDA: v.CUDA}
+	for _, a := range cards {
+		only.Cards = append(only.Cards, v.Cards[a])
+		if v.Links == nil {
+			continue
+		}
+		row := make([]Link, 0, len(cards))
+		for _, b := range cards {
+			row = append(row, v.Links[a][b])
+		}
+		only.Links = append(only.Links, row)
+	}
+	return only
+}

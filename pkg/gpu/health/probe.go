@@ -5,7 +5,7 @@ type Action uint8
 
 // The actions, as nvmlDeviceGpuRecoveryAction_t has them. The zero value stands
 // for a driver that does not tell.
-// https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html
+// https://nvidia.github.io/cuda-python/cuda-bindings/latest/module/generated/cuda.bindings.nvml.DeviceGpuRecoveryAction.html
 const (
 	UnknownAction Action = iota
 	NoAction
@@ -13,6 +13,9 @@ const (
 	RebootNode
 	DrainPeers
 	DrainAndReset
+	RecoverIMEX
+	ResetBus
+	RebootSystem
 )
 
 // advice returns what an administrator is to do, or "".
@@ -26,6 +29,12 @@ func (a Action) advice() string {
 		return "end what uses NVLink with it"
 	case DrainAndReset:
 		return "end what runs on it, then reset the GPU"
+	case RecoverIMEX:
+		return "recover the IMEX domain"
+	case ResetBus:
+		return "reset the GPU's PCIe bus"
+	case RebootSystem:
+		return "reboot the system"
 	}
 	return ""
 }

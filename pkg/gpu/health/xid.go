@@ -6,19 +6,20 @@ import "fmt"
 type cure uint8
 
 const (
-	none  cure = iota // it is none of the GPU's: the program did it
+	none  cure = iota // it is no fault of the GPU's
 	probe             // the card answers, and the driver asks for nothing
 	reset             // a reset, or a driver that says that none is needed
 )
 
 // xid tells the faults of programs, and those that need a reset, from the rest.
-// The first are those that NVIDIA's own device plugin leaves out of account; the
-// others are from the catalogue, where they end in a reset or a reboot.
+// The first are those that NVIDIA's own device plugin leaves out of account, and
+// 154, which says that the driver asks for something else now: the next probe
+// tells. The others are from the catalogue, where they end in a reset or a reboot.
 // https://github.com/NVIDIA/k8s-device-plugin/blob/main/internal/rm/health.go
-// https://docs.nvidia.com/deploy/xid-errors/
+// https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html
 func xid(number uint64) (cure, string) {
 	switch number {
-	case 13, 31, 43, 45, 68, 109:
+	case 13, 31, 43, 45, 68, 109, 154:
 		return none, ""
 	case 48:
 		return reset, "Xid 48: uncorrectable memory error"

@@ -1,0 +1,234 @@
+package group
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// world is a cluster in which groups change, and containers come and go.
+type world struct {
+	*rand.Rand
+	nodes   Nodes
+	records []*sched.Node
+	groups  []Group
+	running map[string]stay
+}
+
+type stay struct {
+	node  int
+	gpus  []sched.GPUShare
+	whole bool // cards
+}
+
+// newWorld draws nodes with cards of two types, some in MIG mode.
+func newWorld(seed uint64) *world {
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), nodes: Nodes{}, running: map[string]stay{}}
+	for n := range 1 + w.IntN(3) {
+		v := &gpu.Inventory{}
+		for i := range 1 + w.IntN(4) {
+			c := gpu.Card{UUID: fmt.Sprintf("n%d-%d", n, i), Index: i, Model: []string{"A100", "T4"}[w.IntN(2)], MIG: w.IntN(4) == 0}
+			if c.MIG {
+				c.Slices = []gpu.Slice{{UUID: c.UUID + "-a", Profile: "1g"}, {UUID: c.UUID + "-b", Profile: "1g"}}
+			}
+			v.Cards = append(v.Cards, c)
+		}
+		w.nodes[fmt.Sprint("n", n)] = v
+	}
+	w.records = records(w.nodes)
+	return w
+}
+
+// regroup replaces one group by another that is accepted, if the draw is.
+func (w *world) regroup() {
+	g := Group{
+		Name: fmt.Sprint("g", w.IntN(4)), Tenants: [][]string{{"a"}, {"b"}, {"a", "b"}}[w.IntN(3)],
+		Form: []gpu.Form{gpu.Physical, gpu.Virtual}[w.IntN(2)], Containers: [][]string{nil, nil, {"x"}}[w.IntN(3)],
+	}
+	for name, v := range w.nodes {
+		b := Binding{Node: name}
+		for _, u := range v.Units() {
+			if w.IntN(2) == 0 && (g.Form == gpu.Virtual || u.Form == gpu.Physical) {
+				b.GPUs = append(b.GPUs, u.ID)
+			}
+		}
+		if len(b.GPUs) > 0 {
+			g.Bindings = append(g.Bindings, b)
+		}
+	}
+	w.groups = slices.DeleteFunc(w.groups, func(old Group) bool { return old.Name == g.Name })
+	if Check(g, w.nodes, nil) == nil {
+		w.groups = append(w.groups, g)
+	}
+}
+
+func (w *world) ask() Ask {
+	a := Ask{Tenant: []string{"a", "b"}[w.IntN(2)], Container: []string{"", "x", "y"}[w.IntN(3)]}
+	a.Count, a.Milli = 1+w.IntN(3), []sched.MilliGPU{300, 500, 1000, 1000}[w.IntN(4)]
+	a.Form = []gpu.Form{gpu.AnyForm, gpu.AnyForm, gpu.Virtual}[w.IntN(3)]
+	if w.IntN(3) == 0 {
+		a.Types = []string{"A100", "A100-MIG-1g"}
+	}
+	if w.IntN(5) == 0 {
+		a.Group = fmt.Sprint("g", w.IntN(4))
+	}
+	return a
+}
+
+// twin says, straight from the groups, which GPUs of a node a group ("" for none)
+// has free for an ask, or nil where the group does not serve it.
+func (w *world) twin(a Ask, group string, node *sched.Node) (free []string) {
+	serving := w.serving(a)
+	if group == "" && len(serving) > 0 || group != "" && !slices.Contains(serving, group) {
+		return nil
+	}
+	for _, g := range node.GPUs {
+		holders := w.holders(node.Name, g.ID)
+		if group == "" && len(holders) > 0 || group != "" && !slices.Contains(holders, group) {
+			continue
+		}
+		slice := g.Type == "A100-MIG-1g" || g.Type == "T4-MIG-1g"
+		wantsPart := a.Form == gpu.Virtual || a.Milli < 1000
+		need := sched.MilliGPU(1000)
+		if wantsPart && !slice {
+			need = a.Milli
+		}
+		if wantsPart == (slice || need < 1000) && g.Free >= need && (a.Types == nil || slices.Contains(a.Types, g.Type)) {
+			free = append(free, g.ID)
+		}
+	}
+	return free
+}
+
+// serving returns the groups that serve an ask; nil where none does.
+func (w *world) serving(a Ask) []string {
+	byName, byContainer, any := []string(nil), []string(nil), []string(nil)
+	for _, g := range w.groups {
+		wantsPart := a.Form == gpu.Virtual || a.Milli < 1000
+		for _, tenant := range g.Tenants {
+			if tenant != a.Tenant || wantsPart != (g.Form == gpu.Virtual) || g.Containers != nil && !slices.Contains(g.Containers, a.Container) {
+				continue
+			}
+			switch {
+			case g.Name == a.Group:
+				byName = []string{g.Name}
+			case g.Containers != nil:
+				byContainer = append(byContainer, g.Name)
+			default:
+				any = append(any, g.Name)
+			}
+		}
+	}
+	switch {
+	case a.Group != "":
+		return append(byName, "named")[:max(1, len(byName))]
+	case len(byContainer) > 0:
+		return byContainer
+	}
+	return any
+}
+
+func (w *world) holders(node, id string) (names []string) {
+	for _, g := range w.groups {
+		for _, b := range g.Bindings {
+			if b.Node == node && slices.Contains(b.GPUs, id) {
+				names = append(names, g.Name)
+			}
+		}
+	}
+	return names
+}
+
+// come asks, checks the answer by the twin, and takes the GPUs.
+func (w *world) come(t *testing.T, uid string, a Ask) {
+	least := -1
+	for _, n := range w.records {
+		for _, group := range []string{"", "g0", "g1", "g2", "g3"} {
+			if over := len(w.twin(a, group, n)) - a.Count; over >= 0 && (least < 0 || over < least) {
+				least = over
+			}
+		}
+	}
+	m, err := New(w.groups, w.nodes).Match(a)
+	var o Offer
+	if err == nil {
+		o, err = m.Best(w.records)
+	}
+	if (err == nil) != (least >= 0) || err == nil && o.Over != least {
+		t.Fatalf("%+v of %+v: offer %+v, %v; the twin has %d over", a, w.groups, o, err, least)
+	}
+	if err != nil {
+		return
+	}
+	at := slices.IndexFunc(w.records, func(n *sched.Node) bool { return n.Name == o.Node })
+	var ids []string
+	for _, g := range o.GPUs {
+		ids = append(ids, g.ID)
+	}
+	if want := w.twin(a, o.Group, w.records[at]); !slices.Equal(ids, want) {
+		t.Fatalf("%+v of %+v: offer of group %q %v, want %v", a, w.groups, o.Group, ids, want)
+	}
+	taken := o.GPUs[:a.Count]
+	w.records[at] = w.records[at].Take(sched.Holding{GPUs: taken})
+	w.running[uid] = stay{at, taken, a.Form != gpu.Virtual && a.Milli == sched.WholeGPU}
+}
+
+func (w *world) leave(uid string) {
+	if s, runs := w.running[uid]; runs {
+		w.records[s.node] = w.records[s.node].Return(sched.Holding{GPUs: s.gpus})
+		delete(w.running, uid)
+	}
+}
+
+// mixed says which card is given away whole and in parts, or beyond what it has.
+func (w *world) mixed() string {
+	whole, parts := map[string]int{}, map[string]int{}
+	for _, s := range w.running {
+		for _, g := range s.gpus {
+			card := g.ID[:len("n0-0")]
+			if s.whole {
+				whole[card]++
+			} else {
+				parts[card]++
+			}
+		}
+	}
+	for card, n := range whole {
+		if n > 1 || parts[card] > 0 {
+			return card
+		}
+	}
+	for _, n := range w.records {
+		for _, g := range n.GPUs {
+			if g.Free < 0 {
+				return g.ID
+			}
+		}
+	}
+	return ""
+}
+
+// TestTwin lives through 150 worlds of 60 changes.
+func TestTwin(t *testing.T) {
+	for seed := range uint64(150) {
+		w := newWorld(seed)
+		for i := range 60 {
+			switch uid := fmt.Sprint("u", w.IntN(8)); {
+			case i%5 == 0:
+				w.regroup()
+			case w.IntN(3) == 0:
+				w.leave(uid)
+			default:
+				w.leave(uid)
+				w.come(t, uid, w.ask())
+			}
+			if card := w.mixed(); card != "" {
+				t.Fatalf("seed %d, step %d: %s is given whole and in parts, or too often", seed, i, card)
+			}
+		}
+	}
+}

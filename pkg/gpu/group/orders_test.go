@@ -1,0 +1,153 @@
+package group
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/group/pack"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// machines returns nodes with so many cards each.
+func machines(cards ...int) Nodes {
+	nodes := Nodes{}
+	for n, count := range cards {
+		v := &gpu.Inventory{}
+		for i := range count {
+			v.Cards = append(v.Cards, gpu.Card{UUID: fmt.Sprintf("n%03d-%d", n, i), Index: i, Model: "A100"})
+		}
+		nodes[fmt.Sprintf("n%03d", n)] = v
+	}
+	return nodes
+}
+
+// records returns the nodes' records with all free.
+func records(nodes Nodes) []*sched.Node {
+	var all []*sched.Node
+	for name, v := range nodes {
+		n := &sched.Node{Name: name}
+		for _, u := range v.Units() {
+			n.GPUs = append(n.GPUs, sched.GPU{ID: u.ID, Type: u.Type, Free: sched.WholeGPU})
+		}
+		all = append(all, n)
+	}
+	slices.SortFunc(all, func(a, b *sched.Node) int { return cmpNames(a.Name, b.Name) })
+	return all
+}
+
+func cmpNames(a, b string) int { return slices.Compare([]byte(a), []byte(b)) }
+
+// arrive lets containers come in an order and returns how many cards those got
+// none asked for.
+func arrive(t *testing.T, groups []Group, nodes Nodes, order []int) (stranded []int) {
+	t.Helper()
+	grouping, all := New(groups, nodes), records(nodes)
+	for _, count := range order {
+		m, err := grouping.Match(Ask{Tenant: "a", GPUAsk: sched.GPUAsk{Count: count, Milli: sched.WholeGPU}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := m.Best(all)
+		if err != nil {
+			stranded = append(stranded, count)
+			continue
+		}
+		i := slices.IndexFunc(all, func(n *sched.Node) bool { return n.Name == o.Node })
+		all[i] = all[i].Take(sched.Holding{GPUs: o.GPUs[:count]})
+	}
+	return stranded
+}
+
+// confirmed returns a proposal's groups.
+func confirmed(p Proposal, e Estimate) []Group {
+	var groups []Group
+	for i, g := range p.Groups {
+		groups = append(groups, g.Group(fmt.Sprintf("a-%04d", i), "a", e))
+	}
+	return groups
+}
+
+func estimate(demands []int) Estimate {
+	e := Estimate{Form: gpu.Physical}
+	for _, d := range demands {
+		e.Demands = append(e.Demands, Demand{GPUs: d})
+	}
+	return e
+}
+
+// TestWorkedExample lets demands of 2, 1, 2 and 3 come to two nodes of four cards
+// in all 12 orders: with the groups proposed all run, with a group a node
+// somebody is stranded in four.
+func TestWorkedExample(t *testing.T) {
+	nodes, e := machines(4, 4), estimate([]int{2, 1, 2, 3})
+	proposal, err := Propose(nodes, e, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byMachine := []Group{
+		{Name: "m0", Tenants: []string{"a"}, Form: gpu.Physical, Bindings: []Binding{{"n000", []string{"0", "1", "2", "3"}}}},
+		{Name: "m1", Tenants: []string{"a"}, Form: gpu.Physical, Bindings: []Binding{{"n001", []string{"0", "1", "2", "3"}}}},
+	}
+	stranded := map[string][]int{}
+	orders := 0
+	each([]int{1, 2, 2, 3}, func(order []int) {
+		orders++
+		if left := arrive(t, confirmed(proposal, e), nodes, order); left != nil {
+			t.Errorf("order %v: %v stranded with the groups proposed", order, left)
+		}
+		if left := arrive(t, byMachine, nodes, order); left != nil {
+			stranded[fmt.Sprint(order)] = left
+		}
+	})
+	want := map[string][]int{"[1 2 2 3]": {3}, "[2 1 2 3]": {3}, "[1 2 3 2]": {2}, "[2 1 3 2]": {2}}
+	if diff := cmp.Diff(want, stranded); diff != "" || orders != 12 {
+		t.Errorf("%d orders; stranded by machine (-want +got):\n%s", orders, diff)
+	}
+}
+
+// each calls do with every order of numbers, equal ones once; they are sorted.
+func each(numbers []int, do func([]int)) {
+	var build func(order, left []int)
+	build = func(order, left []int) {
+		if len(left) == 0 {
+			do(order)
+		}
+		for i := range left {
+			if i == 0 || left[i] != left[i-1] {
+				build(append(slices.Clone(order), left[i]), slices.Delete(slices.Clone(left), i, i+1))
+			}
+		}
+	}
+	build(nil, numbers)
+}
+
+// TestAnyOrder cuts machines into demands, so that they fit without a rest, and
+// lets these come in some orders: all run.
+func TestAnyOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 300 {
+		var cards, demands []int
+		for range 1 + r.IntN(6) {
+			cards = append(cards, 1+r.IntN(8))
+			for left := cards[len(cards)-1]; left > 0; left -= demands[len(demands)-1] {
+				demands = append(demands, 1+r.IntN(left))
+			}
+		}
+		nodes, e := machines(cards...), estimate(demands)
+		p, err := Propose(nodes, e, nil)
+		if err != nil || p.Outcome != pack.All || len(p.Unplaced) > 0 {
+			t.Fatalf("machines %v, demands %v: %+v, %v", cards, demands, p, err)
+		}
+		for range 4 {
+			r.Shuffle(len(demands), func(i, j int) { demands[i], demands[j] = demands[j], demands[i] })
+			if left := arrive(t, confirmed(p, e), nodes, demands); left != nil {
+				t.Fatalf("machines %v, demands %v: %v stranded", cards, demands, left)
+			}
+		}
+	}
+}

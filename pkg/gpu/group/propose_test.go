@@ -1,0 +1,114 @@
+package group
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/group/pack"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// FuzzPropose checks any proposal: each group has what its demand needs, of one
+// node; Check accepts it; no GPU is in two groups unless they say so, and none
+// says so where all fit; what is unplaced fits nowhere.
+func FuzzPropose(f *testing.F) {
+	f.Add([]byte{4, 4}, []byte{2, 1, 2, 3})
+	f.Add([]byte{4, 4}, []byte{3, 3, 2, 9})
+	f.Fuzz(func(t *testing.T, cards, demands []byte) {
+		nodes, e := machines(small(cards, 5)...), estimate(small(demands, 12))
+		p, err := Propose(nodes, e, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Groups)+len(p.Unplaced) != len(e.Demands) {
+			t.Fatalf("%d groups and %d unplaced of %d demands", len(p.Groups), len(p.Unplaced), len(e.Demands))
+		}
+		holders := map[string]int{}
+		for _, g := range p.Groups {
+			if refusals := Check(g.Group("g", "a", e), nodes, nil); len(refusals) > 0 || len(g.GPUs) != g.Demand.GPUs {
+				t.Fatalf("%+v: %v", g, refusals)
+			}
+			for _, id := range g.GPUs {
+				holders[id]++
+			}
+		}
+		for _, g := range p.Groups {
+			if shared(g, holders) != g.Share || g.Share && p.Outcome == pack.All {
+				t.Fatalf("%+v with outcome %d: GPUs are in %v groups", g, p.Outcome, holders)
+			}
+		}
+		for _, d := range p.Unplaced {
+			for name, v := range nodes {
+				if len(v.Cards) >= d.GPUs {
+					t.Fatalf("a demand of %d is unplaced, and %s has %d", d.GPUs, name, len(v.Cards))
+				}
+			}
+		}
+	})
+}
+
+func shared(g Proposed, holders map[string]int) bool {
+	for _, id := range g.GPUs {
+		if holders[id] > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// small returns at most so many numbers from 1 to 9.
+func small(text []byte, most int) []int {
+	var all []int
+	for _, c := range text[:min(most, len(text))] {
+		all = append(all, 1+int(c)%9)
+	}
+	return all
+}
+
+// TestProposeKeepsPairs checks that groups of one node are well connected: two
+// pairs bridged by NVLink go to the two demands for two.
+func TestProposeKeepsPairs(t *testing.T) {
+	nodes := machines(4)
+	v := nodes["n000"]
+	for a := range v.Cards {
+		v.Cards[a].NUMA = topology.Unknown
+		v.Links = append(v.Links, make([]gpu.Link, 4))
+		for b := range v.Cards {
+			v.Links[a][b].Level = gpu.System
+			if a != b && a%2 == b%2 {
+				v.Links[a][b].NVLinks = 4
+			}
+		}
+	}
+	p, err := Propose(nodes, estimate([]int{2, 2}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range p.Groups {
+		a, _ := v.Find(g.GPUs[0])
+		b, _ := v.Find(g.GPUs[1])
+		if v.Links[a][b].NVLinks == 0 {
+			t.Errorf("group of %v, which no NVLink connects", g.GPUs)
+		}
+	}
+}
+
+// BenchmarkPropose makes groups of 1,000 machines of eight cards for demands that
+// use them up.
+func BenchmarkPropose(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var cards, demands []int
+	for range 1000 {
+		cards = append(cards, 8)
+		for left := 8; left > 0; left -= demands[len(demands)-1] {
+			demands = append(demands, 1+r.IntN(left))
+		}
+	}
+	nodes, e := machines(cards...), estimate(demands)
+	for b.Loop() {
+		if p, err := Propose(nodes, e, nil); err != nil || p.Outcome != pack.All {
+			b.Fatal(p.Outcome, err)
+		}
+	}
+}

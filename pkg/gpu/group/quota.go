@@ -1,0 +1,146 @@
+package group
+
+import (
+	"fmt"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// Scope is what a limit is on: what a tenant holds of one type of GPU, or of one
+// group.
+type Scope struct {
+	Tenant string
+	Type   string // "" where Group is named
+	Group  string
+}
+
+// String returns "tenant a, type T4" or "tenant a, group g".
+func (s Scope) String() string {
+	if s.Group != "" {
+		return fmt.Sprintf("tenant %s, GPU group %s", s.Tenant, s.Group)
+	}
+	return fmt.Sprintf("tenant %s, GPU type %s", s.Tenant, s.Type)
+}
+
+// Limits returns a group's quota as limits, one for each of its tenants.
+func (g *Group) Limits() map[Scope]sched.MilliGPU {
+	limits := map[Scope]sched.MilliGPU{}
+	for _, tenant := range g.Tenants {
+		if g.Quota > 0 {
+			limits[Scope{Tenant: tenant, Group: g.Name}] = g.Quota
+		}
+	}
+	return limits
+}
+
+// Charge is GPUs of one type that a container holds, or is about to.
+type Charge struct {
+	Type  string
+	Group string // that they were given from, or ""
+	Milli sched.MilliGPU
+}
+
+// Quotas counts what tenants hold, against their limits. What was decided counts
+// from then on, until it is given back. It is not safe for concurrent use.
+type Quotas struct {
+	limits map[Scope]sched.MilliGPU
+	given  map[Scope]sched.MilliGPU
+	held   map[string]held // by UID
+}
+
+type held struct {
+	tenant  string
+	charges []Charge
+}
+
+// NewQuotas returns Quotas without limits, of which nothing is given.
+func NewQuotas() *Quotas {
+	return &Quotas{map[Scope]sched.MilliGPU{}, map[Scope]sched.MilliGPU{}, map[string]held{}}
+}
+
+// Limit sets the most that may be held. Nothing is taken from who holds more.
+func (q *Quotas) Limit(s Scope, most sched.MilliGPU) { q.limits[s] = most }
+
+// Unlimit lifts a limit.
+func (q *Quotas) Unlimit(s Scope) { delete(q.limits, s) }
+
+// Left returns what may still be given: the limit less what is given, and 0 at
+// least. limited is false where there is no limit.
+func (q *Quotas) Left(s Scope) (left sched.MilliGPU, limited bool) {
+	limit, limited := q.limits[s]
+	return max(0, limit-q.given[s]), limited
+}
+
+// Give charges a pod's tenant with all it gets, in place of what the pod was
+// charged with before; or with nothing more, where it would go over a limit. The
+// error is a *Refusal.
+func (q *Quotas) Give(uid, tenant string, charges []Charge) error {
+	before := q.held[uid]
+	q.Return(uid)
+	for s, amount := range sums(tenant, charges) {
+		if limit, limited := q.limits[s]; limited && q.given[s]+amount > limit {
+			err := q.refuse(s, amount)
+			q.charge(uid, before)
+			return err
+		}
+	}
+	q.charge(uid, held{tenant, charges})
+	return nil
+}
+
+// Restore charges a pod that runs already, whatever the limits.
+func (q *Quotas) Restore(uid, tenant string, charges []Charge) {
+	q.Return(uid)
+	q.charge(uid, held{tenant, charges})
+}
+
+// Return gives back what a pod was charged with. A pod that nobody knows has
+// nothing.
+func (q *Quotas) Return(uid string) {
+	h := q.held[uid]
+	for s, amount := range sums(h.tenant, h.charges) {
+		if q.given[s] -= amount; q.given[s] == 0 {
+			delete(q.given, s)
+		}
+	}
+	delete(q.held, uid)
+}
+
+func (q *Quotas) charge(uid string, h held) {
+	if len(h.charges) == 0 {
+		return
+	}
+	q.held[uid] = h
+	for s, amount := range sums(h.tenant, h.charges) {
+		q.given[s] += amount
+	}
+}
+
+// sums adds charges up by what limits are on.
+func sums(tenant string, charges []Charge) map[Scope]sched.MilliGPU {
+	all := map[Scope]sched.MilliGPU{}
+	for _, c := range charges {
+		all[Scope{Tenant: tenant, Type: c.Type}] += c.Milli
+		if c.Group != "" {
+			all[Scope{Tenant: tenant, Group: c.Group}] += c.Milli
+		}
+	}
+	return all
+}
+
+func (q *Quotas) refuse(s Scope, amount sched.MilliGPU) *Refusal {
+	if amount > q.limits[s] {
+		return refuse(OverQuota, "%s: %s asked for and the limit is %s: ask for fewer, or ask the administrator for a higher limit",
+			s, gpus(amount), gpus(q.limits[s]))
+	}
+	return refuse(OverQuota, "%s: %s asked for, %s held and the limit is %s: wait until others of this tenant end, or ask the administrator for a higher limit",
+		s, gpus(amount), gpus(q.given[s]), gpus(q.limits[s]))
+}
+
+// gpus returns "1 GPU", "0.5 GPUs" and so on.
+func gpus(amount sched.MilliGPU) string {
+	if amount == sched.WholeGPU {
+		return "1 GPU"
+	}
+	return fmt.Sprintf("%g GPUs", float64(amount)/float64(sched.WholeGPU))
+}
