@@ -73,7 +73,7 @@ func (c *controller) newBooks(context.Context) (err error) {
 		return err
 	}
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
-	c.queue = queue.New(queue.Env{Now: time.Now, Gains: c.center.Gains, After: after}, sched.Backoff{})
+	c.queue = queue.New(queue.Env{Now: time.Now, Gains: c.center.Gains, After: after}, queue.Options{})
 	c.avoided = avoid.New(avoid.Env{After: after, Over: c.freed}, sched.Backoff{})
 	c.rejected, err = cluster.NewRejected(c.clients.watch, c.avoided.Refused)
 	return err

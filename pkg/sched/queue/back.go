@@ -1,6 +1,10 @@
 package queue
 
-import "github.com/numalet/numalet/pkg/sched"
+import (
+	"slices"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
 
 // Requeue takes back a pod whose nodes went to others, or that could not be
 // bound: it is tried again after its back-off, which counts from the last time
@@ -10,7 +14,7 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 	defer q.mu.Unlock()
 	if it := q.back(pod); it != nil {
 		it.lost++
-		it.notBefore = q.env.Now().Add(q.backoff.Delay(it.lost))
+		it.notBefore = q.env.Now().Add(q.options.Backoff.Delay(it.lost))
 		q.delay(it)
 	}
 }
@@ -25,12 +29,13 @@ func (q *Queue) Park(pod *sched.Pod, gains uint64) {
 		return
 	}
 	it.lost, it.tries = 0, it.tries+1
-	it.notBefore = q.env.Now().Add(q.backoff.Delay(it.tries))
-	switch {
-	case it.Pod != pod || q.env.Gains() > gains || pod.Across && it.stirs != q.mu.stirs:
+	it.notBefore = q.env.Now().Add(q.options.Backoff.Delay(it.tries))
+	if it.blocked.IsZero() {
+		it.blocked = q.env.Now()
+	}
+	q.enter(it, Parked)
+	if it.Pod != pod || q.env.Gains() > gains || pod.Across && it.stirs != q.mu.stirs {
 		q.hope(it)
-	default:
-		q.enter(it, Parked)
 	}
 }
 
@@ -40,13 +45,14 @@ func (q *Queue) Park(pod *sched.Pod, gains uint64) {
 func (q *Queue) Wake(helps func(*sched.Pod) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for it := range q.mu.parked {
-		if helps(it.Pod) {
-			q.leave(it)
-			q.hope(it)
+	for _, k := range q.mu.kinds {
+		k.vain = 0
+		for _, it := range slices.Collect(k.blocked.all()) {
+			if helps(it.Pod) {
+				q.hope(it)
+			}
 		}
 	}
-	q.mu.vain = 0
 	q.changed.Broadcast()
 }
 
@@ -60,40 +66,57 @@ func (q *Queue) Stir() {
 	q.Wake(func(pod *sched.Pod) bool { return pod.Across })
 }
 
-// back returns the item of a pod that comes back, or nil. It needs q.mu.
+// back takes out the item of a pod that comes back, and returns it, or nil. Others
+// of its type may go on. It needs q.mu.
 func (q *Queue) back(pod *sched.Pod) *item {
 	it, ok := q.mu.items[pod.UID]
 	if !ok || it.state != Out {
 		return nil
 	}
-	q.mu.vain++
+	q.leave(it)
+	it.kind.vain++
+	q.changed.Broadcast()
 	return it
 }
 
-// hope is delay, for an item that a change may help: Next may take it before its
-// time. It needs q.mu.
+// hope lets Next take a parked item, for a change may help it: at once where it is
+// the one that the others wait for, else after its back-off, or before that if there
+// is nothing else to do. It needs q.mu.
 func (q *Queue) hope(it *item) {
+	if q.options.Strict && it == it.kind.blocked.first() {
+		it.hopes = true
+		q.changed.Signal()
+		return
+	}
+	q.leave(it)
 	q.delay(it)
 	if it.state == Delayed {
-		q.push(&q.mu.eager, it)
+		it.kind.eager.insert(it)
+		q.changed.Signal()
 	}
 }
 
 // delay makes an item ready when its back-off is over. It needs q.mu.
 func (q *Queue) delay(it *item) {
-	wait := it.notBefore.Sub(q.env.Now())
-	if wait <= 0 {
-		q.enter(it, Ready)
+	if it.notBefore.After(q.env.Now()) {
+		q.enter(it, Delayed)
+		q.readyAt(it)
 		return
 	}
-	q.enter(it, Delayed)
-	turn := it.notBefore
-	q.env.After(wait, func() {
+	q.enter(it, Ready)
+}
+
+// readyAt makes an item ready when its time has come, unless it has left its state
+// by then. It needs q.mu.
+func (q *Queue) readyAt(it *item) {
+	state, turn := it.state, it.notBefore
+	q.env.After(turn.Sub(q.env.Now()), func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		if it.state == Delayed && it.notBefore.Equal(turn) {
+		if it.state == state && it.notBefore.Equal(turn) {
 			q.leave(it)
 			q.enter(it, Ready)
+			q.changed.Broadcast()
 		}
 	})
 }

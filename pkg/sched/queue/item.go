@@ -12,16 +12,19 @@ const (
 	none    State = iota
 	Ready         // its turn comes
 	Out           // it is being placed or bound
+	Waiting       // it was to be bound, and one ahead of it is
 	Delayed       // it backs off
-	Parked        // it waits for a change that helps
+	Parked        // it is blocked: it waits for a change that helps
 	states
 )
 
-// String returns "ready", "out", "delayed" or "parked".
-func (s State) String() string { return [...]string{"none", "ready", "out", "delayed", "parked"}[s] }
+// String returns "ready", "out", "waiting", "delayed" or "parked".
+func (s State) String() string {
+	return [...]string{"none", "ready", "out", "waiting", "delayed", "parked"}[s]
+}
 
 // States returns all states in which a pod can be.
-func States() []State { return []State{Ready, Out, Delayed, Parked} }
+func States() []State { return []State{Ready, Out, Waiting, Delayed, Parked} }
 
 // Depth counts pods by State.
 type Depth [states]int
@@ -36,42 +39,39 @@ func (q *Queue) Depth() Depth {
 // item is a pending pod in the queue.
 type item struct {
 	Entry
+	kind      *kind
+	share     *share
+	lane      *lane // nil for none
+	index     int   // there
 	state     State
-	in        *turns // nil for none
-	index     int    // there
-	tries     int    // how often nothing suited it, since it last changed
-	lost      int    // how often it was tried in vain since the last of those
-	stirs     uint64 // when it was taken out last
-	since     time.Time
-	notBefore time.Time // the end of its back-off
+	permitted bool      // it may be bound
+	hopes     bool      // it is parked, and a change may help
+	yields    bool      // while it is blocked others pass
+	tries     int       // how often nothing suited it, since it last changed
+	lost      int       // how often it was tried in vain since the last of those
+	stirs     uint64    // when it was taken out last
+	since     time.Time // when it came
+	blocked   time.Time // since when nothing has suited it; zero where something might
+	notBefore time.Time // the end of its back-off, or of its wait
 }
 
-// before reports whether a's turn is before b's.
+// before reports whether a's turn is before b's, both of one type.
 func (a *item) before(b *item) bool {
-	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.Pod.UID, b.Pod.UID)) < 0
+	if c := cmp.Compare(b.Priority, a.Priority); c != 0 {
+		return c < 0
+	}
+	if c := cmp.Compare(a.share.rank, b.share.rank); c != 0 {
+		return c < 0
+	}
+	if c := a.Created.Compare(b.Created); c != 0 {
+		return c < 0
+	}
+	return a.Pod.UID < b.Pod.UID
 }
 
-// turns is pods as a heap (container/heap).
-type turns []*item
+func (a *item) moved(to int) { a.index = to }
 
-func (t turns) Len() int           { return len(t) }
-func (t turns) Less(i, j int) bool { return t[i].before(t[j]) }
-
-func (t turns) Swap(i, j int) {
-	t[i], t[j] = t[j], t[i]
-	t[i].index, t[j].index = i, j
-}
-
-func (t *turns) Push(x any) {
-	it := x.(*item)
-	it.index = len(*t)
-	*t = append(*t, it)
-}
-
-func (t *turns) Pop() any {
-	last := len(*t) - 1
-	it := (*t)[last]
-	(*t)[last] = nil
-	*t = (*t)[:last]
-	return it
+// able reports whether Next may take a pod as far as it is concerned itself.
+func (a *item) able() bool {
+	return a.state == Ready || a.state == Waiting || a.state == Parked && a.hopes
 }

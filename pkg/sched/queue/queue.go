@@ -1,13 +1,13 @@
 package queue
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/usage"
 )
 
 // Entry is a pending pod, and what its turn depends on.
@@ -15,60 +15,86 @@ type Entry struct {
 	Pod      *sched.Pod
 	Priority int32
 	Created  time.Time
+	Type     usage.Type // of resource; types take turns
+	Tenant   string
 }
 
 // Env is what the queue needs of the world. After calls back from a goroutine
 // of its own, as time.AfterFunc does. Gains is how often anything has ever been
-// given back (center.Center.Gains); it must not call the queue.
+// given back (center.Center.Gains), Rank a tenant's score per weight now: of two
+// tenants' pods, those of the smaller come first; nil is 0 for all. Neither may call
+// the queue.
 type Env struct {
 	Now   func() time.Time
 	After func(time.Duration, func())
 	Gains func() uint64
+	Rank  func(tenant string, t usage.Type) float64
+}
+
+// Options are how long pods wait. Zeros are the defaults.
+type Options struct {
+	Backoff sched.Backoff // of a pod that was tried in vain: 10 ms to 10 s
+	Wait    time.Duration // for those ahead, at most: 30 s
+	// Strict closes a type to all pods behind one that no node suits, until that one
+	// yields. Otherwise they pass it.
+	Strict bool
 }
 
 // Queue has the pending pods, each in one State. Its methods may be called from
 // any goroutine.
 //
-//	        Add                    Next
-//	(new) ───────► Ready ─────────────────────► Out ──► Remove: bound or gone
-//	                 ▲ ▲   after the back-off    │ │
-//	                 │ └───────── Delayed ◄──────┘ │ Park: no node suits it
-//	                 │               ▲  Requeue    ▼
-//	                 └───────────────┴────────── Parked
-//	                        Wake, Stir: a change helps
+//	        Add            Next         Placed
+//	(new) ───────► Ready ─────────► Out ───────► (written down) ──► Remove: bound or gone
+//	               ▲ ▲ ▲            │ │ │
+//	               │ │ └── Delayed ◄┘ │ │    Requeue: others were faster
+//	               │ └──── Waiting ◄──┘ │    Permit: one is ahead; Next takes it again after that
+//	               └────── Parked  ◄────┘    Park: no node suits it; Wake, Stir: a change helps
+//
+// Pods of one type are in order (package comment), and types take turns. A pod that
+// has been permitted to be bound, until it is Placed, and with Strict one that is
+// Parked, keeps those behind it, of its type, from being taken, and from being
+// permitted; not those before it. They wait where they are, so there is nothing that
+// spins. Who is taken before another and asks for the permission after it, or
+// without asking, may still overtake it: that is for many to work at one time.
 //
 // The back-off of a pod that a change may help is for when there is much to do:
 // where no pod is ready, Next takes one of those before its time. To let all wait
 // was rejected: 500 pods that wanted two nodes were woken together whenever
 // something ended, all but one tried in vain, and then all slept for Most beside
 // CPUs that were free. To let all try was rejected, too: it costs O(parked) tries
-// for each that ends, so after a few in vain the others wait. A pod that lost its nodes to others, or could not be bound,
-// does wait: to try at once might go on for ever.
+// for each that ends, so after a few in vain the others wait. With Strict, the first
+// of the parked ones does not back off. A pod that lost its nodes to others, or could
+// not be bound, does wait: to try at once might go on for ever.
 //
 // A pod that is removed while it is out stays removed: what comes back of it is
-// dropped. O(log pods) a pod, and O(parked) a Wake or Stir.
+// dropped. O(log pods + types) a pod, O(log tenants) a score (Rescore), and O(parked)
+// a Wake or Stir.
 type Queue struct {
 	env     Env
-	backoff sched.Backoff
+	options Options
 
 	mu struct {
 		sync.Mutex
-		items  map[string]*item // by UID
-		ready  turns
-		eager  turns // delayed ones that Next may take before their time
-		vain   int   // tries since the last change
-		parked map[*item]struct{}
-		count  Depth
-		stirs  uint64 // how often Stir was called
+		items map[string]*item // by UID
+		kinds []*kind          // that have pods
+		turn  int              // index of the kind that had its turn last
+		count Depth
+		stirs uint64 // how often Stir was called
 	}
 	changed sync.Cond
 }
 
-// New returns an empty queue. Zeros of the back-off, of a pod that was tried in
-// vain, are 10 ms and 10 s.
-func New(env Env, b sched.Backoff) *Queue {
-	q := &Queue{env: env, backoff: b.Or(sched.Backoff{First: 10 * time.Millisecond, Most: 10 * time.Second})}
-	q.mu.items, q.mu.parked = map[string]*item{}, map[*item]struct{}{}
+// New returns an empty queue.
+func New(env Env, o Options) *Queue {
+	o.Backoff = o.Backoff.Or(sched.Backoff{First: 10 * time.Millisecond, Most: 10 * time.Second})
+	if o.Wait <= 0 {
+		o.Wait = 30 * time.Second
+	}
+	if env.Rank == nil {
+		env.Rank = func(string, usage.Type) float64 { return 0 }
+	}
+	q := &Queue{env: env, options: o}
+	q.mu.items, q.mu.turn = map[string]*item{}, -1
 	q.changed.L = &q.mu
 	return q
 }
@@ -84,8 +110,11 @@ func (q *Queue) Add(e Entry) {
 		q.mu.items[e.Pod.UID] = it
 	}
 	q.leave(it)
-	it.Entry, it.tries, it.lost = e, 0, 0
+	q.quit(it)
+	it.Entry, it.tries, it.lost, it.yields, it.blocked = e, 0, 0, false, time.Time{}
+	q.join(it)
 	if it.state == Out {
+		q.enter(it, Out)
 		return
 	}
 	q.enter(it, Ready)
@@ -100,49 +129,47 @@ func (q *Queue) Remove(uid string) {
 		return
 	}
 	q.leave(it)
+	q.quit(it)
 	q.enter(it, none)
 	delete(q.mu.items, uid)
+	q.changed.Broadcast()
 }
 
 // Next waits for the pod whose turn it is. Its only error is ctx's.
 func (q *Queue) Next(ctx context.Context) (*sched.Pod, error) {
+	defer context.AfterFunc(ctx, q.wakeSleepers)()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.first() == nil {
-		defer context.AfterFunc(ctx, q.wakeSleepers)()
-	}
-	for q.first() == nil && ctx.Err() == nil {
+	for ctx.Err() == nil {
+		if pod := q.take(); pod != nil {
+			return pod, nil
+		}
 		q.changed.Wait()
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("wait for a pending pod: %w", err)
-	}
-	it := q.first()
-	q.leave(it)
-	it.stirs = q.mu.stirs
-	q.enter(it, Out)
-	return it.Pod, nil
-}
-
-// patience is how many pods are tried in vain, after a change that helps, until
-// the others keep to their back-off: more than work at one time, and few.
-const patience = 32
-
-// first returns the item whose turn it is, or nil. It needs q.mu.
-func (q *Queue) first() *item {
-	switch {
-	case len(q.mu.ready) > 0:
-		return q.mu.ready[0]
-	case len(q.mu.eager) > 0 && q.mu.vain < patience:
-		return q.mu.eager[0]
-	}
-	return nil
+	return nil, fmt.Errorf("wait for a pending pod: %w", ctx.Err())
 }
 
 func (q *Queue) wakeSleepers() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.changed.Broadcast()
+}
+
+// take takes out the pod whose turn it is, of the next type that has one, or returns
+// nil. One that has waited for others may be bound now, one that was blocked still.
+// It needs q.mu.
+func (q *Queue) take() *sched.Pod {
+	for range q.mu.kinds {
+		q.mu.turn = (q.mu.turn + 1) % len(q.mu.kinds)
+		if it := q.mu.kinds[q.mu.turn].next(); it != nil {
+			it.permitted = it.state == Waiting || it.state == Parked
+			it.stirs = q.mu.stirs
+			q.leave(it)
+			q.enter(it, Out)
+			return it.Pod
+		}
+	}
+	return nil
 }
 
 // Waited returns how long a pod has been pending, and false where it is not.
@@ -154,34 +181,4 @@ func (q *Queue) Waited(uid string) (time.Duration, bool) {
 		return 0, false
 	}
 	return q.env.Now().Sub(it.since), true
-}
-
-// leave takes an item out of what belongs to its state. It needs q.mu, and is to
-// be called before anything of the item changes and it enters another state.
-func (q *Queue) leave(it *item) {
-	if it.in != nil {
-		heap.Remove(it.in, it.index)
-		it.in = nil
-	}
-	delete(q.mu.parked, it)
-}
-
-// enter puts an item into a state, and into what belongs to that. It needs q.mu.
-func (q *Queue) enter(it *item, s State) {
-	q.mu.count[it.state]--
-	q.mu.count[s]++
-	it.state = s
-	switch s {
-	case Ready:
-		q.push(&q.mu.ready, it)
-	case Parked:
-		q.mu.parked[it] = struct{}{}
-	}
-}
-
-// push lets a sleeper have an item when its turn comes. It needs q.mu.
-func (q *Queue) push(t *turns, it *item) {
-	it.in = t
-	heap.Push(t, it)
-	q.changed.Signal()
 }

@@ -21,7 +21,7 @@ func (w *world) queue() *queue.Queue {
 	return queue.New(queue.Env{
 		Now: time.Now, Gains: func() uint64 { return w.gains },
 		After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-	}, sched.Backoff{First: time.Second, Most: 4 * time.Second})
+	}, queue.Options{Backoff: sched.Backoff{First: time.Second, Most: 4 * time.Second}})
 }
 
 func pod(uid string) *sched.Pod { return &sched.Pod{UID: uid, Name: uid} }

@@ -1,0 +1,136 @@
+package queue
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/usage"
+)
+
+// The figures in docs/performance.md come from
+//
+//	go test ./pkg/sched/queue -run '^$' -bench . -benchtime 20000x -cpu 1
+
+var sizes = []int{1000, 10_000, 100_000}
+
+// pending returns n pods of two hundred tenants, of which the first has half, and of
+// four types.
+func pending(n int) []Entry {
+	entries := make([]Entry, n)
+	for i := range entries {
+		tenant := 0
+		if i%2 == 1 {
+			tenant = i % 200
+		}
+		uid := fmt.Sprintf("%08x-0000-4000-8000-%012x", i*2654435761%(1<<32), i)
+		entries[i] = Entry{
+			Pod:  &sched.Pod{UID: uid, Name: uid[:8]},
+			Type: usage.Type([]string{"cpu", "T4", "V100", "H200"}[i/2%4]), Tenant: fmt.Sprint("tenant-", tenant),
+			Created: time.Unix(int64(i*7919%n), 0), Priority: int32(i / 8 % 3),
+		}
+	}
+	return entries
+}
+
+func filled(entries []Entry) *scene {
+	s := newScene(Options{Strict: true})
+	for i := range 200 {
+		for _, t := range []string{"cpu", "T4", "V100", "H200"} {
+			s.scores[fmt.Sprintf("tenant-%d %s", i, t)] = float64(i * 31 % 200)
+		}
+	}
+	for _, e := range entries {
+		s.Add(e)
+	}
+	return s
+}
+
+// BenchmarkInsert measures a pod that comes and goes.
+func BenchmarkInsert(b *testing.B) {
+	each(b, func(b *testing.B, s *scene, entries []Entry) {
+		more := pending(100)
+		for i := range more {
+			more[i].Pod.UID = fmt.Sprint("more-", i)
+		}
+		for i := 0; b.Loop(); i++ {
+			s.Add(more[i%100])
+			s.Remove(more[i%100].Pod.UID)
+		}
+	})
+}
+
+// BenchmarkPop measures a pod that is taken, permitted and placed, and the next one
+// that comes: the number of pods stays.
+func BenchmarkPop(b *testing.B) {
+	each(b, func(b *testing.B, s *scene, entries []Entry) {
+		of := map[string]Entry{}
+		for _, e := range entries {
+			of[e.Pod.UID] = e
+		}
+		for b.Loop() {
+			s.mu.Lock()
+			pod := s.take()
+			s.mu.Unlock()
+			s.Permit(pod)
+			s.Placed(pod)
+			s.Remove(pod.UID)
+			e := of[pod.UID]
+			e.Created = e.Created.Add(time.Hour)
+			of[pod.UID] = e
+			s.Add(e)
+		}
+	})
+}
+
+// BenchmarkRescore measures a change of the score of the tenant with half of all pods.
+func BenchmarkRescore(b *testing.B) {
+	each(b, func(b *testing.B, s *scene, _ []Entry) {
+		for i := 0; b.Loop(); i++ {
+			s.scores["tenant-0 T4"] = float64(i * 67 % 200)
+			s.Rescore("tenant-0")
+		}
+	})
+}
+
+// BenchmarkExplain measures what a person waits for.
+func BenchmarkExplain(b *testing.B) {
+	each(b, func(b *testing.B, s *scene, entries []Entry) {
+		for i := 0; b.Loop(); i++ {
+			s.Explain(entries[i%len(entries)].Pod.UID)
+		}
+	})
+}
+
+// BenchmarkMemory measures bytes a pending pod, without the pod itself.
+func BenchmarkMemory(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprint("pods=", n), func(b *testing.B) {
+			entries := pending(n)
+			var before, after runtime.MemStats
+			for b.Loop() {
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				s := filled(entries)
+				runtime.GC()
+				runtime.ReadMemStats(&after)
+				runtime.KeepAlive(s)
+			}
+			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "B/pod")
+		})
+	}
+}
+
+func each(b *testing.B, measure func(*testing.B, *scene, []Entry)) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprint("pods=", n), func(b *testing.B) {
+			entries := pending(n)
+			s := filled(entries)
+			b.ReportAllocs()
+			b.ResetTimer()
+			measure(b, s, entries)
+		})
+	}
+}

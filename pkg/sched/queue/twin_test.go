@@ -1,0 +1,189 @@
+package queue
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/usage"
+)
+
+// twin says whose turn it is by looking at all pods each time: it knows neither
+// heaps nor lanes, nor what a score was when a pod came.
+type twin struct {
+	*testing.T
+	*scene
+}
+
+func newTwin(t *testing.T, strict bool) twin { return twin{t, newScene(Options{Strict: strict})} }
+
+// before is Q4.
+func (w twin) before(a, b *item) bool {
+	score := func(it *item) float64 { return w.scores[it.Tenant+" "+string(it.Type)] }
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(score(a), score(b)),
+		a.Created.Compare(b.Created), cmp.Compare(a.Pod.UID, b.Pod.UID)) < 0
+}
+
+// first returns the first pod of a type among those for which it is true.
+func (w twin) first(t usage.Type, is func(*item) bool) (first *item) {
+	for _, it := range w.mu.items {
+		if it.Type == t && is(it) && (first == nil || w.before(it, first)) {
+			first = it
+		}
+	}
+	return first
+}
+
+// next returns whose turn it is of a type.
+func (w twin) next(t usage.Type) *item {
+	binding := w.first(t, func(it *item) bool { return it.state == Waiting || it.state == Out && it.permitted && !it.yields })
+	head := w.first(t, func(it *item) bool { return it.state == Parked })
+	free := func(it *item) bool {
+		return (binding == nil || !w.before(binding, it)) && (!w.options.Strict || head == nil || head.yields || !w.before(head, it))
+	}
+	next := w.first(t, func(it *item) bool {
+		return free(it) && (it.state == Ready || it.state == Waiting || it == head && it.hopes)
+	})
+	if next == nil && w.kind(t).vain < patience {
+		return w.first(t, func(it *item) bool { return it.state == Delayed && it.lane != nil && free(it) })
+	}
+	return next
+}
+
+func (w twin) kind(t usage.Type) *kind {
+	return w.mu.kinds[slices.IndexFunc(w.mu.kinds, func(k *kind) bool { return k.name == t })]
+}
+
+// take compares what the queue takes with whose turn it is, of the types in turn.
+func (w twin) take() *sched.Pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var want *sched.Pod
+	for i := range w.mu.kinds {
+		k := w.mu.kinds[(w.mu.turn+1+i)%len(w.mu.kinds)]
+		if it := w.next(k.name); it != nil && want == nil {
+			want = it.Pod
+		}
+	}
+	got := w.scene.take()
+	if got != want {
+		w.Fatalf("%v is taken, want %v", got, want)
+	}
+	return got
+}
+
+// act does one thing to one of twenty pods, which may or may not suit its state.
+func (w twin) act(what, which, how uint8) {
+	uid := fmt.Sprint(which % 20)
+	pod := w.pods[uid]
+	if pod == nil {
+		pod = &sched.Pod{UID: uid, Name: uid}
+	}
+	switch what % 16 {
+	case 0, 1, 2:
+		w.add([]string{uid, fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), "1", fmt.Sprint("prio=", how/6%3)})
+	case 3, 4, 5:
+		if pod := w.take(); pod != nil && how%4 != 0 {
+			w.Permit(pod)
+		}
+	case 6:
+		w.Permit(pod)
+	case 7:
+		w.Placed(pod)
+	case 8, 9:
+		w.Park(pod, w.gains-uint64(how%2))
+	case 10:
+		w.Requeue(pod)
+	case 11:
+		w.gains++
+		w.Wake(func(pod *sched.Pod) bool { return (pod.UID[0]+how)%3 > 0 })
+	case 12:
+		w.yield(uid, how%2 == 0)
+	case 13:
+		w.score([]string{fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), fmt.Sprint(how % 5)})
+	case 14:
+		w.pass(time.Duration(how) * time.Duration(how) * time.Millisecond)
+	case 15:
+		w.Remove(uid)
+	}
+	w.check()
+}
+
+// check fails where something is not where it belongs.
+func (w twin) check() {
+	w.Helper()
+	for uid, it := range w.mu.items {
+		k := it.kind
+		var in *order
+		switch {
+		case it.state == Ready:
+			in = &k.ready
+		case it.state == Waiting, it.state == Out && it.permitted && !it.yields:
+			in = &k.waiting
+		case it.state == Parked:
+			in = &k.blocked
+		case it.state == Delayed && it.lane != nil:
+			in = &k.eager
+		}
+		if in == nil != (it.lane == nil) || in != nil && (it.lane.in != in || it.lane.pods[it.index] != it || in.lanes[it.lane.index] != it.lane) {
+			w.Fatalf("pod %s is %s, and not where those are", uid, it.state)
+		}
+	}
+	depth, pods := w.Depth(), 0
+	for _, s := range States() {
+		pods += depth[s]
+	}
+	for _, k := range w.mu.kinds {
+		pods -= k.pods
+	}
+	if pods != 0 {
+		w.Fatalf("states count %d pods more than types", pods)
+	}
+}
+
+// drain fails where a pod is lost: when all is bound that may be, nothing is left.
+func (w twin) drain() {
+	w.Helper()
+	for uid, it := range w.mu.items {
+		if it.state == Out {
+			w.Requeue(w.pods[uid])
+		}
+	}
+	for range 100 {
+		w.pass(time.Hour)
+		w.Wake(func(*sched.Pod) bool { return true })
+		for pod := w.take(); pod != nil; pod = w.take() {
+			w.Remove(pod.UID)
+		}
+	}
+	if len(w.mu.items) > 0 || len(w.mu.kinds) > 0 {
+		w.Fatalf("lost: %v", w.List())
+	}
+}
+
+func TestTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 200 {
+		w := newTwin(t, i%2 == 0)
+		for range 300 {
+			w.act(uint8(r.Uint32()), uint8(r.Uint32()), uint8(r.Uint32()))
+		}
+		w.drain()
+	}
+}
+
+func FuzzTwin(f *testing.F) {
+	f.Add(true, []byte("add, take, permit, placed, park, wake, yield"))
+	f.Add(false, []byte("rescore, requeue, remove, and time passes on and on"))
+	f.Fuzz(func(t *testing.T, strict bool, script []byte) {
+		w := newTwin(t, strict)
+		for ; len(script) >= 3; script = script[3:] {
+			w.act(script[0], script[1], script[2])
+		}
+		w.drain()
+	})
+}
