@@ -38,6 +38,7 @@ func newRoot(calledAs string) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
 		newCapture(),
+		newGroups(),
 		newPick(),
 		newScore(),
 		newSimulate(),
