@@ -34,10 +34,10 @@ func (v View) ask(q Query) asking {
 // start returns the name behind which names begin.
 func (a *asking) start() string {
 	switch {
-	case a.Policy == NextFit:
-		return a.After
-	case a.Policy != LeastFit && a.Policy != BestFit || a.Rand == nil:
+	case a.Policy == FirstFit || a.Policy == Random:
 		return ""
+	case a.Policy == NextFit || a.After != "" || a.Rand == nil:
+		return a.After
 	case a.Candidates == nil && a.view.Len() > 0:
 		return a.view.byName.at(a.Rand.IntN(a.view.Len())).Name
 	case len(a.among) > 0:

@@ -102,19 +102,20 @@ func meets(x, least []int64) bool {
 	return true
 }
 
-// Take returns the node of a leaf that a task takes, or nil if none really fits: the smallest name, or with Random a random one.
+// Take returns the node of a leaf that a task takes, or nil if none really fits: the smallest name, counted from Query.After, or with Random a
+// random one.
 func (it *Iterator) Take(leaf *Bucket) *Node {
-	var fitting []*Node
+	var fitting []*entry
 	for e := range leaf.entries() {
 		if it.ask.named(e) && it.ask.takes(e) {
-			fitting = append(fitting, &e.Node)
+			fitting = append(fitting, e)
 		}
 	}
 	switch {
 	case len(fitting) == 0:
 		return nil
 	case it.ask.Policy == Random:
-		return fitting[it.ask.Rand.IntN(len(fitting))]
+		return &fitting[it.ask.Rand.IntN(len(fitting))].Node
 	}
-	return fitting[0]
+	return &slices.MinFunc(fitting, it.ask.compare).Node
 }

@@ -48,16 +48,17 @@ func (n naive) names(q Query) []string {
 		return q.Candidates != nil && !slices.Contains(q.Candidates, name)
 	})
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(n.compare(q.Policy, a, b), strings.Compare(a, b))
+		return cmp.Or(n.compare(q.Policy, a, b), cmp.Compare(lap(q, a), lap(q, b)), strings.Compare(a, b))
 	})
-	if q.Policy == NextFit {
-		i, found := slices.BinarySearch(names, q.After)
-		if found {
-			i++
-		}
-		names = slices.Concat(names[i:], names[:i])
-	}
 	return names
+}
+
+// lap returns 0 for names behind the one to go on from, and 1 for the others.
+func lap(q Query, name string) int {
+	if q.Policy == FirstFit || name > q.After {
+		return 0
+	}
+	return 1
 }
 
 func (n naive) compare(p Policy, a, b string) int {

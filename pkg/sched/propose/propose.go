@@ -20,7 +20,8 @@ type Options struct {
 type Proposer struct {
 	look    func() *center.View
 	options Options
-	after   map[string]string // the node taken last, by profile, for NextFit
+	after   map[string]string // the node that was first of the last list, by profile
+	lists   int               // there were
 
 	pod      *sched.Pod // that is being looked after
 	only     []string   // the nodes that may suit it; nil for any
@@ -70,8 +71,24 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 func (p *Proposer) query(profile *center.Profile) bucket.Query {
 	return bucket.Query{
 		Request: profile.Space.Pod(p.pod), Policy: profile.Policy, Candidates: p.only,
-		Accept: p.accept, After: p.after[profile.Name], Task: p.pod.UID, Rand: p.options.Rand,
+		Accept: p.accept, After: p.goOn(profile), Task: p.pod.UID, Rand: p.options.Rand,
 	}
+}
+
+// stretch is how many lists a proposer makes of neighbours, among nodes that are
+// as good as each other, before it goes elsewhere.
+const stretch = 32
+
+// goOn returns the name behind which to look for nodes first. Neighbours are
+// looked at again and again while they are in the processor's cache, where nodes
+// drawn anew each time are not. For ever would be too long: who comes behind
+// another would find only what that one has just taken.
+func (p *Proposer) goOn(profile *center.Profile) string {
+	p.lists++
+	if profile.Policy != bucket.NextFit && (p.options.Rand == nil || p.lists%stretch == 0) {
+		return ""
+	}
+	return p.after[profile.Name]
 }
 
 // begin turns to a pod and says whether no node would do, whichever.
