@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -37,18 +38,41 @@ func keyZ(e *entry) key { return e.keyZ }
 // keyless is for orders without a first word.
 func keyless(*entry) key { return 0 }
 
-// packX returns the key of coordinate x, and for a prefix what the keys of coordinates that begin with it may have set besides. The key holds
-// the first coordinates as lanes, up to the first one that its lane does not tell from its neighbours: so it decides only what the coordinates
-// decide, and those of a coarse θ are in it in full.
-func packX(x []int64) (k, rest key) {
-	for l, c := range x[:min(len(x), lanes)] {
-		shift := 16 * (lanes - 1 - l)
-		k |= key(lane(c)) << shift
-		if c < 0 || c > exact {
-			return k, 0
+// packX returns the key of coordinate x, how many of its 64 bits are left, and whether it is whole: no other coordinate of as many numbers has it.
+// Each number c is written as 1 + its length in 6 bits and then its bits behind the first one, so that of two keys the greater one has the
+// greater number where they first differ:
+//
+//	5, 0  ↦  000100 01  000001
+//
+// What has no room is cut off. Nothing follows a number that is negative, which is written as 000000, or 2⁵⁸ and more, 111111: the key is not
+// whole then.
+func packX(x []int64) (k key, left int, whole bool) {
+	left = 64
+	for _, c := range x {
+		code, width, exact := gamma(c)
+		if width > left {
+			return k | code>>(width-left), 0, false
+		}
+		left -= width
+		k |= code << left
+		if !exact {
+			return k, left, false
 		}
 	}
-	return k, ^key(0) >> (16 * min(len(x), lanes))
+	return k, left, true
+}
+
+// gamma returns the code of a number in a key, its width in bits, and whether no other number has it.
+func gamma(c int64) (code key, width int, exact bool) {
+	length := bits.Len64(uint64(c))
+	switch behind := max(length-1, 0); {
+	case c < 0:
+		return 0, 6, false
+	case length > 58:
+		return 63, 6, false
+	default:
+		return key(1+length)<<behind | key(c)&(1<<behind-1), 6 + behind, true
+	}
 }
 
 // packZ interleaves the bits of the first dims lanes, the highest first: the place of a code on a Z-order curve. Neighbours on it are

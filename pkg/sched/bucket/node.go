@@ -44,7 +44,7 @@ func (s space) entry(n Node) (*entry, error) {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
 	e := &entry{Node: n, x: s.coordinate(n.Free), code: encode(n.Free)}
-	e.keyX, _ = packX(e.x)
+	e.keyX, _, _ = packX(e.x)
 	e.keyZ, e.home = packZ(e.code, s.dims()), e.code
 	return e, nil
 }

@@ -62,8 +62,8 @@ func (a *asking) pick(room []*entry) int {
 func (a *asking) hopeless() bool {
 	var some [backlog]*entry
 	w := a.walk(patience / 4)
-	e, _ := w.up(&a.view.byZ, span{0, a.view.Len()})
-	return e == nil && w.left >= 0 && len(a.news(some[:0])) == 0
+	c := a.view.byZ.begin()
+	return w.next(&c, ^key(0)) == nil && w.left >= 0 && len(a.news(some[:0])) == 0
 }
 
 // walk returns a search for what is requested.

@@ -3,9 +3,6 @@ package bucket
 // span is a range of ranks: from lo, to before hi.
 type span struct{ lo, hi int }
 
-// minus counts from another rank on.
-func (s span) minus(n int) span { return span{s.lo - n, s.hi - n} }
-
 // The readers' side of a tree speaks of ranks: the entry of rank r has r entries before it. A bucket is a range of them.
 
 // rank returns the number of entries before those of a greater key and those of this key that are behind.
@@ -40,11 +37,8 @@ func (t *tree) at(r int) *entry {
 
 // under returns the ranks of the entries whose coordinate begins with x, in a tree by coordinate.
 func (t *tree) under(x []int64) span {
-	k, rest := packX(x)
-	return span{
-		lo: t.rank(k, func(e *entry) bool { return compareX(e.x, x) >= 0 }),
-		hi: t.rank(k|rest, func(e *entry) bool { return compareX(e.x, x) > 0 }),
-	}
+	p := placeOf(x)
+	return span{lo: t.rank(p.first, p.reached), hi: t.rank(p.last, p.passed)}
 }
 
 // find returns the entry of that name from a tree by name, or nil.

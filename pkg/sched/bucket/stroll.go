@@ -1,10 +1,5 @@
 package bucket
 
-import (
-	"cmp"
-	"strings"
-)
-
 // lookup is how many items of a block one looks at in the time of a look at a node by rank.
 const lookup = 8
 
@@ -48,30 +43,32 @@ func (s *stroll) take(e *entry) {
 // leastFit goes down through the coordinates, and up through the names within a leaf.
 func (s *stroll) leastFit() {
 	t := &s.ask.view.byX
-	for left := (span{0, t.size()}); !s.full(); {
-		e := s.down(t, left)
+	c := t.end()
+	for !s.full() {
+		e := s.previous(&c)
 		if e == nil {
 			s.rest()
 			return
 		}
-		leaf := t.under(e.x)
-		s.leaf(e.x, leaf)
-		left.hi = leaf.lo
+		leaf := placeOf(e.x)
+		s.leaf(t, leaf)
+		c = leaf.begin(t)
 	}
 }
 
 // bestFit goes up through the coordinates, and through the names within a leaf.
 func (s *stroll) bestFit() {
 	t := &s.ask.view.byX
-	for left := (span{0, t.size()}); !s.full(); {
-		e, _ := s.up(t, left)
+	c := t.begin()
+	for !s.full() {
+		e := s.next(&c, ^key(0))
 		if e == nil {
 			s.rest()
 			return
 		}
-		leaf := t.under(e.x)
-		s.leaf(e.x, leaf)
-		left.lo = leaf.hi
+		leaf := placeOf(e.x)
+		s.leaf(t, leaf)
+		c = leaf.end(t)
 	}
 }
 
@@ -82,15 +79,23 @@ func (s *stroll) rest() {
 	}
 }
 
-// leaf takes what fits in the leaf of coordinate x.
-func (s *stroll) leaf(x []int64, in span) {
-	t, start := &s.ask.view.byX, in.lo
+// leaf takes what fits in a leaf of the tree by coordinate.
+func (s *stroll) leaf(t *tree, leaf place) {
+	s.through(leaf.behind(t, s.ask.from), leaf, "")
 	if s.ask.from != "" {
-		k, _ := packX(x)
-		start = t.rank(k, func(e *entry) bool { return cmp.Or(compareX(e.x, x), strings.Compare(e.Name, s.ask.from)) > 0 })
+		s.through(leaf.begin(t), leaf, s.ask.from)
 	}
-	s.through(t, span{start, in.hi})
-	s.through(t, span{in.lo, start})
+}
+
+// through takes what fits in a leaf from the cursor on, up to the name to, or to the end for none.
+func (s *stroll) through(c cursor, leaf place, to string) {
+	for !s.full() {
+		e := s.next(&c, leaf.last)
+		if e == nil || compareX(e.x, leaf.x) != 0 || to != "" && e.Name > to {
+			return
+		}
+		s.meet(e)
+	}
 }
 
 // byName goes up through the names, round from the one to start behind.
@@ -107,17 +112,5 @@ func (s *stroll) byName() {
 			s.left = s.patience
 			s.take(e)
 		}
-	}
-}
-
-// through takes what fits in a range, up.
-func (s *stroll) through(t *tree, in span) {
-	for !s.full() {
-		e, r := s.up(t, in)
-		if e == nil {
-			return
-		}
-		s.meet(e)
-		in.lo = r + 1
 	}
 }

@@ -1,0 +1,41 @@
+package bucket
+
+import (
+	"cmp"
+	"strings"
+)
+
+// place is where the entries are, in a tree by coordinate, whose coordinate begins with x: a bucket.
+type place struct {
+	x           []int64
+	first, last key  // theirs are between
+	whole       bool // and no other's
+}
+
+func placeOf(x []int64) place {
+	k, left, whole := packX(x)
+	if !whole {
+		return place{x: x, first: k, last: k}
+	}
+	return place{x: x, first: k, last: k | (1<<left - 1), whole: true}
+}
+
+// begin returns the place before all of them.
+func (p *place) begin(t *tree) cursor { return t.seek(p.first, p.reached) }
+
+// end returns the place behind all of them.
+func (p *place) end(t *tree) cursor { return t.seek(p.last, p.passed) }
+
+// behind returns the place behind a name in a leaf, or before all if it is empty.
+func (p *place) behind(t *tree, name string) cursor {
+	if name == "" {
+		return p.begin(t)
+	}
+	return t.seek(p.first, func(e *entry) bool { return cmp.Or(compareX(e.x, p.x), strings.Compare(e.Name, name)) > 0 })
+}
+
+// reached says whether an entry with the first key is not before x.
+func (p *place) reached(e *entry) bool { return p.whole || compareX(e.x, p.x) >= 0 }
+
+// passed says whether an entry with the last key is behind x.
+func (p *place) passed(e *entry) bool { return !p.whole && compareX(e.x, p.x) > 0 }
