@@ -12,6 +12,7 @@ type asking struct {
 	code  code     // of the request
 	among []*entry // the candidates, if the query names some
 	from  string   // names that are not greater come last: of all with NextFit, of a leaf's with LeastFit and BestFit
+	drawn bool     // from is known; where nothing fits it need not be
 }
 
 func (v View) ask(q Query) asking {
@@ -27,12 +28,18 @@ func (v View) ask(q Query) asking {
 			a.among = append(a.among, e)
 		}
 	}
-	a.from = a.start()
 	return a
 }
 
-// start returns the name behind which names begin.
+// start returns the name behind which names begin, drawn when it is first needed.
 func (a *asking) start() string {
+	if !a.drawn {
+		a.from, a.drawn = a.draw(), true
+	}
+	return a.from
+}
+
+func (a *asking) draw() string {
 	switch {
 	case a.Policy == FirstFit || a.Policy == Random:
 		return ""
@@ -74,7 +81,7 @@ func (a *asking) compare(e, f *entry) int {
 
 // lap returns 0 for a node that comes before the names begin anew, and 1 for the others.
 func (a *asking) lap(e *entry) int {
-	if e.Name > a.from {
+	if e.Name > a.start() {
 		return 0
 	}
 	return 1

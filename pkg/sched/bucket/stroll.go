@@ -81,9 +81,10 @@ func (s *stroll) rest() {
 
 // leaf takes what fits in a leaf of the tree by coordinate.
 func (s *stroll) leaf(t *tree, leaf place) {
-	s.through(leaf.behind(t, s.ask.from), leaf, "")
-	if s.ask.from != "" {
-		s.through(leaf.begin(t), leaf, s.ask.from)
+	from := s.ask.start()
+	s.through(leaf.behind(t, from), leaf, "")
+	if from != "" {
+		s.through(leaf.begin(t), leaf, from)
 	}
 }
 
@@ -101,8 +102,8 @@ func (s *stroll) through(c cursor, leaf place, to string) {
 // byName goes up through the names, round from the one to start behind.
 func (s *stroll) byName() {
 	t, start := &s.ask.view.byName, 0
-	if s.ask.from != "" {
-		start = t.rank(0, func(e *entry) bool { return e.Name > s.ask.from })
+	if from := s.ask.start(); from != "" {
+		start = t.rank(0, func(e *entry) bool { return e.Name > from })
 	}
 	for i := range t.size() {
 		if s.left -= lookup; s.full() || s.left < 0 {
