@@ -137,12 +137,14 @@ func (q *Queue) Remove(uid string) {
 
 // Next waits for the pod whose turn it is. Its only error is ctx's.
 func (q *Queue) Next(ctx context.Context) (*sched.Pod, error) {
-	defer context.AfterFunc(ctx, q.wakeSleepers)()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for ctx.Err() == nil {
+	for sleeps := false; ctx.Err() == nil; sleeps = true {
 		if pod := q.take(); pod != nil {
 			return pod, nil
+		}
+		if !sleeps {
+			defer context.AfterFunc(ctx, q.wakeSleepers)()
 		}
 		q.changed.Wait()
 	}
