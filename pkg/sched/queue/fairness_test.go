@@ -1,0 +1,162 @@
+package queue
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/usage"
+)
+
+// TestScoresMeet: Ann has used all eight cards for a week, and then Bob comes, too.
+// All cards go to him as they become free, until his score has met hers,
+//
+//	8 − 8·e^(−t/T) = 8·(1 − e^(−4))·e^(−t/T)  at  t = T · ln(2 − e^(−4)) = 28.7 h
+//
+// and from then on each has half of them.
+func TestScoresMeet(t *testing.T) {
+	c := newCards(t, 8, true)
+	c.use("ann", 8, 7*24*time.Hour)
+	for i := range 1000 {
+		c.submit("ann", fmt.Sprint("a", i), time.Hour)
+		c.submit("bob", fmt.Sprint("b", i), time.Hour)
+	}
+	c.run(28 * time.Hour)
+	if c.started["ann"] > 0 || c.started["bob"] != 8*29 {
+		t.Errorf("after 28 h %v have started, want none of ann's and 232 of bob's", c.started)
+	}
+	c.run(24 * time.Hour)
+	met := c.started["ann"]
+	c.run(48 * time.Hour)
+	if got := c.started["ann"] - met; got < 4*48-8 || got > 4*48+8 {
+		t.Errorf("in two days after the scores met %d of ann's have started, want about %d", got, 4*48)
+	}
+}
+
+// TestFairness: twenty users want 32 cards for a week, the greediest ten times as
+// many as the most modest, and all more than their part. By score all have the
+// same, by age each has what it asks for: Jain's index, (Σx)²/(n·Σx²), of scores.
+func TestFairness(t *testing.T) {
+	for name, tc := range map[string]struct {
+		byScore  bool
+		low, top float64
+	}{
+		"by score": {true, .99, 1},
+		"by age":   {false, .5, .85},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, r := newCards(t, 32, tc.byScore), rand.New(rand.NewPCG(1, 1))
+			for hour := range 7 * 24 {
+				for user := range 20 {
+					for i := range 2 + user {
+						took := time.Duration(float64(time.Hour) * (.2 + 1.8*r.Float64()))
+						c.submit(fmt.Sprint("user-", user), fmt.Sprint(hour, "-", user, "-", i), took)
+					}
+				}
+				c.run(time.Hour)
+			}
+			got := jain(c.scores())
+			t.Logf("Jain's index is %.4f", got)
+			if got < tc.low || got > tc.top {
+				t.Errorf("want %v to %v; scores %.2f", tc.low, tc.top, c.scores())
+			}
+		})
+	}
+}
+
+func jain(xs []float64) float64 {
+	sum, squares := 0., 0.
+	for _, x := range xs {
+		sum, squares = sum+x, squares+x*x
+	}
+	return sum * sum / (float64(len(xs)) * squares)
+}
+
+// cards is a cluster of cards, each for one pod at a time.
+type cards struct {
+	*scene
+	book    *usage.Book
+	free    int
+	takes   map[string]time.Duration
+	tenants map[string]string
+	started map[string]int // by tenant
+}
+
+func newCards(t *testing.T, free int, byScore bool) *cards {
+	decay, err := usage.Settle(usage.DefaultSettle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cards{
+		scene: newScene(Options{Strict: true}), book: usage.New(decay), free: free,
+		takes: map[string]time.Duration{}, tenants: map[string]string{}, started: map[string]int{},
+	}
+	c.env.Rank = func(tenant string, typ usage.Type) float64 {
+		if !byScore {
+			return 0
+		}
+		return c.book.Rank(tenant, typ, c.now)
+	}
+	return c
+}
+
+// use makes a tenant use cards until now.
+func (c *cards) use(tenant string, n usage.Milli, since time.Duration) {
+	c.book.Start(usage.Task{UID: tenant, Tenant: tenant, Since: c.now.Add(-since), Holds: []usage.Charge{{Type: "T4", Amount: 1000 * n}}}, c.now)
+	c.book.Forget(tenant, c.now)
+}
+
+func (c *cards) submit(tenant, uid string, takes time.Duration) {
+	c.takes[uid], c.tenants[uid] = takes, tenant
+	c.Add(Entry{Pod: &sched.Pod{UID: uid, Name: uid}, Type: "T4", Tenant: tenant, Created: c.now})
+}
+
+// run lets time pass: cards that become free are given away, scores are computed
+// whenever a pod starts or ends, and every minute.
+func (c *cards) run(d time.Duration) {
+	for range int(d / time.Minute) {
+		c.RescoreAll()
+		c.give()
+		c.pass(time.Minute)
+	}
+}
+
+// give starts pods until nobody's turn it is or no card is free.
+func (c *cards) give() {
+	for c.free > 0 {
+		c.mu.Lock()
+		pod := c.take()
+		c.mu.Unlock()
+		if pod == nil || !c.Permit(pod) {
+			return
+		}
+		c.start(pod)
+	}
+}
+
+func (c *cards) start(pod *sched.Pod) {
+	tenant := c.tenants[pod.UID]
+	c.free--
+	c.started[tenant]++
+	c.book.Start(usage.Task{UID: pod.UID, Tenant: tenant, Since: c.now, Holds: []usage.Charge{{Type: "T4", Amount: 1000}}}, c.now)
+	c.Remove(pod.UID)
+	c.Rescore(tenant)
+	c.timers = append(c.timers, timer{c.now.Add(c.takes[pod.UID]), func() {
+		c.free++
+		c.book.Forget(pod.UID, c.now)
+		c.Rescore(tenant)
+		c.give()
+	}})
+}
+
+// scores returns all tenants' scores of now.
+func (c *cards) scores() (scores []float64) {
+	for _, tenant := range c.book.Tenants() {
+		scores = append(scores, c.book.Rank(tenant, "T4", c.now))
+	}
+	slices.Sort(scores)
+	return scores
+}
