@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,6 +95,27 @@ func TestSent(t *testing.T) {
 				t.Error("the caller's object was changed")
 			}
 		})
+	}
+}
+
+// TestConcurrent: many may write at one time.
+func TestConcurrent(t *testing.T) {
+	var made atomic.Int32
+	c := newClient(t, func(w http.ResponseWriter, _ *http.Request) {
+		made.Add(1)
+		w.WriteHeader(http.StatusCreated)
+	})
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if err := c.Bind(t.Context(), binding()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := made.Load(); got != 20 {
+		t.Errorf("%d bindings are made, want 20", got)
 	}
 }
 
