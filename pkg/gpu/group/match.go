@@ -71,6 +71,19 @@ func (m Match) Groups() []string {
 	return names
 }
 
+// Nodes returns the names of the only nodes that can have an offer, sorted: those
+// on which the groups have GPUs. nil means that any may, where there is no group.
+func (m Match) Nodes() []string {
+	var names []string
+	for _, i := range m.groups {
+		for _, b := range m.grouping.groups[i].Bindings {
+			names = append(names, b.Node)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // String returns who it is, for refusals.
 func (m Match) String() string {
 	if len(m.groups) == 0 {

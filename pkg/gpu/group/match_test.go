@@ -169,6 +169,9 @@ func (w *world) come(t *testing.T, uid string, a Ask) {
 	for _, g := range o.GPUs {
 		ids = append(ids, g.ID)
 	}
+	if only := m.Nodes(); only != nil && !slices.Contains(only, o.Node) {
+		t.Fatalf("%+v of %+v: offer on %s, which is none of %v", a, w.groups, o.Node, only)
+	}
 	if want := w.twin(a, o.Group, w.records[at]); !slices.Equal(ids, want) {
 		t.Fatalf("%+v of %+v: offer of group %q %v, want %v", a, w.groups, o.Group, ids, want)
 	}
@@ -212,9 +215,9 @@ func (w *world) mixed() string {
 	return ""
 }
 
-// TestTwin lives through 150 worlds of 60 changes.
+// TestTwin lives through 60 worlds of 60 changes.
 func TestTwin(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range uint64(60) {
 		w := newWorld(seed)
 		for i := range 60 {
 			switch uid := fmt.Sprint("u", w.IntN(8)); {
