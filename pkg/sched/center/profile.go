@@ -17,6 +17,9 @@ type Profile struct {
 	// Wide is how many candidates a first list has; 0 means 4. More than one, so
 	// that a conflict costs another look at a list and not another look for nodes.
 	Wide int
+	// Look is how many nodes are scored for a first list; 0 means as many as it
+	// has. More only make sense with a Score.
+	Look int
 	// Score ranks what the policy found; nil ranks as the policy does.
 	Score sched.Scorer
 }
@@ -41,6 +44,7 @@ func (p Profile) complete() (Profile, error) {
 	if p.Wide <= 0 {
 		p.Wide = DefaultWide
 	}
+	p.Look = max(p.Look, p.Wide)
 	if p.Score == nil {
 		p.Score = p.rank
 	}

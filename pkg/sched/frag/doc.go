@@ -6,5 +6,5 @@
 //
 //	F(n) = Σ p(m) · f(n, m)  over the kinds m of pods, p(m) their share
 //	f(n, m) = all that is free on n's cards           where m does not fit n, or asks for no GPU
-//	          what is free on cards too full for m    else
+//	          what is free on cards of no use to m    else
 package frag

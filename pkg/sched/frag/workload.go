@@ -2,7 +2,6 @@ package frag
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -23,12 +22,12 @@ type Kind struct {
 // Of returns the workload of which pods are a sample. Pods that differ in
 // nothing but CPU, memory and GPUs are told apart by these.
 func Of(pods []*sched.Pod) Workload {
-	counts, first := map[string]int{}, map[string]*sched.Pod{}
+	counts, first := map[kindKey]int{}, map[kindKey]*sched.Pod{}
 	for _, p := range pods {
-		key := fmt.Sprint(p.Requests.CPU, p.Requests.Memory, p.GPUs.Count, p.GPUs.Milli, strings.Join(p.GPUs.Types, "|"))
-		counts[key]++
-		if first[key] == nil {
-			first[key] = p
+		k := key(p)
+		counts[k]++
+		if first[k] == nil {
+			first[k] = p
 		}
 	}
 	var w Workload
@@ -39,6 +38,19 @@ func Of(pods []*sched.Pod) Workload {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), strings.Compare(a.Pod.UID, b.Pod.UID))
 	})
 	return w
+}
+
+// kindKey is what tells kinds apart.
+type kindKey struct {
+	cpu    sched.MilliCPU
+	memory sched.Bytes
+	count  int
+	milli  sched.MilliGPU
+	types  string
+}
+
+func key(p *sched.Pod) kindKey {
+	return kindKey{p.Requests.CPU, p.Requests.Memory, p.GPUs.Count, p.GPUs.Milli, strings.Join(p.GPUs.Types, "|")}
 }
 
 // Fragmented returns F(n), in thousandths of a card. O(kinds · cards).
@@ -64,9 +76,14 @@ func useless(n *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU 
 	}
 	small := sched.MilliGPU(0)
 	for _, card := range n.GPUs {
-		if card.Free < pod.GPUs.Milli {
+		if !usable(pod.GPUs, card) {
 			small += max(0, card.Free)
 		}
 	}
 	return small
+}
+
+// usable reports whether a card has enough free for an ask, and is of its type.
+func usable(ask sched.GPUAsk, card sched.GPU) bool {
+	return card.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, card.Type))
 }

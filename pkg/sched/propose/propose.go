@@ -42,7 +42,8 @@ func New(look func() *center.View, o Options) *Proposer {
 //  1. read the newest view, and turn the filters to the pod;
 //  2. find the nodes that come first by the profile's policy, each of which
 //     suits by its coordinates and by every filter;
-//  3. score them, best first; equals stay as they were found.
+//  3. score them, best first; equals stay as they were found;
+//  4. leave out what the list has no room for.
 //
 // The list is empty if and only if no node of the view suits the pod: the index
 // yields every node that has a chance, until the list is full.
@@ -51,7 +52,7 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	profile, index := view.Profile(pod.Profile)
 	p.found, p.accepted = p.found[:0], p.accepted[:0]
 	if !p.begin(pod).Refuses() {
-		p.found = index.AppendPick(p.found, p.query(profile), profile.Wide)
+		p.found = index.AppendPick(p.found, p.query(profile), profile.Look)
 	}
 	list := sched.List{Pod: pod, Gains: view.Gains, Candidates: make([]sched.Candidate, len(p.found))}
 	if relay, ok := p.options.Filter.(sched.Relay); ok {
@@ -62,6 +63,7 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 		list.Candidates[i] = sched.Candidate{Node: node, Score: profile.Score(pod, node)}
 	}
 	slices.SortStableFunc(list.Candidates, func(a, b sched.Candidate) int { return b.Score.Compare(a.Score) })
+	list.Candidates = list.Candidates[:min(len(list.Candidates), profile.Wide)]
 	if len(list.Candidates) > 0 {
 		p.after[profile.Name] = list.Candidates[0].Node.Name
 	}

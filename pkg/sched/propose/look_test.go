@@ -1,0 +1,43 @@
+package propose_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/bucket"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// TestLook checks that a profile that looks at more nodes than its list has room
+// for keeps the best of them by score: here the node with the most memory, which
+// the policy would find last.
+func TestLook(t *testing.T) {
+	for look, want := range map[int][]string{0: {"n0"}, 3: {"n2"}, 99: {"n5"}} {
+		space, err := filter.ParseSpace("cpu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := center.New(center.Profile{
+			Space: space, Policy: bucket.BestFit, Wide: 1, Look: look,
+			Score: func(_ *sched.Pod, n *sched.Node) sched.Score { return sched.Score{int64(n.Free.Memory)} },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 6 {
+			c.SetNode(&sched.Node{Name: fmt.Sprint("n", i), Allocatable: sched.Amounts{CPU: sched.MilliCPU(1000 * (i + 1)), Memory: sched.Bytes(i), Pods: 9}})
+		}
+		var got []string
+		for _, n := range propose.New(c.View, propose.Options{}).Propose(&sched.Pod{Requests: sched.Amounts{CPU: 500, Pods: 1}}).Candidates {
+			got = append(got, n.Node.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("look %d (-want +got):\n%s", look, diff)
+		}
+	}
+}
