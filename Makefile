@@ -8,7 +8,7 @@ PROGRAMS = numalet numalet-agent numalet-deviceplugin numalet-controller
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: check e2e e2e-systemd ## everything; on 2 CPUs about an hour cold, 40 minutes warm
+test: check e2e e2e-systemd ## what every change must pass; on 2 CPUs about an hour the first time, then 30 minutes
 
 check: lint unit oracle ## what needs no rig; on 2 CPUs 20 minutes cold
 
@@ -94,7 +94,7 @@ perf: bin rig ## kube-scheduler, Numalet and bare clients side by side; NODES, P
 latency: cluster ## how long creations wait for the containers that share, as in docs/performance.md; half an hour
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency
 
-e2e-long: cluster ## installing, upgrading, rebooting, taking over, a storm of 500 pods: what e2e has no time for; 40 minutes
+e2e-long: cluster ## installing, upgrading, rebooting, taking over, a storm of 500 pods: what e2e has no time for; 20 minutes
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run '$(LONG)'
 
 soak: cluster ## 200 pods come and go, 5 kills of each kind; an hour
