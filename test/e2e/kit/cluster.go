@@ -99,6 +99,9 @@ func Running(pod *corev1.Pod) bool {
 // Succeeded reports whether the pod has completed.
 func Succeeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }
 
+// Over reports whether the pod has completed or failed, for good.
+func Over(pod *corev1.Pod) bool { return Succeeded(pod) || pod.Status.Phase == corev1.PodFailed }
+
 // AwaitEvent polls until an event on the pod has the reason and contains the text.
 func (c *Cluster) AwaitEvent(ctx context.Context, pod, reason, text string) error {
 	return poll(ctx, func() (bool, string, error) {
