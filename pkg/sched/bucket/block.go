@@ -58,14 +58,6 @@ func (b *block) size() int {
 	return total
 }
 
-// weight returns the number of entries at and below item i.
-func (b *block) weight(i int) int {
-	if b.kids == nil {
-		return 1
-	}
-	return int(b.kids.size[i])
-}
-
 // search returns the first item that has a greater key, or this key and comes behind, or n; behind must hold for all that follow.
 func (b *block) search(k key, behind func(*entry) bool) int {
 	return sort.Search(b.n, func(i int) bool {
