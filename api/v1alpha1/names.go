@@ -25,6 +25,8 @@ const (
 	AnnotationGPUForm        = Group + "/gpu-form"
 	AnnotationGPUGroup       = Group + "/gpu-group"
 	AnnotationCandidateNodes = Group + "/candidate-nodes"
+	// LabelTenant names the tenant that a Job or a pod is of.
+	LabelTenant = Group + "/tenant"
 )
 
 // Annotations and labels that Numalet sets.

@@ -13,7 +13,8 @@ func GroupVersion() schema.GroupVersion {
 
 // AddToScheme makes a scheme know the custom resources.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion(), &NodeTopology{}, &NodeTopologyList{})
+	s.AddKnownTypes(GroupVersion(),
+		&NodeTopology{}, &NodeTopologyList{}, &Tenant{}, &TenantList{}, &Job{}, &JobList{})
 	metav1.AddToGroupVersion(s, GroupVersion())
 	return nil
 }

@@ -1,7 +1,7 @@
-// Package admission tests the policies of deploy/admission against the API
-// server that KUBECONFIG names:
+// Package admission tests the policies of deploy/admission and the definitions of
+// deploy/crds against the API server that KUBECONFIG names:
 //
 //	KUBECONFIG=… go test -tags e2e ./test/e2e/admission
 //
-// It installs the policies and leaves them there; of pods it leaves none.
+// It installs both and leaves them there; of pods and custom resources it leaves none.
 package admission

@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-const policies = "../../../deploy/admission"
+const policies, definitions = "../../../deploy/admission", "../../../deploy/crds"
 
 // server is the API server under test, with the policies in force.
 func server(t *testing.T) (*kubernetes.Clientset, *rest.Config) {
@@ -39,17 +39,17 @@ func server(t *testing.T) (*kubernetes.Clientset, *rest.Config) {
 	}
 	config.QPS = -1
 	client := kubernetes.NewForConfigOrDie(config)
-	install(t, dynamic.NewForConfigOrDie(config))
+	install(t, dynamic.NewForConfigOrDie(config), policies)
 	await(t, client)
 	return client, config
 }
 
-// install applies the policies as they are in the repository.
-func install(t *testing.T, client dynamic.Interface) {
+// install applies what a folder of the repository has.
+func install(t *testing.T, client dynamic.Interface, folder string) {
 	t.Helper()
-	files, err := filepath.Glob(policies + "/*.yaml")
+	files, err := filepath.Glob(folder + "/*.yaml")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no policies in %s: %v", policies, err)
+		t.Fatalf("nothing in %s: %v", folder, err)
 	}
 	for _, file := range files {
 		if filepath.Base(file) == "kustomization.yaml" {
@@ -83,7 +83,7 @@ func read(t *testing.T, file string) []*unstructured.Unstructured {
 	}
 }
 
-// kind returns the resource of a policy or of its binding.
+// kind returns the resource of a policy, of its binding, or of a definition.
 func kind(object *unstructured.Unstructured) schema.GroupVersionResource {
 	plural := strings.ToLower(object.GetKind()) + "s"
 	plural = strings.Replace(plural, "policys", "policies", 1)

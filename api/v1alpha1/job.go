@@ -1,0 +1,46 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Job is work that ends: pods that are alike, what each of them needs, and how
+// many of them must run together.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=jobs,shortName=njob,categories=numalet
+// +kubebuilder:printcolumn:name="Tenant",type=string,JSONPath=`.metadata.labels.numalet\.dev/tenant`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Replicas",type=integer,JSONPath=`.spec.replicas`
+// +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.active`
+// +kubebuilder:printcolumn:name="Succeeded",type=integer,JSONPath=`.status.succeeded`
+// +kubebuilder:printcolumn:name="CPU",type=string,priority=1,JSONPath=`.spec.cpu`
+// +kubebuilder:printcolumn:name="Memory",type=string,priority=1,JSONPath=`.spec.memory`
+// +kubebuilder:printcolumn:name="GPUs",type=integer,JSONPath=`.spec.gpus`
+// +kubebuilder:printcolumn:name="GPU-Type",type=string,JSONPath=`.spec.gpuType`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 58",message="the names of a job's pods, which are names of hosts, begin with its own: at most 58 characters"
+type Job struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              JobSpec `json:"spec"`
+	// +optional
+	Status JobStatus `json:"status,omitempty"`
+}
+
+// JobList is a list of Job.
+//
+// +kubebuilder:object:root=true
+type JobList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Job `json:"items"`
+}
+
+// JobResource names the custom resource in requests.
+func JobResource() schema.GroupVersionResource { return GroupVersion().WithResource("jobs") }
