@@ -2,10 +2,7 @@ package v1alpha1
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,37 +12,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what is read into testdata/ask")
-
 // TestReadAsk reads the pod of each testdata/ask/*.txt and compares what it
 // asks for, or why it is refused, with the file's section "ask".
 func TestReadAsk(t *testing.T) {
-	files, err := filepath.Glob("testdata/ask/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases in testdata/ask: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			tc, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var pod corev1.Pod
-			if err := yaml.UnmarshalStrict(tc.Files[0].Data, &pod); err != nil {
-				t.Fatal(err)
-			}
-			got := show(ReadAsk(&pod))
-			if *rewrite {
-				tc.Files[1].Data = []byte(got)
-				if err := os.WriteFile(file, txtar.Format(tc), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(string(tc.Files[1].Data), got); diff != "" {
-				t.Errorf("ask (-want +got):\n%s", diff)
-			}
-		})
-	}
+	runCases(t, "testdata/ask/*.txt", func(t *testing.T, given []txtar.File) string {
+		var pod corev1.Pod
+		if err := yaml.UnmarshalStrict(given[0].Data, &pod); err != nil {
+			t.Fatal(err)
+		}
+		return show(ReadAsk(&pod))
+	})
 }
 
 // show prints an ask a line per container, and a refusal with its reason.

@@ -42,10 +42,7 @@ func newMeasure(w Workload) measure {
 
 // lost returns lost(n), in thousandths of a card. O(kinds + amounts · cards).
 func (m measure) lost(n *sched.Node) float64 {
-	free := sched.MilliGPU(0)
-	for _, card := range n.GPUs {
-		free += max(0, card.Free)
-	}
+	free := freeOf(n)
 	if free == 0 {
 		return 0
 	}

@@ -55,16 +55,21 @@ func key(p *sched.Pod) kindKey {
 
 // Fragmented returns F(n), in thousandths of a card. O(kinds · cards).
 func (w Workload) Fragmented(n *sched.Node) float64 {
-	free := sched.MilliGPU(0)
-	for _, card := range n.GPUs {
-		free += max(0, card.Free)
-	}
+	free := freeOf(n)
 	if free == 0 {
 		return 0
 	}
 	sum := 0.0
 	for _, kind := range w {
 		sum += kind.Share * float64(useless(n, kind.Pod, free))
+	}
+	return sum
+}
+
+// freeOf returns what is free on a node's cards.
+func freeOf(n *sched.Node) (sum sched.MilliGPU) {
+	for _, card := range n.GPUs {
+		sum += max(0, card.Free)
 	}
 	return sum
 }
