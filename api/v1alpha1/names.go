@@ -27,6 +27,12 @@ const (
 	AnnotationCandidateNodes = Group + "/candidate-nodes"
 	// LabelTenant names the tenant that a Job or a pod is of.
 	LabelTenant = Group + "/tenant"
+	// LabelGang names the gang, in the pod's namespace, that a pod is of, and
+	// AnnotationGangMinAvailable says how many of its pods start together or not
+	// at all: a whole number, 2 or more, the same on all of them. A Job with such a
+	// minAvailable sets both; its gang has the job's name.
+	LabelGang                  = Group + "/gang"
+	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )
 
 // Annotations and labels that Numalet sets.
@@ -37,6 +43,13 @@ const (
 	// event, by which an agent ended the pod for a placement that the node cannot
 	// honour.
 	ReasonPlacementRejected = "NumaletPlacementRejected"
+	// LabelJob names the Job that a pod, a Service or a ConfigMap was made for, and
+	// LabelJobIndex says which of the job's pods a pod is, from 0 on.
+	LabelJob      = Group + "/job"
+	LabelJobIndex = Group + "/job-index"
+	// AnnotationJobAttempt counts, on a pod of a Job, those with its index that
+	// failed before it.
+	AnnotationJobAttempt = Group + "/job-attempt"
 	// LabelExclusiveCPUs marks a node whose agent pins ("true").
 	LabelExclusiveCPUs = Group + "/exclusive-cpus"
 	// allocatedPrefix starts the container annotations that the device plugin's
