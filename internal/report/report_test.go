@@ -163,8 +163,8 @@ func TestHush(t *testing.T) {
 		time.Sleep(time.Minute)
 		check(t, w)
 
-		w.mu.next = "uid-a"
-		w.begin(failure{pod: pod("a")})
+		w.turns.turn = "uid-a"
+		w.turns.begin(failure{pod: pod("a")})
 		hushed := make(chan bool, 1)
 		go func() { w.Hush("uid-a"); hushed <- true }()
 		w.Hush("uid-b")
@@ -172,7 +172,7 @@ func TestHush(t *testing.T) {
 		if len(hushed) != 0 {
 			t.Error("hushed while it was written")
 		}
-		w.end()
+		w.turns.end()
 		<-hushed
 	})
 }
