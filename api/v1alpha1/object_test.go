@@ -14,7 +14,7 @@ import (
 // makes of deploy/crds, as an update of the file's section "old" where it has one,
 // and compares the answer: the refusals, or the spec with its defaults.
 func TestObjects(t *testing.T) {
-	kinds := map[string]served{"Tenant": serve(t, "tenants"), "Job": serve(t, "jobs")}
+	kinds := map[string]served{"Tenant": serve(t, "tenants"), "Job": serve(t, "jobs"), "GPUGroup": serve(t, "gpugroups")}
 	runCases(t, "testdata/object/*.txt", func(t *testing.T, given []txtar.File) string {
 		return answer(t, kinds, sections(t, given))
 	})

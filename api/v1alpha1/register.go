@@ -14,7 +14,7 @@ func GroupVersion() schema.GroupVersion {
 // AddToScheme makes a scheme know the custom resources.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion(),
-		&NodeTopology{}, &NodeTopologyList{}, &Tenant{}, &TenantList{}, &Job{}, &JobList{})
+		&NodeTopology{}, &NodeTopologyList{}, &Tenant{}, &TenantList{}, &Job{}, &JobList{}, &GPUGroup{}, &GPUGroupList{})
 	metav1.AddToGroupVersion(s, GroupVersion())
 	return nil
 }
