@@ -13,6 +13,7 @@ func knownAnnotations() []string {
 	return []string{
 		AnnotationCPUPolicy, AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationPlacement,
 		AnnotationGPUType, AnnotationGPUForm, AnnotationGPUGroup, AnnotationCandidateNodes,
+		AnnotationGangMinAvailable,
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 58",message="the names of a job's pods, which are names of hosts, begin with its own: at most 58 characters"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="a job's name is that of its Service: a letter first, and then letters, digits and hyphens"
 type Job struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

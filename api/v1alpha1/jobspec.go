@@ -32,12 +32,14 @@ type JobSpec struct {
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend"`
 	// BackoffLimit is how often a pod that failed is made anew before the job fails.
+	// A pod that was evicted, or that the node refused, did not fail.
 	// +optional
 	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=0
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
-	// ActiveDeadlineSeconds is how long the job may run, suspensions left out,
-	// before it fails. Absent means as long as it takes.
+	// ActiveDeadlineSeconds is how long the job may run before it fails, counted
+	// from status.startTime on: what it waits for room is left out, unlike in
+	// batch/v1. Absent means as long as it takes.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`

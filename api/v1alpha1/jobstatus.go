@@ -13,7 +13,7 @@ type JobPhase string
 // Phases. A job goes between the first three as often as it takes, and is over
 // with one of the last two.
 const (
-	JobPending   JobPhase = "Pending" // fewer pods run than minAvailable
+	JobPending   JobPhase = "Pending" // no pod runs, or fewer than minAvailable
 	JobRunning   JobPhase = "Running"
 	JobSuspended JobPhase = "Suspended"
 	JobSucceeded JobPhase = "Succeeded" // every pod did
@@ -42,13 +42,23 @@ type JobStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// StartTime is when the job last began, or was resumed.
+	// StartTime is when the job began to run, minAvailable of its pods at least; of
+	// one that was suspended, when it did so last.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// CompletionTime is when the job succeeded.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 	PodCounts      `json:",inline"`
+	// CompletedIndexes are those of the pods that succeeded, such as 0-2,5: they are
+	// not made again, even if their pods are deleted.
+	// +optional
+	CompletedIndexes string `json:"completedIndexes,omitempty"`
+	// Failures says which pods failed, and how often, ordered by index.
+	// +optional
+	// +listType=map
+	// +listMapKey=index
+	Failures []IndexFailures `json:"failures,omitempty"`
 	// Objects made for the job, in its namespace; ordered by kind and name.
 	// +optional
 	// +listType=map
@@ -70,6 +80,13 @@ type PodCounts struct {
 	// Failed counts each pod that failed, those made anew too.
 	// +optional
 	Failed int32 `json:"failed"`
+}
+
+// IndexFailures are of the pods with one index.
+type IndexFailures struct {
+	Index int32 `json:"index"`
+	// +kubebuilder:validation:Minimum=1
+	Count int32 `json:"count"`
 }
 
 // JobObject is a Pod, Service or ConfigMap.

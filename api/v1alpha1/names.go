@@ -43,13 +43,12 @@ const (
 	// event, by which an agent ended the pod for a placement that the node cannot
 	// honour.
 	ReasonPlacementRejected = "NumaletPlacementRejected"
-	// LabelJob names the Job that a pod, a Service or a ConfigMap was made for, and
-	// LabelJobIndex says which of the job's pods a pod is, from 0 on.
-	LabelJob      = Group + "/job"
-	LabelJobIndex = Group + "/job-index"
-	// AnnotationJobAttempt counts, on a pod of a Job, those with its index that
-	// failed before it.
-	AnnotationJobAttempt = Group + "/job-attempt"
+	// LabelJob names the Job that a pod, a Service or a ConfigMap was made for.
+	// LabelJobIndex says which of the job's pods a pod is, from 0 on, and
+	// LabelJobAttempt how many with its index failed before it.
+	LabelJob        = Group + "/job"
+	LabelJobIndex   = Group + "/job-index"
+	LabelJobAttempt = Group + "/job-attempt"
 	// LabelExclusiveCPUs marks a node whose agent pins ("true").
 	LabelExclusiveCPUs = Group + "/exclusive-cpus"
 	// allocatedPrefix starts the container annotations that the device plugin's
