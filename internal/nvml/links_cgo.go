@@ -1,0 +1,67 @@
+//go:build cgo
+
+package nvml
+
+import (
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+// links returns how the cards reach each other. What the driver does not tell is
+// unknown. O(cards²) calls for PCIe and cards · 18 for NVLink.
+func (d *driver) links(handles []nvml.Device, cards []gpu.Card) gpu.Links {
+	direct, switched := make([]map[gpu.Address]int, len(cards)), make([]int, len(cards))
+	for i := range handles {
+		direct[i], switched[i] = nvlinks(handles[i])
+	}
+	table := make(gpu.Links, len(cards))
+	for a := range cards {
+		table[a] = make([]gpu.Link, len(cards))
+	}
+	for a := range cards {
+		for b := range a {
+			link := gpu.Link{
+				NVLinks: direct[a][cards[b].PCI] + min(switched[a], switched[b]),
+				Level:   d.level(handles[a], handles[b]),
+			}
+			table[a][b], table[b][a] = link, link
+		}
+	}
+	return table
+}
+
+// nvlinks counts the active links of a card: to other devices directly, by their
+// addresses, and to switches, through which it reaches every card that has links
+// to switches too.
+func nvlinks(card nvml.Device) (direct map[gpu.Address]int, switched int) {
+	direct = map[gpu.Address]int{}
+	for link := range nvml.NVLINK_MAX_LINKS {
+		if state, ret := card.GetNvLinkState(link); ret != nvml.SUCCESS || state != nvml.FEATURE_ENABLED {
+			continue
+		}
+		if kind, ret := card.GetNvLinkRemoteDeviceType(link); ret == nvml.SUCCESS && kind == nvml.NVLINK_DEVICE_TYPE_SWITCH {
+			switched++
+			continue
+		}
+		pci, ret := card.GetNvLinkRemotePciInfo(link)
+		if ret != nvml.SUCCESS {
+			continue
+		}
+		if address, err := gpu.ParseAddress(text(pci.BusId[:])); err == nil {
+			direct[address]++
+		}
+	}
+	return direct, switched
+}
+
+func (d *driver) level(a, b nvml.Device) gpu.Level {
+	level, ret := d.lib.DeviceGetTopologyCommonAncestor(a, b)
+	if ret != nvml.SUCCESS {
+		return gpu.UnknownLevel
+	}
+	return map[nvml.GpuTopologyLevel]gpu.Level{
+		nvml.TOPOLOGY_INTERNAL: gpu.Internal, nvml.TOPOLOGY_SINGLE: gpu.Single, nvml.TOPOLOGY_MULTIPLE: gpu.Multiple,
+		nvml.TOPOLOGY_HOSTBRIDGE: gpu.HostBridge, nvml.TOPOLOGY_NODE: gpu.Node, nvml.TOPOLOGY_SYSTEM: gpu.System,
+	}[level]
+}

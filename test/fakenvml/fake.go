@@ -1,0 +1,117 @@
+// Package fakenvml puts a fake of NVIDIA's management library under a test: a
+// shared object in C that is loaded like the real one, with the GPUs of a text
+// file (eight.layout is one), and without any behind it.
+//
+//	fake := fakenvml.New(t, fakenvml.Eight)
+//	driver, err := nvml.Open(nvml.Options{Library: fake.Library})
+//	fake.Inject("xid GPU-fa4e0006-… 94 1 0")
+//
+// What may be injected stands in lib/event.c. Outside of tests, build makes the
+// library, and the environment variable NUMALET_FAKE_NVML names the layout.
+package fakenvml
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// Eight is the layout of eight GPUs over four NUMA nodes, two in MIG mode.
+const Eight = "eight.layout"
+
+// Fake is a built library and its layout.
+type Fake struct {
+	Library string // path of libnvidia-ml.so.1
+	t       *testing.T
+	layout  string
+}
+
+// New builds the library and sets the test's environment: the layout is that of
+// a file in this directory. It skips the test where there is no C compiler.
+func New(t *testing.T, layout string) *Fake {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no gcc to build the fake libnvidia-ml.so.1 with")
+	}
+	dir := t.TempDir()
+	f := &Fake{Library: filepath.Join(dir, "libnvidia-ml.so.1"), t: t, layout: filepath.Join(dir, "layout")}
+	f.touch()
+	build := exec.Command(source("build"), f.Library)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the fake: %v\n%s", err, out)
+	}
+	f.Layout(f.Read(layout))
+	t.Setenv("NUMALET_FAKE_NVML", f.layout)
+	return f
+}
+
+// Read returns a layout of this directory.
+func (f *Fake) Read(name string) string {
+	f.t.Helper()
+	text, err := os.ReadFile(source(name))
+	f.must(err)
+	return string(text)
+}
+
+// Layout replaces the layout, and forgets all events. The library reads it when
+// it is started.
+func (f *Fake) Layout(text string) {
+	f.t.Helper()
+	f.must(os.WriteFile(f.layout, []byte(text), 0o600))
+	f.must(os.WriteFile(f.events(), nil, 0o600))
+}
+
+// Append adds a line to the layout.
+func (f *Fake) Append(line string) {
+	f.t.Helper()
+	f.add(f.layout, line)
+}
+
+// Unload takes the layout away, as if the kernel driver was not loaded.
+func (f *Fake) Unload() {
+	f.t.Helper()
+	f.must(os.Remove(f.layout))
+}
+
+// Inject appends a line to the file of events.
+func (f *Fake) Inject(line string) {
+	f.t.Helper()
+	f.add(f.events(), line)
+}
+
+func (f *Fake) events() string { return f.layout + ".events" }
+
+func (f *Fake) add(path, line string) {
+	f.t.Helper()
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f.must(err)
+	defer file.Close()
+	_, err = file.WriteString(line + "\n")
+	f.must(err)
+}
+
+// touch reads all sources, so that a cached result of the test ends with any.
+func (f *Fake) touch() {
+	f.t.Helper()
+	sources, err := filepath.Glob(source("lib/*"))
+	f.must(err)
+	for _, path := range append(sources, source("build")) {
+		_, err := os.ReadFile(path)
+		f.must(err)
+	}
+}
+
+func (f *Fake) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// source returns the path of a file in this directory.
+func source(name string) string {
+	_, here, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(here), name)
+}
