@@ -57,6 +57,18 @@ const (
 	allocatedPrefix = "allocated." + Group + "/"
 )
 
+// What a role names to give a tenant a right to GPUs: the verb use on the
+// NodeTopology of a node, for all of its GPUs, or on gpus by the UUIDs of cards.
+// There are no objects of the resource gpus.
+const (
+	VerbUse      = "use"
+	ResourceGPUs = "gpus"
+)
+
+// TenantSubject returns the name of the group of users, in role bindings, that a
+// tenant is: "numalet.dev:tenant:ann".
+func TenantSubject(tenant string) string { return Group + ":tenant:" + tenant }
+
 // NUMAResource returns the extended resource of a NUMA node's exclusive CPUs,
 // "numalet.dev/numa1-cpu" for node 1.
 func NUMAResource(node int) string { return fmt.Sprintf("%s/numa%d-cpu", Group, node) }

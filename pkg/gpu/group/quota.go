@@ -1,23 +1,32 @@
 package group
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/usage"
 )
 
-// Scope is what a limit is on: what a tenant holds of one type of GPU, or of one
-// group.
+// Scope is what a limit is on: what a tenant holds of one type of GPU, of all types
+// (usage.AnyGPU), of one group, or of cores (usage.CPU).
 type Scope struct {
 	Tenant string
 	Type   string // "" where Group is named
 	Group  string
 }
 
-// String returns "tenant a, type T4" or "tenant a, group g".
+// String returns "tenant a, GPU type T4", "tenant a, GPU group g" and so on.
 func (s Scope) String() string {
-	if s.Group != "" {
+	switch {
+	case s.Group != "":
 		return fmt.Sprintf("tenant %s, GPU group %s", s.Tenant, s.Group)
+	case s.Type == string(usage.CPU):
+		return fmt.Sprintf("tenant %s, CPUs", s.Tenant)
+	case s.Type == string(usage.AnyGPU):
+		return fmt.Sprintf("tenant %s, GPUs of all types", s.Tenant)
 	}
 	return fmt.Sprintf("tenant %s, GPU type %s", s.Tenant, s.Type)
 }
@@ -33,9 +42,9 @@ func (g *Group) Limits() map[Scope]sched.MilliGPU {
 	return limits
 }
 
-// Charge is GPUs of one type that a container holds, or is about to.
+// Charge is GPUs of one type, or cores, that a container holds, or is about to.
 type Charge struct {
-	Type  string
+	Type  string // usage.CPU for cores
 	Group string // that they were given from, or ""
 	Milli sched.MilliGPU
 }
@@ -71,18 +80,37 @@ func (q *Quotas) Left(s Scope) (left sched.MilliGPU, limited bool) {
 	return max(0, limit-q.given[s]), limited
 }
 
+// Over says why an amount more may not be given now: a *Refusal, or nil.
+func (q *Quotas) Over(s Scope, amount sched.MilliGPU) error {
+	if limit, limited := q.limits[s]; limited && q.given[s]+amount > limit {
+		return q.refuse(s, amount)
+	}
+	return nil
+}
+
+// over says why amounts may not be given together: for the first scope by name.
+func (q *Quotas) over(amounts map[Scope]sched.MilliGPU) error {
+	for _, s := range slices.SortedFunc(maps.Keys(amounts), Scope.compare) {
+		if err := q.Over(s, amounts[s]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s Scope) compare(other Scope) int {
+	return cmp.Or(cmp.Compare(s.Tenant, other.Tenant), cmp.Compare(s.Type, other.Type), cmp.Compare(s.Group, other.Group))
+}
+
 // Give charges a pod's tenant with all it gets, in place of what the pod was
 // charged with before; or with nothing more, where it would go over a limit. The
 // error is a *Refusal.
 func (q *Quotas) Give(uid, tenant string, charges []Charge) error {
 	before := q.held[uid]
 	q.Return(uid)
-	for s, amount := range sums(tenant, charges) {
-		if limit, limited := q.limits[s]; limited && q.given[s]+amount > limit {
-			err := q.refuse(s, amount)
-			q.charge(uid, before)
-			return err
-		}
+	if err := q.over(sums(tenant, charges)); err != nil {
+		q.charge(uid, before)
+		return err
 	}
 	q.charge(uid, held{tenant, charges})
 	return nil
@@ -121,6 +149,9 @@ func sums(tenant string, charges []Charge) map[Scope]sched.MilliGPU {
 	all := map[Scope]sched.MilliGPU{}
 	for _, c := range charges {
 		all[Scope{Tenant: tenant, Type: c.Type}] += c.Milli
+		if c.Type != string(usage.CPU) && c.Type != string(usage.AnyGPU) {
+			all[Scope{Tenant: tenant, Type: string(usage.AnyGPU)}] += c.Milli
+		}
 		if c.Group != "" {
 			all[Scope{Tenant: tenant, Group: c.Group}] += c.Milli
 		}
@@ -131,16 +162,20 @@ func sums(tenant string, charges []Charge) map[Scope]sched.MilliGPU {
 func (q *Quotas) refuse(s Scope, amount sched.MilliGPU) *Refusal {
 	if amount > q.limits[s] {
 		return refuse(OverQuota, "%s: %s asked for and the limit is %s: ask for fewer, or ask the administrator for a higher limit",
-			s, gpus(amount), gpus(q.limits[s]))
+			s, s.count(amount), s.count(q.limits[s]))
 	}
 	return refuse(OverQuota, "%s: %s asked for, %s held and the limit is %s: wait until others of this tenant end, or ask the administrator for a higher limit",
-		s, gpus(amount), gpus(q.given[s]), gpus(q.limits[s]))
+		s, s.count(amount), s.count(q.given[s]), s.count(q.limits[s]))
 }
 
-// gpus returns "1 GPU", "0.5 GPUs" and so on.
-func gpus(amount sched.MilliGPU) string {
-	if amount == sched.WholeGPU {
-		return "1 GPU"
+// count returns "1 GPU", "0.5 GPUs", "2 CPUs" and so on.
+func (s Scope) count(amount sched.MilliGPU) string {
+	noun := "GPU"
+	if s.Type == string(usage.CPU) {
+		noun = "CPU"
 	}
-	return fmt.Sprintf("%g GPUs", float64(amount)/float64(sched.WholeGPU))
+	if amount == sched.WholeGPU {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%g %ss", float64(amount)/float64(sched.WholeGPU), noun)
 }

@@ -1,0 +1,142 @@
+package gpugroup
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/group"
+)
+
+const (
+	// gather is how long news are gathered before they are looked at together.
+	gather = 20 * time.Millisecond
+	// again is how often rights are asked anew: nobody tells of a change of theirs.
+	again = 15 * time.Second
+)
+
+// Env is what a keeper needs of the world.
+type Env struct {
+	// May says whether a tenant has the right to a GPU of a node, given by its
+	// card's UUID. An error means that nobody knows now.
+	May func(ctx context.Context, tenant, node, id string) (bool, error)
+	// Changed is called where the grouping is another, before anything is said of it.
+	Changed func([]group.Group)
+	// Said is called with a verdict that is new, in any order.
+	Said func(Verdict)
+}
+
+// Keeper keeps the groups that are in force. A group is in force once it was
+// accepted in its newest version, and for as long as its tenants have the right to
+// it, though nodes or GPUs of it come and go. Its methods may be called from any
+// goroutine.
+//
+// Acceptance asks the API server, so it is for Run, which is one goroutine: it
+// looks at all groups whenever something was told, which costs O(groups · GPUs)
+// and happens seldom. A group that was edited thus applies after gather and the
+// time that its rights take to be asked.
+type Keeper struct {
+	env      Env
+	current  atomic.Pointer[group.Grouping]
+	told     chan struct{}
+	judged   atomic.Bool
+	verdicts map[string]Verdict // by group; Run's
+
+	mu struct {
+		sync.Mutex
+		groups map[string]*v1alpha1.GPUGroup
+		nodes  group.Nodes
+	}
+}
+
+// New returns a keeper that was told nothing.
+func New(env Env) *Keeper {
+	k := &Keeper{env: env, told: make(chan struct{}, 1), verdicts: map[string]Verdict{}}
+	k.mu.groups, k.mu.nodes = map[string]*v1alpha1.GPUGroup{}, group.Nodes{}
+	k.current.Store(group.New(nil, nil))
+	return k
+}
+
+// Grouping returns the groups that are in force.
+func (k *Keeper) Grouping() *group.Grouping { return k.current.Load() }
+
+// Judged reports whether all that Run was told before it began is in force.
+func (k *Keeper) Judged() bool { return k.judged.Load() }
+
+// SetGroup tells how a group is now.
+func (k *Keeper) SetGroup(g *v1alpha1.GPUGroup) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.mu.groups[g.Name] = g
+	k.tell()
+}
+
+// RemoveGroup tells that there is no such group any more.
+func (k *Keeper) RemoveGroup(g *v1alpha1.GPUGroup) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.mu.groups, g.Name)
+	k.tell()
+}
+
+// SetNode tells what a node's agent says now.
+func (k *Keeper) SetNode(t *v1alpha1.NodeTopology) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if v := Inventory(t); !reflect.DeepEqual(v, k.node(t.Name)) {
+		k.mu.nodes[t.Name] = v
+		k.tell()
+	}
+}
+
+// node returns the GPUs of a node, none where it is not known. It needs k.mu.
+func (k *Keeper) node(name string) *gpu.Inventory {
+	if v := k.mu.nodes[name]; v != nil {
+		return v
+	}
+	return &gpu.Inventory{}
+}
+
+// RemoveNode tells that there is no such node any more.
+func (k *Keeper) RemoveNode(t *v1alpha1.NodeTopology) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.mu.nodes, t.Name)
+	k.tell()
+}
+
+// tell has Run look.
+func (k *Keeper) tell() {
+	select {
+	case k.told <- struct{}{}:
+	default: // somebody did already
+	}
+}
+
+// Run keeps the grouping until ctx ends. synced says when the keeper was told all
+// that there was.
+func (k *Keeper) Run(ctx context.Context, synced func() bool) error {
+	look := time.NewTicker(again)
+	defer look.Stop()
+	k.tell()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		case <-k.told:
+			time.Sleep(gather)
+		}
+		complete := synced()
+		k.look(ctx)
+		if complete {
+			k.judged.Store(true)
+		} else {
+			k.tell()
+		}
+	}
+}

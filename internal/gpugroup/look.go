@@ -1,0 +1,120 @@
+package gpugroup
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu/group"
+)
+
+// look judges all groups as they were told last, puts those that are accepted in
+// force, and says what became of each.
+func (k *Keeper) look(ctx context.Context) {
+	objects, nodes := k.snapshot()
+	var verdicts []Verdict
+	var accepted []group.Group
+	for _, object := range objects {
+		v := k.judge(ctx, object, nodes)
+		verdicts = append(verdicts, v)
+		if v.Accepted {
+			accepted = append(accepted, Read(object))
+		}
+	}
+	grouping := group.New(accepted, nodes)
+	if !reflect.DeepEqual(grouping, k.current.Load()) {
+		k.current.Store(grouping)
+		k.env.Changed(accepted)
+	}
+	k.say(verdicts, grouping)
+}
+
+// snapshot returns the groups by name, and the nodes' GPUs.
+func (k *Keeper) snapshot() ([]*v1alpha1.GPUGroup, group.Nodes) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	objects := slices.SortedFunc(maps.Values(k.mu.groups), func(a, b *v1alpha1.GPUGroup) int { return cmp.Compare(a.Name, b.Name) })
+	return objects, maps.Clone(k.mu.nodes)
+}
+
+// judge says whether a group is in force.
+func (k *Keeper) judge(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes) Verdict {
+	g, v := Read(object), Verdict{Name: object.Name, Generation: object.Generation}
+	before := k.before(object)
+	why := group.Check(g, nodes, nil)
+	if before {
+		why = slices.DeleteFunc(why, gone)
+	}
+	if len(why) > 0 {
+		return v.refused(why)
+	}
+	why, err := k.wronged(ctx, g, nodes)
+	switch {
+	case len(why) > 0:
+		return v.refused(why)
+	case err != nil && !before:
+		v.Reason, v.Message = notChecked, err.Error()
+		return v
+	}
+	v.Accepted = true
+	return v
+}
+
+// before reports whether this version of a group was in force, as far as this
+// keeper or the group itself knows.
+func (k *Keeper) before(object *v1alpha1.GPUGroup) bool {
+	if v, known := k.verdicts[object.Name]; known && v.Generation == object.Generation {
+		return v.Accepted
+	}
+	return object.Status.ObservedGeneration == object.Generation && meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionAccepted)
+}
+
+// gone reports whether a refusal is of what was there once. A group in force keeps
+// what is left of it.
+func gone(r *group.Refusal) bool {
+	switch r.Reason {
+	case group.UnknownNode, group.UnknownGPU, group.GPUElsewhere, group.WrongForm, group.WrongType:
+		return true
+	}
+	return false
+}
+
+// wronged returns what tenants of a group have no right to; the error is that
+// nobody knows of some.
+func (k *Keeper) wronged(ctx context.Context, g group.Group, nodes group.Nodes) (why []*group.Refusal, failed error) {
+	tenants := g.Tenants
+	for _, tenant := range tenants {
+		g.Tenants = []string{tenant}
+		may := func(node, id string) bool {
+			ok, err := k.env.May(ctx, tenant, node, id)
+			failed = cmp.Or(failed, err)
+			return ok || err != nil
+		}
+		for _, r := range group.Check(g, nodes, may) {
+			if r.Reason == group.NoRight {
+				why = append(why, r)
+			}
+		}
+	}
+	return why, failed
+}
+
+// say tells what is new of each group.
+func (k *Keeper) say(verdicts []Verdict, grouping *group.Grouping) {
+	before := k.verdicts
+	k.verdicts = map[string]Verdict{}
+	for _, v := range verdicts {
+		if v.Accepted {
+			v = v.accepted(grouping.Held(v.Name))
+		}
+		k.verdicts[v.Name] = v
+		if old, known := before[v.Name]; !known || !reflect.DeepEqual(old, v) {
+			k.env.Said(v)
+		}
+	}
+}

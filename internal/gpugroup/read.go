@@ -1,0 +1,60 @@
+package gpugroup
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/group"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Read returns the group that an object describes. A form that is not known
+// becomes gpu.AnyForm, with which no group is accepted.
+func Read(object *v1alpha1.GPUGroup) group.Group {
+	g := group.Group{
+		Name: object.Name, Tenants: object.Spec.Tenants, Type: object.Spec.Type, Containers: object.Spec.Containers,
+	}
+	if form, err := gpu.ParseForm(object.Spec.Form); err == nil {
+		g.Form = form
+	}
+	if q := object.Spec.Quota; q != nil {
+		g.Quota = sched.MilliGPU(q.MilliValue())
+	}
+	for _, n := range object.Spec.Nodes {
+		g.Bindings = append(g.Bindings, group.Binding{Node: n.Name, GPUs: n.GPUs})
+	}
+	return g
+}
+
+// Inventory returns the GPUs that a node's agent tells of: cards, and slices of
+// cards in MIG mode, of which the card itself is not told: its index stands for its
+// UUID.
+func Inventory(t *v1alpha1.NodeTopology) *gpu.Inventory {
+	v, cut := &gpu.Inventory{}, map[int32]int{}
+	for i := range t.Status.GPUs {
+		g := &t.Status.GPUs[i]
+		if g.Form != gpu.Virtual.String() {
+			v.Cards = append(v.Cards, gpu.Card{UUID: g.ID, Index: int(g.Index), Model: g.Model, NUMA: near(g)})
+			continue
+		}
+		model, profile, _ := strings.Cut(g.Model, " MIG ")
+		at, known := cut[g.Index]
+		if !known {
+			at = len(v.Cards)
+			cut[g.Index] = at
+			v.Cards = append(v.Cards, gpu.Card{UUID: strconv.Itoa(int(g.Index)), Index: int(g.Index), Model: model, NUMA: near(g), MIG: true})
+		}
+		v.Cards[at].Slices = append(v.Cards[at].Slices, gpu.Slice{UUID: g.ID, Profile: profile})
+	}
+	return v
+}
+
+func near(g *v1alpha1.GPU) topology.NodeID {
+	if g.NUMA == nil {
+		return topology.Unknown
+	}
+	return topology.NodeID(*g.NUMA)
+}
