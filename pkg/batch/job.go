@@ -23,21 +23,21 @@ type Pod struct {
 	Ready   bool
 	Going   bool      // deleted, and not gone yet
 	Starts  int       // of containers again, in place
-	Ended   time.Time // when it succeeded, failed or was refused
-	Why     string    // it failed or was refused
+	Ended   time.Time // when it succeeded, failed or was disrupted
+	Why     string    // it failed or was disrupted
 }
 
 // State is how far a pod is.
 type State int
 
-// States. One that is refused failed before anything of it ran: the node did not
-// take it, which is not the work's fault.
+// States. One that is disrupted failed through no fault of its work: the node did not
+// take it, say, or it was evicted.
 const (
 	Waiting State = iota
 	Running
 	Succeeded
 	Failed
-	Refused
+	Disrupted
 )
 
 // Phase sums up where a job is.

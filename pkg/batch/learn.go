@@ -30,7 +30,7 @@ func (p *planner) blame(pod Pod) {
 		p.Failures = map[int]int{}
 	}
 	p.Failures[pod.Index] = pod.Attempt + 1
-	p.News = append(p.News, News{true, "PodFailed", fmt.Sprintf("pod %d failed: %s", pod.Index, pod.Why)})
+	p.News = append(p.News, News{pod.Index, true, "PodFailed", fmt.Sprintf("pod %d failed: %s", pod.Index, pod.Why)})
 }
 
 // done returns how many of the pods that the job has succeeded.
@@ -70,8 +70,8 @@ func (p *planner) last() string {
 }
 
 // Pauses before a pod is made anew, as batch/v1 has them: the first failure's,
-// which doubles with each more, and the longest. One that was refused comes soon,
-// for the next node may take it.
+// which doubles with each more, and the longest. After a disruption it comes
+// soon, for the next node may take it.
 const (
 	firstPause   = 10 * time.Second
 	longestPause = 6 * time.Minute
@@ -93,7 +93,7 @@ func (p *planner) due(pod Pod) bool {
 	switch pod.State {
 	case Failed:
 		wait = pause(pod.Attempt + 1)
-	case Refused:
+	case Disrupted:
 		wait = shortPause
 	default:
 		return false

@@ -22,6 +22,7 @@ type Birth struct{ Index, Attempt int }
 
 // News is something that its author would like to be told, once.
 type News struct {
+	Index           int // of the pod that it is about; -1 where it is about all
 	Warning         bool
 	Reason, Message string
 }

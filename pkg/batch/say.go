@@ -47,13 +47,13 @@ func (p *planner) announce(was Progress) {
 	switch {
 	case p.Phase == was.Phase:
 	case p.Phase == Broken:
-		p.News = append(p.News, News{true, p.Reason, p.Message})
+		p.News = append(p.News, News{-1, true, p.Reason, p.Message})
 	case p.Phase == Complete:
-		p.News = append(p.News, News{false, "Completed", p.Message})
+		p.News = append(p.News, News{-1, false, "Completed", p.Message})
 	case p.Phase == Suspended:
-		p.News = append(p.News, News{false, "Suspended", p.Message})
+		p.News = append(p.News, News{-1, false, "Suspended", p.Message})
 	case was.Phase == Suspended:
-		p.News = append(p.News, News{false, "Resumed", "spec.suspend is false"})
+		p.News = append(p.News, News{-1, false, "Resumed", "spec.suspend is false"})
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 //	job replicas=2 minAvailable=2 backoffLimit=1 deadline=1m ttl=5s inPlace flaw=...
 //	run 0 1, ready 0     the node starts pods 0 and 1; pod 0 is ready
 //	succeed 0, fail 0    what a pod does came to an end
-//	refuse 0             the node does not take it
+//	disrupt 0            it is evicted, or the node does not take it
 //	restart 0            the node starts a failed container of it again
 //	lose 0               somebody deletes it
 //	gone 0               a pod that was deleted while it ran has ended
@@ -52,7 +52,7 @@ func (s *scene) Run(command []string) string {
 		"ready":   s.each(func(p *Pod) { p.Ready = true }),
 		"succeed": s.ended(Succeeded, ""),
 		"fail":    s.ended(Failed, "container main ended with 1"),
-		"refuse":  s.ended(Refused, "no room"),
+		"disrupt": s.ended(Disrupted, "evicted"),
 		"restart": s.each(func(p *Pod) { p.Starts++ }),
 		"lose":    s.each(s.delete),
 		"gone":    s.gone,

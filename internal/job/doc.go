@@ -1,0 +1,10 @@
+// Package job is the operator of custom resource Job, on controller-runtime: it
+// makes and deletes the pods, the headless Service and the ConfigMap that a job
+// asks for, and writes down in its status how far it is.
+//
+// It knows what a pod of a job is made of and how to carry a plan out; what is to be
+// done next it asks package batch.
+//
+//	operator, err := job.New(job.Options{Config: config, SchedulerName: "numalet-scheduler", Log: log})
+//	err = operator.Run(ctx)
+package job
