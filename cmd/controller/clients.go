@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/client-go/kubernetes"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/numalet/numalet/internal/cluster"
 	"github.com/numalet/numalet/internal/config"
+	"github.com/numalet/numalet/internal/job"
 	"github.com/numalet/numalet/internal/kube"
 	"github.com/numalet/numalet/internal/post"
 )
@@ -32,9 +34,13 @@ type clients struct {
 	lease      kubernetes.Interface
 	metadata   metadata.Interface
 	topologies cache.SharedIndexInformer
+	operators  []operator // of custom resources
 }
 
-func connect(cfg config.Controller) (clients, error) {
+// operator looks after custom resources, each with a client of its own.
+type operator interface{ Run(context.Context) error }
+
+func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	config, err := kube.NewConfig(cfg.Kubeconfig, kube.Traffic{UserAgent: component, QPS: cfg.RequestRate, Burst: int(cfg.RequestRate) + 1})
 	if err != nil {
 		return clients{}, err
@@ -46,6 +52,11 @@ func connect(cfg config.Controller) (clients, error) {
 	if c.metadata, err = metadata.NewForConfig(config); err != nil {
 		return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
+	jobs, err := job.New(job.Options{Config: config, SchedulerName: cfg.SchedulerName, Log: log.WithName("jobs")})
+	if err != nil {
+		return clients{}, err
+	}
+	c.operators = append(c.operators, jobs)
 	for _, made := range []struct {
 		client  *kubernetes.Interface
 		qps     float32

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
@@ -16,6 +17,7 @@ import (
 	"github.com/numalet/numalet/internal/bind"
 	"github.com/numalet/numalet/internal/cluster"
 	"github.com/numalet/numalet/internal/config"
+	"github.com/numalet/numalet/internal/job"
 	"github.com/numalet/numalet/internal/kubefilter"
 	"github.com/numalet/numalet/internal/lease"
 	"github.com/numalet/numalet/internal/report"
@@ -138,7 +140,8 @@ func (c *controller) newHealth(context.Context) (err error) {
 	registry := telemetry.NewRegistry(component, telemetry.Version())
 	c.measured.register(registry)
 	registry.MustRegister(state{c})
-	c.health, err = telemetry.NewServer(c.cfg.HealthAddr, registry, telemetry.Check{Name: "nodes, topologies and pods", Ready: c.listed})
+	all := prometheus.Gatherers{registry, job.Metrics()}
+	c.health, err = telemetry.NewServer(c.cfg.HealthAddr, all, telemetry.Check{Name: "nodes, topologies and pods", Ready: c.listed})
 	if err == nil && c.cfg.Profiling {
 		c.health.Profile()
 	}

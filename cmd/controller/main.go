@@ -30,7 +30,7 @@ func main() {
 func serve(ctx context.Context, cfg config.Controller) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	klog.SetLogger(log)
-	clients, err := connect(cfg)
+	clients, err := connect(cfg, log)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -16,7 +17,7 @@ func (c *controller) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
-	parts := []func(context.Context) error{c.health.Run, c.report, c.watch, c.lookAgain}
+	parts := []func(context.Context) error{c.health.Run, c.report, c.watch, c.lookAgain, c.operate}
 	errs := make([]error, len(parts)+1)
 	var wg sync.WaitGroup
 	for i, part := range parts {
@@ -40,6 +41,20 @@ func (c *controller) report(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	return c.reporter.Run(ctx)
+}
+
+// operate runs the operators once this process leads.
+func (c *controller) operate(ctx context.Context) error {
+	select {
+	case <-c.leads:
+	case <-ctx.Done():
+		return nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, o := range c.clients.operators {
+		group.Go(func() error { return o.Run(ctx) })
+	}
+	return group.Wait()
 }
 
 // elect schedules when it is this process's turn.
