@@ -33,13 +33,14 @@ lint: ## gofmt, go vet and staticcheck
 tools: # Debian packages that are missing
 	@test/tools
 
-bin: ## the programs, static, in build/bin
+bin: tools ## the programs, in build/bin: static, but for the one that loads NVIDIA's library
 	for p in $(PROGRAMS); do CGO_ENABLED=0 go build -trimpath -ldflags=-s -o build/bin/$$p ./cmd/$${p#numalet-} || exit 1; done
+	CGO_ENABLED=1 go build -trimpath -ldflags=-s -o build/bin/numalet-nvml ./cmd/nvml
 
 image: bin ## the container image, build/numalet.tar (an OCI archive named $(IMAGE))
 	go -C deploy/image run . -o $(CURDIR)/build/numalet.tar -ref $(IMAGE) \
 	  -label org.opencontainers.image.revision=$$(git describe --always --dirty --abbrev=40 --exclude='*') \
-	  $(foreach p,$(PROGRAMS),$(CURDIR)/build/bin/$(p)=/usr/bin/$(p))
+	  $(foreach p,$(PROGRAMS) numalet-nvml,$(CURDIR)/build/bin/$(p)=/usr/bin/$(p)) $$(deploy/image/glibc build/bin/numalet-nvml)
 
 rig: # the rig's own command, build/rig
 	@go -C test/cluster build -o $(CURDIR)/build/rig ./cmd/rig

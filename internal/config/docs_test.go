@@ -45,7 +45,7 @@ This page is made of the tables in ` + "`internal/config`" + `; a test keeps it 
 `
 
 func reference() string {
-	a, d, c := defaultAgent(), defaultDevicePlugin(), defaultController()
+	a, d, n, c := defaultAgent(), defaultDevicePlugin(), defaultNVML(), defaultController()
 	var shared Shared
 	common := table("", shared.bind)
 	var b strings.Builder
@@ -55,6 +55,7 @@ func reference() string {
 	section(&b, "numalet-agent", table("", a.bind), own)
 	section(&b, "numalet-deviceplugin", table("", d.bind), own)
 	fmt.Fprintf(&b, "\nThe device plugin's default for `--health-addr` is `%s`. Both binaries share a\nnetwork namespace, so give the address as a flag, not in a file for both.\n", d.HealthAddr)
+	section(&b, "numalet-nvml", table("", n.bind), func(string) bool { return true })
 	section(&b, "numalet-controller", table("", c.bind), func(string) bool { return true })
 	return b.String()
 }

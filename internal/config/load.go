@@ -39,6 +39,15 @@ func LoadDevicePlugin(in Input) (DevicePlugin, error) {
 	return d, d.validate()
 }
 
+// LoadNVML returns the validated configuration of cmd/nvml, or ErrDone.
+func LoadNVML(in Input) (NVML, error) {
+	n := defaultNVML()
+	if err := load("numalet-nvml", n.bind, in); err != nil {
+		return NVML{}, err
+	}
+	return n, n.validate()
+}
+
 // LoadController returns the validated configuration of cmd/controller, or
 // ErrDone.
 func LoadController(in Input) (Controller, error) {

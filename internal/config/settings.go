@@ -22,6 +22,7 @@ type Shared struct {
 	KubeletConfig    string // the kubelet's configuration file; may be absent
 	KubeletConfigDir string // its drop-in directory; "" when there is none
 	SysfsRoot        string // holds sys and proc
+	GPUSocket        string // where numalet-nvml tells of the GPUs; "" on a node without
 }
 
 // Agent configures cmd/agent.
@@ -81,6 +82,7 @@ func (s *Shared) bind(t *pflag.FlagSet) {
 	t.StringVar(&s.KubeletConfig, "kubelet-config", s.KubeletConfig, "the kubelet's configuration `file`; it may be absent")
 	t.StringVar(&s.KubeletConfigDir, "kubelet-config-dir", s.KubeletConfigDir, "the kubelet's drop-in `directory` of *.conf files (its --config-dir)")
 	t.StringVar(&s.SysfsRoot, "sysfs-root", s.SysfsRoot, "`directory` that holds sys and proc of the machine")
+	t.StringVar(&s.GPUSocket, "gpu-socket", s.GPUSocket, "`socket` at which numalet-nvml tells of this node's GPUs; empty means that there are none")
 	s.Process.bind(t)
 }
 

@@ -92,8 +92,8 @@ func setKey(settings *pflag.FlagSet, key string, value any) error {
 
 // known reports whether any binary has the setting.
 func known(key string) bool {
-	a, d, c := defaultAgent(), defaultDevicePlugin(), defaultController()
-	return slices.ContainsFunc([]func(*pflag.FlagSet){a.bind, d.bind, c.bind}, func(bind func(*pflag.FlagSet)) bool {
+	a, d, n, c := defaultAgent(), defaultDevicePlugin(), defaultNVML(), defaultController()
+	return slices.ContainsFunc([]func(*pflag.FlagSet){a.bind, d.bind, n.bind, c.bind}, func(bind func(*pflag.FlagSet)) bool {
 		return table("", bind).Lookup(key) != nil
 	})
 }

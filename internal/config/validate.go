@@ -22,6 +22,9 @@ func (s Shared) validate() error {
 	if s.KubeletConfigDir != "" {
 		errs = append(errs, absolute("kubelet-config-dir", s.KubeletConfigDir))
 	}
+	if s.GPUSocket != "" {
+		errs = append(errs, absolute("gpu-socket", s.GPUSocket))
+	}
 	return errors.Join(errs...)
 }
 

@@ -1,0 +1,44 @@
+package nvml
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	securejoin "github.com/cyphar/filepath-securejoin"
+)
+
+// libraryName is that of the library's first and only binary interface.
+const libraryName = "libnvidia-ml.so.1"
+
+// libraryDirs are where distributions, NVIDIA's container toolkit and managed
+// Kubernetes put the driver's libraries.
+func libraryDirs() []string {
+	return []string{
+		"usr/lib64",
+		"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu",
+		"usr/lib/x86_64-linux-gnu/nvidia/current", "usr/lib/aarch64-linux-gnu/nvidia/current",
+		"lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu",
+		"usr/local/nvidia/lib64", "home/kubernetes/bin/nvidia/lib64", "opt/nvidia/lib64",
+	}
+}
+
+// Find returns the path of the library below a driver's root directory, which is
+// "/" in a container into which NVIDIA's container toolkit mounts it, and the
+// mount of the host's root, or of a driver container's, elsewhere. Symbolic links
+// are followed as they are meant there. The error wraps ErrAbsent.
+func Find(root string) (string, error) {
+	for _, dir := range libraryDirs() {
+		path, err := securejoin.SecureJoin(root, filepath.Join(dir, libraryName))
+		if err != nil {
+			continue
+		}
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("look for %s: %w", libraryName, err)
+		}
+	}
+	return "", fmt.Errorf("%w: no %s in the library directories under %s", ErrAbsent, libraryName, root)
+}
