@@ -84,7 +84,13 @@ type Machine struct {
 	Cores     int32 `json:"cores"`
 	// ThreadsPerCore is that of the widest core.
 	ThreadsPerCore int32 `json:"threadsPerCore"`
-	GPUs           int32 `json:"gpus"`
+	// GPUs are the cards.
+	GPUs int32 `json:"gpus"`
+	// GPUDriver is the version of the driver, and CUDA the newest that it serves.
+	// +optional
+	GPUDriver string `json:"gpuDriver,omitempty"`
+	// +optional
+	CUDA string `json:"cuda,omitempty"`
 	// ReservedCPUs are never exclusive; they are always shared.
 	// +optional
 	ReservedCPUs string `json:"reservedCPUs"`
@@ -141,6 +147,13 @@ type GPU struct {
 	ID    string `json:"id"`
 	Index int32  `json:"index"`
 	Model string `json:"model"`
+	// Type is what node labels, quotas and the annotation numalet.dev/gpu-type
+	// name it by; that of a MIG slice ends in its profile.
+	// +optional
+	Type string `json:"type,omitempty"`
+	// Card is the ID of the card that a part is of.
+	// +optional
+	Card string `json:"card,omitempty"`
 	// +kubebuilder:validation:Enum=physical;virtual
 	Form string `json:"form"`
 	// +optional
@@ -151,6 +164,13 @@ type GPU struct {
 	// NUMA is the id of the NUMA node next to it; absent when nobody knows.
 	// +optional
 	NUMA *int32 `json:"numa,omitempty"`
+	// Links say how a card reaches the cards of the node, in the order of their
+	// indexes, as "nvidia-smi topo -m" does: NV12, PIX, PXB, PHB, NODE or SYS; "-"
+	// is the card itself, and "?" what nobody tells. Absent where no link is known,
+	// and of parts.
+	// +optional
+	// +listType=atomic
+	Links []string `json:"links,omitempty"`
 	// +kubebuilder:validation:Enum=Healthy;Unhealthy;Unknown
 	Health string `json:"health"`
 	// Message says what is wrong with it.

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/feed"
 	"github.com/numalet/numalet/internal/kube"
 	"github.com/numalet/numalet/internal/node"
 	"github.com/numalet/numalet/internal/node/metrics"
@@ -17,6 +19,7 @@ import (
 type cluster struct {
 	topology *kube.Topology
 	rejecter *kube.Rejecter
+	gpus     *feed.Client // nil on a node without
 }
 
 // newCluster sets a.cluster, if --controller says so.
@@ -35,7 +38,24 @@ func (a *agent) newCluster() error {
 		return err
 	}
 	a.cluster = &cluster{topology: topology, rejecter: kube.NewRejecter(a.client, time.Now)}
+	if a.cfg.GPUSocket != "" {
+		a.cluster.gpus = feed.NewClient(feed.Options{
+			Socket: a.cfg.GPUSocket, Patience: feed.Patience, Changed: topology.Poke, Log: a.log,
+		})
+	}
 	return nil
+}
+
+// parts are what runs for the cluster controller.
+func (c *cluster) parts() []func(context.Context) error {
+	if c == nil {
+		return nil
+	}
+	parts := []func(context.Context) error{c.topology.Run, c.rejecter.Run}
+	if c.gpus != nil {
+		parts = append(parts, c.gpus.Run)
+	}
+	return parts
 }
 
 // Reject ends a pod whose placement this node cannot honour.
@@ -70,6 +90,9 @@ var (
 // status is what the node publishes.
 func (a *agent) status() v1alpha1.NodeTopologyStatus {
 	s := a.node.Report()
+	if a.cluster.gpus != nil {
+		node.ReportGPUs(&s, a.cluster.gpus.Latest())
+	}
 	s.Conditions = []metav1.Condition{a.ready()}
 	return s
 }

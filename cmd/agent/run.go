@@ -23,9 +23,7 @@ func (a *agent) run(ctx context.Context) error {
 	parts := []func(context.Context) error{
 		a.health.Run, a.pods.Run, a.node.Run, a.settleWhenListed, a.serveRuntime, a.mark, a.watchCPUs,
 	}
-	if a.cluster != nil {
-		parts = append(parts, a.cluster.topology.Run, a.cluster.rejecter.Run)
-	}
+	parts = append(parts, a.cluster.parts()...)
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
 	for i, part := range parts {

@@ -16,6 +16,9 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
+// Patience is how long silence may last in production: three looks at the GPUs.
+const Patience = 30 * time.Second
+
 // again is how long a reader waits before it tries to connect anew.
 const again = time.Second
 

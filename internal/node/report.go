@@ -13,7 +13,7 @@ import (
 
 // Report returns what the cluster is told of this node: its machine, what is
 // available, and where each exclusive container really runs. It says nothing of
-// GPUs, nor whether the node serves (its conditions).
+// GPUs (ReportGPUs does), nor whether the node serves (its conditions).
 func (n *Node) Report() v1alpha1.NodeTopologyStatus {
 	v := n.View()
 	r := v1alpha1.NodeTopologyStatus{Machine: n.shape(), Pods: podsOf(v.Held)}

@@ -1,0 +1,41 @@
+package node
+
+import (
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// ReportGPUs adds to a report what can be given away of a node's GPUs: cards,
+// and of cards in MIG mode their slices.
+func ReportGPUs(r *v1alpha1.NodeTopologyStatus, v *gpu.Inventory) {
+	r.Machine.GPUs, r.Machine.GPUDriver, r.Machine.CUDA = int32(len(v.Cards)), v.Driver, v.CUDA
+	for _, u := range v.Units() {
+		r.GPUs = append(r.GPUs, describeGPU(v, u))
+	}
+}
+
+func describeGPU(v *gpu.Inventory, u gpu.Unit) v1alpha1.GPU {
+	card := &v.Cards[u.Card]
+	out := v1alpha1.GPU{
+		ID: u.ID, Index: int32(card.Index), Model: card.Model, Type: u.Type, Form: u.Form.String(),
+		Memory: bytes(u.MemoryBytes), BusID: string(card.PCI),
+		Health: u.Health.State.String(), Message: u.Health.Reason,
+	}
+	if card.NUMA != topology.Unknown {
+		id := int32(card.NUMA)
+		out.NUMA = &id
+	}
+	if u.Form == gpu.Virtual {
+		out.Card = card.UUID
+		return out
+	}
+	for other := range v.Links {
+		name := v.Links[u.Card][other].String()
+		if other == u.Card {
+			name = "-"
+		}
+		out.Links = append(out.Links, name)
+	}
+	return out
+}
