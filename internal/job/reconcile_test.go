@@ -1,0 +1,87 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// TestCacheIsBehind: pods that the cache does not know yet are not made again, and
+// nobody is told of an error.
+func TestCacheIsBehind(t *testing.T) {
+	w := newWorld(t, train())
+	w.reconcile()
+	first := &corev1.Pod{}
+	w.find("train-0", first)
+	w.client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return nil },
+	})
+	w.reconcile()
+	again := &corev1.Pod{}
+	if w.find("train-0", again); again.UID != first.UID || again.ResourceVersion != first.ResourceVersion {
+		t.Errorf("pod train-0 was %s %s and is %s %s", first.UID, first.ResourceVersion, again.UID, again.ResourceVersion)
+	}
+}
+
+// TestCountedFirst: a pod that failed stays until its failure is written down, and
+// one that is counted is not counted again.
+func TestCountedFirst(t *testing.T) {
+	w := newWorld(t, train())
+	w.reconcile()
+	w.ended("train-0", 3)
+	late := w.now().Add(time.Minute)
+	w.now = func() time.Time { return late }
+	server, broken := w.client, errors.New("etcd is away")
+	w.client = interceptor.NewClient(server.(client.WithWatch), interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return broken
+		},
+	})
+	_, err := w.Reconcile(t.Context(), reconcile.Request{NamespacedName: w.key})
+	if !errors.Is(err, broken) || !w.find("train-0", &corev1.Pod{}) {
+		t.Fatalf("Reconcile = %v, and the pod is gone: %v", err, !w.find("train-0", &corev1.Pod{}))
+	}
+	w.client = server
+	w.reconcile()
+	w.reconcile()
+	pod := &corev1.Pod{}
+	if !w.find("train-0", pod) || stateOf(pod) != 0 || podOf(0, pod).Attempt != 1 {
+		t.Errorf("pod train-0: %+v", pod)
+	}
+	if got := w.job().Status; got.Failed != 1 {
+		t.Errorf("%d failures, want 1", got.Failed)
+	}
+}
+
+// TestDeleted: a job that is being deleted gets no new pods.
+func TestDeleted(t *testing.T) {
+	job := train()
+	job.Finalizers = []string{"foregroundDeletion"}
+	w := newWorld(t, job)
+	if err := w.client.Delete(t.Context(), w.job()); err != nil {
+		t.Fatal(err)
+	}
+	w.reconcile()
+	if w.find("train-0", &corev1.Pod{}) {
+		t.Error("pod train-0 was made")
+	}
+}
+
+// TestDamagedStatus: what cannot be read is not overwritten.
+func TestDamagedStatus(t *testing.T) {
+	job := train()
+	job.Status.CompletedIndexes = "2-0"
+	w := newWorld(t, job)
+	_, err := w.Reconcile(t.Context(), reconcile.Request{NamespacedName: w.key})
+	const want = `read status of job default/train: read indexes "2-0": 2-0 is out of order`
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Reconcile = %v, want %s", err, want)
+	}
+}
