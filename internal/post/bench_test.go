@@ -16,8 +16,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// BenchmarkBind is a Binding over HTTP/2, with a typed client and with this one,
-// in processor time of client and server, which is the same for both:
+// BenchmarkBind is one Binding after another with a typed client, with this one
+// over the transports of net/http, and with this one, in processor time of client
+// and server together:
 //
 //	go test ./internal/post -run '^$' -bench Bind -count 6 | benchstat -col /by -
 func BenchmarkBind(b *testing.B) {
@@ -30,22 +31,39 @@ func BenchmarkBind(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for by, bind := range map[string]func(context.Context, *corev1.Binding) error{
-		"typed": func(ctx context.Context, o *corev1.Binding) error {
+	for _, bc := range []struct {
+		by   string
+		bind func(context.Context, *corev1.Binding) error
+	}{
+		{"typed", func(ctx context.Context, o *corev1.Binding) error {
 			return typed.CoreV1().Pods(o.Namespace).Bind(ctx, o, metav1.CreateOptions{})
-		},
-		"post": lean.Bind,
+		}},
+		{"http2", over(b, *lean, config, "h2").Bind},
+		{"http1", over(b, *lean, config, "http/1.1").Bind},
+		{"post", lean.Bind},
 	} {
-		b.Run("by="+by, func(b *testing.B) {
+		b.Run("by="+bc.by, func(b *testing.B) {
 			began := processorTime()
 			for b.Loop() {
-				if err := bind(b.Context(), binding()); err != nil {
+				if err := bc.bind(b.Context(), binding()); err != nil {
 					b.Fatal(err)
 				}
 			}
 			b.ReportMetric(float64((processorTime()-began).Microseconds())/float64(b.N), "cpu-µs/op")
 		})
 	}
+}
+
+// over returns the client with a transport of net/http's for a protocol.
+func over(b *testing.B, c Client, config *rest.Config, protocol string) *Client {
+	config = rest.CopyConfig(config)
+	config.NextProtos = []string{protocol}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c.transport = transport
+	return &c
 }
 
 // serve starts an API server that says that all is made.

@@ -20,20 +20,20 @@ type Client struct {
 	base      string // URL of the API server, without a slash at the end
 	query     string // of every request
 	header    http.Header
-	limit     flowcontrol.RateLimiter
+	limit     flowcontrol.RateLimiter // of requests
 }
 
 // New returns a client of the cluster that config names, with its credentials and
 // limit. What of a timeout it has is told to the API server, which then leaves
 // off; the caller's context ends a request here.
 func New(config *rest.Config) (*Client, error) {
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)
-	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client of %q: %w", config.Host, err)
+	}
+	transport, err := connect(config, base)
+	if err != nil {
+		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
 	c := &Client{transport: transport, base: strings.TrimSuffix(base.String(), "/"), limit: flowcontrol.NewFakeAlwaysRateLimiter()}
 	if config.QPS > 0 {

@@ -20,12 +20,13 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/numalet/numalet/internal/cluster"
+	"github.com/numalet/numalet/internal/post"
 )
 
-// poster posts what a scheduler posts, and decides nothing: the i-th pod goes to
-// the i-th node.
+// poster posts what a scheduler posts, with the client that the controller has,
+// and decides nothing: the i-th pod goes to the i-th node.
 type poster struct {
-	api         kubernetes.Interface
+	api         *post.Client
 	nodes, pods int
 	workers     int
 	events      bool
@@ -53,11 +54,11 @@ func client(args []string) error {
 	}
 	config.QPS, config.ContentType = -1, runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	if p.api, err = kubernetes.NewForConfig(config); err != nil {
+	if p.api, err = post.New(config); err != nil {
 		return err
 	}
 	if *watching {
-		if err := watch(ctx, config, p.api); err != nil {
+		if err := watch(ctx, config); err != nil {
 			return err
 		}
 	}
@@ -71,7 +72,11 @@ func client(args []string) error {
 
 // watch keeps the informers that matter; the controller's others have nothing
 // to tell in this cluster.
-func watch(ctx context.Context, config *rest.Config, api kubernetes.Interface) error {
+func watch(ctx context.Context, config *rest.Config) error {
+	api, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
 	topologies, err := cluster.NewTopologies(config)
 	if err != nil {
 		return err
@@ -97,20 +102,19 @@ func (p poster) post(ctx context.Context) error {
 
 func (p poster) bind(ctx context.Context, i int) error {
 	node := fmt.Sprintf("node-%05d", i%p.nodes)
-	err := p.api.CoreV1().Pods(namespace).Bind(ctx, &corev1.Binding{
+	err := p.api.Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: podName(i)},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
-	}, metav1.CreateOptions{})
+	})
 	if err != nil || !p.events {
 		return err
 	}
 	now := metav1.NewMicroTime(time.Now())
-	_, err = p.api.EventsV1().Events(namespace).Create(ctx, &eventsv1.Event{
+	return p.api.Event(ctx, &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x", podName(i), now.UnixNano())},
 		EventTime:  now, Type: corev1.EventTypeNormal, Reason: "Scheduled", Action: "Binding",
 		ReportingController: "floor", ReportingInstance: "floor-1",
 		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: podName(i)},
 		Note:      fmt.Sprintf("Successfully assigned %s/%s to %s", namespace, podName(i), node),
-	}, metav1.CreateOptions{})
-	return err
+	})
 }
