@@ -8,9 +8,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// cards returns the whole cards of a decision, each once, in order of their
+// decidedCards returns the whole cards of a decision, each once, in order of their
 // containers' names.
-func cards(p v1alpha1.Placement) []sched.GPUShare {
+func decidedCards(p v1alpha1.Placement) []sched.GPUShare {
 	var shares []sched.GPUShare
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(p.Containers)) {

@@ -39,6 +39,6 @@ func placement(pod *corev1.Pod) (sched.Placement, error) {
 	for _, c := range ask.Containers {
 		at.Containers = append(at.Containers, sched.ContainerCPUs{Container: c.Name, PerNode: byNode(decided.Containers[c.Name].CPUs)})
 	}
-	at.GPUs = cards(decided)
+	at.GPUs = decidedCards(decided)
 	return at, nil
 }

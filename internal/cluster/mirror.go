@@ -10,6 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/queue"
+	"github.com/numalet/numalet/pkg/sched/usage"
 )
 
 // Filters are filters of another system that look at the cluster by themselves.
@@ -21,10 +22,20 @@ type Filters interface {
 	RemovePod(types.UID)
 }
 
+// Tasks are told who uses what: of each bound pod, again where that changed, that
+// its containers have ended, and that it is gone.
+type Tasks interface {
+	Start(usage.Task)
+	End(uid string)
+	Forget(uid string)
+}
+
 // Env is whom the mirror tells. Its functions must not call the mirror.
 type Env struct {
 	Center  *center.Center
 	Filters Filters
+	Tasks   Tasks
+	GPUs    string // name of the resource that counts whole cards
 	// Complete gives a pod what Filters know of it: Across and Foreign.
 	Complete func(*sched.Pod, *corev1.Pod) error
 	Ours     func(schedulerName string) bool // whose pods are to be scheduled
@@ -46,6 +57,8 @@ type Mirror struct {
 		sync.Mutex
 		nodes map[string]*node       // by name
 		asks  map[string]*corev1.Pod // pending ones as they were last told of, by UID
+		// models counts the nodes with cards of each model.
+		models map[string]int
 	}
 }
 
@@ -56,6 +69,7 @@ type node struct {
 	base     *sched.Node                  // as the centre was told
 	shares   map[string][]sched.NUMAShare // what the agent says that pods hold, by UID there
 	unplaced map[string]unplaced          // pods whose exclusive CPUs only the agent knows, by UID
+	users    map[string]user              // pods with cards, by UID
 }
 
 // unplaced is a pod that nobody but its node has decided about.
@@ -67,7 +81,7 @@ type unplaced struct {
 // NewMirror returns a mirror that was told nothing.
 func NewMirror(env Env) *Mirror {
 	m := &Mirror{env: env}
-	m.mu.nodes, m.mu.asks = map[string]*node{}, map[string]*corev1.Pod{}
+	m.mu.nodes, m.mu.asks, m.mu.models = map[string]*node{}, map[string]*corev1.Pod{}, map[string]int{}
 	return m
 }
 
@@ -77,7 +91,7 @@ func NewMirror(env Env) *Mirror {
 func (m *Mirror) node(name string) *node {
 	n, ok := m.mu.nodes[name]
 	if !ok {
-		n = &node{unplaced: map[string]unplaced{}}
+		n = &node{unplaced: map[string]unplaced{}, users: map[string]user{}}
 		m.mu.nodes[name] = n
 	}
 	return n
@@ -85,7 +99,7 @@ func (m *Mirror) node(name string) *node {
 
 // tidy forgets a name under which nothing is known.
 func (m *Mirror) tidy(name string) {
-	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && len(n.unplaced) == 0 {
+	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && len(n.unplaced)+len(n.users) == 0 {
 		delete(m.mu.nodes, name)
 	}
 }

@@ -16,10 +16,7 @@ func (m *Mirror) SetNode(object *corev1.Node) {
 	defer m.mu.Unlock()
 	n := m.node(object.Name)
 	n.object = object
-	if m.env.Filters.SetNode(object) {
-		n.base = nil
-	}
-	m.refresh(object.Name)
+	m.refresh(object.Name, m.env.Filters.SetNode(object))
 }
 
 // RemoveNode tells that there is no such node any more.
@@ -27,6 +24,7 @@ func (m *Mirror) RemoveNode(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := m.node(name)
+	m.recount(n.base, nil)
 	n.object, n.base = nil, nil
 	m.env.Filters.RemoveNode(name)
 	m.env.Center.RemoveNode(name)
@@ -60,7 +58,7 @@ func (m *Mirror) settopology(name string, t *v1alpha1.NodeTopology, held map[str
 			m.env.Freed(name)
 		}
 	}
-	m.refresh(name)
+	m.refresh(name, false)
 }
 
 // adopt enters a pod with what its node says that it holds.
@@ -73,16 +71,18 @@ func (m *Mirror) adopt(uid, name string, n *node) {
 
 // refresh tells the centre what a node has, where that changed or filters see
 // another node: the kubelet reports every few seconds and says nothing new.
-func (m *Mirror) refresh(name string) {
+func (m *Mirror) refresh(name string, another bool) {
 	n := m.node(name)
 	if n.object == nil {
 		return
 	}
-	base := record(n.object, n.topology)
-	if n.base != nil && reflect.DeepEqual(base, n.base) {
+	base := record(n.object, n.topology, m.env.GPUs)
+	if !another && n.base != nil && reflect.DeepEqual(base, n.base) {
 		return
 	}
+	m.recount(n.base, base)
 	n.base = base
+	m.recharge(n)
 	m.env.Center.SetNode(base)
 	m.env.Freed(name)
 }

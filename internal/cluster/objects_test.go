@@ -36,6 +36,9 @@ func nodeOf(name string, args map[string]string) *corev1.Node {
 	if gpus, ok := args["gpus"]; ok {
 		n.Status.Allocatable["nvidia.com/gpu"] = quantity(gpus)
 	}
+	if model, ok := args["model"]; ok {
+		n.Labels = map[string]string{labelProduct: model}
+	}
 	return n
 }
 
@@ -57,6 +60,11 @@ func topologyOf(name string, args map[string]string) *v1alpha1.NodeTopology {
 		n := v1alpha1.NUMANode{ID: int32(number(id)), CPUs: list}
 		n.Capacity, n.Allocatable = int32(cpus.Len()), int32(cpus.Minus(reserved).Len())
 		t.Status.NUMA = append(t.Status.NUMA, n)
+	}
+	for id, model := range strings.Split(args["cards"], ",") {
+		if model != "" {
+			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprint(id), Model: model, Form: "physical"})
+		}
 	}
 	for uid, list := range pairs(args["holds"]) {
 		t.Status.Pods = append(t.Status.Pods, v1alpha1.PodCPUs{UID: uid, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: list}}})
@@ -95,12 +103,22 @@ func podOf(name string, args map[string]string) *corev1.Pod {
 		p.Spec.InitContainers = []corev1.Container{{Name: "first", Resources: corev1.ResourceRequirements{Limits: first, Requests: first}}}
 	}
 	p.Status.Phase = corev1.PodPhase(args["phase"])
+	if second, ok := args["since"]; ok {
+		at := metav1.NewTime(time.Unix(int64(number(second)), 0))
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at}}
+	}
+	if name, ok := args["tenant"]; ok {
+		p.Labels = map[string]string{v1alpha1.LabelTenant: name}
+	}
 	annotate(p, args)
 	return p
 }
 
 func annotate(p *corev1.Pod, args map[string]string) {
-	for option, name := range map[string]string{"policy": v1alpha1.AnnotationCPUPolicy, "static": annotationConfigHash} {
+	for option, name := range map[string]string{
+		"policy": v1alpha1.AnnotationCPUPolicy, "static": annotationConfigHash,
+		"gpu-type": v1alpha1.AnnotationGPUType, "gpu-form": v1alpha1.AnnotationGPUForm,
+	} {
 		if value, ok := args[option]; ok {
 			p.Annotations[name] = value
 		}

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/pkg/sched/queue"
+	"github.com/numalet/numalet/pkg/sched/usage"
 )
 
 // annotationConfigHash is on the API's mirror of a static pod: the UID by which
@@ -20,6 +21,7 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 	switch {
 	case terminal(pod):
 		m.forget(pod)
+		m.env.Tasks.End(string(pod.UID))
 	case pod.Spec.NodeName != "":
 		m.bound(pod)
 	case m.env.Ours(pod.Spec.SchedulerName) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0:
@@ -35,6 +37,7 @@ func (m *Mirror) RemovePod(pod *corev1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget(pod)
+	m.env.Tasks.Forget(string(pod.UID))
 }
 
 // These methods need m.mu.
@@ -45,6 +48,7 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 	name := pod.Spec.NodeName
 	if n, ok := m.mu.nodes[name]; ok {
 		delete(n.unplaced, string(pod.UID))
+		delete(n.users, string(pod.UID))
 		m.tidy(name)
 	}
 	m.env.Filters.RemovePod(pod.UID)
@@ -68,6 +72,7 @@ func (m *Mirror) bound(pod *corev1.Pod) {
 		n.unplaced[uid] = unplaced{onNode: nodeUID(pod), Holding: h}
 		m.adopt(uid, name, n)
 	}
+	m.charge(pod, h)
 	m.env.Moved()
 }
 
@@ -78,14 +83,21 @@ func (m *Mirror) pending(pod *corev1.Pod) {
 		return
 	}
 	m.mu.asks[uid] = pod
+	m.ask(pod)
+}
+
+// ask queues a pod for what it asks for, or says what is wrong with that.
+func (m *Mirror) ask(pod *corev1.Pod) {
 	p, err := read(pod)
-	err = errors.Join(err, unforged(pod), m.env.Complete(p, pod))
+	cards, bad := m.cards(pod, p.Requests)
+	p.GPUs = cards
+	err = errors.Join(err, bad, unforged(pod), m.env.Complete(p, pod))
 	if err != nil {
-		m.env.Settled(uid)
+		m.env.Settled(p.UID)
 		m.env.Refused(p, err)
 		return
 	}
-	e := queue.Entry{Pod: p, Created: pod.CreationTimestamp.Time}
+	e := queue.Entry{Pod: p, Created: pod.CreationTimestamp.Time, Type: usage.TypeOf(p), Tenant: tenant(pod)}
 	if pod.Spec.Priority != nil {
 		e.Priority = *pod.Spec.Priority
 	}

@@ -14,19 +14,22 @@ import (
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/queue"
+	"github.com/numalet/numalet/pkg/sched/usage"
 )
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node n1 cpu=8                         the node is so now
+//	node n1 cpu=8                         the node is so now; gpus=4 cards, of model=T4
 //	topology n1 numa=0:0-3,1:4-7          its agent says so now; reserved=LIST, ready=false,
-//	                                      full-cores=2 (threads a core), holds=UID:LIST,UID:LIST
+//	                                      full-cores=2 (threads a core), holds=UID:LIST,UID:LIST,
+//	                                      cards=T4,T4 their models
 //	pod a cpu=2 policy=single             the pod is so now; node=n1 where it is bound, and
-//	                                      placement=0:2,1:1 | bad, scheduler=, phase=, gated=, deleting=, static=UID
+//	                                      placement=0:2,1:1 | bad, scheduler=, phase=, gated=, deleting=, static=UID,
+//	                                      gpus=2, gpu-type=T4|V100, gpu-form=, tenant=ann, since=SECOND
 //	gone node|topology|pod NAME           there is none any more
 //	show                                  the centre
 //
-// The answers are what the mirror tells the queue.
+// The answers are what the mirror tells the queue, and who is charged for what.
 func TestScenarios(t *testing.T) {
 	scenariotest.Walk(t, func() scenariotest.Scene { return newScene(t) })
 }
@@ -46,6 +49,20 @@ func (blind) RemoveNode(string)         {}
 func (blind) SetPod(*corev1.Pod) error  { return nil }
 func (blind) RemovePod(types.UID)       {}
 
+// tasks say who is charged for what.
+type tasks func(format string, args ...any)
+
+func (say tasks) Start(t usage.Task) {
+	since := "now"
+	if !t.Since.IsZero() {
+		since = fmt.Sprint("second ", t.Since.Unix())
+	}
+	say("charged: %s for %s since %s: %v", t.Tenant, t.UID, since, t.Holds)
+}
+
+func (say tasks) End(uid string)    { say("charged no more: %s has ended", uid) }
+func (say tasks) Forget(uid string) { say("charged no more: %s is gone", uid) }
+
 func newScene(t *testing.T) *scene {
 	space, err := filter.ParseSpace("cpu,numa-total")
 	if err != nil {
@@ -57,10 +74,10 @@ func newScene(t *testing.T) *scene {
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(&s.told, format+"\n", args...) }
 	s.mirror = NewMirror(Env{
-		Center: s.center, Filters: blind{}, Complete: func(*sched.Pod, *corev1.Pod) error { return nil },
+		Center: s.center, Filters: blind{}, Tasks: tasks(say), GPUs: "nvidia.com/gpu", Complete: func(*sched.Pod, *corev1.Pod) error { return nil },
 		Ours: func(name string) bool { return name == "ours" },
 		Pending: func(e queue.Entry) {
-			say("pending: %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))
+			say("pending: %s of %s for %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Tenant, e.Type, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))
 		},
 		Settled: func(uid string) {},
 		Refused: func(p *sched.Pod, err error) { say("refused: %s: %v", p, err) },

@@ -46,7 +46,9 @@ type NUMANode struct {
 
 // GPU is one card.
 type GPU struct {
-	ID   string // UUID, or an index where there is none
+	// ID is the UUID, or an index where there is none; "" where nobody tells the
+	// node's cards apart, and only how many are free is known, as a plain amount.
+	ID   string
 	Type string
 	NUMA topology.NodeID
 	Free MilliGPU

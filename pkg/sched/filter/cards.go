@@ -7,7 +7,8 @@ import (
 )
 
 // cards chooses the cards for a pod: of those that suit, the fullest ones, and
-// of equals the first, so that whole cards stay whole. O(cards · count).
+// of equals the first, so that whole cards stay whole. Those without an ID are not
+// among them, for whoever counts their number hands them over. O(cards · count).
 func cards(ask sched.GPUAsk, have []sched.GPU) ([]sched.GPUShare, sched.Reason) {
 	if ask.Count <= 0 {
 		return nil, sched.Reason{}
@@ -25,7 +26,9 @@ func cards(ask sched.GPUAsk, have []sched.GPU) ([]sched.GPUShare, sched.Reason) 
 			return nil, sched.Reason{Code: sched.NoGPU}
 		}
 		taken[best] = true
-		shares = append(shares, sched.GPUShare{ID: have[best].ID, Milli: ask.Milli})
+		if have[best].ID != "" {
+			shares = append(shares, sched.GPUShare{ID: have[best].ID, Milli: ask.Milli})
+		}
 	}
 	return shares, sched.Reason{}
 }

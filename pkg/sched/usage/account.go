@@ -15,9 +15,10 @@ type Account struct {
 type account struct {
 	Account
 	// carried is what was in use when the account was stored, and of which no task
-	// has been found yet. stored is when that was, zero if never.
+	// has been found yet. Those that began until through are among it; it is zero
+	// where nothing was stored.
 	carried Milli
-	stored  time.Time
+	through time.Time
 }
 
 // at returns the account at a later time, or the same one for an earlier.
@@ -41,7 +42,7 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 //	amount · (1 − e^(−running time/T))
 func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.change(d, now, 0)
-	if !since.After(a.stored) {
+	if !since.After(a.through) {
 		known := min(amount, a.carried)
 		a.carried -= known
 		amount -= known

@@ -42,6 +42,7 @@ type task struct {
 type tenant struct {
 	weight   Weight
 	accounts map[Type]*account
+	young    []string // UIDs of tasks that may have begun within Margin, in the order told
 }
 
 // New returns an empty book.
@@ -58,11 +59,15 @@ func (b *Book) Start(t Task, now time.Time) {
 	defer b.mu.Unlock()
 	now = b.pass(now)
 	known, ok := b.mu.tasks[t.UID]
+	if t.Since.IsZero() {
+		t.Since = now
+	}
 	switch {
 	case known.ended:
 		return
 	case ok:
 		b.swap(known.Task, t, now)
+		t.Since = known.Since
 	default:
 		b.begin(t, now)
 	}
@@ -71,13 +76,10 @@ func (b *Book) Start(t Task, now time.Time) {
 
 // begin charges for a task that was not known. It needs b.mu.
 func (b *Book) begin(t Task, now time.Time) {
-	since := t.Since
-	if since.IsZero() {
-		since = now
-	}
 	for _, c := range t.Holds {
-		b.account(t.Tenant, c.Type, now).start(b.decay, now, since, c.Amount)
+		b.account(t.Tenant, c.Type, now).start(b.decay, now, t.Since, c.Amount)
 	}
+	b.note(t, now)
 }
 
 // swap charges for what a task holds instead. It needs b.mu.

@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"cmp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/usage"
+)
+
+// tenant returns who a pod is charged to: whom its label names, else its namespace.
+// Pods that a Deployment, a StatefulSet or a batch Job makes have the labels of its
+// template.
+func tenant(pod *corev1.Pod) string {
+	return cmp.Or(pod.Labels[v1alpha1.LabelTenant], pod.Namespace)
+}
+
+// user is a pod with cards. Which model they are its node says, maybe later.
+type user struct {
+	task usage.Task
+	sched.Holding
+}
+
+// charge tells what a bound pod uses. It needs m.mu, as all below.
+func (m *Mirror) charge(pod *corev1.Pod, h sched.Holding) {
+	u := user{usage.Task{UID: string(pod.UID), Tenant: tenant(pod), Since: boundSince(pod)}, h}
+	n := m.node(pod.Spec.NodeName)
+	if h.Extended[m.env.GPUs] > 0 {
+		n.users[u.task.UID] = u
+	}
+	m.start(u, n)
+}
+
+// recharge tells again what the pods with cards of a node use.
+func (m *Mirror) recharge(n *node) {
+	for _, u := range n.users {
+		m.start(u, n)
+	}
+}
+
+func (m *Mirror) start(u user, n *node) {
+	base := n.base
+	if base == nil {
+		base = &sched.Node{}
+	}
+	u.task.Holds = usage.Charges(u.Holding, base)
+	if cards := u.Extended[m.env.GPUs]; cards > 0 && len(u.GPUs) == 0 {
+		u.task.Holds = []usage.Charge{{
+			Type: cmp.Or(usage.Type(modelOf(base)), usage.AnyGPU), Amount: usage.Milli(cards) * usage.Milli(sched.WholeGPU),
+		}}
+	}
+	m.env.Tasks.Start(u.task)
+}
+
+// boundSince returns since when a pod has been bound, to the second: the API server
+// notes it with the bind. It is zero where nobody says, which means just now.
+// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/storage/storage.go, setPodNodeAndMetadata.
+func boundSince(pod *corev1.Pod) time.Time {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	if pod.Status.StartTime != nil {
+		return pod.Status.StartTime.Time
+	}
+	return time.Time{}
+}
