@@ -44,8 +44,9 @@ func NodeTopologyResource() schema.GroupVersionResource {
 	return GroupVersion().WithResource("nodetopologies")
 }
 
-// ConditionReady is true while pods that ask for exclusive CPUs are served on
-// the node, which is when it carries the label numalet.dev/exclusive-cpus.
+// ConditionReady is true, of a NodeTopology, while pods that ask for exclusive CPUs
+// are served on the node, which is when it carries the label
+// numalet.dev/exclusive-cpus; of a Tenant, while its spec is in force.
 const ConditionReady = "Ready"
 
 // NodeTopologyStatus is what the agent found and what it gave. CPU lists are in

@@ -61,6 +61,10 @@ type TenantSpec struct {
 	Quotas map[string]resource.Quantity `json:"quotas,omitempty"`
 }
 
+// ConditionWithinQuota of a Tenant is false while it holds more than a quota; its
+// message says how much of each is used.
+const ConditionWithinQuota = "WithinQuota"
+
 // TenantStatus is what the tenant uses and used.
 type TenantStatus struct {
 	// ObservedGeneration is that of the spec that the controller goes by.
@@ -84,6 +88,7 @@ type Account struct {
 	// +kubebuilder:validation:MinLength=1
 	Type string `json:"type"`
 	// Usage is what is held since LastUpdateTime, in cores or cards, to the thousandth.
+	// Pods that were bound less than 5 s before that are not in it, nor in the score.
 	Usage resource.Quantity `json:"usage"`
 	// Score follows usage, recent use more than old: the more was used, the later
 	// the tenant's turn. It is a decimal number, in cores or cards, with as many

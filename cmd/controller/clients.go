@@ -12,12 +12,14 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/numalet/numalet/internal/cluster"
 	"github.com/numalet/numalet/internal/config"
 	"github.com/numalet/numalet/internal/job"
 	"github.com/numalet/numalet/internal/kube"
 	"github.com/numalet/numalet/internal/post"
+	"github.com/numalet/numalet/internal/tenant"
 )
 
 const component = "numalet-controller"
@@ -34,7 +36,9 @@ type clients struct {
 	lease      kubernetes.Interface
 	metadata   metadata.Interface
 	topologies cache.SharedIndexInformer
-	operators  []operator // of custom resources
+	tenants    client.Reader // of custom resources Tenant
+	config     *rest.Config  // what an operator makes its client of
+	operators  []operator    // of custom resources
 }
 
 // operator looks after custom resources, each with a client of its own.
@@ -49,6 +53,10 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	if c.topologies, err = cluster.NewTopologies(config); err != nil {
 		return clients{}, err
 	}
+	if c.tenants, err = tenant.NewReader(config); err != nil {
+		return clients{}, err
+	}
+	c.config = rest.CopyConfig(config)
 	if c.metadata, err = metadata.NewForConfig(config); err != nil {
 		return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}

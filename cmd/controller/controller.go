@@ -22,6 +22,7 @@ import (
 	"github.com/numalet/numalet/internal/lease"
 	"github.com/numalet/numalet/internal/report"
 	"github.com/numalet/numalet/internal/telemetry"
+	"github.com/numalet/numalet/internal/tenant"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/avoid"
 	"github.com/numalet/numalet/pkg/sched/bucket"
@@ -39,6 +40,7 @@ type controller struct {
 	synced   []cache.InformerSynced // the mirror was told all that there was
 	newest   *cluster.Newest        // of what it was told
 	center   *center.Center
+	ledger   *tenant.Ledger // of what tenants use and used
 	queue    *queue.Queue
 	avoided  *avoid.List
 	rejected cache.SharedIndexInformer // tells avoided
@@ -47,6 +49,7 @@ type controller struct {
 	binder   *bind.Binder
 	cycle    *cycle.Cycle
 	lease    *lease.Lease  // nil where there is no election
+	fence    func() error  // says why this process may not act now
 	leads    chan struct{} // closed once this process schedules
 	measured *metrics
 	health   *telemetry.Server
@@ -57,7 +60,7 @@ type controller struct {
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{})}
 	c.factory = cluster.NewInformers(clients.watch)
-	for _, part := range []func(context.Context) error{c.newBooks, c.newFilters, c.newReporter, c.newMirror, c.newLease, c.newCycle, c.newHealth} {
+	for _, part := range []func(context.Context) error{c.newBooks, c.newFilters, c.newReporter, c.newMirror, c.newLease, c.newCycle, c.newOperator, c.newHealth} {
 		if err := part(ctx); err != nil {
 			return nil, err
 		}
@@ -65,7 +68,8 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 	return c, nil
 }
 
-// newBooks makes what is booked: nodes and pending pods.
+// newBooks makes what is booked: nodes, what tenants use, and pending pods, which
+// are in the order of that.
 func (c *controller) newBooks(context.Context) (err error) {
 	c.center, err = center.New(center.Profile{
 		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta,
@@ -74,8 +78,13 @@ func (c *controller) newBooks(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	decay, err := c.cfg.Decay()
+	if err != nil {
+		return err
+	}
+	c.ledger = tenant.NewLedger(decay, tenant.Env{Now: wallClock, Rescore: func(name string) { c.queue.Rescore(name) }})
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
-	c.queue = queue.New(queue.Env{Now: time.Now, Gains: c.center.Gains, After: after}, queue.Options{})
+	c.queue = queue.New(queue.Env{Now: time.Now, Gains: c.center.Gains, After: after, Rank: c.ledger.Rank}, queue.Options{})
 	c.avoided = avoid.New(avoid.Env{After: after, Over: c.freed}, sched.Backoff{})
 	c.rejected, err = cluster.NewRejected(c.clients.watch, c.avoided.Refused)
 	return err
@@ -89,7 +98,7 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 // newMirror lets informers fill the books.
 func (c *controller) newMirror(context.Context) (err error) {
 	mirror := cluster.NewMirror(cluster.Env{
-		Center: c.center, Filters: c.filters.cluster, Complete: c.complete,
+		Center: c.center, Filters: c.filters.cluster, Complete: c.complete, Tasks: c.ledger, GPUs: c.cfg.GPUResource,
 		Ours:    func(name string) bool { return name == c.cfg.SchedulerName },
 		Pending: c.queue.Add,
 		Settled: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
@@ -104,7 +113,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 // newLease makes this process take part in the election, and the binder that
 // asks it.
 func (c *controller) newLease(context.Context) (err error) {
-	fence := func() error { return nil }
+	c.fence = func() error { return nil }
 	if c.cfg.LeaderElect {
 		host, err := os.Hostname()
 		if err != nil {
@@ -117,11 +126,11 @@ func (c *controller) newLease(context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		fence = c.lease.Check
+		c.fence = c.lease.Check
 	}
 	c.measured = newMetrics()
 	c.binder = bind.New(bind.Options{
-		Post: c.clients.post, Client: c.clients.bind, Fence: fence, Timeout: c.cfg.BindTimeout, Observe: c.measured.binding,
+		Post: c.clients.post, Client: c.clients.bind, Fence: c.fence, Timeout: c.cfg.BindTimeout, Observe: c.measured.binding,
 		Limit: flowcontrol.NewTokenBucketRateLimiter(c.cfg.BindRate, int(c.cfg.BindRate)+1),
 	})
 	return nil

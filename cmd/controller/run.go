@@ -17,7 +17,7 @@ func (c *controller) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
-	parts := []func(context.Context) error{c.health.Run, c.report, c.watch, c.lookAgain, c.operate}
+	parts := []func(context.Context) error{c.health.Run, c.report, c.watch, c.lookAgain, c.rescore, c.operate}
 	errs := make([]error, len(parts)+1)
 	var wg sync.WaitGroup
 	for i, part := range parts {
@@ -89,6 +89,9 @@ func (c *controller) schedule(ctx context.Context) error {
 		}
 	}
 	if err := c.newest.CatchUp(ctx, c.clients.metadata); err != nil {
+		return err
+	}
+	if err := c.openLedger(ctx); err != nil {
 		return err
 	}
 	close(c.leads)

@@ -25,6 +25,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	fakesource "k8s.io/client-go/tools/cache/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/config"
@@ -35,6 +37,7 @@ type world struct {
 	*testing.T
 	client     *fake.Clientset
 	topologies *fakesource.FakeControllerSource
+	tenants    client.Client
 	controller *controller
 	mu         sync.Mutex
 	refuse     func(*corev1.Binding) error // nil for none
@@ -42,7 +45,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, client: fake.NewClientset(), topologies: fakesource.NewFakeControllerSource(), watched: map[string]int{}}
+	w := &world{T: t, client: fake.NewClientset(), topologies: fakesource.NewFakeControllerSource(), tenants: tenants(t), watched: map[string]int{}}
 	w.client.PrependReactor("create", "pods", w.bind)
 	w.client.PrependWatchReactor("*", w.watch)
 	return w
@@ -72,6 +75,15 @@ func nobody(t *testing.T) metadata.Interface {
 	return metadatafake.NewSimpleMetadataClient(scheme)
 }
 
+// tenants is where Tenants are.
+func tenants(t *testing.T) client.Client {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Tenant{}).Build()
+}
+
 // start lets the controller work until the test ends.
 func (w *world) start() {
 	w.Helper()
@@ -85,7 +97,7 @@ func (w *world) start() {
 	topologies := cache.NewSharedIndexInformer(w.topologies, &v1alpha1.NodeTopology{}, 0, cache.Indexers{})
 	one := clients{
 		watch: w.client, bind: w.client, report: w.client, lease: w.client, post: w.post, event: w.event,
-		metadata: nobody(w.T), topologies: topologies,
+		metadata: nobody(w.T), topologies: topologies, tenants: w.tenants,
 	}
 	w.controller, err = newController(w.Context(), cfg, logr.Discard(), one)
 	if err != nil {

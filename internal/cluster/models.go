@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,20 +19,25 @@ import (
 // Source: https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery.
 const labelProduct = "nvidia.com/gpu.product"
 
-// model returns the model of a node's cards, as feature discovery writes it: as
-// its agent says, else by its label. It is empty where nobody says, or there are
+// model returns the model of a node's whole cards, as feature discovery writes it:
+// as its agent says, else by its label. It is empty where nobody says, or there are
 // several: a pod could not choose.
 func model(node *corev1.Node, t *v1alpha1.NodeTopology) string {
-	if t == nil || len(t.Status.GPUs) == 0 {
-		return gpu.TypeName(node.Labels[labelProduct])
-	}
-	first := t.Status.GPUs[0].Model
-	for _, card := range t.Status.GPUs {
-		if card.Model != first {
-			return ""
+	models := map[string]bool{}
+	if t != nil {
+		for _, card := range t.Status.GPUs {
+			if card.Form == gpu.Physical.String() {
+				models[cmp.Or(card.Type, gpu.TypeName(card.Model))] = true
+			}
 		}
 	}
-	return gpu.TypeName(first)
+	switch len(models) {
+	case 0:
+		return gpu.TypeName(node.Labels[labelProduct])
+	case 1:
+		return slices.Collect(maps.Keys(models))[0]
+	}
+	return ""
 }
 
 // nameless returns so many cards that nobody tells apart.

@@ -8,13 +8,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/numalet/numalet/pkg/sched/bucket"
+	"github.com/numalet/numalet/pkg/sched/usage"
 )
 
 // Controller configures cmd/controller.
 type Controller struct {
 	Process
-	Kubeconfig    string // "" means in cluster
-	SchedulerName string // of the pods to schedule
+	Kubeconfig    string        // "" means in cluster
+	SchedulerName string        // of the pods to schedule
+	GPUResource   string        // counts whole cards
+	Settle        time.Duration // of scores
+	HalfLife      HalfLife      // of scores; in place of Settle where given
+	ScoreInterval time.Duration // how often scores are brought up to date and stored
 	Policy        IndexPolicy
 	Dimensions    Dimensions
 	Candidates    int // length of a first list
@@ -34,6 +39,9 @@ func defaultController() Controller {
 	return Controller{
 		Process:       Process{HealthAddr: ":8125", LogFormat: Text},
 		SchedulerName: "numalet-scheduler",
+		GPUResource:   "nvidia.com/gpu",
+		Settle:        usage.DefaultSettle * time.Second,
+		ScoreInterval: time.Minute,
 		Policy:        IndexPolicy(bucket.LeastFit),
 		Dimensions:    defaultDimensions(),
 		Candidates:    4,
@@ -53,6 +61,10 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 	c.Process.bind(t)
 	t.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "kubeconfig `file`; empty means the pod's service account")
 	t.StringVar(&c.SchedulerName, "scheduler-name", c.SchedulerName, "`name` in spec.schedulerName of the pods to schedule")
+	t.StringVar(&c.GPUResource, "gpu-resource", c.GPUResource, "`name` of the resource that counts whole GPUs")
+	t.DurationVar(&c.Settle, "score-settle", c.Settle, "how soon a tenant's score follows what it uses, as a `duration`: after four times that, by default a week, it is within 2 % of a use that stays")
+	t.TextVar(&c.HalfLife, "score-half-life", c.HalfLife, "the same as a half-life: the `duration` in which the score of a tenant that uses nothing halves; none is what score-settle says")
+	t.DurationVar(&c.ScoreInterval, "score-interval", c.ScoreInterval, "how often scores reorder the queue and are stored in Tenants, as a `duration`; pods that start or end count at once")
 	t.TextVar(&c.Policy, "policy", c.Policy, "which of the nodes that fit comes first: leastfit, bestfit, firstfit, nextfit or random")
 	t.TextVar(&c.Dimensions, "dimensions", c.Dimensions, "`list` of what nodes are compared by, most important first, each with its granularity: cpu (thousandths)/100,memory (bytes)/134217728,pods,numa-total,numa-single,numa-spread,gpus or the name of a resource")
 	t.IntVar(&c.Candidates, "candidates", c.Candidates, "how many nodes are looked up for a pod, so that a conflict costs no second look")
@@ -74,6 +86,7 @@ func (c Controller) validate() error {
 	for setting, n := range map[string]float64{
 		"candidates": float64(c.Candidates), "proposers": float64(c.Proposers), "binders": float64(c.Binders),
 		"bind-rate": float64(c.BindRate), "bind-timeout": c.BindTimeout.Seconds(), "request-rate": float64(c.RequestRate),
+		"score-settle": c.Settle.Seconds(), "score-interval": c.ScoreInterval.Seconds(),
 	} {
 		if n <= 0 {
 			errs = append(errs, fmt.Errorf("%s is %v: it has to be more than 0", setting, n))
@@ -81,6 +94,9 @@ func (c Controller) validate() error {
 	}
 	if c.SchedulerName == "" {
 		errs = append(errs, errors.New("scheduler-name is empty: give the name that pods have in spec.schedulerName"))
+	}
+	if c.GPUResource == "" {
+		errs = append(errs, errors.New("gpu-resource is empty: give the name under which nodes publish whole GPUs, such as nvidia.com/gpu"))
 	}
 	if c.LeaseDuration < 2*time.Second || c.LeaseDuration%time.Second != 0 {
 		errs = append(errs, fmt.Errorf("lease-duration %s: want whole seconds, two or more", c.LeaseDuration))

@@ -1,5 +1,13 @@
-// Package tenant is between the custom resource Tenant and package usage.
+// Package tenant keeps the score of the cluster's tenants, and is the operator of
+// custom resource Tenant, on controller-runtime: their weights go into the scores,
+// and scores, use and how much of a quota is used into their status.
 //
-// It knows how a score is stored, so that it is the same afterwards, and what a
-// weight is; it refuses to know when to store, and how scores come about.
+// It knows how a score is stored, so that it is the same afterwards, and when; it
+// refuses to know how scores come about (package usage) and what they order.
+//
+//	ledger := tenant.NewLedger(decay, tenant.Env{Now: now, Rescore: queue.Rescore})
+//	ledger.Start(task)
+//	err := ledger.Open(stored)
+//	operator, err := tenant.New(tenant.Options{Config: config, Ledger: ledger, …})
+//	err = operator.Run(ctx)
 package tenant

@@ -21,6 +21,21 @@ type Queue interface {
 	Park(pod *sched.Pod, gains uint64)
 }
 
+// Gate is what a Queue may be besides: pods are placed in its order.
+type Gate interface {
+	// Permit reports whether a pod may be placed now. Where it may not, the queue has
+	// taken it back.
+	Permit(*sched.Pod) bool
+	// Placed says that a pod has its place, and is being bound.
+	Placed(*sched.Pod)
+}
+
+// open is a gate that lets everybody pass.
+type open struct{}
+
+func (open) Permit(*sched.Pod) bool { return true }
+func (open) Placed(*sched.Pod)      {}
+
 // Config is who works how. A first-tier scheduler more than there are pending
 // pods gains nothing.
 type Config struct {
@@ -43,6 +58,7 @@ type Config struct {
 type Cycle struct {
 	center    *center.Center
 	queue     Queue
+	gate      Gate
 	config    Config
 	committer *commit.Committer
 	lists     chan sched.List
@@ -53,12 +69,15 @@ type Cycle struct {
 func New(c *center.Center, q Queue, config Config) *Cycle {
 	config.Binders = max(1, config.Binders)
 	cycle := &Cycle{
-		center: c, queue: q, config: config,
+		center: c, queue: q, gate: open{}, config: config,
 		lists:     make(chan sched.List, 2*len(config.Proposers)),
 		decisions: make(chan sched.Decision, config.Binders),
 	}
+	if gate, ok := q.(Gate); ok {
+		cycle.gate = gate
+	}
 	cycle.committer = commit.New(c, config.Filter, commit.Env{
-		Bind: func(d sched.Decision) { cycle.decisions <- d }, Requeue: q.Requeue, Park: q.Park,
+		Bind: cycle.pass, Requeue: q.Requeue, Park: q.Park,
 		Widen: propose.New(c.View, propose.Options{Filter: config.Filter}).Propose,
 	})
 	return cycle
@@ -83,9 +102,11 @@ func (c *Cycle) Run(ctx context.Context) error {
 	for range c.config.Binders {
 		binders.Go(func() { c.bind(ctx) })
 	}
-	// 4. The second tier commits list by list.
+	// 4. The second tier commits list by list, of pods whose turn it is.
 	for list := range c.lists {
-		c.committer.Commit(list)
+		if c.gate.Permit(list.Pod) {
+			c.committer.Commit(list)
+		}
 	}
 	// 5. The last decisions are bound.
 	close(c.decisions)
@@ -101,6 +122,12 @@ func (c *Cycle) propose(ctx context.Context, p *propose.Proposer) error {
 		}
 		c.lists <- p.Propose(pod)
 	}
+}
+
+// pass hands a decision to the binders; those behind the pod may go on meanwhile.
+func (c *Cycle) pass(d sched.Decision) {
+	c.gate.Placed(d.Pod)
+	c.decisions <- d
 }
 
 // bind writes decisions down one after another, and slow ones beside that: they

@@ -92,20 +92,26 @@ func (b *Book) swap(old, t Task, now time.Time) {
 	}
 }
 
-// End says that a task uses nothing any more, for good.
-func (b *Book) End(uid string, now time.Time) {
+// End says that a task uses nothing any more, for good. It returns whose it was, ""
+// where it used nothing before.
+func (b *Book) End(uid string, now time.Time) (tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.swap(b.mu.tasks[uid].Task, Task{}, b.pass(now))
+	old := b.mu.tasks[uid].Task
+	b.swap(old, Task{}, b.pass(now))
 	b.mu.tasks[uid] = task{ended: true}
+	return old.Tenant
 }
 
-// Forget says that a pod is gone: it uses nothing, and is never told of again.
-func (b *Book) Forget(uid string, now time.Time) {
+// Forget says that a pod is gone: it uses nothing, and is never told of again. It
+// returns whose it was, as End does.
+func (b *Book) Forget(uid string, now time.Time) (tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.swap(b.mu.tasks[uid].Task, Task{}, b.pass(now))
+	old := b.mu.tasks[uid].Task
+	b.swap(old, Task{}, b.pass(now))
 	delete(b.mu.tasks, uid)
+	return old.Tenant
 }
 
 // Weigh sets a tenant's weight.
@@ -134,7 +140,7 @@ func (b *Book) Rank(tenant string, t Type, now time.Time) float64 {
 	}
 	sum := 0.
 	for _, used := range slices.Sorted(maps.Keys(who.accounts)) {
-		if t.counts(used) {
+		if t.Counts(used) {
 			sum += who.accounts[used].at(b.decay, now).Score
 		}
 	}

@@ -65,8 +65,8 @@ func TypeOf(pod *sched.Pod) Type {
 	return Type(strings.Join(slices.Compact(slices.Sorted(slices.Values(pod.GPUs.Types))), "|"))
 }
 
-// counts reports whether what is used of a type counts for who waits for t.
-func (t Type) counts(used Type) bool {
+// Counts reports whether what is used of a type counts for who waits for t.
+func (t Type) Counts(used Type) bool {
 	switch t {
 	case used:
 		return true

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/tenant"
+)
+
+// wallClock is the time as it is stored, to the microsecond: what is restored then
+// comes to the same.
+func wallClock() time.Time { return time.Now().Truncate(time.Microsecond) }
+
+// openLedger goes on from the accounts that are stored. The books have to be
+// complete: what runs then is all that is charged.
+func (c *controller) openLedger(ctx context.Context) error {
+	var stored v1alpha1.TenantList
+	if err := c.clients.tenants.List(ctx, &stored); err != nil {
+		return fmt.Errorf("list tenants (is deploy/crds installed?): %w", err)
+	}
+	if err := c.ledger.Open(stored.Items); err != nil {
+		c.log.Error(err, "these scores are made anew from what runs")
+	}
+	c.queue.RescoreAll()
+	return nil
+}
+
+// newOperator makes what stores what tenants use, and learns their weights.
+func (c *controller) newOperator(context.Context) error {
+	if c.clients.config == nil {
+		return nil
+	}
+	tenants, err := tenant.New(tenant.Options{
+		Config: c.clients.config, Ledger: c.ledger, Every: c.cfg.ScoreInterval, Fence: c.fence, Log: c.log.WithName("tenants"),
+	})
+	c.clients.operators = append(c.clients.operators, tenants)
+	return err
+}
+
+// rescore reorders the queue now and then until ctx ends: scores change by time
+// alone, too.
+func (c *controller) rescore(ctx context.Context) error {
+	tick := time.NewTicker(c.cfg.ScoreInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			c.queue.RescoreAll()
+		}
+	}
+}

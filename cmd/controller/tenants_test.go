@@ -1,0 +1,72 @@
+package main
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// used makes a Tenant whose score of now is stored.
+func (w *world) used(name, score string) {
+	w.Helper()
+	t := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	t.Status.Accounts = []v1alpha1.Account{{Type: "cpu", Usage: resource.MustParse("0"), Score: score, LastUpdateTime: metav1.NewMicroTime(time.Now())}}
+	if err := w.tenants.Create(w.Context(), t); err != nil {
+		w.Fatal(err)
+	}
+	if err := w.tenants.Status().Update(w.Context(), t); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// of makes a pending pod of a tenant, with two exclusive CPUs of one NUMA node.
+func (w *world) of(tenant, name string) {
+	w.Helper()
+	pod := pendingPod(name, "2", "single")
+	pod.Labels = map[string]string{v1alpha1.LabelTenant: tenant}
+	w.create(pod)
+}
+
+// TestTenantsTakeTurnsByScore: who used more comes later, though its pods came first.
+func TestTenantsTakeTurnsByScore(t *testing.T) {
+	w := newWorld(t)
+	w.used("ann", "8")
+	w.node("n1", 2)
+	for _, name := range []string{"a1", "a2"} {
+		w.of("ann", name)
+	}
+	for _, name := range []string{"b1", "b2"} {
+		w.of("bob", name)
+	}
+	w.start()
+	w.await("two pods are bound, and charged", func() bool { return len(w.bound()) == 2 && w.controller.ledger.Rank("bob", "cpu") > 0 })
+	bound := w.bound()
+	for _, name := range []string{"b1", "b2"} {
+		if bound[name] == "" {
+			t.Errorf("%s is not bound, but %v are", name, bound)
+		}
+	}
+}
+
+// TestFirstSeenTenant: a tenant that is met with pods that run has the score that
+// they made.
+func TestFirstSeenTenant(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 2)
+	pod := pendingPod("runs", "500m", "")
+	began := metav1.NewTime(time.Now().Add(-42 * time.Hour)) // the time in which scores settle
+	pod.Spec.NodeName, pod.Status.StartTime = "n1", &began
+	w.create(pod)
+	w.start()
+	w.await("the pod is charged", func() bool { return w.controller.ledger.Rank("default", "cpu") > 0 })
+	want := math.Round(1000 * .5 * (1 - math.Exp(-1)))
+	if diff := cmp.Diff(want, math.Round(1000*w.controller.ledger.Rank("default", "cpu"))); diff != "" {
+		t.Errorf("score in thousandths (-want +got):\n%s", diff)
+	}
+}
