@@ -3,6 +3,7 @@ package schedtest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/numalet/numalet/pkg/sched"
@@ -20,7 +21,8 @@ type Queue struct {
 	mu struct {
 		sync.Mutex
 		pending []*sched.Pod
-		parked  map[*sched.Pod]uint64
+		parked  []*sched.Pod // none has hope as long as gains are as they were seen last
+		seen    uint64
 		out     int
 	}
 	changed sync.Cond
@@ -29,7 +31,7 @@ type Queue struct {
 // NewQueue returns a queue of pods.
 func NewQueue(pods []*sched.Pod, gains func() uint64) *Queue {
 	q := &Queue{gains: gains}
-	q.mu.pending, q.mu.parked = pods, map[*sched.Pod]uint64{}
+	q.mu.pending = pods
 	q.changed.L = &q.mu
 	return q
 }
@@ -59,30 +61,34 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 }
 
 // Park takes a pod back, to be tried again when gains have grown.
-func (q *Queue) Park(pod *sched.Pod, gains uint64) { q.back(func() { q.mu.parked[pod] = gains }) }
+func (q *Queue) Park(pod *sched.Pod, gains uint64) {
+	q.back(func() {
+		if gains < q.mu.seen {
+			q.mu.pending = append(q.mu.pending, pod)
+		} else {
+			q.mu.parked = append(q.mu.parked, pod)
+		}
+	})
+}
 
 // Parked returns the pods that nothing suits.
 func (q *Queue) Parked() []*sched.Pod {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var pods []*sched.Pod
-	for pod := range q.mu.parked {
-		pods = append(pods, pod)
-	}
-	return pods
+	return slices.Clone(q.mu.parked)
 }
 
 // back counts a pod as no longer out, and wakes those that have hope again.
+// O(1) where nothing has become free.
 func (q *Queue) back(enter func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if now := q.gains(); now > q.mu.seen {
+		q.mu.seen = now
+		q.mu.pending = append(q.mu.pending, q.mu.parked...)
+		q.mu.parked = nil
+	}
 	enter()
 	q.mu.out--
-	for pod, gains := range q.mu.parked {
-		if q.gains() > gains {
-			delete(q.mu.parked, pod)
-			q.mu.pending = append(q.mu.pending, pod)
-		}
-	}
 	q.changed.Broadcast()
 }

@@ -34,12 +34,12 @@ func (v View) ask(q Query) asking {
 // start returns the name behind which names begin, drawn when it is first needed.
 func (a *asking) start() string {
 	if !a.drawn {
-		a.from, a.drawn = a.draw(), true
+		a.from, a.drawn = a.first(), true
 	}
 	return a.from
 }
 
-func (a *asking) draw() string {
+func (a *asking) first() string {
 	switch {
 	case a.Policy == FirstFit || a.Policy == Random:
 		return ""

@@ -2,28 +2,30 @@ package bucket
 
 import "sort"
 
-// fan is the most items in a block. 9 and one on the way in make 512 bytes.
+// fan is the most items in a block.
 const fan = 9
 
 // owner is who may write a block in place. It has a size, so that two of them are two.
 type owner struct{ _ byte }
 
 // block is a node of a tree (the word node being taken): up to fan items in order. Item i is an entry, or in an inner block the first entry of
-// kid i; boxes[i] holds the codes of the entries at and below it, and nothing less. Below b nothing exceeds top.
+// kid i.
 type block struct {
 	owner *owner
 	kids  *kids // nil at the lowest level
-	top   *top
+	top   *top  // nothing below exceeds it; nil is for one that seal has yet to make
 	n     int
 	keys  [fan + 1]key // of items
 	items [fan + 1]*entry
-	boxes [fan + 1]box
+	codes [fan + 1]code // of items; nothing in an inner block
 }
 
-// kids are the blocks below an inner block, and the number of entries at and below each.
+// kids are the blocks below an inner block, and what seal says of each: the number of entries at and below it, and in a tree that is searched by
+// amounts the peaks of their codes.
 type kids struct {
-	at   [fan + 1]*block
-	size [fan + 1]int32
+	at    [fan + 1]*block
+	size  [fan + 1]int32
+	peaks *[fan + 1]peaks
 }
 
 // copy returns a copy of b for another owner.
@@ -31,8 +33,25 @@ func (b *block) copy(o *owner) *block {
 	c := *b
 	c.owner = o
 	if b.kids != nil {
-		k := *b.kids
-		c.kids = &k
+		c.kids = b.kids.copy()
+	}
+	return &c
+}
+
+// newKids returns kids, with peaks or without.
+func newKids(told bool) *kids {
+	k := new(kids)
+	if told {
+		k.peaks = new([fan + 1]peaks)
+	}
+	return k
+}
+
+func (k *kids) copy() *kids {
+	c := *k
+	if k.peaks != nil {
+		p := *k.peaks
+		c.peaks = &p
 	}
 	return &c
 }
@@ -41,21 +60,9 @@ func (b *block) copy(o *owner) *block {
 func (b *block) sibling() *block {
 	s := &block{owner: b.owner}
 	if b.kids != nil {
-		s.kids = new(kids)
+		s.kids = newKids(b.kids.peaks != nil)
 	}
 	return s
-}
-
-// size returns the number of entries at and below b.
-func (b *block) size() int {
-	if b.kids == nil {
-		return b.n
-	}
-	total := 0
-	for _, s := range b.kids.size[:b.n] {
-		total += int(s)
-	}
-	return total
 }
 
 // search returns the first item that has a greater key, or this key and comes behind, or n; behind must hold for all that follow.
@@ -73,8 +80,10 @@ func (b *block) insert(i int, k key, e *entry) {
 
 // set makes e the entry at i.
 func (b *block) set(i int, k key, e *entry) {
-	b.keys[i], b.items[i], b.boxes[i] = k, e, box{e.code, e.code}
-	b.top = b.top.raised(e.Free)
+	b.keys[i], b.items[i], b.codes[i] = k, e, e.code
+	if b.top != nil {
+		b.top = b.top.raised(e.Free)
+	}
 }
 
 // insertKid puts a block at i.
@@ -83,24 +92,18 @@ func (b *block) insertKid(i int, kid *block) {
 	b.setKid(i, kid)
 }
 
-// setKid makes kid, which is not empty, the block at i, or takes note that it changed.
+// setKid makes kid, which is the writer's and not empty, the block at i.
 func (b *block) setKid(i int, kid *block) {
-	b.kids.at[i], b.kids.size[i] = kid, int32(kid.size())
-	b.keys[i], b.items[i], b.boxes[i] = kid.keys[0], kid.items[0], kid.boxes[0]
-	for k := 1; k < kid.n; k++ {
-		b.boxes[i].extend(&kid.boxes[k])
-	}
-	b.top = b.top.raised(kid.top[:])
+	b.kids.at[i], b.keys[i], b.items[i] = kid, kid.keys[0], kid.items[0]
 }
 
 // open makes room at i.
 func (b *block) open(i int) {
 	copy(b.keys[i+1:], b.keys[i:b.n])
 	copy(b.items[i+1:], b.items[i:b.n])
-	copy(b.boxes[i+1:], b.boxes[i:b.n])
+	copy(b.codes[i+1:], b.codes[i:b.n])
 	if b.kids != nil {
-		copy(b.kids.at[i+1:], b.kids.at[i:b.n])
-		copy(b.kids.size[i+1:], b.kids.size[i:b.n])
+		b.kids.move(i+1, b.kids, span{i, b.n})
 	}
 	b.n++
 }
@@ -109,10 +112,9 @@ func (b *block) open(i int) {
 func (b *block) remove(i int) {
 	copy(b.keys[i:], b.keys[i+1:b.n])
 	copy(b.items[i:], b.items[i+1:b.n])
-	copy(b.boxes[i:], b.boxes[i+1:b.n])
+	copy(b.codes[i:], b.codes[i+1:b.n])
 	if b.kids != nil {
-		copy(b.kids.at[i:], b.kids.at[i+1:b.n])
-		copy(b.kids.size[i:], b.kids.size[i+1:b.n])
+		b.kids.move(i, b.kids, span{i + 1, b.n})
 	}
 	b.drop(1)
 }
@@ -130,11 +132,19 @@ func (b *block) drop(count int) {
 func (b *block) append(next *block, i int) {
 	copy(b.keys[b.n:], next.keys[i:next.n])
 	copy(b.items[b.n:], next.items[i:next.n])
-	copy(b.boxes[b.n:], next.boxes[i:next.n])
+	copy(b.codes[b.n:], next.codes[i:next.n])
 	if b.kids != nil {
-		copy(b.kids.at[b.n:], next.kids.at[i:next.n])
-		copy(b.kids.size[b.n:], next.kids.size[i:next.n])
+		b.kids.move(b.n, next.kids, span{i, next.n})
 	}
 	b.n += next.n - i
 	next.drop(next.n - i)
+}
+
+// move copies some of other's kids to i.
+func (k *kids) move(i int, other *kids, some span) {
+	copy(k.at[i:], other.at[some.lo:some.hi])
+	copy(k.size[i:], other.size[some.lo:some.hi])
+	if k.peaks != nil {
+		copy(k.peaks[i:], other.peaks[some.lo:some.hi])
+	}
 }

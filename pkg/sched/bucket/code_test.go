@@ -1,11 +1,9 @@
 package bucket
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
-	"strings"
+	"slices"
 	"testing"
 )
 
@@ -21,7 +19,7 @@ func TestLaneKeepsOrder(t *testing.T) {
 			t.Fatalf("lane(%d) = %x, lane(%d) = %x", a, lane(a), b, lane(b))
 		}
 	}
-	for v := range int64(1023) {
+	for v := range int64(exact) {
 		if lane(v) >= lane(v+1) {
 			t.Errorf("%d and %d have one code", v, v+1)
 		}
@@ -31,42 +29,53 @@ func TestLaneKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestCode compares what words do at once with what a loop over lanes does, and the key with the interleaved bits.
+// TestCode compares what words do at once with what a loop over lanes does.
 func TestCode(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 5000 {
 		a, b := make(Vector, 8), make(Vector, 8)
-		covers, low, high := true, make(Vector, 8), make(Vector, 8)
+		covers, high := true, make(Vector, 8)
+		over, under := uint64(0), uint64(0)
 		for d := range a {
 			a[d] = amount(r)
 			b[d] = []int64{a[d], a[d] / 2, amount(r)}[r.IntN(3)]
-			covers = covers && lane(a[d]) >= lane(b[d])
-			low[d], high[d] = min(a[d], b[d]), max(a[d], b[d])
+			la, lb := lane(a[d]), lane(b[d])
+			covers = covers && la >= lb
+			high[d] = max(a[d], b[d])
+			over, under = over+max(la, lb)-lb, under+max(la, lb)-la
 		}
 		ca, cb := encode(a), encode(b)
 		if got := ca.covers(&cb); got != covers {
 			t.Fatalf("code of %v covers that of %v: %v", a, b, got)
 		}
-		got := box{ca, ca}
-		got.extend(&box{cb, cb})
-		if want := (box{encode(low), encode(high)}); got != want {
-			t.Fatalf("box of %v and %v is %x, want %x", a, b, got, want)
+		if got, want := ca.most(&cb), encode(high); got != want {
+			t.Fatalf("most of %v and %v is %x, want %x", a, b, got, want)
 		}
-		dims := 1 + r.IntN(8)
-		if got, want := packZ(ca, dims), interleaved(ca, dims); got != want {
-			t.Fatalf("Z-order key of %d lanes of %x is %x, want %x", dims, ca, got, want)
+		if got, want := ca.far(&cb), min(over, under); got != want {
+			t.Fatalf("%v and %v are %d from each other, want %d", a, b, got, want)
 		}
 	}
 }
 
-// interleaved returns the bits of the first lanes in turn, the highest ones first, as a fraction of 64 bits.
-func interleaved(c code, dims int) key {
-	text := ""
-	for bit := 14; bit >= 0; bit-- {
-		for d := range dims {
-			text += fmt.Sprint(c[d/lanes] >> (d%lanes*16 + bit) & 1)
+// TestPeaks checks that every code that was added is covered, and that peaks are the codes themselves as long as they are few.
+func TestPeaks(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 2000 {
+		var p peaks
+		var all []code
+		for range 1 + r.IntN(30) {
+			all = append(all, encode(Vector{r.Int64N(9), r.Int64N(9), r.Int64N(9), r.Int64N(3)}))
+			p.add(all[len(all)-1])
+			for _, peak := range p {
+				if len(all) <= len(p) && peak != (code{}) && !slices.Contains(all, peak) {
+					t.Fatalf("peaks of %x are %x", all, p)
+				}
+			}
+		}
+		for _, c := range all {
+			if !p.covers(&c) {
+				t.Fatalf("no peak of %x covers %x, which was added", p, c)
+			}
 		}
 	}
-	z, _ := strconv.ParseUint((text + strings.Repeat("0", 64))[:64], 2, 64)
-	return key(z)
 }

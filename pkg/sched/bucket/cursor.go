@@ -54,7 +54,7 @@ func (t *tree) seek(k key, behind func(*entry) bool) (c cursor) {
 // next goes to the place behind the next entry that covers what is wanted, and returns the entry, or nil. It looks into no block whose maxima
 // do not cover it, and no farther than to keys greater than last.
 func (w *walk) next(c *cursor, last key) *entry {
-	for c.depth > 0 && w.left >= 0 {
+	for c.depth > 0 && !w.tired() {
 		at := &c.path[c.depth-1]
 		b, i := at.block, at.before
 		switch {
@@ -79,7 +79,7 @@ func (w *walk) next(c *cursor, last key) *entry {
 
 // previous goes to the place before the last entry before it that covers what is wanted, likewise.
 func (w *walk) previous(c *cursor) *entry {
-	for c.depth > 0 && w.left >= 0 {
+	for c.depth > 0 {
 		at := &c.path[c.depth-1]
 		if at.before == 0 {
 			c.depth--

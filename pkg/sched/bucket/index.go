@@ -4,13 +4,15 @@ import "fmt"
 
 // Index is the writer's end of DistBuckets. One goroutine may use it at a time; views of it may be used by all.
 //
-// A view is three roots and a few updates that the trees below them do not know. When the 16th comes, all go into the trees: each copies
+// A view is two roots and a few updates that the trees below them do not know. When the 16th comes, all go into the trees: each copies
 // the blocks between the roots and its place that a view can reach, and changes the copies. So proposers read without locks while the one
 // committer writes, and a proposer sees one state from the first question to the last. Updates are gathered because they come close together
-// (who takes the node with the most free does so again and again), and then have most of their blocks in common: with a view after each update
-// and nothing gathered a decision, which is two updates, leaves 12.3 KB of garbage at 100,000 nodes, this way 2.2 KB (BenchmarkDecide, 4 dimensions,
-// half full, coarse, LeastFit; commit 65ec719), and a look at 16 entries more for a question is less than what that garbage costs. Where nodes
-// change at random it is 11.6 KB instead of 16.2 an update (BenchmarkUpdate).
+// (who takes the node with the most free does so again and again), and then have most of their blocks in common: at commit 65ec719, with a view
+// after each update and nothing gathered a decision, which is two updates, left 12.3 KB of garbage at 100,000 nodes, this way 2.2 KB
+// (BenchmarkDecide, 4 dimensions, half full, coarse, LeastFit), and a look at 16 entries more for a question is less than what that garbage costs.
+//
+// There was a third tree, by place on a Z-order curve, for requests that few nodes cover: blocks then had a maximum instead of peaks, and a walk
+// by coordinate did not see where it was in vain. With peaks the walk takes fewer looks than either tree did.
 //
 // The simpler way was measured and rejected: the same trees, changed in place under a sync.RWMutex. A change is then cheaper by itself and
 // decisions per second are the same on two cores, but the lock is held while filters judge what is picked, and the committer, of whom there is
@@ -44,7 +46,6 @@ func (x *Index) Add(n Node) error {
 	x.settle()
 	x.nodes[n.Name] = e
 	x.byX.put(e)
-	x.byZ.put(e)
 	x.byName.put(e)
 	return nil
 }
@@ -59,7 +60,6 @@ func (x *Index) Update(n Node) error {
 	if old == nil {
 		return fmt.Errorf("update node %q: it is not in the index", n.Name)
 	}
-	e.stay(old)
 	x.nodes[n.Name] = e
 	if x.recent = append(x.recent, update{old, e}); len(x.recent) == backlog {
 		x.settle()
@@ -76,7 +76,6 @@ func (x *Index) Remove(name string) error {
 	x.settle()
 	delete(x.nodes, name)
 	x.byX.remove(old)
-	x.byZ.remove(old)
 	x.byName.remove(old)
 	return nil
 }
@@ -84,11 +83,10 @@ func (x *Index) Remove(name string) error {
 // Len returns the number of nodes.
 func (x *Index) Len() int { return len(x.nodes) }
 
-// View returns the index as it is now, in O(1). Later changes do not show in it.
+// View returns the index as it is now. Later changes do not show in it. O(1), and O(log n) for each change since the last view.
 func (x *Index) View() View {
-	v := View{space: &x.space, trees: x.trees, recent: x.recent}
-	x.disown()
-	return v
+	x.seal()
+	return View{space: &x.space, trees: x.trees, recent: x.recent}
 }
 
 // settle lets the trees know everything.

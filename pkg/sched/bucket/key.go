@@ -22,18 +22,9 @@ func byX(a, b *entry) int {
 	return byName(a, b)
 }
 
-// byZ orders by the place on a Z-order curve.
-func byZ(a, b *entry) int {
-	if c := cmp.Compare(a.keyZ, b.keyZ); c != 0 {
-		return c
-	}
-	return byName(a, b)
-}
-
 func byName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }
 
 func keyX(e *entry) key { return e.keyX }
-func keyZ(e *entry) key { return e.keyZ }
 
 // keyless is for orders without a first word.
 func keyless(*entry) key { return 0 }
@@ -73,20 +64,4 @@ func gamma(c int64) (code key, width int, exact bool) {
 	default:
 		return key(1+length)<<behind | key(c)&(1<<behind-1), 6 + behind, true
 	}
-}
-
-// packZ interleaves the bits of the first dims lanes, the highest first: the place of a code on a Z-order curve. Neighbours on it are
-// neighbours in every dimension, so that the maxima of a block of neighbours say much about each of them. Lengths in bits come first, which
-// makes one dimension's bytes and another's handful of GPUs weigh alike.
-func packZ(c code, dims int) key {
-	dims = min(dims, 2*lanes)
-	var k key
-	room := 64
-	for bit := 14; bit >= 0; bit-- {
-		for d := 0; d < dims && room > 0; d++ {
-			k = k<<1 | key(c.lane(d)>>bit&1)
-			room--
-		}
-	}
-	return k << room
 }

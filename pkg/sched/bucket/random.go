@@ -2,18 +2,21 @@ package bucket
 
 import "slices"
 
-// random draws nodes until enough of them fit, or a quarter of its patience is spent: as long as that works, each that fits is as likely as
-// the other.
-func (s *stroll) random() {
-	t := &s.ask.view.byZ
-	for range s.patience / 4 {
-		if s.full() {
-			return
+// draws is how often a node is drawn in the hope that it fits.
+const draws = 64
+
+// draw draws nodes until enough of them fit: as long as that works, each that fits is as likely as the other. It says whether it worked.
+func (a *asking) draw(room []*entry) (int, bool) {
+	t, taken := &a.view.byX, 0
+	for range draws {
+		e := a.view.recent.newest(t.at(a.Rand.IntN(t.size())))
+		if !slices.Contains(room[:taken], e) && a.takes(e) {
+			room[taken] = e
+			taken++
 		}
-		e := s.recent.newest(t.at(s.ask.Rand.IntN(t.size())))
-		if e.Free.Covers(s.want) && !slices.Contains(s.room[:s.taken], e) {
-			s.take(e)
+		if taken == len(room) {
+			return taken, true
 		}
 	}
-	s.left = -1
+	return 0, false
 }

@@ -26,9 +26,11 @@ func NewReserving(c Config) (*Reserving, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reserving{left: left, byTask: tree{key: keyless, order: byTask}, held: tree{key: keyless, order: byName}}
-	r.disown()
-	return r, nil
+	return &Reserving{
+		left:   left,
+		byTask: tree{owner: new(owner), key: keyless, order: byTask},
+		held:   tree{owner: new(owner), key: keyless, order: byName},
+	}, nil
 }
 
 func byTask(a, b *entry) int {
@@ -95,9 +97,9 @@ func (r *Reserving) Len() int { return r.left.Len() }
 
 // View returns the index as it is now, in O(1). Later changes do not show in it.
 func (r *Reserving) View() ReservingView {
-	v := ReservingView{left: r.left.View(), byTask: r.byTask, held: r.held}
-	r.disown()
-	return v
+	r.byTask.seal()
+	r.held.seal()
+	return ReservingView{left: r.left.View(), byTask: r.byTask, held: r.held}
 }
 
 // hold brings both indexes up to date with a node and what it holds.
@@ -127,9 +129,4 @@ func (r *Reserving) find(name string) *Node {
 		return &e.Node
 	}
 	return nil
-}
-
-func (r *Reserving) disown() {
-	r.byTask.owner = new(owner)
-	r.held.owner = r.byTask.owner
 }

@@ -6,8 +6,7 @@ import "slices"
 //
 // O(1) per node that does not get in, O(n) per node that does.
 type selection struct {
-	ask *asking
-	walk
+	ask   *asking
 	room  []*entry // its length is n; the first ones are kept
 	kept  int
 	seen  int    // of those that fit; Random counts them
@@ -20,7 +19,7 @@ type selection struct {
 func (s *selection) fill(offer func()) int {
 	s.blind = s.ask.Accept != nil && s.ask.Policy != Random
 	offer()
-	if !s.blind || s.left < 0 || s.kept == 0 {
+	if !s.blind || s.kept == 0 {
 		return s.kept
 	}
 	more := s.kept == len(s.room)
@@ -39,23 +38,6 @@ func (s *selection) judge() {
 		if s.ask.Accept(&e.Node) {
 			s.room[s.kept] = e
 			s.kept++
-		}
-	}
-}
-
-// rare offers the entries at and below b that cover the request, but for blocks where all come behind what is kept.
-func (s *selection) rare(b *block) {
-	for k := range b.n {
-		i := k
-		if s.ask.Policy == LeastFit {
-			i = b.n - 1 - k
-		}
-		switch {
-		case !s.sees(b, i):
-		case b.kids == nil:
-			s.offer(b.items[i])
-		case s.kept < len(s.room) || !s.ask.behind(&b.boxes[i], s.room[s.kept-1]):
-			s.rare(b.kids.at[i])
 		}
 	}
 }

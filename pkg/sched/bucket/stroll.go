@@ -1,27 +1,50 @@
 package bucket
 
-// lookup is how many items of a block one looks at in the time of a look at a node by rank.
-const lookup = 8
-
 // stroll is a walk in the policy's order that takes what it finds.
 type stroll struct {
 	ask *asking
 	walk
-	patience int      // what is left to look at after each find
-	room     []*entry // the first ones are taken
-	taken    int
-	news     []*entry // what the trees do not know, in the policy's order
+	room  []*entry // the first ones are taken
+	taken int
+	news  []*entry // what the trees do not know, in the policy's order
+}
+
+// patience is how many nodes a stroll by name looks at in vain before it gives up: names say nothing of what is free.
+const patience = 256
+
+// stroll takes nodes in the policy's order. It says whether it came to the end.
+func (a *asking) stroll(room []*entry) (int, bool) {
+	var some [backlog]*entry
+	s := stroll{ask: a, walk: a.walk(), room: room, news: a.news(some[:0])}
+	switch a.Policy {
+	case LeastFit:
+		s.leastFit()
+	case BestFit:
+		s.bestFit()
+	default:
+		s.limit = patience
+		s.leaf(&a.view.byName, placeOf(nil)) // of all nodes
+	}
+	if s.tired() && !s.full() {
+		return 0, false
+	}
+	for len(s.news) > 0 {
+		s.takeNews()
+	}
+	return s.taken, true
 }
 
 func (s *stroll) full() bool { return s.taken == len(s.room) }
 
 // meet takes a node that the tree has next, and before it the news that come first.
 func (s *stroll) meet(e *entry) {
-	s.left = s.patience
 	for len(s.news) > 0 && s.ask.compare(s.news[0], e) < 0 {
 		s.takeNews()
 	}
 	s.take(e)
+	if s.limit > 0 {
+		s.limit = s.looks + patience
+	}
 }
 
 func (s *stroll) takeNews() {
@@ -47,7 +70,6 @@ func (s *stroll) leastFit() {
 	for !s.full() {
 		e := s.previous(&c)
 		if e == nil {
-			s.rest()
 			return
 		}
 		leaf := placeOf(e.x)
@@ -63,19 +85,11 @@ func (s *stroll) bestFit() {
 	for !s.full() {
 		e := s.next(&c, ^key(0))
 		if e == nil {
-			s.rest()
 			return
 		}
 		leaf := placeOf(e.x)
 		s.leaf(t, leaf)
 		c = leaf.end(t)
-	}
-}
-
-// rest takes the news that come behind all that the tree has.
-func (s *stroll) rest() {
-	for len(s.news) > 0 && s.left >= 0 {
-		s.takeNews()
 	}
 }
 
@@ -96,22 +110,5 @@ func (s *stroll) through(c cursor, leaf place, to string) {
 			return
 		}
 		s.meet(e)
-	}
-}
-
-// byName goes up through the names, round from the one to start behind.
-func (s *stroll) byName() {
-	t, start := &s.ask.view.byName, 0
-	if from := s.ask.start(); from != "" {
-		start = t.rank(0, func(e *entry) bool { return e.Name > from })
-	}
-	for i := range t.size() {
-		if s.left -= lookup; s.full() || s.left < 0 {
-			return
-		}
-		if e := s.recent.newest(s.ask.view.byZ.get(t.at((start + i) % t.size()))); e.Free.Covers(s.want) {
-			s.left = s.patience
-			s.take(e)
-		}
 	}
 }

@@ -4,7 +4,7 @@ package bucket
 // asks for a byte more, codes cannot tell.
 //
 // A top may be too high: a removal does not lower it, which would take a look at every entry of a block, and it is made anew only when items
-// move between blocks. Codes are exact maxima of what they can tell, so that it is too high by less than they can tell.
+// move between blocks. Peaks are lowered, so that it is too high by less than codes can tell.
 type top [2 * lanes]int64
 
 // covers says whether t has at least what request asks for, in the dimensions that it knows.

@@ -5,10 +5,11 @@ package bucket
 //
 // put, remove: O(log n) to the base of about seven, and as many blocks copied at most.
 type tree struct {
-	root  *block
-	owner *owner
-	key   func(*entry) key
-	order func(a, b *entry) int // total: that of keys, and equal only if the same name
+	root    *block
+	owner   *owner
+	key     func(*entry) key
+	order   func(a, b *entry) int // total: that of keys, and equal only if the same name
+	amounts bool                  // it is searched by amounts: blocks say what is free below
 }
 
 // size returns the number of entries.
@@ -26,7 +27,7 @@ func (t *tree) put(e *entry) {
 	}
 	left, right := t.putBelow(t.root, e)
 	if t.root = left; right != nil {
-		t.root = &block{owner: t.owner, kids: new(kids)}
+		t.root = &block{owner: t.owner, kids: newKids(t.amounts)}
 		t.root.insertKid(0, left)
 		t.root.insertKid(1, right)
 	}
@@ -58,8 +59,7 @@ func (t *tree) putBelow(b *block, e *entry) (left, right *block) {
 	}
 	right = b.sibling()
 	right.append(b, b.n/2)
-	b.settle()
-	right.settle()
+	b.top = nil
 	return b, right
 }
 
@@ -70,15 +70,6 @@ func (t *tree) putHere(b *block, e *entry) {
 	} else {
 		b.insert(i, t.key(e), e)
 	}
-}
-
-// get returns the entry that is equal to e in order, which must be there.
-func (t *tree) get(e *entry) *entry {
-	b := t.root
-	for b.kids != nil {
-		b = b.kids.at[t.kid(b, e)]
-	}
-	return b.items[t.place(b, e)]
 }
 
 // remove drops the entry that is equal to e in order, which must be there.
@@ -118,7 +109,7 @@ func (t *tree) level(b *block, i int) {
 	} else {
 		b.setKid(i+1, even(left, right))
 	}
-	left.settle()
+	left.top = nil
 	b.setKid(i, left)
 }
 
@@ -130,7 +121,6 @@ func even(left, right *block) *block {
 	}
 	next.append(right, half-left.n)
 	left.append(right, 0)
-	next.settle()
 	return next
 }
 

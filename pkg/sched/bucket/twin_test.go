@@ -161,7 +161,8 @@ func (w *world) drain() {
 func (x *Index) check(t *testing.T) {
 	t.Helper()
 	x.settle()
-	for _, tr := range []*tree{&x.byX, &x.byZ, &x.byName} {
+	x.seal()
+	for _, tr := range []*tree{&x.byX, &x.byName} {
 		var all []*entry
 		for r := range tr.size() {
 			all = append(all, tr.at(r))
@@ -182,7 +183,7 @@ func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
 		t.Fatalf("%d items in a block", b.n)
 	}
 	for i := range b.n {
-		if !b.top.covers(b.items[i].Free) || b.kids != nil && !b.top.covers(b.kids.at[i].top[:min(8, len(b.items[i].Free))]) {
+		if tr.amounts && (!b.top.covers(b.items[i].Free) || b.kids != nil && !b.top.covers(b.kids.at[i].top[:min(8, len(b.items[i].Free))])) {
 			t.Fatalf("item %d of a block exceeds its top", i)
 		}
 	}
@@ -196,11 +197,28 @@ func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
 			t.Fatalf("leaves %d and %d levels down", depth, below)
 		}
 		depth = below
-		have := &block{kids: new(kids)}
-		have.insertKid(0, b.kids.at[i])
-		if have.items[0] != b.items[i] || have.kids.size[0] != b.kids.size[i] || have.boxes[0] != b.boxes[i] {
+		kid := b.kids.at[i]
+		if kid.items[0] != b.items[i] || int(b.kids.size[i]) != kid.size() {
 			t.Fatalf("item %d of a block is not what is below it", i)
+		}
+		if tr.amounts {
+			b.checkPeaks(t, i)
 		}
 	}
 	return depth + 1
+}
+
+// checkPeaks fails if the peaks of kid i are not what they should be.
+func (b *block) checkPeaks(t *testing.T, i int) {
+	t.Helper()
+	kid := b.kids.at[i]
+	if b.kids.peaks[i] != kid.peaks() {
+		t.Fatalf("peaks of item %d of a block are not those of what is below it", i)
+	}
+	kid.each(func(e *entry) bool {
+		if !b.kids.peaks[i].covers(&e.code) {
+			t.Fatalf("%v is above all peaks", e.Free)
+		}
+		return true
+	})
 }

@@ -11,8 +11,8 @@ type View struct {
 
 // settled returns the view with trees that know everything, for who goes by buckets.
 func (v View) settled() View {
-	v.disown()
 	v.trees.update(v.recent)
+	v.seal()
 	v.recent = nil
 	return v
 }
@@ -45,10 +45,10 @@ func (v *View) find(name string) *entry {
 	if e == nil {
 		return nil
 	}
-	return v.recent.newest(v.byZ.get(e))
+	return v.recent.newest(e)
 }
 
 // each yields all entries in order of their names.
 func (v *View) each(yield func(*entry) bool) {
-	v.byName.each(func(e *entry) bool { return yield(v.recent.newest(v.byZ.get(e))) })
+	v.byName.each(func(e *entry) bool { return yield(v.recent.newest(e)) })
 }

@@ -1,21 +1,23 @@
 package bucket
 
-// walk looks for entries that cover want and are not stale, and counts what it looks at in vain.
+// walk looks for entries that cover want and are not stale.
 type walk struct {
 	want   Vector
 	code   code // of want
 	recent recent
-	left   int // items that it may still look at; what is below nought was too many
+	looks  int // there were, at items: what a search costs, on any machine
+	limit  int // of looks; 0 is none
 }
 
 // sees says whether there may be an entry that covers what is wanted at or below item i; at the lowest level it is sure.
 func (w *walk) sees(b *block, i int) bool {
-	w.left--
-	switch {
-	case w.left < 0 || !b.boxes[i].high.covers(&w.code):
-		return false
-	case b.kids == nil:
-		return b.items[i].Free.Covers(w.want) && !w.recent.stale(b.items[i])
+	w.looks++
+	if b.kids != nil {
+		return b.kids.peaks == nil || b.kids.peaks[i].covers(&w.code) && b.kids.at[i].top.covers(w.want)
 	}
-	return b.kids.at[i].top.covers(w.want)
+	e := b.items[i]
+	return b.codes[i].covers(&w.code) && e.Free.Covers(w.want) && !w.recent.stale(e)
 }
+
+// tired says whether the limit is reached.
+func (w *walk) tired() bool { return w.looks == w.limit && w.limit > 0 }
