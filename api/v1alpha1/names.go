@@ -29,8 +29,9 @@ const (
 	LabelTenant = Group + "/tenant"
 	// LabelGang names the gang, in the pod's namespace, that a pod is of, and
 	// AnnotationGangMinAvailable says how many of its pods start together or not
-	// at all: a whole number, 2 or more, the same on all of them. A Job with such a
-	// minAvailable sets both; its gang has the job's name.
+	// at all, those that are bound already included: a whole number, 2 or more. A Job
+	// with such a minAvailable sets both; its gang has the job's name, and a pod that
+	// is made anew counts on so many less as have succeeded.
 	LabelGang                  = Group + "/gang"
 	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )

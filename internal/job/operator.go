@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 )
@@ -34,6 +36,10 @@ const (
 	// patience is how long the API server may take to tell of all jobs and what was
 	// made for them. Where there is no such custom resource it never does.
 	patience = 10 * 365 * 24 * time.Hour
+	// What fails is tried again after the first pause, and after twice as long each
+	// time more, up to the longest: nobody tells when a quota has room again, or when
+	// what was in the way is gone.
+	firstPause, longestPause = 50 * time.Millisecond, 30 * time.Second
 )
 
 // Options are whom an operator works with.
@@ -113,7 +119,10 @@ func (r *reconciler) watch(m manager.Manager) error {
 	err := builder.ControllerManagedBy(m).Named(component).
 		For(&v1alpha1.Job{}, builder.OnlyMetadata, builder.WithPredicates(asked)).
 		Owns(&corev1.Pod{}).Owns(&corev1.Service{}).Owns(&corev1.ConfigMap{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, CacheSyncTimeout: patience, SkipNameValidation: ptr.To(true)}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers, CacheSyncTimeout: patience, SkipNameValidation: ptr.To(true),
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstPause, longestPause),
+		}).
 		Complete(r)
 	if meta.IsNoMatchError(err) {
 		return fmt.Errorf("watch jobs: %w: install deploy/crds", err)

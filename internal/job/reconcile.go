@@ -64,5 +64,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := t.delete(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: t.plan.Again}, failed
+	if failed != nil {
+		return reconcile.Result{}, failed
+	}
+	return reconcile.Result{RequeueAfter: t.plan.Again}, nil
 }

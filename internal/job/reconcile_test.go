@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 )
 
 // TestCacheIsBehind: pods that the cache does not know yet are not made again, and
@@ -57,6 +59,24 @@ func TestCountedFirst(t *testing.T) {
 	}
 	if got := w.job().Status; got.Failed != 1 {
 		t.Errorf("%d failures, want 1", got.Failed)
+	}
+}
+
+// TestGangShrinks: a pod that is made anew does not wait for those that succeeded.
+func TestGangShrinks(t *testing.T) {
+	job := train()
+	job.Spec.Replicas, job.Spec.MinAvailable = 3, 3
+	w := newWorld(t, job)
+	w.reconcile()
+	w.ended("train-0", 0)
+	w.ended("train-1", 3)
+	late := w.now().Add(time.Minute)
+	w.now = func() time.Time { return late }
+	w.reconcile()
+	w.reconcile()
+	pod := &corev1.Pod{}
+	if w.find("train-1", pod); pod.Labels[v1alpha1.LabelGang] != "train" || pod.Annotations[v1alpha1.AnnotationGangMinAvailable] != "2" {
+		t.Errorf("train-1 has labels %v and annotations %v", pod.Labels, pod.Annotations)
 	}
 }
 
