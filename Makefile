@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-controller takeover perf latency soak
+.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-controller takeover perf latency soak gpu-check
 
 IMAGE ?= localhost/numalet:dev
 FLAVOUR ?= plain# of the rig's machine: plain or systemd
@@ -97,6 +97,10 @@ latency: cluster ## how long creations wait for the containers that share, as in
 
 e2e-long: cluster ## installing, upgrading, rebooting, taking over, a storm of 500 pods: what e2e has no time for; 20 minutes
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run '$(LONG)'
+
+NVML ?= libnvidia-ml.so.1
+gpu-check: tools ## inventory, health and plugin against this machine's NVIDIA driver; FAKE=1: against a fake one
+	go test -count=1 -v ./internal/kubelet -run GPUCheck -args $(if $(FAKE),,-nvml $(NVML))
 
 soak: cluster ## 200 pods come and go, 5 kills of each kind; an hour
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Churn -pods 200 -kills 5

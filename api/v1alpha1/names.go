@@ -96,6 +96,13 @@ func ParseNUMAResource(name string) (node int, ok bool) {
 // value is the token ids, comma separated.
 func AllocatedAnnotation(node int) string { return fmt.Sprintf("%snuma%d-cpu", allocatedPrefix, node) }
 
+// AllocatedGPUs returns the container annotation under which Allocate hands over
+// devices of a resource of GPUs: "allocated.numalet.dev/gpu" for nvidia.com/gpu.
+// Its value is the device ids, comma separated.
+func AllocatedGPUs(resource string) string {
+	return allocatedPrefix + resource[strings.IndexByte(resource, '/')+1:]
+}
+
 // ParseAllocated returns how many tokens of each NUMA node the annotations of
 // a container carry; empty when the container asked for none explicitly.
 func ParseAllocated(annotations map[string]string) map[int]int {

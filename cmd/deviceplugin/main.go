@@ -1,5 +1,5 @@
 // Command numalet-deviceplugin tells the kubelet, per NUMA node, how many CPUs
-// may be exclusive.
+// may be exclusive, and which GPUs there are.
 package main
 
 import (

@@ -42,7 +42,11 @@ type Agent struct {
 // DevicePlugin configures cmd/deviceplugin.
 type DevicePlugin struct {
 	Shared
-	Refresh time.Duration // how often the machine and the kubelet's socket are looked at again
+	Refresh     time.Duration // how often the machine and the kubelet's socket are looked at again
+	GPUResource string        // of whole cards
+	GPUShares   int           // how many shares each card is also offered in; 0 for none
+	GPUMPSDir   string        // "" for shares that take turns
+	CDIKind     string        // "" for the environment variable
 }
 
 func defaultShared() Shared {
@@ -69,7 +73,7 @@ func defaultAgent() Agent {
 }
 
 func defaultDevicePlugin() DevicePlugin {
-	d := DevicePlugin{Shared: defaultShared(), Refresh: 10 * time.Second}
+	d := DevicePlugin{Shared: defaultShared(), Refresh: 10 * time.Second, GPUResource: "nvidia.com/gpu"}
 	d.HealthAddr = "127.0.0.1:8124"
 	return d
 }
@@ -109,4 +113,8 @@ func (a *Agent) bind(t *pflag.FlagSet) {
 func (d *DevicePlugin) bind(t *pflag.FlagSet) {
 	d.Shared.bind(t)
 	t.DurationVar(&d.Refresh, "refresh", d.Refresh, "how often the machine and the kubelet's socket are looked at again, as a `duration`")
+	t.StringVar(&d.GPUResource, "gpu-resource", d.GPUResource, "`name` of the resource of whole GPUs; shares are that name and .shared, MIG slices are its domain and /mig-1g.10gb")
+	t.IntVar(&d.GPUShares, "gpu-shares", d.GPUShares, "how many shares each GPU is also offered in; a GPU is never given whole and in shares at once")
+	t.StringVar(&d.GPUMPSDir, "gpu-mps-dir", d.GPUMPSDir, "the host's `directory` with pipe and shm of an MPS control daemon, which then limits each share's memory and threads; empty means that shares take turns")
+	t.StringVar(&d.CDIKind, "gpu-cdi-kind", d.CDIKind, "hand GPUs over as CDI devices of this `kind`, by UUID, as nvidia.com/gpu of the specification that nvidia-ctk writes; empty means by the environment variable NVIDIA_VISIBLE_DEVICES")
 }

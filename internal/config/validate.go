@@ -6,8 +6,13 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
+
+// maxShares is as many as MPS serves clients of one GPU.
+// https://docs.nvidia.com/deploy/mps/index.html
+const maxShares = 60
 
 // minRefresh keeps the device plugin from reading sysfs without a pause.
 const minRefresh = 100 * time.Millisecond
@@ -53,6 +58,15 @@ func (d DevicePlugin) validate() error {
 	errs := []error{d.Shared.validate()}
 	if d.Refresh < minRefresh {
 		errs = append(errs, fmt.Errorf("refresh %s is below %s", d.Refresh, minRefresh))
+	}
+	if domain, name, ok := strings.Cut(d.GPUResource, "/"); !ok || domain == "" || name == "" || strings.Contains(name, "/") {
+		errs = append(errs, fmt.Errorf("gpu-resource %q: want domain/name, as nvidia.com/gpu", d.GPUResource))
+	}
+	if d.GPUShares < 0 || d.GPUShares > maxShares {
+		errs = append(errs, fmt.Errorf("gpu-shares is %d: it has to be from 0 to %d", d.GPUShares, maxShares))
+	}
+	if d.GPUMPSDir != "" {
+		errs = append(errs, absolute("gpu-mps-dir", d.GPUMPSDir))
 	}
 	return errors.Join(errs...)
 }

@@ -215,3 +215,31 @@ func (k *fakeKubelet) otherPlugin(resource string, ids ...string) {
 		k.mu.devices[resource][id] = pluginapi.Healthy
 	}
 }
+
+// prefer asks the plugin of a resource which of the devices it would take.
+func (k *fakeKubelet) prefer(t *testing.T, resource string, count int32, available ...string) []string {
+	t.Helper()
+	k.mu.Lock()
+	conn := k.mu.plugins[resource]
+	k.mu.Unlock()
+	resp, err := pluginapi.NewDevicePluginClient(conn).GetPreferredAllocation(t.Context(), &pluginapi.PreferredAllocationRequest{
+		ContainerRequests: []*pluginapi.ContainerPreferredAllocationRequest{{AvailableDeviceIDs: available, AllocationSize: count}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.ContainerResponses[0].DeviceIDs
+}
+
+// listed returns the healthy devices of a resource.
+func (k *fakeKubelet) listed(resource string) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var ids []string
+	for id, health := range k.mu.devices[resource] {
+		if health == pluginapi.Healthy {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

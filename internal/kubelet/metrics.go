@@ -6,7 +6,7 @@ import (
 
 // metrics are what the publisher counts.
 type metrics struct {
-	cpus          *prometheus.GaugeVec
+	devices       *prometheus.GaugeVec
 	registrations *prometheus.CounterVec
 	drops         *prometheus.CounterVec
 	conflict      *prometheus.GaugeVec
@@ -14,9 +14,9 @@ type metrics struct {
 
 func newMetrics(r prometheus.Registerer) metrics {
 	m := metrics{
-		cpus: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "numalet_deviceplugin_cpus",
-			Help: "CPUs told to the kubelet, per NUMA node's resource; state is healthy or unhealthy, and reserved CPUs are unhealthy.",
+		devices: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "numalet_deviceplugin_devices",
+			Help: "Devices told to the kubelet, per resource: CPUs of a NUMA node, GPUs and their parts; state is healthy or unhealthy, and reserved CPUs are unhealthy.",
 		}, []string{"resource", "state"}),
 		registrations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "numalet_deviceplugin_registrations_total",
@@ -31,6 +31,6 @@ func newMetrics(r prometheus.Registerer) metrics {
 			Help: "1 while the kubelet lists devices of another plugin under the resource.",
 		}, []string{"resource"}),
 	}
-	r.MustRegister(m.cpus, m.registrations, m.drops, m.conflict)
+	r.MustRegister(m.devices, m.registrations, m.drops, m.conflict)
 	return m
 }

@@ -10,16 +10,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
-
-	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/pkg/topology"
 )
 
 // plugin answers the kubelet for one resource. It outlives the kubelet: only
 // the server in front of it (serving) is made anew when the kubelet restarts.
 type plugin struct {
 	pluginapi.UnimplementedDevicePluginServer
-	node topology.NodeID
+	resource string
+	source   Source
 
 	mu struct {
 		sync.Mutex
@@ -28,13 +26,14 @@ type plugin struct {
 	}
 }
 
-func newPlugin(node topology.NodeID) *plugin {
-	p := &plugin{node: node}
+func newPlugin(resource string, source Source) *plugin {
+	p := &plugin{resource: resource, source: source}
 	p.mu.changed = make(chan struct{})
 	return p
 }
 
-func (p *plugin) resource() string { return v1alpha1.NUMAResource(int(p.node)) }
+// local returns a resource's name without its domain.
+func local(resource string) string { return resource[strings.IndexByte(resource, '/')+1:] }
 
 // devices returns the present list and a channel that is closed when it is no
 // longer the present one.
@@ -61,9 +60,15 @@ func sameDevice(a, b *pluginapi.Device) bool {
 	return a.ID == b.ID && a.Health == b.Health && (a.Topology == nil) == (b.Topology == nil)
 }
 
-// GetDevicePluginOptions asks for no extra call.
+// options say which calls the kubelet is to make.
+func (p *plugin) options() *pluginapi.DevicePluginOptions {
+	_, chooses := p.source.(chooser)
+	return &pluginapi.DevicePluginOptions{GetPreferredAllocationAvailable: chooses}
+}
+
+// GetDevicePluginOptions returns what Register told, too.
 func (p *plugin) GetDevicePluginOptions(context.Context, *pluginapi.Empty) (*pluginapi.DevicePluginOptions, error) {
-	return &pluginapi.DevicePluginOptions{}, nil
+	return p.options(), nil
 }
 
 // watch sends the list now and whenever it changes. It returns nil when stop is
@@ -84,18 +89,31 @@ func (p *plugin) watch(stream grpc.ServerStreamingServer[pluginapi.ListAndWatchR
 	}
 }
 
-// Allocate returns, per container, the annotation that tells the agent how many
-// CPUs of this NUMA node the kubelet has counted for it.
+// GetPreferredAllocation chooses for a container that the kubelet is admitting.
+func (p *plugin) GetPreferredAllocation(_ context.Context, r *pluginapi.PreferredAllocationRequest) (*pluginapi.PreferredAllocationResponse, error) {
+	resp := &pluginapi.PreferredAllocationResponse{}
+	for _, c := range r.ContainerRequests {
+		one := &pluginapi.ContainerPreferredAllocationResponse{}
+		if source, chooses := p.source.(chooser); chooses {
+			one.DeviceIDs = source.choose(p.resource, c)
+		}
+		resp.ContainerResponses = append(resp.ContainerResponses, one)
+	}
+	return resp, nil
+}
+
+// Allocate returns what each container is to be started with.
 func (p *plugin) Allocate(_ context.Context, r *pluginapi.AllocateRequest) (*pluginapi.AllocateResponse, error) {
 	resp := &pluginapi.AllocateResponse{}
 	for _, c := range r.ContainerRequests {
 		if err := p.check(c.DevicesIds); err != nil {
 			return nil, err
 		}
-		ids := slices.SortedFunc(slices.Values(c.DevicesIds), compareIDs)
-		resp.ContainerResponses = append(resp.ContainerResponses, &pluginapi.ContainerAllocateResponse{
-			Annotations: map[string]string{v1alpha1.AllocatedAnnotation(int(p.node)): strings.Join(ids, ",")},
-		})
+		one, err := p.source.allocate(p.resource, c.DevicesIds)
+		if err != nil {
+			return nil, err
+		}
+		resp.ContainerResponses = append(resp.ContainerResponses, one)
 	}
 	return resp, nil
 }
@@ -105,7 +123,7 @@ func (p *plugin) check(ids []string) error {
 	devices, _ := p.devices()
 	for _, id := range ids {
 		if !slices.ContainsFunc(devices, func(d *pluginapi.Device) bool { return d.ID == id }) {
-			return status.Errorf(codes.InvalidArgument, "allocate %s: device %q is not one of this node's: another plugin may serve the same resource", p.resource(), id)
+			return status.Errorf(codes.InvalidArgument, "allocate %s: device %q is not one of this node's: another plugin may serve the same resource", p.resource, id)
 		}
 	}
 	return nil

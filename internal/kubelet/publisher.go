@@ -9,9 +9,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/pkg/topology"
 )
 
 // Waits between attempts to reach the kubelet: they double from first to last.
@@ -25,18 +22,16 @@ const (
 
 // Options is what a Publisher works with; all of it is needed.
 type Options struct {
-	Root     string                               // the kubelet's root directory
-	Reserved cpuset.Set                           // never exclusive
-	Discover func() (*topology.Machine, error)    // reads the machine as it is now
-	Tick     <-chan time.Time                     // when to look at machine and kubelet again
-	After    func(time.Duration) <-chan time.Time // time.After
-	Log      logr.Logger
-	Metrics  prometheus.Registerer
+	Root    string                               // the kubelet's root directory
+	Sources []Source                             // what there is to publish
+	Tick    <-chan time.Time                     // when to look at all sources and at the kubelet again
+	After   func(time.Duration) <-chan time.Time // time.After
+	Log     logr.Logger
+	Metrics prometheus.Registerer
 }
 
-// Publisher keeps the kubelet told of the exclusive CPUs: one extended resource
-// per NUMA node that has CPUs, capacity = online CPUs, allocatable = capacity −
-// reserved.
+// Publisher keeps the kubelet told of what there is: extended resources, and the
+// devices of each.
 //
 // It is crash-only: whatever goes wrong between it and the kubelet (either
 // restarts, a socket vanishes, a stream ends) ends the session, and the next
@@ -49,12 +44,14 @@ type Publisher struct {
 	registry     string // its socket there
 	podResources string // the socket of its pod resources API
 	metrics      metrics
+	news         chan struct{} // see Poke
 
 	// Owned by Run.
-	plugins map[topology.NodeID]*plugin // a node whose CPUs all went stays, with none
-	last    view                        // what the kubelet said last
-	settled bool                        // the session has seen a tick
-	dropper os.FileInfo                 // the kubelet that ended a stream, until it restarts
+	plugins map[string]*plugin // by resource; one whose devices all went stays, with none
+	last    view               // what the kubelet said last
+	unread  error              // what the last refresh could not read
+	settled bool               // the session has seen a tick
+	dropper os.FileInfo        // the kubelet that ended a stream, until it restarts
 
 	mu struct {
 		sync.Mutex
@@ -71,10 +68,19 @@ func NewPublisher(o Options) *Publisher {
 		registry:     filepath.Join(dir, "kubelet.sock"),
 		podResources: filepath.Join(o.Root, "pod-resources", "kubelet.sock"),
 		metrics:      newMetrics(o.Metrics),
-		plugins:      map[topology.NodeID]*plugin{},
+		plugins:      map[string]*plugin{},
+		news:         make(chan struct{}, 1),
 	}
 	p.mu.problem = errStarting
 	return p
+}
+
+// Poke says that a source has changed. It returns at once.
+func (p *Publisher) Poke() {
+	select {
+	case p.news <- struct{}{}:
+	default: // somebody said so already
+	}
 }
 
 // Run publishes until ctx ends. Nothing that the kubelet does ends it; it

@@ -25,6 +25,9 @@ const (
 	numa4 = "numalet.dev/numa4-cpu"
 )
 
+// patience is for machines that are busy with something else.
+const patience = 30 * time.Second
+
 // rig runs a publisher over a machine that a test may change.
 type rig struct {
 	*Publisher
@@ -39,14 +42,13 @@ func start(t *testing.T, root, reserved string) *rig {
 	r := &rig{root: root, tick: make(chan time.Time)}
 	r.machine.Store(machine())
 	r.Publisher = NewPublisher(Options{
-		Root:     root,
-		Reserved: cpuset.MustParse(reserved),
-		Discover: func() (*topology.Machine, error) {
+		Root: root,
+		Sources: []Source{&CPUs{Reserved: cpuset.MustParse(reserved), Discover: func() (*topology.Machine, error) {
 			if m := r.machine.Load(); m != nil {
 				return m, nil
 			}
 			return nil, errors.New("no sysfs")
-		},
+		}}},
 		Tick:    r.tick,
 		After:   func(time.Duration) <-chan time.Time { return time.After(time.Millisecond) },
 		Log:     testr.New(t),
@@ -81,7 +83,7 @@ func (r *rig) look(t *testing.T) {
 	t.Helper()
 	select {
 	case r.tick <- time.Time{}:
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the publisher takes no tick: it has no session")
 	}
 }
@@ -90,7 +92,7 @@ func (r *rig) look(t *testing.T) {
 func eventually[T any](t *testing.T, what string, want T, got func() T) {
 	t.Helper()
 	var diff string
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if diff = cmp.Diff(want, got()); diff == "" {
 			return
 		}
@@ -216,7 +218,7 @@ func TestAnotherPluginOfTheSameResourceIsReported(t *testing.T) {
 }
 
 func TestKubeletThatNeverListens(t *testing.T) {
-	deaf := &serving{plugin: newPlugin(0)}
+	deaf := &serving{plugin: newPlugin(numa0, &CPUs{})}
 	if err := deaf.heard(); err != nil {
 		t.Errorf("after one tick: %v", err)
 	}

@@ -7,45 +7,40 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
-
-	"github.com/numalet/numalet/pkg/topology"
 )
 
-// refresh reads the machine and what the kubelet has allocated, and publishes
+// refresh reads what there is and what the kubelet has allocated, and publishes
 // what follows. A kubelet that does not answer is believed to hold what it held.
-func (p *Publisher) refresh(ctx context.Context) error {
-	m, err := p.Discover()
-	if err != nil {
-		return fmt.Errorf("discover the machine: %w", err)
-	}
+// What one source cannot read does not keep the others back, and stands as it was
+// published.
+func (p *Publisher) refresh(ctx context.Context) {
 	if now, err := look(ctx, p.podResources); err != nil {
 		p.Log.V(2).Info("cannot see what the kubelet has allocated", "reason", err.Error())
 	} else {
 		p.last = now
 	}
-	all := counts(m, p.Reserved)
-	for node := range all {
-		if p.plugins[node] == nil {
-			p.plugins[node] = newPlugin(node)
+	var errs []error
+	for _, source := range p.Sources {
+		lists, err := source.list(seen{p.held, p.before})
+		errs = append(errs, err)
+		for resource, devices := range lists {
+			if p.plugins[resource] == nil {
+				p.plugins[resource] = newPlugin(resource, source)
+			}
+			p.publish(p.plugins[resource], devices)
 		}
 	}
-	for _, one := range p.sorted() {
-		p.publish(one, all[one.node])
-	}
-	return nil
+	p.unread = errors.Join(errs...)
 }
 
-// sorted returns the plugins by NUMA node.
+// sorted returns the plugins by resource.
 func (p *Publisher) sorted() []*plugin {
-	return slices.SortedFunc(maps.Values(p.plugins), func(a, b *plugin) int { return cmp.Compare(a.node, b.node) })
+	return slices.SortedFunc(maps.Values(p.plugins), func(a, b *plugin) int { return cmp.Compare(a.resource, b.resource) })
 }
 
-func (p *Publisher) publish(one *plugin, n count) {
-	before, _ := one.devices()
-	devices := tokens(one.node, n, p.allocated(one), before)
+func (p *Publisher) publish(one *plugin, devices []*pluginapi.Device) {
 	if !one.publish(devices) {
 		return
 	}
@@ -55,20 +50,21 @@ func (p *Publisher) publish(one *plugin, n count) {
 			healthy++
 		}
 	}
-	p.metrics.cpus.WithLabelValues(one.resource(), "healthy").Set(float64(healthy))
-	p.metrics.cpus.WithLabelValues(one.resource(), "unhealthy").Set(float64(len(devices) - healthy))
-	p.Log.Info("publish", "resource", one.resource(), "capacity", len(devices), "allocatable", healthy)
+	p.metrics.devices.WithLabelValues(one.resource, "healthy").Set(float64(healthy))
+	p.metrics.devices.WithLabelValues(one.resource, "unhealthy").Set(float64(len(devices) - healthy))
+	p.Log.Info("publish", "resource", one.resource, "capacity", len(devices), "allocatable", healthy)
 }
 
-// allocated returns the tokens of one that containers hold.
-func (p *Publisher) allocated(one *plugin) map[string]bool {
-	ids := map[string]bool{}
-	for id := range p.last.allocated[one.resource()] {
-		if ours(id, one.node) {
-			ids[id] = true
-		}
+// held returns the devices that containers hold, as far as the kubelet has told.
+func (p *Publisher) held(resource string) map[string]bool { return p.last.allocated[resource] }
+
+// before returns what was published last.
+func (p *Publisher) before(resource string) []*pluginapi.Device {
+	if one := p.plugins[resource]; one != nil {
+		devices, _ := one.devices()
+		return devices
 	}
-	return ids
+	return nil
 }
 
 // conflict returns an error when the kubelet, under one of the resources, lists
@@ -79,9 +75,9 @@ func (p *Publisher) conflict() error {
 	var errs []error
 	for _, one := range p.sorted() {
 		foreign := p.foreign(one)
-		p.metrics.conflict.WithLabelValues(one.resource()).Set(float64(min(1, len(foreign))))
+		p.metrics.conflict.WithLabelValues(one.resource).Set(float64(min(1, len(foreign))))
 		if len(foreign) > 0 {
-			errs = append(errs, fmt.Errorf("another device plugin serves %s (its device %q, for one): remove that plugin", one.resource(), foreign[0]))
+			errs = append(errs, fmt.Errorf("another device plugin serves %s (its device %q, for one): remove that plugin", one.resource, foreign[0]))
 		}
 	}
 	return errors.Join(errs...)
@@ -89,14 +85,11 @@ func (p *Publisher) conflict() error {
 
 func (p *Publisher) foreign(one *plugin) []string {
 	var ids []string
-	for id := range p.last.healthy[one.resource()] {
-		if !ours(id, one.node) {
+	for id := range p.last.healthy[one.resource] {
+		if !one.source.ours(one.resource, id) {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
 	return ids
 }
-
-// ours tells the tokens of a NUMA node from another plugin's devices.
-func ours(id string, node topology.NodeID) bool { return strings.HasPrefix(id, tokenPrefix(node)) }

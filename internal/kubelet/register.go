@@ -21,17 +21,17 @@ func register(ctx context.Context, socket string, p *plugin) error {
 	defer cancel()
 	conn, err := dial(socket)
 	if err != nil {
-		return fmt.Errorf("register %s: %w", p.resource(), err)
+		return fmt.Errorf("register %s: %w", p.resource, err)
 	}
 	defer conn.Close()
 	_, err = pluginapi.NewRegistrationClient(conn).Register(ctx, &pluginapi.RegisterRequest{
 		Version:      pluginapi.Version,
 		Endpoint:     endpoint(p),
-		ResourceName: p.resource(),
-		Options:      &pluginapi.DevicePluginOptions{},
+		ResourceName: p.resource,
+		Options:      p.options(),
 	})
 	if err != nil {
-		return fmt.Errorf("register %s with the kubelet at %s: %w", p.resource(), socket, err)
+		return fmt.Errorf("register %s with the kubelet at %s: %w", p.resource, socket, err)
 	}
 	return nil
 }

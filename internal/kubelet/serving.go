@@ -40,7 +40,7 @@ func serve(p *plugin, dir string, dropped chan<- *plugin) (*serving, error) {
 	}
 	if s.socket, err = os.Lstat(s.path); err != nil {
 		listener.Close()
-		return nil, fmt.Errorf("serve %s: %w", p.resource(), err)
+		return nil, fmt.Errorf("serve %s: %w", p.resource, err)
 	}
 	pluginapi.RegisterDevicePluginServer(s.server, s)
 	go func() {
@@ -52,7 +52,7 @@ func serve(p *plugin, dir string, dropped chan<- *plugin) (*serving, error) {
 }
 
 // endpoint is the name of the socket, which Register tells the kubelet.
-func endpoint(p *plugin) string { return fmt.Sprintf("numalet-numa%d-cpu.sock", p.node) }
+func endpoint(p *plugin) string { return "numalet-" + local(p.resource) + ".sock" }
 
 // listen replaces what an earlier process left at path.
 func listen(path string) (net.Listener, error) {
@@ -98,17 +98,17 @@ func (s *serving) heard() error {
 	if s.deaf++; s.deaf < 2 {
 		return nil
 	}
-	return fmt.Errorf("the kubelet does not listen to %s", s.resource())
+	return fmt.Errorf("the kubelet does not listen to %s", s.resource)
 }
 
 // intact returns why the kubelet can no longer reach the socket, or nil.
 func (s *serving) intact() error {
 	now, err := os.Lstat(s.path)
 	if err != nil {
-		return fmt.Errorf("the socket of %s is gone: %w", s.resource(), err)
+		return fmt.Errorf("the socket of %s is gone: %w", s.resource, err)
 	}
 	if !sameFile(now, s.socket) {
-		return fmt.Errorf("the socket of %s was replaced: is a second numalet-deviceplugin running on this node?", s.resource())
+		return fmt.Errorf("the socket of %s was replaced: is a second numalet-deviceplugin running on this node?", s.resource)
 	}
 	return nil
 }

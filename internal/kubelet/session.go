@@ -29,8 +29,8 @@ func (p *Publisher) attend(ctx context.Context, hints <-chan struct{}) error {
 	}
 	defer held.Close()
 	// 2. What is there to publish?
-	if err := p.refresh(ctx); err != nil {
-		return err
+	if p.refresh(ctx); p.unread != nil {
+		return p.unread
 	}
 	// 3. Serve first: the kubelet calls back before Register returns.
 	s := &session{dropped: make(chan *plugin)}
@@ -69,8 +69,8 @@ func (p *Publisher) registerAll(ctx context.Context, s *session) error {
 		if err := register(ctx, p.registry, one.plugin); err != nil {
 			return err
 		}
-		p.metrics.registrations.WithLabelValues(one.resource()).Inc()
-		p.Log.V(2).Info("registered", "resource", one.resource(), "socket", one.path)
+		p.metrics.registrations.WithLabelValues(one.resource).Inc()
+		p.Log.V(2).Info("registered", "resource", one.resource, "socket", one.path)
 	}
 	if p.dropper != nil && sameFile(p.dropper, s.kubelet) {
 		p.Log.Info("registered again with a kubelet that had ended a stream without restarting: does another device plugin register the same resource?")
@@ -90,10 +90,14 @@ func (p *Publisher) hold(ctx context.Context, s *session, hints <-chan struct{})
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-hints:
+		case <-p.news:
+			if err := p.update(ctx, s); err != nil {
+				return err
+			}
 		case gone := <-s.dropped:
 			p.dropper = s.kubelet
-			p.metrics.drops.WithLabelValues(gone.resource()).Inc()
-			return fmt.Errorf("the kubelet ended the stream of %s", gone.resource())
+			p.metrics.drops.WithLabelValues(gone.resource).Inc()
+			return fmt.Errorf("the kubelet ended the stream of %s", gone.resource)
 		case <-p.Tick:
 			p.settled = true
 			if err := p.tick(ctx, s); err != nil {
@@ -103,15 +107,21 @@ func (p *Publisher) hold(ctx context.Context, s *session, hints <-chan struct{})
 	}
 }
 
-// tick publishes what changed. Its error ends the session: there is something
-// to register. When the machine can't be read, what was published stands.
-func (p *Publisher) tick(ctx context.Context, s *session) error {
-	if err := p.refresh(ctx); err != nil {
-		p.setProblem(err)
-		return nil
-	}
+// update publishes what changed. Its error ends the session: there is something
+// to register.
+func (p *Publisher) update(ctx context.Context, s *session) error {
+	p.refresh(ctx)
 	if len(p.plugins) > len(s.servings) {
-		return errors.New("a NUMA node got its first CPU online")
+		return errors.New("there is a resource that was not there before")
+	}
+	return nil
+}
+
+// tick is update, and looks whether the kubelet listens to this plugin. Its error
+// ends the session.
+func (p *Publisher) tick(ctx context.Context, s *session) error {
+	if err := p.update(ctx, s); err != nil {
+		return err
 	}
 	for _, one := range s.servings {
 		if err := one.heard(); err != nil {
@@ -123,7 +133,7 @@ func (p *Publisher) tick(ctx context.Context, s *session) error {
 		return errors.New("the other device plugin is gone")
 	}
 	s.conflict = conflict != nil
-	p.setProblem(conflict)
+	p.setProblem(errors.Join(p.unread, conflict))
 	return nil
 }
 

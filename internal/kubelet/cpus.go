@@ -1,0 +1,70 @@
+package kubelet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// CPUs is the Source of exclusive CPUs: one resource per NUMA node that has CPUs,
+// capacity = online CPUs, allocatable = capacity − reserved.
+type CPUs struct {
+	Reserved cpuset.Set                        // never exclusive
+	Discover func() (*topology.Machine, error) // reads the machine as it is now
+
+	nodes map[string]topology.NodeID // all that were ever listed, by resource
+}
+
+func (c *CPUs) list(s seen) (map[string][]*pluginapi.Device, error) {
+	m, err := c.Discover()
+	if err != nil {
+		return nil, fmt.Errorf("discover the machine: %w", err)
+	}
+	all := counts(m, c.Reserved)
+	if c.nodes == nil {
+		c.nodes = map[string]topology.NodeID{}
+	}
+	for node := range all {
+		c.nodes[v1alpha1.NUMAResource(int(node))] = node
+	}
+	devices := map[string][]*pluginapi.Device{}
+	for resource, node := range c.nodes {
+		devices[resource] = tokens(node, all[node], ownOf(s.held(resource), node), s.before(resource))
+	}
+	return devices, nil
+}
+
+// ownOf returns the ids that are a NUMA node's.
+func ownOf(ids map[string]bool, node topology.NodeID) map[string]bool {
+	own := map[string]bool{}
+	for id := range ids {
+		if isToken(id, node) {
+			own[id] = true
+		}
+	}
+	return own
+}
+
+func (c *CPUs) ours(resource, id string) bool {
+	node, isNUMA := v1alpha1.ParseNUMAResource(resource)
+	return isNUMA && isToken(id, topology.NodeID(node))
+}
+
+// isToken tells the tokens of a NUMA node from another plugin's devices.
+func isToken(id string, node topology.NodeID) bool { return strings.HasPrefix(id, tokenPrefix(node)) }
+
+// allocate returns the annotation that tells the agent how many CPUs of this
+// NUMA node the kubelet has counted for a container.
+func (c *CPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllocateResponse, error) {
+	node, _ := v1alpha1.ParseNUMAResource(resource)
+	ids = slices.SortedFunc(slices.Values(ids), compareIDs)
+	return &pluginapi.ContainerAllocateResponse{
+		Annotations: map[string]string{v1alpha1.AllocatedAnnotation(node): strings.Join(ids, ",")},
+	}, nil
+}

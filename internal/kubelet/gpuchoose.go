@@ -1,0 +1,105 @@
+package kubelet
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+// choose returns the best-connected cards, and shares and slices packed on as
+// few cards as can be, so that others stay whole. What the kubelet lists as
+// available may have been given the other way since; it is left out. Where too
+// few are left it returns those that must be, and allocate refuses what the
+// kubelet then picks.
+func (g *GPUs) choose(resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var free []string
+	for _, id := range r.AvailableDeviceIDs {
+		if !slices.Contains(r.MustIncludeDeviceIDs, id) && !g.conflicts(id) {
+			free = append(free, id)
+		}
+	}
+	missing := int(r.AllocationSize) - len(r.MustIncludeDeviceIDs)
+	if missing <= 0 || len(free) < missing {
+		return r.MustIncludeDeviceIDs
+	}
+	v := g.Latest()
+	if resource == g.Resource {
+		return slices.Concat(r.MustIncludeDeviceIDs, connected(v, free, r.MustIncludeDeviceIDs, missing))
+	}
+	return slices.Concat(r.MustIncludeDeviceIDs, packed(v, free, missing))
+}
+
+// conflicts reports whether a device's card was given the other way. Callers hold
+// the lock.
+func (g *GPUs) conflicts(id string) bool {
+	if isShare(id) {
+		return g.isTaken(cardOf(id))
+	}
+	return g.isShared(id)
+}
+
+// connected returns the best-connected cards, near those that must be with them.
+func connected(v *gpu.Inventory, free, must []string, count int) []string {
+	near := func(card int) int {
+		far := 0
+		for _, m := range positions(v, must) {
+			if v.Cards[card].NUMA != v.Cards[m].NUMA {
+				far++
+			}
+		}
+		return far
+	}
+	cards, _ := v.Choose(positions(v, free), gpu.Wish{Count: count, Near: near})
+	var ids []string
+	for _, c := range cards {
+		ids = append(ids, v.Cards[c].UUID)
+	}
+	return ids
+}
+
+// positions returns those of the devices' cards, in the order of the devices.
+func positions(v *gpu.Inventory, ids []string) []int {
+	var all []int
+	for _, id := range ids {
+		if position, found := v.Find(cardOf(id)); found {
+			all = append(all, position)
+		}
+	}
+	return all
+}
+
+// packed takes from one card after the other: first from the one with the fewest
+// that has enough, else from the one with the most.
+func packed(v *gpu.Inventory, free []string, count int) []string {
+	onCard := map[int][]string{}
+	for _, id := range slices.SortedFunc(slices.Values(free), compareIDs) {
+		if position, found := v.Find(cardOf(id)); found {
+			onCard[position] = append(onCard[position], id)
+		}
+	}
+	var ids []string
+	for len(ids) < count && len(onCard) > 0 {
+		missing := count - len(ids)
+		best := slices.MinFunc(slices.Sorted(maps.Keys(onCard)), func(a, b int) int {
+			return cmp.Compare(waste(len(onCard[a]), missing), waste(len(onCard[b]), missing))
+		})
+		ids = append(ids, onCard[best][:min(missing, len(onCard[best]))]...)
+		delete(onCard, best)
+	}
+	return ids
+}
+
+// waste orders cards for packed: what is left over on a card, or else, after all
+// of these, what it lacks.
+func waste(have, missing int) int {
+	if have >= missing {
+		return have - missing
+	}
+	return 1<<30 - have
+}

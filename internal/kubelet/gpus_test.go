@@ -1,0 +1,237 @@
+package kubelet
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/testing/protocmp"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+const (
+	whole  = "nvidia.com/gpu"
+	shares = "nvidia.com/gpu.shared"
+	mig    = "nvidia.com/mig-1g.10gb.me"
+)
+
+// cards are a and b, bridged, c and d on another NUMA node, and m in MIG mode.
+func cards() *gpu.Inventory {
+	well := gpu.Health{State: gpu.Healthy}
+	v := &gpu.Inventory{Cards: []gpu.Card{
+		{UUID: "a", Health: well, MemoryBytes: 80 << 30}, {UUID: "b", Index: 1, Health: well, MemoryBytes: 80 << 30},
+		{UUID: "c", Index: 2, NUMA: 1, Health: well}, {UUID: "d", Index: 3, NUMA: -1, Health: well},
+		{UUID: "m", Index: 4, NUMA: 1, Health: well, MIG: true, Slices: []gpu.Slice{
+			{UUID: "m1", Profile: "1g.10gb+me", Health: well}, {UUID: "m2", Profile: "1g.10gb+me", Health: well},
+		}},
+	}}
+	v.Links = make(gpu.Links, len(v.Cards))
+	for i := range v.Links {
+		v.Links[i] = make([]gpu.Link, len(v.Cards))
+	}
+	v.Links[0][1], v.Links[1][0] = gpu.Link{NVLinks: 12}, gpu.Link{NVLinks: 12}
+	return v
+}
+
+func newGPUs(h HandOver) *GPUs {
+	return NewGPUs(GPUOptions{
+		Latest: cards, Resource: whole, Shares: 2, HandOver: h, Changed: func() {}, Now: func() time.Time { return time.Time{} },
+	})
+}
+
+// asShown lists devices as "id", "-" before those Unhealthy, "@1" after those of
+// NUMA node 1.
+func asShown(devices map[string][]*pluginapi.Device) map[string]string {
+	shown := map[string]string{}
+	for resource, list := range devices {
+		var words []string
+		for _, d := range list {
+			word := d.ID
+			if d.Health == pluginapi.Unhealthy {
+				word = "-" + word
+			}
+			if d.Topology != nil && d.Topology.Nodes[0].ID == 1 {
+				word += "@1"
+			}
+			words = append(words, word)
+		}
+		shown[resource] = strings.Join(words, " ")
+	}
+	return shown
+}
+
+// TestGPUsAreGivenOneWay has a card given whole and one in a share, each of which
+// is then unhealthy the other way; a slice of which the fault is known; and cards
+// that nobody watches any more, of which those that containers have stay healthy.
+func TestGPUsAreGivenOneWay(t *testing.T) {
+	v := cards()
+	now := time.Time{}
+	g := NewGPUs(GPUOptions{
+		Latest: func() *gpu.Inventory { return v }, Resource: whole, Shares: 2, Changed: func() {}, Now: func() time.Time { return now },
+	})
+	held := map[string]map[string]bool{}
+	show := func() map[string]string {
+		devices, err := g.list(seen{held: func(resource string) map[string]bool { return held[resource] }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return asShown(devices)
+	}
+	check := func(when string, want map[string]string) {
+		t.Helper()
+		if diff := cmp.Diff(want, show()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	check("at first", map[string]string{
+		whole: "a b c@1 d", shares: "a::0 a::1 b::0 b::1 c::0@1 c::1@1 d::0 d::1", mig: "m1@1 m2@1",
+	})
+	for resource, id := range map[string]string{whole: "a", shares: "b::1"} {
+		if _, err := g.allocate(resource, []string{id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v.Cards[4].Slices[0].Health = gpu.Health{State: gpu.Unhealthy}
+	given := map[string]string{
+		whole: "a -b c@1 d", shares: "-a::0 -a::1 b::0 b::1 c::0@1 c::1@1 d::0 d::1", mig: "-m1@1 m2@1",
+	}
+	check("given", given)
+	now = now.Add(givenFor)
+	held[whole], held[shares] = map[string]bool{"a": true}, map[string]bool{"b::1": true}
+	check("listed by the kubelet", given)
+	held[shares] = nil
+	check("the share is back", map[string]string{
+		whole: "a b c@1 d", shares: "-a::0 -a::1 b::0 b::1 c::0@1 c::1@1 d::0 d::1", mig: "-m1@1 m2@1",
+	})
+	for i := range v.Cards {
+		v.Cards[i].Health = gpu.Health{}
+	}
+	v.Cards[4].Slices = nil
+	check("nobody watches, and MIG was taken apart", map[string]string{
+		whole: "a -b -c@1 -d", shares: "-a::0 -a::1 -b::0 -b::1 -c::0@1 -c::1@1 -d::0 -d::1", mig: "",
+	})
+}
+
+func TestChoose(t *testing.T) {
+	for name, tc := range map[string]struct {
+		given           string // ids
+		resource        string
+		available, must string
+		count           int32
+		want            string
+	}{
+		"a bridged pair":                  {"", whole, "d c b a", "", 2, "a b"},
+		"one, and the pair stays":         {"", whole, "a b c", "", 1, "c"},
+		"beside one that must be":         {"", whole, "b c d", "c", 2, "c b"},
+		"not one that is shared since":    {"a::0", whole, "a b c", "", 2, "b c"},
+		"too few: the kubelet picks":      {"a::0", whole, "a b", "b", 2, "b"},
+		"shares of the card with fewest":  {"", shares, "a::0 a::1 b::1", "", 1, "b::1"},
+		"shares of one card":              {"", shares, "a::0 b::0 b::1", "", 2, "b::0 b::1"},
+		"shares of two cards":             {"", shares, "a::0 b::0 b::1", "", 3, "b::0 b::1 a::0"},
+		"no share of a card that is gone": {"b", shares, "a::0 a::1 b::1", "", 1, "a::0"},
+		"slices":                          {"", mig, "m2 m1", "", 1, "m1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGPUs(HandOver{})
+			for _, id := range strings.Fields(tc.given) {
+				g.mu.given[id] = time.Time{}
+			}
+			got := g.choose(tc.resource, &pluginapi.ContainerPreferredAllocationRequest{
+				AvailableDeviceIDs: append(strings.Fields(tc.must), strings.Fields(tc.available)...), MustIncludeDeviceIDs: strings.Fields(tc.must), AllocationSize: tc.count,
+			})
+			if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("chosen (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHandOver(t *testing.T) {
+	for name, tc := range map[string]struct {
+		handOver HandOver
+		resource string
+		ids      []string
+		want     *pluginapi.ContainerAllocateResponse
+	}{
+		"environment, in the driver's order": {HandOver{}, whole, []string{"b", "a"}, &pluginapi.ContainerAllocateResponse{
+			Envs: map[string]string{"NVIDIA_VISIBLE_DEVICES": "a,b"}, Annotations: map[string]string{"allocated.numalet.dev/gpu": "a,b"},
+		}},
+		"CDI": {HandOver{CDIKind: "nvidia.com/gpu"}, mig, []string{"m1", "m2"}, &pluginapi.ContainerAllocateResponse{
+			CdiDevices:  []*pluginapi.CDIDevice{{Name: "nvidia.com/gpu=m1"}, {Name: "nvidia.com/gpu=m2"}},
+			Annotations: map[string]string{"allocated.numalet.dev/mig-1g.10gb.me": "m1,m2"},
+		}},
+		"shares that take turns": {HandOver{}, shares, []string{"a::1", "a::0"}, &pluginapi.ContainerAllocateResponse{
+			Envs: map[string]string{"NVIDIA_VISIBLE_DEVICES": "a"}, Annotations: map[string]string{"allocated.numalet.dev/gpu.shared": "a::0,a::1"},
+		}},
+		"shares with MPS": {HandOver{CDIKind: "nvidia.com/gpu", MPSDir: "/run/mps"}, shares, []string{"b::0", "a::1", "a::0"}, &pluginapi.ContainerAllocateResponse{
+			CdiDevices: []*pluginapi.CDIDevice{{Name: "nvidia.com/gpu=a"}, {Name: "nvidia.com/gpu=b"}},
+			Envs: map[string]string{
+				"CUDA_MPS_PIPE_DIRECTORY": "/tmp/nvidia-mps", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "50", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": "0=81920M,1=40960M",
+			},
+			Mounts:      []*pluginapi.Mount{{HostPath: "/run/mps/pipe", ContainerPath: "/tmp/nvidia-mps"}, {HostPath: "/run/mps/shm", ContainerPath: "/dev/shm"}},
+			Annotations: map[string]string{"allocated.numalet.dev/gpu.shared": "a::0,a::1,b::0"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := newGPUs(tc.handOver).allocate(tc.resource, tc.ids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("response (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestGPUsAtTheKubelet starts without GPUs, as before numalet-nvml was heard.
+func TestGPUsAtTheKubelet(t *testing.T) {
+	root := kubeletRoot(t)
+	k := startKubelet(t, root)
+	var latest atomic.Pointer[gpu.Inventory]
+	latest.Store(&gpu.Inventory{})
+	p := startGPUs(t, root, latest.Load)
+	eventually(t, "readiness", nil, p.Ready)
+	latest.Store(cards())
+	p.Poke()
+	eventually(t, "status", map[string]string{whole: "4/4", shares: "8/8", mig: "2/2"}, k.status)
+	eventually(t, "readiness", nil, p.Ready)
+
+	if _, err := k.allocate(t, whole, k.prefer(t, whole, 2, "a", "b", "c", "d")...); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "status with two cards given", map[string]string{whole: "4/4", shares: "4/8", mig: "2/2"}, k.status)
+	_, err := k.allocate(t, shares, "a::0")
+	if err == nil || !strings.Contains(err.Error(), "allocate a::0 of nvidia.com/gpu.shared: another container got the card as nvidia.com/gpu a moment ago") {
+		t.Errorf("share of a card that is given: %v", err)
+	}
+}
+
+// startGPUs runs a publisher of GPUs until the test ends.
+func startGPUs(t *testing.T, root string, latest func() *gpu.Inventory) *Publisher {
+	t.Helper()
+	var p *Publisher
+	g := NewGPUs(GPUOptions{Latest: latest, Resource: whole, Shares: 2, Changed: func() { p.Poke() }, Now: time.Now})
+	p = NewPublisher(Options{
+		Root: root, Sources: []Source{g}, Tick: make(chan time.Time),
+		After: func(time.Duration) <-chan time.Time { return time.After(time.Millisecond) },
+		Log:   testr.New(t), Metrics: prometheus.NewRegistry(),
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- p.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return p
+}
