@@ -53,6 +53,7 @@ type controller struct {
 	leads    chan struct{} // closed once this process schedules
 	measured *metrics
 	health   *telemetry.Server
+	explains *telemetry.Server // nil for none
 }
 
 // newController puts the parts together. Nothing runs yet but what waits for ctx
@@ -60,7 +61,9 @@ type controller struct {
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{})}
 	c.factory = cluster.NewInformers(clients.watch)
-	for _, part := range []func(context.Context) error{c.newBooks, c.newFilters, c.newReporter, c.newMirror, c.newLease, c.newCycle, c.newOperator, c.newHealth} {
+	for _, part := range []func(context.Context) error{
+		c.newBooks, c.newFilters, c.newReporter, c.newMirror, c.newLease, c.newCycle, c.newOperator, c.newHealth, c.newExplainer,
+	} {
 		if err := part(ctx); err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/queue"
+	"github.com/numalet/numalet/pkg/sched/usage"
 )
 
 const prefix = "numalet_scheduler_"
@@ -67,6 +68,21 @@ func (s state) Collect(to chan<- prometheus.Metric) {
 		leads = 1
 	}
 	to <- gauge("leader", "1 where this process holds the lease.", leads)
+	s.ledger.Each(func(tenant string, a usage.Account) { collectAccount(to, tenant, a) })
+}
+
+// collectAccount shows what a tenant uses and used of one type of resource.
+func collectAccount(to chan<- prometheus.Metric, tenant string, a usage.Account) {
+	for _, m := range []struct {
+		name, help string
+		value      float64
+	}{
+		{"numalet_tenant_usage", "Cores or cards that a tenant holds.", float64(a.Usage) / 1000},
+		{"numalet_tenant_score", "What a tenant used, in cores or cards, recent use more than old: the more, the later its turn.", a.Score},
+	} {
+		desc := prometheus.NewDesc(m.name, m.help, []string{"tenant", "type"}, nil)
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, m.value, tenant, string(a.Type))
+	}
 }
 
 // countedMetric is a counter of the committer.

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/explain"
+	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
 // used makes a Tenant whose score of now is stored.
@@ -51,6 +53,29 @@ func TestTenantsTakeTurnsByScore(t *testing.T) {
 		if bound[name] == "" {
 			t.Errorf("%s is not bound, but %v are", name, bound)
 		}
+	}
+}
+
+// TestWhy: over HTTP, and in its condition, a pod's author learns why it waits.
+func TestWhy(t *testing.T) {
+	w := newWorld(t)
+	w.used("ann", "8")
+	w.node("n1", 1)
+	w.of("ann", "a1")
+	w.of("bob", "b1")
+	w.start()
+	w.await("both are blocked", func() bool { return w.controller.queue.Depth()[queue.Parked] == 2 })
+	client := explain.Client{Server: "http://" + w.controller.explains.Addr()}
+	w.await("their authors hear why", func() bool { return w.unscheduled("a1") != "" && w.unscheduled("b1") != "" })
+	pod, err := client.Why(t.Context(), "default", "a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]explain.Ahead{{Tenant: "bob", Pods: 1}}, pod.Ahead); diff != "" || pod.Place != 2 || pod.Tenant != "ann" {
+		t.Errorf("%+v, ahead (-want +got):\n%s", pod, diff)
+	}
+	if pod.Said != w.unscheduled("a1") || pod.Score > 8 || pod.Score < 7.9 {
+		t.Errorf("said %q, score %v; want the condition, and about 8", pod.Said, pod.Score)
 	}
 }
 

@@ -88,7 +88,7 @@ func tenants(t *testing.T) client.Client {
 func (w *world) start() {
 	w.Helper()
 	cfg, err := config.LoadController(config.Input{
-		Args:      []string{"--leader-elect=false", "--health-addr=127.0.0.1:0"},
+		Args:      []string{"--leader-elect=false", "--health-addr=127.0.0.1:0", "--queue-addr=127.0.0.1:0"},
 		LookupEnv: func(string) (string, bool) { return "", false },
 	})
 	if err != nil {

@@ -40,9 +40,11 @@ func newRoot(calledAs string) *cobra.Command {
 		newCapture(),
 		newGroups(),
 		newPick(),
+		newQueue(),
 		newScore(),
 		newSimulate(),
 		newTopo(),
+		newWhy(),
 	)
 	return root
 }

@@ -28,6 +28,7 @@ type Controller struct {
 	BindRate      float32 // binds a second
 	BindTimeout   time.Duration
 	RequestRate   float32 // other requests a second
+	QueueAddr     string  // host:port that says why pods wait; "" for nowhere
 	LeaderElect   bool
 	LeaseNS       string
 	LeaseName     string
@@ -50,6 +51,7 @@ func defaultController() Controller {
 		BindRate:      5000,
 		BindTimeout:   5 * time.Second,
 		RequestRate:   5000,
+		QueueAddr:     "127.0.0.1:8127",
 		LeaderElect:   true,
 		LeaseNS:       "numalet-system",
 		LeaseName:     "numalet-controller",
@@ -73,6 +75,7 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 	t.Float32Var(&c.BindRate, "bind-rate", c.BindRate, "binds a second at most")
 	t.DurationVar(&c.BindTimeout, "bind-timeout", c.BindTimeout, "how long one bind may take, as a `duration`")
 	t.Float32Var(&c.RequestRate, "request-rate", c.RequestRate, "other requests a second at most: events, conditions, the lease")
+	t.StringVar(&c.QueueAddr, "queue-addr", c.QueueAddr, "`host:port` that tells numalet queue and numalet why of pending pods, of all namespaces: on loopback only those may ask who may forward a port of the pod; empty serves nobody")
 	t.BoolVar(&c.LeaderElect, "leader-elect", c.LeaderElect, "let one of several replicas schedule; false is for a single one that never runs twice")
 	t.StringVar(&c.LeaseNS, "lease-namespace", c.LeaseNS, "`namespace` of the lease")
 	t.StringVar(&c.LeaseName, "lease-name", c.LeaseName, "`name` of the lease")
@@ -94,6 +97,9 @@ func (c Controller) validate() error {
 	}
 	if c.SchedulerName == "" {
 		errs = append(errs, errors.New("scheduler-name is empty: give the name that pods have in spec.schedulerName"))
+	}
+	if c.QueueAddr != "" {
+		errs = append(errs, listenable("queue-addr", c.QueueAddr))
 	}
 	if c.GPUResource == "" {
 		errs = append(errs, errors.New("gpu-resource is empty: give the name under which nodes publish whole GPUs, such as nvidia.com/gpu"))

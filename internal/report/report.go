@@ -66,6 +66,14 @@ func (r *Reporter) Refused(pod *sched.Pod, err error) {
 	r.turns.add(failure{pod, corev1.PodReasonUnschedulable, err.Error()})
 }
 
+// Waits says that others come before a pod, and which.
+func (r *Reporter) Waits(pod *sched.Pod, why string) {
+	r.turns.add(failure{pod, corev1.PodReasonUnschedulable, why})
+}
+
+// Said returns what the author of a pending pod was told last, or "".
+func (r *Reporter) Said(uid string) string { return r.turns.last(uid) }
+
 // Failed says that a pod has a node and could not be bound to it.
 func (r *Reporter) Failed(pod *sched.Pod, err error) {
 	r.turns.add(failure{pod, corev1.PodReasonSchedulerError, err.Error()})

@@ -150,3 +150,10 @@ func (t *turns) say(f failure) (before saying, known bool) {
 	}
 	return before, known
 }
+
+// last returns what was said of a pod last.
+func (t *turns) last(uid string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.said[uid].message
+}

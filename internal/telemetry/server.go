@@ -31,14 +31,23 @@ type Server struct {
 
 // NewServer listens on addr, a host:port; port 0 takes a free one.
 func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Server, error) {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, fmt.Errorf("listen for health checks: %w: choose another --health-addr", err)
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", readyz(checks))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	s, err := Listen(addr, mux)
+	if err != nil {
+		return nil, fmt.Errorf("%w: choose another --health-addr", err)
+	}
+	return s, nil
+}
+
+// Listen listens on addr for requests that a handler answers, and no others.
+func Listen(addr string, mux *http.ServeMux) (*Server, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for requests: %w", err)
+	}
 	return &Server{l, mux, http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}, nil
 }
 
@@ -59,7 +68,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { failed <- s.http.Serve(s.listener) }()
 	select {
 	case err := <-failed:
-		return fmt.Errorf("serve health checks: %w", err)
+		return fmt.Errorf("serve %s: %w", s.Addr(), err)
 	case <-ctx.Done():
 	}
 	grace, cancel := context.WithTimeout(context.Background(), shutdownGrace)

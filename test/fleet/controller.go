@@ -18,6 +18,7 @@ import (
 type Controller struct {
 	*Process
 	Health string // host:port of /readyz and /metrics
+	Queue  string // host:port of /queue
 }
 
 // StartController starts the program as a replica; settings are its flags. It
@@ -31,12 +32,16 @@ func (p *Plane) StartController(ctx context.Context, name, program string, setti
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"--kubeconfig=" + kubeconfig, "--health-addr=" + health}, settings...)
+	queue, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"--kubeconfig=" + kubeconfig, "--health-addr=" + health, "--queue-addr=" + queue}, settings...)
 	process, err := p.Start(name, program, args...)
 	if err != nil {
 		return nil, err
 	}
-	return &Controller{process, health}, nil
+	return &Controller{process, health, queue}, nil
 }
 
 // GiveUpLease makes a lease that its holder gave up, so that the first replica

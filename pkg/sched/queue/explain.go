@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/usage"
 )
 
 // Explanation is why a pending pod is where it is.
 type Explanation struct {
+	Pod       *sched.Pod
 	UID, Name string // Name is "namespace/name"
 	Type      usage.Type
 	Priority  int32
@@ -65,10 +67,11 @@ func (e Explanation) String() string {
 	if ahead != nil {
 		parts = append(parts, "before it: "+strings.Join(ahead, ", "))
 	}
-	return strings.Join(append(parts, e.reason()), "; ")
+	return strings.Join(append(parts, e.Reason()), "; ")
 }
 
-func (e Explanation) reason() string {
+// Reason says what it waits for.
+func (e Explanation) Reason() string {
 	switch e.For {
 	case Placing:
 		return "it is being placed"
@@ -139,7 +142,7 @@ func (q *Queue) list() []Explanation {
 // explain returns what a pod waits for, but not its place. It needs q.mu.
 func (q *Queue) explain(it *item) Explanation {
 	e := Explanation{
-		UID: it.Pod.UID, Name: it.Pod.String(), Type: it.Type, Priority: it.Priority, Tenant: it.Tenant, Score: it.share.rank,
+		Pod: it.Pod, UID: it.Pod.UID, Name: it.Pod.String(), Type: it.Type, Priority: it.Priority, Tenant: it.Tenant, Score: it.share.rank,
 		Created: it.Created, Waited: q.env.Now().Sub(it.since), State: it.state, Of: it.kind.pods,
 	}
 	blocker := it.kind.blocker(it)

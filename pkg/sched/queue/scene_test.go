@@ -125,7 +125,7 @@ func (s *scene) permit(args []string) {
 		fmt.Fprintf(&s.answer, "%s is not pending\n", args[0])
 		return
 	}
-	fmt.Fprintf(&s.answer, "%s may not be bound: %s\n", args[0], e.reason())
+	fmt.Fprintf(&s.answer, "%s may not be bound: %s\n", args[0], e.Reason())
 }
 
 func (s *scene) free(args []string) {
@@ -161,7 +161,7 @@ func (s *scene) pass(d time.Duration) {
 
 func (s *scene) show([]string) {
 	for _, e := range s.List() {
-		fmt.Fprintf(&s.answer, "%-4s %d. %-6s score %-4.2g %-8s %s\n", e.Type, e.Place, e.Name, e.Score, e.State.String()+":", e.reason())
+		fmt.Fprintf(&s.answer, "%-4s %d. %-6s score %-4.2g %-8s %s\n", e.Type, e.Place, e.Name, e.Score, e.State.String()+":", e.Reason())
 	}
 }
 

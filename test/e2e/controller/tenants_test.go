@@ -1,0 +1,258 @@
+//go:build e2e
+
+package controller
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/explain"
+	"github.com/numalet/numalet/internal/tenant"
+	"github.com/numalet/numalet/pkg/sched/usage"
+	"github.com/numalet/numalet/test/fleet"
+)
+
+// settle is the settling time of scores here: what takes a week in a cluster takes
+// 80 s.
+const settle = 20 * time.Second
+
+// office is a world with tenants: a node of two cards of each of three models.
+type office struct {
+	*world
+	tenants client.Client
+	decay   usage.Decay
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{world: newPlane(t, 0, fleet.Shape{})}
+	config, err := o.Config()
+	o.must(err)
+	known := runtime.NewScheme()
+	o.must(v1alpha1.AddToScheme(known))
+	o.tenants, err = client.New(config, client.Options{Scheme: known})
+	o.must(err)
+	o.decay, err = usage.Settle(settle.Seconds())
+	o.must(err)
+	resources, err := dynamic.NewForConfig(config)
+	o.must(err)
+	shape := fleet.Shape{NUMA: 1, CPUs: 32, GPUs: 2}
+	for _, model := range []string{"T4", "V100", "H200"} {
+		node := shape.Named("of-" + strings.ToLower(model))
+		node.Labels["nvidia.com/gpu.product"] = model
+		o.must(fleet.MakeNode(o.ctx, o.api, resources, node, shape))
+	}
+	return o
+}
+
+// begin starts a controller whose scores settle soon.
+func (o *office) begin(name string) {
+	o.Helper()
+	var err error
+	o.controller, err = o.StartController(o.ctx, name, *program, "-v=2", "--score-settle="+settle.String(), "--score-interval=1s")
+	o.must(err)
+	log := o.controller.Log
+	o.Cleanup(func() { o.show(log) })
+	o.must(o.controller.AwaitReady(o.ctx))
+}
+
+// open makes a Tenant, of which that score is stored.
+func (o *office) open(name string, of usage.Type, score float64) {
+	o.Helper()
+	t := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	o.must(o.tenants.Create(o.ctx, t))
+	if score > 0 {
+		t.Status.Accounts = tenant.Write([]usage.Account{{Type: of, Score: score, Time: time.Now()}})
+		o.must(o.tenants.Status().Update(o.ctx, t))
+	}
+}
+
+// stored returns what is stored of a tenant's use of a type.
+func (o *office) stored(name string, of usage.Type) usage.Account {
+	o.Helper()
+	t := &v1alpha1.Tenant{}
+	o.must(o.tenants.Get(o.ctx, client.ObjectKey{Name: name}, t))
+	for _, written := range t.Status.Accounts {
+		if written.Type == string(of) {
+			a, err := tenant.Read(written)
+			o.must(err)
+			return a
+		}
+	}
+	return usage.Account{}
+}
+
+// card is a tenant's pod that wants one card of a model.
+func card(who, name, model string) *corev1.Pod {
+	pod := fleet.Pod("default", name, "numalet-scheduler", "100m", 1)
+	pod.Labels[v1alpha1.LabelTenant], pod.Annotations[v1alpha1.AnnotationGPUType] = who, model
+	return pod
+}
+
+// turns lets pods run for a second each until n are through or under way, and
+// returns whose they were, in the order in which they were seen bound.
+func (o *office) turns(n int) (whose []string) {
+	o.Helper()
+	began := map[string]time.Time{}
+	for deadline := time.Now().Add(3 * time.Minute); len(whose) < n; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			o.Fatalf("only %v had their turn", whose)
+		}
+		list, err := o.api.CoreV1().Pods("default").List(o.ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelTenant})
+		o.must(err)
+		for _, pod := range list.Items {
+			since, known := began[pod.Name]
+			switch {
+			case pod.Spec.NodeName == "":
+			case !known:
+				began[pod.Name] = time.Now()
+				whose = append(whose, pod.Labels[v1alpha1.LabelTenant])
+			case time.Since(since) > time.Second:
+				o.must(client.IgnoreNotFound(o.api.CoreV1().Pods("default").Delete(o.ctx, pod.Name, *metav1.NewDeleteOptions(0))))
+			}
+		}
+	}
+	return whose
+}
+
+// TestTenants: ann has held both T4s for a week, so that bob, who comes later, has
+// them until his score meets hers; carl, met with pods that run, has the score that
+// these made; and all scores are the same after a restart.
+func TestTenants(t *testing.T) {
+	o := newOffice(t)
+	o.open("ann", "T4", 2*(1-math.Exp(-4)))
+	o.open("bob", "", 0)
+	o.open("carl", "", 0)
+	runs := fleet.Pod("default", "runs", "numalet-scheduler", "2", 0)
+	runs.Labels[v1alpha1.LabelTenant], runs.Spec.NodeName = "carl", "of-t4"
+	o.create(runs)
+	runs = o.pod("runs")
+	began := metav1.NewTime(time.Now().Add(-settle).Truncate(time.Second))
+	runs.Status.StartTime = &began
+	_, err := o.api.CoreV1().Pods("default").UpdateStatus(o.ctx, runs, metav1.UpdateOptions{})
+	o.must(err)
+	for i := range 60 {
+		o.create(card("ann", fmt.Sprintf("a%02d", i), "T4"))
+	}
+	for i := range 60 {
+		o.create(card("bob", fmt.Sprintf("b%02d", i), "T4"))
+	}
+	o.begin("first")
+	o.firstSeen(began.Time)
+	o.typesApart()
+	o.untilScoresMeet()
+	o.restart()
+}
+
+// firstSeen compares carl's score with Q2's, 2 · (1 − e^(−running time/T)).
+func (o *office) firstSeen(began time.Time) {
+	o.Helper()
+	var a usage.Account
+	o.await("carl's score is stored", func() bool { a = o.stored("carl", usage.CPU); return !a.Time.IsZero() })
+	want := o.decay.Next(0, 2, a.Time.Sub(began).Seconds())
+	o.Logf("carl, met with 2 cores that had run for %.1f s: score %.12f, want %.12f", a.Time.Sub(began).Seconds(), a.Score, want)
+	if math.Abs(a.Score-want) > 1e-9 {
+		o.Errorf("score of carl %v, want %v", a.Score, want)
+	}
+}
+
+// typesApart: all T4s are wanted by many, and both V100s taken and waited for; who
+// wants an H200 has it.
+func (o *office) typesApart() {
+	o.Helper()
+	for i := range 4 {
+		o.create(card("dora", fmt.Sprint("v", i), "V100"))
+	}
+	o.await("two V100s are taken, and waited for", func() bool {
+		waits := 0
+		for i := range 4 {
+			if o.pod(fmt.Sprint("v", i)).Spec.NodeName == "" {
+				waits++
+			}
+		}
+		return waits == 2
+	})
+	o.create(card("dora", "h", "H200"))
+	o.await("the H200 is given", func() bool { return o.pod("h").Spec.NodeName == "of-h200" })
+	o.await("the queue explains a pod that waits", func() bool {
+		pod, err := explain.Client{Server: "http://" + o.controller.Queue}.Why(o.ctx, "default", "a59")
+		return err == nil && pod.Type == "T4" && pod.Place > 1 && len(pod.Ahead) > 0
+	})
+	pods, err := explain.Client{Server: "http://" + o.controller.Queue}.Queue(o.ctx)
+	o.must(err)
+	o.Logf("%d pods are pending; the first: %+v", len(pods), pods[0])
+	for i := range 4 {
+		o.must(o.api.CoreV1().Pods("default").Delete(o.ctx, fmt.Sprint("v", i), *metav1.NewDeleteOptions(0)))
+	}
+	o.must(o.api.CoreV1().Pods("default").Delete(o.ctx, "h", *metav1.NewDeleteOptions(0)))
+}
+
+// untilScoresMeet: bob's pods have their turns, and then ann's, too.
+func (o *office) untilScoresMeet() {
+	o.Helper()
+	whose := o.turns(50)
+	first := map[string]int{}
+	for i := len(whose) - 1; i >= 0; i-- {
+		first[whose[i]] = i
+	}
+	o.Logf("turns: %v", whose)
+	if n, ok := first["ann"]; !ok || n < 10 {
+		o.Errorf("the first of ann's had turn %d (%v), want bob's first for a while, and then hers, too", n, ok)
+	}
+	ann, bob := o.stored("ann", "T4"), o.stored("bob", "T4")
+	o.Logf("scores: ann %.3f, bob %.3f", ann.Score, bob.Score)
+}
+
+// restart ends the controller a moment after a pod was bound, and compares what the
+// next one stores with what the first stored and that pod come to.
+func (o *office) restart() {
+	o.Helper()
+	o.must(o.api.CoreV1().Pods("default").DeleteCollection(o.ctx, *metav1.NewDeleteOptions(0),
+		metav1.ListOptions{LabelSelector: v1alpha1.LabelTenant + " in (ann,bob)"}))
+	o.await("nobody holds a T4", func() bool { return o.stored("ann", "T4").Usage == 0 && o.stored("bob", "T4").Usage == 0 })
+	o.create(card("ann", "late", "T4"))
+	o.await("ann holds one again", func() bool { return o.pod("late").Spec.NodeName != "" })
+	before := map[string]usage.Account{"ann": o.stored("ann", "T4"), "bob": o.stored("bob", "T4"), "carl": o.stored("carl", usage.CPU)}
+	o.must(o.controller.Stop(10 * time.Second))
+	if a := o.stored("ann", "T4"); a.Time.After(before["ann"].Time) {
+		before["ann"] = a
+	}
+	for who, of := range map[string]usage.Type{"bob": "T4", "carl": usage.CPU} {
+		before[who] = o.stored(who, of)
+	}
+	o.begin("second")
+	for who, was := range before {
+		var a usage.Account
+		o.await(who+"'s score is stored anew", func() bool { a = o.stored(who, was.Type); return a.Time.After(was.Time) })
+		want := o.decay.Next(was.Score, float64(was.Usage)/1000, a.Time.Sub(was.Time).Seconds())
+		if who == "ann" && a.Usage > was.Usage {
+			want += o.decay.Next(0, 1, a.Time.Sub(o.boundAt("late")).Seconds())
+		}
+		o.Logf("%s: score %.12f after the restart, want %.12f", who, a.Score, want)
+		if math.Abs(a.Score-want) > 1e-9 {
+			o.Errorf("score of %s is %v after the restart, want %v", who, a.Score, want)
+		}
+	}
+}
+
+// boundAt returns when the API server says that a pod was bound.
+func (o *office) boundAt(name string) time.Time {
+	o.Helper()
+	for _, c := range o.pod(name).Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			return c.LastTransitionTime.Time
+		}
+	}
+	o.Fatalf("pod %s has no condition PodScheduled", name)
+	return time.Time{}
+}
