@@ -1,6 +1,11 @@
 package center
 
-import "github.com/numalet/numalet/pkg/sched"
+import (
+	"maps"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
 
 // Place gives a pod its place, and its reservations up, if read is still the
 // newest record of the node and the pod has no place yet.
@@ -65,4 +70,26 @@ func (c *Center) Holds(uid string) bool {
 	defer c.mu.Unlock()
 	_, ok := c.mu.stays[uid]
 	return ok
+}
+
+// Guest is a pod and what it holds on its node.
+type Guest struct {
+	UID string
+	sched.Holding
+}
+
+// Guests returns who holds what on a node, in order of their UIDs. It costs
+// O(pods there · log pods there).
+func (c *Center) Guests(node string) []Guest {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.mu.sites[node]
+	if !ok {
+		return nil
+	}
+	guests := make([]Guest, 0, len(s.pods))
+	for _, uid := range slices.Sorted(maps.Keys(s.pods)) {
+		guests = append(guests, Guest{uid, *s.pods[uid]})
+	}
+	return guests
 }

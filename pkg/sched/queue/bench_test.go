@@ -71,9 +71,7 @@ func BenchmarkPop(b *testing.B) {
 			of[e.Pod.UID] = e
 		}
 		for b.Loop() {
-			s.mu.Lock()
-			pod := s.take()
-			s.mu.Unlock()
+			pod := s.Poll()
 			s.Permit(pod)
 			s.Placed(pod)
 			s.Remove(pod.UID)

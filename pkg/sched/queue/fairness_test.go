@@ -127,9 +127,7 @@ func (c *cards) run(d time.Duration) {
 // give starts pods until nobody's turn it is or no card is free.
 func (c *cards) give() {
 	for c.free > 0 {
-		c.mu.Lock()
-		pod := c.take()
-		c.mu.Unlock()
+		pod := c.Poll()
 		if pod == nil || !c.Permit(pod) {
 			return
 		}

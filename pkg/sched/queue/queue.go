@@ -151,6 +151,13 @@ func (q *Queue) Next(ctx context.Context) (*sched.Pod, error) {
 	return nil, fmt.Errorf("wait for a pending pod: %w", ctx.Err())
 }
 
+// Poll is Next without waiting: it returns nil where it is nobody's turn.
+func (q *Queue) Poll() *sched.Pod {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.take()
+}
+
 func (q *Queue) wakeSleepers() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -183,4 +190,15 @@ func (q *Queue) Waited(uid string) (time.Duration, bool) {
 		return 0, false
 	}
 	return q.env.Now().Sub(it.since), true
+}
+
+// State returns where a pod is, and false where it is not pending.
+func (q *Queue) State(uid string) (State, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it, ok := q.mu.items[uid]
+	if !ok {
+		return none, false
+	}
+	return it.state, true
 }

@@ -105,9 +105,7 @@ func (s *scene) add(args []string) {
 }
 
 func (s *scene) next([]string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if pod := s.take(); pod != nil {
+	if pod := s.Poll(); pod != nil {
 		s.seen[pod.UID] = s.gains
 		fmt.Fprintf(&s.answer, "%s is taken\n", pod)
 		return

@@ -1,0 +1,174 @@
+package reserve
+
+import (
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/queue"
+	"github.com/numalet/numalet/pkg/sched/usage"
+)
+
+// Options are how long to wait. Zeros are the defaults.
+type Options struct {
+	Wait  time.Duration // a pod is blocked so long before a node is held back for it: 30 s
+	Again time.Duration // a better node is looked for so often: 1 minute
+	// Keep is how long a node is held back: 24 hours, or until the ends that are
+	// known if that is longer. Who has not come to its node by then gives it up, and
+	// waits once more before it has another.
+	Keep time.Duration
+	// Ends says when a bound pod will end, zero where nobody knows. Nil: nobody does.
+	Ends func(uid string) time.Time
+}
+
+// Keeper holds nodes back: for each type for the first of its blocked pods, and for
+// nobody else, so that who waits for a node holds none that another waits for. All
+// others pass that pod, for what they take is not what it waits for. It serves one
+// goroutine.
+type Keeper struct {
+	center  *center.Center
+	queue   *queue.Queue
+	options Options
+	kept    map[usage.Type]*kept
+}
+
+// kept is a pod's reservation, or that it had one (no Node).
+type kept struct {
+	pod *sched.Pod
+	Offer
+	made, looked time.Time
+}
+
+// New returns a keeper that holds nothing back yet.
+func New(c *center.Center, q *queue.Queue, o Options) *Keeper {
+	for d, otherwise := range map[*time.Duration]time.Duration{&o.Wait: 30 * time.Second, &o.Again: time.Minute, &o.Keep: 24 * time.Hour} {
+		if *d <= 0 {
+			*d = otherwise
+		}
+	}
+	if o.Ends == nil {
+		o.Ends = func(string) time.Time { return time.Time{} }
+	}
+	return &Keeper{center: c, queue: q, options: o, kept: map[usage.Type]*kept{}}
+}
+
+// Tend holds back, moves and gives up what is to be now:
+//
+//  1. who is placed or gone, or has had its node for too long, gives it up, and so
+//     does who is no longer the first to one that has waited long enough;
+//  2. for who is the first and has waited long enough, the best node is held back,
+//     in place of a worse one, and all others pass from then on.
+//
+// To look at all nodes costs O(pods there) placements: once for a pod that becomes
+// the first, and then every Options.Again.
+func (k *Keeper) Tend(now time.Time) {
+	heads := map[usage.Type]queue.Head{}
+	for _, h := range k.queue.Heads() {
+		heads[h.Type] = h
+	}
+	for t, r := range k.kept {
+		k.review(t, r, heads[t], now)
+	}
+	for _, h := range heads {
+		k.serve(h, now)
+	}
+}
+
+// due reports whether a head has waited long enough.
+func (k *Keeper) due(h queue.Head, now time.Time) bool { return now.Sub(h.Since) >= k.options.Wait }
+
+// review gives up what is not to be kept.
+func (k *Keeper) review(t usage.Type, r *kept, head queue.Head, now time.Time) {
+	state, pending := k.queue.State(r.pod.UID)
+	switch {
+	case state == queue.Out: // it is being placed: wait for what comes of it
+	case !pending || head.Pod.UID != r.pod.UID && k.due(head, now):
+		k.giveUp(r)
+		k.queue.Insist(r.pod.UID)
+		delete(k.kept, t)
+	case r.Node != "" && now.After(r.expires(k.options.Keep)):
+		k.giveUp(r)
+		r.made = now
+	}
+}
+
+// giveUp frees what is held back, and has those tried again whom that helps.
+func (k *Keeper) giveUp(r *kept) {
+	k.center.Unreserve(r.pod.UID)
+	node := k.center.Record(r.Node)
+	r.Offer = Offer{}
+	if node != nil {
+		k.queue.Wake(func(pod *sched.Pod) bool { return !filter.Check(pod, node).Refuses() })
+	}
+}
+
+// expires returns when the reservation is given up.
+func (r *kept) expires(keep time.Duration) time.Time {
+	if end := r.made.Add(keep); end.After(r.Ready) {
+		return end
+	}
+	return r.Ready.Add(time.Minute)
+}
+
+// serve holds the best node back for a head, if it is time to look for one.
+func (k *Keeper) serve(h queue.Head, now time.Time) {
+	r := k.kept[h.Type]
+	switch {
+	case r != nil && r.pod.UID != h.Pod.UID: // another is being placed
+		return
+	case r == nil && !k.due(h, now):
+		return
+	case r == nil:
+		r = &kept{pod: h.Pod}
+		k.kept[h.Type] = r
+	case r.Node == "" && now.Sub(r.made) < k.options.Wait, r.Node != "" && now.Sub(r.looked) < k.options.Again:
+		return
+	}
+	r.looked = now
+	best, ok := k.best(h.Pod)
+	if ok && best.Node != r.Node {
+		k.hold(r, best, now)
+	}
+	k.queue.Yield(h.Pod.UID)
+}
+
+// hold makes an offer a pod's only reservation.
+func (k *Keeper) hold(r *kept, o Offer, now time.Time) {
+	if r.Node == "" {
+		r.made = now
+	}
+	k.giveUp(r)
+	if k.center.Reserve(r.pod.UID, o.Node, o.Holding) {
+		r.Offer = o
+		k.queue.Wake(func(pod *sched.Pod) bool { return pod == r.pod && o.Ready.IsZero() && o.Unknown == 0 })
+	}
+}
+
+// best returns the best offer of all nodes.
+func (k *Keeper) best(pod *sched.Pod) (best Offer, ok bool) {
+	for node := range k.center.View().Nodes() {
+		if o, fits := On(pod, node, k.guests(node.Name)); fits && (!ok || o.Better(best)) {
+			best, ok = o, true
+		}
+	}
+	return best, ok
+}
+
+func (k *Keeper) guests(node string) []Guest {
+	var guests []Guest
+	for _, g := range k.center.Guests(node) {
+		guests = append(guests, Guest{g.Holding, k.options.Ends(g.UID)})
+	}
+	return guests
+}
+
+// Reservation returns where a node is held back for a pod, or nothing.
+func (k *Keeper) Reservation(uid string) (Offer, bool) {
+	for _, r := range k.kept {
+		if r.pod.UID == uid && r.Node != "" {
+			return r.Offer, true
+		}
+	}
+	return Offer{}, false
+}

@@ -1,0 +1,206 @@
+package reserve_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/queue"
+	"github.com/numalet/numalet/pkg/sched/reserve"
+	"github.com/numalet/numalet/pkg/sched/usage"
+)
+
+// TestScenarios walks through testdata/*.txt:
+//
+//	node node1 8           a node with so many cards
+//	run a node1 2 [1h]     pod a runs there on so many cards, for so long if that is known
+//	end a                  it ends, and who is helped by that is tried again
+//	wait big 8 [prio=1]    pod big comes, which asks for so many cards; no node suits it
+//	try                    who is to be tried again, in its turn: it is placed, or blocked
+//	gone big               pod big is no more
+//	after 30s              time passes, and the keeper tends its reservations
+//	show                   nodes, what is held back, and who waits for what
+func TestScenarios(t *testing.T) {
+	scenariotest.Walk(t, func() scenariotest.Scene { return newScene(t) })
+}
+
+// scene is a cluster of cards with a queue and a keeper.
+type scene struct {
+	center *center.Center
+	queue  *queue.Queue
+	keeper *reserve.Keeper
+	now    time.Time
+	due    []func()
+	ends   map[string]time.Time
+	pods   map[string]*sched.Pod
+	answer strings.Builder
+}
+
+func newScene(t *testing.T) *scene {
+	space, err := filter.ParseSpace("gpus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}}
+	s.center, err = center.New(center.Profile{Space: space})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.queue = queue.New(queue.Env{
+		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, Gains: s.center.Gains,
+	}, queue.Options{Strict: true})
+	s.keeper = reserve.New(s.center, s.queue, reserve.Options{Ends: func(uid string) time.Time { return s.ends[uid] }})
+	return s
+}
+
+// Run obeys one command.
+func (s *scene) Run(command []string) string {
+	commands := map[string]func(args []string){
+		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "try": s.try, "gone": s.gone, "after": s.after, "show": s.show,
+	}
+	s.answer.Reset()
+	do, ok := commands[command[0]]
+	if !ok {
+		return "no such command\n"
+	}
+	do(command[1:])
+	return s.answer.String()
+}
+
+func (s *scene) node(args []string) {
+	n := &sched.Node{Name: args[0], Allocatable: sched.Amounts{Pods: 110}}
+	for i := range atoi(args[1]) {
+		n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.Itoa(i), Free: sched.WholeGPU})
+	}
+	s.center.SetNode(n)
+}
+
+func (s *scene) run(args []string) {
+	node := s.center.Record(args[1])
+	pod := s.pod(args[0], args[2])
+	at, why := filter.Place(pod, node)
+	if why.Refuses() || !s.center.Place(pod, node, at) {
+		fmt.Fprintln(&s.answer, "refused:", why)
+	}
+	if len(args) > 3 {
+		s.ends[pod.UID] = s.now.Add(duration(args[3]))
+	}
+}
+
+func (s *scene) end(args []string) {
+	s.center.Release(args[0])
+	s.queue.Wake(func(pod *sched.Pod) bool { return s.suits(pod) != nil })
+}
+
+func (s *scene) wait(args []string) {
+	pod := s.pod(args[0], args[1])
+	e := queue.Entry{Pod: pod, Created: s.now, Type: usage.AnyGPU, Tenant: "ann"}
+	for _, arg := range args[2:] {
+		e.Priority = int32(atoi(strings.TrimPrefix(arg, "prio=")))
+	}
+	s.queue.Add(e)
+	s.try(nil)
+}
+
+// try gives everybody a turn.
+func (s *scene) try([]string) {
+	for pod := s.queue.Poll(); pod != nil; pod = s.queue.Poll() {
+		node := s.suits(pod)
+		if node == nil {
+			s.queue.Park(pod, s.center.Gains())
+			continue
+		}
+		at, _ := filter.Place(pod, node)
+		s.center.Place(pod, node, at)
+		s.queue.Placed(pod)
+		s.queue.Remove(pod.UID)
+		fmt.Fprintf(&s.answer, "%s goes to %s\n", pod, node.Name)
+	}
+}
+
+// suits returns the first node that suits a pod, or nil.
+func (s *scene) suits(pod *sched.Pod) *sched.Node {
+	for n := range s.center.View().Nodes() {
+		if !filter.Check(pod, n).Refuses() {
+			return n
+		}
+	}
+	return nil
+}
+
+func (s *scene) gone(args []string) {
+	s.queue.Remove(args[0])
+	s.center.Release(args[0])
+}
+
+func (s *scene) after(args []string) {
+	s.now = s.now.Add(duration(args[0]))
+	s.keeper.Tend(s.now)
+	due := s.due
+	s.due = nil
+	for _, f := range due {
+		f()
+	}
+	s.try(nil)
+}
+
+func (s *scene) show([]string) {
+	for n := range s.center.View().Nodes() {
+		free := 0
+		for _, card := range n.GPUs {
+			free += int(card.Free / sched.WholeGPU)
+		}
+		fmt.Fprintf(&s.answer, "%s has %d of %d free", n.Name, free, len(n.GPUs))
+		if r := n.Reserved; r != nil {
+			offer, _ := s.keeper.Reservation(r.UID)
+			fmt.Fprintf(&s.answer, ", holds %d back for %s%s", len(r.GPUs), r.UID, until(offer))
+		}
+		fmt.Fprintln(&s.answer)
+	}
+	list := s.queue.List()
+	slices.SortFunc(list, func(a, b queue.Explanation) int { return a.Place - b.Place })
+	for _, e := range list {
+		fmt.Fprintf(&s.answer, "%d. %s is %s\n", e.Place, e.Name, e.State)
+	}
+}
+
+// until says when what is held back is enough.
+func until(o reserve.Offer) string {
+	text := ""
+	if o.Unknown > 0 {
+		text += fmt.Sprintf(", until %d end", o.Unknown)
+	}
+	if !o.Ready.IsZero() {
+		text += ", ready at " + o.Ready.Format(time.TimeOnly)
+	}
+	return text
+}
+
+func (s *scene) pod(name, cards string) *sched.Pod {
+	pod := &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}, GPUs: sched.GPUAsk{Count: atoi(cards), Milli: sched.WholeGPU}}
+	s.pods[name] = pod
+	return pod
+}
+
+func atoi(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
