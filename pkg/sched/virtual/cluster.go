@@ -1,0 +1,197 @@
+package virtual
+
+import (
+	"iter"
+	"maps"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/queue"
+	"github.com/numalet/numalet/pkg/sched/reserve"
+	"github.com/numalet/numalet/pkg/sched/usage"
+)
+
+// Work is a pod that runs for a time, and then ends.
+type Work struct {
+	Pod    *sched.Pod
+	Tenant string
+	Takes  time.Duration
+}
+
+// Ran is work that has its place.
+type Ran struct {
+	Work
+	Type           usage.Type
+	Created, Began time.Time
+	At             sched.Placement
+}
+
+// Waited returns how long it has waited for its place.
+func (r Ran) Waited() time.Duration { return r.Began.Sub(r.Created) }
+
+// Rules are how a cluster shares itself out.
+type Rules struct {
+	Turns   Turns
+	Decay   usage.Decay
+	Options propose.Options
+	// Reserve is how nodes are held back for blocked pods; its Ends is set where
+	// EndsKnown. Pods that take turns as with kube-scheduler have none.
+	Reserve   reserve.Options
+	EndsKnown bool
+	Began     func(Ran) // nil for nobody
+	Ended     func(Ran)
+}
+
+// Cluster is nodes on which work comes, waits, runs and ends, on a virtual clock.
+// The queue, both tiers, the scores and the reservations are those of the
+// controller; a decision takes no time.
+type Cluster struct {
+	center    *center.Center
+	rules     Rules
+	clock     clock
+	line      line
+	keeper    *reserve.Keeper // nil for none
+	book      *usage.Book
+	proposer  *propose.Proposer
+	committer *commit.Committer
+	pending   map[string]Ran // by UID
+	running   map[string]Ran
+	tending   bool // the keeper will look
+}
+
+// NewCluster returns an idle cluster of the centre's nodes.
+func NewCluster(c *center.Center, r Rules) *Cluster {
+	v := &Cluster{center: c, rules: r, book: usage.New(r.Decay), pending: map[string]Ran{}, running: map[string]Ran{}}
+	v.line = v.newLine()
+	v.proposer = propose.New(c.View, r.Options)
+	v.committer = commit.New(c, r.Options.Filter, commit.Env{
+		Bind: v.begin, Requeue: func(p *sched.Pod) { v.line.Park(p, 0) }, Park: v.line.Park,
+	})
+	v.Every(time.Minute, v.line.RescoreAll)
+	return v
+}
+
+// Now returns the time, from the year 2000 on.
+func (v *Cluster) Now() time.Time {
+	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(v.clock.now)
+}
+
+// Book returns what tenants have used.
+func (v *Cluster) Book() *usage.Book { return v.book }
+
+// Submit makes work come now. Its turn comes with the next event, or with Run.
+func (v *Cluster) Submit(w Work) {
+	ran := Ran{Work: w, Type: usage.TypeOf(w.Pod), Created: v.Now()}
+	v.pending[w.Pod.UID] = ran
+	v.line.Add(queue.Entry{Pod: w.Pod, Created: ran.Created, Type: ran.Type, Tenant: w.Tenant})
+}
+
+// Pending returns the work that waits, in no order.
+func (v *Cluster) Pending() iter.Seq[Ran] { return maps.Values(v.pending) }
+
+// Waits reports whether work waits, and what it is.
+func (v *Cluster) Waits(uid string) (Ran, bool) {
+	r, ok := v.pending[uid]
+	return r, ok
+}
+
+// Reservation returns what is held back for a pod, or nothing.
+func (v *Cluster) Reservation(uid string) (reserve.Offer, bool) {
+	if v.keeper == nil {
+		return reserve.Offer{}, false
+	}
+	return v.keeper.Reservation(uid)
+}
+
+// Fits returns when enough of what runs on a node now will have ended for a pod to
+// fit there, zero if never.
+func (v *Cluster) Fits(pod *sched.Pod, node string) time.Time {
+	var guests []reserve.Guest
+	for _, g := range v.center.Guests(node) {
+		guests = append(guests, reserve.Guest{Holding: g.Holding, Ends: v.ends(g.UID)})
+	}
+	offer, _ := reserve.On(pod, v.center.Record(node), guests)
+	return offer.Ready
+}
+
+// Every does something now and then, first after that time.
+func (v *Cluster) Every(d time.Duration, do func()) {
+	v.clock.after(d, func() {
+		do()
+		v.Every(d, do)
+	})
+}
+
+// After does something once.
+func (v *Cluster) After(d time.Duration, do func()) { v.clock.after(d, do) }
+
+// Run lets a time pass.
+func (v *Cluster) Run(d time.Duration) {
+	until := v.clock.now + d
+	v.give()
+	for len(v.clock.events) > 0 && v.clock.events[0].at <= until {
+		v.clock.step()
+		v.give()
+	}
+	v.clock.now = until
+}
+
+// give gives nodes to those whose turn it is, until it is nobody's.
+func (v *Cluster) give() {
+	for pod := v.line.Poll(); pod != nil; pod = v.line.Poll() {
+		list := v.proposer.Propose(pod)
+		if len(list.Candidates) == 0 || v.line.Permit(pod) {
+			v.committer.Commit(list)
+		}
+	}
+	if v.keeper != nil && !v.tending && len(v.pending) > 0 {
+		v.tending = true
+		v.clock.after(time.Second, v.tend)
+	}
+}
+
+func (v *Cluster) tend() {
+	v.tending = false
+	v.keeper.Tend(v.Now())
+}
+
+// begin starts work that has its place.
+func (v *Cluster) begin(d sched.Decision) {
+	ran := v.pending[d.Pod.UID]
+	ran.Began, ran.At = v.Now(), d.At
+	delete(v.pending, d.Pod.UID)
+	v.running[d.Pod.UID] = ran
+	v.line.Placed(d.Pod)
+	v.line.Remove(d.Pod.UID)
+	charges := usage.Charges(sched.Hold(d.Pod, d.At), v.center.Record(d.At.Node))
+	v.book.Start(usage.Task{UID: d.Pod.UID, Tenant: ran.Tenant, Since: ran.Began, Holds: charges}, ran.Began)
+	v.line.Rescore(ran.Tenant)
+	v.clock.after(ran.Takes, func() { v.end(ran) })
+	if v.rules.Began != nil {
+		v.rules.Began(ran)
+	}
+}
+
+// end ends work, and lets those try whom that helps.
+func (v *Cluster) end(r Ran) {
+	delete(v.running, r.Pod.UID)
+	v.center.Release(r.Pod.UID)
+	v.book.Forget(r.Pod.UID, v.Now())
+	v.line.Rescore(r.Tenant)
+	v.line.Freed(v.center.Record(r.At.Node))
+	if v.rules.Ended != nil {
+		v.rules.Ended(r)
+	}
+}
+
+// ends returns when running work will end.
+func (v *Cluster) ends(uid string) time.Time {
+	r, ok := v.running[uid]
+	if !ok {
+		return time.Time{}
+	}
+	return r.Began.Add(r.Takes)
+}
