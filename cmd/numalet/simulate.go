@@ -53,6 +53,7 @@ Alibaba's openb GPU trace.`,
 	flags.StringVar(&s.placements, "placements", "", "write pod,node,gpus to this CSV file")
 	flags.BoolVar(&s.virtual, "virtual-clock", false, "instead, run the worked model of the two tiers on a virtual clock")
 	flags.VarP(&s.out, "output", "o", "text or json")
+	cmd.AddCommand(newFairness(), newStarvation())
 	return cmd
 }
 

@@ -12,11 +12,17 @@ import (
 // num_gpu, gpu_milli (of each card) and, optionally, gpu_spec: the types of card
 // allowed, separated by "|". They stay in the order of the file.
 func ReadPods(r io.Reader) ([]*sched.Pod, error) {
-	t, err := open(r, "name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-	if err != nil {
-		return nil, fmt.Errorf("read pods: %w", err)
-	}
 	var pods []*sched.Pod
+	err := eachPod(r, func(_ *row, p *sched.Pod) { pods = append(pods, p) })
+	return pods, err
+}
+
+// eachPod calls do for every row, which may need more columns.
+func eachPod(r io.Reader, do func(*row, *sched.Pod), more ...string) error {
+	t, err := open(r, append(more, "name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")...)
+	if err != nil {
+		return fmt.Errorf("read pods: %w", err)
+	}
 	known := map[string]bool{}
 	err = t.each(func(row *row) error {
 		p := pod(row)
@@ -27,13 +33,13 @@ func ReadPods(r io.Reader) ([]*sched.Pod, error) {
 			return fmt.Errorf("pod %q asks for %d thousandths of a card: want 1 to %d", p.Name, ask.Milli, sched.WholeGPU)
 		}
 		known[p.Name] = true
-		pods = append(pods, p)
+		do(row, p)
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read pods: %w", err)
+		return fmt.Errorf("read pods: %w", err)
 	}
-	return pods, nil
+	return nil
 }
 
 func pod(row *row) *sched.Pod {

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/numalet/numalet/internal/openb"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fair"
+	"github.com/numalet/numalet/pkg/sched/usage"
+	"github.com/numalet/numalet/pkg/sched/virtual"
+)
+
+// world is what trials on a virtual clock are made of.
+type world struct {
+	nodes, pods string // files
+	every       int
+	longest     time.Duration
+	cards       int
+	policy      string
+	seed        uint64
+	out         format
+}
+
+func (w *world) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&w.nodes, "nodes", "", "CSV file of nodes")
+	flags.StringVar(&w.pods, "pods", "", "CSV file of pods, of which samples are drawn")
+	flags.IntVar(&w.every, "every", 1, "take every so manieth node only")
+	flags.DurationVar(&w.longest, "longest", 24*time.Hour, "pods that ran longer run so long")
+	flags.IntVar(&w.cards, "cards", 8, "leave pods out that ask for more cards")
+	flags.StringVar(&w.policy, "policy", "bestfit", "leastfit, bestfit, firstfit, nextfit or default: what the GPU profile uses")
+	flags.Uint64Var(&w.seed, "seed", 1, "what samples are drawn with: equal seeds draw equally")
+	flags.VarP(&w.out, "output", "o", "text or json")
+}
+
+// read returns nodes and samples.
+func (w world) read() ([]*sched.Node, []fair.Sample, error) {
+	if w.nodes == "" || w.pods == "" || w.every < 1 || w.longest <= 0 {
+		return nil, nil, wrongUsage("say where the nodes and pods are with --nodes FILE --pods FILE; --every and --longest are more than 0")
+	}
+	all, err := readFile(w.nodes, openb.ReadNodes)
+	if err != nil {
+		return nil, nil, err
+	}
+	var nodes []*sched.Node
+	for i := 0; i < len(all); i += w.every {
+		nodes = append(nodes, all[i])
+	}
+	samples, err := readFile(w.pods, openb.ReadSamples)
+	for i, s := range samples {
+		samples[i].Took = min(s.Took, w.longest)
+	}
+	return nodes, slices.DeleteFunc(samples, func(s fair.Sample) bool { return s.GPUs.Count > w.cards }), err
+}
+
+// fairness is what "numalet simulate fairness" is asked for.
+type fairness struct {
+	world
+	users, least, most int
+	days               float64
+}
+
+// newFairness returns "numalet simulate fairness": how an order of pods shares a
+// cluster among users.
+func newFairness() *cobra.Command {
+	f := fairness{world: world{out: formatText}}
+	cmd := &cobra.Command{
+		Use:   "fairness",
+		Short: "Try out how users of different appetite share a cluster",
+		Long: `Try out how users of different appetite share a cluster, on a virtual clock: with the
+controller's order, by score; by creation time; and as with kube-scheduler. Each user
+sends pods of the trace, drawn at random: as many that ask for cards as its appetite is
+wait at any time. What is said is of the second half of the time: Jain's index of
+scores per weight, and how long pods that ask for cards have waited.`,
+		Example: `  numalet simulate fairness --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 24`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.OutOrStdout())
+		},
+	}
+	f.bind(cmd)
+	flags := cmd.Flags()
+	flags.IntVar(&f.users, "users", 20, "how many users")
+	flags.IntVar(&f.least, "least", 4, "how many pods of the most modest one wait at any time")
+	flags.IntVar(&f.most, "most", 64, "how many of the greediest one do")
+	flags.Float64Var(&f.days, "days", 14, "how long, of which the second half is measured")
+	return cmd
+}
+
+func (f fairness) run(out io.Writer) error {
+	nodes, samples, err := f.read()
+	if err != nil {
+		return err
+	}
+	var outcomes []fair.Outcome
+	for _, turns := range []virtual.Turns{virtual.ByScore, virtual.ByAge, virtual.LikeKube} {
+		profile, err := gpuProfile(f.policy, podsOf(samples))
+		if err != nil {
+			return usageError{err}
+		}
+		o, err := fair.Share(nodes, samples, fair.Settings{
+			Users: fair.Users(f.users, f.least, f.most), Seed: f.seed, For: time.Duration(f.days * float64(24*time.Hour)),
+			Settle: usage.DefaultSettle, Profile: profile, Turns: turns,
+		})
+		if err != nil {
+			return err
+		}
+		outcomes = append(outcomes, o)
+	}
+	return showFairness(out, f, nodes, outcomes)
+}
+
+func podsOf(samples []fair.Sample) []*sched.Pod {
+	var pods []*sched.Pod
+	for _, s := range samples {
+		pods = append(pods, s.Pod)
+	}
+	return pods
+}

@@ -1,0 +1,23 @@
+package openb
+
+import (
+	"io"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fair"
+)
+
+// ReadSamples reads pods as ReadPods does, with the columns scheduled_time and
+// deletion_time, in seconds. Those that never ran, or did not end, are left out.
+func ReadSamples(r io.Reader) ([]fair.Sample, error) {
+	var samples []fair.Sample
+	err := eachPod(r, func(row *row, p *sched.Pod) {
+		if row.text("scheduled_time") == "" || row.text("deletion_time") == "" {
+			return
+		}
+		took := row.number("deletion_time") - row.number("scheduled_time")
+		samples = append(samples, fair.Sample{Pod: p, Took: time.Duration(max(1, took)) * time.Second})
+	}, "scheduled_time", "deletion_time")
+	return samples, err
+}
