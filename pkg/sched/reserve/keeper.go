@@ -1,6 +1,8 @@
 package reserve
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
@@ -63,12 +65,13 @@ func New(c *center.Center, q *queue.Queue, o Options) *Keeper {
 // To look at all nodes costs O(pods there) placements: once for a pod that becomes
 // the first, and then every Options.Again.
 func (k *Keeper) Tend(now time.Time) {
-	heads := map[usage.Type]queue.Head{}
-	for _, h := range k.queue.Heads() {
-		heads[h.Type] = h
-	}
-	for t, r := range k.kept {
-		k.review(t, r, heads[t], now)
+	heads := k.queue.Heads()
+	for _, t := range slices.Sorted(maps.Keys(k.kept)) {
+		var first queue.Head
+		if i := slices.IndexFunc(heads, func(h queue.Head) bool { return h.Type == t }); i >= 0 {
+			first = heads[i]
+		}
+		k.review(t, k.kept[t], first, now)
 	}
 	for _, h := range heads {
 		k.serve(h, now)
@@ -83,7 +86,7 @@ func (k *Keeper) review(t usage.Type, r *kept, head queue.Head, now time.Time) {
 	state, pending := k.queue.State(r.pod.UID)
 	switch {
 	case state == queue.Out: // it is being placed: wait for what comes of it
-	case !pending || head.Pod.UID != r.pod.UID && k.due(head, now):
+	case !pending || head.Pod != nil && head.Pod.UID != r.pod.UID && k.due(head, now):
 		k.giveUp(r)
 		k.queue.Insist(r.pod.UID)
 		delete(k.kept, t)

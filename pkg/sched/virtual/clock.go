@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"container/heap"
+	"math"
 	"time"
 )
 
@@ -23,6 +24,14 @@ type event struct {
 func (c *clock) after(d time.Duration, do func()) {
 	c.count++
 	heap.Push(&c.events, event{c.now + d, c.count, do})
+}
+
+// next returns when the next event happens, never if there is none.
+func (c *clock) next() time.Duration {
+	if len(c.events) == 0 {
+		return math.MaxInt64
+	}
+	return c.events[0].at
 }
 
 // step lets the next event happen. It is false when there is none.

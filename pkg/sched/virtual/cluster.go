@@ -128,12 +128,15 @@ func (v *Cluster) Every(d time.Duration, do func()) {
 // After does something once.
 func (v *Cluster) After(d time.Duration, do func()) { v.clock.after(d, do) }
 
-// Run lets a time pass.
+// Run lets a time pass. Of several things that happen at one time all have happened
+// before anybody's turn comes.
 func (v *Cluster) Run(d time.Duration) {
 	until := v.clock.now + d
 	v.give()
-	for len(v.clock.events) > 0 && v.clock.events[0].at <= until {
-		v.clock.step()
+	for v.clock.next() <= until {
+		for at := v.clock.next(); v.clock.next() == at; {
+			v.clock.step()
+		}
 		v.give()
 	}
 	v.clock.now = until
