@@ -32,6 +32,10 @@ type Pod struct {
 	// with affinity between pods: an equal version then proves nothing.
 	Across bool
 
+	// Gang is what the pod starts together with, or nil. A pod in a queue stands for
+	// all of its Members.
+	Gang *Gang
+
 	// Foreign is an adapter's own immutable view of the pod.
 	Foreign any
 }

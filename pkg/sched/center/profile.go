@@ -57,7 +57,7 @@ func (p Profile) rank(pod *sched.Pod, node *sched.Node) sched.Score {
 	if p.Policy != bucket.LeastFit && p.Policy != bucket.BestFit {
 		return nil
 	}
-	score := sched.Score(p.Space.Node(node.For(pod.UID)))
+	score := sched.Score(p.Space.Node(node.For(pod.Claim())))
 	for i, theta := range p.Theta {
 		score[i] = (score[i] + theta - 1) / theta
 		if p.Policy == bucket.BestFit {

@@ -15,7 +15,8 @@ type Env struct {
 	Requeue func(*sched.Pod)         // its nodes went to others: try again
 	Park    func(*sched.Pod, uint64) // no node suited it when so much had been given back (View.Gains)
 	// Widen makes another first list by the committer's own filters, for a pod
-	// whose fit depends on other nodes too and whose list did not hold. May be nil.
+	// whose fit depends on other nodes too and whose list did not hold, and for one
+	// of a gang. May be nil where there are none of either.
 	Widen func(*sched.Pod) sched.List
 }
 
@@ -78,6 +79,9 @@ func New(c *center.Center, f sched.Filter, env Env) *Committer {
 // are many, so that most of what they list has changed, takes half of the
 // committer's time.
 func (c *Committer) Commit(list sched.List) bool {
+	if list.Pod.Gang != nil {
+		return c.commitGang(list)
+	}
 	decision, ok := c.place(list, c.compare(list))
 	if !ok && list.Pod.Across && c.env.Widen != nil {
 		list = c.env.Widen(list.Pod)

@@ -24,6 +24,8 @@ import (
 //	propose p cpu=2              the first list of pod p, as the first tier makes it
 //	across p                     p's fit depends on other nodes, too
 //	reserve p node1 cpu=2        the node holds so much back for p
+//	gang g need=3 cpu=2 n=5    the first list of a gang of pods g-1 to g-5, of which 3 have to start together
+//	reserve g node1 cpu=2        the node holds so much back for gang g
 //	commit p                     commit that list
 //	unbind p                     the bind of p failed
 //	show                         nodes, and what the committer counted
@@ -56,6 +58,7 @@ func newScene(t *testing.T) *scene {
 			s.bound[d.Pod.Name] = d
 			fmt.Fprintf(&s.answer, "%s goes to %s\n", d.Pod, d.At.Node)
 		},
+		Widen:   func(p *sched.Pod) sched.List { return propose.New(s.center.View, propose.Options{}).Propose(p) },
 		Requeue: func(p *sched.Pod) { fmt.Fprintf(&s.answer, "%s is to be tried again\n", p) },
 		Park:    func(p *sched.Pod, _ uint64) { fmt.Fprintf(&s.answer, "%s waits until something is free\n", p) },
 	})
@@ -65,7 +68,7 @@ func newScene(t *testing.T) *scene {
 // Run obeys one command.
 func (s *scene) Run(command []string) string {
 	commands := map[string]func(name string, args []string){
-		"node": s.node, "gone": s.gone, "take": s.take, "list": s.list, "propose": s.propose, "across": s.across,
+		"node": s.node, "gone": s.gone, "take": s.take, "list": s.list, "propose": s.propose, "across": s.across, "gang": s.gang,
 		"reserve": s.reserve, "commit": s.commit, "unbind": s.unbind, "show": s.show,
 	}
 	s.answer.Reset()
@@ -117,6 +120,17 @@ func (s *scene) reserve(name string, args []string) {
 	if !s.center.Reserve(name, args[0], sched.Holding{Amounts: sched.Amounts{CPU: cpus(args), Pods: 1}}) {
 		fmt.Fprintln(&s.answer, "refused")
 	}
+}
+
+func (s *scene) gang(name string, args []string) {
+	gang := &sched.Gang{ID: name, Need: number(args, "need", 1)}
+	for i := range number(args, "n", 1) {
+		member := fmt.Sprint(name, "-", i+1)
+		gang.Members = append(gang.Members, &sched.Pod{UID: member, Name: member, Requests: sched.Amounts{CPU: cpus(args), Pods: 1}, Gang: gang})
+	}
+	first := *gang.Members[0]
+	first.Name = name
+	s.lists[name] = sched.List{Pod: &first, Gains: s.center.Gains()}
 }
 
 func (s *scene) across(name string, _ []string) { s.lists[name].Pod.Across = true }

@@ -10,7 +10,7 @@ import (
 
 // Dimension turns nodes and pods into one coordinate each. Its law:
 //
-//	Check(pod, node) has no reason  ⇒  Node(node.For(pod.UID)) ≥ Pod(pod)
+//	Check(pod, node) has no reason  ⇒  Node(node.For(pod.Claim())) ≥ Pod(pod)
 //
 // so that an index may leave out every node below a pod's coordinate. The
 // converse need not hold: an index finds nodes worth looking at.

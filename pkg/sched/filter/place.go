@@ -9,7 +9,7 @@ import (
 // Place says how a pod falls on a node now, or why it does not fit. What other
 // pods have reserved there is not free to it. Equal input, equal placement.
 func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
-	node = node.For(pod.UID)
+	node = node.For(pod.Claim())
 	at := sched.Placement{Node: node.Name}
 	if r := plain(pod, node); r.Refuses() {
 		return at, r
@@ -26,7 +26,7 @@ func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 // Check says why a pod does not fit a node now. It is Place without a
 // placement, and cheaper where the pod asks for no exclusive CPUs.
 func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
-	node = node.For(pod.UID)
+	node = node.For(pod.Claim())
 	if r := plain(pod, node); r.Refuses() {
 		return r
 	}

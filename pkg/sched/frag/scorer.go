@@ -47,7 +47,7 @@ func (s *Scorer) forget() {
 // makes all that is free useless.
 func (s *Scorer) Score(pod *sched.Pod, node *sched.Node) sched.Score {
 	if node.Reserved != nil || pod.Exclusive != nil || pod.Requests.Extended != nil {
-		return score(s.gain(pod, node.For(pod.UID), s.measure.lost(node.For(pod.UID))))
+		return score(s.gain(pod, node.For(pod.Claim()), s.measure.lost(node.For(pod.Claim()))))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -73,7 +73,7 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 func (p *Proposer) query(profile *center.Profile) bucket.Query {
 	return bucket.Query{
 		Request: profile.Space.Pod(p.pod), Policy: profile.Policy, Candidates: p.only,
-		Accept: p.accept, After: p.goOn(profile), Task: p.pod.UID, Rand: p.options.Rand,
+		Accept: p.accept, After: p.goOn(profile), Task: p.pod.Claim(), Rand: p.options.Rand,
 	}
 }
 

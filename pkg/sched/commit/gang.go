@@ -1,0 +1,62 @@
+package commit
+
+import "github.com/numalet/numalet/pkg/sched"
+
+// commitGang places as many of a gang's pods as it can, if that is as many as have
+// to start together, or else none, and reports whether it did:
+//
+//  1. place the members in turn, each as the nodes are with those before it;
+//  2. if too few have a place, give all of those places back, and send the gang back;
+//  3. give up what is reserved for the gang, and bind.
+//
+// Nobody else gives nodes away meanwhile, so who reads a record in between sees less
+// to be free than there is, never more. A gang that is sent back holds nothing, and
+// so two of them can never wait for what the other holds. To compute all placements
+// on records of one's own and to enter them at once was rejected: the indexes and
+// the other filters, by which nodes are found, would not know of the members before.
+//
+// It costs O(members) decisions, by the committer: a gang is one decision in many.
+func (c *Committer) commitGang(list sched.List) bool {
+	gang := list.Pod.Gang
+	placed := c.placeGang(gang)
+	if len(placed) < gang.Need {
+		c.takeBack(placed)
+		c.sendGangBack(list)
+		return false
+	}
+	c.center.Unreserve(gang.ID)
+	for _, d := range placed {
+		c.env.Bind(d)
+	}
+	return true
+}
+
+// placeGang places members until so many have no place that it is in vain.
+func (c *Committer) placeGang(gang *sched.Gang) []sched.Decision {
+	placed := make([]sched.Decision, 0, len(gang.Members))
+	for i, pod := range gang.Members {
+		if len(placed)+len(gang.Members)-i < gang.Need {
+			break
+		}
+		list := c.env.Widen(pod)
+		if d, ok := c.place(list, entries(list)); ok {
+			placed = append(placed, d)
+		}
+	}
+	return placed
+}
+
+// takeBack undoes decisions that nobody was told of, the last one first.
+func (c *Committer) takeBack(placed []sched.Decision) {
+	for i := len(placed) - 1; i >= 0; i-- {
+		c.reserver.Unreserve(placed[i])
+		c.center.Undo(placed[i])
+		c.counts.retracted.Add(1)
+	}
+}
+
+// sendGangBack parks a gang: what its own try has given back is none that helps it.
+func (c *Committer) sendGangBack(list sched.List) {
+	c.counts.parked.Add(1)
+	c.env.Park(list.Pod, max(list.Gains, c.center.Gains()))
+}

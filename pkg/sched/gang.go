@@ -1,0 +1,18 @@
+package sched
+
+// Gang is pods that start together or not at all.
+type Gang struct {
+	ID string // unlike any pod's UID; what is reserved for the gang is under it
+	// Need is how many of Members have to be placed at one time. Those that are
+	// bound already are not among them.
+	Need    int
+	Members []*Pod // that are pending
+}
+
+// Claim returns under what a pod's reservations are: its gang's ID, or its UID.
+func (p *Pod) Claim() string {
+	if p.Gang != nil {
+		return p.Gang.ID
+	}
+	return p.UID
+}
