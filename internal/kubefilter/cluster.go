@@ -77,30 +77,33 @@ func (c *Cluster) RemoveNode(name string) {
 // SetPod enters a pod that is bound and has not ended, or what changed of it.
 // The error says which of its terms cannot be read: they do not count.
 func (c *Cluster) SetPod(pod *v1.Pod) error {
-	info, err := c.confirmed(pod), error(nil)
-	if info == nil {
-		info, err = podInfo(pod)
+	if c.confirm(pod) {
+		return nil
 	}
+	info, err := podInfo(pod)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settle(stay{node: pod.Spec.NodeName, info: info, bound: true})
 	return err
 }
 
-// confirmed returns the info of a pod that was decided here and is bound now, nil
-// of any other: what was read of its spec stands, for binding changes no more of
+// confirm enters a pod that was decided to go where it is bound now, and reports
+// whether it was: what was read of its spec stands, for binding changes no more of
 // it than the node's name, and that alone is not counted as a change.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go, updatePodGeneration.
-func (c *Cluster) confirmed(pod *v1.Pod) *framework.PodInfo {
+func (c *Cluster) confirm(pod *v1.Pod) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, ok := c.mu.stays[pod.UID]
-	if !ok || s.bound || pod.Generation == 0 || s.info.Pod.Generation != pod.Generation {
-		return nil
+	if !ok || s.bound || s.node != pod.Spec.NodeName || pod.Generation == 0 || s.info.Pod.Generation != pod.Generation ||
+		rare(pod) || rare(s.info.Pod) {
+		return false
 	}
 	info := *s.info
 	info.Pod = pod
-	return &info
+	c.mu.stays[pod.UID] = stay{node: s.node, info: &info, bound: true}
+	c.store(s.node, withInstead(c.site(s.node), &info))
+	return true
 }
 
 // RemovePod forgets a pod that has ended or is gone.

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
@@ -47,6 +48,20 @@ func withoutPod(old *framework.NodeInfo, pod *framework.PodInfo) *framework.Node
 		return old
 	}
 	return next
+}
+
+// withInstead returns a node's info with another object for a pod that asks for the
+// same.
+func withInstead(old *framework.NodeInfo, pod *framework.PodInfo) *framework.NodeInfo {
+	next := *old
+	for _, pods := range []*[]fwk.PodInfo{&next.Pods, &next.PodsWithAffinity, &next.PodsWithRequiredAntiAffinity} {
+		i := slices.IndexFunc(*pods, func(p fwk.PodInfo) bool { return p.GetPod().UID == pod.Pod.UID })
+		if i >= 0 {
+			*pods = slices.Clone(*pods)
+			(*pods)[i] = pod
+		}
+	}
+	return &next
 }
 
 // rebuilt returns a node's info made again of all pods but one. RemovePod would

@@ -92,21 +92,32 @@ func (w *world) step() {
 	}
 }
 
-// place has a pod bound, sometimes after it was assumed somewhere.
+// place has a pod bound, sometimes after it was assumed elsewhere and forgotten,
+// or assumed there with another label than it comes to have.
 func (w *world) place(p *v1.Pod) {
-	if w.IntN(3) == 0 {
-		foreign, err := NewPod(p)
-		if err != nil {
-			w.scene.Fatal(err)
-		}
-		w.scene.cluster.RemovePod(p.UID)
-		w.scene.cluster.assume(foreign.info, fmt.Sprint("n", w.IntN(12)))
+	switch w.IntN(3) {
+	case 0:
+		w.assume(p, fmt.Sprint("n", w.IntN(12)))
 		w.scene.cluster.forget(p.UID)
+	case 1:
+		p.Generation = 1
+		decided := p.DeepCopy()
+		decided.Labels["app"] = w.one("web", "db", "cache")
+		w.assume(decided, p.Spec.NodeName)
 	}
 	w.pods[p.Name] = p
 	if err := w.scene.cluster.SetPod(p); err != nil {
 		w.scene.Fatal(err)
 	}
+}
+
+func (w *world) assume(p *v1.Pod, node string) {
+	foreign, err := NewPod(p)
+	if err != nil {
+		w.scene.Fatal(err)
+	}
+	w.scene.cluster.RemovePod(p.UID)
+	w.scene.cluster.assume(foreign.info, node)
 }
 
 func (w *world) one(of ...string) string { return of[w.IntN(len(of))] }
