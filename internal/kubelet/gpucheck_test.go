@@ -42,7 +42,10 @@ func TestGPUCheck(t *testing.T) {
 	eventually(t, "GPUs of "+path, true, func() bool { return len(latest.Load().Units()) > 0 })
 
 	logInventory(t, latest.Load())
-	eventually(t, "resources", true, func() bool { return len(k.status()) > 0 })
+	eventually(t, "all resources", true, func() bool {
+		told := len(k.status())
+		return told > 0 && told == len(k.registrations()) && p.Ready() == nil
+	})
 	t.Logf("the kubelet counts, allocatable/capacity: %v", k.status())
 	for _, resource := range slices.Sorted(maps.Keys(k.status())) {
 		ids := k.prefer(t, resource, 1, k.listed(resource)...)
