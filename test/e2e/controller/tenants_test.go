@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/numalet/numalet/api/v1alpha1"
@@ -38,9 +39,11 @@ func newOffice(t *testing.T) *office {
 	o := &office{world: newPlane(t, 0, fleet.Shape{})}
 	config, err := o.Config()
 	o.must(err)
+	plain := rest.CopyConfig(config)
+	plain.ContentType, plain.AcceptContentTypes = "", "" // there is no protobuf of custom resources
 	known := runtime.NewScheme()
 	o.must(v1alpha1.AddToScheme(known))
-	o.tenants, err = client.New(config, client.Options{Scheme: known})
+	o.tenants, err = client.New(plain, client.Options{Scheme: known})
 	o.must(err)
 	o.decay, err = usage.Settle(settle.Seconds())
 	o.must(err)
