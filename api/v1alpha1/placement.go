@@ -171,3 +171,15 @@ func (a Ask) At(p Placement) Ask {
 func misplaced(container, format string, args ...any) *Refusal {
 	return refuse(PlacementInvalid, container, "the placement in the annotation %s is not one of this pod: %s", AnnotationPlacement, fmt.Sprintf(format, args...))
 }
+
+// Rejection returns the condition by which a node's agent ended the pod, if one
+// did: the node could not honour its placement. The condition stays when the
+// phase does not.
+func Rejection(pod *corev1.Pod) (corev1.PodCondition, bool) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == ReasonPlacementRejected {
+			return c, true
+		}
+	}
+	return corev1.PodCondition{}, false
+}

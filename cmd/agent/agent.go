@@ -59,7 +59,7 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 		return nil, err
 	}
 	handlers := kube.Handlers{
-		Changed: func(*corev1.Pod) { a.poke() },
+		Changed: func(pod *corev1.Pod) { a.poke(); a.cluster.changed(pod) },
 		Ended:   func(pod *corev1.Pod) { a.node.PodEnded(kube.UID(pod)) },
 	}
 	if a.pods, err = kube.NewPods(a.client, cfg.NodeName, handlers); err != nil {

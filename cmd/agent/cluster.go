@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
@@ -61,6 +62,13 @@ func (c *cluster) parts() []func(context.Context) error {
 // Reject ends a pod whose placement this node cannot honour.
 func (c *cluster) Reject(pod workload.Pod, reason, message string) {
 	c.rejecter.Reject(kube.Sandbox{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, reason, message)
+}
+
+// changed looks after a pod that was rejected.
+func (c *cluster) changed(pod *corev1.Pod) {
+	if c != nil {
+		c.rejecter.Keep(pod)
+	}
 }
 
 // poke says that what is published may have changed.

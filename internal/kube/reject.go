@@ -13,10 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 )
 
 // Rejecter sets pods Failed, in the background: a hook of the runtime must not
-// wait for the API server. It tries each until the API server has taken it.
+// wait for the API server. It tries each until the API server has taken it, and
+// again whenever the kubelet has taken it back (see Keep).
 type Rejecter struct {
 	client kubernetes.Interface
 	now    func() time.Time
@@ -39,6 +42,21 @@ func NewRejecter(client kubernetes.Interface, now func() time.Time) *Rejecter {
 // It returns at once.
 func (r *Rejecter) Reject(pod Sandbox, reason, message string) {
 	r.queue.Add(rejection{pod, reason, message})
+}
+
+// Keep sets a pod Failed again that was rejected and is not terminal. The
+// kubelet believes a phase that others write only when it syncs the pod while
+// the API server still says so; the status that it sends in between, every ten
+// seconds at the latest, still has the phase of its own. It is to be called for
+// each change of a pod; the condition, which the kubelet leaves alone, tells
+// also an agent that was restarted since.
+// Source: mergePodStatus and needsReconcile in
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/status/status_manager.go,
+// UpdatePod in https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/pod_workers.go.
+func (r *Rejecter) Keep(pod *corev1.Pod) {
+	if c, rejected := v1alpha1.Rejection(pod); rejected && !Terminal(pod) {
+		r.Reject(Sandbox{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}, c.Reason, c.Message)
+	}
 }
 
 // Run works until ctx ends.

@@ -67,6 +67,52 @@ func TestReject(t *testing.T) {
 	}
 }
 
+// TestKeep: a rejected pod stays Failed, however often the kubelet's status
+// takes it back; other pods are nobody's business here.
+func TestKeep(t *testing.T) {
+	condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string) corev1.PodCondition {
+		return corev1.PodCondition{Type: kind, Status: status, Reason: reason, Message: "no room"}
+	}
+	const rejected = "NumaletPlacementRejected"
+	for name, tc := range map[string]struct {
+		phase      corev1.PodPhase
+		conditions []corev1.PodCondition
+		asked      int
+	}{
+		"taken back":        {corev1.PodPending, []corev1.PodCondition{condition(corev1.DisruptionTarget, corev1.ConditionTrue, rejected)}, 1},
+		"as it should be":   {corev1.PodFailed, []corev1.PodCondition{condition(corev1.DisruptionTarget, corev1.ConditionTrue, rejected)}, 0},
+		"never rejected":    {corev1.PodPending, nil, 0},
+		"preempted":         {corev1.PodRunning, []corev1.PodCondition{condition(corev1.DisruptionTarget, corev1.ConditionTrue, "PreemptionByScheduler")}, 0},
+		"not true":          {corev1.PodPending, []corev1.PodCondition{condition(corev1.DisruptionTarget, corev1.ConditionFalse, rejected)}, 0},
+		"another condition": {corev1.PodPending, []corev1.PodCondition{condition(corev1.PodReady, corev1.ConditionTrue, rejected)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := pod("a", tc.phase)
+				p.Status.Conditions = tc.conditions
+				client := fake.NewClientset(p)
+				r := NewRejecter(client, time.Now)
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- r.Run(ctx) }()
+				r.Keep(p)
+				synctest.Wait()
+				asked := len(client.Actions())
+				if asked != tc.asked {
+					t.Errorf("asked %d times, want %d", asked, tc.asked)
+				}
+				if asked > 0 {
+					expectFailed(t, client, true)
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 func expectFailed(t *testing.T, client *fake.Clientset, failed bool) {
 	t.Helper()
 	want := corev1.PodStatus{Phase: corev1.PodPending}

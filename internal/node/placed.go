@@ -64,7 +64,7 @@ func (n *Node) rejectForGood(s workload.Sandbox, err error) error {
 // be promised to others. Callers hold the lock.
 func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool.Pod) (undo func(), err error) {
 	s := c.Sandbox
-	if rejected := n.see(s).rejected; rejected != nil {
+	if rejected := n.rejected(s); rejected != nil {
 		return nil, rejected
 	}
 	undo, err = n.reserve(c, p)
@@ -79,6 +79,21 @@ func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool
 	err = n.reject(s, asRefusal(err))
 	n.see(s).rejected = err
 	return nil, err
+}
+
+// rejected returns why the sandbox's pod was rejected, nil of one that was not.
+// Its status remembers what this agent has forgotten: it was restarted, or the
+// pod's former sandbox was removed. Callers hold the lock.
+func (n *Node) rejected(s workload.Sandbox) error {
+	if known := n.see(s).rejected; known != nil {
+		return known
+	}
+	if pod, known := n.env.Pods.Pod(s.Pod.UID); known && n.isPlaced(s) {
+		if c, rejected := v1alpha1.Rejection(pod); rejected {
+			return refuse(PlacementRejected, "%s", c.Message)
+		}
+	}
+	return nil
 }
 
 // waitsForEnd reports whether a pod that has ended still holds CPUs, for

@@ -89,12 +89,11 @@ func (l *lives) step() {
 
 // endRejected is the worker that sets rejected pods Failed, sooner or later.
 func (l *lives) endRejected() {
-	for _, uid := range l.rejected {
-		if l.pods[uid] != nil && l.rand.IntN(3) > 0 {
+	for _, uid := range slices.Sorted(maps.Keys(l.rejected)) {
+		if p := l.pods[uid]; p != nil && p.Status.Phase != corev1.PodFailed && l.rand.IntN(3) > 0 {
 			l.do("phase", uid, "Failed")
 		}
 	}
-	l.rejected = nil
 }
 
 func (l *lives) newPod() {

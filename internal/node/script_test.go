@@ -256,9 +256,15 @@ func (s *script) untold(args []string) (back func()) {
 	return func() { s.node = n }
 }
 
+// phase: phase POD PHASE; a rejected pod that is Failed says why.
 func (s *script) phase(args []string) error {
 	pod := s.pods[args[0]].DeepCopy()
 	pod.Status.Phase = corev1.PodPhase(args[1])
+	if why, rejected := s.rejected[args[0]]; rejected && pod.Status.Phase == corev1.PodFailed {
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonPlacementRejected, Message: why,
+		}}
+	}
 	s.pods[args[0]] = pod
 	return nil
 }

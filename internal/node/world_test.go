@@ -40,7 +40,7 @@ type world struct {
 	broken     map[string]bool              // cgroups that cannot be written; "disk"
 	systemd    systemd
 	events     []string
-	rejected   []string // UIDs of pods to be set Failed
+	rejected   map[string]string // messages to the pods that are to be set Failed, by UID
 	refused    []v1alpha1.Reason
 }
 
@@ -67,6 +67,7 @@ func newWorld() *world {
 		pods:       map[string]*corev1.Pod{},
 		late:       map[string]bool{},
 		broken:     map[string]bool{},
+		rejected:   map[string]string{},
 		systemd:    systemd{told: map[string]string{}, pending: map[string]string{}},
 	}
 	return w
@@ -177,8 +178,8 @@ func short(r v1alpha1.Reason, message string) string {
 }
 
 // Reject is the worker that sets a pod's status, which the test does by a command.
-func (w *world) Reject(p workload.Pod, reason, _ string) {
-	w.rejected = append(w.rejected, p.UID)
+func (w *world) Reject(p workload.Pod, reason, message string) {
+	w.rejected[p.UID] = message
 	w.events = append(w.events, fmt.Sprintf("%s is to fail: %s", p, reason))
 }
 
