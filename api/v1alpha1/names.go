@@ -103,6 +103,18 @@ func AllocatedGPUs(resource string) string {
 	return allocatedPrefix + resource[strings.IndexByte(resource, '/')+1:]
 }
 
+// ParseAllocatedGPUs returns the devices of all resources of GPUs that the
+// annotations of a container carry, in no order.
+func ParseAllocatedGPUs(annotations map[string]string) (ids []string) {
+	for key, list := range annotations {
+		name, ok := strings.CutPrefix(key, allocatedPrefix)
+		if _, isNUMA := ParseNUMAResource(Group + "/" + name); ok && !isNUMA && list != "" {
+			ids = append(ids, strings.Split(list, ",")...)
+		}
+	}
+	return ids
+}
+
 // ParseAllocated returns how many tokens of each NUMA node the annotations of
 // a container carry; empty when the container asked for none explicitly.
 func ParseAllocated(annotations map[string]string) map[int]int {

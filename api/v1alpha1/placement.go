@@ -114,6 +114,29 @@ func (p Placement) CPUs() (sum int) {
 	return sum
 }
 
+// GPUs returns the GPUs of all containers, each once, in order of the containers'
+// names.
+func (p Placement) GPUs() (ids []string) {
+	for _, name := range slices.Sorted(maps.Keys(p.Containers)) {
+		for _, id := range p.Containers[name].GPUs {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// SharesGPUs reports whether two containers have a GPU in common, which is when
+// one runs after the other.
+func (p Placement) SharesGPUs() bool {
+	sum := 0
+	for _, c := range p.Containers {
+		sum += len(c.GPUs)
+	}
+	return sum > len(p.GPUs())
+}
+
 func (c ContainerPlacement) cpus() (sum int) {
 	for _, count := range c.CPUs {
 		sum += count

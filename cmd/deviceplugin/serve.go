@@ -52,7 +52,10 @@ func newParts(cfg config.DevicePlugin, log logr.Logger, metrics prometheus.Regis
 	}
 	var gpus *listener
 	if cfg.GPUSocket != "" {
-		gpus = newListener(cfg, log)
+		var err error
+		if gpus, err = newListener(cfg, log); err != nil {
+			return nil, nil, err
+		}
 		o.Sources = append(o.Sources, gpus.source)
 	}
 	if len(o.Sources) == 0 {
@@ -62,7 +65,7 @@ func newParts(cfg config.DevicePlugin, log logr.Logger, metrics prometheus.Regis
 	parts, checks := []func(context.Context) error{p.Run}, []telemetry.Check{{Name: "kubelet", Ready: p.Ready}}
 	if gpus != nil {
 		gpus.changed = p.Poke
-		parts, checks = append(parts, gpus.client.Run), append(checks, telemetry.Check{Name: "GPUs", Ready: gpus.client.Ready})
+		parts, checks = append(parts, gpus.parts()...), append(checks, gpus.checks()...)
 	}
 	return parts, checks, nil
 }

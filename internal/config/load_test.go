@@ -111,6 +111,7 @@ func TestPrintedConfigReadsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := defaultDevicePlugin()
+	want.NodeName = "worker-1"
 	want.ReservedCPUs, want.Refresh, want.ExclusiveCPUs = Reserved{true, cpuset.MustParse("0-1,8")}, 30e9, false
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("configuration read back (-want +got):\n%s\nfrom\n%s", diff, out.String())

@@ -23,15 +23,15 @@ type Shared struct {
 	KubeletConfigDir string // its drop-in directory; "" when there is none
 	SysfsRoot        string // holds sys and proc
 	GPUSocket        string // where numalet-nvml tells of the GPUs; "" on a node without
+	NodeName         string
+	Kubeconfig       string // "" means in cluster
+	Controller       bool   // a cluster controller decides for this node: carry out its placements, publish NodeTopology
 }
 
 // Agent configures cmd/agent.
 type Agent struct {
 	Shared
-	NodeName   string
-	Kubeconfig string // "" means in cluster
 	Asks       Asks
-	Controller bool // a cluster controller counts this node: honour placements, publish NodeTopology
 	FullCores  bool // no two pods share a core
 	Enforce    Enforce
 	NRISocket  string
@@ -48,6 +48,9 @@ type DevicePlugin struct {
 	GPUMPSDir   string        // "" for shares that take turns
 	CDIKind     string        // "" for the environment variable
 }
+
+// DecidedGPUs reports whether a controller decides which GPUs containers get.
+func (d DevicePlugin) DecidedGPUs() bool { return d.Controller && d.GPUSocket != "" }
 
 func defaultShared() Shared {
 	return Shared{
@@ -87,6 +90,10 @@ func (s *Shared) bind(t *pflag.FlagSet) {
 	t.StringVar(&s.KubeletConfigDir, "kubelet-config-dir", s.KubeletConfigDir, "the kubelet's drop-in `directory` of *.conf files (its --config-dir)")
 	t.StringVar(&s.SysfsRoot, "sysfs-root", s.SysfsRoot, "`directory` that holds sys and proc of the machine")
 	t.StringVar(&s.GPUSocket, "gpu-socket", s.GPUSocket, "`socket` at which numalet-nvml tells of this node's GPUs; empty means that there are none")
+	t.StringVar(&s.NodeName, "node-name", s.NodeName, "`name` of this node in the cluster")
+	t.StringVar(&s.Kubeconfig, "kubeconfig", s.Kubeconfig, "kubeconfig `file`; empty means the pod's service account")
+	t.BoolVar(&s.Controller, "controller", s.Controller, "work with the cluster controller: honour its placements, of CPUs and of GPUs, serve both forms of asking, publish NodeTopology; false refuses every placement")
+	renameEnv(t, "node-name", "NODE_NAME")
 	s.Process.bind(t)
 }
 
@@ -98,16 +105,12 @@ func (p *Process) bind(t *pflag.FlagSet) {
 
 func (a *Agent) bind(t *pflag.FlagSet) {
 	a.Shared.bind(t)
-	t.StringVar(&a.NodeName, "node-name", a.NodeName, "`name` of this node in the cluster")
-	t.StringVar(&a.Kubeconfig, "kubeconfig", a.Kubeconfig, "kubeconfig `file`; empty means the pod's service account")
 	t.TextVar(&a.Asks, "asks", a.Asks, "the one `form` of asking that this node serves: policy or explicit")
-	t.BoolVar(&a.Controller, "controller", a.Controller, "work with the cluster controller: honour its placements, serve both forms of asking, publish NodeTopology; false refuses every placement")
 	t.BoolVar(&a.FullCores, "full-cores", a.FullCores, "let no two pods share a core")
 	t.TextVar(&a.Enforce, "enforce", a.Enforce, "`way` of pinning: nri, or cgroup for a runtime without NRI")
 	t.StringVar(&a.NRISocket, "nri-socket", a.NRISocket, "the container runtime's NRI `socket`")
 	t.StringVar(&a.Checkpoint, "checkpoint", a.Checkpoint, "`file` that remembers which pod holds which CPUs")
 	t.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "mount point `directory` of the cgroup file system")
-	renameEnv(t, "node-name", "NODE_NAME")
 }
 
 func (d *DevicePlugin) bind(t *pflag.FlagSet) {

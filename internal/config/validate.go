@@ -49,10 +49,13 @@ func (a Agent) validate() error {
 		absolute("cgroup-root", a.CgroupRoot),
 	}
 	if a.NodeName == "" {
-		errs = append(errs, errors.New("node-name is empty: give --node-name, or set NODE_NAME from the pod's spec.nodeName"))
+		errs = append(errs, errNameless)
 	}
 	return errors.Join(errs...)
 }
+
+// errNameless is what a program says that has to watch its node's pods.
+var errNameless = errors.New("node-name is empty: give --node-name, or set NODE_NAME from the pod's spec.nodeName")
 
 func (d DevicePlugin) validate() error {
 	errs := []error{d.Shared.validate()}
@@ -67,6 +70,9 @@ func (d DevicePlugin) validate() error {
 	}
 	if d.GPUMPSDir != "" {
 		errs = append(errs, absolute("gpu-mps-dir", d.GPUMPSDir))
+	}
+	if d.DecidedGPUs() && d.NodeName == "" {
+		errs = append(errs, errNameless)
 	}
 	return errors.Join(errs...)
 }

@@ -141,7 +141,7 @@ func (p *Pods) Pod(uid string) (*corev1.Pod, bool) {
 // there, and false when ctx is done before.
 func (p *Pods) Wait(ctx context.Context, uid string) (*corev1.Pod, bool) {
 	for {
-		arrived := p.arrival()
+		arrived := p.Arrived()
 		if pod, ok := p.Pod(uid); ok {
 			return pod, true
 		}
@@ -171,7 +171,8 @@ func trim(obj any) (any, error) {
 	return obj, nil
 }
 
-func (p *Pods) arrival() <-chan struct{} {
+// Arrived returns a channel that is closed when the next pod arrives.
+func (p *Pods) Arrived() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mu.arrived

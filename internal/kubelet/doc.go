@@ -5,5 +5,6 @@
 // anonymous tokens that it counts per NUMA node. GPUs it knows by name.
 //
 // publisher.go, session.go and serving.go keep the kubelet told; what it is told
-// is a Source's: cpus.go, gpus.go.
+// is a Source's: cpus.go, gpus.go. gpudecide.go finds out which GPUs a cluster
+// controller decided on.
 package kubelet

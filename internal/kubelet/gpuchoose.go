@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 
@@ -10,21 +11,20 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// choose returns the best-connected cards, and shares and slices packed on as
-// few cards as can be, so that others stay whole. What the kubelet lists as
-// available may have been given the other way since; it is left out. Where too
-// few are left it returns those that must be, and allocate refuses what the
-// kubelet then picks.
-func (g *GPUs) choose(resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string {
+// choose returns what the controller decided on. Where it decided nothing, it
+// returns the best-connected cards, and shares and slices packed on as few cards as
+// can be, so that others stay whole. What the kubelet lists as available may have
+// been given the other way since; it is left out. Where too few are left it returns
+// those that must be, and allocate refuses what the kubelet then picks.
+func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string {
+	d := g.Decider.decide(ctx, asRequest(resource, r))
+	if d.ids != nil {
+		return d.ids
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var free []string
-	for _, id := range r.AvailableDeviceIDs {
-		if !slices.Contains(r.MustIncludeDeviceIDs, id) && !g.conflicts(id) {
-			free = append(free, id)
-		}
-	}
 	missing := int(r.AllocationSize) - len(r.MustIncludeDeviceIDs)
+	free := g.free(r, d.others, missing)
 	if missing <= 0 || len(free) < missing {
 		return r.MustIncludeDeviceIDs
 	}
@@ -33,6 +33,25 @@ func (g *GPUs) choose(resource string, r *pluginapi.ContainerPreferredAllocation
 		return slices.Concat(r.MustIncludeDeviceIDs, connected(v, free, r.MustIncludeDeviceIDs, missing))
 	}
 	return slices.Concat(r.MustIncludeDeviceIDs, packed(v, free, missing))
+}
+
+// free returns the available devices of which enough can be taken: those decided on
+// for others only where the rest is too few. Callers hold the lock.
+func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map[string]bool, missing int) []string {
+	var free, spare []string
+	for _, id := range r.AvailableDeviceIDs {
+		switch {
+		case slices.Contains(r.MustIncludeDeviceIDs, id) || g.conflicts(id):
+		case others[cardOf(id)]:
+			spare = append(spare, id)
+		default:
+			free = append(free, id)
+		}
+	}
+	if len(free) < missing {
+		return append(free, spare...)
+	}
+	return free
 }
 
 // conflicts reports whether a device's card was given the other way. Callers hold

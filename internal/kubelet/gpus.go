@@ -19,7 +19,8 @@ type GPUOptions struct {
 	Resource string // of whole cards, such as "nvidia.com/gpu"
 	Shares   int    // how many parts each card is also offered in; 0 for none
 	HandOver HandOver
-	Changed  func() // is called when Allocate changed what can be given
+	Decider  *Decider // nil where no controller decides
+	Changed  func()   // is called when Allocate changed what can be given
 	Now      func() time.Time
 }
 

@@ -143,7 +143,7 @@ func TestChoose(t *testing.T) {
 			for _, id := range strings.Fields(tc.given) {
 				g.mu.given[id] = time.Time{}
 			}
-			got := g.choose(tc.resource, &pluginapi.ContainerPreferredAllocationRequest{
+			got := g.choose(t.Context(), tc.resource, &pluginapi.ContainerPreferredAllocationRequest{
 				AvailableDeviceIDs: append(strings.Fields(tc.must), strings.Fields(tc.available)...), MustIncludeDeviceIDs: strings.Fields(tc.must), AllocationSize: tc.count,
 			})
 			if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {

@@ -90,12 +90,12 @@ func (p *plugin) watch(stream grpc.ServerStreamingServer[pluginapi.ListAndWatchR
 }
 
 // GetPreferredAllocation chooses for a container that the kubelet is admitting.
-func (p *plugin) GetPreferredAllocation(_ context.Context, r *pluginapi.PreferredAllocationRequest) (*pluginapi.PreferredAllocationResponse, error) {
+func (p *plugin) GetPreferredAllocation(ctx context.Context, r *pluginapi.PreferredAllocationRequest) (*pluginapi.PreferredAllocationResponse, error) {
 	resp := &pluginapi.PreferredAllocationResponse{}
 	for _, c := range r.ContainerRequests {
 		one := &pluginapi.ContainerPreferredAllocationResponse{}
 		if source, chooses := p.source.(chooser); chooses {
-			one.DeviceIDs = source.choose(p.resource, c)
+			one.DeviceIDs = source.choose(ctx, p.resource, c)
 		}
 		resp.ContainerResponses = append(resp.ContainerResponses, one)
 	}

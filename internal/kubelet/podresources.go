@@ -3,6 +3,7 @@ package kubelet
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"google.golang.org/grpc"
@@ -36,28 +37,74 @@ type view struct {
 	healthy   idsByResource // from the latest list that it got
 }
 
-// look asks the kubelet's pod resources API behind socket.
+// podResourcesSocket returns where the kubelet of a root directory serves its pod
+// resources API.
 // Source: https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/#monitoring-device-plugin-resources
+func podResourcesSocket(root string) string {
+	return filepath.Join(root, "pod-resources", "kubelet.sock")
+}
+
+// lister asks the kubelet's pod resources API; it has to be closed.
+type lister struct {
+	conn   *grpc.ClientConn
+	client podresources.PodResourcesListerClient
+	socket string
+}
+
+func dialLister(socket string) (lister, error) {
+	conn, err := dial(socket)
+	if err != nil {
+		return lister{}, fmt.Errorf("dial the pod resources API: %w", err)
+	}
+	return lister{conn, podresources.NewPodResourcesListerClient(conn), socket}, nil
+}
+
+func (l lister) pods(ctx context.Context) ([]*podresources.PodResources, error) {
+	list, err := l.client.List(ctx, &podresources.ListPodResourcesRequest{}, grpc.MaxCallRecvMsgSize(maxPodResources))
+	if err != nil {
+		return nil, fmt.Errorf("list pod resources at %s: %w", l.socket, err)
+	}
+	return list.PodResources, nil
+}
+
+func (l lister) allocatable(ctx context.Context) ([]*podresources.ContainerDevices, error) {
+	all, err := l.client.GetAllocatableResources(ctx, &podresources.AllocatableResourcesRequest{}, grpc.MaxCallRecvMsgSize(maxPodResources))
+	if err != nil {
+		return nil, fmt.Errorf("read allocatable resources at %s: %w", l.socket, err)
+	}
+	return all.Devices, nil
+}
+
+// listPods returns what the kubelet behind socket lists of each pod.
+func listPods(ctx context.Context, socket string) ([]*podresources.PodResources, error) {
+	l, err := dialLister(socket)
+	if err != nil {
+		return nil, err
+	}
+	defer l.conn.Close()
+	return l.pods(ctx)
+}
+
+// look asks the kubelet behind socket.
 func look(ctx context.Context, socket string) (view, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	conn, err := dial(socket)
+	l, err := dialLister(socket)
 	if err != nil {
-		return view{}, fmt.Errorf("dial the pod resources API: %w", err)
+		return view{}, err
 	}
-	defer conn.Close()
-	client, large := podresources.NewPodResourcesListerClient(conn), grpc.MaxCallRecvMsgSize(maxPodResources)
-	pods, err := client.List(ctx, &podresources.ListPodResourcesRequest{}, large)
+	defer l.conn.Close()
+	pods, err := l.pods(ctx)
 	if err != nil {
-		return view{}, fmt.Errorf("list pod resources at %s: %w", socket, err)
+		return view{}, err
 	}
-	all, err := client.GetAllocatableResources(ctx, &podresources.AllocatableResourcesRequest{}, large)
+	healthy, err := l.allocatable(ctx)
 	if err != nil {
-		return view{}, fmt.Errorf("read allocatable resources at %s: %w", socket, err)
+		return view{}, err
 	}
 	v := view{idsByResource{}, idsByResource{}}
-	v.healthy.add(all.Devices)
-	for _, pod := range pods.PodResources {
+	v.healthy.add(healthy)
+	for _, pod := range pods {
 		for _, c := range pod.Containers {
 			v.allocated.add(c.Devices)
 		}

@@ -66,7 +66,7 @@ func NewPublisher(o Options) *Publisher {
 		Options:      o,
 		dir:          dir,
 		registry:     filepath.Join(dir, "kubelet.sock"),
-		podResources: filepath.Join(o.Root, "pod-resources", "kubelet.sock"),
+		podResources: podResourcesSocket(o.Root),
 		metrics:      newMetrics(o.Metrics),
 		plugins:      map[string]*plugin{},
 		news:         make(chan struct{}, 1),

@@ -1,6 +1,8 @@
 package kubelet
 
 import (
+	"context"
+
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
@@ -20,7 +22,7 @@ type Source interface {
 type chooser interface {
 	// choose returns the best of the available devices, as many as asked for and
 	// among them those that must be.
-	choose(resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string
+	choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string
 }
 
 // seen is what was there before a list is made.

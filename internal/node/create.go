@@ -60,6 +60,9 @@ func (n *Node) place(ctx context.Context, c workload.Container) (a workload.Answ
 	if err := n.distrust(c.Sandbox); err != nil {
 		return a, err
 	}
+	if err := n.checkGPUs(c); err != nil {
+		return a, err
+	}
 	var want *pool.Pod
 	if !n.knows(c) {
 		if want, err = n.ask(ctx, c); err != nil {

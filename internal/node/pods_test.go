@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// pod: pod NAME [policy=P] [place=CONTAINER@NODE=N,…[;…]] [owner=KIND/NAME]
+// pod: pod NAME [policy=P] [place=CONTAINER@NODE=N,…[/GPU,…][;…]] [owner=KIND/NAME]
 // [NAME=VALUE of other annotations] [static]
 // CONTAINER:LIMIT[/REQUEST][@NODE=N…]…
 // A container may be given as init.NAME or sidecar.NAME. The pod's UID is its name.
@@ -48,12 +48,18 @@ func (s *script) pod(args []string) error {
 	return nil
 }
 
-// placementOf writes the annotation that main@0=2,1=2;side@0=1 is short for.
+// placementOf writes the annotation that main@0=2,1=2/a,b;side@0=1 is short for: a
+// and b are GPUs.
 func placementOf(text string) string {
 	containers := map[string]v1alpha1.ContainerPlacement{}
 	for item := range strings.SplitSeq(text, ";") {
-		name, counts, _ := strings.Cut(item, "@")
-		containers[name] = v1alpha1.ContainerPlacement{CPUs: countsOf(counts)}
+		name, what, _ := strings.Cut(item, "@")
+		counts, gpus, _ := strings.Cut(what, "/")
+		c := v1alpha1.ContainerPlacement{CPUs: countsOf(counts)}
+		if gpus != "" {
+			c.GPUs = strings.Split(gpus, ",")
+		}
+		containers[name] = c
 	}
 	value, err := v1alpha1.FormatPlacement(containers)
 	if err != nil {

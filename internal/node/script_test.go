@@ -52,7 +52,7 @@ func TestScenarios(t *testing.T) {
 
 // play returns the scenario with what its commands print now.
 func play(text string) string {
-	s := &script{world: newWorld()}
+	s := &script{world: newWorld(), gpus: map[string]string{}}
 	var out strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		commands, _, run := strings.Cut(block, "\n----")
@@ -68,7 +68,8 @@ func play(text string) string {
 // script plays commands in a world, and starts an agent with the first.
 type script struct {
 	*world
-	made int // containers and sandboxes so far
+	made int               // containers and sandboxes so far
+	gpus map[string]string // that the kubelet gave containers, by POD/CONTAINER
 	out  strings.Builder
 }
 
@@ -108,6 +109,7 @@ func (s *script) command(words []string) {
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show, "report": s.report,
+		"give": s.give,
 	}
 	err := handlers[verb](args)
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) {
@@ -171,7 +173,17 @@ func (s *script) createContainer(args []string) error {
 	uid, name, _ := strings.Cut(args[0], "/")
 	s.made++
 	id := fmt.Sprintf("%s.%02d", name, s.made)
-	return s.create(id, containerOf(s.pods[uid], name, s.current(uid)), len(args) > 1)
+	c := containerOf(s.pods[uid], name, s.current(uid))
+	if ids := s.gpus[args[0]]; ids != "" {
+		c.Annotations[v1alpha1.AllocatedGPUs("nvidia.com/gpu")] = ids
+	}
+	return s.create(id, c, len(args) > 1)
+}
+
+// give: give POD/CONTAINER ID,… is the kubelet allocating GPUs.
+func (s *script) give(args []string) error {
+	s.gpus[args[0]] = args[1]
+	return nil
 }
 
 // instance returns the newest container of a pod with the name.

@@ -1,0 +1,345 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// apiServer is what it says of the pods of a node.
+type apiServer struct {
+	sync.Mutex
+	pods    map[string]*corev1.Pod
+	arrived chan struct{}
+}
+
+func newAPIServer(pods ...*corev1.Pod) *apiServer {
+	a := &apiServer{pods: map[string]*corev1.Pod{}, arrived: make(chan struct{})}
+	for _, pod := range pods {
+		a.put(pod)
+	}
+	return a
+}
+
+func (a *apiServer) put(pod *corev1.Pod) {
+	a.Lock()
+	defer a.Unlock()
+	a.pods[pod.Name] = pod
+	close(a.arrived)
+	a.arrived = make(chan struct{})
+}
+
+func (a *apiServer) drop(name string) {
+	a.Lock()
+	defer a.Unlock()
+	delete(a.pods, name)
+}
+
+func (a *apiServer) All() (pods []*corev1.Pod) {
+	a.Lock()
+	defer a.Unlock()
+	for _, pod := range a.pods {
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+func (a *apiServer) Arrived() <-chan struct{} {
+	a.Lock()
+	defer a.Unlock()
+	return a.arrived
+}
+
+// decidedPod reads containers as "main 2 a,b": two cards, a and b decided on;
+// "init:main 1" is an init container for which nothing was. The name's last digit
+// is its age.
+func decidedPod(name string, containers ...string) *corev1.Pod {
+	age, _ := strconv.Atoi(name[len(name)-1:])
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: name, UID: types.UID(name), CreationTimestamp: metav1.Unix(int64(-age), 0), Annotations: map[string]string{},
+	}}
+	placed := map[string]v1alpha1.ContainerPlacement{}
+	for _, text := range containers {
+		words := strings.Fields(text)
+		kind, container, isInit := strings.Cut(words[0], ":")
+		if !isInit {
+			container = kind
+		}
+		c := corev1.Container{Name: container, Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{whole: resource.MustParse(words[1])}}}
+		if isInit {
+			pod.Spec.InitContainers = append(pod.Spec.InitContainers, c)
+		} else {
+			pod.Spec.Containers = append(pod.Spec.Containers, c)
+		}
+		if len(words) > 2 {
+			placed[container] = v1alpha1.ContainerPlacement{GPUs: strings.Split(words[2], ",")}
+		}
+	}
+	if len(placed) > 0 {
+		pod.Annotations[v1alpha1.AnnotationPlacement], _ = v1alpha1.FormatPlacement(placed)
+	}
+	return pod
+}
+
+func leavingPod(name string, containers ...string) *corev1.Pod {
+	pod := decidedPod(name, containers...)
+	pod.DeletionTimestamp = &metav1.Time{}
+	return pod
+}
+
+// lists is what a kubelet lists: pods, as "p1", and containers that have cards
+// besides, as "p1 main".
+func lists(lines ...string) []*podresources.PodResources {
+	var all []*podresources.PodResources
+	for _, line := range lines {
+		words := strings.Fields(line)
+		p := &podresources.PodResources{Namespace: "ns", Name: words[0]}
+		for _, container := range words[1:] {
+			p.Containers = append(p.Containers, &podresources.ContainerResources{
+				Name: container, Devices: []*podresources.ContainerDevices{{ResourceName: whole, DeviceIds: []string{"held"}}},
+			})
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func newDecider(api *apiServer, list func() []*podresources.PodResources) *Decider {
+	return &Decider{
+		Pods: api, Log: logr.Discard(),
+		List: func(context.Context) ([]*podresources.PodResources, error) { return list(), nil },
+	}
+}
+
+func TestDecide(t *testing.T) {
+	ended := decidedPod("ended9", "main 1 c")
+	ended.Status.Phase = corev1.PodFailed
+	leaving := leavingPod("leaving9", "main 1 c")
+	for name, tc := range map[string]struct {
+		pods            []*corev1.Pod
+		listed          []string
+		available, must string
+		count           int
+		want, others    string
+	}{
+		"the only one": {
+			[]*corev1.Pod{decidedPod("p1", "main 2 c,a")}, []string{"p1"}, "a b c", "", 2, "c a", "",
+		},
+		"the one that the kubelet lists": {
+			[]*corev1.Pod{decidedPod("p2", "main 1 a"), decidedPod("q1", "main 1 b")}, []string{"q1"}, "a b c", "", 1, "b", "a",
+		},
+		"the one that has none yet": {
+			[]*corev1.Pod{decidedPod("p2", "main 1 a"), decidedPod("q1", "main 1 b")}, []string{"p2 main", "q1"}, "b c", "", 1, "b", "a",
+		},
+		"its second container": {
+			[]*corev1.Pod{decidedPod("p1", "main 1 a", "side 1 b")}, []string{"p1 main"}, "b c", "", 1, "b", "",
+		},
+		"its container that wants as many": {
+			[]*corev1.Pod{decidedPod("p1", "main 1 a", "side 2 b,c")}, []string{"p1"}, "a b c", "", 2, "b c", "",
+		},
+		"not one that ended, or is deleted": {
+			[]*corev1.Pod{ended, leaving, decidedPod("p1", "main 1 a")}, []string{"ended9", "leaving9", "p1"}, "a b c", "", 1, "a", "c",
+		},
+		"an init container that holds its card seems to have none": {
+			[]*corev1.Pod{decidedPod("old9", "init:warm 1 a"), decidedPod("older9", "init:warm 1 b", "main 0"), decidedPod("p1", "main 1 c")},
+			[]string{"old9", "older9", "p1"}, "c d", "", 1, "c", "a b",
+		},
+		"an app container after an init container": {
+			[]*corev1.Pod{decidedPod("p1", "init:warm 1 a", "main 2 a,b")}, []string{"p1"}, "a b c", "a", 2, "a b", "",
+		},
+		"an app container that is given another's by chance": {
+			[]*corev1.Pod{decidedPod("p1", "init:warm 2 a,b", "main 1 a", "side 3 b,c,d")}, []string{"p1 main"}, "a c d e", "a", 3, "a c d", "",
+		},
+		"nothing was decided": {
+			[]*corev1.Pod{decidedPod("p1", "main 1"), decidedPod("q2", "main 1 b")}, []string{"p1"}, "a b", "", 1, "", "b",
+		},
+		"what was decided is not to be had": {
+			[]*corev1.Pod{decidedPod("p1", "main 2 a,b"), decidedPod("q2", "main 1 c")}, []string{"p1"}, "b c d", "", 2, "", "a b c",
+		},
+		"no pod is listed": {
+			[]*corev1.Pod{decidedPod("p1", "main 1 a")}, nil, "a b", "", 1, "", "a",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDecider(newAPIServer(tc.pods...), func() []*podresources.PodResources { return lists(tc.listed...) })
+			got := d.decide(t.Context(), request{whole, strings.Fields(tc.available), strings.Fields(tc.must), tc.count})
+			if diff := cmp.Diff(tc.want, strings.Join(got.ids, " ")); diff != "" {
+				t.Errorf("decided (-want +got):\n%s", diff)
+			}
+			var others []string
+			for id := range got.others {
+				others = append(others, id)
+			}
+			slices.Sort(others)
+			if diff := cmp.Diff(tc.others, strings.Join(others, " ")); diff != "" {
+				t.Errorf("decided for others (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDecideUnheardOf: the kubelet admits a pod that the API server has not told
+// of here, be there one of its name that is being deleted, or one of which it
+// never will.
+func TestDecideUnheardOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before *corev1.Pod
+		after  time.Duration
+		want   []string
+	}{
+		"yet to come":    {nil, 600 * time.Millisecond, []string{"a"}},
+		"comes anew":     {leavingPod("p1", "main 1 c"), 600 * time.Millisecond, []string{"a"}},
+		"comes too late": {nil, 2 * arrivalWait, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := newAPIServer(decidedPod("q2", "main 1 b"))
+				if tc.before != nil {
+					api.put(tc.before)
+				}
+				d := newDecider(api, func() []*podresources.PodResources { return lists("q2 main", "p1") })
+				time.AfterFunc(300*time.Millisecond, func() { api.put(decidedPod("r3", "main 1 c")) })
+				time.AfterFunc(tc.after, func() { api.put(decidedPod("p1", "main 1 a")) })
+				start := time.Now()
+				got := d.decide(t.Context(), request{whole, []string{"a", "b", "c"}, nil, 1})
+				if diff := cmp.Diff(tc.want, got.ids); diff != "" || time.Since(start) != min(tc.after, arrivalWait) {
+					t.Errorf("after %s (-want +got):\n%s", time.Since(start), diff)
+				}
+				time.Sleep(tc.after)
+			})
+		})
+	}
+}
+
+// admission is a kubelet with four cards, and a controller that places pods on
+// those that it believes free. Either may hear of a pod before the device plugin.
+type admission struct {
+	t      *testing.T
+	api    *apiServer
+	random *rand.Rand
+	queue  chan *corev1.Pod
+
+	mu     sync.Mutex
+	listed map[string]string // what the kubelet lists, by pod
+	used   map[string]bool   // at the kubelet
+	free   []string          // by the controller
+}
+
+// TestDecideRace: 300 pods of one or two cards come and go, as many at a time as
+// fit, admitted in another order than the device plugin hears of them; each gets
+// what was decided for it.
+func TestDecideRace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &admission{
+			t: t, api: newAPIServer(), random: rand.New(rand.NewPCG(1, 2)), queue: make(chan *corev1.Pod, 300),
+			listed: map[string]string{}, used: map[string]bool{}, free: []string{"a", "b", "c", "d"},
+		}
+		go a.admitAll()
+		for i := range 300 {
+			a.place(i)
+		}
+		time.Sleep(time.Minute)
+		close(a.queue)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if len(a.free) != 4 {
+			t.Errorf("free at the end: %v", a.free)
+		}
+	})
+}
+
+// soon does something within a second.
+func (a *admission) soon(do func()) {
+	a.mu.Lock()
+	after := time.Duration(a.random.IntN(900)) * time.Millisecond
+	a.mu.Unlock()
+	time.AfterFunc(after, do)
+}
+
+// place binds a pod once there are cards for it.
+func (a *admission) place(i int) {
+	for count := 1 + i%2; ; time.Sleep(10 * time.Millisecond) {
+		a.mu.Lock()
+		if len(a.free) < count {
+			a.mu.Unlock()
+			continue
+		}
+		a.random.Shuffle(len(a.free), func(i, j int) { a.free[i], a.free[j] = a.free[j], a.free[i] })
+		cards := slices.Clone(a.free[:count])
+		a.free = a.free[count:]
+		a.mu.Unlock()
+		pod := decidedPod(fmt.Sprint("p", i), fmt.Sprintf("main %d %s", count, strings.Join(cards, ",")))
+		a.soon(func() { a.api.put(pod) })
+		a.soon(func() { a.queue <- pod })
+		return
+	}
+}
+
+// admitAll admits one pod after another.
+func (a *admission) admitAll() {
+	d := newDecider(a.api, func() []*podresources.PodResources {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		var lines []string
+		for _, line := range a.listed {
+			lines = append(lines, line)
+		}
+		return lists(lines...)
+	})
+	for pod := range a.queue {
+		a.admit(d, pod)
+	}
+}
+
+func (a *admission) admit(d *Decider, pod *corev1.Pod) {
+	a.mu.Lock()
+	a.listed[pod.Name] = pod.Name
+	var available []string
+	for _, id := range []string{"a", "b", "c", "d"} {
+		if !a.used[id] {
+			available = append(available, id)
+		}
+	}
+	a.mu.Unlock()
+	want := decidedOn(pod, "main")
+	got := d.decide(a.t.Context(), request{whole, available, nil, len(want)})
+	if diff := cmp.Diff(want, got.ids); diff != "" {
+		a.t.Errorf("%s of available %v (-want +got):\n%s", pod.Name, available, diff)
+	}
+	a.mu.Lock()
+	a.listed[pod.Name] = pod.Name + " main"
+	for _, id := range want {
+		a.used[id] = true
+	}
+	a.mu.Unlock()
+	a.soon(func() { a.end(pod, want) })
+}
+
+// end ends a pod: the kubelet knows first, the device plugin last.
+func (a *admission) end(pod *corev1.Pod, cards []string) {
+	a.mu.Lock()
+	delete(a.listed, pod.Name)
+	for _, id := range cards {
+		delete(a.used, id)
+	}
+	a.free = append(a.free, cards...)
+	a.mu.Unlock()
+	a.soon(func() { a.api.drop(pod.Name) })
+}

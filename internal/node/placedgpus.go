@@ -1,0 +1,57 @@
+package node
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// checkGPUs rejects a container's pod when the kubelet gave the container other
+// GPUs than the controller decided on. The device plugin asks the kubelet for
+// those (kubelet.Decider), and the kubelet may do as it likes; here, before the
+// container is made, both its pod and what it was given are known for certain.
+func (n *Node) checkGPUs(c workload.Container) error {
+	if !n.isPlaced(c.Sandbox) {
+		return nil
+	}
+	p, err := v1alpha1.ParsePlacement(c.Sandbox.Annotations[v1alpha1.AnnotationPlacement])
+	if err != nil {
+		return nil // the ask is read with it, and refused for it
+	}
+	decided, given := p.Containers[c.Name].GPUs, v1alpha1.ParseAllocatedGPUs(c.Annotations)
+	if asDecided(p, decided, given) {
+		return nil
+	}
+	return n.reject(c.Sandbox, notDecided(c.Name, decided, given))
+}
+
+func notDecided(container string, decided, given []string) *v1alpha1.Refusal {
+	if len(given) == 0 {
+		return refuse(NotDecided, "the controller decided on the GPUs %s for container %q, and numalet-deviceplugin gave it none: another device plugin serves them, see its /readyz",
+			list(decided), container)
+	}
+	return refuse(NotDecided, "the kubelet gave container %q the GPUs %s, and the controller decided on %s", container, list(given), list(decided))
+}
+
+// asDecided reports whether a container was given what was decided. Containers
+// that have GPUs in common run one after another, and which of the pod's then go
+// to which the kubelet leaves to chance: so many of the pod's will do. What nobody
+// decided on, such as slices beside whole cards, is the kubelet's to choose.
+func asDecided(p v1alpha1.Placement, decided, given []string) bool {
+	wanted := decided
+	if p.SharesGPUs() {
+		wanted = p.GPUs()
+	}
+	found := 0
+	for _, id := range wanted {
+		if slices.Contains(given, id) {
+			found++
+		}
+	}
+	return found >= len(decided)
+}
+
+// list writes ids for people.
+func list(ids []string) string { return strings.Join(slices.Sorted(slices.Values(ids)), ", ") }
