@@ -251,12 +251,13 @@ func TestDecideRace(t *testing.T) {
 			t: t, api: newAPIServer(), random: rand.New(rand.NewPCG(1, 2)), queue: make(chan *corev1.Pod, 300),
 			listed: map[string]string{}, used: map[string]bool{}, free: []string{"a", "b", "c", "d"},
 		}
-		go a.admitAll()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go a.admitAll(ctx)
 		for i := range 300 {
 			a.place(i)
 		}
 		time.Sleep(time.Minute)
-		close(a.queue)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if len(a.free) != 4 {
@@ -293,7 +294,7 @@ func (a *admission) place(i int) {
 }
 
 // admitAll admits one pod after another.
-func (a *admission) admitAll() {
+func (a *admission) admitAll(ctx context.Context) {
 	d := newDecider(a.api, func() []*podresources.PodResources {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -303,8 +304,13 @@ func (a *admission) admitAll() {
 		}
 		return lists(lines...)
 	})
-	for pod := range a.queue {
-		a.admit(d, pod)
+	for {
+		select {
+		case pod := <-a.queue:
+			a.admit(d, pod)
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
