@@ -59,7 +59,7 @@ rig-shell: rig ## a root shell in the machine; FLAVOUR=plain|systemd
 
 probe-image: tools ## the image of the end-to-end tests' containers, build/probe.tar
 	mkdir -p build/probe && gcc -static -O2 -Wall -Werror -o build/probe/first test/e2e/probe/first/first.c
-	CGO_ENABLED=0 go build -trimpath -o build/probe/ ./test/e2e/probe ./test/e2e/updates
+	CGO_ENABLED=0 go build -trimpath -o build/probe/ ./test/e2e/probe ./test/e2e/updates ./test/e2e/holders
 	go -C deploy/image run . -o $(CURDIR)/build/probe.tar -ref localhost/probe:e2e $(CURDIR)/build/probe/first=/first $(CURDIR)/build/probe/probe=/probe
 
 cluster: image probe-image rig ## the rig's machine with Numalet installed; FLAVOUR=systemd for the other one
@@ -102,5 +102,5 @@ NVML ?= libnvidia-ml.so.1
 gpu-check: tools ## inventory, health and plugin against this machine's NVIDIA driver; FAKE=1: against a fake one
 	go test -count=1 -v ./internal/kubelet -run GPUCheck -args $(if $(FAKE),,-nvml $(NVML))
 
-soak: cluster ## 200 pods come and go, 5 kills of each kind; an hour
-	$(ON_RIG) $(E2E) $(FLAVOUR) -run Churn -pods 200 -kills 5
+soak: cluster ## 200 pods come and go, 5 kills of each kind, and 100 with GPUs; an hour
+	$(ON_RIG) $(E2E) $(FLAVOUR) -run 'Churn|GPU' -pods 200 -kills 5 -gpu-pods 100

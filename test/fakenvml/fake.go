@@ -47,6 +47,9 @@ func New(t *testing.T, layout string) *Fake {
 	return f
 }
 
+// Path returns the path of a layout of this directory.
+func Path(layout string) string { return source(layout) }
+
 // Read returns a layout of this directory.
 func (f *Fake) Read(name string) string {
 	f.t.Helper()

@@ -23,6 +23,12 @@ func (r Rig) Shell(ctx context.Context, command string) (string, error) {
 	return r.run(ctx, "shell", "--flavour", r.Flavour, "sh", "-c", command)
 }
 
+// Copy copies a file into the machine, with its permissions.
+func (r Rig) Copy(ctx context.Context, file, path string) error {
+	_, err := r.run(ctx, "cp", "--flavour", r.Flavour, file, path)
+	return err
+}
+
 // Reboot restarts the machine without warning and waits until its kubelet is Ready.
 func (r Rig) Reboot(ctx context.Context) error {
 	_, err := r.run(ctx, "reboot", "--hard", "--flavour", r.Flavour)

@@ -4,6 +4,7 @@
 //	probe run FILE [-for D] [-exit N]   samples its own allowed CPUs into FILE until it is told to stop
 //	probe sleep                         waits until it is told to stop
 //	probe watch [-root DIR]             watches every container's effective cpuset on the node for overlaps
+//	probe see [-for D]                  says in its termination message which GPUs, CPUs and memory nodes it has
 //	probe show                          prints the allowed CPUs of process 1, the container's own
 //	probe ready                         waits until the node's agent says that it is ready
 //	probe metrics [HOST:PORT]           prints the metrics of the node's agent, or of whoever serves there
@@ -23,7 +24,7 @@ func main() {
 
 func dispatch(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("say run, sleep, watch, show, ready or metrics")
+		return fmt.Errorf("say run, sleep, see, watch, show, ready or metrics")
 	}
 	switch args[0] {
 	case "run":
@@ -31,6 +32,8 @@ func dispatch(args []string) error {
 	case "sleep":
 		sleep()
 		return nil
+	case "see":
+		return see(args[1:])
 	case "watch":
 		return watch(args[1:])
 	case "show":
@@ -42,5 +45,5 @@ func dispatch(args []string) error {
 	case "metrics":
 		return metrics(os.Stdout, append(args[1:], agentAddress)[0])
 	}
-	return fmt.Errorf("%q is none of run, sleep, watch, show, ready and metrics", args[0])
+	return fmt.Errorf("%q is none of run, sleep, see, watch, show, ready and metrics", args[0])
 }

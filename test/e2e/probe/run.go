@@ -77,17 +77,20 @@ func boottime() (int64, error) {
 	return now.Nano(), nil
 }
 
-// allowed returns the Cpus_allowed_list of a status file (proc(5)).
-func allowed(path string) (string, error) {
+// allowed returns the Cpus_allowed_list of a status file.
+func allowed(path string) (string, error) { return field(path, "Cpus_allowed_list") }
+
+// field returns a field of a status file (proc(5)).
+func field(path, name string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if list, ok := strings.CutPrefix(lines.Text(), "Cpus_allowed_list:"); ok {
-			return strings.TrimSpace(list), nil
+		if value, ok := strings.CutPrefix(lines.Text(), name+":"); ok {
+			return strings.TrimSpace(value), nil
 		}
 	}
-	return "", fmt.Errorf("%s has no Cpus_allowed_list", path)
+	return "", fmt.Errorf("%s has no %s", path, name)
 }

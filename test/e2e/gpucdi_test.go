@@ -1,0 +1,52 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// gpuCDI hands GPUs over as CDI devices, of a specification that says only which
+// is which, to a container that asks for them under two resources.
+func gpuCDI(ctx context.Context, t *testing.T) {
+	spec := filepath.Join(t.TempDir(), "fake.json")
+	must(t, os.WriteFile(spec, specification(append(wholeCards(), smallSlices()...)), 0o644))
+	_, err := cluster.Shell(ctx, "mkdir -p /etc/cdi")
+	must(t, err)
+	must(t, cluster.Copy(ctx, spec, "/etc/cdi/fake.json"))
+	configure(ctx, t, "NUMALET_GPU_CDI_KIND=nvidia.com/gpu")
+	decided := wholeCards()[4:5]
+	bindGPUs(ctx, t, gpuPod("both", 5*time.Second, map[string]int{whole: 1, small: 1}), v1alpha1.ContainerPlacement{GPUs: decided})
+	pod, err := cluster.Await(ctx, "both", kit.Over)
+	must(t, err)
+	got := strings.Split(seen(pod)["gpus"], ",")
+	if len(got) != 2 || got[0] != decided[0] || !slices.Contains(smallSlices(), got[1]) {
+		t.Errorf("the container sees %v, want %s and one of %v (%s: %s)", got, decided[0], smallSlices(), pod.Status.Phase, pod.Status.Message)
+	}
+}
+
+// specification returns a CDI specification by which a container finds, of each
+// device that it gets, a variable with its name.
+// https://github.com/cncf-tags/container-device-interface/blob/v1.1.0/SPEC.md
+func specification(ids []string) []byte {
+	var devices []string
+	for i, id := range ids {
+		devices = append(devices, fmt.Sprintf(`{"name": %q, "containerEdits": {"env": ["CDI_%d=%s"]}}`, id, i, id))
+	}
+	return fmt.Appendf(nil, `{"cdiVersion": "0.6.0", "kind": "nvidia.com/gpu", "devices": [%s]}`, strings.Join(devices, ", "))
+}
+
+// smallSlices returns the slices of the profile small.
+func smallSlices() []string {
+	return []string{"MIG-fa4e0709-0000-0000-0000-000000000000", "MIG-fa4e070a-0000-0000-0000-000000000000"}
+}

@@ -1,0 +1,47 @@
+// Command holders prints which devices the kubelet of its node says that
+// containers have, by its pod resources API: lines of pod, container, resource and
+// ids, such as "default/a main nvidia.com/gpu GPU-0,GPU-1".
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
+)
+
+const socket = "unix:///var/lib/kubelet/pod-resources/kubelet.sock"
+
+func main() {
+	if err := list(); err != nil {
+		fmt.Fprintln(os.Stderr, "holders:", err)
+		os.Exit(1)
+	}
+}
+
+func list() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	conn, err := grpc.NewClient(socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return fmt.Errorf("dial %s: %w", socket, err)
+	}
+	defer conn.Close()
+	all, err := podresources.NewPodResourcesListerClient(conn).List(ctx, &podresources.ListPodResourcesRequest{})
+	if err != nil {
+		return fmt.Errorf("list pod resources: %w", err)
+	}
+	for _, pod := range all.PodResources {
+		for _, c := range pod.Containers {
+			for _, d := range c.Devices {
+				fmt.Println(pod.Namespace+"/"+pod.Name, c.Name, d.ResourceName, strings.Join(d.DeviceIds, ","))
+			}
+		}
+	}
+	return nil
+}

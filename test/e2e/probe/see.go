@@ -1,0 +1,58 @@
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// see writes what its container was started with to its termination message, which
+// the pod's status shows, and lives on for a while:
+//
+//	gpus GPU-…,GPU-…
+//	cpus 4-7
+//	mems 1
+func see(args []string) error {
+	flags := flag.NewFlagSet("see", flag.ContinueOnError)
+	life := flags.Duration("for", 0, "how long to live")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	const status = "/proc/self/status"
+	cpus, err := field(status, "Cpus_allowed_list")
+	if err != nil {
+		return err
+	}
+	mems, err := field(status, "Mems_allowed_list")
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("gpus %s\ncpus %s\nmems %s\n", gpus(os.Environ()), cpus, mems)
+	if err := os.WriteFile("/dev/termination-log", []byte(text), 0o644); err != nil {
+		return err
+	}
+	time.Sleep(*life)
+	return nil
+}
+
+// gpus returns what the environment says of GPUs: the variable of NVIDIA's
+// container runtime, or else the values of all that begin with CDI_, sorted.
+func gpus(env []string) string {
+	var visible string
+	var devices []string
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		switch {
+		case name == "NVIDIA_VISIBLE_DEVICES":
+			visible = value
+		case strings.HasPrefix(name, "CDI_"):
+			devices = append(devices, value)
+		}
+	}
+	slices.Sort(devices)
+	return cmp.Or(visible, strings.Join(devices, ","))
+}
