@@ -8,12 +8,16 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/cluster"
 	"github.com/numalet/numalet/internal/config"
 	"github.com/numalet/numalet/internal/job"
@@ -36,9 +40,12 @@ type clients struct {
 	lease      kubernetes.Interface
 	metadata   metadata.Interface
 	topologies cache.SharedIndexInformer
-	tenants    client.Reader // of custom resources Tenant
-	config     *rest.Config  // what an operator makes its client of
-	operators  []operator    // of custom resources
+	groups     cache.SharedIndexInformer // GPUGroups
+	quotas     cache.SharedIndexInformer // Tenants
+	resources  dynamic.Interface         // statuses of groups
+	tenants    client.Reader             // of custom resources Tenant
+	config     *rest.Config              // what an operator makes its client of
+	operators  []operator                // of custom resources
 }
 
 // operator looks after custom resources, each with a client of its own.
@@ -50,8 +57,21 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 		return clients{}, err
 	}
 	var c clients
-	if c.topologies, err = cluster.NewTopologies(config); err != nil {
-		return clients{}, err
+	for _, watched := range []struct {
+		informer *cache.SharedIndexInformer
+		resource schema.GroupVersionResource
+		object   runtime.Object
+	}{
+		{&c.topologies, v1alpha1.NodeTopologyResource(), &v1alpha1.NodeTopology{}},
+		{&c.groups, v1alpha1.GPUGroupResource(), &v1alpha1.GPUGroup{}},
+		{&c.quotas, v1alpha1.TenantResource(), &v1alpha1.Tenant{}},
+	} {
+		if *watched.informer, err = cluster.NewCustom(config, watched.resource, watched.object); err != nil {
+			return clients{}, err
+		}
+	}
+	if c.resources, err = dynamic.NewForConfig(config); err != nil {
+		return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
 	if c.tenants, err = tenant.NewReader(config); err != nil {
 		return clients{}, err

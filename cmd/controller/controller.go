@@ -41,7 +41,9 @@ type controller struct {
 	newest   *cluster.Newest        // of what it was told
 	center   *center.Center
 	ledger   *tenant.Ledger // of what tenants use and used
+	groups   groups         // of GPUs
 	queue    *queue.Queue
+	mirror   *cluster.Mirror
 	avoided  *avoid.List
 	rejected cache.SharedIndexInformer // tells avoided
 	filters  filters
@@ -62,7 +64,7 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{})}
 	c.factory = cluster.NewInformers(clients.watch)
 	for _, part := range []func(context.Context) error{
-		c.newBooks, c.newFilters, c.newReporter, c.newMirror, c.newLease, c.newCycle, c.newOperator, c.newHealth, c.newExplainer,
+		c.newBooks, c.newGroups, c.newFilters, c.newReporter, c.newMirror, c.newLease, c.newCycle, c.newOperator, c.newHealth, c.newExplainer,
 	} {
 		if err := part(ctx); err != nil {
 			return nil, err
@@ -100,8 +102,8 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 
 // newMirror lets informers fill the books.
 func (c *controller) newMirror(context.Context) (err error) {
-	mirror := cluster.NewMirror(cluster.Env{
-		Center: c.center, Filters: c.filters.cluster, Complete: c.complete, Tasks: c.ledger, GPUs: c.cfg.GPUResource,
+	c.mirror = cluster.NewMirror(cluster.Env{
+		Center: c.center, Filters: c.filters.cluster, Complete: c.complete, Tasks: c.ledger, Quotas: c.groups.quotas, GPUs: c.cfg.GPUResource,
 		Ours:    func(name string) bool { return name == c.cfg.SchedulerName },
 		Pending: c.queue.Add,
 		Settled: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
@@ -109,7 +111,8 @@ func (c *controller) newMirror(context.Context) (err error) {
 		Freed:   c.freed, Moved: c.queue.Stir,
 		Odd: func(err error) { c.log.Error(err, "its terms do not count for other pods") },
 	})
-	c.synced, c.newest, err = cluster.Watch(c.factory, c.clients.topologies, mirror)
+	told, newest, err := cluster.Watch(c.factory, c.clients.topologies, c.mirror)
+	c.synced, c.newest = append(c.synced, told...), newest
 	return errors.Join(err, kubefilter.Watch(c.factory, c.queue.Stir))
 }
 
@@ -140,8 +143,9 @@ func (c *controller) newLease(context.Context) (err error) {
 }
 
 func (c *controller) newCycle(context.Context) error {
+	filter := thrifty{c.filters.committer, c.groups.quotas, c.center.Record}
 	c.cycle = cycle.New(c.center, pending{c.queue, c.reporter}, cycle.Config{
-		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: c.bind,
+		Proposers: c.filters.proposers, Filter: filter, Binders: c.cfg.Binders, Bind: c.bind,
 		Slow:   c.filters.committer.Waits,
 		Undone: func(d sched.Decision) { c.freed(d.At.Node) },
 	})

@@ -44,7 +44,8 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 }
 
 // complete gives a pod what the filters know of it, and keeps it away from nodes
-// that lately refused what was decided for its owner's pods.
+// that lately refused what was decided for its owner's pods, and from GPUs and amounts
+// that are not its tenant's to have.
 func (c *controller) complete(pod *sched.Pod, object *corev1.Pod) error {
 	known, err := kubefilter.NewPod(object)
 	if err != nil {
@@ -54,5 +55,5 @@ func (c *controller) complete(pod *sched.Pod, object *corev1.Pod) error {
 	if owner := metav1.GetControllerOf(object); owner != nil && len(pod.Exclusive) > 0 {
 		pod.Avoid = func(node string) bool { return c.avoided.Avoids(string(owner.UID), node) }
 	}
-	return nil
+	return c.allow(pod, object)
 }

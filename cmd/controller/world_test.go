@@ -38,6 +38,9 @@ type world struct {
 	client     *fake.Clientset
 	topologies *fakesource.FakeControllerSource
 	tenants    client.Client
+	groups     *fakesource.FakeControllerSource
+	quotas     *fakesource.FakeControllerSource
+	made       map[string]*v1alpha1.GPUGroup // as they are now
 	controller *controller
 	mu         sync.Mutex
 	refuse     func(*corev1.Binding) error // nil for none
@@ -46,6 +49,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := &world{T: t, client: fake.NewClientset(), topologies: fakesource.NewFakeControllerSource(), tenants: tenants(t), watched: map[string]int{}}
+	w.groups, w.quotas, w.made = fakesource.NewFakeControllerSource(), fakesource.NewFakeControllerSource(), map[string]*v1alpha1.GPUGroup{}
 	w.client.PrependReactor("create", "pods", w.bind)
 	w.client.PrependWatchReactor("*", w.watch)
 	return w
@@ -98,6 +102,8 @@ func (w *world) start() {
 	one := clients{
 		watch: w.client, bind: w.client, report: w.client, lease: w.client, post: w.post, event: w.event,
 		metadata: nobody(w.T), topologies: topologies, tenants: w.tenants,
+		groups: cache.NewSharedIndexInformer(w.groups, &v1alpha1.GPUGroup{}, 0, cache.Indexers{}),
+		quotas: cache.NewSharedIndexInformer(w.quotas, &v1alpha1.Tenant{}, 0, cache.Indexers{}), resources: w.statuses(),
 	}
 	w.controller, err = newController(w.Context(), cfg, logr.Discard(), one)
 	if err != nil {
@@ -152,8 +158,8 @@ func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) 
 }
 
 // node makes a node of two NUMA nodes with so many CPUs each; CPU 0 is reserved
-// beside them.
-func (w *world) node(name string, cpus int) {
+// beside them. More may be added.
+func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTopology)) {
 	w.Helper()
 	list := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(2*cpus+1), ""), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: list, Capacity: list}}
@@ -165,6 +171,9 @@ func (w *world) node(name string, cpus int) {
 		n.Capacity, n.Allocatable = int32(cpus), int32(cpus)
 		n.Memory = resource.NewQuantity(32<<30, resource.BinarySI)
 		t.Status.NUMA = append(t.Status.NUMA, n)
+	}
+	for _, add := range more {
+		add(node, t)
 	}
 	w.topologies.Add(t)
 	if _, err := w.client.CoreV1().Nodes().Create(w.Context(), node, metav1.CreateOptions{}); err != nil {

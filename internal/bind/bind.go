@@ -131,25 +131,34 @@ func binding(d sched.Decision) (*corev1.Binding, error) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Pod.Namespace, Name: d.Pod.Name, UID: types.UID(d.Pod.UID)},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: d.At.Node},
 	}
-	if len(d.At.Containers) == 0 {
+	all := containers(d)
+	if len(all) == 0 {
 		return b, nil
 	}
-	text, err := v1alpha1.FormatPlacement(containers(d.At.Containers))
+	text, err := v1alpha1.FormatPlacement(all)
 	if err != nil {
 		return nil, fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, err)
 	}
 	b.Annotations = map[string]string{v1alpha1.AnnotationPlacement: text}
+	if d.At.GPUGroup != "" {
+		b.Annotations[v1alpha1.AnnotationGPUGroup] = d.At.GPUGroup
+	}
 	return b, nil
 }
 
-func containers(at []sched.ContainerCPUs) map[string]v1alpha1.ContainerPlacement {
-	all := make(map[string]v1alpha1.ContainerPlacement, len(at))
-	for _, c := range at {
+func containers(d sched.Decision) map[string]v1alpha1.ContainerPlacement {
+	all := make(map[string]v1alpha1.ContainerPlacement, len(d.At.Containers))
+	for _, c := range d.At.Containers {
 		counts := make(map[int]int, len(c.PerNode))
 		for id, cpus := range c.PerNode {
 			counts[int(id)] = cpus
 		}
 		all[c.Container] = v1alpha1.ContainerPlacement{CPUs: counts}
+	}
+	for name, ids := range d.Pod.GPUs.Split(d.At.GPUs) {
+		if len(ids) > 0 {
+			all[name] = v1alpha1.ContainerPlacement{CPUs: all[name].CPUs, GPUs: ids}
+		}
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/usage"
 )
@@ -20,13 +21,14 @@ func tenant(pod *corev1.Pod) string {
 
 // user is a pod with cards. Which model they are its node says, maybe later.
 type user struct {
-	task usage.Task
+	task  usage.Task
+	group string // that its cards were given from, or ""
 	sched.Holding
 }
 
 // charge tells what a bound pod uses. It needs m.mu, as all below.
 func (m *Mirror) charge(pod *corev1.Pod, h sched.Holding) {
-	u := user{usage.Task{UID: string(pod.UID), Tenant: tenant(pod), Since: boundSince(pod)}, h}
+	u := user{usage.Task{UID: string(pod.UID), Tenant: tenant(pod), Since: boundSince(pod)}, from(pod), h}
 	n := m.node(pod.Spec.NodeName)
 	if h.Extended[m.env.GPUs] > 0 {
 		n.users[u.task.UID] = u
@@ -53,6 +55,16 @@ func (m *Mirror) start(u user, n *node) {
 		}}
 	}
 	m.env.Tasks.Start(u.task)
+	m.env.Quotas.Restore(u.task.UID, u.task.Tenant, group.Charges(u.task.Holds, u.group))
+}
+
+// from returns the group of which a bound pod has cards: its decision says so, and
+// until then it is only what the pod asked for.
+func from(pod *corev1.Pod) string {
+	if _, placed := pod.Annotations[v1alpha1.AnnotationPlacement]; !placed {
+		return ""
+	}
+	return pod.Annotations[v1alpha1.AnnotationGPUGroup]
 }
 
 // boundSince returns since when a pod has been bound, to the second: the API server

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/queue"
@@ -30,11 +31,19 @@ type Tasks interface {
 	Forget(uid string)
 }
 
+// Quotas are told what each bound pod holds, again where that changed, and that a
+// pod holds nothing any more.
+type Quotas interface {
+	Restore(uid, tenant string, charges []group.Charge)
+	End(uid string)
+}
+
 // Env is whom the mirror tells. Its functions must not call the mirror.
 type Env struct {
 	Center  *center.Center
 	Filters Filters
 	Tasks   Tasks
+	Quotas  Quotas
 	GPUs    string // name of the resource that counts whole cards
 	// Complete gives a pod what Filters know of it: Across and Foreign.
 	Complete func(*sched.Pod, *corev1.Pod) error

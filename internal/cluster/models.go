@@ -12,6 +12,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // labelProduct is where NVIDIA's feature discovery writes the model of a node's
@@ -40,6 +41,31 @@ func model(node *corev1.Node, t *v1alpha1.NodeTopology) string {
 	return ""
 }
 
+// named returns the cards that a node's agent tells apart; the parts that cards are
+// given in are not among them. What is sick is never free.
+func named(t *v1alpha1.NodeTopology) (cards []sched.GPU) {
+	if t == nil {
+		return nil
+	}
+	for _, g := range t.Status.GPUs {
+		if g.Form != gpu.Physical.String() {
+			continue
+		}
+		card := sched.GPU{ID: g.ID, Type: gpu.TypeName(g.Model), NUMA: topology.Unknown, Free: sched.WholeGPU}
+		if g.NUMA != nil {
+			card.NUMA = topology.NodeID(*g.NUMA)
+		}
+		if g.Health == unhealthy {
+			card.Free = 0
+		}
+		cards = append(cards, card)
+	}
+	return cards
+}
+
+// unhealthy is what an agent says of a card that must not be given away.
+const unhealthy = "Unhealthy"
+
 // nameless returns so many cards that nobody tells apart.
 func nameless(model string, n int64) []sched.GPU {
 	if n <= 0 {
@@ -65,6 +91,7 @@ func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPUAsk, e
 	if ask.Count == 0 || err != nil {
 		return sched.GPUAsk{}, err
 	}
+	ask.Wants = wants(pod, m.env.GPUs)
 	known := slices.DeleteFunc(slices.Clone(models), func(name string) bool { return m.mu.models[name] <= 0 })
 	if ask.Types = known; len(known) == 0 {
 		ask.Types = models

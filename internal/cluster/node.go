@@ -15,7 +15,9 @@ import (
 // agent publishes, none while it is not ready: the topology may be nil.
 func record(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) *sched.Node {
 	n := &sched.Node{Name: node.Name, Allocatable: amounts(node.Status.Allocatable)}
-	n.GPUs = nameless(model(node, t), n.Allocatable.Extended[gpus])
+	if n.GPUs = named(t); n.GPUs == nil {
+		n.GPUs = nameless(model(node, t), n.Allocatable.Extended[gpus])
+	}
 	if t == nil || !meta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionReady) {
 		return n
 	}

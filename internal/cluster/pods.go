@@ -45,6 +45,7 @@ func (m *Mirror) RemovePod(pod *corev1.Pod) {
 // forget gives back what a pod held.
 func (m *Mirror) forget(pod *corev1.Pod) {
 	m.settle(pod)
+	m.env.Quotas.End(string(pod.UID)) // before the centre counts it as given back: who looks after that, sees both
 	name := pod.Spec.NodeName
 	if n, ok := m.mu.nodes[name]; ok {
 		delete(n.unplaced, string(pod.UID))
@@ -90,18 +91,30 @@ func (m *Mirror) pending(pod *corev1.Pod) {
 func (m *Mirror) ask(pod *corev1.Pod) {
 	p, err := read(pod)
 	cards, bad := m.cards(pod, p.Requests)
-	p.GPUs = cards
+	p.GPUs, p.Tenant = cards, tenant(pod)
 	err = errors.Join(err, bad, unforged(pod), m.env.Complete(p, pod))
 	if err != nil {
 		m.env.Settled(p.UID)
 		m.env.Refused(p, err)
 		return
 	}
-	e := queue.Entry{Pod: p, Created: pod.CreationTimestamp.Time, Type: usage.TypeOf(p), Tenant: tenant(pod)}
+	e := queue.Entry{Pod: p, Created: pod.CreationTimestamp.Time, Type: usage.TypeOf(p), Tenant: p.Tenant}
 	if pod.Spec.Priority != nil {
 		e.Priority = *pod.Spec.Priority
 	}
 	m.env.Pending(e)
+}
+
+// AskGPUs queues all pending pods that ask for GPUs anew: which they may have has
+// changed. O(pending pods).
+func (m *Mirror) AskGPUs() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, pod := range m.mu.asks {
+		if len(wants(pod, m.env.GPUs)) > 0 {
+			m.ask(pod)
+		}
+	}
 }
 
 // settle takes a pod out of the queue.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/filter"
@@ -63,6 +64,19 @@ func (say tasks) Start(t usage.Task) {
 func (say tasks) End(uid string)    { say("charged no more: %s has ended", uid) }
 func (say tasks) Forget(uid string) { say("charged no more: %s is gone", uid) }
 
+// quotas say who holds GPUs of which group.
+type quotas func(format string, args ...any)
+
+func (say quotas) Restore(uid, tenant string, charges []group.Charge) {
+	for _, c := range charges {
+		if c.Group != "" {
+			say("held: %s of group %s: %d of %s by %s", uid, c.Group, c.Milli, c.Type, tenant)
+		}
+	}
+}
+
+func (say quotas) End(string) {}
+
 func newScene(t *testing.T) *scene {
 	space, err := filter.ParseSpace("cpu,numa-total")
 	if err != nil {
@@ -74,7 +88,7 @@ func newScene(t *testing.T) *scene {
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(&s.told, format+"\n", args...) }
 	s.mirror = NewMirror(Env{
-		Center: s.center, Filters: blind{}, Tasks: tasks(say), GPUs: "nvidia.com/gpu", Complete: func(*sched.Pod, *corev1.Pod) error { return nil },
+		Center: s.center, Filters: blind{}, Tasks: tasks(say), Quotas: quotas(say), GPUs: "nvidia.com/gpu", Complete: func(*sched.Pod, *corev1.Pod) error { return nil },
 		Ours: func(name string) bool { return name == "ours" },
 		Pending: func(e queue.Entry) {
 			say("pending: %s of %s for %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Tenant, e.Type, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))

@@ -34,6 +34,11 @@ func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndex
 	return synced, newest, nil
 }
 
+// Handle returns what tells set and remove of objects, as Watch does.
+func Handle[T metav1.Object](set, remove func(T)) cache.ResourceEventHandler {
+	return handle(set, remove, sameVersion)
+}
+
 // handle tells set and remove of objects; what is still the same is not told of.
 // One that comes in place of another of the same name is another: the old one is
 // gone.

@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	fakesource "k8s.io/client-go/tools/cache/testing"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 )
 
 // TestWatch: once all is synced the centre is as the API server says, and it
@@ -20,7 +22,7 @@ func TestWatch(t *testing.T) {
 	source.Add(topologyOf("n1", map[string]string{"numa": "0:0-3,1:4-7"}))
 	scene := newScene(t)
 	factory := NewInformers(client)
-	nodeTopologies, err := topologies(source)
+	nodeTopologies, err := custom(source, &v1alpha1.NodeTopology{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,5 +8,5 @@
 //
 //	k := gpugroup.New(gpugroup.Env{May: rights.May, …})
 //	go k.Run(ctx)
-//	match, err := k.Grouping().Match(ask)
+//	match, err := k.Match(ask)
 package gpugroup

@@ -2,6 +2,7 @@ package gpugroup
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,8 @@ type Env struct {
 	// May says whether a tenant has the right to a GPU of a node, given by its
 	// card's UUID. An error means that nobody knows now.
 	May func(ctx context.Context, tenant, node, id string) (bool, error)
-	// Changed is called where the grouping is another, before anything is said of it.
+	// Changed is called with the groups in force where Match may answer otherwise than
+	// before, before anything is said of them.
 	Changed func([]group.Group)
 	// Said is called with a verdict that is new, in any order.
 	Said func(Verdict)
@@ -41,7 +43,7 @@ type Env struct {
 // time that its rights take to be asked.
 type Keeper struct {
 	env      Env
-	current  atomic.Pointer[group.Grouping]
+	current  atomic.Pointer[order]
 	told     chan struct{}
 	judged   atomic.Bool
 	verdicts map[string]Verdict // by group; Run's
@@ -53,16 +55,32 @@ type Keeper struct {
 	}
 }
 
+// order is what is in force, and why what is not is not. It is immutable.
+type order struct {
+	grouping *group.Grouping
+	refused  map[string]string // sentences by group
+}
+
 // New returns a keeper that was told nothing.
 func New(env Env) *Keeper {
 	k := &Keeper{env: env, told: make(chan struct{}, 1), verdicts: map[string]Verdict{}}
 	k.mu.groups, k.mu.nodes = map[string]*v1alpha1.GPUGroup{}, group.Nodes{}
-	k.current.Store(group.New(nil, nil))
+	k.current.Store(&order{group.New(nil, nil), map[string]string{}})
 	return k
 }
 
-// Grouping returns the groups that are in force.
-func (k *Keeper) Grouping() *group.Grouping { return k.current.Load() }
+// Match returns who serves an ask by the groups in force. The error says it, too, of
+// a group that is there and not in force.
+func (k *Keeper) Match(a group.Ask) (group.Match, error) {
+	now := k.current.Load()
+	if why, refused := now.refused[a.Group]; refused {
+		return group.Match{}, fmt.Errorf("GPU group %q is not in force: %s", a.Group, why)
+	}
+	return now.grouping.Match(a)
+}
+
+// Empty reports whether no group is in force.
+func (k *Keeper) Empty() bool { return k.current.Load().grouping.Empty() }
 
 // Judged reports whether all that Run was told before it began is in force.
 func (k *Keeper) Judged() bool { return k.judged.Load() }

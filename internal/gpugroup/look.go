@@ -19,19 +19,22 @@ func (k *Keeper) look(ctx context.Context) {
 	objects, nodes := k.snapshot()
 	var verdicts []Verdict
 	var accepted []group.Group
+	refused := map[string]string{}
 	for _, object := range objects {
 		v := k.judge(ctx, object, nodes)
 		verdicts = append(verdicts, v)
 		if v.Accepted {
 			accepted = append(accepted, Read(object))
+		} else {
+			refused[v.Name] = v.Message
 		}
 	}
-	grouping := group.New(accepted, nodes)
-	if !reflect.DeepEqual(grouping, k.current.Load()) {
-		k.current.Store(grouping)
+	now := &order{group.New(accepted, nodes), refused}
+	if !reflect.DeepEqual(now, k.current.Load()) {
+		k.current.Store(now)
 		k.env.Changed(accepted)
 	}
-	k.say(verdicts, grouping)
+	k.say(verdicts, now.grouping)
 }
 
 // snapshot returns the groups by name, and the nodes' GPUs.

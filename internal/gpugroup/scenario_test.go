@@ -40,7 +40,7 @@ func TestScenarios(t *testing.T) {
 type scene struct {
 	t       *testing.T
 	keeper  *Keeper
-	ledger  *Ledger
+	quotas  *Quotas
 	objects map[string]*v1alpha1.GPUGroup
 	nodes   map[string]*v1alpha1.NodeTopology
 	rights  map[string]bool // "ann n1"
@@ -50,14 +50,14 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	s := &scene{t: t, objects: map[string]*v1alpha1.GPUGroup{}, nodes: map[string]*v1alpha1.NodeTopology{}, rights: map[string]bool{}}
-	s.ledger = NewLedger(func(tenant string) { s.say("freed: %s", tenant) }, func() {})
+	s.quotas = NewQuotas(func(tenant string) { s.say("freed: %s", tenant) }, func() {})
 	s.fresh()
 	return s
 }
 
 func (s *scene) fresh() {
 	s.keeper = New(Env{May: s.may, Said: s.verdict, Changed: func(groups []group.Group) {
-		s.ledger.SetGroups(groups)
+		s.quotas.SetGroups(groups)
 		s.say("in force: %d", len(groups))
 	}})
 }
@@ -76,7 +76,7 @@ func (s *scene) may(_ context.Context, tenant, node, id string) (bool, error) {
 func (s *scene) verdict(v Verdict) {
 	s.say("%s: %v %s: %s", v.Name, v.Accepted, v.Reason, v.Message)
 	object := s.objects[v.Name]
-	object.Status = status(object.Status, v, s.ledger.Holders(v.Name), metav1.Unix(0, 0))
+	object.Status = status(object.Status, v, s.quotas.Holders(v.Name), metav1.Unix(0, 0))
 }
 
 func (s *scene) Run(command []string) string {
@@ -152,7 +152,7 @@ func (s *scene) again([]string) {
 }
 
 func (s *scene) give(args []string) {
-	if err := s.ledger.Give(args[0], args[1], []group.Charge{{Type: "A100", Group: args[2], Milli: sched.MilliGPU(s.number(args[3]))}}); err != nil {
+	if err := s.quotas.Give(args[0], args[1], []group.Charge{{Type: "A100", Group: args[2], Milli: sched.MilliGPU(s.number(args[3]))}}); err != nil {
 		s.say("%v", err)
 	}
 }
@@ -163,11 +163,11 @@ func (s *scene) quota(args []string) {
 		kind, most, _ := strings.Cut(arg, "=")
 		quotas[kind] = resource.MustParse(most)
 	}
-	s.ledger.SetTenant(args[0], quotas)
+	s.quotas.SetTenant(args[0], quotas)
 }
 
-func (s *scene) end(args []string)     { s.ledger.End(args[0]) }
-func (s *scene) limited(args []string) { s.say("%v", s.ledger.Limited(args[0])) }
+func (s *scene) end(args []string)     { s.quotas.End(args[0]) }
+func (s *scene) limited(args []string) { s.say("%v", s.quotas.Limited(args[0])) }
 
 func (s *scene) show([]string) {
 	for _, name := range []string{"g", "h"} {
@@ -176,7 +176,7 @@ func (s *scene) show([]string) {
 			continue
 		}
 		v := s.keeper.verdicts[name]
-		object.Status = status(object.Status, v, s.ledger.Holders(name), metav1.NewTime(time.Unix(1, 0)))
+		object.Status = status(object.Status, v, s.quotas.Holders(name), metav1.NewTime(time.Unix(1, 0)))
 		s.say("%s: generation %d, %d GPUs, %s used", name, object.Status.ObservedGeneration, object.Status.GPUs, object.Status.Used)
 		for _, c := range object.Status.Conditions {
 			s.say("  %s: %s since %d, %s: %s", c.Type, c.Status, c.LastTransitionTime.Unix(), c.Reason, c.Message)

@@ -10,6 +10,7 @@ type Placement struct {
 	Node       string
 	Containers []ContainerCPUs // of Pod.Exclusive, in its order
 	GPUs       []GPUShare
+	GPUGroup   string // that GPUs were given from, or ""
 }
 
 // ContainerCPUs is how many exclusive CPUs a container gets on each NUMA node;

@@ -7,6 +7,7 @@ type Pod struct {
 	UID       string
 	Namespace string
 	Name      string
+	Tenant    string // whom it is charged to
 
 	// Requests are the pod's as Kubernetes counts them: the most that it needs
 	// at one time of its life. Pods is 1.
@@ -27,6 +28,10 @@ type Pod struct {
 	// Avoid reports whether the pod stays away from a node for now. It may be
 	// called from any goroutine; nil means from none.
 	Avoid func(node string) bool
+
+	// Wait says why the pod has to wait now, whichever node would do. It may be called
+	// from any goroutine; nil means for nothing.
+	Wait func() Reason
 
 	// Across says that whether a node fits depends on other nodes too, such as
 	// with affinity between pods: an equal version then proves nothing.
@@ -53,4 +58,26 @@ type GPUAsk struct {
 	Count int
 	Milli MilliGPU
 	Types []string // allowed types; nil means any
+
+	// Wants says which containers they are for, in the order in which these run.
+	Wants []GPUWant
+	// Offer says which cards of a node the pod may choose from, once the node has room
+	// for all else. It may be called from any goroutine; nil is all that suit.
+	Offer func(*Node) Offer
+}
+
+// GPUWant is how many cards one container wants.
+type GPUWant struct {
+	Container string
+	Kind      pool.Kind
+	Count     int
+}
+
+// Offer is the cards of one node that a pod may choose from: at least as many as it
+// asks for, or a reason why there are none.
+type Offer struct {
+	GPUs  []GPUShare
+	Group string // that they are of, or ""
+	Over  int    // how many more than asked for; of equal nodes the one with the fewest comes first
+	Why   Reason
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/cluster"
 	"github.com/numalet/numalet/internal/post"
 )
@@ -77,7 +78,7 @@ func watch(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	topologies, err := cluster.NewTopologies(config)
+	topologies, err := cluster.NewCustom(config, v1alpha1.NodeTopologyResource(), &v1alpha1.NodeTopology{})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,9 @@ type Grouping struct {
 	units  map[place]unit
 }
 
+// Empty reports whether there are no groups.
+func (g *Grouping) Empty() bool { return len(g.groups) == 0 }
+
 // place names a GPU: ids of openb's nodes are indexes, so an id alone does not.
 type place struct{ node, id string }
 

@@ -62,6 +62,13 @@ func (g *Group) refuses(a Ask) *Refusal {
 	return nil
 }
 
+// Without returns the match less some of its groups. There has to be one left, or
+// there was none: else nothing serves the ask.
+func (m Match) Without(drop func(name string) bool) Match {
+	m.groups = slices.DeleteFunc(slices.Clone(m.groups), func(i int) bool { return drop(m.grouping.groups[i].Name) })
+	return m
+}
+
 // Groups returns the names of the groups, sorted; none are the GPUs in no group.
 func (m Match) Groups() []string {
 	var names []string

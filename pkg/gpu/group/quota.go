@@ -49,6 +49,19 @@ type Charge struct {
 	Milli sched.MilliGPU
 }
 
+// Charges returns what a pod is charged with, as the charges for its use say, where
+// its GPUs were given from that group.
+func Charges(used []usage.Charge, group string) []Charge {
+	charges := make([]Charge, len(used))
+	for i, u := range used {
+		charges[i] = Charge{Type: string(u.Type), Milli: sched.MilliGPU(u.Amount)}
+		if u.Type != usage.CPU {
+			charges[i].Group = group
+		}
+	}
+	return charges
+}
+
 // Quotas counts what tenants hold, against their limits. What was decided counts
 // from then on, until it is given back. It is not safe for concurrent use.
 type Quotas struct {

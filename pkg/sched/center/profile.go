@@ -48,7 +48,20 @@ func (p Profile) complete() (Profile, error) {
 	if p.Score == nil {
 		p.Score = p.rank
 	}
+	p.Score = offered(p.Score)
 	return p, nil
+}
+
+// offered scores nodes first by how many more cards than asked for a pod is offered
+// there, for pods to which that matters: larger groups of cards stay whole.
+func offered(score sched.Scorer) sched.Scorer {
+	return func(pod *sched.Pod, node *sched.Node) sched.Score {
+		if pod.GPUs.Offer == nil {
+			return score(pod, node)
+		}
+		over := pod.GPUs.Offer(node.For(pod.UID)).Over
+		return append(sched.Score{-int64(over)}, score(pod, node)...)
+	}
 }
 
 // rank scores a node as the policy ranks it: by its coordinates for LeastFit and

@@ -7,7 +7,7 @@ import "github.com/numalet/numalet/pkg/sched"
 func wholeGPUs(name, kind string) Dimension {
 	return Dimension{name,
 		func(n *sched.Node) int64 {
-			return sum(n, kind, func(card sched.GPU) int64 { return int64(card.Free / sched.WholeGPU) })
+			return sum(n, kind, func(card sched.GPU) int64 { return int64(max(0, card.Free) / sched.WholeGPU) })
 		},
 		func(p *sched.Pod) int64 {
 			if p.GPUs.Milli < sched.WholeGPU {

@@ -19,7 +19,7 @@ func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 		return at, r
 	}
 	at.Containers = containers
-	at.GPUs, r = cards(pod.GPUs, node.GPUs)
+	at.GPUs, at.GPUGroup, r = cards(pod.GPUs, node)
 	return at, r
 }
 
@@ -33,10 +33,7 @@ func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 	if _, r := seats(pod, node); r.Refuses() {
 		return r
 	}
-	if pod.GPUs.Count > 0 && able(pod.GPUs, node.GPUs) < pod.GPUs.Count {
-		return sched.Reason{Code: sched.NoGPU}
-	}
-	return sched.Reason{}
+	return lacks(pod.GPUs, node)
 }
 
 // plain compares names and plain amounts. What is not asked for is not

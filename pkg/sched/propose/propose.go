@@ -52,7 +52,7 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	profile, index := view.Profile(pod.Profile)
 	p.found, p.accepted = p.found[:0], p.accepted[:0]
 	if !p.begin(pod).Refuses() {
-		p.found = index.AppendPick(p.found, p.query(profile), profile.Look)
+		p.found = index.AppendPick(p.found, p.query(profile), p.most(profile))
 	}
 	list := sched.List{Pod: pod, Gains: view.Gains, Candidates: make([]sched.Candidate, len(p.found))}
 	if relay, ok := p.options.Filter.(sched.Relay); ok {
@@ -68,6 +68,15 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 		p.after[profile.Name] = list.Candidates[0].Node.Name
 	}
 	return list
+}
+
+// most is how many nodes are scored: all that may suit where they are offered what
+// they have of a group, which the index knows nothing of.
+func (p *Proposer) most(profile *center.Profile) int {
+	if p.pod.GPUs.Offer != nil {
+		return max(profile.Look, len(p.only))
+	}
+	return profile.Look
 }
 
 func (p *Proposer) query(profile *center.Profile) bucket.Query {
@@ -96,6 +105,11 @@ func (p *Proposer) goOn(profile *center.Profile) string {
 // begin turns to a pod and says whether no node would do, whichever.
 func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
 	p.pod, p.only = pod, pod.Candidates
+	if pod.Wait != nil {
+		if why := pod.Wait(); why.Refuses() {
+			return why
+		}
+	}
 	if p.options.Filter == nil {
 		return sched.Reason{}
 	}

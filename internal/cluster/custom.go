@@ -3,8 +3,10 @@ package cluster
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -12,13 +14,14 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// NewTopologies returns an informer of the cluster's NodeTopologies.
-func NewTopologies(config *rest.Config) (cache.SharedIndexInformer, error) {
+// NewCustom returns an informer of all custom resources of one kind, as objects of
+// the type of one.
+func NewCustom(config *rest.Config, resource schema.GroupVersionResource, one runtime.Object) (cache.SharedIndexInformer, error) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("register the types of %s: %w", v1alpha1.GroupVersion(), err)
 	}
-	c, version := rest.CopyConfig(config), v1alpha1.GroupVersion()
+	c, version := rest.CopyConfig(config), resource.GroupVersion()
 	c.GroupVersion, c.APIPath = &version, "/apis"
 	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON // custom resources have no protobuf
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
@@ -26,14 +29,13 @@ func NewTopologies(config *rest.Config) (cache.SharedIndexInformer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make client of %s: %w", v1alpha1.GroupVersion(), err)
 	}
-	resource := v1alpha1.NodeTopologyResource().Resource
-	return topologies(cache.NewListWatchFromClient(client, resource, "", fields.Everything()))
+	return custom(cache.NewListWatchFromClient(client, resource.Resource, metav1.NamespaceAll, fields.Everything()), one)
 }
 
-func topologies(source cache.ListerWatcher) (cache.SharedIndexInformer, error) {
-	informer := cache.NewSharedIndexInformer(source, &v1alpha1.NodeTopology{}, 0, cache.Indexers{})
+func custom(source cache.ListerWatcher, one runtime.Object) (cache.SharedIndexInformer, error) {
+	informer := cache.NewSharedIndexInformer(source, one, 0, cache.Indexers{})
 	if err := informer.SetTransform(Trim); err != nil {
-		return nil, fmt.Errorf("watch node topologies: %w", err)
+		return nil, fmt.Errorf("watch objects of type %T: %w", one, err)
 	}
 	return informer, nil
 }

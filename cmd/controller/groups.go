@@ -1,0 +1,146 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/cluster"
+	"github.com/numalet/numalet/internal/gpugroup"
+	"github.com/numalet/numalet/internal/kubefilter"
+	"github.com/numalet/numalet/pkg/gpu/group"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/usage"
+)
+
+// groups are the GPU groups in force, and the quotas of them and of tenants.
+type groups struct {
+	keeper *gpugroup.Keeper
+	quotas *gpugroup.Quotas
+	scribe *gpugroup.Scribe
+	synced []cache.InformerSynced
+}
+
+func (c *controller) newGroups(context.Context) error {
+	g := &c.groups
+	g.quotas = gpugroup.NewQuotas(c.freedOf, func() { g.scribe.Poke() })
+	g.scribe = gpugroup.NewScribe(c.clients.resources, g.quotas.Holders, time.Now)
+	g.keeper = gpugroup.New(gpugroup.Env{
+		May: gpugroup.NewRights(c.clients.watch, time.Now).May, Said: g.scribe.Say,
+		Changed: func(inForce []group.Group) { g.quotas.SetGroups(inForce); c.mirror.AskGPUs() },
+	})
+	for _, w := range []struct {
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{c.clients.topologies, cluster.Handle(g.keeper.SetNode, g.keeper.RemoveNode)},
+		{c.clients.groups, cluster.Handle(g.setGroup, g.removeGroup)},
+		{c.clients.quotas, cluster.Handle(g.setTenant, g.removeTenant)},
+	} {
+		handled, err := w.informer.AddEventHandler(w.handler)
+		if err != nil {
+			return fmt.Errorf("watch GPU groups: %w", err)
+		}
+		g.synced = append(g.synced, handled.HasSynced)
+	}
+	c.synced = append(c.synced, g.keeper.Judged)
+	return nil
+}
+
+func (g *groups) setGroup(object *v1alpha1.GPUGroup) {
+	g.keeper.SetGroup(object)
+	g.scribe.SetGroup(object)
+}
+
+func (g *groups) removeGroup(object *v1alpha1.GPUGroup) {
+	g.keeper.RemoveGroup(object)
+	g.scribe.RemoveGroup(object)
+}
+
+func (g *groups) setTenant(t *v1alpha1.Tenant)    { g.quotas.SetTenant(t.Name, t.Spec.Quotas) }
+func (g *groups) removeTenant(t *v1alpha1.Tenant) { g.quotas.SetTenant(t.Name, nil) }
+
+// told reports whether the keeper was told all that there was at first.
+func (g *groups) told() bool {
+	for _, synced := range g.synced {
+		if !synced() {
+			return false
+		}
+	}
+	return true
+}
+
+// keepGroups keeps the groups until ctx ends, and once this process leads writes
+// what became of them.
+func (c *controller) keepGroups(ctx context.Context) error {
+	var wg sync.WaitGroup
+	for _, informer := range []cache.SharedIndexInformer{c.clients.groups, c.clients.quotas} {
+		wg.Go(func() { informer.RunWithContext(ctx) })
+	}
+	wg.Go(func() {
+		select {
+		case <-c.leads:
+			c.groups.scribe.Run(ctx)
+		case <-ctx.Done():
+		}
+	})
+	c.groups.keeper.Run(ctx, c.groups.told)
+	wg.Wait()
+	return nil
+}
+
+// freedOf tries those parked pods again that a tenant's quota may now allow.
+func (c *controller) freedOf(tenant string) {
+	c.queue.Wake(func(pod *sched.Pod) bool { return pod.Tenant == tenant })
+}
+
+// allow limits a pod to what groups and quotas leave it.
+func (c *controller) allow(pod *sched.Pod, object *corev1.Pod) error {
+	return gpugroup.Matcher{Groups: c.groups.keeper, Quotas: c.groups.quotas}.Complete(pod, object.Annotations)
+}
+
+// thrifty is the committer's filters, which charge what a decision gives.
+type thrifty struct {
+	*kubefilter.Committer
+	quotas *gpugroup.Quotas
+	record func(node string) *sched.Node
+}
+
+// Reserve is the filters', unless it is over a quota.
+func (t thrifty) Reserve(d sched.Decision) sched.Reason {
+	if err := t.quotas.Give(d.Pod.UID, d.Pod.Tenant, t.charges(d)); err != nil {
+		return sched.Reason{Code: sched.Anywhere, Detail: err.Error()}
+	}
+	why := t.Committer.Reserve(d)
+	if why.Refuses() {
+		t.quotas.Revoke(d.Pod.UID)
+	}
+	return why
+}
+
+// Unreserve gives back what was charged, too.
+func (t thrifty) Unreserve(d sched.Decision) {
+	t.Committer.Unreserve(d)
+	t.quotas.Revoke(d.Pod.UID)
+}
+
+// charges returns what a decision gives. Cards that nobody tells apart are all of
+// one type.
+func (t thrifty) charges(d sched.Decision) []group.Charge {
+	node := cmp.Or(t.record(d.At.Node), &sched.Node{})
+	used := usage.Charges(sched.Hold(d.Pod, d.At), node)
+	if n := d.Pod.GPUs.Count; n > 0 && len(d.At.GPUs) == 0 {
+		kind := usage.AnyGPU
+		if len(node.GPUs) > 0 {
+			kind = cmp.Or(usage.Type(node.GPUs[0].Type), kind)
+		}
+		used = []usage.Charge{{Type: kind, Amount: usage.Milli(n) * usage.Milli(d.Pod.GPUs.Milli)}}
+	}
+	return group.Charges(used, d.At.GPUGroup)
+}

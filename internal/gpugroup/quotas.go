@@ -1,0 +1,181 @@
+package gpugroup
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/numalet/numalet/pkg/gpu/group"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// Quotas counts what tenants hold, and are about to, against the quotas of tenants
+// and of groups. What was decided counts from then on. Its methods may be called
+// from any goroutine; freed and moved must not call it.
+//
+// Most tenants have no quota, and their pods are only noted: to add up charges
+// costs ten times as much, and is made good for once a tenant gets a quota.
+type Quotas struct {
+	freed func(tenant string) // may hold more than before
+	moved func()              // somebody holds more or less
+	mu    struct {
+		sync.Mutex
+		quotas  *group.Quotas
+		tenants map[string][]group.Scope // limits of the tenants' own
+		groups  []group.Scope            // limits of groups
+		limits  map[string]int           // how many limits a tenant has
+		pods    map[string]entry         // by UID
+	}
+}
+
+// entry is a pod that holds something.
+type entry struct {
+	tenant  string
+	charges []group.Charge
+	bound   bool // it is known to be; else it is only decided
+}
+
+// NewQuotas returns Quotas of nobody.
+func NewQuotas(freed func(tenant string), moved func()) *Quotas {
+	q := &Quotas{freed: freed, moved: moved}
+	q.mu.quotas = group.NewQuotas()
+	q.mu.tenants, q.mu.limits, q.mu.pods = map[string][]group.Scope{}, map[string]int{}, map[string]entry{}
+	return q
+}
+
+// SetGroups tells the quotas of the groups in force, in place of those before. It
+// calls nobody: where groups change, all pods are asked anew.
+func (q *Quotas) SetGroups(groups []group.Group) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.lift(q.mu.groups)
+	q.mu.groups = nil
+	for i := range groups {
+		for scope, most := range groups[i].Limits() {
+			q.mu.groups = append(q.mu.groups, scope)
+			q.limit(scope, most)
+		}
+	}
+}
+
+// SetTenant tells the quotas of a tenant, in place of those before; nil lifts them.
+func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) {
+	q.mu.Lock()
+	q.lift(q.mu.tenants[name])
+	delete(q.mu.tenants, name)
+	for kind, most := range quotas {
+		scope := group.Scope{Tenant: name, Type: kind}
+		q.mu.tenants[name] = append(q.mu.tenants[name], scope)
+		q.limit(scope, sched.MilliGPU(most.MilliValue()))
+	}
+	q.mu.Unlock()
+	q.freed(name)
+}
+
+// lift and limit need q.mu.
+func (q *Quotas) lift(scopes []group.Scope) {
+	for _, s := range scopes {
+		q.mu.quotas.Unlimit(s)
+		if q.mu.limits[s.Tenant]--; q.mu.limits[s.Tenant] == 0 {
+			delete(q.mu.limits, s.Tenant)
+		}
+	}
+}
+
+func (q *Quotas) limit(s group.Scope, most sched.MilliGPU) {
+	q.mu.quotas.Limit(s, most)
+	if q.mu.limits[s.Tenant]++; q.mu.limits[s.Tenant] > 1 {
+		return
+	}
+	for uid, pod := range q.mu.pods {
+		if pod.tenant == s.Tenant {
+			q.mu.quotas.Restore(uid, pod.tenant, pod.charges)
+		}
+	}
+}
+
+// counts reports whether a pod's charges are to be added up: against a quota, or
+// for who looks at a group.
+func (q *Quotas) counts(e entry) bool {
+	return q.mu.limits[e.tenant] > 0 || slices.ContainsFunc(e.charges, func(c group.Charge) bool { return c.Group != "" })
+}
+
+// Limited reports whether any quota is a tenant's.
+func (q *Quotas) Limited(tenant string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.mu.limits[tenant] > 0
+}
+
+// Over says why so much more is over a quota, or nothing.
+func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.mu.limits[s.Tenant] == 0 {
+		return nil
+	}
+	return q.mu.quotas.Over(s, amount)
+}
+
+// Give charges for a decision, or says which quota it is over.
+func (q *Quotas) Give(uid, tenant string, charges []group.Charge) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e := entry{tenant, charges, false}
+	if q.counts(e) {
+		if err := q.mu.quotas.Give(uid, tenant, charges); err != nil {
+			return err
+		}
+		q.moved()
+	}
+	q.mu.pods[uid] = e
+	return nil
+}
+
+// Revoke takes back what was charged for a decision that was not entered or could
+// not be bound. It changes nothing for a pod that turned out to be bound.
+func (q *Quotas) Revoke(uid string) {
+	q.mu.Lock()
+	bound := q.mu.pods[uid].bound
+	q.mu.Unlock()
+	if !bound {
+		q.End(uid)
+	}
+}
+
+// Restore charges a pod that is bound, whoever decided it, and whatever the quotas.
+func (q *Quotas) Restore(uid, tenant string, charges []group.Charge) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e := entry{tenant, charges, true}
+	q.mu.pods[uid] = e
+	if q.counts(e) {
+		q.mu.quotas.Restore(uid, tenant, charges)
+		q.moved()
+	}
+}
+
+// End gives back what a pod was charged with.
+func (q *Quotas) End(uid string) {
+	if tenant, counted := q.end(uid); counted {
+		q.moved()
+		q.freed(tenant)
+	}
+}
+
+func (q *Quotas) end(uid string) (tenant string, counted bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e := q.mu.pods[uid]
+	delete(q.mu.pods, uid)
+	q.mu.quotas.Return(uid)
+	return e.tenant, q.counts(e)
+}
+
+// Holders returns how much of a group each tenant holds.
+func (q *Quotas) Holders(name string) map[string]sched.MilliGPU {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.mu.quotas.Holders(name)
+}
