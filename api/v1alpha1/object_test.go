@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -59,4 +60,29 @@ func answer(t *testing.T, kinds map[string]served, objects map[string]map[string
 		t.Fatal(err)
 	}
 	return string(spec)
+}
+
+// TestGuide admits the GPUGroups of the user guide.
+func TestGuide(t *testing.T) {
+	text, err := os.ReadFile("../../docs/gpu-groups.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	admitted := 0
+	for _, block := range strings.Split(string(text), "```yaml\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		object := map[string]any{}
+		if err := utilyaml.Unmarshal([]byte(block), &object); err != nil {
+			continue // several documents, none of them ours
+		}
+		if object["kind"] == "GPUGroup" {
+			admitted++
+			if errs := serve(t, "gpugroups").admit(t.Context(), object, nil); len(errs) > 0 {
+				t.Errorf("%s%v", block, errs.ToAggregate())
+			}
+		}
+	}
+	if admitted != 1 {
+		t.Errorf("%d GPUGroups in the guide, want 1", admitted)
+	}
 }

@@ -11,13 +11,18 @@ import (
 
 // newGroups returns "numalet groups".
 func newGroups() *cobra.Command {
+	kubeconfig, out := "", formatText
 	cmd := &cobra.Command{
 		Use:   "groups",
-		Short: "Make GPU groups",
-		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Short: "Show and make GPU groups",
+		Long: `Show the GPU groups of the cluster: all of them if you may list them, else those
+that your roles name.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listGroups(cmd, kubeconfig, out) },
 	}
-	cmd.AddCommand(newGroupsPlan())
+	cmd.PersistentFlags().StringVar(&kubeconfig, "kubeconfig", "", "file that names the cluster; as kubectl finds it, if it is not given")
+	cmd.Flags().VarP(&out, "output", "o", "text or json")
+	cmd.AddCommand(newGroupsPlan(), newGroupsPropose(&kubeconfig))
 	return cmd
 }
 

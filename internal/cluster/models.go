@@ -51,7 +51,7 @@ func named(t *v1alpha1.NodeTopology) (cards []sched.GPU) {
 		if g.Form != gpu.Physical.String() {
 			continue
 		}
-		card := sched.GPU{ID: g.ID, Type: gpu.TypeName(g.Model), NUMA: topology.Unknown, Free: sched.WholeGPU}
+		card := sched.GPU{ID: g.ID, Type: cmp.Or(g.Type, gpu.TypeName(g.Model)), NUMA: topology.Unknown, Free: sched.WholeGPU}
 		if g.NUMA != nil {
 			card.NUMA = topology.NodeID(*g.NUMA)
 		}

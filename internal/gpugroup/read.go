@@ -1,7 +1,6 @@
 package gpugroup
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/numalet/numalet/api/v1alpha1"
@@ -29,24 +28,37 @@ func Read(object *v1alpha1.GPUGroup) group.Group {
 	return g
 }
 
+// Object is the inverse of Read.
+func Object(g group.Group) *v1alpha1.GPUGroup {
+	object := &v1alpha1.GPUGroup{Spec: v1alpha1.GPUGroupSpec{Tenants: g.Tenants, Form: g.Form.String(), Type: g.Type, Containers: g.Containers}}
+	object.Name = g.Name
+	if g.Quota > 0 {
+		most := cards(g.Quota)
+		object.Spec.Quota = &most
+	}
+	for _, b := range g.Bindings {
+		object.Spec.Nodes = append(object.Spec.Nodes, v1alpha1.GPUGroupNode{Name: b.Node, GPUs: b.GPUs})
+	}
+	return object
+}
+
 // Inventory returns the GPUs that a node's agent tells of: cards, and slices of
-// cards in MIG mode, of which the card itself is not told: its index stands for its
-// UUID.
+// cards in MIG mode, of which the card itself is not told.
 func Inventory(t *v1alpha1.NodeTopology) *gpu.Inventory {
-	v, cut := &gpu.Inventory{}, map[int32]int{}
+	v, cut := &gpu.Inventory{}, map[string]int{}
 	for i := range t.Status.GPUs {
 		g := &t.Status.GPUs[i]
 		if g.Form != gpu.Virtual.String() {
 			v.Cards = append(v.Cards, gpu.Card{UUID: g.ID, Index: int(g.Index), Model: g.Model, NUMA: near(g)})
 			continue
 		}
-		model, profile, _ := strings.Cut(g.Model, " MIG ")
-		at, known := cut[g.Index]
+		at, known := cut[g.Card]
 		if !known {
 			at = len(v.Cards)
-			cut[g.Index] = at
-			v.Cards = append(v.Cards, gpu.Card{UUID: strconv.Itoa(int(g.Index)), Index: int(g.Index), Model: model, NUMA: near(g), MIG: true})
+			cut[g.Card] = at
+			v.Cards = append(v.Cards, gpu.Card{UUID: g.Card, Index: int(g.Index), Model: g.Model, NUMA: near(g), MIG: true})
 		}
+		profile := strings.TrimPrefix(g.Type, gpu.SliceTypeName(g.Model, ""))
 		v.Cards[at].Slices = append(v.Cards[at].Slices, gpu.Slice{UUID: g.ID, Profile: profile})
 	}
 	return v

@@ -95,7 +95,7 @@ func (s *scene) node(args []string) {
 	for i := range s.number(args[2]) {
 		g := v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", args[0], i), Index: int32(i), Model: args[1], Form: "physical"}
 		if slices.Contains(args, "sliced") {
-			g.Form, g.Model = "virtual", args[1]+" MIG 1g.10gb"
+			g.Form, g.Card, g.Type = "virtual", fmt.Sprintf("%s-card-%d", args[0], i), args[1]+"-MIG-1g.10gb"
 		}
 		t.Status.GPUs = append(t.Status.GPUs, g)
 	}

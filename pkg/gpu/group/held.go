@@ -33,6 +33,10 @@ func (g *Grouping) Held(name string) []Held {
 	return all
 }
 
+// Holds reports whether any group holds a card of a node, given by its UUID, or a
+// slice.
+func (g *Grouping) Holds(node, id string) bool { return len(g.units[place{node, id}].groups) > 0 }
+
 // Holders returns how much of a group each tenant holds; who holds nothing is
 // left out. O(tenants · types).
 func (q *Quotas) Holders(group string) map[string]sched.MilliGPU {
