@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/numalet/numalet/api/v1alpha1"
@@ -41,7 +42,9 @@ func (c *controller) newGroups(context.Context) error {
 	}{
 		{c.clients.topologies, cluster.Handle(g.keeper.SetNode, g.keeper.RemoveNode)},
 		{c.clients.groups, cluster.Handle(g.setGroup, g.removeGroup)},
-		{c.clients.quotas, cluster.Handle(g.setTenant, g.removeTenant)},
+		{c.clients.quotas, cluster.Handle(
+			func(t *v1alpha1.Tenant) { c.setQuotas(t.Name, t.Spec.Quotas) },
+			func(t *v1alpha1.Tenant) { c.setQuotas(t.Name, nil) })},
 	} {
 		handled, err := w.informer.AddEventHandler(w.handler)
 		if err != nil {
@@ -63,8 +66,12 @@ func (g *groups) removeGroup(object *v1alpha1.GPUGroup) {
 	g.scribe.RemoveGroup(object)
 }
 
-func (g *groups) setTenant(t *v1alpha1.Tenant)    { g.quotas.SetTenant(t.Name, t.Spec.Quotas) }
-func (g *groups) removeTenant(t *v1alpha1.Tenant) { g.quotas.SetTenant(t.Name, nil) }
+// setQuotas sets the quotas of a tenant, whose pods may then have more or less.
+func (c *controller) setQuotas(tenant string, quotas map[string]resource.Quantity) {
+	if c.groups.quotas.SetTenant(tenant, quotas) {
+		c.mirror.AskTenant(tenant)
+	}
+}
 
 // told reports whether the keeper was told all that there was at first.
 func (g *groups) told() bool {

@@ -116,7 +116,7 @@ func (w *world) end(name string) {
 func TestGroups(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
-	w.gpuNode("n1", 4)
+	w.gpuNode("n1", 5)
 	w.gpuNode("n2", 1)
 	w.group("g", "", "n1=0,1")
 	w.start()
@@ -141,6 +141,7 @@ func TestGroups(t *testing.T) {
 	w.await("she has no right to make it", func() bool {
 		return strings.HasPrefix(w.unscheduled("named"), `GPU group "h" is not in force: group "h": tenant ann has no right to GPU "n2-0" of node "n2"`)
 	})
+	w.end("named")
 	w.permit("n1", "n2")
 	w.group("g", "", "n1=0,1", "n2=0")
 	w.group("g", "", "n2=0")

@@ -153,6 +153,9 @@ func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) 
 		return true, nil, fmt.Errorf("pod %s is bound already", pod.Name)
 	}
 	pod.Spec.NodeName = binding.Target.Name
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
 	maps.Copy(pod.Annotations, binding.Annotations)
 	return true, nil, w.client.Tracker().Update(pods, pod, "default")
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -53,7 +52,7 @@ written, edit it, and apply it.`,
 			if err != nil {
 				return err
 			}
-			return propose(cmd.OutOrStdout(), cmd.ErrOrStderr(), nodes, e, naming{tenant, prefix})
+			return writeProposal(cmd.OutOrStdout(), cmd.ErrOrStderr(), nodes, e, naming{tenant, prefix})
 		},
 	}
 	flags := cmd.Flags()
@@ -68,8 +67,8 @@ written, edit it, and apply it.`,
 // naming is for whom groups are, and what their names begin with.
 type naming struct{ tenant, prefix string }
 
-// propose writes groups, and beside them what does not fit.
-func propose(out, beside io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
+// writeProposal writes groups, and beside them what does not fit.
+func writeProposal(out, beside io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
 	proposal, err := group.Propose(nodes, e, nil)
 	if err != nil {
 		return usageError{err}
@@ -99,7 +98,7 @@ func says(p group.Proposal, nodes group.Nodes) string {
 	shared := slices.ContainsFunc(p.Groups, func(g group.Proposed) bool { return g.Share })
 	switch {
 	case len(p.Unplaced) > 0:
-		return fmt.Sprintf("%d of the demands are for more GPUs than any of the nodes that you may use has (%d nodes)", len(p.Unplaced), len(slices.Collect(maps.Keys(nodes))))
+		return fmt.Sprintf("%d of the demands are for more GPUs than any of the nodes that you may use has (%d nodes)", len(p.Unplaced), len(nodes))
 	case shared:
 		return "they cannot all fit at the same time, so some groups share GPUs"
 	}

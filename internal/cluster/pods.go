@@ -108,10 +108,20 @@ func (m *Mirror) ask(pod *corev1.Pod) {
 // AskGPUs queues all pending pods that ask for GPUs anew: which they may have has
 // changed. O(pending pods).
 func (m *Mirror) AskGPUs() {
+	m.askAgain(func(pod *corev1.Pod) bool { return len(wants(pod, m.env.GPUs)) > 0 })
+}
+
+// AskTenant queues all pending pods of a tenant anew: what they may have has changed.
+// O(pending pods).
+func (m *Mirror) AskTenant(name string) {
+	m.askAgain(func(pod *corev1.Pod) bool { return tenant(pod) == name })
+}
+
+func (m *Mirror) askAgain(concerned func(*corev1.Pod) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, pod := range m.mu.asks {
-		if len(wants(pod, m.env.GPUs)) > 0 {
+		if concerned(pod) {
 			m.ask(pod)
 		}
 	}

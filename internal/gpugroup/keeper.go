@@ -18,6 +18,8 @@ const (
 	gather = 20 * time.Millisecond
 	// again is how often rights are asked anew: nobody tells of a change of theirs.
 	again = 15 * time.Second
+	// soon is again while some group is not in force: its author waits.
+	soon = 2 * time.Second
 )
 
 // Env is what a keeper needs of the world.
@@ -138,14 +140,16 @@ func (k *Keeper) tell() {
 // Run keeps the grouping until ctx ends. synced says when the keeper was told all
 // that there was.
 func (k *Keeper) Run(ctx context.Context, synced func() bool) error {
-	look := time.NewTicker(again)
-	defer look.Stop()
 	k.tell()
 	for {
+		wait := again
+		if len(k.current.Load().refused) > 0 {
+			wait = soon
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-look.C:
+		case <-time.After(wait):
 		case <-k.told:
 			time.Sleep(gather)
 		}

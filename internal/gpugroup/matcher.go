@@ -121,11 +121,34 @@ func (c claim) offer(node *sched.Node) sched.Offer {
 	if !ok {
 		return sched.Offer{Why: sched.Reason{Code: sched.Other, Detail: fmt.Sprintf("Insufficient GPUs: too few of %s are free", open)}}
 	}
+	gpus, poor := c.affordable(o.GPUs, node)
+	if len(gpus) < c.pod.GPUs.Count {
+		return sched.Offer{Why: sched.Reason{Code: sched.Other, Detail: poor.Error()}}
+	}
 	over := o.Over
 	if o.Group == "" {
 		over = 0 // nobody minds what is left of GPUs in no group
 	}
-	return sched.Offer{GPUs: o.GPUs, Group: o.Group, Over: over}
+	return sched.Offer{GPUs: gpus, Group: o.Group, Over: over}
+}
+
+// affordable returns the GPUs of types whose quotas are not used up; the error says
+// why any is left out.
+func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched.GPUShare, poor error) {
+	if !c.quotas.Limited(c.pod.Tenant) {
+		return gpus, nil
+	}
+	kinds := map[string]string{}
+	for _, g := range node.GPUs {
+		kinds[g.ID] = g.Type
+	}
+	for _, g := range gpus {
+		err := c.quotas.Over(group.Scope{Tenant: c.pod.Tenant, Type: kinds[g.ID]}, c.asked)
+		if poor = cmp.Or(poor, err); err == nil {
+			left = append(left, g)
+		}
+	}
+	return left, poor
 }
 
 // open returns the match without groups whose quotas are used up; the error is that

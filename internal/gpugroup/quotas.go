@@ -1,6 +1,7 @@
 package gpugroup
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -22,12 +23,15 @@ type Quotas struct {
 	mu    struct {
 		sync.Mutex
 		quotas  *group.Quotas
-		tenants map[string][]group.Scope // limits of the tenants' own
-		groups  []group.Scope            // limits of groups
-		limits  map[string]int           // how many limits a tenant has
-		pods    map[string]entry         // by UID
+		tenants map[string]limits // of the tenants' own
+		groups  limits            // of groups
+		limits  map[string]int    // how many a tenant has
+		pods    map[string]entry  // by UID
 	}
 }
+
+// limits are the most that may be held.
+type limits map[group.Scope]sched.MilliGPU
 
 // entry is a pod that holds something.
 type entry struct {
@@ -40,7 +44,7 @@ type entry struct {
 func NewQuotas(freed func(tenant string), moved func()) *Quotas {
 	q := &Quotas{freed: freed, moved: moved}
 	q.mu.quotas = group.NewQuotas()
-	q.mu.tenants, q.mu.limits, q.mu.pods = map[string][]group.Scope{}, map[string]int{}, map[string]entry{}
+	q.mu.tenants, q.mu.limits, q.mu.pods = map[string]limits{}, map[string]int{}, map[string]entry{}
 	return q
 }
 
@@ -49,40 +53,49 @@ func NewQuotas(freed func(tenant string), moved func()) *Quotas {
 func (q *Quotas) SetGroups(groups []group.Group) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.lift(q.mu.groups)
-	q.mu.groups = nil
+	all := limits{}
 	for i := range groups {
-		for scope, most := range groups[i].Limits() {
-			q.mu.groups = append(q.mu.groups, scope)
-			q.limit(scope, most)
-		}
+		maps.Copy(all, groups[i].Limits())
 	}
+	q.replace(q.mu.groups, all)
+	q.mu.groups = all
 }
 
-// SetTenant tells the quotas of a tenant, in place of those before; nil lifts them.
-func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) {
-	q.mu.Lock()
-	q.lift(q.mu.tenants[name])
-	delete(q.mu.tenants, name)
+// SetTenant tells the quotas of a tenant, in place of those before, and reports
+// whether they are others; nil lifts them.
+func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) bool {
+	own := limits{}
 	for kind, most := range quotas {
-		scope := group.Scope{Tenant: name, Type: kind}
-		q.mu.tenants[name] = append(q.mu.tenants[name], scope)
-		q.limit(scope, sched.MilliGPU(most.MilliValue()))
+		own[group.Scope{Tenant: name, Type: kind}] = sched.MilliGPU(most.MilliValue())
 	}
-	q.mu.Unlock()
-	q.freed(name)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if maps.Equal(own, q.mu.tenants[name]) {
+		return false
+	}
+	q.replace(q.mu.tenants[name], own)
+	if q.mu.tenants[name] = own; len(own) == 0 {
+		delete(q.mu.tenants, name)
+	}
+	return true
 }
 
-// lift and limit need q.mu.
-func (q *Quotas) lift(scopes []group.Scope) {
-	for _, s := range scopes {
+// replace and limit need q.mu.
+
+// replace puts limits in place of others.
+func (q *Quotas) replace(old, now limits) {
+	for s := range old {
 		q.mu.quotas.Unlimit(s)
 		if q.mu.limits[s.Tenant]--; q.mu.limits[s.Tenant] == 0 {
 			delete(q.mu.limits, s.Tenant)
 		}
 	}
+	for s, most := range now {
+		q.limit(s, most)
+	}
 }
 
+// limit sets a limit. With a tenant's first one its charges begin to be added up.
 func (q *Quotas) limit(s group.Scope, most sched.MilliGPU) {
 	q.mu.quotas.Limit(s, most)
 	if q.mu.limits[s.Tenant]++; q.mu.limits[s.Tenant] > 1 {

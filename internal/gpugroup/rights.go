@@ -12,8 +12,12 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// lasting is how long an answer counts: less than Keeper asks again after.
-const lasting = 10 * time.Second
+// Answers count for less time than Keeper asks again after: a right for lasting, and
+// the lack of one, which somebody may be mending, for brief.
+const (
+	lasting = 10 * time.Second
+	brief   = time.Second
+)
 
 // Rights asks the API server's authorizer, RBAC as a rule, what tenants may do. A
 // tenant is the group of users "numalet.dev:tenant:NAME". It may use a GPU where
@@ -68,8 +72,12 @@ func (r *Rights) ask(ctx context.Context, q question) (bool, error) {
 		return false, fmt.Errorf("ask whether tenant %q may %s %s %q: %w", q.tenant, v1alpha1.VerbUse, q.resource, q.name, err)
 	}
 	r.forget()
-	r.known[q] = answer{done.Status.Allowed, r.now().Add(lasting)}
-	return done.Status.Allowed, nil
+	a := answer{done.Status.Allowed, r.now().Add(brief)}
+	if a.yes {
+		a.until = r.now().Add(lasting)
+	}
+	r.known[q] = a
+	return a.yes, nil
 }
 
 // forget drops what is too old, once there is much.

@@ -163,7 +163,7 @@ func (s *scene) quota(args []string) {
 		kind, most, _ := strings.Cut(arg, "=")
 		quotas[kind] = resource.MustParse(most)
 	}
-	s.quotas.SetTenant(args[0], quotas)
+	s.say("changed: %v", s.quotas.SetTenant(args[0], quotas))
 }
 
 func (s *scene) end(args []string)     { s.quotas.End(args[0]) }

@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// rest is how long a scribe waits after it has written: pods that come and go
+// pause is how long a scribe waits after it has written: pods that come and go
 // change what is used, and each write costs the API server more than a bind.
-const rest = time.Second
+const pause = time.Second
 
 // Scribe writes the statuses of groups: what is so against what they say. Its
 // methods may be called from any goroutine, but Run once.
@@ -83,14 +83,14 @@ func (s *Scribe) Run(ctx context.Context) error {
 		if s.write(ctx) {
 			select {
 			case <-ctx.Done():
-			case <-time.After(rest):
+			case <-time.After(pause):
 			}
 		}
 	}
 }
 
 // write writes the statuses that are not as they should be, and reports whether
-// there were any. What failed is tried again after the next rest.
+// there were any. What failed is tried again after the next pause.
 func (s *Scribe) write(ctx context.Context) (wrote bool) {
 	for object, status := range s.wrong() {
 		wrote = true

@@ -21,7 +21,8 @@ type Shape struct {
 	NUMA  int // NUMA nodes
 	CPUs  int // of each NUMA node
 	GPUs  int
-	Zones int // nodes take turns in so many zones; none for 0
+	Cards string // their model, where agents tell them apart: NODE-gpu-0 and on
+	Zones int    // nodes take turns in so many zones; none for 0
 }
 
 // Node returns the i-th node of the fleet.
@@ -84,6 +85,13 @@ func (s Shape) topology(node *corev1.Node) *v1alpha1.NodeTopology {
 	t.Status.CPUs = v1alpha1.CPUCounts{Capacity: all, Allocatable: all - 1, Available: all - 1}
 	for id := range s.NUMA {
 		t.Status.NUMA = append(t.Status.NUMA, s.numa(id))
+	}
+	for i := range s.GPUs {
+		if s.Cards != "" {
+			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{
+				ID: fmt.Sprintf("%s-gpu-%d", node.Name, i), Index: int32(i), Model: s.Cards, Form: "physical", Health: "Healthy",
+			})
+		}
 	}
 	return t
 }
