@@ -47,7 +47,7 @@ func (k *Keeper) snapshot() ([]*v1alpha1.GPUGroup, group.Nodes) {
 
 // judge says whether a group is in force.
 func (k *Keeper) judge(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes) Verdict {
-	g, v := Read(object), Verdict{Name: object.Name, Generation: object.Generation}
+	g, v := Read(object), Verdict{Name: object.Name, UID: object.UID, Generation: object.Generation}
 	before := k.before(object)
 	why := group.Check(g, nodes, nil)
 	if before {
@@ -71,7 +71,7 @@ func (k *Keeper) judge(ctx context.Context, object *v1alpha1.GPUGroup, nodes gro
 // before reports whether this version of a group was in force, as far as this
 // keeper or the group itself knows.
 func (k *Keeper) before(object *v1alpha1.GPUGroup) bool {
-	if v, known := k.verdicts[object.Name]; known && v.Generation == object.Generation {
+	if v, known := k.verdicts[object.Name]; known && v.of(object) {
 		return v.Accepted
 	}
 	return object.Status.ObservedGeneration == object.Generation && meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionAccepted)

@@ -148,14 +148,7 @@ func (q *Quotas) Give(uid, tenant string, charges []group.Charge) error {
 
 // Revoke takes back what was charged for a decision that was not entered or could
 // not be bound. It changes nothing for a pod that turned out to be bound.
-func (q *Quotas) Revoke(uid string) {
-	q.mu.Lock()
-	bound := q.mu.pods[uid].bound
-	q.mu.Unlock()
-	if !bound {
-		q.End(uid)
-	}
-}
+func (q *Quotas) Revoke(uid string) { q.giveBack(uid, func(e entry) bool { return !e.bound }) }
 
 // Restore charges a pod that is bound, whoever decided it, and whatever the quotas.
 func (q *Quotas) Restore(uid, tenant string, charges []group.Charge) {
@@ -170,17 +163,23 @@ func (q *Quotas) Restore(uid, tenant string, charges []group.Charge) {
 }
 
 // End gives back what a pod was charged with.
-func (q *Quotas) End(uid string) {
-	if tenant, counted := q.end(uid); counted {
+func (q *Quotas) End(uid string) { q.giveBack(uid, func(entry) bool { return true }) }
+
+// giveBack gives back what a pod was charged with, where it should, and then tells of it.
+func (q *Quotas) giveBack(uid string, should func(entry) bool) {
+	if tenant, counted := q.end(uid, should); counted {
 		q.moved()
 		q.freed(tenant)
 	}
 }
 
-func (q *Quotas) end(uid string) (tenant string, counted bool) {
+func (q *Quotas) end(uid string, should func(entry) bool) (tenant string, counted bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e := q.mu.pods[uid]
+	e, known := q.mu.pods[uid]
+	if !known || !should(e) {
+		return "", false
+	}
 	delete(q.mu.pods, uid)
 	q.mu.quotas.Return(uid)
 	return e.tenant, q.counts(e)

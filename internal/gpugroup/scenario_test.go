@@ -27,6 +27,7 @@ import (
 //	wrong ann n1                      it may no longer
 //	silence | speech                  nobody answers who may what; somebody does again
 //	group g ann,bob n1=0,1 n2=n2-3    the group is so now; form=virtual, type=T4, quota=2, was=true: it said so itself
+//	remake g ann n1=0                 it is deleted, and made again at once
 //	again                             a fresh keeper is told all that there is
 //	give u ann g 1500                 so many thousandths of the group's GPUs
 //	quota ann T4=2 | end u | limited ann
@@ -82,7 +83,7 @@ func (s *scene) verdict(v Verdict) {
 func (s *scene) Run(command []string) string {
 	verbs := map[string]func([]string){
 		"node": s.node, "gone": s.gone, "right": s.right, "wrong": s.wrong, "silence": s.silence, "speech": s.speech,
-		"group": s.group, "again": s.again, "give": s.give, "quota": s.quota, "end": s.end, "limited": s.limited, "show": s.show,
+		"group": s.group, "remake": s.remake, "again": s.again, "give": s.give, "quota": s.quota, "end": s.end, "limited": s.limited, "show": s.show,
 	}
 	s.said = nil
 	verbs[command[0]](command[1:])
@@ -139,6 +140,12 @@ func (s *scene) group(args []string) {
 	}
 	s.objects[args[0]] = g
 	s.keeper.SetGroup(g)
+}
+
+func (s *scene) remake(args []string) {
+	s.gone([]string{"group", args[0]})
+	s.group(args)
+	s.objects[args[0]].UID = "another"
 }
 
 func (s *scene) again([]string) {

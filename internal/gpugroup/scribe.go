@@ -108,7 +108,7 @@ func (s *Scribe) wrong() map[*v1alpha1.GPUGroup]v1alpha1.GPUGroupStatus {
 	wrong := map[*v1alpha1.GPUGroup]v1alpha1.GPUGroupStatus{}
 	for name, object := range s.mu.objects {
 		v, known := s.mu.verdicts[name]
-		if !known || v.Generation != object.Generation {
+		if !known || !v.of(object) {
 			continue
 		}
 		should := status(object.Status, v, s.holders(name), metav1.NewTime(s.now()))

@@ -4,18 +4,27 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
 // Verdict is what became of one version of a group.
 type Verdict struct {
 	Name       string
+	UID        types.UID // of the object; another may have the name later
 	Generation int64
 	Accepted   bool
 	Reason     string // one word, in CamelCase
 	Message    string
 	GPUs       int          // that it holds
 	Shared     []group.Held // those that others hold, too
+}
+
+// of reports whether it is of that version of that object.
+func (v Verdict) of(object *v1alpha1.GPUGroup) bool {
+	return v.UID == object.UID && v.Generation == object.Generation
 }
 
 // words of a verdict that no group.Reason has.
