@@ -30,7 +30,7 @@ type groups struct {
 
 func (c *controller) newGroups(context.Context) error {
 	g := &c.groups
-	g.quotas = gpugroup.NewQuotas(c.freedOf, func() { g.scribe.Poke() })
+	g.quotas = gpugroup.NewQuotas(c.queue.Ease, func() { g.scribe.Poke() })
 	g.scribe = gpugroup.NewScribe(c.clients.resources, g.quotas.Holders, time.Now)
 	g.keeper = gpugroup.New(gpugroup.Env{
 		May: gpugroup.NewRights(c.clients.watch, time.Now).May, Said: g.scribe.Say,
@@ -100,11 +100,6 @@ func (c *controller) keepGroups(ctx context.Context) error {
 	c.groups.keeper.Run(ctx, c.groups.told)
 	wg.Wait()
 	return nil
-}
-
-// freedOf tries those parked pods again that a tenant's quota may now allow.
-func (c *controller) freedOf(tenant string) {
-	c.queue.Wake(func(pod *sched.Pod) bool { return pod.Tenant == tenant })
 }
 
 // allow limits a pod to what groups and quotas leave it.

@@ -54,6 +54,8 @@ func needs(e queue.Explanation) string {
 		return "that a node has room for " + e.After + " or holds back for it what it needs, or that it is deleted"
 	case queue.ItsBackoff:
 		return "another try, at " + e.Until.UTC().Format(time.TimeOnly)
+	case queue.APermission:
+		return "that pods of its tenant end, or a higher quota"
 	case queue.ANode:
 		return "that a pod ends or a node comes, so that a node has all that it asks for; or that it asks for less"
 	}

@@ -85,21 +85,19 @@ type claim struct {
 }
 
 // wait says why no node would do, as far as that is clear without one: the quota of
-// all GPUs, of the one type or of the one group that suits.
+// all GPUs, of the one type or of every group that suits.
 func (c claim) wait() sched.Reason {
-	scopes := []group.Scope{{Tenant: c.pod.Tenant, Type: string(usage.AnyGPU)}}
+	kinds := []string{string(usage.AnyGPU)}
 	if len(c.pod.GPUs.Types) == 1 {
-		scopes = append(scopes, group.Scope{Tenant: c.pod.Tenant, Type: c.pod.GPUs.Types[0]})
+		kinds = append(kinds, c.pod.GPUs.Types[0])
 	}
-	if groups := c.match.Groups(); len(groups) == 1 {
-		scopes = append(scopes, group.Scope{Tenant: c.pod.Tenant, Group: groups[0]})
-	}
-	for _, s := range scopes {
-		if err := c.quotas.Over(s, c.asked); err != nil {
+	for _, kind := range kinds {
+		if err := c.quotas.Over(group.Scope{Tenant: c.pod.Tenant, Type: kind}, c.asked); err != nil {
 			return nowhere(err)
 		}
 	}
-	return sched.Reason{}
+	_, full := c.open()
+	return nowhere(full)
 }
 
 // nowhere makes an error the reason why no node would do.

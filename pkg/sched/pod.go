@@ -29,8 +29,8 @@ type Pod struct {
 	// called from any goroutine; nil means from none.
 	Avoid func(node string) bool
 
-	// Wait says why the pod has to wait now, whichever node would do. It may be called
-	// from any goroutine; nil means for nothing.
+	// Wait says why the pod has to wait now, whichever node would do, such as for a
+	// quota. Any goroutine may call it, whatever it has locked; nil means for nothing.
 	Wait func() Reason
 
 	// Across says that whether a node fits depends on other nodes too, such as
@@ -43,6 +43,14 @@ type Pod struct {
 
 	// Foreign is an adapter's own immutable view of the pod.
 	Foreign any
+}
+
+// Waits is what Wait says.
+func (p *Pod) Waits() Reason {
+	if p.Wait == nil {
+		return Reason{}
+	}
+	return p.Wait()
 }
 
 // String returns "namespace/name", or the name where there is no namespace.

@@ -105,10 +105,8 @@ func (p *Proposer) goOn(profile *center.Profile) string {
 // begin turns to a pod and says whether no node would do, whichever.
 func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
 	p.pod, p.only = pod, pod.Candidates
-	if pod.Wait != nil {
-		if why := pod.Wait(); why.Refuses() {
-			return why
-		}
+	if why := pod.Waits(); why.Refuses() {
+		return why
 	}
 	if p.options.Filter == nil {
 		return sched.Reason{}

@@ -20,7 +20,8 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 }
 
 // Park takes back a pod that no node suited when so much had been given back. It
-// waits for a change that helps, unless one happened meanwhile.
+// waits for a change that helps, unless one happened meanwhile; one that has to wait
+// whatever nodes have (sched.Pod.Wait) keeps nobody behind it from its turn.
 func (q *Queue) Park(pod *sched.Pod, gains uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -30,11 +31,11 @@ func (q *Queue) Park(pod *sched.Pod, gains uint64) {
 	}
 	it.lost, it.tries = 0, it.tries+1
 	it.notBefore = q.env.Now().Add(q.options.Backoff.Delay(it.tries))
-	if it.blocked.IsZero() {
+	if it.barred = it.Pod.Waits().Refuses(); !it.barred && it.blocked.IsZero() {
 		it.blocked = q.env.Now()
 	}
 	q.enter(it, Parked)
-	if it.Pod != pod || q.env.Gains() > gains || pod.Across && it.stirs != q.mu.stirs {
+	if it.Pod != pod || q.env.Gains() > gains || (pod.Across || pod.Wait != nil) && it.stirs != q.mu.stirs {
 		q.hope(it)
 	}
 }
@@ -47,8 +48,9 @@ func (q *Queue) Wake(helps func(*sched.Pod) bool) {
 	defer q.mu.Unlock()
 	for _, k := range q.mu.kinds {
 		k.vain = 0
-		for _, it := range slices.Collect(k.blocked.all()) {
-			if helps(it.Pod) {
+		parked := slices.AppendSeq(slices.Collect(k.blocked.all()), k.barred.all())
+		for _, it := range parked {
+			if helps(it.Pod) && !(it.barred && it.Pod.Waits().Refuses()) {
 				q.hope(it)
 			}
 		}
@@ -59,11 +61,19 @@ func (q *Queue) Wake(helps func(*sched.Pod) bool) {
 // Stir tries those parked pods again whose fit depends on more than what nodes
 // have free (sched.Pod.Across), for something of that has changed. Such a pod that
 // is out is tried again too if it is to be parked.
-func (q *Queue) Stir() {
+func (q *Queue) Stir() { q.stir(func(pod *sched.Pod) bool { return pod.Across }) }
+
+// Ease tries those parked pods of a tenant again that need not wait any more
+// (sched.Pod.Wait). One that is out is tried again too if it is to be parked.
+func (q *Queue) Ease(tenant string) {
+	q.stir(func(pod *sched.Pod) bool { return pod.Wait != nil && pod.Tenant == tenant })
+}
+
+func (q *Queue) stir(helps func(*sched.Pod) bool) {
 	q.mu.Lock()
 	q.mu.stirs++
 	q.mu.Unlock()
-	q.Wake(func(pod *sched.Pod) bool { return pod.Across })
+	q.Wake(helps)
 }
 
 // back takes out the item of a pod that comes back, and returns it, or nil. Others

@@ -50,6 +50,7 @@ const (
 	AnotherBlocked       // one before it waits for a node, and lets none pass
 	ItsBackoff           // it was tried in vain a short time ago
 	ANode                // something has to become free
+	APermission          // it has to wait whatever is free: sched.Pod.Wait says why
 )
 
 // String says where a pod is and what it waits for:
@@ -83,6 +84,10 @@ func (e Explanation) Reason() string {
 		return "it is tried again at " + e.Until.UTC().Format(time.TimeOnly)
 	case ANode:
 		return "it waits until a node has room"
+	case APermission:
+		if why := e.Pod.Waits(); why.Refuses() {
+			return "it waits: " + why.String()
+		}
 	}
 	return "it waits for its turn"
 }
@@ -151,6 +156,8 @@ func (q *Queue) explain(it *item) Explanation {
 		e.For = Placing
 	case it.state == Delayed:
 		e.For, e.Until = ItsBackoff, it.notBefore
+	case it.barred:
+		e.For = APermission
 	case blocker != nil && blocker.state == Parked:
 		e.For, e.After = AnotherBlocked, blocker.Pod.String()
 	case blocker != nil:

@@ -46,6 +46,7 @@ type item struct {
 	state     State
 	permitted bool      // it may be bound
 	hopes     bool      // it is parked, and a change may help
+	barred    bool      // it is parked, and would be whatever nodes have
 	yields    bool      // while it is blocked others pass
 	tries     int       // how often nothing suited it, since it last changed
 	lost      int       // how often it was tried in vain since the last of those

@@ -13,7 +13,8 @@ type kind struct {
 	ready   order
 	eager   order // delayed ones that Next may take before their time
 	waiting order // for those ahead of them, and those that may be bound
-	blocked order // parked
+	blocked order // parked, until a node has room
+	barred  order // parked, whatever nodes have (sched.Pod.Wait): nobody waits for them
 	vain    int   // tries since the last change
 }
 

@@ -45,7 +45,7 @@ func (q *Queue) leave(it *item) {
 	if it.lane != nil {
 		it.lane.in.remove(it)
 	}
-	it.hopes = false
+	it.hopes, it.barred = false, false
 }
 
 // enter puts an item into a state, and into what belongs to that. It needs q.mu.
@@ -64,6 +64,14 @@ func (q *Queue) enter(it *item, s State) {
 	case Waiting:
 		it.kind.waiting.insert(it)
 	case Parked:
-		it.kind.blocked.insert(it)
+		it.parked().insert(it)
 	}
+}
+
+// parked returns where a parked item belongs.
+func (it *item) parked() *order {
+	if it.barred {
+		return &it.kind.barred
+	}
+	return &it.kind.blocked
 }

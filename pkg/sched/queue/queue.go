@@ -79,7 +79,7 @@ type Queue struct {
 		kinds []*kind          // that have pods
 		turn  int              // index of the kind that had its turn last
 		count Depth
-		stirs uint64 // how often Stir was called
+		stirs uint64 // how often Stir or Ease was called
 	}
 	changed sync.Cond
 }

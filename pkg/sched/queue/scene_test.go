@@ -25,6 +25,7 @@ import (
 //	bound a1, gone a1            it is pending no more
 //	free T4 2                    somewhere so many cards are free now
 //	reserve a1, release a1       a node holds something back for a1, or no more
+//	bar ann, unbar ann           ann's pods have to wait, whatever is free; need not any more
 //	wait 30s                     time passes
 //	show                         who is where, and waits for what
 //	why a1                       the same of one, with who is before it
@@ -40,6 +41,7 @@ type scene struct {
 	gains  uint64
 	seen   map[string]uint64  // gains, when a pod was taken
 	scores map[string]float64 // by tenant and type
+	barred map[string]bool    // tenants
 	pods   map[string]*sched.Pod
 	answer strings.Builder
 }
@@ -50,7 +52,7 @@ type timer struct {
 }
 
 func newScene(o Options) *scene {
-	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), seen: map[string]uint64{}, scores: map[string]float64{}, pods: map[string]*sched.Pod{}}
+	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), seen: map[string]uint64{}, scores: map[string]float64{}, barred: map[string]bool{}, pods: map[string]*sched.Pod{}}
 	s.Queue = New(Env{
 		Now:   func() time.Time { return s.now },
 		After: func(d time.Duration, f func()) { s.timers = append(s.timers, timer{s.now.Add(d), f}) },
@@ -70,6 +72,8 @@ func (s *scene) Run(command []string) string {
 		"bound":   func(args []string) { s.Remove(args[0]) },
 		"gone":    func(args []string) { s.Remove(args[0]) },
 		"reserve": func(args []string) { s.Yield(args[0]) },
+		"bar":     func(args []string) { s.barred[args[0]] = true },
+		"unbar":   func(args []string) { delete(s.barred, args[0]); s.Ease(args[0]) },
 		"release": func(args []string) { s.Insist(args[0]) },
 	}
 	s.answer.Reset()
@@ -100,6 +104,12 @@ func (s *scene) add(args []string) {
 		}
 	}
 	e.Pod.GPUs.Types = []string{args[2]}
+	e.Pod.Tenant, e.Pod.Wait = args[1], func() sched.Reason {
+		if s.barred[args[1]] {
+			return sched.Reason{Code: sched.Anywhere, Detail: args[1] + " has too much"}
+		}
+		return sched.Reason{}
+	}
 	s.pods[args[0]] = e.Pod
 	s.Add(e)
 }

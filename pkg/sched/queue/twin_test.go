@@ -41,7 +41,7 @@ func (w twin) first(t usage.Type, is func(*item) bool) (first *item) {
 // next returns whose turn it is of a type.
 func (w twin) next(t usage.Type) *item {
 	binding := w.first(t, func(it *item) bool { return it.state == Waiting || it.state == Out && it.permitted && !it.yields })
-	head := w.first(t, func(it *item) bool { return it.state == Parked })
+	head := w.first(t, func(it *item) bool { return it.state == Parked && !it.barred })
 	free := func(it *item) bool {
 		return (binding == nil || !w.before(binding, it)) && (!w.options.Strict || head == nil || head.yields || !w.before(head, it))
 	}
@@ -83,7 +83,7 @@ func (w twin) act(what, which, how uint8) {
 	if pod == nil {
 		pod = &sched.Pod{UID: uid, Name: uid}
 	}
-	switch what % 16 {
+	switch what % 17 {
 	case 0, 1, 2:
 		w.add([]string{uid, fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), "1", fmt.Sprint("prio=", how/6%3)})
 	case 3, 4, 5:
@@ -109,6 +109,8 @@ func (w twin) act(what, which, how uint8) {
 		w.pass(time.Duration(how) * time.Duration(how) * time.Millisecond)
 	case 15:
 		w.Remove(uid)
+	case 16:
+		w.scene.Run([]string{[]string{"bar", "unbar"}[how/3%2], fmt.Sprint("tenant-", how%3)})
 	}
 	w.check()
 }
@@ -124,6 +126,8 @@ func (w twin) check() {
 			in = &k.ready
 		case it.state == Waiting, it.state == Out && it.permitted && !it.yields:
 			in = &k.waiting
+		case it.barred:
+			in = &k.barred
 		case it.state == Parked:
 			in = &k.blocked
 		case it.state == Delayed && it.lane != nil:
@@ -148,6 +152,7 @@ func (w twin) check() {
 // drain fails where a pod is lost: when all is bound that may be, nothing is left.
 func (w twin) drain() {
 	w.Helper()
+	clear(w.barred)
 	for uid, it := range w.mu.items {
 		if it.state == Out {
 			w.Requeue(w.pods[uid])
