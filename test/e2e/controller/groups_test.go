@@ -5,13 +5,16 @@ package controller
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/test/fleet"
@@ -110,16 +113,42 @@ func TestGroups(t *testing.T) {
 	w.await("and hears so", func() bool { return strings.Contains(w.waits("greedy"), "has no right to GPU") })
 }
 
-// TestGroupsExample is the spec's: 2 nodes of 4 cards, and containers of 2, 1, 2 and
-// 3; with groups as proposed all four run.
-func TestGroupsExample(t *testing.T) {
-	w := newWorld(t, 2, fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
-	w.apply(strings.Split(strings.ReplaceAll(guide(t), "[node-00000]", "[node-00000, node-00001]"), "---\napiVersion: numalet.dev")[0])
-	cards := map[string][]string{"g1": {"node-00001", `"0", "1"`}, "g2": {"node-00000", `"3"`}, "g3": {"node-00001", `"2", "3"`}, "g4": {"node-00000", `"0", "1", "2"`}}
-	for name, at := range cards {
-		w.apply(fmt.Sprintf("apiVersion: numalet.dev/v1alpha1\nkind: GPUGroup\nmetadata: {name: %s}\nspec: {tenants: [ann], nodes: [{name: %s, gpus: [%s]}]}\n", name, at[0], at[1]))
+// asAnn runs the people's tool as one of ann's people, who may do what the user guide
+// gives that tenant.
+func (w *world) asAnn(args ...string) string {
+	w.Helper()
+	config, err := clientcmd.LoadFromFile(w.Kubeconfig)
+	w.must(err)
+	for _, user := range config.AuthInfos {
+		user.Impersonate, user.ImpersonateGroups = "someone", []string{v1alpha1.TenantSubject("ann")}
 	}
-	for name := range cards {
+	file := filepath.Join(w.TempDir(), "ann.kubeconfig")
+	w.must(clientcmd.WriteToFile(*config, file))
+	var stdout, stderr strings.Builder
+	cmd := exec.CommandContext(w.ctx, *tool, append(args, "--kubeconfig", file)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		w.Fatalf("numalet %v: %v: %s", args, err, &stderr)
+	}
+	w.Logf("numalet %s\n%s%s", strings.Join(args, " "), &stdout, &stderr)
+	return stdout.String()
+}
+
+// TestGroupsExample is the spec's: 2 nodes of 4 cards, and containers of 2, 1, 2 and
+// 3; with groups as proposed all four run. A third node is not ann's, so nothing of
+// it is proposed, and she sees no groups but those that her roles name.
+func TestGroupsExample(t *testing.T) {
+	w := newWorld(t, 3, fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
+	rights, _, _ := strings.Cut(guide(t), "---\napiVersion: numalet.dev")
+	w.apply(strings.ReplaceAll(rights, "[node-00000]", "[node-00000, node-00001]"))
+	w.apply(annsRole)
+	proposal := w.asAnn("groups", "propose", "--tenant", "ann", "--demands", "2,1,2,3")
+	if groups := strings.Count(proposal, "kind: GPUGroup"); groups != 4 || strings.Contains(proposal, "node-00002") {
+		t.Fatalf("%d groups, want 4, and none of node-00002, which is not ann's", groups)
+	}
+	w.apply(proposal)
+	for i := range 4 {
+		name := fmt.Sprint("ann-", i+1)
 		w.await(name+" is in force", func() bool { return w.condition(name) == "True InForce" })
 	}
 	for i, demand := range []int{2, 1, 2, 3} {
@@ -128,4 +157,58 @@ func TestGroupsExample(t *testing.T) {
 	for i := range 4 {
 		w.await("all four run", func() bool { return w.given(fmt.Sprint("p", i)) != "" })
 	}
+	w.await("ann sees who has them, but not ann-4, which no role of hers names", func() bool {
+		list := w.asAnn("groups")
+		return strings.Count(list, "True") == 3 && !strings.Contains(list, " - ") && !strings.Contains(list, "ann-4")
+	})
+}
+
+// annsRole lets ann's people see three of the groups that are proposed.
+const annsRole = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: groups-of-ann}
+rules: [{apiGroups: [numalet.dev], resources: [gpugroups], resourceNames: [ann-1, ann-2, ann-3], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: groups-of-ann}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: groups-of-ann}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "numalet.dev:tenant:ann"}]
+`
+
+// TestAlignedGPUs is G10: a pod with 2 GPUs and 8 CPUs by the policy single gets all of
+// them on one NUMA node, two such pods one NUMA node each; a third waits, though the
+// CPUs would do, for no NUMA node has the cards besides.
+func TestAlignedGPUs(t *testing.T) {
+	w := newWorld(t, 1, fleet.Shape{NUMA: 2, CPUs: 20, GPUs: 6, Cards: "NVIDIA A100"})
+	nodes := map[int]bool{}
+	for _, name := range []string{"a", "b", "c"} {
+		pod := fleet.Pod("default", name, "numalet-scheduler", "8", 2)
+		pod.Annotations[v1alpha1.AnnotationCPUPolicy] = "single"
+		w.create(pod)
+		if name == "c" {
+			break
+		}
+		w.await(name+" is bound", func() bool { return w.pod(name).Spec.NodeName != "" })
+		placement, err := v1alpha1.ParsePlacement(w.pod(name).Annotations[v1alpha1.AnnotationPlacement])
+		w.must(err)
+		main := placement.Containers["main"]
+		w.Logf("%s: CPUs by NUMA node %v, GPUs %v", name, main.CPUs, main.GPUs)
+		for numa, cpus := range main.CPUs {
+			nodes[numa] = true
+			for _, id := range main.GPUs {
+				index, err := strconv.Atoi(id[len(id)-1:])
+				w.must(err)
+				if cpus != 8 || len(main.GPUs) != 2 || index*2/6 != numa {
+					t.Errorf("%s has %d CPUs on NUMA node %d and the card %s, which is on %d", name, cpus, numa, id, index*2/6)
+				}
+			}
+		}
+	}
+	if len(nodes) != 2 {
+		t.Errorf("two pods have CPUs on NUMA nodes %v, want one each", nodes)
+	}
+	w.await("the third hears why it waits", func() bool { return strings.Contains(w.waits("c"), "enough exclusive CPUs and GPUs") })
+	t.Log(w.waits("c"))
 }
