@@ -71,7 +71,7 @@ func nameless(model string, n int64) []sched.GPU {
 	if n <= 0 {
 		return nil
 	}
-	return slices.Repeat([]sched.GPU{{Type: model, Free: sched.WholeGPU}}, int(n))
+	return slices.Repeat([]sched.GPU{{Type: model, NUMA: topology.Unknown, Free: sched.WholeGPU}}, int(n))
 }
 
 // modelOf returns the one model of a record's cards, or "".

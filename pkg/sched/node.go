@@ -50,7 +50,7 @@ type GPU struct {
 	// node's cards apart, and only how many are free is known, as a plain amount.
 	ID   string
 	Type string
-	NUMA topology.NodeID
+	NUMA topology.NodeID // topology.Unknown where nobody tells
 	Free MilliGPU
 }
 

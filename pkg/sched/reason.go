@@ -22,6 +22,7 @@ const (
 	Uneven             // some NUMA node cannot give its even share (spread)
 	NoNUMANode         // no NUMA node has room for all of a container (single)
 	NoLocalMemory      // none has both the CPUs and the memory (single)
+	NoLocalGPU         // none has both the CPUs and the cards (single)
 	NoSharedCPU        // no CPU would stay shared
 	NoGPU              // too few cards of an allowed type have so much free
 	Other              // Detail says it all: another filter's own words, a reason a line
@@ -57,6 +58,7 @@ func (r Reason) lines() string {
 		Uneven:        "node(s) couldn't spread the exclusive CPUs evenly over their NUMA nodes",
 		NoNUMANode:    "node(s) had no NUMA node with enough exclusive CPUs",
 		NoLocalMemory: "node(s) had no NUMA node with enough exclusive CPUs and memory",
+		NoLocalGPU:    "node(s) had no NUMA node with enough exclusive CPUs and GPUs",
 		NoSharedCPU:   "node(s) would have had no CPU left for shared containers",
 		NoGPU:         "Insufficient GPUs",
 	}

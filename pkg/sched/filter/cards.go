@@ -5,53 +5,118 @@ import (
 	"slices"
 
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
-// cards chooses the cards for a pod, and says of which group they are: of those that
-// suit, the fullest ones, and of equals the first, so that whole cards stay whole.
-// Those without an ID are not among them, for whoever counts their number hands them
-// over. O(cards · count).
-func cards(ask sched.GPUAsk, node *sched.Node) ([]sched.GPUShare, string, sched.Reason) {
-	if ask.Count <= 0 {
-		return nil, "", sched.Reason{}
-	}
-	if ask.Offer != nil {
-		return chosen(ask, node)
-	}
-	taken := make([]bool, len(node.GPUs))
-	shares := make([]sched.GPUShare, 0, ask.Count)
-	for range ask.Count {
-		best := -1
-		for i, card := range node.GPUs {
-			if !taken[i] && suits(ask, card) && (best < 0 || card.Free < node.GPUs[best].Free) {
-				best = i
-			}
-		}
-		if best < 0 {
-			return nil, "", sched.Reason{Code: sched.NoGPU}
-		}
-		taken[best] = true
-		if node.GPUs[best].ID != "" {
-			shares = append(shares, sched.GPUShare{ID: node.GPUs[best].ID, Milli: ask.Milli})
-		}
-	}
-	return shares, "", sched.Reason{}
+// hand is the cards of a node that a pod may choose from: the fullest ones first, so
+// that whole cards stay whole, and equals as the node has them.
+type hand struct {
+	cards []sched.GPU
+	group string // that they are of, or ""
 }
 
-// chosen chooses among the cards that a pod is offered, as cards does.
-func chosen(ask sched.GPUAsk, node *sched.Node) ([]sched.GPUShare, string, sched.Reason) {
-	offer := ask.Offer(node)
-	if offer.Why.Refuses() {
-		return nil, "", offer.Why
+// deal returns what a pod may choose from: at least as many cards as it asks for.
+func deal(ask sched.GPUAsk, node *sched.Node) (hand, sched.Reason) {
+	var h hand
+	switch {
+	case ask.Count <= 0:
+		return h, sched.Reason{}
+	case ask.Offer != nil:
+		offer := ask.Offer(node)
+		if offer.Why.Refuses() {
+			return h, offer.Why
+		}
+		h.cards, h.group = offered(offer.GPUs, node), offer.Group
+	default:
+		h.cards = slices.DeleteFunc(slices.Clone(node.GPUs), func(card sched.GPU) bool { return !suits(ask, card) })
 	}
-	free := make(map[string]sched.MilliGPU, len(node.GPUs))
+	if len(h.cards) < ask.Count {
+		return hand{}, sched.Reason{Code: sched.NoGPU}
+	}
+	slices.SortStableFunc(h.cards, func(a, b sched.GPU) int { return cmp.Compare(a.Free, b.Free) })
+	return h, sched.Reason{}
+}
+
+// offered returns the cards that are offered, as the node has them.
+func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
+	known := make(map[string]sched.GPU, len(node.GPUs))
 	for _, card := range node.GPUs {
-		free[card.ID] = card.Free
+		known[card.ID] = card
 	}
-	shares := slices.Clone(offer.GPUs)
-	slices.SortStableFunc(shares, func(a, b sched.GPUShare) int { return cmp.Compare(free[a.ID], free[b.ID]) })
-	shares = slices.DeleteFunc(shares[:ask.Count], func(s sched.GPUShare) bool { return s.ID == "" })
-	return shares, offer.Group, sched.Reason{}
+	cards := make([]sched.GPU, len(shares))
+	for i, s := range shares {
+		cards[i] = known[s.ID]
+	}
+	return cards
+}
+
+// choose takes the cards for a pod whose CPUs are so: for containers with exclusive
+// CPUs those near them, and then the others. They are in the order of
+// sched.GPUAsk.Split. Those without an ID are not among them, for whoever counts
+// their number hands them over. O(cards · count).
+func (h hand) choose(ask sched.GPUAsk, containers []sched.ContainerCPUs) []sched.GPUShare {
+	if ask.Count <= 0 {
+		return nil
+	}
+	chosen := h.cards[:ask.Count]
+	if len(containers) > 0 && len(ask.Wants) > 0 {
+		chosen = h.beside(nearby(ask, containers))
+	}
+	shares := make([]sched.GPUShare, 0, ask.Count)
+	for _, card := range chosen {
+		if card.ID != "" {
+			shares = append(shares, sched.GPUShare{ID: card.ID, Milli: ask.Milli})
+		}
+	}
+	return shares
+}
+
+// beside chooses a card for each of some lists of NUMA nodes: first for those that
+// have any, so that the others take nothing that is near to them.
+func (h hand) beside(near [][]topology.NodeID) []sched.GPU {
+	chosen, taken := make([]sched.GPU, len(near)), make([]bool, len(h.cards))
+	for _, listed := range []bool{true, false} {
+		for slot, nodes := range near {
+			if (len(nodes) > 0) == listed {
+				i := h.nearest(nodes, taken)
+				chosen[slot], taken[i] = h.cards[i], true
+			}
+		}
+	}
+	return chosen
+}
+
+// nearest returns the first card left on one of the NUMA nodes, else the first left.
+func (h hand) nearest(nodes []topology.NodeID, taken []bool) int {
+	first := -1
+	for i, card := range h.cards {
+		switch {
+		case taken[i]:
+		case slices.Contains(nodes, card.NUMA):
+			return i
+		case first < 0:
+			first = i
+		}
+	}
+	return first
+}
+
+// nearby returns for each of a pod's cards on which NUMA nodes the exclusive CPUs of
+// the containers are that get it.
+func nearby(ask sched.GPUAsk, containers []sched.ContainerCPUs) [][]topology.NodeID {
+	near := make([][]topology.NodeID, ask.Count)
+	for _, span := range ask.Spans() {
+		at := slices.IndexFunc(containers, func(c sched.ContainerCPUs) bool { return c.Container == span.Container })
+		if at < 0 {
+			continue
+		}
+		for i := span.First; i < min(span.First+span.Count, ask.Count); i++ {
+			for id := range containers[at].PerNode {
+				near[i] = append(near[i], id)
+			}
+		}
+	}
+	return near
 }
 
 // lacks says why a node has too few cards for an ask, or nothing.

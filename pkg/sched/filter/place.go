@@ -14,23 +14,30 @@ func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 	if r := plain(pod, node); r.Refuses() {
 		return at, r
 	}
-	containers, r := seats(pod, node)
-	if r.Refuses() {
+	hand, none := deal(pod.GPUs, node)
+	containers, r := seats(pod, node, hand)
+	switch {
+	case r.Refuses():
 		return at, r
+	case none.Refuses():
+		return at, none
 	}
-	at.Containers = containers
-	at.GPUs, at.GPUGroup, r = cards(pod.GPUs, node)
-	return at, r
+	at.Containers, at.GPUs, at.GPUGroup = containers, hand.choose(pod.GPUs, containers), hand.group
+	return at, sched.Reason{}
 }
 
 // Check says why a pod does not fit a node now. It is Place without a
 // placement, and cheaper where the pod asks for no exclusive CPUs.
 func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
+	if joins(pod) {
+		_, r := Place(pod, node)
+		return r
+	}
 	node = node.For(pod.Claim())
 	if r := plain(pod, node); r.Refuses() {
 		return r
 	}
-	if _, r := seats(pod, node); r.Refuses() {
+	if _, r := seats(pod, node, hand{}); r.Refuses() {
 		return r
 	}
 	return lacks(pod.GPUs, node)

@@ -21,6 +21,8 @@ func (s *seating) refuse() sched.Reason {
 		return sched.Reason{Code: sched.Uneven}
 	case s.pod.CPUPolicy == pool.Single && s.lacksMemory():
 		return sched.Reason{Code: sched.NoLocalMemory}
+	case s.pod.CPUPolicy == pool.Single && s.lacksCards():
+		return sched.Reason{Code: sched.NoLocalGPU}
 	case s.pod.CPUPolicy == pool.Single:
 		return sched.Reason{Code: sched.NoNUMANode}
 	}
@@ -39,6 +41,16 @@ func (s *seating) lacksMemory() bool {
 	if !bound {
 		return false
 	}
-	_, r := seats(&cpusOnly, s.node)
+	_, r := seats(&cpusOnly, s.node, s.hand)
+	return !r.Refuses()
+}
+
+// lacksCards reports whether the containers would have found seats with no need of
+// cards beside them.
+func (s *seating) lacksCards() bool {
+	if len(s.hand.cards) == 0 {
+		return false
+	}
+	_, r := seats(s.pod, s.node, hand{})
 	return !r.Refuses()
 }

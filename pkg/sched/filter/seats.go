@@ -28,6 +28,7 @@ const searchBudget = 2000
 type seating struct {
 	pod    *sched.Pod
 	node   *sched.Node
+	hand   hand     // cards that some containers need beside their CPUs
 	order  []int    // containers, in the order in which they are tried
 	counts []counts // by container; nil while not seated
 	tries  int
@@ -36,15 +37,16 @@ type seating struct {
 // counts is a number of CPUs for each of a record's NUMA nodes, by index.
 type counts []int
 
-// seats distributes the exclusive containers of a pod over a node's NUMA nodes.
-func seats(pod *sched.Pod, node *sched.Node) ([]sched.ContainerCPUs, sched.Reason) {
+// seats distributes the exclusive containers of a pod over a node's NUMA nodes, with
+// cards to choose from, where it needs some.
+func seats(pod *sched.Pod, node *sched.Node, cards hand) ([]sched.ContainerCPUs, sched.Reason) {
 	if len(pod.Exclusive) == 0 {
 		return nil, sched.Reason{}
 	}
 	if len(node.NUMA) == 0 {
 		return nil, sched.Reason{Code: sched.NoExclusive}
 	}
-	s := seating{pod: pod, node: node, order: biggestFirst(pod.Exclusive), counts: make([]counts, len(pod.Exclusive))}
+	s := seating{pod: pod, node: node, hand: cards, order: biggestFirst(pod.Exclusive), counts: make([]counts, len(pod.Exclusive))}
 	if !s.seat(0) {
 		return nil, s.refuse()
 	}
@@ -92,7 +94,7 @@ func (s *seating) fits() bool {
 		}
 		left += on.FreeCPUs - held
 	}
-	return left >= s.node.Spare
+	return left >= s.node.Spare && s.joined()
 }
 
 // peak returns how many CPUs the pod holds on a NUMA node.

@@ -1,0 +1,239 @@
+package filter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// machine is a node of NUMA nodes with so many free CPUs each, and cards named by
+// their position, on these NUMA nodes.
+func machine(cpus []int, cards ...topology.NodeID) *sched.Node {
+	n := &sched.Node{Name: "n", Free: sched.Amounts{CPU: 1 << 40}, CoreWidth: 1}
+	for id, free := range cpus {
+		n.NUMA = append(n.NUMA, sched.NUMANode{ID: topology.NodeID(id), CPUs: free, FreeCPUs: free})
+	}
+	for i, on := range cards {
+		n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(i), NUMA: on, Free: sched.WholeGPU})
+	}
+	return n
+}
+
+// joint is a pod of containers that say how many CPUs and cards they want, such as
+// "app 8 2", all CPUs of them exclusive; 0 CPUs are shared.
+func joint(policy pool.Policy, containers ...string) *sched.Pod {
+	p := &sched.Pod{UID: "p", CPUPolicy: policy}
+	p.GPUs.Milli = sched.WholeGPU
+	for i, text := range containers {
+		var kind string
+		var cpus, cards int
+		if _, err := fmt.Sscan(text, &kind, &cpus, &cards); err != nil {
+			panic(err)
+		}
+		name := fmt.Sprint(kind, i)
+		k := map[string]pool.Kind{"init": pool.Init, "sidecar": pool.Sidecar, "app": pool.App}[kind]
+		if cpus > 0 {
+			p.Exclusive = append(p.Exclusive, pool.Want{Container: name, Kind: k, CPUs: cpus})
+		}
+		if cards > 0 {
+			p.GPUs.Wants = append(p.GPUs.Wants, sched.GPUWant{Container: name, Kind: k, Count: cards})
+		}
+	}
+	for _, s := range p.GPUs.Spans() {
+		p.GPUs.Count = max(p.GPUs.Count, s.First+s.Count)
+	}
+	return p
+}
+
+// TestJoin is G10: by the policy single CPUs and cards of one container are on one
+// NUMA node, otherwise as near as can be.
+func TestJoin(t *testing.T) {
+	unknown := topology.NodeID(topology.Unknown)
+	alike := machine([]int{8, 8}, unknown, unknown)
+	alike.GPUs[0].ID, alike.GPUs[1].ID = "", ""
+	for name, tc := range map[string]struct {
+		node *sched.Node
+		pod  *sched.Pod
+		want string // cards by container, or the refusal
+	}{
+		"2 GPUs and 8 CPUs":              {machine([]int{8, 8}, 0, 1, 1, 0), joint(pool.Single, "app 8 2"), "on 0: 0,3"},
+		"where the cards are":            {machine([]int{8, 16}, 0, 1, 1), joint(pool.Single, "app 8 2"), "on 1: 1,2"},
+		"where the CPUs are":             {machine([]int{4, 8}, 0, 0, 1, 1), joint(pool.Single, "app 8 2"), "on 1: 2,3"},
+		"CPUs here and cards there":      {machine([]int{8, 4}, 0, 1, 1), joint(pool.Single, "app 8 2"), "enough exclusive CPUs and GPUs"},
+		"too few cards":                  {machine([]int{8, 8}, 0, 1), joint(pool.Single, "app 8 3"), "Insufficient GPUs"},
+		"too few CPUs":                   {machine([]int{4, 4}, 0, 0), joint(pool.Single, "app 8 2"), "had no NUMA node with enough exclusive CPUs"},
+		"CPUs on no NUMA node":           {machine([]int{6, 6}, 0, 0), joint(pool.Single, "app 8 2"), "with enough exclusive CPUs"},
+		"nobody tells where":             {machine([]int{8, 8}, unknown, unknown), joint(pool.Single, "app 8 2"), "enough exclusive CPUs and GPUs"},
+		"nobody has to tell where":       {machine([]int{8}, unknown, unknown), joint(pool.Single, "app 8 2"), "on 0: 0,1"},
+		"nobody tells them apart":        {alike, joint(pool.Single, "app 8 2"), "on 0: "},
+		"two containers":                 {machine([]int{8, 8}, 1, 0, 0, 1), joint(pool.Single, "app 8 1", "app 8 2"), "on 0: 1; on 1: 0,3"},
+		"of shared CPUs: any":            {machine([]int{8, 8}, 0, 1, 1), joint(pool.Single, "app 0 1", "app 8 2"), "0; on 1: 1,2"},
+		"an init container's cards":      {machine([]int{8, 8}, 0, 1, 1), joint(pool.Single, "init 8 2", "app 8 2"), "on 1: 1,2; on 1: 1,2"},
+		"a sidecar and an init's":        {machine([]int{4, 8}, 0, 1, 1), joint(pool.Single, "sidecar 4 1", "init 8 1", "app 8 2"), "on 0: 0; on 1: 1; on 1: 1,2"},
+		"random: near":                   {machine([]int{0, 8}, 0, 0, 1), joint(pool.Random, "app 8 1"), "on 1: 2"},
+		"random: as near as can be":      {machine([]int{0, 8}, 0, 0, 1), joint(pool.Random, "app 8 2"), "on 1: 2,0"},
+		"spread: near to all":            {machine([]int{4, 4}, unknown, 1), joint(pool.Spread, "app 8 1"), "on 0,1: 1"},
+		"what has no CPUs, no near card": {machine([]int{8, 8}, 0, 1), joint(pool.Random, "app 0 1", "app 8 1"), "0; on 1: 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at, why := Place(tc.pod, tc.node)
+			if check := Check(tc.pod, tc.node); check != why {
+				t.Errorf("Check says %q, Place %q", check, why)
+			}
+			got := why.String()
+			if !why.Refuses() {
+				got = shown(tc.pod, at)
+			}
+			if why.Refuses() && strings.Contains(got, tc.want) {
+				return
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("placement (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// shown says which cards the containers get, in order, and where their CPUs are.
+func shown(pod *sched.Pod, at sched.Placement) string {
+	split := pod.GPUs.Split(at.GPUs)
+	var parts []string
+	for _, w := range pod.GPUs.Wants {
+		on := ""
+		for _, c := range at.Containers {
+			if c.Container == w.Container {
+				on = "on " + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(nodesOf(c)), "[]")), ",") + ": "
+			}
+		}
+		parts = append(parts, on+strings.Join(split[w.Container], ","))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func nodesOf(c sched.ContainerCPUs) (ids []topology.NodeID) {
+	for id := range topology.NodeID(64) {
+		if c.PerNode[id] > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// TestJoinTwin compares Place with a search of all ways, on small machines.
+func TestJoinTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	fits, joined := 0, 0
+	for i := range cases {
+		pod, node := anyJoint(r), anyMachine(r)
+		at, why := Place(pod, node)
+		want := seatableWithCards(pod, node, nil)
+		if want == why.Refuses() {
+			t.Fatalf("case %d: fits = %v (%s), want %v\npod %+v\nnode %+v", i, !why.Refuses(), why, want, pod, node)
+		}
+		if why.Code == sched.NoLocalGPU {
+			joined++
+		}
+		if why.Refuses() {
+			continue
+		}
+		fits++
+		if wrong := apart(pod, node, at); wrong != "" {
+			t.Fatalf("case %d: %s\npod %+v\nnode %+v\nplacement %+v", i, wrong, pod, node, at)
+		}
+	}
+	if fits < cases/20 || joined < cases/100 {
+		t.Errorf("%d of %d cases fit, %d lack cards beside the CPUs: they prove little", fits, cases, joined)
+	}
+}
+
+func anyMachine(r *rand.Rand) *sched.Node {
+	cpus := make([]int, 2+r.IntN(2))
+	for i := range cpus {
+		cpus[i] = r.IntN(6)
+	}
+	cards := make([]topology.NodeID, r.IntN(5))
+	for i := range cards {
+		cards[i] = topology.NodeID(r.IntN(len(cpus)+1) - 1)
+	}
+	return machine(cpus, cards...)
+}
+
+func anyJoint(r *rand.Rand) *sched.Pod {
+	var containers []string
+	for _, kind := range []string{"init", "sidecar", "init", "app", "app"} {
+		if r.IntN(2) == 0 {
+			containers = append(containers, fmt.Sprint(kind, " ", r.IntN(4), " ", r.IntN(3)))
+		}
+	}
+	return joint(pool.Single, containers...)
+}
+
+// seatableWithCards tries every NUMA node for the containers after those given, and
+// then every order of the cards.
+func seatableWithCards(pod *sched.Pod, node *sched.Node, given []counts) bool {
+	c := len(given)
+	if c == len(pod.Exclusive) {
+		return overfull(pod, node, given) == "" && assignable(pod, node, given, nil)
+	}
+	for n := range node.NUMA {
+		way := make(counts, len(node.NUMA))
+		way[n] = pod.Exclusive[c].CPUs
+		if seatableWithCards(pod, node, append(given[:c:c], way)) {
+			return true
+		}
+	}
+	return false
+}
+
+// assignable tries every order of cards after those taken.
+func assignable(pod *sched.Pod, node *sched.Node, given []counts, taken []sched.GPUShare) bool {
+	if len(taken) == pod.GPUs.Count {
+		at := sched.Placement{Node: node.Name, GPUs: taken}
+		for c, n := range given {
+			on := sched.ContainerCPUs{Container: pod.Exclusive[c].Container, PerNode: map[topology.NodeID]int{}}
+			for i, k := range n {
+				if k > 0 {
+					on.PerNode[node.NUMA[i].ID] = k
+				}
+			}
+			at.Containers = append(at.Containers, on)
+		}
+		return apart(pod, node, at) == ""
+	}
+	for _, card := range node.GPUs {
+		share := sched.GPUShare{ID: card.ID, Milli: sched.WholeGPU}
+		if !strings.Contains(fmt.Sprint(taken), fmt.Sprint(share)) && assignable(pod, node, given, append(taken[:len(taken):len(taken)], share)) {
+			return true
+		}
+	}
+	return false
+}
+
+// apart says which container has a card that is not beside its CPUs.
+func apart(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
+	on := map[string]topology.NodeID{}
+	for _, card := range node.GPUs {
+		on[card.ID] = card.NUMA
+	}
+	split := pod.GPUs.Split(at.GPUs)
+	for _, w := range pod.GPUs.Wants {
+		if len(split[w.Container]) != w.Count {
+			return fmt.Sprintf("container %s has %d cards, not %d", w.Container, len(split[w.Container]), w.Count)
+		}
+	}
+	for _, c := range at.Containers {
+		for _, id := range split[c.Container] {
+			if c.PerNode[on[id]] == 0 {
+				return fmt.Sprintf("container %s has card %s on NUMA node %d", c.Container, id, on[id])
+			}
+		}
+	}
+	return ""
+}
