@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/numalet/numalet/internal/capture"
+	"github.com/numalet/numalet/pkg/gpu/pci"
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
@@ -20,8 +21,8 @@ func newCapture() *cobra.Command {
 		Short: "Write the files that describe this machine, for --root elsewhere",
 		Long: `Write the files that describe this machine: a tar when the name ends in .tar
 or is - (standard output), else a directory, which must not exist. Only
-files of CPU, NUMA node and memory sizes are taken: no names, no serial
-numbers, no processes. Attach it to a bug report.`,
+files of CPU, NUMA node and memory sizes, and of where NVIDIA's cards are, are
+taken: no names, no serial numbers, no processes. Attach it to a bug report.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return wrongUsage("say where to: FILE.tar, DIR, or - for standard output")
@@ -34,7 +35,7 @@ numbers, no processes. Attach it to a bug report.`,
 				return fmt.Errorf("open root: %w", err)
 			}
 			defer tree.Close()
-			files, err := sysfs.Files(tree)
+			files, err := described(tree)
 			if err != nil {
 				return err
 			}
@@ -49,6 +50,16 @@ numbers, no processes. Attach it to a bug report.`,
 	}
 	rootFlag(cmd, &root)
 	return cmd
+}
+
+// described returns the files that describe the machine. Cards alone describe none.
+func described(tree *capture.Tree) ([]string, error) {
+	files, err := sysfs.Files(tree)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	cards, err := pci.Files(tree)
+	return append(files, cards...), err
 }
 
 // save writes a new tar or a new directory.

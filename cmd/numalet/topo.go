@@ -9,6 +9,7 @@ import (
 
 	"github.com/numalet/numalet/internal/capture"
 	"github.com/numalet/numalet/internal/inventory"
+	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/topology/picture"
 	"github.com/numalet/numalet/pkg/topology/sysfs"
@@ -19,12 +20,17 @@ const live = "/"
 
 // newTopo returns "numalet topo": the machine, for people and for programs.
 func newTopo() *cobra.Command {
-	root, out, check := live, formatText, true
+	root, socket, out, check := live, gpuSocket, formatText, true
 	cmd := &cobra.Command{
 		Use:   "topo",
-		Short: "Show the machine: packages, NUMA nodes, caches, cores, CPUs",
+		Short: "Show the machine: packages, NUMA nodes, caches, cores, CPUs, GPUs",
 		Long: `Show the machine: packages, NUMA nodes, last-level caches (named by their
-smallest CPU), cores (in brackets, with their hardware threads), distances.`,
+smallest CPU), cores (in brackets, with their hardware threads), GPUs beside the
+NUMA nodes that they are on, distances.
+
+GPUs are shown as numalet-nvml tells of them on a node where it runs; elsewhere as
+the kernel does, which knows where NVIDIA's cards are, and neither their indexes
+nor what they are cut into.`,
 		Example: `  numalet topo
   numalet topo -o json
   numalet capture machine.tar && numalet topo --root machine.tar`,
@@ -34,21 +40,36 @@ smallest CPU), cores (in brackets, with their hardware threads), distances.`,
 			if err != nil {
 				return err
 			}
-			doubts := m.Notes
+			v, doubts, err := gpus(cmd.Context(), root, socket)
+			if err != nil {
+				return err
+			}
+			doubts = slices.Concat(m.Notes, doubts)
 			if check && root == live {
-				doubts = slices.Concat(doubts, inventory.Differences(m, live))
+				doubts = slices.Concat(doubts, differences(m, v))
 			}
 			warn(cmd.ErrOrStderr(), doubts)
 			if out == formatJSON {
-				return writeJSON(cmd.OutOrStdout(), toJSON(m))
+				return writeJSON(cmd.OutOrStdout(), toJSON(m, v))
 			}
-			return picture.Draw(cmd.OutOrStdout(), m, nil)
+			return picture.Draw(cmd.OutOrStdout(), m, v.Cards, nil)
 		},
 	}
 	rootFlag(cmd, &root)
 	cmd.Flags().VarP(&out, "output", "o", "text or json")
+	cmd.Flags().StringVar(&socket, "gpu-socket", socket, "where numalet-nvml tells of this node's GPUs")
 	cmd.Flags().BoolVar(&check, "check", check, "warn where the library ghw sees the running machine differently")
 	return cmd
+}
+
+// differences returns where ghw sees the running machine differently. It knows
+// cards by name, from the file pci.ids, so where there are none it is not asked.
+func differences(m *topology.Machine, v *gpu.Inventory) []string {
+	doubts := inventory.Differences(m, live)
+	if len(v.Cards) == 0 {
+		return doubts
+	}
+	return slices.Concat(doubts, inventory.CardDifferences(v, live))
 }
 
 // rootFlag adds --root to a command that looks at a machine.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -10,7 +11,7 @@ import (
 type machineJSON struct {
 	CPUs []cpuJSON  `json:"cpus"`
 	NUMA []numaJSON `json:"numa"`
-	GPUs []struct{} `json:"gpus"`
+	GPUs []gpuJSON  `json:"gpus"`
 }
 
 type cpuJSON struct {
@@ -39,8 +40,8 @@ type hugePagesJSON struct {
 	Total     uint64 `json:"total"`
 }
 
-func toJSON(m *topology.Machine) machineJSON {
-	doc := machineJSON{CPUs: []cpuJSON{}, NUMA: []numaJSON{}, GPUs: []struct{}{}}
+func toJSON(m *topology.Machine, v *gpu.Inventory) machineJSON {
+	doc := machineJSON{CPUs: []cpuJSON{}, NUMA: []numaJSON{}, GPUs: []gpuJSON{}}
 	for _, c := range m.CPUs {
 		doc.CPUs = append(doc.CPUs, cpuJSON{
 			ID: c.ID, Online: c.Online, Isolated: c.Isolated,
@@ -50,6 +51,9 @@ func toJSON(m *topology.Machine) machineJSON {
 	}
 	for _, n := range m.Nodes {
 		doc.NUMA = append(doc.NUMA, nodeJSON(n))
+	}
+	for _, c := range v.Cards {
+		doc.GPUs = append(doc.GPUs, cardJSON(c))
 	}
 	return doc
 }

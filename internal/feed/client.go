@@ -3,7 +3,6 @@ package feed
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -117,9 +116,9 @@ func (c *Client) take(line string) error {
 	if same {
 		return nil
 	}
-	v := &gpu.Inventory{}
-	if err := json.Unmarshal([]byte(line), v); err != nil {
-		return fmt.Errorf("read inventory of GPUs: %w", err)
+	v, err := parse(line)
+	if err != nil {
+		return err
 	}
 	c.set(line, v)
 	return nil

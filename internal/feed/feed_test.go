@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,5 +128,25 @@ func TestNotAnInventory(t *testing.T) {
 	c := NewClient(Options{})
 	if err := c.take("[]\n"); err == nil || !strings.Contains(err.Error(), "read inventory of GPUs") {
 		t.Errorf("take: %v", err)
+	}
+}
+
+func TestAsk(t *testing.T) {
+	path := socket(t)
+	if _, err := Ask(t.Context(), path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("with nobody there: %v, want that the socket does not exist", err)
+	}
+	server := NewServer(path)
+	server.Publish(inventory(gpu.Healthy))
+	run(t, server.Run)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		got, err := Ask(t.Context(), path)
+		if err != nil && time.Now().Before(deadline) {
+			continue // it does not listen yet
+		}
+		if diff := cmp.Diff(inventory(gpu.Healthy), got); diff != "" || err != nil {
+			t.Errorf("error %v, inventory (-want +got):\n%s", err, diff)
+		}
+		return
 	}
 }

@@ -135,7 +135,7 @@ func (s *scene) restart(args []string) string {
 // one that is free and "=" for one that stays shared.
 func (s *scene) show([]string) string {
 	var b strings.Builder
-	err := picture.Draw(&b, s.machine, func(c cpuset.CPU) string {
+	err := picture.Draw(&b, s.machine, nil, func(c cpuset.CPU) string {
 		for _, g := range s.ledger.Grants() {
 			if g.CPUs().Has(c) {
 				return g.UID

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -13,18 +14,19 @@ import (
 const columns = 80
 
 // Draw writes the picture of a machine: a line of totals, the tree of its
-// online CPUs with SMT siblings in one pair of brackets, what is not in the
-// tree, and the distances between NUMA nodes. mark, if not nil, returns what
+// online CPUs with SMT siblings in one pair of brackets, with the cards beside
+// their NUMA nodes, what is not in the tree, and the distances between NUMA nodes.
+// mark, if not nil, returns what
 // stands behind a CPU's number, such as the letter of who holds it.
-func Draw(w io.Writer, m *topology.Machine, mark func(cpuset.CPU) string) error {
+func Draw(w io.Writer, m *topology.Machine, cards []gpu.Card, mark func(cpuset.CPU) string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", totals(m))
 	c := newCells(m, mark)
-	for _, g := range tree(m) {
+	for _, g := range tree(m, cards) {
 		b.WriteString(g.label + "\n")
 		drawGroup(&b, g, "", c)
 	}
-	drawRemarks(&b, m)
+	drawRemarks(&b, m, cards)
 	drawDistances(&b, m)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/topology/picture"
 )
@@ -19,10 +20,18 @@ var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 func TestDraw(t *testing.T) {
 	for name, tc := range map[string]struct {
 		machine *topology.Machine
+		cards   []gpu.Card
 		mark    func(cpuset.CPU) string
 	}{
-		"server":      {machine: server()},
-		"marked":      {machine: server(), mark: func(c cpuset.CPU) string { return map[bool]string{true: "a", false: "·"}[c%8 == 4] }},
+		"server": {machine: server()},
+		"marked": {machine: server(), mark: func(c cpuset.CPU) string { return map[bool]string{true: "a", false: "·"}[c%8 == 4] }},
+		"cards": {machine: server(), cards: []gpu.Card{
+			{Model: "NVIDIA H100 80GB HBM3", MemoryBytes: 80 << 30, PCI: "0000:1a:00.0", Health: gpu.Health{State: gpu.Healthy}},
+			{Index: 1, Model: "NVIDIA H100 80GB HBM3", MemoryBytes: 80 << 30, PCI: "0000:1b:00.0", Health: gpu.Health{State: gpu.Unhealthy}},
+			{Index: 2, Model: "NVIDIA H100 80GB HBM3", PCI: "0000:9c:00.0", NUMA: 3, MIG: true, Slices: []gpu.Slice{{Profile: "3g.40gb"}, {Profile: "1g.10gb"}, {Profile: "1g.10gb"}}},
+			{Index: 3, PCI: "0000:9d:00.0", NUMA: topology.Unknown, MIG: true},
+			{Index: topology.Unknown, Model: "10de:2330", PCI: "0000:9e:00.0", NUMA: 3},
+		}},
 		"accelerated": {machine: accelerated()},
 		"hybrid":      {machine: hybrid()},
 		"dies":        {machine: dies()},
@@ -30,7 +39,7 @@ func TestDraw(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			if err := picture.Draw(&b, tc.machine, tc.mark); err != nil {
+			if err := picture.Draw(&b, tc.machine, tc.cards, tc.mark); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, filepath.Join("testdata", name+".txt"), b.String())

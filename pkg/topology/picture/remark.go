@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -12,10 +13,16 @@ import (
 const maxDistances = 16
 
 // drawRemarks writes what the tree does not show.
-func drawRemarks(b *strings.Builder, m *topology.Machine) {
+func drawRemarks(b *strings.Builder, m *topology.Machine, cards []gpu.Card) {
 	var lines []string
 	add := func(what, format string, args ...any) {
 		lines = append(lines, fmt.Sprintf("%-12s %s\n", what, fmt.Sprintf(format, args...)))
+	}
+	for _, c := range cards {
+		add("GPU "+title(c), "%s", describe(c))
+		if c.MIG {
+			add("", "%s", cuts(c))
+		}
 	}
 	for _, n := range m.Nodes {
 		switch {

@@ -3,6 +3,7 @@ package picture
 import (
 	"fmt"
 
+	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -23,7 +24,7 @@ type level struct {
 // tree groups the online CPUs by package, die, NUMA node and last-level cache,
 // in the order of their smallest CPU. A level that tells nothing on this
 // machine is left out.
-func tree(m *topology.Machine) []group {
+func tree(m *topology.Machine, cards []gpu.Card) []group {
 	var online []topology.CPU
 	for _, c := range m.CPUs {
 		if c.Online {
@@ -31,7 +32,7 @@ func tree(m *topology.Machine) []group {
 		}
 	}
 	var levels []level
-	for _, l := range allLevels(m) {
+	for _, l := range allLevels(m, cards) {
 		if tells(online, l) {
 			levels = append(levels, l)
 		}
@@ -42,13 +43,13 @@ func tree(m *topology.Machine) []group {
 	return split(online, levels)
 }
 
-func allLevels(m *topology.Machine) []level {
+func allLevels(m *topology.Machine, cards []gpu.Card) []level {
 	levels := []level{{func(c topology.CPU) int { return c.Package }, name("package")}}
 	if manyDies(m) {
 		levels = append(levels, level{func(c topology.CPU) int { return c.Die }, name("die")})
 	}
 	return append(levels,
-		level{func(c topology.CPU) int { return int(c.NUMA) }, func(id int) string { return nodeLabel(m, id) }},
+		level{func(c topology.CPU) int { return int(c.NUMA) }, func(id int) string { return nodeLabel(m, id) + beside(cards, topology.NodeID(id)) }},
 		level{func(c topology.CPU) int { return int(c.LLC) }, name("cache")})
 }
 

@@ -1,0 +1,170 @@
+package pci
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+const (
+	devices = "sys/bus/pci/devices"
+	drivers = "proc/driver/nvidia/gpus"
+
+	nvidia  = "0x10de" // vendor
+	display = "0x03"   // base class: VGA, 3D and other controllers
+)
+
+// Discover returns the cards of the machine under root, by PCI address. Their Index
+// is topology.Unknown, and UUID is empty where NVIDIA's driver tells none.
+// https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
+func Discover(root fs.FS) (*gpu.Inventory, error) {
+	v := &gpu.Inventory{}
+	entries, err := fs.ReadDir(root, devices)
+	if errors.Is(err, fs.ErrNotExist) {
+		return v, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list PCI devices: %w", err)
+	}
+	for _, e := range entries {
+		d := device{root, e.Name()}
+		is, err := d.isCard()
+		if err != nil {
+			return nil, err
+		}
+		if !is {
+			continue
+		}
+		card, err := d.card()
+		if err != nil {
+			return nil, err
+		}
+		v.Cards = append(v.Cards, card)
+	}
+	return v, nil
+}
+
+// Files returns the files that Discover reads of cards, for a copy that shows the
+// same. What the driver tells is not among them: it names each card by a number of
+// its own.
+func Files(root fs.FS) ([]string, error) {
+	v, err := Discover(root)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, card := range v.Cards {
+		for _, name := range []string{"class", "vendor", "device", "numa_node"} {
+			file := path.Join(devices, string(card.PCI), name)
+			if _, err := fs.Stat(root, file); err == nil {
+				files = append(files, file)
+			}
+		}
+	}
+	return files, nil
+}
+
+// device is one PCI device.
+type device struct {
+	root    fs.FS
+	address string
+}
+
+// isCard reports whether it is a graphics card of NVIDIA's: its vendor says so, or
+// where none is told NVIDIA's driver has it.
+func (d device) isCard() (bool, error) {
+	class, err := d.file(devices, "class")
+	if err != nil || !strings.HasPrefix(class, display) {
+		return false, err
+	}
+	vendor, err := d.file(devices, "vendor")
+	if err != nil || vendor != "" {
+		return vendor == nvidia, err
+	}
+	_, err = fs.Stat(d.root, path.Join(drivers, d.address))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (d device) card() (card gpu.Card, err error) {
+	card.Index = topology.Unknown
+	if card.PCI, err = gpu.ParseAddress(d.address); err != nil {
+		return card, err
+	}
+	if card.NUMA, err = d.node(); err != nil {
+		return card, err
+	}
+	information, err := d.file(drivers, "information")
+	if err != nil {
+		return card, err
+	}
+	card.UUID, card.Model = uuid(information), field(information, "Model")
+	if card.Model == "" {
+		card.Model, err = d.kind()
+	}
+	return card, err
+}
+
+// node returns the device's NUMA node. The kernel writes -1 where the firmware did
+// not say.
+func (d device) node() (topology.NodeID, error) {
+	text, err := d.file(devices, "numa_node")
+	if err != nil || text == "" {
+		return topology.Unknown, err
+	}
+	id, err := strconv.Atoi(text)
+	if err != nil {
+		return topology.Unknown, fmt.Errorf("read NUMA node of PCI device %s: %w", d.address, err)
+	}
+	return topology.NodeID(max(id, topology.Unknown)), nil
+}
+
+// kind returns the device's number as lspci writes it, "10de:20b2", for a model that
+// nobody names.
+func (d device) kind() (string, error) {
+	number, err := d.file(devices, "device")
+	if err != nil || number == "" {
+		return "", err
+	}
+	return strings.TrimPrefix(nvidia, "0x") + ":" + strings.TrimPrefix(number, "0x"), nil
+}
+
+// file returns what a file of the device says, without spaces around it, or ""
+// where there is none.
+func (d device) file(dir, name string) (string, error) {
+	content, err := fs.ReadFile(d.root, path.Join(dir, d.address, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read PCI device %s: %w", d.address, err)
+	}
+	return strings.TrimSpace(string(content)), nil
+}
+
+// uuid returns a card's UUID, or "" before the driver has asked the card for it: it
+// then writes question marks.
+func uuid(information string) string {
+	if id := field(information, "GPU UUID"); !strings.Contains(id, "?") {
+		return id
+	}
+	return ""
+}
+
+// field returns the value of the line "name: value", or "".
+func field(text, name string) string {
+	for line := range strings.Lines(text) {
+		if key, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

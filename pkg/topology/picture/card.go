@@ -1,0 +1,76 @@
+package picture
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// title names a card by its index, or where nobody tells that by its PCI address.
+func title(c gpu.Card) string {
+	if c.Index == topology.Unknown {
+		return string(c.PCI)
+	}
+	return fmt.Sprint(c.Index)
+}
+
+// beside returns what stands behind a NUMA node for the cards on it: " · GPUs 0, 1".
+func beside(cards []gpu.Card, node topology.NodeID) string {
+	var titles []string
+	for _, c := range cards {
+		if c.NUMA == node {
+			titles = append(titles, title(c))
+		}
+	}
+	switch len(titles) {
+	case 0:
+		return ""
+	case 1:
+		return " · GPU " + titles[0]
+	}
+	return " · GPUs " + strings.Join(titles, ", ")
+}
+
+// describe says what a card is: "NVIDIA H100 80GB HBM3 · 79.6 GiB · NUMA 1 ·
+// 0000:3b:00.0".
+func describe(c gpu.Card) string {
+	parts := []string{c.Model}
+	if c.Model == "" {
+		parts[0] = "model unknown"
+	}
+	if c.MemoryBytes > 0 {
+		parts = append(parts, size(c.MemoryBytes))
+	}
+	parts = append(parts, name("NUMA")(int(c.NUMA)))
+	if c.Index != topology.Unknown {
+		parts = append(parts, string(c.PCI))
+	}
+	if c.Health.State == gpu.Unhealthy {
+		parts = append(parts, "unhealthy")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// cuts says what a card in MIG mode is cut into: "MIG 3g.40gb 2 × 1g.10gb".
+func cuts(c gpu.Card) string {
+	if len(c.Slices) == 0 {
+		return "MIG, no slices"
+	}
+	var order []string
+	times := map[string]int{}
+	for _, s := range c.Slices {
+		if times[s.Profile]++; times[s.Profile] == 1 {
+			order = append(order, s.Profile)
+		}
+	}
+	text := "MIG"
+	for _, profile := range order {
+		if n := times[profile]; n > 1 {
+			profile = fmt.Sprintf("%d × %s", n, profile)
+		}
+		text += " " + profile
+	}
+	return text
+}
