@@ -19,7 +19,8 @@ func tenant(pod *corev1.Pod) string {
 	return cmp.Or(pod.Labels[v1alpha1.LabelTenant], pod.Namespace)
 }
 
-// user is a pod with cards. Which model they are its node says, maybe later.
+// user is a pod with cards, or parts of cards. Which model they are its node says,
+// maybe later.
 type user struct {
 	task  usage.Task
 	group string // that its cards were given from, or ""
@@ -30,7 +31,7 @@ type user struct {
 func (m *Mirror) charge(pod *corev1.Pod, h sched.Holding) {
 	u := user{usage.Task{UID: string(pod.UID), Tenant: tenant(pod), Since: boundSince(pod)}, from(pod), h}
 	n := m.node(pod.Spec.NodeName)
-	if h.Extended[m.env.GPUs] > 0 {
+	if h.Extended[m.env.GPUs] > 0 || partAsk(h.Amounts, m.env.GPUs).Count > 0 {
 		n.users[u.task.UID] = u
 	}
 	m.start(u, n)
@@ -44,16 +45,7 @@ func (m *Mirror) recharge(n *node) {
 }
 
 func (m *Mirror) start(u user, n *node) {
-	base := n.base
-	if base == nil {
-		base = &sched.Node{}
-	}
-	u.task.Holds = usage.Charges(u.Holding, base)
-	if cards := u.Extended[m.env.GPUs]; cards > 0 && len(u.GPUs) == 0 {
-		u.task.Holds = []usage.Charge{{
-			Type: cmp.Or(usage.Type(modelOf(base)), usage.AnyGPU), Amount: usage.Milli(cards) * usage.Milli(sched.WholeGPU),
-		}}
-	}
+	u.task.Holds = m.holds(u.Holding, n.base)
 	m.env.Tasks.Start(u.task)
 	m.env.Quotas.Restore(u.task.UID, u.task.Tenant, group.Charges(u.task.Holds, u.group))
 }

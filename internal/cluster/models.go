@@ -82,14 +82,21 @@ func modelOf(n *sched.Node) string {
 	return n.GPUs[0].Type
 }
 
-// cards returns which cards a pod asks for: as many as its requests say, of the
+// cards returns which cards a pod asks for, or which parts of cards: as many as its requests say, of the
 // models that its annotation allows and that there are in the cluster; of all of
 // those where there is none of them, so that it waits for one.
 func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPUAsk, error) {
-	ask := sched.GPUAsk{Count: int(requests.Extended[m.env.GPUs]), Milli: sched.WholeGPU}
-	models, err := allowed(pod, ask.Count, m.env.GPUs)
-	if ask.Count == 0 || err != nil {
+	ask := sched.GPUAsk{Count: int(requests.Extended[m.env.GPUs]), Milli: sched.WholeGPU, Part: partAsk(requests, m.env.GPUs)}
+	form := gpu.Physical
+	if ask.Count == 0 {
+		form = gpu.Virtual
+	}
+	models, err := allowed(pod, form, ask.Count+ask.Part.Count, m.env.GPUs)
+	switch {
+	case err != nil || ask.Count+ask.Part.Count == 0:
 		return sched.GPUAsk{}, err
+	case ask.Count == 0:
+		return sched.GPUAsk{Part: ask.Part, Types: models}, nil
 	}
 	ask.Wants = wants(pod, m.env.GPUs)
 	known := slices.DeleteFunc(slices.Clone(models), func(name string) bool { return m.mu.models[name] <= 0 })
@@ -99,18 +106,20 @@ func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPUAsk, e
 	return ask, nil
 }
 
-// allowed reads the annotations that say which cards suit a pod that asks for n of
-// a resource; nil is all.
-func allowed(pod *corev1.Pod, n int, resource string) ([]string, error) {
+// allowed reads the annotations that say which cards suit a pod that asks for n GPUs
+// of a form; nil is all.
+func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string, error) {
 	list, typed := pod.Annotations[v1alpha1.AnnotationGPUType]
 	form, formed := pod.Annotations[v1alpha1.AnnotationGPUForm]
 	switch {
 	case (typed || formed) && n == 0:
 		return nil, fmt.Errorf("the pod says which GPUs suit it (%s, %s) and asks for none; give a container a limit of %s, or remove the annotation",
 			v1alpha1.AnnotationGPUType, v1alpha1.AnnotationGPUForm, resource)
-	case formed && form != gpu.Physical.String():
+	case formed && form != asked.String() && asked == gpu.Physical:
 		return nil, fmt.Errorf("the annotation %s is %q, and the pod asks for %s, which are whole cards; allowed is %s",
 			v1alpha1.AnnotationGPUForm, form, resource, gpu.Physical)
+	case formed && form != asked.String():
+		return nil, fmt.Errorf("the annotation %s is %q, and the pod asks for parts of cards; allowed is %s", v1alpha1.AnnotationGPUForm, form, gpu.Virtual)
 	case !typed:
 		return nil, nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/gpu"
 )
 
 // options are the words of a command that have a value.
@@ -36,6 +37,10 @@ func nodeOf(name string, args map[string]string) *corev1.Node {
 	if gpus, ok := args["gpus"]; ok {
 		n.Status.Allocatable["nvidia.com/gpu"] = quantity(gpus)
 	}
+	for resource, amount := range pairs(args["parts"]) {
+		n.Status.Allocatable[corev1.ResourceName("nvidia.com/"+resource)] = quantity(amount)
+	}
+	n.Status.Capacity = n.Status.Allocatable
 	if model, ok := args["model"]; ok {
 		n.Labels = map[string]string{labelProduct: model}
 	}
@@ -66,6 +71,9 @@ func topologyOf(name string, args map[string]string) *v1alpha1.NodeTopology {
 			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprint(id), Model: model, Form: "physical"})
 		}
 	}
+	for model, profile := range pairs(args["slices"]) {
+		t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: model + profile, Model: model, Form: "virtual", Type: gpu.SliceTypeName(model, profile)})
+	}
 	for uid, list := range pairs(args["holds"]) {
 		t.Status.Pods = append(t.Status.Pods, v1alpha1.PodCPUs{UID: uid, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: list}}})
 	}
@@ -91,6 +99,9 @@ func podOf(name string, args map[string]string) *corev1.Pod {
 	list := corev1.ResourceList{"cpu": quantity(args["cpu"]), "memory": quantity("1Gi")}
 	if gpus, ok := args["gpus"]; ok {
 		list["nvidia.com/gpu"] = quantity(gpus)
+	}
+	for resource, amount := range pairs(args["parts"]) {
+		list[corev1.ResourceName("nvidia.com/"+resource)] = quantity(amount)
 	}
 	p.Spec = corev1.PodSpec{NodeName: args["node"], SchedulerName: "ours", Containers: []corev1.Container{
 		{Name: "main", Resources: corev1.ResourceRequirements{Limits: list, Requests: list}},

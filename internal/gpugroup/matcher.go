@@ -26,8 +26,11 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 	named := annotations[v1alpha1.AnnotationGPUGroup]
 	switch {
 	case p.GPUs.Count == 0 && named != "":
-		return fmt.Errorf("the annotation %s names %q, but no container asks for GPUs: give one a limit of them, or remove the annotation",
+		return fmt.Errorf("the annotation %s names %q, but no container asks for whole GPUs: give one a limit of them, or remove the annotation",
 			v1alpha1.AnnotationGPUGroup, named)
+	case p.GPUs.Part.Count > 0 && p.GPUs.Count == 0:
+		m.limitParts(p)
+		return nil
 	case p.GPUs.Count == 0:
 		m.limitCPUs(p)
 		return nil
@@ -54,6 +57,26 @@ func (m Matcher) limitCPUs(p *sched.Pod) {
 	}
 	scope, amount := group.Scope{Tenant: p.Tenant, Type: string(usage.CPU)}, sched.MilliGPU(p.Requests.CPU)
 	p.Wait = func() sched.Reason { return nowhere(m.Quotas.Over(scope, amount)) }
+}
+
+// limitParts has a pod with parts of cards wait for its tenant's quotas of them.
+func (m Matcher) limitParts(p *sched.Pod) {
+	if !m.Quotas.Limited(p.Tenant) {
+		return
+	}
+	ask := p.GPUs.Part
+	p.Wait = func() sched.Reason {
+		return nowhere(m.Quotas.Over(group.Scope{Tenant: p.Tenant, Type: string(usage.AnyGPU)}, 1))
+	}
+	p.GPUs.Offer = func(node *sched.Node) sched.Offer {
+		part := node.Parts[ask.Resource]
+		for _, kind := range []string{string(usage.AnyGPU), part.Type} {
+			if err := m.Quotas.Over(group.Scope{Tenant: p.Tenant, Type: kind}, sched.MilliGPU(ask.Count)*part.Milli); err != nil {
+				return sched.Offer{Why: sched.Reason{Code: sched.Other, Detail: err.Error()}}
+			}
+		}
+		return sched.Offer{}
+	}
 }
 
 // speaker returns the container by whose name groups know a pod: the one with the

@@ -28,6 +28,8 @@ type Node struct {
 	Spare int
 
 	GPUs []GPU
+	// Parts says of which extended resources the amounts are parts of cards.
+	Parts map[string]GPUPart
 
 	// Reserved is what a waiting pod holds back here, or nil. Free does not count
 	// it off.
@@ -52,6 +54,13 @@ type GPU struct {
 	Type string
 	NUMA topology.NodeID // topology.Unknown where nobody tells
 	Free MilliGPU
+}
+
+// GPUPart is what one of a resource is that counts parts of cards: so much of a card,
+// of a type of its own, such as "Tesla-T4-SHARED" or "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb".
+type GPUPart struct {
+	Type  string
+	Milli MilliGPU
 }
 
 // Reservation is what one waiting pod holds back on a node.

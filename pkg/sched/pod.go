@@ -67,11 +67,23 @@ type GPUAsk struct {
 	Milli MilliGPU
 	Types []string // allowed types; nil means any
 
+	// Part is what parts of cards are asked for, where Count is 0. As many of a node's
+	// are free as Requests count.
+	Part PartAsk
+
 	// Wants says which containers they are for, in the order in which these run.
 	Wants []GPUWant
 	// Offer says which cards of a node the pod may choose from, once the node has room
 	// for all else. It may be called from any goroutine; nil is all that suit.
 	Offer func(*Node) Offer
+}
+
+// PartAsk asks for Count of an extended resource, which counts parts of cards of one
+// kind. Types of those end in "-" and Kind, such as "SHARED" or "MIG-1g.10gb".
+type PartAsk struct {
+	Resource string
+	Kind     string
+	Count    int
 }
 
 // GPUWant is how many cards one container wants.

@@ -20,7 +20,7 @@ func deal(ask sched.GPUAsk, node *sched.Node) (hand, sched.Reason) {
 	var h hand
 	switch {
 	case ask.Count <= 0:
-		return h, sched.Reason{}
+		return h, unlike(ask, node)
 	case ask.Offer != nil:
 		offer := ask.Offer(node)
 		if offer.Why.Refuses() {
@@ -123,11 +123,26 @@ func nearby(ask sched.GPUAsk, containers []sched.ContainerCPUs) [][]topology.Nod
 func lacks(ask sched.GPUAsk, node *sched.Node) sched.Reason {
 	switch {
 	case ask.Count <= 0:
-		return sched.Reason{}
+		return unlike(ask, node)
 	case ask.Offer != nil:
 		return ask.Offer(node).Why
 	case able(ask, node.GPUs) < ask.Count:
 		return sched.Reason{Code: sched.NoGPU}
+	}
+	return sched.Reason{}
+}
+
+// unlike says why a node's parts of cards do not suit, or nothing.
+func unlike(ask sched.GPUAsk, node *sched.Node) sched.Reason {
+	if ask.Part.Count == 0 {
+		return sched.Reason{}
+	}
+	is := func(model string) bool { return node.Parts[ask.Part.Resource].Type == model+"-"+ask.Part.Kind }
+	if ask.Types != nil && !slices.ContainsFunc(ask.Types, is) {
+		return sched.Reason{Code: sched.NoGPU}
+	}
+	if ask.Offer != nil {
+		return ask.Offer(node).Why
 	}
 	return sched.Reason{}
 }

@@ -29,22 +29,17 @@ type Charge struct {
 }
 
 // Charges returns what a pod on a node is charged for: its cards where it has any,
-// each under its type and a share of one as a fraction, otherwise its cores. They
-// are by type, and each is more than 0.
+// each under its type and a share of one as a fraction, otherwise its parts of cards,
+// otherwise its cores. They are by type, and each is more than 0.
 func Charges(h sched.Holding, node *sched.Node) []Charge {
-	if len(h.GPUs) == 0 {
-		if h.CPU <= 0 {
-			return nil
-		}
-		return []Charge{{CPU, Milli(h.CPU)}}
-	}
-	models := map[string]Type{}
-	for _, card := range node.GPUs {
-		models[card.ID] = Type(card.Type)
-	}
 	sums := map[Type]Milli{}
-	for _, share := range h.GPUs {
-		sums[cmp.Or(models[share.ID], AnyGPU)] += Milli(share.Milli)
+	switch parts := partsOf(h, node); {
+	case len(h.GPUs) > 0:
+		sums = cardsOf(h, node)
+	case len(parts) > 0:
+		sums = parts
+	case h.CPU > 0:
+		sums[CPU] = Milli(h.CPU)
 	}
 	var charges []Charge
 	for _, t := range slices.Sorted(maps.Keys(sums)) {
@@ -53,16 +48,47 @@ func Charges(h sched.Holding, node *sched.Node) []Charge {
 	return charges
 }
 
+func cardsOf(h sched.Holding, node *sched.Node) map[Type]Milli {
+	models, sums := map[string]Type{}, map[Type]Milli{}
+	for _, card := range node.GPUs {
+		models[card.ID] = Type(card.Type)
+	}
+	for _, share := range h.GPUs {
+		sums[cmp.Or(models[share.ID], AnyGPU)] += Milli(share.Milli)
+	}
+	return sums
+}
+
+func partsOf(h sched.Holding, node *sched.Node) map[Type]Milli {
+	sums := map[Type]Milli{}
+	for resource, part := range node.Parts {
+		if n := h.Extended[resource]; n > 0 {
+			sums[Type(part.Type)] += Milli(n) * Milli(part.Milli)
+		}
+	}
+	return sums
+}
+
 // TypeOf returns what type of resource a pod waits for: CPU, the one model of GPU
-// that it allows, several as "A|B" in alphabetical order, or AnyGPU.
+// that it allows, several as "A|B" in alphabetical order, or AnyGPU; of parts of cards
+// the models' parts, or where it allows all models the kind of part.
 func TypeOf(pod *sched.Pod) Type {
+	part := pod.GPUs.Part
 	switch {
-	case pod.GPUs.Count == 0:
+	case pod.GPUs.Count == 0 && part.Count == 0:
 		return CPU
+	case pod.GPUs.Count == 0 && len(pod.GPUs.Types) == 0:
+		return Type(part.Kind)
 	case len(pod.GPUs.Types) == 0:
 		return AnyGPU
 	}
-	return Type(strings.Join(slices.Compact(slices.Sorted(slices.Values(pod.GPUs.Types))), "|"))
+	models := slices.Sorted(slices.Values(pod.GPUs.Types))
+	if pod.GPUs.Count == 0 {
+		for i := range models {
+			models[i] += "-" + part.Kind
+		}
+	}
+	return Type(strings.Join(slices.Compact(models), "|"))
 }
 
 // Counts reports whether what is used of a type counts for who waits for t.
@@ -72,6 +98,9 @@ func (t Type) Counts(used Type) bool {
 		return true
 	case AnyGPU:
 		return used != CPU
+	}
+	if t == "SHARED" || strings.HasPrefix(string(t), "MIG-") { // of whichever model
+		return strings.HasSuffix(string(used), "-"+string(t))
 	}
 	return slices.Contains(strings.Split(string(t), "|"), string(used))
 }
