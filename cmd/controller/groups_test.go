@@ -117,7 +117,6 @@ func TestGroups(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
 	w.gpuNode("n1", 5)
-	w.gpuNode("n2", 1)
 	w.group("g", "", "n1=0,1")
 	w.start()
 	w.gpuPod("first", "ann", "", 2)
@@ -128,24 +127,24 @@ func TestGroups(t *testing.T) {
 	})
 	w.gpuPod("other", "bob", "", 2)
 	w.await("bob gets cards in no group", func() bool { return w.given()["other"] == "n1-2,n1-3" })
-	w.gpuPod("next", "ann", "", 1)
+	w.gpuNode("n2", 2)
+	w.gpuPod("next", "ann", "g", 1)
 	w.await("ann hears what she waits for", func() bool {
 		return strings.Contains(w.unscheduled("next"), "1 Insufficient GPUs: too few of GPU group g are free")
 	})
-	w.group("g", "", "n1=0,1", "n2=0")
 	w.gpuPod("named", "ann", "h", 1)
 	w.await("there is no such group", func() bool {
 		return w.unscheduled("named") == `there is no GPU group "h": name another, or none`
 	})
-	w.group("h", "", "n2=0")
+	w.group("h", "", "n2=1")
 	w.await("she has no right to make it", func() bool {
-		return strings.HasPrefix(w.unscheduled("named"), `GPU group "h" is not in force: group "h": tenant ann has no right to GPU "n2-0" of node "n2"`)
+		return strings.HasPrefix(w.unscheduled("named"), `GPU group "h" is not in force: group "h": tenant ann has no right to GPU "n2-1" of node "n2"`)
 	})
 	w.end("named")
 	w.permit("n1", "n2")
-	w.group("g", "", "n1=0,1", "n2=0")
 	w.group("g", "", "n2=0")
 	w.await("the edit applies", func() bool { return w.given()["next"] == "g n2-0" })
+	w.await("the right is seen", func() bool { return w.given()["named"] == "h n2-1" })
 }
 
 // TestQuotas: what is over a quota of the group, or of the tenant, waits with the
