@@ -29,9 +29,9 @@ func (w *world) apply(text string) {
 	w.must(err)
 }
 
-// guide returns the objects of the user guide that a group takes: the first two
+// groupGuide returns the objects of the user guide that a group takes: the first two
 // blocks of YAML.
-func guide(t *testing.T) string {
+func groupGuide(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(repository + "/docs/gpu-groups.md")
 	if err != nil {
@@ -91,7 +91,7 @@ func (w *world) condition(group string) string {
 // the quota waits with the reason and starts when enough is given back.
 func TestGroups(t *testing.T) {
 	w := newWorld(t, 1, fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
-	w.apply(guide(t))
+	w.apply(groupGuide(t))
 	w.await("the group is in force", func() bool { return w.condition("training") == "True InForce" })
 	w.gpuPod("first", "ann", "", 2)
 	w.await("ann gets its cards", func() bool { return w.given("first") == "training node-00000-gpu-0,node-00000-gpu-1" })
@@ -102,12 +102,12 @@ func TestGroups(t *testing.T) {
 	w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, "first", *metav1.NewDeleteOptions(0)))
 	w.await("it starts", func() bool { return w.given("over") != "" })
 
-	w.apply(strings.ReplaceAll(guide(t), `gpus: ["0", "1"]`, `gpus: ["3"]`))
+	w.apply(strings.ReplaceAll(groupGuide(t), `gpus: ["0", "1"]`, `gpus: ["3"]`))
 	time.Sleep(time.Second)
 	w.gpuPod("next", "ann", "", 1)
 	w.await("the edit applies", func() bool { return w.given("next") == "training node-00000-gpu-3" })
 
-	w.apply(strings.ReplaceAll(strings.ReplaceAll(guide(t), "tenants: [ann]", "tenants: [eve]"), "name: training", "name: greedy"))
+	w.apply(strings.ReplaceAll(strings.ReplaceAll(groupGuide(t), "tenants: [ann]", "tenants: [eve]"), "name: training", "name: greedy"))
 	w.await("eve has no right to it", func() bool { return w.condition("greedy") == "False NoRight" })
 	w.gpuPod("greedy", "eve", "greedy", 1)
 	w.await("and hears so", func() bool { return strings.Contains(w.waits("greedy"), "has no right to GPU") })
@@ -139,7 +139,7 @@ func (w *world) asAnn(args ...string) string {
 // it is proposed, and she sees no groups but those that her roles name.
 func TestGroupsExample(t *testing.T) {
 	w := newWorld(t, 3, fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
-	rights, _, _ := strings.Cut(guide(t), "---\napiVersion: numalet.dev")
+	rights, _, _ := strings.Cut(groupGuide(t), "---\napiVersion: numalet.dev")
 	w.apply(strings.ReplaceAll(rights, "[node-00000]", "[node-00000, node-00001]"))
 	w.apply(annsRole)
 	proposal := w.asAnn("groups", "propose", "--tenant", "ann", "--demands", "2,1,2,3")
