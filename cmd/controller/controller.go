@@ -29,6 +29,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/cycle"
 	"github.com/numalet/numalet/pkg/sched/queue"
+	"github.com/numalet/numalet/pkg/sched/reserve"
 )
 
 // controller is everything that runs.
@@ -44,6 +45,7 @@ type controller struct {
 	groups   groups         // of GPUs
 	queue    *queue.Queue
 	mirror   *cluster.Mirror
+	keeper   *reserve.Keeper // nil for none
 	avoided  *avoid.List
 	rejected cache.SharedIndexInformer // tells avoided
 	filters  filters
@@ -64,7 +66,7 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{})}
 	c.factory = cluster.NewInformers(clients.watch)
 	for _, part := range []func(context.Context) error{
-		c.newBooks, c.newGroups, c.newFilters, c.newReporter, c.newMirror, c.newLease, c.newCycle, c.newOperator, c.newHealth, c.newExplainer,
+		c.newBooks, c.newGroups, c.newFilters, c.newReporter, c.newKeeper, c.newMirror, c.newLease, c.newCycle, c.newOperator, c.newHealth, c.newExplainer,
 	} {
 		if err := part(ctx); err != nil {
 			return nil, err
@@ -89,7 +91,7 @@ func (c *controller) newBooks(context.Context) (err error) {
 	}
 	c.ledger = tenant.NewLedger(decay, tenant.Env{Now: wallClock, Rescore: func(name string) { c.queue.Rescore(name) }})
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
-	c.queue = queue.New(queue.Env{Now: time.Now, Gains: c.center.Gains, After: after, Rank: c.ledger.Rank}, queue.Options{})
+	c.queue = queue.New(queue.Env{Now: time.Now, Gains: c.center.Gains, After: after, Rank: c.ledger.Rank}, queue.Options{Strict: c.cfg.ReserveAfter != 0})
 	c.avoided = avoid.New(avoid.Env{After: after, Over: c.freed}, sched.Backoff{})
 	c.rejected, err = cluster.NewRejected(c.clients.watch, c.avoided.Refused)
 	return err

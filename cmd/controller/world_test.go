@@ -88,11 +88,11 @@ func tenants(t *testing.T) client.Client {
 	return clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Tenant{}).Build()
 }
 
-// start lets the controller work until the test ends.
-func (w *world) start() {
+// start lets the controller work until the test ends; settings are its flags.
+func (w *world) start(settings ...string) {
 	w.Helper()
 	cfg, err := config.LoadController(config.Input{
-		Args:      []string{"--leader-elect=false", "--health-addr=127.0.0.1:0", "--queue-addr=127.0.0.1:0"},
+		Args:      append(settings, "--leader-elect=false", "--health-addr=127.0.0.1:0", "--queue-addr=127.0.0.1:0"),
 		LookupEnv: func(string) (string, bool) { return "", false },
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ type Controller struct {
 	SchedulerName string        // of the pods to schedule
 	GPUResource   string        // counts whole cards
 	Settle        time.Duration // of scores
-	HalfLife      HalfLife      // of scores; in place of Settle where given
+	HalfLife      Maybe         // of scores; in place of Settle where given
 	ScoreInterval time.Duration // how often scores are brought up to date and stored
 	Policy        IndexPolicy
 	Dimensions    Dimensions
@@ -28,6 +28,7 @@ type Controller struct {
 	BindRate      float32 // binds a second
 	BindTimeout   time.Duration
 	RequestRate   float32 // other requests a second
+	ReserveAfter  Maybe   // how long a pod is blocked until a node is held back for it; 0: none ever is
 	QueueAddr     string  // host:port that says why pods wait; "" for nowhere
 	LeaderElect   bool
 	LeaseNS       string
@@ -51,6 +52,7 @@ func defaultController() Controller {
 		BindRate:      5000,
 		BindTimeout:   5 * time.Second,
 		RequestRate:   5000,
+		ReserveAfter:  Maybe(time.Second),
 		QueueAddr:     "127.0.0.1:8127",
 		LeaderElect:   true,
 		LeaseNS:       "numalet-system",
@@ -75,6 +77,7 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 	t.Float32Var(&c.BindRate, "bind-rate", c.BindRate, "binds a second at most")
 	t.DurationVar(&c.BindTimeout, "bind-timeout", c.BindTimeout, "how long one bind may take, as a `duration`")
 	t.Float32Var(&c.RequestRate, "request-rate", c.RequestRate, "other requests a second at most: events, conditions, the lease")
+	t.TextVar(&c.ReserveAfter, "reserve-after", c.ReserveAfter, "for how long a pod that no node suits keeps those of its type behind it from being placed, as a `duration`; from then on a node is held back for it, and the others may use what is left. none lets them pass it at once and holds nothing back, as kube-scheduler does")
 	t.StringVar(&c.QueueAddr, "queue-addr", c.QueueAddr, "`host:port` that tells numalet queue and numalet why of pending pods, of all namespaces: on loopback only those may ask who may forward a port of the pod; empty serves nobody")
 	t.BoolVar(&c.LeaderElect, "leader-elect", c.LeaderElect, "let one of several replicas schedule; false is for a single one that never runs twice")
 	t.StringVar(&c.LeaseNS, "lease-namespace", c.LeaseNS, "`namespace` of the lease")

@@ -37,7 +37,7 @@ func TestController(t *testing.T) {
 		"half a second":     {[]string{"--lease-duration=2500ms"}, "whole seconds"},
 		"nobody's pods":     {[]string{"--scheduler-name="}, "scheduler-name is empty"},
 		"half-life":         {[]string{"--score-half-life=29h"}, ""},
-		"no half-life":      {[]string{"--score-half-life=0s"}, "half-life 0s: want more than 0"},
+		"no half-life":      {[]string{"--score-half-life=0s"}, "0s: want more than 0"},
 		"no settling":       {[]string{"--score-settle=0s"}, "score-settle is 0: it has to be more than 0"},
 		"settled before":    {[]string{"--score-settle=-1h"}, "it has to be more than 0"},
 		"no GPUs":           {[]string{"--gpu-resource="}, "gpu-resource is empty"},

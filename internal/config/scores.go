@@ -15,28 +15,28 @@ func (c Controller) Decay() (usage.Decay, error) {
 	return usage.Settle(c.Settle.Seconds())
 }
 
-// HalfLife is a duration, or 0 for none. Its text form is "none" or the duration,
-// which has to be more than 0: nothing turns the decay off.
-type HalfLife time.Duration
+// Maybe is a duration, or 0 for none. Its text form is "none" or the duration, which
+// has to be more than 0: no number turns something off by itself.
+type Maybe time.Duration
 
 // MarshalText writes the text form.
-func (h HalfLife) MarshalText() ([]byte, error) {
-	if h == 0 {
+func (m Maybe) MarshalText() ([]byte, error) {
+	if m == 0 {
 		return []byte("none"), nil
 	}
-	return []byte(time.Duration(h).String()), nil
+	return []byte(time.Duration(m).String()), nil
 }
 
 // UnmarshalText reads the text form.
-func (h *HalfLife) UnmarshalText(text []byte) error {
+func (m *Maybe) UnmarshalText(text []byte) error {
 	if string(text) == "none" {
-		*h = 0
+		*m = 0
 		return nil
 	}
 	d, err := time.ParseDuration(string(text))
 	if err == nil && d <= 0 {
-		err = fmt.Errorf("half-life %s: want more than 0, such as 29h, or none", d)
+		err = fmt.Errorf("%s: want more than 0, or none", d)
 	}
-	*h = HalfLife(d)
+	*m = Maybe(d)
 	return err
 }

@@ -22,6 +22,9 @@ type Options struct {
 	Keep time.Duration
 	// Ends says when a bound pod will end, zero where nobody knows. Nil: nobody does.
 	Ends func(uid string) time.Time
+	// Suits turns to a pod and returns whether nothing speaks against a node that
+	// would not end with its guests, such as a taint. Nil: nothing does.
+	Suits func(*sched.Pod) func(*sched.Node) bool
 }
 
 // Keeper holds nodes back: for each type for the first of its blocked pods, and for
@@ -51,6 +54,9 @@ func New(c *center.Center, q *queue.Queue, o Options) *Keeper {
 	}
 	if o.Ends == nil {
 		o.Ends = func(string) time.Time { return time.Time{} }
+	}
+	if o.Suits == nil {
+		o.Suits = func(*sched.Pod) func(*sched.Node) bool { return func(*sched.Node) bool { return true } }
 	}
 	return &Keeper{center: c, queue: q, options: o, kept: map[usage.Type]*kept{}}
 }
@@ -150,8 +156,9 @@ func (k *Keeper) hold(r *kept, o Offer, now time.Time) {
 
 // best returns the best offer of all nodes.
 func (k *Keeper) best(pod *sched.Pod) (best Offer, ok bool) {
+	suits := k.options.Suits(pod)
 	for node := range k.center.View().Nodes() {
-		if o, fits := On(pod, node, k.guests(node.Name)); fits && (!ok || o.Better(best)) {
+		if o, fits := On(pod, node, k.guests(node.Name)); fits && (!ok || o.Better(best)) && suits(node) {
 			best, ok = o, true
 		}
 	}

@@ -35,12 +35,13 @@ type world struct {
 	ctx        context.Context
 }
 
-// newWorld starts a control plane, n nodes of a shape, and the controller.
-func newWorld(t *testing.T, n int, s fleet.Shape) *world {
+// newWorld starts a control plane, n nodes of a shape, and the controller; settings
+// are its flags.
+func newWorld(t *testing.T, n int, s fleet.Shape, settings ...string) *world {
 	t.Helper()
 	w := newPlane(t, n, s)
 	var err error
-	w.controller, err = w.StartController(w.ctx, "controller", *program, "-v=2")
+	w.controller, err = w.StartController(w.ctx, "controller", *program, append(settings, "-v=2")...)
 	w.must(err)
 	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
 	w.must(w.controller.AwaitReady(w.ctx))

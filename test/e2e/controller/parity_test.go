@@ -27,7 +27,7 @@ func TestParity(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases in testdata/parity: %v", err)
 	}
-	w := newWorld(t, 0, fleet.Shape{})
+	w := newWorld(t, 0, fleet.Shape{}, "--reserve-after=none") // kube-scheduler holds nothing back
 	w.upstream()
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {

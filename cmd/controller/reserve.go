@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/numalet/numalet/internal/kubefilter"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/reserve"
+)
+
+// tending is how often it is looked after what is held back for blocked pods.
+const tending = 250 * time.Millisecond
+
+// newKeeper makes what holds nodes back for blocked pods, with filters of its own.
+func (c *controller) newKeeper(ctx context.Context) error {
+	if c.cfg.ReserveAfter == 0 {
+		return nil
+	}
+	own, err := kubefilter.NewExplainer(ctx, c.filters.cluster, kubefilter.API{Client: c.clients.watch, Informers: c.factory})
+	if err != nil {
+		return err
+	}
+	c.keeper = reserve.New(c.center, c.queue, reserve.Options{
+		Wait: time.Duration(c.cfg.ReserveAfter),
+		Suits: func(pod *sched.Pod) func(*sched.Node) bool {
+			_, nowhere := own.Begin(pod)
+			return func(node *sched.Node) bool { return !nowhere.Refuses() && passes(own.Check(node)) }
+		},
+	})
+	return nil
+}
+
+// passes reports whether a reason is none, or one that ends when others do: that too
+// little is free, in kube-scheduler's words.
+func passes(why sched.Reason) bool {
+	if !why.Refuses() {
+		return true
+	}
+	for line := range strings.Lines(why.Detail) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "Insufficient ") && line != "Too many pods" {
+			return false
+		}
+	}
+	return true
+}
+
+// keep looks after what is held back until ctx ends, while this process schedules.
+func (c *controller) keep(ctx context.Context) error {
+	if c.keeper == nil {
+		return nil
+	}
+	tick := time.NewTicker(tending)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if c.schedules() {
+				c.keeper.Tend(time.Now())
+			}
+		}
+	}
+}
