@@ -120,23 +120,23 @@ func (r *kept) expires(keep time.Duration) time.Time {
 	return r.Ready.Add(time.Minute)
 }
 
-// serve holds the best node back for a head, if it is time to look for one.
+// serve holds the best node back for a head, if it is time to look for one. One that
+// asks for something else now has come anew to the queue, so that it insists again.
 func (k *Keeper) serve(h queue.Head, now time.Time) {
 	r := k.kept[h.Type]
 	switch {
-	case r != nil && r.pod.UID != h.Pod.UID: // another is being placed
-		return
-	case r == nil && !k.due(h, now):
+	case r == nil && !k.due(h, now), r != nil && r.pod.UID != h.Pod.UID: // another is being placed
 		return
 	case r == nil:
-		r = &kept{pod: h.Pod}
+		r = &kept{}
 		k.kept[h.Type] = r
-	case r.Node == "" && now.Sub(r.made) < k.options.Wait, r.Node != "" && now.Sub(r.looked) < k.options.Again:
+	case r.pod != h.Pod:
+	case r.Node == "" && now.Sub(r.made) < k.options.Wait, now.Sub(r.looked) < k.options.Again:
 		return
 	}
-	r.looked = now
+	r.pod, r.looked = h.Pod, now
 	best, ok := k.best(h.Pod)
-	if ok && best.Node != r.Node {
+	if ok && (best.Node != r.Node || !best.Holding.Equal(r.Holding)) {
 		k.hold(r, best, now)
 	}
 	k.queue.Yield(h.Pod.UID)
