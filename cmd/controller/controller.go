@@ -28,6 +28,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/cycle"
+	"github.com/numalet/numalet/pkg/sched/gang"
 	"github.com/numalet/numalet/pkg/sched/queue"
 	"github.com/numalet/numalet/pkg/sched/reserve"
 )
@@ -43,7 +44,7 @@ type controller struct {
 	center   *center.Center
 	ledger   *tenant.Ledger // of what tenants use and used
 	groups   groups         // of GPUs
-	queue    *queue.Queue
+	queue    *gang.Queue
 	mirror   *cluster.Mirror
 	keeper   *reserve.Keeper // nil for none
 	avoided  *avoid.List
@@ -91,7 +92,10 @@ func (c *controller) newBooks(context.Context) (err error) {
 	}
 	c.ledger = tenant.NewLedger(decay, tenant.Env{Now: wallClock, Rescore: func(name string) { c.queue.Rescore(name) }})
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
-	c.queue = queue.New(queue.Env{Now: time.Now, Gains: c.center.Gains, After: after, Rank: c.ledger.Rank}, queue.Options{Strict: c.cfg.ReserveAfter != 0})
+	c.queue = gang.New(queue.New(
+		queue.Env{Now: time.Now, Gains: c.center.Gains, After: after, Rank: c.ledger.Rank},
+		queue.Options{Strict: c.cfg.ReserveAfter != 0},
+	), time.Now)
 	c.avoided = avoid.New(avoid.Env{After: after, Over: c.freed}, sched.Backoff{})
 	c.rejected, err = cluster.NewRejected(c.clients.watch, c.avoided.Refused)
 	return err
@@ -108,6 +112,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 		Center: c.center, Filters: c.filters.cluster, Complete: c.complete, Tasks: c.ledger, Quotas: c.groups.quotas, GPUs: c.cfg.GPUResource,
 		Ours:    func(name string) bool { return name == c.cfg.SchedulerName },
 		Pending: c.queue.Add,
+		Bound:   func(uid, gang string) { c.queue.Bound(uid, gang); c.reporter.Forget(uid) },
 		Settled: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
 		Refused: c.reporter.Refused,
 		Freed:   c.freed, Moved: c.queue.Stir,

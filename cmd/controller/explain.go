@@ -75,7 +75,7 @@ func (c *controller) tellOnce(told map[string]telling) map[string]telling {
 		return now
 	}
 	for _, e := range c.queue.List() {
-		if left == 0 || e.Waited < waitsLong || e.State != queue.Ready && e.State != queue.Waiting {
+		if left == 0 || e.Waited < waitsLong || e.State != queue.Ready && e.State != queue.Waiting && e.For != queue.ItsGang {
 			continue
 		}
 		before := told[e.UID]

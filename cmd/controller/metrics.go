@@ -101,6 +101,7 @@ func counted() []countedMetric {
 		{"parked_total", "Pods that no node suited.", func(c commit.Counters) uint64 { return c.Parked }},
 		{"stray_total", "First lists of pods that had their place already.", func(c commit.Counters) uint64 { return c.Stray }},
 		{"undone_total", "Decisions that could not be bound.", func(c commit.Counters) uint64 { return c.Undone }},
+		{"retracted_total", "Pods of gangs that had a place when too few others had one; they count as placed, too.", func(c commit.Counters) uint64 { return c.Retracted }},
 	}
 }
 

@@ -2,13 +2,15 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/numalet/numalet/internal/bind"
 	"github.com/numalet/numalet/internal/report"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/filter"
-	"github.com/numalet/numalet/pkg/sched/queue"
+	"github.com/numalet/numalet/pkg/sched/gang"
 )
 
 // again is how soon a pod that nothing suits is tried again though nothing
@@ -17,15 +19,23 @@ const again = time.Minute
 
 // pending is the queue, which tells authors of pods that nothing suits.
 type pending struct {
-	*queue.Queue
+	*gang.Queue
 	reporter *report.Reporter
 }
 
 // Park is the queue's.
 func (p pending) Park(pod *sched.Pod, gains uint64) {
 	p.Queue.Park(pod, gains)
-	if _, waits := p.Waited(pod.UID); waits {
+	if _, waits := p.Waited(pod.UID); !waits {
+		return
+	}
+	if pod.Gang == nil {
 		p.reporter.Unschedulable(pod)
+		return
+	}
+	why := fmt.Sprintf("too few nodes have room for %d pods of gang %s, which start together", pod.Gang.Need, pod.Gang.ID)
+	for _, member := range pod.Gang.Members {
+		p.reporter.Waits(member, why)
 	}
 }
 
@@ -35,7 +45,9 @@ func (c *controller) freed(name string) {
 	if node == nil {
 		return
 	}
-	c.queue.Wake(func(pod *sched.Pod) bool { return pod.Across || !filter.Check(pod, node).Refuses() })
+	c.queue.Wake(func(pod *sched.Pod) bool {
+		return pod.Across || slices.ContainsFunc(pod.All(), func(p *sched.Pod) bool { return !filter.Check(p, node).Refuses() })
+	})
 }
 
 // lookAgain tries all parked pods again now and then until ctx ends.

@@ -22,7 +22,7 @@ func (c *controller) newKeeper(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.keeper = reserve.New(c.center, c.queue, reserve.Options{
+	c.keeper = reserve.New(c.center, c.queue.Queue, reserve.Options{
 		Wait: time.Duration(c.cfg.ReserveAfter),
 		Suits: func(pod *sched.Pod) func(*sched.Node) bool {
 			_, nowhere := own.Begin(pod)

@@ -49,6 +49,7 @@ type Env struct {
 	Complete func(*sched.Pod, *corev1.Pod) error
 	Ours     func(schedulerName string) bool // whose pods are to be scheduled
 	Pending  func(queue.Entry)               // a pod is to be scheduled, or asks for something else now
+	Bound    func(uid, gang string)          // a pod is bound; gang is the ID of its gang, "" for none
 	Settled  func(uid string)                // a pod is not, or no longer, to be scheduled
 	Refused  func(*sched.Pod, error)         // a pod asks for what nobody can give
 	Freed    func(node string)               // a node may suit more pods than before

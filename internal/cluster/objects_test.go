@@ -93,7 +93,7 @@ func pairs(text string) iter.Seq2[string, string] {
 
 func podOf(name string, args map[string]string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "default", Name: name, UID: types.UID("uid-" + name), Annotations: map[string]string{},
+		Namespace: "default", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{}, Annotations: map[string]string{},
 		CreationTimestamp: metav1.NewTime(time.Unix(1000, 0)),
 	}}
 	list := corev1.ResourceList{"cpu": quantity(args["cpu"]), "memory": quantity("1Gi")}
@@ -119,7 +119,10 @@ func podOf(name string, args map[string]string) *corev1.Pod {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at}}
 	}
 	if name, ok := args["tenant"]; ok {
-		p.Labels = map[string]string{v1alpha1.LabelTenant: name}
+		p.Labels[v1alpha1.LabelTenant] = name
+	}
+	if name, ok := args["gang"]; ok {
+		p.Labels[v1alpha1.LabelGang] = name
 	}
 	annotate(p, args)
 	return p
@@ -128,7 +131,7 @@ func podOf(name string, args map[string]string) *corev1.Pod {
 func annotate(p *corev1.Pod, args map[string]string) {
 	for option, name := range map[string]string{
 		"policy": v1alpha1.AnnotationCPUPolicy, "static": annotationConfigHash,
-		"gpu-type": v1alpha1.AnnotationGPUType, "gpu-form": v1alpha1.AnnotationGPUForm,
+		"gpu-type": v1alpha1.AnnotationGPUType, "gpu-form": v1alpha1.AnnotationGPUForm, "least": v1alpha1.AnnotationGangMinAvailable,
 	} {
 		if value, ok := args[option]; ok {
 			p.Annotations[name] = value

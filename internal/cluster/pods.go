@@ -61,7 +61,8 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 // bound enters a pod where it is, whoever put it there.
 func (m *Mirror) bound(pod *corev1.Pod) {
 	uid, name := string(pod.UID), pod.Spec.NodeName
-	m.settle(pod)
+	delete(m.mu.asks, uid)
+	m.env.Bound(uid, gangID(pod))
 	if err := m.env.Filters.SetPod(pod); err != nil {
 		m.env.Odd(err)
 	}
@@ -92,7 +93,9 @@ func (m *Mirror) ask(pod *corev1.Pod) {
 	p, err := read(pod)
 	cards, bad := m.cards(pod, p.Requests)
 	p.GPUs, p.Tenant = cards, tenant(pod)
-	err = errors.Join(err, bad, unforged(pod), m.env.Complete(p, pod))
+	gang, alone := gangOf(pod)
+	p.Gang = gang
+	err = errors.Join(err, bad, alone, unforged(pod), m.env.Complete(p, pod))
 	if err != nil {
 		m.env.Settled(p.UID)
 		m.env.Refused(p, err)

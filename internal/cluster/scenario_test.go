@@ -27,7 +27,8 @@ import (
 //	                                      cards=T4,T4 their models, slices=H100:1g.10gb
 //	pod a cpu=2 policy=single             the pod is so now; node=n1 where it is bound, and
 //	                                      placement=0:2,1:1 | bad, scheduler=, phase=, gated=, deleting=, static=UID,
-//	                                      gpus=2, parts=, gpu-type=T4|V100, gpu-form=, tenant=ann, since=SECOND
+//	                                      gpus=2, parts=, gpu-type=T4|V100, gpu-form=, tenant=ann, since=SECOND,
+//	                                      gang=train, least=4 (of it start together)
 //	gone node|topology|pod NAME           there is none any more
 //	show                                  the centre
 //
@@ -93,6 +94,14 @@ func newScene(t *testing.T) *scene {
 		Ours: func(name string) bool { return name == "ours" },
 		Pending: func(e queue.Entry) {
 			say("pending: %s of %s for %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Tenant, e.Type, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))
+			if g := e.Pod.Gang; g != nil {
+				say("it starts with %d of gang %s", g.Need, g.ID)
+			}
+		},
+		Bound: func(uid, gang string) {
+			if gang != "" {
+				say("bound: %s of gang %s", uid, gang)
+			}
 		},
 		Settled: func(uid string) {},
 		Refused: func(p *sched.Pod, err error) { say("refused: %s: %v", p, err) },

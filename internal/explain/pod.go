@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched/queue"
@@ -57,7 +58,12 @@ func needs(e queue.Explanation) string {
 	case queue.APermission:
 		return "that pods of its tenant end, or a higher quota"
 	case queue.ANode:
+		if e.Together > 1 {
+			return fmt.Sprintf("that pods end or nodes come, so that %d pods of its gang have at one time all that they ask for; or that they ask for less", e.Together)
+		}
 		return "that a pod ends or a node comes, so that a node has all that it asks for; or that it asks for less"
+	case queue.ItsGang:
+		return fmt.Sprintf("that more pods of its gang are made, %d at least, or that its minimum is less", e.Lacks)
 	}
 	return "that the pods before it have their turn; they are those of tenants that used less, or of a higher priority, or older"
 }

@@ -16,3 +16,11 @@ func (p *Pod) Claim() string {
 	}
 	return p.UID
 }
+
+// All returns those that a pod in a queue stands for: its gang's members, or itself.
+func (p *Pod) All() []*Pod {
+	if p.Gang == nil {
+		return []*Pod{p}
+	}
+	return p.Gang.Members
+}

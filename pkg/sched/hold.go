@@ -56,3 +56,27 @@ func (h Holding) Equal(other Holding) bool {
 	return h.CPU == other.CPU && h.Memory == other.Memory && h.Pods == other.Pods && maps.Equal(h.Extended, other.Extended) &&
 		slices.Equal(h.NUMA, other.NUMA) && slices.Equal(h.GPUs, other.GPUs)
 }
+
+// Plus returns what two pods hold on one node together.
+func (h Holding) Plus(other Holding) Holding {
+	sum := Holding{Amounts: h.Amounts.Plus(other.Amounts), NUMA: slices.Clone(h.NUMA), GPUs: slices.Clone(h.GPUs)}
+	for _, share := range other.NUMA {
+		i := slices.IndexFunc(sum.NUMA, func(s NUMAShare) bool { return s.ID == share.ID })
+		if i < 0 {
+			sum.NUMA = append(sum.NUMA, share)
+			continue
+		}
+		sum.NUMA[i].CPUs += share.CPUs
+		sum.NUMA[i].Memory += share.Memory
+	}
+	for _, card := range other.GPUs {
+		i := slices.IndexFunc(sum.GPUs, func(s GPUShare) bool { return s.ID == card.ID })
+		if i < 0 {
+			sum.GPUs = append(sum.GPUs, card)
+			continue
+		}
+		sum.GPUs[i].Milli += card.Milli
+	}
+	slices.SortFunc(sum.NUMA, func(a, b NUMAShare) int { return cmp.Compare(a.ID, b.ID) })
+	return sum
+}

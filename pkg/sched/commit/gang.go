@@ -5,8 +5,9 @@ import "github.com/numalet/numalet/pkg/sched"
 // commitGang places as many of a gang's pods as it can, if that is as many as have
 // to start together, or else none, and reports whether it did:
 //
-//  1. place the members in turn, each as the nodes are with those before it;
-//  2. if too few have a place, give all of those places back, and send the gang back;
+//  1. place the members in turn, each as the nodes are with those before it; who has its
+//     place already, and is being bound, counts as well;
+//  2. if too few have a place, give the new ones back, and send the gang back;
 //  3. give up what is reserved for the gang, and bind.
 //
 // Nobody else gives nodes away meanwhile, so who reads a record in between sees less
@@ -18,8 +19,8 @@ import "github.com/numalet/numalet/pkg/sched"
 // It costs O(members) decisions, by the committer: a gang is one decision in many.
 func (c *Committer) commitGang(list sched.List) bool {
 	gang := list.Pod.Gang
-	placed := c.placeGang(gang)
-	if len(placed) < gang.Need {
+	placed, held := c.placeGang(gang)
+	if held+len(placed) < gang.Need {
 		c.takeBack(placed)
 		c.sendGangBack(list)
 		return false
@@ -31,19 +32,23 @@ func (c *Committer) commitGang(list sched.List) bool {
 	return true
 }
 
-// placeGang places members until so many have no place that it is in vain.
-func (c *Committer) placeGang(gang *sched.Gang) []sched.Decision {
-	placed := make([]sched.Decision, 0, len(gang.Members))
+// placeGang places members until so many have no place that it is in vain. It returns
+// how many had theirs before, too.
+func (c *Committer) placeGang(gang *sched.Gang) (placed []sched.Decision, held int) {
 	for i, pod := range gang.Members {
-		if len(placed)+len(gang.Members)-i < gang.Need {
+		if held+len(placed)+len(gang.Members)-i < gang.Need {
 			break
+		}
+		if c.center.Holds(pod.UID) {
+			held++
+			continue
 		}
 		list := c.env.Widen(pod)
 		if d, ok := c.place(list, entries(list)); ok {
 			placed = append(placed, d)
 		}
 	}
-	return placed
+	return placed, held
 }
 
 // takeBack undoes decisions that nobody was told of, the last one first.

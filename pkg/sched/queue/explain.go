@@ -30,6 +30,9 @@ type Explanation struct {
 	For   Cause
 	After string    // the name of the pod that it waits for (AnotherBound, AnotherBlocked)
 	Until time.Time // when it is tried again (ItsBackoff)
+
+	Together int // how many pods of its gang start at one time, 0 where it has none
+	Lacks    int // how many more of them have to come (ItsGang)
 }
 
 // TenantPods is how many pods are a tenant's.
@@ -51,12 +54,16 @@ const (
 	ItsBackoff           // it was tried in vain a short time ago
 	ANode                // something has to become free
 	APermission          // it has to wait whatever is free: sched.Pod.Wait says why
+	ItsGang              // more pods that it starts together with have to come
 )
 
 // String says where a pod is and what it waits for:
 //
 //	a2 is 3 of 9 that wait for T4; its tenant ann has a score of 7.9; before it: 2 of bob (score 0.4); it waits for its turn
 func (e Explanation) String() string {
+	if e.For == ItsGang {
+		return e.Name + ": " + e.Reason()
+	}
 	parts := []string{
 		fmt.Sprintf("%s is %d of %d that wait for %s", e.Name, e.Place, e.Of, e.Type),
 		fmt.Sprintf("its tenant %s has a score of %.2g", e.Tenant, e.Score),
@@ -83,11 +90,16 @@ func (e Explanation) Reason() string {
 	case ItsBackoff:
 		return "it is tried again at " + e.Until.UTC().Format(time.TimeOnly)
 	case ANode:
+		if e.Together > 1 {
+			return fmt.Sprintf("it waits until there is room for %d pods of its gang at one time", e.Together)
+		}
 		return "it waits until a node has room"
 	case APermission:
 		if why := e.Pod.Waits(); why.Refuses() {
 			return "it waits: " + why.String()
 		}
+	case ItsGang:
+		return fmt.Sprintf("it waits for more pods of its gang to be made, %d at least", e.Lacks)
 	}
 	return "it waits for its turn"
 }

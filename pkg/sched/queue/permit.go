@@ -58,7 +58,7 @@ func (q *Queue) yield(uid string, yields bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it, ok := q.mu.items[uid]
-	if !ok {
+	if !ok || it.yields == yields {
 		return
 	}
 	it.yields = yields

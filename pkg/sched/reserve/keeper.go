@@ -38,10 +38,10 @@ type Keeper struct {
 	kept    map[usage.Type]*kept
 }
 
-// kept is a pod's reservation, or that it had one (no Node).
+// kept is what is held back for a pod or a gang, or that it had something (no plan).
 type kept struct {
-	pod *sched.Pod
-	Offer
+	pod          *sched.Pod
+	plan         plan
 	made, looked time.Time
 }
 
@@ -65,8 +65,9 @@ func New(c *center.Center, q *queue.Queue, o Options) *Keeper {
 //
 //  1. who is placed or gone, or has had its node for too long, gives it up, and so
 //     does who is no longer the first to one that has waited long enough;
-//  2. for who is the first and has waited long enough, the best node is held back,
-//     in place of a worse one, and all others pass from then on.
+//  2. for who is the first and has waited long enough, the best node is held back, in
+//     place of a worse one, or for a gang the best nodes for all that have to start,
+//     and all others pass from then on.
 //
 // To look at all nodes costs O(pods there) placements: once for a pod that becomes
 // the first, and then every Options.Again.
@@ -96,7 +97,7 @@ func (k *Keeper) review(t usage.Type, r *kept, head queue.Head, now time.Time) {
 		k.giveUp(r)
 		k.queue.Insist(r.pod.UID)
 		delete(k.kept, t)
-	case r.Node != "" && now.After(r.expires(k.options.Keep)):
+	case r.plan != nil && now.After(r.expires(k.options.Keep)):
 		k.giveUp(r)
 		r.made = now
 	}
@@ -104,20 +105,30 @@ func (k *Keeper) review(t usage.Type, r *kept, head queue.Head, now time.Time) {
 
 // giveUp frees what is held back, and has those tried again whom that helps.
 func (k *Keeper) giveUp(r *kept) {
-	k.center.Unreserve(r.pod.UID)
-	node := k.center.Record(r.Node)
-	r.Offer = Offer{}
-	if node != nil {
-		k.queue.Wake(func(pod *sched.Pod) bool { return !filter.Check(pod, node).Refuses() })
+	k.center.Unreserve(r.pod.Claim())
+	given := r.plan
+	r.plan = nil
+	for _, o := range given {
+		if node := k.center.Record(o.Node); node != nil {
+			k.queue.Wake(func(pod *sched.Pod) bool { return fits(pod, node) })
+		}
 	}
+}
+
+// fits reports whether a pod, or one of its gang, fits on a node.
+func fits(pod *sched.Pod, node *sched.Node) bool {
+	return slices.ContainsFunc(pod.All(), func(p *sched.Pod) bool { return !filter.Check(p, node).Refuses() })
 }
 
 // expires returns when the reservation is given up.
 func (r *kept) expires(keep time.Duration) time.Time {
-	if end := r.made.Add(keep); end.After(r.Ready) {
-		return end
+	end := r.made.Add(keep)
+	for _, o := range r.plan {
+		if end.Before(o.Ready) {
+			end = o.Ready.Add(time.Minute)
+		}
 	}
-	return r.Ready.Add(time.Minute)
+	return end
 }
 
 // serve holds the best node back for a head, if it is time to look for one. One that
@@ -131,54 +142,58 @@ func (k *Keeper) serve(h queue.Head, now time.Time) {
 		r = &kept{}
 		k.kept[h.Type] = r
 	case r.pod != h.Pod:
-	case r.Node == "" && now.Sub(r.made) < k.options.Wait, now.Sub(r.looked) < k.options.Again:
+	case !k.holds(r):
+		r.plan = nil
+	case r.plan == nil && now.Sub(r.made) < k.options.Wait, now.Sub(r.looked) < k.options.Again:
+		k.queue.Yield(h.Pod.UID)
 		return
 	}
 	r.pod, r.looked = h.Pod, now
-	best, ok := k.best(h.Pod)
-	if ok && (best.Node != r.Node || !best.Holding.Equal(r.Holding)) {
+	if best := k.plan(h.Pod); !best.equal(r.plan) {
 		k.hold(r, best, now)
 	}
 	k.queue.Yield(h.Pod.UID)
 }
 
-// hold makes an offer a pod's only reservation.
-func (k *Keeper) hold(r *kept, o Offer, now time.Time) {
-	if r.Node == "" {
+// holds reports whether all is still held back: not where a node has gone, or the pod
+// had its place there, and could not be bound.
+func (k *Keeper) holds(r *kept) bool {
+	return !slices.ContainsFunc(r.plan, func(o Offer) bool {
+		node := k.center.Record(o.Node)
+		return node == nil || node.Reserved == nil || node.Reserved.UID != r.pod.Claim()
+	})
+}
+
+// hold makes a plan what is held back for a pod, all of it or nothing.
+func (k *Keeper) hold(r *kept, p plan, now time.Time) {
+	if r.plan == nil {
 		r.made = now
 	}
 	k.giveUp(r)
-	if k.center.Reserve(r.pod.UID, o.Node, o.Holding) {
-		r.Offer = o
-		k.queue.Wake(func(pod *sched.Pod) bool { return pod == r.pod && o.Ready.IsZero() && o.Unknown == 0 })
-	}
-}
-
-// best returns the best offer of all nodes.
-func (k *Keeper) best(pod *sched.Pod) (best Offer, ok bool) {
-	suits := k.options.Suits(pod)
-	for node := range k.center.View().Nodes() {
-		if o, fits := On(pod, node, k.guests(node.Name)); fits && (!ok || o.Better(best)) && suits(node) {
-			best, ok = o, true
+	for _, o := range p {
+		if !k.center.Reserve(r.pod.Claim(), o.Node, o.Holding) {
+			k.center.Unreserve(r.pod.Claim())
+			return
 		}
 	}
-	return best, ok
+	r.plan = p
+	k.queue.Wake(func(pod *sched.Pod) bool { return pod == r.pod && p.idle() })
 }
 
 func (k *Keeper) guests(node string) []Guest {
 	var guests []Guest
 	for _, g := range k.center.Guests(node) {
-		guests = append(guests, Guest{g.Holding, k.options.Ends(g.UID)})
+		guests = append(guests, Guest{g.UID, g.Holding, k.options.Ends(g.UID)})
 	}
 	return guests
 }
 
-// Reservation returns where a node is held back for a pod, or nothing.
-func (k *Keeper) Reservation(uid string) (Offer, bool) {
+// Reservation returns what is held back for a pod or a gang: an offer a node.
+func (k *Keeper) Reservation(uid string) []Offer {
 	for _, r := range k.kept {
-		if r.pod.UID == uid && r.Node != "" {
-			return r.Offer, true
+		if r.pod.UID == uid {
+			return r.plan
 		}
 	}
-	return Offer{}, false
+	return nil
 }

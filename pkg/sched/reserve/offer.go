@@ -12,6 +12,7 @@ import (
 
 // Guest is a pod on a node, and when it ends.
 type Guest struct {
+	UID string
 	sched.Holding
 	Ends time.Time // zero where nobody knows
 }
@@ -21,20 +22,15 @@ type Guest struct {
 type Offer struct {
 	Node string
 	sched.Holding
-	Ready   time.Time // when the last of those with a known end ends; zero if none is in the way
-	Unknown int       // guests in the way of whom nobody knows the end
+	InTheWay []Guest
+	Ready    time.Time // when the last of those with a known end ends; zero if none is in the way
+	Unknown  int       // guests in the way of whom nobody knows the end
 }
 
-// Better reports whether a is to be preferred to b: fewer guests without a known
+// Compare is negative where a is to be preferred to b: fewer guests without a known
 // end are in the way; then those that have one end sooner; then by name.
-func (a Offer) Better(b Offer) bool {
-	if a.Unknown != b.Unknown {
-		return a.Unknown < b.Unknown
-	}
-	if c := a.Ready.Compare(b.Ready); c != 0 {
-		return c < 0
-	}
-	return strings.Compare(a.Node, b.Node) < 0
+func (a Offer) Compare(b Offer) int {
+	return cmp.Or(cmp.Compare(a.Unknown, b.Unknown), a.Ready.Compare(b.Ready), strings.Compare(a.Node, b.Node))
 }
 
 // On returns what a node offers a pod, and false where the pod would not fit even if
@@ -42,7 +38,7 @@ func (a Offer) Better(b Offer) bool {
 // known end leave in the order of those, then the others, the largest first; who has
 // left in vain counts for nothing. It costs O(guests) placements.
 func On(pod *sched.Pod, node *sched.Node, guests []Guest) (Offer, bool) {
-	if node.Reserved != nil && node.Reserved.UID != pod.UID {
+	if node.Reserved != nil && node.Reserved.UID != pod.Claim() {
 		return Offer{}, false
 	}
 	leaving := slices.SortedFunc(slices.Values(guests), sooner)
@@ -56,7 +52,7 @@ func On(pod *sched.Pod, node *sched.Node, guests []Guest) (Offer, bool) {
 	}
 	inTheWay, node := needed(pod, node, leaving[:left])
 	at, _ := filter.Place(pod, node)
-	o := Offer{Node: node.Name, Holding: sched.Hold(pod, at)}
+	o := Offer{Node: node.Name, Holding: sched.Hold(pod, at), InTheWay: inTheWay}
 	for _, g := range inTheWay {
 		if g.Ends.IsZero() {
 			o.Unknown++

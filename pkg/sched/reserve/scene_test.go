@@ -23,6 +23,7 @@ import (
 //	run a node1 2 [1h]     pod a runs there on so many cards, for so long if that is known
 //	end a                  it ends, and who is helped by that is tried again
 //	wait big 8 [prio=1]    pod big comes, which asks for so many cards; no node suits it
+//	gang train 3 4         gang train comes, three pods that ask for four cards each
 //	try                    who is to be tried again, in its turn: it is placed, or blocked
 //	gone big               pod big is no more
 //	after 30s              time passes, and the keeper tends its reservations
@@ -63,7 +64,7 @@ func newScene(t *testing.T) *scene {
 // Run obeys one command.
 func (s *scene) Run(command []string) string {
 	commands := map[string]func(args []string){
-		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "try": s.try, "gone": s.gone, "after": s.after, "show": s.show,
+		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "try": s.try, "gone": s.gone, "after": s.after, "show": s.show,
 	}
 	s.answer.Reset()
 	do, ok := commands[command[0]]
@@ -109,20 +110,48 @@ func (s *scene) wait(args []string) {
 	s.try(nil)
 }
 
+func (s *scene) gang(args []string) {
+	rep := s.pod(args[0], args[2])
+	rep.Gang = &sched.Gang{ID: args[0], Need: atoi(args[1])}
+	for i := range rep.Gang.Need {
+		member := *rep
+		member.UID = fmt.Sprint(args[0], "-", i)
+		rep.Gang.Members = append(rep.Gang.Members, &member)
+	}
+	s.queue.Add(queue.Entry{Pod: rep, Created: s.now, Type: usage.AnyGPU, Tenant: "ann"})
+	s.try(nil)
+}
+
 // try gives everybody a turn.
 func (s *scene) try([]string) {
 	for pod := s.queue.Poll(); pod != nil; pod = s.queue.Poll() {
-		node := s.suits(pod)
-		if node == nil {
+		nodes := s.place(pod.All())
+		if nodes == nil {
 			s.queue.Park(pod, s.center.Gains())
 			continue
 		}
-		at, _ := filter.Place(pod, node)
-		s.center.Place(pod, node, at)
+		s.center.Unreserve(pod.Claim())
 		s.queue.Placed(pod)
 		s.queue.Remove(pod.UID)
-		fmt.Fprintf(&s.answer, "%s goes to %s\n", pod, node.Name)
+		fmt.Fprintf(&s.answer, "%s goes to %s\n", pod, strings.Join(nodes, ", "))
 	}
+}
+
+// place places all pods or none, and returns where they are.
+func (s *scene) place(pods []*sched.Pod) (nodes []string) {
+	for i, pod := range pods {
+		node := s.suits(pod)
+		if node == nil {
+			for j := range i {
+				s.center.Release(pods[j].UID)
+			}
+			return nil
+		}
+		at, _ := filter.Place(pod, node)
+		s.center.Place(pod, node, at)
+		nodes = append(nodes, node.Name)
+	}
+	return nodes
 }
 
 // suits returns the first node that suits a pod, or nil.
@@ -159,8 +188,7 @@ func (s *scene) show([]string) {
 		}
 		fmt.Fprintf(&s.answer, "%s has %d of %d free", n.Name, free, len(n.GPUs))
 		if r := n.Reserved; r != nil {
-			offer, _ := s.keeper.Reservation(r.UID)
-			fmt.Fprintf(&s.answer, ", holds %d back for %s%s", len(r.GPUs), r.UID, until(offer))
+			fmt.Fprintf(&s.answer, ", holds %d back for %s%s", len(r.GPUs), r.UID, until(n.Name, s.keeper.Reservation(r.UID)))
 		}
 		fmt.Fprintln(&s.answer)
 	}
@@ -171,9 +199,9 @@ func (s *scene) show([]string) {
 	}
 }
 
-// until says when what is held back is enough.
-func until(o reserve.Offer) string {
-	text := ""
+// until says when what is held back on a node is enough.
+func until(node string, offers []reserve.Offer) (text string) {
+	o := offers[slices.IndexFunc(offers, func(o reserve.Offer) bool { return o.Node == node })]
 	if o.Unknown > 0 {
 		text += fmt.Sprintf(", until %d end", o.Unknown)
 	}

@@ -98,12 +98,16 @@ func (v *Cluster) Waits(uid string) (Ran, bool) {
 	return r, ok
 }
 
-// Reservation returns what is held back for a pod, or nothing.
+// Reservation returns what is held back for a pod, or nothing. A cluster of Work has
+// no gangs, so that it is on one node.
 func (v *Cluster) Reservation(uid string) (reserve.Offer, bool) {
 	if v.keeper == nil {
 		return reserve.Offer{}, false
 	}
-	return v.keeper.Reservation(uid)
+	for _, offer := range v.keeper.Reservation(uid) {
+		return offer, true
+	}
+	return reserve.Offer{}, false
 }
 
 // Fits returns when enough of what runs on a node now will have ended for a pod to

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/explain"
+)
+
+// together makes n pending pods with two exclusive CPUs each that start together.
+func (w *world) together(gang string, n, least int) {
+	w.Helper()
+	for i := range n {
+		w.create(ofGang(gang, i, least))
+	}
+}
+
+func ofGang(gang string, i, least int) *corev1.Pod {
+	pod := pendingPod(fmt.Sprint(gang, "-", i), "2", "single")
+	pod.Labels = map[string]string{v1alpha1.LabelGang: gang}
+	pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(least)
+	return pod
+}
+
+// started counts the bound pods of a gang.
+func (w *world) started(gang string) (n int) {
+	w.Helper()
+	for name := range w.bound() {
+		if strings.HasPrefix(name, gang+"-") {
+			n++
+		}
+	}
+	return n
+}
+
+// TestGangs: two gangs need three of the four places that there are. One starts, and
+// then the other; the authors of all of its pods hear why they wait.
+func TestGangs(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 4)
+	w.together("a", 3, 3)
+	w.together("b", 2, 3)
+	w.start()
+	w.await("the gang a has started", func() bool { return w.started("a") == 3 })
+	client := explain.Client{Server: "http://" + w.controller.explains.Addr()}
+	w.await("b lacks a pod", func() bool {
+		pod, err := client.Why(t.Context(), "default", "b-1")
+		return err == nil && strings.Contains(pod.WaitsFor, "more pods of its gang to be made, 1 at least")
+	})
+	w.create(ofGang("b", 2, 3))
+	w.await("the authors of all of b hear why they wait", func() bool {
+		return strings.Contains(w.unscheduled("b-0"), "room for 3 pods of gang default/b") && strings.Contains(w.unscheduled("b-2"), "start together")
+	})
+	if n := w.started("b"); n > 0 {
+		t.Fatalf("%d of b are bound: %v", n, w.bound())
+	}
+	for i := range 3 {
+		if err := w.client.CoreV1().Pods("default").Delete(t.Context(), fmt.Sprint("a-", i), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.await("the gang b has started", func() bool { return w.started("b") == 3 })
+}
+
+// TestGangWithFailingBinds: what cannot be bound of a gang is bound later.
+func TestGangWithFailingBinds(t *testing.T) {
+	w := newWorld(t)
+	refused := map[string]bool{}
+	w.refuse = func(b *corev1.Binding) error {
+		if refused[b.Name] {
+			return nil
+		}
+		refused[b.Name] = true
+		return apierrors.NewForbidden(corev1.Resource("pods/binding"), b.Name, errors.New("not now"))
+	}
+	w.node("n1", 4)
+	w.together("a", 4, 3)
+	w.start()
+	w.await("all are bound", func() bool { return w.started("a") == 4 })
+}

@@ -1,0 +1,142 @@
+package commit_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/bucket"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// gangTwin is a cluster of plain numbers, on which a gang is tried out.
+type gangTwin struct {
+	free map[string]sched.MilliCPU // by node
+	at   map[string]string         // node by pod
+}
+
+// commit places the members in turn, each where most is free, and then of those by
+// name; it forgets all of that where too few have a place.
+func (w *gangTwin) commit(g *sched.Gang) bool {
+	free, at := maps.Clone(w.free), maps.Clone(w.at)
+	have := 0
+	for _, pod := range g.Members {
+		if at[pod.UID] == "" {
+			best := slices.MinFunc(slices.Sorted(maps.Keys(free)), func(a, b string) int { return int(free[b] - free[a]) })
+			if free[best] < pod.Requests.CPU {
+				continue
+			}
+			at[pod.UID] = best
+			free[best] -= pod.Requests.CPU
+		}
+		have++
+	}
+	if have < g.Need {
+		return false
+	}
+	w.free, w.at = free, at
+	return true
+}
+
+// TestGangTwin compares the committer with the twin: the same gangs start, with the
+// same pods in the same places, and who does not start leaves no trace.
+func TestGangTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 9))
+	started, waited := 0, 0
+	for range 300 {
+		c, twin := gangCluster(t, r)
+		bound := map[string]string{}
+		committer := commit.New(c, nil, commit.Env{
+			Bind:  func(d sched.Decision) { bound[d.Pod.UID] = d.At.Node },
+			Widen: func(p *sched.Pod) sched.List { return propose.New(c.View, propose.Options{}).Propose(p) },
+			Park:  func(*sched.Pod, uint64) {},
+		})
+		var gangs []*sched.Gang
+		for range 8 {
+			switch r.IntN(4) {
+			case 0: // somebody ends
+				for uid, node := range bound {
+					c.Release(uid)
+					twin.free[node] += sched.MilliCPU(uid[len(uid)-1]-'0') * 1000
+					delete(twin.at, uid)
+					delete(bound, uid)
+					break
+				}
+			case 1: // what started is tried again, for some who have no place yet
+				if len(gangs) == 0 {
+					continue
+				}
+				gang := gangs[r.IntN(len(gangs))]
+				committer.Commit(sched.List{Pod: &sched.Pod{UID: gang.ID, Gang: gang}})
+				twin.commit(gang)
+			default:
+				gang := randomGang(r, len(gangs))
+				gangs = append(gangs, gang)
+				got, want := committer.Commit(sched.List{Pod: &sched.Pod{UID: gang.ID, Gang: gang}}), twin.commit(gang)
+				if got != want {
+					t.Fatalf("gang %+v starts %v, want %v; bound %v", gang, got, want, bound)
+				}
+				if got {
+					started++
+				} else {
+					waited++
+				}
+			}
+			compareGangs(t, c, twin, bound)
+		}
+	}
+	if started < 100 || waited < 100 {
+		t.Errorf("%d gangs started and %d did not: too few to prove anything", started, waited)
+	}
+}
+
+func compareGangs(t *testing.T, c *center.Center, twin *gangTwin, bound map[string]string) {
+	t.Helper()
+	free := map[string]sched.MilliCPU{}
+	for node := range c.View().Nodes() {
+		free[node.Name] = node.Free.CPU
+	}
+	if diff := cmp.Diff(twin.at, bound) + cmp.Diff(twin.free, free); diff != "" {
+		t.Fatalf("where pods are, and what is free (-want +got):\n%s", diff)
+	}
+}
+
+func gangCluster(t *testing.T, r *rand.Rand) (*center.Center, *gangTwin) {
+	t.Helper()
+	space, err := filter.ParseSpace("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := center.New(center.Profile{Space: space, Policy: bucket.LeastFit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin := &gangTwin{free: map[string]sched.MilliCPU{}, at: map[string]string{}}
+	for i := range 1 + r.IntN(5) {
+		name, cpu := fmt.Sprint("node", i), sched.MilliCPU(1+r.IntN(8))*1000
+		c.SetNode(&sched.Node{Name: name, Allocatable: sched.Amounts{CPU: cpu, Pods: 110}})
+		twin.free[name] = cpu
+	}
+	return c, twin
+}
+
+// randomGang returns a gang whose pods' UIDs end in how many CPUs they ask for.
+func randomGang(r *rand.Rand, number int) *sched.Gang {
+	gang := &sched.Gang{ID: fmt.Sprint("gang", number)}
+	for i := range 1 + r.IntN(5) {
+		cpus := 1 + r.IntN(4)
+		uid := fmt.Sprintf("%s-%d-%d", gang.ID, i, cpus)
+		requests := sched.Amounts{CPU: sched.MilliCPU(cpus) * 1000, Pods: 1}
+		gang.Members = append(gang.Members, &sched.Pod{UID: uid, Name: uid, Gang: gang, Requests: requests})
+	}
+	gang.Need = 1 + r.IntN(len(gang.Members))
+	return gang
+}

@@ -1,0 +1,202 @@
+package gang_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/gang"
+	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/queue"
+	"github.com/numalet/numalet/pkg/sched/usage"
+)
+
+const (
+	gangs = 4
+	least = 3 // of a gang start together
+)
+
+// storm is a cluster on which pods of gangs come, are placed, fail to be bound, end
+// and are deleted, in any order.
+type storm struct {
+	*testing.T
+	*rand.Rand
+	now       time.Time
+	due       []func()
+	center    *center.Center
+	queue     *gang.Queue
+	proposer  *propose.Proposer
+	committer *commit.Committer
+	taken     []sched.List // by schedulers that are at work
+	binding   []sched.Decision
+	alive     []*sched.Pod
+	bound     map[string]bool
+	made      int
+}
+
+// TestNobodyIsLost: whatever happens, a pod of a gang only starts where as many as
+// have to start together have a place at that moment; and when there is room, all are
+// bound but those whose gang lacks some.
+func TestNobodyIsLost(t *testing.T) {
+	for seed := range uint64(60) {
+		s := newStorm(t, seed)
+		for range 400 {
+			s.happen()
+		}
+		s.calm()
+	}
+}
+
+func newStorm(t *testing.T, seed uint64) *storm {
+	space, err := filter.ParseSpace("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &storm{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(0, 0), bound: map[string]bool{}}
+	s.center, err = center.New(center.Profile{Space: space})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		s.center.SetNode(&sched.Node{Name: fmt.Sprint("node", i), Allocatable: sched.Amounts{CPU: 1000, Pods: 9}})
+	}
+	now := func() time.Time { return s.now }
+	s.queue = gang.New(queue.New(queue.Env{
+		Now: now, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, Gains: s.center.Gains,
+	}, queue.Options{}), now)
+	s.proposer = propose.New(s.center.View, propose.Options{})
+	s.committer = commit.New(s.center, nil, commit.Env{
+		Bind:  func(d sched.Decision) { s.queue.Placed(d.Pod); s.binding = append(s.binding, d) },
+		Widen: propose.New(s.center.View, propose.Options{}).Propose, Park: s.queue.Park, Requeue: s.queue.Requeue,
+	})
+	return s
+}
+
+func (s *storm) happen() {
+	switch s.IntN(10) {
+	case 0, 1:
+		s.come()
+	case 2, 3:
+		s.take()
+	case 4, 5:
+		s.commit()
+	case 6, 7:
+		s.bind(s.IntN(3) > 0)
+	case 8:
+		if len(s.alive) > 0 && s.IntN(2) == 0 {
+			s.end(s.IntN(len(s.alive)))
+		}
+	case 9:
+		s.pass()
+	}
+}
+
+func (s *storm) come() {
+	s.made++
+	id := fmt.Sprint("gang", s.IntN(gangs))
+	pod := &sched.Pod{UID: fmt.Sprintf("%s-%d", id, s.made), Requests: sched.Amounts{CPU: 500, Pods: 1}, Gang: &sched.Gang{ID: id, Need: least}}
+	s.alive = append(s.alive, pod)
+	s.queue.Add(queue.Entry{Pod: pod, Created: s.now, Type: usage.CPU})
+}
+
+func (s *storm) take() {
+	if pod := s.queue.Poll(); pod != nil {
+		s.taken = append(s.taken, s.proposer.Propose(pod))
+	}
+}
+
+func (s *storm) commit() {
+	if len(s.taken) == 0 {
+		return
+	}
+	list := s.taken[0]
+	s.taken = s.taken[1:]
+	if before := len(s.binding); s.queue.Permit(list.Pod) && s.committer.Commit(list) && len(s.binding) > before {
+		id := s.binding[before].Pod.UID[:len("gang0")]
+		if n := s.held(id); n < least {
+			s.Fatalf("%v start with %d of %s", s.binding[before:], n, id)
+		}
+	}
+}
+
+// held counts the pods of a gang that have a place.
+func (s *storm) held(id string) (n int) {
+	for _, pod := range s.alive {
+		if strings.HasPrefix(pod.UID, id) && s.center.Holds(pod.UID) {
+			n++
+		}
+	}
+	return n
+}
+
+// bind settles one bind.
+func (s *storm) bind(succeeds bool) {
+	if len(s.binding) == 0 {
+		return
+	}
+	i := s.IntN(len(s.binding))
+	d := s.binding[i]
+	s.binding = slices.Delete(s.binding, i, i+1)
+	if !succeeds || !slices.ContainsFunc(s.alive, func(p *sched.Pod) bool { return p.UID == d.Pod.UID }) {
+		s.committer.Undo(d)
+		s.freed()
+		return
+	}
+	s.bound[d.Pod.UID] = true
+	s.center.Adopt(d.Pod.UID, d.At.Node, sched.Hold(d.Pod, d.At))
+	s.queue.Bound(d.Pod.UID, d.Pod.UID[:len("gang0")])
+}
+
+// end deletes a pod.
+func (s *storm) end(i int) {
+	pod := s.alive[i]
+	s.alive = slices.Delete(s.alive, i, i+1)
+	s.queue.Remove(pod.UID)
+	if s.center.Release(pod.UID) {
+		s.freed()
+	}
+}
+
+func (s *storm) freed() { s.queue.Wake(func(*sched.Pod) bool { return true }) }
+
+// pass lets all back-offs end.
+func (s *storm) pass() {
+	s.now = s.now.Add(time.Minute)
+	due := s.due
+	s.due = nil
+	for _, f := range due {
+		f()
+	}
+}
+
+// calm lets everybody come to an end, in a cluster with room for all.
+func (s *storm) calm() {
+	s.center.SetNode(&sched.Node{Name: "ample", Allocatable: sched.Amounts{CPU: 1e6, Pods: 1000}})
+	s.freed()
+	for range 3 * len(s.alive) {
+		s.take()
+		s.commit()
+		s.bind(true)
+		s.pass()
+	}
+	for _, pod := range s.alive {
+		id := pod.UID[:len("gang0")]
+		all := 0
+		for _, other := range s.alive {
+			if strings.HasPrefix(other.UID, id) {
+				all++
+			}
+		}
+		if !s.bound[pod.UID] && all >= least {
+			e, ok := s.queue.Explain(pod.UID)
+			s.Fatalf("%s of %d is not bound: %s, %v", pod.UID, all, e.Reason(), ok)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+//go:build e2e
+
+package controller
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/fleet"
+)
+
+// TestGangs: two gangs of six pods compete for ten nodes, of which each pod needs one.
+// One runs; of the other nothing is bound until that has ended. Then the other runs: six
+// nodes are held back for it, so that single pods, which would fit at once, come later.
+func TestGangs(t *testing.T) {
+	w := newWorld(t, 10, fleet.Shape{NUMA: 1, CPUs: 5})
+	for i := range 6 { // mixed, as when two operators make them at one time
+		w.create(ofGang("red", i, 6))
+		w.create(ofGang("blue", i, 6))
+	}
+	first, second := w.race("red", "blue")
+	t.Logf("%s is first", first)
+	for i := range 4 {
+		w.create(fleet.Pod("default", fmt.Sprint("small-", i), "numalet-scheduler", "4", 0))
+	}
+	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if n, small := w.gang(second), w.gang("small"); n+small > 0 {
+			t.Fatalf("%d of %s and %d single pods are bound beside %s", n, second, small, first)
+		}
+	}
+	w.await("the author hears why it waits", func() bool { return said(w.pod(second+"-5")) != "" })
+	t.Logf("%s-5: %s", second, said(w.pod(second+"-5")))
+	for i := range 6 {
+		w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, fmt.Sprint(first, "-", i), *metav1.NewDeleteOptions(0)))
+		if n := w.gang(second); i == 0 && n > 0 {
+			t.Errorf("%d of %s are bound after one of %s was deleted", n, second, first)
+		}
+	}
+	w.await("the other runs", func() bool { return w.gang(second) == 6 })
+	w.await("single pods have what is left", func() bool { return w.gang("small") == 4 })
+	w.oneIsMadeAnew(second)
+}
+
+// oneIsMadeAnew: of a gang that runs one pod fails, and another comes in its place. It
+// starts alone, for the others run.
+func (w *world) oneIsMadeAnew(gang string) {
+	w.Helper()
+	w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, gang+"-3", *metav1.NewDeleteOptions(0)))
+	w.create(ofGang(gang, 6, 6))
+	w.await("all six run again", func() bool { return w.gang(gang) == 6 })
+}
+
+// race returns which of two gangs started, and which did not, once all of one are bound.
+func (w *world) race(a, b string) (first, second string) {
+	w.Helper()
+	w.await("all of one are bound", func() bool { return w.gang(a) == 6 || w.gang(b) == 6 })
+	if w.gang(a) < 6 {
+		a, b = b, a
+	}
+	if n := w.gang(b); n > 0 {
+		w.Fatalf("%d of %s are bound beside all of %s", n, b, a)
+	}
+	return a, b
+}
+
+// gang counts the bound pods whose names start so.
+func (w *world) gang(name string) (n int) {
+	w.Helper()
+	list, err := w.api.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})
+	w.must(err)
+	for _, pod := range list.Items {
+		if pod.Spec.NodeName != "" && len(pod.Name) > len(name) && pod.Name[:len(name)] == name {
+			n++
+		}
+	}
+	return n
+}
+
+// ofGang is a pod that needs a node of five CPUs for itself, of which least start together.
+func ofGang(gang string, i, least int) *corev1.Pod {
+	pod := fleet.Pod("default", fmt.Sprint(gang, "-", i), "numalet-scheduler", "4", 0)
+	pod.Labels[v1alpha1.LabelGang] = gang
+	pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(least)
+	return pod
+}
+
+// said returns what a pod's condition says of why it waits.
+func said(pod *corev1.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return c.Message
+		}
+	}
+	return ""
+}
