@@ -24,6 +24,7 @@ func (c *controller) newKeeper(ctx context.Context) error {
 	}
 	c.keeper = reserve.New(c.center, c.queue.Queue, reserve.Options{
 		Wait: time.Duration(c.cfg.ReserveAfter),
+		Ends: func(uid string) time.Time { return c.mirror.Ends(uid) },
 		Suits: func(pod *sched.Pod) func(*sched.Node) bool {
 			_, nowhere := own.Begin(pod)
 			return func(node *sched.Node) bool { return !nowhere.Refuses() && passes(own.Check(node)) }

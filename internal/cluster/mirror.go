@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -67,6 +68,7 @@ type Mirror struct {
 		sync.Mutex
 		nodes map[string]*node       // by name
 		asks  map[string]*corev1.Pod // pending ones as they were last told of, by UID
+		ends  map[string]time.Time   // of those bound ones of which it is known, by UID
 		// models counts the nodes with cards of each model.
 		models map[string]int
 	}
@@ -92,6 +94,7 @@ type unplaced struct {
 func NewMirror(env Env) *Mirror {
 	m := &Mirror{env: env}
 	m.mu.nodes, m.mu.asks, m.mu.models = map[string]*node{}, map[string]*corev1.Pod{}, map[string]int{}
+	m.mu.ends = map[string]time.Time{}
 	return m
 }
 

@@ -45,6 +45,7 @@ func (m *Mirror) RemovePod(pod *corev1.Pod) {
 // forget gives back what a pod held.
 func (m *Mirror) forget(pod *corev1.Pod) {
 	m.settle(pod)
+	delete(m.mu.ends, string(pod.UID))
 	m.env.Quotas.End(string(pod.UID)) // before the centre counts it as given back: who looks after that, sees both
 	name := pod.Spec.NodeName
 	if n, ok := m.mu.nodes[name]; ok {
@@ -75,6 +76,7 @@ func (m *Mirror) bound(pod *corev1.Pod) {
 		m.adopt(uid, name, n)
 	}
 	m.charge(pod, h)
+	m.limit(pod)
 	m.env.Moved()
 }
 
