@@ -58,6 +58,11 @@ const (
 	allocatedPrefix = "allocated." + Group + "/"
 )
 
+// EnvGPUs is the environment variable by which NVIDIA's container runtime learns
+// which cards and slices a container may see: UUIDs, comma separated.
+// https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+const EnvGPUs = "NVIDIA_VISIBLE_DEVICES"
+
 // What a role names to give a tenant a right to GPUs: the verb use on the
 // NodeTopology of a node, for all of its GPUs, or on gpus by the UUIDs of cards.
 // There are no objects of the resource gpus.

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 )
 
 // HandOver is how a container gets its GPUs.
@@ -32,7 +34,7 @@ const (
 func (h HandOver) response(uuids []string) *pluginapi.ContainerAllocateResponse {
 	response := &pluginapi.ContainerAllocateResponse{}
 	if h.CDIKind == "" {
-		response.Envs = map[string]string{"NVIDIA_VISIBLE_DEVICES": strings.Join(uuids, ",")}
+		response.Envs = map[string]string{v1alpha1.EnvGPUs: strings.Join(uuids, ",")}
 		return response
 	}
 	for _, uuid := range uuids {

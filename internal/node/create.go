@@ -19,6 +19,7 @@ func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answe
 	if !a.Exclusive {
 		a.CPUs = n.unstarted(a.CPUs)
 	}
+	a.GPUs = visibleGPUs(c)
 	return a, n.tell(ctx, c, err)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/containerd/nri/pkg/api"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -21,6 +22,9 @@ func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, c *ap
 	}
 	adjust := &api.ContainerAdjustment{}
 	set(adjust, answer.Decision)
+	if answer.GPUs != "" {
+		adjust.AddEnv(v1alpha1.EnvGPUs, answer.GPUs)
+	}
 	return adjust, asUpdates(answer.Specs), nil
 }
 

@@ -15,6 +15,7 @@ type recorder struct {
 	last     workload.Container
 	decision workload.Decision
 	specs    []workload.Spec
+	gpus     string
 	err      error
 	hang     bool // until the hook's context ends
 }
@@ -57,7 +58,7 @@ func (r *recorder) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 func (r *recorder) Create(ctx context.Context, c workload.Container) (workload.Answer, error) {
 	r.last = c
 	r.note("create %s", c)
-	return workload.Answer{Decision: r.decision, Specs: r.specs}, r.answer(ctx)
+	return workload.Answer{Decision: r.decision, Specs: r.specs, GPUs: r.gpus}, r.answer(ctx)
 }
 
 func (r *recorder) Start(ctx context.Context, c workload.Container) error {

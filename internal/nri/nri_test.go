@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +137,29 @@ func TestCreateContainer(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, n.last); diff != "" {
 		t.Errorf("container as the node saw it (-want +got):\n%s", diff)
+	}
+}
+
+// TestCreateContainerGPUs: the environment by which a container sees GPUs is the
+// node's to correct, and left alone else.
+func TestCreateContainerGPUs(t *testing.T) {
+	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
+	r := newRuntime(t, socket)
+	r.synchronized(t, connect(t, socket, n))
+	for gpus, want := range map[string]string{"": "NVIDIA_VISIBLE_DEVICES=all", "GPU-a,MIG-b": "NVIDIA_VISIBLE_DEVICES=GPU-a,MIG-b"} {
+		n.gpus = gpus
+		told := []string{"NVIDIA_VISIBLE_DEVICES=all"}
+		c := someContainer()
+		c.Env = slices.Clone(told)
+		if _, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: c}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{want}, c.Env); diff != "" {
+			t.Errorf("environment after GPUs %q (-want +got):\n%s", gpus, diff)
+		}
+		if diff := cmp.Diff(told, n.last.Env); diff != "" {
+			t.Errorf("environment told (-want +got):\n%s", diff)
+		}
 	}
 }
 

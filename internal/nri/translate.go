@@ -44,6 +44,7 @@ func asContainer(pod *api.PodSandbox, c *api.Container) workload.Container {
 		Name:        c.GetName(),
 		Sandbox:     s,
 		Annotations: c.GetAnnotations(),
+		Env:         c.GetEnv(),
 		Cgroup:      c.GetLinux().GetCgroupsPath(),
 		Resources:   asResources(c.GetLinux().GetResources()),
 	}

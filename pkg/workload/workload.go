@@ -33,6 +33,7 @@ type Container struct {
 	Name        string
 	Sandbox     Sandbox
 	Annotations map[string]string // with those of the device plugin's Allocate
+	Env         []string          // NAME=value; of several with one name the last counts
 	Cgroup      string            // in the runtime's form
 	Resources   Resources         // of its OCI spec, or wanted by an update
 }
@@ -90,6 +91,9 @@ type Answer struct {
 	// before and do not run yet. Without them such a container would start on
 	// CPUs that are exclusive since, if no agent is there at that moment.
 	Specs []Spec
+	// GPUs is which GPUs a container that is told by an environment variable may
+	// see; "" leaves that as it is.
+	GPUs string
 }
 
 // Spec is what the spec of a container that shares has to say.

@@ -1,0 +1,49 @@
+package node
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// visibleGPUs returns what the environment variable of a container has to say that
+// names its GPUs, or "" where it says just these, or is not there, for GPUs are
+// handed over otherwise. Two things make it say another thing: of GPUs under two
+// resources it names one resource's, for the kubelet has one value for a name; and
+// a pod's author may set it, to "all" for one.
+func visibleGPUs(c workload.Container) string {
+	given := cardsOf(v1alpha1.ParseAllocatedGPUs(c.Annotations))
+	said, there := lookupEnv(c.Env, v1alpha1.EnvGPUs)
+	if len(given) == 0 || !there {
+		return ""
+	}
+	named := strings.Split(said, ",")
+	if slices.Equal(slices.Sorted(slices.Values(named)), given) {
+		return ""
+	}
+	return strings.Join(given, ",")
+}
+
+// cardsOf returns the cards and slices that devices are, or are shares of, each
+// once, sorted.
+func cardsOf(ids []string) []string {
+	var cards []string
+	for _, id := range ids {
+		card, _, _ := strings.Cut(id, "::")
+		cards = append(cards, card)
+	}
+	slices.Sort(cards)
+	return slices.Compact(cards)
+}
+
+// lookupEnv returns the last value of a name.
+func lookupEnv(env []string, name string) (value string, there bool) {
+	for _, e := range env {
+		if v, is := strings.CutPrefix(e, name+"="); is {
+			value, there = v, true
+		}
+	}
+	return value, there
+}
