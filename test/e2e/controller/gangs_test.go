@@ -26,6 +26,9 @@ func TestGangs(t *testing.T) {
 	}
 	first, second := w.race("red", "blue")
 	t.Logf("%s is first", first)
+	w.await("the author hears why it waits", func() bool { return said(w.pod(second+"-5")) != "" })
+	t.Logf("%s-5: %s", second, said(w.pod(second+"-5")))
+	time.Sleep(time.Second) // what is made in one second is of one age
 	for i := range 4 {
 		w.create(fleet.Pod("default", fmt.Sprint("small-", i), "numalet-scheduler", "4", 0))
 	}
@@ -34,8 +37,6 @@ func TestGangs(t *testing.T) {
 			t.Fatalf("%d of %s and %d single pods are bound beside %s", n, second, small, first)
 		}
 	}
-	w.await("the author hears why it waits", func() bool { return said(w.pod(second+"-5")) != "" })
-	t.Logf("%s-5: %s", second, said(w.pod(second+"-5")))
 	for i := range 6 {
 		w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, fmt.Sprint(first, "-", i), *metav1.NewDeleteOptions(0)))
 		if n := w.gang(second); i == 0 && n > 0 {
