@@ -153,8 +153,7 @@ func TestAgentThatCannotStart(t *testing.T) {
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg := config.Agent{NodeName: "n", Kubeconfig: kubeconfig}
-	cfg.SysfsRoot = t.TempDir()
+	cfg := config.Agent{Shared: config.Shared{NodeName: "n", Kubeconfig: kubeconfig, SysfsRoot: t.TempDir()}}
 	if err := serve(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "no online CPU") {
 		t.Errorf("serve on a machine without CPUs: %v", err)
 	}
