@@ -21,7 +21,7 @@ type Shape struct {
 	NUMA  int // NUMA nodes
 	CPUs  int // of each NUMA node
 	GPUs  int
-	Cards string // their model, where agents tell them apart: NODE-gpu-0 and on, as many on each NUMA node
+	Cards string // their model, where agents tell them apart: GPU-NODE-0 and on, as many on each NUMA node
 	Zones int    // nodes take turns in so many zones; none for 0
 }
 
@@ -89,7 +89,7 @@ func (s Shape) topology(node *corev1.Node) *v1alpha1.NodeTopology {
 	for i := range s.GPUs {
 		if s.Cards != "" {
 			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{
-				ID: fmt.Sprintf("%s-gpu-%d", node.Name, i), Index: int32(i), Model: s.Cards, Form: "physical", Health: "Healthy",
+				ID: fmt.Sprintf("GPU-%s-%d", node.Name, i), Index: int32(i), Model: s.Cards, Form: "physical", Health: "Healthy",
 				NUMA: new(int32(i * s.NUMA / s.GPUs)),
 			})
 		}

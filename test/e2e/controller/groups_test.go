@@ -94,7 +94,7 @@ func TestGroups(t *testing.T) {
 	w.apply(groupGuide(t))
 	w.await("the group is in force", func() bool { return w.condition("training") == "True InForce" })
 	w.gpuPod("first", "ann", "", 2)
-	w.await("ann gets its cards", func() bool { return w.given("first") == "training node-00000-gpu-0,node-00000-gpu-1" })
+	w.await("ann gets its cards", func() bool { return w.given("first") == "training GPU-node-00000-0,GPU-node-00000-1" })
 	w.gpuPod("stranger", "bob", "training", 1)
 	w.await("bob hears that it is not his", func() bool { return strings.Contains(w.waits("stranger"), `not for tenant "bob"`) })
 	w.gpuPod("over", "ann", "training", 1)
@@ -105,7 +105,7 @@ func TestGroups(t *testing.T) {
 	w.apply(strings.ReplaceAll(groupGuide(t), `gpus: ["0", "1"]`, `gpus: ["3"]`))
 	time.Sleep(time.Second)
 	w.gpuPod("next", "ann", "", 1)
-	w.await("the edit applies", func() bool { return w.given("next") == "training node-00000-gpu-3" })
+	w.await("the edit applies", func() bool { return w.given("next") == "training GPU-node-00000-3" })
 
 	w.apply(strings.ReplaceAll(strings.ReplaceAll(groupGuide(t), "tenants: [ann]", "tenants: [eve]"), "name: training", "name: greedy"))
 	w.await("eve has no right to it", func() bool { return w.condition("greedy") == "False NoRight" })
