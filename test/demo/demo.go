@@ -34,26 +34,45 @@ func cast() []actor {
 	}
 }
 
-type demo struct{ *kit.Cluster }
+type demo struct {
+	*kit.Cluster
+	bin string // the user's command, numalet
+}
+
+// scene is what the demo does with its actors, under a title.
+type scene struct {
+	title string
+	play  func(context.Context, []actor) error
+}
 
 // run is the demo, scene by scene.
 func (d demo) run(ctx context.Context) error {
-	actors := cast()
-	defer d.clean(actors)
-	for i, scene := range []struct {
-		title string
-		play  func(context.Context, []actor) error
+	shown := 0
+	for _, act := range []struct {
+		actors []actor
+		scenes []scene
 	}{
-		{"What the node publishes: capacity = every CPU of the NUMA node, allocatable = without the reserved CPUs", d.describeNode},
-		{"Five pods: a spread, a single and a random one, which the controller places, and two shared ones", d.start},
-		{"Where their containers really run (Cpus_allowed_list of process 1)", d.show},
-		{"What the node says of it", d.showTopology},
-		{"Delete the pods with exclusive CPUs", d.deleteExclusive},
-		{"Their CPUs are back in the shared set", d.showReturned},
+		{cast(), []scene{
+			{"What the node publishes: capacity = every CPU of the NUMA node, allocatable = without the reserved CPUs", d.describeNode},
+			{"Five pods: a spread, a single and a random one, which the controller places, and two shared ones", d.start},
+			{"Where their containers really run (Cpus_allowed_list of process 1)", d.show},
+			{"What the node says of it", d.showTopology},
+			{"Delete the pods with exclusive CPUs", d.deleteExclusive},
+			{"Their CPUs are back in the shared set", d.showReturned},
+		}},
+		{tenants(), []scene{
+			{"Two tenants, and room for one pod at a time: ann has one that runs and one that waits, and ben's waits since later", d.fill},
+			{"Whose turn it is, and why", d.explain},
+			{"As pods end: ben, who used less, comes first", d.takeTurns},
+		}},
 	} {
-		fmt.Printf("\n%d. %s\n\n", i+1, scene.title)
-		if err := scene.play(ctx, actors); err != nil {
-			return fmt.Errorf("scene %d: %w", i+1, err)
+		defer d.clean(act.actors)
+		for _, s := range act.scenes {
+			shown++
+			fmt.Printf("\n%d. %s\n\n", shown, s.title)
+			if err := s.play(ctx, act.actors); err != nil {
+				return fmt.Errorf("scene %d: %w", shown, err)
+			}
 		}
 	}
 	return nil

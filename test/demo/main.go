@@ -1,6 +1,7 @@
 // Command demo shows the main job on the rig's real parts: what the node
 // publishes, pods of each policy, the CPUs that their containers really got,
-// and how the CPUs come back. `make demo` prepares the rig and runs it.
+// how the CPUs come back, and the turns of two tenants. `make demo` prepares the
+// rig and runs it.
 package main
 
 import (
@@ -18,6 +19,7 @@ func main() {
 	rig := flag.String("rig", os.Getenv("RIG"), "the rig's command")
 	flavour := flag.String("flavour", "plain", "which machine: plain or systemd")
 	kubeconfig := flag.String("cluster", os.Getenv("KUBECONFIG"), "kubeconfig of the rig's control plane")
+	bin := flag.String("numalet", "build/bin/numalet", "the user's command")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -25,7 +27,7 @@ func main() {
 	defer cancel()
 	cluster, err := kit.Connect(*kubeconfig, kit.Rig{Bin: *rig, Flavour: *flavour})
 	if err == nil {
-		err = demo{cluster}.run(ctx)
+		err = demo{cluster, *bin}.run(ctx)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// tenants are the pods of two tenants, of which the node has room for one at a
+// time, in the order in which they are created.
+func tenants() []actor {
+	of := func(tenant, name string) actor {
+		pod := kit.Pod(name, "spread", kit.Container{Name: "c", CPU: "8"})
+		pod.Labels = map[string]string{v1alpha1.LabelTenant: tenant}
+		return actor{'A', pod}
+	}
+	return []actor{of("ann", "train"), of("ann", "tune"), of("ben", "infer")}
+}
+
+// fill lets the first pod run and the others wait.
+func (d demo) fill(ctx context.Context, actors []actor) error {
+	for i, a := range actors {
+		pod, err := d.Create(ctx, a.pod)
+		if err != nil {
+			return err
+		}
+		state := "waits"
+		if i == 0 {
+			state = "runs"
+			if _, err := d.Await(ctx, pod.Name, kit.Running); err != nil {
+				return err
+			}
+		}
+		fmt.Printf("  %-6s of %s %-14s %s\n", pod.Name, pod.Labels[v1alpha1.LabelTenant], ask(a), state)
+	}
+	return nil
+}
+
+// explain prints what the controller says of the pods that wait.
+func (d demo) explain(ctx context.Context, actors []actor) error {
+	stop, err := d.forward(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	waiting := actors[1:]
+	queue, err := d.awaitQueue(ctx, len(waiting))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("  $ numalet queue\n%s", indent(queue))
+	last := waiting[0].pod.Name
+	why, err := d.numalet(ctx, "why", last)
+	fmt.Printf("\n  $ numalet why %s\n%s", last, indent(why))
+	return err
+}
+
+// takeTurns ends the pod that runs, until none waits.
+func (d demo) takeTurns(ctx context.Context, actors []actor) error {
+	train, tune, infer := actors[0].pod.Name, actors[1].pod.Name, actors[2].pod.Name
+	for _, turn := range []struct{ ends, next string }{{train, infer}, {infer, tune}} {
+		fmt.Println("  $ kubectl delete pod", turn.ends)
+		if err := d.Delete(ctx, turn.ends); err != nil {
+			return err
+		}
+		if _, err := d.Await(ctx, turn.next, kit.Running); err != nil {
+			return err
+		}
+		if err := d.showWho(ctx, actors); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showWho prints which of the pods that are left runs, and which wait.
+func (d demo) showWho(ctx context.Context, actors []actor) error {
+	for _, a := range actors {
+		pod, err := d.API.CoreV1().Pods(d.Namespace).Get(ctx, a.pod.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		state := "waits"
+		if kit.Running(pod) {
+			state = "runs"
+		}
+		fmt.Printf("  %-6s of %s %s\n", pod.Name, pod.Labels[v1alpha1.LabelTenant], state)
+	}
+	return nil
+}
+
+// forward makes the leading controller's queue reachable on this machine's
+// loopback, until stop is called.
+func (d demo) forward(ctx context.Context) (stop func(), err error) {
+	const namespace, name = "numalet-system", "numalet-controller"
+	lease, err := d.API.CoordinationV1().Leases(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return nil, fmt.Errorf("no controller leads: %v", err)
+	}
+	pod, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+	ctx, cancel := context.WithCancel(ctx)
+	cmd := exec.CommandContext(ctx, "kubectl", "-n", namespace, "port-forward", pod, "8127")
+	said, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("forward a port of %s: %w", pod, err)
+	}
+	stop = func() { cancel(); _ = cmd.Wait() }
+	if line, err := bufio.NewReader(said).ReadString('\n'); err != nil {
+		stop()
+		return nil, fmt.Errorf("forward a port of %s: it said %q: %w", pod, line, err)
+	}
+	return stop, nil
+}
+
+// awaitQueue returns the queue once n pods are in it.
+func (d demo) awaitQueue(ctx context.Context, n int) (string, error) {
+	for {
+		queue, err := d.numalet(ctx, "queue")
+		if err != nil || strings.Count(queue, "\n") == n+1 {
+			return queue, err
+		}
+		select {
+		case <-ctx.Done():
+			return queue, fmt.Errorf("want %d pods that wait, not\n%s", n, queue)
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (d demo) numalet(ctx context.Context, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, d.bin, args...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("numalet %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return string(out), nil
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+}
