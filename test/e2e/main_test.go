@@ -23,7 +23,7 @@ var (
 	kubeconfig    = flag.String("cluster", os.Getenv("KUBECONFIG"), "kubeconfig of the rig's control plane")
 	churnPods     = flag.Int("pods", 40, "how many pods the churn makes")
 	churnKills    = flag.Int("kills", 1, "how often the churn kills each of agent, containerd and kubelet")
-	gpuPods       = flag.Int("gpu-pods", 20, "how many pods with GPUs come and go")
+	gpuPods       = flag.Int("gpu-pods", 10, "how many pods with GPUs come and go")
 	seed          = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the churn; a failure prints it")
 )
 
