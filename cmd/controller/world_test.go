@@ -215,7 +215,10 @@ func (w *world) reject(name string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, v1alpha1.ReasonPlacementRejected
+	pod.Status.Phase = corev1.PodFailed
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonPlacementRejected,
+	})
 	if _, err := pods.UpdateStatus(w.Context(), pod, metav1.UpdateOptions{}); err != nil {
 		w.Fatal(err)
 	}

@@ -50,8 +50,11 @@ func NewRejected(client kubernetes.Interface, told func(owner, node string)) (ca
 	return informer, nil
 }
 
+// rejected goes by the condition: the kubelet may take the reason off when it
+// makes the phase its own.
 func rejected(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == v1alpha1.ReasonPlacementRejected
+	_, told := v1alpha1.Rejection(pod)
+	return told && pod.Status.Phase == corev1.PodFailed
 }
 
 // end keeps of a pod where and why it ended, and whose it was.
@@ -66,6 +69,6 @@ func end(obj any) (any, error) {
 			ResourceVersion: pod.ResourceVersion, OwnerReferences: pod.OwnerReferences,
 		},
 		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName},
-		Status: corev1.PodStatus{Phase: pod.Status.Phase, Reason: pod.Status.Reason},
+		Status: corev1.PodStatus{Phase: pod.Status.Phase, Conditions: pod.Status.Conditions},
 	}, nil
 }

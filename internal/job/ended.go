@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 )
 
 // disrupted reports whether a pod failed through no fault of its work: it was
@@ -56,6 +58,9 @@ func endOf(pod *corev1.Pod) time.Time {
 // whyOf says why a pod failed: what is said of the pod, or of the first of its
 // containers that failed.
 func whyOf(pod *corev1.Pod) string {
+	if c, rejected := v1alpha1.Rejection(pod); rejected {
+		return c.Message
+	}
 	if pod.Status.Message != "" {
 		return pod.Status.Message
 	}

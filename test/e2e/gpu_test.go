@@ -151,8 +151,8 @@ func gpuRejected(ctx context.Context, t *testing.T) {
 	bindGPUs(ctx, t, gpuPod("second", time.Hour, map[string]int{whole: 1}), decided)
 	failed, err := cluster.Await(ctx, "second", kit.Over)
 	must(t, err)
-	if failed.Status.Reason != rejected || !strings.Contains(failed.Status.Message, "the controller decided on "+decided.GPUs[0]) {
-		t.Errorf("second is %s: %s: %s", failed.Status.Phase, failed.Status.Reason, failed.Status.Message)
+	if why, told := v1alpha1.Rejection(failed); !told || !strings.Contains(why.Message, "the controller decided on "+decided.GPUs[0]) {
+		t.Errorf("second: %+v", failed.Status)
 	}
 	checkHolds(ctx, t, "first", whole, decided.GPUs)
 	must(t, cluster.Delete(ctx, "first", "second"))
