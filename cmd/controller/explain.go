@@ -50,17 +50,8 @@ func (c *controller) answer(ctx context.Context) error {
 // tellWaiting tells authors of pods that have waited long for others, until ctx ends.
 // Those whose pods were tried know why no node suits.
 func (c *controller) tellWaiting(ctx context.Context) error {
-	tick := time.NewTicker(waitsLong)
-	defer tick.Stop()
 	told := map[string]telling{}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			told = c.tellOnce(told)
-		}
-	}
+	return every(ctx, waitsLong, func() { told = c.tellOnce(told) })
 }
 
 // telling is what was said of a pod, and the reason, which a place in the queue is

@@ -52,16 +52,7 @@ func (c *controller) freed(name string) {
 
 // lookAgain tries all parked pods again now and then until ctx ends.
 func (c *controller) lookAgain(ctx context.Context) error {
-	look := time.NewTicker(again)
-	defer look.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-look.C:
-			c.queue.Wake(func(*sched.Pod) bool { return true })
-		}
-	}
+	return every(ctx, again, func() { c.queue.Wake(func(*sched.Pod) bool { return true }) })
 }
 
 // bind writes a decision down, and tells. Until it has, nobody may write that

@@ -52,16 +52,9 @@ func (c *controller) keep(ctx context.Context) error {
 	if c.keeper == nil {
 		return nil
 	}
-	tick := time.NewTicker(tending)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			if c.schedules() {
-				c.keeper.Tend(time.Now())
-			}
+	return every(ctx, tending, func() {
+		if c.schedules() {
+			c.keeper.Tend(time.Now())
 		}
-	}
+	})
 }

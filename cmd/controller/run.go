@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
@@ -111,4 +112,18 @@ func (c *controller) listed() error {
 		}
 	}
 	return nil
+}
+
+// every does something at each tick until ctx ends.
+func every(ctx context.Context, period time.Duration, do func()) error {
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			do()
+		}
+	}
 }

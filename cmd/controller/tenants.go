@@ -42,14 +42,5 @@ func (c *controller) newOperator(context.Context) error {
 // rescore reorders the queue now and then until ctx ends: scores change by time
 // alone, too.
 func (c *controller) rescore(ctx context.Context) error {
-	tick := time.NewTicker(c.cfg.ScoreInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			c.queue.RescoreAll()
-		}
-	}
+	return every(ctx, c.cfg.ScoreInterval, c.queue.RescoreAll)
 }
