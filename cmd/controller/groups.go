@@ -132,17 +132,12 @@ func (t thrifty) Unreserve(d sched.Decision) {
 	t.quotas.Revoke(d.Pod.UID)
 }
 
-// charges returns what a decision gives. Cards that nobody tells apart are all of
-// one type.
+// charges returns what a decision gives.
 func (t thrifty) charges(d sched.Decision) []group.Charge {
 	node := cmp.Or(t.record(d.At.Node), &sched.Node{})
 	used := usage.Charges(sched.Hold(d.Pod, d.At), node)
 	if n := d.Pod.GPUs.Count; n > 0 && len(d.At.GPUs) == 0 {
-		kind := usage.AnyGPU
-		if len(node.GPUs) > 0 {
-			kind = cmp.Or(usage.Type(node.GPUs[0].Type), kind)
-		}
-		used = []usage.Charge{{Type: kind, Amount: usage.Milli(n) * usage.Milli(d.Pod.GPUs.Milli)}}
+		used = usage.ChargeUnnamed(int64(n), node)
 	}
 	return group.Charges(used, d.At.GPUGroup)
 }

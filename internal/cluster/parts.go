@@ -88,9 +88,9 @@ func (m *Mirror) holds(h sched.Holding, base *sched.Node) []usage.Charge {
 	cards := h.Extended[m.env.GPUs]
 	switch part := partAsk(h.Amounts, m.env.GPUs); {
 	case cards > 0 && len(h.GPUs) == 0:
-		return []usage.Charge{{Type: cmp.Or(usage.Type(modelOf(base)), usage.AnyGPU), Amount: usage.Milli(cards) * usage.Milli(sched.WholeGPU)}}
+		return usage.ChargeUnnamed(cards, base)
 	case part.Count > 0 && base == nil:
-		return []usage.Charge{{Type: usage.AnyGPU, Amount: usage.Milli(part.Count) * usage.Milli(sched.WholeGPU)}}
+		return usage.ChargeUnnamed(int64(part.Count), nil)
 	}
 	return usage.Charges(h, cmp.Or(base, &sched.Node{}))
 }

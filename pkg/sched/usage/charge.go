@@ -48,6 +48,17 @@ func Charges(h sched.Holding, node *sched.Node) []Charge {
 	return charges
 }
 
+// ChargeUnnamed returns what a pod on a node is charged for whose n whole cards nobody
+// tells apart: a node has such cards of one type only, or of one that is not known. It
+// is so of a nil node, too, which nobody knows yet. n is more than 0.
+func ChargeUnnamed(n int64, node *sched.Node) []Charge {
+	kind := AnyGPU
+	if node != nil && len(node.GPUs) > 0 {
+		kind = cmp.Or(Type(node.GPUs[0].Type), AnyGPU)
+	}
+	return []Charge{{Type: kind, Amount: Milli(n) * Milli(sched.WholeGPU)}}
+}
+
 func cardsOf(h sched.Holding, node *sched.Node) map[Type]Milli {
 	models, sums := map[string]Type{}, map[Type]Milli{}
 	for _, card := range node.GPUs {

@@ -32,6 +32,24 @@ func TestCharges(t *testing.T) {
 	}
 }
 
+func TestChargeUnnamed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		node *sched.Node
+		want Type
+	}{
+		"of the node's model": {&sched.Node{GPUs: []sched.GPU{{Type: "T4"}, {Type: "T4"}}}, "T4"},
+		"of an unknown model": {&sched.Node{GPUs: []sched.GPU{{}}}, AnyGPU},
+		"no card is known":    {&sched.Node{}, AnyGPU},
+		"no node is known":    {nil, AnyGPU},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff([]Charge{{tc.want, 2000}}, ChargeUnnamed(2, tc.node)); diff != "" {
+				t.Errorf("charges (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestTypeOf(t *testing.T) {
 	for name, tc := range map[string]struct {
 		ask  sched.GPUAsk
