@@ -82,8 +82,8 @@ func ReadAsk(pod *corev1.Pod) (Ask, error) {
 	if err := checkNames(pod); err != nil {
 		return ask, err
 	}
-	containers := inRunOrder(pod)
-	explicit := slices.ContainsFunc(containers, container.asksExplicitly)
+	containers := InRunOrder(pod)
+	explicit := slices.ContainsFunc(containers, PodContainer.asksExplicitly)
 	_, policy := pod.Annotations[AnnotationCPUPolicy]
 	var err error
 	switch {

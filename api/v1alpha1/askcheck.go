@@ -61,7 +61,7 @@ func sharedContainers(pod *corev1.Pod) ([]string, error) {
 
 func containerNames(pod *corev1.Pod) []string {
 	var names []string
-	for _, c := range inRunOrder(pod) {
+	for _, c := range InRunOrder(pod) {
 		names = append(names, c.Name)
 	}
 	for _, c := range pod.Spec.EphemeralContainers {
@@ -73,7 +73,7 @@ func containerNames(pod *corev1.Pod) []string {
 // checkGuaranteed applies the kubelet's rule for the Guaranteed class
 // (pkg/apis/core/v1/helper/qos): every container, init containers too, has cpu
 // and memory limits, and requests equal to them.
-func checkGuaranteed(pod *corev1.Pod, containers []container) error {
+func checkGuaranteed(pod *corev1.Pod, containers []PodContainer) error {
 	if r := pod.Spec.Resources; r != nil && len(r.Limits)+len(r.Requests) > 0 {
 		return refuse(PodLevelResources, "", "the pod asks for exclusive CPUs and has pod-level resources (spec.resources), which are not served together; give each container its own limits")
 	}
@@ -89,7 +89,7 @@ func checkGuaranteed(pod *corev1.Pod, containers []container) error {
 
 // checkEqual checks that one resource has a limit and a request equal to it. A
 // request that is not set defaults to the limit, as in the API server.
-func (c container) checkEqual(name corev1.ResourceName) error {
+func (c PodContainer) checkEqual(name corev1.ResourceName) error {
 	limit, ok := c.Resources.Limits[name]
 	if !ok || limit.Sign() <= 0 {
 		return refuse(NotGuaranteed, c.Name, "exclusive CPUs need a pod of class Guaranteed, but container %q has no %s limit; give every container cpu and memory limits equal to its requests",

@@ -9,32 +9,35 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// container is a container of a spec with its role.
-type container struct {
+// PodContainer is a container of a pod's spec with its role.
+//
+// +kubebuilder:object:generate=false
+type PodContainer struct {
 	*corev1.Container
-	kind ContainerKind
+	Kind ContainerKind
 }
 
-// inRunOrder returns the containers in the order in which they start.
-func inRunOrder(pod *corev1.Pod) []container {
-	var all []container
+// InRunOrder returns the containers of a pod in the order in which they start. They
+// are the pod's own, not copies.
+func InRunOrder(pod *corev1.Pod) []PodContainer {
+	var all []PodContainer
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
 		kind := Init
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			kind = Sidecar
 		}
-		all = append(all, container{c, kind})
+		all = append(all, PodContainer{c, kind})
 	}
 	for i := range pod.Spec.Containers {
-		all = append(all, container{&pod.Spec.Containers[i], App})
+		all = append(all, PodContainer{&pod.Spec.Containers[i], App})
 	}
 	return all
 }
 
 // readPolicyForm reads a pod with a policy: an integer cpu limit is exclusive,
 // a fractional one shared, and shared-containers exempts integers.
-func readPolicyForm(pod *corev1.Pod, containers []container) (string, []ContainerAsk, error) {
+func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (string, []ContainerAsk, error) {
 	policy, err := readPolicy(pod)
 	if err != nil {
 		return "", nil, err
@@ -56,7 +59,7 @@ func readPolicyForm(pod *corev1.Pod, containers []container) (string, []Containe
 		if !whole || slices.Contains(exempt, c.Name) {
 			continue
 		}
-		ask := ContainerAsk{Name: c.Name, Kind: c.kind, CPUs: cpus}
+		ask := ContainerAsk{Name: c.Name, Kind: c.Kind, CPUs: cpus}
 		if bind {
 			ask.MemoryBytes = uint64(c.Resources.Limits.Memory().Value())
 		}
@@ -70,7 +73,7 @@ func readPolicyForm(pod *corev1.Pod, containers []container) (string, []Containe
 }
 
 // readExplicitForm reads a pod whose limits name NUMA nodes.
-func readExplicitForm(pod *corev1.Pod, containers []container) ([]ContainerAsk, error) {
+func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]ContainerAsk, error) {
 	if err := checkNoStray(pod); err != nil {
 		return nil, err
 	}
@@ -90,8 +93,8 @@ func readExplicitForm(pod *corev1.Pod, containers []container) ([]ContainerAsk, 
 
 // readExplicit reads the NUMA limits of one container, which must add up to
 // its native cpu limit, so that the stock CPU accounting stays true.
-func (c container) readExplicit() (ContainerAsk, error) {
-	ask := ContainerAsk{Name: c.Name, Kind: c.kind, PerNode: map[int]int{}}
+func (c PodContainer) readExplicit() (ContainerAsk, error) {
+	ask := ContainerAsk{Name: c.Name, Kind: c.Kind, PerNode: map[int]int{}}
 	for name, quantity := range c.Resources.Limits {
 		if node, ok := ParseNUMAResource(string(name)); ok && quantity.Sign() > 0 {
 			ask.PerNode[node] = int(quantity.Value())
@@ -107,7 +110,7 @@ func (c container) readExplicit() (ContainerAsk, error) {
 }
 
 // asksExplicitly reports whether a limit names a NUMA node.
-func (c container) asksExplicitly() bool {
+func (c PodContainer) asksExplicitly() bool {
 	for name, quantity := range c.Resources.Limits {
 		if _, ok := ParseNUMAResource(string(name)); ok && quantity.Sign() > 0 {
 			return true
@@ -124,7 +127,7 @@ func wholeCPUs(q resource.Quantity) (int, bool) {
 }
 
 // limitsOf lists the cpu limits, "a: 1500m, b: 2 but exempted".
-func limitsOf(containers []container, exempt []string) string {
+func limitsOf(containers []PodContainer, exempt []string) string {
 	var list []string
 	for _, c := range containers {
 		item := fmt.Sprintf("%s: %s", c.Name, c.Resources.Limits.Cpu())

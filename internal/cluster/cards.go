@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -29,21 +28,11 @@ func decidedCards(p v1alpha1.Placement) []sched.GPUShare {
 
 // wants returns which containers a pod's cards are for.
 func wants(pod *corev1.Pod, gpus string) (all []sched.GPUWant) {
-	add := func(c *corev1.Container, kind pool.Kind) {
+	for _, c := range v1alpha1.InRunOrder(pod) {
 		limit := c.Resources.Limits[corev1.ResourceName(gpus)]
 		if n := limit.Value(); n > 0 {
-			all = append(all, sched.GPUWant{Container: c.Name, Kind: kind, Count: int(n)})
+			all = append(all, sched.GPUWant{Container: c.Name, Kind: asKind(c.Kind), Count: int(n)})
 		}
-	}
-	for i := range pod.Spec.InitContainers {
-		kind := pool.Init
-		if always := pod.Spec.InitContainers[i].RestartPolicy; always != nil && *always == corev1.ContainerRestartPolicyAlways {
-			kind = pool.Sidecar
-		}
-		add(&pod.Spec.InitContainers[i], kind)
-	}
-	for i := range pod.Spec.Containers {
-		add(&pod.Spec.Containers[i], pool.App)
 	}
 	return all
 }

@@ -43,8 +43,11 @@ func unforged(pod *corev1.Pod) error {
 }
 
 func want(c v1alpha1.ContainerAsk) pool.Want {
-	kinds := map[v1alpha1.ContainerKind]pool.Kind{v1alpha1.App: pool.App, v1alpha1.Init: pool.Init, v1alpha1.Sidecar: pool.Sidecar}
-	return pool.Want{Container: c.Name, Kind: kinds[c.Kind], CPUs: c.CPUs, PerNode: byNode(c.PerNode), MemoryBytes: c.MemoryBytes}
+	return pool.Want{Container: c.Name, Kind: asKind(c.Kind), CPUs: c.CPUs, PerNode: byNode(c.PerNode), MemoryBytes: c.MemoryBytes}
+}
+
+func asKind(k v1alpha1.ContainerKind) pool.Kind {
+	return map[v1alpha1.ContainerKind]pool.Kind{v1alpha1.App: pool.App, v1alpha1.Init: pool.Init, v1alpha1.Sidecar: pool.Sidecar}[k]
 }
 
 // byNode returns the counts by NUMA node; nil stays nil.
