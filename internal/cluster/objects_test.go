@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/scenariotest"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/gpu"
 )
@@ -58,11 +58,11 @@ func topologyOf(name string, args map[string]string) *v1alpha1.NodeTopology {
 	reserved := cpuset.MustParse(args["reserved"])
 	t.Status.Machine.ReservedCPUs = args["reserved"]
 	if threads, ok := args["full-cores"]; ok {
-		t.Status.Machine.FullCores, t.Status.Machine.ThreadsPerCore = true, int32(number(threads))
+		t.Status.Machine.FullCores, t.Status.Machine.ThreadsPerCore = true, int32(scenariotest.Number(threads))
 	}
 	for id, list := range pairs(args["numa"]) {
 		cpus := cpuset.MustParse(list)
-		n := v1alpha1.NUMANode{ID: int32(number(id)), CPUs: list}
+		n := v1alpha1.NUMANode{ID: int32(scenariotest.Number(id)), CPUs: list}
 		n.Capacity, n.Allocatable = int32(cpus.Len()), int32(cpus.Minus(reserved).Len())
 		t.Status.NUMA = append(t.Status.NUMA, n)
 	}
@@ -115,7 +115,7 @@ func podOf(name string, args map[string]string) *corev1.Pod {
 	}
 	p.Status.Phase = corev1.PodPhase(args["phase"])
 	if second, ok := args["since"]; ok {
-		at := metav1.NewTime(time.Unix(int64(number(second)), 0))
+		at := metav1.NewTime(time.Unix(int64(scenariotest.Number(second)), 0))
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at}}
 	}
 	if name, ok := args["tenant"]; ok {
@@ -152,7 +152,7 @@ func annotate(p *corev1.Pod, args map[string]string) {
 func placementOf(text string) string {
 	counts := map[int]int{}
 	for id, cpus := range pairs(text) {
-		counts[number(id)] = number(cpus)
+		counts[scenariotest.Number(id)] = scenariotest.Number(cpus)
 	}
 	value, err := v1alpha1.FormatPlacement(map[string]v1alpha1.ContainerPlacement{"main": {CPUs: counts}})
 	if err != nil {
@@ -166,12 +166,4 @@ func quantity(text string) resource.Quantity {
 		text = "1"
 	}
 	return resource.MustParse(text)
-}
-
-func number(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		panic(fmt.Sprintf("scenario: %v", err))
-	}
-	return n
 }

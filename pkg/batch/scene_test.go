@@ -59,7 +59,7 @@ func (s *scene) Run(command []string) string {
 		"suspend": func([]string) { s.job.Suspend = true },
 		"resume":  func([]string) { s.job.Suspend = false },
 		"replicas": func(args []string) {
-			s.job.Replicas = number(args[0])
+			s.job.Replicas = scenariotest.Number(args[0])
 		},
 		"wait":   s.wait,
 		"forget": func([]string) { s.again = time.Time{} },
@@ -80,15 +80,15 @@ func (s *scene) ask(args []string) {
 		key, value, _ := strings.Cut(arg, "=")
 		switch key {
 		case "replicas":
-			s.job.Replicas = number(value)
+			s.job.Replicas = scenariotest.Number(value)
 		case "minAvailable":
-			s.job.MinAvailable = number(value)
+			s.job.MinAvailable = scenariotest.Number(value)
 		case "backoffLimit":
-			s.job.BackoffLimit = number(value)
+			s.job.BackoffLimit = scenariotest.Number(value)
 		case "deadline":
-			s.job.Deadline = span(value)
+			s.job.Deadline = scenariotest.Duration(value)
 		case "ttl":
-			ttl := span(value)
+			ttl := scenariotest.Duration(value)
 			s.job.TTL = &ttl
 		case "suspend":
 			s.job.Suspend = true
@@ -103,7 +103,7 @@ func (s *scene) ask(args []string) {
 func (s *scene) each(change func(*Pod)) func([]string) {
 	return func(args []string) {
 		for _, arg := range args {
-			at := slices.IndexFunc(s.pods, func(p Pod) bool { return p.Index == number(arg) })
+			at := slices.IndexFunc(s.pods, func(p Pod) bool { return p.Index == scenariotest.Number(arg) })
 			if at < 0 {
 				fmt.Fprintf(&s.answer, "there is no pod %s\n", arg)
 				continue
@@ -127,7 +127,7 @@ func (s *scene) delete(p *Pod) {
 
 func (s *scene) gone(args []string) {
 	for _, arg := range args {
-		s.pods = slices.DeleteFunc(s.pods, func(p Pod) bool { return p.Going && p.Index == number(arg) })
+		s.pods = slices.DeleteFunc(s.pods, func(p Pod) bool { return p.Going && p.Index == scenariotest.Number(arg) })
 	}
 }
 
@@ -172,7 +172,7 @@ func (s *scene) carryOut(plan Plan) {
 
 // wait lets time pass, and wakes up when the plan says so.
 func (s *scene) wait(args []string) {
-	until := s.now.Add(span(args[0]))
+	until := s.now.Add(scenariotest.Duration(args[0]))
 	for !s.again.IsZero() && !s.again.After(until) {
 		s.now = s.again
 		s.settle()
@@ -188,20 +188,4 @@ func (s *scene) show() {
 
 func (s *scene) say(format string, args ...any) {
 	fmt.Fprintf(&s.answer, "%5s  "+format+"\n", append([]any{s.now.Sub(morning).Round(time.Second).String()}, args...)...)
-}
-
-func number(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		panic(err)
-	}
-	return n
-}
-
-func span(text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		panic(err)
-	}
-	return d
 }

@@ -56,9 +56,9 @@ func (s *scene) Run(command []string) string {
 }
 
 func (s *scene) add(args []string) error {
-	for range atoi(args[0]) {
+	for range scenariotest.Number(args[0]) {
 		n := &sched.Node{Name: fmt.Sprint("node", len(s.nodes)), Allocatable: sched.Amounts{Pods: 110}}
-		for i := range atoi(args[1]) {
+		for i := range scenariotest.Number(args[1]) {
 			n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.Itoa(i), Type: "T4", Free: sched.WholeGPU})
 		}
 		s.nodes = append(s.nodes, n)
@@ -81,7 +81,7 @@ func (s *scene) sample(args []string) error {
 }
 
 func (s *scene) users(args []string) error {
-	s.settings.Users = Users(atoi(args[0]), atoi(args[1]), atoi(args[2]))
+	s.settings.Users = Users(scenariotest.Number(args[0]), scenariotest.Number(args[1]), scenariotest.Number(args[2]))
 	return nil
 }
 
@@ -134,15 +134,7 @@ func minutes(d time.Duration) string { return fmt.Sprintf("%.1f min", d.Minutes(
 // span reads a time such as 4d or 30m.
 func span(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		return time.Duration(atoi(days)) * 24 * time.Hour, nil
+		return time.Duration(scenariotest.Number(days)) * 24 * time.Hour, nil
 	}
 	return time.ParseDuration(text)
-}
-
-func atoi(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		panic(err)
-	}
-	return n
 }

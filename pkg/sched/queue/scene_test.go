@@ -64,7 +64,7 @@ func newScene(o Options) *scene {
 
 // Run obeys one command.
 func (s *scene) Run(command []string) string {
-	commands := map[string]func(args []string){
+	return scenariotest.Obey(&s.answer, map[string]func(args []string){
 		"score": s.score, "add": s.add, "next": s.next, "permit": s.permit, "free": s.free, "wait": s.wait, "show": s.show, "why": s.why,
 		"placed":  func(args []string) { s.Placed(s.pods[args[0]]) },
 		"blocked": func(args []string) { s.Park(s.pods[args[0]], s.seen[args[0]]) },
@@ -75,14 +75,7 @@ func (s *scene) Run(command []string) string {
 		"bar":     func(args []string) { s.barred[args[0]] = true },
 		"unbar":   func(args []string) { delete(s.barred, args[0]); s.Ease(args[0]) },
 		"release": func(args []string) { s.Insist(args[0]) },
-	}
-	s.answer.Reset()
-	do, ok := commands[command[0]]
-	if !ok {
-		return "no such command\n"
-	}
-	do(command[1:])
-	return s.answer.String()
+	}, command)
 }
 
 func (s *scene) score(args []string) {
@@ -98,9 +91,9 @@ func (s *scene) add(args []string) {
 	e := Entry{Pod: &sched.Pod{UID: args[0], Name: args[0], GPUs: sched.GPUAsk{Count: 1}}, Tenant: args[1], Type: usage.Type(args[2]), Created: s.now}
 	for _, arg := range args[3:] {
 		if prio, ok := strings.CutPrefix(arg, "prio="); ok {
-			e.Priority = int32(atoi(prio))
+			e.Priority = int32(scenariotest.Number(prio))
 		} else {
-			e.Pod.GPUs.Count = atoi(arg)
+			e.Pod.GPUs.Count = scenariotest.Number(arg)
 		}
 	}
 	e.Pod.GPUs.Types = []string{args[2]}
@@ -139,7 +132,7 @@ func (s *scene) permit(args []string) {
 func (s *scene) free(args []string) {
 	s.gains++
 	s.Wake(func(pod *sched.Pod) bool {
-		return pod.GPUs.Types[0] == args[0] && pod.GPUs.Count <= atoi(args[1])
+		return pod.GPUs.Types[0] == args[0] && pod.GPUs.Count <= scenariotest.Number(args[1])
 	})
 }
 
@@ -180,12 +173,4 @@ func (s *scene) why(args []string) {
 		return
 	}
 	fmt.Fprintln(&s.answer, e)
-}
-
-func atoi(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		panic(err)
-	}
-	return n
 }

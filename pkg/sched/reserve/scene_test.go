@@ -63,21 +63,14 @@ func newScene(t *testing.T) *scene {
 
 // Run obeys one command.
 func (s *scene) Run(command []string) string {
-	commands := map[string]func(args []string){
+	return scenariotest.Obey(&s.answer, map[string]func(args []string){
 		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "try": s.try, "gone": s.gone, "after": s.after, "show": s.show,
-	}
-	s.answer.Reset()
-	do, ok := commands[command[0]]
-	if !ok {
-		return "no such command\n"
-	}
-	do(command[1:])
-	return s.answer.String()
+	}, command)
 }
 
 func (s *scene) node(args []string) {
 	n := &sched.Node{Name: args[0], Allocatable: sched.Amounts{Pods: 110}}
-	for i := range atoi(args[1]) {
+	for i := range scenariotest.Number(args[1]) {
 		n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.Itoa(i), Free: sched.WholeGPU})
 	}
 	s.center.SetNode(n)
@@ -91,7 +84,7 @@ func (s *scene) run(args []string) {
 		fmt.Fprintln(&s.answer, "refused:", why)
 	}
 	if len(args) > 3 {
-		s.ends[pod.UID] = s.now.Add(duration(args[3]))
+		s.ends[pod.UID] = s.now.Add(scenariotest.Duration(args[3]))
 	}
 }
 
@@ -104,7 +97,7 @@ func (s *scene) wait(args []string) {
 	pod := s.pod(args[0], args[1])
 	e := queue.Entry{Pod: pod, Created: s.now, Type: usage.AnyGPU, Tenant: "ann"}
 	for _, arg := range args[2:] {
-		e.Priority = int32(atoi(strings.TrimPrefix(arg, "prio=")))
+		e.Priority = int32(scenariotest.Number(strings.TrimPrefix(arg, "prio=")))
 	}
 	s.queue.Add(e)
 	s.try(nil)
@@ -112,7 +105,7 @@ func (s *scene) wait(args []string) {
 
 func (s *scene) gang(args []string) {
 	rep := s.pod(args[0], args[2])
-	rep.Gang = &sched.Gang{ID: args[0], Need: atoi(args[1])}
+	rep.Gang = &sched.Gang{ID: args[0], Need: scenariotest.Number(args[1])}
 	for i := range rep.Gang.Need {
 		member := *rep
 		member.UID = fmt.Sprint(args[0], "-", i)
@@ -170,7 +163,7 @@ func (s *scene) gone(args []string) {
 }
 
 func (s *scene) after(args []string) {
-	s.now = s.now.Add(duration(args[0]))
+	s.now = s.now.Add(scenariotest.Duration(args[0]))
 	s.keeper.Tend(s.now)
 	due := s.due
 	s.due = nil
@@ -212,23 +205,7 @@ func until(node string, offers []reserve.Offer) (text string) {
 }
 
 func (s *scene) pod(name, cards string) *sched.Pod {
-	pod := &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}, GPUs: sched.GPUAsk{Count: atoi(cards), Milli: sched.WholeGPU}}
+	pod := &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}, GPUs: sched.GPUAsk{Count: scenariotest.Number(cards), Milli: sched.WholeGPU}}
 	s.pods[name] = pod
 	return pod
-}
-
-func atoi(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		panic(err)
-	}
-	return n
-}
-
-func duration(text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		panic(err)
-	}
-	return d
 }
