@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/numalet/numalet/internal/capture"
+	"github.com/numalet/numalet/internal/config"
 	"github.com/numalet/numalet/internal/inventory"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
@@ -20,7 +21,7 @@ const live = "/"
 
 // newTopo returns "numalet topo": the machine, for people and for programs.
 func newTopo() *cobra.Command {
-	root, socket, out, check := live, gpuSocket, formatText, true
+	root, socket, out, check := live, config.DefaultGPUSocket, formatText, true
 	cmd := &cobra.Command{
 		Use:   "topo",
 		Short: "Show the machine: packages, NUMA nodes, caches, cores, CPUs, GPUs",

@@ -14,13 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-const (
-	// gpuSocket is where numalet-nvml tells of a node's GPUs, if nobody set it
-	// otherwise.
-	gpuSocket = "/run/numalet/gpu.sock"
-	// gpuPatience is how long it may take to answer.
-	gpuPatience = 2 * time.Second
-)
+// gpuPatience is how long numalet-nvml may take to answer.
+const gpuPatience = 2 * time.Second
 
 // gpus returns the GPUs of the machine under root: of the running one as
 // numalet-nvml tells of them, where somebody listens at the socket; else as the

@@ -19,10 +19,13 @@ type NVML struct {
 	Settle     time.Duration // how long a fault stays after it was last reported
 }
 
+// DefaultGPUSocket is where a node's GPUs are told, if nobody sets it otherwise.
+const DefaultGPUSocket = "/run/numalet/gpu.sock"
+
 func defaultNVML() NVML {
 	return NVML{
 		Process:    Process{HealthAddr: "127.0.0.1:8126", LogFormat: Text},
-		GPUSocket:  "/run/numalet/gpu.sock",
+		GPUSocket:  DefaultGPUSocket,
 		DriverRoot: "/",
 		SysfsRoot:  "/",
 		Refresh:    10 * time.Second,

@@ -106,8 +106,11 @@ func (d demo) showWho(ctx context.Context, actors []actor) error {
 func (d demo) forward(ctx context.Context) (stop func(), err error) {
 	const namespace, name = "numalet-system", "numalet-controller"
 	lease, err := d.API.CoordinationV1().Leases(namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil || lease.Spec.HolderIdentity == nil {
-		return nil, fmt.Errorf("no controller leads: %v", err)
+	if err != nil {
+		return nil, fmt.Errorf("find out which controller leads: %w", err)
+	}
+	if lease.Spec.HolderIdentity == nil {
+		return nil, fmt.Errorf("no controller leads: nobody holds the lease %s/%s", namespace, name)
 	}
 	pod, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 	ctx, cancel := context.WithCancel(ctx)
