@@ -108,6 +108,16 @@ func AllocatedGPUs(resource string) string {
 	return allocatedPrefix + resource[strings.IndexByte(resource, '/')+1:]
 }
 
+// GPUShareMark stands in the id of a device between a card's UUID and the ordinal of a
+// share of that card, "GPU-5a…::0", as NVIDIA's own device plugin has it.
+const GPUShareMark = "::"
+
+// GPUOf returns the UUID of the card or slice that a device is, or is a share of.
+func GPUOf(device string) string {
+	uuid, _, _ := strings.Cut(device, GPUShareMark)
+	return uuid
+}
+
 // ParseAllocatedGPUs returns the devices of all resources of GPUs that the
 // annotations of a container carry, in no order.
 func ParseAllocatedGPUs(annotations map[string]string) (ids []string) {

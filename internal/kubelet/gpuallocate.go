@@ -52,7 +52,7 @@ func (g *GPUs) uuids(ids []string) []string {
 	v := g.Latest()
 	var uuids []string
 	for _, id := range ids {
-		if uuid := cardOf(id); !slices.Contains(uuids, uuid) {
+		if uuid := v1alpha1.GPUOf(id); !slices.Contains(uuids, uuid) {
 			uuids = append(uuids, uuid)
 		}
 	}
@@ -74,7 +74,7 @@ func (g *GPUs) portions(ids []string) []portion {
 	for _, uuid := range g.uuids(ids) {
 		p := portion{of: g.Shares}
 		for _, id := range ids {
-			if cardOf(id) == uuid {
+			if v1alpha1.GPUOf(id) == uuid {
 				p.shares++
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
@@ -42,7 +43,7 @@ func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map
 	for _, id := range r.AvailableDeviceIDs {
 		switch {
 		case slices.Contains(r.MustIncludeDeviceIDs, id) || g.conflicts(id):
-		case others[cardOf(id)]:
+		case others[v1alpha1.GPUOf(id)]:
 			spare = append(spare, id)
 		default:
 			free = append(free, id)
@@ -58,7 +59,7 @@ func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map
 // the lock.
 func (g *GPUs) conflicts(id string) bool {
 	if isShare(id) {
-		return g.isTaken(cardOf(id))
+		return g.isTaken(v1alpha1.GPUOf(id))
 	}
 	return g.isShared(id)
 }
@@ -86,7 +87,7 @@ func connected(v *gpu.Inventory, free, must []string, count int) []string {
 func positions(v *gpu.Inventory, ids []string) []int {
 	var all []int
 	for _, id := range ids {
-		if position, found := v.Find(cardOf(id)); found {
+		if position, found := v.Find(v1alpha1.GPUOf(id)); found {
 			all = append(all, position)
 		}
 	}
@@ -98,7 +99,7 @@ func positions(v *gpu.Inventory, ids []string) []int {
 func packed(v *gpu.Inventory, free []string, count int) []string {
 	onCard := map[int][]string{}
 	for _, id := range slices.SortedFunc(slices.Values(free), compareIDs) {
-		if position, found := v.Find(cardOf(id)); found {
+		if position, found := v.Find(v1alpha1.GPUOf(id)); found {
 			onCard[position] = append(onCard[position], id)
 		}
 	}

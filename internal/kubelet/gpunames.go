@@ -4,22 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// shareMark stands between a card's UUID and the ordinal of a share of it.
-const shareMark = "::"
-
 // share returns the id of a share of a card.
-func share(card string, ordinal int) string { return fmt.Sprint(card, shareMark, ordinal) }
+func share(card string, ordinal int) string { return fmt.Sprint(card, v1alpha1.GPUShareMark, ordinal) }
 
-// cardOf returns the UUID of what a device is or is a share of.
-func cardOf(id string) string {
-	uuid, _, _ := strings.Cut(id, shareMark)
-	return uuid
-}
-
-func isShare(id string) bool { return strings.Contains(id, shareMark) }
+func isShare(id string) bool { return strings.Contains(id, v1alpha1.GPUShareMark) }
 
 // shared returns the resource of shares.
 func (g *GPUs) shared() string { return g.Resource + ".shared" }

@@ -6,6 +6,7 @@ import (
 
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
@@ -114,6 +115,6 @@ func (g *GPUs) device(v *gpu.Inventory, u gpu.Unit, id string, givenAway bool) *
 }
 
 func (g *GPUs) ours(_, id string) bool {
-	_, found := g.Latest().Find(cardOf(id))
+	_, found := g.Latest().Find(v1alpha1.GPUOf(id))
 	return found
 }

@@ -31,8 +31,7 @@ func visibleGPUs(c workload.Container) string {
 func cardsOf(ids []string) []string {
 	var cards []string
 	for _, id := range ids {
-		card, _, _ := strings.Cut(id, "::")
-		cards = append(cards, card)
+		cards = append(cards, v1alpha1.GPUOf(id))
 	}
 	slices.Sort(cards)
 	return slices.Compact(cards)
