@@ -3,11 +3,10 @@
 package nvml
 
 import (
-	"errors"
-
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/pci"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -18,8 +17,8 @@ const maxNodes = 1024
 // asked only where the kernel knows no such device: of one whose node the
 // firmware does not tell, the driver knows no better.
 func (d *driver) numaNode(address gpu.Address, handle nvml.Device) topology.NodeID {
-	node, err := sysfsNode(d.Machine, address)
-	if !errors.Is(err, errUntold) || d.lib.Extensions().LookupSymbol("nvmlDeviceGetMemoryAffinity") != nil {
+	node, known, _ := pci.Node(d.Machine, address)
+	if known || d.lib.Extensions().LookupSymbol("nvmlDeviceGetMemoryAffinity") != nil {
 		return node
 	}
 	mask, ret := handle.GetMemoryAffinity(maxNodes, nvml.AFFINITY_SCOPE_NODE)

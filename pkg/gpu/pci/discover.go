@@ -99,7 +99,7 @@ func (d device) card() (card gpu.Card, err error) {
 	if card.PCI, err = gpu.ParseAddress(d.address); err != nil {
 		return card, err
 	}
-	if card.NUMA, err = d.node(); err != nil {
+	if card.NUMA, _, err = Node(d.root, card.PCI); err != nil {
 		return card, err
 	}
 	information, err := d.file(drivers, "information")
@@ -113,18 +113,27 @@ func (d device) card() (card gpu.Card, err error) {
 	return card, err
 }
 
-// node returns the device's NUMA node. The kernel writes -1 where the firmware did
-// not say.
-func (d device) node() (topology.NodeID, error) {
-	text, err := d.file(devices, "numa_node")
-	if err != nil || text == "" {
-		return topology.Unknown, err
+// Node returns the NUMA node that the kernel has a PCI device on, Unknown where the
+// firmware did not say: the kernel then writes -1. It is not known where the kernel
+// tells of no such device.
+// https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
+func Node(root fs.FS, address gpu.Address) (node topology.NodeID, known bool, err error) {
+	content, err := fs.ReadFile(root, path.Join(devices, string(address), "numa_node"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return topology.Unknown, false, nil
+	case err != nil:
+		return topology.Unknown, true, fmt.Errorf("read NUMA node of PCI device %s: %w", address, err)
+	}
+	text := strings.TrimSpace(string(content))
+	if text == "" {
+		return topology.Unknown, true, nil
 	}
 	id, err := strconv.Atoi(text)
 	if err != nil {
-		return topology.Unknown, fmt.Errorf("read NUMA node of PCI device %s: %w", d.address, err)
+		return topology.Unknown, true, fmt.Errorf("read NUMA node of PCI device %s: %w", address, err)
 	}
-	return topology.NodeID(max(id, topology.Unknown)), nil
+	return topology.NodeID(max(id, topology.Unknown)), true, nil
 }
 
 // kind returns the device's number as lspci writes it, "10de:20b2", for a model that
