@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/numalet/numalet/internal/bind"
@@ -45,9 +44,7 @@ func (c *controller) freed(name string) {
 	if node == nil {
 		return
 	}
-	c.queue.Wake(func(pod *sched.Pod) bool {
-		return pod.Across || slices.ContainsFunc(pod.All(), func(p *sched.Pod) bool { return !filter.Check(p, node).Refuses() })
-	})
+	c.queue.Wake(func(pod *sched.Pod) bool { return pod.Across || filter.FitsAny(pod, node) })
 }
 
 // lookAgain tries all parked pods again now and then until ctx ends.

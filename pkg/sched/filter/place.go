@@ -74,3 +74,9 @@ func plain(pod *sched.Pod, node *sched.Node) sched.Reason {
 func insufficient(resource string) sched.Reason {
 	return sched.Reason{Code: sched.Insufficient, Detail: resource}
 }
+
+// FitsAny reports whether a pod, or where it stands for a gang one of that, fits a node
+// now.
+func FitsAny(pod *sched.Pod, node *sched.Node) bool {
+	return slices.ContainsFunc(pod.All(), func(p *sched.Pod) bool { return !Check(p, node).Refuses() })
+}

@@ -110,14 +110,9 @@ func (k *Keeper) giveUp(r *kept) {
 	r.plan = nil
 	for _, o := range given {
 		if node := k.center.Record(o.Node); node != nil {
-			k.queue.Wake(func(pod *sched.Pod) bool { return fits(pod, node) })
+			k.queue.Wake(func(pod *sched.Pod) bool { return filter.FitsAny(pod, node) })
 		}
 	}
-}
-
-// fits reports whether a pod, or one of its gang, fits on a node.
-func fits(pod *sched.Pod, node *sched.Node) bool {
-	return slices.ContainsFunc(pod.All(), func(p *sched.Pod) bool { return !filter.Check(p, node).Refuses() })
 }
 
 // expires returns when the reservation is given up.
