@@ -5,13 +5,24 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/numalet/numalet/internal/machinetest"
+	"github.com/numalet/numalet/internal/scenariotest"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/topology/picture"
 )
+
+// TestScenarios walks through testdata/*.txt:
+//
+//	machine packages=2 cores=4 smt=2 [nodes=1 caches=1 reserved=0,8 full-cores …]
+//	pod a spread app=4 init:i=2 sidecar:s=1 [app=2@numa0:2 app=2@1GiB]
+//	release a | restart [reserved=0-3] | show
+func TestScenarios(t *testing.T) {
+	scenariotest.Walk(t, func() scenariotest.Scene { return new(scene) })
+}
 
 // scene is where a scenario takes place.
 type scene struct {
@@ -20,8 +31,8 @@ type scene struct {
 	ledger  *pool.Ledger
 }
 
-// run obeys one command and returns the answer.
-func (s *scene) run(command []string) string {
+// Run obeys one command and returns the answer.
+func (s *scene) Run(command []string) string {
 	commands := map[string]func(args []string) string{
 		"machine": s.build, "pod": s.pod, "release": s.release, "restart": s.restart, "show": s.show,
 	}

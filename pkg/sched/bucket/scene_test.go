@@ -7,7 +7,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
+
+	"github.com/numalet/numalet/internal/scenariotest"
 )
+
+// TestScenarios walks through testdata/*.txt:
+//
+//	index theta=2,3 [order=1,0]
+//	add a(4,4) b(4,2) | update a(1,2) | remove a b
+//	tree
+//	walk leastfit (1,2) [of b,c] [seed=1] [after=a]    leaf after leaf, as defined
+//	pick leastfit (1,2) [of b,c] [n=3] [task=t1] …     what the engine takes
+//	reserving theta=1,1 | reserve a(3,2) t1 | release a t1
+//	sees a t1                                          what a task sees of a node
+func TestScenarios(t *testing.T) {
+	scenariotest.Walk(t, func() scenariotest.Scene { return new(scene) })
+}
 
 // scene is the index that a scenario talks about.
 type scene struct {
@@ -22,8 +38,8 @@ type index interface {
 	Remove(name string) error
 }
 
-// run carries out one command line and returns what it prints.
-func (s *scene) run(words []string) string {
+// Run carries out one command line and returns what it prints.
+func (s *scene) Run(words []string) string {
 	commands := map[string]func(args []string) string{
 		"index":  s.index,
 		"add":    func(args []string) string { return each(args, func(n Node) error { return s.x.Add(n) }) },
