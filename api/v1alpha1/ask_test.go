@@ -15,7 +15,7 @@ import (
 // TestReadAsk reads the pod of each testdata/ask/*.txt and compares what it
 // asks for, or why it is refused, with the file's section "ask".
 func TestReadAsk(t *testing.T) {
-	runCases(t, "testdata/ask/*.txt", func(t *testing.T, given []txtar.File) string {
+	runCases(t, "testdata/ask/*.txt", func(t *testing.T, given []txtar.File, _ string) string {
 		var pod corev1.Pod
 		if err := yaml.UnmarshalStrict(given[0].Data, &pod); err != nil {
 			t.Fatal(err)

@@ -1,42 +1,24 @@
 package v1alpha1
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/numalet/numalet/internal/scenariotest"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the answers of the cases into testdata")
-
-// runCases compares the last section of each file with the answer to those before it.
-func runCases(t *testing.T, pattern string, answer func(t *testing.T, given []txtar.File) string) {
+// runCases compares the last section of each file with the answer to those before it,
+// or, where that has questions too, to itself.
+func runCases(t *testing.T, pattern string, answer func(t *testing.T, given []txtar.File, last string) string) {
 	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases in %s: %v", pattern, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			tc, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			last := &tc.Files[len(tc.Files)-1]
-			got := answer(t, tc.Files[:len(tc.Files)-1])
-			if *rewrite {
-				last.Data = []byte(got)
-				if err := os.WriteFile(file, txtar.Format(tc), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(string(last.Data), got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", last.Name, diff)
-			}
-		})
-	}
+	scenariotest.Each(t, pattern, func(t *testing.T, file string) {
+		tc, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := len(tc.Files) - 1
+		tc.Files[last].Data = []byte(answer(t, tc.Files[:last], string(tc.Files[last].Data)))
+		scenariotest.Golden(t, file, string(txtar.Format(tc)))
+	})
 }

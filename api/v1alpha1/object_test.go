@@ -16,7 +16,7 @@ import (
 // and compares the answer: the refusals, or the spec with its defaults.
 func TestObjects(t *testing.T) {
 	kinds := map[string]served{"Tenant": serve(t, "tenants"), "Job": serve(t, "jobs"), "GPUGroup": serve(t, "gpugroups")}
-	runCases(t, "testdata/object/*.txt", func(t *testing.T, given []txtar.File) string {
+	runCases(t, "testdata/object/*.txt", func(t *testing.T, given []txtar.File, _ string) string {
 		return answer(t, kinds, sections(t, given))
 	})
 }

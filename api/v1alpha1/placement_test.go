@@ -3,8 +3,6 @@ package v1alpha1
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,32 +18,13 @@ import (
 // placements of its other section, one a line, and compares what is read with
 // the indented line that follows.
 func TestReadPlacement(t *testing.T) {
-	files, err := filepath.Glob("testdata/placement/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases in testdata/placement: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			tc, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var pod corev1.Pod
-			if err := yaml.UnmarshalStrict(tc.Files[0].Data, &pod); err != nil {
-				t.Fatal(err)
-			}
-			got := readPlacements(t, &pod, string(tc.Files[1].Data))
-			if *rewrite {
-				tc.Files[1].Data = []byte(got)
-				if err := os.WriteFile(file, txtar.Format(tc), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(string(tc.Files[1].Data), got); diff != "" {
-				t.Errorf("placements (-want +got):\n%s", diff)
-			}
-		})
-	}
+	runCases(t, "testdata/placement/*.txt", func(t *testing.T, given []txtar.File, lines string) string {
+		var pod corev1.Pod
+		if err := yaml.UnmarshalStrict(given[0].Data, &pod); err != nil {
+			t.Fatal(err)
+		}
+		return readPlacements(t, &pod, lines)
+	})
 }
 
 func readPlacements(t *testing.T, pod *corev1.Pod, lines string) string {

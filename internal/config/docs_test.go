@@ -1,36 +1,21 @@
 package config
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
-)
 
-var rewrite = flag.Bool("rewrite", false, "write docs/configuration.md anew")
+	"github.com/numalet/numalet/internal/scenariotest"
+)
 
 const docs = "../../docs/configuration.md"
 
 // TestDocs keeps the reference equal to the tables. To write it anew:
 // go test ./internal/config -run Docs -rewrite
 func TestDocs(t *testing.T) {
-	want := reference()
-	if *rewrite {
-		if err := os.WriteFile(docs, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(docs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is not what the tables say; run go test ./internal/config -run Docs -rewrite (-want +got):\n%s", docs, diff)
-	}
+	scenariotest.Golden(t, docs, reference())
 }
 
 const preface = `# Configuration

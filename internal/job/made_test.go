@@ -1,55 +1,32 @@
 package job
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/scenariotest"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what is made into testdata")
 
 // TestMade reads the Job of each testdata/*.txt and compares what is made of it: the
 // pod that comes last, the Service, the ConfigMap, and the status.
 func TestMade(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			tc, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			job := &v1alpha1.Job{}
-			if err := yaml.UnmarshalStrict(tc.Files[0].Data, job); err != nil {
-				t.Fatal(err)
-			}
-			got := txtar.Format(&txtar.Archive{Comment: tc.Comment, Files: append(tc.Files[:1:1], made(t, job)...)})
-			if *rewrite {
-				if err := os.WriteFile(file, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", file, diff)
-			}
-		})
-	}
+	scenariotest.Each(t, "testdata/*.txt", func(t *testing.T, file string) {
+		tc, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := &v1alpha1.Job{}
+		if err := yaml.UnmarshalStrict(tc.Files[0].Data, job); err != nil {
+			t.Fatal(err)
+		}
+		tc.Files = append(tc.Files[:1:1], made(t, job)...)
+		scenariotest.Golden(t, file, string(txtar.Format(tc)))
+	})
 }
 
 // made returns what there is after a job was looked after.

@@ -3,51 +3,33 @@ package node
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/scenariotest"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what happens into testdata/*.txt")
-
 // TestScenarios runs each testdata/*.txt: blocks of commands, a line "----",
 // and what they print, ended by an empty line.
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios in testdata: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(string(text))
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(string(text), got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", file, diff)
-			}
-		})
-	}
+	scenariotest.Each(t, "testdata/*.txt", func(t *testing.T, file string) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scenariotest.Golden(t, file, play(string(text)))
+	})
 }
 
 // play returns the scenario with what its commands print now.

@@ -3,17 +3,11 @@
 package scenariotest
 
 import (
-	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the answers of the scenarios into testdata")
 
 // Scene obeys the commands of one scenario: it returns the answer to one, of
 // whole lines or empty.
@@ -24,28 +18,13 @@ type Scene interface{ Run(command []string) string }
 // command is the answer to it.
 func Walk(t *testing.T, open func() Scene) {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("find scenarios: %v, %v", files, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := answer(string(want), open())
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", file, diff)
-			}
-		})
-	}
+	Each(t, "testdata/*.txt", func(t *testing.T, file string) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		Golden(t, file, answer(string(text), open()))
+	})
 }
 
 // answer returns a scenario with the answers of now, each followed by an empty

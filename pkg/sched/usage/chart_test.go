@@ -1,35 +1,17 @@
 package usage
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/numalet/numalet/internal/scenariotest"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the chart of now into testdata")
-
-const chart = "testdata/chart.txt"
 
 // TestChart draws how a score follows usage: testdata/chart.txt, with T = 42 h.
 func TestChart(t *testing.T) {
-	got := draw(New(settle(t, DefaultSettle)))
-	if *rewrite {
-		if err := os.WriteFile(chart, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(chart)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", chart, diff)
-	}
+	scenariotest.Golden(t, "testdata/chart.txt", draw(New(settle(t, DefaultSettle))))
 }
 
 // draw lets ann use cards for three weeks, and draws a line each twelve hours.
