@@ -30,12 +30,6 @@ func describeGPU(v *gpu.Inventory, u gpu.Unit) v1alpha1.GPU {
 		out.Card = card.UUID
 		return out
 	}
-	for other := range v.Links {
-		name := v.Links[u.Card][other].String()
-		if other == u.Card {
-			name = "-"
-		}
-		out.Links = append(out.Links, name)
-	}
+	out.Links = v.Links.Row(u.Card)
 	return out
 }

@@ -8,7 +8,7 @@
 //	cards, ok := inventory.Choose(free, gpu.Wish{Count: 2})
 //	cards, node, err := inventory.ChooseAligned(free, 2, fits) // all on one NUMA node
 //
-// From the outside in: inventory.go, card.go and unit.go are the nouns, link.go
+// From the outside in: inventory.go, card.go and unit.go are the nouns, link.go and row.go
 // how two cards are linked, choose.go and align.go choose, score.go says which of
 // two sets is better, search.go, alike.go and grow.go find the best.
 package gpu

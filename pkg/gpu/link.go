@@ -3,6 +3,9 @@ package gpu
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // Level is the closest that two cards come over PCIe, from unknown to closest.
@@ -23,12 +26,13 @@ const (
 // String returns the level as "nvidia-smi topo -m" does, "INT" for one board,
 // and "?" for unknown.
 func (l Level) String() string {
-	names := [...]string{"?", "SYS", "NODE", "PHB", "PXB", "PIX", "INT"}
-	if int(l) < len(names) {
+	if names := levelNames(); int(l) < len(names) {
 		return names[l]
 	}
 	return fmt.Sprintf("Level(%d)", l)
 }
+
+func levelNames() [7]string { return [...]string{"?", "SYS", "NODE", "PHB", "PXB", "PIX", "INT"} }
 
 // Link is how two cards reach each other.
 type Link struct {
@@ -47,6 +51,21 @@ func (k Link) String() string {
 		return fmt.Sprintf("NV%d", k.NVLinks)
 	}
 	return k.Level.String()
+}
+
+// ParseLink is the inverse of String, which says nothing of the level where there
+// are NVLinks: it is unknown then.
+func ParseLink(text string) (Link, error) {
+	if digits, ok := strings.CutPrefix(text, "NV"); ok {
+		if n, err := strconv.ParseUint(digits, 10, 16); err == nil && n > 0 {
+			return Link{NVLinks: int(n)}, nil
+		}
+	}
+	names := levelNames()
+	if level := slices.Index(names[:], text); level >= 0 {
+		return Link{Level: Level(level)}, nil
+	}
+	return Link{}, fmt.Errorf("parse link %q: want NV and a number from 1 on, or one of %s", text, strings.Join(names[:], ", "))
 }
 
 // Links is the table of all links, by the cards' positions. It is symmetric, and

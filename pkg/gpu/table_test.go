@@ -3,7 +3,6 @@ package gpu
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,7 +53,10 @@ func (v *Inventory) parseRow(fields []string, cards int, tellsNUMA bool) error {
 	card := Card{UUID: fields[0], Index: len(v.Cards), Model: "NVIDIA A100-SXM4-80GB", NUMA: topology.Unknown}
 	row := make([]Link, cards)
 	for i := range row {
-		link, err := parseLink(fields[1+i])
+		if i == card.Index {
+			continue
+		}
+		link, err := ParseLink(fields[1+i])
 		if err != nil {
 			return fmt.Errorf("row %s: %w", fields[0], err)
 		}
@@ -69,18 +71,4 @@ func (v *Inventory) parseRow(fields []string, cards int, tellsNUMA bool) error {
 	}
 	v.Cards, v.Links = append(v.Cards, card), append(v.Links, row)
 	return nil
-}
-
-// parseLink is the inverse of Link.String; "X" is the card itself.
-func parseLink(text string) (Link, error) {
-	if count, ok := strings.CutPrefix(text, "NV"); ok {
-		n, err := strconv.Atoi(count)
-		return Link{NVLinks: n}, err
-	}
-	levels := []string{"X", "SYS", "NODE", "PHB", "PXB", "PIX", "INT"}
-	i := slices.Index(levels, text)
-	if i < 0 {
-		return Link{}, fmt.Errorf("parse link %q", text)
-	}
-	return Link{Level: Level(i)}, nil
 }

@@ -1,0 +1,92 @@
+package gpu
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// FuzzReadLinks reads tables of which each line is a row: what is read is a table of
+// all rows, which says the same again, and no other text makes a program fall over.
+func FuzzReadLinks(f *testing.F) {
+	for _, text := range []string{"", "-", "- NV12\nNV12 -", "- PIX SYS\n\nSYS NODE -", "- NV0\nNV0 -", "- ?\nSYS -", "- -\n- -", "PIX", "NV12 - x"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var rows [][]string
+		for line := range strings.SplitSeq(text, "\n") {
+			rows = append(rows, strings.Fields(line))
+		}
+		links, err := ReadLinks(rows)
+		if err != nil || links == nil {
+			return
+		}
+		if err := links.check(len(rows)); err != nil {
+			t.Fatal(err)
+		}
+		again := make([][]string, len(rows))
+		for i := range rows {
+			again[i] = links.Row(i)
+		}
+		if got, err := ReadLinks(again); err != nil || !cmp.Equal(links, got) {
+			t.Errorf("%v, %v\nof what was (-want +got):\n%s", again, err, cmp.Diff(links, got))
+		}
+	})
+}
+
+// TestRows: of the rows of some of a machine's cards, in any order, become the links
+// between these, but for the levels that NVLinks hide.
+func TestRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for range 1000 {
+		v := random(r, 1+r.IntN(8))
+		some := r.Perm(len(v.Cards))[:1+r.IntN(len(v.Cards))]
+		rows := make([][]string, len(some))
+		for i, card := range some {
+			rows[i] = v.Links.Row(card)
+		}
+		want := v.Only(some).Links
+		for a := range want {
+			for b := range want[a] {
+				if want[a][b].NVLinks > 0 {
+					want[a][b].Level = UnknownLevel
+				}
+			}
+		}
+		got, err := ReadLinks(rows)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Fatalf("links of %v: %v (-want +got):\n%s", some, err, diff)
+		}
+	}
+}
+
+// TestReadLinks: a card without a row says nothing, and rows that contradict each other
+// are none.
+func TestReadLinks(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rows [][]string
+		want Links
+		err  string // a part
+	}{
+		"no row":               {[][]string{nil, nil}, nil, ""},
+		"one says nothing":     {[][]string{{"-", "NV2", "PIX"}, nil, {"PIX", "SYS", "-"}}, Links{{{}, {}, {Level: Single}}, {{}, {}, {}}, {{Level: Single}, {}, {}}}, ""},
+		"no link":              {[][]string{{"-", "NVL"}, {"NVL", "-"}}, nil, `parse link "NVL"`},
+		"no NVLink":            {[][]string{{"-", "NV0"}, {"NV0", "-"}}, nil, `parse link "NV0"`},
+		"one way, the other":   {[][]string{{"-", "PIX"}, {"SYS", "-"}}, nil, "cards 0 and 1"},
+		"without itself":       {[][]string{{"PIX", "PIX"}, {"PIX", "-"}}, nil, `want "-" once`},
+		"two in one place":     {[][]string{{"-", "PIX"}, {"-", "PIX"}}, nil, `want "-" once`},
+		"rows of unlike width": {[][]string{{"-", "PIX"}, {"PIX", "-", "PIX"}}, nil, "3 of them, but of another card 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ReadLinks(tc.rows)
+			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Fatalf("error %v, want %q", err, tc.err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" && err == nil {
+				t.Errorf("links (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
