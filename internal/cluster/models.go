@@ -12,7 +12,6 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/topology"
 )
 
 // labelProduct is where NVIDIA's feature discovery writes the model of a node's
@@ -25,12 +24,8 @@ const labelProduct = "nvidia.com/gpu.product"
 // several: a pod could not choose.
 func model(node *corev1.Node, t *v1alpha1.NodeTopology) string {
 	models := map[string]bool{}
-	if t != nil {
-		for _, card := range t.Status.GPUs {
-			if card.Form == gpu.Physical.String() {
-				models[cmp.Or(card.Type, gpu.TypeName(card.Model))] = true
-			}
-		}
+	for _, card := range whole(t) {
+		models[cmp.Or(card.Type, gpu.TypeName(card.Model))] = true
 	}
 	switch len(models) {
 	case 0:
@@ -39,39 +34,6 @@ func model(node *corev1.Node, t *v1alpha1.NodeTopology) string {
 		return slices.Collect(maps.Keys(models))[0]
 	}
 	return ""
-}
-
-// named returns the cards that a node's agent tells apart; the parts that cards are
-// given in are not among them. What is sick is never free.
-func named(t *v1alpha1.NodeTopology) (cards []sched.GPU) {
-	if t == nil {
-		return nil
-	}
-	for _, g := range t.Status.GPUs {
-		if g.Form != gpu.Physical.String() {
-			continue
-		}
-		card := sched.GPU{ID: g.ID, Type: cmp.Or(g.Type, gpu.TypeName(g.Model)), NUMA: topology.Unknown, Free: sched.WholeGPU}
-		if g.NUMA != nil {
-			card.NUMA = topology.NodeID(*g.NUMA)
-		}
-		if g.Health == unhealthy {
-			card.Free = 0
-		}
-		cards = append(cards, card)
-	}
-	return cards
-}
-
-// unhealthy is what an agent says of a card that must not be given away.
-const unhealthy = "Unhealthy"
-
-// nameless returns so many cards that nobody tells apart.
-func nameless(model string, n int64) []sched.GPU {
-	if n <= 0 {
-		return nil
-	}
-	return slices.Repeat([]sched.GPU{{Type: model, NUMA: topology.Unknown, Free: sched.WholeGPU}}, int(n))
 }
 
 // modelOf returns the one model of a record's cards, or "".

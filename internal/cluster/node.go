@@ -18,6 +18,7 @@ func record(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) *sched.Nod
 	if n.GPUs = named(t); n.GPUs == nil {
 		n.GPUs = nameless(model(node, t), n.Allocatable.Extended[gpus])
 	}
+	n.Links = links(t)
 	n.Parts = parts(node, t, modelOf(n), gpus)
 	if t == nil || !meta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionReady) {
 		return n

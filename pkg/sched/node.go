@@ -3,6 +3,7 @@ package sched
 import (
 	"slices"
 
+	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -28,6 +29,8 @@ type Node struct {
 	Spare int
 
 	GPUs []GPU
+	// Links says how GPUs are linked, by their positions; nil where nobody tells.
+	Links gpu.Links
 	// Parts says of which extended resources the amounts are parts of cards.
 	Parts map[string]GPUPart
 

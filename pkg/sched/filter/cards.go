@@ -50,16 +50,21 @@ func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 	return cards
 }
 
-// choose takes the cards for a pod whose CPUs are so: for containers with exclusive
-// CPUs those near them, and then the others. They are in the order of
-// sched.GPUAsk.Split. Those without an ID are not among them, for whoever counts
-// their number hands them over. O(cards · count).
-func (h hand) choose(ask sched.GPUAsk, containers []sched.ContainerCPUs) []sched.GPUShare {
+// choose takes the cards for a pod whose CPUs are so: of several whole ones those that
+// are best connected, else for containers with exclusive CPUs those near them, and then
+// the others. They are in the order of sched.GPUAsk.Split. Those without an ID are not
+// among them, for whoever counts their number hands them over. O(cards · count), but for
+// what gpu.Inventory.Choose costs.
+func (h hand) choose(pod *sched.Pod, node *sched.Node, containers []sched.ContainerCPUs) []sched.GPUShare {
+	ask := pod.GPUs
 	if ask.Count <= 0 {
 		return nil
 	}
 	chosen := h.cards[:ask.Count]
-	if len(containers) > 0 && len(ask.Wants) > 0 {
+	switch {
+	case ask.Count > 1 && ask.Milli == sched.WholeGPU && node.Links != nil:
+		chosen = h.connected(pod, node, nearby(ask, containers))
+	case len(containers) > 0 && len(ask.Wants) > 0:
 		chosen = h.beside(nearby(ask, containers))
 	}
 	shares := make([]sched.GPUShare, 0, ask.Count)
@@ -101,8 +106,8 @@ func (h hand) nearest(nodes []topology.NodeID, taken []bool) int {
 	return first
 }
 
-// nearby returns for each of a pod's cards on which NUMA nodes the exclusive CPUs of
-// the containers are that get it.
+// nearby returns for each of a pod's cards on which NUMA nodes, by id, the exclusive
+// CPUs of the containers are that get it.
 func nearby(ask sched.GPUAsk, containers []sched.ContainerCPUs) [][]topology.NodeID {
 	near := make([][]topology.NodeID, ask.Count)
 	for _, span := range ask.Spans() {
@@ -112,8 +117,11 @@ func nearby(ask sched.GPUAsk, containers []sched.ContainerCPUs) [][]topology.Nod
 		}
 		for i := span.First; i < min(span.First+span.Count, ask.Count); i++ {
 			for id := range containers[at].PerNode {
-				near[i] = append(near[i], id)
+				if !slices.Contains(near[i], id) {
+					near[i] = append(near[i], id)
+				}
 			}
+			slices.Sort(near[i])
 		}
 	}
 	return near

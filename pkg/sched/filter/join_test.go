@@ -162,7 +162,11 @@ func anyMachine(r *rand.Rand) *sched.Node {
 	for i := range cards {
 		cards[i] = topology.NodeID(r.IntN(len(cpus)+1) - 1)
 	}
-	return machine(cpus, cards...)
+	n := machine(cpus, cards...)
+	if r.IntN(2) == 0 {
+		n.Links = anyLinks(r, len(cards))
+	}
+	return n
 }
 
 func anyJoint(r *rand.Rand) *sched.Pod {

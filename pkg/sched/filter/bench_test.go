@@ -1,0 +1,65 @@
+package filter
+
+import (
+	"testing"
+
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// BenchmarkFit measures Check and Place of pods without and with cards on an empty node
+// of 64 CPUs, two NUMA nodes and eight cards, two to a switch and four to a socket.
+// A change is judged by ten runs before and after (-count 10) with
+// golang.org/x/perf/cmd/benchstat.
+func BenchmarkFit(b *testing.B) {
+	node := machine([]int{32, 32}, 0, 0, 0, 0, 1, 1, 1, 1)
+	node.Links = switches(len(node.GPUs))
+	for _, tc := range []struct {
+		name string
+		pod  *sched.Pod
+	}{
+		{"plain", &sched.Pod{}},
+		{"gpus=1", joint(pool.Random, "app 0 1")},
+		{"gpus=1/single", joint(pool.Single, "app 8 1")},
+		{"gpus=2", joint(pool.Random, "app 0 2")},
+		{"gpus=2/single", joint(pool.Single, "app 8 2")},
+		{"gpus=4", joint(pool.Random, "app 0 4")},
+		{"gpus=8", joint(pool.Random, "app 0 8")},
+	} {
+		b.Run("check/"+tc.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if why := Check(tc.pod, node); why.Refuses() {
+					b.Fatal(why)
+				}
+			}
+		})
+		b.Run("place/"+tc.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, why := Place(tc.pod, node); why.Refuses() {
+					b.Fatal(why)
+				}
+			}
+		})
+	}
+}
+
+// switches links cards two to a switch and four to a socket.
+func switches(cards int) gpu.Links {
+	links := make(gpu.Links, cards)
+	for a := range links {
+		links[a] = make([]gpu.Link, cards)
+		for b := range links {
+			links[a][b].Level = gpu.System
+			if a/4 == b/4 {
+				links[a][b].Level = gpu.HostBridge
+			}
+			if a/2 == b/2 {
+				links[a][b].Level = gpu.Single
+			}
+		}
+	}
+	return links
+}

@@ -1,0 +1,127 @@
+package filter
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// anyLinks returns links that obey no order at all.
+func anyLinks(r *rand.Rand, cards int) gpu.Links {
+	links := make(gpu.Links, cards)
+	for a := range links {
+		links[a] = make([]gpu.Link, cards)
+		for b := range a {
+			link := gpu.Link{NVLinks: max(0, r.IntN(6)-3), Level: gpu.Level(r.IntN(4))}
+			links[a][b], links[b][a] = link, link
+		}
+	}
+	return links
+}
+
+// FuzzConnected compares the cards of one container with all sets of those that it may
+// have: none is better connected, and none that is as well connected is on fewer NUMA
+// nodes, or nearer to the CPUs on as many.
+func FuzzConnected(f *testing.F) {
+	for cards := range uint64(1000) {
+		f.Add(cards, uint8(cards))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, cards uint8) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		on := make([]topology.NodeID, 2+cards%6)
+		for i := range on {
+			on[i] = topology.NodeID(r.IntN(4) - 1)
+		}
+		node := machine([]int{4, 4, 4}, on...)
+		node.Links = anyLinks(r, len(on))
+		for i := range node.GPUs {
+			node.GPUs[i].Free -= sched.MilliGPU(r.IntN(5)) / 4
+		}
+		policy := []pool.Policy{pool.Single, pool.Spread, pool.Random}[r.IntN(3)]
+		pod := joint(policy, fmt.Sprintf("app %d %d", r.IntN(5), 1+r.IntN(4)))
+		at, why := Place(pod, node)
+		if why.Refuses() {
+			return
+		}
+		given := linking{pod, node, at}.score(at.GPUs)
+		for _, set := range subsets(node.GPUs, pod.GPUs.Count) {
+			if better := (linking{pod, node, at}).score(set); better.compare(given) < 0 && pod.GPUs.Count > 1 {
+				t.Fatalf("%v of policy %v with CPUs %v on %v, linked %v: %v is better than %v", pod.GPUs.Wants, policy, at.Containers, node.GPUs, node.Links, set, at.GPUs)
+			}
+		}
+	})
+}
+
+// subsets returns all sets of n whole cards.
+func subsets(cards []sched.GPU, n int) (sets [][]sched.GPUShare) {
+	if n == 0 {
+		return [][]sched.GPUShare{nil}
+	}
+	for i, card := range cards {
+		if card.Free < sched.WholeGPU {
+			continue
+		}
+		for _, rest := range subsets(cards[i+1:], n-1) {
+			sets = append(sets, append([]sched.GPUShare{{ID: card.ID, Milli: sched.WholeGPU}}, rest...))
+		}
+	}
+	return sets
+}
+
+// linking is a pod of one container on a node with its CPUs somewhere.
+type linking struct {
+	pod  *sched.Pod
+	node *sched.Node
+	at   sched.Placement
+}
+
+// worth is what sets are compared by; the less the better.
+type worth struct {
+	barred bool // away from CPUs that it has to be beside
+	links  []gpu.Link
+	nodes  int
+	far    int
+}
+
+func (w worth) compare(other worth) int {
+	if w.barred != other.barred {
+		if w.barred {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(-slices.CompareFunc(w.links, other.links, gpu.Link.Compare), cmp.Compare(w.nodes, other.nodes), cmp.Compare(w.far, other.far))
+}
+
+// score sorts the links inside a set from the weakest on.
+func (l linking) score(set []sched.GPUShare) (w worth) {
+	var cards []int
+	known := map[topology.NodeID]bool{}
+	for _, share := range set {
+		card := slices.IndexFunc(l.node.GPUs, func(g sched.GPU) bool { return g.ID == share.ID })
+		on := l.node.GPUs[card].NUMA
+		if on == topology.Unknown || !known[on] {
+			w.nodes++
+		}
+		known[on] = true
+		for _, c := range l.at.Containers {
+			if c.PerNode[on] == 0 {
+				w.far++
+				w.barred = l.pod.CPUPolicy == pool.Single
+			}
+		}
+		for _, other := range cards {
+			w.links = append(w.links, l.node.Links[card][other])
+		}
+		cards = append(cards, card)
+	}
+	slices.SortFunc(w.links, gpu.Link.Compare)
+	return w
+}
