@@ -154,7 +154,7 @@ func (c *controller) newCycle(context.Context) error {
 	c.cycle = cycle.New(c.center, pending{c.queue, c.reporter}, cycle.Config{
 		Proposers: c.filters.proposers, Filter: filter, Binders: c.cfg.Binders, Bind: c.bind,
 		Slow:   c.filters.committer.Waits,
-		Undone: func(d sched.Decision) { c.freed(d.At.Node) },
+		Undone: func(d sched.Decision) { c.freed(d.At.Node); c.queue.Ease(d.Pod.Tenant) },
 	})
 	return nil
 }

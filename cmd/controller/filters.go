@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -38,7 +39,12 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 		return err
 	}
 	explainer := propose.New(c.center.View, propose.Options{Filter: own})
-	f.explain = func(pod *sched.Pod) string { return explainer.Explain(pod).String() }
+	f.explain = func(pod *sched.Pod) string {
+		if pod.Gang != nil && !pod.Waits().Refuses() {
+			return fmt.Sprintf("too few nodes have room for %d pods of gang %s, which start together", pod.Gang.Need, pod.Gang.ID)
+		}
+		return explainer.Explain(pod).String()
+	}
 	f.committer, err = kubefilter.NewCommitter(ctx, f.cluster, api)
 	return err
 }

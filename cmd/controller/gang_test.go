@@ -6,9 +6,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
@@ -85,4 +87,53 @@ func TestGangWithFailingBinds(t *testing.T) {
 	w.together("a", 4, 3)
 	w.start()
 	w.await("all are bound", func() bool { return w.started("a") == 4 })
+}
+
+// TestGangOverQuota: a gang is judged as one against its tenant's quota, which each of
+// its pods alone is within. It waits with that reason, and keeps nobody from a turn.
+func TestGangOverQuota(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8)
+	w.limit("default", "8")
+	w.together("a", 2, 2)
+	w.start()
+	w.await("the gang a has started", func() bool { return w.started("a") == 2 })
+	w.together("b", 3, 3)
+	const why = "3 pods of gang default/b start together: tenant default, CPUs: 6 CPUs asked for, 4 CPUs held and the limit is 8 CPUs"
+	w.await("all of b hear why they wait", func() bool {
+		return strings.Contains(w.unscheduled("b-0"), why) && strings.Contains(w.unscheduled("b-2"), why)
+	})
+	client := explain.Client{Server: "http://" + w.controller.explains.Addr()}
+	if pod, err := client.Why(t.Context(), "default", "b-1"); err != nil || !strings.Contains(pod.WaitsFor, why) {
+		t.Errorf("b-1 waits for %q, %v; want %s", pod.WaitsFor, err, why)
+	}
+	w.pod("single", "2", "single")
+	w.await("a younger pod that is within the quota passes", func() bool { return w.isBound("single") })
+	w.end("single")
+	w.end("a-0")
+	w.await("the gang b has started", func() bool { return w.started("b") == 3 })
+}
+
+// TestGangOfLimitedTenant: a gang that is within its tenant's quota and has no room is
+// not tried again and again, for what its own try has given back does not help it.
+func TestGangOfLimitedTenant(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 2)
+	w.limit("default", "100")
+	w.together("a", 3, 3)
+	w.together("b", 3, 3)
+	w.start()
+	w.await("both hear why they wait", func() bool { return w.unscheduled("a-0") != "" && w.unscheduled("b-0") != "" })
+	before := w.controller.cycle.Counters().Parked
+	time.Sleep(200 * time.Millisecond)
+	if n := w.controller.cycle.Counters().Parked - before; n > 4 {
+		t.Errorf("they were tried %d times, though nothing has changed", n)
+	}
+}
+
+// limit sets a tenant's quota of cores.
+func (w *world) limit(tenant, cpus string) {
+	w.quotas.Add(&v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: tenant}, Spec: v1alpha1.TenantSpec{
+		Quotas: map[string]resource.Quantity{"cpu": resource.MustParse(cpus)},
+	}})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/numalet/numalet/internal/bind"
@@ -25,16 +24,8 @@ type pending struct {
 // Park is the queue's.
 func (p pending) Park(pod *sched.Pod, gains uint64) {
 	p.Queue.Park(pod, gains)
-	if _, waits := p.Waited(pod.UID); !waits {
-		return
-	}
-	if pod.Gang == nil {
+	if _, waits := p.Waited(pod.UID); waits {
 		p.reporter.Unschedulable(pod)
-		return
-	}
-	why := fmt.Sprintf("too few nodes have room for %d pods of gang %s, which start together", pod.Gang.Need, pod.Gang.ID)
-	for _, member := range pod.Gang.Members {
-		p.reporter.Waits(member, why)
 	}
 }
 

@@ -32,7 +32,9 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 		m.limitParts(p)
 		return nil
 	case p.GPUs.Count == 0:
-		m.limitCPUs(p)
+		if m.Quotas.Limited(p.Tenant) {
+			p.Wait = m.Quotas.Wait
+		}
 		return nil
 	}
 	match, err := m.Groups.Match(group.Ask{
@@ -40,6 +42,9 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 	})
 	if err != nil {
 		return err
+	}
+	if groups := match.Groups(); len(groups) == 1 {
+		p.GPUs.Group = groups[0]
 	}
 	p.Candidates = both(p.Candidates, match.Nodes())
 	c := claim{pod: p, match: match, quotas: m.Quotas, asked: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
@@ -50,24 +55,13 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 	return nil
 }
 
-// limitCPUs has a pod without GPUs wait for its tenant's quota of cores.
-func (m Matcher) limitCPUs(p *sched.Pod) {
-	if !m.Quotas.Limited(p.Tenant) {
-		return
-	}
-	scope, amount := group.Scope{Tenant: p.Tenant, Type: string(usage.CPU)}, sched.MilliGPU(p.Requests.CPU)
-	p.Wait = func() sched.Reason { return nowhere(m.Quotas.Over(scope, amount)) }
-}
-
 // limitParts has a pod with parts of cards wait for its tenant's quotas of them.
 func (m Matcher) limitParts(p *sched.Pod) {
 	if !m.Quotas.Limited(p.Tenant) {
 		return
 	}
 	ask := p.GPUs.Part
-	p.Wait = func() sched.Reason {
-		return nowhere(m.Quotas.Over(group.Scope{Tenant: p.Tenant, Type: string(usage.AnyGPU)}, 1))
-	}
+	p.Wait = m.Quotas.Wait
 	p.GPUs.Offer = func(node *sched.Node) sched.Offer {
 		part := node.Parts[ask.Resource]
 		for _, kind := range []string{string(usage.AnyGPU), part.Type} {
@@ -109,15 +103,9 @@ type claim struct {
 
 // wait says why no node would do, as far as that is clear without one: the quota of
 // all GPUs, of the one type or of every group that suits.
-func (c claim) wait() sched.Reason {
-	kinds := []string{string(usage.AnyGPU)}
-	if len(c.pod.GPUs.Types) == 1 {
-		kinds = append(kinds, c.pod.GPUs.Types[0])
-	}
-	for _, kind := range kinds {
-		if err := c.quotas.Over(group.Scope{Tenant: c.pod.Tenant, Type: kind}, c.asked); err != nil {
-			return nowhere(err)
-		}
+func (c claim) wait(p *sched.Pod) sched.Reason {
+	if why := c.quotas.Wait(p); why.Refuses() {
+		return why
 	}
 	_, full := c.open()
 	return nowhere(full)

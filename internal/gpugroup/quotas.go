@@ -1,6 +1,7 @@
 package gpugroup
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/usage"
 )
 
 // Quotas counts what tenants hold, and are about to, against the quotas of tenants
@@ -131,6 +133,36 @@ func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 	return q.mu.quotas.Over(s, amount)
 }
 
+// Wait says why a pod, or as many of those that it stands for as start together, are
+// over a quota wherever they go.
+func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
+	pods, need := p.Together()
+	dues := make([]group.Due, len(pods))
+	for i, pod := range pods {
+		dues[i] = group.Due{UID: pod.UID, Tenant: pod.Tenant, Charge: due(pod)}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	why := nowhere(q.mu.quotas.Together(dues, need))
+	if why.Refuses() && need > 1 {
+		why.Detail = fmt.Sprintf("%d pods of gang %s start together: %s", need, p.Gang.ID, why.Detail)
+	}
+	return why
+}
+
+// due returns what a pod is to be charged with wherever it goes.
+func due(p *sched.Pod) group.Charge {
+	switch {
+	case p.GPUs.Count > 0 && len(p.GPUs.Types) == 1:
+		return group.Charge{Type: p.GPUs.Types[0], Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
+	case p.GPUs.Count > 0:
+		return group.Charge{Type: string(usage.AnyGPU), Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
+	case p.GPUs.Part.Count > 0:
+		return group.Charge{Type: string(usage.AnyGPU), Milli: 1} // at least
+	}
+	return group.Charge{Type: string(usage.CPU), Milli: sched.MilliGPU(p.Requests.CPU)}
+}
+
 // Give charges for a decision, or says which quota it is over.
 func (q *Quotas) Give(uid, tenant string, charges []group.Charge) error {
 	q.mu.Lock()
@@ -147,8 +179,13 @@ func (q *Quotas) Give(uid, tenant string, charges []group.Charge) error {
 }
 
 // Revoke takes back what was charged for a decision that was not entered or could
-// not be bound. It changes nothing for a pod that turned out to be bound.
-func (q *Quotas) Revoke(uid string) { q.giveBack(uid, func(e entry) bool { return !e.bound }) }
+// not be bound. It changes nothing for a pod that turned out to be bound. It tells
+// nobody that the tenant may hold more: a gang that is tried in vain would help itself.
+func (q *Quotas) Revoke(uid string) {
+	if _, counted := q.end(uid, func(e entry) bool { return !e.bound }); counted {
+		q.moved()
+	}
+}
 
 // Restore charges a pod that is bound, whoever decided it, and whatever the quotas.
 func (q *Quotas) Restore(uid, tenant string, charges []group.Charge) {
@@ -163,16 +200,14 @@ func (q *Quotas) Restore(uid, tenant string, charges []group.Charge) {
 }
 
 // End gives back what a pod was charged with.
-func (q *Quotas) End(uid string) { q.giveBack(uid, func(entry) bool { return true }) }
-
-// giveBack gives back what a pod was charged with, where it should, and then tells of it.
-func (q *Quotas) giveBack(uid string, should func(entry) bool) {
-	if tenant, counted := q.end(uid, should); counted {
+func (q *Quotas) End(uid string) {
+	if tenant, counted := q.end(uid, func(entry) bool { return true }); counted {
 		q.moved()
 		q.freed(tenant)
 	}
 }
 
+// end forgets a pod, where it should, and reports whether its charges were added up.
 func (q *Quotas) end(uid string, should func(entry) bool) (tenant string, counted bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -35,9 +35,11 @@ type Reporter struct {
 
 // Env is what a reporter writes with.
 type Env struct {
-	Client  kubernetes.Interface
-	Post    func(context.Context, *eventsv1.Event) error // writes an event of a pod that is bound
-	Explain func(*sched.Pod) string                      // says why no node suits a pod; called by Run only
+	Client kubernetes.Interface
+	Post   func(context.Context, *eventsv1.Event) error // writes an event of a pod that is bound
+	// Explain says why no node suits a pod, or too few those that it stands for; called
+	// by Run only.
+	Explain func(*sched.Pod) string
 }
 
 // New returns a reporter that writes events until ctx ends.
@@ -56,19 +58,24 @@ func (r *Reporter) Scheduled(d sched.Decision) {
 	r.news.add(scheduled{d.Pod, d.At.Node, time.Now()})
 }
 
-// Unschedulable says that no node suits a pod, and why.
+// Unschedulable says that no node suits a pod, or too few those that it stands for, and
+// why.
 func (r *Reporter) Unschedulable(pod *sched.Pod) {
-	r.turns.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable})
+	pods, _ := pod.Together()
+	one := &try{of: pod}
+	for _, p := range pods {
+		r.turns.add(failure{pod: p, reason: corev1.PodReasonUnschedulable, try: one})
+	}
 }
 
 // Refused says that a pod asks for what nobody can give.
 func (r *Reporter) Refused(pod *sched.Pod, err error) {
-	r.turns.add(failure{pod, corev1.PodReasonUnschedulable, err.Error()})
+	r.turns.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: err.Error()})
 }
 
 // Waits says that others come before a pod, and which.
 func (r *Reporter) Waits(pod *sched.Pod, why string) {
-	r.turns.add(failure{pod, corev1.PodReasonUnschedulable, why})
+	r.turns.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
 }
 
 // Said returns what the author of a pending pod was told last, or "".
@@ -76,7 +83,7 @@ func (r *Reporter) Said(uid string) string { return r.turns.last(uid) }
 
 // Failed says that a pod has a node and could not be bound to it.
 func (r *Reporter) Failed(pod *sched.Pod, err error) {
-	r.turns.add(failure{pod, corev1.PodReasonSchedulerError, err.Error()})
+	r.turns.add(failure{pod: pod, reason: corev1.PodReasonSchedulerError, message: err.Error()})
 }
 
 // Hush returns once nothing more is written of a pod as pending, for it is about
@@ -102,7 +109,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 		}
 		began := time.Now()
 		if f.message == "" {
-			f.message = r.explain(f.pod)
+			f.message = f.try.explained(r.explain)
 		}
 		took := time.Since(began)
 		if r.turns.begin(f) {

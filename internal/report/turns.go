@@ -24,11 +24,26 @@ type turns struct {
 	arrived chan struct{}
 }
 
-// failure is a pod whose author is to be told; an empty message is found out by
-// explain when its turn comes. The reason is that of the condition.
+// failure is a pod whose author is to be told; where there is no message, why a try
+// failed is found out when its turn comes. The reason is that of the condition.
 type failure struct {
 	pod             *sched.Pod
 	reason, message string
+	try             *try
+}
+
+// try is a pod that was tried in vain, and with it those that it stands for.
+type try struct {
+	of  *sched.Pod
+	why string // once it is found out; Run's
+}
+
+// explained finds out why it failed, once for all whom that concerns.
+func (t *try) explained(explain func(*sched.Pod) string) string {
+	if t.why == "" {
+		t.why = explain(t.of)
+	}
+	return t.why
 }
 
 // action is a word for what failed. Within six minutes the recorder counts events

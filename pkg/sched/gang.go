@@ -17,10 +17,11 @@ func (p *Pod) Claim() string {
 	return p.UID
 }
 
-// All returns those that a pod in a queue stands for: its gang's members, or itself.
-func (p *Pod) All() []*Pod {
-	if p.Gang == nil {
-		return []*Pod{p}
+// Together returns those that a pod in a queue stands for, its gang's members or itself,
+// and how many of them have to be placed at one time.
+func (p *Pod) Together() (pods []*Pod, need int) {
+	if p.Gang == nil || len(p.Gang.Members) == 0 {
+		return []*Pod{p}, 1
 	}
-	return p.Gang.Members
+	return p.Gang.Members, p.Gang.Need
 }

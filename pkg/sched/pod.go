@@ -29,9 +29,10 @@ type Pod struct {
 	// called from any goroutine; nil means from none.
 	Avoid func(node string) bool
 
-	// Wait says why the pod has to wait now, whichever node would do, such as for a
-	// quota. Any goroutine may call it, whatever it has locked; nil means for nothing.
-	Wait func() Reason
+	// Wait says why the pod, or as many of those that it stands for as have to start
+	// together, has to wait now, whichever node would do, such as for a quota. Any
+	// goroutine may call it, whatever it has locked; nil means for nothing.
+	Wait func(*Pod) Reason
 
 	// Across says that whether a node fits depends on other nodes too, such as
 	// with affinity between pods: an equal version then proves nothing.
@@ -50,7 +51,7 @@ func (p *Pod) Waits() Reason {
 	if p.Wait == nil {
 		return Reason{}
 	}
-	return p.Wait()
+	return p.Wait(p)
 }
 
 // String returns "namespace/name", or the name where there is no namespace.
@@ -66,6 +67,7 @@ type GPUAsk struct {
 	Count int
 	Milli MilliGPU
 	Types []string // allowed types; nil means any
+	Group string   // the only one that they may be given from; "" where there are several, or none
 
 	// Part is what parts of cards are asked for, where Count is 0. As many of a node's
 	// are free as Requests count.

@@ -101,14 +101,14 @@ func (q *Quotas) Over(s Scope, amount sched.MilliGPU) error {
 	return nil
 }
 
-// over says why amounts may not be given together: for the first scope by name.
-func (q *Quotas) over(amounts map[Scope]sched.MilliGPU) error {
+// over returns the first limit by name that amounts given together would go over.
+func (q *Quotas) over(amounts map[Scope]sched.MilliGPU) (Scope, bool) {
 	for _, s := range slices.SortedFunc(maps.Keys(amounts), Scope.compare) {
-		if err := q.Over(s, amounts[s]); err != nil {
-			return err
+		if q.Over(s, amounts[s]) != nil {
+			return s, true
 		}
 	}
-	return nil
+	return Scope{}, false
 }
 
 func (s Scope) compare(other Scope) int {
@@ -121,9 +121,10 @@ func (s Scope) compare(other Scope) int {
 func (q *Quotas) Give(uid, tenant string, charges []Charge) error {
 	before := q.held[uid]
 	q.Return(uid)
-	if err := q.over(sums(tenant, charges)); err != nil {
+	amounts := sums(tenant, charges)
+	if s, over := q.over(amounts); over {
 		q.charge(uid, before)
-		return err
+		return q.refuse(s, amounts[s])
 	}
 	q.charge(uid, held{tenant, charges})
 	return nil

@@ -20,6 +20,7 @@ import (
 //	group g tenants=a form=physical [type=T4] [containers=x] [quota=1000] n1=0,1 n2=n2-3
 //	drop g
 //	ask u a 2 [milli=500] [form=virtual] [type=T4] [group=g] [container=x]
+//	together 3 a 2 [type=T4] [group=g]   whether three pods, each of which asks for so many, may start together
 //	end u
 //	limit a 2000 [type=T4] [group=g]
 //	plan 2,1,2,3 [form=virtual]      and, without refusals, "confirm a" makes the groups
@@ -45,7 +46,7 @@ func TestScenarios(t *testing.T) {
 
 func (s *scene) Run(command []string) string {
 	verbs := map[string]func([]string, options) string{
-		"node": s.node, "forbid": s.forbid, "shown": s.shown, "group": s.group, "drop": s.drop, "ask": s.ask, "end": s.end,
+		"node": s.node, "forbid": s.forbid, "shown": s.shown, "group": s.group, "drop": s.drop, "ask": s.ask, "together": s.together, "end": s.end,
 		"limit": s.limit, "plan": s.plan, "confirm": s.confirm, "show": s.show,
 	}
 	words, o := split(command[1:])
@@ -208,6 +209,17 @@ func (s *scene) serve(uid string, a Ask) (string, error) {
 	s.records[i] = s.records[i].Take(h)
 	s.running[uid], s.where[uid] = h, i
 	return text, nil
+}
+
+func (s *scene) together(words []string, o options) string {
+	dues := make([]Due, s.number(words[0]))
+	for i := range dues {
+		dues[i] = Due{fmt.Sprint("pod-", i), words[1], Charge{o["type"], o["group"], sched.WholeGPU * sched.MilliGPU(s.number(words[2]))}}
+	}
+	if err := s.quotas.Together(dues, len(dues)); err != nil {
+		return said([]*Refusal{err.(*Refusal)})
+	}
+	return "they may\n"
 }
 
 func (s *scene) end(words []string, _ options) string {

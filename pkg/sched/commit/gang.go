@@ -5,8 +5,9 @@ import "github.com/numalet/numalet/pkg/sched"
 // commitGang places as many of a gang's pods as it can, if that is as many as have
 // to start together, or else none, and reports whether it did:
 //
-//  1. place the members in turn, each as the nodes are with those before it; who has its
-//     place already, and is being bound, counts as well;
+//  1. unless they have to wait whatever is free, place the members in turn, each as the
+//     nodes are with those before it; who has its place already, and is being bound,
+//     counts as well;
 //  2. if too few have a place, give the new ones back, and send the gang back;
 //  3. give up what is reserved for the gang, and bind.
 //
@@ -18,6 +19,10 @@ import "github.com/numalet/numalet/pkg/sched"
 //
 // It costs O(members) decisions, by the committer: a gang is one decision in many.
 func (c *Committer) commitGang(list sched.List) bool {
+	if list.Pod.Waits().Refuses() {
+		c.sendGangBack(list)
+		return false
+	}
 	gang := list.Pod.Gang
 	placed, held := c.placeGang(gang)
 	if held+len(placed) < gang.Need {

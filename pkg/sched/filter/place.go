@@ -84,5 +84,6 @@ func insufficient(resource string) sched.Reason {
 // FitsAny reports whether a pod, or where it stands for a gang one of that, fits a node
 // now.
 func FitsAny(pod *sched.Pod, node *sched.Node) bool {
-	return slices.ContainsFunc(pod.All(), func(p *sched.Pod) bool { return !Check(p, node).Refuses() })
+	pods, _ := pod.Together()
+	return slices.ContainsFunc(pods, func(p *sched.Pod) bool { return !Check(p, node).Refuses() })
 }

@@ -28,8 +28,9 @@ type Explanation struct {
 	Of    int          // how many those are
 	Ahead []TenantPods // whose those before it are, in their order
 	For   Cause
-	After string    // the name of the pod that it waits for (AnotherBound, AnotherBlocked)
-	Until time.Time // when it is tried again (ItsBackoff)
+	After string       // the name of the pod that it waits for (AnotherBound, AnotherBlocked)
+	Until time.Time    // when it is tried again (ItsBackoff)
+	Why   sched.Reason // it has to wait, whatever is free (APermission)
 
 	Together int // how many pods of its gang start at one time, 0 where it has none
 	Lacks    int // how many more of them have to come (ItsGang)
@@ -53,7 +54,7 @@ const (
 	AnotherBlocked       // one before it waits for a node, and lets none pass
 	ItsBackoff           // it was tried in vain a short time ago
 	ANode                // something has to become free
-	APermission          // it has to wait whatever is free: sched.Pod.Wait says why
+	APermission          // it has to wait whatever is free
 	ItsGang              // more pods that it starts together with have to come
 )
 
@@ -95,9 +96,7 @@ func (e Explanation) Reason() string {
 		}
 		return "it waits until a node has room"
 	case APermission:
-		if why := e.Pod.Waits(); why.Refuses() {
-			return "it waits: " + why.String()
-		}
+		return "it waits: " + e.Why.String()
 	case ItsGang:
 		return fmt.Sprintf("it waits for more pods of its gang to be made, %d at least", e.Lacks)
 	}
@@ -163,12 +162,15 @@ func (q *Queue) explain(it *item) Explanation {
 		Created: it.Created, Waited: q.env.Now().Sub(it.since), State: it.state, Of: it.kind.pods,
 	}
 	blocker := it.kind.blocker(it)
+	if it.barred {
+		e.Why = it.Pod.Waits()
+	}
 	switch {
 	case it.state == Out:
 		e.For = Placing
 	case it.state == Delayed:
 		e.For, e.Until = ItsBackoff, it.notBefore
-	case it.barred:
+	case e.Why.Refuses():
 		e.For = APermission
 	case blocker != nil && blocker.state == Parked:
 		e.For, e.After = AnotherBlocked, blocker.Pod.String()

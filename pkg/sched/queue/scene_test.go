@@ -97,7 +97,7 @@ func (s *scene) add(args []string) {
 		}
 	}
 	e.Pod.GPUs.Types = []string{args[2]}
-	e.Pod.Tenant, e.Pod.Wait = args[1], func() sched.Reason {
+	e.Pod.Tenant, e.Pod.Wait = args[1], func(*sched.Pod) sched.Reason {
 		if s.barred[args[1]] {
 			return sched.Reason{Code: sched.Anywhere, Detail: args[1] + " has too much"}
 		}

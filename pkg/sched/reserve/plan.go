@@ -62,10 +62,7 @@ func (s *site) take() Offer {
 // of what it needs might wait for what another gang holds. It costs O(pods) placements
 // to look at all nodes, and for each of a gang O(nodes · log nodes) to choose.
 func (k *Keeper) plan(pod *sched.Pod) (planned plan) {
-	members, need := pod.All(), 1
-	if pod.Gang != nil {
-		need = pod.Gang.Need
-	}
+	members, need := pod.Together()
 	sites := k.sites(members[0])
 	for i, member := range members {
 		if need == 0 || len(members)-i < need {

@@ -118,7 +118,8 @@ func (s *scene) gang(args []string) {
 // try gives everybody a turn.
 func (s *scene) try([]string) {
 	for pod := s.queue.Poll(); pod != nil; pod = s.queue.Poll() {
-		nodes := s.place(pod.All())
+		members, _ := pod.Together()
+		nodes := s.place(members)
 		if nodes == nil {
 			s.queue.Park(pod, s.center.Gains())
 			continue
