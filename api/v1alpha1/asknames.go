@@ -11,7 +11,7 @@ import (
 // knownAnnotations are all the names under numalet.dev/ that a pod may carry.
 func knownAnnotations() []string {
 	return []string{
-		AnnotationCPUPolicy, AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationPlacement,
+		AnnotationCPUPolicy, AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationPlacement, AnnotationRejectedAt,
 		AnnotationGPUType, AnnotationGPUForm, AnnotationGPUGroup, AnnotationCandidateNodes,
 		AnnotationGangMinAvailable,
 	}

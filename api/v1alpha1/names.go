@@ -40,6 +40,9 @@ const (
 const (
 	// AnnotationPlacement is the controller's decision, written with the Binding.
 	AnnotationPlacement = Group + "/placement"
+	// AnnotationRejectedAt says when an agent ended the pod, for a placement that its
+	// node cannot honour (RFC 3339).
+	AnnotationRejectedAt = Group + "/rejected-at"
 	// ReasonPlacementRejected is the reason, in the status of a pod and of its
 	// event, by which an agent ended the pod for a placement that the node cannot
 	// honour.

@@ -46,10 +46,9 @@ func (r *Rejecter) Reject(pod Sandbox, reason, message string) {
 
 // Keep sets a pod Failed again that was rejected and is not terminal. The
 // kubelet believes a phase that others write only when it syncs the pod while
-// the API server still says so; the status that it sends in between, every ten
-// seconds at the latest, still has the phase of its own. It is to be called for
-// each change of a pod; the condition, which the kubelet leaves alone, tells
-// also an agent that was restarted since.
+// the API server still says so; a status that it sends in between still has the
+// phase of its own. It is to be called for each change of a pod; the condition,
+// which the kubelet leaves alone, tells also an agent that was restarted since.
 // Source: mergePodStatus and needsReconcile in
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/status/status_manager.go,
 // UpdatePod in https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/pod_workers.go.
@@ -81,15 +80,25 @@ func (r *Rejecter) Run(ctx context.Context) error {
 // fail patches the pod's status. Its UID is a precondition: a pod of the same
 // name made meanwhile is left alone, and one that is gone needs no more. The
 // condition is there for Jobs, whose podFailurePolicy may ignore such failures,
-// and because the kubelet never takes it off, as it might the reason.
+// and because the kubelet never takes it off, as it might the reason. The annotation
+// is a change of more than the status, so the kubelet syncs the pod at once; of the
+// status alone it would take note only when it syncs the pod for another cause, and
+// until then, for up to ten seconds, might set it Pending again, where a Job that made
+// the next pod already has one too many.
+// Source: checkAndUpdatePod in
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/config/config.go.
 func (r *Rejecter) fail(ctx context.Context, f rejection) error {
+	now := metav1.NewTime(r.now())
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": f.pod.UID},
+		"metadata": map[string]any{
+			"uid":         f.pod.UID,
+			"annotations": map[string]string{v1alpha1.AnnotationRejectedAt: now.UTC().Format(time.RFC3339Nano)},
+		},
 		"status": map[string]any{
 			"phase": corev1.PodFailed, "reason": f.reason, "message": f.message,
 			"conditions": []corev1.PodCondition{{
 				Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-				Reason: f.reason, Message: f.message, LastTransitionTime: metav1.NewTime(r.now()),
+				Reason: f.reason, Message: f.message, LastTransitionTime: now,
 			}},
 		},
 	})

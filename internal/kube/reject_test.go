@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 )
 
 // TestReject: a pod is set Failed with its reason, however often the API server
@@ -130,5 +132,8 @@ func expectFailed(t *testing.T, client *fake.Clientset, failed bool) {
 	}
 	if diff := cmp.Diff(want, got.Status, cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	if _, told := got.Annotations[v1alpha1.AnnotationRejectedAt]; told != failed {
+		t.Errorf("annotations %v: more than the status is to change with it, or the kubelet learns of it late", got.Annotations)
 	}
 }
