@@ -40,10 +40,10 @@ func TestRejected(t *testing.T) {
 		t.Errorf("failed: %+v", failed.Status)
 	}
 	must(t, cluster.AwaitEvent(ctx, first.Name, rejected, "this node cannot honour the pod's placement"))
-	second := podOf(ctx, t, job, func(p *corev1.Pod) bool { return p.UID != first.UID })
+	another := func(p *corev1.Pod) bool { return p.UID != first.UID }
+	podOf(ctx, t, job, another)
 	scaleControllers(ctx, t, 2)
-	done, err := cluster.Await(ctx, second.Name, kit.Succeeded)
-	must(t, err)
+	done := podOf(ctx, t, job, func(p *corev1.Pod) bool { return another(p) && kit.Succeeded(p) })
 	cpus := born(ctx, t, "anew", "c")
 	checkPromised(t, done, "c", cpus)
 	if cpus.Overlaps(held) {
