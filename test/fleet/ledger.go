@@ -29,7 +29,7 @@ func AmountsOf(list corev1.ResourceList) Amounts {
 
 // Ledger adds up what pods hold on nodes, as a watch over all pods tells in its
 // order: a pod holds from when it is bound until it has ended or is gone. Of
-// exclusive CPUs it holds what its placement says.
+// exclusive CPUs it holds what its placement says, and of GPUs the cards.
 type Ledger struct {
 	Room map[string]Amounts // of each node; what is not in it there is none of
 	stay map[types.UID]stay
@@ -87,8 +87,8 @@ func (l *Ledger) check(last *corev1.Pod, node string) error {
 	}
 	var over []string
 	for _, name := range slices.Sorted(maps.Keys(sum)) {
-		if sum[name] > l.Room[node][name] {
-			over = append(over, fmt.Sprintf("%d of %d thousandths of %s", sum[name], l.Room[node][name], name))
+		if room := l.room(node, name); sum[name] > room {
+			over = append(over, fmt.Sprintf("%d of %d thousandths of %s", sum[name], room, name))
 		}
 	}
 	if over == nil {
@@ -97,8 +97,18 @@ func (l *Ledger) check(last *corev1.Pod, node string) error {
 	return fmt.Errorf("node %s holds with pod %s %s: %v", node, last.Name, strings.Join(over, ", "), l.held[node])
 }
 
-// holds returns what a pod takes: its requests, and in place of CPUs by name of
-// a NUMA node what it was decided to get, the most of its phases.
+// card begins the name of one card among the resources: there is one of each.
+const card = "card/"
+
+func (l *Ledger) room(node string, name corev1.ResourceName) int64 {
+	if strings.HasPrefix(string(name), card) {
+		return 1000
+	}
+	return l.Room[node][name]
+}
+
+// holds returns what a pod takes: its requests, in place of CPUs by name of a NUMA
+// node what it was decided to get, the most of its phases, and each of its cards.
 func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	a := AmountsOf(resource.PodRequests(pod, resource.PodResourcesOptions{}))
 	a[corev1.ResourcePods] = 1000
@@ -114,6 +124,11 @@ func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	}
 	for id, n := range peak(pod, decided) {
 		a[corev1.ResourceName(v1alpha1.NUMAResource(id))] = int64(n) * 1000
+	}
+	for _, c := range decided.Containers {
+		for _, id := range c.GPUs {
+			a[corev1.ResourceName(card+id)] = 1000
+		}
 	}
 	return a, nil
 }
