@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/rig"
 )
 
-const usage = `usage: rig COMMAND [--flavour plain|systemd] [ARGS...]
+const usage = `usage: rig COMMAND [--flavour plain|systemd|wide] [ARGS...]
 
-  build             make what is missing; both flavours unless one is named
+  build             make what is missing; for all flavours unless one is named
   up                start the control plane and a node, and wait until it is Ready
   down              stop everything; one machine if a flavour is named
   status            what runs
@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string) error {
 func parse(name string, args []string) (call, error) {
 	flags := flag.NewFlagSet("rig "+name, flag.ExitOnError)
 	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
-	flavour := flags.String("flavour", "", "plain or systemd")
+	flavour := flags.String("flavour", "", "plain, systemd or wide")
 	hard := flags.Bool("hard", false, "press the reset button")
 	if err := flags.Parse(args); err != nil {
 		return call{}, err

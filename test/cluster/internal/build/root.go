@@ -16,12 +16,12 @@ const debianPackagesInGuest = "systemd,systemd-sysv,dbus,iproute2,kmod"
 
 // root makes root.img: a base system and the programs of a node.
 func (b Builder) root(f machine.Flavour, r Result) artefact.Recipe {
-	base, inputs := b.busyboxBase, "busybox"
+	name, base, inputs := "root-plain", b.busyboxBase, "busybox"
 	if f.Systemd {
-		base, inputs = b.debianBase, debianPackagesInGuest
+		name, base, inputs = "root-systemd", b.debianBase, debianPackagesInGuest
 	}
 	return artefact.Recipe{
-		Name:   "root-" + f.Name,
+		Name:   name,
 		Inputs: []string{inputs, filepath.Base(r.Kubeone), filepath.Base(r.Runtime)},
 		Make: func(out string) error {
 			tree := filepath.Join(out, "tree")

@@ -1,5 +1,5 @@
 // Package machine describes the virtual machines of the rig and runs them
-// under QEMU: two sockets of four cores of two threads, four NUMA nodes.
+// under QEMU: two sockets of four cores of two threads, in two or four NUMA nodes.
 package machine
 
 import (
@@ -7,21 +7,23 @@ import (
 	"strings"
 )
 
-// Flavour is one kind of node: what its init system is, what it is called,
-// and where on the host's loopback its ports appear.
+// Flavour is one kind of node: what its init system is, how many NUMA nodes it
+// has, what it is called, and where on the host's loopback its ports appear.
 type Flavour struct {
 	Name        string
 	Node        string // Kubernetes node name
 	Systemd     bool   // systemd as init and as cgroup driver
-	KubeletPort int    // the same inside and outside
+	NUMANodes   int
+	KubeletPort int // the same inside and outside
 	SSHPort     int
 }
 
 // Flavours lists all there are; the first is the default.
 func Flavours() []Flavour {
 	return []Flavour{
-		{Name: "plain", Node: "numa-plain", KubeletPort: 11250, SSHPort: 11222},
-		{Name: "systemd", Node: "numa-systemd", Systemd: true, KubeletPort: 11251, SSHPort: 11223},
+		{Name: "plain", Node: "numa-plain", NUMANodes: 4, KubeletPort: 11250, SSHPort: 11222},
+		{Name: "systemd", Node: "numa-systemd", Systemd: true, NUMANodes: 4, KubeletPort: 11251, SSHPort: 11223},
+		{Name: "wide", Node: "numa-wide", NUMANodes: 2, KubeletPort: 11252, SSHPort: 11224},
 	}
 }
 
@@ -34,5 +36,5 @@ func Parse(name string) (Flavour, error) {
 		}
 		names = append(names, f.Name)
 	}
-	return Flavour{}, fmt.Errorf("no flavour %q: there is %s", name, strings.Join(names, " and "))
+	return Flavour{}, fmt.Errorf("no flavour %q: there is %s", name, strings.Join(names, ", "))
 }

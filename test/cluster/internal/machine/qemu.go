@@ -2,15 +2,13 @@ package machine
 
 import "fmt"
 
-// The machine's size. A NUMA node is half a socket.
+// The machine's size, whatever the number of its NUMA nodes.
 const (
 	sockets        = 2
 	coresPerSocket = 4
 	threadsPerCore = 2
-	numaNodes      = 4
 	cpus           = sockets * coresPerSocket * threadsPerCore
-	cpusPerNode    = cpus / numaNodes
-	mibPerNode     = 1536
+	memoryMiB      = 6144
 )
 
 // Distances as firmware would report them (ACPI SLIT).
@@ -49,7 +47,7 @@ func (b Boot) Args() []string {
 		b.QEMU, "-name", b.Node,
 		"-accel", "tcg,thread=multi", "-cpu", "Skylake-Server",
 		"-smp", fmt.Sprintf("%d,sockets=%d,cores=%d,threads=%d", cpus, sockets, coresPerSocket, threadsPerCore),
-		"-m", fmt.Sprint(numaNodes * mibPerNode),
+		"-m", fmt.Sprint(memoryMiB),
 		"-kernel", b.Kernel, "-initrd", b.Initrd, "-append", fmt.Sprintf("%s tsc_early_khz=%d", kernelArgs, tscKHz()),
 		"-drive", "if=none,id=root,format=raw,cache=unsafe,file=" + b.Disk,
 		"-device", "virtio-blk-pci,drive=root",
@@ -62,28 +60,29 @@ func (b Boot) Args() []string {
 		"-display", "none", "-serial", "file:" + b.Console,
 		"-monitor", "none", "-qmp", "unix:" + b.Monitor + ",server=on,wait=off",
 	}
-	return append(args, numaArgs()...)
+	return append(args, numaArgs(b.NUMANodes)...)
 }
 
 // numaArgs lays the CPUs and the memory out in NUMA nodes, with all distances.
-func numaArgs() []string {
+func numaArgs(nodes int) []string {
+	const node = "node,nodeid=%d,cpus=%d-%d,memdev=mem%[1]d"
 	var args []string
-	for n := range numaNodes {
-		first := n * cpusPerNode
+	for n := range nodes {
+		first, past := n*cpus/nodes, (n+1)*cpus/nodes
 		args = append(args,
-			"-object", fmt.Sprintf("memory-backend-ram,id=mem%d,size=%dM", n, mibPerNode),
-			"-numa", fmt.Sprintf("node,nodeid=%d,cpus=%d-%d,memdev=mem%d", n, first, first+cpusPerNode-1, n))
+			"-object", fmt.Sprintf("memory-backend-ram,id=mem%d,size=%dM", n, memoryMiB/nodes),
+			"-numa", fmt.Sprintf(node, n, first, past-1))
 	}
-	for a := range numaNodes {
-		for b := range numaNodes {
-			args = append(args, "-numa", fmt.Sprintf("dist,src=%d,dst=%d,val=%d", a, b, distance(a, b)))
+	for a := range nodes {
+		for b := range nodes {
+			args = append(args, "-numa", fmt.Sprintf("dist,src=%d,dst=%d,val=%d", a, b, distance(nodes/sockets, a, b)))
 		}
 	}
 	return args
 }
 
-func distance(a, b int) int {
-	const nodesPerSocket = numaNodes / sockets
+// distance between two NUMA nodes, of which so many make up a socket.
+func distance(nodesPerSocket, a, b int) int {
 	switch {
 	case a == b:
 		return distanceLocal
