@@ -42,7 +42,8 @@ type Env struct {
 // Acceptance asks the API server, so it is for Run, which is one goroutine: it
 // looks at all groups whenever something was told, which costs O(groups · GPUs)
 // and happens seldom. A group that was edited thus applies after gather and the
-// time that its rights take to be asked.
+// time that its rights take to be asked; those of the others are asked when it is
+// time, or a node changed, and not before, however many there are.
 type Keeper struct {
 	env      Env
 	current  atomic.Pointer[order]
@@ -54,6 +55,7 @@ type Keeper struct {
 		sync.Mutex
 		groups map[string]*v1alpha1.GPUGroup
 		nodes  group.Nodes
+		moved  bool // nodes have changed since the last look
 	}
 }
 
@@ -108,7 +110,7 @@ func (k *Keeper) SetNode(t *v1alpha1.NodeTopology) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if v := Inventory(t); !reflect.DeepEqual(v, k.node(t.Name)) {
-		k.mu.nodes[t.Name] = v
+		k.mu.nodes[t.Name], k.mu.moved = v, true
 		k.tell()
 	}
 }
@@ -126,6 +128,7 @@ func (k *Keeper) RemoveNode(t *v1alpha1.NodeTopology) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.mu.nodes, t.Name)
+	k.mu.moved = true
 	k.tell()
 }
 
@@ -141,24 +144,32 @@ func (k *Keeper) tell() {
 // that there was.
 func (k *Keeper) Run(ctx context.Context, synced func() bool) error {
 	k.tell()
+	var asked time.Time // when the rights of all groups were
 	for {
-		wait := again
-		if len(k.current.Load().refused) > 0 {
-			wait = soon
-		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(wait):
+		case <-time.After(time.Until(asked.Add(k.patience()))):
 		case <-k.told:
 			time.Sleep(gather)
 		}
-		complete := synced()
-		k.look(ctx)
+		complete, anew := synced(), time.Since(asked) >= k.patience()
+		if anew {
+			asked = time.Now()
+		}
+		k.look(ctx, anew)
 		if complete {
 			k.judged.Store(true)
 		} else {
 			k.tell()
 		}
 	}
+}
+
+// patience is how long rights are not asked again.
+func (k *Keeper) patience() time.Duration {
+	if len(k.current.Load().refused) > 0 {
+		return soon
+	}
+	return again
 }

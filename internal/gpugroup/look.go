@@ -14,14 +14,15 @@ import (
 )
 
 // look judges all groups as they were told last, puts those that are accepted in
-// force, and says what became of each.
-func (k *Keeper) look(ctx context.Context) {
-	objects, nodes := k.snapshot()
+// force, and says what became of each. Rights of groups in force are asked anew, or
+// else only where nodes have changed.
+func (k *Keeper) look(ctx context.Context, anew bool) {
+	objects, nodes, moved := k.snapshot()
 	var verdicts []Verdict
 	var accepted []group.Group
 	refused := map[string]string{}
 	for _, object := range objects {
-		v := k.judge(ctx, object, nodes)
+		v := k.judge(ctx, object, nodes, anew || moved)
 		verdicts = append(verdicts, v)
 		if v.Accepted {
 			accepted = append(accepted, Read(object))
@@ -37,16 +38,19 @@ func (k *Keeper) look(ctx context.Context) {
 	k.say(verdicts, now.grouping)
 }
 
-// snapshot returns the groups by name, and the nodes' GPUs.
-func (k *Keeper) snapshot() ([]*v1alpha1.GPUGroup, group.Nodes) {
+// snapshot returns the groups by name, the nodes' GPUs, and whether these are others
+// than the last time.
+func (k *Keeper) snapshot() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, moved bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	objects := slices.SortedFunc(maps.Values(k.mu.groups), func(a, b *v1alpha1.GPUGroup) int { return cmp.Compare(a.Name, b.Name) })
-	return objects, maps.Clone(k.mu.nodes)
+	moved, k.mu.moved = k.mu.moved, false
+	objects = slices.SortedFunc(maps.Values(k.mu.groups), func(a, b *v1alpha1.GPUGroup) int { return cmp.Compare(a.Name, b.Name) })
+	return objects, maps.Clone(k.mu.nodes), moved
 }
 
-// judge says whether a group is in force.
-func (k *Keeper) judge(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes) Verdict {
+// judge says whether a group is in force; where it was and rights are not asked
+// anew, it has them.
+func (k *Keeper) judge(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, anew bool) Verdict {
 	g, v := Read(object), Verdict{Name: object.Name, UID: object.UID, Generation: object.Generation}
 	before := k.before(object)
 	why := group.Check(g, nodes, nil)
@@ -55,6 +59,10 @@ func (k *Keeper) judge(ctx context.Context, object *v1alpha1.GPUGroup, nodes gro
 	}
 	if len(why) > 0 {
 		return v.refused(why)
+	}
+	if old := k.verdicts[object.Name]; !anew && old.Accepted && old.of(object) {
+		v.Accepted = true
+		return v
 	}
 	why, err := k.wronged(ctx, g, nodes)
 	switch {

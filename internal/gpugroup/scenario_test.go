@@ -87,7 +87,7 @@ func (s *scene) Run(command []string) string {
 	}
 	s.said = nil
 	verbs[command[0]](command[1:])
-	s.keeper.look(s.t.Context())
+	s.keeper.look(s.t.Context(), true)
 	return strings.Join(s.said, "")
 }
 
