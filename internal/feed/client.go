@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -149,14 +148,5 @@ func (c *Client) checkSilence() {
 // unwatched returns an inventory of which nobody knows how it is.
 func unwatched(v *gpu.Inventory) *gpu.Inventory {
 	health := gpu.Health{Reason: "numalet-nvml, which watches the GPUs of this node, is silent"}
-	next := *v
-	next.Cards = slices.Clone(v.Cards)
-	for i := range next.Cards {
-		card := &next.Cards[i]
-		card.Health, card.Slices = health, slices.Clone(card.Slices)
-		for j := range card.Slices {
-			card.Slices[j].Health = health
-		}
-	}
-	return &next
+	return v.WithHealth(func(string, gpu.Health) gpu.Health { return health })
 }

@@ -1,6 +1,9 @@
 package gpu
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Inventory is a node's GPUs. It is immutable. The zero value is a node without
 // any, which is also what a node without a driver has.
@@ -40,6 +43,23 @@ func (v *Inventory) Find(id string) (position int, found bool) {
 		}
 	}
 	return 0, false
+}
+
+// WithHealth returns the inventory with the health of its cards and slices as of
+// says, which is told what it was.
+func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory {
+	next := *v
+	next.Cards = slices.Clone(v.Cards)
+	for i := range next.Cards {
+		c := &next.Cards[i]
+		c.Health = of(c.UUID, c.Health)
+		c.Slices = slices.Clone(c.Slices)
+		for j := range c.Slices {
+			s := &c.Slices[j]
+			s.Health = of(s.UUID, s.Health)
+		}
+	}
+	return &next
 }
 
 // Only returns an inventory of some of the cards, by position, in that order.

@@ -1,7 +1,6 @@
 package health
 
 import (
-	"slices"
 	"time"
 
 	"github.com/numalet/numalet/pkg/gpu"
@@ -92,15 +91,5 @@ func (w *Watch) Health(id string) gpu.Health {
 
 // Apply returns the inventory with the health of all its cards and slices.
 func (w *Watch) Apply(v *gpu.Inventory) *gpu.Inventory {
-	next := *v
-	next.Cards = slices.Clone(v.Cards)
-	for i := range next.Cards {
-		c := &next.Cards[i]
-		c.Health = w.Health(c.UUID)
-		c.Slices = slices.Clone(c.Slices)
-		for j := range c.Slices {
-			c.Slices[j].Health = w.Health(c.Slices[j].UUID)
-		}
-	}
-	return &next
+	return v.WithHealth(func(id string, _ gpu.Health) gpu.Health { return w.Health(id) })
 }
