@@ -19,9 +19,21 @@ static nvmlReturn_t copy(char *to, unsigned int length, const char *from)
 	return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlInit_v2(void) { return layout_read(); }
+/* How often the library was started, as NVIDIA's counts it: the first start reads the layout. */
+static int started;
 
-nvmlReturn_t nvmlShutdown(void) { return NVML_SUCCESS; }
+nvmlReturn_t nvmlInit_v2(void)
+{
+	nvmlReturn_t r = started ? NVML_SUCCESS : layout_read();
+	started += !r;
+	return r;
+}
+
+nvmlReturn_t nvmlShutdown(void)
+{
+	started -= started > 0;
+	return NVML_SUCCESS;
+}
 
 const char *nvmlErrorString(nvmlReturn_t result)
 {
@@ -71,6 +83,22 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int len
 {
 	nvmlReturn_t r = answers(device);
 	return r ? r : copy(uuid, length, device.handle->uuid);
+}
+
+nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
+{
+	nvmlReturn_t r = answers(device);
+	if (r)
+		return r;
+	*index = device.handle->card ? 0 : place(device.handle);
+	for (const gpu *s = machine.slices; device.handle->card && s < device.handle; s++)
+		*index += s->card == device.handle->card;
+	return r;
+}
+
+nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *number)
+{
+	return device.handle && device.handle->card ? NVML_ERROR_INVALID_ARGUMENT : nvmlDeviceGetIndex(device, number);
 }
 
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)

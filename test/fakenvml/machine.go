@@ -1,0 +1,125 @@
+package fakenvml
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// isolated in the environment tells a test that it runs in namespaces of its own.
+const isolated = "NUMALET_TEST_ISOLATED"
+
+// Isolated reports whether the test may mount what it likes, for nobody else sees
+// it. If not, it runs the test once more in namespaces where it may, and the
+// caller has to return. It skips the test where there are no such namespaces.
+func Isolated(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(isolated) != "" {
+		return true
+	}
+	again := exec.Command(os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")
+	again.Env = append(os.Environ(), isolated+"=1")
+	again.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := again.CombinedOutput()
+	if _, ran := err.(*exec.ExitError); err != nil && !ran {
+		t.Skipf("no user namespace to fake devices in: %v", err)
+	}
+	t.Logf("in namespaces of its own:\n%s", out)
+	switch {
+	case err != nil:
+		t.Fail()
+	case strings.Contains(string(out), "--- SKIP"):
+		t.SkipNow()
+	}
+	return false
+}
+
+// Root makes a root directory as a host with the driver and the layout's GPUs has
+// it, with empty libraries and with device nodes that are /dev/null, and MIG's
+// capabilities in /proc. The test has to be Isolated.
+func (f *Fake) Root() string {
+	f.t.Helper()
+	root := f.t.TempDir()
+	f.must(syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
+	f.must(syscall.Mount("tmpfs", "/proc/driver", "tmpfs", 0, ""))
+	h := host{f, root, map[string]bool{}}
+	for _, name := range []string{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"} {
+		h.node(name)
+	}
+	h.gpus()
+	return root
+}
+
+// host is a root directory in the making.
+type host struct {
+	*Fake
+	root string
+	made map[string]bool // device nodes
+}
+
+// gpus makes what the driver makes of the layout.
+func (h host) gpus() {
+	h.t.Helper()
+	cards, minors := 0, ""
+	text, err := os.ReadFile(h.layout)
+	h.must(err)
+	for line := range strings.Lines(string(text)) {
+		var card, gi, ci int
+		var version string
+		switch {
+		case strings.HasPrefix(line, "card "):
+			h.node(fmt.Sprintf("nvidia%d", cards))
+			cards++
+		case scan(line, "driver %s", &version):
+			for _, library := range []string{"libcuda.so.", "libnvidia-ml.so."} {
+				h.file("usr/lib/x86_64-linux-gnu/" + library + version)
+			}
+		case scan(line, "slice %d %d %d", &card, &gi, &ci):
+			minors += h.capability(fmt.Sprintf("gpu%d/gi%d", card, gi), 2*gi) + h.capability(fmt.Sprintf("gpu%d/gi%d/ci%d", card, gi, ci), 2*gi+1)
+		}
+	}
+	h.must(os.MkdirAll("/proc/driver/nvidia-caps", 0o755))
+	h.must(os.WriteFile("/proc/driver/nvidia-caps/mig-minors", []byte(minors), 0o444))
+}
+
+func scan(line, format string, to ...any) bool {
+	n, _ := fmt.Sscanf(line, format, to...)
+	return n == len(to)
+}
+
+// capability makes the node of a capability, and returns its line in mig-minors.
+func (h host) capability(name string, minor int) string {
+	h.t.Helper()
+	h.node(fmt.Sprintf("nvidia-caps/nvidia-cap%d", minor))
+	return fmt.Sprintf("%s/access %d\n", name, minor)
+}
+
+// node makes a device node once: only a real one passes for one, and only root of
+// the machine may make any.
+func (h host) node(name string) {
+	h.t.Helper()
+	if h.made[name] {
+		return
+	}
+	h.made[name] = true
+	path := h.file("dev/" + name)
+	h.must(syscall.Mount("/dev/null", path, "", syscall.MS_BIND, ""))
+	h.t.Cleanup(func() { h.must(syscall.Unmount(path, 0)) })
+}
+
+// file makes an empty file.
+func (h host) file(name string) string {
+	h.t.Helper()
+	path := filepath.Join(h.root, name)
+	h.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	h.must(os.WriteFile(path, nil, 0o755))
+	return path
+}
