@@ -5,12 +5,15 @@ import (
 	"os"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/numalet/numalet/internal/config"
 	"github.com/numalet/numalet/internal/feed"
 	"github.com/numalet/numalet/internal/nvml"
+	"github.com/numalet/numalet/internal/nvml/cdi"
 	"github.com/numalet/numalet/internal/telemetry"
+	"github.com/numalet/numalet/pkg/gpu"
 )
 
 // serve tells of the GPUs until ctx ends.
@@ -23,8 +26,12 @@ func serve(ctx context.Context, cfg config.NVML) error {
 		return err
 	}
 	readers := feed.NewServer(cfg.GPUSocket)
+	prepare, err := specify(cfg)
+	if err != nil {
+		return err
+	}
 	monitor := nvml.NewMonitor(nvml.Env{
-		Open: func() (nvml.Driver, error) { return open(cfg) }, Publish: readers.Publish,
+		Open: func() (nvml.Driver, error) { return open(cfg, log) }, Prepare: prepare, Publish: readers.Publish,
 		Tick: time.Tick(cfg.Refresh), Now: time.Now, Settle: cfg.Settle, Log: log,
 	})
 	group, ctx := errgroup.WithContext(ctx)
@@ -35,8 +42,20 @@ func serve(ctx context.Context, cfg config.NVML) error {
 	return group.Wait()
 }
 
+// specify returns what keeps the CDI specification, nil without one, and removes
+// those of kinds that are no longer handed over.
+func specify(cfg config.NVML) (func(*gpu.Inventory, cdi.Source) *gpu.Inventory, error) {
+	kind := cfg.OwnCDIKind()
+	if err := cdi.Clean(cfg.CDIDir, kind); err != nil || kind == "" {
+		return nil, err
+	}
+	return cdi.NewKeeper(cdi.Options{
+		Paths: cdi.Paths{Root: cfg.DriverRoot, HostRoot: cfg.HostRoot, Hook: cfg.CDIHook}, Kind: kind, Dir: cfg.CDIDir,
+	}).Prepare, nil
+}
+
 // open looks for the library each time, for a driver may be installed any time.
-func open(cfg config.NVML) (nvml.Driver, error) {
+func open(cfg config.NVML, log logr.Logger) (nvml.Driver, error) {
 	library := cfg.Library
 	if library == "" {
 		var err error
@@ -44,5 +63,5 @@ func open(cfg config.NVML) (nvml.Driver, error) {
 			return nil, err
 		}
 	}
-	return nvml.Open(nvml.Options{Library: library, Machine: os.DirFS(cfg.SysfsRoot)})
+	return nvml.Open(nvml.Options{Library: library, Machine: os.DirFS(cfg.SysfsRoot), Log: log})
 }

@@ -40,6 +40,31 @@ func TestAllMeetAtOneSocket(t *testing.T) {
 	}
 }
 
+// TestSpecificationsReachTheHost follows the default of --gpu-cdi-dir to the
+// host's directory, which is containerd's default.
+func TestSpecificationsReachTheHost(t *testing.T) {
+	pod := read(t).Spec.Template.Spec
+	sources := map[string]string{}
+	for _, v := range pod.Volumes {
+		if v.HostPath != nil {
+			sources[v.Name] = v.HostPath.Path
+		}
+	}
+	for _, c := range pod.Containers {
+		for _, m := range c.VolumeMounts {
+			if m.MountPath != "/var/run/cdi" {
+				continue
+			}
+			cfg, err := config.LoadNVML(input(c))
+			if err != nil || cfg.CDIDir != m.MountPath || sources[m.Name] != "/var/run/cdi" || m.ReadOnly {
+				t.Errorf("written to %s, %v: mounted at %s from the host's %s", cfg.CDIDir, err, m.MountPath, sources[m.Name])
+			}
+			return
+		}
+	}
+	t.Error("no container has the directory of CDI specifications")
+}
+
 // input is what the kubelet would start the container with, but without the
 // shared file of settings.
 func input(c corev1.Container) config.Input {

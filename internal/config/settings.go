@@ -119,5 +119,5 @@ func (d *DevicePlugin) bind(t *pflag.FlagSet) {
 	t.StringVar(&d.GPUResource, "gpu-resource", d.GPUResource, "`name` of the resource of whole GPUs; shares are that name and .shared, MIG slices are its domain and /mig-1g.10gb")
 	t.IntVar(&d.GPUShares, "gpu-shares", d.GPUShares, "how many shares each GPU is also offered in; a GPU is never given whole and in shares at once")
 	t.StringVar(&d.GPUMPSDir, "gpu-mps-dir", d.GPUMPSDir, "the host's `directory` with pipe and shm of an MPS control daemon, which then limits each share's memory and threads; empty means that shares take turns")
-	t.StringVar(&d.CDIKind, "gpu-cdi-kind", d.CDIKind, "hand GPUs over as CDI devices of this `kind`, by UUID, as nvidia.com/gpu of the specification that nvidia-ctk writes; empty means by the environment variable NVIDIA_VISIBLE_DEVICES")
+	t.StringVar(&d.CDIKind, "gpu-cdi-kind", d.CDIKind, "hand GPUs over as CDI devices of this `kind`, by UUID: numalet.dev/gpu, which numalet-nvml specifies, or nvidia.com/gpu of the specification that nvidia-ctk writes; empty means by the environment variable NVIDIA_VISIBLE_DEVICES")
 }

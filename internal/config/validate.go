@@ -62,8 +62,9 @@ func (d DevicePlugin) validate() error {
 	if d.Refresh < minRefresh {
 		errs = append(errs, fmt.Errorf("refresh %s is below %s", d.Refresh, minRefresh))
 	}
-	if domain, name, ok := strings.Cut(d.GPUResource, "/"); !ok || domain == "" || name == "" || strings.Contains(name, "/") {
-		errs = append(errs, fmt.Errorf("gpu-resource %q: want domain/name, as nvidia.com/gpu", d.GPUResource))
+	errs = append(errs, qualified("gpu-resource", d.GPUResource))
+	if d.CDIKind != "" {
+		errs = append(errs, qualified("gpu-cdi-kind", d.CDIKind))
 	}
 	if d.GPUShares < 0 || d.GPUShares > maxShares {
 		errs = append(errs, fmt.Errorf("gpu-shares is %d: it has to be from 0 to %d", d.GPUShares, maxShares))
@@ -75,6 +76,13 @@ func (d DevicePlugin) validate() error {
 		errs = append(errs, errNameless)
 	}
 	return errors.Join(errs...)
+}
+
+func qualified(setting, text string) error {
+	if domain, name, ok := strings.Cut(text, "/"); !ok || domain == "" || name == "" || strings.Contains(name, "/") {
+		return fmt.Errorf("%s %q: want domain/name, as nvidia.com/gpu", setting, text)
+	}
+	return nil
 }
 
 func absolute(setting, path string) error {

@@ -13,9 +13,9 @@ import (
 
 // HandOver is how a container gets its GPUs.
 type HandOver struct {
-	// CDIKind, such as "nvidia.com/gpu", names CDI devices "kind=UUID", as
-	// nvidia-ctk writes them into its specification. Empty means the environment
-	// variable that NVIDIA's container runtime reads.
+	// CDIKind, such as "numalet.dev/gpu", names CDI devices "kind=UUID", as
+	// numalet-nvml or nvidia-ctk writes them into its specification. Empty means the
+	// environment variable that NVIDIA's container runtime reads.
 	// https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html
 	CDIKind string
 	// MPSDir is the host's directory with the pipes (pipe) and the memory (shm) of

@@ -5,6 +5,9 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/go-logr/logr"
+
+	"github.com/numalet/numalet/internal/nvml/cdi"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/gpu/health"
 )
@@ -24,6 +27,9 @@ type Driver interface {
 	// Next waits for an event of a card that an Inventory has returned; false
 	// when none came in time.
 	Next(wait time.Duration) (health.Event, bool, error)
+	// Describer says what containers need for the cards that there are now. It may
+	// be used until Close.
+	Describer(cdi.Paths) (cdi.Describer, error)
 	Close()
 }
 
@@ -31,4 +37,5 @@ type Driver interface {
 type Options struct {
 	Library string // path or name of libnvidia-ml.so.1
 	Machine fs.FS  // holds sys, for what NUMA node a card is on
+	Log     logr.Logger
 }

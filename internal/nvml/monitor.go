@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/numalet/numalet/internal/nvml/cdi"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/gpu/health"
 )
@@ -24,9 +25,12 @@ const (
 
 var errLost = errors.New("starting NVML anew, for a GPU does not answer")
 
-// Env is what a Monitor works with; all of it is needed.
+// Env is what a Monitor works with.
 type Env struct {
-	Open    func() (Driver, error)
+	Open func() (Driver, error)
+	// Prepare, if there is one, gets GPUs ready to be given away and returns them as
+	// they are to be published. The driver is nil while none is open.
+	Prepare func(*gpu.Inventory, cdi.Source) *gpu.Inventory
 	Publish func(*gpu.Inventory) // is called after every look, whether it found something new or not
 	Tick    <-chan time.Time     // when to look at all cards
 	Now     func() time.Time
@@ -41,6 +45,7 @@ type Monitor struct {
 	Env
 	known *gpu.Inventory // all cards, as they were last read in full
 	watch *health.Watch
+	open  cdi.Source     // the driver of this session; nil between two
 	last  *gpu.Inventory // as published
 	lost  int            // looks in a row that found a card lost
 	said  string         // the last problem that was logged
@@ -84,8 +89,8 @@ func (m *Monitor) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer driver.Close()
-	m.lost = 0
+	m.lost, m.open = 0, driver
+	defer func() { m.open = nil; driver.Close() }()
 	m.look(driver)
 	listening, stop := context.WithCancel(ctx)
 	news, ended := listen(listening, driver)
@@ -161,6 +166,9 @@ func (m *Monitor) unanswered() {
 
 func (m *Monitor) publish() {
 	now := m.watch.Apply(m.known)
+	if m.Prepare != nil {
+		now = m.Prepare(now, m.open)
+	}
 	if !reflect.DeepEqual(now, m.last) {
 		m.tell(now)
 	}
