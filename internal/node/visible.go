@@ -8,6 +8,11 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
+// handedOverElsewhere is what the variable says in containers whose GPUs come as
+// CDI devices, so that NVIDIA's container runtime adds none.
+// https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+const handedOverElsewhere = "void"
+
 // visibleGPUs returns what the environment variable of a container has to say that
 // names its GPUs, or "" where it says just these, or is not there, for GPUs are
 // handed over otherwise. Two things make it say another thing: of GPUs under two
@@ -16,7 +21,7 @@ import (
 func visibleGPUs(c workload.Container) string {
 	given := cardsOf(v1alpha1.ParseAllocatedGPUs(c.Annotations))
 	said, there := lookupEnv(c.Env, v1alpha1.EnvGPUs)
-	if len(given) == 0 || !there {
+	if len(given) == 0 || !there || said == handedOverElsewhere {
 		return ""
 	}
 	named := strings.Split(said, ",")

@@ -20,6 +20,7 @@ func TestVisibleGPUs(t *testing.T) {
 		"as the author said":          {map[string]string{gpu: "b"}, []string{"NVIDIA_VISIBLE_DEVICES=b", "NVIDIA_VISIBLE_DEVICES=all"}, "b"},
 		"shares of cards":             {map[string]string{shared: "a::0,a::3"}, []string{"NVIDIA_VISIBLE_DEVICES=a"}, ""},
 		"by CDI":                      {map[string]string{gpu: "b"}, []string{"A=1"}, ""},
+		"by CDI, as NVIDIA's library": {map[string]string{gpu: "b"}, []string{"NVIDIA_VISIBLE_DEVICES=void"}, ""},
 		"CPUs only, GPUs by nobody":   {map[string]string{"allocated.numalet.dev/numa0-cpu": "numa0-cpu-1"}, []string{"NVIDIA_VISIBLE_DEVICES=all"}, ""},
 		"nothing, a variable of none": {nil, []string{"NVIDIA_VISIBLE_DEVICES=void"}, ""},
 	} {
