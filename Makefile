@@ -99,8 +99,8 @@ e2e-long: cluster ## installing, upgrading, rebooting, taking over, a storm of 5
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run '$(LONG)'
 
 NVML ?= libnvidia-ml.so.1
-gpu-check: tools ## inventory, health and plugin against this machine's NVIDIA driver; FAKE=1: against a fake one
-	go test -count=1 -v ./internal/kubelet -run GPUCheck -args $(if $(FAKE),,-nvml $(NVML))
+gpu-check: tools ## inventory, health, plugin and CDI specification against this machine's NVIDIA driver; FAKE=1: against a fake one
+	go test -count=1 -v ./internal/kubelet -run 'GPUCheck|CDI' -args $(if $(FAKE),,-nvml $(NVML))
 
 soak: cluster ## 200 pods come and go, 5 kills of each kind, and 100 with GPUs; an hour
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run 'Churn|GPU' -pods 200 -kills 5 -gpu-pods 100

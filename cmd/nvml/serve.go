@@ -26,12 +26,8 @@ func serve(ctx context.Context, cfg config.NVML) error {
 		return err
 	}
 	readers := feed.NewServer(cfg.GPUSocket)
-	prepare, err := specify(cfg)
-	if err != nil {
-		return err
-	}
 	monitor := nvml.NewMonitor(nvml.Env{
-		Open: func() (nvml.Driver, error) { return open(cfg, log) }, Prepare: prepare, Publish: readers.Publish,
+		Open: func() (nvml.Driver, error) { return open(cfg, log) }, Prepare: specify(cfg, log), Publish: readers.Publish,
 		Tick: time.Tick(cfg.Refresh), Now: time.Now, Settle: cfg.Settle, Log: log,
 	})
 	group, ctx := errgroup.WithContext(ctx)
@@ -44,14 +40,17 @@ func serve(ctx context.Context, cfg config.NVML) error {
 
 // specify returns what keeps the CDI specification, nil without one, and removes
 // those of kinds that are no longer handed over.
-func specify(cfg config.NVML) (func(*gpu.Inventory, cdi.Source) *gpu.Inventory, error) {
+func specify(cfg config.NVML, log logr.Logger) func(*gpu.Inventory, cdi.Source) *gpu.Inventory {
 	kind := cfg.OwnCDIKind()
-	if err := cdi.Clean(cfg.CDIDir, kind); err != nil || kind == "" {
-		return nil, err
+	if err := cdi.Clean(cfg.CDIDir, kind); err != nil {
+		log.Error(err, "an old CDI specification stays")
+	}
+	if kind == "" {
+		return nil
 	}
 	return cdi.NewKeeper(cdi.Options{
 		Paths: cdi.Paths{Root: cfg.DriverRoot, HostRoot: cfg.HostRoot, Hook: cfg.CDIHook}, Kind: kind, Dir: cfg.CDIDir,
-	}).Prepare, nil
+	}).Prepare
 }
 
 // open looks for the library each time, for a driver may be installed any time.

@@ -43,7 +43,7 @@ func TestNothingIsGivenThatNoRuntimeResolves(t *testing.T) {
 		t.Fatal(err)
 	}
 	fake := fakenvml.New(t, fakenvml.Eight)
-	reader, changed := listen(t, load(t, fake.Library, "--gpu-cdi-kind=numalet.dev/gpu", "--gpu-cdi-dir="+dir, "--driver-root="+dir))
+	reader, changed := listen(t, load(t, fake.Library, "--gpu-cdi-kind=numalet.dev/gpu", "--gpu-cdi-dir="+dir, "--gpu-cdi-hook=", "--driver-root="+dir))
 	<-changed
 	if diff := cmp.Diff(map[gpu.State]int{gpu.UnknownState: 11}, states(reader.Latest())); diff != "" {
 		t.Errorf("GPUs (-want +got):\n%s", diff)

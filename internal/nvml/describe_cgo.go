@@ -33,7 +33,7 @@ func (d *driver) Describer(p cdi.Paths) (cdi.Describer, error) {
 // describerLog lets nvcdi log. It warns of each file that a driver may lack.
 type describerLog struct{ logr.Logger }
 
-func (l describerLog) Errorf(format string, args ...any)   { l.say(0, format, args) }
+func (l describerLog) Errorf(format string, args ...any)   { l.say(2, format, args) }
 func (l describerLog) Warningf(format string, args ...any) { l.say(4, format, args) }
 func (l describerLog) Infof(format string, args ...any)    { l.say(4, format, args) }
 func (l describerLog) Debugf(format string, args ...any)   { l.say(6, format, args) }

@@ -122,6 +122,29 @@ func mapWith(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
+// TestHookIsMissing says what to install, before any container fails for it.
+func TestHookIsMissing(t *testing.T) {
+	host, dir := t.TempDir(), t.TempDir()
+	k := NewKeeper(Options{Paths: Paths{Root: host, HostRoot: "/", Hook: "/usr/bin/nvidia-cdi-hook"}, Kind: kind, Dir: dir})
+	d := &driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 3}}
+	why := k.Prepare(two(gpu.Healthy), d).Units()[0].Health.Reason
+	if !strings.Contains(why, host+"/usr/bin/nvidia-cdi-hook: no such file or directory; install NVIDIA's container toolkit") || len(devices(t, dir)) > 0 {
+		t.Errorf("devices %v, reason %q", devices(t, dir), why)
+	}
+	if err := os.MkdirAll(filepath.Join(host, "usr/bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/opt/hook", filepath.Join(host, "usr/bin/nvidia-cdi-hook")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(host, "opt/hook"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if k.Prepare(two(gpu.Healthy), d); len(devices(t, dir)) != 2 {
+		t.Errorf("devices %v once the hook is there", devices(t, dir))
+	}
+}
+
 // TestSpecificationFollows goes through a node's life.
 func TestSpecificationFollows(t *testing.T) {
 	dir := t.TempDir()

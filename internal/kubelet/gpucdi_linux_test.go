@@ -22,6 +22,25 @@ import (
 
 const kind = "numalet.dev/gpu"
 
+// TestGPUCheckSpecification specifies the GPUs of a real driver, and logs what a
+// container would get of each: make gpu-check.
+func TestGPUCheckSpecification(t *testing.T) {
+	if *library == "" {
+		t.Skip("no real driver; TestCDIDevicesResolve takes a fake")
+	}
+	dir := t.TempDir()
+	v := specify(t, *library, cdi.Options{Paths: cdi.Paths{Root: "/", HostRoot: "/"}, Kind: kind, Dir: dir})
+	cache := read(t, dir)
+	for _, u := range v.Units() {
+		if u.Health.State != gpu.Healthy {
+			t.Errorf("%s: %s", u.ID, u.Health.Reason)
+			continue
+		}
+		container := inject(t, cache, kind+"="+u.ID)
+		t.Logf("%s: device nodes %v, %d mounts", u.ID, nodes(container), len(container.Mounts))
+	}
+}
+
 // TestCDIDevicesResolve gives away every device that the plugin offers, of a fake
 // driver with a machine around it, and lets CDI's library do with what Allocate
 // answers what containerd does, by the specification that numalet-nvml writes.
@@ -31,13 +50,10 @@ func TestCDIDevicesResolve(t *testing.T) {
 	}
 	fake := fakenvml.New(t, fakenvml.Eight)
 	root, dir := fake.Root(), t.TempDir()
-	v := specify(t, fake, cdi.Options{
+	v := specify(t, fake.Library, cdi.Options{
 		Paths: cdi.Paths{Root: root, HostRoot: root, Hook: "/usr/bin/nvidia-cdi-hook"}, Kind: kind, Dir: dir,
 	})
-	cache, err := cncf.NewCache(cncf.WithSpecDirs(dir), cncf.WithAutoRefresh(false))
-	if err != nil || len(cache.GetErrors()) > 0 {
-		t.Fatalf("read the specification: %v, %v", err, cache.GetErrors())
-	}
+	cache := read(t, dir)
 	given := map[string][]string{}
 	for resource, ids := range offered(t, v) {
 		for _, id := range ids {
@@ -49,7 +65,9 @@ func TestCDIDevicesResolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			given[id] = inject(t, cache, root, response.CdiDevices[0].Name)
+			container := inject(t, cache, response.CdiDevices[0].Name)
+			given[id] = nodes(container)
+			checkDriver(t, container, root)
 		}
 	}
 	want := map[string][]string{}
@@ -70,10 +88,10 @@ func TestCDIDevicesResolve(t *testing.T) {
 	}
 }
 
-// specify writes the specification of the fake's GPUs, which are well.
-func specify(t *testing.T, fake *fakenvml.Fake, o cdi.Options) *gpu.Inventory {
+// specify writes the specification of a driver's GPUs, which are taken to be well.
+func specify(t *testing.T, library string, o cdi.Options) *gpu.Inventory {
 	t.Helper()
-	driver, err := nvml.Open(nvml.Options{Library: fake.Library, Machine: os.DirFS("/"), Log: testr.New(t)})
+	driver, err := nvml.Open(nvml.Options{Library: library, Machine: os.DirFS("/"), Log: testr.New(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,28 +129,49 @@ func offered(t *testing.T, v *gpu.Inventory) map[string][]string {
 	return ids
 }
 
-// inject returns the device nodes of GPUs that a container gets of a CDI device,
-// and checks the rest.
-func inject(t *testing.T, cache *cncf.Cache, root, name string) []string {
+// read returns what a container runtime finds in a directory of specifications.
+func read(t *testing.T, dir string) *cncf.Cache {
 	t.Helper()
-	container := &oci.Spec{Process: &oci.Process{}}
+	cache, err := cncf.NewCache(cncf.WithSpecDirs(dir), cncf.WithAutoRefresh(false))
+	if err != nil || len(cache.GetErrors()) > 0 {
+		t.Fatalf("read the specification: %v, %v", err, cache.GetErrors())
+	}
+	return cache
+}
+
+// inject returns a container with a CDI device.
+func inject(t *testing.T, cache *cncf.Cache, name string) *oci.Spec {
+	t.Helper()
+	container := &oci.Spec{Process: &oci.Process{}, Hooks: &oci.Hooks{}}
 	if unresolved, err := cache.InjectDevices(container, name); err != nil {
 		t.Fatalf("inject %s: %v, unresolved %v", name, err, unresolved)
 	}
-	var nodes []string
+	return container
+}
+
+// nodes returns a container's device nodes of GPUs, below /dev.
+func nodes(container *oci.Spec) []string {
+	var names []string
 	for _, d := range container.Linux.Devices {
-		if node := strings.TrimPrefix(d.Path, "/dev/"); !strings.HasPrefix(node, "nvidiactl") && !strings.HasPrefix(node, "nvidia-uvm") {
-			nodes = append(nodes, node)
+		if name := strings.TrimPrefix(d.Path, "/dev/"); name != "nvidiactl" && !strings.HasPrefix(name, "nvidia-uvm") {
+			names = append(names, name)
 		}
 	}
+	return names
+}
+
+// checkDriver looks for what every container gets, with whatever GPUs.
+func checkDriver(t *testing.T, container *oci.Spec, root string) {
+	t.Helper()
 	if !slices.Contains(container.Process.Env, "NVIDIA_VISIBLE_DEVICES=void") {
-		t.Errorf("%s: environment %v would let NVIDIA's container runtime add GPUs", name, container.Process.Env)
+		t.Errorf("environment %v would let NVIDIA's container runtime add GPUs", container.Process.Env)
 	}
-	mounted := slices.ContainsFunc(container.Mounts, func(m oci.Mount) bool {
+	if !slices.ContainsFunc(container.Mounts, func(m oci.Mount) bool {
 		return m.Source == root+m.Destination && strings.Contains(m.Destination, "libcuda.so.")
-	})
-	if !mounted || len(container.Hooks.CreateContainer) == 0 {
-		t.Errorf("%s: no libcuda.so in %v, or no hooks", name, container.Mounts)
+	}) {
+		t.Errorf("no libcuda.so in %v", container.Mounts)
 	}
-	return nodes
+	if len(container.Hooks.CreateContainer) == 0 {
+		t.Error("no hooks")
+	}
 }

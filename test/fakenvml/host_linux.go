@@ -1,6 +1,7 @@
 package fakenvml
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -48,9 +49,9 @@ func Isolated(t *testing.T) bool {
 func (f *Fake) Root() string {
 	f.t.Helper()
 	root := f.t.TempDir()
-	f.must(syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
-	f.must(syscall.Mount("tmpfs", "/proc/driver", "tmpfs", 0, ""))
 	h := host{f, root, map[string]bool{}}
+	h.mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE)
+	h.mount("tmpfs", "/proc/driver", "tmpfs", 0)
 	for _, name := range []string{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"} {
 		h.node(name)
 	}
@@ -111,8 +112,19 @@ func (h host) node(name string) {
 	}
 	h.made[name] = true
 	path := h.file("dev/" + name)
-	h.must(syscall.Mount("/dev/null", path, "", syscall.MS_BIND, ""))
+	h.mount("/dev/null", path, "", syscall.MS_BIND)
 	h.t.Cleanup(func() { h.must(syscall.Unmount(path, 0)) })
+}
+
+// mount skips the test where a namespace of one's own is not enough, as with
+// AppArmor's kernel.apparmor_restrict_unprivileged_userns.
+func (h host) mount(what, where, kind string, flags uintptr) {
+	h.t.Helper()
+	err := syscall.Mount(what, where, kind, flags, "")
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
+		h.t.Skipf("mount %q on %s: %v: run as root to fake devices", what, where, err)
+	}
+	h.must(err)
 }
 
 // file makes an empty file.
