@@ -3,6 +3,7 @@ package filter
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -213,7 +214,7 @@ func assignable(pod *sched.Pod, node *sched.Node, given []counts, taken []sched.
 	}
 	for _, card := range node.GPUs {
 		share := sched.GPUShare{ID: card.ID, Milli: sched.WholeGPU}
-		if !strings.Contains(fmt.Sprint(taken), fmt.Sprint(share)) && assignable(pod, node, given, append(taken[:len(taken):len(taken)], share)) {
+		if !slices.Contains(taken, share) && assignable(pod, node, given, append(taken[:len(taken):len(taken)], share)) {
 			return true
 		}
 	}

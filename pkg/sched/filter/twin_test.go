@@ -114,10 +114,10 @@ func overfull(pod *sched.Pod, node *sched.Node, given []counts) string {
 	if len(pod.Exclusive) == 0 {
 		return ""
 	}
-	spare := 0
+	spare, life := 0, moments(pod)
 	for i, on := range node.NUMA {
 		cpus, memory := 0, sched.Bytes(0)
-		for _, moment := range moments(pod) {
+		for _, moment := range life {
 			nowCPUs, nowMemory := 0, sched.Bytes(0)
 			for _, c := range moment {
 				nowCPUs += given[c][i]
