@@ -67,7 +67,7 @@ func Unpack(r io.Reader, dir string) error {
 		return err
 	}
 	defer root.Close()
-	in := tar.NewReader(r)
+	in, made := tar.NewReader(r), directories{root, map[string]bool{}}
 	for {
 		header, err := in.Next()
 		if errors.Is(err, io.EOF) {
@@ -76,26 +76,41 @@ func Unpack(r io.Reader, dir string) error {
 		if err != nil {
 			return fmt.Errorf("unpack a captured tree: %w", err)
 		}
-		if err := unpackOne(root, header, in); err != nil {
+		if err := unpackOne(made, header, in); err != nil {
 			return fmt.Errorf("unpack a captured tree: %s: %w", header.Name, err)
 		}
 	}
 }
 
-func unpackOne(root *os.Root, header *tar.Header, content io.Reader) error {
+func unpackOne(in directories, header *tar.Header, content io.Reader) error {
 	name := path.Clean(header.Name)
-	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+	if err := in.mkdir(path.Dir(name)); err != nil {
 		return err
 	}
 	switch header.Typeflag {
 	case tar.TypeDir:
-		return root.MkdirAll(name, 0o755)
+		return in.mkdir(name)
 	case tar.TypeSymlink:
-		return root.Symlink(header.Linkname, name)
+		return in.root.Symlink(header.Linkname, name)
 	case tar.TypeReg:
-		return unpackFile(root, header, content)
+		return unpackFile(in.root, header, content)
 	}
 	return nil
+}
+
+// directories makes those of a tree, each once: os.Root opens every step of the way
+// to one, which for all files of a tree is as much work as to write them.
+type directories struct {
+	root *os.Root
+	made map[string]bool
+}
+
+func (d directories) mkdir(name string) error {
+	if d.made[name] {
+		return nil
+	}
+	d.made[name] = true
+	return d.root.MkdirAll(name, 0o755)
 }
 
 func unpackFile(root *os.Root, header *tar.Header, content io.Reader) error {
