@@ -13,7 +13,6 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
-	"github.com/numalet/numalet/pkg/sched/propose"
 	"github.com/numalet/numalet/pkg/sched/replay"
 )
 
@@ -81,17 +80,17 @@ func (s simulation) run(out io.Writer) error {
 	for _, n := range nodes {
 		c.SetNode(n)
 	}
-	var o propose.Options
+	var r *rand.Rand
 	if profile.Policy == bucket.Random {
-		o.Rand = rand.New(rand.NewPCG(s.seed, 0))
+		r = rand.New(rand.NewPCG(s.seed, 0))
 	}
 	start := time.Now()
-	result := replay.Run(c, pods, o)
+	placed := replay.Run(c, pods, r)
 	took := time.Since(start)
-	if err := s.writePlacements(result.Placed); err != nil {
+	if err := s.writePlacements(placed); err != nil {
 		return err
 	}
-	return report(s, c, pods, result, took).write(out, s.out)
+	return report(s, c, pods, len(placed), took).write(out, s.out)
 }
 
 // readFile reads a file's content.

@@ -8,7 +8,6 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/frag"
-	"github.com/numalet/numalet/pkg/sched/replay"
 )
 
 // simulated is what "numalet simulate -o json" prints: a contract.
@@ -26,10 +25,10 @@ type simulated struct {
 	DecisionsPerSecond   float64 `json:"decisionsPerSecond"`
 }
 
-// report sums up what a simulation left.
-func report(s simulation, c *center.Center, pods []*sched.Pod, r replay.Result, took time.Duration) simulated {
+// report sums up what a simulation left, in which so many pods were placed.
+func report(s simulation, c *center.Center, pods []*sched.Pod, placed int, took time.Duration) simulated {
 	sum := simulated{
-		Policy: s.policy, Seed: s.seed, Nodes: c.View().Len(), Pods: len(pods), Placed: len(r.Placed),
+		Policy: s.policy, Seed: s.seed, Nodes: c.View().Len(), Pods: len(pods), Placed: placed,
 		DecideSeconds: took.Seconds(), DecisionsPerSecond: float64(len(pods)) / took.Seconds(),
 	}
 	workload := frag.Of(pods)

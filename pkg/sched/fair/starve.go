@@ -80,8 +80,7 @@ func (f *flood) come() {
 	for f.Waited < f.For/2 && !f.Began {
 		f.cluster.Run(time.Second)
 		f.Waited += time.Second
-		_, waits := f.cluster.Waits(large)
-		f.Began = !waits
+		f.Began = !f.cluster.Waits(large)
 		f.look(&pod)
 	}
 }

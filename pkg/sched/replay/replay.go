@@ -4,32 +4,26 @@
 package replay
 
 import (
+	"math/rand/v2"
+
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
-// Result is what came of a replay.
-type Result struct {
-	Placed   []sched.Decision // in the order of the pods
-	Unplaced []*sched.Pod     // no node suited them when it was their turn
-	Counters commit.Counters
-}
-
-// Run places pods in their order. A pod that no node suits is not tried again.
-func Run(c *center.Center, pods []*sched.Pod, o propose.Options) Result {
-	var r Result
-	unplaced := func(p *sched.Pod) { r.Unplaced = append(r.Unplaced, p) }
-	proposer := propose.New(c.View, o)
-	committer := commit.New(c, o.Filter, commit.Env{
-		Bind:    func(d sched.Decision) { r.Placed = append(r.Placed, d) },
-		Requeue: unplaced,
-		Park:    func(p *sched.Pod, _ uint64) { unplaced(p) },
+// Run places pods in their order, and returns where, in that order. A pod that no
+// node suits when it is its turn is left out, and not tried again. The policy random
+// draws from r, and the others break ties by it; nil breaks them by name.
+func Run(c *center.Center, pods []*sched.Pod, r *rand.Rand) (placed []sched.Decision) {
+	proposer := propose.New(c.View, propose.Options{Rand: r})
+	committer := commit.New(c, nil, commit.Env{
+		Bind:    func(d sched.Decision) { placed = append(placed, d) },
+		Requeue: func(*sched.Pod) {},
+		Park:    func(*sched.Pod, uint64) {},
 	})
 	for _, pod := range pods {
 		committer.Commit(proposer.Propose(pod))
 	}
-	r.Counters = committer.Counters()
-	return r
+	return placed
 }

@@ -34,13 +34,9 @@ func (r Ran) Waited() time.Duration { return r.Began.Sub(r.Created) }
 
 // Rules are how a cluster shares itself out.
 type Rules struct {
-	Turns   Turns
-	Decay   usage.Decay
-	Options propose.Options
-	// Reserve is how nodes are held back for blocked pods; its Ends is set where
-	// EndsKnown. Pods that take turns as with kube-scheduler have none.
-	Reserve   reserve.Options
-	EndsKnown bool
+	Turns     Turns
+	Decay     usage.Decay
+	EndsKnown bool      // to whom holds nodes back for blocked pods
 	Began     func(Ran) // nil for nobody
 	Ended     func(Ran)
 }
@@ -66,8 +62,8 @@ type Cluster struct {
 func NewCluster(c *center.Center, r Rules) *Cluster {
 	v := &Cluster{center: c, rules: r, book: usage.New(r.Decay), pending: map[string]Ran{}, running: map[string]Ran{}}
 	v.line = v.newLine()
-	v.proposer = propose.New(c.View, r.Options)
-	v.committer = commit.New(c, r.Options.Filter, commit.Env{
+	v.proposer = propose.New(c.View, propose.Options{})
+	v.committer = commit.New(c, nil, commit.Env{
 		Bind: v.begin, Requeue: func(p *sched.Pod) { v.line.Park(p, 0) }, Park: v.line.Park,
 	})
 	v.Every(time.Minute, v.line.RescoreAll)
@@ -92,10 +88,10 @@ func (v *Cluster) Submit(w Work) {
 // Pending returns the work that waits, in no order.
 func (v *Cluster) Pending() iter.Seq[Ran] { return maps.Values(v.pending) }
 
-// Waits reports whether work waits, and what it is.
-func (v *Cluster) Waits(uid string) (Ran, bool) {
-	r, ok := v.pending[uid]
-	return r, ok
+// Waits reports whether work waits.
+func (v *Cluster) Waits(uid string) bool {
+	_, ok := v.pending[uid]
+	return ok
 }
 
 // Reservation returns what is held back for a pod, or nothing. A cluster of Work has

@@ -1,6 +1,8 @@
-// Package virtual runs the two tiers on a virtual clock: the same proposers and
-// the same committer as in package cycle, with times that are given.
+// Package virtual runs the controller's parts on a virtual clock, in two ways.
 //
-// It answers what a number of first-tier schedulers would gain, exactly and at
-// once, and shows that with conflicts nothing is promised twice.
+// Run has both tiers take the times that are given: what a number of first-tier
+// schedulers would gain, exactly and at once, and that with conflicts nothing is
+// promised twice. In a Cluster work comes, waits, runs and ends, in the order of the
+// controller's queue and with its reservations, or as with kube-scheduler, and a
+// decision takes no time.
 package virtual

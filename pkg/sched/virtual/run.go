@@ -14,7 +14,6 @@ type Model struct {
 	Proposers int           // first-tier schedulers
 	Propose   time.Duration // to make a first list
 	Commit    time.Duration // to commit one
-	Options   propose.Options
 }
 
 // Placed is a pod's end on the clock.
@@ -27,7 +26,6 @@ type Placed struct {
 type Result struct {
 	Placed   []Placed // in the order in which they were committed
 	Unplaced []*sched.Pod
-	Counters commit.Counters
 }
 
 // End returns when the last pod had its place.
@@ -44,8 +42,8 @@ func (r Result) End() time.Duration {
 // full, it waits. A committer takes effect when it is done.
 func Run(c *center.Center, pods []*sched.Pod, m Model) Result {
 	w := &world{model: m, center: c, pending: pods, idle: m.Proposers}
-	w.proposer = propose.New(c.View, m.Options)
-	w.committer = commit.New(c, m.Options.Filter, commit.Env{
+	w.proposer = propose.New(c.View, propose.Options{})
+	w.committer = commit.New(c, nil, commit.Env{
 		Bind:    func(d sched.Decision) { w.result.Placed = append(w.result.Placed, Placed{d, w.clock.now}) },
 		Requeue: func(p *sched.Pod) { w.pending = append(w.pending, p) },
 		Park:    func(p *sched.Pod, _ uint64) { w.result.Unplaced = append(w.result.Unplaced, p) },
@@ -54,7 +52,6 @@ func Run(c *center.Center, pods []*sched.Pod, m Model) Result {
 	for w.clock.step() {
 		w.work()
 	}
-	w.result.Counters = w.committer.Counters()
 	return w.result
 }
 

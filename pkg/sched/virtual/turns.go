@@ -45,7 +45,7 @@ func (v *Cluster) newLine() line {
 		env.Rank = func(tenant string, t usage.Type) float64 { return v.book.Rank(tenant, t, v.Now()) }
 	}
 	q := queue.New(env, queue.Options{Strict: true})
-	o := v.rules.Reserve
+	var o reserve.Options
 	if v.rules.EndsKnown {
 		o.Ends = v.ends
 	}
