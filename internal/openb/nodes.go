@@ -11,6 +11,9 @@ import (
 // podsPerNode stands for no limit: the trace names none.
 const podsPerNode = 1 << 20
 
+// cardsPerNode is the most that a node may have: more than any has.
+const cardsPerNode = 1024
+
 const mebibyte = 1 << 20
 
 // ReadNodes reads nodes from CSV with the columns sn, cpu_milli, memory_mib, gpu
@@ -21,27 +24,17 @@ func ReadNodes(r io.Reader) ([]*sched.Node, error) {
 		return nil, fmt.Errorf("read nodes: %w", err)
 	}
 	var nodes []*sched.Node
-	known := map[string]bool{}
-	err = t.each(func(row *row) error {
-		n := node(row)
-		if known[n.Name] || n.Name == "" {
-			return fmt.Errorf("node %q: names must be there, each once", n.Name)
-		}
-		known[n.Name] = true
-		nodes = append(nodes, n)
-		return nil
-	})
-	if err != nil {
+	if err := t.each(func(row *row) { nodes = append(nodes, node(row)) }); err != nil {
 		return nil, fmt.Errorf("read nodes: %w", err)
 	}
 	return nodes, nil
 }
 
 func node(row *row) *sched.Node {
-	n := &sched.Node{Name: row.text("sn"), Allocatable: sched.Amounts{
+	n := &sched.Node{Name: row.name("sn"), Allocatable: sched.Amounts{
 		CPU: sched.MilliCPU(row.number("cpu_milli")), Memory: sched.Bytes(row.number("memory_mib") * mebibyte), Pods: podsPerNode,
 	}}
-	for i := range row.number("gpu") {
+	for i := range row.upTo(cardsPerNode, "gpu") {
 		n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.FormatInt(i, 10), Type: row.text("model"), Free: sched.WholeGPU})
 	}
 	return n

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,18 +27,42 @@ func TestReadPods(t *testing.T) {
 	}
 }
 
+func TestReadSamples(t *testing.T) {
+	const columns = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,scheduled_time,deletion_time\n"
+	got, err := ReadSamples(strings.NewReader(columns + "a,1,0,0,0,5,65\nnever,1,0,0,0,,9\nstill,1,0,0,0,9,\nb,1,0,0,0,7,7\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := map[string]time.Duration{}
+	for _, s := range got {
+		ran[s.Name] = s.Took
+	}
+	if diff := cmp.Diff(map[string]time.Duration{"a": time.Minute, "b": time.Second}, ran); diff != "" {
+		t.Errorf("samples (-want +got):\n%s", diff)
+	}
+	const want = `line 2: column deletion_time is "4": want a time that is not before scheduled_time`
+	if _, err := ReadSamples(strings.NewReader(columns + "a,1,0,0,0,5,4\n")); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q in it", err, want)
+	}
+}
+
 func TestReadErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"empty":          {"", "read pods: read the names of the columns: EOF"},
 		"missing column": {"name,cpu_milli\n", `no column "memory_mib"`},
 		"ragged":         {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1\n", "wrong number of fields"},
 		"negative":       {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,-1,1,0,0\n", `line 2: column cpu_milli is "-1"`},
-		"twice":          {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,0,0\na,1,1,0,0\n", `line 3: pod "a"`},
-		"no such share":  {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,1,0\n", "asks for 0 thousandths of a card"},
+		"too much":       {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,9999999999999,0,0\n", `line 2: column memory_mib is "9999999999999"`},
+		"no name":        {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\n,1,1,0,0\n", `line 2: column name is ""`},
+		"twice":          {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,0,0\na,1,1,0,0\n", `line 3: column name is "a": want a name that no other row has`},
+		"no such share":  {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,1,0\n", `column gpu_milli is "0": want 1 to 1000 thousandths of a card`},
+		"too many":       {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,99999999999,1000\n", `column num_gpu is "99999999999": want a whole number from 0 to 1024`},
+		"of two the 1st": {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,1,many\n", `column gpu_milli is "many": want a whole number`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := ReadPods(strings.NewReader(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("error %v, want %q in it", err, tc.want)
+			_, err := ReadPods(strings.NewReader(tc.text))
+			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %v, want one line with %q in it", err, tc.want)
 			}
 		})
 	}

@@ -23,33 +23,23 @@ func eachPod(r io.Reader, do func(*row, *sched.Pod), more ...string) error {
 	if err != nil {
 		return fmt.Errorf("read pods: %w", err)
 	}
-	known := map[string]bool{}
-	err = t.each(func(row *row) error {
-		p := pod(row)
-		if known[p.Name] || p.Name == "" {
-			return fmt.Errorf("pod %q: names must be there, each once", p.Name)
-		}
-		if ask := p.GPUs; ask.Count > 0 && (ask.Milli < 1 || ask.Milli > sched.WholeGPU) {
-			return fmt.Errorf("pod %q asks for %d thousandths of a card: want 1 to %d", p.Name, ask.Milli, sched.WholeGPU)
-		}
-		known[p.Name] = true
-		do(row, p)
-		return nil
-	})
-	if err != nil {
+	if err := t.each(func(row *row) { do(row, pod(row)) }); err != nil {
 		return fmt.Errorf("read pods: %w", err)
 	}
 	return nil
 }
 
 func pod(row *row) *sched.Pod {
-	p := &sched.Pod{UID: row.text("name"), Name: row.text("name"), Requests: sched.Amounts{
+	p := &sched.Pod{Name: row.name("name"), Requests: sched.Amounts{
 		CPU: sched.MilliCPU(row.number("cpu_milli")), Memory: sched.Bytes(row.number("memory_mib") * mebibyte), Pods: 1,
 	}}
-	p.GPUs.Count = int(row.number("num_gpu"))
-	p.GPUs.Milli = sched.MilliGPU(row.number("gpu_milli"))
-	if p.GPUs.Count == 0 {
-		p.GPUs.Milli = 0
+	p.UID = p.Name
+	milli := sched.MilliGPU(row.number("gpu_milli"))
+	if p.GPUs.Count = int(row.upTo(cardsPerNode, "num_gpu")); p.GPUs.Count > 0 {
+		p.GPUs.Milli = milli
+		if milli < 1 || milli > sched.WholeGPU {
+			row.wrong("gpu_milli", fmt.Sprintf("1 to %d thousandths of a card", sched.WholeGPU))
+		}
 	}
 	if spec := row.text("gpu_spec"); spec != "" {
 		p.GPUs.Types = strings.Split(spec, "|")

@@ -9,7 +9,8 @@ import (
 )
 
 // ReadSamples reads pods as ReadPods does, with the columns scheduled_time and
-// deletion_time, in seconds. Those that never ran, or did not end, are left out.
+// deletion_time, in seconds. Those that never ran, or did not end, are left out, and
+// each ran for a second at least.
 func ReadSamples(r io.Reader) ([]fair.Sample, error) {
 	var samples []fair.Sample
 	err := eachPod(r, func(row *row, p *sched.Pod) {
@@ -17,6 +18,9 @@ func ReadSamples(r io.Reader) ([]fair.Sample, error) {
 			return
 		}
 		took := row.number("deletion_time") - row.number("scheduled_time")
+		if took < 0 {
+			row.wrong("deletion_time", "a time that is not before scheduled_time")
+		}
 		samples = append(samples, fair.Sample{Pod: p, Took: time.Duration(max(1, took)) * time.Second})
 	}, "scheduled_time", "deletion_time")
 	return samples, err

@@ -13,6 +13,7 @@ import (
 type table struct {
 	rows    *csv.Reader
 	columns []string
+	names   map[string]bool // of rows, as row.name has read them
 }
 
 // open reads the first row. It is an error if a column is missing.
@@ -23,7 +24,7 @@ func open(r io.Reader, columns ...string) (*table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the names of the columns: %w", err)
 	}
-	t := &table{rows: rows, columns: slices.Clone(first)}
+	t := &table{rows: rows, columns: slices.Clone(first), names: map[string]bool{}}
 	for _, name := range columns {
 		if !slices.Contains(t.columns, name) {
 			return nil, fmt.Errorf("no column %q among %q", name, t.columns)
@@ -32,8 +33,8 @@ func open(r io.Reader, columns ...string) (*table, error) {
 	return t, nil
 }
 
-// each calls do for every further row. Its error tells the line.
-func (t *table) each(do func(row *row) error) error {
+// each calls do for every further row, until one is wrong. Its error tells the line.
+func (t *table) each(do func(row *row)) error {
 	for {
 		fields, err := t.rows.Read()
 		if errors.Is(err, io.EOF) {
@@ -43,19 +44,26 @@ func (t *table) each(do func(row *row) error) error {
 			return err
 		}
 		r := &row{table: t, fields: fields}
-		err = do(r)
-		if err = errors.Join(r.err, err); err != nil {
+		do(r)
+		if r.err != nil {
 			line, _ := t.rows.FieldPos(0)
-			return fmt.Errorf("line %d: %w", line, err)
+			return fmt.Errorf("line %d: %w", line, r.err)
 		}
 	}
 }
 
-// row is one row. The first number that cannot be read stays in err.
+// row is one row. The first thing that is wrong with it stays in err.
 type row struct {
 	*table
 	fields []string
 	err    error
+}
+
+// wrong notes what is wrong with a column.
+func (r *row) wrong(column, want string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("column %s is %q: want %s", column, r.text(column), want)
+	}
 }
 
 // text returns a field, and "" where there is no such column.
@@ -66,11 +74,28 @@ func (r *row) text(column string) string {
 	return ""
 }
 
-// number returns a field that is a whole number, not negative.
-func (r *row) number(column string) int64 {
-	n, err := strconv.ParseUint(r.text(column), 10, 62)
-	if err != nil && r.err == nil {
-		r.err = fmt.Errorf("column %s is %q: want a whole number", column, r.text(column))
+// name returns a field that is the row's name: no other row has it.
+func (r *row) name(column string) string {
+	name := r.text(column)
+	if name == "" || r.names[name] {
+		r.wrong(column, "a name that no other row has")
 	}
-	return int64(n)
+	r.names[name] = true
+	return name
+}
+
+// amount is the most that a number is: as many mebibytes are less than 2^63 bytes.
+const amount = 1<<42 - 1
+
+// number returns a field that is a whole number.
+func (r *row) number(column string) int64 { return r.upTo(amount, column) }
+
+// upTo returns a field that is a whole number, not more than most.
+func (r *row) upTo(most int64, column string) int64 {
+	n, err := strconv.ParseInt(r.text(column), 10, 64)
+	if err != nil || n < 0 || n > most {
+		r.wrong(column, fmt.Sprintf("a whole number from 0 to %d", most))
+		return 0
+	}
+	return n
 }
