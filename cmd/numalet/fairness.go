@@ -9,6 +9,8 @@ import (
 
 	"github.com/numalet/numalet/internal/openb"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/bucket"
+	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/fair"
 	"github.com/numalet/numalet/pkg/sched/usage"
 	"github.com/numalet/numalet/pkg/sched/virtual"
@@ -29,7 +31,7 @@ func (w *world) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&w.nodes, "nodes", "", "CSV file of nodes")
 	flags.StringVar(&w.pods, "pods", "", "CSV file of pods, of which samples are drawn")
-	flags.IntVar(&w.every, "every", 1, "take every so manieth node only")
+	flags.IntVar(&w.every, "every", 1, "take each so manieth node only")
 	flags.DurationVar(&w.longest, "longest", 24*time.Hour, "pods that ran longer run so long")
 	flags.IntVar(&w.cards, "cards", 8, "leave pods out that ask for more cards")
 	flags.StringVar(&w.policy, "policy", "bestfit", "leastfit, bestfit, firstfit, nextfit or default: what the GPU profile uses")
@@ -51,10 +53,29 @@ func (w world) read() ([]*sched.Node, []fair.Sample, error) {
 		nodes = append(nodes, all[i])
 	}
 	samples, err := readFile(w.pods, openb.ReadSamples)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i, s := range samples {
 		samples[i].Took = min(s.Took, w.longest)
 	}
-	return nodes, slices.DeleteFunc(samples, func(s fair.Sample) bool { return s.GPUs.Count > w.cards }), err
+	return nodes, slices.DeleteFunc(samples, func(s fair.Sample) bool { return s.GPUs.Count > w.cards }), nil
+}
+
+// profile returns the way to look for nodes, as new: one for each trial.
+func (w world) profile(samples []fair.Sample) (center.Profile, error) {
+	var pods []*sched.Pod
+	for _, s := range samples {
+		pods = append(pods, s.Pod)
+	}
+	p, err := gpuProfile(w.policy, pods)
+	if err != nil {
+		return p, usageError{err}
+	}
+	if p.Policy == bucket.Random {
+		return p, wrongUsage("nothing is drawn here for policy %s: choose one whose choice is the same each time", p.Policy)
+	}
+	return p, nil
 }
 
 // fairness is what "numalet simulate fairness" is asked for.
@@ -75,7 +96,8 @@ func newFairness() *cobra.Command {
 controller's order, by score; by creation time; and as with kube-scheduler. Each user
 sends pods of the trace, drawn at random: as many that ask for cards as its appetite is
 wait at any time. What is said is of the second half of the time: Jain's index of
-scores per weight, and how long pods that ask for cards have waited.`,
+scores per weight, and how long pods that ask for cards have waited; and how many of
+these wait at the end. Large pods are those that ask for several cards.`,
 		Example: `  numalet simulate fairness --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 24`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -87,20 +109,23 @@ scores per weight, and how long pods that ask for cards have waited.`,
 	flags.IntVar(&f.users, "users", 20, "how many users")
 	flags.IntVar(&f.least, "least", 4, "how many pods of the most modest one wait at any time")
 	flags.IntVar(&f.most, "most", 64, "how many of the greediest one do")
-	flags.Float64Var(&f.days, "days", 14, "how long, of which the second half is measured")
+	flags.Float64Var(&f.days, "days", 14, "how long, of which the second half is measured: two hours at least")
 	return cmd
 }
 
 func (f fairness) run(out io.Writer) error {
+	if f.users < 1 || f.least < 1 || f.most < f.least {
+		return wrongUsage("--users and --least are 1 at least, and --most is not less than --least")
+	}
 	nodes, samples, err := f.read()
 	if err != nil {
 		return err
 	}
 	var outcomes []fair.Outcome
 	for _, turns := range []virtual.Turns{virtual.ByScore, virtual.ByAge, virtual.LikeKube} {
-		profile, err := gpuProfile(f.policy, podsOf(samples))
+		profile, err := f.profile(samples)
 		if err != nil {
-			return usageError{err}
+			return err
 		}
 		o, err := fair.Share(nodes, samples, fair.Settings{
 			Users: fair.Users(f.users, f.least, f.most), Seed: f.seed, For: time.Duration(f.days * float64(24*time.Hour)),
@@ -112,12 +137,4 @@ func (f fairness) run(out io.Writer) error {
 		outcomes = append(outcomes, o)
 	}
 	return showFairness(out, f, nodes, outcomes)
-}
-
-func podsOf(samples []fair.Sample) []*sched.Pod {
-	var pods []*sched.Pod
-	for _, s := range samples {
-		pods = append(pods, s.Pod)
-	}
-	return pods
 }

@@ -15,9 +15,12 @@ type shared struct {
 	Order            string       `json:"order"`
 	Jain             float64      `json:"jain"` // of scores per weight
 	AllocatedPercent float64      `json:"allocatedPercent"`
-	Began            int          `json:"began"`
+	Began            int          `json:"began"`      // pods
+	BeganLarge       int          `json:"beganLarge"` // those that ask for several cards
 	MedianSeconds    float64      `json:"medianSeconds"`
 	P99Seconds       float64      `json:"p99Seconds"`
+	Waiting          int          `json:"waiting"` // pods that ask for cards, at the end
+	WaitingLarge     int          `json:"waitingLarge"`
 	Users            []sharedUser `json:"users"`
 }
 
@@ -34,8 +37,9 @@ type sharedUser struct {
 
 func sharedOf(o fair.Outcome) shared {
 	s := shared{
-		Order: o.Turns.String(), Jain: o.Jain, AllocatedPercent: 100 * o.Allocated, Began: o.Began,
+		Order: o.Turns.String(), Jain: o.Jain, AllocatedPercent: 100 * o.Allocated, Began: o.Began.All, BeganLarge: o.Began.Large,
 		MedianSeconds: o.All.Quantile(.5).Seconds(), P99Seconds: o.All.Quantile(.99).Seconds(),
+		Waiting: o.Waiting.All, WaitingLarge: o.Waiting.Large,
 	}
 	for _, u := range o.Users {
 		s.Users = append(s.Users, sharedUser{
@@ -60,9 +64,10 @@ func showFairness(out io.Writer, f fairness, nodes []*sched.Node, outcomes []fai
 	}
 	fmt.Fprintf(out, "%d users, %d nodes with %d cards, %v days, seed %d; figures of the second half\n\n", f.users, len(nodes), cards, f.days, f.seed)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "order\tJain's index\tallocated\tpods begun\twait median\tp99\t")
+	fmt.Fprintln(table, "order\tJain's index\tallocated\tpods begun\tof them large\twait median\tp99\twaiting at the end\tof them large\t")
 	for _, o := range orders {
-		fmt.Fprintf(table, "%s\t%.4f\t%.1f %%\t%d\t%s\t%s\t\n", o.Order, o.Jain, o.AllocatedPercent, o.Began, brief(o.MedianSeconds), brief(o.P99Seconds))
+		fmt.Fprintf(table, "%s\t%.4f\t%.1f %%\t%d\t%d\t%s\t%s\t%d\t%d\t\n", o.Order, o.Jain, o.AllocatedPercent,
+			o.Began, o.BeganLarge, brief(o.MedianSeconds), brief(o.P99Seconds), o.Waiting, o.WaitingLarge)
 	}
 	fmt.Fprint(table, "\nuser\tweight\tappetite")
 	for _, o := range orders {

@@ -1,8 +1,11 @@
 package fair
 
 import (
+	"math"
 	"slices"
 	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // Jain returns Jain's index of amounts: 1 where all are equal, 1/n where one has all,
@@ -21,15 +24,28 @@ func Jain(xs []float64) float64 {
 	return sum * sum / (float64(len(xs)) * squares)
 }
 
+// Pods counts pods.
+type Pods struct {
+	All   int
+	Large int // those that ask for several cards
+}
+
+func (n *Pods) add(p *sched.Pod) {
+	n.All++
+	if p.GPUs.Count > 1 {
+		n.Large++
+	}
+}
+
 // Waits are times of waiting.
 type Waits []time.Duration
 
-// Quantile returns the smallest time that a part q of all do not exceed, 0 where
-// there are none. It sorts w.
+// Quantile returns the smallest of the times that a part q of all at least do not
+// exceed, 0 where there are none. It sorts w.
 func (w Waits) Quantile(q float64) time.Duration {
 	if len(w) == 0 {
 		return 0
 	}
 	slices.Sort(w)
-	return w[min(len(w)-1, int(q*float64(len(w))))]
+	return w[max(1, int(math.Ceil(q*float64(len(w)))))-1]
 }

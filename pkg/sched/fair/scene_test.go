@@ -104,6 +104,8 @@ func (s *scene) share(args []string) error {
 	}
 	fmt.Fprintf(&s.answer, "Jain's index of scores per weight %.4f; %.1f %% of the cards in use; waiting: median %s, p99 %s\n",
 		o.Jain, 100*o.Allocated, minutes(o.All.Quantile(.5)), minutes(o.All.Quantile(.99)))
+	fmt.Fprintf(&s.answer, "%d pods have begun, of which %d ask for several cards; %d wait at the end, of which %d do\n",
+		o.Began.All, o.Began.Large, o.Waiting.All, o.Waiting.Large)
 	for _, u := range o.Users {
 		fmt.Fprintf(&s.answer, "%s, weight %g, appetite %2d: %4.1f cards, median %s, p99 %s\n",
 			u.Name, u.Weight, u.Appetite, u.Cards, minutes(u.Waits.Quantile(.5)), minutes(u.Waits.Quantile(.99)))

@@ -27,7 +27,8 @@ type Outcome struct {
 	Turns     virtual.Turns
 	Jain      float64 // of scores per weight: the mean of those of every hour
 	Allocated float64 // part of all cards
-	Began     int
+	Began     Pods
+	Waiting   Pods  // at the end, that ask for cards
 	All       Waits // of work that came in that half: until it began, or to the end
 	Users     []UserOutcome
 }
@@ -39,8 +40,11 @@ type UserOutcome struct {
 	Waits Waits
 }
 
-// Share lets users share nodes.
+// Share lets users share nodes, for two hours at least.
 func Share(nodes []*sched.Node, samples []Sample, s Settings) (Outcome, error) {
+	if s.For < 2*sampling {
+		return Outcome{}, fmt.Errorf("share %d nodes for %s: want %s at least", len(nodes), s.For, 2*sampling)
+	}
 	t, err := newTrial(nodes, samples, s)
 	if err != nil {
 		return Outcome{}, err
@@ -48,10 +52,13 @@ func Share(nodes []*sched.Node, samples []Sample, s Settings) (Outcome, error) {
 	t.start()
 	t.cluster.Run(s.For / 2)
 	t.measuring = t.cluster.Now()
-	t.cluster.Every(time.Hour, t.sample)
+	t.cluster.Every(sampling, t.sample)
 	t.cluster.Run(s.For - s.For/2)
 	return t.outcome(), nil
 }
+
+// sampling is how often it is looked at what everybody has.
+const sampling = time.Hour
 
 // trial is a trial under way.
 type trial struct {
@@ -62,7 +69,7 @@ type trial struct {
 	measuring time.Time
 	jain      []float64
 	held      map[string]float64 // by user, summed up over the samples
-	began     int
+	began     Pods
 	waits     map[string]Waits
 	meter     meter // of the users' cards
 }
@@ -106,7 +113,7 @@ func newTrial(nodes []*sched.Node, samples []Sample, s Settings) (*trial, error)
 // user send more.
 func (t *trial) begin(r virtual.Ran) {
 	if !t.measuring.IsZero() {
-		t.began++
+		t.began.add(r.Pod)
 		t.wait(r, r.Waited())
 	}
 	if s, ok := t.senders[r.Tenant]; ok && r.Type != usage.CPU {
@@ -149,10 +156,13 @@ func (t *trial) sample() {
 }
 
 func (t *trial) outcome() Outcome {
+	o := Outcome{Turns: t.Turns, Began: t.began}
 	for r := range t.cluster.Pending() {
 		t.wait(r, t.cluster.Now().Sub(r.Created))
+		if r.Type != usage.CPU {
+			o.Waiting.add(r.Pod)
+		}
 	}
-	o := Outcome{Turns: t.Turns, Began: t.began}
 	samples := float64(len(t.jain))
 	for _, j := range t.jain {
 		o.Jain += j / samples
@@ -164,11 +174,4 @@ func (t *trial) outcome() Outcome {
 		o.Allocated += one.Cards / t.all
 	}
 	return o
-}
-
-// suiting returns the samples that fit some node when it is empty.
-func suiting(nodes []*sched.Node, samples []Sample) []Sample {
-	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool {
-		return !slices.ContainsFunc(nodes, func(n *sched.Node) bool { return fits(s.Pod, n) })
-	})
 }

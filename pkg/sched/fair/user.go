@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
@@ -72,6 +73,13 @@ func (s *sender) send(v *virtual.Cluster) {
 		}
 		v.Submit(virtual.Work{Pod: &pod, Tenant: s.Name, Takes: sample.Took})
 	}
+}
+
+// suiting returns the samples that fit some node when it is empty.
+func suiting(nodes []*sched.Node, samples []Sample) []Sample {
+	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool {
+		return !slices.ContainsFunc(nodes, func(n *sched.Node) bool { return fits(s.Pod, n) })
+	})
 }
 
 // fits reports whether a pod fits a node that is empty.
