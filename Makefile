@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-controller takeover perf latency soak gpu-check
+.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller takeover perf latency soak gpu-check
 
 IMAGE ?= localhost/numalet:dev
-FLAVOUR ?= plain# of the rig's machine: plain or systemd
+FLAVOUR ?= plain# of the rig's machine: plain, systemd or wide
 PROGRAMS = numalet numalet-agent numalet-deviceplugin numalet-controller
 
 help: ## list the targets
@@ -45,7 +45,7 @@ image: bin ## the container image, build/numalet.tar (an OCI archive named $(IMA
 rig: # the rig's own command, build/rig
 	@go -C test/cluster build -o $(CURDIR)/build/rig ./cmd/rig
 
-rig-up: rig ## start a real cluster with a NUMA machine; FLAVOUR=plain|systemd
+rig-up: rig ## start a real cluster with a NUMA machine; FLAVOUR=plain|systemd|wide
 	build/rig up --flavour $(FLAVOUR)
 
 rig-down: rig ## stop the cluster and its machines
@@ -54,7 +54,7 @@ rig-down: rig ## stop the cluster and its machines
 rig-status: rig ## what of the rig runs
 	build/rig status
 
-rig-shell: rig ## a root shell in the machine; FLAVOUR=plain|systemd
+rig-shell: rig ## a root shell in the machine; FLAVOUR=plain|systemd|wide
 	build/rig shell --flavour $(FLAVOUR)
 
 probe-image: tools ## the image of the end-to-end tests' containers, build/probe.tar
@@ -62,7 +62,7 @@ probe-image: tools ## the image of the end-to-end tests' containers, build/probe
 	CGO_ENABLED=0 go build -trimpath -o build/probe/ ./test/e2e/probe ./test/e2e/updates ./test/e2e/holders
 	go -C deploy/image run . -o $(CURDIR)/build/probe.tar -ref localhost/probe:e2e $(CURDIR)/build/probe/first=/first $(CURDIR)/build/probe/probe=/probe
 
-cluster: image probe-image rig ## the rig's machine with Numalet installed; FLAVOUR=systemd for the other one
+cluster: image probe-image rig ## the rig's machine with Numalet installed; FLAVOUR=systemd or wide for another one
 	test/e2e/install $(FLAVOUR)
 
 ON_RIG = eval "$$(build/rig env)" && go
@@ -79,6 +79,11 @@ e2e-systemd: ## those that matter on a node with systemd and its cgroup driver
 	build/rig down --flavour plain
 	$(MAKE) cluster FLAVOUR=systemd
 	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload|SystemBus'
+
+e2e-wide: rig ## 2 GPUs and 8 CPUs on one NUMA node, on a machine whose NUMA nodes have as many; 6 minutes
+	build/rig down
+	$(MAKE) cluster FLAVOUR=wide
+	$(ON_RIG) $(E2E) wide -run Wide
 
 e2e-controller: bin rig ## the controller on a real API server, with nodes that nobody stands behind
 	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller

@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/google/go-cmp/cmp"
 )
 
 // gpuCDI hands GPUs over as CDI devices, of a specification that says only which
@@ -25,13 +24,27 @@ func gpuCDI(ctx context.Context, t *testing.T) {
 	must(t, err)
 	must(t, cluster.Copy(ctx, spec, "/etc/cdi/fake.json"))
 	configure(ctx, t, "NUMALET_GPU_CDI_KIND=nvidia.com/gpu")
-	decided := wholeCards()[4:5]
-	bindGPUs(ctx, t, gpuPod("both", 5*time.Second, map[string]int{whole: 1, small: 1}), v1alpha1.ContainerPlacement{GPUs: decided})
-	pod, err := cluster.Await(ctx, "both", kit.Over)
+	pod := place(ctx, t, ofTenant(gpuPod("cdi", time.Hour, map[string]int{whole: 1, small: 1}), ""))
+	checkVisible(ctx, t, pod)
+}
+
+// checkVisible checks that a container sees what it was given of both resources, and
+// nothing else.
+func checkVisible(ctx context.Context, t *testing.T, pod *corev1.Pod) {
+	mustHold(ctx, t, pod)
+	all, err := cluster.Holders(ctx)
 	must(t, err)
-	got := strings.Split(seen(pod)["gpus"], ",")
-	if len(got) != 2 || got[0] != decided[0] || !slices.Contains(smallSlices(), got[1]) {
-		t.Errorf("the container sees %v, want %s and one of %v (%s: %s)", got, decided[0], smallSlices(), pod.Status.Phase, pod.Status.Message)
+	var given []string
+	for _, h := range all {
+		if h.Pod == pod.Name && strings.HasPrefix(h.Resource, "nvidia.com/") {
+			given = append(given, h.IDs...)
+		}
+	}
+	saw := strings.Split(look(ctx, t, pod, "c0")["gpus"], ",")
+	slices.Sort(given)
+	slices.Sort(saw)
+	if diff := cmp.Diff(given, saw); diff != "" || len(given) != 2 {
+		t.Errorf("the container sees other GPUs than the kubelet gave it (-kubelet +container):\n%s%v", diff, given)
 	}
 }
 

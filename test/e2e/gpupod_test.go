@@ -6,52 +6,19 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
+	"os/exec"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/test/e2e/kit"
 )
-
-// cards are those that nobody has.
-type cards struct {
-	mu   sync.Mutex
-	rand *rand.Rand
-	free []string
-	seen atomic.Int32 // pods that the kubelet was asked about while they ran
-}
-
-// take draws cards, and waits until there are as many. They are in order.
-func (c *cards) take(count int) []string {
-	for ; ; time.Sleep(100 * time.Millisecond) {
-		c.mu.Lock()
-		if len(c.free) >= count {
-			break
-		}
-		c.mu.Unlock()
-	}
-	defer c.mu.Unlock()
-	c.rand.Shuffle(len(c.free), func(i, j int) { c.free[i], c.free[j] = c.free[j], c.free[i] })
-	ids := slices.Sorted(slices.Values(c.free[:count]))
-	c.free = slices.Clone(c.free[count:])
-	return ids
-}
-
-func (c *cards) put(ids []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.free = append(c.free, ids...)
-}
 
 // wholeCards returns the cards that are not in MIG mode, two a NUMA node.
 func wholeCards() (ids []string) {
@@ -63,22 +30,30 @@ func wholeCards() (ids []string) {
 
 func gpuNames(n int) (names []string) {
 	for i := range n {
-		names = append(names, fmt.Sprintf("gpu-%03d", i))
+		names = append(names, gpuName(i))
 	}
 	return names
 }
 
-// gpuPod is a pod with a container that shares its CPUs and says what it sees.
-func gpuPod(name string, life time.Duration, gpus map[string]int) *corev1.Pod {
-	pod := kit.Once(kit.Pod(name, "", kit.Container{Name: "c", CPU: "10m"}))
-	delete(pod.Spec.Containers[0].Resources.Limits, corev1.ResourceCPU)
-	ask(pod, life, gpus)
+func gpuName(i int) string { return fmt.Sprintf("gpu-%03d", i) }
+
+// gpuPod is a pod with a container for each ask: c0, c1 and so on. They share their
+// CPUs and say what they see.
+func gpuPod(name string, life time.Duration, asks ...map[string]int) *corev1.Pod {
+	var containers []kit.Container
+	for i := range asks {
+		containers = append(containers, kit.Container{Name: fmt.Sprint("c", i), CPU: "10m"})
+	}
+	pod := kit.Once(kit.Pod(name, "", containers...))
+	for i, gpus := range asks {
+		delete(pod.Spec.Containers[i].Resources.Limits, corev1.ResourceCPU)
+		ask(&pod.Spec.Containers[i], life, gpus)
+	}
 	return pod
 }
 
-// ask gives a pod's container GPUs, and lets it say what it sees.
-func ask(pod *corev1.Pod, life time.Duration, gpus map[string]int) {
-	c := &pod.Spec.Containers[0]
+// ask gives a container GPUs, and lets it say what it sees.
+func ask(c *corev1.Container, life time.Duration, gpus map[string]int) {
 	c.Command = []string{"/probe", "see", "-for", life.String()}
 	limits := maps.Clone(c.Resources.Limits)
 	for name, count := range gpus {
@@ -87,32 +62,35 @@ func ask(pod *corev1.Pod, life time.Duration, gpus map[string]int) {
 	c.Resources.Limits = limits
 }
 
-// bindGPUs makes a pod that no scheduler takes, and places its container.
-func bindGPUs(ctx context.Context, t *testing.T, pod *corev1.Pod, decided v1alpha1.ContainerPlacement) {
-	t.Helper()
-	pod.Spec.SchedulerName = "nobody"
-	text, err := v1alpha1.FormatPlacement(map[string]v1alpha1.ContainerPlacement{"c": decided})
-	if err != nil {
-		t.Errorf("placement of %s: %v", pod.Name, err)
+// ofTenant leaves a pod of a tenant, or of nobody, to the controller.
+func ofTenant(pod *corev1.Pod, tenant string) *corev1.Pod {
+	pod.Spec.SchedulerName = scheduler
+	if tenant != "" {
+		pod.Labels = map[string]string{v1alpha1.LabelTenant: tenant}
 	}
-	controller, err := cluster.As("system:serviceaccount:numalet-system:numalet-controller")
-	if err == nil {
-		_, err = cluster.Create(ctx, pod)
-	}
-	if err == nil {
-		err = controller.CoreV1().Pods(cluster.Namespace).Bind(ctx, &corev1.Binding{
-			ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Annotations: map[string]string{v1alpha1.AnnotationPlacement: text}},
-			Target:     corev1.ObjectReference{Kind: "Node", Name: cluster.Node()},
-		}, metav1.CreateOptions{})
-	}
-	if err != nil {
-		t.Errorf("place %s: %v", pod.Name, err)
-	}
+	return pod
 }
 
-// checkHolds checks what the kubelet says that a pod has, and that nothing was given
-// twice. It returns false where that was not to be seen: the pod ended meanwhile.
-func checkHolds(ctx context.Context, t *testing.T, pod, resource string, ids []string) bool {
+// gpusOf returns the GPUs that were decided on for each container of a pod.
+func gpusOf(t *testing.T, pod *corev1.Pod) map[string][]string {
+	t.Helper()
+	decided, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement])
+	if err != nil {
+		t.Errorf("pod %s: %v", pod.Name, err)
+	}
+	gpus := map[string][]string{}
+	for name, c := range decided.Containers {
+		if len(c.GPUs) > 0 {
+			gpus[name] = slices.Sorted(slices.Values(c.GPUs))
+		}
+	}
+	return gpus
+}
+
+// checkHolds checks that the kubelet says of a pod's containers that they have the
+// cards decided on, and of all that nothing was given twice. It returns false where
+// that was not to be seen: the pod ended meanwhile.
+func checkHolds(ctx context.Context, t *testing.T, pod *corev1.Pod) bool {
 	t.Helper()
 	all, err := cluster.Holders(ctx)
 	if err != nil {
@@ -122,24 +100,59 @@ func checkHolds(ctx context.Context, t *testing.T, pod, resource string, ids []s
 	for _, sentence := range kit.GivenTwice(all) {
 		t.Error(sentence)
 	}
-	i := slices.IndexFunc(all, func(h kit.Holding) bool { return h.Pod == pod && h.Resource == resource })
-	if i < 0 {
+	held := map[string][]string{}
+	for _, h := range all {
+		if h.Pod == pod.Name && h.Resource == whole {
+			held[h.Container] = h.IDs
+		}
+	}
+	if len(held) == 0 {
 		return false
 	}
-	if diff := cmp.Diff(ids, all[i].IDs); diff != "" {
-		t.Errorf("%s has GPUs (-decided +kubelet):\n%s", pod, diff)
+	if diff := cmp.Diff(gpusOf(t, pod), held); diff != "" {
+		t.Errorf("%s has GPUs (-decided +kubelet):\n%s", pod.Name, diff)
 	}
 	return true
 }
 
-// seen reads what a container said that it sees.
-func seen(pod *corev1.Pod) map[string]string {
-	said := map[string]string{}
-	if ended := pod.Status.ContainerStatuses[0].State.Terminated; ended != nil {
-		for line := range strings.Lines(ended.Message) {
-			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-			said[name] = value
+// mustHold is checkHolds of a pod that goes on running.
+func mustHold(ctx context.Context, t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	if !checkHolds(ctx, t, pod) {
+		t.Errorf("the kubelet says of %s that it has no GPUs", pod.Name)
+	}
+}
+
+// checkSaw checks that the containers of a pod that is over saw the cards decided on.
+func checkSaw(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	saw := map[string][]string{}
+	for _, c := range pod.Status.ContainerStatuses {
+		if ended := c.State.Terminated; ended != nil {
+			saw[c.Name] = strings.Split(seen(ended.Message)["gpus"], ",")
 		}
+	}
+	if diff := cmp.Diff(gpusOf(t, pod), saw); diff != "" {
+		t.Errorf("%s sees GPUs (-decided +seen):\n%s", pod.Name, diff)
+	}
+}
+
+// look asks inside a container that runs what it sees.
+func look(ctx context.Context, t *testing.T, pod *corev1.Pod, container string) map[string]string {
+	t.Helper()
+	out, err := exec.CommandContext(ctx, "kubectl", "exec", pod.Name, "-c", container, "--", "/probe", "see").Output()
+	if err != nil {
+		t.Fatalf("kubectl exec %s: %v", pod.Name, err)
+	}
+	return seen(string(out))
+}
+
+// seen reads what a container says that it sees.
+func seen(text string) map[string]string {
+	said := map[string]string{}
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		said[name] = value
 	}
 	return said
 }

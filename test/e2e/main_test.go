@@ -19,11 +19,11 @@ import (
 var (
 	rigBin        = flag.String("rig", os.Getenv("RIG"), "the rig's command")
 	controllerBin = flag.String("controller", "../../build/bin/numalet-controller", "the controller's program")
-	flavour       = flag.String("flavour", "plain", "which machine: plain or systemd")
+	flavour       = flag.String("flavour", "plain", "which machine: plain, systemd or wide")
 	kubeconfig    = flag.String("cluster", os.Getenv("KUBECONFIG"), "kubeconfig of the rig's control plane")
 	churnPods     = flag.Int("pods", 40, "how many pods the churn makes")
 	churnKills    = flag.Int("kills", 1, "how often the churn kills each of agent, containerd and kubelet")
-	gpuPods       = flag.Int("gpu-pods", 10, "how many pods with GPUs come and go")
+	gpuPods       = flag.Int("gpu-pods", 8, "how many pods with GPUs come and go")
 	seed          = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the churn; a failure prints it")
 )
 

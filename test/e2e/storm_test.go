@@ -38,7 +38,7 @@ func TestStorm(t *testing.T) {
 		cluster.Node(): room(ctx, t, cluster.Node()),
 	}}}
 	began := time.Now()
-	events, created := s.watch(ctx), make(chan bool)
+	events, created := watchPods(ctx, t), make(chan bool)
 	go func() { s.create(ctx); close(created) }()
 	for s.gone < stormPods && !t.Failed() {
 		select {
@@ -104,17 +104,18 @@ func hollow(ctx context.Context, t *testing.T, name string, shape fleet.Shape) {
 	must(t, cluster.Hollow(alive, name, shape))
 }
 
-// watch tells of all pods of the cluster, in the order in which they were written.
-func (s *storm) watch(ctx context.Context) <-chan apiwatch.Event {
+// watchPods tells of all pods of the cluster, in the order in which they were written.
+func watchPods(ctx context.Context, t *testing.T) <-chan apiwatch.Event {
+	t.Helper()
 	pods := cluster.API.CoreV1().Pods(metav1.NamespaceAll)
 	list, err := pods.List(ctx, metav1.ListOptions{})
-	must(s.T, err)
+	must(t, err)
 	w, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 			return pods.Watch(ctx, o)
 		},
 	})
-	must(s.T, err)
+	must(t, err)
 	return w.ResultChan()
 }
 

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/e2e/kit"
 	"github.com/numalet/numalet/test/fleet"
 )
 
@@ -71,12 +71,7 @@ func (w *world) given(name string) string {
 // waits returns why a pod waits.
 func (w *world) waits(name string) string {
 	w.Helper()
-	for _, c := range w.pod(name).Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return c.Message
-		}
-	}
-	return ""
+	return kit.WaitsFor(w.pod(name))
 }
 
 func (w *world) condition(group string) string {
@@ -97,15 +92,20 @@ func TestGroups(t *testing.T) {
 	w.await("ann gets its cards", func() bool { return w.given("first") == "training GPU-node-00000-0,GPU-node-00000-1" })
 	w.gpuPod("stranger", "bob", "training", 1)
 	w.await("bob hears that it is not his", func() bool { return strings.Contains(w.waits("stranger"), `not for tenant "bob"`) })
-	w.gpuPod("over", "ann", "training", 1)
+	w.gpuPod("over", "ann", "training", 2)
 	w.await("it waits for the quota", func() bool { return strings.Contains(w.waits("over"), "tenant ann, GPU group training") })
 	w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, "first", *metav1.NewDeleteOptions(0)))
 	w.await("it starts", func() bool { return w.given("over") != "" })
 
-	w.apply(strings.ReplaceAll(groupGuide(t), `gpus: ["0", "1"]`, `gpus: ["3"]`))
-	time.Sleep(time.Second)
+	w.apply(strings.NewReplacer(`gpus: ["0", "1"]`, `gpus: ["3"]`, "quota: 2", "quota: 3").Replace(groupGuide(t)))
+	edited := time.Now()
 	w.gpuPod("next", "ann", "", 1)
 	w.await("the edit applies", func() bool { return w.given("next") == "training GPU-node-00000-3" })
+	took := time.Since(edited)
+	t.Logf("%v after the edit a pod made after it was bound", took.Round(time.Millisecond))
+	if took > time.Second {
+		t.Errorf("an edit of a group applied after %v", took)
+	}
 
 	w.apply(strings.ReplaceAll(strings.ReplaceAll(groupGuide(t), "tenants: [ann]", "tenants: [eve]"), "name: training", "name: greedy"))
 	w.await("eve has no right to it", func() bool { return w.condition("greedy") == "False NoRight" })

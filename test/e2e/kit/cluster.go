@@ -102,6 +102,16 @@ func Succeeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucc
 // Over reports whether the pod has completed or failed, for good.
 func Over(pod *corev1.Pod) bool { return Succeeded(pod) || pod.Status.Phase == corev1.PodFailed }
 
+// WaitsFor returns why a pod is not scheduled, "" where nothing is said.
+func WaitsFor(pod *corev1.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return c.Message
+		}
+	}
+	return ""
+}
+
 // AwaitEvent polls until an event on the pod has the reason and contains the text.
 func (c *Cluster) AwaitEvent(ctx context.Context, pod, reason, text string) error {
 	return poll(ctx, func() (bool, string, error) {

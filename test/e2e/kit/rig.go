@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Rig is the machine under test: a virtual machine with four NUMA nodes whose
+// Rig is the machine under test: a virtual machine with NUMA nodes whose
 // kubelet has joined a real control plane. Bin is the rig's command.
 type Rig struct {
 	Bin     string
-	Flavour string // plain or systemd
+	Flavour string // plain, systemd or wide
 }
 
 // Node returns the machine's name in the cluster.

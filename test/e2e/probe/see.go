@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// see writes what its container was started with to its termination message, which
-// the pod's status shows, and lives on for a while:
+// see prints what its container was started with, writes it to the termination
+// message, which the pod's status shows, and lives on for a while:
 //
 //	gpus GPU-…,GPU-…
 //	cpus 4-7
@@ -32,6 +32,7 @@ func see(args []string) error {
 		return err
 	}
 	text := fmt.Sprintf("gpus %s\ncpus %s\nmems %s\n", gpus(os.Environ()), cpus, mems)
+	fmt.Print(text)
 	if err := os.WriteFile("/dev/termination-log", []byte(text), 0o644); err != nil {
 		return err
 	}

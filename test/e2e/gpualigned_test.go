@@ -1,0 +1,56 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// TestWide: 2 GPUs and 8 CPUs are of one NUMA node, on a machine whose second NUMA
+// node has just these.
+func TestWide(t *testing.T) {
+	if *flavour != "wide" {
+		t.Skip("no NUMA node has 8 CPUs: run `make e2e-wide`")
+	}
+	ctx := start(t, 8*time.Minute, "aligned")
+	withGPUs(ctx, t, "four.layout", map[string]int64{whole: 4})
+	checkAligned(ctx, t, placeAligned(ctx, t, 8, ""), wholeCards()[2:4], "8-15")
+}
+
+// placeAligned starts a container with two GPUs and so many CPUs by the policy single.
+func placeAligned(ctx context.Context, t *testing.T, cpus int, tenant string) *corev1.Pod {
+	t.Helper()
+	pod := kit.Once(kit.Pod("aligned", "single", kit.Container{Name: "c0", CPU: fmt.Sprint(cpus)}))
+	ask(&pod.Spec.Containers[0], time.Hour, map[string]int{whole: 2})
+	return place(ctx, t, ofTenant(pod, tenant))
+}
+
+// checkAligned checks that a container has the cards and the CPUs of NUMA node 1 and
+// memory of there, as it sees it itself.
+func checkAligned(ctx context.Context, t *testing.T, pod *corev1.Pod, cards []string, cpus string) {
+	t.Helper()
+	mustHold(ctx, t, pod)
+	want := map[string]string{"gpus": strings.Join(cards, ","), "cpus": cpus, "mems": "1"}
+	got := look(ctx, t, pod, "c0")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the container sees (-want +got):\n%s", diff)
+	}
+	t.Logf("the container sees %v", got)
+	topology, err := cluster.Topology(ctx, cluster.Node())
+	must(t, err)
+	for _, g := range topology.Status.GPUs {
+		if slices.Contains(cards, g.ID) && (g.NUMA == nil || *g.NUMA != 1) {
+			t.Errorf("%s is on NUMA node %v, want 1", g.ID, g.NUMA)
+		}
+	}
+}

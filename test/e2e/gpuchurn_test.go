@@ -1,0 +1,105 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/fleet"
+)
+
+// gpuChurn lets pods of two tenants and of nobody come and go, to which the
+// controller gives cards. Each container has those that were decided on, as it says
+// itself and the kubelet does; none is outside of its tenant's group; and a watch
+// over all pods sees none promised twice at any time.
+func gpuChurn(ctx context.Context, t *testing.T) {
+	var workers, watcher sync.WaitGroup
+	watching, stop := context.WithCancel(ctx)
+	events := watchPods(watching, t)
+	ledger := fleet.Ledger{Room: map[string]fleet.Amounts{cluster.Node(): room(ctx, t, cluster.Node())}}
+	watcher.Go(func() {
+		for e := range events {
+			if _, err := ledger.See(e); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	next, asked := make(chan int), atomic.Int32{}
+	for range 5 {
+		workers.Go(func() {
+			for i := range next {
+				if comeAndGo(ctx, t, i) {
+					asked.Add(1)
+				}
+			}
+		})
+	}
+	for i := range *gpuPods {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	stop()
+	watcher.Wait()
+	t.Logf("%d pods came and went on %d cards; of %d the kubelet was asked while they ran, and said what had been decided",
+		*gpuPods, len(wholeCards()), asked.Load())
+}
+
+// comeAndGo sees a pod through its life, and reports whether the kubelet was asked
+// what it has.
+func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
+	tenant, asks := turn(i)
+	pod := ofTenant(gpuPod(gpuName(i), 5*time.Second, asks...), tenant)
+	_, err := cluster.Create(ctx, pod)
+	if err == nil {
+		pod, err = cluster.Await(ctx, pod.Name, func(p *corev1.Pod) bool { return kit.Running(p) || kit.Over(p) })
+	}
+	if err != nil {
+		t.Errorf("a pod of tenant %q: %v", tenant, err)
+		return false
+	}
+	asked = kit.Running(pod) && checkHolds(ctx, t, pod)
+	checkGroup(t, pod, tenant)
+	pod, err = cluster.Await(ctx, pod.Name, kit.Over)
+	if err != nil || !kit.Succeeded(pod) {
+		t.Errorf("%s: %v, %s: %s", pod.Name, err, pod.Status.Reason, pod.Status.Message)
+		return asked
+	}
+	checkSaw(t, pod)
+	return asked
+}
+
+// turn returns whose pod is the i-th, and what its containers ask for: one or two of
+// its tenant's three cards, so that others may be decided on for one like it.
+func turn(i int) (tenant string, asks []map[string]int) {
+	if i%5 == 4 {
+		return "", []map[string]int{{whole: 1}}
+	}
+	return []string{"ann", "ben"}[i%2], [][]map[string]int{{{whole: 1}}, {{whole: 1}, {whole: 1}}, {{whole: 2}}}[i%3]
+}
+
+// checkGroup checks that a pod has cards of its tenant's group of gpu/groups.yaml, or,
+// of nobody's, the one in none.
+func checkGroup(t *testing.T, pod *corev1.Pod, tenant string) {
+	t.Helper()
+	if got := pod.Annotations[v1alpha1.AnnotationGPUGroup]; got != tenant {
+		t.Errorf("%s of tenant %q has cards of group %q", pod.Name, tenant, got)
+	}
+	cards := map[string][]string{"ann": wholeCards()[:3], "ben": wholeCards()[2:5], "": wholeCards()[5:]}[tenant]
+	for container, ids := range gpusOf(t, pod) {
+		for _, id := range ids {
+			if !slices.Contains(cards, id) {
+				t.Errorf("%s/%s of tenant %q has %s, which is none of %v", pod.Name, container, tenant, id, cards)
+			}
+		}
+	}
+}

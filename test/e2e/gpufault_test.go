@@ -1,0 +1,51 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+const (
+	// faulty is the only slice of the profile medium, on the card that is sickened.
+	faulty  = "MIG-fa4e0703-0000-0000-0000-000000000000"
+	sickens = "xid GPU-fa4e0007-0000-0000-0000-000000000000 94 3 0"
+)
+
+// gpuFault sickens one slice of a card while a container has another, and a card.
+func gpuFault(ctx context.Context, t *testing.T) {
+	mustHold(ctx, t, place(ctx, t, ofTenant(gpuPod("beside", time.Hour, map[string]int{whole: 1, small: 1}), "")))
+	_, err := cluster.Shell(ctx, "echo "+sickens+" >>/etc/fakenvml/layout.events")
+	must(t, err)
+	allocatable := func(want int64) func(*corev1.Node) string {
+		return func(n *corev1.Node) string {
+			return cmp.Diff(map[string]int64{whole: 6, small: 2, medium: want}, devices(n.Status.Allocatable, whole, small, medium))
+		}
+	}
+	awaitTopology(ctx, t, func(s v1alpha1.NodeTopologyStatus) string { return cmp.Diff([]string{faulty}, unhealthy(s)) })
+	awaitNode(ctx, t, allocatable(0))
+	awaitTopology(ctx, t, func(s v1alpha1.NodeTopologyStatus) string { return cmp.Diff([]string(nil), unhealthy(s)) })
+	awaitNode(ctx, t, allocatable(1))
+	pod, err := cluster.Await(ctx, "beside", kit.Running)
+	must(t, err)
+	if restarts := pod.Status.ContainerStatuses[0].RestartCount; restarts > 0 {
+		t.Errorf("the container beside the fault was started %d times more", restarts)
+	}
+}
+
+func unhealthy(s v1alpha1.NodeTopologyStatus) (ids []string) {
+	for _, g := range s.GPUs {
+		if g.Health != "Healthy" {
+			ids = append(ids, g.ID)
+		}
+	}
+	return ids
+}

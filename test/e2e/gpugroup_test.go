@@ -1,0 +1,126 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// gpuGroups goes through what a group has to keep: who may have its cards, and how
+// many at one time, while it is two cards of one NUMA node and then another card.
+func gpuGroups(ctx context.Context, t *testing.T) {
+	pair, other := wholeCards()[2:4], wholeCards()[4:5]
+	regroup(ctx, t, "ann", 2, pair)
+	checkAligned(ctx, t, placeAligned(ctx, t, 4, "ann"), pair, "4-7")
+	refused(ctx, t)
+	over := overQuota(ctx, t, pair)
+	next := editApplies(ctx, t, other)
+	mustHold(ctx, t, next)
+	mustHold(ctx, t, over) // as before, though its group has other cards now
+	must(t, cluster.Delete(ctx, "over", "next"))
+}
+
+// refused makes pods that name groups of which they may have nothing.
+func refused(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for name, tc := range map[string]struct{ tenant, group, why string }{
+		"stranger": {"ben", "ann", `GPU group "ann" is not for tenant "ben"`},
+		"greedy":   {"eve", "eve", `tenant eve has no right to GPU`},
+	} {
+		pod := ofTenant(gpuPod(name, time.Hour, map[string]int{whole: 1}), tc.tenant)
+		annotate(v1alpha1.AnnotationGPUGroup, tc.group)(pod)
+		_, err := cluster.Create(ctx, pod)
+		must(t, err)
+		awaitReason(ctx, t, name, tc.why)
+		must(t, cluster.Delete(ctx, name))
+	}
+}
+
+// overQuota makes a pod that waits until the pod aligned has given back what its
+// tenant may have.
+func overQuota(ctx context.Context, t *testing.T, cards []string) *corev1.Pod {
+	t.Helper()
+	_, err := cluster.Create(ctx, ofTenant(gpuPod("over", time.Hour, map[string]int{whole: 2}), "ann"))
+	must(t, err)
+	awaitReason(ctx, t, "over", "tenant ann, GPU group ann")
+	must(t, cluster.Delete(ctx, "aligned"))
+	over, err := cluster.Await(ctx, "over", kit.Running)
+	must(t, err)
+	if diff := cmp.Diff(map[string][]string{"c0": cards}, gpusOf(t, over)); diff != "" {
+		t.Errorf("over has GPUs (-of the group +decided):\n%s", diff)
+	}
+	return over
+}
+
+// editApplies gives ann's group, all of whose cards are held, another one: a pod that
+// is made right after gets it within a second of the edit.
+func editApplies(ctx context.Context, t *testing.T, cards []string) *corev1.Pod {
+	t.Helper()
+	version := regroup(ctx, t, "ann", 3, cards)
+	edited := time.Now()
+	made, err := cluster.Create(ctx, ofTenant(gpuPod("next", time.Hour, map[string]int{whole: 1}), "ann"))
+	must(t, err)
+	took := awaitBound(ctx, t, made).Sub(edited)
+	t.Logf("%v after the edit (resource version %s) a pod made after it was bound", took.Round(time.Millisecond), version)
+	if took > time.Second {
+		t.Errorf("an edit of a group applied after %v", took)
+	}
+	next, err := cluster.Await(ctx, "next", kit.Running)
+	must(t, err)
+	if diff := cmp.Diff(map[string][]string{"c0": cards}, gpusOf(t, next)); diff != "" {
+		t.Errorf("next has GPUs (-of the group +decided):\n%s", diff)
+	}
+	return next
+}
+
+// regroup gives a group other cards, of which a tenant may hold so many, and returns
+// the version that the group has then.
+func regroup(ctx context.Context, t *testing.T, group string, quota int, cards []string) (version string) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"quota":%d,"nodes":[{"name":%q,"gpus":["%s"]}]}}`, quota, cluster.Node(), strings.Join(cards, `","`))
+	edited := &metav1.PartialObjectMetadata{}
+	body, err := cluster.API.CoreV1().RESTClient().Patch(types.MergePatchType).
+		AbsPath("/apis", v1alpha1.Group, "v1alpha1", v1alpha1.GPUGroupResource().Resource, group).Body(patch).DoRaw(ctx)
+	must(t, err)
+	must(t, json.Unmarshal(body, edited))
+	return edited.ResourceVersion
+}
+
+// awaitBound returns when a watch said that a pod is bound.
+func awaitBound(ctx context.Context, t *testing.T, pod *corev1.Pod) time.Time {
+	t.Helper()
+	w, err := cluster.API.CoreV1().Pods(pod.Namespace).Watch(ctx, metav1.ListOptions{
+		FieldSelector: "metadata.name=" + pod.Name, ResourceVersion: pod.ResourceVersion,
+	})
+	must(t, err)
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if now, is := e.Object.(*corev1.Pod); is && now.Spec.NodeName != "" {
+			return time.Now()
+		}
+	}
+	t.Fatalf("pod %s was not bound: %v", pod.Name, ctx.Err())
+	return time.Time{}
+}
+
+// awaitReason waits until a pod's condition and an event say why it waits.
+func awaitReason(ctx context.Context, t *testing.T, pod, why string) {
+	t.Helper()
+	said, err := cluster.Await(ctx, pod, func(p *corev1.Pod) bool { return strings.Contains(kit.WaitsFor(p), why) })
+	must(t, err)
+	must(t, cluster.AwaitEvent(ctx, pod, "FailedScheduling", why))
+	t.Logf("%s waits: %s", pod, kit.WaitsFor(said))
+}

@@ -1,0 +1,50 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// gpuRejected decides on a card that another pod has, as the controller never would:
+// the second pod fails.
+func gpuRejected(ctx context.Context, t *testing.T) {
+	card, one := wholeCards()[:1], map[string]int{whole: 1}
+	bindGPUs(ctx, t, gpuPod("first", time.Hour, one), card)
+	first, err := cluster.Await(ctx, "first", kit.Running)
+	must(t, err)
+	bindGPUs(ctx, t, gpuPod("second", time.Hour, one), card)
+	failed, err := cluster.Await(ctx, "second", kit.Over)
+	must(t, err)
+	if why, told := v1alpha1.Rejection(failed); !told || !strings.Contains(why.Message, "the controller decided on "+card[0]) {
+		t.Errorf("second: %+v", failed.Status)
+	}
+	mustHold(ctx, t, first)
+	must(t, cluster.Delete(ctx, "first", "second"))
+}
+
+// bindGPUs makes a pod that no scheduler takes, and gives its first container GPUs as
+// the controller would.
+func bindGPUs(ctx context.Context, t *testing.T, pod *corev1.Pod, ids []string) {
+	t.Helper()
+	pod.Spec.SchedulerName = "nobody"
+	text, err := v1alpha1.FormatPlacement(map[string]v1alpha1.ContainerPlacement{"c0": {GPUs: ids}})
+	must(t, err)
+	controller, err := cluster.As("system:serviceaccount:numalet-system:numalet-controller")
+	must(t, err)
+	_, err = cluster.Create(ctx, pod)
+	must(t, err)
+	must(t, controller.CoreV1().Pods(cluster.Namespace).Bind(ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Annotations: map[string]string{v1alpha1.AnnotationPlacement: text}},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: cluster.Node()},
+	}, metav1.CreateOptions{}))
+}
