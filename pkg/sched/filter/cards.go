@@ -56,10 +56,10 @@ func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 // among them, for whoever counts their number hands them over. O(cards · count), but for
 // what gpu.Inventory.Choose costs.
 func (h hand) choose(pod *sched.Pod, node *sched.Node, containers []sched.ContainerCPUs) []sched.GPUShare {
-	ask := pod.GPUs
-	if ask.Count <= 0 {
+	if pod.GPUs.Count <= 0 {
 		return nil
 	}
+	ask := pod.GPUs
 	chosen := h.cards[:ask.Count]
 	switch {
 	case ask.Count > 1 && ask.Milli == sched.WholeGPU && node.Links != nil:

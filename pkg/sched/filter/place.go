@@ -11,42 +11,39 @@ import (
 func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 	node = node.For(pod.Claim())
 	at := sched.Placement{Node: node.Name}
-	containers, hand, r := fit(pod, node)
-	if !r.Refuses() {
-		at.Containers, at.GPUs, at.GPUGroup = containers, hand.choose(pod, node, containers), hand.group
+	if r := plain(pod, node); r.Refuses() {
+		return at, r
 	}
-	return at, r
+	hand, none := deal(pod.GPUs, node)
+	containers, r := seats(pod, node, hand)
+	switch {
+	case r.Refuses():
+		return at, r
+	case none.Refuses():
+		return at, none
+	}
+	at.Containers, at.GPUs, at.GPUGroup = containers, hand.choose(pod, node, containers), hand.group
+	return at, sched.Reason{}
 }
 
 // Check says why a pod does not fit a node now. It is Place without a
-// placement, and cheaper where the pod asks for no exclusive CPUs.
+// placement, and cheaper: which cards it would be is not looked for.
 func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 	node = node.For(pod.Claim())
-	if joins(pod) {
-		_, _, r := fit(pod, node)
-		return r
-	}
 	if r := plain(pod, node); r.Refuses() {
 		return r
 	}
-	if _, r := seats(pod, node, hand{}); r.Refuses() {
+	if !joins(pod) {
+		if _, r := seats(pod, node, hand{}); r.Refuses() {
+			return r
+		}
+		return lacks(pod.GPUs, node)
+	}
+	hand, none := deal(pod.GPUs, node)
+	if _, r := seats(pod, node, hand); r.Refuses() {
 		return r
 	}
-	return lacks(pod.GPUs, node)
-}
-
-// fit says where a pod's exclusive CPUs are on a node, and which cards it may choose
-// from.
-func fit(pod *sched.Pod, node *sched.Node) ([]sched.ContainerCPUs, hand, sched.Reason) {
-	if r := plain(pod, node); r.Refuses() {
-		return nil, hand{}, r
-	}
-	cards, none := deal(pod.GPUs, node)
-	containers, r := seats(pod, node, cards)
-	if r.Refuses() {
-		return nil, hand{}, r
-	}
-	return containers, cards, none
+	return none
 }
 
 // plain compares names and plain amounts. What is not asked for is not
