@@ -67,14 +67,13 @@ func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[
 func typeOf(model, kind string) string { return strings.TrimPrefix(model+"-"+kind, "-") }
 
 // sliced returns the model of the cards that have slices of a kind, "" where nobody
-// says. A resource's name has a dot where the profile has another sign.
+// says.
 func sliced(t *v1alpha1.NodeTopology, kind string) string {
 	if t == nil {
 		return ""
 	}
 	i := slices.IndexFunc(t.Status.GPUs, func(g v1alpha1.GPU) bool {
-		model := gpu.TypeName(g.Model)
-		return g.Form == gpu.Virtual.String() && strings.ReplaceAll(strings.TrimPrefix(g.Type, model+"-MIG-"), "-", ".") == strings.TrimPrefix(kind, "MIG-")
+		return g.Form == gpu.Virtual.String() && g.Type == typeOf(gpu.TypeName(g.Model), kind)
 	})
 	if i < 0 {
 		return ""

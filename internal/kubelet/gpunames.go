@@ -24,8 +24,7 @@ func (g *GPUs) sharesOf(u gpu.Unit) int {
 	return g.Shares
 }
 
-// resource returns the resource of a card or slice. A profile may have a sign
-// that the name of a resource may not: 1g.10gb+me is nvidia.com/mig-1g.10gb.me.
+// resource returns the resource of a card or slice.
 func (g *GPUs) resource(v *gpu.Inventory, u gpu.Unit) string {
 	if u.Form == gpu.Physical {
 		return g.Resource
@@ -33,7 +32,7 @@ func (g *GPUs) resource(v *gpu.Inventory, u gpu.Unit) string {
 	domain, _, _ := strings.Cut(g.Resource, "/")
 	for _, s := range v.Cards[u.Card].Slices {
 		if s.UUID == u.ID {
-			return domain + "/mig-" + strings.ReplaceAll(s.Profile, "+", ".")
+			return domain + "/mig-" + gpu.ProfileName(s.Profile)
 		}
 	}
 	return g.Resource

@@ -105,7 +105,7 @@ func TestTypeName(t *testing.T) {
 			t.Errorf("%q is of type %q, want %q", model, got, want)
 		}
 	}
-	if got, want := SliceTypeName("NVIDIA A30", "1g.6gb+me"), "NVIDIA-A30-MIG-1g.6gb-me"; got != want {
+	if got, want := SliceTypeName("NVIDIA A30", "1g.6gb+me"), "NVIDIA-A30-MIG-1g.6gb.me"; got != want {
 		t.Errorf("slice is of type %q, want %q", got, want)
 	}
 }

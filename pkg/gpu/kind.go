@@ -54,5 +54,13 @@ func TypeName(model string) string {
 
 // SliceTypeName returns the type of a MIG slice, "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb".
 func SliceTypeName(model, profile string) string {
-	return TypeName(model) + "-MIG-" + TypeName(profile)
+	return TypeName(model) + "-MIG-" + ProfileName(profile)
+}
+
+// ProfileName returns a MIG profile as the names of types and resources have it, which
+// may not have every sign that a profile has: "1g.10gb.me" is 1g.10gb+me, and
+// nvidia.com/mig-1g.10gb.me the resource, as of NVIDIA's device plugin.
+// https://github.com/NVIDIA/k8s-device-plugin/blob/main/internal/rm/rm.go
+func ProfileName(profile string) string {
+	return TypeName(strings.ReplaceAll(profile, "+", "."))
 }
