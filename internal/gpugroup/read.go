@@ -43,13 +43,16 @@ func Object(g group.Group) *v1alpha1.GPUGroup {
 }
 
 // Inventory returns the GPUs that a node's agent tells of: cards, and slices of
-// cards in MIG mode, of which the card itself is not told.
+// cards in MIG mode, of which the card itself is not told. Links that contradict each
+// other tell nothing.
 func Inventory(t *v1alpha1.NodeTopology) *gpu.Inventory {
 	v, cut := &gpu.Inventory{}, map[string]int{}
+	var links [][]string // by card
 	for i := range t.Status.GPUs {
 		g := &t.Status.GPUs[i]
 		if g.Form != gpu.Virtual.String() {
 			v.Cards = append(v.Cards, gpu.Card{UUID: g.ID, Index: int(g.Index), Model: g.Model, NUMA: near(g)})
+			links = append(links, g.Links)
 			continue
 		}
 		at, known := cut[g.Card]
@@ -57,9 +60,13 @@ func Inventory(t *v1alpha1.NodeTopology) *gpu.Inventory {
 			at = len(v.Cards)
 			cut[g.Card] = at
 			v.Cards = append(v.Cards, gpu.Card{UUID: g.Card, Index: int(g.Index), Model: g.Model, NUMA: near(g), MIG: true})
+			links = append(links, nil)
 		}
 		profile := strings.TrimPrefix(g.Type, gpu.SliceTypeName(g.Model, ""))
 		v.Cards[at].Slices = append(v.Cards[at].Slices, gpu.Slice{UUID: g.ID, Profile: profile})
+	}
+	if table, err := gpu.ReadLinks(links); err == nil {
+		v.Links = table
 	}
 	return v
 }
