@@ -42,8 +42,11 @@ func (v *Inventory) Choose(free []int, w Wish) ([]int, bool) {
 // are sorted, and there are enough candidates.
 func (v *Inventory) best(free, candidates []int, w Wish) *score {
 	s := newSearch(v, free, candidates, w)
-	s.grow()
-	if len(candidates) <= exactUpTo {
+	all := w.Count == len(candidates)
+	if !all {
+		s.grow()
+	}
+	if all || len(candidates) <= exactUpTo {
 		s.try(0)
 	}
 	return s.found

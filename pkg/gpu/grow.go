@@ -21,14 +21,14 @@ func (s *search) grow() {
 // next returns the candidate that adds the best links to the cards taken; of
 // equals the first.
 func (s *search) next() int {
-	best, least := -1, []int(nil)
+	best := -1
 	for _, c := range s.candidates {
 		if slices.Contains(s.taken, c) {
 			continue
 		}
 		s.take(c)
-		if best < 0 || slices.Compare(s.inside, least) < 0 {
-			best, least = c, append(least[:0], s.inside...)
+		if best < 0 || slices.Compare(s.inside, s.least) < 0 {
+			best, s.least = c, append(s.least[:0], s.inside...)
 		}
 		s.drop()
 	}

@@ -27,13 +27,17 @@ func (s *score) compare(other *score) int {
 	)
 }
 
-// score returns the score of the cards taken. O(free · cards).
-func (s *search) score() *score {
-	taken := &score{inside: slices.Clone(s.inside), cut: make([]int, len(s.inside)), cards: slices.Sorted(slices.Values(s.taken))}
-	known := make([]topology.NodeID, 0, len(s.taken))
-	for _, c := range taken.cards {
-		if node := s.cards[c].NUMA; node == topology.Unknown || !slices.Contains(known, node) {
-			known = append(known, node)
+// score writes the score of the cards taken over another one. O(free · cards).
+func (s *search) score(taken *score) {
+	taken.inside = append(taken.inside[:0], s.inside...)
+	taken.cut = append(taken.cut[:0], s.inside...)
+	clear(taken.cut)
+	taken.cards = append(taken.cards[:0], s.taken...)
+	slices.Sort(taken.cards)
+	taken.nodes, taken.near = 0, 0
+	for i, c := range taken.cards {
+		if !s.known(taken.cards[:i], s.cards[c].NUMA) {
+			taken.nodes++
 		}
 		taken.near += s.near(c)
 		for _, left := range s.free {
@@ -42,6 +46,9 @@ func (s *search) score() *score {
 			}
 		}
 	}
-	taken.nodes = len(known)
-	return taken
+}
+
+// known reports whether one of some cards is on a NUMA node; none is on an unknown one.
+func (s *search) known(cards []int, node topology.NodeID) bool {
+	return node != topology.Unknown && slices.ContainsFunc(cards, func(c int) bool { return s.cards[c].NUMA == node })
 }

@@ -15,11 +15,16 @@ type search struct {
 	taken  []int
 	inside []int  // of the cards taken, see score
 	found  *score // the best set so far, or nil
+	spare  *score // what the next is written into
+	least  []int  // see next
 }
 
 func newSearch(v *Inventory, free, candidates []int, w Wish) *search {
 	kind, kinds := v.kinds(free)
-	s := &search{cards: v.Cards, free: free, candidates: candidates, wish: w, kind: kind, inside: make([]int, kinds)}
+	s := &search{
+		cards: v.Cards, free: free, candidates: candidates, wish: w, kind: kind,
+		taken: make([]int, 0, w.Count), inside: make([]int, kinds), spare: &score{},
+	}
 	s.like = s.alike()
 	return s
 }
@@ -28,18 +33,18 @@ func newSearch(v *Inventory, free, candidates []int, w Wish) *search {
 // how many different ones there are.
 func (v *Inventory) kinds(free []int) (kind [][]int, kinds int) {
 	var different []Link
-	for _, a := range free {
-		for _, b := range free {
-			if a != b {
-				different = append(different, v.Links.between(a, b))
+	for i, a := range free {
+		for _, b := range free[:i] {
+			link := v.Links.between(a, b)
+			if at, known := slices.BinarySearchFunc(different, link, Link.Compare); !known {
+				different = slices.Insert(different, at, link)
 			}
 		}
 	}
-	slices.SortFunc(different, Link.Compare)
-	different = slices.Compact(different)
-	kind = make([][]int, len(v.Cards))
-	for _, a := range free {
-		kind[a] = make([]int, len(v.Cards))
+	n := len(v.Cards)
+	kind, table := make([][]int, n), make([]int, len(free)*n)
+	for i, a := range free {
+		kind[a] = table[i*n : (i+1)*n]
 		for _, b := range free {
 			kind[a][b], _ = slices.BinarySearchFunc(different, v.Links.between(a, b), Link.Compare)
 		}
@@ -72,8 +77,12 @@ func (s *search) try(i int) {
 
 // note keeps the cards taken if they are the best set so far.
 func (s *search) note() {
-	if now := s.score(); s.found == nil || now.compare(s.found) < 0 {
-		s.found = now
+	s.score(s.spare)
+	switch {
+	case s.found == nil:
+		s.found, s.spare = s.spare, &score{}
+	case s.spare.compare(s.found) < 0:
+		s.found, s.spare = s.spare, s.found
 	}
 }
 
