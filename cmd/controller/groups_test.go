@@ -39,13 +39,17 @@ func (w *world) permit(nodes ...string) {
 	})
 }
 
-// gpuNode makes a node with so many cards, NAME-0 and on.
-func (w *world) gpuNode(name string, cards int) {
+// gpuNode makes a node with so many cards, NAME-0 and on, and what they say of their
+// links, if anything.
+func (w *world) gpuNode(name string, cards int, links ...string) {
 	w.Helper()
 	w.node(name, 4, func(node *corev1.Node, t *v1alpha1.NodeTopology) {
 		node.Status.Allocatable["nvidia.com/gpu"] = *resource.NewQuantity(int64(cards), "")
 		for i := range cards {
 			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", name, i), Index: int32(i), Model: "T4", Form: "physical", Health: "Healthy"})
+		}
+		for i, row := range links {
+			t.Status.GPUs[i].Links = strings.Fields(row)
 		}
 	})
 }
@@ -144,6 +148,19 @@ func TestGroups(t *testing.T) {
 	w.permit("n1", "n2")
 	w.group("g", "", "n2=0")
 	w.await("the edit applies", func() bool { return w.given()["next"] == "g n2-0" })
+}
+
+// TestLinks: a pod of two cards gets two of one switch, of all or of its group's.
+func TestLinks(t *testing.T) {
+	w := newWorld(t)
+	w.permit("n1")
+	w.gpuNode("n1", 6, "- SYS PIX SYS SYS SYS", "SYS - SYS PIX SYS SYS", "PIX SYS - SYS SYS SYS", "SYS PIX SYS - SYS SYS", "SYS SYS SYS SYS - PIX", "SYS SYS SYS SYS PIX -")
+	w.group("g", "", "n1=2,4,5")
+	w.start()
+	w.gpuPod("of-group", "ann", "", 2)
+	w.await("ann gets two of one switch, and not the first two", func() bool { return w.given()["of-group"] == "g n1-4,n1-5" })
+	w.gpuPod("of-none", "bob", "", 2)
+	w.await("bob gets two of one switch, and not the first two", func() bool { return w.given()["of-none"] == "n1-1,n1-3" })
 }
 
 // TestQuotas: what is over a quota of the group, or of the tenant, waits with the
