@@ -15,7 +15,7 @@ import (
 )
 
 // make makes what lacks: first that by which the pods find each other, then the
-// pods. It stops at the first that cannot be made.
+// pods; and corrects those that wait. It stops at the first that cannot be made.
 func (t *task) make(ctx context.Context) error {
 	if t.spec == nil {
 		return nil
@@ -30,7 +30,7 @@ func (t *task) make(ctx context.Context) error {
 		}
 		t.list(pod)
 	}
-	return nil
+	return t.regather(ctx)
 }
 
 // create makes an object, unless the job has it already and the cache does not know

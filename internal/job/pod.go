@@ -43,15 +43,6 @@ func (t *task) newPod(birth batch.Birth) *corev1.Pod {
 	return pod
 }
 
-// gather makes a pod start together with so many others as the job needs, less those
-// that have succeeded and will not start again.
-func (t *task) gather(pod *corev1.Pod) {
-	if least := int(t.job.Spec.MinAvailable) - len(t.plan.Done); least > 1 {
-		pod.Labels[v1alpha1.LabelGang] = t.job.Name
-		pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(least)
-	}
-}
-
 // with returns what a template has, overruled.
 func with(template, overrule map[string]string) map[string]string {
 	all := map[string]string{}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -77,6 +78,27 @@ func TestGangShrinks(t *testing.T) {
 	pod := &corev1.Pod{}
 	if w.find("train-1", pod); pod.Labels[v1alpha1.LabelGang] != "train" || pod.Annotations[v1alpha1.AnnotationGangMinAvailable] != "2" {
 		t.Errorf("train-1 has labels %v and annotations %v", pod.Labels, pod.Annotations)
+	}
+}
+
+// TestGangOfThoseLeft: a pod that waits is told when fewer have to start with it, for one
+// of the others has succeeded; who runs is told nothing.
+func TestGangOfThoseLeft(t *testing.T) {
+	job := train()
+	job.Spec.Replicas, job.Spec.MinAvailable = 3, 3
+	w := newWorld(t, job)
+	w.reconcile()
+	w.scheduled("train-0", "train-2")
+	w.ended("train-0", 0)
+	w.reconcile()
+	got := map[string]string{}
+	for _, name := range []string{"train-0", "train-1", "train-2"} {
+		pod := &corev1.Pod{}
+		w.find(name, pod)
+		got[name] = pod.Annotations[v1alpha1.AnnotationGangMinAvailable]
+	}
+	if diff := cmp.Diff(map[string]string{"train-0": "3", "train-1": "2", "train-2": "3"}, got); diff != "" {
+		t.Errorf("how many start together (-want +got):\n%s", diff)
 	}
 }
 

@@ -68,6 +68,19 @@ func (w *world) find(name string, into client.Object) bool {
 	return err == nil
 }
 
+// scheduled says that pods have got their nodes.
+func (w *world) scheduled(names ...string) {
+	w.Helper()
+	for _, name := range names {
+		pod := &corev1.Pod{}
+		w.find(name, pod)
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+		if err := w.client.Status().Update(context.Background(), pod); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
 // ended says that a pod's container ended.
 func (w *world) ended(name string, code int32) {
 	w.Helper()

@@ -26,6 +26,12 @@ func (s Indexes) With(index int) Indexes {
 	return slices.Insert(slices.Clone(s), at, index)
 }
 
+// Below returns how many are less than n. It takes O(log n).
+func (s Indexes) Below(n int) int {
+	at, _ := slices.BinarySearch(s, n)
+	return at
+}
+
 func (s Indexes) String() string {
 	var parts []string
 	for i := 0; i < len(s); {

@@ -34,15 +34,7 @@ func (p *planner) blame(pod Pod) {
 }
 
 // done returns how many of the pods that the job has succeeded.
-func (p *planner) done() int {
-	n := 0
-	for _, i := range p.Done {
-		if i < p.job.Replicas {
-			n++
-		}
-	}
-	return n
-}
+func (p *planner) done() int { return p.Done.Below(p.job.Replicas) }
 
 // starts returns how often the node started failed containers again.
 func (p *planner) starts() int {
