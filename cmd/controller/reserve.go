@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/numalet/numalet/internal/kubefilter"
@@ -18,33 +17,20 @@ func (c *controller) newKeeper(ctx context.Context) error {
 	if c.cfg.ReserveAfter == 0 {
 		return nil
 	}
-	own, err := kubefilter.NewExplainer(ctx, c.filters.cluster, kubefilter.API{Client: c.clients.watch, Informers: c.factory})
+	own, err := kubefilter.NewPlanner(ctx, c.filters.cluster, kubefilter.API{Client: c.clients.watch, Informers: c.factory})
 	if err != nil {
 		return err
 	}
 	c.keeper = reserve.New(c.center, c.queue.Queue, reserve.Options{
 		Wait: time.Duration(c.cfg.ReserveAfter),
 		Ends: func(uid string) time.Time { return c.mirror.Ends(uid) },
-		Suits: func(pod *sched.Pod) func(*sched.Node) bool {
+		Suits: func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
+			own.Plan(planned)
 			_, nowhere := own.Begin(pod)
-			return func(node *sched.Node) bool { return !nowhere.Refuses() && passes(own.Check(node)) }
+			return func(node *sched.Node) bool { return !nowhere.Refuses() && !own.Check(node).Refuses() }
 		},
 	})
 	return nil
-}
-
-// passes reports whether a reason is none, or one that ends when others do: that too
-// little is free, in kube-scheduler's words.
-func passes(why sched.Reason) bool {
-	if !why.Refuses() {
-		return true
-	}
-	for line := range strings.Lines(why.Detail) {
-		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "Insufficient ") && line != "Too many pods" {
-			return false
-		}
-	}
-	return true
 }
 
 // keep looks after what is held back until ctx ends, while this process schedules.

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/numalet/numalet/pkg/sched"
 )
 
 // TestReserves: a large pod that no node suits has a node held back for it, so that
@@ -33,20 +31,5 @@ func TestReserves(t *testing.T) {
 	w.await("the large pod is bound", func() bool { return w.bound()["large"] != "" })
 	if node := w.controller.center.Record("n1"); node.Reserved != nil || w.bound()["small"] != "" {
 		t.Errorf("held back %+v, bound %v; want nothing held back, and the small pod waiting", node.Reserved, w.bound())
-	}
-}
-
-func TestPasses(t *testing.T) {
-	for text, want := range map[string]bool{
-		"": true, "Insufficient cpu": true, "Insufficient cpu\nToo many pods": true,
-		"node(s) had untolerated taint(s)": false, "Insufficient cpu\nnode(s) were unschedulable": false,
-	} {
-		why := sched.Reason{}
-		if text != "" {
-			why = sched.Reason{Code: sched.Other, Detail: text}
-		}
-		if got := passes(why); got != want {
-			t.Errorf("%q passes %v, want %v", text, got, want)
-		}
 	}
 }

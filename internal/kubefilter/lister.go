@@ -18,10 +18,19 @@ type lister struct {
 	cluster    *Cluster
 	namespaces corelisters.NamespaceLister
 	pod        *Pod // in hand
+	planned    planned
 }
 
 func newLister(c *Cluster, api API) *lister {
 	return &lister{cluster: c, namespaces: api.Informers.Core().V1().Namespaces().Lister()}
+}
+
+// node returns a node's newest info, or nil, with the pods that are planned there.
+func (l *lister) node(name string) *framework.NodeInfo {
+	if info := l.planned.nodes[name]; info != nil {
+		return info
+	}
+	return l.cluster.node(name)
 }
 
 // NodeInfos returns the lister of nodes.
@@ -39,8 +48,8 @@ func (l *lister) List() ([]fwk.NodeInfo, error) {
 		return nil, nil
 	}
 	var all []fwk.NodeInfo
-	l.cluster.nodes.Range(func(_, v any) bool {
-		if info := v.(*framework.NodeInfo); info.Node() != nil {
+	l.cluster.nodes.Range(func(name, _ any) bool {
+		if info := l.node(name.(string)); info != nil {
 			all = append(all, info)
 		}
 		return true
@@ -57,7 +66,7 @@ func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return nil
 func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	var found []fwk.NodeInfo
 	for name := range l.apart() {
-		if info := l.cluster.node(name); info != nil {
+		if info := l.node(name); info != nil {
 			found = append(found, info)
 		}
 	}
@@ -66,7 +75,11 @@ func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) 
 
 // apart returns the names of the nodes with such pods.
 func (l *lister) apart() sets.Set[string] {
-	return l.cluster.terms.nodes(l.pod.info.Pod, l.namespace)
+	apart := l.cluster.terms.nodes(l.pod.info.Pod, l.namespace)
+	if len(l.planned.pods) > 0 {
+		apart = apart.Union(l.planned.terms.nodes(l.pod.info.Pod, l.namespace))
+	}
+	return apart
 }
 
 // namespace returns the labels of the pod's namespace; none where it is not
@@ -81,7 +94,7 @@ func (l *lister) namespace() labels.Set {
 
 // Get returns the newest info of a node.
 func (l *lister) Get(name string) (fwk.NodeInfo, error) {
-	if info := l.cluster.node(name); info != nil {
+	if info := l.node(name); info != nil {
 		return info, nil
 	}
 	return nil, fmt.Errorf("find node %q: not known", name)

@@ -3,10 +3,12 @@ package kubefilter
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/numalet/numalet/pkg/sched"
 )
@@ -44,12 +46,24 @@ func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 // volumes and devices, too. Of these it knows what the API says, and not what
 // the Committer has set aside, so that it must not propose.
 func NewExplainer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
+	return newProposer(ctx, c, api, append(local(), claiming()...))
+}
+
+// NewPlanner returns an Explainer's filters, less the one that compares amounts: for who
+// asks whether a node suits once others have ended, and sees to the amounts itself.
+func NewPlanner(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
+	enabled := slices.DeleteFunc(append(local(), claiming()...), func(name string) bool { return name == names.NodeResourcesFit })
+	return newProposer(ctx, c, api, enabled)
+}
+
+// newProposer returns those filters, of which some are of volumes or devices.
+func newProposer(ctx context.Context, c *Cluster, api API, enabled []string) (*Proposer, error) {
 	options, err := claimOptions(ctx, api)
 	if err != nil {
 		return nil, err
 	}
 	l := newLister(c, api)
-	f, r, err := newFramework(ctx, l, api, append(local(), claiming()...), options...)
+	f, r, err := newFramework(ctx, l, api, enabled, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +109,7 @@ func (p *Proposer) Check(node *sched.Node) sched.Reason {
 	if p.only != nil && !p.only.Has(node.Name) {
 		return p.outside
 	}
-	info := p.lister.cluster.node(node.Name)
+	info := p.lister.node(node.Name)
 	if info == nil {
 		return sched.Reason{Code: sched.Other, Detail: "node(s) were gone"}
 	}

@@ -18,6 +18,7 @@ type scene struct {
 	cluster   *Cluster
 	nodes     []string
 	proposer  *Proposer
+	planner   *Proposer
 	committer *Committer
 }
 
@@ -30,6 +31,9 @@ func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
 	var err error
 	if s.proposer, err = NewProposer(t.Context(), s.cluster, api); err != nil {
+		t.Fatal(err)
+	}
+	if s.planner, err = NewPlanner(t.Context(), s.cluster, api); err != nil {
 		t.Fatal(err)
 	}
 	if s.committer, err = NewCommitter(t.Context(), s.cluster, api); err != nil {

@@ -22,9 +22,10 @@ type Options struct {
 	Keep time.Duration
 	// Ends says when a bound pod will end, zero where nobody knows. Nil: nobody does.
 	Ends func(uid string) time.Time
-	// Suits turns to a pod and returns whether nothing speaks against a node that
-	// would not end with its guests, such as a taint. Nil: nothing does.
-	Suits func(*sched.Pod) func(*sched.Node) bool
+	// Suits turns to a pod, where others of its gang are planned, and returns whether
+	// nothing speaks against a node that would not end with its guests, such as a taint,
+	// or one of those others. Nil: nothing does.
+	Suits func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool
 }
 
 // Keeper holds nodes back: for each type for the first of its blocked pods, and for
@@ -56,7 +57,9 @@ func New(c *center.Center, q *queue.Queue, o Options) *Keeper {
 		o.Ends = func(string) time.Time { return time.Time{} }
 	}
 	if o.Suits == nil {
-		o.Suits = func(*sched.Pod) func(*sched.Node) bool { return func(*sched.Node) bool { return true } }
+		o.Suits = func(*sched.Pod, []sched.Decision) func(*sched.Node) bool {
+			return func(*sched.Node) bool { return true }
+		}
 	}
 	return &Keeper{center: c, queue: q, options: o, kept: map[usage.Type]*kept{}}
 }

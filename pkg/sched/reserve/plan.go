@@ -64,11 +64,13 @@ func (s *site) take() Offer {
 func (k *Keeper) plan(pod *sched.Pod) (planned plan) {
 	members, need := pod.Together()
 	sites := k.sites(members[0])
+	var where []sched.Decision
 	for i, member := range members {
 		if need == 0 || len(members)-i < need {
 			break
 		}
-		if best := k.best(sites, member); best != nil {
+		if best := k.best(sites, member, where); best != nil {
+			where = append(where, sched.Decision{Pod: member, At: sched.Placement{Node: best.node.Name}})
 			planned = planned.add(best.take())
 			need--
 			if !best.look(member) {
@@ -92,10 +94,11 @@ func (k *Keeper) sites(pod *sched.Pod) (sites []*site) {
 	return sites
 }
 
-// best returns the node with the best offer to a pod, nil for none. Those of a gang
-// are mostly alike, so that the offers to the one before rank the nodes.
-func (k *Keeper) best(sites []*site, pod *sched.Pod) *site {
-	suits := k.options.Suits(pod)
+// best returns the node with the best offer to a pod, nil for none, where others of its
+// gang are planned. Those of a gang are mostly alike, so that the offers to the one
+// before rank the nodes.
+func (k *Keeper) best(sites []*site, pod *sched.Pod, planned []sched.Decision) *site {
+	suits := k.options.Suits(pod, planned)
 	ranked := slices.SortedFunc(slices.Values(sites), func(a, b *site) int { return a.offer.Compare(b.offer) })
 	for _, s := range ranked {
 		if suits(s.node) && s.look(pod) {

@@ -23,10 +23,12 @@ import (
 //	run a node1 2 [1h]     pod a runs there on so many cards, for so long if that is known
 //	end a                  it ends, and who is helped by that is tried again
 //	wait big 8 [prio=1]    pod big comes, which asks for so many cards; no node suits it
-//	gang train 3 4         gang train comes, three pods that ask for four cards each
+//	gang train 3 4 [apart] gang train comes, three pods that ask for four cards each, and keep apart from each other
 //	try                    who is to be tried again, in its turn: it is placed, or blocked
+//	fails big              where it has its place next, it cannot be bound
 //	gone big               pod big is no more
 //	after 30s              time passes, and the keeper tends its reservations
+//	looked                 how often the keeper has looked for a node since that was asked last
 //	show                   nodes, what is held back, and who waits for what
 func TestScenarios(t *testing.T) {
 	scenariotest.Walk(t, func() scenariotest.Scene { return newScene(t) })
@@ -41,6 +43,8 @@ type scene struct {
 	due    []func()
 	ends   map[string]time.Time
 	pods   map[string]*sched.Pod
+	fails  map[string]bool
+	looks  int
 	answer strings.Builder
 }
 
@@ -49,7 +53,7 @@ func newScene(t *testing.T) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}}
+	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}, fails: map[string]bool{}}
 	s.center, err = center.New(center.Profile{Space: space})
 	if err != nil {
 		t.Fatal(err)
@@ -57,14 +61,28 @@ func newScene(t *testing.T) *scene {
 	s.queue = queue.New(queue.Env{
 		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, Gains: s.center.Gains,
 	}, queue.Options{Strict: true})
-	s.keeper = reserve.New(s.center, s.queue, reserve.Options{Ends: func(uid string) time.Time { return s.ends[uid] }})
+	s.keeper = reserve.New(s.center, s.queue, reserve.Options{Ends: func(uid string) time.Time { return s.ends[uid] }, Suits: s.look})
 	return s
+}
+
+// look is apart, and counts.
+func (s *scene) look(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
+	s.looks++
+	return s.apart(pod, planned)
+}
+
+// apart keeps those apart that say so (Across).
+func (s *scene) apart(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
+	return func(node *sched.Node) bool {
+		return !pod.Across || !slices.ContainsFunc(planned, func(d sched.Decision) bool { return d.At.Node == node.Name })
+	}
 }
 
 // Run obeys one command.
 func (s *scene) Run(command []string) string {
 	return scenariotest.Obey(&s.answer, map[string]func(args []string){
-		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "try": s.try, "gone": s.gone, "after": s.after, "show": s.show,
+		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "try": s.try, "gone": s.gone, "looked": s.looked,
+		"fails": func(args []string) { s.fails[args[0]] = true }, "after": s.after, "show": s.show,
 	}, command)
 }
 
@@ -90,7 +108,7 @@ func (s *scene) run(args []string) {
 
 func (s *scene) end(args []string) {
 	s.center.Release(args[0])
-	s.queue.Wake(func(pod *sched.Pod) bool { return s.suits(pod) != nil })
+	s.queue.Wake(func(pod *sched.Pod) bool { return s.suits(pod, nil) != nil })
 }
 
 func (s *scene) wait(args []string) {
@@ -105,6 +123,7 @@ func (s *scene) wait(args []string) {
 
 func (s *scene) gang(args []string) {
 	rep := s.pod(args[0], args[2])
+	rep.Across = slices.Contains(args[3:], "apart")
 	rep.Gang = &sched.Gang{ID: args[0], Need: scenariotest.Number(args[1])}
 	for i := range rep.Gang.Need {
 		member := *rep
@@ -126,6 +145,13 @@ func (s *scene) try([]string) {
 		}
 		s.center.Unreserve(pod.Claim())
 		s.queue.Placed(pod)
+		if s.fails[pod.UID] {
+			delete(s.fails, pod.UID)
+			s.center.Release(pod.UID)
+			s.queue.Requeue(pod)
+			fmt.Fprintf(&s.answer, "%s cannot be bound to %s\n", pod, strings.Join(nodes, ", "))
+			continue
+		}
 		s.queue.Remove(pod.UID)
 		fmt.Fprintf(&s.answer, "%s goes to %s\n", pod, strings.Join(nodes, ", "))
 	}
@@ -133,8 +159,9 @@ func (s *scene) try([]string) {
 
 // place places all pods or none, and returns where they are.
 func (s *scene) place(pods []*sched.Pod) (nodes []string) {
+	var placed []sched.Decision
 	for i, pod := range pods {
-		node := s.suits(pod)
+		node := s.suits(pod, placed)
 		if node == nil {
 			for j := range i {
 				s.center.Release(pods[j].UID)
@@ -143,15 +170,17 @@ func (s *scene) place(pods []*sched.Pod) (nodes []string) {
 		}
 		at, _ := filter.Place(pod, node)
 		s.center.Place(pod, node, at)
+		placed = append(placed, sched.Decision{Pod: pod, At: at})
 		nodes = append(nodes, node.Name)
 	}
 	return nodes
 }
 
-// suits returns the first node that suits a pod, or nil.
-func (s *scene) suits(pod *sched.Pod) *sched.Node {
+// suits returns the first node that suits a pod, beside others of its gang, or nil.
+func (s *scene) suits(pod *sched.Pod, placed []sched.Decision) *sched.Node {
+	keeps := s.apart(pod, placed)
 	for n := range s.center.View().Nodes() {
-		if !filter.Check(pod, n).Refuses() {
+		if keeps(n) && !filter.Check(pod, n).Refuses() {
 			return n
 		}
 	}
@@ -172,6 +201,11 @@ func (s *scene) after(args []string) {
 		f()
 	}
 	s.try(nil)
+}
+
+func (s *scene) looked([]string) {
+	fmt.Fprintln(&s.answer, s.looks)
+	s.looks = 0
 }
 
 func (s *scene) show([]string) {

@@ -1,0 +1,43 @@
+package kubefilter
+
+import (
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// planned is what one instance sees beside the cluster: pods on the nodes where they are
+// planned, as those who plan for several pods one after the other need it. Volumes and
+// devices are not planned.
+type planned struct {
+	pods  []sched.Decision
+	nodes map[string]*framework.NodeInfo // with those pods
+	terms *terms                         // of those pods
+}
+
+// Plan lets the filters see pods where they are planned, and no others that were before.
+// A plan to which something was appended costs only that.
+func (p *Proposer) Plan(pods []sched.Decision) {
+	l := p.lister
+	if !l.planned.begins(pods) {
+		l.planned = planned{nodes: map[string]*framework.NodeInfo{}, terms: newTerms()}
+	}
+	for _, d := range pods[len(l.planned.pods):] {
+		if info := l.node(d.At.Node); info != nil {
+			l.planned.add(d, info)
+		}
+	}
+	l.planned.pods = pods
+}
+
+// begins reports whether a plan goes on from this one.
+func (p *planned) begins(pods []sched.Decision) bool {
+	last := len(p.pods) - 1
+	return last < 0 && p.nodes != nil || last >= 0 && last < len(pods) && p.pods[last].Pod == pods[last].Pod && p.pods[last].At.Node == pods[last].At.Node
+}
+
+func (p *planned) add(d sched.Decision, to *framework.NodeInfo) {
+	pod := d.Pod.Foreign.(*Pod).info
+	p.nodes[d.At.Node] = withPod(to, pod)
+	p.terms.count(d.At.Node, pod.RequiredAntiAffinityTerms, 1)
+}
