@@ -39,14 +39,22 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 		return err
 	}
 	explainer := propose.New(c.center.View, propose.Options{Filter: own})
-	f.explain = func(pod *sched.Pod) string {
-		if pod.Gang != nil && !pod.Waits().Refuses() {
-			return fmt.Sprintf("too few nodes have room for %d pods of gang %s, which start together", pod.Gang.Need, pod.Gang.ID)
-		}
-		return explainer.Explain(pod).String()
-	}
+	f.explain = func(pod *sched.Pod) string { return why(explainer, pod) }
 	f.committer, err = kubefilter.NewCommitter(ctx, f.cluster, api)
 	return err
+}
+
+// why says why no node suits a pod, or too few those that it stands for.
+func why(explainer *propose.Proposer, pod *sched.Pod) string {
+	planned, tally := explainer.Explain(pod)
+	if _, need := pod.Together(); need == 1 || pod.Waits().Refuses() {
+		return tally.String()
+	}
+	text := fmt.Sprintf("too few nodes have room for %d pods of gang %s, which start together", pod.Gang.Need, pod.Gang.ID)
+	if len(tally) > 0 {
+		text += fmt.Sprintf(": after %d of them, %s", planned, tally)
+	}
+	return text
 }
 
 // complete gives a pod what the filters know of it, and keeps it away from nodes

@@ -1,6 +1,7 @@
 package kubefilter
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -175,4 +176,44 @@ func claim(name string) runtime.Object {
 	return st.MakePersistentVolumeClaim().Name(name).Namespace("default").StorageClassName(&class).
 		AccessModes([]v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}).
 		Resources(v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}}).Obj()
+}
+
+// TestGang has the members of a gang keep to the rules between each other: on each node
+// there is room for all of them, and they go to nodes of their own, or all wait.
+func TestGang(t *testing.T) {
+	loner := func(name string) *st.PodWrapper {
+		return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
+	}
+	for name, tc := range map[string]struct {
+		member func(name string) *st.PodWrapper
+		why    string
+	}{
+		"apart":      {loner, "2 node(s) didn't match pod anti-affinity rules"},
+		"host ports": {func(name string) *st.PodWrapper { return pod(name).HostPort(80) }, "2 node(s) didn't have free ports for the requested pod ports"},
+		"spread": {func(name string) *st.PodWrapper {
+			return pod(name).Label("app", "train").SpreadConstraint(1, v1.LabelHostname, v1.DoNotSchedule, st.MakeLabelSelector().Exists("app").Obj(), nil, nil, nil, nil)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTiers(newScene(t), "a", "b")
+			gang := func(n int) *sched.Pod {
+				g := &sched.Gang{ID: "gang", Need: n}
+				for i := range n {
+					g.Members = append(g.Members, s.ask(tc.member(string(rune('p'+i))).Obj()))
+				}
+				return &sched.Pod{UID: g.ID, Name: g.ID, Gang: g, Across: true}
+			}
+			if tc.why != "" {
+				s.second.Commit(sched.List{Pod: gang(3)})
+				s.wantNodes(map[string]string{})
+				s.wantSentBack([]string{"gang"}, nil)
+				planned, why := s.first.Explain(gang(3))
+				if !strings.Contains(why.String(), tc.why) || planned != 2 {
+					t.Errorf("after %d %s, want after 2 %s", planned, why, tc.why)
+				}
+			}
+			s.second.Commit(sched.List{Pod: gang(2)})
+			s.wantNodes(map[string]string{"p": "a", "q": "b"})
+		})
+	}
 }

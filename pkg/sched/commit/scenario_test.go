@@ -111,7 +111,8 @@ func (s *scene) propose(name string, args []string) {
 		fmt.Fprintf(&s.answer, "%s version %d\n", c.Node.Name, c.Node.Version)
 	}
 	if len(list.Candidates) == 0 {
-		fmt.Fprintln(&s.answer, p.Explain(list.Pod))
+		_, why := p.Explain(list.Pod)
+		fmt.Fprintln(&s.answer, why)
 	}
 	s.lists[name] = list
 }

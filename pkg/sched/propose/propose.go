@@ -128,31 +128,3 @@ func (p *Proposer) check(node *sched.Node) sched.Reason {
 	}
 	return p.options.Filter.Check(node)
 }
-
-// Explain counts why no node of the newest view suits a pod; nodes that suit are
-// not counted. It looks at every node: for people, not for every try.
-func (p *Proposer) Explain(pod *sched.Pod) sched.Tally {
-	tally := sched.Tally{}
-	nowhere := p.begin(pod)
-	for node := range p.look().Nodes() {
-		why := nowhere
-		if !why.Refuses() {
-			why = p.explain(node)
-		}
-		if why.Refuses() {
-			tally[why]++
-		}
-	}
-	return tally
-}
-
-// explain says why a node does not suit, in the other filters' words if they
-// refuse it too: people know those.
-func (p *Proposer) explain(node *sched.Node) sched.Reason {
-	if p.options.Filter != nil {
-		if why := p.options.Filter.Check(node); why.Refuses() {
-			return why
-		}
-	}
-	return filter.Check(p.pod, node)
-}
