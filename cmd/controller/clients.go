@@ -16,14 +16,15 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/cluster"
 	"github.com/numalet/numalet/internal/config"
 	"github.com/numalet/numalet/internal/job"
 	"github.com/numalet/numalet/internal/kube"
+	"github.com/numalet/numalet/internal/operator"
 	"github.com/numalet/numalet/internal/post"
-	"github.com/numalet/numalet/internal/tenant"
 )
 
 const component = "numalet-controller"
@@ -44,12 +45,8 @@ type clients struct {
 	quotas     cache.SharedIndexInformer // Tenants
 	resources  dynamic.Interface         // statuses of groups
 	tenants    client.Reader             // of custom resources Tenant
-	config     *rest.Config              // what an operator makes its client of
-	operators  []operator                // of custom resources
+	operators  manager.Manager           // of custom resources; nil for none
 }
-
-// operator looks after custom resources, each with a client of its own.
-type operator interface{ Run(context.Context) error }
 
 func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	config, err := kube.NewConfig(cfg.Kubeconfig, kube.Traffic{UserAgent: component, QPS: cfg.RequestRate, Burst: int(cfg.RequestRate) + 1})
@@ -73,18 +70,12 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	if c.resources, err = dynamic.NewForConfig(config); err != nil {
 		return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
-	if c.tenants, err = tenant.NewReader(config); err != nil {
+	if err := c.connectOperators(config, log); err != nil {
 		return clients{}, err
 	}
-	c.config = rest.CopyConfig(config)
 	if c.metadata, err = metadata.NewForConfig(config); err != nil {
 		return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
-	jobs, err := job.New(job.Options{Config: config, SchedulerName: cfg.SchedulerName, Log: log.WithName("jobs")})
-	if err != nil {
-		return clients{}, err
-	}
-	c.operators = append(c.operators, jobs)
 	for _, made := range []struct {
 		client  *kubernetes.Interface
 		qps     float32
@@ -96,6 +87,19 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 		}
 	}
 	return c, c.connectPosts(config, cfg)
+}
+
+// connectOperators connects what looks after custom resources.
+func (c *clients) connectOperators(config *rest.Config, log logr.Logger) error {
+	cached, err := job.Cached()
+	if err != nil {
+		return err
+	}
+	if c.operators, err = operator.New(config, operator.Options{Cached: cached, Log: log.WithName("operators")}); err != nil {
+		return err
+	}
+	c.tenants = c.operators.GetAPIReader()
+	return nil
 }
 
 // connectPosts connects what writes for every pod.

@@ -17,9 +17,9 @@ import (
 	"github.com/numalet/numalet/internal/bind"
 	"github.com/numalet/numalet/internal/cluster"
 	"github.com/numalet/numalet/internal/config"
-	"github.com/numalet/numalet/internal/job"
 	"github.com/numalet/numalet/internal/kubefilter"
 	"github.com/numalet/numalet/internal/lease"
+	"github.com/numalet/numalet/internal/operator"
 	"github.com/numalet/numalet/internal/report"
 	"github.com/numalet/numalet/internal/telemetry"
 	"github.com/numalet/numalet/internal/tenant"
@@ -67,7 +67,7 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{})}
 	c.factory = cluster.NewInformers(clients.watch)
 	for _, part := range []func(context.Context) error{
-		c.newBooks, c.newGroups, c.newFilters, c.newReporter, c.newKeeper, c.newMirror, c.newLease, c.newCycle, c.newOperator, c.newHealth, c.newExplainer,
+		c.newBooks, c.newGroups, c.newFilters, c.newReporter, c.newKeeper, c.newMirror, c.newLease, c.newCycle, c.newOperators, c.newHealth, c.newExplainer,
 	} {
 		if err := part(ctx); err != nil {
 			return nil, err
@@ -163,7 +163,7 @@ func (c *controller) newHealth(context.Context) (err error) {
 	registry := telemetry.NewRegistry(component, telemetry.Version())
 	c.measured.register(registry)
 	registry.MustRegister(state{c})
-	all := prometheus.Gatherers{registry, job.Metrics()}
+	all := prometheus.Gatherers{registry, operator.Metrics()}
 	c.health, err = telemetry.NewServer(c.cfg.HealthAddr, all, telemetry.Check{Name: "nodes, topologies and pods", Ready: c.listed})
 	if err == nil && c.cfg.Profiling {
 		c.health.Profile()

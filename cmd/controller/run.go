@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/numalet/numalet/internal/operator"
 )
 
 // run serves until ctx ends, a part fails or the lease is lost. What was begun is
@@ -51,11 +52,10 @@ func (c *controller) operate(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	for _, o := range c.clients.operators {
-		group.Go(func() error { return o.Run(ctx) })
+	if c.clients.operators == nil {
+		return nil
 	}
-	return group.Wait()
+	return operator.Run(ctx, c.clients.operators)
 }
 
 // elect schedules when it is this process's turn.

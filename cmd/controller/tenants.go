@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/job"
 	"github.com/numalet/numalet/internal/tenant"
 )
 
@@ -27,16 +29,17 @@ func (c *controller) openLedger(ctx context.Context) error {
 	return nil
 }
 
-// newOperator makes what stores what tenants use, and learns their weights.
-func (c *controller) newOperator(context.Context) error {
-	if c.clients.config == nil {
+// newOperators makes what carries out Jobs, and what stores what tenants use and learns
+// their weights.
+func (c *controller) newOperators(context.Context) error {
+	m := c.clients.operators
+	if m == nil {
 		return nil
 	}
-	tenants, err := tenant.New(tenant.Options{
-		Config: c.clients.config, Ledger: c.ledger, Every: c.cfg.ScoreInterval, Fence: c.fence, Log: c.log.WithName("tenants"),
-	})
-	c.clients.operators = append(c.clients.operators, tenants)
-	return err
+	return errors.Join(
+		job.Add(m, c.cfg.SchedulerName),
+		tenant.Add(m, tenant.Reconciler{Ledger: c.ledger, Every: c.cfg.ScoreInterval, Fence: c.fence}),
+	)
 }
 
 // rescore reorders the queue now and then until ctx ends: scores change by time

@@ -5,6 +5,5 @@
 // It knows what a pod of a job is made of and how to carry a plan out; what is to be
 // done next it asks package batch.
 //
-//	operator, err := job.New(job.Options{Config: config, SchedulerName: "numalet-scheduler", Log: log})
-//	err = operator.Run(ctx)
+//	err := job.Add(manager, "numalet-scheduler")
 package job

@@ -8,6 +8,5 @@
 //	ledger := tenant.NewLedger(decay, tenant.Env{Now: now, Rescore: queue.Rescore})
 //	ledger.Start(task)
 //	err := ledger.Open(stored)
-//	operator, err := tenant.New(tenant.Options{Config: config, Ledger: ledger, …})
-//	err = operator.Run(ctx)
+//	err = tenant.Add(manager, tenant.Reconciler{Ledger: ledger, …})
 package tenant

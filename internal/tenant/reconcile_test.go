@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -20,8 +21,8 @@ import (
 
 // reconciler returns one with a Tenant ann, with quotas.
 func (w *world) reconciler(weight string, quotas map[string]string) *Reconciler {
-	known, err := scheme()
-	w.must(err)
+	known := runtime.NewScheme()
+	w.must(v1alpha1.AddToScheme(known))
 	q := resource.MustParse(weight)
 	ann := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "ann", Generation: 3}, Spec: v1alpha1.TenantSpec{Weight: &q}}
 	for name, quota := range quotas {
