@@ -178,14 +178,6 @@ func (k *Keeper) hold(r *kept, p plan, now time.Time) {
 	k.queue.Wake(func(pod *sched.Pod) bool { return pod == r.pod && p.idle() })
 }
 
-func (k *Keeper) guests(node string) []Guest {
-	var guests []Guest
-	for _, g := range k.center.Guests(node) {
-		guests = append(guests, Guest{g.UID, g.Holding, k.options.Ends(g.UID)})
-	}
-	return guests
-}
-
 // Reservation returns what is held back for a pod or a gang: an offer a node.
 func (k *Keeper) Reservation(uid string) []Offer {
 	for _, r := range k.kept {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
@@ -15,6 +16,15 @@ type Guest struct {
 	UID string
 	sched.Holding
 	Ends time.Time // zero where nobody knows
+}
+
+// Guests returns the pods that have their place on a node; ends says when one ends.
+func Guests(c *center.Center, node string, ends func(uid string) time.Time) []Guest {
+	var guests []Guest
+	for _, g := range c.Guests(node) {
+		guests = append(guests, Guest{g.UID, g.Holding, ends(g.UID)})
+	}
+	return guests
 }
 
 // Offer is when a node will suit a pod, and what is to be held back there until

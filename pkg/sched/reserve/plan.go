@@ -87,7 +87,7 @@ func (k *Keeper) plan(pod *sched.Pod) (planned plan) {
 // sites returns the nodes that have an offer to a pod.
 func (k *Keeper) sites(pod *sched.Pod) (sites []*site) {
 	for node := range k.center.View().Nodes() {
-		if s := (&site{node: node, guests: k.guests(node.Name)}); s.look(pod) {
+		if s := (&site{node: node, guests: Guests(k.center, node.Name, k.options.Ends)}); s.look(pod) {
 			sites = append(sites, s)
 		}
 	}

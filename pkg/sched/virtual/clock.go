@@ -55,7 +55,9 @@ func (h events) Less(i, j int) bool {
 func (h events) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *events) Push(x any)   { *h = append(*h, x.(event)) }
 func (h *events) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
+	n := len(*h) - 1
+	last := (*h)[n]
+	(*h)[n] = event{}
+	*h = (*h)[:n]
 	return last
 }

@@ -100,8 +100,8 @@ func (v *Cluster) Reservation(uid string) (reserve.Offer, bool) {
 	if v.keeper == nil {
 		return reserve.Offer{}, false
 	}
-	for _, offer := range v.keeper.Reservation(uid) {
-		return offer, true
+	if offers := v.keeper.Reservation(uid); len(offers) > 0 {
+		return offers[0], true
 	}
 	return reserve.Offer{}, false
 }
@@ -109,11 +109,7 @@ func (v *Cluster) Reservation(uid string) (reserve.Offer, bool) {
 // Fits returns when enough of what runs on a node now will have ended for a pod to
 // fit there, zero if never.
 func (v *Cluster) Fits(pod *sched.Pod, node string) time.Time {
-	var guests []reserve.Guest
-	for _, g := range v.center.Guests(node) {
-		guests = append(guests, reserve.Guest{Holding: g.Holding, Ends: v.ends(g.UID)})
-	}
-	offer, _ := reserve.On(pod, v.center.Record(node), guests)
+	offer, _ := reserve.On(pod, v.center.Record(node), reserve.Guests(v.center, node, v.ends))
 	return offer.Ready
 }
 
@@ -145,8 +141,7 @@ func (v *Cluster) Run(d time.Duration) {
 // give gives nodes to those whose turn it is, until it is nobody's.
 func (v *Cluster) give() {
 	for pod := v.line.Poll(); pod != nil; pod = v.line.Poll() {
-		list := v.proposer.Propose(pod)
-		if len(list.Candidates) == 0 || v.line.Permit(pod) {
+		if list := v.proposer.Propose(pod); v.line.Permit(pod) {
 			v.committer.Commit(list)
 		}
 	}

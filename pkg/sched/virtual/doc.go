@@ -1,8 +1,13 @@
-// Package virtual runs the controller's parts on a virtual clock, in two ways.
+// Package virtual runs the scheduler on a virtual clock: what decides is the same as in
+// the controller, and times are given.
 //
-// Run has both tiers take the times that are given: what a number of first-tier
-// schedulers would gain, exactly and at once, and that with conflicts nothing is
-// promised twice. In a Cluster work comes, waits, runs and ends, in the order of the
-// controller's queue and with its reservations, or as with kube-scheduler, and a
-// decision takes no time.
+// Run has pods wait for the two tiers, of which each step takes time: it answers what a
+// number of first-tier schedulers would gain, exactly and at once, and shows that with
+// conflicts nothing is promised twice. A Cluster has work that comes, takes turns, runs
+// and ends, by the controller's queue, scores and reservations or as kube-scheduler has
+// it. The package refuses to make work up, and to judge what comes of it.
+//
+//	v := virtual.NewCluster(center, virtual.Rules{Turns: virtual.ByScore, Decay: decay})
+//	v.Submit(virtual.Work{Pod: pod, Tenant: "ann", Takes: time.Hour})
+//	v.Run(24 * time.Hour)
 package virtual

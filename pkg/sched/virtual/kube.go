@@ -39,9 +39,10 @@ type kubePod struct {
 	over  time.Time
 }
 
-// Steps of a back-off, and how long it is.
+// kubeWindow is the step in which back-offs end.
 const kubeWindow = time.Second
 
+// kubeBackoff returns how long a pod backs off that was tried so often in vain.
 func kubeBackoff(tries int) time.Duration {
 	return sched.Backoff{First: time.Second, Most: 10 * time.Second}.Delay(tries)
 }

@@ -58,5 +58,5 @@ type strict struct{ *queue.Queue }
 
 // Freed tries those again whom the node suits now.
 func (s strict) Freed(node *sched.Node) {
-	s.Wake(func(pod *sched.Pod) bool { return !filter.Check(pod, node).Refuses() })
+	s.Wake(func(pod *sched.Pod) bool { return filter.FitsAny(pod, node) })
 }
