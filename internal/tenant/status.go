@@ -69,11 +69,11 @@ func withinQuota(quotas map[string]resource.Quantity, accounts []usage.Account) 
 	c := metav1.Condition{Type: v1alpha1.ConditionWithinQuota, Status: metav1.ConditionTrue, Reason: "WithinQuota", Message: "it has no quota"}
 	var uses []string
 	for _, name := range slices.Sorted(maps.Keys(quotas)) {
-		quota, used := quotas[name], used(usage.Type(name), accounts)
-		if used.Cmp(quota) > 0 {
+		quota, holds := quotas[name], used(usage.Type(name), accounts)
+		if holds.Cmp(quota) > 0 {
 			c.Status, c.Reason = metav1.ConditionFalse, "OverQuota"
 		}
-		uses = append(uses, fmt.Sprintf("%s of %s %s", used.String(), quota.String(), name))
+		uses = append(uses, fmt.Sprintf("%s of %s %s", holds.String(), quota.String(), name))
 	}
 	c.Message = cmp.Or(strings.Join(uses, ", "), c.Message)
 	return c
