@@ -1,6 +1,10 @@
 package commit
 
-import "github.com/numalet/numalet/pkg/sched"
+import (
+	"slices"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
 
 // commitGang places as many of a gang's pods as it can, if that is as many as have
 // to start together, or else none, and reports whether it did:
@@ -20,14 +24,13 @@ import "github.com/numalet/numalet/pkg/sched"
 // It costs O(members) decisions, by the committer: a gang is one decision in many.
 func (c *Committer) commitGang(list sched.List) bool {
 	if list.Pod.Waits().Refuses() {
-		c.sendGangBack(list)
+		c.parkGang(list.Pod, list.Gains)
 		return false
 	}
 	gang := list.Pod.Gang
-	placed, held := c.placeGang(gang)
+	placed, held, seen := c.placeGang(gang)
 	if held+len(placed) < gang.Need {
-		c.takeBack(placed)
-		c.sendGangBack(list)
+		c.parkGang(list.Pod, seen+c.takeBack(placed))
 		return false
 	}
 	c.center.Unreserve(gang.ID)
@@ -38,8 +41,10 @@ func (c *Committer) commitGang(list sched.List) bool {
 }
 
 // placeGang places members until so many have no place that it is in vain. It returns
-// how many had theirs before, too.
-func (c *Committer) placeGang(gang *sched.Gang) (placed []sched.Decision, held int) {
+// how many had theirs before, too, and what had ever been given back when it began to
+// look.
+func (c *Committer) placeGang(gang *sched.Gang) (placed []sched.Decision, held int, seen uint64) {
+	seen = c.center.Gains()
 	for i, pod := range gang.Members {
 		if held+len(placed)+len(gang.Members)-i < gang.Need {
 			break
@@ -49,24 +54,30 @@ func (c *Committer) placeGang(gang *sched.Gang) (placed []sched.Decision, held i
 			continue
 		}
 		list := c.env.Widen(pod)
+		seen = min(seen, list.Gains)
 		if d, ok := c.place(list, entries(list)); ok {
 			placed = append(placed, d)
 		}
 	}
-	return placed, held
+	return placed, held, seen
 }
 
-// takeBack undoes decisions that nobody was told of, the last one first.
-func (c *Committer) takeBack(placed []sched.Decision) {
-	for i := len(placed) - 1; i >= 0; i-- {
-		c.reserver.Unreserve(placed[i])
-		c.center.Undo(placed[i])
+// takeBack undoes decisions that nobody was told of, the last one first, and returns how
+// often that gave something back.
+func (c *Committer) takeBack(placed []sched.Decision) (gains uint64) {
+	for _, d := range slices.Backward(placed) {
+		c.reserver.Unreserve(d)
+		if c.center.Undo(d) {
+			gains++
+		}
 		c.counts.retracted.Add(1)
 	}
+	return gains
 }
 
-// sendGangBack parks a gang: what its own try has given back is none that helps it.
-func (c *Committer) sendGangBack(list sched.List) {
+// parkGang parks a gang for which too little was free when so much had been given back:
+// what its own try has given back is none that helps it, what others have meanwhile is.
+func (c *Committer) parkGang(pod *sched.Pod, gains uint64) {
 	c.counts.parked.Add(1)
-	c.env.Park(list.Pod, max(list.Gains, c.center.Gains()))
+	c.env.Park(pod, gains)
 }

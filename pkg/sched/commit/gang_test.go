@@ -1,0 +1,58 @@
+package commit_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// TestGangMissesNothing: a gang for which too little is free is tried again for what
+// others have given back while it was tried, and not for what its own try has.
+func TestGangMissesNothing(t *testing.T) {
+	for name, ends := range map[string]bool{"nothing ends": false, "a pod ends meanwhile": true} {
+		t.Run(name, func(t *testing.T) {
+			c := oneNode(t, 4000)
+			c.Adopt("old", "node", sched.Holding{Amounts: sched.Amounts{CPU: 2000, Pods: 1}})
+			look := propose.New(c.View, propose.Options{}).Propose
+			parked := uint64(0)
+			committer := commit.New(c, nil, commit.Env{
+				Park: func(_ *sched.Pod, gains uint64) { parked = gains },
+				Widen: func(pod *sched.Pod) sched.List {
+					list := look(pod)
+					if ends && len(list.Candidates) == 0 {
+						c.Release("old") // after the last look
+					}
+					return list
+				},
+			})
+			gang := &sched.Gang{ID: "gang", Need: 3}
+			for i := range 3 {
+				gang.Members = append(gang.Members, &sched.Pod{UID: fmt.Sprint("pod-", i), Requests: sched.Amounts{CPU: 1000, Pods: 1}})
+			}
+			committer.Commit(sched.List{Pod: &sched.Pod{UID: gang.ID, Gang: gang}, Gains: c.Gains()})
+			if again := c.Gains() > parked; again != ends {
+				t.Errorf("parked as of %d gains, of %d; tried again %v, want %v", parked, c.Gains(), again, ends)
+			}
+		})
+	}
+}
+
+// oneNode returns a centre of one node.
+func oneNode(t *testing.T, cpu sched.MilliCPU) *center.Center {
+	t.Helper()
+	space, err := filter.ParseSpace("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := center.New(center.Profile{Space: space})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SetNode(&sched.Node{Name: "node", Allocatable: sched.Amounts{CPU: cpu, Pods: 110}})
+	return c
+}
