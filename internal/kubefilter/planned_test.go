@@ -14,7 +14,8 @@ import (
 // nodes that are full now, too; and beside them what does not end with the guests.
 func TestPlan(t *testing.T) {
 	loner := func(name string) *v1.Pod {
-		return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq).Obj()
+		return pod(name).Label("app", "train").Req(map[v1.ResourceName]string{"cpu": "1"}).
+			PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq).Obj()
 	}
 	s := newScene(t).with(
 		[]*v1.Node{node("a").Obj(), node("b").Obj(), node("c").Unschedulable(true).Obj()},
