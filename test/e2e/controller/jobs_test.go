@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -42,7 +44,7 @@ func TestJobs(t *testing.T) {
 	j.objects, err = client.New(config, client.Options{Scheme: known})
 	j.must(err)
 	for name, play := range map[string]func(*jobs){
-		"guide": guide, "succeeds": succeeds, "retries": retries, "suspend": suspend, "ttl": ttl, "in the way": inTheWay, "cascade": cascade,
+		"guide": guide, "succeeds": succeeds, "retries": retries, "gang": gang, "suspend": suspend, "ttl": ttl, "in the way": inTheWay, "cascade": cascade,
 	} {
 		t.Run(name, func(t *testing.T) {
 			own := *j.world
@@ -150,6 +152,25 @@ func retries(j *jobs) {
 	}
 }
 
+// gang: a pod that is made anew is to start with another one, for no node is open. That
+// succeeds meanwhile, and the pod starts alone.
+func gang(j *jobs) {
+	j.make("pair", `{replicas: 2, minAvailable: 2}`)
+	j.runs("pair-0", "pair-1")
+	first := j.pod("pair-1")
+	j.cordon(true)
+	j.must(j.api.CoreV1().Pods("default").Delete(j.ctx, "pair-1", *metav1.NewDeleteOptions(0)))
+	least := func() string { return j.pod("pair-1").Annotations[v1alpha1.AnnotationGangMinAvailable] }
+	j.await("another pair-1 waits", func() bool { return j.exists("pair-1") && j.pod("pair-1").UID != first.UID })
+	if n := least(); n != "2" {
+		j.Errorf("%s start together, want 2", n)
+	}
+	j.ends("pair-0", 0)
+	j.await("one is enough to start", func() bool { return least() == "1" })
+	j.cordon(false)
+	j.await("it is bound", func() bool { return j.bound("pair-1") })
+}
+
 // suspend: a job that is suspended has no pods; resumed, it has them anew.
 func suspend(j *jobs) {
 	j.make("pause", `replicas: 2`)
@@ -251,6 +272,18 @@ func (j *jobs) set(name string, change func(*v1alpha1.JobSpec)) {
 func (j *jobs) phase(name string, want v1alpha1.JobPhase) {
 	j.Helper()
 	j.await("job "+name+" is "+string(want), func() bool { return j.get(name).Status.Phase == want })
+}
+
+// cordon closes all nodes to new pods, or opens them.
+func (j *jobs) cordon(closed bool) {
+	j.Helper()
+	nodes, err := j.api.CoreV1().Nodes().List(j.ctx, metav1.ListOptions{})
+	j.must(err)
+	for i := range nodes.Items {
+		patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%v}}`, closed)
+		_, err := j.api.CoreV1().Nodes().Patch(j.ctx, nodes.Items[i].Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		j.must(err)
+	}
 }
 
 func (j *jobs) exists(pod string) bool {
