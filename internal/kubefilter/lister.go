@@ -27,10 +27,7 @@ func newLister(c *Cluster, api API) *lister {
 
 // node returns a node's newest info, or nil, with the pods that are planned there.
 func (l *lister) node(name string) *framework.NodeInfo {
-	if info := l.planned.nodes[name]; info != nil {
-		return info
-	}
-	return l.cluster.node(name)
+	return l.planned.on(name, l.cluster.node(name))
 }
 
 // NodeInfos returns the lister of nodes.
@@ -48,8 +45,8 @@ func (l *lister) List() ([]fwk.NodeInfo, error) {
 		return nil, nil
 	}
 	var all []fwk.NodeInfo
-	l.cluster.nodes.Range(func(name, _ any) bool {
-		if info := l.node(name.(string)); info != nil {
+	l.cluster.nodes.Range(func(name, v any) bool {
+		if info := l.planned.on(name.(string), v.(*framework.NodeInfo)); info.Node() != nil {
 			all = append(all, info)
 		}
 		return true

@@ -32,8 +32,20 @@ func (p *Proposer) Plan(pods []sched.Decision) {
 
 // begins reports whether a plan goes on from this one.
 func (p *planned) begins(pods []sched.Decision) bool {
-	last := len(p.pods) - 1
-	return last < 0 && p.nodes != nil || last >= 0 && last < len(pods) && p.pods[last].Pod == pods[last].Pod && p.pods[last].At.Node == pods[last].At.Node
+	n := len(p.pods)
+	if n == 0 || n > len(pods) {
+		return n == 0 && p.nodes != nil
+	}
+	last, same := p.pods[n-1], pods[n-1]
+	return last.Pod == same.Pod && last.At.Node == same.At.Node
+}
+
+// on returns a node's info with what is planned there, where something is.
+func (p *planned) on(node string, info *framework.NodeInfo) *framework.NodeInfo {
+	if with := p.nodes[node]; with != nil {
+		return with
+	}
+	return info
 }
 
 func (p *planned) add(d sched.Decision, to *framework.NodeInfo) {
