@@ -66,9 +66,14 @@ func over(b *testing.B, c Client, config *rest.Config, protocol string) *Client 
 	return &c
 }
 
-// serve starts an API server that says that all is made.
+// serve starts an API server that says that all is made, with the head that those
+// of Kubernetes write.
 func serve(b *testing.B) *rest.Config {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for _, name := range []string{"Audit-Id", "X-Kubernetes-Pf-Flowschema-Uid", "X-Kubernetes-Pf-Prioritylevel-Uid"} {
+			w.Header().Set(name, "f5f0b1a7-8a39-4f6a-9a3e-0d1f6f1a2b3c")
+		}
+		w.Header().Set("Cache-Control", "no-cache, private")
 		answer{code: http.StatusCreated, said: &metav1.Status{Status: metav1.StatusSuccess}}.write(w)
 	}))
 	server.EnableHTTP2 = true
