@@ -59,6 +59,9 @@ func (c *conn) ask(r *http.Request) (*http.Response, error) {
 	if err := c.out.Flush(); err != nil {
 		return nil, err
 	}
+	if response, err := made(c.in, r); response != nil {
+		return response, err
+	}
 	for {
 		response, err := http.ReadResponse(c.in, r)
 		if err != nil {

@@ -4,7 +4,8 @@
 //
 // It knows how the two are sent and what the API server's answers mean; it
 // refuses to hand back what was made, and to try again what was not answered. Who
-// one is and whom one trusts remains client-go's, and HTTP net/http's.
+// one is and whom one trusts remains client-go's, and HTTP net/http's but for the
+// answer that nearly all get.
 //
 //	c, err := post.New(config)
 //	err = c.Bind(ctx, binding) // an APIStatus where the API server has refused
