@@ -15,11 +15,15 @@ import (
 // crashes and free of everybody else. An error fails the creation, which the
 // kubelet tries again.
 func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answer, error) {
+	gpus, err := visibleGPUs(c)
+	if err != nil {
+		return workload.Answer{}, n.tell(ctx, c, err)
+	}
 	a, err := n.place(ctx, c)
 	if !a.Exclusive {
 		a.CPUs = n.unstarted(a.CPUs)
 	}
-	a.GPUs = visibleGPUs(c)
+	a.GPUs = gpus
 	return a, n.tell(ctx, c, err)
 }
 

@@ -18,6 +18,7 @@ const (
 	CheckpointFailed  v1alpha1.Reason = "CheckpointFailed"  // what would be granted cannot be remembered
 	CgroupFailed      v1alpha1.Reason = "CgroupFailed"      // a container cannot be confined
 	FormNotServed     v1alpha1.Reason = "FormNotServed"     // a policy on an explicit node, or the reverse
+	GPUsNamed         v1alpha1.Reason = "GPUsNamed"         // the container itself says which GPUs it sees
 	NotAsked          v1alpha1.Reason = "NotAsked"          // device tokens that the pod's spec does not explain
 	NotDecided        v1alpha1.Reason = "NotDecided"        // GPUs that the controller did not decide on
 	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers yet

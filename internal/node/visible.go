@@ -15,20 +15,27 @@ const handedOverElsewhere = "void"
 
 // visibleGPUs returns what the environment variable of a container has to say that
 // names its GPUs, or "" where it says just these, or is not there, for GPUs are
-// handed over otherwise. Two things make it say another thing: of GPUs under two
-// resources it names one resource's, for the kubelet has one value for a name; and
-// a pod's author may set it, to "all" for one.
-func visibleGPUs(c workload.Container) string {
-	given := cardsOf(v1alpha1.ParseAllocatedGPUs(c.Annotations))
-	said, there := lookupEnv(c.Env, v1alpha1.EnvGPUs)
-	if len(given) == 0 || !there || said == handedOverElsewhere {
-		return ""
+// handed over otherwise. Of GPUs under two resources it names one resource's, for the
+// kubelet has one value for a name. A container whose author sets it too, to "all" for
+// one, is refused: the author's value comes behind the device plugin's and is what
+// counts, and NRI can replace the first of two only.
+// Source: Generator.AdjustEnv in
+// https://github.com/containerd/nri/blob/v0.12.5/pkg/runtime-tools/generate/generate.go.
+func visibleGPUs(c workload.Container) (string, error) {
+	given, said := cardsOf(v1alpha1.ParseAllocatedGPUs(c.Annotations)), valuesOf(c.Env, v1alpha1.EnvGPUs)
+	if len(given) == 0 || len(said) == 0 {
+		return "", nil
 	}
-	named := strings.Split(said, ",")
-	if slices.Equal(slices.Sorted(slices.Values(named)), given) {
-		return ""
+	last := said[len(said)-1]
+	named := strings.Split(last, ",")
+	switch {
+	case last == handedOverElsewhere || slices.Equal(slices.Sorted(slices.Values(named)), given):
+		return "", nil
+	case len(said) > 1:
+		return "", refuse(GPUsNamed, "container %q sets %s to %q, and would see other GPUs than it was given; leave the variable to the device plugin",
+			c.Name, v1alpha1.EnvGPUs, last)
 	}
-	return strings.Join(given, ",")
+	return strings.Join(given, ","), nil
 }
 
 // cardsOf returns the cards and slices that devices are, or are shares of, each
@@ -42,12 +49,12 @@ func cardsOf(ids []string) []string {
 	return slices.Compact(cards)
 }
 
-// lookupEnv returns the last value of a name.
-func lookupEnv(env []string, name string) (value string, there bool) {
+// valuesOf returns the values of a name, of which the last one counts.
+func valuesOf(env []string, name string) (values []string) {
 	for _, e := range env {
 		if v, is := strings.CutPrefix(e, name+"="); is {
-			value, there = v, true
+			values = append(values, v)
 		}
 	}
-	return value, there
+	return values
 }

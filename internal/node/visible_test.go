@@ -10,24 +10,34 @@ import (
 
 func TestVisibleGPUs(t *testing.T) {
 	const gpu, mig, shared = "allocated.numalet.dev/gpu", "allocated.numalet.dev/mig-1g.10gb", "allocated.numalet.dev/gpu.shared"
+	const refused = `container "c" sets NVIDIA_VISIBLE_DEVICES to "all", and would see other GPUs than it was given; leave the variable to the device plugin`
 	for name, tc := range map[string]struct {
 		given map[string]string
 		env   []string
 		want  string
+		why   string
 	}{
-		"as the device plugin said":   {map[string]string{gpu: "a,b"}, []string{"NVIDIA_VISIBLE_DEVICES=b,a"}, ""},
-		"of two resources":            {map[string]string{gpu: "b", mig: "MIG-1"}, []string{"A=1", "NVIDIA_VISIBLE_DEVICES=MIG-1"}, "MIG-1,b"},
-		"as the author said":          {map[string]string{gpu: "b"}, []string{"NVIDIA_VISIBLE_DEVICES=b", "NVIDIA_VISIBLE_DEVICES=all"}, "b"},
-		"shares of cards":             {map[string]string{shared: "a::0,a::3"}, []string{"NVIDIA_VISIBLE_DEVICES=a"}, ""},
-		"by CDI":                      {map[string]string{gpu: "b"}, []string{"A=1"}, ""},
-		"by CDI, as NVIDIA's library": {map[string]string{gpu: "b"}, []string{"NVIDIA_VISIBLE_DEVICES=void"}, ""},
-		"CPUs only, GPUs by nobody":   {map[string]string{"allocated.numalet.dev/numa0-cpu": "numa0-cpu-1"}, []string{"NVIDIA_VISIBLE_DEVICES=all"}, ""},
-		"nothing, a variable of none": {nil, []string{"NVIDIA_VISIBLE_DEVICES=void"}, ""},
+		"as the device plugin said":   {given: map[string]string{gpu: "a,b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=b,a"}},
+		"of two resources":            {given: map[string]string{gpu: "b", mig: "MIG-1"}, env: []string{"A=1", "NVIDIA_VISIBLE_DEVICES=MIG-1"}, want: "MIG-1,b"},
+		"as the author said":          {given: map[string]string{gpu: "b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=b", "NVIDIA_VISIBLE_DEVICES=all"}, why: refused},
+		"as the author said twice":    {given: map[string]string{gpu: "b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_VISIBLE_DEVICES=all"}, why: refused},
+		"as the author said, rightly": {given: map[string]string{gpu: "b", mig: "a"}, env: []string{"NVIDIA_VISIBLE_DEVICES=b", "NVIDIA_VISIBLE_DEVICES=a,b"}},
+		"the author wants none":       {given: map[string]string{gpu: "b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=b", "NVIDIA_VISIBLE_DEVICES=void"}},
+		"the image's, overruled":      {given: map[string]string{gpu: "b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=all"}, want: "b"},
+		"shares of cards":             {given: map[string]string{shared: "a::0,a::3"}, env: []string{"NVIDIA_VISIBLE_DEVICES=a"}},
+		"by CDI":                      {given: map[string]string{gpu: "b"}, env: []string{"A=1"}},
+		"by CDI, as NVIDIA's library": {given: map[string]string{gpu: "b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=void"}},
+		"CPUs only, GPUs by nobody":   {given: map[string]string{"allocated.numalet.dev/numa0-cpu": "numa0-cpu-1"}, env: []string{"NVIDIA_VISIBLE_DEVICES=all"}},
+		"nothing, a variable of none": {env: []string{"NVIDIA_VISIBLE_DEVICES=void"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := visibleGPUs(workload.Container{Annotations: tc.given, Env: tc.env})
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("visible (-want +got):\n%s", diff)
+			got, err := visibleGPUs(workload.Container{Name: "c", Annotations: tc.given, Env: tc.env})
+			why := ""
+			if err != nil {
+				why = err.Error()
+			}
+			if diff := cmp.Diff([]string{tc.want, tc.why}, []string{got, why}); diff != "" {
+				t.Errorf("visible, or why refused (-want +got):\n%s", diff)
 			}
 		})
 	}
