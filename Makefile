@@ -8,7 +8,7 @@ PROGRAMS = numalet numalet-agent numalet-deviceplugin numalet-controller
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: check e2e e2e-systemd ## what every change must pass; on 2 CPUs 80 minutes the first time, then 40
+test: check e2e e2e-systemd ## what every change must pass; on 2 CPUs 80 minutes the first time, then 50
 
 check: lint unit oracle ## what needs no rig; on 2 CPUs 20 minutes cold
 
