@@ -8,7 +8,7 @@ PROGRAMS = numalet numalet-agent numalet-deviceplugin numalet-controller
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: check e2e e2e-systemd ## what every change must pass; on 2 CPUs 80 minutes the first time, then 50
+test: check e2e e2e-systemd ## what every change must pass; on 2 CPUs 75 minutes the first time, then 45
 
 check: lint unit oracle ## what needs no rig; on 2 CPUs 20 minutes cold
 
@@ -67,7 +67,7 @@ cluster: image probe-image rig ## the rig's machine with Numalet installed; FLAV
 
 ON_RIG = eval "$$(build/rig env)" && go
 E2E = test -tags e2e -count=1 -v -timeout 80m ./test/e2e -rig $(CURDIR)/build/rig -flavour
-LONG = Alone|ControllersKilled|Explicit|Kills|Offline|Reboot|Storm|SwitchedOff|TakeOver|Uninstall|Upgrade|WithoutNRI
+LONG = Alone|ControllersKilled|Explicit|GPU|Kills|Offline|Reboot|Storm|SwitchedOff|TakeOver|Uninstall|Upgrade|WithoutNRI
 
 demo: cluster ## the main job, shown on real parts
 	$(ON_RIG) run ./test/demo -rig build/rig -flavour $(FLAVOUR)
@@ -100,7 +100,7 @@ perf: bin rig ## kube-scheduler, Numalet and bare clients side by side; NODES, P
 latency: cluster ## how long creations wait for the containers that share, as in docs/performance.md; half an hour
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency
 
-e2e-long: cluster ## installing, upgrading, rebooting, taking over, a storm of 500 pods: what e2e has no time for; 20 minutes
+e2e-long: cluster ## installing, upgrading, rebooting, taking over, a storm of 500 pods, GPUs on a fake driver: what e2e has no time for; 30 minutes
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run '$(LONG)'
 
 NVML ?= libnvidia-ml.so.1
