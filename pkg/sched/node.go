@@ -38,8 +38,14 @@ type Node struct {
 	// it off.
 	Reserved *Reservation
 
-	// Foreign is an adapter's own immutable view of the node.
-	Foreign any
+	// Home knows the node's newest record; nil where nobody keeps records. Who has a
+	// record need not look for the node by its name.
+	Home Home
+}
+
+// Home is where the records of one node come from.
+type Home interface {
+	Newest() *Node // nil where the node is gone
 }
 
 // NUMANode is one NUMA node's exclusive CPUs and memory.

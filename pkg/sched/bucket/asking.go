@@ -66,9 +66,9 @@ func (a *asking) compare(e, f *entry) int {
 	c := 0
 	switch a.Policy {
 	case LeastFit:
-		c = slices.Compare(f.x, e.x)
+		c = byLeaf(f, e)
 	case BestFit:
-		c = slices.Compare(e.x, f.x)
+		c = byLeaf(e, f)
 	}
 	if c == 0 {
 		c = cmp.Compare(a.lap(e), a.lap(f))

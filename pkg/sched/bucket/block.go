@@ -12,13 +12,19 @@ type owner struct{ _ byte }
 // kid i.
 type block struct {
 	owner *owner
-	kids  *kids // nil at the lowest level
-	top   *top  // nothing below exceeds it; nil is for one that seal has yet to make
+	kids  *kids  // nil at the lowest level
+	codes *codes // of items, at the lowest level
+	top   *top   // nothing below exceeds it; nil is for one that seal has yet to make
 	n     int
 	keys  [fan + 1]key // of items
 	items [fan + 1]*entry
-	codes [fan + 1]code // of items; nothing in an inner block
 }
+
+// codes are those of the items of a block. An inner one has none to copy.
+type codes [fan + 1]code
+
+// newBlock returns an empty block of the lowest level.
+func newBlock(o *owner) *block { return &block{owner: o, codes: new(codes)} }
 
 // kids are the blocks below an inner block, and what seal says of each: the number of entries at and below it, and in a tree that is searched by
 // amounts the peaks of their codes.
@@ -34,6 +40,9 @@ func (b *block) copy(o *owner) *block {
 	c.owner = o
 	if b.kids != nil {
 		c.kids = b.kids.copy()
+	} else {
+		codes := *b.codes
+		c.codes = &codes
 	}
 	return &c
 }
@@ -58,11 +67,10 @@ func (k *kids) copy() *kids {
 
 // sibling returns an empty block of the same owner and level.
 func (b *block) sibling() *block {
-	s := &block{owner: b.owner}
-	if b.kids != nil {
-		s.kids = newKids(b.kids.peaks != nil)
+	if b.kids == nil {
+		return newBlock(b.owner)
 	}
-	return s
+	return &block{owner: b.owner, kids: newKids(b.kids.peaks != nil)}
 }
 
 // search returns the first item that has a greater key, or this key and comes behind, or n; behind must hold for all that follow.
@@ -101,10 +109,7 @@ func (b *block) setKid(i int, kid *block) {
 func (b *block) open(i int) {
 	copy(b.keys[i+1:], b.keys[i:b.n])
 	copy(b.items[i+1:], b.items[i:b.n])
-	copy(b.codes[i+1:], b.codes[i:b.n])
-	if b.kids != nil {
-		b.kids.move(i+1, b.kids, span{i, b.n})
-	}
+	b.carry(i+1, b, span{i, b.n})
 	b.n++
 }
 
@@ -112,10 +117,7 @@ func (b *block) open(i int) {
 func (b *block) remove(i int) {
 	copy(b.keys[i:], b.keys[i+1:b.n])
 	copy(b.items[i:], b.items[i+1:b.n])
-	copy(b.codes[i:], b.codes[i+1:b.n])
-	if b.kids != nil {
-		b.kids.move(i, b.kids, span{i + 1, b.n})
-	}
+	b.carry(i, b, span{i + 1, b.n})
 	b.drop(1)
 }
 
@@ -132,12 +134,18 @@ func (b *block) drop(count int) {
 func (b *block) append(next *block, i int) {
 	copy(b.keys[b.n:], next.keys[i:next.n])
 	copy(b.items[b.n:], next.items[i:next.n])
-	copy(b.codes[b.n:], next.codes[i:next.n])
-	if b.kids != nil {
-		b.kids.move(b.n, next.kids, span{i, next.n})
-	}
+	b.carry(b.n, next, span{i, next.n})
 	b.n += next.n - i
 	next.drop(next.n - i)
+}
+
+// carry copies what another block of the level has beside some of its items to i.
+func (b *block) carry(i int, other *block, some span) {
+	if b.kids != nil {
+		b.kids.move(i, other.kids, some)
+	} else {
+		copy(b.codes[i:], other.codes[some.lo:some.hi])
+	}
 }
 
 // move copies some of other's kids to i.

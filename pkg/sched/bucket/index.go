@@ -23,6 +23,7 @@ type Index struct {
 	nodes map[string]*entry // the newest
 	trees
 	recent recent // what the trees do not know
+	last   key    // the label that was given last
 }
 
 // New returns an empty index, or says what is wrong with the configuration.
@@ -44,9 +45,11 @@ func (x *Index) Add(n Node) error {
 		return fmt.Errorf("add node %q: it is in the index", n.Name)
 	}
 	x.settle()
-	x.nodes[n.Name] = e
-	x.byX.put(e)
-	x.byName.put(e)
+	if !x.label(e) {
+		x.relabel()
+		x.label(e)
+	}
+	x.enter(e)
 	return nil
 }
 
@@ -60,6 +63,7 @@ func (x *Index) Update(n Node) error {
 	if old == nil {
 		return fmt.Errorf("update node %q: it is not in the index", n.Name)
 	}
+	e.label = old.label
 	x.nodes[n.Name] = e
 	if x.recent = append(x.recent, update{old, e}); len(x.recent) == backlog {
 		x.settle()
@@ -87,6 +91,13 @@ func (x *Index) Len() int { return len(x.nodes) }
 func (x *Index) View() View {
 	x.seal()
 	return View{space: &x.space, trees: x.trees, recent: x.recent}
+}
+
+// enter makes e a node's entry, and lets the trees know.
+func (x *Index) enter(e *entry) {
+	x.nodes[e.Name] = e
+	x.byX.put(e)
+	x.byName.put(e)
 }
 
 // settle lets the trees know everything.

@@ -13,18 +13,28 @@ type key uint64
 
 // byX orders by coordinate, and by name within a leaf.
 func byX(a, b *entry) int {
-	if c := cmp.Compare(a.keyX, b.keyX); c != 0 {
+	if c := byLeaf(a, b); c != 0 {
 		return c
 	}
-	if c := slices.Compare(a.x, b.x); c != 0 {
-		return c
-	}
-	return byName(a, b)
+	return byLabel(a, b)
 }
+
+// byLeaf orders by coordinate, and reads coordinates only where keys do not tell.
+func byLeaf(a, b *entry) int {
+	if c := cmp.Compare(a.keyX, b.keyX); c != 0 || a.whole {
+		return c
+	}
+	return slices.Compare(a.x, b.x)
+}
+
+// byLabel orders the entries of an index by name.
+func byLabel(a, b *entry) int { return cmp.Compare(a.label, b.label) }
 
 func byName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }
 
 func keyX(e *entry) key { return e.keyX }
+
+func keyLabel(e *entry) key { return e.label }
 
 // keyless is for orders without a first word.
 func keyless(*entry) key { return 0 }

@@ -15,6 +15,8 @@ type entry struct {
 	Node
 	x     []int64 // the coordinate
 	keyX  key
+	whole bool // keyX is: no other coordinate has it
+	label key  // of the name
 	code  code
 	*hold // what is reserved of the node, if the entry is one of Reserving.held
 }
@@ -31,6 +33,6 @@ func (s space) entry(n Node) (*entry, error) {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
 	e := &entry{Node: n, x: s.coordinate(n.Free), code: encode(n.Free)}
-	e.keyX, _, _ = packX(e.x)
+	e.keyX, _, e.whole = packX(e.x)
 	return e, nil
 }

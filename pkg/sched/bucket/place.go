@@ -1,16 +1,14 @@
 package bucket
 
-import (
-	"cmp"
-	"strings"
-)
-
 // place is where the entries are, in a tree by coordinate, whose coordinate begins with x: a bucket.
 type place struct {
 	x           []int64
 	first, last key  // theirs are between
 	whole       bool // and no other's
 }
+
+// leafOf returns the leaf of an entry.
+func leafOf(e *entry) place { return place{x: e.x, first: e.keyX, last: e.keyX, whole: e.whole} }
 
 func placeOf(x []int64) place {
 	k, left, whole := packX(x)
@@ -31,7 +29,14 @@ func (p *place) behind(t *tree, name string) cursor {
 	if name == "" {
 		return p.begin(t)
 	}
-	return t.seek(p.first, func(e *entry) bool { return cmp.Or(compareX(e.x, p.x), strings.Compare(e.Name, name)) > 0 })
+	return t.seek(p.first, func(e *entry) bool {
+		if !p.whole {
+			if c := compareX(e.x, p.x); c != 0 {
+				return c > 0
+			}
+		}
+		return e.Name > name
+	})
 }
 
 // reached says whether an entry with the first key is not before x.
@@ -39,3 +44,6 @@ func (p *place) reached(e *entry) bool { return p.whole || compareX(e.x, p.x) >=
 
 // passed says whether an entry with the last key is behind x.
 func (p *place) passed(e *entry) bool { return !p.whole && compareX(e.x, p.x) > 0 }
+
+// has says whether an entry whose key is between first and last is one of them.
+func (p *place) has(e *entry) bool { return p.whole || compareX(e.x, p.x) == 0 }

@@ -47,11 +47,10 @@ func (t *tree) find(name string) *entry {
 	if b == nil {
 		return nil
 	}
-	behind := func(e *entry) bool { return e.Name > name }
 	for b.kids != nil {
-		b = b.kids.at[max(0, b.search(0, behind)-1)]
+		b = b.kids.at[max(0, b.behind(name)-1)]
 	}
-	if i := b.search(0, behind); i > 0 && b.items[i-1].Name == name {
+	if i := b.behind(name); i > 0 && b.items[i-1].Name == name {
 		return b.items[i-1]
 	}
 	return nil

@@ -23,7 +23,7 @@ func (a *asking) stroll(room []*entry) (int, bool) {
 		s.bestFit()
 	default:
 		s.limit = patience
-		s.leaf(&a.view.byName, placeOf(nil)) // of all nodes
+		s.names()
 	}
 	if s.tired() && !s.full() {
 		return 0, false
@@ -72,7 +72,7 @@ func (s *stroll) leastFit() {
 		if e == nil {
 			return
 		}
-		leaf := placeOf(e.x)
+		leaf := leafOf(e)
 		s.leaf(t, leaf)
 		c = leaf.begin(t)
 	}
@@ -87,7 +87,7 @@ func (s *stroll) bestFit() {
 		if e == nil {
 			return
 		}
-		leaf := placeOf(e.x)
+		leaf := leafOf(e)
 		s.leaf(t, leaf)
 		c = leaf.end(t)
 	}
@@ -102,11 +102,20 @@ func (s *stroll) leaf(t *tree, leaf place) {
 	}
 }
 
+// names takes what fits of all nodes, up through their names.
+func (s *stroll) names() {
+	t, from, all := &s.ask.view.byName, s.ask.start(), placeOf(nil)
+	s.through(t.behind(from), all, "")
+	if from != "" {
+		s.through(t.begin(), all, from)
+	}
+}
+
 // through takes what fits in a leaf from the cursor on, up to the name to, or to the end for none.
 func (s *stroll) through(c cursor, leaf place, to string) {
 	for !s.full() {
 		e := s.next(&c, leaf.last)
-		if e == nil || compareX(e.x, leaf.x) != 0 || to != "" && e.Name > to {
+		if e == nil || !leaf.has(e) || to != "" && e.Name > to {
 			return
 		}
 		s.meet(e)

@@ -23,7 +23,7 @@ func (t *tree) size() int {
 // put adds e, or replaces the entry that is equal in order.
 func (t *tree) put(e *entry) {
 	if t.root == nil {
-		t.root = &block{owner: t.owner}
+		t.root = newBlock(t.owner)
 	}
 	left, right := t.putBelow(t.root, e)
 	if t.root = left; right != nil {

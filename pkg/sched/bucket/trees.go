@@ -9,7 +9,7 @@ type trees struct {
 func newTrees() trees {
 	return trees{
 		byX:    tree{owner: new(owner), key: keyX, order: byX, amounts: true},
-		byName: tree{owner: new(owner), key: keyless, order: byName},
+		byName: tree{owner: new(owner), key: keyLabel, order: byLabel},
 	}
 }
 

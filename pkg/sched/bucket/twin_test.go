@@ -170,6 +170,9 @@ func (x *Index) check(t *testing.T) {
 		if !slices.IsSortedFunc(all, tr.order) {
 			t.Fatal("entries are out of order")
 		}
+		if !tr.amounts && !slices.IsSortedFunc(all, byName) {
+			t.Fatal("labels are not in the order of names")
+		}
 		if tr.root != nil {
 			tr.checkBelow(t, tr.root, true)
 		}

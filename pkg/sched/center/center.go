@@ -68,6 +68,9 @@ type Slot struct{ newest atomic.Pointer[sched.Node] }
 // Newest returns the node's record, or nil where the node is gone.
 func (s *Slot) Newest() *sched.Node { return s.newest.Load() }
 
+// Newest makes a site the sched.Home of its records.
+func (s *site) Newest() *sched.Node { return s.slot.Newest() }
+
 // stay is where a pod is and what it holds.
 type stay struct {
 	site *site

@@ -60,7 +60,7 @@ func (c *Center) unreserve(uid string) {
 func (c *Center) enter(s *site, record *sched.Node) {
 	c.mu.changes++
 	if record != nil {
-		record.Version = c.mu.changes
+		record.Version, record.Home = c.mu.changes, s
 		if old := s.slot.Newest(); old != nil {
 			record.Version = old.Version + 1
 		}

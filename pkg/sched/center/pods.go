@@ -12,7 +12,7 @@ import (
 func (c *Center) Place(pod *sched.Pod, read *sched.Node, at sched.Placement) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s, ok := c.mu.sites[read.Name]
+	s, ok := read.Home.(*site)
 	if _, has := c.mu.stays[pod.UID]; has || !ok || s.slot.Newest() != read {
 		return false
 	}
