@@ -135,9 +135,8 @@ func (t thrifty) Unreserve(d sched.Decision) {
 // charges returns what a decision gives.
 func (t thrifty) charges(d sched.Decision) []group.Charge {
 	node := cmp.Or(t.record(d.At.Node), &sched.Node{})
-	used := usage.Charges(sched.Hold(d.Pod, d.At), node)
 	if n := d.Pod.GPUs.Count; n > 0 && len(d.At.GPUs) == 0 {
-		used = usage.ChargeUnnamed(int64(n), node)
+		return group.Charges(usage.ChargeUnnamed(int64(n), node), d.At.GPUGroup)
 	}
-	return group.Charges(used, d.At.GPUGroup)
+	return group.Charges(usage.Charges(sched.Hold(d.Pod, d.At), node), d.At.GPUGroup)
 }

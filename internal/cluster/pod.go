@@ -47,7 +47,7 @@ func want(c v1alpha1.ContainerAsk) pool.Want {
 }
 
 func asKind(k v1alpha1.ContainerKind) pool.Kind {
-	return map[v1alpha1.ContainerKind]pool.Kind{v1alpha1.App: pool.App, v1alpha1.Init: pool.Init, v1alpha1.Sidecar: pool.Sidecar}[k]
+	return [...]pool.Kind{v1alpha1.App: pool.App, v1alpha1.Init: pool.Init, v1alpha1.Sidecar: pool.Sidecar}[k]
 }
 
 // byNode returns the counts by NUMA node; nil stays nil.

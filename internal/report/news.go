@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	recordutil "k8s.io/client-go/tools/record/util"
 
 	"github.com/numalet/numalet/pkg/sched"
@@ -105,9 +107,20 @@ func (n *news) tell(ctx context.Context, s scheduled) {
 
 func (n *news) event(s scheduled) *eventsv1.Event {
 	return &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.pod.Namespace, Name: recordutil.GenerateEventName(s.pod.Name, s.at.UnixNano())},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.pod.Namespace, Name: s.eventName()},
 		EventTime:  metav1.NewMicroTime(s.at), Type: corev1.EventTypeNormal, Reason: "Scheduled", Action: "Binding",
 		ReportingController: s.pod.Profile, ReportingInstance: s.pod.Profile + "-" + n.host,
-		Regarding: *ref(s.pod), Note: fmt.Sprintf("Successfully assigned %s to %s", s.pod, s.node),
+		Regarding: *ref(s.pod), Note: "Successfully assigned " + s.pod.String() + " to " + s.node,
 	}
+}
+
+// eventName returns the name that client-go would give the event, without asking
+// whether it may be one: a pod's name may, and a dot and digits may follow, but for
+// its length.
+func (s scheduled) eventName() string {
+	name := s.pod.Name + "." + strconv.FormatInt(s.at.UnixNano(), 16)
+	if len(name) > validation.DNS1123SubdomainMaxLength {
+		return recordutil.GenerateEventName(s.pod.Name, s.at.UnixNano())
+	}
+	return name
 }

@@ -2,11 +2,16 @@ package report
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	recordutil "k8s.io/client-go/tools/record/util"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // TestNews: what waits at the end is written, and what is beyond the backlog is
@@ -23,5 +28,29 @@ func TestNews(t *testing.T) {
 	n.run(ctx)
 	if got := written.Load(); got != 3 {
 		t.Errorf("%d events are written, want 3", got)
+	}
+}
+
+// TestEventName: it is client-go's, and the API server accepts it however long the
+// pod's name is.
+func TestEventName(t *testing.T) {
+	now := time.Now()
+	for _, n := range []int{1, 9, 200, 236, 237, 253} {
+		s := scheduled{pod: &sched.Pod{Name: strings.Repeat("a", n)}, at: now}
+		got := s.eventName()
+		if want := recordutil.GenerateEventName(s.pod.Name, now.UnixNano()); n < 237 && got != want {
+			t.Errorf("event of a pod with a name of %d letters: %q, want %q", n, got, want)
+		}
+		if wrong := validation.IsDNS1123Subdomain(got); wrong != nil {
+			t.Errorf("event of a pod with a name of %d letters: %q: %v", n, got, wrong)
+		}
+	}
+}
+
+func BenchmarkEvent(b *testing.B) {
+	n, s := &news{host: "host"}, scheduled{&sched.Pod{Namespace: "perf", Name: "pod-00042", UID: "6f3ad70e"}, "node-00042", time.Now()}
+	b.ReportAllocs()
+	for b.Loop() {
+		n.event(s)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // BenchmarkTenWeeks looks at a tenant's score each minute for ten weeks; its usage
@@ -47,6 +49,28 @@ func BenchmarkRank(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				book.Rank(tenants[i%1000], t, after(float64(i)))
+			}
+		})
+	}
+}
+
+func BenchmarkCharges(b *testing.B) {
+	node := &sched.Node{}
+	for i := range 8 {
+		node.GPUs = append(node.GPUs, sched.GPU{ID: fmt.Sprint("GPU-", i), Type: "T4"})
+	}
+	cores := sched.Amounts{CPU: 100}
+	for _, bc := range []struct {
+		what  string
+		holds sched.Holding
+	}{
+		{"cores", sched.Holding{Amounts: cores}},
+		{"card", sched.Holding{Amounts: cores, GPUs: []sched.GPUShare{{ID: "GPU-5", Milli: 1000}}}},
+	} {
+		b.Run("of="+bc.what, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Charges(bc.holds, node)
 			}
 		})
 	}

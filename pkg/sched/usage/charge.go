@@ -2,7 +2,6 @@ package usage
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -32,19 +31,16 @@ type Charge struct {
 // each under its type and a share of one as a fraction, otherwise its parts of cards,
 // otherwise its cores. They are by type, and each is more than 0.
 func Charges(h sched.Holding, node *sched.Node) []Charge {
-	sums := map[Type]Milli{}
+	var charges []Charge
 	switch parts := partsOf(h, node); {
 	case len(h.GPUs) > 0:
-		sums = cardsOf(h, node)
+		charges = cardsOf(h, node)
 	case len(parts) > 0:
-		sums = parts
+		charges = parts
 	case h.CPU > 0:
-		sums[CPU] = Milli(h.CPU)
+		charges = []Charge{{CPU, Milli(h.CPU)}}
 	}
-	var charges []Charge
-	for _, t := range slices.Sorted(maps.Keys(sums)) {
-		charges = append(charges, Charge{t, sums[t]})
-	}
+	slices.SortFunc(charges, func(a, b Charge) int { return cmp.Compare(a.Type, b.Type) })
 	return charges
 }
 
@@ -59,25 +55,35 @@ func ChargeUnnamed(n int64, node *sched.Node) []Charge {
 	return []Charge{{Type: kind, Amount: Milli(n) * Milli(sched.WholeGPU)}}
 }
 
-func cardsOf(h sched.Holding, node *sched.Node) map[Type]Milli {
-	models, sums := map[string]Type{}, map[Type]Milli{}
-	for _, card := range node.GPUs {
-		models[card.ID] = Type(card.Type)
-	}
+func cardsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 	for _, share := range h.GPUs {
-		sums[cmp.Or(models[share.ID], AnyGPU)] += Milli(share.Milli)
+		kind := AnyGPU
+		if i := slices.IndexFunc(node.GPUs, func(g sched.GPU) bool { return g.ID == share.ID }); i >= 0 {
+			kind = cmp.Or(Type(node.GPUs[i].Type), AnyGPU)
+		}
+		charges = add(charges, kind, Milli(share.Milli))
 	}
-	return sums
+	return charges
 }
 
-func partsOf(h sched.Holding, node *sched.Node) map[Type]Milli {
-	sums := map[Type]Milli{}
+func partsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 	for resource, part := range node.Parts {
 		if n := h.Extended[resource]; n > 0 {
-			sums[Type(part.Type)] += Milli(n) * Milli(part.Milli)
+			charges = add(charges, Type(part.Type), Milli(n)*Milli(part.Milli))
 		}
 	}
-	return sums
+	return charges
+}
+
+// add adds to what is charged for a type. A pod has so few that a map of them costs
+// more than it saves.
+func add(charges []Charge, t Type, amount Milli) []Charge {
+	i := slices.IndexFunc(charges, func(c Charge) bool { return c.Type == t })
+	if i < 0 {
+		return append(charges, Charge{t, amount})
+	}
+	charges[i].Amount += amount
+	return charges
 }
 
 // TypeOf returns what type of resource a pod waits for: CPU, the one model of GPU
