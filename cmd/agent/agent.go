@@ -60,7 +60,7 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	}
 	handlers := kube.Handlers{
 		Changed: func(pod *corev1.Pod) { a.poke(); a.cluster.changed(pod) },
-		Ended:   func(pod *corev1.Pod) { a.node.PodEnded(kube.UID(pod)) },
+		Ended:   func(pod *corev1.Pod) { a.node.PodEnded(v1alpha1.NodeUID(pod)) },
 	}
 	if a.pods, err = kube.NewPods(a.client, cfg.NodeName, handlers); err != nil {
 		return nil, err

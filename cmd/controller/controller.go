@@ -35,30 +35,31 @@ import (
 
 // controller is everything that runs.
 type controller struct {
-	cfg      config.Controller
-	log      logr.Logger
-	clients  clients
-	factory  informers.SharedInformerFactory
-	synced   []cache.InformerSynced // the mirror was told all that there was
-	newest   *cluster.Newest        // of what it was told
-	center   *center.Center
-	ledger   *tenant.Ledger // of what tenants use and used
-	groups   groups         // of GPUs
-	queue    *gang.Queue
-	mirror   *cluster.Mirror
-	keeper   *reserve.Keeper // nil for none
-	avoided  *avoid.List
-	rejected cache.SharedIndexInformer // tells avoided
-	filters  filters
-	reporter *report.Reporter
-	binder   *bind.Binder
-	cycle    *cycle.Cycle
-	lease    *lease.Lease  // nil where there is no election
-	fence    func() error  // says why this process may not act now
-	leads    chan struct{} // closed once this process schedules
-	measured *metrics
-	health   *telemetry.Server
-	explains *telemetry.Server // nil for none
+	cfg       config.Controller
+	log       logr.Logger
+	clients   clients
+	factory   informers.SharedInformerFactory
+	synced    []cache.InformerSynced // the mirror was told all that there was
+	newest    *cluster.Newest        // of what it was told
+	center    *center.Center
+	ledger    *tenant.Ledger // of what tenants use and used
+	groups    groups         // of GPUs
+	queue     *gang.Queue
+	mirror    *cluster.Mirror
+	keeper    *reserve.Keeper // nil for none
+	avoided   *avoid.List
+	rejected  cache.SharedIndexInformer // tells avoided
+	succeeded cache.SharedIndexInformer // tells queue
+	filters   filters
+	reporter  *report.Reporter
+	binder    *bind.Binder
+	cycle     *cycle.Cycle
+	lease     *lease.Lease  // nil where there is no election
+	fence     func() error  // says why this process may not act now
+	leads     chan struct{} // closed once this process schedules
+	measured  *metrics
+	health    *telemetry.Server
+	explains  *telemetry.Server // nil for none
 }
 
 // newController puts the parts together. Nothing runs yet but what waits for ctx
@@ -119,7 +120,11 @@ func (c *controller) newMirror(context.Context) (err error) {
 		Odd: func(err error) { c.log.Error(err, "its terms do not count for other pods") },
 	})
 	told, newest, err := cluster.Watch(c.factory, c.clients.topologies, c.mirror)
-	c.synced, c.newest = append(c.synced, told...), newest
+	if err != nil {
+		return err
+	}
+	informer, knows, err := cluster.NewSucceeded(c.clients.watch, c.queue)
+	c.synced, c.newest, c.succeeded = append(append(c.synced, told...), knows), newest, informer
 	return errors.Join(err, kubefilter.Watch(c.factory, c.queue.Stir))
 }
 

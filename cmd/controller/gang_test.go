@@ -72,6 +72,35 @@ func TestGangs(t *testing.T) {
 	w.await("the gang b has started", func() bool { return w.started("b") == 3 })
 }
 
+// TestGangOfWhichOneSucceeded: of a Job's three pods, which start together, one succeeds
+// and another fails. The one that is made anew starts alone.
+func TestGangOfWhichOneSucceeded(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 4)
+	ofJob := func(i int) *corev1.Pod {
+		pod := ofGang("a", i, 3)
+		pod.OwnerReferences = controlledBy("train")
+		return pod
+	}
+	for i := range 3 {
+		w.create(ofJob(i))
+	}
+	w.start()
+	w.await("the gang has started", func() bool { return w.started("a") == 3 })
+	pods := w.client.CoreV1().Pods("default")
+	done, err := pods.Get(t.Context(), "a-0", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done.Status.Phase = corev1.PodSucceeded
+	if _, err := pods.UpdateStatus(t.Context(), done, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.end("a-1")
+	w.create(ofJob(3))
+	w.await("the one in its place has started", func() bool { return w.isBound("a-3") })
+}
+
 // TestGangWithFailingBinds: what cannot be bound of a gang is bound later.
 func TestGangWithFailingBinds(t *testing.T) {
 	w := newWorld(t)

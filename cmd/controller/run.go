@@ -72,6 +72,7 @@ func (c *controller) watch(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { c.clients.topologies.RunWithContext(ctx) })
 	wg.Go(func() { c.rejected.RunWithContext(ctx) })
+	wg.Go(func() { c.succeeded.RunWithContext(ctx) })
 	wg.Wait()
 	c.factory.Shutdown()
 	return nil

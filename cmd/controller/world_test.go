@@ -118,7 +118,7 @@ func (w *world) start(settings ...string) {
 			w.Errorf("run: %v", err)
 		}
 	})
-	w.await("nodes, pods, and apart from them those that failed are watched", func() bool { return w.watches("nodes") == 1 && w.watches("pods") == 2 })
+	w.await("nodes, pods, and apart from them those that failed and those that succeeded are watched", func() bool { return w.watches("nodes") == 1 && w.watches("pods") == 3 })
 }
 
 func (w *world) post(ctx context.Context, b *corev1.Binding) error {
@@ -195,9 +195,14 @@ func (w *world) pod(name, cpu, policy string) {
 func (w *world) owned(name, job string) {
 	w.Helper()
 	pod := pendingPod(name, "2", "random")
-	owner := &metav1.ObjectMeta{Name: job, UID: types.UID("uid-" + job)}
-	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	pod.OwnerReferences = controlledBy(job)
 	w.create(pod)
+}
+
+// controlledBy is what a Job's pods say of it.
+func controlledBy(job string) []metav1.OwnerReference {
+	owner := &metav1.ObjectMeta{Name: job, UID: types.UID("uid-" + job)}
+	return []metav1.OwnerReference{*metav1.NewControllerRef(owner, batchv1.SchemeGroupVersion.WithKind("Job"))}
 }
 
 func (w *world) create(pod *corev1.Pod) {

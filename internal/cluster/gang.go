@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched"
@@ -18,6 +19,14 @@ func gangID(pod *corev1.Pod) string {
 		return ""
 	}
 	return pod.Namespace + "/" + name
+}
+
+// ownerOf returns the UID of what controls a pod, "" for a bare one.
+func ownerOf(pod *corev1.Pod) string {
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		return string(owner.UID)
+	}
+	return ""
 }
 
 // gangOf returns the gang that a pending pod is of, nil for none, with its minimum as
@@ -37,5 +46,5 @@ func gangOf(pod *corev1.Pod) (*sched.Gang, error) {
 	if err != nil || need < 1 {
 		return nil, fmt.Errorf("annotation %s is %q: want how many pods of gang %s start together, such as 4", v1alpha1.AnnotationGangMinAvailable, least, id)
 	}
-	return &sched.Gang{ID: id, Need: need}, nil
+	return &sched.Gang{ID: id, Owner: ownerOf(pod), Need: need}, nil
 }

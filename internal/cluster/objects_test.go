@@ -130,7 +130,7 @@ func podOf(name string, args map[string]string) *corev1.Pod {
 
 func annotate(p *corev1.Pod, args map[string]string) {
 	for option, name := range map[string]string{
-		"policy": v1alpha1.AnnotationCPUPolicy, "static": annotationConfigHash,
+		"policy": v1alpha1.AnnotationCPUPolicy, "static": v1alpha1.AnnotationConfigHash,
 		"gpu-type": v1alpha1.AnnotationGPUType, "gpu-form": v1alpha1.AnnotationGPUForm, "least": v1alpha1.AnnotationGangMinAvailable,
 	} {
 		if value, ok := args[option]; ok {

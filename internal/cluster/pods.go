@@ -5,21 +5,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched/queue"
 	"github.com/numalet/numalet/pkg/sched/usage"
 )
-
-// annotationConfigHash is on the API's mirror of a static pod: the UID by which
-// its node knows it.
-// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/types/pod_update.go.
-const annotationConfigHash = "kubernetes.io/config.hash"
 
 // SetPod tells how a pod is now.
 func (m *Mirror) SetPod(pod *corev1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
-	case terminal(pod):
+	case v1alpha1.Ended(pod):
 		m.forget(pod)
 		m.env.Tasks.End(string(pod.UID))
 	case pod.Spec.NodeName != "":
@@ -72,7 +68,7 @@ func (m *Mirror) bound(pod *corev1.Pod) {
 		m.env.Center.Adopt(uid, name, h)
 	} else {
 		n := m.node(name)
-		n.unplaced[uid] = unplaced{onNode: nodeUID(pod), Holding: h}
+		n.unplaced[uid] = unplaced{onNode: v1alpha1.NodeUID(pod), Holding: h}
 		m.adopt(uid, name, n)
 	}
 	m.charge(pod, h)
@@ -136,17 +132,4 @@ func (m *Mirror) askAgain(concerned func(*corev1.Pod) bool) {
 func (m *Mirror) settle(pod *corev1.Pod) {
 	delete(m.mu.asks, string(pod.UID))
 	m.env.Settled(string(pod.UID))
-}
-
-// terminal reports whether no container of the pod will run again.
-func terminal(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
-// nodeUID returns the UID by which its node knows a pod.
-func nodeUID(pod *corev1.Pod) string {
-	if hash := pod.Annotations[annotationConfigHash]; hash != "" {
-		return hash
-	}
-	return string(pod.UID)
 }

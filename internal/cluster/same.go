@@ -6,12 +6,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 )
 
 // samePod reports whether nothing changed that the mirror or filters look at:
 // most of what a kubelet reports of a pod does not matter here.
 func samePod(a, b *corev1.Pod) bool {
-	return a.UID == b.UID && sameAsk(a, b) && terminal(a) == terminal(b) &&
+	return a.UID == b.UID && sameAsk(a, b) && v1alpha1.Ended(a) == v1alpha1.Ended(b) &&
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameSize(a, b)
 }
 

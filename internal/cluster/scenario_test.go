@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/internal/scenariotest"
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/queue"
 	"github.com/numalet/numalet/pkg/sched/usage"
 )
@@ -80,14 +80,8 @@ func (say quotas) Restore(uid, tenant string, charges []group.Charge) {
 func (say quotas) End(string) {}
 
 func newScene(t *testing.T) *scene {
-	space, err := filter.ParseSpace("cpu,numa-total")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &scene{}
-	if s.center, err = center.New(center.Profile{Space: space}); err != nil {
-		t.Fatal(err)
-	}
+	s.center = centertest.New(t, "cpu,numa-total", center.Profile{})
 	say := func(format string, args ...any) { fmt.Fprintf(&s.told, format+"\n", args...) }
 	s.mirror = NewMirror(Env{
 		Center: s.center, Filters: blind{}, Tasks: tasks(say), Quotas: quotas(say), GPUs: "nvidia.com/gpu", Complete: func(*sched.Pod, *corev1.Pod) error { return nil },

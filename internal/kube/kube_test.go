@@ -31,7 +31,7 @@ func pod(name string, phase corev1.PodPhase) *corev1.Pod {
 
 func mirror(name, hash string) *corev1.Pod {
 	p := pod(name, corev1.PodRunning)
-	p.Annotations = map[string]string{annotationConfigHash: hash}
+	p.Annotations = map[string]string{v1alpha1.AnnotationConfigHash: hash}
 	return p
 }
 

@@ -13,12 +13,9 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
-)
 
-// annotationConfigHash is on the API's mirror of a static pod. Its value is the
-// UID that the kubelet and the runtime know the pod by; the mirror's own differs.
-// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/types/pod_update.go.
-const annotationConfigHash = "kubernetes.io/config.hash"
+	"github.com/numalet/numalet/api/v1alpha1"
+)
 
 // Handlers are called one at a time, in the order in which things happened; nil
 // ones are left out.
@@ -58,7 +55,7 @@ func NewPods(client kubernetes.Interface, node string, h Handlers) (*Pods, error
 	p.mu.arrived = make(chan struct{})
 	index := func(obj any) ([]string, error) {
 		pod := obj.(*corev1.Pod)
-		return []string{string(pod.UID), UID(pod)}, nil
+		return []string{string(pod.UID), v1alpha1.NodeUID(pod)}, nil
 	}
 	if err := p.informer.AddIndexers(cache.Indexers{byUID: index}); err != nil {
 		return nil, fmt.Errorf("index pods by UID: %w", err)
@@ -77,7 +74,7 @@ func (p *Pods) handler(h Handlers) cache.ResourceEventHandler {
 		pod, ok := obj.(*corev1.Pod)
 		switch {
 		case !ok:
-		case Terminal(pod):
+		case v1alpha1.Ended(pod):
 			call(h.Ended, pod)
 		default:
 			call(h.Changed, pod)
@@ -183,18 +180,4 @@ func (p *Pods) wake() {
 	defer p.mu.Unlock()
 	close(p.mu.arrived)
 	p.mu.arrived = make(chan struct{})
-}
-
-// UID returns the UID by which the kubelet and the runtime know a pod: of a
-// mirror, that of its static pod.
-func UID(pod *corev1.Pod) string {
-	if hash := pod.Annotations[annotationConfigHash]; hash != "" {
-		return hash
-	}
-	return string(pod.UID)
-}
-
-// Terminal reports whether no container of the pod will run again.
-func Terminal(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

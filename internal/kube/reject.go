@@ -53,7 +53,7 @@ func (r *Rejecter) Reject(pod Sandbox, reason, message string) {
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/status/status_manager.go,
 // UpdatePod in https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/pod_workers.go.
 func (r *Rejecter) Keep(pod *corev1.Pod) {
-	if c, rejected := v1alpha1.Rejection(pod); rejected && !Terminal(pod) {
+	if c, rejected := v1alpha1.Rejection(pod); rejected && !v1alpha1.Ended(pod) {
 		r.Reject(Sandbox{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}, c.Reason, c.Message)
 	}
 }

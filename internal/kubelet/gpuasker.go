@@ -58,12 +58,8 @@ func nameOf(pod *corev1.Pod) types.NamespacedName {
 
 func byAge(a, b *corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) }
 
-func ended(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
 // leaves reports whether a pod is not admitted any more.
-func leaves(pod *corev1.Pod) bool { return ended(pod) || pod.DeletionTimestamp != nil }
+func leaves(pod *corev1.Pod) bool { return v1alpha1.Ended(pod) || pod.DeletionTimestamp != nil }
 
 // holds reports whether a container has devices of a resource. Init containers are
 // not listed, and so seem to have none.

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 )
 
 // arrivalWait is how long a pod that the kubelet admits may take to be known here:
@@ -106,7 +108,7 @@ func wait(ctx context.Context, arrived <-chan struct{}) bool {
 func decidedBut(pods []*corev1.Pod, except *corev1.Pod) map[string]bool {
 	all := map[string]bool{}
 	for _, pod := range pods {
-		if pod == except || ended(pod) {
+		if pod == except || v1alpha1.Ended(pod) {
 			continue
 		}
 		for _, id := range decidedOn(pod, "") {

@@ -127,7 +127,7 @@ func placedKinds() [][]string {
 // advance takes a pod's next step: its sandbox, or one more container.
 func (l *lives) advance(uid string) {
 	pod := l.pods[uid]
-	if terminal(pod) {
+	if v1alpha1.Ended(pod) {
 		return
 	}
 	if l.current(uid).ID == "" {
@@ -148,10 +148,6 @@ func (l *lives) advance(uid string) {
 			return
 		}
 	}
-}
-
-func terminal(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // newPause makes a sandbox. Nothing keeps the runtime from making one without
@@ -177,7 +173,7 @@ func (l *lives) crash(uid string) {
 // remake gives a pod a new sandbox; the old one is removed later.
 func (l *lives) remake(uid string) {
 	old := l.current(uid).ID
-	if old == "" || terminal(l.pods[uid]) {
+	if old == "" || v1alpha1.Ended(l.pods[uid]) {
 		return
 	}
 	l.stopSandbox(old)

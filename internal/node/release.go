@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 )
 
 // sweepAgain is how long an ended pod with processes left is given before it
@@ -86,7 +87,7 @@ func (n *Node) releaseEnded(ctx context.Context, uid string) bool {
 // last sandbox ends it.
 func (n *Node) hasEnded(uid string) bool {
 	if pod, known := n.env.Pods.Pod(uid); known {
-		return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		return v1alpha1.Ended(pod)
 	}
 	static := slices.ContainsFunc(n.mu.book.of(uid), func(h Held) bool { return h.Static })
 	return n.env.Pods.HasSynced() && !static

@@ -3,8 +3,11 @@ package sched
 // Gang is pods that start together or not at all.
 type Gang struct {
 	ID string // unlike any pod's UID; what is reserved for the gang is under it
+	// Owner is the UID of what makes the pod anew when it fails, "" for nothing. A gang
+	// with Members has none.
+	Owner string
 	// Need is how many of Members have to be placed at one time. Those that are
-	// bound already are not among them.
+	// bound already, or have succeeded, are not among them.
 	Need    int
 	Members []*Pod // that are pending
 }

@@ -55,7 +55,7 @@ func (l *Ledger) See(e watch.Event) (bound bool, err error) {
 	case !known && now.node != "":
 		bound, err = true, l.enter(pod, now)
 	}
-	if e.Type == watch.Deleted || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+	if e.Type == watch.Deleted || v1alpha1.Ended(pod) {
 		delete(l.held[now.node], pod.UID)
 	}
 	return bound, err

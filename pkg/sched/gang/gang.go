@@ -16,7 +16,9 @@ type gang struct {
 	id      string
 	pending map[string]*member // by UID
 	bound   map[string]bool
-	stand   *sched.Pod // that stands for the pending ones in the queue; nil where none does
+	// succeeded has the UIDs of those that have, by their owner: nobody makes them anew.
+	succeeded map[string]map[string]bool
+	stand     *sched.Pod // that stands for the pending ones in the queue; nil where none does
 }
 
 // member is a pending pod.
@@ -27,14 +29,18 @@ type member struct {
 }
 
 // need returns how many pods still have to start at one time. A pod's minimum is of
-// the time when it was made; of several the smallest is the newest.
+// the time when it was made; of several the smallest is the newest. Those of other
+// owners that have succeeded may be of another gang, which had the name before.
 func (g *gang) need() int {
 	least := math.MaxInt
 	for _, m := range g.pending {
-		least = min(least, m.Pod.Gang.Need)
+		least = min(least, m.Pod.Gang.Need-len(g.succeeded[m.Pod.Gang.Owner]))
 	}
 	return least - len(g.bound)
 }
+
+// empty reports whether nothing is known of a pod.
+func (g *gang) empty() bool { return len(g.pending)+len(g.bound)+len(g.succeeded) == 0 }
 
 // members returns the pending pods, the oldest first.
 func (g *gang) members() []*member {

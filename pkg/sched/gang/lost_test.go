@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/gang"
 	"github.com/numalet/numalet/pkg/sched/propose"
 	"github.com/numalet/numalet/pkg/sched/queue"
@@ -19,12 +19,13 @@ import (
 )
 
 const (
-	gangs = 4
-	least = 3 // of a gang start together
+	gangs  = 4
+	owners = 2 // of each gang's pods
+	least  = 3 // of a gang start together
 )
 
 // storm is a cluster on which pods of gangs come, are placed, fail to be bound, end
-// and are deleted, in any order.
+// well or not and are deleted, in any order.
 type storm struct {
 	*testing.T
 	*rand.Rand
@@ -38,6 +39,7 @@ type storm struct {
 	binding   []sched.Decision
 	alive     []*sched.Pod
 	bound     map[string]bool
+	done      []*sched.Pod // that have succeeded, and are there
 	made      int
 }
 
@@ -55,15 +57,8 @@ func TestNobodyIsLost(t *testing.T) {
 }
 
 func newStorm(t *testing.T, seed uint64) *storm {
-	space, err := filter.ParseSpace("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &storm{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(0, 0), bound: map[string]bool{}}
-	s.center, err = center.New(center.Profile{Space: space})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.center = centertest.New(t, "cpu", center.Profile{})
 	for i := range 5 {
 		s.center.SetNode(&sched.Node{Name: fmt.Sprint("node", i), Allocatable: sched.Amounts{CPU: 1000, Pods: 9}})
 	}
@@ -95,13 +90,14 @@ func (s *storm) happen() {
 		}
 	case 9:
 		s.pass()
+		s.forget()
 	}
 }
 
 func (s *storm) come() {
 	s.made++
 	id := fmt.Sprint("gang", s.IntN(gangs))
-	pod := &sched.Pod{UID: fmt.Sprintf("%s-%d", id, s.made), Requests: sched.Amounts{CPU: 500, Pods: 1}, Gang: &sched.Gang{ID: id, Need: least}}
+	pod := &sched.Pod{UID: fmt.Sprintf("%s-%d", id, s.made), Requests: sched.Amounts{CPU: 500, Pods: 1}, Gang: &sched.Gang{ID: id, Owner: fmt.Sprint(s.IntN(owners)), Need: least}}
 	s.alive = append(s.alive, pod)
 	s.queue.Add(queue.Entry{Pod: pod, Created: s.now, Type: usage.CPU})
 }
@@ -120,7 +116,7 @@ func (s *storm) commit() {
 	s.taken = s.taken[1:]
 	if before := len(s.binding); s.queue.Permit(list.Pod) && s.committer.Commit(list) && len(s.binding) > before {
 		id := s.binding[before].Pod.UID[:len("gang0")]
-		if n := s.held(id); n < least {
+		if n := s.held(id) + s.most(id); n < least {
 			s.Fatalf("%v start with %d of %s", s.binding[before:], n, id)
 		}
 	}
@@ -132,6 +128,24 @@ func (s *storm) held(id string) (n int) {
 		if strings.HasPrefix(pod.UID, id) && s.center.Holds(pod.UID) {
 			n++
 		}
+	}
+	return n
+}
+
+// succeeded counts the pods of a gang that have, of one owner.
+func (s *storm) succeeded(id, owner string) (n int) {
+	for _, pod := range s.done {
+		if pod.Gang.ID == id && pod.Gang.Owner == owner {
+			n++
+		}
+	}
+	return n
+}
+
+// most is what one owner has, that has most.
+func (s *storm) most(id string) (n int) {
+	for owner := range owners {
+		n = max(n, s.succeeded(id, fmt.Sprint(owner)))
 	}
 	return n
 }
@@ -154,13 +168,30 @@ func (s *storm) bind(succeeds bool) {
 	s.queue.Bound(d.Pod.UID, d.Pod.UID[:len("gang0")])
 }
 
-// end deletes a pod.
+// end deletes a pod, or one that is bound succeeds: of that two watches tell.
 func (s *storm) end(i int) {
 	pod := s.alive[i]
 	s.alive = slices.Delete(s.alive, i, i+1)
-	s.queue.Remove(pod.UID)
+	tell := []func(){func() { s.queue.Remove(pod.UID) }}
+	if s.bound[pod.UID] && s.IntN(2) == 0 {
+		s.done = append(s.done, pod)
+		tell = append(tell, func() { s.queue.Succeeded(pod.UID, pod.Gang.ID, pod.Gang.Owner) })
+	}
+	s.Shuffle(len(tell), func(i, j int) { tell[i], tell[j] = tell[j], tell[i] })
+	for _, f := range tell {
+		f()
+	}
 	if s.center.Release(pod.UID) {
 		s.freed()
+	}
+}
+
+// forget deletes one that has succeeded.
+func (s *storm) forget() {
+	if len(s.done) > 0 {
+		i := s.IntN(len(s.done))
+		s.queue.Forgotten(s.done[i].UID)
+		s.done = slices.Delete(s.done, i, i+1)
 	}
 }
 
@@ -194,7 +225,7 @@ func (s *storm) calm() {
 				all++
 			}
 		}
-		if !s.bound[pod.UID] && all >= least {
+		if !s.bound[pod.UID] && all+s.succeeded(id, pod.Gang.Owner) >= least {
 			e, ok := s.queue.Explain(pod.UID)
 			s.Fatalf("%s of %d is not bound: %s, %v", pod.UID, all, e.Reason(), ok)
 		}

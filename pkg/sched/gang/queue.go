@@ -14,7 +14,8 @@ import (
 //
 //   - is not in the queue, as long as fewer are pending than still have to start;
 //   - else is one of the Members of the pod that Next returns;
-//   - and has a turn of its own, once as many as have to start are bound.
+//   - and has a turn of its own, once as many as have to start are bound, or have
+//     succeeded and were of its owner.
 //
 // A pod that is placed stays pending until it is told to be Bound: until then the gang
 // is out, and what cannot be bound is tried again with those that are pending. So is a
@@ -28,14 +29,15 @@ type Queue struct {
 	mu  struct {
 		sync.Mutex
 		gangs map[string]*gang // by ID
-		of    map[string]*gang // by the UIDs of their pods
+		of    map[string]*gang // by the UIDs of those pods that are pending or bound
+		past  map[string]*gang // by the UIDs of those that have succeeded, whatever else is said of them later
 	}
 }
 
 // New returns a queue that puts gangs into another one.
 func New(q *queue.Queue, now func() time.Time) *Queue {
 	together := &Queue{Queue: q, now: now}
-	together.mu.gangs, together.mu.of = map[string]*gang{}, map[string]*gang{}
+	together.mu.gangs, together.mu.of, together.mu.past = map[string]*gang{}, map[string]*gang{}, map[string]*gang{}
 	return together
 }
 
@@ -46,6 +48,9 @@ func (q *Queue) Add(e queue.Entry) {
 	if e.Pod.Gang == nil {
 		q.leave(e.Pod.UID, "")
 		q.Queue.Add(e)
+		return
+	}
+	if q.mu.past[e.Pod.UID] != nil {
 		return
 	}
 	g := q.join(e.Pod.UID, e.Pod.Gang.ID)
@@ -60,6 +65,9 @@ func (q *Queue) Bound(uid, id string) {
 	defer q.mu.Unlock()
 	if id == "" {
 		q.remove(uid)
+		return
+	}
+	if q.mu.past[uid] != nil {
 		return
 	}
 	g := q.join(uid, id)
@@ -89,12 +97,18 @@ func (q *Queue) remove(uid string) {
 // join makes a pod one of a gang's, and of no other's.
 func (q *Queue) join(uid, id string) *gang {
 	q.leave(uid, id)
+	g := q.gang(id)
+	q.mu.of[uid] = g
+	return g
+}
+
+// gang returns a gang, made if nothing is known of it.
+func (q *Queue) gang(id string) *gang {
 	g, ok := q.mu.gangs[id]
 	if !ok {
-		g = &gang{id: id, pending: map[string]*member{}, bound: map[string]bool{}}
+		g = &gang{id: id, pending: map[string]*member{}, bound: map[string]bool{}, succeeded: map[string]map[string]bool{}}
 		q.mu.gangs[id] = g
 	}
-	q.mu.of[uid] = g
 	return g
 }
 
@@ -145,7 +159,7 @@ func (q *Queue) settle(g *gang) {
 		g.stand = entry.Pod
 		q.Queue.Add(entry)
 	}
-	if len(g.pending)+len(g.bound) == 0 {
+	if g.empty() {
 		delete(q.mu.gangs, g.id)
 	}
 }

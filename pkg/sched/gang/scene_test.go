@@ -16,7 +16,8 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	add a [train 3]   pod a comes, of gang train, 3 of which start together
+//	add a [train 3]   pod a comes, of gang train, 3 of which start together; [train 3 job]
+//	                  is made anew by job when it fails
 //	next              a scheduler takes whose turn it is
 //	permit train      it asks whether those that it took may be placed
 //	blocked train     too few have room
@@ -24,6 +25,8 @@ import (
 //	lost a            it could not be bound
 //	bound a [train]   it is bound
 //	gone a            it has ended, or was deleted
+//	done a train job  it has succeeded
+//	forgotten a       it was deleted after that
 //	free              something has become free
 //	show              who waits for what
 func TestScenarios(t *testing.T) {
@@ -70,6 +73,10 @@ func (s *scene) Run(command []string) string {
 		s.Bound(name, strings.Join(command[2:], ""))
 	case "gone":
 		s.Remove(name)
+	case "done":
+		s.Succeeded(name, command[2], command[3])
+	case "forgotten":
+		s.Forgotten(name)
 	case "free":
 		s.Wake(func(*sched.Pod) bool { return true })
 	case "show":
@@ -91,12 +98,12 @@ func (s *scene) later(d time.Duration) {
 
 func (s *scene) add(args []string) {
 	pod := &sched.Pod{UID: args[0], Name: args[0]}
-	if len(args) == 3 {
+	if len(args) > 1 {
 		need, err := strconv.Atoi(args[2])
 		if err != nil {
 			panic(err)
 		}
-		pod.Gang = &sched.Gang{ID: args[1], Need: need}
+		pod.Gang = &sched.Gang{ID: args[1], Need: need, Owner: strings.Join(args[3:], "")}
 	}
 	s.pods[pod.Name] = pod
 	s.Add(queue.Entry{Pod: pod, Created: s.now, Type: usage.CPU, Tenant: "ann"})
