@@ -174,7 +174,7 @@ type GPU struct {
 	Links []string `json:"links,omitempty"`
 	// +kubebuilder:validation:Enum=Healthy;Unhealthy;Unknown
 	Health string `json:"health"`
-	// Message says what is wrong with it.
+	// Message says what is wrong with it, or why nobody knows, and what is to be done.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

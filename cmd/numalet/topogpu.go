@@ -51,6 +51,7 @@ type gpuJSON struct {
 	MIG         bool            `json:"mig,omitempty"`
 	Slices      []sliceJSON     `json:"slices,omitempty"`
 	Health      string          `json:"health"`
+	Message     string          `json:"message,omitempty"`
 }
 
 type sliceJSON struct {
@@ -58,15 +59,16 @@ type sliceJSON struct {
 	Profile     string `json:"profile"`
 	MemoryBytes uint64 `json:"memoryBytes,omitempty"`
 	Health      string `json:"health"`
+	Message     string `json:"message,omitempty"`
 }
 
 func cardJSON(c gpu.Card) gpuJSON {
 	doc := gpuJSON{
 		ID: c.UUID, Index: c.Index, Model: c.Model, PCI: c.PCI, NUMA: c.NUMA,
-		MemoryBytes: c.MemoryBytes, MIG: c.MIG, Health: c.Health.State.String(),
+		MemoryBytes: c.MemoryBytes, MIG: c.MIG, Health: c.Health.State.String(), Message: c.Health.Reason,
 	}
 	for _, s := range c.Slices {
-		doc.Slices = append(doc.Slices, sliceJSON{s.UUID, s.Profile, s.MemoryBytes, s.Health.State.String()})
+		doc.Slices = append(doc.Slices, sliceJSON{s.UUID, s.Profile, s.MemoryBytes, s.Health.State.String(), s.Health.Reason})
 	}
 	return doc
 }

@@ -68,7 +68,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 			return nil
 		case errors.Is(err, ErrAbsent):
 			m.say(err)
-			m.unanswered()
+			m.unanswered(err)
 		case !errors.Is(err, errLost):
 			return err
 		default:
@@ -156,10 +156,10 @@ func (m *Monitor) follow(now *gpu.Inventory) {
 	m.watch.Follow(now)
 }
 
-// unanswered notes that no card answers, for there is no driver to ask.
-func (m *Monitor) unanswered() {
+// unanswered notes that no card answers, for there is no driver to ask, and why.
+func (m *Monitor) unanswered(why error) {
 	for i := range m.known.Cards {
-		m.watch.Probe(m.known.Cards[i].UUID, health.Probe{}, m.Now())
+		m.watch.Probe(m.known.Cards[i].UUID, health.Probe{Error: why.Error()}, m.Now())
 	}
 	m.publish()
 }

@@ -15,10 +15,10 @@ import (
 func (d *driver) Probe(uuid string) health.Probe {
 	card, ret := d.lib.DeviceGetHandleByUUID(uuid)
 	if ret != nvml.SUCCESS {
-		return health.Probe{}
+		return health.Probe{Error: ret.Error()}
 	}
 	if _, ret := card.GetMemoryInfo(); ret != nvml.SUCCESS {
-		return health.Probe{}
+		return health.Probe{Error: ret.Error()}
 	}
 	p := health.Probe{Answers: true, Action: action(card)}
 	if errors, ret := card.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC); ret == nvml.SUCCESS {

@@ -9,9 +9,17 @@ import (
 
 // fault is one thing that is wrong with a card or slice.
 type fault struct {
-	name string
-	cure cure
-	last time.Time // when it was last reported
+	name   string
+	detail string // what the driver says of it, "" for nothing
+	cure   cure
+	last   time.Time // when it was last reported
+}
+
+func (f fault) String() string {
+	if f.detail == "" {
+		return f.name
+	}
+	return f.name + ": " + f.detail
 }
 
 // unit is what is known of a card or slice.
@@ -25,7 +33,7 @@ type unit struct {
 func (u *unit) note(f fault) {
 	for i := range u.faults {
 		if u.faults[i].name == f.name {
-			u.faults[i].last = f.last
+			u.faults[i] = f
 			return
 		}
 	}
@@ -48,7 +56,7 @@ func (u *unit) health() gpu.Health {
 	var reasons []string
 	advice := u.advice
 	for _, f := range u.faults {
-		reasons = append(reasons, f.name)
+		reasons = append(reasons, f.String())
 		if advice == "" && f.cure == reset {
 			advice = ResetGPU.advice()
 		}

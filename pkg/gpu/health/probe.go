@@ -42,6 +42,7 @@ func (a Action) advice() string {
 // Probe is what an adapter found when it asked a card how it is.
 type Probe struct {
 	Answers bool
+	Error   string // why it does not answer, as the driver says
 	Action  Action
 	Reset   bool // the card was reset, or the node rebooted, since the last probe
 }

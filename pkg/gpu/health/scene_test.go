@@ -17,7 +17,7 @@ import (
 //
 //	at 30s                              the clock
 //	xid CARD NUMBER [gi=1] [ci=0]       also: doublebit CARD, unavailable CARD
-//	probe CARD [dead] [reset] [action=none|reset|reboot|peers|drain]
+//	probe CARD [dead[=WHY]] [reset] [action=none|reset|reboot|peers|drain]
 //	show
 //
 // The answer to an event and to a probe is what it changed.
@@ -84,16 +84,16 @@ func (s *scene) event(command []string) Event {
 func (s *scene) probe(words []string) Probe {
 	p := Probe{Answers: true}
 	for _, word := range words {
-		action, _ := strings.CutPrefix(word, "action=")
-		switch word {
+		option, value, _ := strings.Cut(word, "=")
+		switch option {
 		case "dead":
-			p.Answers = false
+			p.Answers, p.Error = false, value
 		case "reset":
 			p.Reset = true
 		default:
 			p.Action = map[string]Action{
 				"none": NoAction, "reset": ResetGPU, "reboot": RebootNode, "peers": DrainPeers, "drain": DrainAndReset,
-			}[action]
+			}[value]
 		}
 	}
 	return p

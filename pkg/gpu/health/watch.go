@@ -52,7 +52,7 @@ func (w *Watch) Note(e Event, at time.Time) []string {
 	}
 	return w.change(card, func() {
 		for _, id := range w.meant(card, e.Instance) {
-			w.units[id].note(fault{name, cure, at})
+			w.units[id].note(fault{name: name, cure: cure, last: at})
 		}
 	})
 }
@@ -67,7 +67,7 @@ func (w *Watch) Probe(card string, p Probe, at time.Time) []string {
 	return w.change(position, func() {
 		own := w.units[w.inventory.Cards[position].UUID]
 		if !p.Answers {
-			own.note(fault{lost, probe, at})
+			own.note(fault{name: lost, detail: p.Error, cure: probe, last: at})
 			return
 		}
 		own.advice = p.Action.advice()

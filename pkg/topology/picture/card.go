@@ -53,6 +53,26 @@ func describe(c gpu.Card) string {
 	return strings.Join(parts, " · ")
 }
 
+// ails says line by line what is wrong with a card and its slices, or why nobody knows,
+// and what is to be done.
+func ails(c gpu.Card) (lines []string) {
+	lines = sentences(c.Health.Reason)
+	for _, s := range c.Slices {
+		if s.Health.Reason != "" {
+			lines = append(lines, s.Profile+" "+s.UUID)
+			lines = append(lines, sentences(s.Health.Reason)...)
+		}
+	}
+	return lines
+}
+
+func sentences(reason string) []string {
+	if reason == "" {
+		return nil
+	}
+	return strings.Split(reason, "; ")
+}
+
 // cuts says what a card in MIG mode is cut into: "MIG 3g.40gb 2 × 1g.10gb".
 func cuts(c gpu.Card) string {
 	if len(c.Slices) == 0 {

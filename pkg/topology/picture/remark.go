@@ -23,6 +23,9 @@ func drawRemarks(b *strings.Builder, m *topology.Machine, cards []gpu.Card) {
 		if c.MIG {
 			add("", "%s", cuts(c))
 		}
+		for _, line := range ails(c) {
+			add("", "%s", line)
+		}
 	}
 	for _, n := range m.Nodes {
 		switch {
