@@ -28,13 +28,8 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 	case p.GPUs.Count == 0 && named != "":
 		return fmt.Errorf("the annotation %s names %q, but no container asks for whole GPUs: give one a limit of them, or remove the annotation",
 			v1alpha1.AnnotationGPUGroup, named)
-	case p.GPUs.Part.Count > 0 && p.GPUs.Count == 0:
-		m.limitParts(p)
-		return nil
 	case p.GPUs.Count == 0:
-		if m.Quotas.Limited(p.Tenant) {
-			p.Wait = m.Quotas.Wait
-		}
+		m.limit(p)
 		return nil
 	}
 	match, err := m.Groups.Match(group.Ask{
@@ -55,22 +50,27 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 	return nil
 }
 
-// limitParts has a pod with parts of cards wait for its tenant's quotas of them.
-func (m Matcher) limitParts(p *sched.Pod) {
+// limit has a pod without whole cards wait for its tenant's quotas.
+func (m Matcher) limit(p *sched.Pod) {
 	if !m.Quotas.Limited(p.Tenant) {
 		return
 	}
-	ask := p.GPUs.Part
 	p.Wait = m.Quotas.Wait
-	p.GPUs.Offer = func(node *sched.Node) sched.Offer {
-		part := node.Parts[ask.Resource]
-		for _, kind := range []string{string(usage.AnyGPU), part.Type} {
-			if err := m.Quotas.Over(group.Scope{Tenant: p.Tenant, Type: kind}, sched.MilliGPU(ask.Count)*part.Milli); err != nil {
-				return sched.Offer{Why: sched.Reason{Code: sched.Other, Detail: err.Error()}}
-			}
-		}
-		return sched.Offer{}
+	if p.GPUs.Part.Count > 0 {
+		p.GPUs.Offer = func(node *sched.Node) sched.Offer { return m.offerParts(p, node) }
 	}
+}
+
+// offerParts says whether a node's parts of cards are within the quotas: of all GPUs,
+// and of what these parts are.
+func (m Matcher) offerParts(p *sched.Pod, node *sched.Node) sched.Offer {
+	part := node.Parts[p.GPUs.Part.Resource]
+	for _, kind := range []string{string(usage.AnyGPU), part.Type} {
+		if err := m.Quotas.Over(group.Scope{Tenant: p.Tenant, Type: kind}, sched.MilliGPU(p.GPUs.Part.Count)*part.Milli); err != nil {
+			return sched.Offer{Why: sched.Reason{Code: sched.Other, Detail: err.Error()}}
+		}
+	}
+	return sched.Offer{}
 }
 
 // speaker returns the container by whose name groups know a pod: the one with the

@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
-	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
 // most is how many proposers there are at most.
@@ -122,14 +122,7 @@ func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
 // controller has by default.
 func (a *arena) center(policy bucket.Policy) *center.Center {
 	a.Helper()
-	space, err := filter.ParseSpace("cpu,memory,pods,numa-total,nvidia.com/gpu")
-	if err != nil {
-		a.Fatal(err)
-	}
-	c, err := center.New(center.Profile{Space: space, Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
-	if err != nil {
-		a.Fatal(err)
-	}
+	c := centertest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", center.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
 	for _, r := range a.records {
 		c.SetNode(r)
 	}

@@ -14,12 +14,12 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/internal/schedtest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/cycle"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
@@ -88,14 +88,7 @@ func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.
 
 func stormCenter(s *scene, nodes int) *center.Center {
 	s.Helper()
-	space, err := filter.ParseSpace("cpu")
-	if err != nil {
-		s.Fatal(err)
-	}
-	c, err := center.New(center.Profile{Space: space, Policy: bucket.LeastFit})
-	if err != nil {
-		s.Fatal(err)
-	}
+	c := centertest.New(s, "cpu", center.Profile{Policy: bucket.LeastFit})
 	for i := range nodes {
 		n := node(fmt.Sprint("node-", i)).Capacity(map[v1.ResourceName]string{"pods": "100"}).Obj()
 		s.with([]*v1.Node{n})

@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
@@ -31,14 +31,7 @@ type tiers struct {
 
 func newTiers(s *scene, names ...string) *tiers {
 	s.Helper()
-	space, err := filter.ParseSpace("cpu")
-	if err != nil {
-		s.Fatal(err)
-	}
-	c, err := center.New(center.Profile{Space: space, Policy: bucket.FirstFit, Wide: 1})
-	if err != nil {
-		s.Fatal(err)
-	}
+	c := centertest.New(s, "cpu", center.Profile{Policy: bucket.FirstFit, Wide: 1})
 	var nodes []*v1.Node
 	for _, name := range names {
 		nodes = append(nodes, node(name).Label("zone", name).Obj())

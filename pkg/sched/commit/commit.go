@@ -117,7 +117,7 @@ func entries(list sched.List) []entry {
 func (c *Committer) compare(list sched.List) []entry {
 	all := make([]entry, 0, len(list.Candidates))
 	for i, candidate := range list.Candidates {
-		newest := c.center.Record(candidate.Node.Name)
+		newest := candidate.Node.Home.Newest()
 		switch {
 		case newest == nil:
 			c.counts.failed.Add(1)

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
@@ -45,14 +45,7 @@ func TestGangMissesNothing(t *testing.T) {
 // oneNode returns a centre of one node.
 func oneNode(t *testing.T, cpu sched.MilliCPU) *center.Center {
 	t.Helper()
-	space, err := filter.ParseSpace("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := center.New(center.Profile{Space: space})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := centertest.New(t, "cpu", center.Profile{})
 	c.SetNode(&sched.Node{Name: "node", Allocatable: sched.Amounts{CPU: cpu, Pods: 110}})
 	return c
 }

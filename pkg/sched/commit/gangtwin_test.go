@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
@@ -111,14 +111,7 @@ func compareGangs(t *testing.T, c *center.Center, twin *gangTwin, bound map[stri
 
 func gangCluster(t *testing.T, r *rand.Rand) (*center.Center, *gangTwin) {
 	t.Helper()
-	space, err := filter.ParseSpace("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := center.New(center.Profile{Space: space, Policy: bucket.LeastFit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := centertest.New(t, "cpu", center.Profile{Policy: bucket.LeastFit})
 	twin := &gangTwin{free: map[string]sched.MilliCPU{}, at: map[string]string{}}
 	for i := range 1 + r.IntN(5) {
 		name, cpu := fmt.Sprint("node", i), sched.MilliCPU(1+r.IntN(8))*1000

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/internal/scenariotest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
@@ -44,15 +44,8 @@ type scene struct {
 }
 
 func newScene(t *testing.T) *scene {
-	space, err := filter.ParseSpace("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &scene{lists: map[string]sched.List{}, bound: map[string]sched.Decision{}}
-	s.center, err = center.New(center.Profile{Space: space, Policy: bucket.FirstFit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.center = centertest.New(t, "cpu", center.Profile{Policy: bucket.FirstFit})
 	s.committer = commit.New(s.center, nil, commit.Env{
 		Bind: func(d sched.Decision) {
 			s.bound[d.Pod.Name] = d

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/internal/schedtest"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/sched"
@@ -15,7 +16,6 @@ import (
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/cycle"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/propose"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -120,14 +120,7 @@ func decide(b *testing.B, c *center.Center, pod sched.Pod) {
 // pods of various sizes at random places.
 func filled(b *testing.B, nodes, percent int) *center.Center {
 	b.Helper()
-	space, err := filter.ParseSpace("gpus,numa-single,cpu,memory")
-	if err != nil {
-		b.Fatal(err)
-	}
-	c, err := center.New(center.Profile{Space: space, Theta: []int64{1, 1, 1000, 1 << 30}, Policy: bucket.LeastFit})
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := centertest.New(b, "gpus,numa-single,cpu,memory", center.Profile{Theta: []int64{1, 1, 1000, 1 << 30}, Policy: bucket.LeastFit})
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range nodes {
 		n := server(fmt.Sprintf("node-%06d", i))

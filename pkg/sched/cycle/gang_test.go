@@ -8,11 +8,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/internal/schedtest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/cycle"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
@@ -53,14 +53,7 @@ func (q gangQueue) Park(pod *sched.Pod, gains uint64) {
 // runGangs runs four gangs of six and twenty small pods on ten nodes, one a node.
 func runGangs(t *testing.T, proposers int) (gangs map[string]int, small int) {
 	t.Helper()
-	space, err := filter.ParseSpace("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := center.New(center.Profile{Space: space})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := centertest.New(t, "cpu", center.Profile{})
 	for i := range 10 {
 		c.SetNode(&sched.Node{Name: fmt.Sprint("node-", i), Allocatable: sched.Amounts{CPU: 4000, Pods: 9}})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/internal/schedtest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
@@ -116,14 +117,7 @@ func (tr trace) cycle(t *testing.T, c *center.Center, pods []*sched.Pod) ran {
 
 func (tr trace) center(t *testing.T, r *rand.Rand) *center.Center {
 	t.Helper()
-	space, err := filter.ParseSpace("numa-single,numa-spread,gpu-total,cpu,memory,pods")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := center.New(center.Profile{Space: space, Policy: tr.policy})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := centertest.New(t, "numa-single,numa-spread,gpu-total,cpu,memory,pods", center.Profile{Policy: tr.policy})
 	for i := range tr.nodes {
 		c.SetNode(tr.node(r, fmt.Sprintf("node-%03d", i)))
 	}
@@ -151,7 +145,7 @@ func checkSums(t *testing.T, c *center.Center, empty []*sched.Node, bound map[st
 			}
 		}
 		newest := *c.Record(node.Name)
-		left.Version, newest.Version = 0, 0
+		left.Version, left.Home, newest.Version, newest.Home = 0, nil, 0, nil
 		if diff := cmp.Diff(left, newest); diff != "" {
 			t.Errorf("node %s (-sum of its pods +centre):\n%s", node.Name, diff)
 		}

@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
@@ -18,17 +18,10 @@ import (
 // the policy would find last.
 func TestLook(t *testing.T) {
 	for look, want := range map[int][]string{0: {"n0"}, 3: {"n2"}, 99: {"n5"}} {
-		space, err := filter.ParseSpace("cpu")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := center.New(center.Profile{
-			Space: space, Policy: bucket.BestFit, Wide: 1, Look: look,
+		c := centertest.New(t, "cpu", center.Profile{
+			Policy: bucket.BestFit, Wide: 1, Look: look,
 			Score: func(_ *sched.Pod, n *sched.Node) sched.Score { return sched.Score{int64(n.Free.Memory)} },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for i := range 6 {
 			c.SetNode(&sched.Node{Name: fmt.Sprint("n", i), Allocatable: sched.Amounts{CPU: sched.MilliCPU(1000 * (i + 1)), Memory: sched.Bytes(i), Pods: 9}})
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/internal/scenariotest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
@@ -49,15 +50,8 @@ type scene struct {
 }
 
 func newScene(t *testing.T) *scene {
-	space, err := filter.ParseSpace("gpus")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}, fails: map[string]bool{}}
-	s.center, err = center.New(center.Profile{Space: space})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.center = centertest.New(t, "gpus", center.Profile{})
 	s.queue = queue.New(queue.Env{
 		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, Gains: s.center.Gains,
 	}, queue.Options{Strict: true})

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/center"
-	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
 // TestModel is the worked model: 100 pods at once, 200 ms to pre-schedule one.
@@ -59,14 +59,7 @@ func TestFull(t *testing.T) {
 // cluster returns a centre of equal nodes.
 func cluster(t *testing.T, nodes int, cpu sched.MilliCPU) *center.Center {
 	t.Helper()
-	space, err := filter.ParseSpace("cpu,memory")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := center.New(center.Profile{Space: space})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := centertest.New(t, "cpu,memory", center.Profile{})
 	for i := range nodes {
 		c.SetNode(&sched.Node{Name: fmt.Sprintf("node-%03d", i), Allocatable: sched.Amounts{CPU: cpu, Memory: 1 << 30, Pods: 110}})
 	}
