@@ -73,7 +73,7 @@ demo: cluster ## the main job, shown on real parts
 	$(ON_RIG) run ./test/demo -rig build/rig -flavour $(FLAVOUR)
 
 e2e: cluster ## end-to-end tests on real parts
-	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency'
+	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency|Wide'
 
 e2e-systemd: ## those that matter on a node with systemd and its cgroup driver
 	build/rig down --flavour plain

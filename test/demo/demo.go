@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -45,13 +44,17 @@ type scene struct {
 	play  func(context.Context, []actor) error
 }
 
-// run is the demo, scene by scene.
+// act is some pods, and the scenes that they are in.
+type act struct {
+	actors []actor
+	scenes []scene
+}
+
+// run is the demo, act by act.
 func (d demo) run(ctx context.Context) error {
+	defer d.unplug()
 	shown := 0
-	for _, act := range []struct {
-		actors []actor
-		scenes []scene
-	}{
+	for _, a := range []act{
 		{cast(), []scene{
 			{"What the node publishes: capacity = every CPU of the NUMA node, allocatable = without the reserved CPUs", d.describeNode},
 			{"Five pods: a spread, a single and a random one, which the controller places, and two shared ones", d.start},
@@ -65,14 +68,27 @@ func (d demo) run(ctx context.Context) error {
 			{"Whose turn it is, and why", d.explain},
 			{"As pods end: ben, who used less, comes first", d.takeTurns},
 		}},
+		{withGPUs(), []scene{
+			{"Eight GPUs. They are fake, a text file behind a fake of NVIDIA's library; what is told of them goes the real ways", d.plugIn},
+			{"Groups: ann and ben have cards of their own and one in common; eve has no right to hers", d.group},
+			{"Two GPUs and four CPUs on one NUMA node, and the container's own word for it", d.align},
+		}},
 	} {
-		defer d.clean(act.actors)
-		for _, s := range act.scenes {
-			shown++
-			fmt.Printf("\n%d. %s\n\n", shown, s.title)
-			if err := s.play(ctx, act.actors); err != nil {
-				return fmt.Errorf("scene %d: %w", shown, err)
-			}
+		if err := d.perform(ctx, a, &shown); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// perform shows the scenes of an act, counts on, and takes the act's pods away.
+func (d demo) perform(ctx context.Context, a act, shown *int) error {
+	defer d.clean(a.actors)
+	for _, s := range a.scenes {
+		*shown++
+		fmt.Printf("\n%d. %s\n\n", *shown, s.title)
+		if err := s.play(ctx, a.actors); err != nil {
+			return fmt.Errorf("scene %d: %w", *shown, err)
 		}
 	}
 	return nil
@@ -80,14 +96,11 @@ func (d demo) run(ctx context.Context) error {
 
 // showTopology prints the sums, and what is available of each NUMA node.
 func (d demo) showTopology(ctx context.Context, _ []actor) error {
-	out, err := exec.CommandContext(ctx, "kubectl", "get", "nodetopologies").Output()
+	out, err := kubectl(ctx, "get", "nodetopologies")
 	if err != nil {
-		return fmt.Errorf("kubectl get nodetopologies: %w", err)
+		return err
 	}
-	fmt.Println("  $ kubectl get nodetopologies")
-	for line := range strings.Lines(string(out)) {
-		fmt.Print("  ", line)
-	}
+	fmt.Printf("  $ kubectl get nodetopologies\n%s", indent(out))
 	topology, err := d.Topology(ctx, d.Node())
 	if err != nil {
 		return err
@@ -100,13 +113,13 @@ func (d demo) showTopology(ctx context.Context, _ []actor) error {
 }
 
 func (d demo) describeNode(ctx context.Context, _ []actor) error {
-	out, err := exec.CommandContext(ctx, "kubectl", "describe", "node", d.Node()).Output()
+	out, err := kubectl(ctx, "describe", "node", d.Node())
 	if err != nil {
-		return fmt.Errorf("kubectl describe node %s: %w", d.Node(), err)
+		return err
 	}
 	fmt.Printf("  $ kubectl describe node %s\n", d.Node())
 	inside := false
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		inside = inside && strings.HasPrefix(line, " ") || strings.HasPrefix(line, "Capacity:") || strings.HasPrefix(line, "Allocatable:")
 		if inside && (!strings.HasPrefix(line, " ") || strings.Contains(line, "cpu")) {
 			fmt.Print("  ", line)
@@ -222,11 +235,11 @@ func (d demo) awaitAll(ctx context.Context, a actor, m *topology.Machine) (cpuse
 
 // allowed asks inside the container.
 func (d demo) allowed(ctx context.Context, a actor) (cpuset.Set, error) {
-	out, err := exec.CommandContext(ctx, "kubectl", "exec", a.pod.Name, "--", "/probe", "show").Output()
+	out, err := kubectl(ctx, "exec", a.pod.Name, "--", "/probe", "show")
 	if err != nil {
-		return cpuset.Set{}, fmt.Errorf("kubectl exec %s: %w", a.pod.Name, err)
+		return cpuset.Set{}, err
 	}
-	return cpuset.Parse(string(out))
+	return cpuset.Parse(out)
 }
 
 func (d demo) clean(actors []actor) {

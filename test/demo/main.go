@@ -1,7 +1,7 @@
 // Command demo shows the main job on the rig's real parts: what the node
 // publishes, pods of each policy, the CPUs that their containers really got,
-// how the CPUs come back, and the turns of two tenants. `make demo` prepares the
-// rig and runs it.
+// how the CPUs come back, the turns of two tenants, and a pod with GPUs, which are
+// fake. `make demo` prepares the rig and runs it.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	cluster, err := kit.Connect(*kubeconfig, kit.Rig{Bin: *rig, Flavour: *flavour})
 	if err == nil {

@@ -145,15 +145,3 @@ func (d demo) awaitQueue(ctx context.Context, n int) (string, error) {
 		}
 	}
 }
-
-func (d demo) numalet(ctx context.Context, args ...string) (string, error) {
-	out, err := exec.CommandContext(ctx, d.bin, args...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("numalet %s: %w: %s", strings.Join(args, " "), err, out)
-	}
-	return string(out), nil
-}
-
-func indent(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
-}

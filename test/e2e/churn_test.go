@@ -16,6 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/test/e2e/kit"
 )
@@ -69,7 +70,7 @@ func churnOne(ctx context.Context, t *testing.T, i int) {
 		t.Errorf("create: %v", err)
 		return
 	}
-	pod, err := cluster.Await(ctx, pod.Name, func(p *corev1.Pod) bool { return kit.Running(p) || kit.Over(p) })
+	pod, err := cluster.Await(ctx, pod.Name, func(p *corev1.Pod) bool { return kit.Running(p) || v1alpha1.Ended(p) })
 	if err != nil {
 		t.Errorf("await: %v", err)
 		return

@@ -5,8 +5,6 @@ package e2e
 import (
 	"context"
 	"maps"
-	"os"
-	"os/exec"
 	"slices"
 	"testing"
 	"time"
@@ -25,12 +23,13 @@ const (
 // a group of some each.
 func TestGPU(t *testing.T) {
 	limit := 10*time.Minute + time.Duration(*gpuPods)*30*time.Second
-	ctx := start(t, limit, append(gpuNames(*gpuPods), "aligned", "stranger", "greedy", "over", "next", "first", "second", "beside", "cdi")...)
+	ctx := start(t, limit, append(gpuNames(*gpuPods), "aligned", "stranger", "greedy", "over", "next", "first", "second", "loud", "beside", "cdi")...)
 	withGPUs(ctx, t, "eight.layout", map[string]int64{whole: 6, small: 2, medium: 1})
 	withGroups(ctx, t)
 	t.Run("Churn", func(t *testing.T) { gpuChurn(ctx, t) })
 	t.Run("Groups", func(t *testing.T) { gpuGroups(ctx, t) })
 	t.Run("Rejected", func(t *testing.T) { gpuRejected(ctx, t) })
+	t.Run("Loud", func(t *testing.T) { gpuLoud(ctx, t) })
 	t.Run("Fault", func(t *testing.T) { gpuFault(ctx, t) })
 	t.Run("CDI", func(t *testing.T) { gpuCDI(ctx, t) })
 }
@@ -43,7 +42,7 @@ func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]
 		numalet(context.Background(), t, "apply", "-k", "../../deploy/cluster")
 		rollOut(context.Background(), t)
 	})
-	script(ctx, t, "./gpu/install", layout)
+	must(t, cluster.Script(ctx, "./gpu/install", layout))
 	awaitNode(ctx, t, func(n *corev1.Node) string {
 		return cmp.Diff(want, devices(n.Status.Allocatable, slices.Collect(maps.Keys(want))...))
 	})
@@ -52,18 +51,8 @@ func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]
 // withGroups makes the groups of gpu/groups.yaml until the test ends.
 func withGroups(ctx context.Context, t *testing.T) {
 	t.Helper()
-	t.Cleanup(func() { script(context.Background(), t, "./gpu/groups", "delete") })
-	script(ctx, t, "./gpu/groups", "apply")
-}
-
-// script runs a script of this directory for the machine.
-func script(ctx context.Context, t *testing.T, name, what string) {
-	t.Helper()
-	cmd := exec.CommandContext(ctx, name, *flavour, what)
-	cmd.Env = append(os.Environ(), "RIG="+*rigBin)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v: %s", cmd, err, out)
-	}
+	t.Cleanup(func() { must(t, cluster.Script(context.Background(), "./gpu/groups", "delete")) })
+	must(t, cluster.Script(ctx, "./gpu/groups", "apply"))
 }
 
 func devices(list corev1.ResourceList, names ...string) map[string]int64 {

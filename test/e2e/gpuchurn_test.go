@@ -61,7 +61,7 @@ func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 	pod := ofTenant(gpuPod(gpuName(i), 5*time.Second, asks...), tenant)
 	_, err := cluster.Create(ctx, pod)
 	if err == nil {
-		pod, err = cluster.Await(ctx, pod.Name, func(p *corev1.Pod) bool { return kit.Running(p) || kit.Over(p) })
+		pod, err = cluster.Await(ctx, pod.Name, func(p *corev1.Pod) bool { return kit.Running(p) || v1alpha1.Ended(p) })
 	}
 	if err != nil {
 		t.Errorf("a pod of tenant %q: %v", tenant, err)
@@ -69,7 +69,7 @@ func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 	}
 	asked = kit.Running(pod) && checkHolds(ctx, t, pod)
 	checkGroup(t, pod, tenant)
-	pod, err = cluster.Await(ctx, pod.Name, kit.Over)
+	pod, err = cluster.Await(ctx, pod.Name, v1alpha1.Ended)
 	if err != nil || !kit.Succeeded(pod) {
 		t.Errorf("%s: %v, %s: %s", pod.Name, err, pod.Status.Reason, pod.Status.Message)
 		return asked

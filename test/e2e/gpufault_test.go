@@ -22,7 +22,7 @@ const (
 
 // gpuFault sickens one slice of a card while a container has another, and a card.
 func gpuFault(ctx context.Context, t *testing.T) {
-	mustHold(ctx, t, place(ctx, t, ofTenant(gpuPod("beside", time.Hour, map[string]int{whole: 1, small: 1}), "")))
+	checkVisible(ctx, t, place(ctx, t, ofTenant(gpuPod("beside", time.Hour, map[string]int{whole: 1, small: 1}), "")))
 	_, err := cluster.Shell(ctx, "echo "+sickens+" >>/etc/fakenvml/layout.events")
 	must(t, err)
 	allocatable := func(want int64) func(*corev1.Node) string {

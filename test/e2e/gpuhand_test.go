@@ -23,7 +23,7 @@ func gpuRejected(ctx context.Context, t *testing.T) {
 	first, err := cluster.Await(ctx, "first", kit.Running)
 	must(t, err)
 	bindGPUs(ctx, t, gpuPod("second", time.Hour, one), card)
-	failed, err := cluster.Await(ctx, "second", kit.Over)
+	failed, err := cluster.Await(ctx, "second", v1alpha1.Ended)
 	must(t, err)
 	if why, told := v1alpha1.Rejection(failed); !told || !strings.Contains(why.Message, "the controller decided on "+card[0]) {
 		t.Errorf("second: %+v", failed.Status)

@@ -99,9 +99,6 @@ func Running(pod *corev1.Pod) bool {
 // Succeeded reports whether the pod has completed.
 func Succeeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }
 
-// Over reports whether the pod has completed or failed, for good.
-func Over(pod *corev1.Pod) bool { return Succeeded(pod) || pod.Status.Phase == corev1.PodFailed }
-
 // WaitsFor returns why a pod is not scheduled, "" where nothing is said.
 func WaitsFor(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 )
@@ -42,6 +43,17 @@ func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffe
 	out := &bytes.Buffer{}
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd, out, cmd.Start()
+}
+
+// Script runs a script of the tests for the machine: with its flavour, and what is to
+// be done.
+func (r Rig) Script(ctx context.Context, path, what string) error {
+	cmd := exec.CommandContext(ctx, path, r.Flavour, what)
+	cmd.Env = append(os.Environ(), "RIG="+r.Bin)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%v: %w: %s", cmd, err, out)
+	}
+	return nil
 }
 
 func (r Rig) run(ctx context.Context, args ...string) (string, error) {

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+func (d demo) numalet(ctx context.Context, args ...string) (string, error) {
+	return output(exec.CommandContext(ctx, d.bin, args...))
+}
+
+func kubectl(ctx context.Context, args ...string) (string, error) {
+	return output(exec.CommandContext(ctx, "kubectl", args...))
+}
+
+// output runs a command; an error says what it complained of.
+func output(cmd *exec.Cmd) (string, error) {
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		return string(out), fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, &complaint)
+	}
+	return string(out), nil
+}
+
+// indent sets a text off from what the demo says.
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/e2e/kit"
+)
+
+// withGPUs are a pod that asks for CPUs and GPUs, and one of a tenant without the
+// right to any.
+func withGPUs() []actor {
+	of := func(tenant string, pod *corev1.Pod, gpus string) actor {
+		pod.Labels = map[string]string{v1alpha1.LabelTenant: tenant}
+		pod.Annotations[v1alpha1.AnnotationGPUGroup] = tenant
+		pod.Spec.SchedulerName = "numalet-scheduler"
+		pod.Spec.Containers[0].Resources.Limits["nvidia.com/gpu"] = resource.MustParse(gpus) // and the requests: they are one map
+		return actor{0, pod}
+	}
+	return []actor{
+		of("ben", kit.Pod("learn", "single", kit.Container{Name: "c", CPU: "4"}), "2"),
+		of("eve", kit.Pod("peek", "", kit.Container{Name: "c", CPU: "100m"}), "1"),
+	}
+}
+
+// plugIn gives the machine its GPUs, and prints what the node says of them.
+func (d demo) plugIn(ctx context.Context, _ []actor) error {
+	if err := d.Script(ctx, "test/e2e/gpu/install", "eight.layout"); err != nil {
+		return err
+	}
+	fmt.Println("  $ kubectl exec -n numalet-system daemonset/numalet -c agent -- numalet topo")
+	for {
+		out, err := kubectl(ctx, "exec", "-n", "numalet-system", "daemonset/numalet", "-c", "agent", "--", "numalet", "topo")
+		if err == nil && strings.Contains(out, "Fake") {
+			fmt.Print(indent(out))
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait until the node tells of its GPUs: %w: %w: %s", ctx.Err(), err, out)
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// unplug takes the GPUs and their groups away again.
+func (d demo) unplug() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err := d.Script(ctx, "test/e2e/gpu/groups", "delete")
+	if err == nil {
+		_, err = kubectl(ctx, "apply", "-k", "deploy/cluster")
+	}
+	if err != nil {
+		fmt.Println("clean up:", err)
+	}
+}
+
+// group makes the groups.
+func (d demo) group(ctx context.Context, _ []actor) error {
+	if err := d.Script(ctx, "test/e2e/gpu/groups", "apply"); err != nil {
+		return err
+	}
+	out, err := kubectl(ctx, "get", "gpugroups")
+	fmt.Printf("  $ kubectl get gpugroups\n%s", indent(out))
+	return err
+}
+
+// align starts the pod with CPUs and GPUs, and asks inside what it has; the other pod
+// hears why it waits.
+func (d demo) align(ctx context.Context, actors []actor) error {
+	for _, a := range actors {
+		if _, err := d.Create(ctx, a.pod); err != nil {
+			return err
+		}
+	}
+	learn, err := d.Await(ctx, actors[0].pod.Name, kit.Running)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("  learn  of ben cpu 4, single, 2 GPUs   %s\n", learn.Annotations[v1alpha1.AnnotationPlacement])
+	saw, err := kubectl(ctx, "exec", learn.Name, "--", "/probe", "see")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\n  $ kubectl exec %s -- /probe see\n%s", learn.Name, indent(saw))
+	peek, err := d.Await(ctx, actors[1].pod.Name, func(p *corev1.Pod) bool { return kit.WaitsFor(p) != "" })
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\n  peek   of eve 1 GPU                   waits: %s\n", kit.WaitsFor(peek))
+	return nil
+}
