@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -78,14 +80,20 @@ func (c *Controller) AwaitReady(ctx context.Context) error {
 // profiled is how long a profile takes.
 const profiled = 30 * time.Second
 
-// Profile writes a CPU profile of the next half minute. The controller needs
-// --profiling.
-func (c *Controller) Profile(ctx context.Context, file string) error {
-	profile, err := c.ask(ctx, fmt.Sprintf("/debug/pprof/profile?seconds=%.0f", profiled.Seconds()))
-	if err != nil {
-		return fmt.Errorf("profile the controller: %w", err)
+// Profile writes profiles of the next half minute, NAME.cpu.pprof and
+// NAME.allocs.pprof. The controller needs --profiling.
+func (c *Controller) Profile(ctx context.Context, name string) error {
+	var both errgroup.Group
+	for kind, path := range map[string]string{"cpu": "profile", "allocs": "allocs"} {
+		both.Go(func() error {
+			profile, err := c.ask(ctx, fmt.Sprintf("/debug/pprof/%s?seconds=%.0f", path, profiled.Seconds()))
+			if err != nil {
+				return fmt.Errorf("profile the controller: %w", err)
+			}
+			return os.WriteFile(name+"."+kind+".pprof", []byte(profile), 0o644)
+		})
 	}
-	return os.WriteFile(file, []byte(profile), 0o644)
+	return both.Wait()
 }
 
 // Metric returns the value of a metric, named with its labels as /metrics does.

@@ -121,7 +121,7 @@ func (f *field) profile(ctx context.Context, s started, l load) func() error {
 		return func() error { return nil }
 	}
 	over := make(chan error, 1)
-	go func() { over <- s.profile(ctx, filepath.Join(f.Profile, l.name+".pprof")) }()
+	go func() { over <- s.profile(ctx, filepath.Join(f.Profile, l.name)) }()
 	return func() error { return <-over }
 }
 

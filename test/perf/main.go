@@ -19,7 +19,7 @@ type options struct {
 	Only            string // a regular expression of rounds
 	Bounds          string
 	Settings        string // of the controller, separated by blanks
-	Profile         string // a directory for the controller's CPU profiles
+	Profile         string // a directory for the controller's profiles
 	Keep            bool
 }
 
@@ -37,7 +37,7 @@ func main() {
 	flag.StringVar(&o.Only, "only", "", "a regular expression of the `rounds` to run, such as 'numalet|floor'")
 	flag.StringVar(&o.Bounds, "bounds", "", "a `file` of bounds to hold the result against")
 	flag.StringVar(&o.Settings, "settings", "", "more `settings` of the controller, separated by blanks")
-	flag.StringVar(&o.Profile, "profile", "", "a `directory` for CPU profiles of the controller, from before the backlog on")
+	flag.StringVar(&o.Profile, "profile", "", "a `directory` for profiles of the controller, of its time and of what it allocates, from before the backlog on")
 	flag.BoolVar(&o.Keep, "keep", false, "leave the control plane and its logs at the end")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -53,27 +53,11 @@ func (r *Rig) startPlane(ctx context.Context) (control.Plane, error) {
 
 func (r *Rig) startNode(ctx context.Context, p control.Plane, b build.Result, f machine.Flavour) error {
 	start := time.Now()
-	fresh := r.process(f).PID() == 0
-	if fresh {
-		if err := r.startMachine(p, b, f); err != nil {
-			return err
-		}
-	}
-	d, err := r.Door(f)
+	g, err := r.enterNode(ctx, p, b, f)
 	if err != nil {
 		return err
 	}
-	g, err := d.Await(ctx)
-	if err != nil {
-		return fmt.Errorf("%w: see %s", err, r.boot(f).Console)
-	}
 	defer g.Close()
-	if fresh {
-		fmt.Fprintf(r.Out, "%s: booted after %.1f s\n", f.Node, time.Since(start).Seconds())
-		if err := r.loadImages(g, f, b.Images); err != nil {
-			return err
-		}
-	}
 	c, err := p.Client()
 	if err != nil {
 		return err
@@ -83,6 +67,22 @@ func (r *Rig) startNode(ctx context.Context, p control.Plane, b build.Result, f 
 	}
 	fmt.Fprintf(r.Out, "%s: Ready after %.1f s\n", f.Node, time.Since(start).Seconds())
 	return nil
+}
+
+// enterNode enters the flavour's machine, which it boots if it doesn't run.
+func (r *Rig) enterNode(ctx context.Context, p control.Plane, b build.Result, f machine.Flavour) (*guest.Client, error) {
+	if r.process(f).PID() != 0 {
+		return r.awaitMachine(ctx, f)
+	}
+	g, err := r.bootMachine(ctx, p, b, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.loadImages(g, f, b.Images); err != nil {
+		g.Close()
+		return nil, err
+	}
+	return g, nil
 }
 
 func (r *Rig) loadImages(g *guest.Client, f machine.Flavour, dir string) error {

@@ -1,0 +1,71 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/numalet/numalet/test/cluster/internal/build"
+	"github.com/numalet/numalet/test/cluster/internal/control"
+	"github.com/numalet/numalet/test/cluster/internal/guest"
+	"github.com/numalet/numalet/test/cluster/internal/machine"
+)
+
+// A boot takes a minute or two, on a busy host four. One in some hundred was seen
+// to hang, so a machine that does not answer by then is thrown away, and another
+// one is made.
+const (
+	bootTimeout = 6 * time.Minute
+	bootTries   = 2
+)
+
+// bootMachine starts a machine and enters it.
+func (r *Rig) bootMachine(ctx context.Context, p control.Plane, b build.Result, f machine.Flavour) (*guest.Client, error) {
+	for try := 1; ; try++ {
+		start := time.Now()
+		if err := r.startMachine(p, b, f); err != nil {
+			return nil, err
+		}
+		g, err := r.awaitBoot(ctx, f)
+		if err == nil {
+			fmt.Fprintf(r.Out, "%s: booted after %.1f s\n", f.Node, time.Since(start).Seconds())
+			return g, nil
+		}
+		fmt.Fprintf(r.Out, "%s: boot %d of %d: %v; its console ends so:\n%s\n", f.Node, try, bootTries, err, tail(r.Console(f), 4096))
+		if ctx.Err() != nil || try == bootTries {
+			return nil, err
+		}
+		if err := r.stopMachine(f); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (r *Rig) awaitBoot(ctx context.Context, f machine.Flavour) (*guest.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, bootTimeout)
+	defer cancel()
+	return r.awaitMachine(ctx, f)
+}
+
+// awaitMachine enters a machine that runs, once it answers.
+func (r *Rig) awaitMachine(ctx context.Context, f machine.Flavour) (*guest.Client, error) {
+	d, err := r.Door(f)
+	if err != nil {
+		return nil, err
+	}
+	g, err := d.Await(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: see %s", err, r.Console(f))
+	}
+	return g, nil
+}
+
+// tail returns at most the last n bytes of a file, or why there are none.
+func tail(file string, n int) string {
+	body, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	return string(body[max(0, len(body)-n):])
+}
