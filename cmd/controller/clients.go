@@ -21,6 +21,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/cluster"
 	"github.com/numalet/numalet/internal/config"
+	"github.com/numalet/numalet/internal/gather"
 	"github.com/numalet/numalet/internal/job"
 	"github.com/numalet/numalet/internal/kube"
 	"github.com/numalet/numalet/internal/operator"
@@ -53,6 +54,8 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	if err != nil {
 		return clients{}, err
 	}
+	watching := rest.CopyConfig(config)
+	watching.Dial = gather.Dial
 	var c clients
 	for _, watched := range []struct {
 		informer *cache.SharedIndexInformer
@@ -63,7 +66,7 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 		{&c.groups, v1alpha1.GPUGroupResource(), &v1alpha1.GPUGroup{}},
 		{&c.quotas, v1alpha1.TenantResource(), &v1alpha1.Tenant{}},
 	} {
-		if *watched.informer, err = cluster.NewCustom(config, watched.resource, watched.object); err != nil {
+		if *watched.informer, err = cluster.NewCustom(watching, watched.resource, watched.object); err != nil {
 			return clients{}, err
 		}
 	}
@@ -78,9 +81,11 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	}
 	for _, made := range []struct {
 		client  *kubernetes.Interface
+		config  *rest.Config
 		qps     float32
 		timeout time.Duration // also told to the API server, which then leaves off
-	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, 0}} {
+	}{{&c.watch, watching, cfg.RequestRate, 0}, {&c.bind, config, -1, cfg.BindTimeout}, {&c.report, config, cfg.RequestRate, 0}, {&c.lease, config, cfg.RequestRate, 0}} {
+		config := rest.CopyConfig(made.config)
 		config.QPS, config.Timeout = made.qps, made.timeout
 		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
 			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
