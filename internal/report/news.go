@@ -20,9 +20,9 @@ import (
 
 const (
 	// writers is how many events are being written at one time. The API server
-	// serves them and binds alike, so that with hundreds under way pods would wait
-	// for the news of others.
-	writers = 8
+	// serves them and binds alike, so that with many under way pods would wait for
+	// the news of others; with too few the news would wait for ever.
+	writers = 4
 	// backlog is how many may wait; beyond it they are dropped.
 	backlog = 1 << 14
 	// farewell is how long what waits may take once the context ends.
