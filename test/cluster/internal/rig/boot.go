@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// A boot takes a minute or two, on a busy host four. One in some hundred was seen
-// to hang, so a machine that does not answer by then is thrown away, and another
+// A boot takes a quarter of a minute, on a busy host four. One was seen to hang for a
+// quarter of an hour, so a machine that does not answer by then is thrown away, and another
 // one is made.
 const (
 	bootTimeout = 6 * time.Minute
