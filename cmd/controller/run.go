@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -73,6 +74,9 @@ func (c *controller) watch(ctx context.Context) error {
 	wg.Go(func() { c.clients.topologies.RunWithContext(ctx) })
 	wg.Go(func() { c.rejected.RunWithContext(ctx) })
 	wg.Go(func() { c.succeeded.RunWithContext(ctx) })
+	if cache.WaitForCacheSync(ctx.Done(), c.synced...) {
+		runtime.GC() // the memory that the lists took serves from here on: to touch new memory costs more
+	}
 	wg.Wait()
 	c.factory.Shutdown()
 	return nil

@@ -83,17 +83,35 @@ const profiled = 30 * time.Second
 // Profile writes profiles of the next half minute, NAME.cpu.pprof and
 // NAME.allocs.pprof. The controller needs --profiling.
 func (c *Controller) Profile(ctx context.Context, name string) error {
-	var both errgroup.Group
-	for kind, path := range map[string]string{"cpu": "profile", "allocs": "allocs"} {
-		both.Go(func() error {
-			profile, err := c.ask(ctx, fmt.Sprintf("/debug/pprof/%s?seconds=%.0f", path, profiled.Seconds()))
-			if err != nil {
-				return fmt.Errorf("profile the controller: %w", err)
-			}
-			return os.WriteFile(name+"."+kind+".pprof", []byte(profile), 0o644)
-		})
+	// What is allocated is known as of the last collection: hence one before, and
+	// one between the ends of the two profiles.
+	if err := c.collect(ctx); err != nil {
+		return err
 	}
+	var both errgroup.Group
+	both.Go(func() error {
+		if err := c.profile(ctx, "profile", profiled, name+".cpu.pprof"); err != nil {
+			return err
+		}
+		return c.collect(ctx)
+	})
+	both.Go(func() error { return c.profile(ctx, "allocs", profiled+2*time.Second, name+".allocs.pprof") })
 	return both.Wait()
+}
+
+// collect makes the controller collect garbage.
+func (c *Controller) collect(ctx context.Context) error {
+	_, err := c.ask(ctx, "/debug/pprof/heap?gc=1")
+	return err
+}
+
+// profile writes one profile of some time into a file.
+func (c *Controller) profile(ctx context.Context, path string, long time.Duration, file string) error {
+	text, err := c.ask(ctx, fmt.Sprintf("/debug/pprof/%s?seconds=%.0f", path, long.Seconds()))
+	if err != nil {
+		return fmt.Errorf("profile the controller: %w", err)
+	}
+	return os.WriteFile(file, []byte(text), 0o644)
 }
 
 // Metric returns the value of a metric, named with its labels as /metrics does.

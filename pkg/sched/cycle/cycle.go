@@ -62,7 +62,7 @@ type Cycle struct {
 	config    Config
 	committer *commit.Committer
 	lists     chan sched.List
-	decisions chan sched.Decision
+	decisions *line
 }
 
 // New returns a cycle at rest.
@@ -71,7 +71,7 @@ func New(c *center.Center, q Queue, config Config) *Cycle {
 	cycle := &Cycle{
 		center: c, queue: q, gate: open{}, config: config,
 		lists:     make(chan sched.List, 2*len(config.Proposers)),
-		decisions: make(chan sched.Decision, config.Binders),
+		decisions: newLine(config.Binders),
 	}
 	if gate, ok := q.(Gate); ok {
 		cycle.gate = gate
@@ -109,7 +109,7 @@ func (c *Cycle) Run(ctx context.Context) error {
 		}
 	}
 	// 5. The last decisions are bound.
-	close(c.decisions)
+	c.decisions.close()
 	binders.Wait()
 	return err
 }
@@ -127,7 +127,7 @@ func (c *Cycle) propose(ctx context.Context, p *propose.Proposer) error {
 // pass hands a decision to the binders; those behind the pod may go on meanwhile.
 func (c *Cycle) pass(d sched.Decision) {
 	c.gate.Placed(d.Pod)
-	c.decisions <- d
+	c.decisions.put(d)
 }
 
 // bind writes decisions down one after another, and slow ones beside that: they
@@ -135,7 +135,11 @@ func (c *Cycle) pass(d sched.Decision) {
 func (c *Cycle) bind(ctx context.Context) {
 	var slow sync.WaitGroup
 	defer slow.Wait()
-	for d := range c.decisions {
+	for {
+		d, ok := c.decisions.take()
+		if !ok {
+			return
+		}
 		if c.config.Slow != nil && c.config.Slow(d) {
 			slow.Go(func() { c.settle(ctx, d) })
 			continue
