@@ -34,11 +34,11 @@ const component = "numalet-controller"
 // limit: a burst of events must not starve binds (kubernetes/kubernetes#135900),
 // nor cost the lease.
 type clients struct {
-	watch      kubernetes.Interface                         // informers, and claims before a bind
-	bind       kubernetes.Interface                         // without a limit: the binder has its own
-	report     kubernetes.Interface                         // conditions, and events of failures
-	post       func(context.Context, *corev1.Binding) error // without a limit
-	event      func(context.Context, *eventsv1.Event) error // of pods that are bound
+	watch      kubernetes.Interface                            // informers, and claims before a bind
+	bind       kubernetes.Interface                            // without a limit: the binder has its own
+	report     kubernetes.Interface                            // conditions, and events of failures
+	post       func(context.Context, *corev1.Binding) error    // without a limit
+	events     func(context.Context, ...*eventsv1.Event) error // of pods that are bound
 	lease      kubernetes.Interface
 	metadata   metadata.Interface
 	topologies cache.SharedIndexInformer
@@ -55,7 +55,7 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 		return clients{}, err
 	}
 	watching := rest.CopyConfig(config)
-	watching.Dial = gather.Dial
+	watching.Dial = gather.Watch.Dial
 	var c clients
 	for _, watched := range []struct {
 		informer *cache.SharedIndexInformer
@@ -107,18 +107,22 @@ func (c *clients) connectOperators(config *rest.Config, log logr.Logger) error {
 	return nil
 }
 
+// answers is the pace at which the API server's answers to events are read: a few of
+// several hundred bytes together.
+var answers = gather.Pace{Rate: 32 << 10, Longest: 20 * time.Millisecond}
+
 // connectPosts connects what writes for every pod.
 func (c *clients) connectPosts(config *rest.Config, cfg config.Controller) error {
-	config.QPS, config.Timeout = cfg.RequestRate, 0
+	config.QPS, config.Timeout, config.Dial = cfg.RequestRate, 0, answers.Dial
 	events, err := post.New(config)
 	if err != nil {
 		return err
 	}
-	config.QPS, config.Timeout = -1, cfg.BindTimeout
+	config.QPS, config.Timeout, config.Dial = -1, cfg.BindTimeout, nil
 	bindings, err := post.New(config)
 	if err != nil {
 		return err
 	}
-	c.post, c.event = bindings.Bind, events.Event
+	c.post, c.events = bindings.Bind, events.Events
 	return nil
 }

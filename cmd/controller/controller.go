@@ -103,7 +103,7 @@ func (c *controller) newBooks(context.Context) (err error) {
 }
 
 func (c *controller) newReporter(ctx context.Context) (err error) {
-	c.reporter, err = report.New(ctx, report.Env{Client: c.clients.report, Post: c.clients.event, Explain: c.filters.explain})
+	c.reporter, err = report.New(ctx, report.Env{Client: c.clients.report, Post: c.clients.events, Explain: c.filters.explain})
 	return err
 }
 

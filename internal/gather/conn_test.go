@@ -47,13 +47,13 @@ func TestGather(t *testing.T) {
 	}{
 		"a few":        {20 * time.Millisecond, events, 0},
 		"some":         {2 * time.Millisecond, events, 0},
-		"many":         {500 * time.Microsecond, events / 15, longest},
-		"all together": {time.Nanosecond, events*event/piece + 3, longest},
+		"many":         {500 * time.Microsecond, events / 15, Watch.Longest},
+		"all together": {time.Nanosecond, events*event/piece + 3, Watch.Longest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &stream{began: time.Now(), every: tc.every}
-				c, got := newConn(s), make([]byte, events*event)
+				c, got := Watch.conn(s), make([]byte, events*event)
 				if _, err := io.ReadFull(c, got); err != nil {
 					t.Fatal(err)
 				}

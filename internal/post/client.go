@@ -16,11 +16,17 @@ import (
 
 // Client posts Bindings and Events in protobuf. It may be used concurrently.
 type Client struct {
-	transport http.RoundTripper
-	base      string // URL of the API server, without a slash at the end
-	query     string // of every request
-	header    http.Header
-	limit     flowcontrol.RateLimiter // of requests
+	way           way
+	host          string                  // as it was configured, for errors
+	prefix, query string                  // of the path of every request
+	limit         flowcontrol.RateLimiter // of requests
+}
+
+// way is how messages go to an API server.
+type way interface {
+	// send sends messages in their order and returns the answers in the same order: to
+	// each of them, or, with an error, to the first ones.
+	send(context.Context, []message) ([]*http.Response, error)
 }
 
 // New returns a client of the cluster that config names, with its credentials and
@@ -31,23 +37,22 @@ func New(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make client of %q: %w", config.Host, err)
 	}
-	transport, err := connect(config, base)
-	if err != nil {
+	header := http.Header{
+		"Content-Type": {runtime.ContentTypeProtobuf},
+		"Accept":       {runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON},
+	}
+	if config.UserAgent != "" {
+		header.Set("User-Agent", config.UserAgent)
+	}
+	c := &Client{host: config.Host, prefix: strings.TrimSuffix(base.Path, "/"), limit: flowcontrol.NewFakeAlwaysRateLimiter()}
+	if c.way, err = connect(config, base, header); err != nil {
 		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
-	c := &Client{transport: transport, base: strings.TrimSuffix(base.String(), "/"), limit: flowcontrol.NewFakeAlwaysRateLimiter()}
 	if config.QPS > 0 {
 		c.limit = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	}
 	if config.Timeout > 0 {
 		c.query = "?timeout=" + config.Timeout.String()
-	}
-	c.header = http.Header{
-		"Content-Type": {runtime.ContentTypeProtobuf},
-		"Accept":       {runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON},
-	}
-	if config.UserAgent != "" {
-		c.header.Set("User-Agent", config.UserAgent)
 	}
 	return c, nil
 }
@@ -62,14 +67,19 @@ func (c *Client) Bind(ctx context.Context, b *corev1.Binding) error {
 	})
 }
 
-// Event writes an event.
-func (c *Client) Event(ctx context.Context, e *eventsv1.Event) error {
-	typed := *e
-	typed.SetGroupVersionKind(eventsv1.SchemeGroupVersion.WithKind("Event"))
-	return c.create(ctx, object{
-		Object: &typed, resource: eventsv1.Resource("events"), name: e.Name,
-		path: "/apis/events.k8s.io/v1/namespaces/" + e.Namespace + "/events",
-	})
+// Events writes events, on one connection one behind another. The error has one for
+// each that was refused, and one for all that were not answered.
+func (c *Client) Events(ctx context.Context, events ...*eventsv1.Event) error {
+	all := make([]object, len(events))
+	for i, e := range events {
+		typed := *e
+		typed.SetGroupVersionKind(eventsv1.SchemeGroupVersion.WithKind("Event"))
+		all[i] = object{
+			Object: &typed, resource: eventsv1.Resource("events"), name: e.Name,
+			path: "/apis/events.k8s.io/v1/namespaces/" + e.Namespace + "/events",
+		}
+	}
+	return c.create(ctx, all...)
 }
 
 // object is what is to be made, and where.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 )
 
@@ -21,66 +22,97 @@ const longest = 70 * time.Second
 type conn struct {
 	net.Conn
 	in   *bufio.Reader
-	out  *bufio.Writer
+	out  bytes.Buffer // what is being sent
 	made time.Time
 	used time.Time // when it was given back
 }
 
 // newConn returns a connection without a request under way.
 func newConn(c net.Conn) *conn {
-	return &conn{Conn: c, in: bufio.NewReader(c), out: bufio.NewWriter(c), made: time.Now()}
+	return &conn{Conn: c, in: bufio.NewReader(c), made: time.Now()}
 }
 
-// exchange sends a request and reads its answer to the end, in the caller's
-// goroutine. After an error the connection is of no use.
-func (c *conn) exchange(r *http.Request) (*http.Response, error) {
-	end, ok := r.Context().Deadline()
+// exchange sends messages, one right behind another, and reads their answers to the
+// end, in the caller's goroutine. After an error the connection is of no use.
+func (c *conn) exchange(ctx context.Context, head []byte, all []message) ([]*http.Response, error) {
+	end, ok := ctx.Deadline()
 	if !ok {
 		end = time.Now().Add(longest)
 	}
 	if err := c.SetDeadline(end); err != nil {
 		return nil, err
 	}
-	goOn := context.AfterFunc(r.Context(), func() { _ = c.SetDeadline(time.Unix(1, 0)) })
-	response, err := c.ask(r)
+	goOn := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	answers, err := c.ask(head, all)
 	if !goOn() {
-		return nil, context.Cause(r.Context())
+		return answers, context.Cause(ctx)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+		return answers, fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 	}
-	return response, err
+	return answers, err
 }
 
-func (c *conn) ask(r *http.Request) (*http.Response, error) {
-	if err := r.Write(c.out); err != nil {
+func (c *conn) ask(head []byte, all []message) (answers []*http.Response, err error) {
+	c.out.Reset()
+	for _, m := range all {
+		m.write(&c.out, head)
+	}
+	if _, err := c.Write(c.out.Bytes()); err != nil {
 		return nil, err
 	}
-	if err := c.out.Flush(); err != nil {
-		return nil, err
+	for len(answers) < len(all) {
+		answer, err := c.answer()
+		if err != nil {
+			return answers, err
+		}
+		if answers = append(answers, answer); answer.Close && len(answers) < len(all) {
+			return answers, errors.New("the API server has closed the connection")
+		}
 	}
-	if response, err := made(c.in, r); response != nil {
-		return response, err
+	return answers, nil
+}
+
+// write appends a request with its head.
+func (m message) write(to *bytes.Buffer, head []byte) {
+	to.WriteString("POST ")
+	to.WriteString(m.to)
+	to.WriteString(" HTTP/1.1\r\n")
+	to.Write(head)
+	to.WriteString("Content-Length: ")
+	to.Write(strconv.AppendInt(to.AvailableBuffer(), int64(len(m.body)), 10))
+	to.WriteString("\r\n\r\n")
+	to.Write(m.body)
+}
+
+// posted is what all answers are to.
+var posted = &http.Request{Method: http.MethodPost}
+
+// answer reads the next answer.
+func (c *conn) answer() (*http.Response, error) {
+	if answer, err := made(c.in); answer != nil {
+		return answer, err
 	}
 	for {
-		response, err := http.ReadResponse(c.in, r)
+		answer, err := http.ReadResponse(c.in, posted)
 		if err != nil {
 			return nil, err
 		}
-		if response.StatusCode >= http.StatusOK { // else it is on its way
-			return response, slurp(response)
+		if answer.StatusCode >= http.StatusOK { // else it is on its way
+			return answer, slurp(answer)
 		}
 	}
 }
 
 // slurp reads an answer to its end and puts what it read in its place.
-func slurp(response *http.Response) error {
+func slurp(answer *http.Response) error {
+	defer answer.Body.Close()
 	var body bytes.Buffer
-	body.Grow(int(max(0, min(response.ContentLength, readable))))
-	n, err := io.Copy(&body, io.LimitReader(response.Body, readable+1))
+	body.Grow(int(max(0, min(answer.ContentLength, readable))))
+	n, err := io.Copy(&body, io.LimitReader(answer.Body, readable+1))
 	if err == nil && n > readable {
-		err = fmt.Errorf("read answer %q: more than %d bytes", response.Status, readable)
+		err = fmt.Errorf("read answer %q: more than %d bytes", answer.Status, readable)
 	}
-	response.Body = io.NopCloser(&body)
+	answer.Body = io.NopCloser(&body)
 	return err
 }

@@ -3,8 +3,8 @@ package post
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -17,54 +17,87 @@ import (
 // sent again later, as client-go does.
 const tries = 11
 
-// create sends an object until the API server has made something of it. The error
-// is an APIStatus if that is a refusal; without an answer it is none.
-func (c *Client) create(ctx context.Context, o object) error {
-	var body bytes.Buffer
-	if err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(o.Object, &body); err != nil {
-		return fmt.Errorf("encode %s %q: %w", o.resource, o.name, err)
+// message is an object on its way: the path and query of its request, and its body.
+type message struct {
+	object
+	to   string
+	body []byte
+}
+
+// create sends objects until the API server has made something of each. Errors are
+// APIStatus where those are refusals; without an answer they are none.
+func (c *Client) create(ctx context.Context, objects ...object) error {
+	left, err := c.encode(objects)
+	if err != nil {
+		return err
 	}
-	for try := 1; ; try++ {
-		later, err := c.send(ctx, o, body.Bytes())
-		if err == nil || later < 0 || try == tries {
-			return err
+	var errs []error
+	for try := 1; len(left) > 0; try++ {
+		answers, err := c.send(ctx, left)
+		errs = append(errs, err)
+		var again []message
+		var pause time.Duration
+		for i, answer := range answers {
+			switch later := after(answer); {
+			case isSuccess(answer):
+			case later < 0 || try == tries:
+				errs = append(errs, refusal(left[i].object, answer))
+			default:
+				again, pause = append(again, left[i]), max(pause, later)
+			}
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w, after the API server asked to come later: %v", ctx.Err(), err)
-		case <-time.After(later):
+		if left = again; len(left) > 0 && !wait(ctx, pause) {
+			return errors.Join(append(errs, fmt.Errorf("%w: the API server asked to come %v later", ctx.Err(), pause))...)
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// wait reports whether some time passes before ctx ends.
+func wait(ctx context.Context, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
 	}
 }
 
-// send sends an object once. Of an error it returns how much later it may be sent
-// again, a negative time for not.
-func (c *Client) send(ctx context.Context, o object, body []byte) (later time.Duration, err error) {
-	if err := c.limit.Wait(ctx); err != nil {
-		return -1, fmt.Errorf("wait for its turn: %w", err)
+func (c *Client) encode(objects []object) ([]message, error) {
+	all := make([]message, len(objects))
+	for i, o := range objects {
+		var body bytes.Buffer
+		if err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(o.Object, &body); err != nil {
+			return nil, fmt.Errorf("encode %s %q: %w", o.resource, o.name, err)
+		}
+		all[i] = message{o, c.prefix + o.path + c.query, body.Bytes()}
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+o.path+c.query, bytes.NewReader(body))
+	return all, nil
+}
+
+// send sends messages once.
+func (c *Client) send(ctx context.Context, all []message) ([]*http.Response, error) {
+	for range all {
+		if err := c.limit.Wait(ctx); err != nil {
+			return nil, fmt.Errorf("wait for its turn: %w", err)
+		}
+	}
+	answers, err := c.way.send(ctx, all)
 	if err != nil {
-		return -1, err
+		err = fmt.Errorf("post to %s%s: %w", c.host, all[len(answers)].path, err)
 	}
-	request.Header = c.header
-	response, err := c.transport.RoundTrip(request)
-	if err != nil {
-		return -1, fmt.Errorf("post to %s%s: %w", c.base, o.path, err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode >= 200 && response.StatusCode < 300 {
-		_, _ = io.Copy(io.Discard, response.Body) // so that the connection can be used again
-		return 0, nil
-	}
-	return after(response), refusal(o, response)
+	return answers, err
+}
+
+func isSuccess(answer *http.Response) bool {
+	return answer.StatusCode >= 200 && answer.StatusCode < 300
 }
 
 // after returns how long the API server wants not to be asked again; it is
 // negative where it did not say that it may be asked again.
-func after(response *http.Response) time.Duration {
-	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
-	if err != nil || response.StatusCode != http.StatusTooManyRequests && response.StatusCode < 500 {
+func after(answer *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+	if err != nil || answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode < 500 {
 		return -1
 	}
 	return time.Duration(seconds) * time.Second

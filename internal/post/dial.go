@@ -17,29 +17,30 @@ import (
 // patience is how long a connection may take to be made.
 const patience = 10 * time.Second
 
-// connect returns what sends requests to an API server with the credentials of
-// config: a pool, or client-go's own transport where the way there is a special
-// one.
-func connect(config *rest.Config, base *url.URL) (http.RoundTripper, error) {
+// connect returns the way to an API server with the credentials of config: a pool,
+// or client-go's own transport where that way is a special one.
+func connect(config *rest.Config, base *url.URL, header http.Header) (way, error) {
 	with, err := config.TransportConfig()
 	if err != nil {
 		return nil, err
 	}
 	if special(with, base) {
-		return transport.New(with)
+		by, err := transport.New(with)
+		return through{by, base, header}, err
 	}
-	return transport.HTTPWrappersForConfig(with, &pool{dial: dialer(config, base)})
+	head, err := newHead(with, base, header)
+	return &pool{dial: dialer(config, base), head: head}, err
 }
 
-// special reports whether requests go through a proxy, or through what a caller
-// has put in the transport's place.
+// special reports whether requests go through a proxy, or through what a caller or
+// a plugin for credentials has put into the transport's place or around it.
 func special(with *transport.Config, base *url.URL) bool {
 	proxy := with.Proxy
 	if proxy == nil {
 		proxy = utilnet.NewProxierWithNoProxyCIDR(http.ProxyFromEnvironment)
 	}
 	by, err := proxy(&http.Request{URL: base})
-	return with.Transport != nil || by != nil || err != nil
+	return with.Transport != nil || with.WrapTransport != nil || by != nil || err != nil
 }
 
 // dialer returns what connects. It reads certificates anew each time.

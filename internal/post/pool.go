@@ -17,39 +17,44 @@ const (
 	age = 10 * time.Minute
 )
 
-// pool is a RoundTripper over connections of HTTP/1.1 that have one request at a
-// time. Who asks writes the request and reads its answer, to the end: two system
-// calls, and no change between goroutines.
+// pool is a way over connections of HTTP/1.1 that one caller has at a time. Who asks
+// writes the request and reads its answer, to the end: two system calls, and no
+// change between goroutines.
 //
 // Both transports of net/http were tried before. Over HTTP/2 a request is a
 // goroutine of its own, two records of TLS and several changes to others; over
 // HTTP/1.1 each connection is two goroutines.
 type pool struct {
 	dial func(context.Context) (net.Conn, error)
+	head *head
 	mu   struct {
 		sync.Mutex
 		idle []*conn // ascending by used
 	}
 }
 
-// RoundTrip is that of http.RoundTripper. Whether a request that was not answered
-// was heard is not known: it is not sent again.
-func (p *pool) RoundTrip(r *http.Request) (*http.Response, error) {
-	c, err := p.take(r.Context())
+// send is that of way. Whether a request that was not answered was heard is not
+// known: it is not sent again.
+func (p *pool) send(ctx context.Context, all []message) ([]*http.Response, error) {
+	head, err := p.head.lines()
 	if err != nil {
 		return nil, err
 	}
-	response, err := c.exchange(r)
+	c, err := p.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := c.exchange(ctx, head, all)
 	switch {
 	case err != nil:
 		c.Close()
 		p.drop(time.Now()) // one is seldom alone: the API server has ended
-	case response.Close || time.Since(c.made) > age:
+	case answers[len(answers)-1].Close || time.Since(c.made) > age:
 		c.Close()
 	default:
 		p.give(c)
 	}
-	return response, err
+	return answers, err
 }
 
 // take returns the connection that was used last, or a new one.

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/client-go/transport"
 )
 
 // pipes is a listener within this process.
@@ -34,7 +38,7 @@ func newPool(t *testing.T, answer http.HandlerFunc) (*pool, *atomic.Int32) {
 	l, server, made := &pipes{made: make(chan net.Conn)}, &http.Server{Handler: answer}, new(atomic.Int32)
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { server.Close() })
-	return &pool{dial: func(context.Context) (net.Conn, error) {
+	return &pool{head: newTestHead(t), dial: func(context.Context) (net.Conn, error) {
 		near, far := net.Pipe()
 		l.made <- far
 		made.Add(1)
@@ -42,12 +46,17 @@ func newPool(t *testing.T, answer http.HandlerFunc) (*pool, *atomic.Int32) {
 	}}, made
 }
 
-func (p *pool) ask(ctx context.Context) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://server/", http.NoBody)
+func newTestHead(t *testing.T) *head {
+	t.Helper()
+	h, err := newHead(&transport.Config{}, &url.URL{Scheme: "http", Host: "server"}, nil)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	_, err = p.RoundTrip(r)
+	return h
+}
+
+func (p *pool) ask(ctx context.Context) error {
+	_, err := p.send(ctx, []message{{to: "/"}})
 	return err
 }
 
@@ -115,7 +124,7 @@ func TestPatience(t *testing.T) {
 				defer cancel()
 				began := time.Now()
 				if err := p.ask(ctx); !errors.Is(err, tc.want) {
-					t.Errorf("RoundTrip = %v, want %v", err, tc.want)
+					t.Errorf("send = %v, want %v", err, tc.want)
 				}
 				if got := time.Since(began); got != tc.after {
 					t.Errorf("it took %v, want %v", got, tc.after)
@@ -146,7 +155,7 @@ func TestSeldomAlone(t *testing.T) {
 			t.Error("an answer that broke off is none")
 		}
 		if err := p.ask(t.Context()); err != nil || made.Load() != 6 {
-			t.Errorf("RoundTrip = %v over connection %d, want a 6th", err, made.Load())
+			t.Errorf("send = %v over connection %d, want a 6th", err, made.Load())
 		}
 	})
 }
@@ -163,4 +172,54 @@ func TestTooLong(t *testing.T) {
 			t.Errorf("an answer of more than %d bytes is read", readable)
 		}
 	})
+}
+
+// TestTogether: messages that are sent together are answered in their order, up to
+// the one at which the server leaves off.
+func TestTogether(t *testing.T) {
+	at := func(path string, do http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == path {
+				do(w, r)
+			}
+			w.Header().Set("Retry-After", r.URL.Path[1:])
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}
+	for name, tc := range map[string]struct {
+		answer  http.HandlerFunc
+		answers int
+		made    int32 // connections, for two times ten messages
+	}{
+		"all":       {at("", nil), 10, 1},
+		"goodbye":   {at("/3", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }), 4, 2},
+		"at last":   {at("/9", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }), 10, 2},
+		"broken":    {at("/3", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), 3, 2},
+		"too long":  {at("/3", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, readable+1)) }), 3, 2},
+		"no answer": {at("/3", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), 3, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, made := newPool(t, tc.answer)
+				for range 2 {
+					all := make([]message, 10)
+					for i := range all {
+						all[i].to = "/" + strconv.Itoa(i)
+					}
+					answers, err := p.send(t.Context(), all)
+					if len(answers) != tc.answers || (err != nil) != (tc.answers < 10) {
+						t.Fatalf("send = %d answers, %v; want %d", len(answers), err, tc.answers)
+					}
+					for i, a := range answers {
+						if got := a.Header.Get("Retry-After"); got != strconv.Itoa(i) {
+							t.Errorf("answer %d is that to message %s", i, got)
+						}
+					}
+				}
+				if got := made.Load(); got != tc.made {
+					t.Errorf("%d connections are made, want %d", got, tc.made)
+				}
+			})
+		})
+	}
 }

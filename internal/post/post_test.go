@@ -6,9 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,7 +78,7 @@ func TestSent(t *testing.T) {
 			request{"POST /api/v1/namespaces/default/pods/a/binding?timeout=5s", "test", "Bearer secret", bound},
 		},
 		"event": {
-			func(c *Client) error { return c.Event(t.Context(), event) },
+			func(c *Client) error { return c.Events(t.Context(), event) },
 			request{"POST /apis/events.k8s.io/v1/namespaces/default/events?timeout=5s", "test", "Bearer secret", told},
 		},
 	} {
@@ -179,6 +182,121 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEvents: of events that are written together each gets its due, and what may be
+// sent again is sent again alone.
+func TestEvents(t *testing.T) {
+	busy := 2
+	var sent []string
+	c := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+		name := read(t, r).object.(*eventsv1.Event).Name
+		switch sent = append(sent, name); {
+		case name == "refused":
+			answer{code: 403}.write(w)
+		case name == "later" && busy > 0:
+			busy--
+			answer{code: 429, later: "0"}.write(w)
+		case name == "lost":
+			panic(http.ErrAbortHandler)
+		default:
+			answer{code: 201, said: &metav1.Status{Status: metav1.StatusSuccess}}.write(w)
+		}
+	})
+	var all []*eventsv1.Event
+	for _, name := range []string{"a", "refused", "later", "b", "lost", "c"} {
+		all = append(all, &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
+	}
+	err := c.Events(t.Context(), all...)
+	want := []string{"a", "refused", "later", "b", "lost", "later", "later"}
+	if diff := cmp.Diff(want, sent); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+	if !apierrors.IsForbidden(err) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("Events = %v, want one that was refused and one that was not answered", err)
+	}
+}
+
+// TestWho: credentials are those that the configuration has now, and requests go to
+// where its path begins.
+func TestWho(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("of a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wrap := func(by http.RoundTripper) http.RoundTripper {
+		return around(func(r *http.Request) (*http.Response, error) {
+			r = r.Clone(r.Context())
+			r.Header.Set("Authorization", "plugin")
+			return by.RoundTrip(r)
+		})
+	}
+	for name, tc := range map[string]struct {
+		config rest.Config
+		want   string
+	}{
+		"nobody":       {rest.Config{}, ""},
+		"a token":      {rest.Config{BearerToken: "secret"}, "Bearer secret"},
+		"a file":       {rest.Config{BearerToken: "old", BearerTokenFile: file}, "Bearer of a file"},
+		"a password":   {rest.Config{Username: "a", Password: "b"}, "Basic YTpi"},
+		"a plugin":     {rest.Config{WrapTransport: wrap}, "plugin"},
+		"for somebody": {rest.Config{BearerToken: "secret", Impersonate: rest.ImpersonationConfig{UserName: "carol"}}, "Bearer secret for carol"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				got = r.Header.Get("Authorization")
+				if who := r.Header.Get("Impersonate-User"); who != "" {
+					got += " for " + who
+				}
+				if want := "/clusters/c1/api/v1/namespaces/default/pods/a/binding"; r.URL.Path != want {
+					t.Errorf("sent to %s, want %s", r.URL.Path, want)
+				}
+				w.WriteHeader(http.StatusCreated)
+			}))
+			defer server.Close()
+			tc.config.Host = server.URL + "/clusters/c1"
+			c, err := New(&tc.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if err := c.Bind(t.Context(), binding()); err != nil {
+					t.Fatal(err)
+				}
+				if got != tc.want {
+					t.Errorf("asked as %q, want %q", got, tc.want)
+				}
+			}
+		})
+	}
+}
+
+// around is a function as a transport.
+type around func(*http.Request) (*http.Response, error)
+
+func (a around) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
+
+// TestFresh: new credentials are in use a moment after they have come.
+func TestFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		token := "first"
+		by := around(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{Header: http.Header{"Authorization": {token}}, Body: http.NoBody}, nil
+		})
+		h := &head{ask: &http.Request{Host: "server"}, by: by}
+		for i, want := range []string{"first", "first", "second"} {
+			lines, err := h.lines()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff("Host: server\r\nAuthorization: "+want+"\r\n", string(lines)); diff != "" {
+				t.Errorf("time %d (-want +got):\n%s", i, diff)
+			}
+			token = "second"
+			time.Sleep(fresh / 2)
+		}
+	})
 }
 
 // TestSilence: what is not answered is no answer of the API server's, nor is one

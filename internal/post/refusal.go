@@ -17,8 +17,8 @@ const readable = 1 << 20
 // refusal returns what the API server, or somebody on the way to it, says of an
 // object that it did not make: the Status that was sent, and else one that the
 // code stands for.
-func refusal(o object, response *http.Response) error {
-	body, err := io.ReadAll(io.LimitReader(response.Body, readable))
+func refusal(o object, answer *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(answer.Body, readable))
 	if err != nil {
 		return err
 	}
@@ -27,13 +27,13 @@ func refusal(o object, response *http.Response) error {
 			return apierrors.FromObject(status)
 		}
 	}
-	seconds := max(0, int(after(response).Seconds()))
-	return apierrors.NewGenericServerResponse(response.StatusCode, http.MethodPost, o.resource, o.name, text(response, body), seconds, true)
+	seconds := max(0, int(after(answer).Seconds()))
+	return apierrors.NewGenericServerResponse(answer.StatusCode, http.MethodPost, o.resource, o.name, text(answer, body), seconds, true)
 }
 
 // text returns an answer that people can read.
-func text(response *http.Response, body []byte) string {
-	if media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err != nil || !strings.HasPrefix(media, "text/") {
+func text(answer *http.Response, body []byte) string {
+	if media, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type")); err != nil || !strings.HasPrefix(media, "text/") {
 		return "unknown"
 	}
 	return strings.TrimSpace(string(body[:min(len(body), 2048)]))

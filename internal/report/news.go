@@ -23,6 +23,8 @@ const (
 	// serves them and binds alike, so that with many under way pods would wait for
 	// the news of others; with too few the news would wait for ever.
 	writers = 4
+	// together is how many of those that wait are written at one go.
+	together = 16
 	// backlog is how many may wait; beyond it they are dropped.
 	backlog = 1 << 14
 	// farewell is how long what waits may take once the context ends.
@@ -35,7 +37,7 @@ const (
 // case it comes again, would hold hundreds of megabytes after some minutes of a
 // thousand binds a second.
 type news struct {
-	post  func(context.Context, *eventsv1.Event) error
+	post  func(context.Context, ...*eventsv1.Event) error
 	host  string
 	queue chan scheduled
 }
@@ -47,7 +49,7 @@ type scheduled struct {
 	at   time.Time
 }
 
-func newNews(post func(context.Context, *eventsv1.Event) error) (*news, error) {
+func newNews(post func(context.Context, ...*eventsv1.Event) error) (*news, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("name the reporter: %w", err)
@@ -76,7 +78,7 @@ func (n *news) write(ctx context.Context) {
 	for {
 		select {
 		case s := <-n.queue:
-			n.tell(ctx, s)
+			n.tell(ctx, n.with(s))
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 			defer cancel()
@@ -90,18 +92,32 @@ func (n *news) drain(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case s := <-n.queue:
-			n.tell(ctx, s)
+			n.tell(ctx, n.with(s))
 		default:
 			return
 		}
 	}
 }
 
-// tell writes one event. It is no loss if that fails: where the pod is stands in
-// the pod.
-func (n *news) tell(ctx context.Context, s scheduled) {
-	if err := n.post(ctx, n.event(s)); err != nil {
-		logr.FromContextOrDiscard(ctx).V(2).Info("event not written", "pod", s.pod.String(), "error", err.Error())
+// with returns the events of a pod and of those that wait behind it.
+func (n *news) with(s scheduled) []*eventsv1.Event {
+	all := append(make([]*eventsv1.Event, 0, together), n.event(s))
+	for len(all) < together {
+		select {
+		case s = <-n.queue:
+			all = append(all, n.event(s))
+		default:
+			return all
+		}
+	}
+	return all
+}
+
+// tell writes events. It is no loss if that fails: where a pod is stands in the
+// pod.
+func (n *news) tell(ctx context.Context, all []*eventsv1.Event) {
+	if err := n.post(ctx, all...); err != nil {
+		logr.FromContextOrDiscard(ctx).V(2).Info("events not written", "of", len(all), "error", err.Error())
 	}
 }
 

@@ -2,11 +2,13 @@ package report
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	recordutil "k8s.io/client-go/tools/record/util"
@@ -18,7 +20,7 @@ import (
 // dropped.
 func TestNews(t *testing.T) {
 	var written atomic.Int32
-	post := func(context.Context, *eventsv1.Event) error { written.Add(1); return nil }
+	post := func(_ context.Context, all ...*eventsv1.Event) error { written.Add(int32(len(all))); return nil }
 	n := &news{post: post, host: "host", queue: make(chan scheduled, 3)}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		n.add(scheduled{pod(name), "n1", time.Now()})
@@ -28,6 +30,32 @@ func TestNews(t *testing.T) {
 	n.run(ctx)
 	if got := written.Load(); got != 3 {
 		t.Errorf("%d events are written, want 3", got)
+	}
+}
+
+// TestTogether: of those that wait, many are written at one go, in their order.
+func TestTogether(t *testing.T) {
+	var gone [][]string
+	post := func(_ context.Context, all ...*eventsv1.Event) error {
+		var names []string
+		for _, e := range all {
+			names = append(names, e.Regarding.Name)
+		}
+		gone = append(gone, names)
+		return nil
+	}
+	n := &news{post: post, queue: make(chan scheduled, backlog)}
+	var want [][]string
+	for i := range 2*together + 1 {
+		n.add(scheduled{pod(fmt.Sprint(i)), "n1", time.Now()})
+		if i%together == 0 {
+			want = append(want, nil)
+		}
+		want[i/together] = append(want[i/together], fmt.Sprint(i))
+	}
+	n.drain(t.Context())
+	if diff := cmp.Diff(want, gone); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
 	}
 }
 

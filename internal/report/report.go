@@ -36,7 +36,7 @@ type Reporter struct {
 // Env is what a reporter writes with.
 type Env struct {
 	Client kubernetes.Interface
-	Post   func(context.Context, *eventsv1.Event) error // writes an event of a pod that is bound
+	Post   func(context.Context, ...*eventsv1.Event) error // writes events of pods that are bound
 	// Explain says why no node suits a pod, or too few those that it stands for; called
 	// by Run only.
 	Explain func(*sched.Pod) string

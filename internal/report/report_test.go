@@ -33,9 +33,13 @@ type world struct {
 	explained atomic.Int32
 }
 
-func (w *world) post(ctx context.Context, e *eventsv1.Event) error {
-	_, err := w.client.EventsV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
-	return err
+func (w *world) post(ctx context.Context, all ...*eventsv1.Event) error {
+	var errs []error
+	for _, e := range all {
+		_, err := w.client.EventsV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // run calls f with a reporter at work, in a bubble of its own time.

@@ -111,7 +111,7 @@ func (p poster) bind(ctx context.Context, i int) error {
 		return err
 	}
 	now := metav1.NewMicroTime(time.Now())
-	return p.api.Event(ctx, &eventsv1.Event{
+	return p.api.Events(ctx, &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x", podName(i), now.UnixNano())},
 		EventTime:  now, Type: corev1.EventTypeNormal, Reason: "Scheduled", Action: "Binding",
 		ReportingController: "floor", ReportingInstance: "floor-1",

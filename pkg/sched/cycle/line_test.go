@@ -12,7 +12,9 @@ import (
 // number is which decision it is.
 func number(d sched.Decision) int { return len(d.At.Containers) }
 
-func decision(i int) sched.Decision { return sched.Decision{At: sched.Placement{Containers: make([]sched.ContainerCPUs, i)}} }
+func decision(i int) sched.Decision {
+	return sched.Decision{At: sched.Placement{Containers: make([]sched.ContainerCPUs, i)}}
+}
 
 // TestStride: a line that was full takes more once half of it has gone, and not
 // before; one that is not full takes them at once.
