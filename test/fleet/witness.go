@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,7 @@ type Witness struct {
 	client kubernetes.Interface
 	keep   int
 	ends   chan *corev1.Pod
+	spares atomic.Bool
 	mu     struct {
 		sync.Mutex
 		ledger Ledger
@@ -31,6 +33,9 @@ type Witness struct {
 		errs   []error
 	}
 }
+
+// enders is how many pods are being ended at one time.
+const enders = 4
 
 // Witness starts to watch, until ctx ends; keep is how many pods keep their place,
 // 0 for all.
@@ -53,7 +58,7 @@ func (p *Plane) Witness(ctx context.Context, keep int) (*Witness, error) {
 		return nil, err
 	}
 	go w.follow(ctx, events)
-	for range 4 {
+	for range enders {
 		go w.end(ctx)
 	}
 	return w, nil
@@ -121,12 +126,23 @@ func (w *Witness) end(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case pod := <-w.ends:
+			if w.spares.Load() {
+				time.Sleep(500 * time.Millisecond)
+			}
 			err := w.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))
 			if err != nil && !apierrors.IsNotFound(err) {
 				w.fail(ctx, fmt.Errorf("end pod %s: %w", pod.Name, err))
 			}
 		}
 	}
+}
+
+// Spare ends few pods while f runs, eight a second: those that wait do not all find
+// room meanwhile.
+func (w *Witness) Spare(f func()) {
+	w.spares.Store(true)
+	defer w.spares.Store(false)
+	f()
 }
 
 func (w *Witness) fail(ctx context.Context, err error) {
