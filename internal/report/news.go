@@ -22,7 +22,7 @@ const (
 	// writers is how many events are being written at one time. The API server
 	// serves them and binds alike, so that with many under way pods would wait for
 	// the news of others; with too few the news would wait for ever.
-	writers = 4
+	writers = 2
 	// together is how many of those that wait are written at one go.
 	together = 16
 	// backlog is how many may wait; beyond it they are dropped.
