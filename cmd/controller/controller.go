@@ -155,7 +155,7 @@ func (c *controller) newLease(context.Context) (err error) {
 }
 
 func (c *controller) newCycle(context.Context) error {
-	filter := thrifty{c.filters.committer, c.groups.quotas, c.center.Record}
+	filter := thrifty{c.filters.committer, c.groups.quotas}
 	c.cycle = cycle.New(c.center, pending{c.queue, c.reporter}, cycle.Config{
 		Proposers: c.filters.proposers, Filter: filter, Binders: c.cfg.Binders, Bind: c.bind,
 		Slow:   c.filters.committer.Waits,

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -111,15 +110,14 @@ func (c *controller) allow(pod *sched.Pod, object *corev1.Pod) error {
 type thrifty struct {
 	*kubefilter.Committer
 	quotas *gpugroup.Quotas
-	record func(node string) *sched.Node
 }
 
 // Reserve is the filters', unless it is over a quota.
-func (t thrifty) Reserve(d sched.Decision) sched.Reason {
-	if err := t.quotas.Give(d.Pod.UID, d.Pod.Tenant, t.charges(d)); err != nil {
+func (t thrifty) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
+	if err := t.quotas.Give(d.Pod.UID, d.Pod.Tenant, charges(d, node)); err != nil {
 		return sched.Reason{Code: sched.Anywhere, Detail: err.Error()}
 	}
-	why := t.Committer.Reserve(d)
+	why := t.Committer.Reserve(d, node)
 	if why.Refuses() {
 		t.quotas.Revoke(d.Pod.UID)
 	}
@@ -132,9 +130,8 @@ func (t thrifty) Unreserve(d sched.Decision) {
 	t.quotas.Revoke(d.Pod.UID)
 }
 
-// charges returns what a decision gives.
-func (t thrifty) charges(d sched.Decision) []group.Charge {
-	node := cmp.Or(t.record(d.At.Node), &sched.Node{})
+// charges returns what a decision gives of a node.
+func charges(d sched.Decision, node *sched.Node) []group.Charge {
 	if n := d.Pod.GPUs.Count; n > 0 && len(d.At.GPUs) == 0 {
 		return group.Charges(usage.ChargeUnnamed(int64(n), node), d.At.GPUGroup)
 	}

@@ -8,22 +8,25 @@ import (
 // These methods need c.mu. Readers do not have it: whatever they see in between
 // has the pod at least once.
 
-// site returns the info of the node of that name, an empty one where there is
-// none.
-func (c *Cluster) site(name string) *framework.NodeInfo {
-	if v, ok := c.nodes.Load(name); ok {
-		return v.(*framework.NodeInfo)
+// site returns the site of that name, made if there is none.
+func (c *Cluster) site(name string) *site {
+	if s := c.named(name); s != nil {
+		return s
 	}
-	return framework.NewNodeInfo()
+	s := &site{cluster: c, name: name}
+	s.info.Store(framework.NewNodeInfo())
+	c.sites.Store(name, s)
+	return s
 }
 
-// store makes an info the newest, or forgets what is neither a node nor has pods.
-func (c *Cluster) store(name string, info *framework.NodeInfo) {
+// enter makes an info the newest of a site, or gives up a site that is neither a node
+// nor has pods.
+func (c *Cluster) enter(s *site, info *framework.NodeInfo) {
 	if info.Node() == nil && len(info.Pods) == 0 {
-		c.nodes.Delete(name)
-		return
+		c.sites.Delete(s.name)
+		info = nil
 	}
-	c.nodes.Store(name, info)
+	s.info.Store(info)
 }
 
 // settle enters a pod where it is, and takes it from where it was.
@@ -31,13 +34,13 @@ func (c *Cluster) settle(now stay) {
 	before, was := c.mu.stays[now.info.Pod.UID]
 	c.mu.stays[now.info.Pod.UID] = now
 	c.note(now, 1)
-	info := c.site(now.node)
-	if was && before.node == now.node {
+	info := now.site.info.Load()
+	if was && before.site == now.site {
 		info = withoutPod(info, before.info)
 	}
-	c.store(now.node, withPod(info, now.info))
-	if was && before.node != now.node {
-		c.store(before.node, withoutPod(c.site(before.node), before.info))
+	c.enter(now.site, withPod(info, now.info))
+	if was && before.site != now.site {
+		c.enter(before.site, withoutPod(before.site.info.Load(), before.info))
 	}
 	if was {
 		c.note(before, -1)
@@ -51,13 +54,13 @@ func (c *Cluster) leave(uid types.UID) {
 		return
 	}
 	delete(c.mu.stays, uid)
-	c.store(s.node, withoutPod(c.site(s.node), s.info))
+	c.enter(s.site, withoutPod(s.site.info.Load(), s.info))
 	c.note(s, -1)
 }
 
 // note counts a pod's terms and claims in (1) or out (-1).
 func (c *Cluster) note(s stay, sign int) {
-	c.terms.count(s.node, s.info.RequiredAntiAffinityTerms, sign)
+	c.terms.count(s.site.name, s.info.RequiredAntiAffinityTerms, sign)
 	for _, v := range s.info.Pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {
 			continue

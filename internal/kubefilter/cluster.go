@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // Cluster is what kube-scheduler's filters look at: nodes and the pods on them.
@@ -22,7 +24,7 @@ import (
 // for each cycle, as kube-scheduler takes it, was rejected: beside a centre
 // whose records are always the newest it would be the older of the two.
 type Cluster struct {
-	nodes sync.Map // name → *framework.NodeInfo; read without the lock, written under it
+	sites sync.Map // name → *site; read without the lock, written under it
 	terms *terms
 
 	mu struct {
@@ -34,7 +36,7 @@ type Cluster struct {
 
 // stay is where a pod is.
 type stay struct {
-	node  string
+	site  *site
 	info  *framework.PodInfo
 	bound bool // the API says so; else it is only decided
 }
@@ -51,11 +53,11 @@ func NewCluster() *Cluster {
 func (c *Cluster) SetNode(node *v1.Node) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before := c.site(node.Name)
-	if before.Node() != nil && same(before.Node(), node) {
+	s := c.site(node.Name)
+	if before := s.known(); before != nil && same(before.Node(), node) {
 		return false
 	}
-	c.nodes.Store(node.Name, withNode(before, node))
+	c.enter(s, withNode(s.info.Load(), node))
 	return true
 }
 
@@ -71,7 +73,8 @@ func same(a, b *v1.Node) bool {
 func (c *Cluster) RemoveNode(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.store(name, withNode(c.site(name), nil))
+	s := c.site(name)
+	c.enter(s, withNode(s.info.Load(), nil))
 }
 
 // SetPod enters a pod that is bound and has not ended, or what changed of it.
@@ -83,7 +86,7 @@ func (c *Cluster) SetPod(pod *v1.Pod) error {
 	info, err := podInfo(pod)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settle(stay{node: pod.Spec.NodeName, info: info, bound: true})
+	c.settle(stay{site: c.site(pod.Spec.NodeName), info: info, bound: true})
 	return err
 }
 
@@ -95,14 +98,14 @@ func (c *Cluster) confirm(pod *v1.Pod) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, ok := c.mu.stays[pod.UID]
-	if !ok || s.bound || s.node != pod.Spec.NodeName || pod.Generation == 0 || s.info.Pod.Generation != pod.Generation ||
+	if !ok || s.bound || s.site.name != pod.Spec.NodeName || pod.Generation == 0 || s.info.Pod.Generation != pod.Generation ||
 		rare(pod) || rare(s.info.Pod) {
 		return false
 	}
 	info := *s.info
 	info.Pod = pod
-	c.mu.stays[pod.UID] = stay{node: s.node, info: &info, bound: true}
-	c.store(s.node, withInstead(c.site(s.node), &info))
+	c.mu.stays[pod.UID] = stay{site: s.site, info: &info, bound: true}
+	c.enter(s.site, withInstead(s.site.info.Load(), &info))
 	return true
 }
 
@@ -114,10 +117,14 @@ func (c *Cluster) RemovePod(uid types.UID) {
 }
 
 // assume enters a pod that is decided to go to a node.
-func (c *Cluster) assume(pod *framework.PodInfo, node string) {
+func (c *Cluster) assume(pod *framework.PodInfo, node *sched.Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settle(stay{node: node, info: pod})
+	s := c.siteOf(node)
+	if s == nil {
+		s = c.site(node.Name)
+	}
+	c.settle(stay{site: s, info: pod})
 }
 
 // forget takes back what was assumed, unless the pod is bound after all.
@@ -127,14 +134,6 @@ func (c *Cluster) forget(uid types.UID) {
 	if !c.mu.stays[uid].bound {
 		c.leave(uid)
 	}
-}
-
-// node returns a node's newest info, or nil.
-func (c *Cluster) node(name string) *framework.NodeInfo {
-	if v, ok := c.nodes.Load(name); ok && v.(*framework.NodeInfo).Node() != nil {
-		return v.(*framework.NodeInfo)
-	}
-	return nil
 }
 
 // used reports whether a placed pod uses a volume claim.

@@ -65,9 +65,9 @@ func (c *Committer) Check(node *sched.Node) sched.Reason {
 // Reserve sets a pod's claims aside, and makes all instances see the pod on its
 // node. It refuses a pod that a placed pod has come to keep apart from since
 // its first list was made: the node's version does not tell.
-func (c *Committer) Reserve(d sched.Decision) sched.Reason {
+func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	pod := d.Pod.Foreign.(*Pod)
-	if why := c.stands(d); why.Refuses() {
+	if why := c.stands(d.Pod, node); why.Refuses() {
 		return why
 	}
 	if pod.claim {
@@ -75,23 +75,23 @@ func (c *Committer) Reserve(d sched.Decision) sched.Reason {
 			return why
 		}
 	}
-	c.lister.cluster.assume(pod.info, d.At.Node)
+	c.lister.cluster.assume(pod.info, node)
 	return sched.Reason{}
 }
 
 // stands judges a node once more for a pod that others keep apart from.
-func (c *Committer) stands(d sched.Decision) sched.Reason {
-	c.lister.pod = d.Pod.Foreign.(*Pod)
-	if d.Pod.Across {
+func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
+	c.lister.pod = pod.Foreign.(*Pod)
+	if pod.Across {
 		return sched.Reason{} // Begin and Check have just been asked
 	}
 	if apart := c.lister.apart(); len(apart) == 0 {
 		return sched.Reason{}
 	}
-	if _, why := c.Begin(d.Pod); why.Refuses() {
+	if _, why := c.Begin(pod); why.Refuses() {
 		return why
 	}
-	return c.Check(&sched.Node{Name: d.At.Node})
+	return c.Check(node)
 }
 
 // claim runs the Reserve plugins with what Begin and Check found out.

@@ -9,6 +9,8 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // lister shows the cluster to one instance of the framework as the pod in hand
@@ -30,6 +32,11 @@ func (l *lister) node(name string) *framework.NodeInfo {
 	return l.planned.on(name, l.cluster.node(name))
 }
 
+// at returns what node does for the node's name.
+func (l *lister) at(node *sched.Node) *framework.NodeInfo {
+	return l.planned.on(node.Name, l.cluster.at(node))
+}
+
 // NodeInfos returns the lister of nodes.
 func (l *lister) NodeInfos() fwk.NodeInfoLister { return l }
 
@@ -45,12 +52,11 @@ func (l *lister) List() ([]fwk.NodeInfo, error) {
 		return nil, nil
 	}
 	var all []fwk.NodeInfo
-	l.cluster.nodes.Range(func(name, v any) bool {
-		if info := l.planned.on(name.(string), v.(*framework.NodeInfo)); info.Node() != nil {
+	for s := range l.cluster.all() {
+		if info := l.planned.on(s.name, s.known()); info != nil {
 			all = append(all, info)
 		}
-		return true
-	})
+	}
 	return all, nil
 }
 

@@ -109,7 +109,7 @@ func (p *Proposer) Check(node *sched.Node) sched.Reason {
 	if p.only != nil && !p.only.Has(node.Name) {
 		return p.outside
 	}
-	info := p.lister.node(node.Name)
+	info := p.lister.at(node)
 	if info == nil {
 		return sched.Reason{Code: sched.Other, Detail: "node(s) were gone"}
 	}

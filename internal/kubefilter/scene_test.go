@@ -1,6 +1,7 @@
 package kubefilter
 
 import (
+	"sync/atomic"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ type scene struct {
 	*testing.T
 	cluster   *Cluster
 	nodes     []string
+	homes     map[string]*home
 	proposer  *Proposer
 	planner   *Proposer
 	committer *Committer
@@ -26,7 +28,7 @@ type scene struct {
 // objects.
 func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	t.Helper()
-	s := &scene{T: t, cluster: NewCluster()}
+	s := &scene{T: t, cluster: NewCluster(), homes: map[string]*home{}}
 	client := fake.NewClientset(objects...)
 	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
 	var err error
@@ -77,7 +79,7 @@ func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 	for _, name := range s.nodes {
 		why := nowhere
 		if !why.Refuses() {
-			why = f.Check(&sched.Node{Name: name})
+			why = f.Check(s.record(name))
 		}
 		if why.Refuses() {
 			against[name] = why.String()
@@ -86,6 +88,21 @@ func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 	}
 	return against, tally.String()
 }
+
+// record returns a record of a node, whose home stays the same whatever comes and goes
+// of that name: longer than a centre would have it.
+func (s *scene) record(name string) *sched.Node {
+	if s.homes[name] == nil {
+		s.homes[name] = &home{}
+	}
+	return &sched.Node{Name: name, Home: s.homes[name]}
+}
+
+// home keeps what filters note, and nothing else.
+type home struct{ note atomic.Value }
+
+func (h *home) Newest() *sched.Node { return nil }
+func (h *home) Note() *atomic.Value { return &h.note }
 
 func node(name string) *st.NodeWrapper {
 	return st.MakeNode().Name(name).Label(v1.LabelHostname, name).

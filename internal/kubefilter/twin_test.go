@@ -117,7 +117,7 @@ func (w *world) assume(p *v1.Pod, node string) {
 		w.scene.Fatal(err)
 	}
 	w.scene.cluster.RemovePod(p.UID)
-	w.scene.cluster.assume(foreign.info, node)
+	w.scene.cluster.assume(foreign.info, w.scene.record(node))
 }
 
 func (w *world) one(of ...string) string { return of[w.IntN(len(of))] }

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
@@ -46,6 +47,9 @@ type Node struct {
 // Home is where the records of one node come from.
 type Home interface {
 	Newest() *Node // nil where the node is gone
+	// Note is where an adapter's filters keep what leads to what they know of the node:
+	// they look for it by the node's name once, and not for every pod.
+	Note() *atomic.Value
 }
 
 // NUMANode is one NUMA node's exclusive CPUs and memory.

@@ -55,8 +55,8 @@ type Center struct {
 type site struct {
 	name    string
 	known   bool                      // to the adapter, as a node
-	base    *sched.Node               // as the adapter told it last
 	slot    Slot                      // the newest record
+	note    atomic.Value              // of the filters
 	pods    map[string]*sched.Holding // by UID
 	waits   bool                      // for the indexes
 	indexed *sched.Node               // as the indexes know it; nil if they do not
@@ -68,8 +68,11 @@ type Slot struct{ newest atomic.Pointer[sched.Node] }
 // Newest returns the node's record, or nil where the node is gone.
 func (s *Slot) Newest() *sched.Node { return s.newest.Load() }
 
-// Newest makes a site the sched.Home of its records.
+// Newest makes a site, with Note, the sched.Home of its records.
 func (s *site) Newest() *sched.Node { return s.slot.Newest() }
+
+// Note is where filters keep what leads to what they know of the node.
+func (s *site) Note() *atomic.Value { return &s.note }
 
 // stay is where a pod is and what it holds.
 type stay struct {

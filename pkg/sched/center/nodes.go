@@ -8,7 +8,7 @@ func (c *Center) SetNode(base *sched.Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.site(base.Name)
-	s.known, s.base = true, base
+	s.known = true
 	record := *base
 	record.Free, record.Reserved = base.Allocatable, nil
 	if old := s.slot.Newest(); old != nil {
@@ -34,7 +34,7 @@ func (c *Center) RemoveNode(name string) {
 	if r := s.slot.Newest().Reserved; r != nil {
 		delete(c.mu.holds[r.UID], name)
 	}
-	s.known, s.base = false, nil
+	s.known = false
 	c.enter(s, nil)
 	c.tidy(s)
 }

@@ -24,8 +24,9 @@ type Env struct {
 // something that is not in the centre, such as volumes.
 type Reserver interface {
 	// Reserve is asked before a decision is entered, on a node that Check let pass
-	// or that is unchanged since another instance's did. It may still refuse.
-	Reserve(sched.Decision) sched.Reason
+	// or that is unchanged since another instance's did: that is the record which the
+	// decision was computed from. It may still refuse.
+	Reserve(sched.Decision, *sched.Node) sched.Reason
 	// Unreserve takes it back, for the decision was not entered or not bound. Any
 	// goroutine may call it.
 	Unreserve(sched.Decision)
@@ -34,8 +35,8 @@ type Reserver interface {
 // nothing reserves nothing.
 type nothing struct{}
 
-func (nothing) Reserve(sched.Decision) sched.Reason { return sched.Reason{} }
-func (nothing) Unreserve(sched.Decision)            {}
+func (nothing) Reserve(sched.Decision, *sched.Node) sched.Reason { return sched.Reason{} }
+func (nothing) Unreserve(sched.Decision)                         {}
 
 // Committer is the second-tier scheduler, the only one that gives nodes away.
 // Commit serves one goroutine; Undo and Counters any.
@@ -152,7 +153,7 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 
 // enter makes a decision true, everywhere or nowhere.
 func (c *Committer) enter(d sched.Decision, read *sched.Node) bool {
-	if c.center.Holds(d.Pod.UID) || c.reserver.Reserve(d).Refuses() {
+	if c.center.Holds(d.Pod.UID) || c.reserver.Reserve(d, read).Refuses() {
 		return false
 	}
 	if c.center.Place(d.Pod, read, d.At) {
