@@ -20,7 +20,7 @@ import "fmt"
 // commit 23b33c0). A copy of the trees per proposer needs no waiting but multiplies the committer's work by their number.
 type Index struct {
 	space space
-	nodes map[string]*entry // the newest
+	seats map[string]*Seat // of the nodes
 	trees
 	recent recent // what the trees do not know
 	last   key    // the label that was given last
@@ -32,7 +32,7 @@ func New(c Config) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Index{space: s, nodes: map[string]*entry{}, trees: newTrees()}, nil
+	return &Index{space: s, seats: map[string]*Seat{}, trees: newTrees()}, nil
 }
 
 // Add takes a node into the index. It is an error if one of that name is there.
@@ -41,7 +41,7 @@ func (x *Index) Add(n Node) error {
 	if err != nil {
 		return fmt.Errorf("add: %w", err)
 	}
-	if x.nodes[n.Name] != nil {
+	if x.seats[n.Name] != nil {
 		return fmt.Errorf("add node %q: it is in the index", n.Name)
 	}
 	x.settle()
@@ -49,43 +49,36 @@ func (x *Index) Add(n Node) error {
 		x.relabel()
 		x.label(e)
 	}
+	x.seats[n.Name] = new(Seat)
 	x.enter(e)
 	return nil
 }
 
 // Update replaces the node of that name. It is an error if there is none.
 func (x *Index) Update(n Node) error {
-	e, err := x.space.entry(n)
-	if err != nil {
-		return fmt.Errorf("update: %w", err)
-	}
-	old := x.nodes[n.Name]
-	if old == nil {
+	seat := x.seats[n.Name]
+	if seat == nil {
 		return fmt.Errorf("update node %q: it is not in the index", n.Name)
 	}
-	e.label = old.label
-	x.nodes[n.Name] = e
-	if x.recent = append(x.recent, update{old, e}); len(x.recent) == backlog {
-		x.settle()
-	}
-	return nil
+	return x.UpdateAt(seat, n)
 }
 
 // Remove takes the node of that name out. It is an error if there is none.
 func (x *Index) Remove(name string) error {
-	old := x.nodes[name]
-	if old == nil {
+	seat := x.seats[name]
+	if seat == nil {
 		return fmt.Errorf("remove node %q: it is not in the index", name)
 	}
 	x.settle()
-	delete(x.nodes, name)
-	x.byX.remove(old)
-	x.byName.remove(old)
+	x.byX.remove(seat.now)
+	x.byName.remove(seat.now)
+	seat.now = nil
+	delete(x.seats, name)
 	return nil
 }
 
 // Len returns the number of nodes.
-func (x *Index) Len() int { return len(x.nodes) }
+func (x *Index) Len() int { return len(x.seats) }
 
 // View returns the index as it is now. Later changes do not show in it. O(1), and O(log n) for each change since the last view.
 func (x *Index) View() View {
@@ -93,9 +86,9 @@ func (x *Index) View() View {
 	return View{space: &x.space, trees: x.trees, recent: x.recent}
 }
 
-// enter makes e a node's entry, and lets the trees know.
+// enter makes e the entry of a node that has a seat, and lets the trees know.
 func (x *Index) enter(e *entry) {
-	x.nodes[e.Name] = e
+	x.seats[e.Name].now = e
 	x.byX.put(e)
 	x.byName.put(e)
 }

@@ -125,8 +125,8 @@ func (r *Reserving) find(name string) *Node {
 	if e := r.held.find(name); e != nil {
 		return &e.Node
 	}
-	if e := r.left.nodes[name]; e != nil {
-		return &e.Node
+	if s := r.left.Seat(name); s != nil {
+		return s.Node()
 	}
 	return nil
 }

@@ -64,6 +64,9 @@ func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations
 		err = x.Remove(n.Name)
 		delete(twin.nodes, n.Name)
 		delete(twin.holds, n.Name)
+	case action == 1 && r.IntN(2) == 0:
+		err = x.UpdateAt(x.Seat(n.Name), n)
+		twin.nodes[n.Name] = n
 	case action == 1:
 		err = x.Update(n)
 		twin.nodes[n.Name] = n

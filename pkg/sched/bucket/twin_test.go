@@ -11,13 +11,14 @@ import (
 
 // world is an index and its naive twin, changed alike.
 type world struct {
-	t    *testing.T
-	rand *rand.Rand
-	x    *Index
-	twin naive
-	span int64 // amounts are below it
-	many int   // names there are
-	stay int   // one node in so many that change is removed
+	t     *testing.T
+	rand  *rand.Rand
+	x     *Index
+	twin  naive
+	seats map[string]*Seat // as they were last
+	span  int64            // amounts are below it
+	many  int              // names there are
+	stay  int              // one node in so many that change is removed
 }
 
 func newWorld(t *testing.T, r *rand.Rand) *world {
@@ -31,7 +32,7 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 		t.Fatal(err)
 	}
 	span := []int64{1 + r.Int64N(20), 5000}[r.IntN(2)]
-	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, span: span, many: 1 + r.IntN(600), stay: []int{3, 50}[r.IntN(2)]}
+	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, seats: map[string]*Seat{}, span: span, many: 1 + r.IntN(600), stay: []int{3, 50}[r.IntN(2)]}
 }
 
 // change adds, updates or removes a node.
@@ -44,15 +45,32 @@ func (w *world) change() {
 		err = w.x.Add(n)
 		w.twin.nodes[n.Name] = n
 	case w.rand.IntN(w.stay) > 0:
-		err = w.x.Update(n)
+		err = w.update(n)
 		w.twin.nodes[n.Name] = n
 	default:
+		seat := w.x.Seat(n.Name)
 		err = w.x.Remove(n.Name)
 		delete(w.twin.nodes, n.Name)
+		if w.x.UpdateAt(seat, n) == nil {
+			w.t.Fatalf("node %s was taken out, and updated by its seat", n.Name)
+		}
 	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// update updates a node by its name, or by its seat, which is one for as long as the node is there.
+func (w *world) update(n Node) error {
+	seat := w.x.Seat(n.Name)
+	if old := w.seats[n.Name]; old != nil && old != seat && old.Node() != nil {
+		w.t.Fatalf("node %s has a new seat, but is in the old one, too", n.Name)
+	}
+	w.seats[n.Name] = seat
+	if w.rand.IntN(2) == 0 {
+		return w.x.Update(n)
+	}
+	return w.x.UpdateAt(seat, n)
 }
 
 func (w *world) vector() Vector {

@@ -37,7 +37,7 @@ type Center struct {
 	mu struct {
 		sync.Mutex
 		sites   map[string]*site
-		stays   map[string]stay            // by pod UID
+		stays   map[string]*stay           // by pod UID
 		holds   map[string]map[string]bool // names of the nodes that a pod reserves on, by UID
 		waiting []*site                    // for the indexes, each once
 		changes sched.Version              // of all records together
@@ -53,13 +53,14 @@ type Center struct {
 // site is a place where pods are: a node, or the name of one that is not known
 // (yet, or any more) but holds pods.
 type site struct {
-	name    string
-	known   bool                      // to the adapter, as a node
-	slot    Slot                      // the newest record
-	note    atomic.Value              // of the filters
-	pods    map[string]*sched.Holding // by UID
-	waits   bool                      // for the indexes
-	indexed *sched.Node               // as the indexes know it; nil if they do not
+	name  string
+	known bool               // to the adapter, as a node
+	waits bool               // for the indexes
+	slot  Slot               // the newest record
+	note  atomic.Value       // of the filters
+	pods  []*stay            // in any order
+	seats []*bucket.Seat     // in the indexes; nil if they do not know it
+	held  *sched.Reservation // as the indexes know it
 }
 
 // Slot has the newest record of a node. Indexes carry it.
@@ -76,8 +77,10 @@ func (s *site) Note() *atomic.Value { return &s.note }
 
 // stay is where a pod is and what it holds.
 type stay struct {
+	uid  string
 	site *site
-	*sched.Holding
+	at   int // of the site's pods
+	sched.Holding
 	bound bool // it is known to be bound there; else it is only decided
 }
 
@@ -87,7 +90,7 @@ func New(profiles ...Profile) (*Center, error) {
 		return nil, fmt.Errorf("start node information centre: no profile")
 	}
 	c := &Center{}
-	c.mu.sites, c.mu.stays, c.mu.holds = map[string]*site{}, map[string]stay{}, map[string]map[string]bool{}
+	c.mu.sites, c.mu.stays, c.mu.holds = map[string]*site{}, map[string]*stay{}, map[string]map[string]bool{}
 	for _, p := range profiles {
 		p, err := p.complete()
 		if err != nil {

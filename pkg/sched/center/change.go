@@ -8,7 +8,7 @@ import "github.com/numalet/numalet/pkg/sched"
 func (c *Center) site(name string) *site {
 	s, ok := c.mu.sites[name]
 	if !ok {
-		s = &site{name: name, pods: map[string]*sched.Holding{}}
+		s = &site{name: name}
 		c.mu.sites[name] = s
 	}
 	return s
@@ -23,24 +23,38 @@ func (c *Center) tidy(s *site) {
 }
 
 // settle enters a pod at a site.
-func (c *Center) settle(uid string, at stay) {
-	c.unreserve(uid)
-	c.mu.stays[uid] = at
-	at.site.pods[uid] = at.Holding
-	if record := at.site.slot.Newest(); record != nil {
-		c.enter(at.site, record.Take(*at.Holding))
+func (c *Center) settle(now *stay) {
+	c.unreserve(now.uid)
+	c.mu.stays[now.uid] = now
+	now.site.add(now)
+	if record := now.site.slot.Newest(); record != nil {
+		c.enter(now.site, record.Take(now.Holding))
 	}
 }
 
 // leave gives back what a pod holds.
-func (c *Center) leave(uid string, old stay) {
-	delete(c.mu.stays, uid)
-	delete(old.site.pods, uid)
+func (c *Center) leave(old *stay) {
+	delete(c.mu.stays, old.uid)
+	old.site.remove(old)
 	c.mu.gains++
 	if record := old.site.slot.Newest(); record != nil {
-		c.enter(old.site, record.Return(*old.Holding))
+		c.enter(old.site, record.Return(old.Holding))
 	}
 	c.tidy(old.site)
+}
+
+// add enters a pod among the site's.
+func (s *site) add(p *stay) {
+	p.at = len(s.pods)
+	s.pods = append(s.pods, p)
+}
+
+// remove takes a pod out, and puts the last one in its place. O(1).
+func (s *site) remove(p *stay) {
+	last := len(s.pods) - 1
+	s.pods[p.at], s.pods[last].at = s.pods[last], p.at
+	s.pods[last] = nil
+	s.pods = s.pods[:last]
 }
 
 // unreserve gives up what is reserved for a pod.

@@ -15,8 +15,8 @@ func (c *Center) SetNode(base *sched.Node) {
 		record.Reserved = old.Reserved
 	}
 	next := &record
-	for _, h := range s.pods {
-		next = next.Take(*h)
+	for _, p := range s.pods {
+		next = next.Take(p.Holding)
 	}
 	c.mu.gains++
 	c.enter(s, next)

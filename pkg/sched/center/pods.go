@@ -1,8 +1,8 @@
 package center
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/numalet/numalet/pkg/sched"
 )
@@ -16,8 +16,7 @@ func (c *Center) Place(pod *sched.Pod, read *sched.Node, at sched.Placement) boo
 	if _, has := c.mu.stays[pod.UID]; has || !ok || s.slot.Newest() != read {
 		return false
 	}
-	h := sched.Hold(pod, at)
-	c.settle(pod.UID, stay{site: s, Holding: &h})
+	c.settle(&stay{uid: pod.UID, site: s, Holding: sched.Hold(pod, at)})
 	return true
 }
 
@@ -29,13 +28,12 @@ func (c *Center) Adopt(uid, node string, h sched.Holding) {
 	old, ok := c.mu.stays[uid]
 	if ok && old.site.name == node && old.Holding.Equal(h) {
 		old.bound = true
-		c.mu.stays[uid] = old
 		return
 	}
 	if ok {
-		c.leave(uid, old)
+		c.leave(old)
 	}
-	c.settle(uid, stay{site: c.site(node), Holding: &h, bound: true})
+	c.settle(&stay{uid: uid, site: c.site(node), Holding: h, bound: true})
 }
 
 // Release gives back what a pod holds and reserves, for it has ended. It reports
@@ -46,7 +44,7 @@ func (c *Center) Release(uid string) bool {
 	c.unreserve(uid)
 	old, ok := c.mu.stays[uid]
 	if ok {
-		c.leave(uid, old)
+		c.leave(old)
 	}
 	return ok
 }
@@ -59,7 +57,7 @@ func (c *Center) Undo(d sched.Decision) bool {
 	old, ok := c.mu.stays[d.Pod.UID]
 	ok = ok && !old.bound && old.site.name == d.At.Node
 	if ok {
-		c.leave(d.Pod.UID, old)
+		c.leave(old)
 	}
 	return ok
 }
@@ -88,8 +86,9 @@ func (c *Center) Guests(node string) []Guest {
 		return nil
 	}
 	guests := make([]Guest, 0, len(s.pods))
-	for _, uid := range slices.Sorted(maps.Keys(s.pods)) {
-		guests = append(guests, Guest{uid, *s.pods[uid]})
+	for _, p := range s.pods {
+		guests = append(guests, Guest{p.uid, p.Holding})
 	}
+	slices.SortFunc(guests, func(a, b Guest) int { return strings.Compare(a.UID, b.UID) })
 	return guests
 }

@@ -31,29 +31,35 @@ func (c *Center) tend() {
 // another site: the old one is then gone from the indexes first, for sites wait
 // in the order in which they changed.
 func (c *Center) index(s *site, record *sched.Node) {
-	old := s.indexed
-	s.indexed = record
+	known := s.seats != nil
 	for i, index := range c.tending.indexes {
 		switch {
-		case record == nil && old != nil:
+		case record == nil && known:
 			must(index.Remove(s.name))
+		case record != nil && !known:
+			must(index.Add(bucket.Node{Name: s.name, Free: c.profiles[i].Space.Node(record), Record: &s.slot}))
+			s.seats = append(s.seats, index.Seat(s.name))
+			fallthrough
 		case record != nil:
-			c.enterIndex(index, c.profiles[i].Space.Node, s, old, record)
+			s.enterIndex(index, s.seats[i], c.profiles[i].Space.Node, record)
 		}
+	}
+	if record == nil {
+		s.seats, s.held = nil, nil
+	} else {
+		s.held = record.Reserved
 	}
 }
 
-// enterIndex adds or updates a node, with what is reserved on it.
-func (c *Center) enterIndex(index *bucket.Reserving, space func(*sched.Node) []int64, s *site, old, record *sched.Node) {
+// enterIndex updates a node, and what is reserved on it.
+func (s *site) enterIndex(index *bucket.Reserving, seat *bucket.Seat, space func(*sched.Node) []int64, record *sched.Node) {
 	node := bucket.Node{Name: s.name, Free: space(record), Record: &s.slot}
 	switch {
-	case old == nil:
-		must(index.Add(node))
-	case old.Reserved != nil && old.Reserved != record.Reserved:
-		index.Release(s.name, old.Reserved.UID)
-		must(index.Update(node))
-	case record.Reserved != nil || !slices.Equal(node.Free, space(old)):
-		must(index.Update(node))
+	case s.held != nil && s.held != record.Reserved:
+		index.Release(s.name, s.held.UID)
+		must(index.UpdateAt(seat, node))
+	case record.Reserved != nil || !slices.Equal(node.Free, seat.Node().Free):
+		must(index.UpdateAt(seat, node))
 	}
 	if record.Reserved != nil {
 		left := space(record.For(""))
