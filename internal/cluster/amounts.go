@@ -19,6 +19,7 @@ func requests(pod *corev1.Pod) sched.Amounts {
 // amounts reads a list of resources; zeros are left out.
 func amounts(list corev1.ResourceList) sched.Amounts {
 	var a sched.Amounts
+	others := map[string]int64{}
 	for name, quantity := range list {
 		switch {
 		case quantity.IsZero():
@@ -29,11 +30,9 @@ func amounts(list corev1.ResourceList) sched.Amounts {
 		case name == corev1.ResourcePods:
 			a.Pods = int(quantity.Value())
 		default:
-			if a.Extended == nil {
-				a.Extended = map[string]int64{}
-			}
-			a.Extended[string(name)] = quantity.Value()
+			others[string(name)] = quantity.Value()
 		}
 	}
+	a.Extended = sched.ExtendedOf(others)
 	return a
 }

@@ -31,7 +31,7 @@ type user struct {
 func (m *Mirror) charge(pod *corev1.Pod, h sched.Holding) {
 	u := user{usage.Task{UID: string(pod.UID), Tenant: tenant(pod), Since: boundSince(pod)}, from(pod), h}
 	n := m.node(pod.Spec.NodeName)
-	if h.Extended[m.env.GPUs] > 0 || partAsk(h.Amounts, m.env.GPUs).Count > 0 {
+	if h.Extended.Of(m.env.GPUs) > 0 || partAsk(h.Amounts, m.env.GPUs).Count > 0 {
 		n.users[u.task.UID] = u
 	}
 	m.start(u, n)

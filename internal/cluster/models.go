@@ -48,7 +48,7 @@ func modelOf(n *sched.Node) string {
 // models that its annotation allows and that there are in the cluster; of all of
 // those where there is none of them, so that it waits for one.
 func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPUAsk, error) {
-	ask := sched.GPUAsk{Count: int(requests.Extended[m.env.GPUs]), Milli: sched.WholeGPU, Part: partAsk(requests, m.env.GPUs)}
+	ask := sched.GPUAsk{Count: int(requests.Extended.Of(m.env.GPUs)), Milli: sched.WholeGPU, Part: partAsk(requests, m.env.GPUs)}
 	form := gpu.Physical
 	if ask.Count == 0 {
 		form = gpu.Virtual

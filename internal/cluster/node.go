@@ -16,7 +16,7 @@ import (
 func record(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) *sched.Node {
 	n := &sched.Node{Name: node.Name, Allocatable: amounts(node.Status.Allocatable)}
 	if n.GPUs = named(t); n.GPUs == nil {
-		n.GPUs = nameless(model(node, t), n.Allocatable.Extended[gpus])
+		n.GPUs = nameless(model(node, t), n.Allocatable.Extended.Of(gpus))
 	}
 	n.Links = links(t)
 	n.Parts = parts(node, t, modelOf(n), gpus)

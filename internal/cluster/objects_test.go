@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"iter"
-	"maps"
 	"strings"
 	"time"
 
@@ -28,8 +27,6 @@ func options(words []string) map[string]string {
 	}
 	return args
 }
-
-func keys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
 func nodeOf(name string, args map[string]string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}

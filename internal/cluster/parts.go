@@ -32,13 +32,13 @@ func partKind(resource, gpus string) string {
 
 // partAsk returns which parts of cards amounts ask for: of several resources the
 // first by name.
-func partAsk(amounts sched.Amounts, gpus string) (ask sched.PartAsk) {
-	for resource, n := range amounts.Extended {
-		if kind := partKind(resource, gpus); kind != "" && n > 0 && (ask.Count == 0 || resource < ask.Resource) {
-			ask = sched.PartAsk{Resource: resource, Kind: kind, Count: int(n)}
+func partAsk(amounts sched.Amounts, gpus string) sched.PartAsk {
+	for resource, n := range amounts.Extended.All() {
+		if kind := partKind(resource, gpus); kind != "" && n > 0 {
+			return sched.PartAsk{Resource: resource, Kind: kind, Count: int(n)}
 		}
 	}
-	return ask
+	return sched.PartAsk{}
 }
 
 // parts returns of which types the parts are that a node's resources count. A share is
@@ -47,11 +47,11 @@ func partAsk(amounts sched.Amounts, gpus string) (ask sched.PartAsk) {
 func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[string]sched.GPUPart {
 	capacity := amounts(node.Status.Capacity).Extended
 	all := map[string]sched.GPUPart{}
-	for resource, n := range capacity {
+	for resource, n := range capacity.All() {
 		switch kind := partKind(resource, gpus); kind {
 		case "":
 		case sharedKind:
-			perCard := max(1, n/max(1, capacity[gpus]))
+			perCard := max(1, n/max(1, capacity.Of(gpus)))
 			all[resource] = sched.GPUPart{Type: typeOf(model, kind), Milli: sched.WholeGPU / sched.MilliGPU(perCard)}
 		default:
 			all[resource] = sched.GPUPart{Type: typeOf(sliced(t, kind), kind), Milli: sched.WholeGPU}
@@ -84,7 +84,7 @@ func sliced(t *v1alpha1.NodeTopology, kind string) string {
 // holds returns what a pod with GPUs is charged with; of a node that nobody knows yet
 // they are of no type.
 func (m *Mirror) holds(h sched.Holding, base *sched.Node) []usage.Charge {
-	cards := h.Extended[m.env.GPUs]
+	cards := h.Extended.Of(m.env.GPUs)
 	switch part := partAsk(h.Amounts, m.env.GPUs); {
 	case cards > 0 && len(h.GPUs) == 0:
 		return usage.ChargeUnnamed(cards, base)

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -155,8 +154,8 @@ func picture(n *sched.Node) string {
 	for _, on := range n.NUMA {
 		text += fmt.Sprintf("; NUMA %d %d of %d", on.ID, on.FreeCPUs, on.CPUs)
 	}
-	for _, name := range slices.Sorted(keys(n.Free.Extended)) {
-		text += fmt.Sprintf("; %s %d of %d", name, n.Free.Extended[name], n.Allocatable.Extended[name])
+	for name, free := range n.Free.Extended.All() {
+		text += fmt.Sprintf("; %s %d of %d", name, free, n.Allocatable.Extended.Of(name))
 	}
 	if n.CoreWidth > 1 || n.Spare > 0 {
 		text += fmt.Sprintf("; core width %d, spare %d", n.CoreWidth, n.Spare)

@@ -89,7 +89,7 @@ func TestRequests(t *testing.T) {
 		Overhead:       corev1.ResourceList{"cpu": quantity("250m")},
 	}}
 	got := requests(pod)
-	if got.CPU != 5250 || got.Pods != 1 || got.Extended["ephemeral-storage"] != 3 {
+	if got.CPU != 5250 || got.Pods != 1 || got.Extended.Of("ephemeral-storage") != 3 {
 		t.Errorf("requests = %+v, want 5250m CPU: sidecar 1, init 4, overhead 250m", got)
 	}
 }

@@ -72,7 +72,7 @@ func (a *arena) addServer(name string) {
 	a.cluster.SetNode(st.MakeNode().Name(name).Label(v1.LabelHostname, name).Label("zone", name[len(name)-1:]).
 		Capacity(map[v1.ResourceName]string{"cpu": "64", "memory": "512Gi", "pods": "250", "nvidia.com/gpu": "8"}).Obj())
 	record := &sched.Node{Name: name, Allocatable: sched.Amounts{
-		CPU: 64_000, Memory: 512 << 30, Pods: 250, Extended: map[string]int64{"nvidia.com/gpu": 8},
+		CPU: 64_000, Memory: 512 << 30, Pods: 250, Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu": 8}),
 	}}
 	for i := range 8 {
 		record.GPUs = append(record.GPUs, sched.GPU{ID: fmt.Sprint(i), Type: "H200", Free: sched.WholeGPU})
@@ -105,7 +105,7 @@ func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
 	p := &sched.Pod{UID: name, Name: name, Namespace: "default", Requests: sched.Amounts{CPU: sched.MilliCPU(cpu), Memory: sched.Bytes(memory), Pods: 1}}
 	if cards > 0 {
 		asks["nvidia.com/gpu"] = *resource.NewQuantity(cards, resource.DecimalSI)
-		p.Requests.Extended = map[string]int64{"nvidia.com/gpu": cards}
+		p.Requests.Extended = sched.ExtendedOf(map[string]int64{"nvidia.com/gpu": cards})
 		p.GPUs = sched.GPUAsk{Count: int(cards), Milli: sched.WholeGPU}
 	}
 	object := st.MakePod().Name(name).UID(name).Namespace("default").Label("app", "web").Container("web").Obj()

@@ -14,10 +14,10 @@ import (
 // "someone".
 func Node(r *rand.Rand, name string) *sched.Node {
 	n := &sched.Node{Name: name, Version: 1, CoreWidth: 1 + r.IntN(2), Spare: r.IntN(2)}
-	n.Allocatable = sched.Amounts{CPU: 16000, Memory: 64, Pods: 8, Extended: map[string]int64{"example.com/nic": 2}}
+	n.Allocatable = sched.Amounts{CPU: 16000, Memory: 64, Pods: 8, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 2})}
 	n.Free = sched.Amounts{
 		CPU: sched.MilliCPU(r.IntN(17) * 1000), Memory: sched.Bytes(r.IntN(65)), Pods: r.IntN(9),
-		Extended: map[string]int64{"example.com/nic": int64(r.IntN(3))},
+		Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": int64(r.IntN(3))}),
 	}
 	for id := range r.IntN(4) {
 		free := r.IntN(7) / n.CoreWidth * n.CoreWidth
@@ -43,7 +43,7 @@ func Node(r *rand.Rand, name string) *sched.Node {
 // Ample returns a node with room for dozens of any pods.
 func Ample(_ *rand.Rand, name string) *sched.Node {
 	n := &sched.Node{Name: name, Version: 1}
-	n.Allocatable = sched.Amounts{CPU: 1e6, Memory: 1e6, Pods: 500, Extended: map[string]int64{"example.com/nic": 100}}
+	n.Allocatable = sched.Amounts{CPU: 1e6, Memory: 1e6, Pods: 500, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 100})}
 	n.Free = n.Allocatable
 	for id := range 3 {
 		n.NUMA = append(n.NUMA, sched.NUMANode{ID: topology.NodeID(id * 8), CPUs: 500, FreeCPUs: 500, Memory: 1e6, FreeMemory: 1e6})
@@ -60,7 +60,7 @@ func Pod(r *rand.Rand, name string) *sched.Pod {
 	p := &sched.Pod{UID: name, Name: name, Seed: r.Uint64()}
 	p.Requests = sched.Amounts{CPU: sched.MilliCPU(r.IntN(6) * 500), Memory: sched.Bytes(r.IntN(9)), Pods: 1}
 	if r.IntN(8) == 0 {
-		p.Requests.Extended = map[string]int64{"example.com/nic": 1}
+		p.Requests.Extended = sched.ExtendedOf(map[string]int64{"example.com/nic": 1})
 	}
 	p.CPUPolicy = []pool.Policy{pool.Random, pool.Spread, pool.Single}[r.IntN(3)]
 	explicit := r.IntN(5) == 0

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/numalet/numalet/pkg/cpuset/pool"
@@ -53,7 +52,7 @@ func (p *Pod) BindsMemory(i int) bool {
 
 // Equal reports whether two holdings are the same.
 func (h Holding) Equal(other Holding) bool {
-	return h.CPU == other.CPU && h.Memory == other.Memory && h.Pods == other.Pods && maps.Equal(h.Extended, other.Extended) &&
+	return h.CPU == other.CPU && h.Memory == other.Memory && h.Pods == other.Pods && h.Extended.Equal(other.Extended) &&
 		slices.Equal(h.NUMA, other.NUMA) && slices.Equal(h.GPUs, other.GPUs)
 }
 

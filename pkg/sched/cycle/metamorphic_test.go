@@ -156,7 +156,7 @@ func checkSums(t *testing.T, c *center.Center, empty []*sched.Node, bound map[st
 }
 
 func overcommitted(n sched.Node) bool {
-	return n.Free.CPU < 0 || n.Free.Memory < 0 || n.Free.Pods < 0 || n.Free.Extended["example.com/nic"] < 0 ||
+	return n.Free.CPU < 0 || n.Free.Memory < 0 || n.Free.Pods < 0 || n.Free.Extended.Of("example.com/nic") < 0 ||
 		slices.ContainsFunc(n.NUMA, func(on sched.NUMANode) bool { return on.FreeCPUs < 0 || on.FreeMemory < 0 }) ||
 		slices.ContainsFunc(n.GPUs, func(card sched.GPU) bool { return card.Free < 0 })
 }

@@ -3,6 +3,7 @@ package filter
 import (
 	"fmt"
 	"strings"
+	"unique"
 
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/sched"
@@ -92,7 +93,8 @@ func fixed() Space {
 }
 
 func extended(name string) Dimension {
+	one := unique.Make(name) // the string that nodes and pods have
 	return Dimension{name,
-		func(n *sched.Node) int64 { return n.Free.Extended[name] },
-		func(p *sched.Pod) int64 { return p.Requests.Extended[name] }}
+		func(n *sched.Node) int64 { return n.Free.Extended.Of(one.Value()) },
+		func(p *sched.Pod) int64 { return p.Requests.Extended.Of(one.Value()) }}
 }

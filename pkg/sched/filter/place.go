@@ -62,14 +62,10 @@ func plain(pod *sched.Pod, node *sched.Node) sched.Reason {
 	case ask.Memory > 0 && ask.Memory > free.Memory:
 		return insufficient("memory")
 	}
-	missing := ""
-	for name, amount := range ask.Extended {
-		if amount > 0 && amount > free.Extended[name] && (missing == "" || name < missing) {
-			missing = name
+	for name, amount := range ask.Extended.All() {
+		if amount > 0 && amount > free.Extended.Of(name) {
+			return insufficient(name)
 		}
-	}
-	if missing != "" {
-		return insufficient(missing)
 	}
 	return sched.Reason{}
 }

@@ -46,7 +46,7 @@ func naive(pod *sched.Pod, node *sched.Node) bool {
 	if ask.CPU > max(0, free.CPU) || ask.Memory > free.Memory || ask.Pods > free.Pods {
 		return false
 	}
-	if ask.Extended["example.com/nic"] > free.Extended["example.com/nic"] {
+	if ask.Extended.Of("example.com/nic") > free.Extended.Of("example.com/nic") {
 		return false
 	}
 	able := 0

@@ -68,7 +68,7 @@ func cardsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 
 func partsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 	for resource, part := range node.Parts {
-		if n := h.Extended[resource]; n > 0 {
+		if n := h.Extended.Of(resource); n > 0 {
 			charges = add(charges, Type(part.Type), Milli(n)*Milli(part.Milli))
 		}
 	}

@@ -20,7 +20,7 @@ func TestCharges(t *testing.T) {
 		"nothing":        {sched.Holding{}, nil},
 		"cards, no CPU":  {sched.Holding{Amounts: cores, GPUs: []sched.GPUShare{{ID: "0", Milli: 1000}, {ID: "1", Milli: 1000}}}, []Charge{{"T4", 2000}}},
 		"a share":        {sched.Holding{GPUs: []sched.GPUShare{{ID: "1", Milli: 250}}}, []Charge{{"T4", 250}}},
-		"parts, no CPU":  {sched.Holding{Amounts: sched.Amounts{CPU: 1, Extended: map[string]int64{"nvidia.com/gpu.shared": 3}}}, []Charge{{"T4-SHARED", 750}}},
+		"parts, no CPU":  {sched.Holding{Amounts: sched.Amounts{CPU: 1, Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu.shared": 3})}}, []Charge{{"T4-SHARED", 750}}},
 		"two models":     {sched.Holding{GPUs: []sched.GPUShare{{ID: "1", Milli: 500}, {ID: "2", Milli: 1000}}}, []Charge{{"H200", 1000}, {"T4", 500}}},
 		"a card unknown": {sched.Holding{GPUs: []sched.GPUShare{{ID: "7", Milli: 1000}}}, []Charge{{AnyGPU, 1000}}},
 	} {
