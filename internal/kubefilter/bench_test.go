@@ -93,7 +93,7 @@ func (a *arena) decide(b *testing.B, c *center.Center, pods []*sched.Pod, fit bo
 		if m.Commit(p.Propose(pods[i%len(pods)])) != fit {
 			b.Fatalf("placed: %t, want %t", !fit, fit)
 		}
-		if i%len(pods) == len(pods)-1 {
+		if fit && i%len(pods) == len(pods)-1 {
 			b.StopTimer()
 			clock.stop()
 			a.end(c, pods...)

@@ -14,14 +14,14 @@ func (c *Cluster) site(name string) *site {
 		return s
 	}
 	s := &site{cluster: c, name: name}
-	s.info.Store(framework.NewNodeInfo())
+	s.info.Store(newNodeInfo())
 	c.sites.Store(name, s)
 	return s
 }
 
 // enter makes an info the newest of a site, or gives up a site that is neither a node
 // nor has pods.
-func (c *Cluster) enter(s *site, info *framework.NodeInfo) {
+func (c *Cluster) enter(s *site, info *nodeInfo) {
 	if info.Node() == nil && len(info.Pods) == 0 {
 		c.sites.Delete(s.name)
 		info = nil

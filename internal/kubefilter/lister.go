@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/numalet/numalet/pkg/sched"
 )
@@ -28,12 +27,12 @@ func newLister(c *Cluster, api API) *lister {
 }
 
 // node returns a node's newest info, or nil, with the pods that are planned there.
-func (l *lister) node(name string) *framework.NodeInfo {
+func (l *lister) node(name string) *nodeInfo {
 	return l.planned.on(name, l.cluster.node(name))
 }
 
 // at returns what node does for the node's name.
-func (l *lister) at(node *sched.Node) *framework.NodeInfo {
+func (l *lister) at(node *sched.Node) *nodeInfo {
 	return l.planned.on(node.Name, l.cluster.at(node))
 }
 

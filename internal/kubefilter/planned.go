@@ -1,8 +1,6 @@
 package kubefilter
 
 import (
-	"k8s.io/kubernetes/pkg/scheduler/framework"
-
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -11,8 +9,8 @@ import (
 // devices are not planned.
 type planned struct {
 	pods  []sched.Decision
-	nodes map[string]*framework.NodeInfo // with those pods
-	terms *terms                         // of those pods
+	nodes map[string]*nodeInfo // with those pods
+	terms *terms               // of those pods
 }
 
 // Plan lets the filters see pods where they are planned, and no others that were before.
@@ -20,7 +18,7 @@ type planned struct {
 func (p *Proposer) Plan(pods []sched.Decision) {
 	l := p.lister
 	if !l.planned.begins(pods) {
-		l.planned = planned{nodes: map[string]*framework.NodeInfo{}, terms: newTerms()}
+		l.planned = planned{nodes: map[string]*nodeInfo{}, terms: newTerms()}
 	}
 	for _, d := range pods[len(l.planned.pods):] {
 		if info := l.node(d.At.Node); info != nil {
@@ -41,14 +39,14 @@ func (p *planned) begins(pods []sched.Decision) bool {
 }
 
 // on returns a node's info with what is planned there, where something is.
-func (p *planned) on(node string, info *framework.NodeInfo) *framework.NodeInfo {
+func (p *planned) on(node string, info *nodeInfo) *nodeInfo {
 	if with := p.nodes[node]; with != nil {
 		return with
 	}
 	return info
 }
 
-func (p *planned) add(d sched.Decision, to *framework.NodeInfo) {
+func (p *planned) add(d sched.Decision, to *nodeInfo) {
 	pod := d.Pod.Foreign.(*Pod).info
 	p.nodes[d.At.Node] = withPod(to, pod)
 	p.terms.count(d.At.Node, pod.RequiredAntiAffinityTerms, 1)

@@ -9,6 +9,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 )
 
@@ -17,8 +18,15 @@ import (
 // metrics, values for logs, and a set of the names of what is to be skipped. For
 // a pod that asks for nothing special that is more than what the plugins do.
 type runner struct {
-	prepare []fwk.PreFilterPlugin
+	prepare []preparing
 	judge   []fwk.FilterPlugin
+	barred  skips // the plugins that have nothing to say about a node that is open
+}
+
+// preparing is a plugin that turns to pods, and the same one if it judges nodes.
+type preparing struct {
+	fwk.PreFilterPlugin
+	itself skips
 }
 
 // skips says which of the plugins that judge, by index, have nothing to say
@@ -30,12 +38,13 @@ func (s skips) has(i int) bool { return s>>i&1 == 1 }
 // newRunner returns a runner of the plugins that a framework has, in its order.
 func newRunner(order *config.Plugins, plugins map[string]fwk.Plugin, l *lister) *runner {
 	r := &runner{}
-	for _, p := range order.PreFilter.Enabled {
-		r.prepare = append(r.prepare, spared(plugins[p.Name], l).(fwk.PreFilterPlugin))
-	}
 	for _, p := range order.Filter.Enabled {
 		r.judge = append(r.judge, spared(plugins[p.Name], l).(fwk.FilterPlugin))
 	}
+	for _, p := range order.PreFilter.Enabled {
+		r.prepare = append(r.prepare, preparing{spared(plugins[p.Name], l).(fwk.PreFilterPlugin), r.named(p.Name)})
+	}
+	r.barred = r.named(names.NodeUnschedulable, names.TaintToleration)
 	return r
 }
 
@@ -59,7 +68,7 @@ func (r *runner) preFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		only, status := p.PreFilter(ctx, state, pod, nodes)
 		switch {
 		case status.IsSkip():
-			skip |= r.named(p.Name())
+			skip |= p.itself
 		case !status.IsSuccess() || !only.AllNodes():
 			return 0, false
 		}
@@ -79,7 +88,10 @@ func (r *runner) named(names ...string) skips {
 }
 
 // filter says what the first plugin has against a node that refuses it.
-func (r *runner) filter(ctx context.Context, state fwk.CycleState, skip skips, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+func (r *runner) filter(ctx context.Context, state fwk.CycleState, skip skips, pod *v1.Pod, node *nodeInfo) *fwk.Status {
+	if node.open {
+		skip |= r.barred
+	}
 	for i, p := range r.judge {
 		if skip.has(i) {
 			continue

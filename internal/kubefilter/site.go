@@ -4,8 +4,6 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"k8s.io/kubernetes/pkg/scheduler/framework"
-
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -19,11 +17,11 @@ import (
 type site struct {
 	cluster *Cluster
 	name    string
-	info    atomic.Pointer[framework.NodeInfo] // read without the lock, written under it; nil once given up
+	info    atomic.Pointer[nodeInfo] // read without the lock, written under it; nil once given up
 }
 
 // known returns the node's newest info, or nil where it is no node.
-func (s *site) known() *framework.NodeInfo {
+func (s *site) known() *nodeInfo {
 	if s == nil {
 		return nil
 	}
@@ -34,10 +32,10 @@ func (s *site) known() *framework.NodeInfo {
 }
 
 // node returns a node's newest info, or nil.
-func (c *Cluster) node(name string) *framework.NodeInfo { return c.named(name).known() }
+func (c *Cluster) node(name string) *nodeInfo { return c.named(name).known() }
 
 // at returns the newest info of a record's node, or nil.
-func (c *Cluster) at(node *sched.Node) *framework.NodeInfo { return c.siteOf(node).known() }
+func (c *Cluster) at(node *sched.Node) *nodeInfo { return c.siteOf(node).known() }
 
 // named returns the site of that name, or nil.
 func (c *Cluster) named(name string) *site {

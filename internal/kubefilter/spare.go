@@ -29,7 +29,7 @@ func (f *fit) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo
 // Filter lets a node pass that has room for everything, which upstream does,
 // too; whatever it leaves out can only let more nodes pass.
 func (f *fit) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
-	if f.lister.pod.fits(node.(*framework.NodeInfo)) {
+	if f.lister.pod.fits(node.(*nodeInfo)) {
 		return nil
 	}
 	if f.asked != f.lister.pod {
@@ -45,7 +45,7 @@ func (f *fit) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node fw
 // fits reports whether a node has room for everything that the pod requests. It
 // may be false where upstream disagrees, and is for pods that have been on a
 // node: what those hold instead of what they request is for upstream to say.
-func (p *Pod) fits(node *framework.NodeInfo) bool {
+func (p *Pod) fits(node *nodeInfo) bool {
 	ask, have, used := p.info.CalculateResource().Resource, node.Allocatable, node.Requested
 	if p.started || len(node.Pods) >= have.AllowedPodNumber || ask.GetMilliCPU() > max(0, have.MilliCPU-used.MilliCPU) ||
 		ask.GetMemory() > max(0, have.Memory-used.Memory) ||

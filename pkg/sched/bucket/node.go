@@ -2,8 +2,8 @@ package bucket
 
 import "fmt"
 
-// Node is an element of the index. Who adds it gives it away: neither the vector nor what Record points to may change afterwards, for
-// readers see them without a lock.
+// Node is an element of the index. Who adds it gives Record away: what it points to may not change afterwards, for readers see it without a
+// lock. The vector is copied.
 type Node struct {
 	Name   string
 	Free   Vector
@@ -21,6 +21,13 @@ type entry struct {
 	*hold // what is reserved of the node, if the entry is one of Reserving.held
 }
 
+// roomy is an entry with its two vectors, of so many dimensions in all: who looks at an entry looks at them, too, and elsewhere in memory they would
+// be a page each to find.
+type roomy struct {
+	entry
+	room [12]int64
+}
+
 // hold is an amount set aside for a task.
 type hold struct {
 	task    string
@@ -32,7 +39,11 @@ func (s space) entry(n Node) (*entry, error) {
 	if err := s.check(n.Free); err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
-	e := &entry{Node: n, x: s.coordinate(n.Free), code: encode(n.Free)}
+	r := &roomy{entry: entry{Node: n, code: encode(n.Free)}}
+	e, room := &r.entry, r.room[:0]
+	room = append(append(room, n.Free...), n.Free...)
+	e.Free, e.x = room[:len(n.Free):len(n.Free)], room[len(n.Free):]
+	s.coordinates(e.x, n.Free)
 	e.keyX, _, e.whole = packX(e.x)
 	return e, nil
 }

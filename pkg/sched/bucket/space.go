@@ -54,10 +54,15 @@ func (s space) dims() int { return len(s.theta) }
 // of amounts, so that a node that covers a request has no smaller coordinate than the request in any dimension.
 func (s space) coordinate(v Vector) []int64 {
 	x := make([]int64, len(v))
+	s.coordinates(x, v)
+	return x
+}
+
+// coordinates writes the coordinate of v to x, which is as long.
+func (s space) coordinates(x []int64, v Vector) {
 	for level, d := range s.order {
 		x[level] = ceil(v[d], s.theta[d])
 	}
-	return x
 }
 
 // check says what is wrong with a vector.

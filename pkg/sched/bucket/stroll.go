@@ -72,6 +72,10 @@ func (s *stroll) leastFit() {
 		if e == nil {
 			return
 		}
+		if c.beforeLeaf() {
+			s.meet(e) // which is the first of its leaf, and none behind it covers
+			continue
+		}
 		leaf := leafOf(e)
 		s.leaf(t, leaf)
 		c = leaf.begin(t)
@@ -86,6 +90,10 @@ func (s *stroll) bestFit() {
 		e := s.next(&c, ^key(0))
 		if e == nil {
 			return
+		}
+		if c.behindLeaf() {
+			s.meet(e) // which is the last of its leaf, and none before it covers
+			continue
 		}
 		leaf := leafOf(e)
 		s.leaf(t, leaf)

@@ -47,6 +47,7 @@ type Center struct {
 	tending struct {
 		sync.Mutex
 		indexes []*bucket.Reserving // of the profiles
+		free    []int64             // of the node in hand
 	}
 }
 

@@ -33,15 +33,21 @@ func (c *Center) tend() {
 func (c *Center) index(s *site, record *sched.Node) {
 	known := s.seats != nil
 	for i, index := range c.tending.indexes {
-		switch {
-		case record == nil && known:
-			must(index.Remove(s.name))
-		case record != nil && !known:
-			must(index.Add(bucket.Node{Name: s.name, Free: c.profiles[i].Space.Node(record), Record: &s.slot}))
+		if record == nil {
+			if known {
+				must(index.Remove(s.name))
+			}
+			continue
+		}
+		c.tending.free = c.profiles[i].Space.AppendNode(c.tending.free[:0], record)
+		node := bucket.Node{Name: s.name, Free: c.tending.free, Record: &s.slot}
+		if !known {
+			must(index.Add(node))
 			s.seats = append(s.seats, index.Seat(s.name))
-			fallthrough
-		case record != nil:
-			s.enterIndex(index, s.seats[i], c.profiles[i].Space.Node, record)
+		}
+		s.enterIndex(index, s.seats[i], node, record)
+		if record.Reserved != nil {
+			must(index.Reserve(s.name, record.Reserved.UID, held(node.Free, c.profiles[i].Space.Node(record.For("")))))
 		}
 	}
 	if record == nil {
@@ -51,9 +57,8 @@ func (c *Center) index(s *site, record *sched.Node) {
 	}
 }
 
-// enterIndex updates a node, and what is reserved on it.
-func (s *site) enterIndex(index *bucket.Reserving, seat *bucket.Seat, space func(*sched.Node) []int64, record *sched.Node) {
-	node := bucket.Node{Name: s.name, Free: space(record), Record: &s.slot}
+// enterIndex updates a node, and gives up what was reserved on it.
+func (s *site) enterIndex(index *bucket.Reserving, seat *bucket.Seat, node bucket.Node, record *sched.Node) {
 	switch {
 	case s.held != nil && s.held != record.Reserved:
 		index.Release(s.name, s.held.UID)
@@ -61,13 +66,14 @@ func (s *site) enterIndex(index *bucket.Reserving, seat *bucket.Seat, space func
 	case record.Reserved != nil || !slices.Equal(node.Free, seat.Node().Free):
 		must(index.UpdateAt(seat, node))
 	}
-	if record.Reserved != nil {
-		left := space(record.For(""))
-		for d := range left {
-			left[d] = max(0, node.Free[d]-left[d])
-		}
-		must(index.Reserve(s.name, record.Reserved.UID, left))
+}
+
+// held returns what is reserved of a node: what is free on it, less what others have left.
+func held(free, left []int64) []int64 {
+	for d := range left {
+		left[d] = max(0, free[d]-left[d])
 	}
+	return left
 }
 
 // publish makes the newest view.

@@ -26,10 +26,12 @@ type Space []Dimension
 
 // Node returns the exact coordinates of what is free on a node, whether reserved
 // or not. They are never negative.
-func (s Space) Node(n *sched.Node) []int64 {
-	at := make([]int64, len(s))
-	for i, d := range s {
-		at[i] = max(0, d.Node(n))
+func (s Space) Node(n *sched.Node) []int64 { return s.AppendNode(make([]int64, 0, len(s)), n) }
+
+// AppendNode appends what Node returns.
+func (s Space) AppendNode(at []int64, n *sched.Node) []int64 {
+	for _, d := range s {
+		at = append(at, max(0, d.Node(n)))
 	}
 	return at
 }
