@@ -36,9 +36,9 @@ func (x *Index) relabel() {
 	x.trees = newTrees()
 	all.each(func(e *entry) bool {
 		at += step
-		next := *e
+		next := x.space.fresh(e.Node)
 		next.label = at
-		x.enter(&next)
+		x.enter(next)
 		return true
 	})
 }

@@ -39,11 +39,16 @@ func (s space) entry(n Node) (*entry, error) {
 	if err := s.check(n.Free); err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
+	return s.fresh(n), nil
+}
+
+// fresh returns a node whose vector has an amount for each dimension in its place.
+func (s space) fresh(n Node) *entry {
 	r := &roomy{entry: entry{Node: n, code: encode(n.Free)}}
 	e, room := &r.entry, r.room[:0]
 	room = append(append(room, n.Free...), n.Free...)
 	e.Free, e.x = room[:len(n.Free):len(n.Free)], room[len(n.Free):]
 	s.coordinates(e.x, n.Free)
 	e.keyX, _, e.whole = packX(e.x)
-	return e, nil
+	return e
 }
