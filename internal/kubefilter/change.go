@@ -3,6 +3,8 @@ package kubefilter
 import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // These methods need c.mu. Readers do not have it: whatever they see in between
@@ -13,8 +15,8 @@ func (c *Cluster) site(name string) *site {
 	if s := c.named(name); s != nil {
 		return s
 	}
-	s := &site{cluster: c, name: name}
-	s.info.Store(newNodeInfo())
+	s := &site{name: name}
+	s.info.Store((&nodeInfo{site: s, of: c}).with(framework.NewNodeInfo()))
 	c.sites.Store(name, s)
 	return s
 }
@@ -27,6 +29,26 @@ func (c *Cluster) enter(s *site, info *nodeInfo) {
 		info = nil
 	}
 	s.info.Store(info)
+	if s.home != nil {
+		s.home.Note().Store(info)
+	}
+}
+
+// find returns the info of a record's node by the node's name, or nil, and from now on
+// the record's home has it, and no other.
+func (c *Cluster) find(node *sched.Node) *nodeInfo {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.named(node.Name)
+	if s == nil {
+		return nil
+	}
+	if s.home != nil {
+		s.home.Note().Store((*nodeInfo)(nil))
+	}
+	s.home = node.Home
+	s.home.Note().Store(s.info.Load())
+	return s.info.Load()
 }
 
 // settle enters a pod where it is, and takes it from where it was.

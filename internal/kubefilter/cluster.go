@@ -54,7 +54,7 @@ func (c *Cluster) SetNode(node *v1.Node) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.site(node.Name)
-	if before := s.known(); before != nil && same(before.Node(), node) {
+	if before := s.info.Load().known(); before != nil && same(before.Node(), node) {
 		return false
 	}
 	c.enter(s, withNode(s.info.Load(), node))
@@ -120,11 +120,11 @@ func (c *Cluster) RemovePod(uid types.UID) {
 func (c *Cluster) assume(pod *framework.PodInfo, node *sched.Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.siteOf(node)
-	if s == nil {
-		s = c.site(node.Name)
+	if info := c.noted(node); info != nil {
+		c.settle(stay{site: info.site, info: pod})
+	} else {
+		c.settle(stay{site: c.site(node.Name), info: pod})
 	}
-	c.settle(stay{site: s, info: pod})
 }
 
 // forget takes back what was assumed, unless the pod is bound after all.

@@ -19,34 +19,35 @@ import (
 // of these functions returns a new one, which shares with the old one what the change
 // does not touch.
 type nodeInfo struct {
-	framework.NodeInfo
-	requested, floor, allocatable framework.Resource // to which the NodeInfo's pointers lead
-
+	site *site
+	of   *Cluster
 	// open says that the node is not cordoned and has no taints, so that neither need be
 	// asked about, for which the v1.Node would have to be read.
 	open bool
+
+	framework.NodeInfo
+	requested, floor, allocatable framework.Resource // to which the NodeInfo's pointers lead
 }
 
-// newNodeInfo returns the info of a place without a node and pods.
-func newNodeInfo() *nodeInfo { return whole(*framework.NewNodeInfo(), false) }
-
-// whole returns an info with amounts of its own, as they are.
-func whole(of framework.NodeInfo, open bool) *nodeInfo {
-	n := &nodeInfo{NodeInfo: of, requested: *of.Requested, floor: *of.NonZeroRequested, allocatable: *of.Allocatable, open: open}
-	n.Requested, n.NonZeroRequested, n.Allocatable = &n.requested, &n.floor, &n.allocatable
-	return n
+// with returns the info with another of upstream's, whose amounts it copies.
+func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
+	next := &nodeInfo{n.site, n.of, n.open, *u, *u.Requested, *u.NonZeroRequested, *u.Allocatable}
+	next.Requested, next.NonZeroRequested, next.Allocatable = &next.requested, &next.floor, &next.allocatable
+	return next
 }
 
 // withNode returns a node's info with what the API says of the node; nil for
 // nothing.
 func withNode(old *nodeInfo, node *v1.Node) *nodeInfo {
-	next := old.NodeInfo
+	u := old.NodeInfo
 	if node == nil {
-		next.RemoveNode()
-		return whole(next, false)
+		u.RemoveNode()
+		return old.with(&u)
 	}
-	next.SetNode(node)
-	return whole(next, !node.Spec.Unschedulable && len(node.Spec.Taints) == 0)
+	u.SetNode(node)
+	next := old.with(&u)
+	next.open = !node.Spec.Unschedulable && len(node.Spec.Taints) == 0
+	return next
 }
 
 // withPod returns a node's info with one pod more. O(pods of the node), for
@@ -75,7 +76,7 @@ func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 // withInstead returns a node's info with another object for a pod that asks for the
 // same.
 func withInstead(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
-	next := whole(old.NodeInfo, old.open)
+	next := old.with(&old.NodeInfo)
 	for _, pods := range []*[]fwk.PodInfo{&next.Pods, &next.PodsWithAffinity, &next.PodsWithRequiredAntiAffinity} {
 		i := slices.IndexFunc(*pods, func(p fwk.PodInfo) bool { return p.GetPod().UID == pod.Pod.UID })
 		if i >= 0 {
@@ -89,7 +90,7 @@ func withInstead(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 // rebuilt returns a node's info made again of all pods but one. RemovePod would
 // free a host port that two pods have come to use.
 func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
-	next := newNodeInfo()
+	next := old.with(framework.NewNodeInfo())
 	if old.Node() != nil {
 		next = withNode(next, old.Node())
 	}
@@ -105,9 +106,9 @@ func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 // their spare room, so that an append makes a new one.
 func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 	if rare(pod) {
-		return whole(*old.SnapshotConcrete(), old.open)
+		return old.with(old.SnapshotConcrete())
 	}
-	next := whole(old.NodeInfo, old.open)
+	next := old.with(&old.NodeInfo)
 	next.Pods = slices.Clip(next.Pods)
 	next.PodsWithAffinity = slices.Clip(next.PodsWithAffinity)
 	next.PodsWithRequiredAntiAffinity = slices.Clip(next.PodsWithRequiredAntiAffinity)

@@ -8,34 +8,55 @@ import (
 )
 
 // site is a place where pods are: a node, or the name of one that is not known (yet, or
-// any more) but has pods. Once it is neither, it is given up for good: who has kept it
-// finds no info there, and looks for the name anew.
+// any more) but has pods. Once it is neither, it is given up for good.
 //
-// The home of a node's records keeps the site, so that it need not be found by name for
-// each pod that looks at the node. In a map of 100,000 names hardly anything on the way
-// is in the processor's cache.
+// The home of a node's records has the newest info too, so that it need not be found by
+// name for each pod that looks at the node: in a map of 100,000 names hardly anything on
+// the way is in the processor's cache.
 type site struct {
-	cluster *Cluster
-	name    string
-	info    atomic.Pointer[nodeInfo] // read without the lock, written under it; nil once given up
+	name string
+	info atomic.Pointer[nodeInfo] // read without the lock, written under it; nil once given up
+	home sched.Home               // which has the info too, or nil; needs the lock
 }
 
-// known returns the node's newest info, or nil where it is no node.
-func (s *site) known() *nodeInfo {
-	if s == nil {
+// known returns the info where it is that of a node, else nil.
+func (n *nodeInfo) known() *nodeInfo {
+	if n == nil || n.Node() == nil {
 		return nil
 	}
-	if info := s.info.Load(); info != nil && info.Node() != nil {
-		return info
+	return n
+}
+
+// node returns a node's newest info, or nil.
+func (c *Cluster) node(name string) *nodeInfo {
+	if s := c.named(name); s != nil {
+		return s.info.Load().known()
 	}
 	return nil
 }
 
-// node returns a node's newest info, or nil.
-func (c *Cluster) node(name string) *nodeInfo { return c.named(name).known() }
+// at returns the newest info of a record's node, or nil: the one that the record's home
+// has, else the one found by name.
+func (c *Cluster) at(node *sched.Node) *nodeInfo {
+	if node.Home == nil {
+		return c.node(node.Name)
+	}
+	if info := c.noted(node); info != nil {
+		return info.known()
+	}
+	return c.find(node).known()
+}
 
-// at returns the newest info of a record's node, or nil.
-func (c *Cluster) at(node *sched.Node) *nodeInfo { return c.siteOf(node).known() }
+// noted returns the info that the home of a record has of this cluster's, or nil.
+func (c *Cluster) noted(node *sched.Node) *nodeInfo {
+	if node.Home == nil {
+		return nil
+	}
+	if info, _ := node.Home.Note().Load().(*nodeInfo); info != nil && info.of == c {
+		return info
+	}
+	return nil
+}
 
 // named returns the site of that name, or nil.
 func (c *Cluster) named(name string) *site {
@@ -43,23 +64,6 @@ func (c *Cluster) named(name string) *site {
 		return s.(*site)
 	}
 	return nil
-}
-
-// siteOf returns the site of a record's node, or nil: the one that the record's home
-// keeps, else the one of that name, which it keeps from now on.
-func (c *Cluster) siteOf(node *sched.Node) *site {
-	if node.Home == nil {
-		return c.named(node.Name)
-	}
-	note := node.Home.Note()
-	if s, ok := note.Load().(*site); ok && s.cluster == c && s.info.Load() != nil {
-		return s
-	}
-	s := c.named(node.Name)
-	if s != nil {
-		note.Store(s)
-	}
-	return s
 }
 
 // all yields the sites, in any order.

@@ -92,7 +92,24 @@ func (n *Node) next(h Holding, sign int) *Node {
 	next := *n
 	next.Version++
 	next.shift(h, sign)
-	return &next
+	return next.Copy()
+}
+
+// roomy is a record with its counts of what is free, if they are few.
+type roomy struct {
+	Node
+	room [4]extra
+}
+
+// Copy returns a copy in one piece of memory with the counts of what is free, if they
+// are few: who looks at a record looks at them, too.
+func (n *Node) Copy() *Node {
+	c := &roomy{Node: *n}
+	if count := len(n.Free.Extended); 0 < count && count <= len(c.room) {
+		c.Free.Extended = c.room[:count:count]
+		copy(c.Free.Extended, n.Free.Extended)
+	}
+	return &c.Node
 }
 
 // For returns the record as a pod sees it: less what another has reserved. Its
@@ -108,10 +125,10 @@ func (n *Node) For(uid string) *Node {
 
 // Reserve returns the next record, with that reservation in place of the last.
 func (n *Node) Reserve(r *Reservation) *Node {
-	next := *n
+	next := n.Copy()
 	next.Version++
 	next.Reserved = r
-	return &next
+	return next
 }
 
 // shift adds sign times h to what is free. It copies a slice before it writes.

@@ -14,7 +14,7 @@ func (c *Center) SetNode(base *sched.Node) {
 	if old := s.slot.Newest(); old != nil {
 		record.Reserved = old.Reserved
 	}
-	next := &record
+	next := record.Copy()
 	for _, p := range s.pods {
 		next = next.Take(p.Holding)
 	}
