@@ -42,11 +42,11 @@ func withNode(old *nodeInfo, node *v1.Node) *nodeInfo {
 	u := old.NodeInfo
 	if node == nil {
 		u.RemoveNode()
-		return old.with(&u)
+	} else {
+		u.SetNode(node)
 	}
-	u.SetNode(node)
 	next := old.with(&u)
-	next.open = !node.Spec.Unschedulable && len(node.Spec.Taints) == 0
+	next.open = node != nil && !node.Spec.Unschedulable && len(node.Spec.Taints) == 0
 	return next
 }
 
@@ -90,10 +90,7 @@ func withInstead(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 // rebuilt returns a node's info made again of all pods but one. RemovePod would
 // free a host port that two pods have come to use.
 func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
-	next := old.with(framework.NewNodeInfo())
-	if old.Node() != nil {
-		next = withNode(next, old.Node())
-	}
+	next := withNode(old.with(framework.NewNodeInfo()), old.Node())
 	for _, pod := range old.Pods {
 		if pod.GetPod().UID != without.Pod.UID {
 			next.AddPodInfo(pod)
