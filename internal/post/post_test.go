@@ -189,7 +189,10 @@ func TestAnswers(t *testing.T) {
 func TestEvents(t *testing.T) {
 	busy := 2
 	var sent []string
+	var mu sync.Mutex // an end of a connection tells the race detector nothing of what was before
 	c := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		name := read(t, r).object.(*eventsv1.Event).Name
 		switch sent = append(sent, name); {
 		case name == "refused":
@@ -208,6 +211,8 @@ func TestEvents(t *testing.T) {
 		all = append(all, &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
 	}
 	err := c.Events(t.Context(), all...)
+	mu.Lock()
+	defer mu.Unlock()
 	want := []string{"a", "refused", "later", "b", "lost", "later", "later"}
 	if diff := cmp.Diff(want, sent); diff != "" {
 		t.Errorf("sent (-want +got):\n%s", diff)
