@@ -72,11 +72,13 @@ LONG = Alone|ControllersKilled|Explicit|GPU|Kills|Offline|Reboot|Storm|SwitchedO
 demo: cluster ## the main job, shown on real parts
 	$(ON_RIG) run ./test/demo -rig build/rig -flavour $(FLAVOUR)
 
-e2e: cluster ## end-to-end tests on real parts
+e2e: rig ## end-to-end tests on real parts, on a fresh machine
+	build/rig down
+	$(MAKE) cluster
 	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency|Wide'
 
-e2e-systemd: ## those that matter on a node with systemd and its cgroup driver
-	build/rig down --flavour plain
+e2e-systemd: rig ## those that matter on a node with systemd and its cgroup driver
+	build/rig down
 	$(MAKE) cluster FLAVOUR=systemd
 	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload|SystemBus'
 

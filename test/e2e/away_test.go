@@ -41,10 +41,15 @@ func TestAgentAway(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// sendAway keeps the DaemonSet off every node, until callBack or the test's end.
+// sendAway keeps the DaemonSet off every node, until callBack or the test's end:
+// the next test finds the agent there, however this one ended.
 func sendAway(ctx context.Context, t *testing.T) {
 	t.Helper()
-	t.Cleanup(func() { must(t, selectNodes(context.Background(), "null")) })
+	t.Cleanup(func() {
+		back, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer stop()
+		callBack(back, t)
+	})
 	must(t, selectNodes(ctx, `"true"`))
 	_, err := cluster.Shell(ctx, "while pidof numalet-agent >/dev/null; do sleep 0.2; done")
 	must(t, err)
