@@ -15,23 +15,20 @@ func (c *Cluster) site(name string) *site {
 	if s := c.named(name); s != nil {
 		return s
 	}
-	s := &site{name: name}
-	s.info.Store((&nodeInfo{site: s, of: c}).with(framework.NewNodeInfo()))
+	s := newSite(name, c)
 	c.sites.Store(name, s)
 	return s
 }
 
-// enter makes an info the newest of a site, or gives up a site that is neither a node
+// enter makes an info the newest of its site, or gives up a site that is neither a node
 // nor has pods.
-func (c *Cluster) enter(s *site, info *nodeInfo) {
+func (c *Cluster) enter(info *nodeInfo) {
+	slot := info.slot
 	if info.Node() == nil && len(info.Pods) == 0 {
-		c.sites.Delete(s.name)
-		info = nil
+		c.sites.Delete(info.site.name)
+		info = gone
 	}
-	s.info.Store(info)
-	if s.home != nil {
-		s.home.Note().Store(info)
-	}
+	slot.Store(info)
 }
 
 // find returns the info of a record's node by the node's name, or nil, and from now on
@@ -43,26 +40,25 @@ func (c *Cluster) find(node *sched.Node) *nodeInfo {
 	if s == nil {
 		return nil
 	}
-	if s.home != nil {
-		s.home.Note().Store((*nodeInfo)(nil))
+	if slot := node.Home.Note(); s.slot.Load() != slot {
+		s.move(slot)
 	}
-	s.home = node.Home
-	s.home.Note().Store(s.info.Load())
-	return s.info.Load()
+	return s.newest()
 }
 
-// settle enters a pod where it is, and takes it from where it was.
-func (c *Cluster) settle(now stay) {
+// settle enters a pod where it is, of which to is the newest info, and takes it from
+// where it was.
+func (c *Cluster) settle(to *nodeInfo, now stay) {
+	now.site = to.site
 	before, was := c.mu.stays[now.info.Pod.UID]
 	c.mu.stays[now.info.Pod.UID] = now
 	c.note(now, 1)
-	info := now.site.info.Load()
 	if was && before.site == now.site {
-		info = withoutPod(info, before.info)
+		to = withoutPod(to, before.info)
 	}
-	c.enter(now.site, withPod(info, now.info))
+	c.enter(withPod(to, now.info))
 	if was && before.site != now.site {
-		c.enter(before.site, withoutPod(before.site.info.Load(), before.info))
+		c.enter(withoutPod(before.site.newest(), before.info))
 	}
 	if was {
 		c.note(before, -1)
@@ -76,13 +72,15 @@ func (c *Cluster) leave(uid types.UID) {
 		return
 	}
 	delete(c.mu.stays, uid)
-	c.enter(s.site, withoutPod(s.site.info.Load(), s.info))
+	c.enter(withoutPod(s.site.newest(), s.info))
 	c.note(s, -1)
 }
 
 // note counts a pod's terms and claims in (1) or out (-1).
 func (c *Cluster) note(s stay, sign int) {
-	c.terms.count(s.site.name, s.info.RequiredAntiAffinityTerms, sign)
+	if terms := s.info.RequiredAntiAffinityTerms; len(terms) > 0 {
+		c.terms.count(s.site.name, terms, sign)
+	}
 	for _, v := range s.info.Pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {
 			continue

@@ -54,10 +54,10 @@ func (c *Cluster) SetNode(node *v1.Node) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.site(node.Name)
-	if before := s.info.Load().known(); before != nil && same(before.Node(), node) {
+	if before := s.newest().known(); before != nil && same(before.Node(), node) {
 		return false
 	}
-	c.enter(s, withNode(s.info.Load(), node))
+	c.enter(withNode(s.newest(), node))
 	return true
 }
 
@@ -73,8 +73,7 @@ func same(a, b *v1.Node) bool {
 func (c *Cluster) RemoveNode(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.site(name)
-	c.enter(s, withNode(s.info.Load(), nil))
+	c.enter(withNode(c.site(name).newest(), nil))
 }
 
 // SetPod enters a pod that is bound and has not ended, or what changed of it.
@@ -86,7 +85,7 @@ func (c *Cluster) SetPod(pod *v1.Pod) error {
 	info, err := podInfo(pod)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settle(stay{site: c.site(pod.Spec.NodeName), info: info, bound: true})
+	c.settle(c.site(pod.Spec.NodeName).newest(), stay{info: info, bound: true})
 	return err
 }
 
@@ -105,7 +104,7 @@ func (c *Cluster) confirm(pod *v1.Pod) bool {
 	info := *s.info
 	info.Pod = pod
 	c.mu.stays[pod.UID] = stay{site: s.site, info: &info, bound: true}
-	c.enter(s.site, withInstead(s.site.info.Load(), &info))
+	c.enter(withInstead(s.site.newest(), &info))
 	return true
 }
 
@@ -120,11 +119,11 @@ func (c *Cluster) RemovePod(uid types.UID) {
 func (c *Cluster) assume(pod *framework.PodInfo, node *sched.Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if info := c.noted(node); info != nil {
-		c.settle(stay{site: info.site, info: pod})
-	} else {
-		c.settle(stay{site: c.site(node.Name), info: pod})
+	to := c.noted(node)
+	if to == nil {
+		to = c.site(node.Name).newest()
 	}
+	c.settle(to, stay{info: pod})
 }
 
 // forget takes back what was assumed, unless the pod is bound after all.

@@ -52,7 +52,7 @@ func (l *lister) List() ([]fwk.NodeInfo, error) {
 	}
 	var all []fwk.NodeInfo
 	for s := range l.cluster.all() {
-		if info := l.planned.on(s.name, s.info.Load().known()); info != nil {
+		if info := l.planned.on(s.name, s.newest().known()); info != nil {
 			all = append(all, info)
 		}
 	}

@@ -3,6 +3,7 @@ package kubefilter
 import (
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -20,6 +21,7 @@ import (
 // does not touch.
 type nodeInfo struct {
 	site *site
+	slot *atomic.Value // the site's, so that for a change the site need not be looked at
 	of   *Cluster
 	// open says that the node is not cordoned and has no taints, so that neither need be
 	// asked about, for which the v1.Node would have to be read.
@@ -29,10 +31,26 @@ type nodeInfo struct {
 	requested, floor, allocatable framework.Resource // to which the NodeInfo's pointers lead
 }
 
-// with returns the info with another of upstream's, whose amounts it copies.
+// roomy is an info with its list of pods, if they are few.
+type roomy struct {
+	nodeInfo
+	room [8]fwk.PodInfo
+}
+
+// with returns the info with another of upstream's, whose amounts it copies, and whose
+// list of pods: that may be changed in place, and has room for one more.
 func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
-	next := &nodeInfo{n.site, n.of, n.open, *u, *u.Requested, *u.NonZeroRequested, *u.Allocatable}
+	var next *nodeInfo
+	var pods []fwk.PodInfo
+	if len(u.Pods) < len(roomy{}.room) {
+		r := new(roomy)
+		next, pods = &r.nodeInfo, r.room[:0]
+	} else {
+		next, pods = new(nodeInfo), make([]fwk.PodInfo, 0, len(u.Pods)+1)
+	}
+	*next = nodeInfo{n.site, n.slot, n.of, n.open, *u, *u.Requested, *u.NonZeroRequested, *u.Allocatable}
 	next.Requested, next.NonZeroRequested, next.Allocatable = &next.requested, &next.floor, &next.allocatable
+	next.Pods = append(pods, u.Pods...)
 	return next
 }
 
@@ -64,8 +82,7 @@ func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 		return rebuilt(old, pod)
 	}
 	next := clone(old, pod.Pod)
-	next.Pods = slices.Clone(next.Pods) // RemovePod fills the gap in place
-	next.PodsWithAffinity = slices.Clone(next.PodsWithAffinity)
+	next.PodsWithAffinity = slices.Clone(next.PodsWithAffinity) // RemovePod fills the gap in place
 	next.PodsWithRequiredAntiAffinity = slices.Clone(next.PodsWithRequiredAntiAffinity)
 	if err := next.RemovePod(klog.Background(), pod.Pod); err != nil {
 		return old
@@ -77,11 +94,12 @@ func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 // same.
 func withInstead(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	next := old.with(&old.NodeInfo)
-	for _, pods := range []*[]fwk.PodInfo{&next.Pods, &next.PodsWithAffinity, &next.PodsWithRequiredAntiAffinity} {
-		i := slices.IndexFunc(*pods, func(p fwk.PodInfo) bool { return p.GetPod().UID == pod.Pod.UID })
+	next.PodsWithAffinity = slices.Clone(next.PodsWithAffinity)
+	next.PodsWithRequiredAntiAffinity = slices.Clone(next.PodsWithRequiredAntiAffinity)
+	for _, pods := range [][]fwk.PodInfo{next.Pods, next.PodsWithAffinity, next.PodsWithRequiredAntiAffinity} {
+		i := slices.IndexFunc(pods, func(p fwk.PodInfo) bool { return p.GetPod().UID == pod.Pod.UID })
 		if i >= 0 {
-			*pods = slices.Clone(*pods)
-			(*pods)[i] = pod
+			pods[i] = pod
 		}
 	}
 	return next
@@ -106,7 +124,6 @@ func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 		return old.with(old.SnapshotConcrete())
 	}
 	next := old.with(&old.NodeInfo)
-	next.Pods = slices.Clip(next.Pods)
 	next.PodsWithAffinity = slices.Clip(next.PodsWithAffinity)
 	next.PodsWithRequiredAntiAffinity = slices.Clip(next.PodsWithRequiredAntiAffinity)
 	next.requested.ScalarResources = maps.Clone(next.requested.ScalarResources)

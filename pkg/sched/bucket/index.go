@@ -36,7 +36,10 @@ func New(c Config) (*Index, error) {
 }
 
 // Add takes a node into the index. It is an error if one of that name is there.
-func (x *Index) Add(n Node) error {
+func (x *Index) Add(n Node) error { return x.AddAt(new(Seat), n) }
+
+// AddAt is Add to a seat in the caller's memory, which has to be free: for who has something of the node's at hand.
+func (x *Index) AddAt(s *Seat, n Node) error {
 	e, err := x.space.entry(n)
 	if err != nil {
 		return fmt.Errorf("add: %w", err)
@@ -44,12 +47,15 @@ func (x *Index) Add(n Node) error {
 	if x.seats[n.Name] != nil {
 		return fmt.Errorf("add node %q: it is in the index", n.Name)
 	}
+	if s.now != nil {
+		return fmt.Errorf("add node %q: its seat is that of node %q", n.Name, s.now.Name)
+	}
 	x.settle()
 	if !x.label(e) {
 		x.relabel()
 		x.label(e)
 	}
-	x.seats[n.Name] = new(Seat)
+	x.seats[n.Name] = s
 	x.enter(e)
 	return nil
 }

@@ -40,6 +40,9 @@ func byTask(a, b *entry) int {
 // Add takes a node into the index. It is an error if one of that name is there.
 func (r *Reserving) Add(n Node) error { return r.left.Add(n) }
 
+// AddAt is Add to a seat in the caller's memory, which has to be free.
+func (r *Reserving) AddAt(s *Seat, n Node) error { return r.left.AddAt(s, n) }
+
 // Update replaces the node of that name. Its reservation stays. It is an error if there is no such node.
 func (r *Reserving) Update(n Node) error {
 	if old := r.held.find(n.Name); old != nil {

@@ -42,7 +42,7 @@ func (w *world) change() {
 	var err error
 	switch {
 	case !have:
-		err = w.x.Add(n)
+		err = w.add(n)
 		w.twin.nodes[n.Name] = n
 	case w.rand.IntN(w.stay) > 0:
 		err = w.update(n)
@@ -58,6 +58,20 @@ func (w *world) change() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// add adds a node, to a seat of the index's or to one that is free.
+func (w *world) add(n Node) error {
+	if w.rand.IntN(2) == 0 {
+		return w.x.Add(n)
+	}
+	for name := range w.twin.nodes {
+		if w.x.AddAt(w.x.Seat(name), n) == nil {
+			w.t.Fatalf("node %s was added to the seat of %s", n.Name, name)
+		}
+		break
+	}
+	return w.x.AddAt(new(Seat), n)
 }
 
 // update updates a node by its name, or by its seat, which is one for as long as the node is there.

@@ -48,6 +48,7 @@ type Center struct {
 		sync.Mutex
 		indexes []*bucket.Reserving // of the profiles
 		free    []int64             // of the node in hand
+		due     []duty              // is empty in between
 	}
 }
 
@@ -59,9 +60,29 @@ type site struct {
 	waits bool               // for the indexes
 	slot  Slot               // the newest record
 	note  atomic.Value       // of the filters
-	pods  []*stay            // in any order
-	seats []*bucket.Seat     // in the indexes; nil if they do not know it
 	held  *sched.Reservation // as the indexes know it
+	seats []bucket.Seat      // in the indexes; nil if they do not know it
+	pods  []*stay            // in any order
+
+	// The seats and pods themselves, if they are few. Whatever a decision touches of
+	// a node is one page of memory to find if it is in one piece, of 100,000 nodes.
+	seatRoom [1]bucket.Seat
+	podRoom  [8]*stay
+}
+
+// newSite returns a site that is not a node (yet) and holds no pods.
+func newSite(name string) *site {
+	s := &site{name: name}
+	s.pods = s.podRoom[:0]
+	return s
+}
+
+// sit gives a site free seats in so many indexes.
+func (s *site) sit(count int) {
+	s.seats = s.seatRoom[:]
+	if count > len(s.seatRoom) {
+		s.seats = make([]bucket.Seat, count)
+	}
 }
 
 // Slot has the newest record of a node. Indexes carry it.

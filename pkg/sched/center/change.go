@@ -8,7 +8,7 @@ import "github.com/numalet/numalet/pkg/sched"
 func (c *Center) site(name string) *site {
 	s, ok := c.mu.sites[name]
 	if !ok {
-		s = &site{name: name}
+		s = newSite(name)
 		c.mu.sites[name] = s
 	}
 	return s

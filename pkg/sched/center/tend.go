@@ -12,19 +12,28 @@ import (
 // tend brings the indexes up to date with the records and makes a new view.
 func (c *Center) tend() {
 	c.mu.Lock()
-	waiting, gains := c.mu.waiting, c.mu.gains
-	records := make([]*sched.Node, len(waiting))
-	for i, s := range waiting {
-		records[i], s.waits = s.slot.Newest(), false
+	due, gains := c.tending.due[:0], c.mu.gains
+	for _, s := range c.mu.waiting {
+		due = append(due, duty{s, s.slot.Newest()})
+		s.waits = false
 	}
-	c.mu.waiting = nil
+	clear(c.mu.waiting)
+	c.mu.waiting = c.mu.waiting[:0]
 	c.stale.Store(false)
 	c.mu.Unlock()
 
-	for i, s := range waiting {
-		c.index(s, records[i])
+	for _, d := range due {
+		c.index(d.site, d.record)
 	}
 	c.publish(gains)
+	clear(due)
+	c.tending.due = due
+}
+
+// duty is a site that waits, and its record when a view was made.
+type duty struct {
+	*site
+	record *sched.Node
 }
 
 // index makes the indexes know a site's record. A name that is back may have
@@ -32,6 +41,9 @@ func (c *Center) tend() {
 // in the order in which they changed.
 func (c *Center) index(s *site, record *sched.Node) {
 	known := s.seats != nil
+	if !known && record != nil {
+		s.sit(len(c.tending.indexes))
+	}
 	for i, index := range c.tending.indexes {
 		if record == nil {
 			if known {
@@ -42,10 +54,9 @@ func (c *Center) index(s *site, record *sched.Node) {
 		c.tending.free = c.profiles[i].Space.AppendNode(c.tending.free[:0], record)
 		node := bucket.Node{Name: s.name, Free: c.tending.free, Record: &s.slot}
 		if !known {
-			must(index.Add(node))
-			s.seats = append(s.seats, index.Seat(s.name))
+			must(index.AddAt(&s.seats[i], node))
 		}
-		s.enterIndex(index, s.seats[i], node, record)
+		s.enterIndex(index, &s.seats[i], node, record)
 		if record.Reserved != nil {
 			must(index.Reserve(s.name, record.Reserved.UID, held(node.Free, c.profiles[i].Space.Node(record.For("")))))
 		}

@@ -52,6 +52,7 @@ type Committer struct {
 	reserver Reserver
 	env      Env
 	counts   counts
+	room     []entry // of the list in hand
 }
 
 // New returns a committer. f is filters beside package filter's, its own
@@ -116,7 +117,7 @@ func entries(list sched.List) []entry {
 // equals as in the first list. For a pod whose fit depends on other nodes too, an
 // equal version proves nothing.
 func (c *Committer) compare(list sched.List) []entry {
-	all := make([]entry, 0, len(list.Candidates))
+	all := c.room[:0]
 	for i, candidate := range list.Candidates {
 		newest := candidate.Node.Home.Newest()
 		switch {
@@ -130,6 +131,7 @@ func (c *Committer) compare(list sched.List) []entry {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return b.Score.Compare(a.Score) })
+	c.room = all
 	return all
 }
 
