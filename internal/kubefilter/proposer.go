@@ -30,6 +30,14 @@ type begun struct {
 	skip    skips            // the plugins that have nothing to say about it
 	only    sets.Set[string] // the nodes that PreFilter left; nil for all
 	outside sched.Reason     // why the others do not suit
+	room    framework.CycleState
+}
+
+// newBegun returns one with an empty state.
+func newBegun() *begun {
+	b := &begun{}
+	b.state = &b.room
+	return b
 }
 
 // NewProposer returns the filters of one first-tier scheduler.
@@ -72,7 +80,7 @@ func newProposer(ctx context.Context, c *Cluster, api API, enabled []string) (*P
 
 // Begin turns to a pod, whose Foreign has to be a *Pod.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
-	p.lister.pod, p.begun = pod.Foreign.(*Pod), &begun{state: framework.NewCycleState()}
+	p.lister.pod, p.begun = pod.Foreign.(*Pod), newBegun()
 	nodes, _ := p.lister.List()
 	var usual bool
 	if p.skip, usual = p.runner.preFilter(p.ctx, p.state, p.lister.pod.info.Pod, nodes); usual {
@@ -84,7 +92,7 @@ func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 // beginUpstream has the framework itself turn to the pod in hand, for all that
 // may come of it.
 func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
-	p.begun = &begun{state: framework.NewCycleState()}
+	p.begun = newBegun()
 	result, status, by := p.framework.RunPreFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod)
 	p.skip = p.runner.named(sets.List(p.state.GetSkipFilterPlugins())...)
 	if !status.IsSuccess() || result.AllNodes() {

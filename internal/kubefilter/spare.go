@@ -65,6 +65,9 @@ func started(s *v1.PodStatus) bool {
 	return len(s.ContainerStatuses)+len(s.InitContainerStatuses) > 0 || s.Resources != nil
 }
 
+// skipped is the status of a plugin that has nothing to judge.
+var skipped = fwk.NewStatus(fwk.Skip)
+
 // affinity is upstream's (anti-)affinity between pods, which is asked only where
 // there is some: it makes everything ready before it sees that there is none.
 type affinity struct {
@@ -76,7 +79,7 @@ type affinity struct {
 // of other pods, if no placed pod keeps apart from it.
 func (a *affinity) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if !a.lister.pod.wide && len(a.lister.apart()) == 0 {
-		return nil, fwk.NewStatus(fwk.Skip)
+		return nil, skipped
 	}
 	return a.InterPodAffinity.PreFilter(ctx, state, pod, nodes)
 }

@@ -22,8 +22,9 @@ type Decision struct {
 	At  Placement
 }
 
-// Scorer says how well a node suits a pod that fits it.
-type Scorer func(*Pod, *Node) Score
+// Scorer says how well a node suits a pod that fits it, in numbers that it appends to
+// others, so that the scores of a list are one piece of memory.
+type Scorer func([]int64, *Pod, *Node) []int64
 
 // Filter is the filters of another system beside package filter's. An instance
 // turns to one pod at a time and serves one goroutine.

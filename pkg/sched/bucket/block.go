@@ -23,9 +23,6 @@ type block struct {
 // codes are those of the items of a block. An inner one has none to copy.
 type codes [fan + 1]code
 
-// newBlock returns an empty block of the lowest level.
-func newBlock(o *owner) *block { return &block{owner: o, codes: new(codes)} }
-
 // kids are the blocks below an inner block, and what seal says of each: the number of entries at and below it, and in a tree that is searched by
 // amounts the peaks of their codes.
 type kids struct {
@@ -34,43 +31,69 @@ type kids struct {
 	peaks *[fan + 1]peaks
 }
 
-// copy returns a copy of b for another owner.
-func (b *block) copy(o *owner) *block {
-	c := *b
-	c.owner = o
-	if b.kids != nil {
-		c.kids = b.kids.copy()
-	} else {
-		codes := *b.codes
-		c.codes = &codes
+// A block and what it has beside its items are one piece of memory, for they are looked at and copied together.
+type (
+	lowest struct {
+		block
+		room codes
 	}
-	return &c
+	inner struct {
+		block
+		room kids
+	}
+	telling struct {
+		inner
+		peaks [fan + 1]peaks
+	}
+)
+
+// newLowest returns an empty block of the lowest level.
+func newLowest(o *owner) *block {
+	b := &lowest{block: block{owner: o}}
+	b.codes = &b.room
+	return &b.block
 }
 
-// newKids returns kids, with peaks or without.
-func newKids(told bool) *kids {
-	k := new(kids)
-	if told {
-		k.peaks = new([fan + 1]peaks)
+// newInner returns an empty inner block, which says what is free below or does not.
+func newInner(o *owner, tells bool) *block {
+	if tells {
+		b := &telling{inner: inner{block: block{owner: o}}}
+		b.kids, b.room.peaks = &b.room, &b.peaks
+		return &b.block
 	}
-	return k
-}
-
-func (k *kids) copy() *kids {
-	c := *k
-	if k.peaks != nil {
-		p := *k.peaks
-		c.peaks = &p
-	}
-	return &c
+	b := &inner{block: block{owner: o}}
+	b.kids = &b.room
+	return &b.block
 }
 
 // sibling returns an empty block of the same owner and level.
 func (b *block) sibling() *block {
 	if b.kids == nil {
-		return newBlock(b.owner)
+		return newLowest(b.owner)
 	}
-	return &block{owner: b.owner, kids: newKids(b.kids.peaks != nil)}
+	return newInner(b.owner, b.kids.peaks != nil)
+}
+
+// copy returns a copy of b for another owner.
+func (b *block) copy(o *owner) *block {
+	c := b.sibling()
+	kids, codes := c.kids, c.codes
+	*c = *b
+	c.owner, c.kids, c.codes = o, kids, codes
+	if kids != nil {
+		kids.copy(b.kids)
+	} else {
+		*codes = *b.codes
+	}
+	return c
+}
+
+// copy makes k what other is.
+func (k *kids) copy(other *kids) {
+	k.at, k.size = other.at, other.size
+	if k.peaks != nil {
+		*k.peaks = *other.peaks
+	}
 }
 
 // search returns the first item that has a greater key, or this key and comes behind, or n; behind must hold for all that follow.

@@ -23,11 +23,11 @@ func (t *tree) size() int {
 // put adds e, or replaces the entry that is equal in order.
 func (t *tree) put(e *entry) {
 	if t.root == nil {
-		t.root = newBlock(t.owner)
+		t.root = newLowest(t.owner)
 	}
 	left, right := t.putBelow(t.root, e)
 	if t.root = left; right != nil {
-		t.root = &block{owner: t.owner, kids: newKids(t.amounts)}
+		t.root = newInner(t.owner, t.amounts)
 		t.root.insertKid(0, left)
 		t.root.insertKid(1, right)
 	}

@@ -148,5 +148,5 @@ func (c *Center) Gains() uint64 {
 
 // Score says how well a node suits a pod by the pod's profile.
 func (c *Center) Score(pod *sched.Pod, node *sched.Node) sched.Score {
-	return c.profiles[profileOf(c.profiles, pod.Profile)].Score(pod, node)
+	return c.profiles[profileOf(c.profiles, pod.Profile)].Score(nil, pod, node)
 }

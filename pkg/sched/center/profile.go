@@ -55,27 +55,28 @@ func (p Profile) complete() (Profile, error) {
 // offered scores nodes first by how many more cards than asked for a pod is offered
 // there, for pods to which that matters: larger groups of cards stay whole.
 func offered(score sched.Scorer) sched.Scorer {
-	return func(pod *sched.Pod, node *sched.Node) sched.Score {
-		if pod.GPUs.Offer == nil {
-			return score(pod, node)
+	return func(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
+		if pod.GPUs.Offer != nil {
+			over := pod.GPUs.Offer(node.For(pod.UID)).Over
+			to = append(to, -int64(over))
 		}
-		over := pod.GPUs.Offer(node.For(pod.UID)).Over
-		return append(sched.Score{-int64(over)}, score(pod, node)...)
+		return score(to, pod, node)
 	}
 }
 
 // rank scores a node as the policy ranks it: by its coordinates for LeastFit and
 // BestFit, and not at all for the others, whose order is the one of finding.
-func (p Profile) rank(pod *sched.Pod, node *sched.Node) sched.Score {
+func (p Profile) rank(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	if p.Policy != bucket.LeastFit && p.Policy != bucket.BestFit {
-		return nil
+		return to
 	}
-	score := sched.Score(p.Space.Node(node.For(pod.Claim())))
+	all := p.Space.AppendNode(to, node.For(pod.Claim()))
+	score := all[len(to):]
 	for i, theta := range p.Theta {
 		score[i] = (score[i] + theta - 1) / theta
 		if p.Policy == bucket.BestFit {
 			score[i] = -score[i]
 		}
 	}
-	return score
+	return all
 }

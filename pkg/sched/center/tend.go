@@ -89,9 +89,10 @@ func held(free, left []int64) []int64 {
 
 // publish makes the newest view.
 func (c *Center) publish(gains uint64) {
-	v := &View{Gains: gains, profiles: c.profiles, indexes: make([]bucket.ReservingView, len(c.tending.indexes))}
-	for i, index := range c.tending.indexes {
-		v.indexes[i] = index.View()
+	v := &View{Gains: gains, profiles: c.profiles}
+	v.indexes = v.room[:0]
+	for _, index := range c.tending.indexes {
+		v.indexes = append(v.indexes, index.View())
 	}
 	c.view.Store(v)
 }

@@ -14,6 +14,7 @@ type View struct {
 	Gains    uint64 // how often something had become free, ever
 	profiles []Profile
 	indexes  []bucket.ReservingView
+	room     [1]bucket.ReservingView // for the indexes, if they are so few
 }
 
 // View returns the newest view, of all changes made before if nobody else is

@@ -37,10 +37,12 @@ func (s Space) AppendNode(at []int64, n *sched.Node) []int64 {
 }
 
 // Pod returns the exact coordinates of what a pod asks for.
-func (s Space) Pod(p *sched.Pod) []int64 {
-	at := make([]int64, len(s))
-	for i, d := range s {
-		at[i] = d.Pod(p)
+func (s Space) Pod(p *sched.Pod) []int64 { return s.AppendPod(make([]int64, 0, len(s)), p) }
+
+// AppendPod appends what Pod returns.
+func (s Space) AppendPod(at []int64, p *sched.Pod) []int64 {
+	for _, d := range s {
+		at = append(at, d.Pod(p))
 	}
 	return at
 }

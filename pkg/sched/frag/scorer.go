@@ -45,9 +45,13 @@ func (s *Scorer) forget() {
 // Score is the sched.Scorer: what is lost now less what would be lost with the
 // pod there, in thousandths of a thousandth of a card. A pod that does not fit
 // makes all that is free useless.
-func (s *Scorer) Score(pod *sched.Pod, node *sched.Node) sched.Score {
+func (s *Scorer) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
+	return append(to, int64(s.score(pod, node)*1000))
+}
+
+func (s *Scorer) score(pod *sched.Pod, node *sched.Node) float64 {
 	if node.Reserved != nil || pod.Exclusive != nil || pod.Requests.Extended != nil {
-		return score(s.gain(pod, node.For(pod.Claim()), s.measure.lost(node.For(pod.Claim()))))
+		return s.gain(pod, node.For(pod.Claim()), s.measure.lost(node.For(pod.Claim())))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,10 +61,8 @@ func (s *Scorer) Score(pod *sched.Pod, node *sched.Node) sched.Score {
 		k = known{node.Version, s.gain(pod, node, s.lost(node))}
 		scores[node.Name] = k
 	}
-	return score(k.value)
+	return k.value
 }
-
-func score(gain float64) sched.Score { return sched.Score{int64(gain * 1000)} }
 
 // scores returns what is remembered of a kind of pod. The caller holds mu.
 func (s *Scorer) scores(k kindKey) map[string]known {

@@ -81,7 +81,7 @@ func TestScorerRemembers(t *testing.T) {
 	nodes := []*sched.Node{machine(r, "a"), machine(r, "b"), machine(r, "c")}
 	for i, pod := range pods {
 		n := nodes[r.IntN(len(nodes))]
-		if got, want := s.Score(pod, n), NewScorer(w).Score(pod, n); !slices.Equal(got, want) {
+		if got, want := s.Score(nil, pod, n), NewScorer(w).Score(nil, pod, n); !slices.Equal(got, want) {
 			t.Fatalf("pod %d on %+v: score %v, want %v", i, n, got, want)
 		}
 		at, why := filter.Place(pod, n)
@@ -113,7 +113,7 @@ func TestScorerKeepsCPUs(t *testing.T) {
 		return n
 	}
 	odd := &sched.Pod{UID: "q", Requests: sched.Amounts{CPU: 6000, Pods: 1}, GPUs: pod.GPUs}
-	if rich, poor := s.Score(odd, node("rich", 32000)), s.Score(odd, node("poor", 17000)); rich.Compare(poor) <= 0 {
+	if rich, poor := s.Score(nil, odd, node("rich", 32000)), s.Score(nil, odd, node("poor", 17000)); rich[0] <= poor[0] {
 		t.Errorf("rich scores %v, poor %v: want rich first", rich, poor)
 	}
 }
@@ -133,7 +133,7 @@ func BenchmarkScore(b *testing.B) {
 		n.Version++
 		nodes[i%len(nodes)] = &n
 		for _, node := range nodes {
-			s.Score(pods[i%len(pods)], node)
+			s.Score(nil, pods[i%len(pods)], node)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestLook(t *testing.T) {
 	for look, want := range map[int][]string{0: {"n0"}, 3: {"n2"}, 99: {"n5"}} {
 		c := centertest.New(t, "cpu", center.Profile{
 			Policy: bucket.BestFit, Wide: 1, Look: look,
-			Score: func(_ *sched.Pod, n *sched.Node) sched.Score { return sched.Score{int64(n.Free.Memory)} },
+			Score: func(to []int64, _ *sched.Pod, n *sched.Node) []int64 { return append(to, int64(n.Free.Memory)) },
 		})
 		for i := range 6 {
 			c.SetNode(&sched.Node{Name: fmt.Sprint("n", i), Allocatable: sched.Amounts{CPU: sched.MilliCPU(1000 * (i + 1)), Memory: sched.Bytes(i), Pods: 9}})

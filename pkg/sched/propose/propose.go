@@ -25,6 +25,7 @@ type Proposer struct {
 
 	pod      *sched.Pod // that is being looked after
 	only     []string   // the nodes that may suit it; nil for any
+	request  []int64    // its coordinates
 	found    []*bucket.Node
 	accepted []accepted
 	accept   func(*bucket.Node) bool
@@ -58,9 +59,11 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	if relay, ok := p.options.Filter.(sched.Relay); ok {
 		list.Begun = relay.Begun()
 	}
+	scores := make([]int64, 0, len(p.found)*(len(profile.Space)+1))
 	for i, n := range p.found {
-		node := p.record(n.Record.(*center.Slot))
-		list.Candidates[i] = sched.Candidate{Node: node, Score: profile.Score(pod, node)}
+		node, begin := p.record(n.Record.(*center.Slot)), len(scores)
+		scores = profile.Score(scores, pod, node)
+		list.Candidates[i] = sched.Candidate{Node: node, Score: scores[begin:len(scores):len(scores)]}
 	}
 	slices.SortStableFunc(list.Candidates, func(a, b sched.Candidate) int { return b.Score.Compare(a.Score) })
 	list.Candidates = list.Candidates[:min(len(list.Candidates), profile.Wide)]
@@ -80,8 +83,9 @@ func (p *Proposer) most(profile *center.Profile) int {
 }
 
 func (p *Proposer) query(profile *center.Profile) bucket.Query {
+	p.request = profile.Space.AppendPod(p.request[:0], p.pod)
 	return bucket.Query{
-		Request: profile.Space.Pod(p.pod), Policy: profile.Policy, Candidates: p.only,
+		Request: p.request, Policy: profile.Policy, Candidates: p.only,
 		Accept: p.accept, After: p.goOn(profile), Task: p.pod.Claim(), Rand: p.options.Rand,
 	}
 }
