@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu/group"
@@ -21,7 +20,7 @@ type Filters interface {
 	SetNode(*corev1.Node) bool // whether the node is another to them
 	RemoveNode(name string)
 	SetPod(*corev1.Pod) error // that is bound
-	RemovePod(types.UID)
+	RemovePod(*corev1.Pod)    // as it was last seen
 }
 
 // Tasks are told who uses what: of each bound pod, again where that changed, that

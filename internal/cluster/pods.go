@@ -49,7 +49,7 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 		delete(n.users, string(pod.UID))
 		m.tidy(name)
 	}
-	m.env.Filters.RemovePod(pod.UID)
+	m.env.Filters.RemovePod(pod)
 	if m.env.Center.Release(string(pod.UID)) && name != "" {
 		m.env.Freed(name)
 	}

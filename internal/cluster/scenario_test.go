@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/internal/centertest"
 	"github.com/numalet/numalet/internal/scenariotest"
@@ -49,7 +48,7 @@ type blind struct{}
 func (blind) SetNode(*corev1.Node) bool { return false }
 func (blind) RemoveNode(string)         {}
 func (blind) SetPod(*corev1.Pod) error  { return nil }
-func (blind) RemovePod(types.UID)       {}
+func (blind) RemovePod(*corev1.Pod)     {}
 
 // tasks say who is charged for what.
 type tasks func(format string, args ...any)

@@ -136,7 +136,7 @@ func (a *arena) center(policy bucket.Policy) *center.Center {
 // end removes pods that may have been placed meanwhile.
 func (a *arena) end(c *center.Center, pods ...*sched.Pod) {
 	for _, p := range pods {
-		a.cluster.RemovePod(p.Foreign.(*Pod).info.Pod.UID)
+		a.cluster.RemovePod(p.Foreign.(*Pod).info.Pod)
 		c.Release(p.UID)
 	}
 }

@@ -46,46 +46,45 @@ func (c *Cluster) find(node *sched.Node) *nodeInfo {
 	return s.newest()
 }
 
-// settle enters a pod where it is, of which to is the newest info, and takes it from
-// where it was.
-func (c *Cluster) settle(to *nodeInfo, now stay) {
-	now.site = to.site
-	before, was := c.mu.stays[now.info.Pod.UID]
-	c.mu.stays[now.info.Pod.UID] = now
-	c.note(now, 1)
-	if was && before.site == now.site {
-		to = withoutPod(to, before.info)
-	}
-	c.enter(withPod(to, now.info))
-	if was && before.site != now.site {
-		c.enter(withoutPod(before.site.newest(), before.info))
-	}
-	if was {
-		c.note(before, -1)
-	}
+// leave takes a pod from where it was to go.
+func (c *Cluster) leave(s stay) {
+	delete(c.mu.decided, s.pod.Pod.UID)
+	c.enter(withoutPod(s.site.newest(), s.pod))
+	c.note(s.site, s.pod, -1)
 }
 
-// leave takes a pod from where it is, if it is anywhere.
-func (c *Cluster) leave(uid types.UID) {
-	s, ok := c.mu.stays[uid]
-	if !ok {
-		return
+// replace enters a pod on a node, or none, in place of what is known of it there. O(pods
+// of the node).
+func (c *Cluster) replace(at *site, uid types.UID, pod *framework.PodInfo) {
+	old := at.newest()
+	next := old
+	for _, p := range old.Pods {
+		if p.GetPod().UID == uid {
+			next = withoutPod(next, p.(*framework.PodInfo))
+		}
 	}
-	delete(c.mu.stays, uid)
-	c.enter(withoutPod(s.site.newest(), s.info))
-	c.note(s, -1)
+	if pod != nil {
+		c.note(at, pod, 1)
+		next = withPod(next, pod)
+	}
+	c.enter(next)
+	for _, p := range old.Pods {
+		if p.GetPod().UID == uid {
+			c.note(at, p.(*framework.PodInfo), -1)
+		}
+	}
 }
 
 // note counts a pod's terms and claims in (1) or out (-1).
-func (c *Cluster) note(s stay, sign int) {
-	if terms := s.info.RequiredAntiAffinityTerms; len(terms) > 0 {
-		c.terms.count(s.site.name, terms, sign)
+func (c *Cluster) note(at *site, pod *framework.PodInfo, sign int) {
+	if terms := pod.RequiredAntiAffinityTerms; len(terms) > 0 {
+		c.terms.count(at.name, terms, sign)
 	}
-	for _, v := range s.info.Pod.Spec.Volumes {
+	for _, v := range pod.Pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {
 			continue
 		}
-		claim := framework.GetNamespacedName(s.info.Pod.Namespace, v.PersistentVolumeClaim.ClaimName)
+		claim := framework.GetNamespacedName(pod.Pod.Namespace, v.PersistentVolumeClaim.ClaimName)
 		if c.mu.claims[claim] += sign; c.mu.claims[claim] == 0 {
 			delete(c.mu.claims, claim)
 		}

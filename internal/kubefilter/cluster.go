@@ -14,10 +14,11 @@ import (
 // Cluster is what kube-scheduler's filters look at: nodes and the pods on them.
 // All instances share it; any goroutine may use it.
 //
-// Invariants: a node's info never changes but is replaced; a pod is on one node
-// at most; what is told here is told to the node information centre afterwards,
-// so that a node's info is never older than its record of the same moment, and
-// an unchanged record proves that what was checked with it still holds.
+// Invariants: a node's info never changes but is replaced; a pod is on the node where
+// it is bound, for good, and else on one at most; what is told here is told to the node
+// information centre afterwards, so that a node's info is never older than its record
+// of the same moment, and an unchanged record proves that what was checked with it
+// still holds.
 //
 // A change costs O(pods of one node), a reading of one node O(1), and only a pod
 // whose filters read all nodes pays for a list of them. A snapshot of everything
@@ -29,22 +30,21 @@ type Cluster struct {
 
 	mu struct {
 		sync.Mutex
-		stays  map[types.UID]stay
-		claims map[string]int // pods that use a volume claim, by "namespace/name"
+		decided map[types.UID]stay // the pods that are decided to go somewhere, and not known to be bound
+		claims  map[string]int     // pods that use a volume claim, by "namespace/name"
 	}
 }
 
 // stay is where a pod is.
 type stay struct {
-	site  *site
-	info  *framework.PodInfo
-	bound bool // the API says so; else it is only decided
+	site *site
+	pod  *framework.PodInfo
 }
 
 // NewCluster returns a cluster without nodes.
 func NewCluster() *Cluster {
 	c := &Cluster{terms: newTerms()}
-	c.mu.stays, c.mu.claims = map[types.UID]stay{}, map[string]int{}
+	c.mu.decided, c.mu.claims = map[types.UID]stay{}, map[string]int{}
 	return c
 }
 
@@ -85,7 +85,12 @@ func (c *Cluster) SetPod(pod *v1.Pod) error {
 	info, err := podInfo(pod)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settle(c.site(pod.Spec.NodeName).newest(), stay{info: info, bound: true})
+	s := c.site(pod.Spec.NodeName)
+	c.replace(s, pod.UID, info)
+	if d, ok := c.mu.decided[pod.UID]; ok && d.site != s {
+		c.leave(d)
+	}
+	delete(c.mu.decided, pod.UID)
 	return err
 }
 
@@ -96,42 +101,52 @@ func (c *Cluster) SetPod(pod *v1.Pod) error {
 func (c *Cluster) confirm(pod *v1.Pod) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s, ok := c.mu.stays[pod.UID]
-	if !ok || s.bound || s.site.name != pod.Spec.NodeName || pod.Generation == 0 || s.info.Pod.Generation != pod.Generation ||
-		rare(pod) || rare(s.info.Pod) {
+	d, ok := c.mu.decided[pod.UID]
+	if !ok || d.site.name != pod.Spec.NodeName || pod.Generation == 0 || d.pod.Pod.Generation != pod.Generation ||
+		rare(pod) || rare(d.pod.Pod) {
 		return false
 	}
-	info := *s.info
+	info := *d.pod
 	info.Pod = pod
-	c.mu.stays[pod.UID] = stay{site: s.site, info: &info, bound: true}
-	c.enter(withInstead(s.site.newest(), &info))
+	delete(c.mu.decided, pod.UID)
+	c.replace(d.site, pod.UID, &info)
 	return true
 }
 
-// RemovePod forgets a pod that has ended or is gone.
-func (c *Cluster) RemovePod(uid types.UID) {
+// RemovePod forgets a pod that has ended or is gone, as it was last seen.
+func (c *Cluster) RemovePod(pod *v1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.leave(uid)
+	if d, ok := c.mu.decided[pod.UID]; ok {
+		c.leave(d)
+	}
+	if s := c.named(pod.Spec.NodeName); s != nil {
+		c.replace(s, pod.UID, nil)
+	}
 }
 
 // assume enters a pod that is decided to go to a node.
 func (c *Cluster) assume(pod *framework.PodInfo, node *sched.Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if d, ok := c.mu.decided[pod.Pod.UID]; ok {
+		c.leave(d)
+	}
 	to := c.noted(node)
 	if to == nil {
 		to = c.site(node.Name).newest()
 	}
-	c.settle(to, stay{info: pod})
+	c.mu.decided[pod.Pod.UID] = stay{to.site, pod}
+	c.note(to.site, pod, 1)
+	c.enter(withPod(to, pod))
 }
 
-// forget takes back what was assumed, unless the pod is bound after all.
+// forget takes back what was assumed, unless the pod is known to be bound there.
 func (c *Cluster) forget(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.mu.stays[uid].bound {
-		c.leave(uid)
+	if d, ok := c.mu.decided[uid]; ok {
+		c.leave(d)
 	}
 }
 

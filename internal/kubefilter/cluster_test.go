@@ -46,7 +46,7 @@ func TestUnreadable(t *testing.T) {
 	if got := c.node("a").Requested.MilliCPU; got != 3000 {
 		t.Errorf("%d milli-CPUs of the node are requested, want 3000", got)
 	}
-	c.RemovePod(odd.UID)
+	c.RemovePod(odd)
 	if got := c.node("a").Requested.MilliCPU; got != 0 {
 		t.Errorf("%d milli-CPUs of the node are requested after the pod is gone, want 0", got)
 	}

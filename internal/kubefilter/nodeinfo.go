@@ -90,21 +90,6 @@ func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// withInstead returns a node's info with another object for a pod that asks for the
-// same.
-func withInstead(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
-	next := old.with(&old.NodeInfo)
-	next.PodsWithAffinity = slices.Clone(next.PodsWithAffinity)
-	next.PodsWithRequiredAntiAffinity = slices.Clone(next.PodsWithRequiredAntiAffinity)
-	for _, pods := range [][]fwk.PodInfo{next.Pods, next.PodsWithAffinity, next.PodsWithRequiredAntiAffinity} {
-		i := slices.IndexFunc(pods, func(p fwk.PodInfo) bool { return p.GetPod().UID == pod.Pod.UID })
-		if i >= 0 {
-			pods[i] = pod
-		}
-	}
-	return next
-}
-
 // rebuilt returns a node's info made again of all pods but one. RemovePod would
 // free a host port that two pods have come to use.
 func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {

@@ -85,7 +85,7 @@ func (w *world) step() {
 		name := fmt.Sprint("p", w.IntN(40))
 		if p, ok := w.pods[name]; ok {
 			delete(w.pods, name)
-			w.scene.cluster.RemovePod(p.UID)
+			w.scene.cluster.RemovePod(p)
 		}
 	default:
 		w.place(w.pod(fmt.Sprint("p", w.IntN(40))).Node(fmt.Sprint("n", w.IntN(12))).Obj())
@@ -95,10 +95,15 @@ func (w *world) step() {
 // place has a pod bound, sometimes after it was assumed elsewhere and forgotten,
 // or assumed there with another label than it comes to have.
 func (w *world) place(p *v1.Pod) {
+	if old := w.pods[p.Name]; old != nil && old.Spec.NodeName != p.Spec.NodeName {
+		w.scene.cluster.RemovePod(old) // a pod is bound once
+	}
 	switch w.IntN(3) {
 	case 0:
 		w.assume(p, fmt.Sprint("n", w.IntN(12)))
-		w.scene.cluster.forget(p.UID)
+		if w.IntN(2) == 0 {
+			w.scene.cluster.forget(p.UID)
+		}
 	case 1:
 		p.Generation = 1
 		decided := p.DeepCopy()
@@ -116,7 +121,6 @@ func (w *world) assume(p *v1.Pod, node string) {
 	if err != nil {
 		w.scene.Fatal(err)
 	}
-	w.scene.cluster.RemovePod(p.UID)
 	w.scene.cluster.assume(foreign.info, w.scene.record(node))
 }
 
