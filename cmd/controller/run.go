@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/numalet/numalet/internal/hugepage"
 	"github.com/numalet/numalet/internal/operator"
 )
 
@@ -75,11 +76,23 @@ func (c *controller) watch(ctx context.Context) error {
 	wg.Go(func() { c.rejected.RunWithContext(ctx) })
 	wg.Go(func() { c.succeeded.RunWithContext(ctx) })
 	if cache.WaitForCacheSync(ctx.Done(), c.synced...) {
-		runtime.GC() // the memory that the lists took serves from here on: to touch new memory costs more
+		c.keepMemory()
 	}
 	wg.Wait()
 	c.factory.Shutdown()
 	return nil
+}
+
+// keepMemory makes the best of the memory that the lists took, which serves from here on:
+// to touch new memory costs more, and so does to look for the place of small pages.
+func (c *controller) keepMemory() {
+	runtime.GC()
+	bytes, err := hugepage.Collapse()
+	if err != nil {
+		c.log.Info("left the heap on small pages, which costs processor time", "err", err)
+		return
+	}
+	c.log.V(1).Info("the lists are read", "bytesOnHugePages", bytes)
 }
 
 // schedule places pods until ctx ends, from the moment on when the books are

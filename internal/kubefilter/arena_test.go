@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
 	"github.com/numalet/numalet/internal/centertest"
+	"github.com/numalet/numalet/internal/hugepage"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/bucket"
 	"github.com/numalet/numalet/pkg/sched/center"
@@ -119,7 +121,7 @@ func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
 }
 
 // center returns a centre of the arena as it is, with the dimensions that a
-// controller has by default.
+// controller has by default, and treats the memory of it all as a controller does.
 func (a *arena) center(policy bucket.Policy) *center.Center {
 	a.Helper()
 	c := centertest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", center.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
@@ -130,6 +132,10 @@ func (a *arena) center(policy bucket.Policy) *center.Center {
 		c.Adopt(p.uid, p.server, p.Holding)
 	}
 	c.View() // which makes the indexes
+	runtime.GC()
+	if _, err := hugepage.Collapse(); err != nil {
+		a.Fatal(err)
+	}
 	return c
 }
 
