@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 
@@ -76,18 +75,16 @@ func (c *controller) watch(ctx context.Context) error {
 	wg.Go(func() { c.rejected.RunWithContext(ctx) })
 	wg.Go(func() { c.succeeded.RunWithContext(ctx) })
 	if cache.WaitForCacheSync(ctx.Done(), c.synced...) {
-		c.keepMemory()
+		c.settleHeap()
 	}
 	wg.Wait()
 	c.factory.Shutdown()
 	return nil
 }
 
-// keepMemory makes the best of the memory that the lists took, which serves from here on:
-// to touch new memory costs more, and so does to look for the place of small pages.
-func (c *controller) keepMemory() {
-	runtime.GC()
-	bytes, err := hugepage.Collapse()
+// settleHeap makes the best of the memory that the lists took.
+func (c *controller) settleHeap() {
+	bytes, err := hugepage.Settle()
 	if err != nil {
 		c.log.Info("left the heap on small pages, which costs processor time", "err", err)
 		return

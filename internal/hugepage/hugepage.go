@@ -1,12 +1,13 @@
 // Package hugepage has the Go heap on huge pages.
 //
-// It knows where the heap is mapped, and refuses to decide when that is worth the time:
-// who has filled a large heap, to which it will come back, calls Collapse once.
+// It knows where the heap is mapped, and refuses to decide when it is complete: who has
+// filled it calls Settle once.
 package hugepage
 
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,18 +16,27 @@ import (
 // Size is that of a huge page where the processor's small ones have 4 KiB.
 const Size = 2 << 20
 
+// Settle is for who has filled its heap with what it will keep. It collects the garbage,
+// whose memory serves from here on, for to touch new memory costs more; and then it does
+// what Collapse does.
+func Settle() (bytes uint64, err error) {
+	runtime.GC()
+	return Collapse()
+}
+
 // Collapse makes huge pages of the memory that the heap has now, as far as the kernel has
 // them, and returns how many bytes of the process are on huge pages then. That takes time
 // for a copy of what the heap has, and the memory of what it has given back next to that. Of a
-// heap of gigabytes that is read here and there, small pages are more than the processor
-// remembers the places of, so that it waits for the place and then for the memory.
+// heap that is read here and there, small pages are more than the processor remembers the
+// places of, so that it waits for the place and then for the memory.
 //
 // It does nothing where the machine's administrator has transparent huge pages switched
 // off, or where the kernel is older than 6.1.
 //
-// The runtime does not ask for huge pages by itself, because of kernels that then back
-// again what it has given back (golang/go#55328). So this does not ask for them in
-// future, which is MADV_HUGEPAGE, but for what is there now, which is left alone later.
+// The runtime did so, too, and stopped: it called for each piece of the heap that came to be
+// dense, with the lock of the heap in hand (golang/go#63334). To ask for huge pages in
+// future, which is MADV_HUGEPAGE, was rejected: kernels then back again what was given back
+// (golang/go#64332).
 // Source: madvise(2), MADV_COLLAPSE; Documentation/admin-guide/mm/transhuge.rst.
 func Collapse() (bytes uint64, err error) {
 	if off, err := never(); off || err != nil {

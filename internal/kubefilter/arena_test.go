@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -132,8 +131,7 @@ func (a *arena) center(policy bucket.Policy) *center.Center {
 		c.Adopt(p.uid, p.server, p.Holding)
 	}
 	c.View() // which makes the indexes
-	runtime.GC()
-	if _, err := hugepage.Collapse(); err != nil {
+	if _, err := hugepage.Settle(); err != nil {
 		a.Fatal(err)
 	}
 	return c
