@@ -28,8 +28,16 @@ type codes [fan + 1]code
 type kids struct {
 	at    [fan + 1]*block
 	size  [fan + 1]int32
+	wrote marks
 	peaks *[fan + 1]peaks
 }
+
+// marks say, one bit each, which kids may be the writer's: who seals would else have to look at all of them, which are elsewhere in memory.
+type marks uint16
+
+const allKids marks = 1<<(fan+1) - 1
+
+func (m marks) has(i int) bool { return m>>i&1 == 1 }
 
 // A block and what it has beside its items are one piece of memory, for they are looked at and copied together.
 type (
@@ -88,7 +96,7 @@ func (b *block) copy(o *owner) *block {
 	return c
 }
 
-// copy makes k what other is.
+// copy makes k what other is, of whose kids none is the writer's.
 func (k *kids) copy(other *kids) {
 	k.at, k.size = other.at, other.size
 	if k.peaks != nil {
@@ -126,6 +134,7 @@ func (b *block) insertKid(i int, kid *block) {
 // setKid makes kid, which is the writer's and not empty, the block at i.
 func (b *block) setKid(i int, kid *block) {
 	b.kids.at[i], b.keys[i], b.items[i] = kid, kid.keys[0], kid.items[0]
+	b.kids.wrote |= 1 << i
 }
 
 // open makes room at i.
@@ -175,6 +184,7 @@ func (b *block) carry(i int, other *block, some span) {
 func (k *kids) move(i int, other *kids, some span) {
 	copy(k.at[i:], other.at[some.lo:some.hi])
 	copy(k.size[i:], other.size[some.lo:some.hi])
+	k.wrote = allKids
 	if k.peaks != nil {
 		copy(k.peaks[i:], other.peaks[some.lo:some.hi])
 	}

@@ -13,7 +13,7 @@ func (t *tree) seal() {
 // sum makes true what b, which is the writer's, and those below say. Blocks that are not the writer's have not changed.
 func (b *block) sum(amounts bool) {
 	for i := range b.n {
-		if b.kids != nil && b.kids.at[i].owner == b.owner {
+		if b.kids != nil && b.kids.wrote.has(i) && b.kids.at[i].owner == b.owner {
 			b.kids.at[i].sum(amounts)
 			b.describe(i)
 		}
