@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -19,7 +20,8 @@ import (
 // costs O(terms that name the pod's namespace), which is next to nothing for
 // most pods, however many replicas keep apart from each other.
 type terms struct {
-	mu struct {
+	some atomic.Bool // there are terms: written with the lock, read before it is taken
+	mu   struct {
 		sync.RWMutex
 		byText      map[string]*term
 		byNamespace map[string][]*term // those without a namespace selector
@@ -54,6 +56,7 @@ func (t *terms) count(node string, of []fwk.AffinityTerm, sign int) {
 			t.forget(known)
 		}
 	}
+	t.some.Store(len(t.mu.byText) > 0)
 }
 
 // known returns the term, entered if it is new. It needs t.mu.
@@ -90,6 +93,9 @@ func (t *terms) forget(known *term) {
 // nodes returns the nodes of all pods that keep apart from that pod. namespace
 // returns the labels of the pod's namespace; it is called only when needed.
 func (t *terms) nodes(pod *v1.Pod, namespace func() labels.Set) sets.Set[string] {
+	if !t.some.Load() {
+		return nil
+	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	var found sets.Set[string]
