@@ -51,3 +51,18 @@ func TestParseLivesRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestParseTracesInPart checks that a line that is being written is left for later.
+func TestParseTracesInPart(t *testing.T) {
+	lives, err := ParseTraces("==> p_c_shared <==\nborn 1 0-3\nsample 2 3 0-3\nsample 4 5==> q_c_exclusive <==\nborn 1 4\n==> r_c_shared <==\nborn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, l := range lives {
+		got[l.String()] = len(l.Samples)
+	}
+	if diff := cmp.Diff(map[string]int{"p/c": 2, "q/c": 1}, got); diff != "" {
+		t.Errorf("samples (-want +got):\n%s", diff)
+	}
+}

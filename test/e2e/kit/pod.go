@@ -122,7 +122,9 @@ func build(pod, policy string, c Container) corev1.Container {
 }
 
 // ParseTraces reads the machine's trace files, concatenated by
-// `tail -n +1`-like headers "==> pod_container_role <==".
+// `tail -n +1`-like headers "==> pod_container_role <==". A line without an end is not
+// read: while one is written that reaches into another page of the file, its beginning is
+// there first.
 func ParseTraces(text string) ([]Life, error) {
 	var lives []Life
 	for part := range strings.SplitSeq(text, "==> ") {
@@ -134,7 +136,8 @@ func ParseTraces(text string) ([]Life, error) {
 		if len(fields) != 3 {
 			return nil, fmt.Errorf("trace file %q is not pod_container_role", name)
 		}
-		more, err := ParseLives(strings.NewReader(body), fields[0], fields[1], fields[2] == "exclusive")
+		whole := body[:strings.LastIndex(body, "\n")+1]
+		more, err := ParseLives(strings.NewReader(whole), fields[0], fields[1], fields[2] == "exclusive")
 		if err != nil {
 			return nil, err
 		}
