@@ -92,7 +92,6 @@ func (t *tree) removeBelow(b *block, e *entry) *block {
 	i := t.kid(b, e)
 	kid := t.removeBelow(b.kids.at[i], e)
 	b.kids.at[i] = kid
-	b.kids.wrote |= 1 << i
 	if kid.n < fan/2 {
 		t.level(b, max(i-1, 0))
 	} else {
