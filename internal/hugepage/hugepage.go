@@ -5,7 +5,9 @@
 package hugepage
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -70,6 +72,9 @@ func (s span) collapse() {
 // never says whether transparent huge pages are switched off.
 func never() (bool, error) {
 	text, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil // the kernel was built without them
+	}
 	if err != nil {
 		return false, fmt.Errorf("read whether there may be huge pages: %w", err)
 	}
