@@ -64,7 +64,7 @@ func TestWriterSharesBlocks(t *testing.T) {
 			fresh++
 		}
 	}
-	const ways, depth = 3, 5 // out of and into the tree by coordinate, and once by name
+	const ways, depth = 2, 5 // out of and into the tree by coordinate
 	if fresh == 0 || fresh > ways*depth {
 		t.Errorf("%d blocks of %d copied, want no more than %d", fresh, len(before), ways*depth)
 	}

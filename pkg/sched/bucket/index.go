@@ -22,8 +22,8 @@ type Index struct {
 	space space
 	seats map[string]*Seat // of the nodes
 	trees
-	recent recent // what the trees do not know
-	last   key    // the label that was given last
+	log  log // what the tree by coordinate does not know, and readers have to
+	last key // the label that was given last
 }
 
 // New returns an empty index, or says what is wrong with the configuration.
@@ -32,7 +32,7 @@ func New(c Config) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Index{space: s, seats: map[string]*Seat{}, trees: newTrees()}, nil
+	return &Index{space: s, seats: map[string]*Seat{}, trees: newTrees(), log: log{chunk: new(chunk)}}, nil
 }
 
 // Add takes a node into the index. It is an error if one of that name is there.
@@ -47,15 +47,18 @@ func (x *Index) AddAt(s *Seat, n Node) error {
 	if x.seats[n.Name] != nil {
 		return fmt.Errorf("add node %q: it is in the index", n.Name)
 	}
-	if s.now != nil {
-		return fmt.Errorf("add node %q: its seat is that of node %q", n.Name, s.now.Name)
+	if old := s.Node(); old != nil {
+		return fmt.Errorf("add node %q: its seat is that of node %q", n.Name, old.Name)
 	}
 	x.settle()
 	if !x.label(e) {
 		x.relabel()
 		x.label(e)
 	}
+	x.log.number++
+	e.seat, e.number = s, x.log.number
 	x.seats[n.Name] = s
+	s.now.Store(e)
 	x.enter(e)
 	return nil
 }
@@ -76,9 +79,11 @@ func (x *Index) Remove(name string) error {
 		return fmt.Errorf("remove node %q: it is not in the index", name)
 	}
 	x.settle()
-	x.byX.remove(seat.now)
-	x.byName.remove(seat.now)
-	seat.now = nil
+	old := seat.now.Load()
+	x.byX.remove(old)
+	x.byName.remove(old)
+	x.log.add(update{seat, old, nil})
+	x.log.turn()
 	delete(x.seats, name)
 	return nil
 }
@@ -89,18 +94,24 @@ func (x *Index) Len() int { return len(x.seats) }
 // View returns the index as it is now. Later changes do not show in it. O(1), and O(log n) for each change since the last view.
 func (x *Index) View() View {
 	x.seal()
-	return View{space: &x.space, trees: x.trees, recent: x.recent}
+	return x.view()
 }
 
-// enter makes e the entry of a node that has a seat, and lets the trees know.
+func (x *Index) view() View {
+	now := x.log.now()
+	return View{space: &x.space, trees: x.trees, recent: now.chunk.updates[:now.count], moment: now}
+}
+
+// enter lets the trees know a node that is new, or has a new label.
 func (x *Index) enter(e *entry) {
-	x.seats[e.Name].now = e
 	x.byX.put(e)
 	x.byName.put(e)
 }
 
-// settle lets the trees know everything.
+// settle lets the tree by coordinate know everything.
 func (x *Index) settle() {
-	x.trees.update(x.recent)
-	x.recent = nil
+	if last := x.log.now(); last.count > 0 {
+		x.byX.update(last.chunk.updates[:last.count])
+		x.log.turn()
+	}
 }

@@ -35,12 +35,17 @@ func (x *Index) relabel() {
 	all, step, at := x.byName, ^key(0)/key(x.Len()+1), none
 	x.trees = newTrees()
 	all.each(func(e *entry) bool {
+		old := e.seat.now.Load()
+		next := x.space.fresh(old.Node)
 		at += step
-		next := x.space.fresh(e.Node)
-		next.label = at
+		next.label, next.seat = at, e.seat
+		if x.log.add(update{e.seat, old, next}); x.log.full() {
+			x.log.turn()
+		}
 		x.enter(next)
 		return true
 	})
+	x.log.turn()
 }
 
 // around returns the labels of the entries before and behind a name, of which the first may have the name itself, in a tree by name: none, or the

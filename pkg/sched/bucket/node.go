@@ -18,6 +18,10 @@ type entry struct {
 	whole bool // keyX is: no other coordinate has it
 	label key  // of the name
 	code  code
+
+	seat   *Seat  // of the node
+	number uint64 // of the update that it came with
+
 	*hold // what is reserved of the node, if the entry is one of Reserving.held
 }
 

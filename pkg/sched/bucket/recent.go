@@ -1,14 +1,7 @@
 package bucket
 
-// backlog is how many updates the trees do not know, at most.
-const backlog = 16
-
-// recent are the last updates of nodes, in order: the trees do not know them yet. It only grows, and is then begun anew, so that a view may
-// keep the beginning.
+// recent are the last updates of nodes, in order: the tree by coordinate does not know them yet.
 type recent []update
-
-// update is a node's entry and the one that took its place.
-type update struct{ old, now *entry }
 
 // stale says whether an entry is no longer the newest of its node.
 func (r recent) stale(e *entry) bool {
@@ -30,7 +23,7 @@ func (r recent) newest(e *entry) *entry {
 	return e
 }
 
-// news appends the newest entries that the trees do not know and that cover the request, the first by policy first.
+// news appends the newest entries that the tree does not know and that cover the request, the first by policy first.
 func (a *asking) news(dst []*entry) []*entry {
 	for i, u := range a.view.recent {
 		if !u.now.Free.Covers(a.Request) || a.view.recent[i+1:].stale(u.now) {

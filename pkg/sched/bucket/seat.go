@@ -1,17 +1,20 @@
 package bucket
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // Seat is a node's place in an index, for as long as the node is in it. Who keeps it updates the node without a search for its name, which
 // among 100,000 costs three times what it costs among 1,000: a map that large is nowhere near the processor. The zero value is a free one.
-type Seat struct{ now *entry }
+type Seat struct{ now atomic.Pointer[entry] }
 
 // Node returns the node as the index has it, or nil where the node was taken out. It is for the writer.
 func (s *Seat) Node() *Node {
-	if s.now == nil {
-		return nil
+	if e := s.now.Load(); e != nil {
+		return &e.Node
 	}
-	return &s.now.Node
+	return nil
 }
 
 // Seat returns the seat of the node of that name, or nil.
@@ -19,7 +22,7 @@ func (x *Index) Seat(name string) *Seat { return x.seats[name] }
 
 // UpdateAt is Update of the node in a seat, whose name it keeps.
 func (x *Index) UpdateAt(s *Seat, n Node) error {
-	old := s.now
+	old := s.now.Load()
 	if old == nil || old.Name != n.Name {
 		return fmt.Errorf("update node %q: the seat is not its own", n.Name)
 	}
@@ -27,9 +30,8 @@ func (x *Index) UpdateAt(s *Seat, n Node) error {
 	if err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
-	e.label = old.label
-	s.now = e
-	if x.recent = append(x.recent, update{old, e}); len(x.recent) == backlog {
+	e.label, e.seat = old.label, s
+	if x.log.add(update{s, old, e}); x.log.full() {
 		x.settle()
 	}
 	return nil

@@ -27,7 +27,7 @@ func sharings(x *Index) []sharing {
 		{"views", func(change func()) { change(); publish() }, func(ask func(View)) { ask(*newest.Load()) }},
 		{"rwmutex", func(change func()) { mu.Lock(); change(); mu.Unlock() }, func(ask func(View)) {
 			mu.RLock()
-			ask(View{space: &x.space, trees: x.trees, recent: x.recent})
+			ask(x.view())
 			mu.RUnlock()
 		}},
 	}

@@ -15,7 +15,10 @@ const patience = 256
 // stroll takes nodes in the policy's order. It says whether it came to the end.
 func (a *asking) stroll(room []*entry) (int, bool) {
 	var some [backlog]*entry
-	s := stroll{ask: a, walk: a.walk(), room: room, news: a.news(some[:0])}
+	s := stroll{ask: a, walk: a.walk(), room: room}
+	if a.Policy == LeastFit || a.Policy == BestFit {
+		s.news = a.news(some[:0])
+	}
 	switch a.Policy {
 	case LeastFit:
 		s.leastFit()
@@ -42,9 +45,6 @@ func (s *stroll) meet(e *entry) {
 		s.takeNews()
 	}
 	s.take(e)
-	if s.limit > 0 {
-		s.limit = s.looks + patience
-	}
 }
 
 func (s *stroll) takeNews() {
@@ -112,10 +112,25 @@ func (s *stroll) leaf(t *tree, leaf place) {
 
 // names takes what fits of all nodes, up through their names.
 func (s *stroll) names() {
-	t, from, all := &s.ask.view.byName, s.ask.start(), placeOf(nil)
-	s.through(t.behind(from), all, "")
+	t, from := &s.ask.view.byName, s.ask.start()
+	s.upTo(t.behind(from), "")
 	if from != "" {
-		s.through(t.begin(), all, from)
+		s.upTo(t.begin(), from)
+	}
+}
+
+// upTo takes what fits of all nodes from the cursor on, up to a name, or to the end for none.
+func (s *stroll) upTo(c cursor, name string) {
+	var all walk
+	for first := all.next(&c, ^key(0)); first != nil && (name == "" || first.Name <= name); first = all.next(&c, ^key(0)) {
+		if s.full() || s.tired() {
+			return
+		}
+		s.looks++
+		if e := s.ask.view.entry(first); e.Free.Covers(s.want) {
+			s.take(e)
+			s.limit = s.looks + patience
+		}
 	}
 }
 

@@ -3,7 +3,7 @@ package bucket
 // trees are the nodes in the orders in which one looks for them.
 type trees struct {
 	byX    tree // by coordinate, then name: a bucket is a range of it
-	byName tree
+	byName tree // the entry that each node had first
 }
 
 func newTrees() trees {
@@ -20,9 +20,8 @@ func (t *trees) seal() {
 }
 
 // update enters updates.
-func (t *trees) update(updates recent) {
+func (t *tree) update(updates recent) {
 	for _, u := range updates {
-		t.byX.replace(u.old, u.now)
-		t.byName.put(u.now)
+		t.replace(u.old, u.now)
 	}
 }

@@ -6,12 +6,13 @@ import "iter"
 type View struct {
 	space *space
 	trees
-	recent recent
+	recent recent // what the tree by coordinate did not know at the moment
+	moment
 }
 
-// settled returns the view with trees that know everything, for who goes by buckets.
+// settled returns the view with a tree that knows everything, for who goes by buckets.
 func (v View) settled() View {
-	v.trees.update(v.recent)
+	v.byX.update(v.recent)
 	v.seal()
 	v.recent = nil
 	return v
@@ -45,10 +46,10 @@ func (v *View) find(name string) *entry {
 	if e == nil {
 		return nil
 	}
-	return v.recent.newest(e)
+	return v.entry(e)
 }
 
 // each yields all entries in order of their names.
 func (v *View) each(yield func(*entry) bool) {
-	v.byName.each(func(e *entry) bool { return yield(v.recent.newest(e)) })
+	v.byName.each(func(e *entry) bool { return yield(v.entry(e)) })
 }
