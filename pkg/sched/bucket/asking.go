@@ -11,7 +11,7 @@ type asking struct {
 	view  View
 	code  code     // of the request
 	among []*entry // the candidates, if the query names some
-	from  string   // names that are not greater come last: of all with NextFit, of a leaf's with LeastFit and BestFit
+	from  key      // labels that are not greater come last: of all with NextFit, of a leaf's with LeastFit and BestFit
 	drawn bool     // from is known; where nothing fits it need not be
 }
 
@@ -31,26 +31,26 @@ func (v View) ask(q Query) asking {
 	return a
 }
 
-// start returns the name behind which names begin, drawn when it is first needed.
-func (a *asking) start() string {
+// start returns the label behind which names begin, drawn when it is first needed.
+func (a *asking) start() key {
 	if !a.drawn {
 		a.from, a.drawn = a.first(), true
 	}
 	return a.from
 }
 
-func (a *asking) first() string {
+func (a *asking) first() key {
 	switch {
 	case a.Policy == FirstFit || a.Policy == Random:
-		return ""
-	case a.Policy == NextFit || a.After != "" || a.Rand == nil:
-		return a.After
+		return none
+	case a.Policy == NextFit || a.After != (Mark{}) || a.Rand == nil:
+		return a.view.labelOf(a.After)
 	case a.Candidates == nil && a.view.Len() > 0:
-		return a.view.byName.at(a.Rand.IntN(a.view.Len())).Name
+		return a.view.byName.at(a.Rand.IntN(a.view.Len())).label
 	case len(a.among) > 0:
-		return a.among[a.Rand.IntN(len(a.among))].Name
+		return a.among[a.Rand.IntN(len(a.among))].label
 	}
-	return ""
+	return none
 }
 
 // named says whether the node is a candidate.
@@ -74,14 +74,14 @@ func (a *asking) compare(e, f *entry) int {
 		c = cmp.Compare(a.lap(e), a.lap(f))
 	}
 	if c == 0 {
-		c = byName(e, f)
+		c = byLabel(e, f)
 	}
 	return c
 }
 
 // lap returns 0 for a node that comes before the names begin anew, and 1 for the others.
 func (a *asking) lap(e *entry) int {
-	if e.Name > a.start() {
+	if e.label > a.start() {
 		return 0
 	}
 	return 1

@@ -16,9 +16,12 @@ type block struct {
 	codes *codes // of items, at the lowest level
 	top   *top   // nothing below exceeds it; nil is for one that seal has yet to make
 	n     int
-	keys  [fan + 1]key // of items
+	order [fan + 1]brief // of items
 	items [fan + 1]*entry
 }
+
+// brief is what blocks say of an entry, so that a search seldom has to look at one, which is elsewhere in memory.
+type brief struct{ key, label key }
 
 // codes are those of the items of a block. An inner one has none to copy.
 type codes [fan + 1]code
@@ -105,21 +108,21 @@ func (k *kids) copy(other *kids) {
 }
 
 // search returns the first item that has a greater key, or this key and comes behind, or n; behind must hold for all that follow.
-func (b *block) search(k key, behind func(*entry) bool) int {
+func (b *block) search(k key, behind func(*block, int) bool) int {
 	return sort.Search(b.n, func(i int) bool {
-		return b.keys[i] > k || b.keys[i] == k && behind(b.items[i])
+		return b.order[i].key > k || b.order[i].key == k && behind(b, i)
 	})
 }
 
 // insert puts an entry at i.
-func (b *block) insert(i int, k key, e *entry) {
+func (b *block) insert(i int, at brief, e *entry) {
 	b.open(i)
-	b.set(i, k, e)
+	b.set(i, at, e)
 }
 
 // set makes e the entry at i.
-func (b *block) set(i int, k key, e *entry) {
-	b.keys[i], b.items[i], b.codes[i] = k, e, e.code
+func (b *block) set(i int, at brief, e *entry) {
+	b.order[i], b.items[i], b.codes[i] = at, e, e.code
 	if b.top != nil {
 		b.top = b.top.raised(e.Free)
 	}
@@ -133,13 +136,13 @@ func (b *block) insertKid(i int, kid *block) {
 
 // setKid makes kid, which is the writer's and not empty, the block at i.
 func (b *block) setKid(i int, kid *block) {
-	b.kids.at[i], b.keys[i], b.items[i] = kid, kid.keys[0], kid.items[0]
+	b.kids.at[i], b.order[i], b.items[i] = kid, kid.order[0], kid.items[0]
 	b.kids.wrote |= 1 << i
 }
 
 // open makes room at i.
 func (b *block) open(i int) {
-	copy(b.keys[i+1:], b.keys[i:b.n])
+	copy(b.order[i+1:], b.order[i:b.n])
 	copy(b.items[i+1:], b.items[i:b.n])
 	b.carry(i+1, b, span{i, b.n})
 	b.n++
@@ -147,7 +150,7 @@ func (b *block) open(i int) {
 
 // remove closes the gap at i.
 func (b *block) remove(i int) {
-	copy(b.keys[i:], b.keys[i+1:b.n])
+	copy(b.order[i:], b.order[i+1:b.n])
 	copy(b.items[i:], b.items[i+1:b.n])
 	b.carry(i, b, span{i + 1, b.n})
 	b.drop(1)
@@ -164,7 +167,7 @@ func (b *block) drop(count int) {
 
 // append moves the items of next from i on behind those of b. There must be room.
 func (b *block) append(next *block, i int) {
-	copy(b.keys[b.n:], next.keys[i:next.n])
+	copy(b.order[b.n:], next.order[i:next.n])
 	copy(b.items[b.n:], next.items[i:next.n])
 	b.carry(b.n, next, span{i, next.n})
 	b.n += next.n - i

@@ -37,7 +37,7 @@ func (t *tree) end() (c cursor) {
 }
 
 // seek returns the place before the entries of a greater key and those of this key that are behind.
-func (t *tree) seek(k key, behind func(*entry) bool) (c cursor) {
+func (t *tree) seek(k key, behind func(*block, int) bool) (c cursor) {
 	for b := t.root; b != nil; {
 		i := b.search(k, behind)
 		if b.kids == nil {
@@ -63,7 +63,7 @@ func (w *walk) next(c *cursor, last key) *entry {
 			if c.depth > 0 {
 				c.path[c.depth-1].before++
 			}
-		case b.keys[i] > last:
+		case b.order[i].key > last:
 			return nil
 		case !w.sees(b, i):
 			at.before++
@@ -102,11 +102,11 @@ func (w *walk) previous(c *cursor) *entry {
 // one, has another key. Most nodes are alone in their leaf where they have come to be used by unlike amounts, and two searches from the root are saved.
 func (c *cursor) beforeLeaf() bool {
 	at := c.path[c.depth-1]
-	return at.before > 0 && at.block.keys[at.before-1] != at.block.keys[at.before]
+	return at.before > 0 && at.block.order[at.before-1].key != at.block.order[at.before].key
 }
 
 // behindLeaf says whether the entry that next has come to is surely the last of its leaf, likewise.
 func (c *cursor) behindLeaf() bool {
 	at := c.path[c.depth-1]
-	return at.before < at.block.n && at.block.keys[at.before] != at.block.keys[at.before-1]
+	return at.before < at.block.n && at.block.order[at.before].key != at.block.order[at.before-1].key
 }

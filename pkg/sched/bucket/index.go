@@ -84,6 +84,7 @@ func (x *Index) Remove(name string) error {
 	x.byName.remove(old)
 	x.log.add(update{seat, old, nil})
 	x.log.turn()
+	x.named = x.log.number
 	delete(x.seats, name)
 	return nil
 }

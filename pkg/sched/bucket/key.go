@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// key is the first word of what a tree orders entries by. Blocks hold the keys of their items, so that a search seldom has to look at an entry,
-// which is elsewhere in memory.
+// key is the first word of what a tree orders entries by.
 type key uint64
 
 // byX orders by coordinate, and by name within a leaf.

@@ -5,7 +5,10 @@ import "sort"
 // Labels stand for the names of an index's nodes: they are keys in the order of names. Who looks for the place of a node compares labels, and
 // not names, each of which is two reads elsewhere in memory. A node keeps its label while it is in the index, unless all get new ones.
 
-const none key = 0 // no node's label
+const (
+	none   key = 0       // no node's label
+	utmost     = ^key(0) // none is greater
+)
 
 // stride is how far a new label is from that of the node added last, if that is a neighbour and there is room: nodes that come in the order of
 // their names, upwards or downwards, take a stride each. Others come in the middle between their neighbours.
@@ -32,8 +35,9 @@ func (x *Index) label(e *entry) bool {
 // relabel gives all nodes labels that are as far from each other as can be. The trees know everything. O(n log n), after 30 nodes at least, each
 // of which came between the last two.
 func (x *Index) relabel() {
-	all, step, at := x.byName, ^key(0)/key(x.Len()+1), none
+	all, step, at := x.byName, utmost/key(x.Len()+1), none
 	x.trees = newTrees()
+	x.named = x.log.number
 	all.each(func(e *entry) bool {
 		old := e.seat.now.Load()
 		next := x.space.fresh(old.Node)
@@ -51,14 +55,14 @@ func (x *Index) relabel() {
 // around returns the labels of the entries before and behind a name, of which the first may have the name itself, in a tree by name: none, or the
 // greatest key, where there is none.
 func (t *tree) around(name string) (before, behind key) {
-	behind = ^key(0)
+	behind = utmost
 	for b := t.root; b != nil; {
 		i := b.behind(name)
 		if i < b.n {
-			behind = b.keys[i]
+			behind = b.order[i].key
 		}
 		if i > 0 {
-			before = b.keys[i-1]
+			before = b.order[i-1].key
 		}
 		if b.kids == nil {
 			break
@@ -66,12 +70,6 @@ func (t *tree) around(name string) (before, behind key) {
 		b = b.kids.at[max(i-1, 0)]
 	}
 	return before, behind
-}
-
-// behind returns the place behind a name, in a tree by name.
-func (t *tree) behind(name string) cursor {
-	_, label := t.around(name)
-	return t.seek(label, func(*entry) bool { return true })
 }
 
 // behind returns the first item with a greater name, or n, in a block of a tree by name.

@@ -55,7 +55,7 @@ func (n naive) names(q Query) []string {
 
 // lap returns 0 for names behind the one to go on from, and 1 for the others.
 func lap(q Query, name string) int {
-	if q.Policy == FirstFit || name > q.After {
+	if q.Policy == FirstFit || name > q.After.name {
 		return 0
 	}
 	return 1

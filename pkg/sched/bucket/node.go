@@ -8,6 +8,10 @@ type Node struct {
 	Name   string
 	Free   Vector
 	Record any // what the owner keeps with the node; the index only carries it
+
+	// The index's own.
+	label  key    // of the name
+	number uint64 // of the update that it came with
 }
 
 // entry is a node in its place. It never changes; trees of all orders and all views share it.
@@ -16,13 +20,9 @@ type entry struct {
 	x     []int64 // the coordinate
 	keyX  key
 	whole bool // keyX is: no other coordinate has it
-	label key  // of the name
 	code  code
-
-	seat   *Seat  // of the node
-	number uint64 // of the update that it came with
-
-	*hold // what is reserved of the node, if the entry is one of Reserving.held
+	seat  *Seat // of the node
+	*hold       // what is reserved of the node, if the entry is one of Reserving.held
 }
 
 // roomy is an entry with its two vectors, of so many dimensions in all: who looks at an entry looks at them, too, and elsewhere in memory they would

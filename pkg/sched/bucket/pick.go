@@ -62,7 +62,7 @@ func (a *asking) gather(room []*entry) int {
 	var some [backlog]*entry
 	return s.fill(func() {
 		w, c := a.walk(), a.view.byX.begin()
-		for e := w.next(&c, ^key(0)); e != nil; e = w.next(&c, ^key(0)) {
+		for e := w.next(&c, utmost); e != nil; e = w.next(&c, utmost) {
 			s.offer(e)
 		}
 		for _, e := range a.news(some[:0]) {

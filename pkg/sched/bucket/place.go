@@ -24,26 +24,23 @@ func (p *place) begin(t *tree) cursor { return t.seek(p.first, p.reached) }
 // end returns the place behind all of them.
 func (p *place) end(t *tree) cursor { return t.seek(p.last, p.passed) }
 
-// behind returns the place behind a name in a leaf, or before all if it is empty.
-func (p *place) behind(t *tree, name string) cursor {
-	if name == "" {
-		return p.begin(t)
-	}
-	return t.seek(p.first, func(e *entry) bool {
+// behind returns the place behind a label in a leaf.
+func (p *place) behind(t *tree, label key) cursor {
+	return t.seek(p.first, func(b *block, i int) bool {
 		if !p.whole {
-			if c := compareX(e.x, p.x); c != 0 {
+			if c := compareX(b.items[i].x, p.x); c != 0 {
 				return c > 0
 			}
 		}
-		return e.Name > name
+		return b.order[i].label > label
 	})
 }
 
-// reached says whether an entry with the first key is not before x.
-func (p *place) reached(e *entry) bool { return p.whole || compareX(e.x, p.x) >= 0 }
+// reached says whether item i of a block, which has the first key, is not before x.
+func (p *place) reached(b *block, i int) bool { return p.whole || compareX(b.items[i].x, p.x) >= 0 }
 
-// passed says whether an entry with the last key is behind x.
-func (p *place) passed(e *entry) bool { return !p.whole && compareX(e.x, p.x) > 0 }
+// passed says whether item i of a block, which has the last key, is behind x.
+func (p *place) passed(b *block, i int) bool { return !p.whole && compareX(b.items[i].x, p.x) > 0 }
 
 // has says whether an entry whose key is between first and last is one of them.
 func (p *place) has(e *entry) bool { return p.whole || compareX(e.x, p.x) == 0 }

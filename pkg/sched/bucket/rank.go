@@ -6,7 +6,7 @@ type span struct{ lo, hi int }
 // The readers' side of a tree speaks of ranks: the entry of rank r has r entries before it. A bucket is a range of them.
 
 // rank returns the number of entries before those of a greater key and those of this key that are behind.
-func (t *tree) rank(k key, behind func(*entry) bool) int {
+func (t *tree) rank(k key, behind func(*block, int) bool) int {
 	n := 0
 	for b := t.root; b != nil; {
 		i := b.search(k, behind)

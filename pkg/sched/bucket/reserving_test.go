@@ -38,7 +38,7 @@ func TestReservingTwin(t *testing.T) {
 		for range 400 {
 			reserveAtRandom(t, r, x, twin)
 			task := fmt.Sprint("t", r.IntN(4))
-			q := Query{Request: Vector{r.Int64N(10), r.Int64N(10)}, Policy: Policy(r.IntN(4)), Task: task, After: fmt.Sprint("n", r.IntN(30))}
+			q := Query{Request: Vector{r.Int64N(10), r.Int64N(10)}, Policy: Policy(r.IntN(4)), Task: task, After: Behind(fmt.Sprint("n", r.IntN(30)))}
 			want := twin.seenBy(task, x.left.space).fitting(q)
 			want = want[:min(len(want), 5)]
 			if diff := cmp.Diff(want, names(x.View().Pick(q, 5))); diff != "" {

@@ -87,7 +87,7 @@ func (s *stroll) bestFit() {
 	t := &s.ask.view.byX
 	c := t.begin()
 	for !s.full() {
-		e := s.next(&c, ^key(0))
+		e := s.next(&c, utmost)
 		if e == nil {
 			return
 		}
@@ -104,8 +104,8 @@ func (s *stroll) bestFit() {
 // leaf takes what fits in a leaf of the tree by coordinate.
 func (s *stroll) leaf(t *tree, leaf place) {
 	from := s.ask.start()
-	s.through(leaf.behind(t, from), leaf, "")
-	if from != "" {
+	s.through(leaf.behind(t, from), leaf, utmost)
+	if from != none {
 		s.through(leaf.begin(t), leaf, from)
 	}
 }
@@ -113,16 +113,16 @@ func (s *stroll) leaf(t *tree, leaf place) {
 // names takes what fits of all nodes, up through their names.
 func (s *stroll) names() {
 	t, from := &s.ask.view.byName, s.ask.start()
-	s.upTo(t.behind(from), "")
-	if from != "" {
+	s.upTo(t.seek(from, func(*block, int) bool { return false }), utmost)
+	if from != none {
 		s.upTo(t.begin(), from)
 	}
 }
 
-// upTo takes what fits of all nodes from the cursor on, up to a name, or to the end for none.
-func (s *stroll) upTo(c cursor, name string) {
+// upTo takes what fits of all nodes from the cursor on, up to a label.
+func (s *stroll) upTo(c cursor, label key) {
 	var all walk
-	for first := all.next(&c, ^key(0)); first != nil && (name == "" || first.Name <= name); first = all.next(&c, ^key(0)) {
+	for first := all.next(&c, label); first != nil; first = all.next(&c, label) {
 		if s.full() || s.tired() {
 			return
 		}
@@ -134,11 +134,11 @@ func (s *stroll) upTo(c cursor, name string) {
 	}
 }
 
-// through takes what fits in a leaf from the cursor on, up to the name to, or to the end for none.
-func (s *stroll) through(c cursor, leaf place, to string) {
+// through takes what fits in a leaf from the cursor on, up to a label.
+func (s *stroll) through(c cursor, leaf place, label key) {
 	for !s.full() {
 		e := s.next(&c, leaf.last)
-		if e == nil || !leaf.has(e) || to != "" && e.Name > to {
+		if e == nil || !leaf.has(e) || e.label > label {
 			return
 		}
 		s.meet(e)

@@ -1,5 +1,7 @@
 package bucket
 
+import "cmp"
+
 // tree keeps entries in order: a B-tree whose copies are snapshots. A writer that means to keep a copy takes a new owner, and from then on
 // writes no block that the copy can reach, but copies of the blocks between the root and the place of the change, each once per owner.
 //
@@ -66,9 +68,9 @@ func (t *tree) putBelow(b *block, e *entry) (left, right *block) {
 func (t *tree) putHere(b *block, e *entry) {
 	i := t.place(b, e)
 	if i < b.n && t.order(b.items[i], e) == 0 {
-		b.set(i, t.key(e), e)
+		b.set(i, t.brief(e), e)
 	} else {
-		b.insert(i, t.key(e), e)
+		b.insert(i, t.brief(e), e)
 	}
 }
 
@@ -134,10 +136,21 @@ func (t *tree) own(b *block) *block {
 
 // kid returns the index of the kid that holds e or is to hold it.
 func (t *tree) kid(b *block, e *entry) int {
-	return max(0, b.search(t.key(e), func(at *entry) bool { return t.order(at, e) > 0 })-1)
+	return max(0, b.search(t.key(e), func(b *block, i int) bool { return t.compare(b, i, e) > 0 })-1)
 }
 
 // place returns the index of e in a block of the lowest level, or where it is to go.
 func (t *tree) place(b *block, e *entry) int {
-	return b.search(t.key(e), func(at *entry) bool { return t.order(at, e) >= 0 })
+	return b.search(t.key(e), func(b *block, i int) bool { return t.compare(b, i, e) >= 0 })
 }
+
+// compare orders item i of a block, which has the key of e, and e.
+func (t *tree) compare(b *block, i int, e *entry) int {
+	if t.amounts && e.whole {
+		return cmp.Compare(b.order[i].label, e.label)
+	}
+	return t.order(b.items[i], e)
+}
+
+// brief returns what blocks say of an entry.
+func (t *tree) brief(e *entry) brief { return brief{t.key(e), e.label} }

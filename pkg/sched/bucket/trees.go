@@ -4,6 +4,8 @@ package bucket
 type trees struct {
 	byX    tree // by coordinate, then name: a bucket is a range of it
 	byName tree // the entry that each node had first
+
+	named uint64 // of the log's updates: since then no label has stood for another name than before
 }
 
 func newTrees() trees {

@@ -19,6 +19,7 @@ type world struct {
 	span  int64            // amounts are below it
 	many  int              // names there are
 	stay  int              // one node in so many that change is removed
+	marks []Mark           // of nodes that were picked
 }
 
 func newWorld(t *testing.T, r *rand.Rand) *world {
@@ -35,8 +36,12 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, seats: map[string]*Seat{}, span: span, many: 1 + r.IntN(600), stay: []int{3, 50}[r.IntN(2)]}
 }
 
-// change adds, updates or removes a node.
+// change adds, updates or removes a node, or gives all new labels.
 func (w *world) change() {
+	if w.rand.IntN(100) == 0 {
+		w.x.settle()
+		w.x.relabel()
+	}
 	n := Node{Name: fmt.Sprintf("n%d", w.rand.IntN(w.many)), Free: w.vector()}
 	_, have := w.twin.nodes[n.Name]
 	var err error
@@ -96,7 +101,7 @@ func (w *world) vector() Vector {
 }
 
 func (w *world) query() Query {
-	q := Query{Request: w.vector(), Policy: Policy(w.rand.IntN(4)), After: fmt.Sprintf("n%d", w.rand.IntN(w.many))}
+	q := Query{Request: w.vector(), Policy: Policy(w.rand.IntN(4)), After: w.mark()}
 	if w.rand.IntN(3) == 0 {
 		q.Candidates = []string{}
 		for range w.rand.IntN(20) {
@@ -109,6 +114,22 @@ func (w *world) query() Query {
 	return q
 }
 
+// mark marks a name that a node may have, or the place of a node that was picked some time before.
+func (w *world) mark() Mark {
+	if len(w.marks) > 0 && w.rand.IntN(2) == 0 {
+		return w.marks[w.rand.IntN(len(w.marks))]
+	}
+	return Behind(fmt.Sprintf("n%d", w.rand.IntN(w.many)))
+}
+
+// remember marks a node.
+func (w *world) remember(n *Node) {
+	if len(w.marks) < 16 {
+		w.marks = append(w.marks, Mark{})
+	}
+	w.marks[w.rand.IntN(len(w.marks))] = n.Mark()
+}
+
 // compare asks both the same.
 func (w *world) compare(v View, twin naive) {
 	w.t.Helper()
@@ -116,8 +137,12 @@ func (w *world) compare(v View, twin naive) {
 	n := 1 + w.rand.IntN(10)
 	want := twin.fitting(q)
 	want = want[:min(n, len(want))]
-	if diff := cmp.Diff(want, names(v.Pick(q, n))); diff != "" {
-		w.t.Fatalf("%s %v of %v after %q, %d nodes of %d (-want +got):\n%s", q.Policy, q.Request, q.Candidates, q.After, n, v.Len(), diff)
+	got := v.Pick(q, n)
+	if diff := cmp.Diff(want, names(got)); diff != "" {
+		w.t.Fatalf("%s %v of %v after %q, %d nodes of %d (-want +got):\n%s", q.Policy, q.Request, q.Candidates, q.After.name, n, v.Len(), diff)
+	}
+	for _, n := range got {
+		w.remember(n)
 	}
 	if q.Policy == LeastFit || q.Policy == BestFit {
 		w.compareLeaves(v, twin, q)

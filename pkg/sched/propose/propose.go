@@ -20,8 +20,8 @@ type Options struct {
 type Proposer struct {
 	look    func() *center.View
 	options Options
-	after   map[string]string // the node that was first of the last list, by profile
-	lists   int               // there were
+	after   map[string]bucket.Mark // behind the node that was first of the last list, by profile
+	lists   int                    // there were
 
 	pod      *sched.Pod // that is being looked after
 	only     []string   // the nodes that may suit it; nil for any
@@ -33,7 +33,7 @@ type Proposer struct {
 
 // New returns a proposer that reads the views that look returns.
 func New(look func() *center.View, o Options) *Proposer {
-	p := &Proposer{look: look, options: o, after: map[string]string{}}
+	p := &Proposer{look: look, options: o, after: map[string]bucket.Mark{}}
 	p.accept = p.read
 	return p
 }
@@ -68,7 +68,7 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	slices.SortStableFunc(list.Candidates, func(a, b sched.Candidate) int { return b.Score.Compare(a.Score) })
 	list.Candidates = list.Candidates[:min(len(list.Candidates), profile.Wide)]
 	if len(list.Candidates) > 0 {
-		p.after[profile.Name] = list.Candidates[0].Node.Name
+		p.after[profile.Name] = p.mark(list.Candidates[0].Node)
 	}
 	return list
 }
@@ -96,14 +96,20 @@ func (p *Proposer) query(profile *center.Profile) bucket.Query {
 // to each other with 64 than with 32 (BenchmarkCycle).
 const stretch = 64
 
-// goOn returns the name behind which to look for nodes first. Neighbours are
+// mark marks one of the nodes that were found.
+func (p *Proposer) mark(node *sched.Node) bucket.Mark {
+	i := slices.IndexFunc(p.found, func(n *bucket.Node) bool { return n.Name == node.Name })
+	return p.found[i].Mark()
+}
+
+// goOn returns the place behind which to look for nodes first. Neighbours are
 // looked at again and again while they are in the processor's cache, where nodes
 // drawn anew each time are not. For ever would be too long: who comes behind
 // another would find only what that one has just taken.
-func (p *Proposer) goOn(profile *center.Profile) string {
+func (p *Proposer) goOn(profile *center.Profile) bucket.Mark {
 	p.lists++
 	if profile.Policy != bucket.NextFit && (p.options.Rand == nil || p.lists%stretch == 0) {
-		return ""
+		return bucket.Mark{}
 	}
 	return p.after[profile.Name]
 }
