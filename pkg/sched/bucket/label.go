@@ -2,8 +2,8 @@ package bucket
 
 import "sort"
 
-// Labels stand for the names of an index's nodes: they are keys in the order of names. Who looks for the place of a node compares labels, and
-// not names, each of which is two reads elsewhere in memory. A node keeps its label while it is in the index, unless all get new ones.
+// Labels stand for the names of an index's nodes: they are keys in the order of names. Who looks for the place of a node compares labels, which
+// blocks have at hand, and not names, each of which is two reads elsewhere in memory. A node keeps its label while it is in the index, unless all get new ones.
 
 const (
 	none   key = 0       // no node's label
@@ -32,24 +32,25 @@ func (x *Index) label(e *entry) bool {
 	return room > 0
 }
 
-// relabel gives all nodes labels that are as far from each other as can be. The trees know everything. O(n log n), after 30 nodes at least, each
+// relabel gives all nodes labels that are as far from each other as can be. O(n log n), after 30 nodes at least, each
 // of which came between the last two.
 func (x *Index) relabel() {
 	all, step, at := x.byName, utmost/key(x.Len()+1), none
 	x.trees = newTrees()
-	x.named = x.log.number
+	x.log.named = x.log.number
 	all.each(func(e *entry) bool {
+		if x.log.full() {
+			x.log.turn()
+		}
 		old := e.seat.now.Load()
 		next := x.space.fresh(old.Node)
 		at += step
 		next.label, next.seat = at, e.seat
-		if x.log.add(update{e.seat, old, next}); x.log.full() {
-			x.log.turn()
-		}
+		x.log.add(update{e.seat, old, next})
 		x.enter(next)
 		return true
 	})
-	x.log.turn()
+	x.log.turn() // trees that are new know everything
 }
 
 // around returns the labels of the entries before and behind a name, of which the first may have the name itself, in a tree by name: none, or the

@@ -10,10 +10,10 @@ const backlog = 16
 type log struct {
 	chunk  *chunk // the last one
 	number uint64 // of updates and new nodes, ever
+	named  uint64 // what number was when a label last changed its name
 }
 
-// chunk is a part of a log. It leads to those behind it, so that a view that is kept keeps all that came later, and nothing keeps what no view
-// needs.
+// chunk is a part of a log. It leads to those behind it, and so a view to all that came after it; nothing leads to those before.
 type chunk struct {
 	updates [backlog]update
 	count   atomic.Int32 // of updates
@@ -26,7 +26,14 @@ type update struct {
 	old, now *entry
 }
 
-// add notes an update and makes it. Readers that come by the new entry see the update in the log.
+// enter makes e the entry of a node that is new.
+func (l *log) enter(e *entry) {
+	l.number++
+	e.number = l.number
+	e.seat.now.Store(e)
+}
+
+// add makes an update, and notes it first: readers that come by the new entry see the update in the log.
 func (l *log) add(u update) {
 	l.number++
 	if u.now != nil {
@@ -48,30 +55,37 @@ func (l *log) turn() {
 	l.chunk = next
 }
 
+// last returns the updates of the last chunk.
+func (l *log) last() recent {
+	n := l.chunk.count.Load()
+	return l.chunk.updates[:n:n]
+}
+
 // now returns the moment behind the last update.
 func (l *log) now() moment {
-	return moment{chunk: l.chunk, count: int(l.chunk.count.Load()), number: l.number}
+	return moment{chunk: l.chunk, count: len(l.last()), number: l.number, named: l.named}
 }
 
 // moment is a place in a log: behind so many updates of a chunk.
 type moment struct {
-	chunk  *chunk
-	count  int
-	number uint64
+	chunk         *chunk
+	count         int
+	number, named uint64 // the log's
 }
 
-// entry returns the entry that a node had at that moment, of which the tree by name as it was then has an entry.
-func (m *moment) entry(e *entry) *entry {
-	now := e.seat.now.Load()
-	if now != nil && now.number <= m.number {
-		return now
+// entry returns the entry that a node had at that moment, given the seat that was the node's then. O(1), and O(updates since) if the node has
+// changed since.
+func (m *moment) entry(s *Seat) *entry {
+	e := s.now.Load()
+	if e != nil && e.number <= m.number {
+		return e
 	}
 	for c, i := m.chunk, m.count; c != nil; c, i = c.next.Load(), 0 {
 		for _, u := range c.updates[i:c.count.Load()] {
-			if u.seat == e.seat {
+			if u.seat == s {
 				return u.old
 			}
 		}
 	}
-	return now
+	return e
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestLooksAsNodesRunOut places pods with a card each until none fits any more: nodes then lack CPU, memory or cards, and hardly two of them
@@ -33,6 +35,38 @@ func TestLooksAsNodesRunOut(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFirstFitGivesUp lets the first by name be found where few nodes fit: names say nothing of what is free, and a walk by name ends soon if it finds none.
+func TestFirstFitGivesUp(t *testing.T) {
+	const nodes = 5000
+	for one, want := range map[int]struct{ taken, looks int }{patience - 1: {4, 4 * patience}, patience + 1: {1, 2 * patience}, nodes: {0, patience}} {
+		x, err := New(Config{Theta: Vector{1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fit []string
+		for i := range nodes {
+			n := Node{Name: fmt.Sprintf("node-%06d", i), Free: Vector{0}}
+			if i%one == one-1 {
+				n.Free[0], fit = 1, append(fit, n.Name)
+			}
+			if err := x.Add(n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		q := Query{Request: Vector{1}, Policy: FirstFit}
+		a := x.View().ask(q)
+		s := stroll{ask: &a, walk: a.walk(), room: make([]*entry, 4)}
+		s.limit = patience
+		s.names()
+		if s.taken > want.taken || s.looks > want.looks {
+			t.Errorf("one in %d fits: %d looks, %d taken, want no more than %d and %d", one, s.looks, s.taken, want.looks, want.taken)
+		}
+		if diff := cmp.Diff(fit[:min(4, len(fit))], names(x.View().Pick(q, 4))); diff != "" {
+			t.Errorf("one in %d fits (-want +got):\n%s", one, diff)
+		}
 	}
 }
 

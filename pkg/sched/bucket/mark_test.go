@@ -6,6 +6,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestMarkSavesSearch shows by a mark of a wrong name that the label is what counts, for as long as it is known to be that of the name.
+func TestMarkSavesSearch(t *testing.T) {
+	x := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
+	before := x.View()
+	if err := x.Update(Node{Name: "n5", Free: Vector{2}}); err != nil {
+		t.Fatal(err)
+	}
+	m := x.View().Node("n5").Mark()
+	m.name = "n0"
+	next := func(v View) string {
+		return names(v.Pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))[0]
+	}
+	got := []string{next(before), next(x.View())}
+	x.relabel()
+	got = append(got, next(x.View()))
+	if diff := cmp.Diff([]string{"n1", "n9", "n1"}, got); diff != "" {
+		t.Errorf("behind n5, else behind n0, in a view from before the mark, in its own and after new labels (-want +got):\n%s", diff)
+	}
+}
+
 // TestMarkOfNodeTakenOut goes on behind a node in whose place there is another now, which may have got its label.
 func TestMarkOfNodeTakenOut(t *testing.T) {
 	for next, want := range map[string][]string{"n3": {"n9", "n1", "n3"}, "n7": {"n7", "n9", "n1"}} {

@@ -14,7 +14,7 @@ type Node struct {
 	number uint64 // of the update that it came with
 }
 
-// entry is a node in its place. It never changes; trees of all orders and all views share it.
+// entry is a node in its place. It never changes once a view may have it.
 type entry struct {
 	Node
 	x     []int64 // the coordinate
@@ -48,7 +48,7 @@ func (s space) entry(n Node) (*entry, error) {
 
 // fresh returns a node whose vector has an amount for each dimension in its place.
 func (s space) fresh(n Node) *entry {
-	r := &roomy{entry: entry{Node: n, code: encode(n.Free)}}
+	r := &roomy{entry: entry{Node: Node{Name: n.Name, Record: n.Record}, code: encode(n.Free)}}
 	e, room := &r.entry, r.room[:0]
 	room = append(append(room, n.Free...), n.Free...)
 	e.Free, e.x = room[:len(n.Free):len(n.Free)], room[len(n.Free):]

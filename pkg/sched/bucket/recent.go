@@ -3,6 +3,13 @@ package bucket
 // recent are the last updates of nodes, in order: the tree by coordinate does not know them yet.
 type recent []update
 
+// update enters updates.
+func (t *tree) update(updates recent) {
+	for _, u := range updates {
+		t.replace(u.old, u.now)
+	}
+}
+
 // stale says whether an entry is no longer the newest of its node.
 func (r recent) stale(e *entry) bool {
 	for i := range r {

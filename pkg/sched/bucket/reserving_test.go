@@ -35,15 +35,25 @@ func TestReservingTwin(t *testing.T) {
 			t.Fatal(err)
 		}
 		twin := reservations{nodes: map[string]Node{}, holds: map[string]hold{}}
+		marks := []Mark{{}}
 		for range 400 {
 			reserveAtRandom(t, r, x, twin)
+			if r.IntN(20) == 0 {
+				x.left.relabel()
+			}
 			task := fmt.Sprint("t", r.IntN(4))
-			q := Query{Request: Vector{r.Int64N(10), r.Int64N(10)}, Policy: Policy(r.IntN(4)), Task: task, After: Behind(fmt.Sprint("n", r.IntN(30)))}
+			q := Query{Request: Vector{r.Int64N(10), r.Int64N(10)}, Policy: Policy(r.IntN(4)), Task: task, After: marks[r.IntN(len(marks))]}
 			want := twin.seenBy(task, x.left.space).fitting(q)
 			want = want[:min(len(want), 5)]
-			if diff := cmp.Diff(want, names(x.View().Pick(q, 5))); diff != "" {
-				t.Fatalf("%s %v for %s (-want +got):\n%s", q.Policy, q.Request, task, diff)
+			got := x.View().Pick(q, 5)
+			if diff := cmp.Diff(want, names(got)); diff != "" {
+				t.Fatalf("%s %v for %s after %q (-want +got):\n%s", q.Policy, q.Request, task, q.After.name, diff)
 			}
+			for _, n := range got {
+				marks = append(marks, n.Mark())
+			}
+			marks = append(marks, Behind(fmt.Sprint("n", r.IntN(30))))
+			marks = marks[max(0, len(marks)-20):]
 		}
 	}
 }

@@ -57,14 +57,15 @@ func (v ReservingView) others(q Query, own []*entry) Query {
 	return q
 }
 
-// heldFor returns the range of byTask that is the task's, with the labels that the nodes have.
+// heldFor returns the range of byTask that is the task's, marked as the nodes are.
 func (v ReservingView) heldFor(task string) []*entry {
 	lo := v.byTask.rank(0, func(b *block, i int) bool { return b.items[i].task >= task })
 	hi := v.byTask.rank(0, func(b *block, i int) bool { return b.items[i].task > task })
 	var own []*entry
 	for r := lo; r < hi; r++ {
 		e := *v.byTask.at(r)
-		e.label = v.left.byName.find(e.Name).label
+		at := v.left.find(e.Name)
+		e.label, e.number = at.label, at.number
 		own = append(own, &e)
 	}
 	return own

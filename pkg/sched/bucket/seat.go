@@ -7,7 +7,10 @@ import (
 
 // Seat is a node's place in an index, for as long as the node is in it. Who keeps it updates the node without a search for its name, which
 // among 100,000 costs three times what it costs among 1,000: a map that large is nowhere near the processor. The zero value is a free one.
-type Seat struct{ now atomic.Pointer[entry] }
+type Seat struct {
+	now atomic.Pointer[entry] // nil where the node was taken out
+	of  *Index                // once it was taken; for good
+}
 
 // Node returns the node as the index has it, or nil where the node was taken out. It is for the writer.
 func (s *Seat) Node() *Node {
@@ -23,7 +26,7 @@ func (x *Index) Seat(name string) *Seat { return x.seats[name] }
 // UpdateAt is Update of the node in a seat, whose name it keeps.
 func (x *Index) UpdateAt(s *Seat, n Node) error {
 	old := s.now.Load()
-	if old == nil || old.Name != n.Name {
+	if old == nil || s.of != x || old.Name != n.Name {
 		return fmt.Errorf("update node %q: the seat is not its own", n.Name)
 	}
 	e, err := x.space.entry(n)

@@ -127,7 +127,7 @@ func (s *stroll) upTo(c cursor, label key) {
 			return
 		}
 		s.looks++
-		if e := s.ask.view.entry(first); e.Free.Covers(s.want) {
+		if e := s.ask.view.entry(first.seat); e.Free.Covers(s.want) {
 			s.take(e)
 			s.limit = s.looks + patience
 		}

@@ -11,6 +11,7 @@ type tree struct {
 	owner   *owner
 	key     func(*entry) key
 	order   func(a, b *entry) int // total: that of keys, and equal only if the same name
+	labeled bool                  // where a key is whole, labels order
 	amounts bool                  // it is searched by amounts: blocks say what is free below
 }
 
@@ -146,7 +147,7 @@ func (t *tree) place(b *block, e *entry) int {
 
 // compare orders item i of a block, which has the key of e, and e.
 func (t *tree) compare(b *block, i int, e *entry) int {
-	if t.amounts && e.whole {
+	if t.labeled && e.whole {
 		return cmp.Compare(b.order[i].label, e.label)
 	}
 	return t.order(b.items[i], e)

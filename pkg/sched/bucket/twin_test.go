@@ -39,7 +39,6 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 // change adds, updates or removes a node, or gives all new labels.
 func (w *world) change() {
 	if w.rand.IntN(100) == 0 {
-		w.x.settle()
 		w.x.relabel()
 	}
 	n := Node{Name: fmt.Sprintf("n%d", w.rand.IntN(w.many)), Free: w.vector()}
@@ -101,7 +100,7 @@ func (w *world) vector() Vector {
 }
 
 func (w *world) query() Query {
-	q := Query{Request: w.vector(), Policy: Policy(w.rand.IntN(4)), After: w.mark()}
+	q := Query{Request: w.vector(), Policy: Policy(w.rand.IntN(4)), After: w.mark(), Rand: w.rand}
 	if w.rand.IntN(3) == 0 {
 		q.Candidates = []string{}
 		for range w.rand.IntN(20) {
@@ -246,6 +245,9 @@ func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
 		if tr.amounts && (!b.top.covers(b.items[i].Free) || b.kids != nil && !b.top.covers(b.kids.at[i].top[:min(8, len(b.items[i].Free))])) {
 			t.Fatalf("item %d of a block exceeds its top", i)
 		}
+		if b.order[i] != tr.brief(b.items[i]) {
+			t.Fatalf("item %d of a block is not what its brief says", i)
+		}
 	}
 	if b.kids == nil {
 		return 1
@@ -258,7 +260,7 @@ func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
 		}
 		depth = below
 		kid := b.kids.at[i]
-		if kid.items[0] != b.items[i] || int(b.kids.size[i]) != kid.size() {
+		if kid.items[0] != b.items[i] || kid.order[0] != b.order[i] || int(b.kids.size[i]) != kid.size() {
 			t.Fatalf("item %d of a block is not what is below it", i)
 		}
 		if tr.amounts {

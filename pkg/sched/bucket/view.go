@@ -46,10 +46,10 @@ func (v *View) find(name string) *entry {
 	if e == nil {
 		return nil
 	}
-	return v.entry(e)
+	return v.entry(e.seat)
 }
 
 // each yields all entries in order of their names.
 func (v *View) each(yield func(*entry) bool) {
-	v.byName.each(func(e *entry) bool { return yield(v.entry(e)) })
+	v.byName.each(func(e *entry) bool { return yield(v.entry(e.seat)) })
 }

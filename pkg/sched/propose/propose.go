@@ -60,15 +60,19 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 		list.Begun = relay.Begun()
 	}
 	scores := make([]int64, 0, len(p.found)*(len(profile.Space)+1))
+	best := 0
 	for i, n := range p.found {
 		node, begin := p.record(n.Record.(*center.Slot)), len(scores)
 		scores = profile.Score(scores, pod, node)
 		list.Candidates[i] = sched.Candidate{Node: node, Score: scores[begin:len(scores):len(scores)]}
+		if list.Candidates[i].Score.Compare(list.Candidates[best].Score) > 0 {
+			best = i
+		}
 	}
 	slices.SortStableFunc(list.Candidates, func(a, b sched.Candidate) int { return b.Score.Compare(a.Score) })
 	list.Candidates = list.Candidates[:min(len(list.Candidates), profile.Wide)]
 	if len(list.Candidates) > 0 {
-		p.after[profile.Name] = p.mark(list.Candidates[0].Node)
+		p.after[profile.Name] = p.found[best].Mark()
 	}
 	return list
 }
@@ -95,12 +99,6 @@ func (p *Proposer) query(profile *center.Profile) bucket.Query {
 // long is dear, and the more so the more nodes there are; four proposers lose no more
 // to each other with 64 than with 32 (BenchmarkCycle).
 const stretch = 64
-
-// mark marks one of the nodes that were found.
-func (p *Proposer) mark(node *sched.Node) bucket.Mark {
-	i := slices.IndexFunc(p.found, func(n *bucket.Node) bool { return n.Name == node.Name })
-	return p.found[i].Mark()
-}
 
 // goOn returns the place behind which to look for nodes first. Neighbours are
 // looked at again and again while they are in the processor's cache, where nodes
