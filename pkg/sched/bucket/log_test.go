@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestViewOfBusyNode has readers ask views for a node that changes all the time, which they find by its seat: a view answers the same each time.
@@ -43,33 +45,34 @@ func TestSeatAgain(t *testing.T) {
 	x, other := indexOf(t, Vector{1}, []Node{{Name: "c", Free: Vector{7}}}), indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{7}}})
 	seat := new(Seat)
 	var views []View
-	must := func(err error) {
+	var want []string
+	must := func(err error, now string) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		views = append(views, x.View())
-	}
-	must(x.AddAt(seat, Node{Name: "a", Free: Vector{1}}))
-	must(x.UpdateAt(seat, Node{Name: "a", Free: Vector{2}}))
-	must(x.Remove("a"))
-	must(x.AddAt(seat, Node{Name: "b", Free: Vector{3}}))
-	must(x.UpdateAt(seat, Node{Name: "b", Free: Vector{4}}))
-	var got []string
-	for _, v := range views {
-		is := ""
-		for n := range v.Nodes() {
-			is += fmt.Sprint(n.Name, n.Free)
+		views, want = append(views, x.View()), append(want, now)
+		var got []string
+		for _, v := range views {
+			has := ""
+			for n := range v.Nodes() {
+				has += fmt.Sprint(n.Name, n.Free)
+			}
+			got = append(got, has)
 		}
-		got = append(got, is)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("what views have, after so many changes (-want +got):\n%s", diff)
+		}
 	}
-	if got, want := fmt.Sprint(got), "[a[1]c[7] a[2]c[7] c[7] b[3]c[7] b[4]c[7]]"; got != want {
-		t.Errorf("views have %s, want %s", got, want)
-	}
+	must(x.AddAt(seat, Node{Name: "a", Free: Vector{1}}), "a[1]c[7]")
+	must(x.UpdateAt(seat, Node{Name: "a", Free: Vector{2}}), "a[2]c[7]")
+	must(x.Remove("a"), "c[7]")
+	must(x.AddAt(seat, Node{Name: "b", Free: Vector{3}}), "b[3]c[7]")
+	must(x.UpdateAt(seat, Node{Name: "b", Free: Vector{4}}), "b[4]c[7]")
 	if other.UpdateAt(x.Seat("c"), Node{Name: "c", Free: Vector{1}}) == nil {
 		t.Error("an index updates a node by the seat of another index")
 	}
-	must(x.Remove("b"))
+	must(x.Remove("b"), "c[7]")
 	if other.AddAt(seat, Node{Name: "b", Free: Vector{1}}) == nil {
 		t.Error("an index takes a seat of another one")
 	}

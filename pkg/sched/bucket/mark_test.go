@@ -26,6 +26,41 @@ func TestMarkSavesSearch(t *testing.T) {
 	}
 }
 
+// TestMarkOfHeldNode updates a node that holds a reservation by what another index has of it, which may not count for the mark.
+func TestMarkOfHeldNode(t *testing.T) {
+	other := indexOf(t, Vector{1}, cluster(50, 1, 0.5))
+	if err := other.Add(Node{Name: "n1", Free: Vector{1}}); err != nil {
+		t.Fatal(err)
+	}
+	x, err := NewReserving(Config{Theta: Vector{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"} {
+		if err := x.Add(Node{Name: name, Free: Vector{1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.Reserve("n1", "t", Vector{1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Update(*other.View().Node("n1")); err != nil {
+		t.Fatal(err)
+	}
+	marks := []Mark{x.View().Node("n1", "t").Mark(), x.View().Held("t")[0].Mark()}
+	x.left.relabel()
+	for range 100 {
+		if err := x.Update(Node{Name: "n0", Free: Vector{1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range marks {
+		if diff := cmp.Diff([]string{"n2"}, names(x.View().Pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))); diff != "" {
+			t.Errorf("behind n1 (-want +got):\n%s", diff)
+		}
+	}
+}
+
 // TestMarkOfNodeTakenOut goes on behind a node in whose place there is another now, which may have got its label.
 func TestMarkOfNodeTakenOut(t *testing.T) {
 	for next, want := range map[string][]string{"n3": {"n9", "n1", "n3"}, "n7": {"n7", "n9", "n1"}} {
