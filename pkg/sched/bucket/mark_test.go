@@ -29,7 +29,7 @@ func TestMarkSavesSearch(t *testing.T) {
 // TestMarkOfHeldNode updates a node that holds a reservation by what another index has of it, which may not count for the mark.
 func TestMarkOfHeldNode(t *testing.T) {
 	other := indexOf(t, Vector{1}, cluster(50, 1, 0.5))
-	if err := other.Add(Node{Name: "n1", Free: Vector{1}}); err != nil {
+	if err := other.Add(Node{Name: "n5", Free: Vector{1}}); err != nil {
 		t.Fatal(err)
 	}
 	x, err := NewReserving(Config{Theta: Vector{1}})
@@ -41,13 +41,13 @@ func TestMarkOfHeldNode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := x.Reserve("n1", "t", Vector{1}); err != nil {
+	if err := x.Reserve("n5", "t", Vector{1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.Update(*other.View().Node("n1")); err != nil {
+	if err := x.Update(*other.View().Node("n5")); err != nil {
 		t.Fatal(err)
 	}
-	marks := []Mark{x.View().Node("n1", "t").Mark(), x.View().Held("t")[0].Mark()}
+	marks := []Mark{x.View().Node("n5", "t").Mark(), x.View().Held("t")[0].Mark()}
 	x.left.relabel()
 	for range 100 {
 		if err := x.Update(Node{Name: "n0", Free: Vector{1}}); err != nil {
@@ -55,8 +55,8 @@ func TestMarkOfHeldNode(t *testing.T) {
 		}
 	}
 	for _, m := range marks {
-		if diff := cmp.Diff([]string{"n2"}, names(x.View().Pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))); diff != "" {
-			t.Errorf("behind n1 (-want +got):\n%s", diff)
+		if diff := cmp.Diff([]string{"n6"}, names(x.View().Pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))); diff != "" {
+			t.Errorf("behind n5 (-want +got):\n%s", diff)
 		}
 	}
 }

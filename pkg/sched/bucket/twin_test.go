@@ -124,9 +124,10 @@ func (w *world) mark() Mark {
 // remember marks a node.
 func (w *world) remember(n *Node) {
 	if len(w.marks) < 16 {
-		w.marks = append(w.marks, Mark{})
+		w.marks = append(w.marks, n.Mark())
+	} else {
+		w.marks[w.rand.IntN(len(w.marks))] = n.Mark()
 	}
-	w.marks[w.rand.IntN(len(w.marks))] = n.Mark()
 }
 
 // compare asks both the same.
