@@ -25,7 +25,10 @@ func (a *asking) stroll(room []*entry) (int, bool) {
 	case BestFit:
 		s.bestFit()
 	default:
-		s.limit = patience
+		if !s.hopes(&a.view.byX) {
+			return 0, false
+		}
+		s.limit = s.looks + patience
 		s.names()
 	}
 	if s.tired() && !s.full() {

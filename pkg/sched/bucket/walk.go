@@ -19,5 +19,15 @@ func (w *walk) sees(b *block, i int) bool {
 	return b.codes[i].covers(&w.code) && e.Free.Covers(w.want) && !w.recent.stale(e)
 }
 
+// hopes says whether there may be such an entry in a tree, by a look at its root.
+func (w *walk) hopes(t *tree) bool {
+	for i := 0; t.root != nil && i < t.root.n; i++ {
+		if w.sees(t.root, i) {
+			return true
+		}
+	}
+	return false
+}
+
 // tired says whether the limit is reached.
 func (w *walk) tired() bool { return w.looks == w.limit && w.limit > 0 }
