@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -23,6 +24,10 @@ const (
 	// serves them and binds alike, so that with many under way pods would wait for
 	// the news of others; with too few the news would wait for ever.
 	writers = 2
+	// helpers are how many more there are while nothing was bound for a lull, until
+	// nothing waits: the news has the API server to itself then.
+	helpers = 6
+	lull    = 50 * time.Millisecond
 	// together is how many of those that wait are written at one go.
 	together = 16
 	// backlog is how many may wait; beyond it they are dropped.
@@ -40,6 +45,8 @@ type news struct {
 	post  func(context.Context, ...*eventsv1.Event) error
 	host  string
 	queue chan scheduled
+	last  atomic.Int64 // when a pod was bound, in Unix nanoseconds
+	calm  *time.Timer  // a lull since, where many wait
 }
 
 // scheduled is a pod that was bound, and when.
@@ -54,14 +61,18 @@ func newNews(post func(context.Context, ...*eventsv1.Event) error) (*news, error
 	if err != nil {
 		return nil, fmt.Errorf("name the reporter: %w", err)
 	}
-	return &news{post, host, make(chan scheduled, backlog)}, nil
+	return &news{post: post, host: host, queue: make(chan scheduled, backlog), calm: time.NewTimer(lull)}, nil
 }
 
 // add takes an event up, or drops it where too many wait. It returns at once.
 func (n *news) add(s scheduled) {
+	n.last.Store(s.at.UnixNano())
 	select {
 	case n.queue <- s:
 	default:
+	}
+	if len(n.queue) > writers*together {
+		n.calm.Reset(lull)
 	}
 }
 
@@ -71,7 +82,36 @@ func (n *news) run(ctx context.Context) {
 	for range writers {
 		wg.Go(func() { n.write(ctx) })
 	}
+	wg.Go(func() { n.hurry(ctx) })
 	wg.Wait()
+}
+
+// hurry has helpers write in lulls.
+func (n *news) hurry(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.calm.C:
+		}
+		var wg sync.WaitGroup
+		for range helpers {
+			wg.Go(func() { n.help(ctx) })
+		}
+		wg.Wait()
+	}
+}
+
+// help writes events until nothing waits, ctx ends or pods are being bound.
+func (n *news) help(ctx context.Context) {
+	for ctx.Err() == nil && time.Since(time.Unix(0, n.last.Load())) >= lull {
+		select {
+		case s := <-n.queue:
+			n.tell(ctx, n.with(s))
+		default:
+			return
+		}
+	}
 }
 
 func (n *news) write(ctx context.Context) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +22,8 @@ import (
 func TestNews(t *testing.T) {
 	var written atomic.Int32
 	post := func(_ context.Context, all ...*eventsv1.Event) error { written.Add(int32(len(all))); return nil }
-	n := &news{post: post, host: "host", queue: make(chan scheduled, 3)}
+	n := newsBy(t, post)
+	n.queue = make(chan scheduled, 3)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		n.add(scheduled{pod(name), "n1", time.Now()})
 	}
@@ -31,6 +33,60 @@ func TestNews(t *testing.T) {
 	if got := written.Load(); got != 3 {
 		t.Errorf("%d events are written, want 3", got)
 	}
+}
+
+// newsBy returns news that are written so.
+func newsBy(t *testing.T, post func(context.Context, ...*eventsv1.Event) error) *news {
+	t.Helper()
+	n, err := newNews(post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestLull: while pods are being bound few events are under way, and in a lull
+// more, until all are written or the next pods are bound.
+func TestLull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var under, most, written atomic.Int32
+		n := newsBy(t, func(_ context.Context, all ...*eventsv1.Event) error {
+			most.Store(max(most.Load(), under.Add(1)))
+			time.Sleep(20 * time.Millisecond)
+			written.Add(int32(len(all)))
+			under.Add(-1)
+			return nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		go n.run(ctx)
+		binds := func(count int) {
+			for range count {
+				n.add(scheduled{pod("a"), "n1", time.Now()})
+				time.Sleep(time.Millisecond / 4)
+			}
+		}
+		var got []int32
+		pass := func(d time.Duration) {
+			most.Store(0)
+			time.Sleep(d)
+			got = append(got, most.Load())
+		}
+		binds(2000)
+		pass(lull - time.Millisecond)
+		pass(2 * lull)
+		binds(100) // which takes longer than what is under way
+		pass(lull - time.Millisecond)
+		pass(10 * lull)
+		pass(lull)
+		if diff := cmp.Diff([]int32{writers, writers + helpers, writers, writers + helpers, 0}, got); diff != "" {
+			t.Errorf("rows under way up to the lull, in it, after more binds, in the next lull and at the end (-want +got):\n%s", diff)
+		}
+		if got := written.Load(); got != 2100 {
+			t.Errorf("%d events are written, want 2100", got)
+		}
+	})
 }
 
 // TestTogether: of those that wait, many are written at one go, in their order.
@@ -44,7 +100,7 @@ func TestTogether(t *testing.T) {
 		gone = append(gone, names)
 		return nil
 	}
-	n := &news{post: post, queue: make(chan scheduled, backlog)}
+	n := newsBy(t, post)
 	var want [][]string
 	for i := range 2*together + 1 {
 		n.add(scheduled{pod(fmt.Sprint(i)), "n1", time.Now()})
