@@ -101,10 +101,6 @@ func (x *Index) Len() int { return len(x.seats) }
 // names takes longer with each. O(1), and O(log n) for each change since the last view.
 func (x *Index) View() View {
 	x.seal()
-	return x.view()
-}
-
-func (x *Index) view() View {
 	return View{space: &x.space, trees: x.trees, recent: x.log.last(), moment: x.log.now()}
 }
 

@@ -10,61 +10,39 @@ import (
 	"time"
 )
 
-// sharing is a way for readers and the writer to come by the trees.
-type sharing struct {
-	name  string
-	write func(change func())
-	read  func(ask func(View))
-}
-
-// sharings are immutable views, which was chosen, and what was tried besides: trees changed in place under a lock for readers and writers.
-func sharings(x *Index) []sharing {
-	var newest atomic.Pointer[View]
-	publish := func() { v := x.View(); newest.Store(&v) }
-	publish()
-	var mu sync.RWMutex
-	return []sharing{
-		{"views", func(change func()) { change(); publish() }, func(ask func(View)) { ask(*newest.Load()) }},
-		{"rwmutex", func(change func()) { mu.Lock(); change(); mu.Unlock() }, func(ask func(View)) {
-			mu.RLock()
-			ask(x.view())
-			mu.RUnlock()
-		}},
-	}
-}
-
 // BenchmarkShared measures decisions: proposers pick four nodes each, with a filter of some microseconds per node, and the one writer makes a
-// change for each answer; and the changes by themselves, waiting included.
+// change for each answer and publishes a view; and the changes by themselves, waiting included.
 func BenchmarkShared(b *testing.B) {
 	nodes := cluster(10_000, 4, 0.5)
 	for _, proposers := range []int{1, 2, 4, 16} {
-		for way := range 2 {
+		b.Run(fmt.Sprintf("proposers=%d", proposers), func(b *testing.B) {
 			x := indexOf(b, fine, nodes)
-			s := sharings(x)[way]
-			b.Run(fmt.Sprintf("proposers=%d/way=%s", proposers, s.name), func(b *testing.B) {
-				answers, stop := propose(proposers, s)
-				r := rand.New(rand.NewPCG(1, 1))
-				var took []time.Duration
-				for b.Loop() {
-					n := Node{Name: <-answers, Free: make(Vector, 4)}
-					for d := range n.Free {
-						n.Free[d] = small[d] + r.Int64N(capacity[d])
-					}
-					start := time.Now()
-					s.write(func() { _ = x.Update(n) })
-					took = append(took, time.Since(start))
+			var newest atomic.Pointer[View]
+			publish := func() { v := x.View(); newest.Store(&v) }
+			publish()
+			answers, stop := propose(proposers, newest.Load)
+			r := rand.New(rand.NewPCG(1, 1))
+			var took []time.Duration
+			for b.Loop() {
+				n := Node{Name: <-answers, Free: make(Vector, 4)}
+				for d := range n.Free {
+					n.Free[d] = small[d] + r.Int64N(capacity[d])
 				}
-				stop()
-				slices.Sort(took)
-				b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/1e3, "change-p50-µs")
-				b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "change-p99-µs")
-			})
-		}
+				start := time.Now()
+				_ = x.Update(n)
+				publish()
+				took = append(took, time.Since(start))
+			}
+			stop()
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/1e3, "change-p50-µs")
+			b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "change-p99-µs")
+		})
 	}
 }
 
 // propose starts proposers. What stop returns ends them.
-func propose(proposers int, s sharing) (answers chan string, stop func()) {
+func propose(proposers int, newest func() *View) (answers chan string, stop func()) {
 	answers, done := make(chan string, 2*proposers), make(chan struct{})
 	var all sync.WaitGroup
 	for i := range proposers {
@@ -73,7 +51,7 @@ func propose(proposers int, s sharing) (answers chan string, stop func()) {
 		all.Go(func() {
 			room := make([]*Node, 0, 4)
 			for {
-				s.read(func(v View) { room = v.AppendPick(room[:0], q, 4) })
+				room = newest().AppendPick(room[:0], q, 4)
 				select {
 				case answers <- room[0].Name:
 				case <-done:
