@@ -95,7 +95,8 @@ takeover: bin rig ## 2,000 pods bound while the leading controller is killed, an
 
 NODES ?= 5000
 PODS ?= 5000
-perf: bin rig ## kube-scheduler, Numalet and bare clients side by side; NODES, PODS; about 10 minutes on 2 quiet CPUs
+perf: bin rig ## decisions in memory; kube-scheduler, Numalet and bare clients side by side; NODES, PODS; about 10 minutes on 2 quiet CPUs
+	CGO_ENABLED=0 GOGC=400 go test -trimpath ./internal/kubefilter -run '^$$' -bench 'Cycle/nodes=5000/cards=./proposers=4' -benchtime 40000x
 	go build -o build/perf ./test/perf
 	build/perf -nodes $(NODES) -pods $(PODS) -bounds test/perf/bounds.yaml
 
