@@ -11,13 +11,13 @@ type owner struct{ _ byte }
 // block is a node of a tree (the word node being taken): up to fan items in order. Item i is an entry, or in an inner block the first entry of
 // kid i.
 type block struct {
-	owner *owner
-	kids  *kids  // nil at the lowest level
-	codes *codes // of items, at the lowest level
-	top   *top   // nothing below exceeds it; nil is for one that seal has yet to make
-	n     int
-	order [fan + 1]brief // of items
-	items [fan + 1]*entry
+	owner  *owner
+	kids   *kids  // nil at the lowest level
+	codes  *codes // of items, at the lowest level
+	top    *top   // nothing below exceeds it; nil is for one that seal has yet to make
+	n      int
+	briefs [fan + 1]brief // of items
+	items  [fan + 1]*entry
 }
 
 // brief is what blocks say of an entry, so that a search seldom has to look at one, which is elsewhere in memory.
@@ -110,7 +110,7 @@ func (k *kids) copy(other *kids) {
 // search returns the first item that has a greater key, or this key and comes behind, or n; behind must hold for all that follow.
 func (b *block) search(k key, behind func(*block, int) bool) int {
 	return sort.Search(b.n, func(i int) bool {
-		return b.order[i].key > k || b.order[i].key == k && behind(b, i)
+		return b.briefs[i].key > k || b.briefs[i].key == k && behind(b, i)
 	})
 }
 
@@ -122,7 +122,7 @@ func (b *block) insert(i int, at brief, e *entry) {
 
 // set makes e the entry at i.
 func (b *block) set(i int, at brief, e *entry) {
-	b.order[i], b.items[i], b.codes[i] = at, e, e.code
+	b.briefs[i], b.items[i], b.codes[i] = at, e, e.code
 	if b.top != nil {
 		b.top = b.top.raised(e.Free)
 	}
@@ -136,13 +136,13 @@ func (b *block) insertKid(i int, kid *block) {
 
 // setKid makes kid, which is the writer's and not empty, the block at i.
 func (b *block) setKid(i int, kid *block) {
-	b.kids.at[i], b.order[i], b.items[i] = kid, kid.order[0], kid.items[0]
+	b.kids.at[i], b.briefs[i], b.items[i] = kid, kid.briefs[0], kid.items[0]
 	b.kids.wrote |= 1 << i
 }
 
 // open makes room at i.
 func (b *block) open(i int) {
-	copy(b.order[i+1:], b.order[i:b.n])
+	copy(b.briefs[i+1:], b.briefs[i:b.n])
 	copy(b.items[i+1:], b.items[i:b.n])
 	b.carry(i+1, b, span{i, b.n})
 	b.n++
@@ -150,7 +150,7 @@ func (b *block) open(i int) {
 
 // remove closes the gap at i.
 func (b *block) remove(i int) {
-	copy(b.order[i:], b.order[i+1:b.n])
+	copy(b.briefs[i:], b.briefs[i+1:b.n])
 	copy(b.items[i:], b.items[i+1:b.n])
 	b.carry(i, b, span{i + 1, b.n})
 	b.drop(1)
@@ -167,7 +167,7 @@ func (b *block) drop(count int) {
 
 // append moves the items of next from i on behind those of b. There must be room.
 func (b *block) append(next *block, i int) {
-	copy(b.order[b.n:], next.order[i:next.n])
+	copy(b.briefs[b.n:], next.briefs[i:next.n])
 	copy(b.items[b.n:], next.items[i:next.n])
 	b.carry(b.n, next, span{i, next.n})
 	b.n += next.n - i

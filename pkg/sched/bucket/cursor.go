@@ -63,7 +63,7 @@ func (w *walk) next(c *cursor, last key) *entry {
 			if c.depth > 0 {
 				c.path[c.depth-1].before++
 			}
-		case b.order[i].key > last:
+		case b.briefs[i].key > last:
 			return nil
 		case !w.sees(b, i):
 			at.before++
@@ -102,11 +102,11 @@ func (w *walk) previous(c *cursor) *entry {
 // one, has another key. Most nodes are alone in their leaf where they have come to be used by unlike amounts, and two searches from the root are saved.
 func (c *cursor) beforeLeaf() bool {
 	at := c.path[c.depth-1]
-	return at.before > 0 && at.block.order[at.before-1].key != at.block.order[at.before].key
+	return at.before > 0 && at.block.briefs[at.before-1].key != at.block.briefs[at.before].key
 }
 
 // behindLeaf says whether the entry that next has come to is surely the last of its leaf, likewise.
 func (c *cursor) behindLeaf() bool {
 	at := c.path[c.depth-1]
-	return at.before < at.block.n && at.block.order[at.before].key != at.block.order[at.before-1].key
+	return at.before < at.block.n && at.block.briefs[at.before].key != at.block.briefs[at.before-1].key
 }

@@ -60,10 +60,10 @@ func (t *tree) around(name string) (before, behind key) {
 	for b := t.root; b != nil; {
 		i := b.behind(name)
 		if i < b.n {
-			behind = b.order[i].key
+			behind = b.briefs[i].key
 		}
 		if i > 0 {
-			before = b.order[i-1].key
+			before = b.briefs[i-1].key
 		}
 		if b.kids == nil {
 			break

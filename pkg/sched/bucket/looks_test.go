@@ -42,21 +42,16 @@ func TestLooksAsNodesRunOut(t *testing.T) {
 func TestFirstFitGivesUp(t *testing.T) {
 	const nodes = 5000
 	for one, want := range map[int]struct{ taken, looks int }{patience - 1: {4, 4 * patience}, patience + 1: {0, patience}, nodes: {0, patience}} {
-		x, err := New(Config{Theta: Vector{1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		var all []Node
 		var fit []string
 		for i := range nodes {
 			n := Node{Name: fmt.Sprintf("node-%06d", i), Free: Vector{0}}
 			if i%one == one-1 {
 				n.Free[0], fit = 1, append(fit, n.Name)
 			}
-			if err := x.Add(n); err != nil {
-				t.Fatal(err)
-			}
+			all = append(all, n)
 		}
-		q := Query{Request: Vector{1}, Policy: FirstFit}
+		x, q := indexOf(t, Vector{1}, all), Query{Request: Vector{1}, Policy: FirstFit}
 		a := x.View().ask(q)
 		s := stroll{ask: &a, walk: a.walk(), room: make([]*entry, 4)}
 		s.limit = patience

@@ -64,15 +64,7 @@ func TestMarkOfHeldNode(t *testing.T) {
 // TestMarkOfNodeTakenOut goes on behind a node in whose place there is another now, which may have got its label.
 func TestMarkOfNodeTakenOut(t *testing.T) {
 	for next, want := range map[string][]string{"n3": {"n9", "n1", "n3"}, "n7": {"n7", "n9", "n1"}} {
-		x, err := New(Config{Theta: Vector{1}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{"n1", "n5", "n9"} {
-			if err := x.Add(Node{Name: name, Free: Vector{1}}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		x := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
 		gone := x.View().Node("n5").Mark()
 		if err := x.Remove("n5"); err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ func (p *place) behind(t *tree, label key) cursor {
 				return c > 0
 			}
 		}
-		return b.order[i].label > label
+		return b.briefs[i].label > label
 	})
 }
 

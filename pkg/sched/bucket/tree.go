@@ -148,7 +148,7 @@ func (t *tree) place(b *block, e *entry) int {
 // compare orders item i of a block, which has the key of e, and e.
 func (t *tree) compare(b *block, i int, e *entry) int {
 	if t.labeled && e.whole {
-		return cmp.Compare(b.order[i].label, e.label)
+		return cmp.Compare(b.briefs[i].label, e.label)
 	}
 	return t.order(b.items[i], e)
 }

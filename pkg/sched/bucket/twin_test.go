@@ -246,7 +246,7 @@ func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
 		if tr.amounts && (!b.top.covers(b.items[i].Free) || b.kids != nil && !b.top.covers(b.kids.at[i].top[:min(8, len(b.items[i].Free))])) {
 			t.Fatalf("item %d of a block exceeds its top", i)
 		}
-		if b.order[i] != tr.brief(b.items[i]) {
+		if b.briefs[i] != tr.brief(b.items[i]) {
 			t.Fatalf("item %d of a block is not what its brief says", i)
 		}
 	}
@@ -261,7 +261,7 @@ func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
 		}
 		depth = below
 		kid := b.kids.at[i]
-		if kid.items[0] != b.items[i] || kid.order[0] != b.order[i] || int(b.kids.size[i]) != kid.size() {
+		if kid.items[0] != b.items[i] || kid.briefs[0] != b.briefs[i] || int(b.kids.size[i]) != kid.size() {
 			t.Fatalf("item %d of a block is not what is below it", i)
 		}
 		if tr.amounts {
