@@ -59,7 +59,7 @@ rig-shell: rig ## a root shell in the machine; FLAVOUR=plain|systemd|wide
 
 probe-image: tools ## the image of the end-to-end tests' containers, build/probe.tar
 	mkdir -p build/probe && gcc -static -O2 -Wall -Werror -o build/probe/first test/e2e/probe/first/first.c
-	CGO_ENABLED=0 go build -trimpath -o build/probe/ ./test/e2e/probe ./test/e2e/updates ./test/e2e/holders
+	CGO_ENABLED=0 go build -trimpath -o build/probe/ ./test/e2e/probe ./test/e2e/updates ./test/e2e/podresources
 	go -C deploy/image run . -o $(CURDIR)/build/probe.tar -ref localhost/probe:e2e $(CURDIR)/build/probe/first=/first $(CURDIR)/build/probe/probe=/probe
 
 cluster: image probe-image rig ## the rig's machine with Numalet installed; FLAVOUR=systemd or wide for another one
@@ -96,7 +96,7 @@ takeover: bin rig ## 2,000 pods bound while the leading controller is killed, an
 NODES ?= 5000
 PODS ?= 5000
 perf: bin rig ## decisions in memory; kube-scheduler, Numalet and bare clients side by side; NODES, PODS; about 10 minutes on 2 quiet CPUs
-	CGO_ENABLED=0 GOGC=400 go test -trimpath ./internal/kubefilter -run '^$$' -bench 'Cycle/nodes=5000/cards=./proposers=4' -benchtime 40000x
+	CGO_ENABLED=0 GOGC=400 go test -trimpath ./internal/controller/filters -run '^$$' -bench 'Cycle/nodes=5000/cards=./proposers=4' -benchtime 40000x
 	go build -o build/perf ./test/perf
 	build/perf -nodes $(NODES) -pods $(PODS) -bounds test/perf/bounds.yaml
 
@@ -108,7 +108,7 @@ e2e-long: cluster ## installing, upgrading, rebooting, taking over, a storm of 5
 
 NVML ?= libnvidia-ml.so.1
 gpu-check: tools ## inventory, health, plugin and CDI specification against this machine's NVIDIA driver; FAKE=1: against a fake one
-	go test -count=1 -v ./internal/kubelet -run 'GPUCheck|CDI' -args $(if $(FAKE),,-nvml $(NVML))
+	go test -count=1 -v ./internal/deviceplugin -run 'GPUCheck|CDI' -args $(if $(FAKE),,-nvml $(NVML))
 
 soak: cluster ## 200 pods come and go, 5 kills of each kind, and 100 with GPUs; an hour
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run 'Churn|GPU' -pods 200 -kills 5 -gpu-pods 100

@@ -3,14 +3,12 @@
 package main
 
 import (
-	"context"
 	"os"
 	"runtime/debug"
 
-	"k8s.io/klog/v2"
-
-	"github.com/numalet/numalet/internal/config"
-	"github.com/numalet/numalet/internal/telemetry"
+	"github.com/numalet/numalet/internal/controller"
+	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
 // gcPercent is how much the heap may grow, in per cent of what lives, before it is
@@ -23,20 +21,5 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	config.Main("numalet-controller", telemetry.Version(), config.LoadController, serve)
-}
-
-// serve schedules, or stands by, until ctx ends.
-func serve(ctx context.Context, cfg config.Controller) error {
-	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
-	klog.SetLogger(log)
-	clients, err := connect(cfg, log)
-	if err != nil {
-		return err
-	}
-	c, err := newController(context.WithoutCancel(ctx), cfg, log, clients)
-	if err != nil {
-		return err
-	}
-	return c.run(ctx)
+	config.Main("numalet-controller", telemetry.Version(), config.LoadController, controller.Run)
 }

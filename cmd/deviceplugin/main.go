@@ -3,10 +3,11 @@
 package main
 
 import (
-	"github.com/numalet/numalet/internal/config"
-	"github.com/numalet/numalet/internal/telemetry"
+	"github.com/numalet/numalet/internal/deviceplugin"
+	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
 func main() {
-	config.Main("numalet-deviceplugin", telemetry.Version(), config.LoadDevicePlugin, serve)
+	config.Main("numalet-deviceplugin", telemetry.Version(), config.LoadDevicePlugin, deviceplugin.Run)
 }

@@ -4,10 +4,11 @@
 package main
 
 import (
-	"github.com/numalet/numalet/internal/config"
-	"github.com/numalet/numalet/internal/telemetry"
+	"github.com/numalet/numalet/internal/gpu/nvmlserver"
+	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
 func main() {
-	config.Main("numalet-nvml", telemetry.Version(), config.LoadNVML, serve)
+	config.Main("numalet-nvml", telemetry.Version(), config.LoadNVML, nvmlserver.Run)
 }

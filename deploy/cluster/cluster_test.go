@@ -1,5 +1,5 @@
-// Package cluster tests the manifests beside it.
-package cluster
+// Package mirror tests the manifests beside it.
+package mirror
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/numalet/numalet/internal/config"
+	"github.com/numalet/numalet/internal/platform/config"
 )
 
 // TestWorkWithController reads the patch over deploy/daemonset as both programs

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/numalet/numalet/internal/config"
+	"github.com/numalet/numalet/internal/platform/config"
 )
 
 // TestSettingsAreAccepted starts neither program, but reads their settings as

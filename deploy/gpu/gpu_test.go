@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/numalet/numalet/internal/config"
+	"github.com/numalet/numalet/internal/platform/config"
 )
 
 // TestAllMeetAtOneSocket reads the patch over deploy/daemonset as the three

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -18,7 +18,7 @@ import (
 //
 // The answer to a choice is the cards and the links between them, card by card.
 func TestScenarios(t *testing.T) {
-	scenariotest.Walk(t, func() scenariotest.Scene { return &scene{t: t} })
+	scenario.Walk(t, func() scenario.Scene { return &scene{t: t} })
 }
 
 type scene struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // actor is one pod of the demo with its letter on the picture; shared pods
@@ -25,16 +25,16 @@ type actor struct {
 
 func cast() []actor {
 	return []actor{
-		{0, kit.Pod("web", "", kit.Container{Name: "c", CPU: "250m"})},
-		{'A', kit.Pod("training", "spread", kit.Container{Name: "c", CPU: "4"})},
-		{'B', kit.Pod("packets", "single", kit.Container{Name: "c", CPU: "2"})},
-		{'C', kit.Pod("batch", "random", kit.Container{Name: "c", CPU: "3"})},
-		{0, kit.Pod("logs", "", kit.Container{Name: "c", CPU: "100m"})},
+		{0, e2eutil.Pod("web", "", e2eutil.Container{Name: "c", CPU: "250m"})},
+		{'A', e2eutil.Pod("training", "spread", e2eutil.Container{Name: "c", CPU: "4"})},
+		{'B', e2eutil.Pod("packets", "single", e2eutil.Container{Name: "c", CPU: "2"})},
+		{'C', e2eutil.Pod("batch", "random", e2eutil.Container{Name: "c", CPU: "3"})},
+		{0, e2eutil.Pod("logs", "", e2eutil.Container{Name: "c", CPU: "100m"})},
 	}
 }
 
 type demo struct {
-	*kit.Cluster
+	*e2eutil.Cluster
 	bin string // the user's command, numalet
 }
 
@@ -136,7 +136,7 @@ func (d demo) start(ctx context.Context, actors []actor) error {
 		if _, err := d.Create(ctx, a.pod); err != nil {
 			return err
 		}
-		pod, err := d.Await(ctx, a.pod.Name, kit.Running)
+		pod, err := d.Await(ctx, a.pod.Name, e2eutil.Running)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (d demo) start(ctx context.Context, actors []actor) error {
 
 // decided says how many CPUs of which NUMA node the controller decided on.
 func decided(pod *corev1.Pod) (string, error) {
-	placement, err := kit.Placement(pod)
+	placement, err := e2eutil.Placement(pod)
 	var words []string
 	for _, id := range slices.Sorted(maps.Keys(placement["c"])) {
 		words = append(words, fmt.Sprintf("%d of numa%d", placement["c"][id], id))
@@ -173,18 +173,18 @@ func (d demo) show(ctx context.Context, actors []actor) error {
 	if err != nil {
 		return err
 	}
-	var marks []kit.Mark
+	var marks []e2eutil.Mark
 	for _, a := range actors {
 		cpus, err := d.allowed(ctx, a)
 		if err != nil {
 			return err
 		}
 		if a.letter != 0 {
-			marks = append(marks, kit.Mark{Letter: a.letter, CPUs: cpus})
+			marks = append(marks, e2eutil.Mark{Letter: a.letter, CPUs: cpus})
 		}
 		fmt.Printf("  %c  %-9s %-16s %s\n", max(a.letter, '.'), a.pod.Name, ask(a), cpus)
 	}
-	fmt.Printf("\n%s\n  one pair of brackets is one core with its two threads; a dot is a shared CPU\n", kit.Picture(machine, marks))
+	fmt.Printf("\n%s\n  one pair of brackets is one core with its two threads; a dot is a shared CPU\n", e2eutil.Picture(machine, marks))
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (d demo) showReturned(ctx context.Context, actors []actor) error {
 		}
 		fmt.Printf("  .  %-9s %-16s %s\n", a.pod.Name, ask(a), cpus)
 	}
-	fmt.Printf("\n%s", kit.Picture(machine, nil))
+	fmt.Printf("\n%s", e2eutil.Picture(machine, nil))
 	return nil
 }
 

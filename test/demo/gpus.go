@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // withGPUs are a pod that asks for CPUs and GPUs, and one of a tenant without the
@@ -24,8 +24,8 @@ func withGPUs() []actor {
 		return actor{0, pod}
 	}
 	return []actor{
-		of("ben", kit.Pod("learn", "single", kit.Container{Name: "c", CPU: "4"}), "2"),
-		of("eve", kit.Pod("peek", "", kit.Container{Name: "c", CPU: "100m"}), "1"),
+		of("ben", e2eutil.Pod("learn", "single", e2eutil.Container{Name: "c", CPU: "4"}), "2"),
+		of("eve", e2eutil.Pod("peek", "", e2eutil.Container{Name: "c", CPU: "100m"}), "1"),
 	}
 }
 
@@ -80,7 +80,7 @@ func (d demo) align(ctx context.Context, actors []actor) error {
 			return err
 		}
 	}
-	learn, err := d.Await(ctx, actors[0].pod.Name, kit.Running)
+	learn, err := d.Await(ctx, actors[0].pod.Name, e2eutil.Running)
 	if err != nil {
 		return err
 	}
@@ -90,10 +90,10 @@ func (d demo) align(ctx context.Context, actors []actor) error {
 		return err
 	}
 	fmt.Printf("\n  $ kubectl exec %s -- /probe see\n%s", learn.Name, indent(saw))
-	peek, err := d.Await(ctx, actors[1].pod.Name, func(p *corev1.Pod) bool { return kit.WaitsFor(p) != "" })
+	peek, err := d.Await(ctx, actors[1].pod.Name, func(p *corev1.Pod) bool { return e2eutil.WaitsFor(p) != "" })
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\n  peek   of eve 1 GPU                   waits: %s\n", kit.WaitsFor(peek))
+	fmt.Printf("\n  peek   of eve 1 GPU                   waits: %s\n", e2eutil.WaitsFor(peek))
 	return nil
 }

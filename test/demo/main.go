@@ -12,7 +12,7 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 func main() {
@@ -25,7 +25,7 @@ func main() {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
-	cluster, err := kit.Connect(*kubeconfig, kit.Rig{Bin: *rig, Flavour: *flavour})
+	cluster, err := e2eutil.Connect(*kubeconfig, e2eutil.Rig{Bin: *rig, Flavour: *flavour})
 	if err == nil {
 		err = demo{cluster, *bin}.run(ctx)
 	}

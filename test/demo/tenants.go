@@ -12,14 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // tenants are the pods of two tenants, of which the node has room for one at a
 // time, in the order in which they are created.
 func tenants() []actor {
 	of := func(tenant, name string) actor {
-		pod := kit.Pod(name, "spread", kit.Container{Name: "c", CPU: "8"})
+		pod := e2eutil.Pod(name, "spread", e2eutil.Container{Name: "c", CPU: "8"})
 		pod.Labels = map[string]string{v1alpha1.LabelTenant: tenant}
 		return actor{'A', pod}
 	}
@@ -36,7 +36,7 @@ func (d demo) fill(ctx context.Context, actors []actor) error {
 		state := "waits"
 		if i == 0 {
 			state = "runs"
-			if _, err := d.Await(ctx, pod.Name, kit.Running); err != nil {
+			if _, err := d.Await(ctx, pod.Name, e2eutil.Running); err != nil {
 				return err
 			}
 		}
@@ -72,7 +72,7 @@ func (d demo) takeTurns(ctx context.Context, actors []actor) error {
 		if err := d.Delete(ctx, turn.ends); err != nil {
 			return err
 		}
-		if _, err := d.Await(ctx, turn.next, kit.Running); err != nil {
+		if _, err := d.Await(ctx, turn.next, e2eutil.Running); err != nil {
 			return err
 		}
 		if err := d.showWho(ctx, actors); err != nil {
@@ -93,7 +93,7 @@ func (d demo) showWho(ctx context.Context, actors []actor) error {
 			return err
 		}
 		state := "waits"
-		if kit.Running(pod) {
+		if e2eutil.Running(pod) {
 			state = "runs"
 		}
 		fmt.Printf("  %-6s of %s %s\n", pod.Name, pod.Labels[v1alpha1.LabelTenant], state)

@@ -13,17 +13,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // TestAgentAway: while the agent is away the pods that run keep their CPUs and
 // no container is created; when it is back, what waited runs on its CPUs.
 func TestAgentAway(t *testing.T) {
 	ctx := start(t, 6*time.Minute, "held", "late", "shared")
-	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 	before := born(ctx, t, "held", "c")
 	sendAway(ctx, t)
-	for _, pod := range []*corev1.Pod{kit.Pod("late", "single", kit.Container{Name: "c", CPU: "4"}), kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"})} {
+	for _, pod := range []*corev1.Pod{e2eutil.Pod("late", "single", e2eutil.Container{Name: "c", CPU: "4"}), e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"})} {
 		_, err := cluster.Create(ctx, pod)
 		must(t, err)
 		must(t, cluster.AwaitEvent(ctx, pod.Name, "Failed", `required plugin "numalet" not present`))
@@ -34,7 +34,7 @@ func TestAgentAway(t *testing.T) {
 	}
 	callBack(ctx, t)
 	for _, name := range []string{"late", "shared"} {
-		_, err := cluster.Await(ctx, name, kit.Running)
+		_, err := cluster.Await(ctx, name, e2eutil.Running)
 		must(t, err)
 	}
 	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(before).Minus(born(ctx, t, "late", "c")))

@@ -18,7 +18,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // victims are what the churn kills with SIGKILL, by the names of their
@@ -70,7 +70,7 @@ func churnOne(ctx context.Context, t *testing.T, i int) {
 		t.Errorf("create: %v", err)
 		return
 	}
-	pod, err := cluster.Await(ctx, pod.Name, func(p *corev1.Pod) bool { return kit.Running(p) || v1alpha1.Ended(p) })
+	pod, err := cluster.Await(ctx, pod.Name, func(p *corev1.Pod) bool { return e2eutil.Running(p) || v1alpha1.Ended(p) })
 	if err != nil {
 		t.Errorf("await: %v", err)
 		return
@@ -93,22 +93,22 @@ func churnOne(ctx context.Context, t *testing.T, i int) {
 func shape(rng *rand.Rand, i int) *corev1.Pod {
 	name := churnNames(i + 1)[i]
 	policy := []string{"spread", "single", "random", ""}[rng.IntN(4)]
-	main := kit.Container{Name: "main", CPU: fmt.Sprint(1 + rng.IntN(4))}
+	main := e2eutil.Container{Name: "main", CPU: fmt.Sprint(1 + rng.IntN(4))}
 	if policy == "" {
 		main.CPU = "100m"
 	}
-	containers := []kit.Container{main}
+	containers := []e2eutil.Container{main}
 	if rng.IntN(3) == 0 {
-		containers = append(containers, kit.Container{Name: "log", CPU: "50m"})
+		containers = append(containers, e2eutil.Container{Name: "log", CPU: "50m"})
 	}
 	if rng.IntN(4) == 0 {
-		containers = append(containers, kit.Container{Name: "init", CPU: main.CPU, Init: true, Life: 300 * time.Millisecond})
+		containers = append(containers, e2eutil.Container{Name: "init", CPU: main.CPU, Init: true, Life: 300 * time.Millisecond})
 	}
 	if rng.IntN(4) == 0 {
 		containers[0].Life = 2 * time.Second
-		return kit.Once(kit.Pod(name, policy, containers[0]))
+		return e2eutil.Once(e2eutil.Pod(name, policy, containers[0]))
 	}
-	return kit.Pod(name, policy, containers...)
+	return e2eutil.Pod(name, policy, containers...)
 }
 
 func churnNames(n int) []string {
@@ -178,7 +178,7 @@ func checkLives(ctx context.Context, t *testing.T) {
 	for _, l := range lives {
 		samples += len(l.Samples)
 	}
-	overlaps, moved := kit.Overlaps(lives), kit.Moved(lives)
+	overlaps, moved := e2eutil.Overlaps(lives), e2eutil.Moved(lives)
 	t.Logf("%d lives wrote %d samples: %d overlaps, %d moved", len(lives), samples, len(overlaps), len(moved))
 	for _, bad := range append(overlaps, moved...) {
 		t.Error(bad)
@@ -190,9 +190,9 @@ func checkLives(ctx context.Context, t *testing.T) {
 func nothingHeld(ctx context.Context, t *testing.T) {
 	t.Helper()
 	defer func() { must(t, cluster.Delete(ctx, "after")) }()
-	_, err := cluster.Create(ctx, kit.Pod("after", "", kit.Container{Name: "c", CPU: "100m"}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("after", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	must(t, err)
-	_, err = cluster.Await(ctx, "after", kit.Running)
+	_, err = cluster.Await(ctx, "after", e2eutil.Running)
 	must(t, err)
 	awaitCPUs(ctx, t, "after", "c", cpuset.Range(0, 15))
 }

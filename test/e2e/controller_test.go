@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 const (
@@ -26,7 +26,7 @@ func TestTakeOver(t *testing.T) {
 	ctx := start(t, 6*time.Minute, "held", "fits", "too-many")
 	must(t, awaitLeader(ctx, ""))
 	first := leaders(ctx, t)
-	place(ctx, t, kit.Pod("held", "random", kit.Container{Name: "c", CPU: "12"}))
+	place(ctx, t, e2eutil.Pod("held", "random", e2eutil.Container{Name: "c", CPU: "12"}))
 	must(t, cluster.API.CoreV1().Pods(system).Delete(ctx, first[0], metav1.DeleteOptions{}))
 	must(t, awaitLeader(ctx, first[0]))
 	checkTwoLeft(ctx, t)
@@ -36,15 +36,15 @@ func TestTakeOver(t *testing.T) {
 // come back promise nothing that is held.
 func TestControllersKilled(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "fits")
-	place(ctx, t, kit.Pod("held", "spread", kit.Container{Name: "c", CPU: "8"}))
-	four := kit.Pod("fits", "single", kit.Container{Name: "c", CPU: "4"})
+	place(ctx, t, e2eutil.Pod("held", "spread", e2eutil.Container{Name: "c", CPU: "8"}))
+	four := e2eutil.Pod("fits", "single", e2eutil.Container{Name: "c", CPU: "4"})
 	killNow(ctx, t, "numalet-controller")
 	killNow(ctx, t, "numalet-agent")
 	_, err := cluster.Create(ctx, four) // no NUMA node has 4 left
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, "fits", "FailedScheduling", "no NUMA node with enough exclusive CPUs"))
 	must(t, cluster.Delete(ctx, "held"))
-	pod, err := cluster.Await(ctx, "fits", kit.Running)
+	pod, err := cluster.Await(ctx, "fits", e2eutil.Running)
 	must(t, err)
 	checkPromised(t, pod, "c", born(ctx, t, "fits", "c"))
 	checkLives(ctx, t)
@@ -53,8 +53,8 @@ func TestControllersKilled(t *testing.T) {
 // checkTwoLeft checks that on a node whose 14 CPUs lack 12, two are given away once.
 func checkTwoLeft(ctx context.Context, t *testing.T) {
 	t.Helper()
-	place(ctx, t, kit.Pod("fits", "random", kit.Container{Name: "c", CPU: "1"}))
-	_, err := cluster.Create(ctx, kit.Pod("too-many", "random", kit.Container{Name: "c", CPU: "2"}))
+	place(ctx, t, e2eutil.Pod("fits", "random", e2eutil.Container{Name: "c", CPU: "1"}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("too-many", "random", e2eutil.Container{Name: "c", CPU: "2"}))
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, "too-many", "FailedScheduling", "1 Insufficient"))
 	checkLives(ctx, t)
@@ -104,7 +104,7 @@ func controllers(ctx context.Context) (run []corev1.Pod, err error) {
 		return nil, err
 	}
 	for _, pod := range list.Items {
-		if kit.Running(&pod) && pod.DeletionTimestamp == nil {
+		if e2eutil.Running(&pod) && pod.DeletionTimestamp == nil {
 			run = append(run, pod)
 		}
 	}
@@ -113,16 +113,16 @@ func controllers(ctx context.Context) (run []corev1.Pod, err error) {
 
 // countedBy returns a replica's metrics, which the machine can reach and the
 // control plane cannot.
-func countedBy(ctx context.Context, pod corev1.Pod) (kit.Series, error) {
+func countedBy(ctx context.Context, pod corev1.Pod) (e2eutil.Series, error) {
 	page, err := cluster.Shell(ctx, "/usr/local/bin/probe metrics "+pod.Status.PodIP+":8125")
 	if err != nil {
 		return nil, err
 	}
-	return kit.ParseSeries(page)
+	return e2eutil.ParseSeries(page)
 }
 
 // countedByLeader returns the metrics of the replica that leads.
-func countedByLeader(ctx context.Context, t *testing.T) kit.Series {
+func countedByLeader(ctx context.Context, t *testing.T) e2eutil.Series {
 	t.Helper()
 	must(t, awaitLeader(ctx, ""))
 	name := leaders(ctx, t)[0]

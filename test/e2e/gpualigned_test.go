@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // TestWide: 2 GPUs and 8 CPUs are of one NUMA node, on a machine whose second NUMA
@@ -30,7 +30,7 @@ func TestWide(t *testing.T) {
 // placeAligned starts a container with two GPUs and so many CPUs by the policy single.
 func placeAligned(ctx context.Context, t *testing.T, cpus int, tenant string) *corev1.Pod {
 	t.Helper()
-	pod := kit.Once(kit.Pod("aligned", "single", kit.Container{Name: "c0", CPU: fmt.Sprint(cpus)}))
+	pod := e2eutil.Once(e2eutil.Pod("aligned", "single", e2eutil.Container{Name: "c0", CPU: fmt.Sprint(cpus)}))
 	ask(&pod.Spec.Containers[0], time.Hour, map[string]int{whole: 2})
 	return place(ctx, t, ofTenant(pod, tenant))
 }

@@ -13,8 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // gpuChurn lets pods of two tenants and of nobody come and go, to which the
@@ -25,7 +25,7 @@ func gpuChurn(ctx context.Context, t *testing.T) {
 	var workers, watcher sync.WaitGroup
 	watching, stop := context.WithCancel(ctx)
 	events := watchPods(watching, t)
-	ledger := fleet.Ledger{Room: map[string]fleet.Amounts{cluster.Node(): room(ctx, t, cluster.Node())}}
+	ledger := hollowcluster.Ledger{Room: map[string]hollowcluster.Amounts{cluster.Node(): room(ctx, t, cluster.Node())}}
 	watcher.Go(func() {
 		for e := range events {
 			if _, err := ledger.See(e); err != nil {
@@ -61,16 +61,16 @@ func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 	pod := ofTenant(gpuPod(gpuName(i), 5*time.Second, asks...), tenant)
 	_, err := cluster.Create(ctx, pod)
 	if err == nil {
-		pod, err = cluster.Await(ctx, pod.Name, func(p *corev1.Pod) bool { return kit.Running(p) || v1alpha1.Ended(p) })
+		pod, err = cluster.Await(ctx, pod.Name, func(p *corev1.Pod) bool { return e2eutil.Running(p) || v1alpha1.Ended(p) })
 	}
 	if err != nil {
 		t.Errorf("a pod of tenant %q: %v", tenant, err)
 		return false
 	}
-	asked = kit.Running(pod) && checkHolds(ctx, t, pod)
+	asked = e2eutil.Running(pod) && checkHolds(ctx, t, pod)
 	checkGroup(t, pod, tenant)
 	pod, err = cluster.Await(ctx, pod.Name, v1alpha1.Ended)
-	if err != nil || !kit.Succeeded(pod) {
+	if err != nil || !e2eutil.Succeeded(pod) {
 		t.Errorf("%s: %v, %s: %s", pod.Name, err, pod.Status.Reason, pod.Status.Message)
 		return asked
 	}

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 const (
@@ -34,7 +34,7 @@ func gpuFault(ctx context.Context, t *testing.T) {
 	awaitNode(ctx, t, allocatable(0))
 	awaitTopology(ctx, t, func(s v1alpha1.NodeTopologyStatus) string { return cmp.Diff([]string(nil), unhealthy(s)) })
 	awaitNode(ctx, t, allocatable(1))
-	pod, err := cluster.Await(ctx, "beside", kit.Running)
+	pod, err := cluster.Await(ctx, "beside", e2eutil.Running)
 	must(t, err)
 	if restarts := pod.Status.ContainerStatuses[0].RestartCount; restarts > 0 {
 		t.Errorf("the container beside the fault was started %d times more", restarts)

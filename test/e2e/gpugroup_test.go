@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // gpuGroups goes through what a group has to keep: who may have its cards, and how
@@ -57,7 +57,7 @@ func overQuota(ctx context.Context, t *testing.T, cards []string) *corev1.Pod {
 	must(t, err)
 	awaitReason(ctx, t, "over", "tenant ann, GPU group ann")
 	must(t, cluster.Delete(ctx, "aligned"))
-	over, err := cluster.Await(ctx, "over", kit.Running)
+	over, err := cluster.Await(ctx, "over", e2eutil.Running)
 	must(t, err)
 	if diff := cmp.Diff(map[string][]string{"c0": cards}, gpusOf(t, over)); diff != "" {
 		t.Errorf("over has GPUs (-of the group +decided):\n%s", diff)
@@ -78,7 +78,7 @@ func editApplies(ctx context.Context, t *testing.T, cards []string) *corev1.Pod 
 	if took > time.Second {
 		t.Errorf("an edit of a group applied after %v", took)
 	}
-	next, err := cluster.Await(ctx, "next", kit.Running)
+	next, err := cluster.Await(ctx, "next", e2eutil.Running)
 	must(t, err)
 	if diff := cmp.Diff(map[string][]string{"c0": cards}, gpusOf(t, next)); diff != "" {
 		t.Errorf("next has GPUs (-of the group +decided):\n%s", diff)
@@ -119,8 +119,8 @@ func awaitBound(ctx context.Context, t *testing.T, pod *corev1.Pod) time.Time {
 // awaitReason waits until a pod's condition and an event say why it waits.
 func awaitReason(ctx context.Context, t *testing.T, pod, why string) {
 	t.Helper()
-	said, err := cluster.Await(ctx, pod, func(p *corev1.Pod) bool { return strings.Contains(kit.WaitsFor(p), why) })
+	said, err := cluster.Await(ctx, pod, func(p *corev1.Pod) bool { return strings.Contains(e2eutil.WaitsFor(p), why) })
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, pod, "FailedScheduling", why))
-	t.Logf("%s waits: %s", pod, kit.WaitsFor(said))
+	t.Logf("%s waits: %s", pod, e2eutil.WaitsFor(said))
 }

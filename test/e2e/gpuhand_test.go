@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // gpuRejected decides on a card that another pod has, as the controller never would:
@@ -20,7 +20,7 @@ import (
 func gpuRejected(ctx context.Context, t *testing.T) {
 	card, one := wholeCards()[:1], map[string]int{whole: 1}
 	bindGPUs(ctx, t, gpuPod("first", time.Hour, one), card)
-	first, err := cluster.Await(ctx, "first", kit.Running)
+	first, err := cluster.Await(ctx, "first", e2eutil.Running)
 	must(t, err)
 	bindGPUs(ctx, t, gpuPod("second", time.Hour, one), card)
 	failed, err := cluster.Await(ctx, "second", v1alpha1.Ended)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // wholeCards returns the cards that are not in MIG mode, two a NUMA node.
@@ -40,11 +40,11 @@ func gpuName(i int) string { return fmt.Sprintf("gpu-%03d", i) }
 // gpuPod is a pod with a container for each ask: c0, c1 and so on. They share their
 // CPUs and say what they see.
 func gpuPod(name string, life time.Duration, asks ...map[string]int) *corev1.Pod {
-	var containers []kit.Container
+	var containers []e2eutil.Container
 	for i := range asks {
-		containers = append(containers, kit.Container{Name: fmt.Sprint("c", i), CPU: "10m"})
+		containers = append(containers, e2eutil.Container{Name: fmt.Sprint("c", i), CPU: "10m"})
 	}
-	pod := kit.Once(kit.Pod(name, "", containers...))
+	pod := e2eutil.Once(e2eutil.Pod(name, "", containers...))
 	for i, gpus := range asks {
 		delete(pod.Spec.Containers[i].Resources.Limits, corev1.ResourceCPU)
 		ask(&pod.Spec.Containers[i], life, gpus)
@@ -97,7 +97,7 @@ func checkHolds(ctx context.Context, t *testing.T, pod *corev1.Pod) bool {
 		t.Errorf("holders: %v", err)
 		return false
 	}
-	for _, sentence := range kit.GivenTwice(all) {
+	for _, sentence := range e2eutil.GivenTwice(all) {
 		t.Error(sentence)
 	}
 	held := map[string][]string{}

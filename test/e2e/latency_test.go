@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // latencyRuns is how often TestLatency times each thing.
@@ -23,8 +23,8 @@ const latencyRuns = 3
 // docs/performance.md and requires no times, only that the containers really moved.
 func TestLatency(t *testing.T) {
 	ctx := start(t, 75*time.Minute, "crowd", "guest", "trigger")
-	var timings []kit.Timing
-	defer func() { t.Logf("for docs/performance.md:\n%s", kit.Table(*flavour, timings)) }()
+	var timings []e2eutil.Timing
+	defer func() { t.Logf("for docs/performance.md:\n%s", e2eutil.Table(*flavour, timings)) }()
 	for _, n := range []int{1, 10, 100} {
 		timings = append(timings, timeAgent(ctx, t, n)...)
 	}
@@ -41,15 +41,15 @@ func TestLatency(t *testing.T) {
 
 // timeAgent creates exclusive containers beside n shared ones, and asks the
 // agent's metrics how long its hook took.
-func timeAgent(ctx context.Context, t *testing.T, n int) []kit.Timing {
+func timeAgent(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	t.Helper()
-	hook := kit.Timing{What: "agent: CreateContainer", Shared: n}
-	shrink := kit.Timing{What: "agent: of that, shrinking", Shared: n}
-	create(ctx, t, kit.Crowd("crowd", n))
+	hook := e2eutil.Timing{What: "agent: CreateContainer", Shared: n}
+	shrink := e2eutil.Timing{What: "agent: of that, shrinking", Shared: n}
+	create(ctx, t, e2eutil.Crowd("crowd", n))
 	for range latencyRuns {
 		awaitCrowd(ctx, t, n, cpuset.Range(0, 15))
 		before := scrape(ctx, t)
-		create(ctx, t, kit.Pod("guest", "single", kit.Container{Name: "c", CPU: "4"}))
+		create(ctx, t, e2eutil.Pod("guest", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 		after := scrape(ctx, t)
 		checkCrowd(ctx, t, n, cpuset.Range(0, 15).Minus(born(ctx, t, "guest", "c")))
 		checkOneCreated(t, before, after)
@@ -58,12 +58,12 @@ func timeAgent(ctx context.Context, t *testing.T, n int) []kit.Timing {
 		must(t, cluster.Delete(ctx, "guest"))
 	}
 	must(t, cluster.Delete(ctx, "crowd"))
-	return []kit.Timing{hook, shrink}
+	return []e2eutil.Timing{hook, shrink}
 }
 
 // checkOneCreated checks that what the agent measured is one container's
 // creation. Tries that failed before count as part of it, and are told of.
-func checkOneCreated(t *testing.T, before, after kit.Series) {
+func checkOneCreated(t *testing.T, before, after e2eutil.Series) {
 	t.Helper()
 	const count = `numalet_hook_duration_seconds_count{hook="CreateContainer",result=`
 	if created := after.Since(before, count+`"ok"`); created != 1 {
@@ -74,11 +74,11 @@ func checkOneCreated(t *testing.T, before, after kit.Series) {
 	}
 }
 
-func scrape(ctx context.Context, t *testing.T) kit.Series {
+func scrape(ctx context.Context, t *testing.T) e2eutil.Series {
 	t.Helper()
 	page, err := cluster.Shell(ctx, "/usr/local/bin/probe metrics")
 	must(t, err)
-	all, err := kit.ParseSeries(page)
+	all, err := e2eutil.ParseSeries(page)
 	must(t, err)
 	return all
 }

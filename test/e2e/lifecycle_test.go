@@ -10,19 +10,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // TestCompleted: a pod that has completed but still exists holds no CPU.
 func TestCompleted(t *testing.T) {
 	ctx := start(t, 3*time.Minute, "done", "witness")
-	_, err := cluster.Create(ctx, kit.Pod("witness", "", kit.Container{Name: "c", CPU: "100m"}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("witness", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	must(t, err)
-	_, err = cluster.Await(ctx, "witness", kit.Running)
+	_, err = cluster.Await(ctx, "witness", e2eutil.Running)
 	must(t, err)
-	_, err = cluster.Create(ctx, kit.Once(kit.Pod("done", "single", kit.Container{Name: "c", CPU: "4", Life: 3 * time.Second})))
+	_, err = cluster.Create(ctx, e2eutil.Once(e2eutil.Pod("done", "single", e2eutil.Container{Name: "c", CPU: "4", Life: 3 * time.Second})))
 	must(t, err)
-	_, err = cluster.Await(ctx, "done", kit.Succeeded)
+	_, err = cluster.Await(ctx, "done", e2eutil.Succeeded)
 	must(t, err)
 	awaitCPUs(ctx, t, "witness", "c", cpuset.Range(0, 15))
 	checkLives(ctx, t)
@@ -32,15 +32,15 @@ func TestCompleted(t *testing.T) {
 // keeps its CPUs across a restart of the agent.
 func TestCrashLoop(t *testing.T) {
 	ctx := start(t, 4*time.Minute, "crash", "witness")
-	_, err := cluster.Create(ctx, kit.Pod("crash", "single", kit.Container{Name: "c", CPU: "4", Life: time.Second, Exit: 1}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("crash", "single", e2eutil.Container{Name: "c", CPU: "4", Life: time.Second, Exit: 1}))
 	must(t, err)
 	_, err = cluster.Await(ctx, "crash", backingOff)
 	must(t, err)
 	before := born(ctx, t, "crash", "c")
 	restartAgent(ctx, t)
-	_, err = cluster.Create(ctx, kit.Pod("witness", "", kit.Container{Name: "c", CPU: "100m"}))
+	_, err = cluster.Create(ctx, e2eutil.Pod("witness", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	must(t, err)
-	_, err = cluster.Await(ctx, "witness", kit.Running)
+	_, err = cluster.Await(ctx, "witness", e2eutil.Running)
 	must(t, err)
 	if got := born(ctx, t, "witness", "c"); got.Overlaps(before) {
 		t.Errorf("a shared container was born on %v, of which %v belong to the pod that backs off", got, got.Intersect(before))
@@ -64,13 +64,13 @@ func backingOff(p *corev1.Pod) bool {
 // under running pods: the same pods keep the same CPUs.
 func TestKills(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "shared")
-	create(ctx, t, kit.Pod("held", "spread", kit.Container{Name: "c", CPU: "4"}))
-	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	create(ctx, t, e2eutil.Pod("held", "spread", e2eutil.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	held := born(ctx, t, "held", "c")
 	for _, victim := range victims {
 		killNow(ctx, t, victim)
 		later := "after-" + victim
-		create(ctx, t, kit.Pod(later, "single", kit.Container{Name: "c", CPU: "2"}))
+		create(ctx, t, e2eutil.Pod(later, "single", e2eutil.Container{Name: "c", CPU: "2"}))
 		awaitCPUs(ctx, t, "held", "c", held)
 		awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(held).Minus(born(ctx, t, later, "c")))
 		must(t, cluster.Delete(ctx, later))
@@ -83,7 +83,7 @@ func create(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	_, err := cluster.Create(ctx, pod)
 	must(t, err)
-	_, err = cluster.Await(ctx, pod.Name, kit.Running)
+	_, err = cluster.Await(ctx, pod.Name, e2eutil.Running)
 	must(t, err)
 }
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 var (
@@ -27,12 +27,12 @@ var (
 	seed          = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the churn; a failure prints it")
 )
 
-var cluster *kit.Cluster
+var cluster *e2eutil.Cluster
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	var err error
-	if cluster, err = kit.Connect(*kubeconfig, kit.Rig{Bin: *rigBin, Flavour: *flavour}); err != nil {
+	if cluster, err = e2eutil.Connect(*kubeconfig, e2eutil.Rig{Bin: *rigBin, Flavour: *flavour}); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: no cluster (run `make e2e`):", err)
 		os.Exit(1)
 	}

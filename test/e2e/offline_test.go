@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // TestOffline takes a shared CPU offline and brings it back. Both times the
@@ -23,8 +23,8 @@ func TestOffline(t *testing.T) {
 	ctx := start(t, 10*time.Minute, "held", "shared", "without", "with")
 	numalet(ctx, t, "rollout", "restart", "daemonset/numalet") // a pod whose restarts the kubelet does not delay yet
 	rollOut(ctx, t)
-	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
-	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	held := born(ctx, t, "held", "c")
 	victim := last(cpuset.Range(0, 15).Minus(held))
 	t.Cleanup(func() { must(t, plug(context.Background(), victim, 1)) })
@@ -45,7 +45,7 @@ func TestOffline(t *testing.T) {
 // and leave the others to the shared one.
 func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) {
 	t.Helper()
-	create(ctx, t, kit.Pod(name, "single", kit.Container{Name: "c", CPU: "2"}))
+	create(ctx, t, e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "2"}))
 	cpus := born(ctx, t, name, "c")
 	if cpus.Len() != 2 || !cpus.SubsetOf(room) {
 		t.Errorf("%s was born on %v, want two of %v", name, cpus, room)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // TestExplicit: without a controller, a node that serves the explicit form lets
@@ -21,19 +21,19 @@ func TestExplicit(t *testing.T) {
 	alone(t)
 	ctx := start(t, 6*time.Minute, "two-on-1", "three-on-1", "policy")
 	configure(ctx, t, "NUMALET_ASKS=explicit")
-	create(ctx, t, kit.Pod("two-on-1", "", kit.Container{Name: "c", CPU: "2", On: map[int]int{1: 2}}))
+	create(ctx, t, e2eutil.Pod("two-on-1", "", e2eutil.Container{Name: "c", CPU: "2", On: map[int]int{1: 2}}))
 	cpus := born(ctx, t, "two-on-1", "c")
 	if cpus.Len() != 2 || !cpus.SubsetOf(cpuset.Range(4, 7)) || !wholeCores(cpus) {
 		t.Errorf("born on %v, want a core of NUMA node 1 (CPUs 4-7)", cpus)
 	}
-	_, err := cluster.Create(ctx, kit.Pod("three-on-1", "", kit.Container{Name: "c", CPU: "3", On: map[int]int{1: 3}}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("three-on-1", "", e2eutil.Container{Name: "c", CPU: "3", On: map[int]int{1: 3}}))
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, "three-on-1", "FailedScheduling", "Insufficient numalet.dev/numa1-cpu"))
-	_, err = cluster.Create(ctx, kit.Pod("policy", "single", kit.Container{Name: "c", CPU: "2"}))
+	_, err = cluster.Create(ctx, e2eutil.Pod("policy", "single", e2eutil.Container{Name: "c", CPU: "2"}))
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, "policy", eventReason, "this node serves the explicit form"))
 	must(t, cluster.Delete(ctx, "two-on-1"))
-	_, err = cluster.Await(ctx, "three-on-1", kit.Running)
+	_, err = cluster.Await(ctx, "three-on-1", e2eutil.Running)
 	must(t, err)
 	checkLives(ctx, t)
 }
@@ -42,12 +42,12 @@ func TestExplicit(t *testing.T) {
 // keeps its CPUs, and the new agent knows who holds what.
 func TestUpgrade(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "held", "shared", "later")
-	create(ctx, t, kit.Pod("held", "spread", kit.Container{Name: "c", CPU: "4"}))
-	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	create(ctx, t, e2eutil.Pod("held", "spread", e2eutil.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	before := born(ctx, t, "held", "c")
 	numalet(ctx, t, "rollout", "restart", "daemonset/numalet")
 	rollOut(ctx, t)
-	create(ctx, t, kit.Pod("later", "single", kit.Container{Name: "c", CPU: "2"}))
+	create(ctx, t, e2eutil.Pod("later", "single", e2eutil.Container{Name: "c", CPU: "2"}))
 	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(before).Minus(born(ctx, t, "later", "c")))
 	checkLives(ctx, t)
 }
@@ -57,12 +57,12 @@ func TestUpgrade(t *testing.T) {
 func TestSwitchedOff(t *testing.T) {
 	alone(t)
 	ctx := start(t, 6*time.Minute, "held", "shared", "late")
-	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
-	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	before := born(ctx, t, "held", "c")
 	configure(ctx, t, "NUMALET_EXCLUSIVE_CPUS=false")
 	awaitNode(ctx, t, nothingPublished)
-	_, err := cluster.Create(ctx, kit.Pod("late", "single", kit.Container{Name: "c", CPU: "2"}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("late", "single", e2eutil.Container{Name: "c", CPU: "2"}))
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, "late", "FailedScheduling", "didn't match Pod's node affinity/selector"))
 	numalet(ctx, t, "label", "node", cluster.Node(), v1alpha1.LabelExclusiveCPUs+"=true", "--overwrite")
@@ -78,8 +78,8 @@ func TestSwitchedOff(t *testing.T) {
 // same CPUs again, and the node publishes what it had.
 func TestReboot(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "shared")
-	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
-	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	before := born(ctx, t, "held", "c")
 	must(t, cluster.Forget(ctx)) // the clock of the reports starts anew
 	must(t, cluster.Reboot(ctx))
@@ -100,8 +100,8 @@ func TestWithoutNRI(t *testing.T) {
 	must(t, requireAgent(ctx, false))
 	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
 	configure(ctx, t, "NUMALET_ENFORCE=cgroup")
-	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
-	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
+	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 	held := awaitCount(ctx, t, "held", "c", 4)
 	if !wholeCores(held) || counts(held)[3] != 4 {
 		t.Errorf("held runs on %v, want one NUMA node", held)

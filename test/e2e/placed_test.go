@@ -12,7 +12,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // scheduler is whom deploy/controller/admission gives pods that ask to.
@@ -33,7 +33,7 @@ func TestPlaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx := start(t, 3*time.Minute, name)
 			before := available(ctx, t)
-			pod := place(ctx, t, kit.Pod(name, tc.policy, kit.Container{Name: "c", CPU: tc.cpus}))
+			pod := place(ctx, t, e2eutil.Pod(name, tc.policy, e2eutil.Container{Name: "c", CPU: tc.cpus}))
 			cpus := born(ctx, t, name, "c")
 			checkPromised(t, pod, "c", cpus)
 			if got := counts(cpus); tc.counts != nil && !cmp.Equal(tc.counts, got) {
@@ -52,22 +52,22 @@ func TestPlaced(t *testing.T) {
 // together, on one node.
 func TestBothForms(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "named", "single", "late-named", "late-single")
-	on1 := kit.Container{Name: "c", CPU: "3", On: map[int]int{1: 3}}
-	named := place(ctx, t, kit.Pod("named", "", on1))
+	on1 := e2eutil.Container{Name: "c", CPU: "3", On: map[int]int{1: 3}}
+	named := place(ctx, t, e2eutil.Pod("named", "", on1))
 	checkPromised(t, named, "c", born(ctx, t, "named", "c"))
 	for _, name := range []string{"single", "late-single"} { // NUMA nodes 2 and 3: 1 has one CPU left, 0 two
-		pod := place(ctx, t, kit.Pod(name, "single", kit.Container{Name: "c", CPU: "4"}))
+		pod := place(ctx, t, e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "4"}))
 		cpus := born(ctx, t, name, "c")
 		checkPromised(t, pod, "c", cpus)
 		if cpus.Overlaps(cpuset.Range(0, 7)) {
 			t.Errorf("%s was born on %v, of which CPUs 4-7 have a holder and 0-1 are reserved", name, cpus)
 		}
 	}
-	_, err := cluster.Create(ctx, kit.Pod("late-named", "", kit.Container{Name: "c", CPU: "3", On: map[int]int{1: 1, 2: 2}}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("late-named", "", e2eutil.Container{Name: "c", CPU: "3", On: map[int]int{1: 1, 2: 2}}))
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, "late-named", "FailedScheduling", "1 Insufficient"))
 	must(t, cluster.Delete(ctx, "single", "late-single"))
-	late, err := cluster.Await(ctx, "late-named", kit.Running)
+	late, err := cluster.Await(ctx, "late-named", e2eutil.Running)
 	must(t, err)
 	checkPromised(t, late, "c", born(ctx, t, "late-named", "c"))
 	checkLives(ctx, t)
@@ -83,7 +83,7 @@ func TestPending(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := start(t, time.Minute, name)
-			_, err := cluster.Create(ctx, kit.Pod(name, tc.policy, kit.Container{Name: "c", CPU: tc.cpus}))
+			_, err := cluster.Create(ctx, e2eutil.Pod(name, tc.policy, e2eutil.Container{Name: "c", CPU: tc.cpus}))
 			must(t, err)
 			must(t, cluster.AwaitEvent(ctx, name, "FailedScheduling", "0/1 nodes are available: "+tc.message))
 			pod, err := cluster.Await(ctx, name, unschedulable)
@@ -110,7 +110,7 @@ func place(ctx context.Context, t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	_, err := cluster.Create(ctx, pod)
 	must(t, err)
-	runs, err := cluster.Await(ctx, pod.Name, kit.Running)
+	runs, err := cluster.Await(ctx, pod.Name, e2eutil.Running)
 	must(t, err)
 	if runs.Spec.SchedulerName != scheduler {
 		t.Errorf("pod %s was scheduled by %s, want %s", pod.Name, runs.Spec.SchedulerName, scheduler)
@@ -121,7 +121,7 @@ func place(ctx context.Context, t *testing.T, pod *corev1.Pod) *corev1.Pod {
 // checkPromised checks that a container's CPUs are what its pod was promised.
 func checkPromised(t *testing.T, pod *corev1.Pod, container string, cpus cpuset.Set) {
 	t.Helper()
-	promised, err := kit.Placement(pod)
+	promised, err := e2eutil.Placement(pod)
 	must(t, err)
 	if diff := cmp.Diff(promised[container], perNode(cpus)); diff != "" {
 		t.Errorf("CPUs of %s/%s by NUMA node (-promised +born):\n%s", pod.Name, container, diff)

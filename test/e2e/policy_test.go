@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // TestPolicies starts one pod of each policy and looks at what its container
@@ -32,9 +32,9 @@ func TestPolicies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := start(t, 2*time.Minute, name)
-			_, err := cluster.Create(ctx, kit.Pod(name, tc.policy, kit.Container{Name: "c", CPU: strconv.Itoa(tc.cpus)}))
+			_, err := cluster.Create(ctx, e2eutil.Pod(name, tc.policy, e2eutil.Container{Name: "c", CPU: strconv.Itoa(tc.cpus)}))
 			must(t, err)
-			_, err = cluster.Await(ctx, name, kit.Running)
+			_, err = cluster.Await(ctx, name, e2eutil.Running)
 			must(t, err)
 			cpus := born(ctx, t, name, "c")
 			if cpus.Len() != tc.cpus {
@@ -64,13 +64,13 @@ func TestPolicies(t *testing.T) {
 // shared container; the app reuses the init container's CPUs (N8).
 func TestMixed(t *testing.T) {
 	ctx := start(t, 3*time.Minute, "mixed")
-	_, err := cluster.Create(ctx, kit.Pod("mixed", "single",
-		kit.Container{Name: "init", CPU: "2", Init: true, Life: 500 * time.Millisecond},
-		kit.Container{Name: "side", CPU: "1", Sidecar: true},
-		kit.Container{Name: "main", CPU: "2"},
-		kit.Container{Name: "log", CPU: "500m"}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("mixed", "single",
+		e2eutil.Container{Name: "init", CPU: "2", Init: true, Life: 500 * time.Millisecond},
+		e2eutil.Container{Name: "side", CPU: "1", Sidecar: true},
+		e2eutil.Container{Name: "main", CPU: "2"},
+		e2eutil.Container{Name: "log", CPU: "500m"}))
 	must(t, err)
-	_, err = cluster.Await(ctx, "mixed", kit.Running)
+	_, err = cluster.Await(ctx, "mixed", e2eutil.Running)
 	must(t, err)
 	if init, main := born(ctx, t, "mixed", "init"), born(ctx, t, "mixed", "main"); !init.Equal(main) {
 		t.Errorf("main was born on %v, want the init container's %v", main, init)
@@ -89,13 +89,13 @@ func TestMixed(t *testing.T) {
 // and gets the CPUs back when that ends (N6).
 func TestGiveBack(t *testing.T) {
 	ctx := start(t, 3*time.Minute, "shared", "guest")
-	_, err := cluster.Create(ctx, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	must(t, err)
-	_, err = cluster.Await(ctx, "shared", kit.Running)
+	_, err = cluster.Await(ctx, "shared", e2eutil.Running)
 	must(t, err)
-	_, err = cluster.Create(ctx, kit.Pod("guest", "single", kit.Container{Name: "c", CPU: "4"}))
+	_, err = cluster.Create(ctx, e2eutil.Pod("guest", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 	must(t, err)
-	_, err = cluster.Await(ctx, "guest", kit.Running)
+	_, err = cluster.Await(ctx, "guest", e2eutil.Running)
 	must(t, err)
 	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(born(ctx, t, "guest", "c")))
 	must(t, cluster.Delete(ctx, "guest"))
@@ -111,7 +111,7 @@ func born(ctx context.Context, t *testing.T, pod, container string) cpuset.Set {
 
 // newest returns a container's newest life, and waits for it: the kubelet
 // calls a container running before its program's first line is written.
-func newest(ctx context.Context, t *testing.T, pod, container string) kit.Life {
+func newest(ctx context.Context, t *testing.T, pod, container string) e2eutil.Life {
 	t.Helper()
 	for {
 		lives, err := cluster.Lives(ctx)

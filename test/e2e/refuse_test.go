@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // eventReason is the reason of the events by which the agent refuses.
@@ -87,7 +87,7 @@ func refusedByNode(t *testing.T) {
 // on its CPUs.
 func TestRefusedResize(t *testing.T) {
 	ctx := start(t, 2*time.Minute, "resize")
-	create(ctx, t, kit.Pod("resize", "single", kit.Container{Name: "c", CPU: "2"}))
+	create(ctx, t, e2eutil.Pod("resize", "single", e2eutil.Container{Name: "c", CPU: "2"}))
 	before := born(ctx, t, "resize", "c")
 	if err := resize(ctx, "resize", "3"); err == nil || !strings.Contains(err.Error(), "cannot be resized in place") {
 		t.Errorf("resize: %v, want a refusal at admission", err)
@@ -108,7 +108,7 @@ func resize(ctx context.Context, pod, cpu string) error {
 }
 
 func badPod(name, policy, cpu string, spoil func(*corev1.Pod)) *corev1.Pod {
-	pod := kit.Pod(name, policy, kit.Container{Name: "c", CPU: cpu})
+	pod := e2eutil.Pod(name, policy, e2eutil.Container{Name: "c", CPU: cpu})
 	if spoil != nil {
 		spoil(pod)
 	}

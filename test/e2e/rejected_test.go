@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // rejected is the reason of pods whose placement their node cannot honour.
@@ -27,7 +27,7 @@ const rejected = v1alpha1.ReasonPlacementRejected
 func TestRejected(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held")
 	must(t, cluster.Forget(ctx))
-	held := born(ctx, t, place(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"})).Name, "c")
+	held := born(ctx, t, place(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"})).Name, "c")
 	t.Cleanup(func() { scaleControllers(context.Background(), t, 2) })
 	scaleControllers(ctx, t, 0)
 	job := makeJob(ctx, t, "anew")
@@ -43,7 +43,7 @@ func TestRejected(t *testing.T) {
 	another := func(p *corev1.Pod) bool { return p.UID != first.UID }
 	podOf(ctx, t, job, another)
 	scaleControllers(ctx, t, 2)
-	done := podOf(ctx, t, job, func(p *corev1.Pod) bool { return another(p) && kit.Succeeded(p) })
+	done := podOf(ctx, t, job, func(p *corev1.Pod) bool { return another(p) && e2eutil.Succeeded(p) })
 	cpus := born(ctx, t, "anew", "c")
 	checkPromised(t, done, "c", cpus)
 	if cpus.Overlaps(held) {
@@ -55,18 +55,18 @@ func TestRejected(t *testing.T) {
 // TestForged: nobody but the controller places a pod.
 func TestForged(t *testing.T) {
 	ctx := start(t, 2*time.Minute, "by-hand", "bound", "placed")
-	by := kit.Pod("by-hand", "single", kit.Container{Name: "c", CPU: "2"})
+	by := e2eutil.Pod("by-hand", "single", e2eutil.Container{Name: "c", CPU: "2"})
 	by.Annotations[v1alpha1.AnnotationPlacement] = placement(map[int]int{1: 2})
 	_, err := cluster.Create(ctx, by)
 	refusedFor(t, err, "only the numalet controller may set")
 
-	bound := kit.Pod("bound", "single", kit.Container{Name: "c", CPU: "2"})
+	bound := e2eutil.Pod("bound", "single", e2eutil.Container{Name: "c", CPU: "2"})
 	bound.Spec.SchedulerName = "nobody"
 	bound, err = cluster.Create(ctx, bound)
 	must(t, err)
 	refusedFor(t, bind(ctx, cluster.API, bound, map[int]int{1: 2}), "only the numalet controller may set")
 
-	pod := place(ctx, t, kit.Pod("placed", "single", kit.Container{Name: "c", CPU: "2"}))
+	pod := place(ctx, t, e2eutil.Pod("placed", "single", e2eutil.Container{Name: "c", CPU: "2"}))
 	pod.Annotations[v1alpha1.AnnotationPlacement] = placement(map[int]int{1: 1, 2: 1})
 	_, err = cluster.API.CoreV1().Pods(pod.Namespace).Update(ctx, pod, metav1.UpdateOptions{})
 	refusedFor(t, err, "cannot change after the pod was created")
@@ -84,7 +84,7 @@ func nothingElse(*corev1.Pod) bool { return true }
 // makeJob makes a Job of one pod, which does not count pods that are disrupted.
 func makeJob(ctx context.Context, t *testing.T, name string) *batchv1.Job {
 	t.Helper()
-	pod := kit.Once(kit.Pod(name, "single", kit.Container{Name: "c", CPU: "4", Life: 3 * time.Second}))
+	pod := e2eutil.Once(e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "4", Life: 3 * time.Second}))
 	pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: cluster.Node()}
 	jobs, tries := cluster.API.BatchV1().Jobs(cluster.Namespace), int32(0)
 	job, err := jobs.Create(ctx, &batchv1.Job{

@@ -12,17 +12,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // TestStaticPod: a pod that the kubelet reads from a file asks like any other,
 // also before the API server has heard of it.
 func TestStaticPod(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "shared")
-	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
-	write(ctx, t, kit.Pod("static", "single", kit.Container{Name: "c", CPU: "2"}))
+	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
+	write(ctx, t, e2eutil.Pod("static", "single", e2eutil.Container{Name: "c", CPU: "2"}))
 	mirror := "static-" + cluster.Node()
-	_, err := cluster.Await(ctx, mirror, kit.Running)
+	_, err := cluster.Await(ctx, mirror, e2eutil.Running)
 	must(t, err)
 	cpus := born(ctx, t, "static", "c")
 	if cpus.Len() != 2 || !wholeCores(cpus) {

@@ -16,8 +16,8 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // stormPods is how many pods want the CPUs of two small nodes.
@@ -34,7 +34,7 @@ func TestStorm(t *testing.T) {
 	t.Cleanup(func() { scaleControllers(context.Background(), t, 2) })
 	scaleControllers(ctx, t, 0)
 	controller := hostController(ctx, t, "--proposers=8")
-	s := &storm{T: t, turn: map[types.UID]bool{}, ledger: fleet.Ledger{Room: map[string]fleet.Amounts{
+	s := &storm{T: t, turn: map[types.UID]bool{}, ledger: hollowcluster.Ledger{Room: map[string]hollowcluster.Amounts{
 		cluster.Node(): room(ctx, t, cluster.Node()),
 	}}}
 	began := time.Now()
@@ -46,8 +46,8 @@ func TestStorm(t *testing.T) {
 			s.see(ctx, e)
 		case <-created: // most of them wait now
 			created = nil
-			shape := fleet.Shape{NUMA: 2, CPUs: 4}
-			s.ledger.Room["hollow"] = fleet.AmountsOf(shape.Named("hollow").Status.Allocatable)
+			shape := hollowcluster.Shape{NUMA: 2, CPUs: 4}
+			s.ledger.Room["hollow"] = hollowcluster.AmountsOf(shape.Named("hollow").Status.Allocatable)
 			hollow(ctx, t, "hollow", shape)
 			t.Cleanup(func() { must(t, s.clear(context.Background())) })
 		case <-ctx.Done():
@@ -64,18 +64,18 @@ func TestStorm(t *testing.T) {
 }
 
 // room is what there is of a node to give away.
-func room(ctx context.Context, t *testing.T, node string) fleet.Amounts {
+func room(ctx context.Context, t *testing.T, node string) hollowcluster.Amounts {
 	t.Helper()
 	n, err := cluster.API.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	must(t, err)
-	return fleet.AmountsOf(n.Status.Allocatable)
+	return hollowcluster.AmountsOf(n.Status.Allocatable)
 }
 
 // hostController runs a controller beside the control plane until the test ends,
 // with the identity that deploy/controller gives it.
-func hostController(ctx context.Context, t *testing.T, args ...string) *fleet.Controller {
+func hostController(ctx context.Context, t *testing.T, args ...string) *hollowcluster.Controller {
 	t.Helper()
-	plane := &fleet.Plane{Kubeconfig: *kubeconfig, Dir: t.TempDir()}
+	plane := &hollowcluster.Plane{Kubeconfig: *kubeconfig, Dir: t.TempDir()}
 	controller, err := plane.StartController(ctx, "controller", *controllerBin, args...)
 	must(t, err)
 	t.Cleanup(func() { must(t, controller.Stop(time.Minute)) })
@@ -85,7 +85,7 @@ func hostController(ctx context.Context, t *testing.T, args ...string) *fleet.Co
 // storm is the test and what it has seen.
 type storm struct {
 	*testing.T
-	ledger           fleet.Ledger
+	ledger           hollowcluster.Ledger
 	turn             map[types.UID]bool // pods that have had theirs
 	bound, gone, ran int
 }
@@ -94,7 +94,7 @@ type storm struct {
 const stormLabel = "numalet-e2e=storm"
 
 // hollow makes a hollow node until the test ends.
-func hollow(ctx context.Context, t *testing.T, name string, shape fleet.Shape) {
+func hollow(ctx context.Context, t *testing.T, name string, shape hollowcluster.Shape) {
 	t.Helper()
 	alive, bury := context.WithCancel(context.WithoutCancel(ctx))
 	t.Cleanup(func() {
@@ -123,7 +123,7 @@ func watchPods(ctx context.Context, t *testing.T) <-chan apiwatch.Event {
 func (s *storm) create(ctx context.Context) {
 	for i := range stormPods {
 		policy := []string{v1alpha1.PolicySpread, v1alpha1.PolicySingle, v1alpha1.PolicyRandom}[i%3]
-		pod := kit.Pod(fmt.Sprintf("storm-%03d", i), policy, kit.Container{Name: "c", CPU: fmt.Sprint(1 + i/3%4)})
+		pod := e2eutil.Pod(fmt.Sprintf("storm-%03d", i), policy, e2eutil.Container{Name: "c", CPU: fmt.Sprint(1 + i/3%4)})
 		pod.Labels = map[string]string{"numalet-e2e": "storm"}
 		if _, err := cluster.API.CoreV1().Pods(cluster.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
 			s.Errorf("create: %v", err)
@@ -157,7 +157,7 @@ func (s *storm) see(ctx context.Context, e apiwatch.Event) {
 		s.Errorf("pod %s failed on %s: %s %s", pod.Name, pod.Spec.NodeName, pod.Status.Reason, pod.Status.Message)
 	case pod.Spec.NodeName == "hollow":
 		s.end(ctx, pod, 0)
-	case kit.Running(pod):
+	case e2eutil.Running(pod):
 		s.ran++
 		s.end(ctx, pod, 1)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // TestDaemonReload: systemd writes all its units' cpusets again on a
@@ -20,8 +20,8 @@ import (
 func TestDaemonReload(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 5*time.Minute, "shared", "held")
-	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
-	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
+	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 	checkReload(ctx, t)
 	checkLives(ctx, t)
 }
@@ -31,12 +31,12 @@ func TestDaemonReload(t *testing.T) {
 func TestSystemBus(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 5*time.Minute, "shared", "first", "second")
-	create(ctx, t, kit.Pod("shared", "", kit.Container{Name: "c", CPU: "100m"}))
+	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	_, err := cluster.Shell(ctx, "systemctl restart dbus")
 	must(t, err)
 	left := cpuset.Range(0, 15)
 	for _, name := range []string{"first", "second"} {
-		create(ctx, t, kit.Pod(name, "single", kit.Container{Name: "c", CPU: "2"}))
+		create(ctx, t, e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "2"}))
 		cpus := born(ctx, t, name, "c")
 		if cpus.Len() != 2 || !cpus.SubsetOf(left) {
 			t.Errorf("%s was born on %v, want two of %v", name, cpus, left)

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // TestFailedBind: a pod whose binding the API server refuses holds nothing
@@ -21,12 +21,12 @@ func TestFailedBind(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "unbindable", "other")
 	before, counted := available(ctx, t), countedByLeader(ctx, t)
 	allow := refuseBinding(ctx, t, "unbindable")
-	_, err := cluster.Create(ctx, kit.Pod("unbindable", "random", kit.Container{Name: "c", CPU: "12"}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("unbindable", "random", e2eutil.Container{Name: "c", CPU: "12"}))
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, "unbindable", "FailedScheduling", "not now"))
 	awaitUndone(ctx, t, counted, 3)
 
-	other := place(ctx, t, kit.Pod("other", "random", kit.Container{Name: "c", CPU: "12"}))
+	other := place(ctx, t, e2eutil.Pod("other", "random", e2eutil.Container{Name: "c", CPU: "12"}))
 	checkPromised(t, other, "c", born(ctx, t, "other", "c"))
 	_, err = cluster.Await(ctx, "unbindable", unschedulable)
 	must(t, err)
@@ -41,13 +41,13 @@ func TestFailedBind(t *testing.T) {
 		}
 	}
 	allow()
-	pod, err := cluster.Await(ctx, "unbindable", kit.Running)
+	pod, err := cluster.Await(ctx, "unbindable", e2eutil.Running)
 	must(t, err)
 	checkPromised(t, pod, "c", born(ctx, t, "unbindable", "c"))
 }
 
 // awaitUndone waits until the leader has taken n decisions more back.
-func awaitUndone(ctx context.Context, t *testing.T, before kit.Series, n float64) {
+func awaitUndone(ctx context.Context, t *testing.T, before e2eutil.Series, n float64) {
 	t.Helper()
 	for {
 		now := countedByLeader(ctx, t)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // TestUninstall goes the steps of docs/administration.md. What runs stays where
@@ -17,8 +17,8 @@ import (
 // last: `make cluster` installs again.
 func TestUninstall(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "stays", "after")
-	create(ctx, t, kit.Pod("held", "single", kit.Container{Name: "c", CPU: "4"}))
-	create(ctx, t, kit.Pod("stays", "single", kit.Container{Name: "c", CPU: "2"}))
+	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
+	create(ctx, t, e2eutil.Pod("stays", "single", e2eutil.Container{Name: "c", CPU: "2"}))
 	stays := born(ctx, t, "stays", "c")
 
 	setEnv(ctx, t, "NUMALET_EXCLUSIVE_CPUS=false")
@@ -33,7 +33,7 @@ func TestUninstall(t *testing.T) {
 	must(t, err)
 
 	awaitCPUs(ctx, t, "stays", "c", stays)
-	create(ctx, t, kit.Pod("after", "", kit.Container{Name: "c", CPU: "100m"}))
+	create(ctx, t, e2eutil.Pod("after", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	awaitCPUs(ctx, t, "after", "c", cpuset.Range(0, 15))
 	if left := leftovers(ctx, t); left != "" {
 		t.Errorf("left behind:\n%s", left)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/test/e2e/kit"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
 // updatesLog is where test/e2e/updates prints, in the machine.
@@ -22,9 +22,9 @@ const updatesLog = "/run/updates.log"
 // timeUpdates lets the NRI plugin of test/e2e/updates move n shared containers
 // whenever another one is created, each time to fewer CPUs, and then lets it
 // move none: what a creation takes anyway. The agent must be away.
-func timeUpdates(ctx context.Context, t *testing.T, n int) []kit.Timing {
+func timeUpdates(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	t.Helper()
-	create(ctx, t, kit.Crowd("crowd", n))
+	create(ctx, t, e2eutil.Crowd("crowd", n))
 	sets := []string{"0-11", "0-7", "0-3"} // one for each run
 	plugin := startUpdates(ctx, t, n, sets)
 	for _, cpus := range sets {
@@ -41,7 +41,7 @@ func timeUpdates(ctx context.Context, t *testing.T, n int) []kit.Timing {
 
 func createTrigger(ctx context.Context, t *testing.T) {
 	t.Helper()
-	create(ctx, t, kit.Crowd("trigger", 1))
+	create(ctx, t, e2eutil.Crowd("trigger", 1))
 	must(t, cluster.Delete(ctx, "trigger"))
 }
 
@@ -53,11 +53,11 @@ type creation struct {
 }
 
 // split tells the creations that moved the crowd from those that moved nothing.
-func split(t *testing.T, n int, sets []string, made []creation) []kit.Timing {
+func split(t *testing.T, n int, sets []string, made []creation) []e2eutil.Timing {
 	t.Helper()
 	var got, want []string
-	updates := kit.Timing{What: "NRI updates: from the answer until it is created", Shared: n}
-	alone := kit.Timing{What: "no updates: the same", Shared: n}
+	updates := e2eutil.Timing{What: "NRI updates: from the answer until it is created", Shared: n}
+	alone := e2eutil.Timing{What: "no updates: the same", Shared: n}
 	for _, c := range made {
 		got = append(got, fmt.Sprintf("%d to %s", c.moved, c.cpus))
 		if c.moved > 0 {
@@ -75,7 +75,7 @@ func split(t *testing.T, n int, sets []string, made []creation) []kit.Timing {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("what creations moved (-want +got):\n%s", diff)
 	}
-	return []kit.Timing{updates, alone}
+	return []e2eutil.Timing{updates, alone}
 }
 
 // startUpdates starts the plugin, which must find n containers in the crowd.

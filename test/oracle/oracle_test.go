@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
 
-	"github.com/numalet/numalet/internal/machinetest"
+	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 )
 

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 func podName(i int) string { return fmt.Sprintf("pod-%05d", i) }
@@ -23,7 +23,7 @@ func (f *field) make(ctx context.Context, l load, scheduler string, from, n int)
 
 // steady makes pods at a pace and returns how long each waited to be bound, from
 // the moment when the API server said that it was made.
-func (f *field) steady(ctx context.Context, c contender, l load, binds *fleet.Binds) ([]time.Duration, error) {
+func (f *field) steady(ctx context.Context, c contender, l load, binds *hollowcluster.Binds) ([]time.Duration, error) {
 	made := map[string]time.Time{}
 	next := time.NewTicker(f.Pace)
 	defer next.Stop()

@@ -20,14 +20,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/internal/cluster"
-	"github.com/numalet/numalet/internal/post"
+	"github.com/numalet/numalet/internal/controller/apiwriter"
+	"github.com/numalet/numalet/internal/controller/mirror"
 )
 
 // poster posts what a scheduler posts, with the client that the controller has,
 // and decides nothing: the i-th pod goes to the i-th node.
 type poster struct {
-	api         *post.Client
+	api         *apiwriter.Client
 	nodes, pods int
 	workers     int
 	events      bool
@@ -55,7 +55,7 @@ func client(args []string) error {
 	}
 	config.QPS, config.ContentType = -1, runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	if p.api, err = post.New(config); err != nil {
+	if p.api, err = apiwriter.New(config); err != nil {
 		return err
 	}
 	if *watching {
@@ -78,11 +78,11 @@ func watch(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	topologies, err := cluster.NewCustom(config, v1alpha1.NodeTopologyResource(), &v1alpha1.NodeTopology{})
+	topologies, err := mirror.NewCustom(config, v1alpha1.NodeTopologyResource(), &v1alpha1.NodeTopology{})
 	if err != nil {
 		return err
 	}
-	factory := cluster.NewInformers(api)
+	factory := mirror.NewInformers(api)
 	nodes, pods := factory.Core().V1().Nodes().Informer(), factory.Core().V1().Pods().Informer()
 	factory.StartWithContext(ctx)
 	go topologies.RunWithContext(ctx)

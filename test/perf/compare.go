@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // load is a kind of pods.
@@ -22,10 +22,14 @@ type load struct {
 
 func loads() []load {
 	return []load{
-		{"plain", func(name, scheduler string) *corev1.Pod { return fleet.Pod(namespace, name, scheduler, "100m", 0) }},
-		{"gpu", func(name, scheduler string) *corev1.Pod { return fleet.Pod(namespace, name, scheduler, "100m", 1) }},
+		{"plain", func(name, scheduler string) *corev1.Pod {
+			return hollowcluster.Pod(namespace, name, scheduler, "100m", 0)
+		}},
+		{"gpu", func(name, scheduler string) *corev1.Pod {
+			return hollowcluster.Pod(namespace, name, scheduler, "100m", 1)
+		}},
 		{"single", func(name, scheduler string) *corev1.Pod {
-			pod := fleet.Pod(namespace, name, scheduler, "2", 0)
+			pod := hollowcluster.Pod(namespace, name, scheduler, "2", 0)
 			pod.Annotations[v1alpha1.AnnotationCPUPolicy] = v1alpha1.PolicySingle
 			return pod
 		}},

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // contender binds pods.
@@ -22,7 +22,7 @@ type contender struct {
 
 // started is a contender that stands by.
 type started struct {
-	process *fleet.Process
+	process *hollowcluster.Process
 	fire    func(context.Context) (time.Time, error) // lets it begin, and returns when it did
 	profile func(context.Context, string) error      // of the next seconds, into a file; nil where there is none
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 const (
@@ -23,13 +23,13 @@ const (
 // field is where the rounds take place.
 type field struct {
 	options
-	plane *fleet.Plane
+	plane *hollowcluster.Plane
 	api   kubernetes.Interface
 }
 
 // newField starts a control plane with nodes.
 func newField(ctx context.Context, o options) (*field, error) {
-	plane, err := fleet.Up(ctx, o.Rig, fmt.Sprintf("perf-%d", os.Getpid()))
+	plane, err := hollowcluster.Up(ctx, o.Rig, fmt.Sprintf("perf-%d", os.Getpid()))
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (f *field) furnish(ctx context.Context) (err error) {
 		return err
 	}
 	began := time.Now()
-	if err := f.plane.MakeNodes(ctx, f.Nodes, fleet.Shape{NUMA: 2, CPUs: 32, GPUs: 8, Zones: 3}); err != nil {
+	if err := f.plane.MakeNodes(ctx, f.Nodes, hollowcluster.Shape{NUMA: 2, CPUs: 32, GPUs: 8, Zones: 3}); err != nil {
 		return err
 	}
 	say("%d nodes with their topologies: %.0f s", f.Nodes, time.Since(began).Seconds())
@@ -164,7 +164,7 @@ func (f *field) events(ctx context.Context) (int, error) {
 
 // settle waits until a process hardly works any more: twice in a row it takes less
 // than 3 % of a CPU for a second.
-func settle(ctx context.Context, p *fleet.Process) error {
+func settle(ctx context.Context, p *hollowcluster.Process) error {
 	last, err := p.Usage()
 	for calm := 0; err == nil; calm++ {
 		select {
@@ -174,7 +174,7 @@ func settle(ctx context.Context, p *fleet.Process) error {
 			return fmt.Errorf("the process ended: see %s", p.Log)
 		case <-time.After(time.Second):
 		}
-		var now fleet.Usage
+		var now hollowcluster.Usage
 		now, err = p.Usage()
 		if now.CPU-last.CPU > 30*time.Millisecond {
 			calm = -1

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // result is what came out of one round.
@@ -24,7 +24,7 @@ type result struct {
 	began, told     time.Time // when it started, and when the last event was written
 }
 
-func (r *result) fill(began time.Time, at map[string]time.Time, before, after fleet.Usage) {
+func (r *result) fill(began time.Time, at map[string]time.Time, before, after hollowcluster.Usage) {
 	for _, t := range at {
 		r.backlog = append(r.backlog, t.Sub(began))
 	}

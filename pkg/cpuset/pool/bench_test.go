@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/numalet/numalet/internal/machinetest"
+	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
 )

@@ -3,7 +3,7 @@ package pool_test
 import (
 	"fmt"
 
-	"github.com/numalet/numalet/internal/machinetest"
+	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/numalet/numalet/internal/machinetest"
-	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/internal/testutil/machinetest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/topology"
@@ -21,7 +21,7 @@ import (
 //	pod a spread app=4 init:i=2 sidecar:s=1 [app=2@numa0:2 app=2@1GiB]
 //	release a | restart [reserved=0-3] | show
 func TestScenarios(t *testing.T) {
-	scenariotest.Walk(t, func() scenariotest.Scene { return new(scene) })
+	scenario.Walk(t, func() scenario.Scene { return new(scene) })
 }
 
 // scene is where a scenario takes place.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/usage"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // Scope is what a limit is on: what a tenant holds of one type of GPU, of all types
@@ -23,9 +23,9 @@ func (s Scope) String() string {
 	switch {
 	case s.Group != "":
 		return fmt.Sprintf("tenant %s, GPU group %s", s.Tenant, s.Group)
-	case s.Type == string(usage.CPU):
+	case s.Type == string(fairshare.CPU):
 		return fmt.Sprintf("tenant %s, CPUs", s.Tenant)
-	case s.Type == string(usage.AnyGPU):
+	case s.Type == string(fairshare.AnyGPU):
 		return fmt.Sprintf("tenant %s, GPUs of all types", s.Tenant)
 	}
 	return fmt.Sprintf("tenant %s, GPU type %s", s.Tenant, s.Type)
@@ -51,11 +51,11 @@ type Charge struct {
 
 // Charges returns what a pod is charged with, as the charges for its use say, where
 // its GPUs were given from that group.
-func Charges(used []usage.Charge, group string) []Charge {
+func Charges(used []fairshare.Charge, group string) []Charge {
 	charges := make([]Charge, len(used))
 	for i, u := range used {
 		charges[i] = Charge{Type: string(u.Type), Milli: sched.MilliGPU(u.Amount)}
-		if u.Type != usage.CPU {
+		if u.Type != fairshare.CPU {
 			charges[i].Group = group
 		}
 	}
@@ -163,8 +163,8 @@ func sums(tenant string, charges []Charge) map[Scope]sched.MilliGPU {
 	all := map[Scope]sched.MilliGPU{}
 	for _, c := range charges {
 		all[Scope{Tenant: tenant, Type: c.Type}] += c.Milli
-		if c.Type != string(usage.CPU) && c.Type != string(usage.AnyGPU) {
-			all[Scope{Tenant: tenant, Type: string(usage.AnyGPU)}] += c.Milli
+		if c.Type != string(fairshare.CPU) && c.Type != string(fairshare.AnyGPU) {
+			all[Scope{Tenant: tenant, Type: string(fairshare.AnyGPU)}] += c.Milli
 		}
 		if c.Group != "" {
 			all[Scope{Tenant: tenant, Group: c.Group}] += c.Milli
@@ -185,7 +185,7 @@ func (q *Quotas) refuse(s Scope, amount sched.MilliGPU) *Refusal {
 // count returns "1 GPU", "0.5 GPUs", "2 CPUs" and so on.
 func (s Scope) count(amount sched.MilliGPU) string {
 	noun := "GPU"
-	if s.Type == string(usage.CPU) {
+	if s.Type == string(fairshare.CPU) {
 		noun = "CPU"
 	}
 	if amount == sched.WholeGPU {

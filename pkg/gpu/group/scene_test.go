@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/sched"
 )
@@ -39,7 +39,7 @@ type scene struct {
 }
 
 func TestScenarios(t *testing.T) {
-	scenariotest.Walk(t, func() scenariotest.Scene {
+	scenario.Walk(t, func() scenario.Scene {
 		return &scene{t: t, nodes: Nodes{}, forbidden: map[string]bool{}, quotas: NewQuotas(), running: map[string]sched.Holding{}, where: map[string]int{}}
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
@@ -22,7 +22,7 @@ import (
 //
 // The answer to an event and to a probe is what it changed.
 func TestScenarios(t *testing.T) {
-	scenariotest.Walk(t, func() scenariotest.Scene {
+	scenario.Walk(t, func() scenario.Scene {
 		v := machine()
 		return &scene{t: t, inventory: v, watch: New(v, time.Minute)}
 	})

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 // Env is what the committer does to the world. Only Bind may wait, and only for
@@ -47,7 +47,7 @@ func (nothing) Unreserve(sched.Decision)                         {}
 // re-check all (as Gödel's binder does) and accepts more than to turn down
 // whatever changed (as Volcano's does).
 type Committer struct {
-	center   *center.Center
+	center   *nodestate.Center
 	filter   sched.Filter
 	reserver Reserver
 	env      Env
@@ -57,7 +57,7 @@ type Committer struct {
 
 // New returns a committer. f is filters beside package filter's, its own
 // instance, and may be a Reserver; nil for none.
-func New(c *center.Center, f sched.Filter, env Env) *Committer {
+func New(c *nodestate.Center, f sched.Filter, env Env) *Committer {
 	committer := &Committer{center: c, filter: f, reserver: nothing{}, env: env}
 	if r, ok := f.(Reserver); ok {
 		committer.reserver = r

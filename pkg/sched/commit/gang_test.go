@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/numalet/numalet/internal/centertest"
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
@@ -43,9 +43,9 @@ func TestGangMissesNothing(t *testing.T) {
 }
 
 // oneNode returns a centre of one node.
-func oneNode(t *testing.T, cpu sched.MilliCPU) *center.Center {
+func oneNode(t *testing.T, cpu sched.MilliCPU) *nodestate.Center {
 	t.Helper()
-	c := centertest.New(t, "cpu", center.Profile{})
+	c := nodestatetest.New(t, "cpu", nodestate.Profile{})
 	c.SetNode(&sched.Node{Name: "node", Allocatable: sched.Amounts{CPU: cpu, Pods: 110}})
 	return c
 }

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/numalet/numalet/internal/centertest"
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/bucket"
-	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
@@ -98,7 +98,7 @@ func TestGangTwin(t *testing.T) {
 	}
 }
 
-func compareGangs(t *testing.T, c *center.Center, twin *gangTwin, bound map[string]string) {
+func compareGangs(t *testing.T, c *nodestate.Center, twin *gangTwin, bound map[string]string) {
 	t.Helper()
 	free := map[string]sched.MilliCPU{}
 	for node := range c.View().Nodes() {
@@ -109,9 +109,9 @@ func compareGangs(t *testing.T, c *center.Center, twin *gangTwin, bound map[stri
 	}
 }
 
-func gangCluster(t *testing.T, r *rand.Rand) (*center.Center, *gangTwin) {
+func gangCluster(t *testing.T, r *rand.Rand) (*nodestate.Center, *gangTwin) {
 	t.Helper()
-	c := centertest.New(t, "cpu", center.Profile{Policy: bucket.LeastFit})
+	c := nodestatetest.New(t, "cpu", nodestate.Profile{Policy: distbucket.LeastFit})
 	twin := &gangTwin{free: map[string]sched.MilliCPU{}, at: map[string]string{}}
 	for i := range 1 + r.IntN(5) {
 		name, cpu := fmt.Sprint("node", i), sched.MilliCPU(1+r.IntN(8))*1000

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/numalet/numalet/internal/centertest"
-	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/bucket"
-	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
@@ -30,12 +30,12 @@ import (
 //	unbind p                     the bind of p failed
 //	show                         nodes, and what the committer counted
 func TestScenarios(t *testing.T) {
-	scenariotest.Walk(t, func() scenariotest.Scene { return newScene(t) })
+	scenario.Walk(t, func() scenario.Scene { return newScene(t) })
 }
 
 // scene is a centre, a committer, and what they were told.
 type scene struct {
-	center    *center.Center
+	center    *nodestate.Center
 	committer *commit.Committer
 	lists     map[string]sched.List
 	bound     map[string]sched.Decision
@@ -45,7 +45,7 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	s := &scene{lists: map[string]sched.List{}, bound: map[string]sched.Decision{}}
-	s.center = centertest.New(t, "cpu", center.Profile{Policy: bucket.FirstFit})
+	s.center = nodestatetest.New(t, "cpu", nodestate.Profile{Policy: distbucket.FirstFit})
 	s.committer = commit.New(s.center, nil, commit.Env{
 		Bind: func(d sched.Decision) {
 			s.bound[d.Pod.Name] = d

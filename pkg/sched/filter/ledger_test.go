@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/numalet/numalet/internal/machinetest"
-	"github.com/numalet/numalet/internal/schedtest"
+	"github.com/numalet/numalet/internal/testutil/machinetest"
+	"github.com/numalet/numalet/internal/testutil/schedtest"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/sched"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/sched"
@@ -24,7 +24,7 @@ import (
 //
 // The answer is where the CPUs are, and the cards and the links between them.
 func TestScenarios(t *testing.T) {
-	scenariotest.Walk(t, func() scenariotest.Scene { return &scene{t: t, placed: map[string]sched.Holding{}} })
+	scenario.Walk(t, func() scenario.Scene { return &scene{t: t, placed: map[string]sched.Holding{}} })
 }
 
 type scene struct {
@@ -55,7 +55,7 @@ func (s *scene) machine(name, numa string) {
 	}
 	var cards []topology.NodeID
 	for id := range strings.SplitSeq(strings.TrimPrefix(numa, "numa="), ",") {
-		cards = append(cards, topology.NodeID(scenariotest.Number(id)))
+		cards = append(cards, topology.NodeID(scenario.Number(id)))
 	}
 	var rows [][]string
 	for line := range strings.Lines(string(text)) {
@@ -114,7 +114,7 @@ func (s *scene) linked(text string) string {
 	var links []string
 	for i, a := range cards {
 		for _, b := range cards[i+1:] {
-			links = append(links, s.node.Links[scenariotest.Number(a)][scenariotest.Number(b)].String())
+			links = append(links, s.node.Links[scenario.Number(a)][scenario.Number(b)].String())
 		}
 	}
 	if len(links) == 0 {

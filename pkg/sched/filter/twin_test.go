@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/numalet/numalet/internal/schedtest"
+	"github.com/numalet/numalet/internal/testutil/schedtest"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/sched"
 )

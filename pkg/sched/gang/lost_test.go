@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/numalet/numalet/internal/centertest"
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/center"
 	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/gang"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/propose"
 	"github.com/numalet/numalet/pkg/sched/queue"
-	"github.com/numalet/numalet/pkg/sched/usage"
 )
 
 const (
@@ -31,7 +31,7 @@ type storm struct {
 	*rand.Rand
 	now       time.Time
 	due       []func()
-	center    *center.Center
+	center    *nodestate.Center
 	queue     *gang.Queue
 	proposer  *propose.Proposer
 	committer *commit.Committer
@@ -58,7 +58,7 @@ func TestNobodyIsLost(t *testing.T) {
 
 func newStorm(t *testing.T, seed uint64) *storm {
 	s := &storm{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(0, 0), bound: map[string]bool{}}
-	s.center = centertest.New(t, "cpu", center.Profile{})
+	s.center = nodestatetest.New(t, "cpu", nodestate.Profile{})
 	for i := range 5 {
 		s.center.SetNode(&sched.Node{Name: fmt.Sprint("node", i), Allocatable: sched.Amounts{CPU: 1000, Pods: 9}})
 	}
@@ -99,7 +99,7 @@ func (s *storm) come() {
 	id := fmt.Sprint("gang", s.IntN(gangs))
 	pod := &sched.Pod{UID: fmt.Sprintf("%s-%d", id, s.made), Requests: sched.Amounts{CPU: 500, Pods: 1}, Gang: &sched.Gang{ID: id, Owner: fmt.Sprint(s.IntN(owners)), Need: least}}
 	s.alive = append(s.alive, pod)
-	s.queue.Add(queue.Entry{Pod: pod, Created: s.now, Type: usage.CPU})
+	s.queue.Add(queue.Entry{Pod: pod, Created: s.now, Type: fairshare.CPU})
 }
 
 func (s *storm) take() {

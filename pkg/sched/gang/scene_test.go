@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/gang"
 	"github.com/numalet/numalet/pkg/sched/queue"
-	"github.com/numalet/numalet/pkg/sched/usage"
 )
 
 // TestScenarios walks through testdata/*.txt:
@@ -30,7 +30,7 @@ import (
 //	free              something has become free
 //	show              who waits for what
 func TestScenarios(t *testing.T) {
-	scenariotest.Walk(t, func() scenariotest.Scene { return newScene() })
+	scenario.Walk(t, func() scenario.Scene { return newScene() })
 }
 
 // scene is a queue.
@@ -106,7 +106,7 @@ func (s *scene) add(args []string) {
 		pod.Gang = &sched.Gang{ID: args[1], Need: need, Owner: strings.Join(args[3:], "")}
 	}
 	s.pods[pod.Name] = pod
-	s.Add(queue.Entry{Pod: pod, Created: s.now, Type: usage.CPU, Tenant: "ann"})
+	s.Add(queue.Entry{Pod: pod, Created: s.now, Type: fairshare.CPU, Tenant: "ann"})
 }
 
 func (s *scene) next() {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/numalet/numalet/internal/centertest"
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/bucket"
-	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
@@ -18,8 +18,8 @@ import (
 // the policy would find last.
 func TestLook(t *testing.T) {
 	for look, want := range map[int][]string{0: {"n0"}, 3: {"n2"}, 99: {"n5"}} {
-		c := centertest.New(t, "cpu", center.Profile{
-			Policy: bucket.BestFit, Wide: 1, Look: look,
+		c := nodestatetest.New(t, "cpu", nodestate.Profile{
+			Policy: distbucket.BestFit, Wide: 1, Look: look,
 			Score: func(to []int64, _ *sched.Pod, n *sched.Node) []int64 { return append(to, int64(n.Free.Memory)) },
 		})
 		for i := range 6 {

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/bucket"
-	"github.com/numalet/numalet/pkg/sched/center"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 // Options are what a proposer uses beside the centre.
@@ -18,22 +18,22 @@ type Options struct {
 
 // Proposer is one first-tier scheduler. It serves one goroutine.
 type Proposer struct {
-	look    func() *center.View
+	look    func() *nodestate.View
 	options Options
-	after   map[string]bucket.Mark // behind the node that was first of the last list, by profile
-	lists   int                    // there were
+	after   map[string]distbucket.Mark // behind the node that was first of the last list, by profile
+	lists   int                        // there were
 
 	pod      *sched.Pod // that is being looked after
 	only     []string   // the nodes that may suit it; nil for any
 	request  []int64    // its coordinates
-	found    []*bucket.Node
+	found    []*distbucket.Node
 	accepted []accepted
-	accept   func(*bucket.Node) bool
+	accept   func(*distbucket.Node) bool
 }
 
 // New returns a proposer that reads the views that look returns.
-func New(look func() *center.View, o Options) *Proposer {
-	p := &Proposer{look: look, options: o, after: map[string]bucket.Mark{}}
+func New(look func() *nodestate.View, o Options) *Proposer {
+	p := &Proposer{look: look, options: o, after: map[string]distbucket.Mark{}}
 	p.accept = p.read
 	return p
 }
@@ -62,7 +62,7 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	scores := make([]int64, 0, len(p.found)*(len(profile.Space)+1))
 	best := 0
 	for i, n := range p.found {
-		node, begin := p.record(n.Record.(*center.Slot)), len(scores)
+		node, begin := p.record(n.Record.(*nodestate.Slot)), len(scores)
 		scores = profile.Score(scores, pod, node)
 		list.Candidates[i] = sched.Candidate{Node: node, Score: scores[begin:len(scores):len(scores)]}
 		if list.Candidates[i].Score.Compare(list.Candidates[best].Score) > 0 {
@@ -79,16 +79,16 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 
 // most is how many nodes are scored: all that may suit where they are offered what
 // they have of a group, which the index knows nothing of.
-func (p *Proposer) most(profile *center.Profile) int {
+func (p *Proposer) most(profile *nodestate.Profile) int {
 	if p.pod.GPUs.Offer != nil {
 		return max(profile.Look, len(p.only))
 	}
 	return profile.Look
 }
 
-func (p *Proposer) query(profile *center.Profile) bucket.Query {
+func (p *Proposer) query(profile *nodestate.Profile) distbucket.Query {
 	p.request = profile.Space.AppendPod(p.request[:0], p.pod)
-	return bucket.Query{
+	return distbucket.Query{
 		Request: p.request, Policy: profile.Policy, Candidates: p.only,
 		Accept: p.accept, After: p.goOn(profile), Task: p.pod.Claim(), Rand: p.options.Rand,
 	}
@@ -104,10 +104,10 @@ const stretch = 64
 // looked at again and again while they are in the processor's cache, where nodes
 // drawn anew each time are not. For ever would be too long: who comes behind
 // another would find only what that one has just taken.
-func (p *Proposer) goOn(profile *center.Profile) bucket.Mark {
+func (p *Proposer) goOn(profile *nodestate.Profile) distbucket.Mark {
 	p.lists++
-	if profile.Policy != bucket.NextFit && (p.options.Rand == nil || p.lists%stretch == 0) {
-		return bucket.Mark{}
+	if profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%stretch == 0) {
+		return distbucket.Mark{}
 	}
 	return p.after[profile.Name]
 }

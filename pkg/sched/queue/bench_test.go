@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/usage"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // The figures in docs/performance.md come from
@@ -28,7 +28,7 @@ func pending(n int) []Entry {
 		uid := fmt.Sprintf("%08x-0000-4000-8000-%012x", i*2654435761%(1<<32), i)
 		entries[i] = Entry{
 			Pod:  &sched.Pod{UID: uid, Name: uid[:8]},
-			Type: usage.Type([]string{"cpu", "T4", "V100", "H200"}[i/2%4]), Tenant: fmt.Sprint("tenant-", tenant),
+			Type: fairshare.Type([]string{"cpu", "T4", "V100", "H200"}[i/2%4]), Tenant: fmt.Sprint("tenant-", tenant),
 			Created: time.Unix(int64(i*7919%n), 0), Priority: int32(i / 8 % 3),
 		}
 	}

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/usage"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // Explanation is why a pending pod is where it is.
 type Explanation struct {
 	Pod       *sched.Pod
 	UID, Name string // Name is "namespace/name"
-	Type      usage.Type
+	Type      fairshare.Type
 	Priority  int32
 	Tenant    string
 	Score     float64 // its tenant's, per weight

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/usage"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // TestScoresMeet: Ann has used all eight cards for a week, and then Bob comes, too.
@@ -78,7 +78,7 @@ func jain(xs []float64) float64 {
 // cards is a cluster of cards, each for one pod at a time.
 type cards struct {
 	*scene
-	book    *usage.Book
+	book    *fairshare.Book
 	free    int
 	takes   map[string]time.Duration
 	tenants map[string]string
@@ -86,15 +86,15 @@ type cards struct {
 }
 
 func newCards(t *testing.T, free int, byScore bool) *cards {
-	decay, err := usage.Settle(usage.DefaultSettle)
+	decay, err := fairshare.Settle(fairshare.DefaultSettle)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &cards{
-		scene: newScene(Options{Strict: true}), book: usage.New(decay), free: free,
+		scene: newScene(Options{Strict: true}), book: fairshare.New(decay), free: free,
 		takes: map[string]time.Duration{}, tenants: map[string]string{}, started: map[string]int{},
 	}
-	c.env.Rank = func(tenant string, typ usage.Type) float64 {
+	c.env.Rank = func(tenant string, typ fairshare.Type) float64 {
 		if !byScore {
 			return 0
 		}
@@ -104,8 +104,8 @@ func newCards(t *testing.T, free int, byScore bool) *cards {
 }
 
 // use makes a tenant use cards until now.
-func (c *cards) use(tenant string, n usage.Milli, since time.Duration) {
-	c.book.Start(usage.Task{UID: tenant, Tenant: tenant, Since: c.now.Add(-since), Holds: []usage.Charge{{Type: "T4", Amount: 1000 * n}}}, c.now)
+func (c *cards) use(tenant string, n fairshare.Milli, since time.Duration) {
+	c.book.Start(fairshare.Task{UID: tenant, Tenant: tenant, Since: c.now.Add(-since), Holds: []fairshare.Charge{{Type: "T4", Amount: 1000 * n}}}, c.now)
 	c.book.Forget(tenant, c.now)
 }
 
@@ -139,7 +139,7 @@ func (c *cards) start(pod *sched.Pod) {
 	tenant := c.tenants[pod.UID]
 	c.free--
 	c.started[tenant]++
-	c.book.Start(usage.Task{UID: pod.UID, Tenant: tenant, Since: c.now, Holds: []usage.Charge{{Type: "T4", Amount: 1000}}}, c.now)
+	c.book.Start(fairshare.Task{UID: pod.UID, Tenant: tenant, Since: c.now, Holds: []fairshare.Charge{{Type: "T4", Amount: 1000}}}, c.now)
 	c.Remove(pod.UID)
 	c.Rescore(tenant)
 	c.timers = append(c.timers, timer{c.now.Add(c.takes[pod.UID]), func() {

@@ -1,11 +1,11 @@
 package queue
 
-import "github.com/numalet/numalet/pkg/sched/usage"
+import "github.com/numalet/numalet/pkg/sched/fairshare"
 
 // kind is the pending pods of one type of resource. Pods that are being looked after
 // or back off are in none of its orders.
 type kind struct {
-	name   usage.Type
+	name   fairshare.Type
 	strict bool
 	shares map[string]*share // by tenant
 	pods   int               // pending, in whatever state

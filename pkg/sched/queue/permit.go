@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/usage"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // Permit reports whether a pod that is out may be bound now: nothing is ahead of it,
@@ -71,7 +71,7 @@ func (q *Queue) yield(uid string, yields bool) {
 
 // Head is the first of a type's blocked pods.
 type Head struct {
-	Type  usage.Type
+	Type  fairshare.Type
 	Pod   *sched.Pod
 	Since time.Time // when no node suited it first
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/usage"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // Entry is a pending pod, and what its turn depends on.
@@ -15,7 +15,7 @@ type Entry struct {
 	Pod      *sched.Pod
 	Priority int32
 	Created  time.Time
-	Type     usage.Type // of resource; types take turns
+	Type     fairshare.Type // of resource; types take turns
 	Tenant   string
 }
 
@@ -28,7 +28,7 @@ type Env struct {
 	Now   func() time.Time
 	After func(time.Duration, func())
 	Gains func() uint64
-	Rank  func(tenant string, t usage.Type) float64
+	Rank  func(tenant string, t fairshare.Type) float64
 }
 
 // Options are how long pods wait. Zeros are the defaults.
@@ -91,7 +91,7 @@ func New(env Env, o Options) *Queue {
 		o.Wait = 30 * time.Second
 	}
 	if env.Rank == nil {
-		env.Rank = func(string, usage.Type) float64 { return 0 }
+		env.Rank = func(string, fairshare.Type) float64 { return 0 }
 	}
 	q := &Queue{env: env, options: o}
 	q.mu.items, q.mu.turn = map[string]*item{}, -1

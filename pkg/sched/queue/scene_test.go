@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/usage"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // TestScenarios walks through testdata/*.txt, with Options.Strict:
@@ -30,7 +30,7 @@ import (
 //	show                         who is where, and waits for what
 //	why a1                       the same of one, with who is before it
 func TestScenarios(t *testing.T) {
-	scenariotest.Walk(t, func() scenariotest.Scene { return newScene(Options{Strict: true}) })
+	scenario.Walk(t, func() scenario.Scene { return newScene(Options{Strict: true}) })
 }
 
 // scene is a queue, and the world that it is told of.
@@ -57,14 +57,14 @@ func newScene(o Options) *scene {
 		Now:   func() time.Time { return s.now },
 		After: func(d time.Duration, f func()) { s.timers = append(s.timers, timer{s.now.Add(d), f}) },
 		Gains: func() uint64 { return s.gains },
-		Rank:  func(tenant string, t usage.Type) float64 { return s.scores[tenant+" "+string(t)] },
+		Rank:  func(tenant string, t fairshare.Type) float64 { return s.scores[tenant+" "+string(t)] },
 	}, o)
 	return s
 }
 
 // Run obeys one command.
 func (s *scene) Run(command []string) string {
-	return scenariotest.Obey(&s.answer, map[string]func(args []string){
+	return scenario.Obey(&s.answer, map[string]func(args []string){
 		"score": s.score, "add": s.add, "next": s.next, "permit": s.permit, "free": s.free, "wait": s.wait, "show": s.show, "why": s.why,
 		"placed":  func(args []string) { s.Placed(s.pods[args[0]]) },
 		"blocked": func(args []string) { s.Park(s.pods[args[0]], s.seen[args[0]]) },
@@ -88,12 +88,12 @@ func (s *scene) score(args []string) {
 }
 
 func (s *scene) add(args []string) {
-	e := Entry{Pod: &sched.Pod{UID: args[0], Name: args[0], GPUs: sched.GPUAsk{Count: 1}}, Tenant: args[1], Type: usage.Type(args[2]), Created: s.now}
+	e := Entry{Pod: &sched.Pod{UID: args[0], Name: args[0], GPUs: sched.GPUAsk{Count: 1}}, Tenant: args[1], Type: fairshare.Type(args[2]), Created: s.now}
 	for _, arg := range args[3:] {
 		if prio, ok := strings.CutPrefix(arg, "prio="); ok {
-			e.Priority = int32(scenariotest.Number(prio))
+			e.Priority = int32(scenario.Number(prio))
 		} else {
-			e.Pod.GPUs.Count = scenariotest.Number(arg)
+			e.Pod.GPUs.Count = scenario.Number(arg)
 		}
 	}
 	e.Pod.GPUs.Types = []string{args[2]}
@@ -132,7 +132,7 @@ func (s *scene) permit(args []string) {
 func (s *scene) free(args []string) {
 	s.gains++
 	s.Wake(func(pod *sched.Pod) bool {
-		return pod.GPUs.Types[0] == args[0] && pod.GPUs.Count <= scenariotest.Number(args[1])
+		return pod.GPUs.Types[0] == args[0] && pod.GPUs.Count <= scenario.Number(args[1])
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/usage"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // twin says whose turn it is by looking at all pods each time: it knows neither
@@ -29,7 +29,7 @@ func (w twin) before(a, b *item) bool {
 }
 
 // first returns the first pod of a type among those for which it is true.
-func (w twin) first(t usage.Type, is func(*item) bool) (first *item) {
+func (w twin) first(t fairshare.Type, is func(*item) bool) (first *item) {
 	for _, it := range w.mu.items {
 		if it.Type == t && is(it) && (first == nil || w.before(it, first)) {
 			first = it
@@ -39,7 +39,7 @@ func (w twin) first(t usage.Type, is func(*item) bool) (first *item) {
 }
 
 // next returns whose turn it is of a type.
-func (w twin) next(t usage.Type) *item {
+func (w twin) next(t fairshare.Type) *item {
 	binding := w.first(t, func(it *item) bool { return it.state == Waiting || it.state == Out && it.permitted && !it.yields })
 	head := w.first(t, func(it *item) bool { return it.state == Parked && !it.barred })
 	free := func(it *item) bool {
@@ -54,7 +54,7 @@ func (w twin) next(t usage.Type) *item {
 	return next
 }
 
-func (w twin) kind(t usage.Type) *kind {
+func (w twin) kind(t fairshare.Type) *kind {
 	return w.mu.kinds[slices.IndexFunc(w.mu.kinds, func(k *kind) bool { return k.name == t })]
 }
 

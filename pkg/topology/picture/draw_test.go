@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/numalet/numalet/internal/scenariotest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
@@ -39,7 +39,7 @@ func TestDraw(t *testing.T) {
 			if err := picture.Draw(&b, tc.machine, tc.cards, tc.mark); err != nil {
 				t.Fatal(err)
 			}
-			scenariotest.Golden(t, filepath.Join("testdata", name+".txt"), b.String())
+			scenario.Golden(t, filepath.Join("testdata", name+".txt"), b.String())
 			for line := range strings.Lines(b.String()) {
 				if n := len([]rune(strings.TrimSpace(line))); n > 80 {
 					t.Errorf("a line has %d columns: %s", n, line)

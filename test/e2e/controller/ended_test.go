@@ -8,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // TestEnded: a pod that has ended holds nothing any more, though its object
 // stays.
 func TestEnded(t *testing.T) {
-	w := newWorld(t, 1, fleet.Shape{NUMA: 2, CPUs: 8})
+	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	w.create(ours("first", "8", "single"))
 	w.await("the first is bound", func() bool { return w.pod("first").Spec.NodeName != "" })
 	w.create(ours("second", "8", "single"))

@@ -12,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // ours is a pod for the controller.
 func ours(name, cpus, policy string) *corev1.Pod {
-	pod := fleet.Pod("default", name, "numalet-scheduler", cpus, 0)
+	pod := hollowcluster.Pod("default", name, "numalet-scheduler", cpus, 0)
 	if policy != "" {
 		pod.Annotations[v1alpha1.AnnotationCPUPolicy] = policy
 	}
@@ -27,13 +27,13 @@ func ours(name, cpus, policy string) *corev1.Pod {
 // TestForms: every form of asking is bound, node and decision in one write, on
 // one node of 3+4 exclusive CPUs; the rest hear why not.
 func TestForms(t *testing.T) {
-	w := newWorld(t, 1, fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 2})
+	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2})
 	named := explicit("explicit", "1", "2")
 	named.Spec.SchedulerName = "" // the policy of deploy/controller/admission gives it to the controller
 	mixed := ours("mixed", "2", "single")
 	mixed.Spec.Containers = append(mixed.Spec.Containers, container("beside", "100m"))
 	mixed.Spec.InitContainers = []corev1.Container{container("first", "2")}
-	gpu := fleet.Pod("default", "gpu", "numalet-scheduler", "100m", 1)
+	gpu := hollowcluster.Pod("default", "gpu", "numalet-scheduler", "100m", 1)
 	for _, pod := range []*corev1.Pod{named, ours("spread", "4", "spread"), mixed, ours("plain", "500m", ""), gpu} {
 		w.create(pod)
 	}

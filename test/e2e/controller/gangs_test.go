@@ -12,14 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // TestGangs: two gangs of six pods compete for ten nodes, of which each pod needs one.
 // One runs; of the other nothing is bound until that has ended. Then the other runs: six
 // nodes are held back for it, so that single pods, which would fit at once, come later.
 func TestGangs(t *testing.T) {
-	w := newWorld(t, 10, fleet.Shape{NUMA: 1, CPUs: 5})
+	w := newWorld(t, 10, hollowcluster.Shape{NUMA: 1, CPUs: 5})
 	for i := range 6 { // mixed, as when two operators make them at one time
 		w.create(ofGang("red", i, 6))
 		w.create(ofGang("blue", i, 6))
@@ -30,7 +30,7 @@ func TestGangs(t *testing.T) {
 	t.Logf("%s-5: %s", second, said(w.pod(second+"-5")))
 	time.Sleep(time.Second) // what is made in one second is of one age
 	for i := range 4 {
-		w.create(fleet.Pod("default", fmt.Sprint("small-", i), "numalet-scheduler", "4", 0))
+		w.create(hollowcluster.Pod("default", fmt.Sprint("small-", i), "numalet-scheduler", "4", 0))
 	}
 	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if n, small := w.gang(second), w.gang("small"); n+small > 0 {
@@ -85,7 +85,7 @@ func (w *world) gang(name string) (n int) {
 
 // ofGang is a pod that needs a node of five CPUs for itself, of which least start together.
 func ofGang(gang string, i, least int) *corev1.Pod {
-	pod := fleet.Pod("default", fmt.Sprint(gang, "-", i), "numalet-scheduler", "4", 0)
+	pod := hollowcluster.Pod("default", fmt.Sprint(gang, "-", i), "numalet-scheduler", "4", 0)
 	pod.Labels[v1alpha1.LabelGang] = gang
 	pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(least)
 	return pod

@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/e2e/kit"
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/e2e/e2eutil"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // apply applies a manifest.
@@ -48,7 +48,7 @@ func groupGuide(t *testing.T) string {
 // gpuPod makes a pod of ann's with so many cards, of a group where it names one.
 func (w *world) gpuPod(name, tenant, group string, cards int) {
 	w.Helper()
-	pod := fleet.Pod("default", name, "numalet-scheduler", "100m", cards)
+	pod := hollowcluster.Pod("default", name, "numalet-scheduler", "100m", cards)
 	pod.Labels[v1alpha1.LabelTenant] = tenant
 	if group != "" {
 		pod.Annotations[v1alpha1.AnnotationGPUGroup] = group
@@ -71,7 +71,7 @@ func (w *world) given(name string) string {
 // waits returns why a pod waits.
 func (w *world) waits(name string) string {
 	w.Helper()
-	return kit.WaitsFor(w.pod(name))
+	return e2eutil.WaitsFor(w.pod(name))
 }
 
 func (w *world) condition(group string) string {
@@ -85,7 +85,7 @@ func (w *world) condition(group string) string {
 // edit applies to a pod within a second; who has no right hears so; what is over
 // the quota waits with the reason and starts when enough is given back.
 func TestGroups(t *testing.T) {
-	w := newWorld(t, 1, fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
+	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
 	w.apply(groupGuide(t))
 	w.await("the group is in force", func() bool { return w.condition("training") == "True InForce" })
 	w.gpuPod("first", "ann", "", 2)
@@ -138,7 +138,7 @@ func (w *world) asAnn(args ...string) string {
 // 3; with groups as proposed all four run. A third node is not ann's, so nothing of
 // it is proposed, and she sees no groups but those that her roles name.
 func TestGroupsExample(t *testing.T) {
-	w := newWorld(t, 3, fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
+	w := newWorld(t, 3, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
 	rights, _, _ := strings.Cut(groupGuide(t), "---\napiVersion: numalet.dev")
 	w.apply(strings.ReplaceAll(rights, "[node-00000]", "[node-00000, node-00001]"))
 	w.apply(annsRole)
@@ -181,10 +181,10 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "numalet.dev
 // them on one NUMA node, two such pods one NUMA node each; a third waits, though the
 // CPUs would do, for no NUMA node has the cards besides.
 func TestAlignedGPUs(t *testing.T) {
-	w := newWorld(t, 1, fleet.Shape{NUMA: 2, CPUs: 20, GPUs: 6, Cards: "NVIDIA A100"})
+	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 20, GPUs: 6, Cards: "NVIDIA A100"})
 	nodes := map[int]bool{}
 	for _, name := range []string{"a", "b", "c"} {
-		pod := fleet.Pod("default", name, "numalet-scheduler", "8", 2)
+		pod := hollowcluster.Pod("default", name, "numalet-scheduler", "8", 2)
 		pod.Annotations[v1alpha1.AnnotationCPUPolicy] = "single"
 		w.create(pod)
 		if name == "c" {

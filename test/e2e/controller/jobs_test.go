@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // jobs is a world with room for jobs, where the test is their nodes' kubelet.
@@ -34,7 +34,7 @@ type jobs struct {
 
 // TestJobs plays the life of several jobs, each of another name.
 func TestJobs(t *testing.T) {
-	j := &jobs{world: newWorld(t, 2, fleet.Shape{NUMA: 2, CPUs: 16})}
+	j := &jobs{world: newWorld(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16})}
 	config, err := j.Config()
 	j.must(err)
 	config.ContentType = runtime.ContentTypeJSON // there is no protobuf of custom resources

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 const repository = "../../.."
@@ -29,15 +29,15 @@ var (
 // world is one control plane, with a controller at work if it was made by newWorld.
 type world struct {
 	*testing.T
-	*fleet.Plane
+	*hollowcluster.Plane
 	api        kubernetes.Interface
-	controller *fleet.Controller
+	controller *hollowcluster.Controller
 	ctx        context.Context
 }
 
 // newWorld starts a control plane, n nodes of a shape, and the controller; settings
 // are its flags.
-func newWorld(t *testing.T, n int, s fleet.Shape, settings ...string) *world {
+func newWorld(t *testing.T, n int, s hollowcluster.Shape, settings ...string) *world {
 	t.Helper()
 	w := newPlane(t, n, s)
 	var err error
@@ -50,13 +50,13 @@ func newWorld(t *testing.T, n int, s fleet.Shape, settings ...string) *world {
 
 // newPlane starts a control plane and n nodes of a shape. The policies of deploy
 // are in force.
-func newPlane(t *testing.T, n int, s fleet.Shape) *world {
+func newPlane(t *testing.T, n int, s hollowcluster.Shape) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	t.Cleanup(cancel)
 	w := &world{T: t, ctx: ctx}
 	var err error
-	w.Plane, err = fleet.Up(ctx, *rigBin, fmt.Sprintf("test-%d", os.Getpid()))
+	w.Plane, err = hollowcluster.Up(ctx, *rigBin, fmt.Sprintf("test-%d", os.Getpid()))
 	w.must(err)
 	t.Cleanup(func() {
 		if err := w.Down(); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write testdata/parity anew, as kube-scheduler has it")
@@ -27,7 +27,7 @@ func TestParity(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases in testdata/parity: %v", err)
 	}
-	w := newWorld(t, 0, fleet.Shape{}, "--reserve-after=none") // kube-scheduler holds nothing back
+	w := newWorld(t, 0, hollowcluster.Shape{}, "--reserve-after=none") // kube-scheduler holds nothing back
 	w.upstream()
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {

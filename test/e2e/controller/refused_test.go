@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // noBinds keeps pods named unlucky from being bound, whoever binds them.
@@ -36,7 +36,7 @@ spec: {policyName: no-binds, validationActions: [Deny]}
 // TestBindRefused: a bind that the API server refuses leaves no trace on the pod
 // and gives everything back; once it is let through the pod is bound.
 func TestBindRefused(t *testing.T) {
-	w := newWorld(t, 1, fleet.Shape{NUMA: 2, CPUs: 8})
+	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	file := filepath.Join(t.TempDir(), "no-binds.yaml")
 	w.must(os.WriteFile(file, []byte(noBinds), 0o600))
 	_, err := w.Kubectl(w.ctx, "apply", "-f", file)
@@ -60,7 +60,7 @@ func TestBindRefused(t *testing.T) {
 
 // TestForged: nobody but the controller places pods, not even an administrator.
 func TestForged(t *testing.T) {
-	w := newWorld(t, 1, fleet.Shape{NUMA: 2, CPUs: 8})
+	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	forged := map[string]string{v1alpha1.AnnotationPlacement: `{"version":1,"containers":{"main":{"cpus":{"1":8}}}}`}
 	pod := ours("held", "1", "single")
 	pod.Spec.SchedulerName = "nobody"

@@ -10,14 +10,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // replicas are two controllers, of which one leads. One that ends is started
 // again (tend), as a kubelet does: a busy machine may cost a leader its lease.
 type replicas struct {
 	*world
-	running [2]*fleet.Controller
+	running [2]*hollowcluster.Controller
 	logs    []string // of all that were started
 	fenced  int      // binds that replicas left alone because their lease had ended
 }
@@ -37,7 +37,7 @@ func newReplicas(w *world) *replicas {
 	return r
 }
 
-func (r *replicas) ready(c *fleet.Controller) bool {
+func (r *replicas) ready(c *hollowcluster.Controller) bool {
 	ctx, cancel := context.WithTimeout(r.ctx, time.Second)
 	defer cancel()
 	return c.AwaitReady(ctx) == nil
@@ -65,7 +65,7 @@ func (r *replicas) stop() {
 }
 
 // leader waits until a replica leads that is not that one.
-func (r *replicas) leader(but *fleet.Controller) (leader *fleet.Controller) {
+func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.Controller) {
 	r.Helper()
 	r.await("a replica leads", func() bool {
 		r.tend(but)
@@ -80,7 +80,7 @@ func (r *replicas) leader(but *fleet.Controller) (leader *fleet.Controller) {
 }
 
 // tend starts replicas in place of those that are over, but for that one.
-func (r *replicas) tend(but *fleet.Controller) {
+func (r *replicas) tend(but *hollowcluster.Controller) {
 	r.Helper()
 	for i, c := range r.running {
 		if c != but && over(c) {
@@ -89,7 +89,7 @@ func (r *replicas) tend(but *fleet.Controller) {
 	}
 }
 
-func over(c *fleet.Controller) bool {
+func over(c *hollowcluster.Controller) bool {
 	select {
 	case <-c.Over():
 		return true
@@ -99,7 +99,7 @@ func over(c *fleet.Controller) bool {
 }
 
 // leads reports whether a replica says that it holds the lease.
-func (r *replicas) leads(c *fleet.Controller) bool {
+func (r *replicas) leads(c *hollowcluster.Controller) bool {
 	ctx, cancel := context.WithTimeout(r.ctx, time.Second)
 	defer cancel()
 	value, err := c.Metric(ctx, "numalet_scheduler_leader")
@@ -107,7 +107,7 @@ func (r *replicas) leads(c *fleet.Controller) bool {
 }
 
 // kill ends the leader at once; another one follows.
-func (r *replicas) kill(leader *fleet.Controller) {
+func (r *replicas) kill(leader *hollowcluster.Controller) {
 	r.Helper()
 	r.must(leader.Signal(syscall.SIGKILL))
 	<-leader.Over()
@@ -117,7 +117,7 @@ func (r *replicas) kill(leader *fleet.Controller) {
 
 // freeze stops the leader until another one leads and meanwhile is over, and then
 // lets it go on: it must notice, and end.
-func (r *replicas) freeze(leader *fleet.Controller, meanwhile func()) {
+func (r *replicas) freeze(leader *hollowcluster.Controller, meanwhile func()) {
 	r.Helper()
 	r.must(leader.Signal(syscall.SIGSTOP))
 	r.leader(leader)

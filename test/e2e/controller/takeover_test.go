@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 var (
@@ -42,7 +42,7 @@ func TestFrozen(t *testing.T) {
 // bound.
 func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func())) {
 	pods := *takeoverPods
-	shape := fleet.Shape{NUMA: 2, CPUs: 8, GPUs: 2}
+	shape := hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2}
 	w := newPlane(t, pods/20, shape)
 	witness, err := w.Witness(w.ctx, pods/5)
 	w.must(err)
@@ -73,7 +73,7 @@ func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func()))
 
 // full ends all pods and has others take every exclusive CPU there is: nothing
 // has remained booked.
-func (w *world) full(nodes int, s fleet.Shape, await func(n int)) {
+func (w *world) full(nodes int, s hollowcluster.Shape, await func(n int)) {
 	w.Helper()
 	w.must(w.Clear(w.ctx, "default"))
 	w.must(w.MakePods(w.ctx, "default", 2*nodes, func(i int) *corev1.Pod {
@@ -95,13 +95,13 @@ func crowd(i int) *corev1.Pod {
 	case 3:
 		return explicit(name, "1", "2")
 	case 4:
-		return fleet.Pod("default", name, "numalet-scheduler", "500m", 1)
+		return hollowcluster.Pod("default", name, "numalet-scheduler", "500m", 1)
 	case 5:
 		return ours(name, "1500m", "")
 	case 6:
 		return phased(name)
 	}
-	pod := fleet.Pod("default", name, "numalet-scheduler", "2", 1)
+	pod := hollowcluster.Pod("default", name, "numalet-scheduler", "2", 1)
 	pod.Annotations[v1alpha1.AnnotationCPUPolicy] = v1alpha1.PolicySingle
 	pod.Spec.Containers = append(pod.Spec.Containers, container("beside", "100m"))
 	return pod

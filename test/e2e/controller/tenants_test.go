@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/internal/explain"
-	"github.com/numalet/numalet/internal/tenant"
-	"github.com/numalet/numalet/pkg/sched/usage"
-	"github.com/numalet/numalet/test/fleet"
+	"github.com/numalet/numalet/internal/controller/queueapi"
+	"github.com/numalet/numalet/internal/controller/tenants"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/test/hollowcluster"
 )
 
 // settle is the settling time of scores here: what takes a week in a cluster takes
@@ -31,12 +31,12 @@ const settle = 20 * time.Second
 type office struct {
 	*world
 	tenants client.Client
-	decay   usage.Decay
+	decay   fairshare.Decay
 }
 
 func newOffice(t *testing.T) *office {
 	t.Helper()
-	o := &office{world: newPlane(t, 0, fleet.Shape{})}
+	o := &office{world: newPlane(t, 0, hollowcluster.Shape{})}
 	config, err := o.Config()
 	o.must(err)
 	plain := rest.CopyConfig(config)
@@ -45,15 +45,15 @@ func newOffice(t *testing.T) *office {
 	o.must(v1alpha1.AddToScheme(known))
 	o.tenants, err = client.New(plain, client.Options{Scheme: known})
 	o.must(err)
-	o.decay, err = usage.Settle(settle.Seconds())
+	o.decay, err = fairshare.Settle(settle.Seconds())
 	o.must(err)
 	resources, err := dynamic.NewForConfig(config)
 	o.must(err)
-	shape := fleet.Shape{NUMA: 1, CPUs: 32, GPUs: 2}
+	shape := hollowcluster.Shape{NUMA: 1, CPUs: 32, GPUs: 2}
 	for _, model := range []string{"T4", "V100", "H200"} {
 		node := shape.Named("of-" + strings.ToLower(model))
 		node.Labels["nvidia.com/gpu.product"] = model
-		o.must(fleet.MakeNode(o.ctx, o.api, resources, node, shape))
+		o.must(hollowcluster.MakeNode(o.ctx, o.api, resources, node, shape))
 	}
 	return o
 }
@@ -70,34 +70,34 @@ func (o *office) begin(name string) {
 }
 
 // open makes a Tenant, of which that score is stored.
-func (o *office) open(name string, of usage.Type, score float64) {
+func (o *office) open(name string, of fairshare.Type, score float64) {
 	o.Helper()
 	t := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	o.must(o.tenants.Create(o.ctx, t))
 	if score > 0 {
-		t.Status.Accounts = tenant.Write([]usage.Account{{Type: of, Score: score, Time: time.Now()}})
+		t.Status.Accounts = tenants.Write([]fairshare.Account{{Type: of, Score: score, Time: time.Now()}})
 		o.must(o.tenants.Status().Update(o.ctx, t))
 	}
 }
 
 // stored returns what is stored of a tenant's use of a type.
-func (o *office) stored(name string, of usage.Type) usage.Account {
+func (o *office) stored(name string, of fairshare.Type) fairshare.Account {
 	o.Helper()
 	t := &v1alpha1.Tenant{}
 	o.must(o.tenants.Get(o.ctx, client.ObjectKey{Name: name}, t))
 	for _, written := range t.Status.Accounts {
 		if written.Type == string(of) {
-			a, err := tenant.Read(written)
+			a, err := tenants.Read(written)
 			o.must(err)
 			return a
 		}
 	}
-	return usage.Account{}
+	return fairshare.Account{}
 }
 
 // card is a tenant's pod that wants one card of a model.
 func card(who, name, model string) *corev1.Pod {
-	pod := fleet.Pod("default", name, "numalet-scheduler", "100m", 1)
+	pod := hollowcluster.Pod("default", name, "numalet-scheduler", "100m", 1)
 	pod.Labels[v1alpha1.LabelTenant], pod.Annotations[v1alpha1.AnnotationGPUType] = who, model
 	return pod
 }
@@ -136,7 +136,7 @@ func TestTenants(t *testing.T) {
 	o.open("ann", "T4", 2*(1-math.Exp(-4)))
 	o.open("bob", "", 0)
 	o.open("carl", "", 0)
-	runs := fleet.Pod("default", "runs", "numalet-scheduler", "2", 0)
+	runs := hollowcluster.Pod("default", "runs", "numalet-scheduler", "2", 0)
 	runs.Labels[v1alpha1.LabelTenant], runs.Spec.NodeName = "carl", "of-t4"
 	o.create(runs)
 	runs = o.pod("runs")
@@ -160,8 +160,8 @@ func TestTenants(t *testing.T) {
 // firstSeen compares carl's score with Q2's, 2 · (1 − e^(−running time/T)).
 func (o *office) firstSeen(began time.Time) {
 	o.Helper()
-	var a usage.Account
-	o.await("carl's score is stored", func() bool { a = o.stored("carl", usage.CPU); return !a.Time.IsZero() })
+	var a fairshare.Account
+	o.await("carl's score is stored", func() bool { a = o.stored("carl", fairshare.CPU); return !a.Time.IsZero() })
 	want := o.decay.Next(0, 2, a.Time.Sub(began).Seconds())
 	o.Logf("carl, met with 2 cores that had run for %.1f s: score %.12f, want %.12f", a.Time.Sub(began).Seconds(), a.Score, want)
 	if math.Abs(a.Score-want) > 1e-9 {
@@ -188,10 +188,10 @@ func (o *office) typesApart() {
 	o.create(card("dora", "h", "H200"))
 	o.await("the H200 is given", func() bool { return o.pod("h").Spec.NodeName == "of-h200" })
 	o.await("the queue explains a pod that waits", func() bool {
-		pod, err := explain.Client{Server: "http://" + o.controller.Queue}.Why(o.ctx, "default", "a59")
+		pod, err := queueapi.Client{Server: "http://" + o.controller.Queue}.Why(o.ctx, "default", "a59")
 		return err == nil && pod.Type == "T4" && pod.Place > 1 && len(pod.Ahead) > 0
 	})
-	pods, err := explain.Client{Server: "http://" + o.controller.Queue}.Queue(o.ctx)
+	pods, err := queueapi.Client{Server: "http://" + o.controller.Queue}.Queue(o.ctx)
 	o.must(err)
 	o.Logf("%d pods are pending; the first: %+v", len(pods), pods[0])
 	for i := range 4 {
@@ -225,17 +225,17 @@ func (o *office) restart() {
 	o.await("nobody holds a T4", func() bool { return o.stored("ann", "T4").Usage == 0 && o.stored("bob", "T4").Usage == 0 })
 	o.create(card("ann", "late", "T4"))
 	o.await("ann holds one again", func() bool { return o.pod("late").Spec.NodeName != "" })
-	before := map[string]usage.Account{"ann": o.stored("ann", "T4"), "bob": o.stored("bob", "T4"), "carl": o.stored("carl", usage.CPU)}
+	before := map[string]fairshare.Account{"ann": o.stored("ann", "T4"), "bob": o.stored("bob", "T4"), "carl": o.stored("carl", fairshare.CPU)}
 	o.must(o.controller.Stop(10 * time.Second))
 	if a := o.stored("ann", "T4"); a.Time.After(before["ann"].Time) {
 		before["ann"] = a
 	}
-	for who, of := range map[string]usage.Type{"bob": "T4", "carl": usage.CPU} {
+	for who, of := range map[string]fairshare.Type{"bob": "T4", "carl": fairshare.CPU} {
 		before[who] = o.stored(who, of)
 	}
 	o.begin("second")
 	for who, was := range before {
-		var a usage.Account
+		var a fairshare.Account
 		o.await(who+"'s score is stored anew", func() bool { a = o.stored(who, was.Type); return a.Time.After(was.Time) })
 		want := o.decay.Next(was.Score, float64(was.Usage)/1000, a.Time.Sub(was.Time).Seconds())
 		if who == "ann" && a.Usage > was.Usage {

@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/kubernetes"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/agent/cgroup"
+	"github.com/numalet/numalet/internal/agent/checkpoint"
+	"github.com/numalet/numalet/internal/agent/node/metrics"
+	"github.com/numalet/numalet/internal/agent/node"
+	"github.com/numalet/numalet/internal/agent/nodeapi"
+	"github.com/numalet/numalet/internal/deviceplugin/kubelet"
+	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/platform/telemetry"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/pkg/topology/sysfs"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// agent is everything that runs.
+type agent struct {
+	cfg     config.Agent
+	log     logr.Logger
+	client  kubernetes.Interface
+	pods    *nodeapi.Pods
+	events  *nodeapi.Events
+	cluster *cluster // nil without a controller
+	cgroups *cgroup.Cgroups
+	node    *node.Node
+	runtime adapter
+	poke    func()               // a pod changed
+	online  cpuset.Set           // when the machine was read
+	marked  atomic.Pointer[bool] // what the node's label says; nil before it is known
+	health  *telemetry.Server
+}
+
+// newAgent reads the machine and everything that was decided elsewhere, and
+// puts the parts together. Nothing runs yet.
+func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent, err error) {
+	a := &agent{cfg: cfg, log: log, poke: func() {}}
+	machine, reserved, err := readMachine(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	a.online = machine.Online()
+	if a.client, err = nodeapi.NewClient(cfg.Kubeconfig); err != nil {
+		return nil, err
+	}
+	handlers := nodeapi.Handlers{
+		Changed: func(pod *corev1.Pod) { a.poke(); a.cluster.changed(pod) },
+		Ended:   func(pod *corev1.Pod) { a.node.PodEnded(v1alpha1.NodeUID(pod)) },
+	}
+	if a.pods, err = nodeapi.NewPods(a.client, cfg.NodeName, handlers); err != nil {
+		return nil, err
+	}
+	if a.cgroups, err = cgroup.New(cgroup.Options{Root: cfg.CgroupRoot}); err != nil {
+		return nil, err
+	}
+	a.events = nodeapi.NewEvents(ctx, a.client, cfg.NodeName)
+	if err := a.newCluster(); err != nil {
+		return nil, err
+	}
+	registry := telemetry.NewRegistry("numalet-agent", telemetry.Version())
+	measured := metrics.New(registry)
+	if err := a.newNode(machine, reserved, measured); err != nil {
+		return nil, err
+	}
+	registry.MustRegister(metrics.Holdings{View: a.node.View})
+	a.newAdapter(measured)
+	a.health, err = telemetry.NewServer(cfg.HealthAddr, registry, a.checks()...)
+	return a, err
+}
+
+// readMachine returns the machine and the CPUs that are never exclusive. It
+// fails when the kubelet pins containers itself.
+func readMachine(cfg config.Agent, log logr.Logger) (*topology.Machine, cpuset.Set, error) {
+	none := cpuset.Set{}
+	machine, err := sysfs.Discover(os.DirFS(cfg.SysfsRoot))
+	if err != nil {
+		return nil, none, err
+	}
+	kubeletConfig, err := kubelet.ReadConfig(cfg.KubeletConfig, cfg.KubeletConfigDir)
+	if err != nil {
+		return nil, none, err
+	}
+	if err := kubelet.CheckCPUManager(kubeletConfig, cfg.KubeletDir); err != nil {
+		return nil, none, err
+	}
+	reserved, from, err := kubelet.Reserved(cfg.ReservedCPUs, kubeletConfig, machine)
+	if err != nil {
+		return nil, none, err
+	}
+	log.Info("machine", "online", machine.Online().String(), "numaNodes", len(machine.Nodes), "reserved", reserved.String(), "from", from)
+	return machine, reserved, nil
+}
+
+// newNode restores what was held before. A checkpoint that is missing, damaged
+// or outdated in parts costs no start: what runs is found out again.
+func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured *metrics.Metrics) error {
+	bootID, err := checkpoint.BootID(os.DirFS(a.cfg.SysfsRoot))
+	if err != nil {
+		return err
+	}
+	file := checkpoint.File[node.Snapshot]{Path: a.cfg.Checkpoint}
+	snapshot, err := file.Load()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.log.Error(err, "rebuilding from what runs")
+	}
+	form := v1alpha1.PolicyForm
+	if a.cfg.Asks == config.Explicitly {
+		form = v1alpha1.ExplicitForm
+	}
+	cfg := node.Config{
+		Asks: form, Controller: a.cfg.Controller, Disabled: !a.cfg.ExclusiveCPUs, Reserved: reserved, FullCores: a.cfg.FullCores, BootID: bootID,
+	}
+	a.node, err = node.New(machine, cfg, node.Env{
+		Pods: a.pods, Cgroups: a.cgroups, Processes: a.cgroups, Store: file,
+		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: watched{measured, a.cluster}, Now: time.Now,
+	}, snapshot)
+	if a.node == nil {
+		return err
+	}
+	if err != nil {
+		a.log.Error(err, "not everything of the checkpoint could be taken back")
+	}
+	for _, w := range a.node.Warnings() {
+		a.log.Info("kept, for a container runs there", "warning", w)
+	}
+	return nil
+}
+
+// warner writes events about pods as the runtime names them.
+type warner struct {
+	events *nodeapi.Events
+	pods   *nodeapi.Pods
+}
+
+func (w warner) Warn(pod workload.Pod, reason, message string) {
+	w.events.Warn(w.pods.Ref(nodeapi.Sandbox{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}), reason, message)
+}
+
+func (a *agent) checks() []telemetry.Check {
+	return []telemetry.Check{
+		{Name: "container runtime", Ready: a.runtime.Ready},
+		{Name: "pods of this node", Ready: func() error {
+			if !a.pods.HasSynced() {
+				return fmt.Errorf("the API server has not listed them yet")
+			}
+			return nil
+		}},
+	}
+}

@@ -1,0 +1,205 @@
+package direct
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/agent/cgroup"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// asking is a pod with one container, which asks for two CPUs by extra limits
+// or by annotations, and whose status names id as that container.
+func asking(annotations map[string]string, limits corev1.ResourceList, id string) *corev1.Pod {
+	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi")}
+	for name, quantity := range limits {
+		all[name] = quantity
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pod", Annotations: annotations},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Limits: all}}}},
+	}
+	if id != "" {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://" + id}}
+	}
+	return pod
+}
+
+func TestTranslate(t *testing.T) {
+	group := cgroup.Pod{Target: "/kubepods/podu", UID: "u", Containers: []cgroup.Container{
+		{Target: "/kubepods/podu/pause", ID: "pause"}, {Target: "/kubepods/podu/c1", ID: "c1"},
+	}}
+	policy := map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}
+	// whole is the pod as one sandbox, of which cgroup is confined.
+	whole := func(id, target string, pod *corev1.Pod) workload.Sandbox {
+		s := workload.Sandbox{ID: id, Pod: workload.Pod{UID: "u"}, PodCgroup: "/kubepods/podu", Cgroup: target}
+		if pod != nil {
+			s.Pod.Namespace, s.Pod.Name, s.Annotations = "ns", "pod", pod.Annotations
+		}
+		return s
+	}
+	plain, early, named := asking(nil, nil, "c1"), asking(policy, nil, ""), asking(policy, nil, "c1")
+	explicit := asking(nil, corev1.ResourceList{"numalet.dev/numa1-cpu": resource.MustParse("2")}, "c1")
+	bad := asking(map[string]string{v1alpha1.AnnotationCPUPolicy: "near"}, nil, "c1")
+	for name, tc := range map[string]struct {
+		pod        *corev1.Pod
+		sandboxes  []workload.Sandbox
+		containers []workload.Container
+	}{
+		"asks for nothing": {
+			pod:       plain,
+			sandboxes: []workload.Sandbox{whole("u", "/kubepods/podu", plain)},
+		},
+		"unknown": {
+			sandboxes: []workload.Sandbox{whole("u", "", nil), whole("pause", "/kubepods/podu/pause", nil), whole("c1", "/kubepods/podu/c1", nil)},
+		},
+		"asks, not named yet": {
+			pod:       early,
+			sandboxes: []workload.Sandbox{whole("u", "", early), whole("pause", "/kubepods/podu/pause", early), whole("c1", "/kubepods/podu/c1", early)},
+		},
+		"asks, named": {
+			pod:        named,
+			sandboxes:  []workload.Sandbox{whole("u", "", named), whole("pause", "/kubepods/podu/pause", named)},
+			containers: []workload.Container{{ID: "c1", Name: "main", Cgroup: "/kubepods/podu/c1", Sandbox: whole("u", "", named), Annotations: map[string]string{}}},
+		},
+		"asks explicitly": {
+			pod:       explicit,
+			sandboxes: []workload.Sandbox{whole("u", "", explicit), whole("pause", "/kubepods/podu/pause", explicit)},
+			containers: []workload.Container{{ID: "c1", Name: "main", Cgroup: "/kubepods/podu/c1", Sandbox: whole("u", "", explicit),
+				Annotations: map[string]string{v1alpha1.AllocatedAnnotation(1): "numa1-cpu,numa1-cpu"}}},
+		},
+		"asks badly": {
+			pod:        bad,
+			sandboxes:  []workload.Sandbox{whole("u", "", bad), whole("pause", "/kubepods/podu/pause", bad)},
+			containers: []workload.Container{{ID: "c1", Name: "main", Cgroup: "/kubepods/podu/c1", Sandbox: whole("u", "", bad)}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sandboxes, containers := translate(group, tc.pod)
+			if diff := cmp.Diff(tc.sandboxes, sandboxes); diff != "" {
+				t.Errorf("sandboxes (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.containers, containers); diff != "" {
+				t.Errorf("containers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// lists is a node that remembers the sandboxes it was given last.
+type lists chan []workload.Sandbox
+
+func (l lists) Synchronize(_ context.Context, sandboxes []workload.Sandbox, _ []workload.Container) {
+	l <- sandboxes
+}
+
+// pods is an API server that knows some pods.
+type pods struct {
+	sync.Mutex
+	byUID map[string]*corev1.Pod
+}
+
+func (p *pods) Pod(uid string) (*corev1.Pod, bool) {
+	p.Lock()
+	defer p.Unlock()
+	pod, ok := p.byUID[uid]
+	return pod, ok
+}
+
+func (p *pods) set(uid string, pod *corev1.Pod) {
+	p.Lock()
+	defer p.Unlock()
+	p.byUID[uid] = pod
+	if pod == nil {
+		delete(p.byUID, uid)
+	}
+}
+
+// TestRunNotices makes, changes and removes a pod in a tree of plain
+// directories, and waits for each to be noticed, long before Again.
+func TestRunNotices(t *testing.T) {
+	root := t.TempDir()
+	pod := filepath.Join(root, "kubepods/podu")
+	mkdir(t, filepath.Join(root, "kubepods/burstable"))
+	if err := os.WriteFile(filepath.Join(root, "cgroup.controllers"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cgroups, err := cgroup.New(cgroup.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, api := make(lists), &pods{byUID: map[string]*corev1.Pod{}}
+	w := New(Env{Cgroups: cgroups, Pods: api, Node: told, Again: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+
+	if w.Ready() == nil {
+		t.Error("ready before the first look")
+	}
+	told.await(t, 0)
+	mkdir(t, pod)
+	told.await(t, 1)
+	mkdir(t, filepath.Join(pod, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"))
+	told.await(t, 2)
+	api.set("u", asking(nil, nil, ""))
+	w.Poke()
+	told.await(t, 1) // confined as a whole
+	api.set("u", nil)
+	w.Poke()
+	told.await(t, 1) // remembered while there is a cgroup
+	if err := os.RemoveAll(pod); err != nil {
+		t.Fatal(err)
+	}
+	told.await(t, 0)
+	cancel()
+	if err := told.drainUntil(done); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if err := w.Ready(); err != nil {
+		t.Errorf("after looks: %v", err)
+	}
+}
+
+// await takes lists until one has n sandboxes.
+func (l lists) await(t *testing.T, n int) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		select {
+		case got := <-l:
+			if len(got) == n {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("no list of %d sandboxes came", n)
+		}
+	}
+}
+
+func (l lists) drainUntil(done <-chan error) error {
+	for {
+		select {
+		case <-l:
+		case err := <-done:
+			return err
+		}
+	}
+}
+
+func mkdir(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}

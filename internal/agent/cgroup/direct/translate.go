@@ -1,0 +1,89 @@
+package direct
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/agent/cgroup"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// translate returns a pod's cgroups in the node's terms; pod is nil while the
+// API server has not told of it.
+//
+// A pod that does not ask is one sandbox in the pod's own cgroup. Of any other
+// the pod's cgroup is left alone, for exclusive CPUs lie outside of the shared
+// set; its containers are containers once the pod's status names them, and
+// sandboxes, which are shared, before. The pause process is never named.
+func translate(group cgroup.Pod, pod *corev1.Pod) ([]workload.Sandbox, []workload.Container) {
+	whole := workload.Sandbox{ID: group.UID, Pod: workload.Pod{UID: group.UID}, PodCgroup: group.Target}
+	if pod != nil {
+		whole.Pod.Namespace, whole.Pod.Name = pod.Namespace, pod.Name
+		whole.Annotations = pod.Annotations
+	}
+	if pod != nil && !mayAsk(pod) {
+		whole.Cgroup = group.Target
+		return []workload.Sandbox{whole}, nil
+	}
+	sandboxes := []workload.Sandbox{whole}
+	var containers []workload.Container
+	names := namesByID(pod)
+	for _, c := range group.Containers {
+		if name, ok := names[c.ID]; ok {
+			containers = append(containers, workload.Container{
+				ID: c.ID, Name: name, Sandbox: whole, Cgroup: c.Target, Annotations: allocated(pod, name),
+			})
+			continue
+		}
+		unnamed := whole
+		unnamed.ID, unnamed.Cgroup = c.ID, c.Target
+		sandboxes = append(sandboxes, unnamed)
+	}
+	return sandboxes, containers
+}
+
+// mayAsk reports whether the pod asks in some form, be it badly.
+func mayAsk(pod *corev1.Pod) bool {
+	ask, err := v1alpha1.ReadAsk(pod)
+	return err != nil || ask.Form != v1alpha1.None || v1alpha1.MayAsk(pod.Annotations)
+}
+
+// namesByID returns the names of the containers that run, by the runtime's id,
+// which the kubelet reports as "containerd://<id>".
+func namesByID(pod *corev1.Pod) map[string]string {
+	names := map[string]string{}
+	if pod == nil {
+		return names
+	}
+	status := &pod.Status
+	for _, list := range [][]corev1.ContainerStatus{
+		status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses,
+	} {
+		for _, c := range list {
+			if _, id, ok := strings.Cut(c.ContainerID, "://"); ok {
+				names[id] = c.Name
+			}
+		}
+	}
+	return names
+}
+
+// allocated stands in for the annotations that the device plugin's Allocate
+// returned, which only the runtime knows: the kubelet allocated what the
+// container's limits say, or it would not run.
+func allocated(pod *corev1.Pod, name string) map[string]string {
+	ask, err := v1alpha1.ReadAsk(pod)
+	want, exclusive := ask.Exclusive(name)
+	if err != nil || !exclusive {
+		return nil
+	}
+	annotations := map[string]string{}
+	for node, count := range want.PerNode {
+		token := fmt.Sprintf("numa%d-cpu", node)
+		annotations[v1alpha1.AllocatedAnnotation(node)] = strings.TrimPrefix(strings.Repeat(","+token, count), ",")
+	}
+	return annotations
+}

@@ -1,0 +1,26 @@
+package cgroup
+
+import (
+	"testing"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// BenchmarkConfine measures the direct write with its reading back, on the
+// host's own kernel, as root.
+//
+//	go test -run '^$' -bench Confine -count 10 ./internal/agent/cgroup | benchstat -
+func BenchmarkConfine(b *testing.B) {
+	c, group := private(b)
+	all, _, err := c.Effective(group)
+	if err != nil {
+		b.Fatal(err)
+	}
+	first, _ := all.First()
+	sets := []cpuset.Set{cpuset.Of(first), all}
+	for i := 0; b.Loop(); i++ {
+		if err := c.Confine(b.Context(), group, sets[i%2], nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

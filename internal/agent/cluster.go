@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/agent/node/metrics"
+	"github.com/numalet/numalet/internal/agent/node"
+	"github.com/numalet/numalet/internal/agent/nodeapi"
+	"github.com/numalet/numalet/internal/gpu/gpufeed"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// cluster is the agent's half of working with the cluster controller. A nil one
+// is an agent that works alone.
+type cluster struct {
+	topology *nodeapi.Topology
+	rejecter *nodeapi.Rejecter
+	gpus     *gpufeed.Client // nil on a node without
+}
+
+// newCluster sets a.cluster, if --controller says so.
+func (a *agent) newCluster() error {
+	if !a.cfg.Controller {
+		return nil
+	}
+	resources, err := nodeapi.NewResources(a.cfg.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	topology, err := nodeapi.NewTopology(nodeapi.TopologySource{
+		Client: a.client, Resources: resources, Node: a.cfg.NodeName, Status: a.status,
+	})
+	if err != nil {
+		return err
+	}
+	a.cluster = &cluster{topology: topology, rejecter: nodeapi.NewRejecter(a.client, time.Now)}
+	if a.cfg.GPUSocket != "" {
+		a.cluster.gpus = gpufeed.NewClient(gpufeed.Options{
+			Socket: a.cfg.GPUSocket, Patience: gpufeed.Patience, Changed: topology.Poke, Log: a.log,
+		})
+	}
+	return nil
+}
+
+// parts are what runs for the cluster controller.
+func (c *cluster) parts() []func(context.Context) error {
+	if c == nil {
+		return nil
+	}
+	parts := []func(context.Context) error{c.topology.Run, c.rejecter.Run}
+	if c.gpus != nil {
+		parts = append(parts, c.gpus.Run)
+	}
+	return parts
+}
+
+// Reject ends a pod whose placement this node cannot honour.
+func (c *cluster) Reject(pod workload.Pod, reason, message string) {
+	c.rejecter.Reject(nodeapi.Sandbox{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, reason, message)
+}
+
+// changed looks after a pod that was rejected.
+func (c *cluster) changed(pod *corev1.Pod) {
+	if c != nil {
+		c.rejecter.Keep(pod)
+	}
+}
+
+// poke says that what is published may have changed.
+func (c *cluster) poke() {
+	if c != nil {
+		c.topology.Poke()
+	}
+}
+
+// watched is the metrics, with news of what is held: the checkpoint is saved
+// whenever that changes.
+type watched struct {
+	*metrics.Metrics
+	cluster *cluster
+}
+
+func (w watched) Saved(took time.Duration) {
+	w.Metrics.Saved(took)
+	w.cluster.poke()
+}
+
+var (
+	_ node.Rejecter = (*cluster)(nil)
+	_ node.Observer = watched{}
+)
+
+// status is what the node publishes.
+func (a *agent) status() v1alpha1.NodeTopologyStatus {
+	s := a.node.Report()
+	if a.cluster.gpus != nil {
+		node.ReportGPUs(&s, a.cluster.gpus.Latest())
+	}
+	s.Conditions = []metav1.Condition{a.ready()}
+	return s
+}
+
+// ready says what the node's label says, and why.
+func (a *agent) ready() metav1.Condition {
+	c := metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(time.Now()),
+	}
+	marked := a.marked.Load()
+	switch {
+	case marked == nil:
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, "Starting", "the agent has not reached the container runtime yet"
+	case *marked:
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, "Serving", "pods that ask for exclusive CPUs are served"
+	case !a.cfg.ExclusiveCPUs:
+		c.Reason, c.Message = "SwitchedOff", "exclusive CPUs are switched off on this node (--exclusive-cpus=false)"
+	default:
+		c.Reason, c.Message = "RuntimeNotServed", "the agent does not serve the container runtime; its /readyz says why"
+	}
+	return c
+}

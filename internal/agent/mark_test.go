@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/agent/nodeapi"
+	"github.com/numalet/numalet/internal/agent/nri"
+	"github.com/numalet/numalet/internal/platform/config"
+)
+
+// unsupported is a runtime that the plugin refused.
+type unsupported struct{}
+
+func (unsupported) Run(context.Context) error { return nri.ErrUnsupported }
+func (unsupported) Ready() error              { return nri.ErrUnsupported }
+
+// flaky is a runtime that is there or not.
+type flaky struct{ there atomic.Bool }
+
+func (f *flaky) Run(context.Context) error { return nil }
+func (f *flaky) Ready() error {
+	if f.there.Load() {
+		return nil
+	}
+	return errors.New("no socket")
+}
+
+// labelled returns an agent for node n, which carries the label already if it
+// was served before.
+func labelled(t *testing.T, runtime adapter, before bool) *agent {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	if before {
+		node.Labels = map[string]string{v1alpha1.LabelExclusiveCPUs: "true"}
+	}
+	a := &agent{log: testr.New(t), client: fake.NewClientset(node), runtime: runtime}
+	a.cfg.NodeName, a.cfg.ExclusiveCPUs = "n", true
+	return a
+}
+
+func (a *agent) labelNow(t *testing.T) string {
+	t.Helper()
+	node, err := a.client.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node.Labels[v1alpha1.LabelExclusiveCPUs]
+}
+
+// TestMarkFollowsTheRuntime: no pod that asks is sent to a node before its
+// runtime is served, nor when it is not for long.
+func TestMarkFollowsTheRuntime(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before bool
+		off    bool
+		there  []bool // for 90 s each
+		want   []string
+	}{
+		"never connected":              {there: []bool{false, false}, want: []string{"", ""}},
+		"never connected, was before":  {before: true, there: []bool{false, false}, want: []string{"true", ""}},
+		"connected":                    {there: []bool{true}, want: []string{"true"}},
+		"away for a moment":            {there: []bool{true, false, true}, want: []string{"true", "true", "true"}},
+		"away for long, then connects": {there: []bool{true, false, false, true}, want: []string{"true", "true", "", "true"}},
+		"switched off":                 {before: true, off: true, there: []bool{true}, want: []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				runtime := &flaky{}
+				a := labelled(t, runtime, tc.before)
+				a.cfg.ExclusiveCPUs = !tc.off
+				runtime.there.Store(tc.there[0])
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- a.mark(ctx) }()
+				for i, there := range tc.there {
+					runtime.there.Store(there)
+					time.Sleep(90 * time.Second)
+					synctest.Wait()
+					if got := a.labelNow(t); got != tc.want[i] {
+						t.Errorf("after %d s: label %q, want %q", 90*(i+1), got, tc.want[i])
+					}
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestUnsupportedRuntime: the agent lives on, and no pod that asks is sent to
+// its node any more.
+func TestUnsupportedRuntime(t *testing.T) {
+	a := labelled(t, unsupported{}, true)
+	pods, err := nodeapi.NewPods(a.client, "n", nodeapi.Handlers{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.pods = pods
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 3)
+	for _, part := range []func(context.Context) error{a.pods.Run, a.serveRuntime, a.mark} {
+		go func() { ended <- part(ctx) }()
+	}
+	for deadline := time.Now().Add(5 * time.Second); a.labelNow(t) != ""; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the label is still there")
+		}
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("the agent ended: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	cancel()
+	if err := errors.Join(<-ended, <-ended, <-ended); err != nil {
+		t.Errorf("told to end: %v", err)
+	}
+}
+
+// TestAgentThatCannotStart: what an earlier start has labelled is taken back.
+func TestAgentThatCannotStart(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, fmt.Sprintf("%s %s %s", r.Method, r.URL.Path, body))
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"kind":"Node","apiVersion":"v1"}`)
+	}))
+	defer server.Close()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("clusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n", server.URL)
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Agent{Shared: config.Shared{NodeName: "n", Kubeconfig: kubeconfig, SysfsRoot: t.TempDir()}}
+	if err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "no online CPU") {
+		t.Errorf("serve on a machine without CPUs: %v", err)
+	}
+	want := []string{`PATCH /api/v1/nodes/n {"metadata":{"labels":{"numalet.dev/exclusive-cpus":null}}}`}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,110 @@
+// Package metrics shows in Prometheus terms what the node does and who holds
+// which CPUs: the kubelet's PodResources shows none under CPU manager policy none.
+package metrics
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/agent/node"
+)
+
+// Metrics counts what happens; it is a node.Observer.
+type Metrics struct {
+	hooks    *prometheus.HistogramVec
+	refusals *prometheus.CounterVec
+	saves    prometheus.Histogram
+	writes   *prometheus.HistogramVec
+	cgroups  *prometheus.CounterVec
+}
+
+// hookBuckets are for reading p50 and p99 of a hook: from 1 ms to the 2 s that
+// a runtime waits by default each bound is at most 1.67 times the one before,
+// so a quantile is off by no more than that. Hooks that reach 2 s failed, unless the runtime
+// was told to wait longer.
+func hookBuckets() []float64 {
+	return []float64{
+		.0005, .001, .0015, .002, .003, .005, .0075, .01, .015, .02, .03, .05, .075,
+		.1, .15, .2, .3, .5, .75, 1, 1.5, 2, 5, 10,
+	}
+}
+
+// fast are the buckets of the parts of a hook: 0.1 ms to 2 s.
+func fast() []float64 { return prometheus.ExponentialBucketsRange(1e-4, 2, 14) }
+
+// New registers the metrics.
+func New(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		hooks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "numalet_hook_duration_seconds", Help: "How long the runtime waited for a hook.", Buckets: hookBuckets(),
+		}, []string{"hook", "result"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "numalet_refusals_total", Help: "What was refused to pods, by reason.",
+		}, []string{"reason"}),
+		saves: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "numalet_checkpoint_save_duration_seconds", Help: "How long a checkpoint took to be on the disk.", Buckets: fast(),
+		}),
+		writes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "numalet_cgroup_write_duration_seconds", Help: "How long all writes for one cause took: shrink, grow or assert.", Buckets: fast(),
+		}, []string{"why"}),
+		cgroups: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "numalet_cgroups_written_total", Help: "Cgroups written, by cause: shrink, grow or assert.",
+		}, []string{"why"}),
+	}
+	r.MustRegister(m.hooks, m.refusals, m.saves, m.writes, m.cgroups)
+	return m
+}
+
+// Hook counts one hook of the runtime.
+func (m *Metrics) Hook(name string, took time.Duration, err error) {
+	result := "ok"
+	if err != nil {
+		result = "error"
+	}
+	m.hooks.WithLabelValues(name, result).Observe(took.Seconds())
+}
+
+// Refused counts a refusal.
+func (m *Metrics) Refused(reason v1alpha1.Reason) { m.refusals.WithLabelValues(string(reason)).Inc() }
+
+// Saved counts a checkpoint.
+func (m *Metrics) Saved(took time.Duration) { m.saves.Observe(took.Seconds()) }
+
+// Wrote counts the cgroups written for one cause.
+func (m *Metrics) Wrote(why node.Why, cgroups int, took time.Duration) {
+	m.writes.WithLabelValues(string(why)).Observe(took.Seconds())
+	m.cgroups.WithLabelValues(string(why)).Add(float64(cgroups))
+}
+
+// Holdings collects who holds which CPUs at the moment of the scrape.
+type Holdings struct{ View func() node.View }
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// Describe sends nothing: the collector is unchecked, its labels come and go.
+func (Holdings) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (h Holdings) Collect(ch chan<- prometheus.Metric) {
+	v := h.View()
+	gauge := func(d *prometheus.Desc, value int, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
+	}
+	held := describe("numalet_container_cpus", "Exclusive CPUs of a container: which, and how many.",
+		"namespace", "pod", "container", "kind", "cpus")
+	for _, c := range v.Held {
+		gauge(held, c.CPUs.Len(), c.Pod.Namespace, c.Pod.Name, c.Container, c.Kind.String(), c.CPUs.String())
+	}
+	gauge(describe("numalet_shared_cpus", "CPUs of everybody who holds none: which, and how many.", "cpus"),
+		v.Shared.Len(), v.Shared.String())
+	gauge(describe("numalet_exclusive_cpus", "CPUs that are held."), v.Exclusive.Len())
+	available := describe("numalet_available_cpus", "CPUs that may still become exclusive, by NUMA node.", "numa")
+	for id, n := range v.Available {
+		gauge(available, n, strconv.Itoa(int(id)))
+	}
+}

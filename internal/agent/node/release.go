@@ -1,0 +1,133 @@
+package node
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// sweepAgain is how long an ended pod with processes left is given before it
+// is looked at again.
+const sweepAgain = time.Second
+
+// PodEnded says that a pod may have ended: it is terminal, or deleted. It
+// returns at once; Run does the rest. The runtime's StopPodSandbox and
+// RemovePodSandbox alone would not do: they mostly come before the API server
+// knows, and containerd 2.4 does not send them at all for a sandbox older than
+// its own last restart (internal/agent/nri/nri.go, needsStopping and needsRemoval
+// look into a map that syncPlugin fills with containers only).
+func (n *Node) PodEnded(string) {
+	select {
+	case n.ended <- struct{}{}:
+	default: // somebody said so already
+	}
+}
+
+// Run gives back what ended pods hold, until ctx ends.
+func (n *Node) Run(ctx context.Context) error {
+	again := time.NewTimer(0)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-n.ended:
+		case <-again.C:
+		}
+		if left := n.Sweep(ctx); left > 0 {
+			again.Reset(sweepAgain)
+		}
+	}
+}
+
+// Sweep gives back what ended pods hold, and returns how many of them still
+// have processes.
+func (n *Node) Sweep(ctx context.Context) (left int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.sweep(ctx)
+}
+
+// sweep is Sweep for callers who hold the lock.
+func (n *Node) sweep(ctx context.Context) (left int) {
+	for _, uid := range n.uids() {
+		if n.hasEnded(uid) && !n.releaseEnded(ctx, uid) {
+			left++
+		}
+	}
+	return left
+}
+
+// uids returns every pod that is known to run or to hold something.
+func (n *Node) uids() []string {
+	uids := maps.Clone(n.mu.pods)
+	for _, h := range n.mu.book.held {
+		uids[h.Pod.UID] = nil
+	}
+	return slices.Sorted(maps.Keys(uids))
+}
+
+// releaseEnded releases a pod that is terminal or gone and has no process
+// left, and reports whether it is so. Callers hold the lock.
+func (n *Node) releaseEnded(ctx context.Context, uid string) bool {
+	if !n.hasEnded(uid) || !n.empty(ctx, uid) {
+		return false
+	}
+	n.release(ctx, uid)
+	return true
+}
+
+// hasEnded reports whether a pod is terminal, or gone from the API server. A
+// static pod the API server may never have known; the runtime's removal of its
+// last sandbox ends it.
+func (n *Node) hasEnded(uid string) bool {
+	if pod, known := n.env.Pods.Pod(uid); known {
+		return v1alpha1.Ended(pod)
+	}
+	static := slices.ContainsFunc(n.mu.book.of(uid), func(h Held) bool { return h.Static })
+	return n.env.Pods.HasSynced() && !static
+}
+
+// empty reports whether no process of the pod is left.
+func (n *Node) empty(ctx context.Context, uid string) bool {
+	for _, cgroup := range n.cgroups(uid) {
+		empty, err := n.env.Processes.PodEmpty(cgroup)
+		if err != nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "cannot tell whether a pod has ended; it keeps its CPUs", "cgroup", cgroup)
+		}
+		if err != nil || !empty {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *Node) cgroups(uid string) []string {
+	var out []string
+	for _, h := range n.mu.book.of(uid) {
+		out = append(out, h.Cgroup)
+	}
+	if p := n.mu.pods[uid]; p != nil {
+		out = append(out, p.cgroup)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// release forgets a pod and gives what it holds to everybody who shares.
+// Callers hold the lock.
+func (n *Node) release(ctx context.Context, uid string) {
+	holds := len(n.mu.book.of(uid)) > 0
+	free := n.mu.book.drop(uid)
+	delete(n.mu.pods, uid)
+	if !holds {
+		return
+	}
+	logr.FromContextOrDiscard(ctx).V(2).Info("released", "uid", uid, "cpus", free.String(), "shared", n.shared().String())
+	n.settleAfterRelease(ctx)
+}

@@ -1,0 +1,410 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/scenario"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// TestScenarios runs each testdata/*.txt: blocks of commands, a line "----",
+// and what they print, ended by an empty line.
+func TestScenarios(t *testing.T) {
+	scenario.Each(t, "testdata/*.txt", func(t *testing.T, file string) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scenario.Golden(t, file, play(string(text)))
+	})
+}
+
+// play returns the scenario with what its commands print now.
+func play(text string) string {
+	s := &script{world: newWorld(), gpus: map[string]string{}}
+	var out strings.Builder
+	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		commands, _, run := strings.Cut(block, "\n----")
+		out.WriteString(commands + "\n")
+		if run {
+			out.WriteString("----\n" + s.block(commands))
+		}
+		out.WriteString("\n")
+	}
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+// script plays commands in a world, and starts an agent with the first.
+type script struct {
+	*world
+	made int               // containers and sandboxes so far
+	gpus map[string]string // that the kubelet gave containers, by POD/CONTAINER
+	out  strings.Builder
+}
+
+func (s *script) block(commands string) string {
+	s.out.Reset()
+	for line := range strings.SplitSeq(commands, "\n") {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			s.command(strings.Fields(line))
+			s.flush()
+		}
+	}
+	return s.out.String()
+}
+
+// flush prints what was told and seen since the last flush.
+func (s *script) flush() {
+	for _, e := range s.events {
+		fmt.Fprintf(&s.out, "event: %s\n", e)
+	}
+	for _, o := range s.overlaps {
+		fmt.Fprintf(&s.out, "OVERLAP: %s\n", o)
+	}
+	s.events, s.overlaps = nil, nil
+}
+
+// play runs commands without printing what they say.
+func (s *script) play(lines ...string) {
+	for _, line := range lines {
+		s.command(strings.Fields(line))
+	}
+}
+
+func (s *script) command(words []string) {
+	verb, args := words[0], words[1:]
+	handlers := map[string]func(args []string) error{
+		"agent": s.agent, "pod": s.pod, "run": s.run, "sandbox": s.newSandbox, "create": s.createContainer,
+		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
+		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
+		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show, "report": s.report,
+		"give": s.give,
+	}
+	err := handlers[verb](args)
+	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) {
+		fmt.Fprintf(&s.out, "%s: refused: %s\n", strings.Join(words, " "), r.Reason)
+	} else if err != nil {
+		fmt.Fprintf(&s.out, "%s: error: %v\n", strings.Join(words, " "), err)
+	}
+}
+
+// agent start|kill [asks=explicit] [reserved=LIST] [controller] [off]
+func (s *script) agent(args []string) error {
+	for _, arg := range args[1:] {
+		name, value, _ := strings.Cut(arg, "=")
+		switch name {
+		case "asks":
+			s.cfg.Asks = map[string]v1alpha1.Form{"policy": v1alpha1.PolicyForm, "explicit": v1alpha1.ExplicitForm}[value]
+		case "reserved":
+			s.cfg.Reserved = cpuset.MustParse(value)
+		case "controller":
+			s.cfg.Controller = value != "false"
+		case "off":
+			s.cfg.Disabled = value != "false"
+		}
+	}
+	if args[0] == "kill" {
+		s.node = nil
+		return nil
+	}
+	return s.startAgent()
+}
+
+// resynchronize lists everything to the agent again.
+func (s *script) resynchronize([]string) error {
+	s.synchronize()
+	return nil
+}
+
+// newSandbox: sandbox POD
+func (s *script) newSandbox(args []string) error {
+	s.made++
+	return s.sandbox(fmt.Sprintf("%s-s%02d", args[0], s.made), s.pods[args[0]])
+}
+
+// current returns the newest sandbox of a pod.
+func (s *script) current(uid string) workload.Sandbox {
+	var ids []string
+	for id, sb := range s.sandboxes {
+		if sb.Pod.UID == uid {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) == 0 {
+		return workload.Sandbox{}
+	}
+	return s.sandboxes[ids[len(ids)-1]]
+}
+
+// createContainer: create POD/CONTAINER [unpinned]
+func (s *script) createContainer(args []string) error {
+	uid, name, _ := strings.Cut(args[0], "/")
+	s.made++
+	id := fmt.Sprintf("%s.%02d", name, s.made)
+	c := containerOf(s.pods[uid], name, s.current(uid))
+	if ids := s.gpus[args[0]]; ids != "" {
+		c.Annotations[v1alpha1.AllocatedGPUs("nvidia.com/gpu")] = ids
+	}
+	return s.create(id, c, len(args) > 1)
+}
+
+// give: give POD/CONTAINER ID,… is the kubelet allocating GPUs.
+func (s *script) give(args []string) error {
+	s.gpus[args[0]] = args[1]
+	return nil
+}
+
+// instance returns the newest container of a pod with the name.
+func (s *script) instance(name string) string {
+	uid, name, _ := strings.Cut(name, "/")
+	var ids []string
+	for id, c := range s.containers {
+		if c.Sandbox.Pod.UID == uid && c.Name == name {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return slices.Max(ids)
+}
+
+func (s *script) startContainer(args []string) error { return s.start(s.instance(args[0])) }
+
+func (s *script) exitContainer(args []string) error {
+	s.exit(s.instance(args[0]))
+	return nil
+}
+
+// vanish: vanish POD/CONTAINER takes the cgroup of a container away, of which
+// the runtime has not noticed that it ended.
+func (s *script) vanish(args []string) error {
+	delete(s.groups, s.containers[s.instance(args[0])].Cgroup)
+	return nil
+}
+
+// run: run POD makes the sandbox and runs the pod's app containers; run
+// POD/CONTAINER creates and starts one.
+func (s *script) run(args []string) error {
+	uid, _, one := strings.Cut(args[0], "/")
+	names := []string{args[0]}
+	if !one {
+		if err := s.newSandbox(args); err != nil {
+			return err
+		}
+		names = nil
+		for _, c := range s.pods[uid].Spec.Containers {
+			names = append(names, uid+"/"+c.Name)
+		}
+	}
+	for _, name := range names {
+		if err := s.createContainer(append([]string{name}, args[1:]...)); err != nil {
+			return err
+		}
+		if err := s.start(s.instance(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopPod: stop POD [lost] stops the newest sandbox; lost: nobody tells the agent.
+func (s *script) stopPod(args []string) error {
+	defer s.untold(args)()
+	s.stopSandbox(s.current(args[0]).ID)
+	return nil
+}
+
+// removePod: remove POD [lost] removes the oldest sandbox.
+func (s *script) removePod(args []string) error {
+	defer s.untold(args)()
+	for _, id := range slices.Sorted(maps.Keys(s.sandboxes)) {
+		if s.sandboxes[id].Pod.UID == args[0] {
+			s.removeSandbox(id)
+			return nil
+		}
+	}
+	return nil
+}
+
+// untold takes the agent away while the runtime keeps to itself what happens.
+func (s *script) untold(args []string) (back func()) {
+	n := s.node
+	if len(args) > 1 && args[1] == "lost" {
+		s.node = nil
+	}
+	return func() { s.node = n }
+}
+
+// phase: phase POD PHASE; a rejected pod that is Failed says why.
+func (s *script) phase(args []string) error {
+	pod := s.pods[args[0]].DeepCopy()
+	pod.Status.Phase = corev1.PodPhase(args[1])
+	if why, rejected := s.rejected[args[0]]; rejected && pod.Status.Phase == corev1.PodFailed {
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonPlacementRejected, Message: why,
+		}}
+	}
+	s.pods[args[0]] = pod
+	return nil
+}
+
+func (s *script) delete(args []string) error {
+	delete(s.pods, args[0])
+	return nil
+}
+
+// annotate: annotate POD NAME=VALUE edits the pod in the API server.
+func (s *script) annotate(args []string) error {
+	name, value, _ := strings.Cut(args[1], "=")
+	pod := s.pods[args[0]].DeepCopy()
+	pod.Annotations[v1alpha1.Group+"/"+name] = value
+	s.pods[args[0]] = pod
+	return nil
+}
+
+func (s *script) sweep([]string) error {
+	fmt.Fprintf(&s.out, "%d ended pods still have processes\n", s.node.Sweep(context.Background()))
+	return nil
+}
+
+func (s *script) setLate(args []string) error {
+	s.late[args[0]] = len(args) == 1
+	return nil
+}
+
+// informer: informer away|synced
+func (s *script) informer(args []string) error {
+	s.unsynced = args[0] == "away"
+	if !s.unsynced {
+		s.node.Settle(context.Background())
+	}
+	return nil
+}
+
+// breaks: break disk|CONTAINER
+func (s *script) breaks(args []string) error {
+	s.broken[s.target(args[0])] = true
+	return nil
+}
+
+func (s *script) repairs(args []string) error {
+	delete(s.broken, s.target(args[0]))
+	return nil
+}
+
+func (s *script) target(name string) string {
+	if !strings.Contains(name, "/") {
+		return name
+	}
+	return s.current(strings.Split(name, "/")[0]).PodCgroup + "/" + s.instance(name)
+}
+
+func (s *script) damage([]string) error {
+	s.disk = []byte("{")
+	return nil
+}
+
+// reboot: everything that runs is gone, the API server and the disk are not.
+func (s *script) reboot([]string) error {
+	clear(s.groups)
+	clear(s.containers)
+	clear(s.sandboxes)
+	s.node = nil
+	s.cfg.BootID += "+"
+	return nil
+}
+
+// resize: resize POD/CONTAINER CPUS
+func (s *script) resize(args []string) error {
+	c := s.containers[s.instance(args[0])]
+	milli := milliOf(args[1])
+	want := workload.Resources{Shares: uint64(milli * 1024 / 1000), QuotaMicros: milli * 100, PeriodMicros: 100_000}
+	d, err := s.node.Update(context.Background(), c.Container, want)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&s.out, "%s is answered: %s\n", args[0], d)
+	if g := s.groups[c.Cgroup]; g != nil {
+		g.cpus = d.CPUs
+	}
+	return s.node.Updated(context.Background(), c.Container)
+}
+
+// report: report [cpus] prints what the cluster is told, or the sums of it.
+func (s *script) report(args []string) error {
+	r := s.node.Report()
+	if len(args) > 0 {
+		fmt.Fprintf(&s.out, "of %d CPUs %d are allocatable and %d available\n", r.CPUs.Capacity, r.CPUs.Allocatable, r.CPUs.Available)
+		return nil
+	}
+	text, err := yaml.Marshal(r)
+	s.out.Write(text)
+	return err
+}
+
+// show prints the machine and what is held, if there is an agent to tell, and what runs.
+func (s *script) show([]string) error {
+	if s.node != nil {
+		s.showHeld(s.node.View())
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.containers)) {
+		if c := s.containers[id]; c.state != "exited" {
+			g := s.groups[c.Cgroup]
+			if g == nil {
+				g = &group{cpus: c.decision.CPUs}
+			}
+			fmt.Fprintf(&s.out, "%s %s/%s on %s\n", c.state, c.Sandbox.Pod.Name, c.Name, g)
+		}
+	}
+	return nil
+}
+
+func (s *script) showHeld(v View) {
+	owner := map[cpuset.CPU]string{}
+	for _, h := range v.Held {
+		for c := range h.CPUs.All() {
+			if owner[c] == "" {
+				owner[c] = h.Pod.Name
+			}
+		}
+	}
+	for _, n := range s.machine.Nodes {
+		fmt.Fprintf(&s.out, "numa%d %s\n", n.ID, strip(n, owner))
+	}
+	fmt.Fprintf(&s.out, "shared %s\n", v.Shared)
+	for _, h := range v.Held {
+		fmt.Fprintf(&s.out, "held %s/%s %s %s\n", h.Pod.Name, h.Container, h.Kind, h.CPUs)
+	}
+}
+
+// strip draws a NUMA node: a letter per CPU, its pod's first or "." for shared.
+func strip(n topology.Node, owner map[cpuset.CPU]string) string {
+	var b strings.Builder
+	for c := range n.CPUs.All() {
+		b.WriteString((owner[c] + ".")[:1])
+	}
+	return b.String()
+}
+
+// String returns "0-3" or "0-3 mems [0]".
+func (g *group) String() string {
+	if len(g.mems) == 0 {
+		return g.cpus.String()
+	}
+	return fmt.Sprintf("%s mems %v", g.cpus, g.mems)
+}

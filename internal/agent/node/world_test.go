@@ -1,0 +1,322 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/machinetest"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// world is a machine with a kernel, a container runtime and an API server, all
+// in memory, and the node under test.
+type world struct {
+	machine *topology.Machine
+	cfg     Config
+	node    *Node // nil while the agent is away
+
+	groups   map[string]*group // the kernel's cgroups by path
+	overlaps []string          // what the kernel saw that must never be
+
+	sandboxes  map[string]workload.Sandbox  // the runtime's, by ID
+	containers map[string]*runtimeContainer // the runtime's, by ID
+	pods       map[string]*corev1.Pod       // the API server's, by UID
+	late       map[string]bool              // pods that the informer does not know yet
+	unsynced   bool                         // the informer lists nothing yet
+	disk       []byte                       // the checkpoint
+	saves      int                          // of the checkpoint, so far
+	broken     map[string]bool              // cgroups that cannot be written; "disk"
+	systemd    systemd
+	events     []string
+	rejected   map[string]string // messages to the pods that are to be set Failed, by UID
+	refused    []v1alpha1.Reason
+}
+
+// group is one cgroup of a container or pause process.
+type group struct {
+	cpus  cpuset.Set
+	mems  []topology.NodeID
+	procs bool
+}
+
+type runtimeContainer struct {
+	workload.Container
+	decision workload.Decision // what its spec says
+	state    string            // created, running, exited
+}
+
+func newWorld() *world {
+	w := &world{
+		machine:    machinetest.Machine(2, 4).SMT(2).NodesPerPackage(2).Memory(8 << 30).Build(),
+		cfg:        Config{Asks: v1alpha1.PolicyForm, Reserved: cpuset.Of(0), BootID: "boot1", PodWait: time.Millisecond},
+		groups:     map[string]*group{},
+		sandboxes:  map[string]workload.Sandbox{},
+		containers: map[string]*runtimeContainer{},
+		pods:       map[string]*corev1.Pod{},
+		late:       map[string]bool{},
+		broken:     map[string]bool{},
+		rejected:   map[string]string{},
+		systemd:    systemd{told: map[string]string{}, pending: map[string]string{}},
+	}
+	return w
+}
+
+// startAgent starts the agent from the checkpoint on the disk, and connects it
+// to the runtime.
+func (w *world) startAgent() error {
+	var s Snapshot
+	if len(w.disk) > 0 {
+		if err := json.Unmarshal(w.disk, &s); err != nil {
+			s = Snapshot{}
+		}
+	}
+	var err error
+	w.node, err = New(w.machine, w.cfg, Env{
+		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, Now: func() time.Time { return time.Time{} },
+	}, s)
+	w.synchronize()
+	return err
+}
+
+func (w *world) synchronize() {
+	var containers []workload.Container
+	for _, id := range slices.Sorted(maps.Keys(w.containers)) {
+		if c := w.containers[id]; c.state != "exited" {
+			containers = append(containers, c.Container)
+		}
+	}
+	sandboxes := slices.SortedFunc(maps.Values(w.sandboxes), func(a, b workload.Sandbox) int { return strings.Compare(a.ID, b.ID) })
+	w.node.Synchronize(context.Background(), sandboxes, containers)
+}
+
+// Pod, Wait and HasSynced are the informer.
+func (w *world) Pod(uid string) (*corev1.Pod, bool) {
+	p, ok := w.pods[uid]
+	return p, ok && !w.late[uid] && !w.unsynced
+}
+
+func (w *world) Wait(_ context.Context, uid string) (*corev1.Pod, bool) { return w.Pod(uid) }
+func (w *world) HasSynced() bool                                        { return !w.unsynced }
+
+// Confine is the kernel's.
+func (w *world) Confine(_ context.Context, path string, cpus cpuset.Set, mems []topology.NodeID) error {
+	g := w.groups[path]
+	switch {
+	case g == nil:
+		return fmt.Errorf("confine %s: %w", path, fs.ErrNotExist)
+	case cpus.Empty():
+		return errors.New("empty set")
+	case w.broken[path]:
+		return fmt.Errorf("write %s/cpuset.cpus: input/output error", path)
+	}
+	g.cpus = cpus
+	if mems != nil {
+		g.mems = mems
+	}
+	w.systemd.note(path, cpus.String())
+	w.look()
+	return nil
+}
+
+// LiftQuota is the kernel's, and Settle is systemd's.
+func (w *world) LiftQuota(_ context.Context, path string) error {
+	w.systemd.note(path, "no quota")
+	return nil
+}
+
+func (w *world) Settle(context.Context) error {
+	w.systemd.settle()
+	return nil
+}
+
+// PodEmpty looks for processes below the pod's cgroup.
+func (w *world) PodEmpty(cgroup string) (bool, error) {
+	for path, g := range w.groups {
+		if strings.HasPrefix(path, cgroup+"/") && g.procs {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Save is the disk.
+func (w *world) Save(s Snapshot) error {
+	if w.broken["disk"] {
+		return errors.New("no space left on device")
+	}
+	text, err := json.Marshal(s)
+	w.disk = text
+	w.saves++
+	return err
+}
+
+// Warn and the observer's methods write down what they are told.
+func (w *world) Warn(p workload.Pod, reason, message string) {
+	w.events = append(w.events, fmt.Sprintf("%s %s: %s", p, reason, short(w.refused[len(w.refused)-1], message)))
+}
+
+// short keeps the sentences of this package, and only the reason of others:
+// their sentences are tested where they are made.
+func short(r v1alpha1.Reason, message string) string {
+	switch r {
+	case CheckpointFailed, CgroupFailed, FormNotServed, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SwitchedOff:
+		return message
+	}
+	return string(r)
+}
+
+// Reject is the worker that sets a pod's status, which the test does by a command.
+func (w *world) Reject(p workload.Pod, reason, message string) {
+	w.rejected[p.UID] = message
+	w.events = append(w.events, fmt.Sprintf("%s is to fail: %s", p, reason))
+}
+
+func (w *world) Refused(r v1alpha1.Reason)     { w.refused = append(w.refused, r) }
+func (w *world) Saved(time.Duration)           {}
+func (w *world) Wrote(Why, int, time.Duration) {}
+
+// look notes every pair of running cgroups that share a CPU which one of them
+// was given exclusively.
+func (w *world) look() {
+	for _, c := range w.containers {
+		mine := w.groups[c.Cgroup]
+		if mine == nil || !mine.procs || !c.decision.Exclusive {
+			continue
+		}
+		for path, other := range w.groups {
+			if path != c.Cgroup && other.procs && other.cpus.Overlaps(mine.cpus) && !w.reuses(c, path) {
+				w.overlaps = append(w.overlaps, fmt.Sprintf("%s and %s both run on %s", c.Cgroup, path, other.cpus.Intersect(mine.cpus)))
+			}
+		}
+	}
+}
+
+// reuses reports whether path is a container of the same pod.
+func (w *world) reuses(c *runtimeContainer, path string) bool {
+	return strings.HasPrefix(path, c.Sandbox.PodCgroup+"/") && !strings.HasSuffix(path, "/pause")
+}
+
+// sandbox runs a new sandbox of a pod.
+func (w *world) sandbox(id string, pod *corev1.Pod) error {
+	uid := string(pod.UID)
+	s := workload.Sandbox{
+		ID: id, Pod: workload.Pod{UID: uid, Namespace: pod.Namespace, Name: pod.Name}, Annotations: maps.Clone(pod.Annotations),
+		PodCgroup: "/pod" + uid, Cgroup: "/pod" + uid + "/" + id + "/pause",
+	}
+	w.groups[s.Cgroup] = &group{cpus: w.machine.Online(), procs: true}
+	w.sandboxes[id] = s
+	if w.node == nil {
+		return nil
+	}
+	return w.node.RunSandbox(context.Background(), s)
+}
+
+// create is the runtime's CreateContainer; without an agent it fails, as with
+// required_plugins, unless unpinned says that the install lacks those.
+func (w *world) create(id string, c workload.Container, unpinned bool) error {
+	r := &runtimeContainer{Container: c, state: "created"}
+	r.ID, r.Cgroup = id, c.Sandbox.PodCgroup+"/"+id
+	switch {
+	case w.node == nil && !unpinned:
+		return errors.New("required plugin numalet is missing")
+	case w.node == nil:
+		r.decision.CPUs = w.machine.Online()
+	default:
+		answer, err := w.node.Create(context.Background(), r.Container)
+		if err != nil {
+			w.node.Remove(r.Container)
+			return err
+		}
+		r.decision = answer.Decision
+		w.correct(answer.Specs)
+		w.lookAtUnits(id, answer.Decision)
+		r.Resources.CPUs, r.Resources.Mems = r.decision.CPUs, r.decision.Mems
+		if r.decision.Exclusive {
+			r.Resources.QuotaMicros = -1
+		}
+	}
+	w.containers[id] = r
+	return nil
+}
+
+// correct is the runtime applying the updates of a CreateContainer.
+func (w *world) correct(specs []workload.Spec) {
+	for _, s := range specs {
+		if c := w.containers[s.ContainerID]; c != nil && c.state == "created" {
+			c.decision.CPUs, c.Resources.CPUs = s.CPUs, s.CPUs
+		}
+	}
+}
+
+// start is the runtime's StartContainer: the cgroup is made, then the hook
+// comes, then the container's program runs.
+func (w *world) start(id string) error {
+	c := w.containers[id]
+	if c == nil {
+		return errors.New("it was not created")
+	}
+	w.groups[c.Cgroup] = &group{cpus: c.decision.CPUs, mems: c.decision.Mems}
+	if w.node != nil {
+		if err := w.node.Start(context.Background(), c.Container); err != nil {
+			w.exit(id)
+			return err
+		}
+		w.lookAtUnits(id, c.decision)
+	}
+	w.groups[c.Cgroup].procs = true
+	c.state = "running"
+	w.look()
+	return nil
+}
+
+func (w *world) exit(id string) {
+	delete(w.groups, w.containers[id].Cgroup)
+	w.containers[id].state = "exited"
+}
+
+func (w *world) remove(id string) {
+	c := w.containers[id]
+	delete(w.containers, id)
+	if w.node != nil {
+		w.node.Remove(c.Container)
+	}
+}
+
+// stopSandbox ends everything in a sandbox.
+func (w *world) stopSandbox(id string) {
+	s := w.sandboxes[id]
+	for cid, c := range w.containers {
+		if c.Sandbox.ID == id {
+			w.exit(cid)
+		}
+	}
+	delete(w.groups, s.Cgroup)
+	if w.node != nil {
+		w.node.StopSandbox(context.Background(), s)
+	}
+}
+
+func (w *world) removeSandbox(id string) {
+	s := w.sandboxes[id]
+	for cid, c := range w.containers {
+		if c.Sandbox.ID == id {
+			w.remove(cid)
+		}
+	}
+	delete(w.sandboxes, id)
+	if w.node != nil {
+		w.node.RemoveSandbox(context.Background(), s)
+	}
+}

@@ -1,0 +1,39 @@
+package nodeapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// MarkNode sets the label by which pods that ask are kept to nodes whose agent
+// pins. The patch touches this label only.
+func MarkNode(ctx context.Context, client kubernetes.Interface, node string) error {
+	return patchLabel(ctx, client, node, "true")
+}
+
+// UnmarkNode removes the label; a node without it is left as it is.
+func UnmarkNode(ctx context.Context, client kubernetes.Interface, node string) error {
+	return patchLabel(ctx, client, node, nil)
+}
+
+// patchLabel sends a JSON merge patch, in which null removes (RFC 7386).
+func patchLabel(ctx context.Context, client kubernetes.Interface, node string, value any) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{v1alpha1.LabelExclusiveCPUs: value}},
+	})
+	if err != nil {
+		return fmt.Errorf("encode label patch: %w", err)
+	}
+	_, err = client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: Component})
+	if err != nil {
+		return fmt.Errorf("set label %s of node %q to %v: %w", v1alpha1.LabelExclusiveCPUs, node, value, err)
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package nodeapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// published is a node and what it publishes.
+type published struct {
+	*testing.T
+	api      *dynamicfake.FakeDynamicClient
+	topology *Topology
+	refuse   atomic.Int32 // so many patches, before the next one is taken
+	mu       sync.Mutex
+	status   v1alpha1.NodeTopologyStatus // what is so
+	seen     int                         // requests that were looked at
+}
+
+// change changes what is so.
+func (p *published) change(do func(*v1alpha1.NodeTopologyStatus)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	do(&p.status)
+}
+
+// now returns what is so.
+func (p *published) now() (s v1alpha1.NodeTopologyStatus) {
+	p.change(func(status *v1alpha1.NodeTopologyStatus) { s = *status.DeepCopy() })
+	return s
+}
+
+// publishing runs test beside a node that publishes, on a clock of its own.
+func publishing(t *testing.T, test func(p *published)) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &published{T: t, api: newResources(t), status: twoNodes()}
+		p.api.PrependReactor("patch", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return p.refuse.Add(-1) >= 0, nil, fmt.Errorf("try later")
+		})
+		var err error
+		p.topology, err = NewTopology(TopologySource{
+			Client:    fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node, UID: "node-uid"}}),
+			Resources: p.api, Node: node,
+			Status: p.now,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- p.topology.Run(ctx) }()
+		test(p)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// twoNodes is a status with something of everything.
+func twoNodes() v1alpha1.NodeTopologyStatus {
+	memory := resource.MustParse("8Gi")
+	return v1alpha1.NodeTopologyStatus{
+		Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Serving", LastTransitionTime: metav1.Unix(1, 0)}},
+		Machine:    v1alpha1.Machine{Packages: 1, NUMANodes: 2, Cores: 4, ThreadsPerCore: 2},
+		CPUs:       v1alpha1.CPUCounts{Capacity: 8, Allocatable: 7, Available: 5},
+		NUMA: []v1alpha1.NUMANode{
+			{ID: 0, CPUs: "0-3", CPUCounts: v1alpha1.CPUCounts{Capacity: 4, Allocatable: 3, Available: 1}, Memory: &memory, AvailableMemory: &memory,
+				Distances: []v1alpha1.Distance{{ID: 0, Value: 10}, {ID: 8, Value: 20}}},
+			{ID: 8, CPUs: "4-7", CPUCounts: v1alpha1.CPUCounts{Capacity: 4, Allocatable: 4, Available: 4}},
+		},
+		Pods: []v1alpha1.PodCPUs{holder("a", "2-3")},
+	}
+}
+
+func holder(name, cpus string) v1alpha1.PodCPUs {
+	return v1alpha1.PodCPUs{UID: "uid-" + name, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: cpus}}}
+}
+
+// settle gives the node time to publish, and compares what it wrote with the
+// managers in want, and what the API server has with what is so.
+func (p *published) settle(want ...string) {
+	p.Helper()
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	if diff := cmp.Diff(want, p.writes()); diff != "" {
+		p.Errorf("writes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(p.status, p.live().Status); diff != "" {
+		p.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+// writes lists the patches since the last time, "manager" or "manager status".
+func (p *published) writes() (names []string) {
+	actions := p.api.Actions()
+	for _, action := range actions[p.seen:] {
+		if patch, ok := action.(clienttesting.PatchActionImpl); ok {
+			name := patch.PatchOptions.FieldManager
+			if patch.Subresource != "" {
+				name += " " + patch.Subresource
+			}
+			names = append(names, name)
+		}
+	}
+	p.seen = len(actions)
+	return names
+}
+
+func (p *published) live() v1alpha1.NodeTopology {
+	p.Helper()
+	obj, err := p.api.Resource(v1alpha1.NodeTopologyResource()).Get(p.Context(), node, metav1.GetOptions{})
+	if err != nil {
+		p.Fatal(err)
+	}
+	var live v1alpha1.NodeTopology
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &live); err != nil {
+		p.Fatal(err)
+	}
+	return live
+}
+
+const (
+	made    = Component
+	lasting = Component + " status"
+	free    = Component + "-available status"
+)
+
+// TestPublish: the object is made once, owned by its Node, and then written
+// only as far as it changed.
+func TestPublish(t *testing.T) {
+	publishing(t, func(p *published) {
+		p.settle(made, lasting, free)
+		want := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node, UID: "node-uid"}}
+		if diff := cmp.Diff(want, p.live().OwnerReferences); diff != "" {
+			t.Errorf("owners (-want +got):\n%s", diff)
+		}
+		p.topology.Poke()
+		p.settle()
+
+		p.change(func(s *v1alpha1.NodeTopologyStatus) {
+			s.Pods = append(s.Pods, holder("b", "1"))
+			s.NUMA[0].Available, s.CPUs.Available = 0, 4
+		})
+		p.topology.Poke()
+		p.settle(free)
+
+		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Pods = nil })
+		p.topology.Poke()
+		p.settle(free)
+
+		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.NUMA, s.Machine.ReservedCPUs = s.NUMA[:1], "0" })
+		p.topology.Poke()
+		p.settle(lasting, free)
+	})
+}
+
+// TestPublishGathers: what changes at one time is one write.
+func TestPublishGathers(t *testing.T) {
+	publishing(t, func(p *published) {
+		p.settle(made, lasting, free)
+		for i := range 10 {
+			p.change(func(s *v1alpha1.NodeTopologyStatus) {
+				s.Pods = append(s.Pods, holder(fmt.Sprint("c", i), fmt.Sprint(i)))
+			})
+			p.topology.Poke()
+			time.Sleep(gather / 20)
+		}
+		p.settle(free)
+	})
+}
+
+// TestPublishRepairs: an object that somebody deletes or edits comes back.
+func TestPublishRepairs(t *testing.T) {
+	publishing(t, func(p *published) {
+		p.settle(made, lasting, free)
+		api := p.api.Resource(v1alpha1.NodeTopologyResource())
+		if err := api.Delete(p.Context(), node, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		p.settle(made, lasting, free)
+
+		obj, err := api.Get(p.Context(), node, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		obj.Object["status"].(map[string]any)["cpus"].(map[string]any)["available"] = int64(99)
+		if _, err := api.Update(p.Context(), obj, metav1.UpdateOptions{FieldManager: "kubectl"}); err != nil {
+			t.Fatal(err)
+		}
+		p.settle(free)
+	})
+}
+
+// TestConditionKeepsItsTime: a restart of the agent is no transition.
+func TestConditionKeepsItsTime(t *testing.T) {
+	publishing(t, func(p *published) {
+		p.settle(made, lasting, free)
+		since := p.status.Conditions[0].LastTransitionTime
+		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Conditions[0].LastTransitionTime = metav1.Unix(2, 0) })
+		p.topology.Poke()
+		time.Sleep(time.Minute)
+		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Conditions[0].LastTransitionTime = since })
+		p.settle()
+		p.change(func(s *v1alpha1.NodeTopologyStatus) {
+			s.Conditions[0].Status, s.Conditions[0].LastTransitionTime = metav1.ConditionFalse, metav1.Unix(3, 0)
+		})
+		p.topology.Poke()
+		p.settle(lasting)
+	})
+}
+
+// TestPublishTriesAgain: an API server that refuses is asked again.
+func TestPublishTriesAgain(t *testing.T) {
+	publishing(t, func(p *published) {
+		p.refuse.Store(3)
+		p.settle(slices.Concat([]string{made, made, made}, []string{made, lasting, free})...)
+	})
+}
+
+// TestSplit: no field is in both parts but the keys of lists, and none is lost.
+func TestSplit(t *testing.T) {
+	parts, err := split(twoNodes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(parts[1].fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"cpus":{"available":5},"numa":[{"available":1,"availableMemory":"8Gi","id":0},{"available":4,"id":8}],` +
+		`"pods":[{"containers":[{"cpus":"2-3","name":"main"}],"name":"a","namespace":"default","uid":"uid-a"}]}`
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("changing part (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/numalet/numalet/internal/cli/command"
+
+	"github.com/spf13/cobra"
+
+	"github.com/numalet/numalet/internal/cli/capture"
+	"github.com/numalet/numalet/pkg/gpu/pci"
+	"github.com/numalet/numalet/pkg/topology/sysfs"
+)
+
+// newCapture returns "numalet capture": the machine's files, to take along.
+func newCapture() *cobra.Command {
+	root := live
+	cmd := &cobra.Command{
+		Use:   "capture FILE.tar | DIR | -",
+		Short: "Write the files that describe this machine, for --root elsewhere",
+		Long: `Write the files that describe this machine: a tar when the name ends in .tar
+or is - (standard output), else a directory, which must not exist. Only
+files of CPU, NUMA node and memory sizes, and of where NVIDIA's cards are, are
+taken: no names, no serial numbers, no processes. Attach it to a bug report.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return command.WrongUsage("say where to: FILE.tar, DIR, or - for standard output")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tree, err := capture.Open(root)
+			if err != nil {
+				return fmt.Errorf("open root: %w", err)
+			}
+			defer tree.Close()
+			files, err := described(tree)
+			if err != nil {
+				return err
+			}
+			if len(files) == 0 {
+				return fmt.Errorf("nothing to capture under %s: it holds no sys/devices/system/cpu", root)
+			}
+			if args[0] == "-" {
+				return capture.Write(cmd.OutOrStdout(), tree, files)
+			}
+			return save(args[0], tree, files)
+		},
+	}
+	rootFlag(cmd, &root)
+	return cmd
+}
+
+// described returns the files that describe the machine. Cards alone describe none.
+func described(tree *capture.Tree) ([]string, error) {
+	files, err := sysfs.Files(tree)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	cards, err := pci.Files(tree)
+	return append(files, cards...), err
+}
+
+// save writes a new tar or a new directory.
+func save(name string, tree *capture.Tree, files []string) error {
+	if _, err := os.Lstat(name); err == nil {
+		return fmt.Errorf("%s exists: name a new file or directory", name)
+	}
+	if !strings.HasSuffix(name, ".tar") {
+		return capture.WriteDir(name, tree, files)
+	}
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(capture.Write(file, tree, files), file.Close())
+}

@@ -1,0 +1,45 @@
+// Package command has what all commands of the tool share: exit statuses, wrong
+// usage, and formats of output.
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// Execute runs a command and returns the exit status: 0 for success, 1 for a
+// refusal or a failure, 2 for wrong usage.
+func Execute(root *cobra.Command, stderr io.Writer) int {
+	cmd, err := root.ExecuteC()
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", cmd.CommandPath(), err)
+	if errors.As(err, new(UsageError)) {
+		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+		return 2
+	}
+	return 1
+}
+
+// UsageError marks an error in how the tool was called: exit status 2.
+type UsageError struct{ error }
+
+// BadUsage marks err as an error in how the tool was called.
+func BadUsage(err error) error { return UsageError{err} }
+
+// WrongUsage returns a UsageError with that message.
+func WrongUsage(format string, args ...any) error {
+	return UsageError{fmt.Errorf(format, args...)}
+}
+
+// NoArgs refuses positional arguments.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if err := cobra.NoArgs(cmd, args); err != nil {
+		return UsageError{err}
+	}
+	return nil
+}

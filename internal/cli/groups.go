@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/numalet/numalet/internal/cli/command"
+
+	"github.com/numalet/numalet/lab/openb"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/group"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// newGroups returns "numalet groups".
+func newGroups() *cobra.Command {
+	kubeconfig, out := "", command.Text
+	cmd := &cobra.Command{
+		Use:   "groups",
+		Short: "Show and make GPU groups",
+		Long: `Show the GPU groups of the cluster: all of them if you may list them, else those
+that your roles name.`,
+		Args: command.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listGroups(cmd, kubeconfig, out) },
+	}
+	cmd.PersistentFlags().StringVar(&kubeconfig, "kubeconfig", "", "file that names the cluster; as kubectl finds it, if it is not given")
+	cmd.Flags().VarP(&out, "output", "o", "text or json")
+	cmd.AddCommand(newGroupsPlan(), newGroupsPropose(&kubeconfig))
+	return cmd
+}
+
+// newGroupsPlan returns "numalet groups plan": groups for what is expected.
+func newGroupsPlan() *cobra.Command {
+	var file, kind string
+	var demands []int
+	out := command.Text
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Propose groups in which all demands fit at the same time",
+		Long: `Propose GPU groups for containers that are expected, one for each, so that all of
+them fit at the same time, whatever the order in which they arrive. Groups share
+GPUs only if they do not all fit. Nodes are a CSV file in the format of Alibaba's
+openb GPU trace.`,
+		Example: `  numalet groups plan --nodes nodes.csv --demands 2,1,2,3
+  numalet groups plan --nodes openb_node_list_all_node.csv --demands 8,4,4 --type G2 -o json`,
+		Args: command.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file == "" || len(demands) == 0 {
+				return command.WrongUsage("say where the nodes are with --nodes FILE, and how many GPUs each container needs with --demands 2,1,…")
+			}
+			nodes, err := command.ReadFile(file, openb.ReadNodes)
+			if err != nil {
+				return err
+			}
+			e := group.Estimate{Form: gpu.Physical, Type: kind}
+			for _, d := range demands {
+				e.Demands = append(e.Demands, group.Demand{GPUs: d})
+			}
+			proposal, err := group.Propose(inventories(nodes), e, nil)
+			if err != nil {
+				return command.BadUsage(err)
+			}
+			return plan(proposal, nodes).write(cmd.OutOrStdout(), out, proposal.Outcome)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&file, "nodes", "", "CSV file of nodes")
+	flags.IntSliceVar(&demands, "demands", nil, "how many GPUs each container needs, all of one node")
+	flags.StringVar(&kind, "type", "", "only GPUs of this type")
+	flags.VarP(&out, "output", "o", "text or json")
+	return cmd
+}
+
+// inventories returns what is known of the nodes' cards.
+func inventories(nodes []*sched.Node) group.Nodes {
+	all := group.Nodes{}
+	for _, n := range nodes {
+		v := &gpu.Inventory{}
+		for i, card := range n.GPUs {
+			v.Cards = append(v.Cards, gpu.Card{UUID: card.ID, Index: i, Model: card.Type})
+		}
+		all[n.Name] = v
+	}
+	return all
+}

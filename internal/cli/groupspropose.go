@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/numalet/numalet/internal/cli/command"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/controller/groups"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/group"
+)
+
+// newGroupsPropose returns "numalet groups propose": groups of a live cluster's
+// GPUs, to be confirmed or edited.
+func newGroupsPropose(kubeconfig *string) *cobra.Command {
+	var tenant, kind, prefix string
+	var demands []int
+	var containers []string
+	cmd := &cobra.Command{
+		Use:   "propose",
+		Short: "Write groups of this cluster's GPUs, in which all demands fit at the same time",
+		Long: `Write GPUGroups for containers that are expected, one for each, of the GPUs that you
+have the right to use and that are in no group yet, so that all of them fit at the
+same time, whatever the order in which they arrive. Nothing is changed: read what is
+written, edit it, and apply it.`,
+		Example: `  numalet groups propose --tenant ann --demands 2,1,2,3 > groups.yaml
+  kubectl apply -f groups.yaml`,
+		Args: command.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if tenant == "" || len(demands) == 0 || len(containers) > 0 && len(containers) != len(demands) {
+				return command.WrongUsage("say for whom with --tenant NAME, how many GPUs each container needs with --demands 2,1,…, and with --containers the name of each, or of none")
+			}
+			e := group.Estimate{Form: gpu.Physical, Type: kind}
+			for i, d := range demands {
+				e.Demands = append(e.Demands, group.Demand{GPUs: d})
+				if len(containers) > 0 {
+					e.Demands[i].Container = containers[i]
+				}
+			}
+			eye, err := openEye(*kubeconfig)
+			if err != nil {
+				return err
+			}
+			nodes, err := eye.Free(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return writeProposal(cmd.OutOrStdout(), cmd.ErrOrStderr(), nodes, e, naming{tenant, prefix})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&tenant, "tenant", "", "for whom the groups are")
+	flags.IntSliceVar(&demands, "demands", nil, "how many GPUs each container needs, all of one node")
+	flags.StringSliceVar(&containers, "containers", nil, "the only containers that the groups are for, by name, one for each demand")
+	flags.StringVar(&kind, "type", "", "only GPUs of this type")
+	flags.StringVar(&prefix, "name", "", "what the groups' names begin with; the tenant, if it is not given")
+	return cmd
+}
+
+// naming is for whom groups are, and what their names begin with.
+type naming struct{ tenant, prefix string }
+
+// writeProposal writes groups, and beside them what does not fit.
+func writeProposal(out, beside io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
+	proposal, err := group.Propose(nodes, e, nil)
+	if err != nil {
+		return command.BadUsage(err)
+	}
+	if n.prefix == "" {
+		n.prefix = n.tenant
+	}
+	for i, p := range proposal.Groups {
+		object := groups.Object(p.Group(fmt.Sprintf("%s-%d", n.prefix, i+1), n.tenant, e))
+		object.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion().String(), Kind: "GPUGroup"}
+		text, err := yaml.Marshal(map[string]any{
+			"apiVersion": object.APIVersion, "kind": object.Kind, "metadata": map[string]string{"name": object.Name}, "spec": object.Spec,
+		})
+		if err != nil {
+			return fmt.Errorf("write GPUGroup %q: %w", object.Name, err)
+		}
+		if _, err := fmt.Fprintf(out, "---\n%s", text); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(beside, says(proposal, nodes))
+	return err
+}
+
+// says sums up a proposal for people.
+func says(p group.Proposal, nodes group.Nodes) string {
+	shared := slices.ContainsFunc(p.Groups, func(g group.Proposed) bool { return g.Share })
+	switch {
+	case len(p.Unplaced) > 0:
+		return fmt.Sprintf("%d of the demands are for more GPUs than any of the nodes that you may use has (%d nodes)", len(p.Unplaced), len(nodes))
+	case shared:
+		return "they cannot all fit at the same time, so some groups share GPUs"
+	}
+	return "all of them fit at the same time"
+}
+
+// userConfig returns how to reach the cluster as kubectl does: by a kubeconfig file,
+// or $KUBECONFIG, or ~/.kube/config.
+func userConfig(kubeconfig string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w", err)
+	}
+	return config, nil
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"compress/bzip2"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/internal/cli/capture"
+)
+
+// TestTopoAgreesWithLstopo compares package, NUMA node, core and last-level
+// cache of every online CPU with what hwloc's lstopo says, on captured trees of
+// real machines and on this one. The trees are optional test data: the
+// directory NUMALET_TESTDATA, else ../shared beside the repository.
+func TestTopoAgreesWithLstopo(t *testing.T) {
+	lstopo, err := exec.LookPath("lstopo-no-graphics")
+	if err != nil {
+		t.Skip("lstopo-no-graphics is not installed (Debian: apt-get install hwloc-nox)")
+	}
+	t.Run("this machine", func(t *testing.T) { agree(t, lstopo, "/") })
+	archives, err := filepath.Glob(filepath.Join(testData(), "machines", "*.tar.bz2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(archives) == 0 {
+		t.Skipf("no captured machines: %s/machines holds no *.tar.bz2 (set NUMALET_TESTDATA)", testData())
+	}
+	for _, archive := range archives {
+		name := strings.TrimSuffix(filepath.Base(archive), ".tar.bz2")
+		t.Run(name, func(t *testing.T) { agree(t, lstopo, unpack(t, archive)) })
+	}
+}
+
+func testData() string {
+	if dir := os.Getenv("NUMALET_TESTDATA"); dir != "" {
+		return dir
+	}
+	return filepath.Join("..", "..", "..", "shared")
+}
+
+// unpack unpacks a captured machine and returns the directory that holds its sys.
+func unpack(t *testing.T, archive string) string {
+	t.Helper()
+	file, err := os.Open(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	dir := inMemory(t)
+	if err := capture.Unpack(bzip2.NewReader(file), dir); err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "*", "sys"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s holds %d trees (%v), want 1", archive, len(found), err)
+	}
+	return filepath.Dir(found[0])
+}
+
+// inMemory returns a temporary directory, in memory where that is to be had: a
+// captured machine has up to 16,000 files, which take 25 s on a busy disk and
+// 1 s there.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "numalet-machine-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func agree(t *testing.T, lstopo, root string) {
+	t.Helper()
+	cmd := exec.Command(lstopo, "--disallowed", "--no-io", "--of", "xml")
+	cmd.Env = append(os.Environ(), "HWLOC_COMPONENTS=-x86")
+	if root != live {
+		cmd.Env = append(cmd.Env, "HWLOC_FSROOT="+root)
+	}
+	document, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := readLstopo(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := numalet("topo", "--root", root, "--check=false", "-o", "json")
+	if got.status != 0 {
+		t.Fatal(got.stderr)
+	}
+	var machine machineJSON
+	if err := json.Unmarshal([]byte(got.stdout), &machine); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, lines(machine, want)); diff != "" {
+		t.Errorf("topo (-lstopo +numalet):\n%s", diff)
+	}
+}
+
+// lines writes every online CPU as readLstopo does. A memory-only node may lie
+// beside a CPU's own, so that lstopo shows several: then one of them is meant.
+func lines(machine machineJSON, lstopo map[int]place) map[int]place {
+	got := map[int]place{}
+	for _, c := range machine.CPUs {
+		if !c.Online {
+			continue
+		}
+		p := place{Package: c.Package, Core: int(c.Core), LLC: int(c.LLC), NUMA: fmt.Sprint(c.NUMA)}
+		if near := strings.Fields(lstopo[int(c.ID)].NUMA); slices.Contains(near, p.NUMA) {
+			p.NUMA = lstopo[int(c.ID)].NUMA
+		}
+		got[int(c.ID)] = p
+	}
+	return got
+}

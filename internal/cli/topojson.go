@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// machineJSON is the contract of "numalet topo -o json". Ids that the kernel
+// does not tell are -1; core and llc are the smallest CPU id of the group.
+type machineJSON struct {
+	CPUs []cpuJSON  `json:"cpus"`
+	NUMA []numaJSON `json:"numa"`
+	GPUs []gpuJSON  `json:"gpus"`
+}
+
+type cpuJSON struct {
+	ID       cpuset.CPU      `json:"id"`
+	Online   bool            `json:"online"`
+	Isolated bool            `json:"isolated,omitempty"`
+	Package  int             `json:"package"`
+	Die      int             `json:"die"`
+	NUMA     topology.NodeID `json:"numa"`
+	Core     cpuset.CPU      `json:"core"`
+	LLC      cpuset.CPU      `json:"llc"`
+	Kind     string          `json:"kind,omitempty"`
+}
+
+type numaJSON struct {
+	ID          topology.NodeID         `json:"id"`
+	CPUs        cpuset.Set              `json:"cpus"`
+	MemoryBytes uint64                  `json:"memoryBytes"`
+	HugePages   []hugePagesJSON         `json:"hugePages,omitempty"`
+	Distances   map[topology.NodeID]int `json:"distances"`
+	GPU         string                  `json:"gpu,omitempty"`
+}
+
+type hugePagesJSON struct {
+	SizeBytes uint64 `json:"sizeBytes"`
+	Total     uint64 `json:"total"`
+}
+
+func toJSON(m *topology.Machine, v *gpu.Inventory) machineJSON {
+	doc := machineJSON{CPUs: []cpuJSON{}, NUMA: []numaJSON{}, GPUs: []gpuJSON{}}
+	for _, c := range m.CPUs {
+		doc.CPUs = append(doc.CPUs, cpuJSON{
+			ID: c.ID, Online: c.Online, Isolated: c.Isolated,
+			Package: c.Package, Die: c.Die, NUMA: c.NUMA, Core: c.Core, LLC: c.LLC,
+			Kind: kindJSON(c.Kind),
+		})
+	}
+	for _, n := range m.Nodes {
+		doc.NUMA = append(doc.NUMA, nodeJSON(n))
+	}
+	for _, c := range v.Cards {
+		doc.GPUs = append(doc.GPUs, cardJSON(c))
+	}
+	return doc
+}
+
+func nodeJSON(n topology.Node) numaJSON {
+	doc := numaJSON{ID: n.ID, CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, Distances: n.Distances, GPU: n.GPU}
+	if doc.Distances == nil {
+		doc.Distances = map[topology.NodeID]int{}
+	}
+	for _, pool := range n.HugePages {
+		doc.HugePages = append(doc.HugePages, hugePagesJSON(pool))
+	}
+	return doc
+}
+
+// kindJSON leaves the kind out where all cores are of one kind.
+func kindJSON(k topology.CoreKind) string {
+	if k == topology.UnknownKind {
+		return ""
+	}
+	return k.String()
+}

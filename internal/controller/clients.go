@@ -1,0 +1,128 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/controller/apiwriter"
+	"github.com/numalet/numalet/internal/controller/jobs"
+	"github.com/numalet/numalet/internal/controller/mirror"
+	"github.com/numalet/numalet/internal/controller/operators"
+	"github.com/numalet/numalet/internal/controller/readpacing"
+	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/platform/kubeapi"
+)
+
+const component = "numalet-controller"
+
+// clients reach the API server. They are apart so that none waits for another's
+// limit: a burst of events must not starve binds (kubernetes/kubernetes#135900),
+// nor cost the lease.
+type clients struct {
+	watch      kubernetes.Interface                            // informers, and claims before a bind
+	bind       kubernetes.Interface                            // without a limit: the binder has its own
+	report     kubernetes.Interface                            // conditions, and events of failures
+	post       func(context.Context, *corev1.Binding) error    // without a limit
+	events     func(context.Context, ...*eventsv1.Event) error // of pods that are bound
+	lease      kubernetes.Interface
+	metadata   metadata.Interface
+	topologies cache.SharedIndexInformer
+	groups     cache.SharedIndexInformer // GPUGroups
+	quotas     cache.SharedIndexInformer // Tenants
+	resources  dynamic.Interface         // statuses of groups
+	tenants    client.Reader             // of custom resources Tenant
+	operators  manager.Manager           // of custom resources; nil for none
+}
+
+func connect(cfg config.Controller, log logr.Logger) (clients, error) {
+	config, err := kubeapi.NewConfig(cfg.Kubeconfig, kubeapi.Traffic{UserAgent: component, QPS: cfg.RequestRate, Burst: int(cfg.RequestRate) + 1})
+	if err != nil {
+		return clients{}, err
+	}
+	watching := rest.CopyConfig(config)
+	watching.Dial = readpacing.Watch.Dial
+	var c clients
+	for _, watched := range []struct {
+		informer *cache.SharedIndexInformer
+		resource schema.GroupVersionResource
+		object   runtime.Object
+	}{
+		{&c.topologies, v1alpha1.NodeTopologyResource(), &v1alpha1.NodeTopology{}},
+		{&c.groups, v1alpha1.GPUGroupResource(), &v1alpha1.GPUGroup{}},
+		{&c.quotas, v1alpha1.TenantResource(), &v1alpha1.Tenant{}},
+	} {
+		if *watched.informer, err = mirror.NewCustom(watching, watched.resource, watched.object); err != nil {
+			return clients{}, err
+		}
+	}
+	if c.resources, err = dynamic.NewForConfig(config); err != nil {
+		return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
+	}
+	if err := c.connectOperators(config, log); err != nil {
+		return clients{}, err
+	}
+	if c.metadata, err = metadata.NewForConfig(config); err != nil {
+		return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
+	}
+	for _, made := range []struct {
+		client  *kubernetes.Interface
+		config  *rest.Config
+		qps     float32
+		timeout time.Duration // also told to the API server, which then leaves off
+	}{{&c.watch, watching, cfg.RequestRate, 0}, {&c.bind, config, -1, cfg.BindTimeout}, {&c.report, config, cfg.RequestRate, 0}, {&c.lease, config, cfg.RequestRate, 0}} {
+		config := rest.CopyConfig(made.config)
+		config.QPS, config.Timeout = made.qps, made.timeout
+		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
+			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
+		}
+	}
+	return c, c.connectPosts(config, cfg)
+}
+
+// connectOperators connects what looks after custom resources.
+func (c *clients) connectOperators(config *rest.Config, log logr.Logger) error {
+	cached, err := jobs.Cached()
+	if err != nil {
+		return err
+	}
+	if c.operators, err = operators.New(config, operators.Options{Cached: cached, Log: log.WithName("operators")}); err != nil {
+		return err
+	}
+	c.tenants = c.operators.GetAPIReader()
+	return nil
+}
+
+// answers is the pace at which the API server's answers to events are read: a few of
+// several hundred bytes together.
+var answers = readpacing.Pace{Rate: 32 << 10, Longest: 20 * time.Millisecond}
+
+// connectPosts connects what writes for every pod.
+func (c *clients) connectPosts(config *rest.Config, cfg config.Controller) error {
+	config.QPS, config.Timeout, config.Dial = cfg.RequestRate, 0, answers.Dial
+	events, err := apiwriter.New(config)
+	if err != nil {
+		return err
+	}
+	config.QPS, config.Timeout, config.Dial = -1, cfg.BindTimeout, nil
+	bindings, err := apiwriter.New(config)
+	if err != nil {
+		return err
+	}
+	c.post, c.events = bindings.Bind, events.Events
+	return nil
+}

@@ -1,0 +1,177 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/numalet/numalet/internal/controller/bind"
+	"github.com/numalet/numalet/internal/controller/filters"
+	"github.com/numalet/numalet/internal/controller/lease"
+	"github.com/numalet/numalet/internal/controller/mirror"
+	"github.com/numalet/numalet/internal/controller/operators"
+	"github.com/numalet/numalet/internal/controller/podevents"
+	"github.com/numalet/numalet/internal/controller/tenants"
+	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/platform/telemetry"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/gang"
+	"github.com/numalet/numalet/pkg/sched/nodebackoff"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
+	"github.com/numalet/numalet/pkg/sched/queue"
+	"github.com/numalet/numalet/pkg/sched/reservation"
+)
+
+// controller is everything that runs.
+type controller struct {
+	cfg       config.Controller
+	log       logr.Logger
+	clients   clients
+	factory   informers.SharedInformerFactory
+	synced    []cache.InformerSynced // the mirror was told all that there was
+	newest    *mirror.Newest         // of what it was told
+	center    *nodestate.Center
+	ledger    *tenants.Ledger // of what tenants use and used
+	groups    gpuGroups       // of GPUs
+	queue     *gang.Queue
+	mirror    *mirror.Mirror
+	keeper    *reservation.Keeper // nil for none
+	avoided   *nodebackoff.List
+	rejected  cache.SharedIndexInformer // tells avoided
+	succeeded cache.SharedIndexInformer // tells queue
+	filters   hosted
+	reporter  *podevents.Reporter
+	binder    *bind.Binder
+	cycle     *pipeline.Cycle
+	lease     *lease.Lease  // nil where there is no election
+	fence     func() error  // says why this process may not act now
+	leads     chan struct{} // closed once this process schedules
+	measured  *metrics
+	health    *telemetry.Server
+	explains  *telemetry.Server // nil for none
+}
+
+// newController puts the parts together. Nothing runs yet but what waits for ctx
+// to end.
+func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
+	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{})}
+	c.factory = mirror.NewInformers(clients.watch)
+	for _, part := range []func(context.Context) error{
+		c.newBooks, c.newGroups, c.newFilters, c.newReporter, c.newKeeper, c.newMirror, c.newLease, c.newCycle, c.newOperators, c.newHealth, c.newExplainer,
+	} {
+		if err := part(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// newBooks makes what is booked: nodes, what tenants use, and pending pods, which
+// are in the order of that.
+func (c *controller) newBooks(context.Context) (err error) {
+	c.center, err = nodestate.New(nodestate.Profile{
+		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta,
+		Policy: distbucket.Policy(c.cfg.Policy), Wide: c.cfg.Candidates,
+	})
+	if err != nil {
+		return err
+	}
+	decay, err := c.cfg.Decay()
+	if err != nil {
+		return err
+	}
+	c.ledger = tenants.NewLedger(decay, tenants.Env{Now: wallClock, Rescore: func(name string) { c.queue.Rescore(name) }})
+	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+	c.queue = gang.New(queue.New(
+		queue.Env{Now: time.Now, Gains: c.center.Gains, After: after, Rank: c.ledger.Rank},
+		queue.Options{Strict: c.cfg.ReserveAfter != 0},
+	), time.Now)
+	c.avoided = nodebackoff.New(nodebackoff.Env{After: after, Over: c.freed}, sched.Backoff{})
+	c.rejected, err = mirror.NewRejected(c.clients.watch, c.avoided.Refused)
+	return err
+}
+
+func (c *controller) newReporter(ctx context.Context) (err error) {
+	c.reporter, err = podevents.New(ctx, podevents.Env{Client: c.clients.report, Post: c.clients.events, Explain: c.filters.explain})
+	return err
+}
+
+// newMirror lets informers fill the books.
+func (c *controller) newMirror(context.Context) (err error) {
+	c.mirror = mirror.NewMirror(mirror.Env{
+		Center: c.center, Filters: c.filters.cluster, Complete: c.complete, Tasks: c.ledger, Quotas: c.groups.quotas, GPUs: c.cfg.GPUResource,
+		Ours:    func(name string) bool { return name == c.cfg.SchedulerName },
+		Pending: c.queue.Add,
+		Bound:   func(uid, gang string) { c.queue.Bound(uid, gang); c.reporter.Forget(uid) },
+		Settled: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
+		Refused: c.reporter.Refused,
+		Freed:   c.freed, Moved: c.queue.Stir,
+		Odd: func(err error) { c.log.Error(err, "its terms do not count for other pods") },
+	})
+	told, newest, err := mirror.Watch(c.factory, c.clients.topologies, c.mirror)
+	if err != nil {
+		return err
+	}
+	informer, knows, err := mirror.NewSucceeded(c.clients.watch, c.queue)
+	c.synced, c.newest, c.succeeded = append(append(c.synced, told...), knows), newest, informer
+	return errors.Join(err, filters.Watch(c.factory, c.queue.Stir))
+}
+
+// newLease makes this process take part in the election, and the binder that
+// asks it.
+func (c *controller) newLease(context.Context) (err error) {
+	c.fence = func() error { return nil }
+	if c.cfg.LeaderElect {
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("name this process: %w", err)
+		}
+		c.lease, err = lease.New(c.clients.lease, lease.Options{
+			Namespace: c.cfg.LeaseNS, Name: c.cfg.LeaseName, Identity: host + "_" + string(uuid.NewUUID()),
+			Duration: c.cfg.LeaseDuration, Act: c.cfg.BindTimeout,
+		})
+		if err != nil {
+			return err
+		}
+		c.fence = c.lease.Check
+	}
+	c.measured = newMetrics()
+	c.binder = bind.New(bind.Options{
+		Post: c.clients.post, Client: c.clients.bind, Fence: c.fence, Timeout: c.cfg.BindTimeout, Observe: c.measured.binding,
+		Limit: flowcontrol.NewTokenBucketRateLimiter(c.cfg.BindRate, int(c.cfg.BindRate)+1),
+	})
+	return nil
+}
+
+func (c *controller) newCycle(context.Context) error {
+	filter := thrifty{c.filters.committer, c.groups.quotas}
+	c.cycle = pipeline.New(c.center, pending{c.queue, c.reporter}, pipeline.Config{
+		Proposers: c.filters.proposers, Filter: filter, Binders: c.cfg.Binders, Bind: c.bind,
+		Slow:   c.filters.committer.Waits,
+		Undone: func(d sched.Decision) { c.freed(d.At.Node); c.queue.Ease(d.Pod.Tenant) },
+	})
+	return nil
+}
+
+func (c *controller) newHealth(context.Context) (err error) {
+	registry := telemetry.NewRegistry(component, telemetry.Version())
+	c.measured.register(registry)
+	registry.MustRegister(state{c})
+	all := prometheus.Gatherers{registry, operators.Metrics()}
+	c.health, err = telemetry.NewServer(c.cfg.HealthAddr, all, telemetry.Check{Name: "nodes, topologies and pods", Ready: c.listed})
+	if err == nil && c.cfg.Profiling {
+		c.health.Profile()
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/sched/queue"
+)
+
+// bound returns "node placement" of every pod that is bound, by name.
+func (w *world) bound() map[string]string {
+	where := map[string]string{}
+	for _, p := range w.pods() {
+		if p.Spec.NodeName != "" {
+			where[p.Name] = p.Spec.NodeName + " " + p.Annotations[v1alpha1.AnnotationPlacement]
+		}
+	}
+	return where
+}
+
+// unscheduled returns the message of the condition PodScheduled.
+func (w *world) unscheduled(name string) string {
+	for _, p := range w.pods() {
+		for _, c := range p.Status.Conditions {
+			if p.Name == name && c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+				return c.Message
+			}
+		}
+	}
+	return ""
+}
+
+// TestSchedules: node and NUMA nodes come in one write; what fits nowhere hears
+// why, and is placed when a node comes that it fits.
+func TestSchedules(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 4)
+	w.start()
+	w.pod("spread", "2", "spread")
+	w.pod("single", "3", "single")
+	w.pod("plain", "500m", "")
+	w.await("three pods are bound", func() bool { return len(w.bound()) == 3 })
+	w.pod("big", "4", "single")
+	w.await("the big pod's author hears why", func() bool {
+		return w.unscheduled("big") == "0/1 nodes are available: 1 Insufficient cpu."
+	})
+	w.node("n2", 4)
+	w.await("the big pod is bound", func() bool { return len(w.bound()) == 4 })
+	want := map[string]string{
+		"spread": `n1 {"version":1,"containers":{"main":{"cpus":{"0":1,"1":1}}}}`,
+		"single": `n1 {"version":1,"containers":{"main":{"cpus":{"0":3}}}}`,
+		"plain":  "n1 ",
+		"big":    `n2 {"version":1,"containers":{"main":{"cpus":{"0":4}}}}`,
+	}
+	if diff := cmp.Diff(want, w.bound()); diff != "" {
+		t.Errorf("bound (-want +got):\n%s", diff)
+	}
+}
+
+// promised adds up the CPUs per node and NUMA node that pods were promised.
+func (w *world) promised() map[string]int {
+	w.Helper()
+	sum := map[string]int{}
+	for _, p := range w.pods() {
+		if p.Spec.NodeName == "" {
+			continue
+		}
+		placement, err := v1alpha1.ParsePlacement(p.Annotations[v1alpha1.AnnotationPlacement])
+		if err != nil {
+			w.Fatalf("pod %s: %v", p.Name, err)
+		}
+		for id, cpus := range placement.Containers["main"].CPUs {
+			sum[fmt.Sprintf("%s/%d", p.Spec.NodeName, id)] += cpus
+		}
+	}
+	return sum
+}
+
+// TestStormWithFailingBinds: of many pods that want the CPUs of two small nodes,
+// as many are bound as fit, no CPU is promised twice, and binds that are refused,
+// a third of them, leave no trace, nor do those that are not answered at first.
+func TestStormWithFailingBinds(t *testing.T) {
+	w := newWorld(t)
+	r := rand.New(rand.NewPCG(1, 1))
+	refused := 0
+	w.refuse = func(b *corev1.Binding) error {
+		switch r.IntN(3) {
+		case 0:
+			refused++
+			return apierrors.NewForbidden(corev1.Resource("pods/binding"), b.Name, errors.New("not now"))
+		case 1:
+			return errors.New("no answer")
+		}
+		return nil
+	}
+	w.node("n1", 8)
+	w.node("n2", 8)
+	for i := range 60 {
+		w.pod(fmt.Sprintf("p%02d", i), "2", []string{"single", "random", "spread"}[i%3])
+	}
+	w.start("--reserve-after=none") // nobody ends, so that what is held back would stay empty
+	w.await("both nodes are full", func() bool { return len(w.bound()) == 16 })
+	w.await("the rest waits", func() bool { return w.controller.queue.Depth()[queue.Parked] == 44 })
+	want := map[string]int{"n1/0": 8, "n1/1": 8, "n2/0": 8, "n2/1": 8}
+	if diff := cmp.Diff(want, w.promised()); diff != "" {
+		t.Errorf("promised (-want +got):\n%s", diff)
+	}
+	for node := range w.controller.center.View().Nodes() {
+		if node.Free.CPU != 1000 || node.NUMA[0].FreeCPUs != 0 || node.NUMA[1].FreeCPUs != 0 {
+			t.Errorf("%s: free %+v, %+v; want the reserved CPU only", node.Name, node.Free, node.NUMA)
+		}
+	}
+	if undone := w.controller.cycle.Counters().Undone; refused == 0 || undone != uint64(refused) {
+		t.Errorf("%d binds were refused, %d were undone", refused, undone)
+	}
+}
+
+// TestRefusedBind: who may not be bound hears why, and is bound when that is over.
+func TestRefusedBind(t *testing.T) {
+	w := newWorld(t)
+	allowed := false
+	w.refuse = func(b *corev1.Binding) error {
+		if allowed {
+			return nil
+		}
+		return apierrors.NewForbidden(corev1.Resource("pods/binding"), b.Name, errors.New("not now"))
+	}
+	w.node("n1", 4)
+	w.start()
+	w.pod("a", "2", "single")
+	w.await("the author hears why", func() bool { return strings.Contains(w.unscheduled("a"), "not now") })
+	w.mu.Lock()
+	allowed = true
+	w.mu.Unlock()
+	w.await("it is bound", func() bool { return len(w.bound()) == 1 })
+}
+
+// TestAvoidsNodeThatRejected: after a node rejected the placement of an owner's
+// pod, the owner's next pod stays away from it, and is told why; another's is
+// not.
+func TestAvoidsNodeThatRejected(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 4)
+	w.start()
+	w.owned("first", "job")
+	w.await("the first pod is bound", func() bool { return len(w.bound()) == 1 })
+	w.reject("first")
+	w.await("the rejection is noted", func() bool { return w.controller.avoided.Avoids("uid-job", "n1") })
+	w.owned("next", "job")
+	w.await("the next pod's author hears why", func() bool {
+		return w.unscheduled("next") == "0/1 nodes are available: 1 node(s) rejected the placement of a pod of the same owner a short time ago."
+	})
+	w.owned("another", "other")
+	w.await("another's is bound", func() bool { _, ok := w.bound()["another"]; return ok })
+}

@@ -1,0 +1,73 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/internal/controller/filters"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// hosted are kube-scheduler's own, an instance for each who needs one.
+type hosted struct {
+	cluster   *filters.Cluster
+	proposers []propose.Options
+	committer *filters.Committer
+	explain   func(*sched.Pod) string // serves one goroutine
+}
+
+func (c *controller) newFilters(ctx context.Context) (err error) {
+	f := &c.filters
+	f.cluster = filters.NewCluster()
+	api := filters.API{Client: c.clients.watch, Informers: c.factory}
+	seed := uint64(time.Now().UnixNano())
+	for i := range c.cfg.Proposers {
+		own, err := filters.NewProposer(ctx, f.cluster, api)
+		if err != nil {
+			return err
+		}
+		f.proposers = append(f.proposers, propose.Options{Filter: own, Rand: rand.New(rand.NewPCG(seed, uint64(i)))})
+	}
+	own, err := filters.NewExplainer(ctx, f.cluster, api)
+	if err != nil {
+		return err
+	}
+	explainer := propose.New(c.center.View, propose.Options{Filter: own})
+	f.explain = func(pod *sched.Pod) string { return why(explainer, pod) }
+	f.committer, err = filters.NewCommitter(ctx, f.cluster, api)
+	return err
+}
+
+// why says why no node suits a pod, or too few those that it stands for.
+func why(explainer *propose.Proposer, pod *sched.Pod) string {
+	planned, tally := explainer.Explain(pod)
+	if _, need := pod.Together(); need == 1 || pod.Waits().Refuses() {
+		return tally.String()
+	}
+	text := fmt.Sprintf("too few nodes have room for %d pods of gang %s, which start together", pod.Gang.Need, pod.Gang.ID)
+	if len(tally) > 0 {
+		text += fmt.Sprintf(": after %d of them, %s", planned, tally)
+	}
+	return text
+}
+
+// complete gives a pod what the filters know of it, and keeps it away from nodes
+// that lately refused what was decided for its owner's pods, and from GPUs and amounts
+// that are not its tenant's to have.
+func (c *controller) complete(pod *sched.Pod, object *corev1.Pod) error {
+	known, err := filters.NewPod(object)
+	if err != nil {
+		return err
+	}
+	pod.Foreign, pod.Across = known, known.Across()
+	if owner := metav1.GetControllerOf(object); owner != nil && len(pod.Exclusive) > 0 {
+		pod.Avoid = func(node string) bool { return c.avoided.Avoids(string(owner.UID), node) }
+	}
+	return c.allow(pod, object)
+}

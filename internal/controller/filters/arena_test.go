@@ -1,0 +1,189 @@
+package filters
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
+	"github.com/numalet/numalet/internal/controller/hugepages"
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+)
+
+// most is how many proposers there are at most.
+const most = 8
+
+// arena is a cluster of servers, in use in part, with both tiers' filters.
+type arena struct {
+	*testing.B
+	cluster *Cluster
+	first   []*Proposer
+	second  *Committer
+	records []*sched.Node // all of each free
+	placed  []placed      // what uses them
+}
+
+// placed is a pod that was on a server before.
+type placed struct {
+	uid, server string
+	sched.Holding
+}
+
+// newArena returns so many servers of 64 CPUs, 512 GiB and 8 cards, with so many
+// pods each, which use the share fill of everything, give or take.
+func newArena(b *testing.B, servers, pods int, fill float64) *arena {
+	b.Helper()
+	client := fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+	a := &arena{B: b, cluster: NewCluster()}
+	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
+	var err error
+	for range most {
+		p, err := NewProposer(b.Context(), a.cluster, api)
+		if err != nil {
+			b.Fatal(err)
+		}
+		a.first = append(a.first, p)
+	}
+	if a.second, err = NewCommitter(b.Context(), a.cluster, api); err != nil {
+		b.Fatal(err)
+	}
+	api.Informers.Start(b.Context().Done())
+	api.Informers.WaitForCacheSync(b.Context().Done())
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range servers {
+		a.addServer(fmt.Sprintf("node-%06d", i))
+		a.use(r, a.records[i].Name, pods, fill)
+	}
+	return a
+}
+
+func (a *arena) addServer(name string) {
+	a.cluster.SetNode(st.MakeNode().Name(name).Label(v1.LabelHostname, name).Label("zone", name[len(name)-1:]).
+		Capacity(map[v1.ResourceName]string{"cpu": "64", "memory": "512Gi", "pods": "250", "nvidia.com/gpu": "8"}).Obj())
+	record := &sched.Node{Name: name, Allocatable: sched.Amounts{
+		CPU: 64_000, Memory: 512 << 30, Pods: 250, Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu": 8}),
+	}}
+	for i := range 8 {
+		record.GPUs = append(record.GPUs, sched.GPU{ID: fmt.Sprint(i), Type: "H200", Free: sched.WholeGPU})
+	}
+	a.records = append(a.records, record)
+}
+
+// use puts pods on a server: the share fill of it, of CPU and memory each by
+// itself somewhat more or less.
+func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {
+	share := func(of float64) int64 {
+		return int64(of * min(1, max(0, fill+min(fill, 1-fill)*r.NormFloat64())) / float64(pods))
+	}
+	cpu, memory := share(64_000), share(512<<30)
+	for i := range pods {
+		p := a.pod(fmt.Sprintf("%s-%d", server, i), cpu, memory, 0)
+		object := p.Foreign.(*Pod).info.Pod
+		object.Spec.NodeName = server
+		if err := a.cluster.SetPod(object); err != nil {
+			a.Fatal(err)
+		}
+		a.placed = append(a.placed, placed{p.UID, server, sched.Holding{Amounts: p.Requests}})
+	}
+}
+
+// pod returns a pod that asks for thousandths of a CPU, bytes and cards.
+func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
+	a.Helper()
+	asks := v1.ResourceList{"cpu": *resource.NewMilliQuantity(cpu, resource.DecimalSI), "memory": *resource.NewQuantity(memory, resource.BinarySI)}
+	p := &sched.Pod{UID: name, Name: name, Namespace: "default", Requests: sched.Amounts{CPU: sched.MilliCPU(cpu), Memory: sched.Bytes(memory), Pods: 1}}
+	if cards > 0 {
+		asks["nvidia.com/gpu"] = *resource.NewQuantity(cards, resource.DecimalSI)
+		p.Requests.Extended = sched.ExtendedOf(map[string]int64{"nvidia.com/gpu": cards})
+		p.GPUs = sched.GPUAsk{Count: int(cards), Milli: sched.WholeGPU}
+	}
+	object := st.MakePod().Name(name).UID(name).Namespace("default").Label("app", "web").Container("web").Obj()
+	object.Spec.Containers[0].Resources.Requests = asks
+	foreign, err := NewPod(object)
+	if err != nil {
+		a.Fatal(err)
+	}
+	p.Foreign = foreign
+	return p
+}
+
+// center returns a centre of the arena as it is, with the dimensions that a
+// controller has by default, and treats the memory of it all as a controller does.
+func (a *arena) center(policy distbucket.Policy) *nodestate.Center {
+	a.Helper()
+	c := nodestatetest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", nodestate.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
+	for _, r := range a.records {
+		c.SetNode(r)
+	}
+	for _, p := range a.placed {
+		c.Adopt(p.uid, p.server, p.Holding)
+	}
+	c.View() // which makes the indexes
+	if _, err := hugepages.Settle(); err != nil {
+		a.Fatal(err)
+	}
+	return c
+}
+
+// end removes pods that may have been placed meanwhile.
+func (a *arena) end(c *nodestate.Center, pods ...*sched.Pod) {
+	for _, p := range pods {
+		a.cluster.RemovePod(p.Foreign.(*Pod).info.Pod)
+		c.Release(p.UID)
+	}
+}
+
+// small returns so many pods that fit wherever a hundredth is free.
+func (a *arena) small(count int) []*sched.Pod {
+	pods := make([]*sched.Pod, count)
+	for i := range pods {
+		pods[i] = a.pod(fmt.Sprint("small-", i), 500, 4<<30, 0)
+	}
+	return pods
+}
+
+// edges returns pods of which none fits, each but a milli-CPU and a byte more
+// than some node has: no question takes longer to answer.
+func (a *arena) edges(c *nodestate.Center, count int) []*sched.Pod {
+	r := rand.New(rand.NewPCG(2, 2))
+	var pods []*sched.Pod
+	for i := range count {
+		cpus, memory := 64_000*(0.05+r.Float64()), (512<<30)*(0.05+r.Float64())
+		reach := 0.0
+		for n := range c.View().Nodes() {
+			reach = max(reach, min(float64(n.Free.CPU)/cpus, float64(n.Free.Memory)/memory))
+		}
+		pods = append(pods, a.pod(fmt.Sprint("edge-", i), int64(math.Round(cpus*reach))+1, int64(math.Round(memory*reach))+1, 0))
+	}
+	return pods
+}
+
+// meter adds up the processor time of the process between start and stop. On a
+// machine that does other work besides, the time that passes says nothing.
+type meter struct{ since, spent time.Duration }
+
+func (m *meter) start() { m.since = processorTime() }
+func (m *meter) stop()  { m.spent += processorTime() - m.since }
+
+// report makes it a figure for each of so many operations.
+func (m *meter) report(b *testing.B, operations int) {
+	b.ReportMetric(float64(m.spent.Nanoseconds())/1e3/float64(operations), "cpu-µs/op")
+}
+
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for an unknown who only
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

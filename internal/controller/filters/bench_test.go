@@ -1,0 +1,157 @@
+package filters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/numalet/numalet/internal/testutil/schedtest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// The figures in docs/performance.md come from
+//
+//	CGO_ENABLED=0 go test -trimpath ./internal/controller/filters -run '^$' -bench 'Filter|Decide' -cpu 1 -benchtime 20000x -count 6
+//	CGO_ENABLED=0 go test -trimpath ./internal/controller/filters -run '^$' -bench Cycle -benchtime 20000x -count 6
+//
+// and a change is judged by ten runs before and after (-count 10) with
+// golang.org/x/perf/cmd/benchstat. cpu-µs/op is the time of all processors, and
+// counts where the machine has other work.
+
+// BenchmarkFilter measures PreFilter, and Filter of so many nodes.
+func BenchmarkFilter(b *testing.B) {
+	for _, nodes := range []int{1000, 5000} {
+		a := newArena(b, nodes, 20, 0.1)
+		ask := a.pod("p", 500, 4<<30, 1)
+		for _, candidates := range []int{1, 4} {
+			b.Run(fmt.Sprintf("nodes=%d/candidates=%d", nodes, candidates), func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					if _, why := a.first[0].Begin(ask); why.Refuses() {
+						b.Fatal(why)
+					}
+					for j := range candidates {
+						if why := a.first[0].Check(a.records[(i*candidates+j)%nodes]); why.Refuses() {
+							b.Fatal(why)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkDecide measures one decision with all filters, first list to commit,
+// on one core: of a pod that is placed, and of one that fits nowhere. What was
+// placed ends now and then, which is not timed, so that the fill stays.
+func BenchmarkDecide(b *testing.B) {
+	for _, fill := range []float64{0, 0.5, 0.95} {
+		for _, servers := range []int{1000, 10_000, 100_000} {
+			b.Run(fmt.Sprintf("fill=%v/nodes=%d", fill, servers), func(b *testing.B) {
+				a := newArena(b, servers, 4, fill)
+				for _, policy := range []distbucket.Policy{distbucket.LeastFit, distbucket.BestFit} {
+					c := a.center(policy)
+					b.Run(fmt.Sprintf("policy=%s/pod=placed", policy), func(b *testing.B) { a.decide(b, c, a.small(256), true) })
+					b.Run(fmt.Sprintf("policy=%s/pod=infeasible", policy), func(b *testing.B) { a.decide(b, c, a.edges(c, 32), false) })
+				}
+			})
+		}
+	}
+}
+
+// decide decides about the pods again and again, as a scheduler does that has run for a
+// while. So what comes before is not timed: every node is looked at once, for which it
+// is found by its name (Cluster.at), and there are decisions until the garbage collector
+// has memory to give that was in use before. Memory from the kernel costs a page fault
+// for each 4 KiB, which is one for each decision where there are so many nodes that
+// nothing is collected meanwhile.
+func (a *arena) decide(b *testing.B, c *nodestate.Center, pods []*sched.Pod, fit bool) {
+	p := propose.New(c.View, propose.Options{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
+	m := commit.New(c, a.second, commit.Env{
+		Bind:    func(sched.Decision) {},
+		Requeue: func(*sched.Pod) { b.Fatal("lost without a rival") },
+		Park:    func(*sched.Pod, uint64) {},
+	})
+	for node := range c.View().Nodes() {
+		a.cluster.at(node)
+	}
+	for range 128 {
+		for _, pod := range pods {
+			m.Commit(p.Propose(pod))
+		}
+		a.end(c, pods...)
+	}
+	runtime.GC()
+	var clock meter
+	b.ReportAllocs()
+	clock.start()
+	for i := 0; b.Loop(); i++ {
+		if m.Commit(p.Propose(pods[i%len(pods)])) != fit {
+			b.Fatalf("placed: %t, want %t", !fit, fit)
+		}
+		if fit && i%len(pods) == len(pods)-1 {
+			b.StopTimer()
+			clock.stop()
+			a.end(c, pods...)
+			c.View()
+			clock.start()
+			b.StartTimer()
+		}
+	}
+	clock.stop()
+	clock.report(b, b.N)
+	a.end(c, pods...)
+}
+
+// BenchmarkCycle measures the two tiers at work with all filters, as many
+// proposers as that, from a queue of b.N pods to a binder that has nothing to do.
+// That no node suits a pod is a decision, too: with a card each, 27,546 of 40,000
+// pods find a place, and the others are parked.
+func BenchmarkCycle(b *testing.B) {
+	b.Run("nodes=5000", func(b *testing.B) {
+		a := newArena(b, 5000, 20, 0.5)
+		for cards := range int64(2) {
+			for _, proposers := range []int{1, 2, 4, most} {
+				c := a.center(distbucket.LeastFit)
+				b.Run(fmt.Sprintf("cards=%d/proposers=%d", cards, proposers), func(b *testing.B) { a.cycle(b, c, proposers, cards) })
+			}
+		}
+	})
+}
+
+func (a *arena) cycle(b *testing.B, c *nodestate.Center, proposers int, cards int64) {
+	pods := make([]*sched.Pod, b.N)
+	for i := range pods {
+		pods[i] = a.pod(fmt.Sprint("new-", i), 500, 4<<30, cards)
+	}
+	queue := schedtest.NewQueue(pods, c.Gains)
+	config := pipeline.Config{Filter: a.second, Bind: func(context.Context, sched.Decision) error { queue.Done(); return nil }}
+	for i := range proposers {
+		config.Proposers = append(config.Proposers, propose.Options{Filter: a.first[i], Rand: rand.New(rand.NewPCG(1, uint64(i)))})
+	}
+	run := pipeline.New(c, queue, config)
+	var clock meter
+	b.ReportAllocs()
+	b.ResetTimer()
+	clock.start()
+	if err := run.Run(b.Context()); !errors.Is(err, schedtest.ErrDrained) {
+		b.Fatal(err)
+	}
+	clock.stop()
+	clock.report(b, b.N)
+	b.StopTimer()
+	n := run.Counters()
+	b.ReportMetric(float64(n.Commits+n.Parked)/b.Elapsed().Seconds(), "decisions/s")
+	b.ReportMetric(float64(n.Parked)/float64(b.N), "parked/op")
+	b.ReportMetric(float64(n.Passed+n.Failed)/float64(b.N), "re-checks/op")
+	b.ReportMetric(float64(n.Requeues)/float64(b.N), "requeues/op")
+	a.end(c, pods...)
+}

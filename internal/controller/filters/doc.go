@@ -1,0 +1,12 @@
+// Package filters hosts kube-scheduler's own filters, so that taints,
+// affinity, spread, ports and volumes mean here what users know them to mean.
+//
+// It knows what those filters look at (Cluster) and how to run them on the few
+// nodes that an index names (Proposer, Committer); it refuses to look for nodes
+// and to score them.
+//
+//	cluster := kubefilter.NewCluster()
+//	first, err := kubefilter.NewProposer(ctx, cluster, api)   // one for each first-tier scheduler
+//	second, err := kubefilter.NewCommitter(ctx, cluster, api) // one
+//	cluster.SetNode(node); cluster.SetPod(pod)                // as informers tell, before the centre is told
+package filters

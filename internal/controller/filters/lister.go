@@ -1,0 +1,106 @@
+package filters
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// lister shows the cluster to one instance of the framework as the pod in hand
+// needs it. Upstream asks for all nodes in every cycle; only pods whose filters
+// read them get them.
+type lister struct {
+	cluster    *Cluster
+	namespaces corelisters.NamespaceLister
+	pod        *Pod // in hand
+	planned    planned
+}
+
+func newLister(c *Cluster, api API) *lister {
+	return &lister{cluster: c, namespaces: api.Informers.Core().V1().Namespaces().Lister()}
+}
+
+// node returns a node's newest info, or nil, with the pods that are planned there.
+func (l *lister) node(name string) *nodeInfo {
+	return l.planned.on(name, l.cluster.node(name))
+}
+
+// at returns what node does for the node's name.
+func (l *lister) at(node *sched.Node) *nodeInfo {
+	return l.planned.on(node.Name, l.cluster.at(node))
+}
+
+// NodeInfos returns the lister of nodes.
+func (l *lister) NodeInfos() fwk.NodeInfoLister { return l }
+
+// StorageInfos returns the lister of claims.
+func (l *lister) StorageInfos() fwk.StorageInfoLister { return l }
+
+// PodGroupStates returns nil: groups of pods are not this filter's affair.
+func (l *lister) PodGroupStates() fwk.PodGroupStateLister { return nil }
+
+// List returns all nodes for a pod that needs them, as they are now; else none.
+func (l *lister) List() ([]fwk.NodeInfo, error) {
+	if !l.pod.wide {
+		return nil, nil
+	}
+	var all []fwk.NodeInfo
+	for s := range l.cluster.all() {
+		if info := l.planned.on(s.name, s.newest().known()); info != nil {
+			all = append(all, info)
+		}
+	}
+	return all, nil
+}
+
+// HavePodsWithAffinityList returns none: only scoring reads it.
+func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return nil, nil }
+
+// HavePodsWithRequiredAntiAffinityList returns the nodes with pods that keep
+// apart from the pod in hand. Those that keep apart from others do not matter to
+// it.
+func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
+	var found []fwk.NodeInfo
+	for name := range l.apart() {
+		if info := l.node(name); info != nil {
+			found = append(found, info)
+		}
+	}
+	return found, nil
+}
+
+// apart returns the names of the nodes with such pods.
+func (l *lister) apart() sets.Set[string] {
+	apart := l.cluster.terms.nodes(l.pod.info.Pod, l.namespace)
+	if len(l.planned.pods) > 0 {
+		apart = apart.Union(l.planned.terms.nodes(l.pod.info.Pod, l.namespace))
+	}
+	return apart
+}
+
+// namespace returns the labels of the pod's namespace; none where it is not
+// known, as upstream has it.
+func (l *lister) namespace() labels.Set {
+	ns, err := l.namespaces.Get(l.pod.info.Pod.Namespace)
+	if err != nil {
+		ns = &v1.Namespace{}
+	}
+	return ns.Labels
+}
+
+// Get returns the newest info of a node.
+func (l *lister) Get(name string) (fwk.NodeInfo, error) {
+	if info := l.node(name); info != nil {
+		return info, nil
+	}
+	return nil, fmt.Errorf("find node %q: not known", name)
+}
+
+// IsPVCUsedByPods reports whether a placed pod uses the claim "namespace/name".
+func (l *lister) IsPVCUsedByPods(claim string) bool { return l.cluster.used(claim) }

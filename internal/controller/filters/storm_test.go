@@ -1,0 +1,115 @@
+package filters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
+	"github.com/numalet/numalet/internal/testutil/schedtest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// TestStorm has 1 to 16 first-tier schedulers place pods of which only one of a
+// kind may be on a node, and twice as many as there are nodes, while every third
+// bind fails: each node gets one of each kind.
+func TestStorm(t *testing.T) {
+	const nodes = 6
+	var pods []*v1.Pod
+	for i := range 2 * nodes {
+		pods = append(pods,
+			pod(fmt.Sprint("lone-", i)).Label("kind", "lone").PodAntiAffinityExists("kind", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq).Obj(),
+			pod(fmt.Sprint("port-", i)).Label("listens", "80").HostPort(80).Obj())
+	}
+	want := map[string]int{}
+	for i := range nodes {
+		want[fmt.Sprintf("node-%d lone", i)], want[fmt.Sprintf("node-%d port", i)] = 1, 1
+	}
+	for n := 1; n <= 16; n *= 4 {
+		t.Run(fmt.Sprintf("proposers=%d", n), func(t *testing.T) {
+			got := map[string]int{}
+			for _, d := range storm(t, n, nodes, pods) {
+				got[d.At.Node+" "+d.Pod.Name[:4]]++
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("pods on nodes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// storm runs both tiers with so many first-tier schedulers until no pod is
+// pending, and returns what was bound.
+func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.Decision {
+	t.Helper()
+	s := &scene{T: t, cluster: NewCluster()}
+	client := fake.NewClientset()
+	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
+	c := stormCenter(s, nodes)
+	second, err := NewCommitter(t.Context(), s.cluster, api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := pipeline.Config{Filter: second, Binders: 3}
+	for i := range proposers {
+		first, err := NewProposer(t.Context(), s.cluster, api)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Proposers = append(config.Proposers, propose.Options{Filter: first, Rand: rand.New(rand.NewPCG(uint64(i), 7))})
+	}
+	api.Informers.Start(t.Context().Done())
+	api.Informers.WaitForCacheSync(t.Context().Done())
+	var asks []*sched.Pod
+	for _, p := range pods {
+		asks = append(asks, s.ask(p))
+	}
+	queue := schedtest.NewQueue(asks, func() uint64 { return c.View().Gains })
+	bound := map[string]sched.Decision{}
+	config.Bind = failing(second, func(d sched.Decision) { bound[d.Pod.UID] = d; queue.Done() })
+	if err := pipeline.New(c, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {
+		t.Fatalf("run cycle: %v", err)
+	}
+	return bound
+}
+
+func stormCenter(s *scene, nodes int) *nodestate.Center {
+	s.Helper()
+	c := nodestatetest.New(s, "cpu", nodestate.Profile{Policy: distbucket.LeastFit})
+	for i := range nodes {
+		n := node(fmt.Sprint("node-", i)).Capacity(map[v1.ResourceName]string{"pods": "100"}).Obj()
+		s.with([]*v1.Node{n})
+		c.SetNode(&sched.Node{Name: n.Name, Allocatable: sched.Amounts{Pods: 100}})
+	}
+	return c
+}
+
+// failing binds two of three pods.
+func failing(c *Committer, bound func(sched.Decision)) func(context.Context, sched.Decision) error {
+	var mu sync.Mutex
+	tries := 0
+	return func(ctx context.Context, d sched.Decision) error {
+		return c.Bind(ctx, d, func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			if tries++; tries%3 == 0 {
+				return errors.New("the API server is away")
+			}
+			bound(d)
+			return nil
+		})
+	}
+}

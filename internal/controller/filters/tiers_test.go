@@ -1,0 +1,212 @@
+package filters
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// tiers are both tiers of the scheduler over a scene. First lists have one node.
+type tiers struct {
+	*scene
+	first  *propose.Proposer
+	second *commit.Committer
+	bound  map[string]sched.Decision
+	parked []string
+	again  []string
+}
+
+func newTiers(s *scene, names ...string) *tiers {
+	s.Helper()
+	c := nodestatetest.New(s, "cpu", nodestate.Profile{Policy: distbucket.FirstFit, Wide: 1})
+	var nodes []*v1.Node
+	for _, name := range names {
+		nodes = append(nodes, node(name).Label("zone", name).Obj())
+		c.SetNode(&sched.Node{Name: name, Allocatable: sched.Amounts{CPU: 4000, Memory: 8 << 30, Pods: 10}})
+	}
+	s.with(nodes)
+	t := &tiers{scene: s, first: propose.New(c.View, propose.Options{Filter: s.proposer}), bound: map[string]sched.Decision{}}
+	t.second = commit.New(c, s.committer, commit.Env{
+		Bind:    func(d sched.Decision) { t.bound[d.Pod.Name] = d },
+		Requeue: func(p *sched.Pod) { t.again = append(t.again, p.Name) },
+		Park:    func(p *sched.Pod, _ uint64) { t.parked = append(t.parked, p.Name) },
+		Widen:   propose.New(c.View, propose.Options{Filter: s.committer}).Propose,
+	})
+	return t
+}
+
+// schedule takes pods through both tiers, all through the first before any goes
+// through the second.
+func (t *tiers) schedule(pods ...*v1.Pod) {
+	t.Helper()
+	t.parked, t.again = nil, nil
+	var lists []sched.List
+	for _, p := range pods {
+		lists = append(lists, t.first.Propose(t.ask(p)))
+	}
+	for _, l := range lists {
+		t.second.Commit(l)
+	}
+}
+
+// undo has the binding of a pod fail.
+func (t *tiers) undo(name string) {
+	t.second.Undo(t.bound[name])
+	delete(t.bound, name)
+}
+
+func (t *tiers) wantNodes(want map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	for name, d := range t.bound {
+		got[name] = d.At.Node
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pods on nodes (-want +got):\n%s", diff)
+	}
+}
+
+func (t *tiers) wantSentBack(parked, again []string) {
+	t.Helper()
+	if diff := cmp.Diff([][]string{parked, again}, [][]string{t.parked, t.again}); diff != "" {
+		t.Errorf("pods parked, and to be tried again (-want +got):\n%s", diff)
+	}
+}
+
+// TestReserveKeepsApart has a pod come to a node, between the two tiers, that
+// keeps apart from one which says nothing about other pods itself. The node
+// between them has room, and a version that tells nothing: they are of one zone.
+func TestReserveKeepsApart(t *testing.T) {
+	s := newTiers(newScene(t), "a")
+	loner := pod("loner").PodAntiAffinityExists("app", "zone", st.PodAntiAffinityWithRequiredReq).Obj()
+	s.schedule(loner, pod("web").Label("app", "web").Obj())
+	s.wantNodes(map[string]string{"loner": "a"})
+	s.wantSentBack(nil, []string{"web"})
+
+	s.undo("loner")
+	s.schedule(pod("web").Label("app", "web").Obj())
+	s.wantNodes(map[string]string{"web": "a"})
+}
+
+// TestKeepApartTogether has pods keep apart that were all proposed for the same
+// node: the second tier finds the others nodes of their own.
+func TestKeepApartTogether(t *testing.T) {
+	s := newTiers(newScene(t), "a", "b", "c")
+	loner := func(name string) *v1.Pod {
+		return pod(name).Label("app", "web").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq).Obj()
+	}
+	s.schedule(loner("1"), loner("2"), loner("3"), loner("4"))
+	s.wantNodes(map[string]string{"1": "a", "2": "b", "3": "c"})
+	s.wantSentBack([]string{"4"}, nil)
+}
+
+// TestSpreadTogether spreads pods over zones that were all proposed for one.
+func TestSpreadTogether(t *testing.T) {
+	s := newTiers(newScene(t), "a", "b", "c")
+	even := func(name string) *v1.Pod {
+		return pod(name).Label("app", "web").
+			SpreadConstraint(1, "zone", v1.DoNotSchedule, st.MakeLabelSelector().Exists("app").Obj(), nil, nil, nil, nil).Obj()
+	}
+	s.schedule(even("1"), even("2"), even("3"), even("4"))
+	s.wantNodes(map[string]string{"1": "a", "2": "b", "3": "c", "4": "a"})
+}
+
+// TestVolumes places pods by volumes that are bound where their first pod goes:
+// the last node has the only one. It is given away once, and comes back.
+func TestVolumes(t *testing.T) {
+	s := newTiers(newScene(t, localVolume("disk", "c"), localClass(), claim("one"), claim("two")), "a", "b", "c")
+	s.schedule(pod("first").PVC("one").Obj(), pod("second").PVC("two").Obj())
+	s.wantNodes(map[string]string{"first": "c"})
+	s.wantSentBack([]string{"second"}, nil)
+
+	s.undo("first")
+	s.schedule(pod("second").PVC("two").Obj())
+	s.wantNodes(map[string]string{"second": "c"})
+}
+
+// TestVolumesSay tells people what is wrong with a claim, not with nodes.
+func TestVolumesSay(t *testing.T) {
+	s := newScene(t, localVolume("disk", "c"), localClass(), claim("one")).with([]*v1.Node{node("a").Obj(), node("c").Obj()})
+	for name, tc := range map[string]struct{ claim, want string }{
+		"not there": {"none", `0/2 nodes are available: persistentvolumeclaim "none" not found.`},
+		"elsewhere": {"one", "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, got := s.judge(s.committer, pod("p").PVC(tc.claim).Obj()); got != tc.want {
+				t.Errorf("people read %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func localVolume(name, node string) runtime.Object {
+	volume := st.MakePersistentVolume().Name(name).StorageClassName("local").AccessModes([]v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}).
+		Capacity(v1.ResourceList{v1.ResourceStorage: resource.MustParse("10Gi")}).NodeAffinityIn(v1.LabelHostname, []string{node}).Obj()
+	volume.Status.Phase = v1.VolumeAvailable
+	return volume
+}
+
+func localClass() runtime.Object {
+	return st.MakeStorageClass().Name("local").Provisioner("kubernetes.io/no-provisioner").
+		VolumeBindingMode(storagev1.VolumeBindingWaitForFirstConsumer).Obj()
+}
+
+func claim(name string) runtime.Object {
+	class := "local"
+	return st.MakePersistentVolumeClaim().Name(name).Namespace("default").StorageClassName(&class).
+		AccessModes([]v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}).
+		Resources(v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}}).Obj()
+}
+
+// TestGang has the members of a gang keep to the rules between each other: on each node
+// there is room for all of them, and they go to nodes of their own, or all wait.
+func TestGang(t *testing.T) {
+	loner := func(name string) *st.PodWrapper {
+		return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
+	}
+	for name, tc := range map[string]struct {
+		member func(name string) *st.PodWrapper
+		why    string
+	}{
+		"apart":      {loner, "2 node(s) didn't match pod anti-affinity rules"},
+		"host ports": {func(name string) *st.PodWrapper { return pod(name).HostPort(80) }, "2 node(s) didn't have free ports for the requested pod ports"},
+		"spread": {func(name string) *st.PodWrapper {
+			return pod(name).Label("app", "train").SpreadConstraint(1, v1.LabelHostname, v1.DoNotSchedule, st.MakeLabelSelector().Exists("app").Obj(), nil, nil, nil, nil)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTiers(newScene(t), "a", "b")
+			gang := func(n int) *sched.Pod {
+				g := &sched.Gang{ID: "gang", Need: n}
+				for i := range n {
+					g.Members = append(g.Members, s.ask(tc.member(string(rune('p'+i))).Obj()))
+				}
+				return &sched.Pod{UID: g.ID, Name: g.ID, Gang: g, Across: true}
+			}
+			if tc.why != "" {
+				s.second.Commit(sched.List{Pod: gang(3)})
+				s.wantNodes(map[string]string{})
+				s.wantSentBack([]string{"gang"}, nil)
+				planned, why := s.first.Explain(gang(3))
+				if !strings.Contains(why.String(), tc.why) || planned != 2 {
+					t.Errorf("after %d %s, want after 2 %s", planned, why, tc.why)
+				}
+			}
+			s.second.Commit(sched.List{Pod: gang(2)})
+			s.wantNodes(map[string]string{"p": "a", "q": "b"})
+		})
+	}
+}

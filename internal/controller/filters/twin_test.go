@@ -1,0 +1,260 @@
+package filters
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+)
+
+// TestTwin lets nodes and pods come, change and go at random, and wants of every
+// node the verdict that kube-scheduler's default profile gives, with a snapshot
+// made from scratch and all nodes looked at.
+func TestTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 6))
+	spaces := []*v1.Namespace{
+		{ObjectMeta: metav1.ObjectMeta{Name: "blue", Labels: map[string]string{"team": "one"}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "green"}},
+	}
+	s := newScene(t, spaces[0], spaces[1])
+	twin := newTwin(t, spaces...)
+	w := &world{Rand: r, scene: s, nodes: map[string]*v1.Node{}, pods: map[string]*v1.Pod{}}
+	refused, suited := 0, 0
+	for range 300 {
+		for range 4 {
+			w.step()
+		}
+		twin.look(w)
+		s.nodes = slices.Sorted(maps.Keys(w.nodes))
+		for range 3 {
+			p := w.pod("pending")
+			got, _ := s.judge(s.proposer, p.Obj())
+			want := twin.judge(t, p.Obj(), s.nodes)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("pod %+v (-kube-scheduler +ours):\n%s", p.Spec, diff)
+			}
+			refused, suited = refused+len(got), suited+len(w.nodes)-len(got)
+		}
+	}
+	if refused < 500 || suited < 500 {
+		t.Errorf("%d refusals and %d suiting nodes compared: too few of one to mean much", refused, suited)
+	}
+}
+
+// world is what there is, changed at random.
+type world struct {
+	*rand.Rand
+	scene *scene
+	nodes map[string]*v1.Node
+	pods  map[string]*v1.Pod
+}
+
+// step changes one thing.
+func (w *world) step() {
+	switch w.IntN(8) {
+	case 0, 1:
+		n := w.node(fmt.Sprint("n", w.IntN(12)))
+		w.nodes[n.Name] = n
+		w.scene.cluster.SetNode(n)
+	case 2:
+		name := fmt.Sprint("n", w.IntN(12))
+		if w.IntN(3) == 0 {
+			delete(w.nodes, name)
+			w.scene.cluster.RemoveNode(name)
+		}
+	case 3:
+		name := fmt.Sprint("p", w.IntN(40))
+		if p, ok := w.pods[name]; ok {
+			delete(w.pods, name)
+			w.scene.cluster.RemovePod(p)
+		}
+	default:
+		w.place(w.pod(fmt.Sprint("p", w.IntN(40))).Node(fmt.Sprint("n", w.IntN(12))).Obj())
+	}
+}
+
+// place has a pod bound, sometimes after it was assumed elsewhere and forgotten,
+// or assumed there with another label than it comes to have.
+func (w *world) place(p *v1.Pod) {
+	if old := w.pods[p.Name]; old != nil && old.Spec.NodeName != p.Spec.NodeName {
+		w.scene.cluster.RemovePod(old) // a pod is bound once
+	}
+	switch w.IntN(3) {
+	case 0:
+		w.assume(p, fmt.Sprint("n", w.IntN(12)))
+		if w.IntN(2) == 0 {
+			w.scene.cluster.forget(p.UID)
+		}
+	case 1:
+		p.Generation = 1
+		decided := p.DeepCopy()
+		decided.Labels["app"] = w.one("web", "db", "cache")
+		w.assume(decided, p.Spec.NodeName)
+	}
+	w.pods[p.Name] = p
+	if err := w.scene.cluster.SetPod(p); err != nil {
+		w.scene.Fatal(err)
+	}
+}
+
+func (w *world) assume(p *v1.Pod, node string) {
+	foreign, err := NewPod(p)
+	if err != nil {
+		w.scene.Fatal(err)
+	}
+	w.scene.cluster.assume(foreign.info, w.scene.record(node))
+}
+
+func (w *world) one(of ...string) string { return of[w.IntN(len(of))] }
+
+func (w *world) rarely() bool { return w.IntN(5) == 0 }
+
+func (w *world) node(name string) *v1.Node {
+	n := node(name).Label("zone", w.one("east", "west", "north")).Unschedulable(w.IntN(10) == 0)
+	if w.rarely() {
+		n.Taints([]v1.Taint{{Key: "batch", Effect: v1.TaintEffect(w.one("NoSchedule", "NoExecute", "PreferNoSchedule"))}})
+	}
+	if w.IntN(2) == 0 {
+		n.Status.Allocatable["example.com/card"] = resource.MustParse(w.one("1", "3"))
+		n.Status.Allocatable["ephemeral-storage"] = resource.MustParse(w.one("1Gi", "3Gi"))
+	}
+	return n.Obj()
+}
+
+func (w *world) pod(name string) *st.PodWrapper {
+	p := st.MakePod().Name(name).UID(name).Namespace(w.one("blue", "green")).Label("app", w.one("web", "db", "cache")).
+		Req(map[v1.ResourceName]string{"cpu": w.one("100m", "1", "2"), "memory": w.one("1Gi", "2Gi")})
+	for _, add := range []func(){
+		func() { p.Req(map[v1.ResourceName]string{"ephemeral-storage": w.one("0", "1Gi")}) },
+		func() { w.extended(p) },
+		func() { w.resized(p) },
+		func() { p.HostPort(int32(80 + w.IntN(2))) },
+		func() { p.Toleration("batch") },
+		func() { p.NodeSelector(map[string]string{"zone": w.one("east", "west")}) },
+		func() { p.NodeAffinityNotIn("zone", []string{"north"}) },
+		func() { p.PodAffinity("zone", w.selector(), st.PodAffinityWithRequiredReq) },
+		func() { p.PodAntiAffinity(w.key(), w.selector(), st.PodAntiAffinityWithRequiredReq) },
+		func() { w.elsewhere(p) },
+		func() { p.PodAntiAffinity("zone", w.selector(), st.PodAntiAffinityWithPreferredReq) },
+		func() { p.SpreadConstraint(1+w.IntN(2), w.key(), w.unmet(), w.selector(), nil, nil, nil, nil) },
+		func() { p.NodeAffinityIn("metadata.name", []string{"n1", "n2"}, st.NodeSelectorTypeMatchFields) },
+	} {
+		if w.rarely() {
+			add()
+		}
+	}
+	return p
+}
+
+// extended has the pod request one other resource: upstream's words for two are
+// in any order.
+func (w *world) extended(p *st.PodWrapper) {
+	p.Req(map[v1.ResourceName]string{v1.ResourceName(w.one("example.com/card", "example.com/card", "hugepages-2Mi")): w.one("0", "1", "2")})
+}
+
+// resized has the pod's status say that it got something else than it requests,
+// and will not get that.
+func (w *world) resized(p *st.PodWrapper) {
+	got := v1.ResourceList{"cpu": resource.MustParse(w.one("100m", "3"))}
+	c := &p.Obj().Spec.Containers[0]
+	p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: c.Name, AllocatedResources: got, Resources: &v1.ResourceRequirements{Requests: got}}}
+	p.Status.Conditions = []v1.PodCondition{{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonInfeasible}}
+}
+
+func (w *world) key() string { return w.one("zone", v1.LabelHostname) }
+
+func (w *world) unmet() v1.UnsatisfiableConstraintAction {
+	return v1.UnsatisfiableConstraintAction(w.one("DoNotSchedule", "ScheduleAnyway"))
+}
+
+func (w *world) selector() *metav1.LabelSelector {
+	return st.MakeLabelSelector().Label("app", w.one("web", "db", "cache")).Obj()
+}
+
+// elsewhere has the pod keep apart from pods of other namespaces.
+func (w *world) elsewhere(p *st.PodWrapper) {
+	spaces := st.MakeLabelSelector().Obj()
+	if w.IntN(2) == 0 {
+		spaces = st.MakeLabelSelector().Label("team", "one").Obj()
+	}
+	p.PodAntiAffinity(w.key(), w.selector(), st.PodAntiAffinityWithRequiredReq)
+	terms := p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	terms[len(terms)-1].NamespaceSelector = spaces
+}
+
+// twin is kube-scheduler's framework as kube-scheduler uses it.
+type twin struct {
+	framework framework.Framework
+	snapshot  struct{ fwk.SharedLister }
+}
+
+func newTwin(t *testing.T, spaces ...*v1.Namespace) *twin {
+	t.Helper()
+	tw := &twin{}
+	defaults, err := latest.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := defaults.Profiles[0]
+	all := &profile.Plugins.MultiPoint.Enabled
+	*all = slices.DeleteFunc(*all, func(p config.Plugin) bool { return p.Name == names.DynamicResources })
+	client := fake.NewClientset(spaces[0], spaces[1])
+	factory := informers.NewSharedInformerFactory(client, 0)
+	tw.framework, err = runtime.NewFramework(t.Context(), plugins.NewInTreeRegistry(), &profile,
+		runtime.WithClientSet(client), runtime.WithInformerFactory(factory), runtime.WithSnapshotSharedLister(&tw.snapshot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(t.Context().Done())
+	factory.WaitForCacheSync(t.Context().Done())
+	return tw
+}
+
+// look takes a new snapshot.
+func (tw *twin) look(w *world) {
+	placed := slices.DeleteFunc(slices.Collect(maps.Values(w.pods)), func(p *v1.Pod) bool { return w.nodes[p.Spec.NodeName] == nil })
+	tw.snapshot.SharedLister = cache.NewSnapshot(placed, slices.Collect(maps.Values(w.nodes)))
+}
+
+// judge returns what the filters have against each node.
+func (tw *twin) judge(t *testing.T, pod *v1.Pod, nodes []string) map[string]string {
+	t.Helper()
+	state, against := framework.NewCycleState(), map[string]string{}
+	only, status, by := tw.framework.RunPreFilterPlugins(t.Context(), state, pod)
+	for _, name := range nodes {
+		verdict := status
+		info, err := tw.snapshot.NodeInfos().Get(name)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case !status.IsSuccess():
+		case !only.AllNodes() && !only.NodeNames.Has(name):
+			verdict = fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(by)))
+		default:
+			verdict = tw.framework.RunFilterPlugins(t.Context(), state, pod, info)
+		}
+		if !verdict.IsSuccess() {
+			against[name] = strings.Join(verdict.Reasons(), ", ")
+		}
+	}
+	return against
+}

@@ -1,0 +1,168 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/controller/queueapi"
+)
+
+// together makes n pending pods with two exclusive CPUs each that start together.
+func (w *world) together(gang string, n, least int) {
+	w.Helper()
+	for i := range n {
+		w.create(ofGang(gang, i, least))
+	}
+}
+
+func ofGang(gang string, i, least int) *corev1.Pod {
+	pod := pendingPod(fmt.Sprint(gang, "-", i), "2", "single")
+	pod.Labels = map[string]string{v1alpha1.LabelGang: gang}
+	pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(least)
+	return pod
+}
+
+// started counts the bound pods of a gang.
+func (w *world) started(gang string) (n int) {
+	w.Helper()
+	for name := range w.bound() {
+		if strings.HasPrefix(name, gang+"-") {
+			n++
+		}
+	}
+	return n
+}
+
+// TestGangs: two gangs need three of the four places that there are. One starts, and
+// then the other; the authors of all of its pods hear why they wait.
+func TestGangs(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 4)
+	w.together("a", 3, 3)
+	w.together("b", 2, 3)
+	w.start()
+	w.await("the gang a has started", func() bool { return w.started("a") == 3 })
+	client := queueapi.Client{Server: "http://" + w.controller.explains.Addr()}
+	w.await("b lacks a pod", func() bool {
+		pod, err := client.Why(t.Context(), "default", "b-1")
+		return err == nil && strings.Contains(pod.WaitsFor, "more pods of its gang to be made, 1 at least")
+	})
+	w.create(ofGang("b", 2, 3))
+	w.await("the authors of all of b hear why they wait", func() bool {
+		return strings.Contains(w.unscheduled("b-0"), "room for 3 pods of gang default/b") && strings.Contains(w.unscheduled("b-2"), "start together: after 1 of them, 0/1 nodes are available: 1 Insufficient cpu.")
+	})
+	if n := w.started("b"); n > 0 {
+		t.Fatalf("%d of b are bound: %v", n, w.bound())
+	}
+	for i := range 3 {
+		if err := w.client.CoreV1().Pods("default").Delete(t.Context(), fmt.Sprint("a-", i), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.await("the gang b has started", func() bool { return w.started("b") == 3 })
+}
+
+// TestGangOfWhichOneSucceeded: of a Job's three pods, which start together, one succeeds
+// and another fails. The one that is made anew starts alone.
+func TestGangOfWhichOneSucceeded(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 4)
+	ofJob := func(i int) *corev1.Pod {
+		pod := ofGang("a", i, 3)
+		pod.OwnerReferences = controlledBy("train")
+		return pod
+	}
+	for i := range 3 {
+		w.create(ofJob(i))
+	}
+	w.start()
+	w.await("the gang has started", func() bool { return w.started("a") == 3 })
+	pods := w.client.CoreV1().Pods("default")
+	done, err := pods.Get(t.Context(), "a-0", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done.Status.Phase = corev1.PodSucceeded
+	if _, err := pods.UpdateStatus(t.Context(), done, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.end("a-1")
+	w.create(ofJob(3))
+	w.await("the one in its place has started", func() bool { return w.isBound("a-3") })
+}
+
+// TestGangWithFailingBinds: what cannot be bound of a gang is bound later.
+func TestGangWithFailingBinds(t *testing.T) {
+	w := newWorld(t)
+	refused := map[string]bool{}
+	w.refuse = func(b *corev1.Binding) error {
+		if refused[b.Name] {
+			return nil
+		}
+		refused[b.Name] = true
+		return apierrors.NewForbidden(corev1.Resource("pods/binding"), b.Name, errors.New("not now"))
+	}
+	w.node("n1", 4)
+	w.together("a", 4, 3)
+	w.start()
+	w.await("all are bound", func() bool { return w.started("a") == 4 })
+}
+
+// TestGangOverQuota: a gang is judged as one against its tenant's quota, which each of
+// its pods alone is within. It waits with that reason, and keeps nobody from a turn.
+func TestGangOverQuota(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8)
+	w.limit("default", "8")
+	w.together("a", 2, 2)
+	w.start()
+	w.await("the gang a has started", func() bool { return w.started("a") == 2 })
+	w.together("b", 3, 3)
+	const why = "3 pods of gang default/b start together: tenant default, CPUs: 6 CPUs asked for, 4 CPUs held and the limit is 8 CPUs"
+	w.await("all of b hear why they wait", func() bool {
+		return strings.Contains(w.unscheduled("b-0"), why) && strings.Contains(w.unscheduled("b-2"), why)
+	})
+	client := queueapi.Client{Server: "http://" + w.controller.explains.Addr()}
+	if pod, err := client.Why(t.Context(), "default", "b-1"); err != nil || !strings.Contains(pod.WaitsFor, why) {
+		t.Errorf("b-1 waits for %q, %v; want %s", pod.WaitsFor, err, why)
+	}
+	w.pod("single", "2", "single")
+	w.await("a younger pod that is within the quota passes", func() bool { return w.isBound("single") })
+	w.end("single")
+	w.end("a-0")
+	w.await("the gang b has started", func() bool { return w.started("b") == 3 })
+}
+
+// TestGangOfLimitedTenant: a gang that is within its tenant's quota and has no room is
+// not tried again and again, for what its own try has given back does not help it.
+func TestGangOfLimitedTenant(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 2)
+	w.limit("default", "100")
+	w.together("a", 3, 3)
+	w.together("b", 3, 3)
+	w.start()
+	w.await("both hear why they wait", func() bool { return w.unscheduled("a-0") != "" && w.unscheduled("b-0") != "" })
+	before := w.controller.cycle.Counters().Parked
+	time.Sleep(200 * time.Millisecond)
+	if n := w.controller.cycle.Counters().Parked - before; n > 4 {
+		t.Errorf("they were tried %d times, though nothing has changed", n)
+	}
+}
+
+// limit sets a tenant's quota of cores.
+func (w *world) limit(tenant, cpus string) {
+	w.quotas.Add(&v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: tenant}, Spec: v1alpha1.TenantSpec{
+		Quotas: map[string]resource.Quantity{"cpu": resource.MustParse(cpus)},
+	}})
+}

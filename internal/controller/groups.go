@@ -1,0 +1,139 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/controller/filters"
+	"github.com/numalet/numalet/internal/controller/groups"
+	"github.com/numalet/numalet/internal/controller/mirror"
+	"github.com/numalet/numalet/pkg/gpu/group"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+)
+
+// gpuGroups are the GPU groups in force, and the quotas of them and of tenants.
+type gpuGroups struct {
+	keeper *groups.Keeper
+	quotas *groups.Quotas
+	scribe *groups.Scribe
+	synced []cache.InformerSynced
+}
+
+func (c *controller) newGroups(context.Context) error {
+	g := &c.groups
+	g.quotas = groups.NewQuotas(c.queue.Ease, func() { g.scribe.Poke() })
+	g.scribe = groups.NewScribe(c.clients.resources, g.quotas.Holders, time.Now)
+	g.keeper = groups.New(groups.Env{
+		May: groups.NewRights(c.clients.watch, time.Now).May, Said: g.scribe.Say,
+		Changed: func(inForce []group.Group) { g.quotas.SetGroups(inForce); c.mirror.AskGPUs() },
+	})
+	for _, w := range []struct {
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{c.clients.topologies, mirror.Handle(g.keeper.SetNode, g.keeper.RemoveNode)},
+		{c.clients.groups, mirror.Handle(g.setGroup, g.removeGroup)},
+		{c.clients.quotas, mirror.Handle(
+			func(t *v1alpha1.Tenant) { c.setQuotas(t.Name, t.Spec.Quotas) },
+			func(t *v1alpha1.Tenant) { c.setQuotas(t.Name, nil) })},
+	} {
+		handled, err := w.informer.AddEventHandler(w.handler)
+		if err != nil {
+			return fmt.Errorf("watch GPU groups: %w", err)
+		}
+		g.synced = append(g.synced, handled.HasSynced)
+	}
+	c.synced = append(c.synced, g.keeper.Judged)
+	return nil
+}
+
+func (g *gpuGroups) setGroup(object *v1alpha1.GPUGroup) {
+	g.keeper.SetGroup(object)
+	g.scribe.SetGroup(object)
+}
+
+func (g *gpuGroups) removeGroup(object *v1alpha1.GPUGroup) {
+	g.keeper.RemoveGroup(object)
+	g.scribe.RemoveGroup(object)
+}
+
+// setQuotas sets the quotas of a tenant, whose pods may then have more or less.
+func (c *controller) setQuotas(tenant string, quotas map[string]resource.Quantity) {
+	if c.groups.quotas.SetTenant(tenant, quotas) {
+		c.mirror.AskTenant(tenant)
+	}
+}
+
+// told reports whether the keeper was told all that there was at first.
+func (g *gpuGroups) told() bool {
+	for _, synced := range g.synced {
+		if !synced() {
+			return false
+		}
+	}
+	return true
+}
+
+// keepGroups keeps the groups until ctx ends, and once this process leads writes
+// what became of them.
+func (c *controller) keepGroups(ctx context.Context) error {
+	var wg sync.WaitGroup
+	for _, informer := range []cache.SharedIndexInformer{c.clients.groups, c.clients.quotas} {
+		wg.Go(func() { informer.RunWithContext(ctx) })
+	}
+	wg.Go(func() {
+		select {
+		case <-c.leads:
+			c.groups.scribe.Run(ctx)
+		case <-ctx.Done():
+		}
+	})
+	c.groups.keeper.Run(ctx, c.groups.told)
+	wg.Wait()
+	return nil
+}
+
+// allow limits a pod to what groups and quotas leave it.
+func (c *controller) allow(pod *sched.Pod, object *corev1.Pod) error {
+	return groups.Matcher{Groups: c.groups.keeper, Quotas: c.groups.quotas}.Complete(pod, object.Annotations)
+}
+
+// thrifty is the committer's filters, which charge what a decision gives.
+type thrifty struct {
+	*filters.Committer
+	quotas *groups.Quotas
+}
+
+// Reserve is the filters', unless it is over a quota.
+func (t thrifty) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
+	if err := t.quotas.Give(d.Pod.UID, d.Pod.Tenant, charges(d, node)); err != nil {
+		return sched.Reason{Code: sched.Anywhere, Detail: err.Error()}
+	}
+	why := t.Committer.Reserve(d, node)
+	if why.Refuses() {
+		t.quotas.Revoke(d.Pod.UID)
+	}
+	return why
+}
+
+// Unreserve gives back what was charged, too.
+func (t thrifty) Unreserve(d sched.Decision) {
+	t.Committer.Unreserve(d)
+	t.quotas.Revoke(d.Pod.UID)
+}
+
+// charges returns what a decision gives of a node.
+func charges(d sched.Decision, node *sched.Node) []group.Charge {
+	if n := d.Pod.GPUs.Count; n > 0 && len(d.At.GPUs) == 0 {
+		return group.Charges(fairshare.ChargeUnnamed(int64(n), node), d.At.GPUGroup)
+	}
+	return group.Charges(fairshare.Charges(sched.Hold(d.Pod, d.At), node), d.At.GPUGroup)
+}

@@ -1,0 +1,154 @@
+package groups
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu/group"
+)
+
+// Eye sees what one user may see: all objects of a kind where the user may list
+// them, else those that the user's roles name.
+type Eye struct {
+	client  kubernetes.Interface
+	objects dynamic.Interface
+}
+
+// NewEye returns the eye of whoever a configuration belongs to.
+func NewEye(config *rest.Config) (*Eye, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)
+	}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)
+	}
+	return &Eye{client, objects}, nil
+}
+
+// Groups returns the groups that the user may see, by name.
+func (e *Eye) Groups(ctx context.Context) ([]v1alpha1.GPUGroup, error) {
+	return see[v1alpha1.GPUGroup](ctx, e, v1alpha1.GPUGroupResource())
+}
+
+// Free returns the GPUs that the user sees, has the right to, and that are in no
+// group which the user sees.
+func (e *Eye) Free(ctx context.Context) (group.Nodes, error) {
+	topologies, err := see[v1alpha1.NodeTopology](ctx, e, v1alpha1.NodeTopologyResource())
+	if err != nil {
+		return nil, err
+	}
+	objects, err := e.Groups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := e.rules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nodes := group.Nodes{}
+	for i := range topologies {
+		nodes[topologies[i].Name] = Inventory(&topologies[i])
+	}
+	var groups []group.Group
+	for i := range objects {
+		groups = append(groups, Read(&objects[i]))
+	}
+	grouping := group.New(groups, nodes)
+	return nodes.For(func(node, id string) bool {
+		return !grouping.Holds(node, id) && (rules.allow(v1alpha1.NodeTopologyResource().Resource, node) || rules.allow(v1alpha1.ResourceGPUs, id))
+	}), nil
+}
+
+// see returns all objects of a kind that the user may see.
+func see[T any](ctx context.Context, e *Eye, kind schema.GroupVersionResource) ([]T, error) {
+	list, err := e.objects.Resource(kind).List(ctx, metav1.ListOptions{})
+	if err == nil {
+		return typed[T](list.Items)
+	}
+	if !apierrors.IsForbidden(err) {
+		return nil, fmt.Errorf("list %s: %w", kind.Resource, err)
+	}
+	rules, refused := e.rules(ctx)
+	if refused != nil {
+		return nil, refused
+	}
+	var items []unstructured.Unstructured
+	for _, name := range rules.named("get", kind.Resource) {
+		one, err := e.objects.Resource(kind).Get(ctx, name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+			return nil, fmt.Errorf("get %s %q: %w", kind.Resource, name, err)
+		}
+		if err == nil {
+			items = append(items, *one)
+		}
+	}
+	return typed[T](items)
+}
+
+func typed[T any](items []unstructured.Unstructured) ([]T, error) {
+	objects := make([]T, len(items))
+	for i := range items {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(items[i].Object, &objects[i]); err != nil {
+			return nil, fmt.Errorf("read %s %q: %w", items[i].GetKind(), items[i].GetName(), err)
+		}
+	}
+	return objects, nil
+}
+
+// rules are what a user may do.
+type rules []authorizationv1.ResourceRule
+
+func (e *Eye) rules(ctx context.Context) (rules, error) {
+	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: metav1.NamespaceDefault}}
+	done, err := e.client.AuthorizationV1().SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("ask what you may do: %w", err)
+	}
+	return done.Status.ResourceRules, nil
+}
+
+// allow reports whether the user may use one object of a resource.
+func (r rules) allow(resource, name string) bool {
+	return slices.ContainsFunc(r.about(v1alpha1.VerbUse, resource), func(rule authorizationv1.ResourceRule) bool {
+		return len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, name)
+	})
+}
+
+// named returns the names of the objects that rules give a verb on, each once.
+func (r rules) named(verb, resource string) []string {
+	var names []string
+	for _, rule := range r.about(verb, resource) {
+		names = append(names, rule.ResourceNames...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// about returns the rules that give a verb on a resource.
+func (r rules) about(verb, resource string) (about []authorizationv1.ResourceRule) {
+	for _, rule := range r {
+		if one(rule.APIGroups, v1alpha1.Group) && one(rule.Verbs, verb) && one(rule.Resources, resource) {
+			about = append(about, rule)
+		}
+	}
+	return about
+}
+
+// one reports whether a list of a rule has a word, or all words.
+func one(list []string, word string) bool {
+	return slices.Contains(list, word) || slices.Contains(list, "*")
+}

@@ -1,0 +1,176 @@
+package groups
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/group"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+)
+
+// Matcher says which GPUs a pod may have.
+type Matcher struct {
+	Groups *Keeper
+	Quotas *Quotas
+}
+
+// Complete limits a pod to the nodes and the GPUs of the groups that serve it, or to
+// GPUs in no group, and has it wait while its tenant's quota is used up. The
+// annotations are the pod's. Groups are those in force now: after a change of theirs
+// a pod has to be completed anew. The error is a sentence for the pod's author.
+func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
+	named := annotations[v1alpha1.AnnotationGPUGroup]
+	switch {
+	case p.GPUs.Count == 0 && named != "":
+		return fmt.Errorf("the annotation %s names %q, but no container asks for whole GPUs: give one a limit of them, or remove the annotation",
+			v1alpha1.AnnotationGPUGroup, named)
+	case p.GPUs.Count == 0:
+		m.limit(p)
+		return nil
+	}
+	match, err := m.Groups.Match(group.Ask{
+		Tenant: p.Tenant, Group: named, Container: speaker(p.GPUs.Wants), Form: gpu.Physical, GPUAsk: p.GPUs,
+	})
+	if err != nil {
+		return err
+	}
+	if groups := match.Groups(); len(groups) == 1 {
+		p.GPUs.Group = groups[0]
+	}
+	p.Candidates = both(p.Candidates, match.Nodes())
+	c := claim{pod: p, match: match, quotas: m.Quotas, asked: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
+	if m.Groups.Empty() && !m.Quotas.Limited(p.Tenant) {
+		return nil
+	}
+	p.GPUs.Offer, p.Wait = c.offer, c.wait
+	return nil
+}
+
+// limit has a pod without whole cards wait for its tenant's quotas.
+func (m Matcher) limit(p *sched.Pod) {
+	if !m.Quotas.Limited(p.Tenant) {
+		return
+	}
+	p.Wait = m.Quotas.Wait
+	if p.GPUs.Part.Count > 0 {
+		p.GPUs.Offer = func(node *sched.Node) sched.Offer { return m.offerParts(p, node) }
+	}
+}
+
+// offerParts says whether a node's parts of cards are within the quotas: of all GPUs,
+// and of what these parts are.
+func (m Matcher) offerParts(p *sched.Pod, node *sched.Node) sched.Offer {
+	part := node.Parts[p.GPUs.Part.Resource]
+	for _, kind := range []string{string(fairshare.AnyGPU), part.Type} {
+		if err := m.Quotas.Over(group.Scope{Tenant: p.Tenant, Type: kind}, sched.MilliGPU(p.GPUs.Part.Count)*part.Milli); err != nil {
+			return sched.Offer{Why: sched.Reason{Code: sched.Other, Detail: err.Error()}}
+		}
+	}
+	return sched.Offer{}
+}
+
+// speaker returns the container by whose name groups know a pod: the one with the
+// most GPUs, and of equals the first.
+func speaker(wants []sched.GPUWant) string {
+	if len(wants) == 0 {
+		return ""
+	}
+	return slices.MinFunc(wants, func(a, b sched.GPUWant) int { return cmp.Compare(b.Count, a.Count) }).Container
+}
+
+// both returns the nodes that are in both lists; nil is all.
+func both(a, b []string) []string {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return append([]string{}, slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })...)
+}
+
+// claim is what a pod may have by the groups of one moment, and the quotas of now.
+type claim struct {
+	pod    *sched.Pod
+	match  group.Match
+	quotas *Quotas
+	asked  sched.MilliGPU
+}
+
+// wait says why no node would do, as far as that is clear without one: the quota of
+// all GPUs, of the one type or of every group that suits.
+func (c claim) wait(p *sched.Pod) sched.Reason {
+	if why := c.quotas.Wait(p); why.Refuses() {
+		return why
+	}
+	_, full := c.open()
+	return nowhere(full)
+}
+
+// nowhere makes an error the reason why no node would do.
+func nowhere(err error) sched.Reason {
+	if err == nil {
+		return sched.Reason{}
+	}
+	return sched.Reason{Code: sched.Anywhere, Detail: err.Error()}
+}
+
+// offer returns what a node has for the pod now: of groups and of types whose quotas
+// are not used up.
+func (c claim) offer(node *sched.Node) sched.Offer {
+	open, full := c.open()
+	if full != nil {
+		return sched.Offer{Why: sched.Reason{Code: sched.Other, Detail: full.Error()}}
+	}
+	o, ok := open.On(node)
+	if !ok {
+		return sched.Offer{Why: sched.Reason{Code: sched.Other, Detail: fmt.Sprintf("Insufficient GPUs: too few of %s are free", open)}}
+	}
+	gpus, poor := c.affordable(o.GPUs, node)
+	if len(gpus) < c.pod.GPUs.Count {
+		return sched.Offer{Why: sched.Reason{Code: sched.Other, Detail: poor.Error()}}
+	}
+	over := o.Over
+	if o.Group == "" {
+		over = 0 // nobody minds what is left of GPUs in no group
+	}
+	return sched.Offer{GPUs: gpus, Group: o.Group, Over: over}
+}
+
+// affordable returns the GPUs of types whose quotas are not used up; the error says
+// why any is left out.
+func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched.GPUShare, poor error) {
+	if !c.quotas.Limited(c.pod.Tenant) {
+		return gpus, nil
+	}
+	kinds := map[string]string{}
+	for _, g := range node.GPUs {
+		kinds[g.ID] = g.Type
+	}
+	for _, g := range gpus {
+		err := c.quotas.Over(group.Scope{Tenant: c.pod.Tenant, Type: kinds[g.ID]}, c.asked)
+		if poor = cmp.Or(poor, err); err == nil {
+			left = append(left, g)
+		}
+	}
+	return left, poor
+}
+
+// open returns the match without groups whose quotas are used up; the error is that
+// all are.
+func (c claim) open() (group.Match, error) {
+	var first error
+	left := c.match.Without(func(name string) bool {
+		err := c.quotas.Over(group.Scope{Tenant: c.pod.Tenant, Group: name}, c.asked)
+		first = cmp.Or(first, err)
+		return err != nil
+	})
+	if len(c.match.Groups()) > 0 && len(left.Groups()) == 0 {
+		return left, first
+	}
+	return left, nil
+}

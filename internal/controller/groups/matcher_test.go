@@ -1,0 +1,68 @@
+package groups
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/numalet/numalet/pkg/gpu/group"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// TestParts: a pod asks for three slices, 0.1 of a card each, on a node where they are
+// of type T. Where all that its tenant may have of GPUs is used up it waits wherever it
+// would go, and on a node it is refused for what its slices are.
+func TestParts(t *testing.T) {
+	const resourceName, advice = "nvidia.com/mig-1g.10gb", ": wait until others of this tenant end, or ask the administrator for a higher limit"
+	node := &sched.Node{Parts: map[string]sched.GPUPart{resourceName: {Type: "T", Milli: 100}}}
+	for name, tc := range map[string]struct {
+		quotas     map[string]string
+		held       sched.MilliGPU
+		of         string // what is held
+		everywhere string
+		there      string // on the node
+	}{
+		"nothing is limited":      {held: 9000, of: "T"},
+		"only CPUs are":           {quotas: map[string]string{"cpu": "1"}, held: 9000, of: "T"},
+		"within the quotas":       {quotas: map[string]string{"T": "1", "gpu": "1"}, held: 700, of: "T"},
+		"another type is used up": {quotas: map[string]string{"S": "1"}, held: 1000, of: "S"},
+		"over the type's": {
+			quotas: map[string]string{"T": "1"}, held: 701, of: "T",
+			there: "tenant ann, GPU type T: 0.3 GPUs asked for, 0.701 GPUs held and the limit is 1 GPU",
+		},
+		"over that of all": {
+			quotas: map[string]string{"gpu": "1"}, held: 701, of: "S",
+			there: "tenant ann, GPUs of all types: 0.3 GPUs asked for, 0.701 GPUs held and the limit is 1 GPU",
+		},
+		"that of all is used up": {
+			quotas: map[string]string{"gpu": "1"}, held: 1000, of: "S",
+			everywhere: "tenant ann, GPUs of all types: 0.001 GPUs asked for, 1 GPU held and the limit is 1 GPU",
+			there:      "tenant ann, GPUs of all types: 0.3 GPUs asked for, 1 GPU held and the limit is 1 GPU",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			quotas, limits := NewQuotas(func(string) {}, func() {}), map[string]resource.Quantity{}
+			for kind, most := range tc.quotas {
+				limits[kind] = resource.MustParse(most)
+			}
+			quotas.SetTenant("ann", limits)
+			quotas.Restore("other", "ann", []group.Charge{{Type: tc.of, Milli: tc.held}})
+			pod := &sched.Pod{UID: "pod", Tenant: "ann", GPUs: sched.GPUAsk{Part: sched.PartAsk{Resource: resourceName, Kind: "MIG-1g.10gb", Count: 3}}}
+			if err := (Matcher{Quotas: quotas}).Complete(pod, nil); err != nil {
+				t.Fatal(err)
+			}
+			got := [2]string{pod.Waits().Detail, ""}
+			if pod.GPUs.Offer != nil {
+				got[1] = pod.GPUs.Offer(node).Why.Detail
+			}
+			for i := range got {
+				got[i] = strings.TrimSuffix(got[i], advice)
+			}
+			if diff := cmp.Diff([2]string{tc.everywhere, tc.there}, got); diff != "" {
+				t.Errorf("why it waits, and is refused there (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

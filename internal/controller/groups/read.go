@@ -1,0 +1,79 @@
+package groups
+
+import (
+	"strings"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/group"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Read returns the group that an object describes. A form that is not known
+// becomes gpu.AnyForm, with which no group is accepted.
+func Read(object *v1alpha1.GPUGroup) group.Group {
+	g := group.Group{
+		Name: object.Name, Tenants: object.Spec.Tenants, Type: object.Spec.Type, Containers: object.Spec.Containers,
+	}
+	if form, err := gpu.ParseForm(object.Spec.Form); err == nil {
+		g.Form = form
+	}
+	if q := object.Spec.Quota; q != nil {
+		g.Quota = sched.MilliGPU(q.MilliValue())
+	}
+	for _, n := range object.Spec.Nodes {
+		g.Bindings = append(g.Bindings, group.Binding{Node: n.Name, GPUs: n.GPUs})
+	}
+	return g
+}
+
+// Object is the inverse of Read.
+func Object(g group.Group) *v1alpha1.GPUGroup {
+	object := &v1alpha1.GPUGroup{Spec: v1alpha1.GPUGroupSpec{Tenants: g.Tenants, Form: g.Form.String(), Type: g.Type, Containers: g.Containers}}
+	object.Name = g.Name
+	if g.Quota > 0 {
+		most := cards(g.Quota)
+		object.Spec.Quota = &most
+	}
+	for _, b := range g.Bindings {
+		object.Spec.Nodes = append(object.Spec.Nodes, v1alpha1.GPUGroupNode{Name: b.Node, GPUs: b.GPUs})
+	}
+	return object
+}
+
+// Inventory returns the GPUs that a node's agent tells of: cards, and slices of
+// cards in MIG mode, of which the card itself is not told. Links that contradict each
+// other tell nothing.
+func Inventory(t *v1alpha1.NodeTopology) *gpu.Inventory {
+	v, cut := &gpu.Inventory{}, map[string]int{}
+	var links [][]string // by card
+	for i := range t.Status.GPUs {
+		g := &t.Status.GPUs[i]
+		if g.Form != gpu.Virtual.String() {
+			v.Cards = append(v.Cards, gpu.Card{UUID: g.ID, Index: int(g.Index), Model: g.Model, NUMA: near(g)})
+			links = append(links, g.Links)
+			continue
+		}
+		at, known := cut[g.Card]
+		if !known {
+			at = len(v.Cards)
+			cut[g.Card] = at
+			v.Cards = append(v.Cards, gpu.Card{UUID: g.Card, Index: int(g.Index), Model: g.Model, NUMA: near(g), MIG: true})
+			links = append(links, nil)
+		}
+		profile := strings.TrimPrefix(g.Type, gpu.SliceTypeName(g.Model, ""))
+		v.Cards[at].Slices = append(v.Cards[at].Slices, gpu.Slice{UUID: g.ID, Profile: profile})
+	}
+	if table, err := gpu.ReadLinks(links); err == nil {
+		v.Links = table
+	}
+	return v
+}
+
+func near(g *v1alpha1.GPU) topology.NodeID {
+	if g.NUMA == nil {
+		return topology.Unknown
+	}
+	return topology.NodeID(*g.NUMA)
+}

@@ -1,0 +1,36 @@
+package groups
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+// TestInventory: of cards the links are known, of those that are given away in parts
+// only the parts. Links that contradict each other tell nothing.
+func TestInventory(t *testing.T) {
+	told := &v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{GPUs: []v1alpha1.GPU{
+		{ID: "GPU-a", Model: "A30", Form: "physical", Links: []string{"-", "SYS", "NV4"}},
+		{ID: "MIG-b", Index: 1, Model: "A30", Type: gpu.SliceTypeName("A30", "1g.6gb+me"), Card: "GPU-b", Form: "virtual"},
+		{ID: "GPU-c", Index: 2, Model: "A30", Form: "physical", Links: []string{"NV4", "SYS", "-"}},
+	}}}
+	want := &gpu.Inventory{
+		Cards: []gpu.Card{
+			{UUID: "GPU-a", Model: "A30", NUMA: -1},
+			{UUID: "GPU-b", Index: 1, Model: "A30", NUMA: -1, MIG: true, Slices: []gpu.Slice{{UUID: "MIG-b", Profile: "1g.6gb.me"}}},
+			{UUID: "GPU-c", Index: 2, Model: "A30", NUMA: -1},
+		},
+		Links: gpu.Links{{{}, {}, {NVLinks: 4}}, {{}, {}, {}}, {{NVLinks: 4}, {}, {}}},
+	}
+	got := Inventory(told)
+	if diff := cmp.Diff(want, got); diff != "" || got.Check() != nil {
+		t.Errorf("inventory: %v (-want +got):\n%s", got.Check(), diff)
+	}
+	told.Status.GPUs[0].Links[2] = "PIX"
+	if got := Inventory(told).Links; got != nil {
+		t.Errorf("links %v of rows that contradict each other, want none", got)
+	}
+}

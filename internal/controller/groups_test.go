@@ -1,0 +1,239 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// statuses takes the statuses of groups, and tells those who watch them.
+func (w *world) statuses() dynamic.Interface {
+	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	client.PrependReactor("patch", "gpugroups", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, &unstructured.Unstructured{}, nil
+	})
+	return client
+}
+
+// permit gives every tenant the right to the nodes that it names.
+func (w *world) permit(nodes ...string) {
+	w.client.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
+		for _, name := range nodes {
+			review.Status.Allowed = review.Status.Allowed || review.Spec.ResourceAttributes.Name == name
+		}
+		return true, review, nil
+	})
+}
+
+// gpuNode makes a node with so many cards, NAME-0 and on, and what they say of their
+// links, if anything.
+func (w *world) gpuNode(name string, cards int, links ...string) {
+	w.Helper()
+	w.node(name, 4, func(node *corev1.Node, t *v1alpha1.NodeTopology) {
+		node.Status.Allocatable["nvidia.com/gpu"] = *resource.NewQuantity(int64(cards), "")
+		for i := range cards {
+			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", name, i), Index: int32(i), Model: "T4", Form: "physical", Health: "Healthy"})
+		}
+		for i, row := range links {
+			t.Status.GPUs[i].Links = strings.Fields(row)
+		}
+	})
+}
+
+// group makes or edits a group of the tenant ann; bindings are "n1=0,1".
+func (w *world) group(name, quota string, bindings ...string) {
+	g := &v1alpha1.GPUGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if old, ok := w.made[name]; ok {
+		g.Generation = old.Generation + 1
+	}
+	g.Spec = v1alpha1.GPUGroupSpec{Tenants: []string{"ann"}, Form: "physical"}
+	if quota != "" {
+		most := resource.MustParse(quota)
+		g.Spec.Quota = &most
+	}
+	for _, b := range bindings {
+		node, cards, _ := strings.Cut(b, "=")
+		g.Spec.Nodes = append(g.Spec.Nodes, v1alpha1.GPUGroupNode{Name: node, GPUs: strings.Split(cards, ",")})
+	}
+	if _, ok := w.made[name]; ok {
+		w.groups.Modify(g)
+	} else {
+		w.groups.Add(g)
+	}
+	w.made[name] = g
+}
+
+// gpuPod makes a pending pod of a tenant with so many cards, of a group where it
+// names one.
+func (w *world) gpuPod(name, tenant, group string, cards int64) {
+	w.Helper()
+	pod := pendingPod(name, "100m", "")
+	pod.Labels = map[string]string{v1alpha1.LabelTenant: tenant}
+	if group != "" {
+		pod.Annotations[v1alpha1.AnnotationGPUGroup] = group
+	}
+	list := pod.Spec.Containers[0].Resources.Limits
+	list["nvidia.com/gpu"] = *resource.NewQuantity(cards, "")
+	w.create(pod)
+}
+
+// given returns where a pod is, the group and the cards that it has.
+func (w *world) given() map[string]string {
+	all := map[string]string{}
+	for _, p := range w.pods() {
+		if p.Spec.NodeName == "" {
+			continue
+		}
+		placement, err := v1alpha1.ParsePlacement(p.Annotations[v1alpha1.AnnotationPlacement])
+		if err != nil {
+			w.Fatal(err)
+		}
+		all[p.Name] = strings.TrimSpace(fmt.Sprint(p.Annotations[v1alpha1.AnnotationGPUGroup], " ", strings.Join(placement.Containers["main"].GPUs, ",")))
+	}
+	return all
+}
+
+// end ends a pod.
+func (w *world) end(name string) {
+	w.Helper()
+	if err := w.client.CoreV1().Pods("default").Delete(w.Context(), name, metav1.DeleteOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestGroups: who is in a group gets its cards, who is in none gets others; who has
+// no right hears so; an edit applies to the next pod.
+func TestGroups(t *testing.T) {
+	w := newWorld(t)
+	w.permit("n1")
+	w.gpuNode("n1", 5)
+	w.group("g", "", "n1=0,1")
+	w.start()
+	w.gpuPod("first", "ann", "", 2)
+	w.await("ann gets the cards of her group", func() bool { return w.given()["first"] == "g n1-0,n1-1" })
+	w.gpuPod("stranger", "bob", "g", 1)
+	w.await("bob hears that it is not his", func() bool {
+		return w.unscheduled("stranger") == `GPU group "g" is not for tenant "bob": name a group of that tenant, or none`
+	})
+	w.gpuPod("other", "bob", "", 2)
+	w.await("bob gets cards in no group", func() bool { return w.given()["other"] == "n1-2,n1-3" })
+	w.gpuNode("n2", 2)
+	w.gpuPod("next", "ann", "g", 1)
+	w.await("ann hears what she waits for", func() bool {
+		return strings.Contains(w.unscheduled("next"), "1 Insufficient GPUs: too few of GPU group g are free")
+	})
+	w.gpuPod("named", "ann", "h", 1)
+	w.await("there is no such group", func() bool {
+		return w.unscheduled("named") == `there is no GPU group "h": name another, or none`
+	})
+	w.group("h", "", "n2=1")
+	w.await("she has no right to make it", func() bool {
+		return strings.HasPrefix(w.unscheduled("named"), `GPU group "h" is not in force: group "h": tenant ann has no right to GPU "n2-1" of node "n2"`)
+	})
+	w.end("named")
+	w.permit("n1", "n2")
+	w.group("g", "", "n2=0")
+	w.await("the edit applies", func() bool { return w.given()["next"] == "g n2-0" })
+}
+
+// TestLinks: a pod of two cards gets two of one switch, of all or of its group's.
+func TestLinks(t *testing.T) {
+	w := newWorld(t)
+	w.permit("n1")
+	w.gpuNode("n1", 6, "- SYS PIX SYS SYS SYS", "SYS - SYS PIX SYS SYS", "PIX SYS - SYS SYS SYS", "SYS PIX SYS - SYS SYS", "SYS SYS SYS SYS - PIX", "SYS SYS SYS SYS PIX -")
+	w.group("g", "", "n1=2,4,5")
+	w.start()
+	w.gpuPod("of-group", "ann", "", 2)
+	w.await("ann gets two of one switch, and not the first two", func() bool { return w.given()["of-group"] == "g n1-4,n1-5" })
+	w.gpuPod("of-none", "bob", "", 2)
+	w.await("bob gets two of one switch, and not the first two", func() bool { return w.given()["of-none"] == "n1-1,n1-3" })
+}
+
+// TestQuotas: what is over a quota of the group, or of the tenant, waits with the
+// reason, and starts when some of it is given back.
+func TestQuotas(t *testing.T) {
+	w := newWorld(t)
+	w.permit("n1")
+	w.gpuNode("n1", 4)
+	w.group("g", "2", "n1=0,1,2")
+	w.quotas.Add(&v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "bob"}, Spec: v1alpha1.TenantSpec{
+		Quotas: map[string]resource.Quantity{"cpu": resource.MustParse("1"), "T4": resource.MustParse("0")},
+	}})
+	w.start()
+	w.gpuPod("a", "ann", "", 2)
+	w.await("a is bound", func() bool { return w.given()["a"] != "" })
+	w.gpuPod("b", "ann", "g", 1)
+	w.await("b hears why it waits", func() bool {
+		return w.unscheduled("b") == "0/1 nodes are available: tenant ann, GPU group g: 1 GPU asked for, 2 GPUs held and the limit is 2 GPUs: "+
+			"wait until others of this tenant end, or ask the administrator for a higher limit."
+	})
+	w.gpuPod("c", "bob", "", 1)
+	w.await("c hears why it waits", func() bool {
+		return strings.Contains(w.unscheduled("c"), "tenant bob, GPU type T4: 1 GPU asked for and the limit is 0 GPUs")
+	})
+	w.end("a")
+	w.await("b is bound", func() bool { return w.given()["b"] != "" })
+	for _, name := range []string{"d", "e"} {
+		pod := pendingPod(name, "600m", "")
+		pod.Labels = map[string]string{v1alpha1.LabelTenant: "bob"}
+		w.create(pod)
+		if name == "d" {
+			w.await("d is bound", func() bool { return w.isBound("d") })
+		}
+	}
+	w.await("e hears why it waits", func() bool {
+		return strings.Contains(w.unscheduled("e"), "tenant bob, CPUs: 0.6 CPUs asked for, 0.6 CPUs held and the limit is 1 CPU")
+	})
+	w.end("d")
+	w.await("e is bound", func() bool { return w.isBound("e") })
+}
+
+func (w *world) isBound(name string) bool {
+	for _, p := range w.pods() {
+		if p.Name == name {
+			return p.Spec.NodeName != ""
+		}
+	}
+	return false
+}
+
+// TestExample is the spec's: 2 nodes of 4 cards, containers of 2, 1, 2 and 3; with
+// groups as proposed all four run, in whichever order they come.
+func TestExample(t *testing.T) {
+	for _, order := range [][]int64{{2, 1, 2, 3}, {1, 2, 2, 3}, {2, 2, 1, 3}, {3, 2, 1, 2}} {
+		w := newWorld(t)
+		w.permit("n1", "n2")
+		w.gpuNode("n1", 4)
+		w.gpuNode("n2", 4)
+		w.group("g1", "", "n2=0,1")
+		w.group("g2", "", "n1=3")
+		w.group("g3", "", "n2=2,3")
+		w.group("g4", "", "n1=0,1,2")
+		w.start()
+		for i, cards := range order {
+			w.gpuPod(fmt.Sprintf("p%d", i), "ann", "", cards)
+			w.await("it runs", func() bool { return w.isBound(fmt.Sprintf("p%d", i)) })
+		}
+		groups := map[string]bool{}
+		for _, got := range w.given() {
+			groups[strings.Fields(got)[0]] = true
+		}
+		if diff := cmp.Diff(map[string]bool{"g1": true, "g2": true, "g3": true, "g4": true}, groups); diff != "" {
+			t.Errorf("order %v: groups (-want +got):\n%s", order, diff)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package jobs
+
+import (
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/scenario"
+)
+
+// TestMade reads the Job of each testdata/*.txt and compares what is made of it: the
+// pod that comes last, the Service, the ConfigMap, and the status.
+func TestMade(t *testing.T) {
+	scenario.Each(t, "testdata/*.txt", func(t *testing.T, file string) {
+		tc, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := &v1alpha1.Job{}
+		if err := yaml.UnmarshalStrict(tc.Files[0].Data, job); err != nil {
+			t.Fatal(err)
+		}
+		tc.Files = append(tc.Files[:1:1], made(t, job)...)
+		scenario.Golden(t, file, string(txtar.Format(tc)))
+	})
+}
+
+// made returns what there is after a job was looked after.
+func made(t *testing.T, job *v1alpha1.Job) []txtar.File {
+	t.Helper()
+	w := newWorld(t, job)
+	w.reconcile()
+	after := w.job()
+	after.Status.Objects = nil // their UIDs are nobody's
+	files := []txtar.File{text(t, "status", after.Status)}
+	for _, found := range []struct {
+		name   string
+		object client.Object
+		key    string
+	}{
+		{"service", &corev1.Service{}, job.Name}, {"config map", &corev1.ConfigMap{}, job.Name},
+		{"last pod", &corev1.Pod{}, podName(job, int(job.Spec.Replicas)-1)},
+	} {
+		if !w.find(found.key, found.object) {
+			files = append(files, txtar.File{Name: found.name, Data: []byte("none\n")})
+			continue
+		}
+		found.object.SetResourceVersion("")
+		files = append(files, text(t, found.name, found.object))
+	}
+	return files
+}
+
+func text(t *testing.T, name string, value any) txtar.File {
+	t.Helper()
+	data, err := yaml.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return txtar.File{Name: name, Data: data}
+}

@@ -1,0 +1,129 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// TestCacheIsBehind: pods that the cache does not know yet are not made again, and
+// nobody is told of an error.
+func TestCacheIsBehind(t *testing.T) {
+	w := newWorld(t, train())
+	w.reconcile()
+	first := &corev1.Pod{}
+	w.find("train-0", first)
+	w.client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return nil },
+	})
+	w.reconcile()
+	again := &corev1.Pod{}
+	if w.find("train-0", again); again.UID != first.UID || again.ResourceVersion != first.ResourceVersion {
+		t.Errorf("pod train-0 was %s %s and is %s %s", first.UID, first.ResourceVersion, again.UID, again.ResourceVersion)
+	}
+}
+
+// TestCountedFirst: a pod that failed stays until its failure is written down, and
+// one that is counted is not counted again.
+func TestCountedFirst(t *testing.T) {
+	w := newWorld(t, train())
+	w.reconcile()
+	w.ended("train-0", 3)
+	late := w.now().Add(time.Minute)
+	w.now = func() time.Time { return late }
+	server, broken := w.client, errors.New("etcd is away")
+	w.client = interceptor.NewClient(server.(client.WithWatch), interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return broken
+		},
+	})
+	_, err := w.Reconcile(t.Context(), reconcile.Request{NamespacedName: w.key})
+	if !errors.Is(err, broken) || !w.find("train-0", &corev1.Pod{}) {
+		t.Fatalf("Reconcile = %v, and the pod is gone: %v", err, !w.find("train-0", &corev1.Pod{}))
+	}
+	w.client = server
+	w.reconcile()
+	w.reconcile()
+	pod := &corev1.Pod{}
+	if !w.find("train-0", pod) || stateOf(pod) != 0 || podOf(0, pod).Attempt != 1 {
+		t.Errorf("pod train-0: %+v", pod)
+	}
+	if got := w.job().Status; got.Failed != 1 {
+		t.Errorf("%d failures, want 1", got.Failed)
+	}
+}
+
+// TestGangShrinks: a pod that is made anew does not wait for those that succeeded.
+func TestGangShrinks(t *testing.T) {
+	job := train()
+	job.Spec.Replicas, job.Spec.MinAvailable = 3, 3
+	w := newWorld(t, job)
+	w.reconcile()
+	w.ended("train-0", 0)
+	w.ended("train-1", 3)
+	late := w.now().Add(time.Minute)
+	w.now = func() time.Time { return late }
+	w.reconcile()
+	w.reconcile()
+	pod := &corev1.Pod{}
+	if w.find("train-1", pod); pod.Labels[v1alpha1.LabelGang] != "train" || pod.Annotations[v1alpha1.AnnotationGangMinAvailable] != "2" {
+		t.Errorf("train-1 has labels %v and annotations %v", pod.Labels, pod.Annotations)
+	}
+}
+
+// TestGangOfThoseLeft: a pod that waits is told when fewer have to start with it, for one
+// of the others has succeeded; who runs is told nothing.
+func TestGangOfThoseLeft(t *testing.T) {
+	job := train()
+	job.Spec.Replicas, job.Spec.MinAvailable = 3, 3
+	w := newWorld(t, job)
+	w.reconcile()
+	w.scheduled("train-0", "train-2")
+	w.ended("train-0", 0)
+	w.reconcile()
+	got := map[string]string{}
+	for _, name := range []string{"train-0", "train-1", "train-2"} {
+		pod := &corev1.Pod{}
+		w.find(name, pod)
+		got[name] = pod.Annotations[v1alpha1.AnnotationGangMinAvailable]
+	}
+	if diff := cmp.Diff(map[string]string{"train-0": "3", "train-1": "2", "train-2": "3"}, got); diff != "" {
+		t.Errorf("how many start together (-want +got):\n%s", diff)
+	}
+}
+
+// TestDeleted: a job that is being deleted gets no new pods.
+func TestDeleted(t *testing.T) {
+	job := train()
+	job.Finalizers = []string{"foregroundDeletion"}
+	w := newWorld(t, job)
+	if err := w.client.Delete(t.Context(), w.job()); err != nil {
+		t.Fatal(err)
+	}
+	w.reconcile()
+	if w.find("train-0", &corev1.Pod{}) {
+		t.Error("pod train-0 was made")
+	}
+}
+
+// TestDamagedStatus: what cannot be read is not overwritten.
+func TestDamagedStatus(t *testing.T) {
+	job := train()
+	job.Status.CompletedIndexes = "2-0"
+	w := newWorld(t, job)
+	_, err := w.Reconcile(t.Context(), reconcile.Request{NamespacedName: w.key})
+	const want = `read status of job default/train: read indexes "2-0": 2-0 is out of order`
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Reconcile = %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,113 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+const (
+	// volume is the ConfigMap in a pod, and folder where it is mounted, so that a
+	// program finds who takes part.
+	volume = "numalet-job"
+	folder = "/etc/numalet"
+	// Files in it: names of hosts, one a line; the same with slots, as Open MPI
+	// reads them; and as MPICH and Intel MPI do.
+	hostsFile, openMPIFile, hydraFile = "hosts", "hostfile", "machinefile"
+	// masterPort is where the pods meet at the first of them, as PyTorch has it.
+	masterPort = "29500"
+)
+
+// meet makes the headless Service by which the pods have names, from before they
+// are ready, and the ConfigMap with these names.
+func (t *task) meet(ctx context.Context) error {
+	service := &corev1.Service{}
+	err := t.put(ctx, service, func() {
+		service.Spec.ClusterIP = corev1.ClusterIPNone
+		service.Spec.PublishNotReadyAddresses = true
+		service.Spec.Selector = map[string]string{v1alpha1.LabelJob: t.job.Name}
+	})
+	if err != nil {
+		return err
+	}
+	names := &corev1.ConfigMap{}
+	return t.put(ctx, names, func() { names.Data = hostLists(t.job) })
+}
+
+// put makes an object with the job's name, or corrects it.
+func (t *task) put(ctx context.Context, object client.Object, set func()) error {
+	object.SetNamespace(t.job.Namespace)
+	object.SetName(t.job.Name)
+	_, err := controllerutil.CreateOrPatch(ctx, t.client, object, func() error { set(); return t.own(object) })
+	if apierrors.IsAlreadyExists(err) {
+		err = t.recognise(ctx, object)
+	}
+	if err != nil {
+		return fmt.Errorf("make %s %s: %w", kindOf(object), t.job.Name, err)
+	}
+	t.list(object)
+	return nil
+}
+
+// hostLists returns the files of the ConfigMap.
+func hostLists(job *v1alpha1.Job) map[string]string {
+	slots := slotsOf(job)
+	var hosts, openMPI, hydra strings.Builder
+	for i := range int(job.Spec.Replicas) {
+		host := hostOf(job, i)
+		fmt.Fprintln(&hosts, host)
+		fmt.Fprintf(&openMPI, "%s slots=%d\n", host, slots)
+		fmt.Fprintf(&hydra, "%s:%d\n", host, slots)
+	}
+	return map[string]string{hostsFile: hosts.String(), openMPIFile: openMPI.String(), hydraFile: hydra.String()}
+}
+
+// hostOf returns the name by which other pods reach one, from any namespace.
+func hostOf(job *v1alpha1.Job, index int) string {
+	return fmt.Sprintf("%s.%s.%s.svc", podName(job, index), job.Name, job.Namespace)
+}
+
+// slotsOf returns how many processes a pod is for: one for each GPU, or else for
+// each whole core.
+func slotsOf(job *v1alpha1.Job) int {
+	slots := int64(job.Spec.GPUs)
+	if slots == 0 && job.Spec.CPU != nil {
+		slots = job.Spec.CPU.MilliValue() / 1000
+	}
+	return int(max(slots, 1))
+}
+
+// rendezvous returns the variables by which programs that run in several pods find
+// each other: those of PyTorch, of torchrun (PET_…), of Open MPI 4 and 5, of MPICH
+// and of Intel MPI, and the index as pods of batch/v1 have it.
+//
+// Sources: https://pytorch.org/docs/stable/distributed.html#environment-variable-initialization,
+// https://pytorch.org/docs/stable/elastic/run.html
+func rendezvous(job *v1alpha1.Job, index int) []corev1.EnvVar {
+	rank, size, master := strconv.Itoa(index), strconv.Itoa(int(job.Spec.Replicas)), hostOf(job, 0)
+	perNode := strconv.Itoa(int(max(job.Spec.GPUs, 1)))
+	return []corev1.EnvVar{
+		{Name: "RANK", Value: rank},
+		{Name: "WORLD_SIZE", Value: size},
+		{Name: "MASTER_ADDR", Value: master},
+		{Name: "MASTER_PORT", Value: masterPort},
+		{Name: "PET_NNODES", Value: size},
+		{Name: "PET_NODE_RANK", Value: rank},
+		{Name: "PET_NPROC_PER_NODE", Value: perNode},
+		{Name: "PET_MASTER_ADDR", Value: master},
+		{Name: "PET_MASTER_PORT", Value: masterPort},
+		{Name: "OMPI_MCA_orte_default_hostfile", Value: folder + "/" + openMPIFile},
+		{Name: "PRTE_MCA_prte_default_hostfile", Value: folder + "/" + openMPIFile},
+		{Name: "HYDRA_HOST_FILE", Value: folder + "/" + hydraFile},
+		{Name: "I_MPI_HYDRA_HOST_FILE", Value: folder + "/" + hydraFile},
+		{Name: "JOB_COMPLETION_INDEX", Value: rank},
+	}
+}

@@ -1,0 +1,133 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/jobplan"
+)
+
+// progressOf reads what a job's status remembers.
+func progressOf(job *v1alpha1.Job) (jobplan.Progress, error) {
+	s := &job.Status
+	p := jobplan.Progress{Phase: jobplan.Phase(s.Phase), Failures: map[int]int{}}
+	var err error
+	if p.Done, err = jobplan.ParseIndexes(s.CompletedIndexes); err != nil {
+		return p, fmt.Errorf("read status of job %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	for _, f := range s.Failures {
+		p.Failures[int(f.Index)] = int(f.Count)
+	}
+	if s.StartTime != nil {
+		p.Started = s.StartTime.Time
+	}
+	p.Message = s.Message
+	if end := meta.FindStatusCondition(s.Conditions, conditionOf(p.Phase)); end != nil && p.Phase.Over() {
+		p.Reason, p.Message, p.Ended = end.Reason, end.Message, end.LastTransitionTime.Time
+	}
+	return p, nil
+}
+
+// conditionOf returns the condition that is true in a phase; "" for none.
+func conditionOf(phase jobplan.Phase) string {
+	switch phase {
+	case jobplan.Suspended:
+		return v1alpha1.ConditionSuspended
+	case jobplan.Complete:
+		return v1alpha1.ConditionComplete
+	case jobplan.Broken:
+		return v1alpha1.ConditionFailed
+	default:
+		return ""
+	}
+}
+
+// remember writes down how far the job is, and then tells its author what is new.
+// The version that was read is a precondition.
+func (t *task) remember(ctx context.Context, failed error) error {
+	before := t.job.DeepCopy()
+	t.write(&t.job.Status)
+	if failed != nil {
+		t.job.Status.Message = failed.Error()
+	}
+	if !equality.Semantic.DeepEqual(before.Status, t.job.Status) {
+		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		if err := t.client.Status().Patch(ctx, t.job, patch); err != nil {
+			return fmt.Errorf("write status of job %s/%s: %w", t.job.Namespace, t.job.Name, err)
+		}
+	}
+	for _, n := range t.plan.News {
+		t.announce(n)
+	}
+	return nil
+}
+
+func (t *task) announce(n jobplan.News) {
+	kind := corev1.EventTypeNormal
+	if n.Warning {
+		kind = corev1.EventTypeWarning
+	}
+	if pod := t.pods[n.Index]; pod != nil {
+		t.news.Eventf(t.job, pod, kind, n.Reason, "Reconciling", "%s", n.Message)
+		return
+	}
+	t.news.Eventf(t.job, nil, kind, n.Reason, "Reconciling", "%s", n.Message)
+}
+
+// write makes a status say what the plan says.
+func (t *task) write(s *v1alpha1.JobStatus) {
+	p := t.plan.Progress
+	s.ObservedGeneration = t.job.Generation
+	s.Phase, s.Message = v1alpha1.JobPhase(p.Phase), p.Message
+	s.PodCounts = v1alpha1.PodCounts{
+		Active: int32(p.Active), Ready: int32(p.Ready), Succeeded: int32(len(p.Done)), Failed: int32(p.Failed()),
+	}
+	s.CompletedIndexes, s.Failures = p.Done.String(), failuresOf(p)
+	s.StartTime, s.CompletionTime = nil, nil
+	if !p.Started.IsZero() {
+		s.StartTime = &metav1.Time{Time: p.Started}
+	}
+	if p.Phase == jobplan.Complete {
+		s.CompletionTime = &metav1.Time{Time: p.Ended}
+	}
+	s.Objects = slices.SortedFunc(slices.Values(t.objects), func(a, b v1alpha1.JobObject) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	t.judge(s)
+}
+
+// judge sets the conditions. That a job is not suspended is worth saying where it
+// was.
+func (t *task) judge(s *v1alpha1.JobStatus) {
+	p, now := t.plan.Progress, metav1.NewTime(t.now())
+	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+			Type: kind, Status: status, Reason: reason, Message: message,
+			ObservedGeneration: t.job.Generation, LastTransitionTime: now,
+		})
+	}
+	if kind := conditionOf(p.Phase); kind != "" {
+		set(kind, metav1.ConditionTrue, p.Reason, p.Message)
+	}
+	if p.Phase != jobplan.Suspended && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSuspended) {
+		set(v1alpha1.ConditionSuspended, metav1.ConditionFalse, "JobResumed", "spec.suspend is false")
+	}
+}
+
+func failuresOf(p jobplan.Progress) []v1alpha1.IndexFailures {
+	var all []v1alpha1.IndexFailures
+	for _, index := range slices.Sorted(maps.Keys(p.Failures)) {
+		all = append(all, v1alpha1.IndexFailures{Index: int32(index), Count: int32(p.Failures[index])})
+	}
+	return all
+}

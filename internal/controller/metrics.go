@@ -1,0 +1,123 @@
+package controller
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/pkg/sched/queue"
+)
+
+const prefix = "numalet_scheduler_"
+
+// metrics measure how long things take.
+type metrics struct {
+	wait  prometheus.Histogram
+	binds *prometheus.HistogramVec
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: prefix + "e2e_duration_seconds", Help: "How long a pod was pending until it was bound.",
+			Buckets: prometheus.ExponentialBuckets(.001, 2, 20),
+		}),
+		binds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: prefix + "bind_duration_seconds", Help: "How long the API server took to answer a Binding.",
+			Buckets: prometheus.ExponentialBuckets(.0005, 1.6, 20),
+		}, []string{"result"}),
+	}
+}
+
+func (m *metrics) register(r prometheus.Registerer) { r.MustRegister(m.wait, m.binds) }
+
+func (m *metrics) binding(took time.Duration, err error) {
+	result := "bound"
+	if err != nil {
+		result = "error"
+	}
+	m.binds.WithLabelValues(result).Observe(took.Seconds())
+}
+
+// state shows what the scheduler has counted and what waits, when it is asked.
+type state struct{ *controller }
+
+// Describe leaves the metrics open: they are few, and constant.
+func (state) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the counters.
+func (s state) Collect(to chan<- prometheus.Metric) {
+	counters := s.cycle.Counters()
+	for _, m := range counted() {
+		to <- counter(m.name, m.help, m.value(counters))
+	}
+	for i, n := range counters.Index {
+		to <- counter("candidate_index_total", "Which place of its first list a pod got; the last counts all beyond.", n, "index", strconv.Itoa(i))
+	}
+	depth := s.queue.Depth()
+	for _, where := range queue.States() {
+		to <- gauge("pending_pods", "Pods that are not bound yet.", depth[where], "state", where.String())
+	}
+	to <- gauge("lists", "First lists that wait for the committer.", s.cycle.Depth())
+	to <- gauge("nodes", "Nodes in the node information centre.", s.center.View().Len())
+	leads := 0
+	if s.lease == nil || s.lease.Leads() {
+		leads = 1
+	}
+	to <- gauge("leader", "1 where this process holds the lease.", leads)
+	s.ledger.Each(func(tenant string, a fairshare.Account) { collectAccount(to, tenant, a) })
+}
+
+// collectAccount shows what a tenant uses and used of one type of resource.
+func collectAccount(to chan<- prometheus.Metric, tenant string, a fairshare.Account) {
+	for _, m := range []struct {
+		name, help string
+		value      float64
+	}{
+		{"numalet_tenant_usage", "Cores or cards that a tenant holds.", float64(a.Usage) / 1000},
+		{"numalet_tenant_score", "What a tenant used, in cores or cards, recent use more than old: the more, the later its turn.", a.Score},
+	} {
+		desc := prometheus.NewDesc(m.name, m.help, []string{"tenant", "type"}, nil)
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, m.value, tenant, string(a.Type))
+	}
+}
+
+// countedMetric is a counter of the committer.
+type countedMetric struct {
+	name, help string
+	value      func(commit.Counters) uint64
+}
+
+func counted() []countedMetric {
+	return []countedMetric{
+		{"commits_total", "Pods placed.", func(c commit.Counters) uint64 { return c.Commits }},
+		{"version_hits_total", "Nodes of first lists that were unchanged.", func(c commit.Counters) uint64 { return c.Hits }},
+		{"rechecks_passed_total", "Changed nodes that still suited.", func(c commit.Counters) uint64 { return c.Passed }},
+		{"rechecks_failed_total", "Changed nodes that suited no more, or were gone.", func(c commit.Counters) uint64 { return c.Failed }},
+		{"requeues_total", "Pods whose nodes went to others.", func(c commit.Counters) uint64 { return c.Requeues }},
+		{"parked_total", "Pods that no node suited.", func(c commit.Counters) uint64 { return c.Parked }},
+		{"stray_total", "First lists of pods that had their place already.", func(c commit.Counters) uint64 { return c.Stray }},
+		{"undone_total", "Decisions that could not be bound.", func(c commit.Counters) uint64 { return c.Undone }},
+		{"retracted_total", "Pods of gangs that had a place when too few others had one; they count as placed, too.", func(c commit.Counters) uint64 { return c.Retracted }},
+	}
+}
+
+func counter(name, help string, n uint64, labels ...string) prometheus.Metric {
+	return constant(prometheus.CounterValue, name, help, float64(n), labels)
+}
+
+func gauge(name, help string, n int, labels ...string) prometheus.Metric {
+	return constant(prometheus.GaugeValue, name, help, float64(n), labels)
+}
+
+// constant makes a metric whose labels are a name and a value, or none.
+func constant(kind prometheus.ValueType, name, help string, n float64, label []string) prometheus.Metric {
+	var names, values []string
+	if len(label) == 2 {
+		names, values = label[:1], label[1:]
+	}
+	return prometheus.MustNewConstMetric(prometheus.NewDesc(prefix+name, help, names, nil), kind, n, values...)
+}

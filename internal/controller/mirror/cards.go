@@ -1,0 +1,38 @@
+package mirror
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// decidedCards returns the whole cards of a decision, each once, in order of their
+// containers' names.
+func decidedCards(p v1alpha1.Placement) []sched.GPUShare {
+	var shares []sched.GPUShare
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(p.Containers)) {
+		for _, id := range p.Containers[name].GPUs {
+			if !seen[id] {
+				shares = append(shares, sched.GPUShare{ID: id, Milli: sched.WholeGPU})
+			}
+			seen[id] = true
+		}
+	}
+	return shares
+}
+
+// wants returns which containers a pod's cards are for.
+func wants(pod *corev1.Pod, gpus string) (all []sched.GPUWant) {
+	for _, c := range v1alpha1.InRunOrder(pod) {
+		limit := c.Resources.Limits[corev1.ResourceName(gpus)]
+		if n := limit.Value(); n > 0 {
+			all = append(all, sched.GPUWant{Container: c.Name, Kind: asKind(c.Kind), Count: int(n)})
+		}
+	}
+	return all
+}

@@ -1,0 +1,10 @@
+// Package mirror mirrors the API server's nodes, NodeTopologies and pods in the
+// node information centre and in the queue of pending pods.
+//
+// It knows how Kubernetes' objects read as records, holdings and asks; it
+// refuses to decide anything, and to remember what the API server does not say:
+// a fresh one, told everything in any order, comes to the same.
+//
+//	m := cluster.NewMirror(cluster.Env{Center: center, Pending: queue.Add, …})
+//	synced, err := cluster.Watch(factory, topologies, m)
+package mirror

@@ -1,0 +1,50 @@
+package mirror
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// newEnded returns an informer of pods that the mirror does not read, for of one that
+// ends it hears as of one that is gone, and what reports whether h was told of all that
+// there were at first. The informer keeps a few words of every pod.
+func newEnded(client kubernetes.Interface, which metav1.ListOptions, h cache.ResourceEventHandler) (cache.SharedIndexInformer, cache.InformerSynced, error) {
+	informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
+		o.FieldSelector, o.LabelSelector = which.FieldSelector, which.LabelSelector
+	})
+	if err := informer.SetTransform(end); err != nil {
+		return nil, nil, fmt.Errorf("watch pods with %s: %w", which.FieldSelector, err)
+	}
+	told, err := informer.AddEventHandler(h)
+	if err != nil {
+		return nil, nil, fmt.Errorf("watch pods with %s: %w", which.FieldSelector, err)
+	}
+	return informer, told.HasSynced, nil
+}
+
+// end keeps of a pod where and why it ended, whose it was and of which gang.
+func end(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil
+	}
+	kept := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+			ResourceVersion: pod.ResourceVersion, OwnerReferences: pod.OwnerReferences,
+		},
+		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName},
+		Status: corev1.PodStatus{Phase: pod.Status.Phase, Conditions: pod.Status.Conditions},
+	}
+	if gang := pod.Labels[v1alpha1.LabelGang]; gang != "" {
+		kept.Labels = map[string]string{v1alpha1.LabelGang: gang}
+	}
+	return kept, nil
+}

@@ -1,0 +1,38 @@
+package mirror
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+// TestLinks: the record has the links between the cards that it has. The agent's rows
+// are of all cards, also of those that are given away in parts.
+func TestLinks(t *testing.T) {
+	card := func(id string, links ...string) v1alpha1.GPU {
+		return v1alpha1.GPU{ID: id, Form: "physical", Health: "Healthy", Links: links}
+	}
+	part := v1alpha1.GPU{ID: "MIG-b", Form: "virtual", Card: "GPU-b", Index: 1}
+	for name, tc := range map[string]struct {
+		gpus []v1alpha1.GPU
+		want gpu.Links
+	}{
+		"none":        {nil, nil},
+		"not told":    {[]v1alpha1.GPU{card("GPU-a"), card("GPU-b")}, nil},
+		"two":         {[]v1alpha1.GPU{card("GPU-a", "-", "NV12"), card("GPU-b", "NV12", "-")}, gpu.Links{{{}, {NVLinks: 12}}, {{NVLinks: 12}, {}}}},
+		"parts":       {[]v1alpha1.GPU{card("GPU-a", "-", "NV12", "PIX"), part, card("GPU-c", "PIX", "SYS", "-")}, gpu.Links{{{}, {Level: gpu.Single}}, {{Level: gpu.Single}, {}}}},
+		"not of each": {[]v1alpha1.GPU{card("GPU-a", "-", "?"), card("GPU-b")}, gpu.Links{{{}, {}}, {{}, {}}}},
+		"nonsense":    {[]v1alpha1.GPU{card("GPU-a", "-", "NV12"), card("GPU-b", "PIX", "-")}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			topology := &v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{GPUs: tc.gpus}}
+			got := record(nodeOf("n", nil), topology, "nvidia.com/gpu")
+			if diff := cmp.Diff(tc.want, got.Links); diff != "" {
+				t.Errorf("links (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

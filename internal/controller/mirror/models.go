@@ -1,0 +1,113 @@
+package mirror
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// labelProduct is where NVIDIA's feature discovery writes the model of a node's
+// cards.
+// Source: https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery.
+const labelProduct = "nvidia.com/gpu.product"
+
+// model returns the model of a node's whole cards, as feature discovery writes it:
+// as its agent says, else by its label. It is empty where nobody says, or there are
+// several: a pod could not choose.
+func model(node *corev1.Node, t *v1alpha1.NodeTopology) string {
+	models := map[string]bool{}
+	for _, card := range whole(t) {
+		models[cmp.Or(card.Type, gpu.TypeName(card.Model))] = true
+	}
+	switch len(models) {
+	case 0:
+		return gpu.TypeName(node.Labels[labelProduct])
+	case 1:
+		return slices.Collect(maps.Keys(models))[0]
+	}
+	return ""
+}
+
+// modelOf returns the one model of a record's cards, or "".
+func modelOf(n *sched.Node) string {
+	if n == nil || len(n.GPUs) == 0 {
+		return ""
+	}
+	return n.GPUs[0].Type
+}
+
+// cards returns which cards a pod asks for, or which parts of cards: as many as its requests say, of the
+// models that its annotation allows and that there are in the cluster; of all of
+// those where there is none of them, so that it waits for one.
+func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPUAsk, error) {
+	ask := sched.GPUAsk{Count: int(requests.Extended.Of(m.env.GPUs)), Milli: sched.WholeGPU, Part: partAsk(requests, m.env.GPUs)}
+	form := gpu.Physical
+	if ask.Count == 0 {
+		form = gpu.Virtual
+	}
+	models, err := allowed(pod, form, ask.Count+ask.Part.Count, m.env.GPUs)
+	switch {
+	case err != nil || ask.Count+ask.Part.Count == 0:
+		return sched.GPUAsk{}, err
+	case ask.Count == 0:
+		return sched.GPUAsk{Part: ask.Part, Types: models}, nil
+	}
+	ask.Wants = wants(pod, m.env.GPUs)
+	known := slices.DeleteFunc(slices.Clone(models), func(name string) bool { return m.mu.models[name] <= 0 })
+	if ask.Types = known; len(known) == 0 {
+		ask.Types = models
+	}
+	return ask, nil
+}
+
+// allowed reads the annotations that say which cards suit a pod that asks for n GPUs
+// of a form; nil is all.
+func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string, error) {
+	list, typed := pod.Annotations[v1alpha1.AnnotationGPUType]
+	form, formed := pod.Annotations[v1alpha1.AnnotationGPUForm]
+	switch {
+	case (typed || formed) && n == 0:
+		return nil, fmt.Errorf("the pod says which GPUs suit it (%s, %s) and asks for none; give a container a limit of %s, or remove the annotation",
+			v1alpha1.AnnotationGPUType, v1alpha1.AnnotationGPUForm, resource)
+	case formed && form != asked.String() && asked == gpu.Physical:
+		return nil, fmt.Errorf("the annotation %s is %q, and the pod asks for %s, which are whole cards; allowed is %s",
+			v1alpha1.AnnotationGPUForm, form, resource, gpu.Physical)
+	case formed && form != asked.String():
+		return nil, fmt.Errorf("the annotation %s is %q, and the pod asks for parts of cards; allowed is %s", v1alpha1.AnnotationGPUForm, form, gpu.Virtual)
+	case !typed:
+		return nil, nil
+	}
+	var models []string
+	for name := range strings.SplitSeq(list, "|") {
+		if name = gpu.TypeName(name); name == "" {
+			return nil, fmt.Errorf("the annotation %s is %q; want the name of a model of GPU, or several with | between them, such as Tesla-T4|NVIDIA-H200",
+				v1alpha1.AnnotationGPUType, list)
+		}
+		models = append(models, name)
+	}
+	return models, nil
+}
+
+// recount notes that a node has other cards than before; nil is no node. Pods that
+// name several models wait for those that there are.
+func (m *Mirror) recount(before, now *sched.Node) {
+	lost, got := modelOf(before), modelOf(now)
+	if lost == got {
+		return
+	}
+	m.mu.models[lost]--
+	m.mu.models[got]++
+	for _, uid := range slices.Sorted(maps.Keys(m.mu.asks)) {
+		if pod := m.mu.asks[uid]; strings.Contains(pod.Annotations[v1alpha1.AnnotationGPUType], "|") {
+			m.ask(pod)
+		}
+	}
+}

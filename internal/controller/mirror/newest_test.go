@@ -1,0 +1,44 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/tools/cache"
+)
+
+// TestCatchUp: who catches up goes on once the mirror was told of the last bind,
+// which another pod's deletion proves as well.
+func TestCatchUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scheme := fake.NewTestScheme()
+		if err := metav1.AddMetaToScheme(scheme); err != nil {
+			t.Fatal(err)
+		}
+		last := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "last", ResourceVersion: "100"}}
+		last.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+		client := fake.NewSimpleMetadataClient(scheme, last)
+		n, told := &Newest{}, 0
+		handler := n.told(cache.ResourceEventHandlerFuncs{AddFunc: func(any) { told++ }, DeleteFunc: func(any) { told++ }})
+		pod := func(version string) *corev1.Pod {
+			return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}}
+		}
+		handler.OnAdd(pod("99"), true)
+		soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := n.CatchUp(soon, client); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a bind was not told of, and CatchUp = %v", err)
+		}
+		time.AfterFunc(time.Second, func() { handler.OnDelete(pod("101")) })
+		began := time.Now()
+		if err := n.CatchUp(t.Context(), client); err != nil || time.Since(began) < time.Second || told != 2 {
+			t.Errorf("CatchUp = %v after %v, told of %d", err, time.Since(began), told)
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package mirror
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// record returns what a node has, all of it free. Exclusive CPUs are what its
+// agent publishes, none while it is not ready: the topology may be nil.
+func record(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) *sched.Node {
+	n := &sched.Node{Name: node.Name, Allocatable: amounts(node.Status.Allocatable)}
+	if n.GPUs = named(t); n.GPUs == nil {
+		n.GPUs = nameless(model(node, t), n.Allocatable.Extended.Of(gpus))
+	}
+	n.Links = links(t)
+	n.Parts = parts(node, t, modelOf(n), gpus)
+	if t == nil || !meta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionReady) {
+		return n
+	}
+	machine := t.Status.Machine
+	n.CoreWidth = 1
+	if machine.FullCores {
+		n.CoreWidth = int(max(1, machine.ThreadsPerCore))
+	}
+	if machine.ReservedCPUs == "" {
+		n.Spare = n.CoreWidth
+	}
+	for _, on := range t.Status.NUMA {
+		if on.Capacity > 0 {
+			n.NUMA = append(n.NUMA, numaNode(on, n.CoreWidth))
+		}
+	}
+	return n
+}
+
+// numaNode counts the NUMA node's CPUs in whole cores. Its memory is all of it:
+// the agent, which knows huge pages and what is near, has the last word.
+func numaNode(on v1alpha1.NUMANode, width int) sched.NUMANode {
+	cpus := int(on.Allocatable) / width * width
+	memory := max(bytes(on.Memory), bytes(on.AvailableMemory))
+	return sched.NUMANode{ID: topology.NodeID(on.ID), CPUs: cpus, FreeCPUs: cpus, Memory: memory, FreeMemory: memory}
+}
+
+func bytes(q *resource.Quantity) sched.Bytes {
+	if q == nil {
+		return 0
+	}
+	return sched.Bytes(q.Value())
+}
+
+// shares returns what pods hold on the NUMA nodes, by UID, as the agent says. A
+// list that does not parse counts as nothing.
+func shares(t *v1alpha1.NodeTopology) map[string][]sched.NUMAShare {
+	all := map[string][]sched.NUMAShare{}
+	for _, pod := range t.Status.Pods {
+		held := cpuset.Set{}
+		for _, c := range pod.Containers {
+			if cpus, err := cpuset.Parse(c.CPUs); err == nil {
+				held = held.Union(cpus)
+			}
+		}
+		all[pod.UID] = share(held, t.Status.NUMA)
+	}
+	return all
+}
+
+func share(held cpuset.Set, nodes []v1alpha1.NUMANode) []sched.NUMAShare {
+	var on []sched.NUMAShare
+	for _, n := range nodes {
+		cpus, err := cpuset.Parse(n.CPUs)
+		if err != nil {
+			continue
+		}
+		if here := held.Intersect(cpus).Len(); here > 0 {
+			on = append(on, sched.NUMAShare{ID: topology.NodeID(n.ID), CPUs: here})
+		}
+	}
+	return on
+}

@@ -1,0 +1,63 @@
+package mirror
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// life is what happens to one object, command by command. The last one stands.
+type life []string
+
+func lives() []life {
+	var all []life
+	for i := range 3 {
+		n := fmt.Sprintf("n%d", i)
+		all = append(all,
+			life{"node " + n + " cpu=4", "gone node " + n, "node " + n + " cpu=16"},
+			life{"topology " + n + " numa=0:0-7,1:8-15 ready=false", "topology " + n + " numa=0:0-7,1:8-15 holds=uid-c" + n + ":8-9"})
+		for _, pod := range []life{
+			{"pod a%s cpu=3 policy=random", "pod a%s cpu=3 policy=random node=%s placement=0:2,1:1"},
+			{"pod b%s cpu=2 policy=single node=%s placement=1:2", "pod b%s cpu=2 policy=single node=%s placement=1:2 phase=Failed"},
+			{"pod c%s cpu=2 policy=single scheduler=other", "pod c%s cpu=2 policy=single scheduler=other node=%s"},
+			{"pod d%s cpu=1 node=%s", "gone pod d%s cpu=1 node=%s"},
+		} {
+			var told life
+			for _, command := range pod {
+				told = append(told, strings.ReplaceAll(command, "%s", n))
+			}
+			all = append(all, told)
+		}
+	}
+	return all
+}
+
+// TestFreshMirrorComesToTheSame: whatever the order in which one mirror was told
+// what happened, a fresh one that is told only how things are, in another order
+// and partly twice, books the same.
+func TestFreshMirrorComesToTheSame(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 5))
+	for range 60 {
+		old, fresh := newScene(t), newScene(t)
+		all := lives()
+		for len(all) > 0 {
+			i := r.IntN(len(all))
+			old.Run(strings.Fields(all[i][0]))
+			if all[i] = all[i][1:]; len(all[i]) == 0 {
+				all = append(all[:i], all[i+1:]...)
+			}
+		}
+		last := lives()
+		last = append(last, last[:r.IntN(len(last))]...)
+		r.Shuffle(len(last), func(i, j int) { last[i], last[j] = last[j], last[i] })
+		for _, life := range last {
+			fresh.Run(strings.Fields(life[len(life)-1]))
+		}
+		if diff := cmp.Diff(old.show(), fresh.show()); diff != "" {
+			t.Fatalf("books (-old +fresh):\n%s", diff)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package mirror
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+)
+
+// sharedKind is what a share of a card is called behind the card's model, as NVIDIA's
+// feature discovery has it.
+const sharedKind = "SHARED"
+
+// partKind returns what kind of part of a card a resource counts, as types of GPU end:
+// "SHARED", "MIG-1g.10gb"; "" for any other resource. gpus is the resource of cards.
+func partKind(resource, gpus string) string {
+	domain, _, _ := strings.Cut(gpus, "/")
+	if profile, slice := strings.CutPrefix(resource, domain+"/mig-"); slice {
+		return "MIG-" + profile
+	}
+	if resource == gpus+".shared" {
+		return sharedKind
+	}
+	return ""
+}
+
+// partAsk returns which parts of cards amounts ask for: of several resources the
+// first by name.
+func partAsk(amounts sched.Amounts, gpus string) sched.PartAsk {
+	for resource, n := range amounts.Extended.All() {
+		if kind := partKind(resource, gpus); kind != "" && n > 0 {
+			return sched.PartAsk{Resource: resource, Kind: kind, Count: int(n)}
+		}
+	}
+	return sched.PartAsk{}
+}
+
+// parts returns of which types the parts are that a node's resources count. A share is
+// that part of a card which it has by the number of both; a slice counts as one, for
+// it has a type of its own.
+func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[string]sched.GPUPart {
+	capacity := amounts(node.Status.Capacity).Extended
+	all := map[string]sched.GPUPart{}
+	for resource, n := range capacity.All() {
+		switch kind := partKind(resource, gpus); kind {
+		case "":
+		case sharedKind:
+			perCard := max(1, n/max(1, capacity.Of(gpus)))
+			all[resource] = sched.GPUPart{Type: typeOf(model, kind), Milli: sched.WholeGPU / sched.MilliGPU(perCard)}
+		default:
+			all[resource] = sched.GPUPart{Type: typeOf(sliced(t, kind), kind), Milli: sched.WholeGPU}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// typeOf returns the type of a part of a card of a model, which may be unknown.
+func typeOf(model, kind string) string { return strings.TrimPrefix(model+"-"+kind, "-") }
+
+// sliced returns the model of the cards that have slices of a kind, "" where nobody
+// says.
+func sliced(t *v1alpha1.NodeTopology, kind string) string {
+	if t == nil {
+		return ""
+	}
+	i := slices.IndexFunc(t.Status.GPUs, func(g v1alpha1.GPU) bool {
+		return g.Form == gpu.Virtual.String() && g.Type == typeOf(gpu.TypeName(g.Model), kind)
+	})
+	if i < 0 {
+		return ""
+	}
+	return gpu.TypeName(t.Status.GPUs[i].Model)
+}
+
+// holds returns what a pod with GPUs is charged with; of a node that nobody knows yet
+// they are of no type.
+func (m *Mirror) holds(h sched.Holding, base *sched.Node) []fairshare.Charge {
+	cards := h.Extended.Of(m.env.GPUs)
+	switch part := partAsk(h.Amounts, m.env.GPUs); {
+	case cards > 0 && len(h.GPUs) == 0:
+		return fairshare.ChargeUnnamed(cards, base)
+	case part.Count > 0 && base == nil:
+		return fairshare.ChargeUnnamed(int64(part.Count), nil)
+	}
+	return fairshare.Charges(h, cmp.Or(base, &sched.Node{}))
+}

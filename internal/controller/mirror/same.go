@@ -1,0 +1,60 @@
+package mirror
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// samePod reports whether nothing changed that the mirror or filters look at:
+// most of what a kubelet reports of a pod does not matter here.
+func samePod(a, b *corev1.Pod) bool {
+	return a.UID == b.UID && sameAsk(a, b) && v1alpha1.Ended(a) == v1alpha1.Ended(b) &&
+		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameSize(a, b)
+}
+
+// sameAsk reports whether nothing changed that a scheduler looks at of a pending
+// pod. Claims that are made for a pod have their names in its status.
+func sameAsk(a, b *corev1.Pod) bool {
+	return sameSpec(a, b) && maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) &&
+		equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses) &&
+		equality.Semantic.DeepEqual(a.Status.ExtendedResourceClaimStatus, b.Status.ExtendedResourceClaimStatus)
+}
+
+// sameSpec reports whether the spec is the same. The API server counts its
+// changes in the generation, but for the node's name; an old one counts none.
+// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go, updatePodGeneration.
+func sameSpec(a, b *corev1.Pod) bool {
+	if a.UID == b.UID && a.Generation > 0 && a.Generation == b.Generation {
+		return a.Spec.NodeName == b.Spec.NodeName
+	}
+	return equality.Semantic.DeepEqual(a.Spec, b.Spec)
+}
+
+// sameSize reports whether the status says the same of what the pod has: while
+// it is resized that counts beside the spec (requests).
+func sameSize(a, b *corev1.Pod) bool {
+	same := equality.Semantic.DeepEqual
+	each := func(x, y corev1.ContainerStatus) bool {
+		return x.Name == y.Name && same(x.AllocatedResources, y.AllocatedResources) && same(x.Resources, y.Resources)
+	}
+	return slices.EqualFunc(a.Status.ContainerStatuses, b.Status.ContainerStatuses, each) &&
+		slices.EqualFunc(a.Status.InitContainerStatuses, b.Status.InitContainerStatuses, each) &&
+		same(a.Status.AllocatedResources, b.Status.AllocatedResources) && same(a.Status.Resources, b.Status.Resources) &&
+		same(resizing(a), resizing(b)) &&
+		same(a.Status.NodeAllocatableResourceClaimStatuses, b.Status.NodeAllocatableResourceClaimStatuses)
+}
+
+// resizing returns the conditions that say how a resize stands.
+func resizing(pod *corev1.Pod) (conditions []string) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress {
+			conditions = append(conditions, string(c.Type)+" "+c.Reason)
+		}
+	}
+	return conditions
+}

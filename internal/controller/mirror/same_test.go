@@ -1,0 +1,50 @@
+package mirror
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestSamePod: of what a kubelet reports only that counts which the mirror or
+// filters look at.
+func TestSamePod(t *testing.T) {
+	claim := "made-for-it"
+	for name, tc := range map[string]struct {
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"nothing":        {func(*corev1.Pod) {}, true},
+		"a condition":    {func(p *corev1.Pod) { p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady}} }, true},
+		"an address":     {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }, true},
+		"running":        {func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }, true},
+		"ended":          {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, false},
+		"bound":          {func(p *corev1.Pod) { p.Spec.NodeName = "n2" }, false},
+		"other spec":     {func(p *corev1.Pod) { p.Generation, p.Spec.Containers[0].Image = 2, "other" }, false},
+		"spec, no count": {func(p *corev1.Pod) { p.Generation, p.Spec.Containers[0].Image = 0, "other" }, false},
+		"a label":        {func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} }, false},
+		"an annotation":  {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, false},
+		"being deleted":  {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }, false},
+		"another one":    {func(p *corev1.Pod) { p.UID = "anew" }, false},
+		"a claim is made": {func(p *corev1.Pod) {
+			p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: &claim}}
+		}, false},
+		"resized": {func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", AllocatedResources: corev1.ResourceList{"cpu": quantity("2")}}}
+		}, false},
+		"resize is infeasible": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := podOf("a", map[string]string{"cpu": "1", "node": "n1"})
+			before.Generation = 1
+			now := before.DeepCopy()
+			tc.change(now)
+			if got := samePod(before, now); got != tc.want {
+				t.Errorf("samePod() = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

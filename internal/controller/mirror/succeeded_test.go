@@ -1,0 +1,89 @@
+package mirror
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+)
+
+// successes notes what it is told.
+type successes struct {
+	sync.Mutex
+	told []string
+}
+
+func (s *successes) Succeeded(uid, gang, owner string) { s.say("%s of %s, %s", uid, gang, owner) }
+func (s *successes) Forgotten(uid string)              { s.say("%s is gone", uid) }
+
+func (s *successes) say(format string, args ...any) {
+	s.Lock()
+	defer s.Unlock()
+	s.told = append(s.told, fmt.Sprintf(format, args...))
+}
+
+func (s *successes) sorted() []string {
+	s.Lock()
+	defer s.Unlock()
+	return slices.Sorted(slices.Values(s.told))
+}
+
+// ownedBy makes something that has a UID control a pod.
+func ownedBy(pod *corev1.Pod, owner string) *corev1.Pod {
+	kind := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{UID: types.UID(owner)}, kind)}
+	return pod
+}
+
+// TestSucceeded: those that had succeeded at first are told of, and those that do later,
+// for a gang waits for neither.
+func TestSucceeded(t *testing.T) {
+	pod := func(name, owner, gang, phase string) *corev1.Pod {
+		p := podOf(name, map[string]string{"gang": gang, "phase": phase})
+		if owner == "" {
+			return p
+		}
+		return ownedBy(p, owner)
+	}
+	client := fake.NewClientset(
+		pod("a", "job", "train", "Succeeded"), pod("bare", "", "train", "Succeeded"), pod("single", "job", "", "Succeeded"),
+		pod("failed", "job", "train", "Failed"), pod("b", "job", "train", "Running"),
+	)
+	told := &successes{}
+	informer, knows, err := NewSucceeded(client, told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go informer.RunWithContext(t.Context())
+	if !cache.WaitForCacheSync(t.Context().Done(), knows) {
+		t.Fatal("not synced")
+	}
+	want := []string{"uid-a of default/train, job"}
+	if diff := cmp.Diff(want, told.sorted()); diff != "" {
+		t.Fatalf("at first (-want +got):\n%s", diff)
+	}
+	pods := client.CoreV1().Pods("default")
+	if _, err := pods.UpdateStatus(t.Context(), pod("b", "job", "train", "Succeeded"), metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := pods.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, "uid-a is gone", "uid-b of default/train, job")
+	slices.Sort(want)
+	for end := time.Now().Add(10 * time.Second); len(told.sorted()) < len(want) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if diff := cmp.Diff(want, told.sorted()); diff != "" {
+		t.Errorf("later (-want +got):\n%s", diff)
+	}
+}

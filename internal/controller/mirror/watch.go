@@ -1,0 +1,79 @@
+package mirror
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// Watch lets informers tell a mirror. It starts none; each function returned
+// reports whether the mirror was told all that there was at first.
+func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndexInformer, m *Mirror) ([]cache.InformerSynced, *Newest, error) {
+	core, newest := factory.Core().V1(), &Newest{}
+	var synced []cache.InformerSynced
+	for _, w := range []struct {
+		what     string
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{"nodes", core.Nodes().Informer(), handle(m.SetNode, func(n *corev1.Node) { m.RemoveNode(n.Name) }, sameVersion)},
+		{"node topologies", topologies, handle(m.SetTopology, func(t *v1alpha1.NodeTopology) { m.RemoveTopology(t.Name) }, sameVersion)},
+		{"pods", core.Pods().Informer(), newest.told(handle(m.SetPod, m.RemovePod, samePod))},
+	} {
+		r, err := w.informer.AddEventHandler(w.handler)
+		if err != nil {
+			return nil, nil, fmt.Errorf("watch %s: %w", w.what, err)
+		}
+		synced = append(synced, r.HasSynced)
+	}
+	return synced, newest, nil
+}
+
+// Handle returns what tells set and remove of objects, as Watch does.
+func Handle[T metav1.Object](set, remove func(T)) cache.ResourceEventHandler {
+	return handle(set, remove, sameVersion)
+}
+
+// handle tells set and remove of objects; what is still the same is not told of.
+// One that comes in place of another of the same name is another: the old one is
+// gone.
+func handle[T metav1.Object](set, remove func(T), same func(before, now T) bool) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { set(obj.(T)) },
+		UpdateFunc: func(before, obj any) {
+			old, now := before.(T), obj.(T)
+			if old.GetUID() != now.GetUID() {
+				remove(old)
+			}
+			if !same(old, now) {
+				set(now)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = last.Obj
+			}
+			if object, ok := obj.(T); ok {
+				remove(object)
+			}
+		},
+	}
+}
+
+// sameVersion reports whether the API server has written nothing in between.
+func sameVersion[T metav1.Object](a, b T) bool {
+	return a.GetUID() == b.GetUID() && a.GetResourceVersion() != "" && a.GetResourceVersion() == b.GetResourceVersion()
+}
+
+// Trim drops what nobody here reads, for informers' transforms.
+func Trim(obj any) (any, error) {
+	if o, ok := obj.(metav1.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
+}

@@ -1,0 +1,95 @@
+package mirror
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	fakesource "k8s.io/client-go/tools/cache/testing"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// TestWatch: once all is synced the centre is as the API server says, and it
+// follows a pod that is deleted and made anew under its name.
+func TestWatch(t *testing.T) {
+	before := map[string]string{"cpu": "3", "policy": "random", "node": "n1", "placement": "0:2,1:1"}
+	client := fake.NewClientset(nodeOf("n1", map[string]string{"cpu": "8"}), podOf("a", before))
+	source := fakesource.NewFakeControllerSource()
+	source.Add(topologyOf("n1", map[string]string{"numa": "0:0-3,1:4-7"}))
+	scene := newScene(t)
+	factory := NewInformers(client)
+	nodeTopologies, err := custom(source, &v1alpha1.NodeTopology{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synced, _, err := Watch(factory, nodeTopologies, scene.mirror)
+	if err != nil {
+		t.Fatal(err)
+	}
+	factory.StartWithContext(t.Context())
+	go nodeTopologies.RunWithContext(t.Context())
+	if !cache.WaitForCacheSync(t.Context().Done(), synced...) {
+		t.Fatal("not synced")
+	}
+	wait(t, scene, "n1: free 5000m of 8000m CPU, 109 of 110 pods; NUMA 0 2 of 4; NUMA 1 3 of 4; core width 1, spare 1\n")
+
+	pods := client.CoreV1().Pods("default")
+	anew := podOf("a", map[string]string{"cpu": "1", "node": "n1"})
+	anew.UID = "uid-anew"
+	if err := pods.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pods.Create(t.Context(), anew, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, scene, "n1: free 7000m of 8000m CPU, 109 of 110 pods; NUMA 0 4 of 4; NUMA 1 4 of 4; core width 1, spare 1\n")
+}
+
+func wait(t *testing.T, s *scene, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); s.show() != want; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the centre has\n%swant\n%s", s.show(), want)
+		}
+	}
+}
+
+// TestReplaced: an informer that missed a deletion tells of another object under
+// the same name as of a change.
+func TestReplaced(t *testing.T) {
+	scene := newScene(t)
+	scene.mirror.SetNode(nodeOf("n1", map[string]string{"cpu": "8"}))
+	h := handle(scene.mirror.SetPod, scene.mirror.RemovePod, samePod)
+	old, now := podOf("a", map[string]string{"cpu": "3", "node": "n1"}), podOf("a", map[string]string{"cpu": "1", "node": "n1"})
+	now.UID = "uid-anew"
+	h.OnAdd(old, false)
+	h.OnUpdate(old, now)
+	if got, want := scene.show(), "n1: free 7000m of 8000m CPU, 109 of 110 pods\n"; got != want {
+		t.Errorf("replaced: %s, want %s", got, want)
+	}
+	h.OnDelete(cache.DeletedFinalStateUnknown{Key: "default/a", Obj: now})
+	if got, want := scene.show(), "n1: free 8000m of 8000m CPU, 110 of 110 pods\n"; got != want {
+		t.Errorf("deleted: %s, want %s", got, want)
+	}
+}
+
+// TestRequests: a pod counts as kube-scheduler counts it.
+func TestRequests(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	resources := func(cpu string) corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": quantity(cpu), "ephemeral-storage": quantity("1")}}
+	}
+	pod := &corev1.Pod{Spec: corev1.PodSpec{
+		InitContainers: []corev1.Container{{Resources: resources("1"), RestartPolicy: &always}, {Resources: resources("4")}},
+		Containers:     []corev1.Container{{Resources: resources("2")}, {Resources: resources("500m")}},
+		Overhead:       corev1.ResourceList{"cpu": quantity("250m")},
+	}}
+	got := requests(pod)
+	if got.CPU != 5250 || got.Pods != 1 || got.Extended.Of("ephemeral-storage") != 3 {
+		t.Errorf("requests = %+v, want 5250m CPU: sidecar 1, init 4, overhead 250m", got)
+	}
+}

@@ -1,0 +1,196 @@
+package podevents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+func pod(name string) *sched.Pod {
+	return &sched.Pod{Namespace: "default", Name: name, UID: "uid-" + name, Profile: "numalet-scheduler"}
+}
+
+// world is a reporter at work over a fake API server.
+type world struct {
+	*Reporter
+	client    *fake.Clientset
+	explained atomic.Int32
+}
+
+func (w *world) post(ctx context.Context, all ...*eventsv1.Event) error {
+	var errs []error
+	for _, e := range all {
+		_, err := w.client.EventsV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// run calls f with a reporter at work, in a bubble of its own time.
+func run(t *testing.T, f func(*testing.T, *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{client: fake.NewClientset()}
+		for _, name := range []string{"a", "b"} {
+			object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)}}
+			if err := w.client.Tracker().Add(object); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		explain := func(p *sched.Pod) string {
+			w.explained.Add(1)
+			time.Sleep(time.Second)
+			return fmt.Sprintf("0/3 nodes are available: 3 Insufficient cpu. (%s)", p.Name)
+		}
+		r, err := New(ctx, Env{Client: w.client, Post: w.post, Explain: explain})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Reporter = r
+		ended := make(chan error, 1)
+		go func() { ended <- r.Run(ctx) }()
+		f(t, w)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+	})
+}
+
+// written returns what was written, event and condition alike, in order of text.
+func (w *world) written() []string {
+	var all []string
+	for _, action := range w.client.Actions() {
+		switch a := action.(type) {
+		case clienttesting.CreateAction:
+			e := a.GetObject().(*eventsv1.Event)
+			all = append(all, fmt.Sprintf("event %s %s %s by %s on %s: %s", e.Type, e.Reason, e.Action, e.ReportingController, e.Regarding.Name, e.Note))
+		case clienttesting.PatchAction:
+			_, message, _ := strings.Cut(string(a.GetPatch()), `"message":"`)
+			message, _, _ = strings.Cut(message, `"`)
+			all = append(all, fmt.Sprintf("%s of %s: %s", a.GetSubresource(), a.GetName(), message))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func check(t *testing.T, w *world, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	if diff := cmp.Diff(want, w.written()); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+}
+
+func TestScheduled(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.Scheduled(sched.Decision{Pod: pod("a"), At: sched.Placement{Node: "n1"}})
+		check(t, w, "event Normal Scheduled Binding by numalet-scheduler on a: Successfully assigned default/a to n1")
+	})
+}
+
+// TestUnschedulable: the same is not said twice within minutes, and what is
+// forgotten is not said at all.
+func TestUnschedulable(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		for range 3 {
+			w.Unschedulable(pod("a"))
+			w.Unschedulable(pod("b"))
+			time.Sleep(time.Minute)
+		}
+		w.Unschedulable(pod("a"))
+		w.Forget("uid-a")
+		w.Forget("uid-b")
+		time.Sleep(time.Minute)
+		check(t, w,
+			"event Warning FailedScheduling Scheduling by numalet-scheduler on a: 0/3 nodes are available: 3 Insufficient cpu. (a)",
+			"event Warning FailedScheduling Scheduling by numalet-scheduler on b: 0/3 nodes are available: 3 Insufficient cpu. (b)",
+			"status of a: 0/3 nodes are available: 3 Insufficient cpu. (a)",
+			"status of b: 0/3 nodes are available: 3 Insufficient cpu. (b)")
+	})
+}
+
+func TestRefused(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.Refused(pod("a"), errors.New("remove the annotation"))
+		check(t, w,
+			"event Warning FailedScheduling Scheduling by numalet-scheduler on a: remove the annotation",
+			"status of a: remove the annotation")
+		if w.explained.Load() != 0 {
+			t.Error("a refusal was explained")
+		}
+	})
+}
+
+// TestFailed: what could not be bound is an error of the scheduler, not a pod
+// that fits nowhere.
+func TestFailed(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.Failed(pod("a"), errors.New("bind pod default/a: not now"))
+		check(t, w,
+			"event Warning FailedScheduling Binding by numalet-scheduler on a: bind pod default/a: not now",
+			"status of a: bind pod default/a: not now")
+		a, err := w.client.CoreV1().Pods("default").Get(t.Context(), "a", metav1.GetOptions{})
+		if err != nil || a.Status.Conditions[0].Reason != corev1.PodReasonSchedulerError {
+			t.Errorf("conditions %+v (%v), want the reason %s", a.Status.Conditions, err, corev1.PodReasonSchedulerError)
+		}
+	})
+}
+
+// TestHush: nothing is written of a pod that is being bound; what is being
+// written is waited for.
+func TestHush(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.Unschedulable(pod("a")) // being explained
+		w.Unschedulable(pod("b")) // waiting
+		synctest.Wait()
+		w.Hush("uid-a")
+		w.Hush("uid-b")
+		time.Sleep(time.Minute)
+		check(t, w)
+
+		w.turns.turn = "uid-a"
+		w.turns.begin(failure{pod: pod("a")})
+		hushed := make(chan bool, 1)
+		go func() { w.Hush("uid-a"); hushed <- true }()
+		w.Hush("uid-b")
+		synctest.Wait()
+		if len(hushed) != 0 {
+			t.Error("hushed while it was written")
+		}
+		w.turns.end()
+		<-hushed
+	})
+}
+
+// TestExplanationsRest: of many pods that nothing suits, few are explained at a
+// time.
+func TestExplanationsRest(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		for i := range 100 {
+			w.Unschedulable(pod(fmt.Sprint(i)))
+		}
+		time.Sleep(99 * time.Second)
+		if n := w.explained.Load(); n != 10 {
+			t.Errorf("%d explanations of 1 s each in 100 s, want 10", n)
+		}
+	})
+}

@@ -1,0 +1,35 @@
+package controller
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestReserves: a large pod that no node suits has a node held back for it, so that
+// small ones, of which there are always more, do not take what it waits for.
+func TestReserves(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 4)
+	w.start()
+	for _, name := range []string{"a", "b"} {
+		w.pod(name, "2", "single")
+	}
+	w.await("two small pods are bound", func() bool { return len(w.bound()) == 2 })
+	w.pod("large", "8", "spread")
+	w.await("a node is held back for the large pod", func() bool {
+		node := w.controller.center.Record("n1")
+		return node.Reserved != nil && node.Reserved.UID == "uid-large"
+	})
+	w.pod("small", "2", "single")
+	w.await("the small pod's author hears why it waits", func() bool { return w.unscheduled("small") != "" })
+	for _, name := range []string{"a", "b"} {
+		if err := w.client.CoreV1().Pods("default").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.await("the large pod is bound", func() bool { return w.bound()["large"] != "" })
+	if node := w.controller.center.Record("n1"); node.Reserved != nil || w.bound()["small"] != "" {
+		t.Errorf("held back %+v, bound %v; want nothing held back, and the small pod waiting", node.Reserved, w.bound())
+	}
+}

@@ -1,0 +1,144 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/numalet/numalet/internal/controller/hugepages"
+	"github.com/numalet/numalet/internal/controller/operators"
+)
+
+// run serves until ctx ends, a part fails or the lease is lost. What was begun is
+// finished: the parts end after the scheduling has.
+func (c *controller) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
+	defer stop()
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	parts := []func(context.Context) error{c.health.Run, c.report, c.watch, c.lookAgain, c.rescore, c.operate, c.tellWaiting, c.answer, c.keepGroups, c.keep}
+	errs := make([]error, len(parts)+1)
+	var wg sync.WaitGroup
+	for i, part := range parts {
+		wg.Go(func() {
+			if errs[i] = part(serving); errs[i] != nil {
+				stop()
+			}
+		})
+	}
+	errs[len(parts)] = c.elect(ctx)
+	end()
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// report tells authors of pods once this process leads, for until then another
+// one does.
+func (c *controller) report(ctx context.Context) error {
+	select {
+	case <-c.leads:
+	case <-ctx.Done():
+	}
+	return c.reporter.Run(ctx)
+}
+
+// operate runs the operators once this process leads.
+func (c *controller) operate(ctx context.Context) error {
+	select {
+	case <-c.leads:
+	case <-ctx.Done():
+		return nil
+	}
+	if c.clients.operators == nil {
+		return nil
+	}
+	return operators.Run(ctx, c.clients.operators)
+}
+
+// elect schedules when it is this process's turn.
+func (c *controller) elect(ctx context.Context) error {
+	if c.lease == nil {
+		return c.schedule(ctx)
+	}
+	return c.lease.Run(ctx, c.schedule)
+}
+
+// watch keeps the books until ctx ends.
+func (c *controller) watch(ctx context.Context) error {
+	c.factory.StartWithContext(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { c.clients.topologies.RunWithContext(ctx) })
+	wg.Go(func() { c.rejected.RunWithContext(ctx) })
+	wg.Go(func() { c.succeeded.RunWithContext(ctx) })
+	if cache.WaitForCacheSync(ctx.Done(), c.synced...) {
+		c.settleHeap()
+	}
+	wg.Wait()
+	c.factory.Shutdown()
+	return nil
+}
+
+// settleHeap makes the best of the memory that the lists took.
+func (c *controller) settleHeap() {
+	bytes, err := hugepages.Settle()
+	if err != nil {
+		c.log.Info("left the heap on small pages, which costs processor time", "err", err)
+		return
+	}
+	c.log.V(1).Info("the lists are read", "bytesOnHugePages", bytes)
+}
+
+// schedule places pods until ctx ends, from the moment on when the books are
+// complete: before it, CPUs that are held would look free.
+func (c *controller) schedule(ctx context.Context) error {
+	c.log.Info("leading; waiting for the books to be complete")
+	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
+		return nil
+	}
+	for informer, ok := range c.factory.WaitForCacheSync(ctx.Done()) {
+		if !ok {
+			return fmt.Errorf("list %v: %w", informer, ctx.Err())
+		}
+	}
+	if err := c.newest.CatchUp(ctx, c.clients.metadata); err != nil {
+		return err
+	}
+	if err := c.openLedger(ctx); err != nil {
+		return err
+	}
+	close(c.leads)
+	c.log.Info("scheduling", "nodes", c.center.View().Len(), "schedulerName", c.cfg.SchedulerName)
+	if err := c.cycle.Run(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	c.log.Info("ended; what was begun is bound or given back")
+	return nil
+}
+
+// listed says what the API server has not told yet.
+func (c *controller) listed() error {
+	for _, synced := range c.synced {
+		if !synced() {
+			return errors.New("the API server has not listed them all yet (is deploy/crds installed?)")
+		}
+	}
+	return nil
+}
+
+// every does something at each tick until ctx ends.
+func every(ctx context.Context, period time.Duration, do func()) error {
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			do()
+		}
+	}
+}

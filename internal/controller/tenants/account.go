@@ -1,0 +1,64 @@
+package tenants
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+)
+
+// Write returns accounts as a Tenant's status has them. Read returns the same, but
+// for the time of one that is more exact than a microsecond: round it before the
+// accounts are taken, as usage.Book.Accounts computes the score of that time.
+func Write(accounts []fairshare.Account) []v1alpha1.Account {
+	var written []v1alpha1.Account
+	for _, a := range accounts {
+		written = append(written, v1alpha1.Account{
+			Type:           string(a.Type),
+			Usage:          *resource.NewMilliQuantity(int64(a.Usage), resource.DecimalSI),
+			Score:          strconv.FormatFloat(a.Score, 'g', -1, 64),
+			LastUpdateTime: metav1.NewMicroTime(a.Time),
+		})
+	}
+	return written
+}
+
+// Read returns an account that a Tenant's status has. One that is damaged is an
+// error, and the others can still be used.
+func Read(a v1alpha1.Account) (fairshare.Account, error) {
+	amount, err := milli(a.Usage)
+	if err != nil {
+		return fairshare.Account{}, fmt.Errorf("read account of %s: %w", a.Type, err)
+	}
+	score, err := strconv.ParseFloat(a.Score, 64)
+	if err == nil && !(score >= 0 && !math.IsInf(score, 1)) {
+		err = strconv.ErrRange
+	}
+	if err != nil {
+		return fairshare.Account{}, fmt.Errorf("read account of %s: score %q: want a number, 0 or more: %w", a.Type, a.Score, err)
+	}
+	return fairshare.Account{Type: fairshare.Type(a.Type), Usage: amount, Score: score, Time: a.LastUpdateTime.Time}, nil
+}
+
+// milli returns a quantity in thousandths, of which it must be a whole number.
+func milli(q resource.Quantity) (fairshare.Milli, error) {
+	m := q.MilliValue()
+	if m < 0 || resource.NewMilliQuantity(m, resource.DecimalSI).Cmp(q) != 0 {
+		return 0, fmt.Errorf("usage %s: want thousandths, 0 or more", q.String())
+	}
+	return fairshare.Milli(m), nil
+}
+
+// Weight returns what a Tenant's weight is for the queue.
+func Weight(spec v1alpha1.TenantSpec) (fairshare.Weight, error) {
+	if spec.Weight == nil {
+		return fairshare.DefaultWeight, nil
+	}
+	w := fairshare.Weight(spec.Weight.AsApproximateFloat64())
+	return w, w.Check()
+}

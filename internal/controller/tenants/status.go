@@ -1,0 +1,91 @@
+package tenants
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+)
+
+// describe writes a tenant's status as it is now, and reports whether it is worth
+// storing. bad is what is wrong with the spec.
+func (l *Ledger) describe(t *v1alpha1.Tenant, bad error) bool {
+	before := t.Status.DeepCopy()
+	now := l.env.Now()
+	accounts := l.book.Load().Stored(t.Name, now)
+	t.Status.ObservedGeneration = t.Generation
+	for _, c := range []metav1.Condition{ready(bad), withinQuota(t.Spec.Quotas, accounts)} {
+		c.ObservedGeneration = t.Generation
+		meta.SetStatusCondition(&t.Status.Conditions, c)
+	}
+	if l.stale(before.Accounts, accounts) {
+		t.Status.Accounts = Write(accounts)
+	}
+	return !equality.Semantic.DeepEqual(before, &t.Status)
+}
+
+// visible is how much a score may differ from the stored one, which time alone has
+// changed, until it is stored again for people to see.
+const visible = .01
+
+// stale reports whether stored accounts do not lead to those of now: something else
+// than time has changed them; or whether people would see another score.
+func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool {
+	if len(stored) != len(now) {
+		return true
+	}
+	for i, a := range now {
+		was, err := Read(stored[i])
+		if err != nil || was.Type != a.Type || was.Usage != a.Usage {
+			return true
+		}
+		due := l.decay.Next(was.Score, float64(was.Usage)/1000, max(0, a.Time.Sub(was.Time).Seconds()))
+		if math.Abs(due-a.Score) > 1e-12*max(1, a.Score) || math.Abs(was.Score-a.Score) > visible*max(was.Score, a.Score) {
+			return true
+		}
+	}
+	return false
+}
+
+func ready(bad error) metav1.Condition {
+	if bad != nil {
+		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "BadSpec", Message: bad.Error()}
+	}
+	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Counted", Message: "its pods are charged, and ordered by score per weight"}
+}
+
+// withinQuota says how much of each quota is used.
+func withinQuota(quotas map[string]resource.Quantity, accounts []fairshare.Account) metav1.Condition {
+	c := metav1.Condition{Type: v1alpha1.ConditionWithinQuota, Status: metav1.ConditionTrue, Reason: "WithinQuota", Message: "it has no quota"}
+	var uses []string
+	for _, name := range slices.Sorted(maps.Keys(quotas)) {
+		quota, holds := quotas[name], used(fairshare.Type(name), accounts)
+		if holds.Cmp(quota) > 0 {
+			c.Status, c.Reason = metav1.ConditionFalse, "OverQuota"
+		}
+		uses = append(uses, fmt.Sprintf("%s of %s %s", holds.String(), quota.String(), name))
+	}
+	c.Message = cmp.Or(strings.Join(uses, ", "), c.Message)
+	return c
+}
+
+// used adds up what counts for a quota of a type: for AnyGPU the cards of every model.
+func used(of fairshare.Type, accounts []fairshare.Account) resource.Quantity {
+	sum := fairshare.Milli(0)
+	for _, a := range accounts {
+		if of.Counts(a.Type) {
+			sum += a.Usage
+		}
+	}
+	return *resource.NewMilliQuantity(int64(sum), resource.DecimalSI)
+}

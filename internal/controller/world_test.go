@@ -1,0 +1,269 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/metadata"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	fakesource "k8s.io/client-go/tools/cache/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/platform/config"
+)
+
+// world is an API server that binds pods, and a controller on it.
+type world struct {
+	*testing.T
+	client     *fake.Clientset
+	topologies *fakesource.FakeControllerSource
+	tenants    client.Client
+	groups     *fakesource.FakeControllerSource
+	quotas     *fakesource.FakeControllerSource
+	made       map[string]*v1alpha1.GPUGroup // as they are now
+	controller *controller
+	mu         sync.Mutex
+	refuse     func(*corev1.Binding) error // nil for none
+	watched    map[string]int              // watches by resource; what is made before a watch begins is lost to it
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{T: t, client: fake.NewClientset(), topologies: fakesource.NewFakeControllerSource(), tenants: storedTenants(t), watched: map[string]int{}}
+	w.groups, w.quotas, w.made = fakesource.NewFakeControllerSource(), fakesource.NewFakeControllerSource(), map[string]*v1alpha1.GPUGroup{}
+	w.client.PrependReactor("create", "pods", w.bind)
+	w.client.PrependWatchReactor("*", w.watch)
+	return w
+}
+
+// watch begins a watch, and notes that it has begun.
+func (w *world) watch(action clienttesting.Action) (bool, watch.Interface, error) {
+	began, err := w.client.Tracker().Watch(action.GetResource(), action.GetNamespace())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.watched[action.GetResource().Resource]++
+	return true, began, err
+}
+
+func (w *world) watches(resource string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.watched[resource]
+}
+
+// nobody is a client that finds no bound pod: the controller catches up at once.
+func nobody(t *testing.T) metadata.Interface {
+	scheme := metadatafake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return metadatafake.NewSimpleMetadataClient(scheme)
+}
+
+// storedTenants is where Tenants are.
+func storedTenants(t *testing.T) client.Client {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Tenant{}).Build()
+}
+
+// start lets the controller work until the test ends; settings are its flags.
+func (w *world) start(settings ...string) {
+	w.Helper()
+	cfg, err := config.LoadController(config.Input{
+		Args:      append(settings, "--leader-elect=false", "--health-addr=127.0.0.1:0", "--queue-addr=127.0.0.1:0"),
+		LookupEnv: func(string) (string, bool) { return "", false },
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	topologies := cache.NewSharedIndexInformer(w.topologies, &v1alpha1.NodeTopology{}, 0, cache.Indexers{})
+	one := clients{
+		watch: w.client, bind: w.client, report: w.client, lease: w.client, post: w.post, events: w.events,
+		metadata: nobody(w.T), topologies: topologies, tenants: w.tenants,
+		groups: cache.NewSharedIndexInformer(w.groups, &v1alpha1.GPUGroup{}, 0, cache.Indexers{}),
+		quotas: cache.NewSharedIndexInformer(w.quotas, &v1alpha1.Tenant{}, 0, cache.Indexers{}), resources: w.statuses(),
+	}
+	w.controller, err = newController(w.Context(), cfg, logr.Discard(), one)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.controller.run(ctx) }()
+	w.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.Errorf("run: %v", err)
+		}
+	})
+	w.await("nodes, pods, and apart from them those that failed and those that succeeded are watched", func() bool { return w.watches("nodes") == 1 && w.watches("pods") == 3 })
+}
+
+func (w *world) post(ctx context.Context, b *corev1.Binding) error {
+	return w.client.CoreV1().Pods(b.Namespace).Bind(ctx, b, metav1.CreateOptions{})
+}
+
+func (w *world) events(ctx context.Context, all ...*eventsv1.Event) error {
+	var errs []error
+	for _, e := range all {
+		_, err := w.client.EventsV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// bind does what the API server does with a Binding, or refuses.
+func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) {
+	binding, ok := action.(clienttesting.CreateAction).GetObject().(*corev1.Binding)
+	if !ok {
+		return false, nil, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse != nil {
+		if err := w.refuse(binding); err != nil {
+			return true, nil, err
+		}
+	}
+	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	found, err := w.client.Tracker().Get(pods, "default", binding.Name)
+	if err != nil {
+		return true, nil, err
+	}
+	pod := found.(*corev1.Pod).DeepCopy()
+	if pod.Spec.NodeName != "" {
+		return true, nil, fmt.Errorf("pod %s is bound already", pod.Name)
+	}
+	pod.Spec.NodeName = binding.Target.Name
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
+	maps.Copy(pod.Annotations, binding.Annotations)
+	return true, nil, w.client.Tracker().Update(pods, pod, "default")
+}
+
+// node makes a node of two NUMA nodes with so many CPUs each; CPU 0 is reserved
+// beside them. More may be added.
+func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTopology)) {
+	w.Helper()
+	list := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(2*cpus+1), ""), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: list, Capacity: list}}
+	t := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	t.Status.Machine.ReservedCPUs = "0"
+	meta.SetStatusCondition(&t.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue})
+	for id := range 2 {
+		n := v1alpha1.NUMANode{ID: int32(id), CPUs: fmt.Sprintf("%d-%d", id*cpus+1, (id+1)*cpus)}
+		n.Capacity, n.Allocatable = int32(cpus), int32(cpus)
+		n.Memory = resource.NewQuantity(32<<30, resource.BinarySI)
+		t.Status.NUMA = append(t.Status.NUMA, n)
+	}
+	for _, add := range more {
+		add(node, t)
+	}
+	w.topologies.Add(t)
+	if _, err := w.client.CoreV1().Nodes().Create(w.Context(), node, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// pod makes a pending pod; it asks for exclusive CPUs where it has a policy.
+func (w *world) pod(name, cpu, policy string) {
+	w.Helper()
+	w.create(pendingPod(name, cpu, policy))
+}
+
+// owned makes a pending pod, with two exclusive CPUs of any NUMA node, that a
+// Job controls.
+func (w *world) owned(name, job string) {
+	w.Helper()
+	pod := pendingPod(name, "2", "random")
+	pod.OwnerReferences = controlledBy(job)
+	w.create(pod)
+}
+
+// controlledBy is what a Job's pods say of it.
+func controlledBy(job string) []metav1.OwnerReference {
+	owner := &metav1.ObjectMeta{Name: job, UID: types.UID("uid-" + job)}
+	return []metav1.OwnerReference{*metav1.NewControllerRef(owner, batchv1.SchemeGroupVersion.WithKind("Job"))}
+}
+
+func (w *world) create(pod *corev1.Pod) {
+	w.Helper()
+	if _, err := w.client.CoreV1().Pods("default").Create(w.Context(), pod, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// reject does what an agent does with a pod whose placement it cannot honour.
+func (w *world) reject(name string) {
+	w.Helper()
+	pods := w.client.CoreV1().Pods("default")
+	pod, err := pods.Get(w.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	pod.Status.Phase = corev1.PodFailed
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonPlacementRejected,
+	})
+	if _, err := pods.UpdateStatus(w.Context(), pod, metav1.UpdateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func pendingPod(name, cpu, policy string) *corev1.Pod {
+	list := corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("1Mi")}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Annotations: map[string]string{}},
+		Spec: corev1.PodSpec{SchedulerName: "numalet-scheduler", Containers: []corev1.Container{
+			{Name: "main", Resources: corev1.ResourceRequirements{Limits: list, Requests: list}},
+		}},
+		Status: corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	if policy != "" {
+		pod.Annotations[v1alpha1.AnnotationCPUPolicy] = policy
+	}
+	return pod
+}
+
+func (w *world) pods() []corev1.Pod {
+	w.Helper()
+	list, err := w.client.CoreV1().Pods("default").List(w.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return list.Items
+}
+
+// await returns when holds does, and fails after a while.
+func (w *world) await(what string, holds func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("waited in vain: %s; pending %v, counters %+v", what, w.controller.queue.Depth(), w.controller.cycle.Counters())
+		}
+	}
+}

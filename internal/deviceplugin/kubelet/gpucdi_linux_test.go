@@ -1,0 +1,177 @@
+//go:build cgo
+
+package kubelet
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+	"github.com/google/go-cmp/cmp"
+	oci "github.com/opencontainers/runtime-spec/specs-go"
+	cncf "tags.cncf.io/container-device-interface/pkg/cdi"
+
+	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
+	"github.com/numalet/numalet/internal/gpu/nvml"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/test/fakenvml"
+)
+
+const kind = "numalet.dev/gpu"
+
+// TestGPUCheckSpecification specifies the GPUs of a real driver, and logs what a
+// container would get of each: make gpu-check.
+func TestGPUCheckSpecification(t *testing.T) {
+	if *library == "" {
+		t.Skip("no real driver; TestCDIDevicesResolve takes a fake")
+	}
+	dir := t.TempDir()
+	v := specify(t, *library, cdi.Options{Paths: cdi.Paths{Root: "/", HostRoot: "/"}, Kind: kind, Dir: dir})
+	cache := read(t, dir)
+	for _, u := range v.Units() {
+		if u.Health.State != gpu.Healthy {
+			t.Errorf("%s: %s", u.ID, u.Health.Reason)
+			continue
+		}
+		container := inject(t, cache, kind+"="+u.ID)
+		t.Logf("%s: device nodes %v, %d mounts", u.ID, nodes(container), len(container.Mounts))
+	}
+}
+
+// TestCDIDevicesResolve gives away every device that the plugin offers, of a fake
+// driver with a machine around it, and lets CDI's library do with what Allocate
+// answers what containerd does, by the specification that numalet-nvml writes.
+func TestCDIDevicesResolve(t *testing.T) {
+	if !fakenvml.Isolated(t) {
+		return
+	}
+	fake := fakenvml.New(t, fakenvml.Eight)
+	root, dir := fake.Root(), t.TempDir()
+	v := specify(t, fake.Library, cdi.Options{
+		Paths: cdi.Paths{Root: root, HostRoot: root, Hook: "/usr/bin/nvidia-cdi-hook"}, Kind: kind, Dir: dir,
+	})
+	cache := read(t, dir)
+	given := map[string][]string{}
+	for resource, ids := range offered(t, v) {
+		for _, id := range ids {
+			g := byCDI(v)
+			if _, err := g.list(seen{}); err != nil {
+				t.Fatal(err)
+			}
+			response, err := g.allocate(resource, []string{id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			container := inject(t, cache, response.CdiDevices[0].Name)
+			given[id] = nodes(container)
+			checkDriver(t, container, root)
+		}
+	}
+	want := map[string][]string{}
+	for i, u := range v.Units() {
+		want[u.ID] = []string{"nvidia" + string(rune('0'+u.Card))}
+		if u.Form == gpu.Physical {
+			want[u.ID+"::0"] = want[u.ID]
+			continue
+		}
+		want[u.ID] = append(want[u.ID], [][]string{
+			{"nvidia-caps/nvidia-cap2", "nvidia-caps/nvidia-cap3"}, {"nvidia-caps/nvidia-cap4", "nvidia-caps/nvidia-cap5"},
+			{"nvidia-caps/nvidia-cap6", "nvidia-caps/nvidia-cap7"}, {"nvidia-caps/nvidia-cap18", "nvidia-caps/nvidia-cap19"},
+			{"nvidia-caps/nvidia-cap20", "nvidia-caps/nvidia-cap21"},
+		}[i-6]...)
+	}
+	if diff := cmp.Diff(want, given); diff != "" {
+		t.Errorf("device nodes by what was allocated (-want +got):\n%s", diff)
+	}
+}
+
+// specify writes the specification of a driver's GPUs, which are taken to be well.
+func specify(t *testing.T, library string, o cdi.Options) *gpu.Inventory {
+	t.Helper()
+	driver, err := nvml.Open(nvml.Options{Library: library, Machine: os.DirFS("/"), Log: testr.New(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer driver.Close()
+	v, err := driver.Inventory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	healthy := v.WithHealth(func(string, gpu.Health) gpu.Health { return gpu.Health{State: gpu.Healthy} })
+	return cdi.NewKeeper(o).Prepare(healthy, driver)
+}
+
+func byCDI(v *gpu.Inventory) *GPUs {
+	return NewGPUs(GPUOptions{
+		Latest: func() *gpu.Inventory { return v }, Resource: whole, Shares: 1, HandOver: HandOver{CDIKind: kind},
+		Changed: func() {}, Now: time.Now,
+	})
+}
+
+// offered returns the ids of all healthy devices by resource.
+func offered(t *testing.T, v *gpu.Inventory) map[string][]string {
+	t.Helper()
+	listed, err := byCDI(v).list(seen{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string][]string{}
+	for resource, devices := range listed {
+		for _, d := range devices {
+			if d.Health == "Healthy" {
+				ids[resource] = append(ids[resource], d.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// read returns what a container runtime finds in a directory of specifications.
+func read(t *testing.T, dir string) *cncf.Cache {
+	t.Helper()
+	cache, err := cncf.NewCache(cncf.WithSpecDirs(dir), cncf.WithAutoRefresh(false))
+	if err != nil || len(cache.GetErrors()) > 0 {
+		t.Fatalf("read the specification: %v, %v", err, cache.GetErrors())
+	}
+	return cache
+}
+
+// inject returns a container with a CDI device.
+func inject(t *testing.T, cache *cncf.Cache, name string) *oci.Spec {
+	t.Helper()
+	container := &oci.Spec{Process: &oci.Process{}, Hooks: &oci.Hooks{}}
+	if unresolved, err := cache.InjectDevices(container, name); err != nil {
+		t.Fatalf("inject %s: %v, unresolved %v", name, err, unresolved)
+	}
+	return container
+}
+
+// nodes returns a container's device nodes of GPUs, below /dev.
+func nodes(container *oci.Spec) []string {
+	var names []string
+	for _, d := range container.Linux.Devices {
+		if name := strings.TrimPrefix(d.Path, "/dev/"); name != "nvidiactl" && !strings.HasPrefix(name, "nvidia-uvm") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// checkDriver looks for what every container gets, with whatever GPUs.
+func checkDriver(t *testing.T, container *oci.Spec, root string) {
+	t.Helper()
+	if !slices.Contains(container.Process.Env, "NVIDIA_VISIBLE_DEVICES=void") {
+		t.Errorf("environment %v would let NVIDIA's container runtime add GPUs", container.Process.Env)
+	}
+	if !slices.ContainsFunc(container.Mounts, func(m oci.Mount) bool {
+		return m.Source == root+m.Destination && strings.Contains(m.Destination, "libcuda.so.")
+	}) {
+		t.Errorf("no libcuda.so in %v", container.Mounts)
+	}
+	if len(container.Hooks.CreateContainer) == 0 {
+		t.Error("no hooks")
+	}
+}

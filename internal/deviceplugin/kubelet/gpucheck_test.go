@@ -1,0 +1,97 @@
+//go:build cgo
+
+package kubelet
+
+import (
+	"context"
+	"flag"
+	"maps"
+	"os"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+
+	"github.com/numalet/numalet/internal/gpu/nvml"
+	"github.com/numalet/numalet/internal/platform/ghwcheck"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/test/fakenvml"
+)
+
+var library = flag.String("nvml", "", "libnvidia-ml.so.1 of a real driver for TestGPUCheck, which else takes a fake")
+
+// TestGPUCheck goes the whole way from a driver to a kubelet: the inventory, the
+// subscription to events, the resources, and one device of each handed over. With
+// the fake driver it sees a fault of one MIG slice arrive, too. What it finds is
+// logged: make gpu-check.
+func TestGPUCheck(t *testing.T) {
+	path, fake := *library, (*fakenvml.Fake)(nil)
+	if path == "" {
+		fake = fakenvml.New(t, fakenvml.Eight)
+		path = fake.Library
+		t.Log("these GPUs are FAKE, of test/fakenvml: no card is behind them")
+	}
+	root := kubeletRoot(t)
+	k := startKubelet(t, root)
+	var latest atomic.Pointer[gpu.Inventory]
+	latest.Store(&gpu.Inventory{})
+	p := startGPUs(t, root, latest.Load)
+	monitor(t, path, func(v *gpu.Inventory) { latest.Store(v); p.Poke() })
+	eventually(t, "GPUs of "+path, true, func() bool { return len(latest.Load().Units()) > 0 })
+
+	logInventory(t, latest.Load())
+	eventually(t, "all resources", true, func() bool {
+		told := len(k.status())
+		return told > 0 && told == len(k.registrations()) && p.Ready() == nil
+	})
+	t.Logf("the kubelet counts, allocatable/capacity: %v", k.status())
+	for _, resource := range slices.Sorted(maps.Keys(k.status())) {
+		ids := k.prefer(t, resource, 1, k.listed(resource)...)
+		annotations, err := k.allocate(t, resource, ids...)
+		t.Logf("one of %s: %s, %v, %v", resource, ids, annotations, err)
+	}
+	if fake == nil {
+		return
+	}
+	fake.Inject("xid GPU-fa4e0007-0000-0000-0000-000000000000 94 3 0")
+	eventually(t, "a slice with a fault", "Unhealthy", func() string {
+		return k.health("nvidia.com/mig-2g.20gb", "MIG-fa4e0703-0000-0000-0000-000000000000")
+	})
+	if got := k.status()["nvidia.com/mig-1g.10gb"]; got != "2/2" {
+		t.Errorf("other slices of the card: %s healthy, want 2/2", got)
+	}
+}
+
+// monitor watches the driver until the test ends.
+func monitor(t *testing.T, library string, publish func(*gpu.Inventory)) {
+	t.Helper()
+	m := nvml.NewMonitor(nvml.Env{
+		Open:    func() (nvml.Driver, error) { return nvml.Open(nvml.Options{Library: library, Machine: os.DirFS("/")}) },
+		Publish: publish, Tick: time.Tick(time.Second), Now: time.Now, Settle: time.Minute, Log: testr.New(t),
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- m.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func logInventory(t *testing.T, v *gpu.Inventory) {
+	t.Helper()
+	t.Logf("driver %s, CUDA %s", v.Driver, v.CUDA)
+	for i, c := range v.Cards {
+		t.Logf("%d %s %s, %d MiB, %s, NUMA node %d, links %v", c.Index, c.UUID, c.Model, c.MemoryBytes>>20, c.PCI, c.NUMA, v.Links[i])
+		for _, s := range c.Slices {
+			t.Logf("  %s %s, %d MiB, instances %d/%d", s.UUID, s.Profile, s.MemoryBytes>>20, s.GPUInstance, s.ComputeInstance)
+		}
+	}
+	for _, difference := range ghwcheck.CardDifferences(v, "/") {
+		t.Log(difference)
+	}
+}

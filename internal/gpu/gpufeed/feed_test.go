@@ -1,0 +1,152 @@
+package gpufeed
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+func inventory(health gpu.State) *gpu.Inventory {
+	return &gpu.Inventory{
+		Driver: "570", CUDA: "12.8",
+		Cards: []gpu.Card{
+			{UUID: "a", Model: "Fake", PCI: "0000:01:00.0", NUMA: -1, Health: gpu.Health{State: health}},
+			{UUID: "b", Index: 1, MIG: true, Slices: []gpu.Slice{{UUID: "b1", Profile: "1g.10gb", Health: gpu.Health{State: health}}}},
+		},
+		Links: gpu.Links{{{}, {NVLinks: 12, Level: gpu.System}}, {{NVLinks: 12, Level: gpu.System}, {}}},
+	}
+}
+
+// socket is short: its path has 107 bytes.
+func socket(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "feed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return filepath.Join(dir, "gpu.sock")
+}
+
+// run starts a part, and returns what ends it and waits.
+func run(t *testing.T, part func(context.Context) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- part(ctx) }()
+	stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		done <- nil
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+func client(t *testing.T, path string, patience time.Duration) (*Client, <-chan struct{}) {
+	t.Helper()
+	changed := make(chan struct{}, 10)
+	c := NewClient(Options{Socket: path, Patience: patience, Changed: func() { changed <- struct{}{} }, Log: testr.New(t)})
+	run(t, c.Run)
+	return c, changed
+}
+
+func await(t *testing.T, changed <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-changed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing new is told")
+	}
+}
+
+func TestReadersAreTold(t *testing.T) {
+	path := socket(t)
+	c, changed := client(t, path, time.Minute)
+	if len(c.Latest().Cards) > 0 || c.Ready() == nil {
+		t.Errorf("before anything was heard: %+v, ready: %v", c.Latest(), c.Ready())
+	}
+	first := NewServer(path)
+	first.Publish(inventory(gpu.UnknownState))
+	stop := run(t, first.Run)
+	await(t, changed)
+	if diff := cmp.Diff(inventory(gpu.UnknownState), c.Latest()); diff != "" || c.Ready() != nil {
+		t.Errorf("ready: %v; inventory (-want +got):\n%s", c.Ready(), diff)
+	}
+	first.Publish(inventory(gpu.UnknownState)) // nothing new
+	first.Publish(inventory(gpu.Healthy))
+	await(t, changed)
+	if diff := cmp.Diff(inventory(gpu.Healthy), c.Latest()); diff != "" || len(changed) > 0 {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+
+	stop() // a server that restarts is no news
+	second := NewServer(path)
+	second.Publish(inventory(gpu.Healthy))
+	run(t, second.Run)
+	second.Publish(inventory(gpu.Unhealthy))
+	await(t, changed)
+	if diff := cmp.Diff(inventory(gpu.Unhealthy), c.Latest()); diff != "" {
+		t.Errorf("inventory after a restart (-want +got):\n%s", diff)
+	}
+}
+
+// TestSilence is a server that hangs: its socket is there, and nothing comes.
+func TestSilence(t *testing.T) {
+	path := socket(t)
+	c, changed := client(t, path, 200*time.Millisecond)
+	s := NewServer(path)
+	s.Publish(inventory(gpu.Healthy))
+	run(t, s.Run)
+	await(t, changed)
+	await(t, changed)
+	var got []string
+	for _, u := range c.Latest().Units() {
+		got = append(got, u.ID+" "+u.Health.State.String()+" "+u.Health.Reason)
+	}
+	want := []string{
+		"a Unknown numalet-nvml, which watches the GPUs of this node, is silent",
+		"b1 Unknown numalet-nvml, which watches the GPUs of this node, is silent",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("units (-want +got):\n%s", diff)
+	}
+}
+
+func TestNotAnInventory(t *testing.T) {
+	c := NewClient(Options{})
+	if err := c.take("[]\n"); err == nil || !strings.Contains(err.Error(), "read inventory of GPUs") {
+		t.Errorf("take: %v", err)
+	}
+}
+
+func TestAsk(t *testing.T) {
+	path := socket(t)
+	if _, err := Ask(t.Context(), path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("with nobody there: %v, want that the socket does not exist", err)
+	}
+	server := NewServer(path)
+	server.Publish(inventory(gpu.Healthy))
+	run(t, server.Run)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		got, err := Ask(t.Context(), path)
+		if err != nil && time.Now().Before(deadline) {
+			continue // it does not listen yet
+		}
+		if diff := cmp.Diff(inventory(gpu.Healthy), got); diff != "" || err != nil {
+			t.Errorf("error %v, inventory (-want +got):\n%s", err, diff)
+		}
+		return
+	}
+}

@@ -1,0 +1,100 @@
+package gpufeed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+// writeTimeout is how long a reader may take for a line.
+const writeTimeout = 5 * time.Second
+
+// Server tells every reader the latest inventory.
+type Server struct {
+	socket string
+
+	mu struct {
+		sync.Mutex
+		line []byte        // nil before the first
+		next chan struct{} // closed when line is replaced
+	}
+}
+
+// NewServer returns a Server that listens nowhere yet.
+func NewServer(socket string) *Server {
+	s := &Server{socket: socket}
+	s.mu.next = make(chan struct{})
+	return s
+}
+
+// Publish tells all readers, at once. It panics on what JSON cannot say, which
+// no inventory has.
+func (s *Server) Publish(v *gpu.Inventory) {
+	line, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.line = append(line, '\n')
+	close(s.mu.next)
+	s.mu.next = make(chan struct{})
+}
+
+// latest returns the present line and a channel that is closed when there is
+// another.
+func (s *Server) latest() ([]byte, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.line, s.mu.next
+}
+
+// Run serves until ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	if err := os.Remove(s.socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the old socket of the GPUs: %w", err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "unix", s.socket)
+	if err != nil {
+		return fmt.Errorf("listen for readers of the GPUs: %w", err)
+	}
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	context.AfterFunc(ctx, func() { listener.Close() })
+	for {
+		conn, err := listener.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("accept a reader of the GPUs: %w", err)
+		}
+		readers.Go(func() { s.serve(ctx, conn) })
+	}
+}
+
+// serve writes until the reader is gone or ctx ends.
+func (s *Server) serve(ctx context.Context, conn net.Conn) {
+	defer conn.Close()
+	for {
+		line, next := s.latest()
+		if conn.SetWriteDeadline(time.Now().Add(writeTimeout)) != nil {
+			return
+		}
+		if _, err := conn.Write(line); err != nil {
+			return
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

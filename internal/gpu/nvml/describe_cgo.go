@@ -1,0 +1,46 @@
+//go:build cgo
+
+package nvml
+
+import (
+	"fmt"
+
+	"github.com/NVIDIA/nvidia-container-toolkit/pkg/nvcdi"
+	"github.com/go-logr/logr"
+
+	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
+)
+
+// Describer returns NVIDIA's own, over this driver's session. Of the driver's
+// libraries it loads no other: nvsandboxutils, which newer ones have, knows
+// nothing that NVML does not.
+func (d *driver) Describer(p cdi.Paths) (cdi.Describer, error) {
+	names, err := nvcdi.NewDeviceNamer(nvcdi.DeviceNameStrategyUUID)
+	if err != nil {
+		return nil, err
+	}
+	options := []nvcdi.Option{
+		nvcdi.WithMode(nvcdi.ModeNvml), nvcdi.WithNvmlLib(d.lib), nvcdi.WithDriverRoot(p.Root),
+		nvcdi.WithDeviceNamers(names), nvcdi.WithNVIDIACDIHookPath(p.Hook),
+		nvcdi.WithFeatureFlags(nvcdi.FeatureDisableNvsandboxUtils), nvcdi.WithLogger(describerLog{d.Log}),
+	}
+	if p.Hook == "" {
+		options = append(options, nvcdi.WithDisabledHooks(nvcdi.AllHooks))
+	}
+	return nvcdi.New(options...)
+}
+
+// describerLog lets nvcdi log. It warns of each file that a driver may lack.
+type describerLog struct{ logr.Logger }
+
+func (l describerLog) Errorf(format string, args ...any)   { l.say(2, format, args) }
+func (l describerLog) Warningf(format string, args ...any) { l.say(4, format, args) }
+func (l describerLog) Infof(format string, args ...any)    { l.say(4, format, args) }
+func (l describerLog) Debugf(format string, args ...any)   { l.say(6, format, args) }
+func (l describerLog) Tracef(format string, args ...any)   { l.say(6, format, args) }
+
+func (l describerLog) say(level int, format string, args []any) {
+	if log := l.V(level); log.Enabled() {
+		log.Info("describe GPUs", "nvcdi", fmt.Sprintf(format, args...))
+	}
+}

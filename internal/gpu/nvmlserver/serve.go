@@ -1,0 +1,66 @@
+package nvmlserver
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
+	"github.com/numalet/numalet/internal/gpu/gpufeed"
+	"github.com/numalet/numalet/internal/gpu/nvml"
+	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/platform/telemetry"
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+// Run tells of the GPUs until ctx ends.
+func Run(ctx context.Context, cfg config.NVML) error {
+	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
+	version := telemetry.Version()
+	log.Info("start", "version", version)
+	health, err := telemetry.NewServer(cfg.HealthAddr, telemetry.NewRegistry("numalet-nvml", version))
+	if err != nil {
+		return err
+	}
+	readers := gpufeed.NewServer(cfg.GPUSocket)
+	monitor := nvml.NewMonitor(nvml.Env{
+		Open: func() (nvml.Driver, error) { return open(cfg, log) }, Prepare: specify(cfg, log), Publish: readers.Publish,
+		Tick: time.Tick(cfg.Refresh), Now: time.Now, Settle: cfg.Settle, Log: log,
+	})
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return health.Run(ctx) })
+	group.Go(func() error { return readers.Run(ctx) })
+	group.Go(func() error { return monitor.Run(ctx) })
+	defer log.Info("ended")
+	return group.Wait()
+}
+
+// specify returns what keeps the CDI specification, nil without one, and removes
+// those of kinds that are no longer handed over.
+func specify(cfg config.NVML, log logr.Logger) func(*gpu.Inventory, cdi.Source) *gpu.Inventory {
+	kind := cfg.OwnCDIKind()
+	if err := cdi.Clean(cfg.CDIDir, kind); err != nil {
+		log.Error(err, "an old CDI specification stays")
+	}
+	if kind == "" {
+		return nil
+	}
+	return cdi.NewKeeper(cdi.Options{
+		Paths: cdi.Paths{Root: cfg.DriverRoot, HostRoot: cfg.HostRoot, Hook: cfg.CDIHook}, Kind: kind, Dir: cfg.CDIDir,
+	}).Prepare
+}
+
+// open looks for the library each time, for a driver may be installed any time.
+func open(cfg config.NVML, log logr.Logger) (nvml.Driver, error) {
+	library := cfg.Library
+	if library == "" {
+		var err error
+		if library, err = nvml.Find(cfg.DriverRoot); err != nil {
+			return nil, err
+		}
+	}
+	return nvml.Open(nvml.Options{Library: library, Machine: os.DirFS(cfg.SysfsRoot), Log: log})
+}

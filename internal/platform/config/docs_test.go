@@ -1,0 +1,63 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
+)
+
+const docs = "../../../docs/configuration.md"
+
+// TestDocs keeps the reference equal to the tables. To write it anew:
+// go test ./internal/platform/config -run Docs -rewrite
+func TestDocs(t *testing.T) {
+	scenario.Golden(t, docs, reference())
+}
+
+const preface = `# Configuration
+
+Every setting can be given as a flag, as an environment variable, or as a key of
+the YAML file that ` + "`--config`" + ` names; the key is the flag's name. A flag
+overrides the environment, which overrides the file, which overrides the
+default. One file serves all binaries; a key that none knows is an error.
+` + "`--print-config`" + ` prints what is in force, in the file's form.
+
+This page is made of the tables in ` + "`internal/platform/config`" + `; a test keeps it true.
+`
+
+func reference() string {
+	a, d, n, c := defaultAgent(), defaultDevicePlugin(), defaultNVML(), defaultController()
+	var shared Shared
+	common := table("", shared.bind)
+	var b strings.Builder
+	b.WriteString(preface)
+	section(&b, "Both binaries of a node", table("", a.bind), func(name string) bool { return common.Lookup(name) != nil })
+	own := func(name string) bool { return common.Lookup(name) == nil }
+	section(&b, "numalet-agent", table("", a.bind), own)
+	section(&b, "numalet-deviceplugin", table("", d.bind), own)
+	fmt.Fprintf(&b, "\nThe device plugin's default for `--health-addr` is `%s`. Both binaries share a\nnetwork namespace, so give the address as a flag, not in a file for both.\n", d.HealthAddr)
+	section(&b, "numalet-nvml", table("", n.bind), func(string) bool { return true })
+	section(&b, "numalet-controller", table("", c.bind), func(string) bool { return true })
+	return b.String()
+}
+
+func section(b *strings.Builder, title string, t *pflag.FlagSet, wanted func(string) bool) {
+	fmt.Fprintf(b, "\n## %s\n\n| flag and key | environment | default | meaning |\n|---|---|---|---|\n", title)
+	t.VisitAll(func(f *pflag.Flag) {
+		if wanted(f.Name) {
+			_, usage := pflag.UnquoteUsage(f)
+			fmt.Fprintf(b, "| `--%s` | `%s` | %s | %s |\n", f.Name, envName(f), code(f.DefValue), usage)
+		}
+	})
+}
+
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}

@@ -1,0 +1,100 @@
+package ghwcheck
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/jaypipes/ghw"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// view is what ghw makes of a machine.
+type view struct {
+	memoryBytes uint64
+	nodes       map[topology.NodeID]cpuset.Set
+	cores       []cpuset.Set
+}
+
+// Differences returns where ghw sees the machine under root differently from
+// m, one sentence each. It is a warning, not a verdict: m is what the kernel
+// says.
+func Differences(m *topology.Machine, root string) []string {
+	v, err := look(root)
+	if err != nil {
+		return []string{fmt.Sprintf("ghw cannot read this machine (%v): the topology is unchecked", err)}
+	}
+	return compare(m, v)
+}
+
+func look(root string) (view, error) {
+	options := []any{ghw.WithChroot(root), ghw.WithDisableTools(), ghw.WithDisableWarnings()}
+	memory, err := ghw.Memory(options...)
+	if err != nil {
+		return view{}, err
+	}
+	info, err := ghw.Topology(options...)
+	if err != nil {
+		return view{}, err
+	}
+	v := view{memoryBytes: uint64(max(0, memory.TotalUsableBytes)), nodes: map[topology.NodeID]cpuset.Set{}}
+	for _, node := range info.Nodes {
+		var cpus cpuset.Set
+		for _, core := range node.Cores {
+			threads := asSet(core.LogicalProcessors)
+			v.cores = append(v.cores, threads)
+			cpus = cpus.Union(threads)
+		}
+		v.nodes[topology.NodeID(node.ID)] = cpus
+	}
+	return v, nil
+}
+
+func asSet(ids []int) cpuset.Set {
+	var set cpuset.Set
+	for _, id := range ids {
+		if id >= 0 && id <= int(cpuset.MaxCPU) {
+			set = set.Union(cpuset.Of(cpuset.CPU(id)))
+		}
+	}
+	return set
+}
+
+func compare(m *topology.Machine, v view) []string {
+	var differences []string
+	differ := func(format string, args ...any) {
+		differences = append(differences, fmt.Sprintf(format, args...)+" (sysfs is believed)")
+	}
+	if len(v.nodes) != len(m.Nodes) {
+		differ("ghw sees %d NUMA nodes, sysfs %d", len(v.nodes), len(m.Nodes))
+	}
+	var memory uint64
+	for _, n := range m.Nodes {
+		memory += n.MemoryBytes
+		if cpus, seen := v.nodes[n.ID]; seen && !cpus.Equal(n.CPUs) {
+			differ("ghw sees CPUs %q on NUMA node %d, sysfs %q", cpus, n.ID, n.CPUs)
+		}
+	}
+	if gap := math.Abs(float64(memory) - float64(v.memoryBytes)); gap > float64(memory)/100 {
+		differ("ghw sees %d MiB of memory, the NUMA nodes add up to %d MiB", v.memoryBytes>>20, memory>>20)
+	}
+	for _, threads := range v.cores {
+		if merged := mixes(m, threads); merged {
+			differ("ghw takes CPUs %s for one core, sysfs does not", threads)
+		}
+	}
+	return differences
+}
+
+// mixes reports whether CPUs are of more than one core.
+func mixes(m *topology.Machine, cpus cpuset.Set) bool {
+	var cores []cpuset.CPU
+	for _, c := range m.CPUs {
+		if cpus.Has(c.ID) {
+			cores = append(cores, c.Core)
+		}
+	}
+	return len(slices.Compact(slices.Sorted(slices.Values(cores)))) > 1
+}

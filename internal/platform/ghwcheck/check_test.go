@@ -1,0 +1,76 @@
+package ghwcheck
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/internal/testutil/machinetest"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+func TestCompare(t *testing.T) {
+	m := machinetest.Machine(2, 1).SMT(2).Build()
+	agreed := view{
+		memoryBytes: 32 << 30,
+		nodes:       map[topology.NodeID]cpuset.Set{0: cpuset.Of(0, 2), 1: cpuset.Of(1, 3)},
+		cores:       []cpuset.Set{cpuset.Of(0, 2), cpuset.Of(1, 3)},
+	}
+	for name, tc := range map[string]struct {
+		change func(v *view)
+		want   []string
+	}{
+		"agreed":         {change: func(*view) {}},
+		"no nodes":       {change: func(v *view) { v.nodes = nil }, want: []string{"ghw sees 0 NUMA nodes, sysfs 2 (sysfs is believed)"}},
+		"merged cores":   {change: func(v *view) { v.cores = []cpuset.Set{cpuset.Of(0, 1, 2, 3)} }, want: []string{"ghw takes CPUs 0-3 for one core, sysfs does not (sysfs is believed)"}},
+		"other CPUs":     {change: func(v *view) { v.nodes = map[topology.NodeID]cpuset.Set{0: cpuset.Of(0), 1: cpuset.Of(1, 3)} }, want: []string{`ghw sees CPUs "0" on NUMA node 0, sysfs "0,2" (sysfs is believed)`}},
+		"other memory":   {change: func(v *view) { v.memoryBytes = 31 << 30 }, want: []string{"ghw sees 31744 MiB of memory, the NUMA nodes add up to 32768 MiB (sysfs is believed)"}},
+		"nearly as much": {change: func(v *view) { v.memoryBytes -= 1 << 20 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := agreed
+			tc.change(&v)
+			if diff := cmp.Diff(tc.want, compare(m, v)); diff != "" {
+				t.Errorf("compare (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDifferencesOnAMachineWithoutHugetlb keeps the fact for which sysfs is
+// read by ourselves: one file that ghw misses, and it sees no NUMA node, without
+// an error. The day this fails, ghw got better.
+func TestDifferencesOnAMachineWithoutHugetlb(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"proc/meminfo":                  "MemTotal: 4096 kB\nMemFree: 4096 kB\nMemAvailable: 4096 kB\n",
+		"proc/cpuinfo":                  "processor : 0\nphysical id : 0\ncore id : 0\n\n",
+		"sys/devices/system/cpu/online": "0",
+		"sys/devices/system/cpu/cpu0/topology/core_id":             "0",
+		"sys/devices/system/cpu/cpu0/topology/physical_package_id": "0",
+		"sys/devices/system/cpu/cpu0/topology/thread_siblings":     "1",
+		"sys/devices/system/node/node0/cpulist":                    "0",
+		"sys/devices/system/node/node0/distance":                   "10",
+		"sys/devices/system/node/node0/meminfo":                    "Node 0 MemTotal: 4096 kB\n",
+		"sys/devices/system/node/node0/cpu0/topology/core_id":      "0",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := &topology.Machine{
+		CPUs:  []topology.CPU{{Online: true}},
+		Nodes: []topology.Node{{CPUs: cpuset.Of(0), MemoryBytes: 4096 << 10}},
+	}
+	want := []string{"ghw sees 0 NUMA nodes, sysfs 1 (sysfs is believed)"}
+	if diff := cmp.Diff(want, Differences(m, root)); diff != "" {
+		t.Errorf("Differences (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,189 @@
+// Package archtest holds the rules of the house as tests.
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/numalet/numalet/"
+
+// pkg in go list's JSON.
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+// TestImportsPointOneWay checks the house: cmd → internal → api, pkg → stdlib;
+// packages of different rooms under internal do not import each other, pkg imports
+// nothing foreign, and only the importers named in libraries import a foreign
+// system's library.
+func TestImportsPointOneWay(t *testing.T) {
+	used := map[string]bool{}
+	for _, p := range list(t) {
+		from := strings.TrimPrefix(p.ImportPath, module)
+		for _, to := range p.Imports {
+			if why := forbidden(from, to); why != "" {
+				t.Errorf("%s imports %s: %s", from, to, why)
+			}
+			if lib := library(to); lib != nil {
+				used[lib.path+" "+importer(from, lib.importers)] = true
+			}
+		}
+	}
+	for _, lib := range libraries() {
+		for _, by := range lib.importers {
+			if !used[lib.path+" "+by] {
+				t.Errorf("%s does not import %s any more: take it off the list", by, lib.path)
+			}
+		}
+	}
+}
+
+// TestRooms checks that internal has the rooms that docs/ARCHITECTURE.md tells of, and
+// no other.
+func TestRooms(t *testing.T) {
+	for _, p := range list(t) {
+		if path, ok := strings.CutPrefix(p.ImportPath, module+"internal/"); ok && !slices.Contains(rooms(), top(path)) {
+			t.Errorf("internal/%s is in none of the rooms %v", path, rooms())
+		}
+	}
+}
+
+// rooms are the folders of internal: who lives there.
+func rooms() []string {
+	return []string{"agent", "cli", "controller", "deviceplugin", "gpu", "platform", "testutil"}
+}
+
+func TestForbidden(t *testing.T) {
+	for name, tc := range map[string]struct {
+		from, to string
+		bad      bool
+	}{
+		"pkg to stdlib":            {"pkg/cpuset", "slices", false},
+		"pkg to pkg":               {"pkg/cpuset/pool", module + "pkg/topology", false},
+		"pkg to foreign":           {"pkg/cpuset", "k8s.io/api/core/v1", true},
+		"pkg to internal":          {"pkg/cpuset", module + "internal/agent/nri", true},
+		"pkg to lab":               {"pkg/sched", module + "lab/virtual", true},
+		"pkg to log":               {"pkg/cpuset", "log/slog", true},
+		"api to pkg":               {"api/v1alpha1", module + "pkg/cpuset", true},
+		"api to k8s types":         {"api/v1alpha1", "k8s.io/api/core/v1", false},
+		"internal to pkg":          {"internal/agent/nri", module + "pkg/cpuset", false},
+		"adapter to adapter":       {"internal/agent/nri", module + "internal/agent/cgroup", true},
+		"adapter to its own":       {"internal/agent/nri", module + "internal/agent/nri/fake", false},
+		"adapter to platform":      {"internal/agent/nri", module + "internal/platform/telemetry", false},
+		"program to its adapter":   {"internal/agent", module + "internal/agent/nri", false},
+		"program to gpu":           {"internal/agent", module + "internal/gpu/gpufeed", false},
+		"program to other program": {"internal/agent", module + "internal/controller/bind", true},
+		"internal to cmd":          {"internal/agent/nri", module + "cmd/agent", true},
+		"internal to lab":          {"internal/controller", module + "lab/virtual", true},
+		"lab to pkg":               {"lab/virtual", module + "pkg/sched", false},
+		"cmd to internal":          {"cmd/agent", module + "internal/agent", false},
+		"library to its importer":  {"internal/agent/nri", "github.com/containerd/nri/pkg/api", false},
+		"library to another":       {"internal/agent/node", "github.com/containerd/nri/pkg/api", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if why := forbidden(tc.from, tc.to); (why != "") != tc.bad {
+				t.Errorf("forbidden(%s, %s) = %q, want bad = %v", tc.from, tc.to, why, tc.bad)
+			}
+		})
+	}
+}
+
+// forbidden returns why package from (relative to the module) may not import
+// to, or "".
+func forbidden(from, to string) string {
+	own := strings.HasPrefix(to, module)
+	to = strings.TrimPrefix(to, module)
+	if lib := library(to); !own && lib != nil && importer(from, lib.importers) == "" {
+		return "only " + strings.Join(lib.importers, ", ") + " know " + lib.path
+	}
+	switch top(from) {
+	case "pkg":
+		if own && top(to) != "pkg" || !own && strings.Contains(to, ".") {
+			return "pkg knows: it imports pkg and the standard library only"
+		}
+		if to == "log" || strings.HasPrefix(to, "log/") || to == "os/exec" || strings.HasPrefix(to, "net") {
+			return "pkg neither logs nor touches"
+		}
+	case "api":
+		if own && top(to) != "api" {
+			return "api is the protocol: it imports api and Kubernetes' types only"
+		}
+	case "internal":
+		return forbiddenInside(from, to, own)
+	}
+	return ""
+}
+
+// forbiddenInside is forbidden for a package under internal.
+func forbiddenInside(from, to string, own bool) string {
+	switch {
+	case !own:
+		return ""
+	case top(to) == "cmd":
+		return "cmd starts: nothing imports it"
+	case top(to) == "lab" && !allowed(from, to):
+		return "the laboratory is out of the product's way"
+	case top(to) != "internal" || adapter(from) == adapter(to):
+		return ""
+	case room(to) == "platform" || room(to) == "testutil":
+		return ""
+	case isProgram(from) && (room(to) == room(from) || allowed(from, to)):
+		return ""
+	}
+	return "adapters do not import each other: declare a one-method interface and let the program's own package wire it"
+}
+
+// isProgram reports whether a package wires a whole program: it is the room itself.
+func isProgram(path string) bool {
+	return strings.Count(path, "/") == 1 || path == "internal/gpu/nvmlserver"
+}
+
+// allowed reports whether a program uses a package of another room.
+func allowed(from, to string) bool {
+	return slices.Contains(map[string][]string{
+		"internal/agent":        {"internal/gpu/gpufeed", "internal/deviceplugin/kubelet"},
+		"internal/deviceplugin": {"internal/gpu/gpufeed", "internal/gpu/nvml/cdi", "internal/agent/nodeapi"},
+		"internal/cli":          {"internal/gpu/gpufeed", "internal/controller/groups", "internal/controller/queueapi", "lab/openb"},
+	}[from], to)
+}
+
+func top(path string) string {
+	first, _, _ := strings.Cut(path, "/")
+	return first
+}
+
+// room returns who a package under internal belongs to: "agent" of
+// "internal/agent/nri".
+func room(path string) string { return top(strings.TrimPrefix(path, "internal/")) }
+
+// adapter returns the first three elements of a path under internal.
+func adapter(path string) string {
+	parts := strings.SplitN(path, "/", 4)
+	return strings.Join(parts[:min(3, len(parts))], "/")
+}
+
+func list(t *testing.T) []pkg {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var pkgs []pkg
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}

@@ -1,0 +1,66 @@
+package archtest
+
+import (
+	"slices"
+	"strings"
+)
+
+// foreign is the library of a foreign system, and the packages that may import it.
+type foreign struct {
+	path      string
+	importers []string
+}
+
+// libraries are the libraries of foreign systems. What is in none of them is types
+// and helpers, which anybody outside pkg may use.
+func libraries() []foreign {
+	return []foreign{
+		{"github.com/NVIDIA/go-nvml", []string{"internal/gpu/nvml"}},
+		{"github.com/NVIDIA/nvidia-container-toolkit", []string{"internal/gpu/nvml"}},
+		{"tags.cncf.io/container-device-interface", []string{"internal/gpu/nvml/cdi"}},
+		{"github.com/containerd/cgroups", []string{"internal/agent/cgroup"}},
+		{"github.com/coreos/go-systemd", []string{"internal/agent/cgroup"}},
+		{"github.com/godbus/dbus", []string{"internal/agent/cgroup"}},
+		{"github.com/containerd/nri", []string{"internal/agent/nri"}},
+		{"github.com/fsnotify/fsnotify", []string{"internal/agent/cgroup", "internal/deviceplugin/kubelet"}},
+		{"github.com/jaypipes/ghw", []string{"internal/platform/ghwcheck"}},
+		{"github.com/prometheus/client_golang", []string{"internal/agent/node/metrics", "internal/controller", "internal/deviceplugin", "internal/platform/telemetry"}},
+		{"github.com/spf13/cobra", []string{"internal/cli", "lab/commands"}},
+		{"github.com/spf13/pflag", []string{"internal/platform/config"}},
+		{"google.golang.org/grpc", []string{"internal/deviceplugin/kubelet"}},
+		{"k8s.io/kubelet", []string{"internal/deviceplugin/kubelet"}},
+		{"k8s.io/client-go", []string{"internal/agent", "internal/cli", "internal/controller", "internal/platform/kubeapi"}},
+		{"k8s.io/component-helpers", []string{"internal/controller/mirror"}},
+		{"k8s.io/kubernetes", []string{"internal/controller/filters"}},
+		{"k8s.io/kube-scheduler", []string{"internal/controller/filters"}},
+		{"k8s.io/dynamic-resource-allocation", []string{"internal/controller/filters"}},
+		{"k8s.io/csi-translation-lib", []string{"internal/controller/filters"}},
+		{"k8s.io/apiserver", []string{"internal/controller/filters"}},
+		{"sigs.k8s.io/controller-runtime", []string{"internal/controller"}},
+	}
+}
+
+// library returns the library that an import path belongs to, or nil: of several the
+// one with the longest path.
+func library(path string) *foreign {
+	var found *foreign
+	for _, lib := range libraries() {
+		if (path == lib.path || strings.HasPrefix(path, lib.path+"/")) && (found == nil || len(lib.path) > len(found.path)) {
+			found = &lib
+		}
+	}
+	return found
+}
+
+// importer returns the one of importers that a package is, or is below, or "". Tests
+// of real parts, below test, may import anything.
+func importer(from string, importers []string) string {
+	if top(from) == "test" {
+		return "test"
+	}
+	i := slices.IndexFunc(importers, func(by string) bool { return from == by || strings.HasPrefix(from, by+"/") })
+	if i < 0 {
+		return ""
+	}
+	return importers[i]
+}

@@ -1,0 +1,23 @@
+// Package nodestatetest makes node information centres for tests.
+package nodestatetest
+
+import (
+	"testing"
+
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+)
+
+// New returns a centre of no nodes, with those dimensions (filter.ParseSpace).
+func New(t testing.TB, dimensions string, p nodestate.Profile) *nodestate.Center {
+	t.Helper()
+	var err error
+	if p.Space, err = filter.ParseSpace(dimensions); err != nil {
+		t.Fatal(err)
+	}
+	c, err := nodestate.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

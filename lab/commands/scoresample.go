@@ -1,0 +1,72 @@
+package commands
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// sample is a line of "time,usage".
+type sample struct {
+	time, usage float64
+	text        []string // as it was read, trimmed
+}
+
+func (s sample) isHeader() bool { return slices.Equal(s.text, []string{"time", "usage"}) }
+
+// readSamples calls do for each line: the first may be the names of the columns.
+// Its error tells the line.
+func readSamples(in io.Reader, do func(sample) error) error {
+	rows := csv.NewReader(in)
+	rows.FieldsPerRecord = -1
+	for first := true; ; first = false {
+		fields, err := rows.Read()
+		if errors.Is(err, io.EOF) && first {
+			return errors.New("nothing to read: give lines of time,usage on standard input")
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		line, _ := rows.FieldPos(0)
+		s, err := parseSample(fields)
+		if err == nil || first && s.isHeader() {
+			err = do(s)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+}
+
+func parseSample(fields []string) (s sample, err error) {
+	for _, f := range fields {
+		s.text = append(s.text, strings.TrimSpace(f))
+	}
+	if len(fields) != 2 {
+		return s, fmt.Errorf("%d columns: want 2, time,usage", len(fields))
+	}
+	if s.time, err = number(s.text[0]); err != nil {
+		return s, fmt.Errorf("time %q: want a number of seconds", s.text[0])
+	}
+	if s.usage, err = number(s.text[1]); err != nil || s.usage < 0 {
+		return s, fmt.Errorf("usage %q: want an amount of cards or cores, 0 or more", s.text[1])
+	}
+	return s, nil
+}
+
+// number reads a number that is one, and finite.
+func number(text string) (float64, error) {
+	x, err := strconv.ParseFloat(text, 64)
+	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
+		err = strconv.ErrRange
+	}
+	return x, err
+}

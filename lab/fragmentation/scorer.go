@@ -1,0 +1,95 @@
+package fragmentation
+
+import (
+	"sync"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
+)
+
+// Scorer scores nodes by how little of their free GPUs a pod would make useless
+// to a workload. It is safe for concurrent use.
+//
+// It remembers its scores by kind of pod and version of node, O(kinds · nodes): a
+// placement changes one node, and all others keep theirs.
+type Scorer struct {
+	measure measure
+
+	mu struct {
+		sync.Mutex
+		lost   map[string]known             // by node
+		scores map[kindKey]map[string]known // by kind of pod and node
+	}
+}
+
+// known is a figure of one version of a node.
+type known struct {
+	version sched.Version
+	value   float64
+}
+
+// mostKinds is how many kinds of pods are remembered; then it starts anew.
+const mostKinds = 512
+
+// NewScorer returns a scorer for a workload.
+func NewScorer(w Workload) *Scorer {
+	s := &Scorer{measure: newMeasure(w)}
+	s.forget()
+	return s
+}
+
+func (s *Scorer) forget() {
+	s.mu.lost, s.mu.scores = map[string]known{}, map[kindKey]map[string]known{}
+}
+
+// Score is the sched.Scorer: what is lost now less what would be lost with the
+// pod there, in thousandths of a thousandth of a card. A pod that does not fit
+// makes all that is free useless.
+func (s *Scorer) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
+	return append(to, int64(s.score(pod, node)*1000))
+}
+
+func (s *Scorer) score(pod *sched.Pod, node *sched.Node) float64 {
+	if node.Reserved != nil || pod.Exclusive != nil || pod.Requests.Extended != nil {
+		return s.gain(pod, node.For(pod.Claim()), s.measure.lost(node.For(pod.Claim())))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	scores := s.scores(key(pod))
+	k, found := scores[node.Name]
+	if !found || k.version != node.Version {
+		k = known{node.Version, s.gain(pod, node, s.lost(node))}
+		scores[node.Name] = k
+	}
+	return k.value
+}
+
+// scores returns what is remembered of a kind of pod. The caller holds mu.
+func (s *Scorer) scores(k kindKey) map[string]known {
+	if s.mu.scores[k] == nil {
+		if len(s.mu.scores) >= mostKinds {
+			s.forget()
+		}
+		s.mu.scores[k] = map[string]known{}
+	}
+	return s.mu.scores[k]
+}
+
+// lost returns lost(n). The caller holds mu.
+func (s *Scorer) lost(node *sched.Node) float64 {
+	k, found := s.mu.lost[node.Name]
+	if !found || k.version != node.Version {
+		k = known{node.Version, s.measure.lost(node)}
+		s.mu.lost[node.Name] = k
+	}
+	return k.value
+}
+
+// gain returns lost(n) before less lost(n) with the pod.
+func (s *Scorer) gain(pod *sched.Pod, node *sched.Node, before float64) float64 {
+	at, why := filter.Place(pod, node)
+	if why.Refuses() {
+		return before - 2*float64(sched.WholeGPU)*float64(len(node.GPUs))
+	}
+	return before - s.measure.lost(node.Take(sched.Hold(pod, at)))
+}

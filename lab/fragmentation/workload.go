@@ -1,0 +1,94 @@
+package fragmentation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
+)
+
+// Workload is the kinds of pods that a cluster sees, by falling share. It is
+// immutable.
+type Workload []Kind
+
+// Kind is pods that ask for the same.
+type Kind struct {
+	Pod   *sched.Pod
+	Share float64 // of all pods
+}
+
+// Of returns the workload of which pods are a sample. Pods that differ in
+// nothing but CPU, memory and GPUs are told apart by these.
+func Of(pods []*sched.Pod) Workload {
+	counts, first := map[kindKey]int{}, map[kindKey]*sched.Pod{}
+	for _, p := range pods {
+		k := key(p)
+		counts[k]++
+		if first[k] == nil {
+			first[k] = p
+		}
+	}
+	var w Workload
+	for key, n := range counts {
+		w = append(w, Kind{first[key], float64(n) / float64(len(pods))})
+	}
+	slices.SortFunc(w, func(a, b Kind) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), strings.Compare(a.Pod.UID, b.Pod.UID))
+	})
+	return w
+}
+
+// kindKey is what tells kinds apart.
+type kindKey struct {
+	cpu    sched.MilliCPU
+	memory sched.Bytes
+	count  int
+	milli  sched.MilliGPU
+	types  string
+}
+
+func key(p *sched.Pod) kindKey {
+	return kindKey{p.Requests.CPU, p.Requests.Memory, p.GPUs.Count, p.GPUs.Milli, strings.Join(p.GPUs.Types, "|")}
+}
+
+// Fragmented returns F(n), in thousandths of a card. O(kinds · cards).
+func (w Workload) Fragmented(n *sched.Node) float64 {
+	free := freeOf(n)
+	if free == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, kind := range w {
+		sum += kind.Share * float64(useless(n, kind.Pod, free))
+	}
+	return sum
+}
+
+// freeOf returns what is free on a node's cards.
+func freeOf(n *sched.Node) (sum sched.MilliGPU) {
+	for _, card := range n.GPUs {
+		sum += max(0, card.Free)
+	}
+	return sum
+}
+
+// useless returns f(n, m).
+func useless(n *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU {
+	if pod.GPUs.Count == 0 || filter.Check(pod, n).Refuses() {
+		return free
+	}
+	small := sched.MilliGPU(0)
+	for _, card := range n.GPUs {
+		if !usable(pod.GPUs, card) {
+			small += max(0, card.Free)
+		}
+	}
+	return small
+}
+
+// usable reports whether a card has enough free for an ask, and is of its type.
+func usable(ask sched.GPUAsk, card sched.GPU) bool {
+	return card.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, card.Type))
+}

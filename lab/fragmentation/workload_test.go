@@ -1,0 +1,40 @@
+package fragmentation_test
+
+import (
+	"testing"
+
+	"github.com/numalet/numalet/lab/fragmentation"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// TestFragmented measures one node with 0.3 and 1 card free, for a workload of
+// equal shares of: half a card, a whole card, two cards, and CPUs alone.
+func TestFragmented(t *testing.T) {
+	workload := fragmentation.Of([]*sched.Pod{ask(1, 500), ask(1, 1000), ask(2, 1000), ask(0, 0)})
+	for name, tc := range map[string]struct {
+		cpu  sched.MilliCPU
+		free []sched.MilliGPU
+		want float64
+	}{
+		"nothing free":   {8000, []sched.MilliGPU{0, 0}, 0},
+		"no card":        {8000, nil, 0},
+		"all free":       {8000, []sched.MilliGPU{1000, 1000}, 500}, // of no use to CPUs alone
+		"one and a bit":  {8000, []sched.MilliGPU{300, 1000}, 300*0.5 + 1300*0.5},
+		"CPUs are gone":  {0, []sched.MilliGPU{300, 1000}, 1300},
+		"a bit and half": {8000, []sched.MilliGPU{300, 500}, 300*0.25 + 800*0.75},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &sched.Node{Free: sched.Amounts{CPU: tc.cpu, Pods: 9}}
+			for _, free := range tc.free {
+				n.GPUs = append(n.GPUs, sched.GPU{Free: free})
+			}
+			if got := workload.Fragmented(n); got != tc.want {
+				t.Errorf("fragmented %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func ask(count int, milli sched.MilliGPU) *sched.Pod {
+	return &sched.Pod{Requests: sched.Amounts{CPU: 1000, Pods: 1}, GPUs: sched.GPUAsk{Count: count, Milli: milli}}
+}

@@ -1,0 +1,96 @@
+// Command openb plays Alibaba's openb GPU trace with numalet simulate: for each
+// seed the pods in an order at random, and some of them once more until they ask
+// for as many GPUs as there are. It checks each placement by itself, sharing no
+// code with what it checks, and prints mean and deviation. It is how the GPU
+// figures of docs/performance.md are made:
+//
+//	go build -o build/numalet ./cmd/numalet
+//	go run ./lab/openbcheck -numalet build/numalet -trace DIR
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+func main() {
+	numalet := flag.String("numalet", "numalet", "the program to check")
+	trace := flag.String("trace", "", "directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
+	policy := flag.String("policy", "default", "policy of numalet simulate")
+	seeds := flag.Uint64("seeds", 10, "how many orders of the pods")
+	flag.Parse()
+	nodes := filepath.Join(*trace, "openb_node_list_all_node.csv")
+	pods := filepath.Join(*trace, "openb_pod_list_default.csv")
+	if err := play(run{*numalet, nodes, pods, *policy}, *seeds); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run is what one simulation needs.
+type run struct{ numalet, nodes, pods, policy string }
+
+// outcome is what numalet simulate says that came of it.
+type outcome struct {
+	Placed     int
+	Allocated  float64 `json:"gpuAllocatedPercent"`
+	Fragmented float64 `json:"gpuFragmentedPercent"`
+}
+
+func play(r run, seeds uint64) error {
+	dir, err := os.MkdirTemp("", "openb")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	var allocated, fragmented []float64
+	for seed := uint64(1); seed <= seeds; seed++ {
+		o, err := r.seed(dir, seed)
+		if err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		fmt.Printf("seed %2d  %d placed, %.2f %% of GPUs allocated, %.2f %% fragmented\n", seed, o.Placed, o.Allocated, o.Fragmented)
+		allocated, fragmented = append(allocated, o.Allocated), append(fragmented, o.Fragmented)
+	}
+	fmt.Printf("%s, %d seeds: allocated %s, fragmented %s\n", r.policy, seeds, spread(allocated), spread(fragmented))
+	return nil
+}
+
+// seed simulates one order of the pods, and checks it.
+func (r run) seed(dir string, seed uint64) (o outcome, err error) {
+	pods, placed := filepath.Join(dir, "pods.csv"), filepath.Join(dir, "placed.csv")
+	if err := shuffle(r.nodes, r.pods, pods, seed); err != nil {
+		return o, err
+	}
+	cmd := exec.Command(r.numalet, "simulate", "--nodes", r.nodes, "--pods", pods, "--policy", r.policy, "--seed", fmt.Sprint(seed), "--placements", placed, "-o", "json")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return o, fmt.Errorf("%v: %w", cmd.Args, err)
+	}
+	if err := json.Unmarshal(out, &o); err != nil {
+		return o, fmt.Errorf("read what %v printed: %w", cmd.Args, err)
+	}
+	percent, err := check(r.nodes, pods, placed)
+	if err == nil && math.Abs(percent-o.Allocated) > 1e-6 {
+		err = fmt.Errorf("it says that %f %% of GPUs are allocated, but its placements allocate %f %%", o.Allocated, percent)
+	}
+	return o, err
+}
+
+// spread returns mean and standard deviation of a sample.
+func spread(x []float64) string {
+	mean, squares := 0.0, 0.0
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	return fmt.Sprintf("%.2f ± %.2f %%", mean, math.Sqrt(squares/float64(max(1, len(x)-1))))
+}

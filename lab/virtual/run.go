@@ -1,0 +1,103 @@
+package virtual
+
+import (
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// Model is who works, and how long each step takes.
+type Model struct {
+	Proposers int           // first-tier schedulers
+	Propose   time.Duration // to make a first list
+	Commit    time.Duration // to commit one
+}
+
+// Placed is a pod's end on the clock.
+type Placed struct {
+	sched.Decision
+	At time.Duration // since all pods were there
+}
+
+// Result is what came of it.
+type Result struct {
+	Placed   []Placed // in the order in which they were committed
+	Unplaced []*sched.Pod
+}
+
+// End returns when the last pod had its place.
+func (r Result) End() time.Duration {
+	if len(r.Placed) == 0 {
+		return 0
+	}
+	return r.Placed[len(r.Placed)-1].At
+}
+
+// Run has all pods pending at time 0, in queue order, and runs until each has a
+// place or no node suits it. A proposer reads the centre when it takes a pod and
+// hands its list over when it is done; where the FIFO of 2·Proposers lists is
+// full, it waits. A committer takes effect when it is done.
+func Run(c *nodestate.Center, pods []*sched.Pod, m Model) Result {
+	w := &world{model: m, center: c, pending: pods, idle: m.Proposers}
+	w.proposer = propose.New(c.View, propose.Options{})
+	w.committer = commit.New(c, nil, commit.Env{
+		Bind:    func(d sched.Decision) { w.result.Placed = append(w.result.Placed, Placed{d, w.clock.now}) },
+		Requeue: func(p *sched.Pod) { w.pending = append(w.pending, p) },
+		Park:    func(p *sched.Pod, _ uint64) { w.result.Unplaced = append(w.result.Unplaced, p) },
+	})
+	w.work()
+	for w.clock.step() {
+		w.work()
+	}
+	return w.result
+}
+
+// world is the two tiers in the middle of a run.
+type world struct {
+	model     Model
+	center    *nodestate.Center
+	proposer  *propose.Proposer // one for all: a proposer keeps nothing but the place of NextFit
+	committer *commit.Committer
+	clock     clock
+
+	pending []*sched.Pod
+	idle    int          // proposers without a pod
+	done    []sched.List // of proposers that wait for the FIFO
+	fifo    []sched.List
+	busy    bool // the committer
+	result  Result
+}
+
+// work starts whatever can start now.
+func (w *world) work() {
+	for w.idle > 0 && len(w.pending) > 0 {
+		w.startProposer()
+	}
+	for len(w.done) > 0 && len(w.fifo) < 2*w.model.Proposers {
+		w.fifo, w.done = append(w.fifo, w.done[0]), w.done[1:]
+		w.idle++
+	}
+	if !w.busy && len(w.fifo) > 0 {
+		w.startCommitter()
+	}
+}
+
+func (w *world) startProposer() {
+	pod := w.pending[0]
+	w.pending = w.pending[1:]
+	w.idle--
+	list := w.proposer.Propose(pod)
+	w.clock.after(w.model.Propose, func() { w.done = append(w.done, list) })
+}
+
+func (w *world) startCommitter() {
+	list := w.fifo[0]
+	w.fifo, w.busy = w.fifo[1:], true
+	w.clock.after(w.model.Commit, func() {
+		w.committer.Commit(list)
+		w.busy = false
+	})
+}

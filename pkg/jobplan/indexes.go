@@ -1,0 +1,83 @@
+package jobplan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Indexes is a set of indexes of pods, in order. Its text is that of
+// completedIndexes in batch/v1: "0-2,5".
+type Indexes []int
+
+// Has takes O(log n).
+func (s Indexes) Has(index int) bool {
+	_, found := slices.BinarySearch(s, index)
+	return found
+}
+
+// With returns the set with an index more.
+func (s Indexes) With(index int) Indexes {
+	at, found := slices.BinarySearch(s, index)
+	if found {
+		return s
+	}
+	return slices.Insert(slices.Clone(s), at, index)
+}
+
+// Below returns how many are less than n. It takes O(log n).
+func (s Indexes) Below(n int) int {
+	at, _ := slices.BinarySearch(s, n)
+	return at
+}
+
+func (s Indexes) String() string {
+	var parts []string
+	for i := 0; i < len(s); {
+		first := i
+		for i++; i < len(s) && s[i] == s[i-1]+1; i++ {
+		}
+		part := strconv.Itoa(s[first])
+		if i-first > 1 {
+			part += "-" + strconv.Itoa(s[i-1])
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ",")
+}
+
+// ParseIndexes reads what String wrote. No index is more than 65,535.
+func ParseIndexes(text string) (Indexes, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var set Indexes
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, err := parseRange(part)
+		if err == nil && (first > last || len(set) > 0 && first <= set[len(set)-1]) {
+			err = fmt.Errorf("%s is out of order", part)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read indexes %q: %w", text, err)
+		}
+		for i := first; i <= last; i++ {
+			set = append(set, i)
+		}
+	}
+	return set, nil
+}
+
+// parseRange reads "2", or "0-2".
+func parseRange(part string) (first, last int, err error) {
+	from, to, isRange := strings.Cut(part, "-")
+	if !isRange {
+		to = from
+	}
+	a, err := strconv.ParseUint(from, 10, 16)
+	if err != nil {
+		return 0, 0, err
+	}
+	b, err := strconv.ParseUint(to, 10, 16)
+	return int(a), int(b), err
+}

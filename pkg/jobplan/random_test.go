@@ -1,0 +1,92 @@
+package jobplan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestRandom lets 500 jobs live through 60 random commands each. Whatever happens,
+// a plan that was carried out is at rest, no success is lost or made again, the
+// failures that are counted are those that were, and a job that is over stays so.
+func TestRandom(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := &scene{now: morning}
+		s.Run([]string{"job", fmt.Sprintf("replicas=%d", 1+r.IntN(4)), fmt.Sprintf("backoffLimit=%d", r.IntN(4)), "deadline=5m"})
+		failed := 0
+		for range 60 {
+			before := s.progress
+			command := anything(r, s)
+			if !before.Phase.Over() && failsNow(s, command) {
+				failed++
+			}
+			s.Run(command)
+			s.check(t, before, failed)
+			if t.Failed() {
+				t.Fatalf("seed %d, after %v: %+v\n%+v", seed, command, s.progress, s.pods)
+			}
+		}
+	}
+}
+
+// anything returns a command that makes sense.
+func anything(r *rand.Rand, s *scene) []string {
+	index := strconv.Itoa(r.IntN(s.job.Replicas))
+	alive := slices.ContainsFunc(s.pods, func(p Pod) bool {
+		return strconv.Itoa(p.Index) == index && (p.State == Waiting || p.State == Running)
+	})
+	commands := []string{"wait", "suspend", "resume", "gone", "lose", "forget"}
+	if alive {
+		commands = append(commands, "run", "run", "succeed", "fail", "fail", "disrupt")
+	}
+	switch command := commands[r.IntN(len(commands))]; command {
+	case "wait":
+		return []string{command, strconv.Itoa(r.IntN(30)) + "s"}
+	case "suspend", "resume", "forget":
+		return []string{command}
+	default:
+		return []string{command, index}
+	}
+}
+
+// failsNow reports whether a command lets a pod fail that nobody deleted.
+func failsNow(s *scene, command []string) bool {
+	return command[0] == "fail" && slices.ContainsFunc(s.pods, func(p Pod) bool {
+		return strconv.Itoa(p.Index) == command[1] && !p.Going
+	})
+}
+
+func (s *scene) check(t *testing.T, before Progress, failed int) {
+	t.Helper()
+	p := s.progress
+	if got := p.Failed(); got != failed {
+		t.Errorf("%d failures are counted, and there were %d", got, failed)
+	}
+	if before.Phase.Over() && p.Phase != before.Phase {
+		t.Errorf("the job was over, %s, and is %s", before.Phase, p.Phase)
+	}
+	for _, i := range before.Done {
+		if !p.Done.Has(i) {
+			t.Errorf("pod %d succeeded, and that is forgotten", i)
+		}
+	}
+	if p.Failed() > s.job.BackoffLimit != (p.Phase == Broken && p.Reason == ReasonLimit) {
+		t.Errorf("%d failures of %d, and the job is %s", p.Failed(), s.job.BackoffLimit, p.Phase)
+	}
+	indexes := map[int]bool{}
+	for _, pod := range s.pods {
+		if indexes[pod.Index] || p.Done.Has(pod.Index) && pod.State != Succeeded && !pod.Going {
+			t.Errorf("pod %d is there twice, or again", pod.Index)
+		}
+		indexes[pod.Index] = true
+	}
+	again := Next(s.job, p, s.pods, s.now)
+	if diff := cmp.Diff(p, again.Progress); diff != "" || len(again.Make)+len(again.Delete)+len(again.News) > 0 {
+		t.Errorf("not at rest: make %v, delete %v, news %v (-before +after):\n%s", again.Make, again.Delete, again.News, diff)
+	}
+}

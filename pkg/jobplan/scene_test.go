@@ -1,0 +1,191 @@
+package jobplan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
+)
+
+// TestScenarios walks through testdata/*.txt. After each command the job has done
+// what it does of itself, and then says how it is.
+//
+//	job replicas=2 minAvailable=2 backoffLimit=1 deadline=1m ttl=5s inPlace flaw=...
+//	run 0 1, ready 0     the node starts pods 0 and 1; pod 0 is ready
+//	succeed 0, fail 0    what a pod does came to an end
+//	disrupt 0            it is evicted, or the node does not take it
+//	restart 0            the node starts a failed container of it again
+//	lose 0               somebody deletes it
+//	gone 0               a pod that was deleted while it ran has ended
+//	suspend, resume      the author changes spec.suspend
+//	replicas 3           ... and spec.replicas
+//	wait 10s             time passes
+//	forget               whoever looks after the job begins anew
+func TestScenarios(t *testing.T) {
+	scenario.Walk(t, func() scenario.Scene { return &scene{now: morning} })
+}
+
+var morning = time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
+
+// scene is a job in a cluster that does as it is told.
+type scene struct {
+	now      time.Time
+	job      Job
+	progress Progress
+	pods     []Pod
+	again    time.Time
+	removed  bool
+	answer   strings.Builder
+}
+
+// Run obeys one command.
+func (s *scene) Run(command []string) string {
+	s.answer.Reset()
+	commands := map[string]func(args []string){
+		"job":     s.ask,
+		"run":     s.each(func(p *Pod) { p.State = Running }),
+		"ready":   s.each(func(p *Pod) { p.Ready = true }),
+		"succeed": s.ended(Succeeded, ""),
+		"fail":    s.ended(Failed, "container main ended with 1"),
+		"disrupt": s.ended(Disrupted, "evicted"),
+		"restart": s.each(func(p *Pod) { p.Starts++ }),
+		"lose":    s.each(s.delete),
+		"gone":    s.gone,
+		"suspend": func([]string) { s.job.Suspend = true },
+		"resume":  func([]string) { s.job.Suspend = false },
+		"replicas": func(args []string) {
+			s.job.Replicas = scenario.Number(args[0])
+		},
+		"wait":   s.wait,
+		"forget": func([]string) { s.again = time.Time{} },
+	}
+	do, ok := commands[command[0]]
+	if !ok {
+		return "no such command\n"
+	}
+	do(command[1:])
+	s.settle()
+	s.show()
+	return s.answer.String()
+}
+
+func (s *scene) ask(args []string) {
+	s.job = Job{Replicas: 1, MinAvailable: 1, BackoffLimit: 6}
+	for _, arg := range args {
+		key, value, _ := strings.Cut(arg, "=")
+		switch key {
+		case "replicas":
+			s.job.Replicas = scenario.Number(value)
+		case "minAvailable":
+			s.job.MinAvailable = scenario.Number(value)
+		case "backoffLimit":
+			s.job.BackoffLimit = scenario.Number(value)
+		case "deadline":
+			s.job.Deadline = scenario.Duration(value)
+		case "ttl":
+			ttl := scenario.Duration(value)
+			s.job.TTL = &ttl
+		case "suspend":
+			s.job.Suspend = true
+		case "inPlace":
+			s.job.InPlace = true
+		case "flaw":
+			s.job.Flaw = value
+		}
+	}
+}
+
+func (s *scene) each(change func(*Pod)) func([]string) {
+	return func(args []string) {
+		for _, arg := range args {
+			at := slices.IndexFunc(s.pods, func(p Pod) bool { return p.Index == scenario.Number(arg) })
+			if at < 0 {
+				fmt.Fprintf(&s.answer, "there is no pod %s\n", arg)
+				continue
+			}
+			change(&s.pods[at])
+		}
+	}
+}
+
+func (s *scene) ended(state State, why string) func([]string) {
+	return s.each(func(p *Pod) { p.State, p.Why, p.Ended, p.Ready = state, why, s.now, false })
+}
+
+// delete lets a pod that runs go on for a while, and any other be gone.
+func (s *scene) delete(p *Pod) {
+	p.Going = true
+	if p.State != Running {
+		s.gone([]string{strconv.Itoa(p.Index)})
+	}
+}
+
+func (s *scene) gone(args []string) {
+	for _, arg := range args {
+		s.pods = slices.DeleteFunc(s.pods, func(p Pod) bool { return p.Going && p.Index == scenario.Number(arg) })
+	}
+}
+
+// settle does what comes next until nothing does.
+func (s *scene) settle() {
+	for range 10 {
+		plan := Next(s.job, s.progress, s.pods, s.now)
+		s.progress, s.again = plan.Progress, time.Time{}
+		if plan.Again > 0 {
+			s.again = s.now.Add(plan.Again)
+		}
+		for _, n := range plan.News {
+			kind := "Normal"
+			if n.Warning {
+				kind = "Warning"
+			}
+			s.say("%s %s: %s", kind, n.Reason, n.Message)
+		}
+		s.carryOut(plan)
+		if len(plan.Make)+len(plan.Delete) == 0 {
+			return
+		}
+	}
+	s.say("it never comes to rest")
+}
+
+func (s *scene) carryOut(plan Plan) {
+	for _, b := range plan.Make {
+		s.say("make pod %d, attempt %d", b.Index, b.Attempt)
+		s.pods = append(s.pods, Pod{Index: b.Index, Attempt: b.Attempt})
+	}
+	for _, i := range plan.Delete {
+		s.say("delete pod %d", i)
+		s.each(s.delete)([]string{strconv.Itoa(i)})
+	}
+	slices.SortFunc(s.pods, func(a, b Pod) int { return cmp.Compare(a.Index, b.Index) })
+	if plan.Remove && !s.removed {
+		s.removed = true
+		s.say("delete the job")
+	}
+}
+
+// wait lets time pass, and wakes up when the plan says so.
+func (s *scene) wait(args []string) {
+	until := s.now.Add(scenario.Duration(args[0]))
+	for !s.again.IsZero() && !s.again.After(until) {
+		s.now = s.again
+		s.settle()
+	}
+	s.now = until
+}
+
+func (s *scene) show() {
+	p := s.progress
+	s.say("%s: %s", p.Phase, p.Message)
+	s.say("  active %d, ready %d, succeeded %d (%v), failed %d", p.Active, p.Ready, len(p.Done), p.Done, p.Failed())
+}
+
+func (s *scene) say(format string, args ...any) {
+	fmt.Fprintf(&s.answer, "%5s  "+format+"\n", append([]any{s.now.Sub(morning).Round(time.Second).String()}, args...)...)
+}

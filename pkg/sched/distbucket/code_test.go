@@ -1,0 +1,81 @@
+package distbucket
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// amount returns small and large amounts alike.
+func amount(r *rand.Rand) int64 { return r.Int64() >> r.IntN(64) * []int64{1, 1, 1, -1}[r.IntN(4)] }
+
+func TestLaneKeepsOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 100_000 {
+		a := amount(r)
+		b := []int64{a - 1, a, amount(r)}[r.IntN(3)]
+		if a >= b && lane(a) < lane(b) || lane(a)&^0x7fff != 0 {
+			t.Fatalf("lane(%d) = %x, lane(%d) = %x", a, lane(a), b, lane(b))
+		}
+	}
+	for v := range int64(exact) {
+		if lane(v) >= lane(v+1) {
+			t.Errorf("%d and %d have one code", v, v+1)
+		}
+	}
+	if lane(math.MaxInt64) != 0x7fff || lane(math.MinInt64) != 0 {
+		t.Errorf("lanes of the extremes: %x, %x", lane(math.MaxInt64), lane(math.MinInt64))
+	}
+}
+
+// TestCode compares what words do at once with what a loop over lanes does.
+func TestCode(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for range 5000 {
+		a, b := make(Vector, 8), make(Vector, 8)
+		covers, high := true, make(Vector, 8)
+		over, under := uint64(0), uint64(0)
+		for d := range a {
+			a[d] = amount(r)
+			b[d] = []int64{a[d], a[d] / 2, amount(r)}[r.IntN(3)]
+			la, lb := lane(a[d]), lane(b[d])
+			covers = covers && la >= lb
+			high[d] = max(a[d], b[d])
+			over, under = over+max(la, lb)-lb, under+max(la, lb)-la
+		}
+		ca, cb := encode(a), encode(b)
+		if got := ca.covers(&cb); got != covers {
+			t.Fatalf("code of %v covers that of %v: %v", a, b, got)
+		}
+		if got, want := ca.most(&cb), encode(high); got != want {
+			t.Fatalf("most of %v and %v is %x, want %x", a, b, got, want)
+		}
+		if got, want := ca.far(&cb), min(over, under); got != want {
+			t.Fatalf("%v and %v are %d from each other, want %d", a, b, got, want)
+		}
+	}
+}
+
+// TestPeaks checks that every code that was added is covered, and that peaks are the codes themselves as long as they are few.
+func TestPeaks(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 2000 {
+		var p peaks
+		var all []code
+		for range 1 + r.IntN(30) {
+			all = append(all, encode(Vector{r.Int64N(9), r.Int64N(9), r.Int64N(9), r.Int64N(3)}))
+			p.add(all[len(all)-1])
+			for _, peak := range p {
+				if len(all) <= len(p) && peak != (code{}) && !slices.Contains(all, peak) {
+					t.Fatalf("peaks of %x are %x", all, p)
+				}
+			}
+		}
+		for _, c := range all {
+			if !p.covers(&c) {
+				t.Fatalf("no peak of %x covers %x, which was added", p, c)
+			}
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package distbucket
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// TestViewsDoNotChange lets readers ask views while the writer goes on, and compares every answer with that of a twin made with the view.
+// Under the race detector it also shows that readers need no lock.
+func TestViewsDoNotChange(t *testing.T) {
+	type both struct {
+		view View
+		twin naive
+	}
+	w := newWorld(t, rand.New(rand.NewPCG(3, 3)))
+	var newest atomic.Pointer[both]
+	newest.Store(&both{w.x.View(), w.twin.copy()})
+	var readers sync.WaitGroup
+	done := make(chan struct{})
+	for i := range 4 {
+		readers.Go(func() {
+			ask := &world{t: t, rand: rand.New(rand.NewPCG(uint64(i), 4)), x: w.x, span: w.span, many: w.many}
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				now := newest.Load()
+				for range 20 {
+					ask.compare(now.view, now.twin)
+				}
+			}
+		})
+	}
+	for range 150 {
+		for range 1 + w.rand.IntN(5) {
+			w.change()
+		}
+		newest.Store(&both{w.x.View(), w.twin.copy()})
+	}
+	close(done)
+	readers.Wait()
+}
+
+// TestWriterSharesBlocks checks that a change after a view copies no more than the blocks on the way to it.
+func TestWriterSharesBlocks(t *testing.T) {
+	nodes := cluster(10_000, 4, 0.5)
+	x := indexOf(t, fine, nodes)
+	before := blocks(x)
+	x.View()
+	n := nodes[5000]
+	n.Free = nodes[17].Free
+	if err := x.Update(n); err != nil {
+		t.Fatal(err)
+	}
+	x.settle()
+	fresh := 0
+	for b := range blocks(x) {
+		if !before[b] {
+			fresh++
+		}
+	}
+	const ways, depth = 2, 5 // out of and into the tree by coordinate
+	if fresh == 0 || fresh > ways*depth {
+		t.Errorf("%d blocks of %d copied, want no more than %d", fresh, len(before), ways*depth)
+	}
+}
+
+func blocks(x *Index) map[*block]bool {
+	all := map[*block]bool{}
+	var add func(b *block)
+	add = func(b *block) {
+		all[b] = true
+		if b.kids != nil {
+			for _, kid := range b.kids.at[:b.n] {
+				add(kid)
+			}
+		}
+	}
+	for _, t := range []*tree{&x.byX, &x.byName} {
+		add(t.root)
+	}
+	return all
+}
+
+// TestPickAllocatesNothing holds for up to eight nodes without candidates, into a slice with room.
+func TestPickAllocatesNothing(t *testing.T) {
+	nodes := cluster(2000, 4, 0.9)
+	_, beyond := edges(nodes, 1)
+	v := indexOf(t, coarse, nodes).View()
+	room := make([]*Node, 0, 8)
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, p := range []Policy{LeastFit, BestFit, FirstFit, NextFit, Random} {
+		for what, request := range map[string]Vector{"small": small[:4], "infeasible": beyond[0]} {
+			t.Run(fmt.Sprintf("%s/%s", p, what), func(t *testing.T) {
+				q := Query{Request: request, Policy: p, After: Behind("node-000900"), Rand: r}
+				if n := testing.AllocsPerRun(100, func() { v.AppendPick(room, q, 8) }); n > 0 {
+					t.Errorf("%v allocations", n)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package distbucket
+
+// deepest is more blocks than there are between the root of a tree and an entry: 4 items in a block would make 4¹⁶ entries.
+const deepest = 16
+
+// cursor is a place between two entries of a tree: who comes from entry to entry need not begin at the root each time.
+type cursor struct {
+	path  [deepest]step // from the root
+	depth int
+}
+
+// step is a block on the way. Of the last one, so many items are before the place; of the others, item before is on the way.
+type step struct {
+	block  *block
+	before int
+}
+
+func (c *cursor) push(b *block, before int) {
+	c.path[c.depth] = step{b, before}
+	c.depth++
+}
+
+// begin returns the place before all entries.
+func (t *tree) begin() (c cursor) {
+	if t.root != nil {
+		c.push(t.root, 0)
+	}
+	return c
+}
+
+// end returns the place behind all entries.
+func (t *tree) end() (c cursor) {
+	if t.root != nil {
+		c.push(t.root, t.root.n)
+	}
+	return c
+}
+
+// seek returns the place before the entries of a greater key and those of this key that are behind.
+func (t *tree) seek(k key, behind func(*block, int) bool) (c cursor) {
+	for b := t.root; b != nil; {
+		i := b.search(k, behind)
+		if b.kids == nil {
+			c.push(b, i)
+			return c
+		}
+		i = max(i-1, 0)
+		c.push(b, i)
+		b = b.kids.at[i]
+	}
+	return c
+}
+
+// next goes to the place behind the next entry that covers what is wanted, and returns the entry, or nil. It looks into no block whose maxima
+// do not cover it, and no farther than to keys greater than last.
+func (w *walk) next(c *cursor, last key) *entry {
+	for c.depth > 0 && !w.tired() {
+		at := &c.path[c.depth-1]
+		b, i := at.block, at.before
+		switch {
+		case i == b.n:
+			c.depth--
+			if c.depth > 0 {
+				c.path[c.depth-1].before++
+			}
+		case b.briefs[i].key > last:
+			return nil
+		case !w.sees(b, i):
+			at.before++
+		case b.kids == nil:
+			at.before++
+			return b.items[i]
+		default:
+			c.push(b.kids.at[i], 0)
+		}
+	}
+	return nil
+}
+
+// previous goes to the place before the last entry before it that covers what is wanted, likewise.
+func (w *walk) previous(c *cursor) *entry {
+	for c.depth > 0 {
+		at := &c.path[c.depth-1]
+		if at.before == 0 {
+			c.depth--
+			continue
+		}
+		at.before--
+		b, i := at.block, at.before
+		switch {
+		case !w.sees(b, i):
+		case b.kids == nil:
+			return b.items[i]
+		default:
+			c.push(b.kids.at[i], b.kids.at[i].n)
+		}
+	}
+	return nil
+}
+
+// beforeLeaf says whether the entry that previous has come to is surely the first of its leaf: the one before it in the block, if the block has
+// one, has another key. Most nodes are alone in their leaf where they have come to be used by unlike amounts, and two searches from the root are saved.
+func (c *cursor) beforeLeaf() bool {
+	at := c.path[c.depth-1]
+	return at.before > 0 && at.block.briefs[at.before-1].key != at.block.briefs[at.before].key
+}
+
+// behindLeaf says whether the entry that next has come to is surely the last of its leaf, likewise.
+func (c *cursor) behindLeaf() bool {
+	at := c.path[c.depth-1]
+	return at.before < at.block.n && at.block.briefs[at.before].key != at.block.briefs[at.before-1].key
+}

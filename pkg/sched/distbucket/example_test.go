@@ -1,0 +1,33 @@
+package distbucket_test
+
+import (
+	"fmt"
+
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+)
+
+// Two dimensions, vcores and GB; memory counts in steps of 3 GB.
+func Example() {
+	x, _ := distbucket.New(distbucket.Config{Theta: distbucket.Vector{2, 3}})
+	for name, free := range map[string]distbucket.Vector{"b": {4, 2}, "c": {3, 5}, "e": {6, 1}, "u": {5, 5}} {
+		_ = x.Add(distbucket.Node{Name: name, Free: free})
+	}
+	v := x.View()
+	_ = x.Remove("u") // v still has it
+
+	q := distbucket.Query{Request: distbucket.Vector{1, 2}, Policy: distbucket.LeastFit}
+	for _, n := range v.Pick(q, 2) {
+		fmt.Println(n.Name, n.Free)
+	}
+	it := v.Leaves(q)
+	for leaf := it.Next(); leaf != nil; leaf = it.Next() {
+		fmt.Println(leaf, leaf.Len())
+	}
+	// Output:
+	// u [5 5]
+	// c [3 5]
+	// (3,2) 1
+	// (3,1) 1
+	// (2,2) 1
+	// (2,1) 1
+}

@@ -1,0 +1,76 @@
+package distbucket
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// key is the first word of what a tree orders entries by.
+type key uint64
+
+// byX orders by coordinate, and by name within a leaf.
+func byX(a, b *entry) int {
+	if c := byLeaf(a, b); c != 0 {
+		return c
+	}
+	return byLabel(a, b)
+}
+
+// byLeaf orders by coordinate, and reads coordinates only where keys do not tell.
+func byLeaf(a, b *entry) int {
+	if c := cmp.Compare(a.keyX, b.keyX); c != 0 || a.whole {
+		return c
+	}
+	return slices.Compare(a.x, b.x)
+}
+
+// byLabel orders the entries of an index by name.
+func byLabel(a, b *entry) int { return cmp.Compare(a.label, b.label) }
+
+func byName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }
+
+func keyX(e *entry) key { return e.keyX }
+
+func keyLabel(e *entry) key { return e.label }
+
+// keyless is for orders without a first word.
+func keyless(*entry) key { return 0 }
+
+// packX returns the key of coordinate x, how many of its 64 bits are left, and whether it is whole: no other coordinate of as many numbers has it.
+// Each number c is written as 1 + its length in 6 bits and then its bits behind the first one, so that of two keys the greater one has the
+// greater number where they first differ:
+//
+//	5, 0  ↦  000100 01  000001
+//
+// What has no room is cut off. Nothing follows a number that is negative, which is written as 000000, or 2⁵⁸ and more, 111111: the key is not
+// whole then.
+func packX(x []int64) (k key, left int, whole bool) {
+	left = 64
+	for _, c := range x {
+		code, width, exact := gamma(c)
+		if width > left {
+			return k | code>>(width-left), 0, false
+		}
+		left -= width
+		k |= code << left
+		if !exact {
+			return k, left, false
+		}
+	}
+	return k, left, true
+}
+
+// gamma returns the code of a number in a key, its width in bits, and whether no other number has it.
+func gamma(c int64) (code key, width int, exact bool) {
+	length := bits.Len64(uint64(c))
+	switch behind := max(length-1, 0); {
+	case c < 0:
+		return 0, 6, false
+	case length > 58:
+		return 63, 6, false
+	default:
+		return key(1+length)<<behind | key(c)&(1<<behind-1), 6 + behind, true
+	}
+}

@@ -1,0 +1,79 @@
+package distbucket
+
+import "sort"
+
+// Labels stand for the names of an index's nodes: they are keys in the order of names. Who looks for the place of a node compares labels, which
+// blocks have at hand, and not names, each of which is two reads elsewhere in memory. A node keeps its label while it is in the index, unless all get new ones.
+
+const (
+	none   key = 0       // no node's label
+	utmost     = ^key(0) // none is greater
+)
+
+// stride is how far a new label is from that of the node added last, if that is a neighbour and there is room: nodes that come in the order of
+// their names, upwards or downwards, take a stride each. Others come in the middle between their neighbours.
+const stride = 1 << 32
+
+// label gives an entry that is new a label between those of its neighbours, or says that none is left.
+func (x *Index) label(e *entry) bool {
+	before, behind := x.byName.around(e.Name)
+	room := (behind - before) / 2
+	switch x.last {
+	case none:
+		e.label = room
+	case before:
+		e.label = before + min(room, stride)
+	case behind:
+		e.label = behind - min(room, stride)
+	default:
+		e.label = before + room
+	}
+	x.last = e.label
+	return room > 0
+}
+
+// relabel gives all nodes labels that are as far from each other as can be. O(n log n), after 30 nodes at least, each
+// of which came between the last two.
+func (x *Index) relabel() {
+	all, step, at := x.byName, utmost/key(x.Len()+1), none
+	x.trees = newTrees()
+	x.log.named = x.log.number
+	all.each(func(e *entry) bool {
+		if x.log.full() {
+			x.log.turn()
+		}
+		old := e.seat.now.Load()
+		next := x.space.fresh(old.Node)
+		at += step
+		next.label, next.seat = at, e.seat
+		x.log.add(update{e.seat, old, next})
+		x.enter(next)
+		return true
+	})
+	x.log.turn() // trees that are new know everything
+}
+
+// around returns the labels of the entries before and behind a name, of which the first may have the name itself, in a tree by name: none, or the
+// greatest key, where there is none.
+func (t *tree) around(name string) (before, behind key) {
+	behind = utmost
+	for b := t.root; b != nil; {
+		i := b.behind(name)
+		if i < b.n {
+			behind = b.briefs[i].key
+		}
+		if i > 0 {
+			before = b.briefs[i-1].key
+		}
+		if b.kids == nil {
+			break
+		}
+		b = b.kids.at[max(i-1, 0)]
+	}
+	return before, behind
+}
+
+// behind returns the first item with a greater name, or n, in a block of a tree by name.
+func (b *block) behind(name string) int {
+	return sort.Search(b.n, func(i int) bool { return b.items[i].Name > name })
+}

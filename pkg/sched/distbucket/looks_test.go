@@ -1,0 +1,102 @@
+package distbucket
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLooksAsNodesRunOut places pods with a card each until none fits any more: nodes then lack CPU, memory or cards, and hardly two of them
+// the same. Throughout, a question takes few looks, which are the same on every machine.
+func TestLooksAsNodesRunOut(t *testing.T) {
+	const nodes, bound = 1000, 64
+	for _, p := range []Policy{LeastFit, BestFit} {
+		t.Run(p.String(), func(t *testing.T) {
+			x, r := cards(t, nodes), rand.New(rand.NewPCG(1, 2))
+			for placed := 0; ; {
+				looks := 0
+				for range 500 {
+					n, took := x.search(Query{Request: Vector{500, 4 << 30, 1, 1}, Policy: p, Rand: r})
+					if looks += took; n == nil {
+						continue
+					}
+					placed++
+					if err := x.Update(Node{Name: n.Name, Free: n.Free.minus(Vector{500, 4 << 30, 1, 1})}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if looks > 500*bound {
+					t.Fatalf("%d looks a question after %d pods, want no more than %d", looks/500, placed, bound)
+				}
+				if n, _ := x.search(Query{Request: Vector{500, 4 << 30, 1, 1}, Policy: p, Rand: r}); n == nil {
+					return
+				}
+			}
+		})
+	}
+}
+
+// TestFirstFitGivesUp lets the first by name be found where few nodes fit: names say nothing of what is free, and a walk by name ends soon if it finds none.
+func TestFirstFitGivesUp(t *testing.T) {
+	const nodes = 5000
+	for one, want := range map[int]struct{ taken, looks int }{patience - 1: {4, 4 * patience}, patience + 1: {0, patience}, nodes: {0, patience}} {
+		var all []Node
+		var fit []string
+		for i := range nodes {
+			n := Node{Name: fmt.Sprintf("node-%06d", i), Free: Vector{0}}
+			if i%one == one-1 {
+				n.Free[0], fit = 1, append(fit, n.Name)
+			}
+			all = append(all, n)
+		}
+		x, q := indexOf(t, Vector{1}, all), Query{Request: Vector{1}, Policy: FirstFit}
+		a := x.View().ask(q)
+		s := stroll{ask: &a, walk: a.walk(), room: make([]*entry, 4)}
+		s.limit = patience
+		s.names()
+		if s.taken != want.taken || s.looks > want.looks {
+			t.Errorf("one in %d fits: %d looks, %d taken, want no more than %d, and %d", one, s.looks, s.taken, want.looks, want.taken)
+		}
+		if diff := cmp.Diff(fit[:min(4, len(fit))], names(x.View().Pick(q, 4))); diff != "" {
+			t.Errorf("one in %d fits (-want +got):\n%s", one, diff)
+		}
+	}
+}
+
+// cards returns an index of so many nodes of 64 CPUs, 512 GiB and 8 cards, half of the CPUs and memory taken, give or take.
+func cards(t *testing.T, nodes int) *Index {
+	t.Helper()
+	x, err := New(Config{Theta: Vector{100, 128 << 20, 1, 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	free := func(of float64) int64 { return int64(of * min(1, max(0, 0.5+0.5*r.NormFloat64()))) }
+	for i := range nodes {
+		n := Node{Name: fmt.Sprintf("node-%06d", i), Free: Vector{free(64_000), free(512 << 30), 230, 8}}
+		if err := x.Add(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return x
+}
+
+// search returns the first of four nodes by policy, or nil, and the looks that the four took.
+func (x *Index) search(q Query) (*Node, int) {
+	a := x.View().ask(q)
+	s := stroll{ask: &a, walk: a.walk(), room: make([]*entry, 4), news: a.news(nil)}
+	if q.Policy == LeastFit {
+		s.leastFit()
+	} else {
+		s.bestFit()
+	}
+	for len(s.news) > 0 {
+		s.takeNews()
+	}
+	if s.taken == 0 {
+		return nil, s.looks
+	}
+	return &s.room[0].Node, s.looks
+}

@@ -1,0 +1,76 @@
+package distbucket
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// naive is the index as one would write it without a thought for time: a map, scanned and sorted for every question.
+type naive struct {
+	space space
+	nodes map[string]Node
+}
+
+// fitting returns the nodes that a query may take, the best by policy first.
+func (n naive) fitting(q Query) []string {
+	var names []string
+	for _, name := range n.names(q) {
+		if n.nodes[name].Free.Covers(q.Request) && (q.Accept == nil || q.Accept(&Node{Name: name})) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// leaves returns the coordinates that Leaves yields for LeastFit and BestFit.
+func (n naive) leaves(q Query) [][]int64 {
+	want := n.space.coordinate(q.Request)
+	var leaves [][]int64
+	for _, name := range n.names(q) {
+		x := n.space.coordinate(n.nodes[name].Free)
+		below := false
+		for l := range x {
+			below = below || x[l] < want[l]
+		}
+		if !below && (len(leaves) == 0 || !slices.Equal(leaves[len(leaves)-1], x)) {
+			leaves = append(leaves, x)
+		}
+	}
+	return leaves
+}
+
+// names returns the candidates in the policy's order.
+func (n naive) names(q Query) []string {
+	names := slices.Collect(maps.Keys(n.nodes))
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return q.Candidates != nil && !slices.Contains(q.Candidates, name)
+	})
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(n.compare(q.Policy, a, b), cmp.Compare(lap(q, a), lap(q, b)), strings.Compare(a, b))
+	})
+	return names
+}
+
+// lap returns 0 for names behind the one to go on from, and 1 for the others.
+func lap(q Query, name string) int {
+	if q.Policy == FirstFit || name > q.After.name {
+		return 0
+	}
+	return 1
+}
+
+func (n naive) compare(p Policy, a, b string) int {
+	xa, xb := n.space.coordinate(n.nodes[a].Free), n.space.coordinate(n.nodes[b].Free)
+	switch p {
+	case LeastFit:
+		return slices.Compare(xb, xa)
+	case BestFit:
+		return slices.Compare(xa, xb)
+	default:
+		return 0
+	}
+}
+
+func (n naive) copy() naive { return naive{space: n.space, nodes: maps.Clone(n.nodes)} }

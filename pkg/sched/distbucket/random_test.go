@@ -1,0 +1,69 @@
+package distbucket
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestRandomIsFair picks many times and wants every node that fits about as often as the other, whether many fit or one in a thousand.
+func TestRandomIsFair(t *testing.T) {
+	const fitting, rounds = 10, 4000
+	for _, others := range []int{0, 30, 10_000} {
+		t.Run(fmt.Sprintf("others=%d", others), func(t *testing.T) {
+			x, err := New(Config{Theta: Vector{1, 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range fitting + others {
+				n := Node{Name: fmt.Sprint(i), Free: Vector{int64(i % 7), 1}}
+				if i < fitting {
+					n.Free = Vector{8, int64(i) + 1}
+				}
+				if err := x.Add(n); err != nil {
+					t.Fatal(err)
+				}
+			}
+			seen := map[string]int{}
+			q := Query{Request: Vector{8, 1}, Policy: Random, Rand: rand.New(rand.NewPCG(1, 1))}
+			for range rounds {
+				seen[x.View().Pick(q, 1)[0].Name]++
+			}
+			for name, times := range seen {
+				if mean := rounds / fitting; len(seen) != fitting || times < mean/2 || times > mean*3/2 {
+					t.Errorf("node %s %d times of %d, %d different ones of %d", name, times, rounds, len(seen), fitting)
+				}
+			}
+		})
+	}
+}
+
+// TestRandTakesTurnsInLeaf checks that with LeastFit and BestFit a source of randomness chooses within the leaf and nowhere else.
+func TestRandTakesTurnsInLeaf(t *testing.T) {
+	x, err := New(Config{Theta: Vector{10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		if err := x.Add(Node{Name: fmt.Sprintf("n%03d", i), Free: Vector{int64(i % 30)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []Policy{LeastFit, BestFit} {
+		plain := Query{Request: Vector{15}, Policy: p}
+		shuffled := plain
+		shuffled.Rand = rand.New(rand.NewPCG(1, 2))
+		v := x.View()
+		want, seen := v.Pick(plain, 1)[0], map[string]bool{}
+		for range 200 {
+			got := v.Pick(shuffled, 1)[0]
+			seen[got.Name] = true
+			if ceil(got.Free[0], 10) != ceil(want.Free[0], 10) || got.Free[0] < 15 {
+				t.Fatalf("%s took %v, without randomness %v", p, got, want)
+			}
+		}
+		if len(seen) < 20 {
+			t.Errorf("%s took only %d different nodes of a leaf", p, len(seen))
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package distbucket
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Reserving is an index whose nodes may hold a reservation each: the task that it is for sees all that is free on the node, every other task
+// what is left. A task may hold several nodes.
+//
+// It is two indexes: A, the nodes that hold a reservation, with all that is free on them, and B, all nodes with what is left. A task is
+// answered from B and from its own part of A, which the order by task makes a range, and the better by policy wins. Without reservations A is
+// empty and costs nothing.
+type Reserving struct {
+	left   *Index // B
+	byTask tree   // A, by task and then by name
+	held   tree   // A, by name
+}
+
+// NewReserving returns an empty index, or says what is wrong with the configuration.
+func NewReserving(c Config) (*Reserving, error) {
+	left, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Reserving{
+		left:   left,
+		byTask: tree{owner: new(owner), key: keyless, order: byTask},
+		held:   tree{owner: new(owner), key: keyless, order: byName},
+	}, nil
+}
+
+func byTask(a, b *entry) int {
+	return cmp.Or(strings.Compare(a.task, b.task), strings.Compare(a.Name, b.Name))
+}
+
+// Add takes a node into the index. It is an error if one of that name is there.
+func (r *Reserving) Add(n Node) error { return r.left.Add(n) }
+
+// AddAt is Add to a seat in the caller's memory, which has to be free.
+func (r *Reserving) AddAt(s *Seat, n Node) error { return r.left.AddAt(s, n) }
+
+// Update replaces the node of that name. Its reservation stays. It is an error if there is no such node.
+func (r *Reserving) Update(n Node) error {
+	if old := r.held.find(n.Name); old != nil {
+		return r.hold(n, old.hold)
+	}
+	return r.left.Update(n)
+}
+
+// Remove takes the node of that name out, and its reservation. It is an error if there is none.
+func (r *Reserving) Remove(name string) error {
+	if old := r.held.find(name); old != nil {
+		r.forget(old)
+	}
+	return r.left.Remove(name)
+}
+
+// Reserve sets amounts of a node aside for a task, in place of what the node held for it before. It is an error if the node holds some for
+// another task, or is not in the index.
+func (r *Reserving) Reserve(node, task string, amounts Vector) error {
+	n, err := r.mayHold(node, task, amounts)
+	if err != nil {
+		return fmt.Errorf("reserve %v of node %q for task %q: %w", amounts, node, task, err)
+	}
+	return r.hold(*n, &hold{task: task, amounts: amounts})
+}
+
+// mayHold returns the node with all that is free on it, or says why it cannot hold amounts for a task.
+func (r *Reserving) mayHold(node, task string, amounts Vector) (*Node, error) {
+	n, old := r.find(node), r.held.find(node)
+	switch {
+	case task == "":
+		return nil, errors.New("the task has no name")
+	case n == nil:
+		return nil, errors.New("the node is not in the index")
+	case len(amounts) > 0 && slices.Min(amounts) < 0:
+		return nil, errors.New("an amount is negative")
+	case old != nil && old.task != task:
+		return nil, fmt.Errorf("it holds %v for task %q", old.amounts, old.task)
+	}
+	return n, r.left.space.check(amounts)
+}
+
+// Release gives up what the node holds for a task, and says whether it held any.
+func (r *Reserving) Release(node, task string) bool {
+	old := r.held.find(node)
+	if old == nil || old.task != task {
+		return false
+	}
+	r.forget(old)
+	return r.left.Update(old.Node) == nil
+}
+
+// Len returns the number of nodes.
+func (r *Reserving) Len() int { return r.left.Len() }
+
+// View returns the index as it is now, in O(1). Later changes do not show in it.
+func (r *Reserving) View() ReservingView {
+	r.byTask.seal()
+	r.held.seal()
+	return ReservingView{left: r.left.View(), byTask: r.byTask, held: r.held}
+}
+
+// hold brings both indexes up to date with a node and what it holds.
+func (r *Reserving) hold(n Node, h *hold) error {
+	e, err := r.left.space.entry(n)
+	if err != nil {
+		return fmt.Errorf("update: %w", err)
+	}
+	e.hold = h
+	r.held.put(e)
+	r.byTask.put(e)
+	n.Free = n.Free.minus(h.amounts)
+	return r.left.Update(n)
+}
+
+func (r *Reserving) forget(e *entry) {
+	r.held.remove(e)
+	r.byTask.remove(e)
+}
+
+// find returns the node of that name with all that is free on it, or nil.
+func (r *Reserving) find(name string) *Node {
+	if e := r.held.find(name); e != nil {
+		return &e.Node
+	}
+	if s := r.left.Seat(name); s != nil {
+		return s.Node()
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package distbucket
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// reservations is what Reserving should be: a map of nodes, and what each holds for whom.
+type reservations struct {
+	nodes map[string]Node
+	holds map[string]hold
+}
+
+// seenBy returns the nodes as a task sees them.
+func (r reservations) seenBy(task string, s space) naive {
+	seen := naive{space: s, nodes: map[string]Node{}}
+	for name, n := range r.nodes {
+		if h, ok := r.holds[name]; ok && h.task != task {
+			n.Free = n.Free.minus(h.amounts)
+		}
+		seen.nodes[name] = n
+	}
+	return seen
+}
+
+// TestReservingTwin changes nodes and reservations at random, and compares what tasks are answered with an index of what they should see.
+func TestReservingTwin(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		x, err := NewReserving(Config{Theta: Vector{1 + r.Int64N(3), 1 + r.Int64N(3)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		twin := reservations{nodes: map[string]Node{}, holds: map[string]hold{}}
+		marks := []Mark{{}}
+		for range 400 {
+			reserveAtRandom(t, r, x, twin)
+			if r.IntN(20) == 0 {
+				x.left.relabel()
+			}
+			task := fmt.Sprint("t", r.IntN(4))
+			q := Query{Request: Vector{r.Int64N(10), r.Int64N(10)}, Policy: Policy(r.IntN(4)), Task: task, After: marks[r.IntN(len(marks))]}
+			want := twin.seenBy(task, x.left.space).fitting(q)
+			want = want[:min(len(want), 5)]
+			got := x.View().Pick(q, 5)
+			if diff := cmp.Diff(want, names(got)); diff != "" {
+				t.Fatalf("%s %v for %s after %q (-want +got):\n%s", q.Policy, q.Request, task, q.After.name, diff)
+			}
+			for _, n := range got {
+				marks = append(marks, n.Mark())
+			}
+			marks = append(marks, Behind(fmt.Sprint("n", r.IntN(30))))
+			marks = marks[max(0, len(marks)-20):]
+		}
+	}
+}
+
+// reserveAtRandom makes one change to both.
+func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations) {
+	t.Helper()
+	n := Node{Name: fmt.Sprint("n", r.IntN(30)), Free: Vector{r.Int64N(12), r.Int64N(12)}}
+	_, have := twin.nodes[n.Name]
+	held, holds := twin.holds[n.Name]
+	task := fmt.Sprint("t", r.IntN(4))
+	var err error
+	switch action := r.IntN(4); {
+	case !have:
+		err = x.Add(n)
+		twin.nodes[n.Name] = n
+	case action == 0:
+		err = x.Remove(n.Name)
+		delete(twin.nodes, n.Name)
+		delete(twin.holds, n.Name)
+	case action == 1 && r.IntN(2) == 0:
+		err = x.UpdateAt(x.Seat(n.Name), n)
+		twin.nodes[n.Name] = n
+	case action == 1:
+		err = x.Update(n)
+		twin.nodes[n.Name] = n
+	case holds && held.task != task:
+		if x.Release(n.Name, task) {
+			t.Fatalf("node %s gave up for %s what it holds for %s", n.Name, task, held.task)
+		}
+	case action == 2:
+		x.Release(n.Name, task)
+		delete(twin.holds, n.Name)
+	default:
+		twin.holds[n.Name] = hold{task: task, amounts: Vector{r.Int64N(8), r.Int64N(8)}}
+		err = x.Reserve(n.Name, task, twin.holds[n.Name].amounts)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,287 @@
+package distbucket
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// world is an index and its naive twin, changed alike.
+type world struct {
+	t     *testing.T
+	rand  *rand.Rand
+	x     *Index
+	twin  naive
+	seats map[string]*Seat // as they were last
+	span  int64            // amounts are below it
+	many  int              // names there are
+	stay  int              // one node in so many that change is removed
+	marks []Mark           // of nodes that were picked
+}
+
+func newWorld(t *testing.T, r *rand.Rand) *world {
+	dims := 1 + r.IntN([]int{4, 10}[r.IntN(2)])
+	c := Config{Order: r.Perm(dims)}
+	for range dims {
+		c.Theta = append(c.Theta, 1+r.Int64N(4))
+	}
+	x, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	span := []int64{1 + r.Int64N(20), 5000}[r.IntN(2)]
+	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, seats: map[string]*Seat{}, span: span, many: 1 + r.IntN(600), stay: []int{3, 50}[r.IntN(2)]}
+}
+
+// change adds, updates or removes a node, or gives all new labels.
+func (w *world) change() {
+	if w.rand.IntN(100) == 0 {
+		w.x.relabel()
+	}
+	n := Node{Name: fmt.Sprintf("n%d", w.rand.IntN(w.many)), Free: w.vector()}
+	_, have := w.twin.nodes[n.Name]
+	var err error
+	switch {
+	case !have:
+		err = w.add(n)
+		w.twin.nodes[n.Name] = n
+	case w.rand.IntN(w.stay) > 0:
+		err = w.update(n)
+		w.twin.nodes[n.Name] = n
+	default:
+		seat := w.x.Seat(n.Name)
+		err = w.x.Remove(n.Name)
+		delete(w.twin.nodes, n.Name)
+		if w.x.UpdateAt(seat, n) == nil {
+			w.t.Fatalf("node %s was taken out, and updated by its seat", n.Name)
+		}
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// add adds a node, to a seat of the index's or to one that is free.
+func (w *world) add(n Node) error {
+	if w.rand.IntN(2) == 0 {
+		return w.x.Add(n)
+	}
+	for name := range w.twin.nodes {
+		if w.x.AddAt(w.x.Seat(name), n) == nil {
+			w.t.Fatalf("node %s was added to the seat of %s", n.Name, name)
+		}
+		break
+	}
+	return w.x.AddAt(new(Seat), n)
+}
+
+// update updates a node by its name, or by its seat, which is one for as long as the node is there.
+func (w *world) update(n Node) error {
+	seat := w.x.Seat(n.Name)
+	if old := w.seats[n.Name]; old != nil && old != seat && old.Node() != nil {
+		w.t.Fatalf("node %s has a new seat, but is in the old one, too", n.Name)
+	}
+	w.seats[n.Name] = seat
+	if w.rand.IntN(2) == 0 {
+		return w.x.Update(n)
+	}
+	return w.x.UpdateAt(seat, n)
+}
+
+func (w *world) vector() Vector {
+	v := make(Vector, w.x.space.dims())
+	for d := range v {
+		v[d] = w.rand.Int64N(w.span+2) - 2
+	}
+	return v
+}
+
+func (w *world) query() Query {
+	q := Query{Request: w.vector(), Policy: Policy(w.rand.IntN(4)), After: w.mark(), Rand: w.rand}
+	if w.rand.IntN(3) == 0 {
+		q.Candidates = []string{}
+		for range w.rand.IntN(20) {
+			q.Candidates = append(q.Candidates, fmt.Sprintf("n%d", w.rand.IntN(w.many)))
+		}
+	}
+	if w.rand.IntN(4) == 0 {
+		q.Accept = func(n *Node) bool { return len(n.Name)%2 == 0 }
+	}
+	return q
+}
+
+// mark marks a name that a node may have, or the place of a node that was picked some time before.
+func (w *world) mark() Mark {
+	if len(w.marks) > 0 && w.rand.IntN(2) == 0 {
+		return w.marks[w.rand.IntN(len(w.marks))]
+	}
+	return Behind(fmt.Sprintf("n%d", w.rand.IntN(w.many)))
+}
+
+// remember marks a node.
+func (w *world) remember(n *Node) {
+	if len(w.marks) < 16 {
+		w.marks = append(w.marks, n.Mark())
+	} else {
+		w.marks[w.rand.IntN(len(w.marks))] = n.Mark()
+	}
+}
+
+// compare asks both the same.
+func (w *world) compare(v View, twin naive) {
+	w.t.Helper()
+	q := w.query()
+	n := 1 + w.rand.IntN(10)
+	want := twin.fitting(q)
+	want = want[:min(n, len(want))]
+	got := v.Pick(q, n)
+	if diff := cmp.Diff(want, names(got)); diff != "" {
+		w.t.Fatalf("%s %v of %v after %q, %d nodes of %d (-want +got):\n%s", q.Policy, q.Request, q.Candidates, q.After.name, n, v.Len(), diff)
+	}
+	for _, n := range got {
+		w.remember(n)
+	}
+	if q.Policy == LeastFit || q.Policy == BestFit {
+		w.compareLeaves(v, twin, q)
+	}
+}
+
+func (w *world) compareLeaves(v View, twin naive, q Query) {
+	w.t.Helper()
+	var got [][]int64
+	var taken []string
+	it := v.Leaves(q)
+	for leaf := it.Next(); leaf != nil; leaf = it.Next() {
+		got = append(got, leaf.X)
+		if n := it.Take(leaf); n != nil {
+			taken = append(taken, n.Name)
+		}
+	}
+	if diff := cmp.Diff(twin.leaves(q), got); diff != "" {
+		w.t.Fatalf("leaves of %s %v of %v (-want +got):\n%s", q.Policy, q.Request, q.Candidates, diff)
+	}
+	if first := names(v.Pick(q, 1)); len(taken) == 0 && len(first) > 0 || len(taken) > 0 && taken[0] != first[0] {
+		w.t.Fatalf("%s %v: leaf after leaf %v, picked %v", q.Policy, q.Request, taken, first)
+	}
+}
+
+func names(nodes []*Node) []string {
+	var names []string
+	for _, n := range nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// TestTwin changes indexes of all shapes at random and compares every answer with the naive twin's, of the newest view and of one taken
+// earlier.
+func TestTwin(t *testing.T) {
+	for seed := range uint64(16) {
+		w := newWorld(t, rand.New(rand.NewPCG(seed, 7)))
+		old, oldTwin := w.x.View(), w.twin.copy()
+		for range 600 {
+			w.change()
+			if w.rand.IntN(8) == 0 {
+				w.compare(w.x.View(), w.twin)
+				w.compare(old, oldTwin)
+			}
+			if w.rand.IntN(200) == 0 {
+				w.x.check(t)
+				old, oldTwin = w.x.View(), w.twin.copy()
+			}
+		}
+		w.drain()
+	}
+}
+
+// drain removes node after node.
+func (w *world) drain() {
+	for name := range w.twin.copy().nodes {
+		if err := w.x.Remove(name); err != nil {
+			w.t.Fatal(err)
+		}
+		delete(w.twin.nodes, name)
+		if w.rand.IntN(20) == 0 {
+			w.compare(w.x.View(), w.twin)
+			w.x.check(w.t)
+		}
+	}
+	if w.x.Len() != 0 || w.x.byX.root != nil {
+		w.t.Fatalf("%d nodes are left of none", w.x.Len())
+	}
+}
+
+// check fails if a tree of x is not as its comment says.
+func (x *Index) check(t *testing.T) {
+	t.Helper()
+	x.settle()
+	x.seal()
+	for _, tr := range []*tree{&x.byX, &x.byName} {
+		var all []*entry
+		for r := range tr.size() {
+			all = append(all, tr.at(r))
+		}
+		if !slices.IsSortedFunc(all, tr.order) {
+			t.Fatal("entries are out of order")
+		}
+		if !tr.amounts && !slices.IsSortedFunc(all, byName) {
+			t.Fatal("labels are not in the order of names")
+		}
+		if tr.root != nil {
+			tr.checkBelow(t, tr.root, true)
+		}
+	}
+}
+
+// checkBelow returns the depth of b.
+func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
+	t.Helper()
+	if b.n > fan || !root && b.n < fan/2 {
+		t.Fatalf("%d items in a block", b.n)
+	}
+	for i := range b.n {
+		if tr.amounts && (!b.top.covers(b.items[i].Free) || b.kids != nil && !b.top.covers(b.kids.at[i].top[:min(8, len(b.items[i].Free))])) {
+			t.Fatalf("item %d of a block exceeds its top", i)
+		}
+		if b.briefs[i] != tr.brief(b.items[i]) {
+			t.Fatalf("item %d of a block is not what its brief says", i)
+		}
+	}
+	if b.kids == nil {
+		return 1
+	}
+	depth := 0
+	for i := range b.n {
+		below := tr.checkBelow(t, b.kids.at[i], false)
+		if i > 0 && below != depth {
+			t.Fatalf("leaves %d and %d levels down", depth, below)
+		}
+		depth = below
+		kid := b.kids.at[i]
+		if kid.items[0] != b.items[i] || kid.briefs[0] != b.briefs[i] || int(b.kids.size[i]) != kid.size() {
+			t.Fatalf("item %d of a block is not what is below it", i)
+		}
+		if tr.amounts {
+			b.checkPeaks(t, i)
+		}
+	}
+	return depth + 1
+}
+
+// checkPeaks fails if the peaks of kid i are not what they should be.
+func (b *block) checkPeaks(t *testing.T, i int) {
+	t.Helper()
+	kid := b.kids.at[i]
+	if b.kids.peaks[i] != kid.peaks() {
+		t.Fatalf("peaks of item %d of a block are not those of what is below it", i)
+	}
+	kid.each(func(e *entry) bool {
+		if !b.kids.peaks[i].covers(&e.code) {
+			t.Fatalf("%v is above all peaks", e.Free)
+		}
+		return true
+	})
+}

@@ -1,0 +1,206 @@
+package fairshare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// start is when the tests start, and after a time some seconds later.
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func after(seconds float64) time.Time { return start.Add(time.Duration(seconds * 1e9)) }
+
+// cards is a task of ann's that has held T4 cards since some second.
+func cards(uid string, since float64, n Milli) Task {
+	return Task{UID: uid, Tenant: "ann", Since: after(since), Holds: []Charge{{"T4", 1000 * n}}}
+}
+
+func TestTypesAreCountedApart(t *testing.T) {
+	b := New(settle(t, 10))
+	b.Start(Task{UID: "a", Tenant: "ann", Holds: []Charge{{"T4", 500}, {"H200", 2000}}}, start)
+	b.Start(Task{UID: "b", Tenant: "ann", Holds: []Charge{{CPU, 8000}}}, start)
+	b.Start(Task{UID: "c", Tenant: "bob", Holds: []Charge{{"T4", 1000}}}, start)
+	if err := b.Weigh("ann", 4); err != nil {
+		t.Fatal(err)
+	}
+	settled := after(1000)
+	got := map[string]float64{}
+	for _, who := range b.Tenants() {
+		for _, what := range []Type{"T4", "H200", "P100", CPU, AnyGPU, "H200|T4", "P100|T4"} {
+			got[fmt.Sprint(who, " ", what)] = math.Round(1000*b.Rank(who, what, settled)) / 1000
+		}
+	}
+	want := map[string]float64{
+		"ann T4": .125, "ann H200": .5, "ann P100": 0, "ann cpu": 2, "ann gpu": .625, "ann H200|T4": .625, "ann P100|T4": .125,
+		"bob T4": 1, "bob H200": 0, "bob P100": 0, "bob cpu": 0, "bob gpu": 1, "bob H200|T4": 1, "bob P100|T4": 1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("ranks (-want +got):\n%s", diff)
+	}
+}
+
+// TestFirstSeen: a tenant that is met with tasks that run has the score that each
+// made by itself, in whatever order they are told.
+func TestFirstSeen(t *testing.T) {
+	want := 2*(1-math.Exp(-30/10.)) + 3*(1-math.Exp(-10/10.))
+	for _, order := range [][]Task{
+		{cards("a", 70, 2), cards("b", 90, 3)},
+		{cards("b", 90, 3), cards("a", 70, 2)},
+	} {
+		b := New(settle(t, 10))
+		for _, task := range order {
+			b.Start(task, after(100))
+		}
+		if got := b.Rank("ann", "T4", after(100)); !near(want, got) {
+			t.Errorf("score %v, want %v", got, want)
+		}
+	}
+}
+
+// TestHarmless: none of these changes what two cards, from second 0 to 10, come to.
+func TestHarmless(t *testing.T) {
+	task := cards("a", 0, 2)
+	for name, more := range map[string]func(*Book){
+		"nothing":                   func(*Book) {},
+		"started twice":             func(b *Book) { b.Start(task, after(5)) },
+		"ended twice":               func(b *Book) { b.End("a", after(10)); b.End("a", after(15)) },
+		"started after its end":     func(b *Book) { b.End("a", after(10)); b.Start(task, after(15)) },
+		"gone after its end":        func(b *Book) { b.End("a", after(10)); b.Forget("a", after(15)) },
+		"gone without an end":       func(b *Book) { b.Forget("a", after(10)) },
+		"looked at":                 func(b *Book) { b.Accounts("ann", after(3)); b.Rank("ann", "T4", after(7)) },
+		"another ends":              func(b *Book) { b.End("b", after(5)) },
+		"more, and as before":       func(b *Book) { b.Start(cards("a", 0, 9), after(5)); b.Start(task, after(5)) },
+		"for bob, and as before":    func(b *Book) { b.Start(Task{"a", "bob", start, task.Holds}, after(5)); b.Start(task, after(5)) },
+		"the past is told":          func(b *Book) { b.Rank("ann", "T4", after(10)); b.Start(task, after(2)); b.End("a", after(1)) },
+		"a task that holds nothing": func(b *Book) { b.Start(Task{UID: "c", Tenant: "ann"}, after(5)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := settle(t, 10)
+			b := New(d)
+			b.Start(task, start)
+			more(b)
+			b.End("a", after(10))
+			want := d.Next(d.Next(0, 2, 10), 0, 10)
+			if got := b.Rank("ann", "T4", after(20)); !near(want, got) {
+				t.Errorf("score %v, want %v", got, want)
+			}
+			if n := len(b.mu.tasks); n > 3 {
+				t.Errorf("%d tasks are left", n)
+			}
+		})
+	}
+}
+
+// TestTimeNeverGoesBack: no time counts twice, no score falls or is no number.
+func TestTimeNeverGoesBack(t *testing.T) {
+	b := New(settle(t, 10))
+	b.Start(cards("a", 0, 1), start)
+	last := 0.
+	for _, second := range []float64{10, 3, -1e6, 10, 12, 11, 12} {
+		got := b.Rank("ann", "T4", after(second))
+		if !(got >= last) {
+			t.Errorf("at second %v the score is %v, and was %v", second, got, last)
+		}
+		last = got
+	}
+	if want := 1 - math.Exp(-1.2); !near(want, last) {
+		t.Errorf("score %v at second 12, want %v", last, want)
+	}
+	b.Start(cards("b", 1e6, 1), after(12)) // it has not started by this clock
+	if got := b.Rank("ann", "T4", after(12)); !near(last, got) {
+		t.Errorf("a task of the future makes the score %v, want %v still", got, last)
+	}
+}
+
+// TestRestart: a controller ends at second 50, what it stored last is of second 40,
+// and another goes on at 60: its scores are as if there had been one.
+func TestRestart(t *testing.T) {
+	d := settle(t, 10)
+	one, first := New(d), New(d)
+	for _, b := range []*Book{one, first} {
+		b.Start(cards("stays", 0, 2), start)
+		b.Start(Task{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}}, start)
+		b.Start(cards("ends", 10, 1), after(10))
+	}
+	first.Start(cards("young", 38, 8), after(39)) // stored without: an account is behind by Margin
+	one.Start(cards("young", 38, 8), after(39))
+	stored := first.Stored("ann", after(40))
+	one.Start(cards("late", 45, 4), after(45)) // and the second learns of it at 60
+	second := New(d)
+	for _, a := range stored {
+		if err := second.Restore("ann", a, after(60)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second.Start(cards("late", 45, 4), after(60))
+	second.Start(cards("young", 38, 8), after(60))
+	second.Start(cards("stays", 0, 2), after(60))
+	second.Start(Task{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}}, after(60))
+	second.Complete(after(60)) // nobody told of the one that ended: it counts to here
+	one.End("ends", after(60))
+	for _, second60 := range []float64{60, 61, 75, 200} {
+		if diff := cmp.Diff(one.Accounts("ann", after(second60)), second.Accounts("ann", after(second60)), cmp.Comparer(near)); diff != "" {
+			t.Errorf("at second %v (-one controller +two):\n%s", second60, diff)
+		}
+	}
+}
+
+// TestStoredBySeconds: tasks begin twice a second, say when to the second, and are
+// told a little later; wherever a controller ends, the next one comes to the same.
+func TestStoredBySeconds(t *testing.T) {
+	d := settle(t, 1000)
+	var told []Task
+	one := New(d)
+	for half := range 60 {
+		now := after(float64(half)/2 + .3)
+		task := cards(fmt.Sprint(half), float64(half/2), 1)
+		told = append(told, task)
+		one.Start(task, now)
+		second := New(d)
+		for _, a := range one.Stored("ann", now) {
+			if err := second.Restore("ann", a, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, task := range slices.Backward(told) {
+			second.Start(task, now)
+		}
+		second.Complete(now)
+		if diff := cmp.Diff(one.Accounts("ann", now), second.Accounts("ann", now), cmp.Comparer(near)); diff != "" {
+			t.Fatalf("after %d tasks (-one controller +two):\n%s", half+1, diff)
+		}
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	for name, stored := range map[string]Account{
+		"no number":      {Type: "T4", Score: math.NaN()},
+		"infinite":       {Type: "T4", Score: math.Inf(1)},
+		"negative score": {Type: "T4", Score: -1},
+		"negative usage": {Type: "T4", Usage: -1},
+		"open already":   {Type: CPU},
+	} {
+		b := New(settle(t, 10))
+		b.Start(Task{UID: "a", Tenant: "ann", Holds: []Charge{{CPU, 1}}}, start)
+		if err := b.Restore("ann", stored, start); err == nil || !strings.Contains(err.Error(), "tenant ann") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestRestoreFromTheFuture: what was stored by a clock ahead is not frozen until then.
+func TestRestoreFromTheFuture(t *testing.T) {
+	b := New(settle(t, 10))
+	if err := b.Restore("ann", Account{Type: "T4", Score: 8, Time: after(1e6)}, start); err != nil {
+		t.Fatal(err)
+	}
+	if want, got := 8*math.Exp(-1), b.Rank("ann", "T4", after(10)); !near(want, got) {
+		t.Errorf("score %v ten seconds later, want %v", got, want)
+	}
+}

@@ -1,0 +1,86 @@
+package fairshare
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+func TestCharges(t *testing.T) {
+	shared := map[string]sched.GPUPart{"nvidia.com/gpu.shared": {Type: "T4-SHARED", Milli: 250}}
+	node := &sched.Node{Parts: shared, GPUs: []sched.GPU{{ID: "0", Type: "T4"}, {ID: "1", Type: "T4"}, {ID: "2", Type: "H200"}}}
+	cores := sched.Amounts{CPU: 3500}
+	for name, tc := range map[string]struct {
+		holds sched.Holding
+		want  []Charge
+	}{
+		"cores":          {sched.Holding{Amounts: cores}, []Charge{{CPU, 3500}}},
+		"nothing":        {sched.Holding{}, nil},
+		"cards, no CPU":  {sched.Holding{Amounts: cores, GPUs: []sched.GPUShare{{ID: "0", Milli: 1000}, {ID: "1", Milli: 1000}}}, []Charge{{"T4", 2000}}},
+		"a share":        {sched.Holding{GPUs: []sched.GPUShare{{ID: "1", Milli: 250}}}, []Charge{{"T4", 250}}},
+		"parts, no CPU":  {sched.Holding{Amounts: sched.Amounts{CPU: 1, Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu.shared": 3})}}, []Charge{{"T4-SHARED", 750}}},
+		"two models":     {sched.Holding{GPUs: []sched.GPUShare{{ID: "1", Milli: 500}, {ID: "2", Milli: 1000}}}, []Charge{{"H200", 1000}, {"T4", 500}}},
+		"a card unknown": {sched.Holding{GPUs: []sched.GPUShare{{ID: "7", Milli: 1000}}}, []Charge{{AnyGPU, 1000}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Charges(tc.holds, node)); diff != "" {
+				t.Errorf("charges (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestChargeUnnamed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		node *sched.Node
+		want Type
+	}{
+		"of the node's model": {&sched.Node{GPUs: []sched.GPU{{Type: "T4"}, {Type: "T4"}}}, "T4"},
+		"of an unknown model": {&sched.Node{GPUs: []sched.GPU{{}}}, AnyGPU},
+		"no card is known":    {&sched.Node{}, AnyGPU},
+		"no node is known":    {nil, AnyGPU},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff([]Charge{{tc.want, 2000}}, ChargeUnnamed(2, tc.node)); diff != "" {
+				t.Errorf("charges (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTypeOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ask  sched.GPUAsk
+		want Type
+	}{
+		"no card":       {sched.GPUAsk{}, "cpu"},
+		"any card":      {sched.GPUAsk{Count: 1}, "gpu"},
+		"one model":     {sched.GPUAsk{Count: 1, Types: []string{"T4"}}, "T4"},
+		"two models":    {sched.GPUAsk{Count: 1, Types: []string{"T4", "H200", "T4"}}, "H200|T4"},
+		"shares":        {sched.GPUAsk{Part: sched.PartAsk{Kind: "SHARED", Count: 2}}, "SHARED"},
+		"slices":        {sched.GPUAsk{Part: sched.PartAsk{Kind: "MIG-1g.10gb", Count: 1}, Types: []string{"H100", "A100"}}, "A100-MIG-1g.10gb|H100-MIG-1g.10gb"},
+		"named in vain": {sched.GPUAsk{Types: []string{"T4"}}, "cpu"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := TypeOf(&sched.Pod{GPUs: tc.ask}); got != tc.want {
+				t.Errorf("TypeOf = %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestCountsParts(t *testing.T) {
+	for _, tc := range []struct {
+		waits, used Type
+		want        bool
+	}{
+		{"SHARED", "Tesla-T4-SHARED", true}, {"SHARED", "Tesla-T4", false}, {"MIG-1g.10gb", "H100-MIG-1g.10gb", true},
+		{"MIG-1g.10gb", "H100-MIG-1g.20gb", false}, {"Tesla-T4", "Tesla-T4-SHARED", false}, {AnyGPU, "Tesla-T4-SHARED", true},
+	} {
+		if got := tc.waits.Counts(tc.used); got != tc.want {
+			t.Errorf("who waits for %s: %s counts %v, want %v", tc.waits, tc.used, got, tc.want)
+		}
+	}
+}

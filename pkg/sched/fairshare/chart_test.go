@@ -1,0 +1,35 @@
+package fairshare
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
+)
+
+// TestChart draws how a score follows usage: testdata/chart.txt, with T = 42 h.
+func TestChart(t *testing.T) {
+	scenario.Golden(t, "testdata/chart.txt", draw(New(settle(t, DefaultSettle))))
+}
+
+// draw lets ann use cards for three weeks, and draws a line each twelve hours.
+func draw(b *Book) string {
+	const day = 24 * time.Hour
+	use := map[time.Duration]Milli{0: 8, 7 * day: 0, 10 * day: 12, 12 * day: 4, 16 * day: 0}
+	var out strings.Builder
+	fmt.Fprintln(&out, " day  cards  score  0         2         4         6         8         10        12")
+	for passed := time.Duration(0); passed <= 21*day; passed += day / 2 {
+		now := start.Add(passed)
+		if n, ok := use[passed]; ok {
+			b.Start(Task{UID: "a", Tenant: "ann", Holds: []Charge{{"T4", 1000 * n}}}, now)
+		}
+		a := b.Accounts("ann", now)[0]
+		line := []byte(strings.Repeat(" ", 61))
+		line[5*a.Usage/1000] = '|'
+		line[int(5*a.Score+.5)] = '*'
+		fmt.Fprintf(&out, "%4.1f %6d %6.2f  %s\n", passed.Hours()/24, a.Usage/1000, a.Score, strings.TrimRight(string(line), " "))
+	}
+	return out.String()
+}

@@ -1,0 +1,58 @@
+package nodebackoff_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/nodebackoff"
+)
+
+// TestBackoff: the time doubles with each refusal and starts anew for an owner
+// whose pods the node took for long enough; others' pods are free to go there.
+func TestBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var told []string
+		env := nodebackoff.Env{
+			After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+			Over:  func(node string) { told = append(told, fmt.Sprintf("%s after %s", node, time.Since(start))) },
+		}
+		l := nodebackoff.New(env, sched.Backoff{First: 10 * time.Second, Most: 60 * time.Second})
+		check := func(at time.Duration, avoids bool) {
+			t.Helper()
+			time.Sleep(at - time.Since(start))
+			synctest.Wait()
+			if got := l.Avoids("job", "n1"); got != avoids {
+				t.Errorf("after %s: avoids %v, want %v", at, got, avoids)
+			}
+		}
+		check(0, false)
+		l.Refused("job", "n1")
+		check(9*time.Second, true)
+		if l.Avoids("job", "n2") || l.Avoids("other", "n1") {
+			t.Error("another node, or another's pods, are avoided too")
+		}
+		check(10*time.Second, false)
+		l.Refused("job", "n1") // at 10 s, until 30 s
+		check(29*time.Second, true)
+		l.Refused("job", "n1") // at 29 s, until 69 s
+		check(30*time.Second, true)
+		check(69*time.Second, false)
+		l.Refused("job", "n1") // at 69 s, until 129 s: Most
+		check(128*time.Second, true)
+		check(129*time.Second, false)
+		time.Sleep(61 * time.Second)
+		l.Refused("job", "n1") // at 190 s, forgotten at 189 s: until 200 s
+		check(199*time.Second, true)
+		check(200*time.Second, false)
+		want := []string{"n1 after 10s", "n1 after 1m9s", "n1 after 2m9s", "n1 after 3m20s"}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
+	"github.com/numalet/numalet/internal/testutil/schedtest"
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/commit"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
+	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// The figures in docs/performance.md come from
+//
+//	go test ./pkg/sched/pipeline -run '^$' -bench . -cpu 1
+//
+// and a change is judged by ten runs before and after (-count 10) with
+// golang.org/x/perf/cmd/benchstat.
+
+// BenchmarkDecide measures one decision, first list to commit, on one core. So
+// that the fill stays, the clock stops now and then and what was placed ends.
+func BenchmarkDecide(b *testing.B) {
+	for _, nodes := range []int{1000, 5000, 100_000} {
+		for _, fill := range []int{0, 50, 95} {
+			for kind, pod := range map[string]sched.Pod{"plain": plain(), "gpu": withGPU(), "single": single()} {
+				b.Run(fmt.Sprintf("nodes=%d/fill=%d/pod=%s", nodes, fill, kind), func(b *testing.B) {
+					decide(b, filled(b, nodes, fill), pod)
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkRefuse measures finding out that no node suits a pod that asks for
+// more than any node has free.
+func BenchmarkRefuse(b *testing.B) {
+	for _, nodes := range []int{1000, 5000, 100_000} {
+		for _, fill := range []int{0, 50, 95} {
+			b.Run(fmt.Sprintf("nodes=%d/fill=%d", nodes, fill), func(b *testing.B) {
+				c, pod := filled(b, nodes, fill), single()
+				pod.Exclusive[0].CPUs = 33
+				p := propose.New(c.View, propose.Options{})
+				b.ReportAllocs()
+				for b.Loop() {
+					if list := p.Propose(&pod); len(list.Candidates) > 0 {
+						b.Fatal("a node suits")
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkCycle measures the two tiers at work by goroutines, from the queue to
+// a binder that has nothing to do: run it with -cpu 2 or what there is.
+func BenchmarkCycle(b *testing.B) {
+	for _, proposers := range []int{1, 2, 4, 8} {
+		b.Run(fmt.Sprintf("nodes=5000/proposers=%d", proposers), func(b *testing.B) {
+			c := filled(b, 5000, 50)
+			pods := make([]*sched.Pod, b.N)
+			for i := range pods {
+				pod := plain()
+				pod.UID = strconv.Itoa(i)
+				pods[i] = &pod
+			}
+			queue := schedtest.NewQueue(pods, c.Gains)
+			config := pipeline.Config{Bind: func(context.Context, sched.Decision) error { queue.Done(); return nil }}
+			for i := range proposers {
+				config.Proposers = append(config.Proposers, propose.Options{Rand: rand.New(rand.NewPCG(1, uint64(i)))})
+			}
+			run := pipeline.New(c, queue, config)
+			b.ReportAllocs()
+			b.ResetTimer()
+			if err := run.Run(b.Context()); !errors.Is(err, schedtest.ErrDrained) {
+				b.Fatal(err)
+			}
+			n := run.Counters()
+			b.ReportMetric(float64(n.Commits)/b.Elapsed().Seconds(), "decisions/s")
+			b.ReportMetric(float64(n.Passed+n.Failed)/float64(b.N), "re-checks/op")
+			b.ReportMetric(float64(n.Requeues)/float64(b.N), "requeues/op")
+		})
+	}
+}
+
+func decide(b *testing.B, c *nodestate.Center, pod sched.Pod) {
+	p := propose.New(c.View, propose.Options{Rand: rand.New(rand.NewPCG(1, 1))})
+	m := commit.New(c, nil, commit.Env{
+		Bind:    func(sched.Decision) {},
+		Requeue: func(*sched.Pod) { b.Fatal("lost without a rival") },
+		Park:    func(*sched.Pod, uint64) { b.Fatal("no node suits") },
+	})
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		next := pod
+		next.UID = strconv.Itoa(i)
+		m.Commit(p.Propose(&next))
+		if i%256 == 255 {
+			b.StopTimer()
+			for j := i - 255; j <= i; j++ {
+				c.Release(strconv.Itoa(j))
+			}
+			c.View()
+			b.StartTimer()
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
+}
+
+// filled returns a cluster of servers of which so many percent are in use, by
+// pods of various sizes at random places.
+func filled(b *testing.B, nodes, percent int) *nodestate.Center {
+	b.Helper()
+	c := nodestatetest.New(b, "gpus,numa-single,cpu,memory", nodestate.Profile{Theta: []int64{1, 1, 1000, 1 << 30}, Policy: distbucket.LeastFit})
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range nodes {
+		n := server(fmt.Sprintf("node-%06d", i))
+		c.SetNode(n)
+		for used := 0; used < percent*64/100; {
+			cpus := min(1+r.IntN(8), percent*64/100-used)
+			used += cpus
+			h := sched.Holding{Amounts: sched.Amounts{CPU: sched.MilliCPU(cpus * 1000), Memory: sched.Bytes(cpus) << 32, Pods: 1}}
+			h.NUMA = []sched.NUMAShare{{ID: n.NUMA[r.IntN(2)].ID, CPUs: cpus / 2}}
+			if used%10 == 0 {
+				h.GPUs = []sched.GPUShare{{ID: n.GPUs[r.IntN(8)].ID, Milli: sched.WholeGPU / 8}}
+			}
+			c.Adopt(fmt.Sprint(n.Name, "-", used), n.Name, h)
+		}
+	}
+	c.View() // which makes the indexes
+	return c
+}
+
+// server returns a node of 64 CPUs, 2 NUMA nodes and 8 cards.
+func server(name string) *sched.Node {
+	n := &sched.Node{Name: name, Allocatable: sched.Amounts{CPU: 64_000, Memory: 512 << 30, Pods: 250}}
+	for id := range 2 {
+		n.NUMA = append(n.NUMA, sched.NUMANode{
+			ID: topology.NodeID(id), CPUs: 32, FreeCPUs: 32, Memory: 256 << 30, FreeMemory: 256 << 30,
+		})
+	}
+	for i := range 8 {
+		n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(i), Type: "H200", Free: sched.WholeGPU})
+	}
+	return n
+}
+
+func plain() sched.Pod {
+	return sched.Pod{Requests: sched.Amounts{CPU: 1000, Memory: 1 << 30, Pods: 1}}
+}
+
+func withGPU() sched.Pod {
+	pod := plain()
+	pod.GPUs = sched.GPUAsk{Count: 1, Milli: sched.WholeGPU}
+	return pod
+}
+
+func single() sched.Pod {
+	pod := plain()
+	pod.CPUPolicy, pod.Exclusive = pool.Single, []pool.Want{{Container: "app", CPUs: 1}}
+	return pod
+}

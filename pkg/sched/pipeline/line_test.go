@@ -1,0 +1,74 @@
+package pipeline
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// number is which decision it is.
+func number(d sched.Decision) int { return len(d.At.Containers) }
+
+func decision(i int) sched.Decision {
+	return sched.Decision{At: sched.Placement{Containers: make([]sched.ContainerCPUs, i)}}
+}
+
+// TestStride: a line that was full takes more once half of it has gone, and not
+// before; one that is not full takes them at once.
+func TestStride(t *testing.T) {
+	for _, tc := range []struct{ size, goes int }{{1, 1}, {2, 1}, {3, 2}, {8, 4}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLine(tc.size)
+			for i := range tc.size {
+				l.put(decision(i))
+			}
+			var entered atomic.Bool
+			go func() { l.put(decision(tc.size)); entered.Store(true) }()
+			for gone := range tc.goes {
+				synctest.Wait()
+				if entered.Load() {
+					t.Fatalf("of %d, %d have gone and one more is taken", tc.size, gone)
+				}
+				if d, ok := l.take(); !ok || number(d) != gone {
+					t.Fatalf("take = %d, %t, want %d", number(d), ok, gone)
+				}
+			}
+			if synctest.Wait(); !entered.Load() {
+				t.Fatalf("of %d, %d have gone and no more are taken", tc.size, tc.goes)
+			}
+		})
+	}
+}
+
+// TestLine: everything comes out once, in its order where one takes, and the end is
+// told to all.
+func TestLine(t *testing.T) {
+	for _, takers := range []int{1, 7} {
+		l, seen := newLine(5), make([]atomic.Int32, 1000)
+		var all sync.WaitGroup
+		for range takers {
+			all.Go(func() {
+				last := -1
+				for d, ok := l.take(); ok; d, ok = l.take() {
+					if seen[number(d)].Add(1) > 1 || number(d) <= last {
+						t.Errorf("%d comes after %d, for the %dth time", number(d), last, seen[number(d)].Load())
+					}
+					last = number(d)
+				}
+			})
+		}
+		for i := range seen {
+			l.put(decision(i))
+		}
+		l.close()
+		all.Wait()
+		for i := range seen {
+			if seen[i].Load() != 1 {
+				t.Fatalf("%d came %d times", i, seen[i].Load())
+			}
+		}
+	}
+}

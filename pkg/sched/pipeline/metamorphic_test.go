@@ -1,0 +1,162 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
+	"github.com/numalet/numalet/internal/testutil/schedtest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// TestAmple runs one trace through 1 to 16 first-tier schedulers: where there is
+// room for all, all are placed, however many there are (T7).
+func TestAmple(t *testing.T) {
+	for n := 1; n <= 16; n *= 2 {
+		t.Run(fmt.Sprintf("proposers=%d", n), func(t *testing.T) {
+			run := trace{nodes: 20, pods: 400, proposers: n, policy: distbucket.LeastFit, node: schedtest.Ample}.run(t)
+			if len(run.parked) > 0 {
+				t.Errorf("%d pods have no place, such as %+v", len(run.parked), run.parked[0])
+			}
+		})
+	}
+}
+
+// TestTight has three times as many pods as there is room for, and every fourth
+// bind fails: nothing is promised twice, and who has no place fits no node.
+func TestTight(t *testing.T) {
+	for _, policy := range []distbucket.Policy{distbucket.LeastFit, distbucket.BestFit, distbucket.FirstFit, distbucket.NextFit, distbucket.Random} {
+		for _, n := range []int{1, 3, 16} {
+			t.Run(fmt.Sprintf("%s/proposers=%d", policy, n), func(t *testing.T) {
+				trace{nodes: 6, pods: 150, proposers: n, policy: policy, node: schedtest.Node, failing: 4}.run(t)
+			})
+		}
+	}
+}
+
+// trace is pods that come all at once to a cluster.
+type trace struct {
+	nodes, pods, proposers int
+	policy                 distbucket.Policy
+	node                   func(*rand.Rand, string) *sched.Node
+	failing                int // every so manieth bind fails; 0 for none
+}
+
+// ran is what came of a trace.
+type ran struct {
+	bound  map[string]sched.Decision // by UID
+	parked []*sched.Pod
+}
+
+// run runs a trace and checks what must hold for any.
+func (tr trace) run(t *testing.T) ran {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 6))
+	c := tr.center(t, r)
+	var pods []*sched.Pod
+	for len(pods) < tr.pods {
+		pod := schedtest.Pod(r, fmt.Sprint("pod-", len(pods)))
+		pod.UID = pod.Name
+		if suitsSome(c, pod) {
+			pods = append(pods, pod)
+		}
+	}
+	empty := slices.Collect(c.View().Nodes())
+	out := tr.cycle(t, c, pods)
+	checkSums(t, c, empty, out.bound)
+	for _, pod := range out.parked {
+		if suitsSome(c, pod) {
+			t.Errorf("%+v has no place, but would fit", pod)
+		}
+	}
+	if len(out.bound)+len(out.parked) != len(pods) {
+		t.Errorf("of %d pods, %d are bound and %d parked", len(pods), len(out.bound), len(out.parked))
+	}
+	return out
+}
+
+// cycle runs the two tiers until no pod is pending.
+func (tr trace) cycle(t *testing.T, c *nodestate.Center, pods []*sched.Pod) ran {
+	t.Helper()
+	var mu sync.Mutex
+	bound, tries := map[string]sched.Decision{}, 0
+	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().Gains })
+	config := pipeline.Config{Binders: 3, Bind: func(_ context.Context, d sched.Decision) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if tries++; tr.failing > 0 && tries%tr.failing == 0 {
+			return errors.New("the API server is away")
+		}
+		if _, twice := bound[d.Pod.UID]; twice {
+			t.Errorf("%s is bound twice", d.Pod)
+		}
+		bound[d.Pod.UID] = d
+		queue.Done()
+		return nil
+	}}
+	for i := range tr.proposers {
+		config.Proposers = append(config.Proposers, propose.Options{Rand: rand.New(rand.NewPCG(uint64(i), 7))})
+	}
+	if err := pipeline.New(c, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {
+		t.Fatalf("run cycle: %v", err)
+	}
+	return ran{bound, queue.Parked()}
+}
+
+func (tr trace) center(t *testing.T, r *rand.Rand) *nodestate.Center {
+	t.Helper()
+	c := nodestatetest.New(t, "numa-single,numa-spread,gpu-total,cpu,memory,pods", nodestate.Profile{Policy: tr.policy})
+	for i := range tr.nodes {
+		c.SetNode(tr.node(r, fmt.Sprintf("node-%03d", i)))
+	}
+	return c
+}
+
+func suitsSome(c *nodestate.Center, pod *sched.Pod) bool {
+	for n := range c.View().Nodes() {
+		if !filter.Check(pod, n).Refuses() {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSums takes what each pod holds off the empty nodes one by one: that must
+// leave what the centre says, and nowhere less than nothing.
+func checkSums(t *testing.T, c *nodestate.Center, empty []*sched.Node, bound map[string]sched.Decision) {
+	t.Helper()
+	for _, node := range empty {
+		left := *node
+		for _, d := range bound {
+			if d.At.Node == node.Name {
+				left = *left.Take(sched.Hold(d.Pod, d.At))
+			}
+		}
+		newest := *c.Record(node.Name)
+		left.Version, left.Home, newest.Version, newest.Home = 0, nil, 0, nil
+		if diff := cmp.Diff(left, newest); diff != "" {
+			t.Errorf("node %s (-sum of its pods +centre):\n%s", node.Name, diff)
+		}
+		if overcommitted(left) {
+			t.Errorf("node %s gave away more than it has: %+v", node.Name, left)
+		}
+	}
+}
+
+func overcommitted(n sched.Node) bool {
+	return n.Free.CPU < 0 || n.Free.Memory < 0 || n.Free.Pods < 0 || n.Free.Extended.Of("example.com/nic") < 0 ||
+		slices.ContainsFunc(n.NUMA, func(on sched.NUMANode) bool { return on.FreeCPUs < 0 || on.FreeMemory < 0 }) ||
+		slices.ContainsFunc(n.GPUs, func(card sched.GPU) bool { return card.Free < 0 })
+}

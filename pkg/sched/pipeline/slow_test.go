@@ -1,0 +1,45 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"github.com/numalet/numalet/internal/testutil/schedtest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
+	"github.com/numalet/numalet/pkg/sched/propose"
+)
+
+// TestSlow: binds that wait keep nobody from being bound, and are waited for at
+// the end.
+func TestSlow(t *testing.T) {
+	tr := trace{nodes: 2, node: schedtest.Ample}
+	c := tr.center(t, rand.New(rand.NewPCG(1, 6)))
+	names := []string{"slow-1", "slow-2", "slow-3", "quick-1", "quick-2"}
+	var pods []*sched.Pod
+	for _, name := range names {
+		pods = append(pods, &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}})
+	}
+	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().Gains })
+	volumes, quick, bound := make(chan struct{}), atomic.Int32{}, atomic.Int32{}
+	slow := func(d sched.Decision) bool { return d.Pod.Name[0] == 's' }
+	config := pipeline.Config{Proposers: []propose.Options{{}}, Binders: 1, Slow: slow, Bind: func(_ context.Context, d sched.Decision) error {
+		if slow(d) {
+			<-volumes
+		} else if quick.Add(1) == 2 {
+			close(volumes) // made once all others are bound
+		}
+		bound.Add(1)
+		queue.Done()
+		return nil
+	}}
+	if err := pipeline.New(c, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {
+		t.Fatalf("run cycle: %v", err)
+	}
+	if n := bound.Load(); int(n) != len(names) {
+		t.Errorf("%d of %d pods are bound", n, len(names))
+	}
+}

@@ -1,0 +1,79 @@
+package reservation_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/internal/testutil/schedtest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/reservation"
+)
+
+// TestOn compares offers with all ways in which guests may leave: where all ends are
+// known no subset makes the pod fit sooner, and whatever is held back makes it fit
+// once those in the way have left.
+func TestOn(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	offers := 0
+	for range 600 {
+		node, guests := inhabited(r)
+		pod := schedtest.Pod(r, "pod")
+		pod.UID = "pod"
+		o, ok := reservation.On(pod, node, guests)
+		soonest, possible := dumb(pod, node, guests)
+		if ok != possible || ok && !o.Ready.Equal(soonest) {
+			t.Fatalf("offer %v, %v; want ready %v, %v\npod %+v\nnode %+v\nguests %+v", o, ok, soonest, possible, pod, node, guests)
+		}
+		if ok {
+			offers++
+		}
+	}
+	if offers < 100 {
+		t.Errorf("only %d pods had an offer", offers)
+	}
+}
+
+// inhabited returns a node with guests all of whose ends are known.
+func inhabited(r *rand.Rand) (*sched.Node, []reservation.Guest) {
+	node := schedtest.Node(r, "node")
+	node.Reserved, node.Free = nil, node.Allocatable
+	for i := range node.NUMA {
+		node.NUMA[i].FreeCPUs, node.NUMA[i].FreeMemory = node.NUMA[i].CPUs/node.CoreWidth*node.CoreWidth, node.NUMA[i].Memory
+	}
+	for i := range node.GPUs {
+		node.GPUs[i].Free = sched.WholeGPU
+	}
+	var guests []reservation.Guest
+	for i := range 40 {
+		pod := schedtest.Pod(r, fmt.Sprint(i))
+		at, why := filter.Place(pod, node)
+		if !why.Refuses() && len(guests) < 6 {
+			h := sched.Hold(pod, at)
+			node = node.Take(h)
+			guests = append(guests, reservation.Guest{Holding: h, Ends: time.Unix(int64(1+r.IntN(5)), 0)})
+		}
+	}
+	return node, guests
+}
+
+// dumb tries all subsets of the guests.
+func dumb(pod *sched.Pod, node *sched.Node, guests []reservation.Guest) (soonest time.Time, ok bool) {
+	for set := range 1 << len(guests) {
+		left, ready := node, time.Time{}
+		for i, g := range guests {
+			if set&(1<<i) != 0 {
+				left = left.Return(g.Holding)
+				if g.Ends.After(ready) {
+					ready = g.Ends
+				}
+			}
+		}
+		if !filter.Check(pod, left).Refuses() && (!ok || ready.Before(soonest)) {
+			soonest, ok = ready, true
+		}
+	}
+	return soonest, ok
+}

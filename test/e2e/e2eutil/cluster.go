@@ -1,0 +1,175 @@
+package e2eutil
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Cluster is one machine of the rig, the API server that it has joined, and
+// the namespace of the test.
+type Cluster struct {
+	Rig
+	API       kubernetes.Interface
+	Namespace string
+	config    *rest.Config
+}
+
+// Connect returns a Cluster whose API server the kubeconfig names.
+func Connect(kubeconfig string, rig Rig) (*Cluster, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig %s: %w", kubeconfig, err)
+	}
+	config.QPS, config.Burst = 200, 400
+	api, err := kubernetes.NewForConfig(config)
+	return &Cluster{Rig: rig, API: api, Namespace: "default", config: config}, err
+}
+
+// As returns a client that acts as somebody else.
+func (c *Cluster) As(user string) (kubernetes.Interface, error) {
+	config := rest.CopyConfig(c.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	return kubernetes.NewForConfig(config)
+}
+
+// Create makes a pod on the machine.
+func (c *Cluster) Create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+	if pod.Spec.NodeSelector == nil {
+		pod.Spec.NodeSelector = map[string]string{}
+	}
+	pod.Spec.NodeSelector[corev1.LabelHostname] = c.Node()
+	return c.API.CoreV1().Pods(c.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+}
+
+// Delete removes a pod and waits until it is gone.
+func (c *Cluster) Delete(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		err := c.API.CoreV1().Pods(c.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := c.gone(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) gone(ctx context.Context, name string) error {
+	return poll(ctx, func() (bool, string, error) {
+		_, err := c.API.CoreV1().Pods(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), "pod " + name + " still exists", nil
+	})
+}
+
+// Await polls until the pod satisfies the condition; on time-out the error
+// says how the pod stands.
+func (c *Cluster) Await(ctx context.Context, name string, ok func(*corev1.Pod) bool) (*corev1.Pod, error) {
+	var pod *corev1.Pod
+	err := poll(ctx, func() (done bool, state string, err error) {
+		pod, err = c.API.CoreV1().Pods(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error(), nil
+		}
+		return ok(pod), describe(pod), nil
+	})
+	return pod, err
+}
+
+// Running reports whether every app container runs.
+func Running(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodRunning && len(pod.Status.ContainerStatuses) == len(pod.Spec.Containers) &&
+		!slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running == nil })
+}
+
+// Succeeded reports whether the pod has completed.
+func Succeeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }
+
+// WaitsFor returns why a pod is not scheduled, "" where nothing is said.
+func WaitsFor(pod *corev1.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// AwaitEvent polls until an event on the pod has the reason and contains the text.
+func (c *Cluster) AwaitEvent(ctx context.Context, pod, reason, text string) error {
+	return poll(ctx, func() (bool, string, error) {
+		list, err := c.API.CoreV1().Events(c.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})
+		if err != nil {
+			return false, err.Error(), nil
+		}
+		var seen []string
+		for _, e := range list.Items {
+			if e.Reason == reason && strings.Contains(e.Message, text) {
+				return true, "", nil
+			}
+			seen = append(seen, e.Reason+": "+e.Message)
+		}
+		return false, fmt.Sprintf("no event %s with %q on pod %s, but:\n\t%s", reason, text, pod, strings.Join(seen, "\n\t")), nil
+	})
+}
+
+// Lives reads what the containers of the machine have reported so far.
+func (c *Cluster) Lives(ctx context.Context) ([]Life, error) {
+	text, err := c.Shell(ctx, "cd "+traces+` && for f in *; do [ ! -e "$f" ] || { echo "==> $f <=="; cat "$f"; }; done`)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTraces(text)
+}
+
+// Forget removes the reports of earlier tests, for good: a reset machine would
+// bring back what its disk had not heard of.
+func (c *Cluster) Forget(ctx context.Context) error {
+	_, err := c.Shell(ctx, "mkdir -p "+traces+" && rm -f "+traces+"/* && sync")
+	return err
+}
+
+// poll asks until done or the context ends, which a test bounds; the error
+// then carries the last state.
+func poll(ctx context.Context, ask func() (done bool, state string, err error)) error {
+	var last string
+	err := wait.PollUntilContextCancel(ctx, 300*time.Millisecond, true, func(context.Context) (bool, error) {
+		done, state, err := ask()
+		last = state
+		return done, err
+	})
+	if err != nil && last != "" {
+		return errors.Join(err, errors.New(last))
+	}
+	return err
+}
+
+func describe(pod *corev1.Pod) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "pod %s is %s %s", pod.Name, pod.Status.Phase, pod.Status.Message)
+	for _, s := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+		if w := s.State.Waiting; w != nil {
+			fmt.Fprintf(&b, "; %s waits: %s %s", s.Name, w.Reason, w.Message)
+		}
+	}
+	for _, cond := range pod.Status.Conditions {
+		if cond.Status == corev1.ConditionFalse && cond.Message != "" {
+			fmt.Fprintf(&b, "; %s: %s", cond.Type, cond.Message)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,47 @@
+package e2eutil
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/numalet/numalet/test/hollowcluster"
+)
+
+// Hollow makes a node of a fleet on the rig's control plane: the controller gives
+// its CPUs away, but no pod on it ever starts. It stays Ready until ctx ends;
+// Bury removes it.
+func (c *Cluster) Hollow(ctx context.Context, name string, shape hollowcluster.Shape) error {
+	resources, err := dynamic.NewForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	node := shape.Named(name)
+	delete(node.Labels, corev1.LabelOSStable) // DaemonSets select by it
+	if err := hollowcluster.MakeNode(ctx, c.API, resources, node, shape); err != nil {
+		return err
+	}
+	go c.beat(ctx, name)
+	return nil
+}
+
+// Bury removes what Hollow made. Its pods have to be gone before: nobody else
+// would remove them.
+func (c *Cluster) Bury(ctx context.Context, name string) error {
+	return c.API.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}) // its NodeTopology goes with it
+}
+
+// beat gives the signs of life of a kubelet, for which the node lifecycle
+// controller waits 40 s.
+func (c *Cluster) beat(ctx context.Context, node string) {
+	every := time.NewTicker(10 * time.Second)
+	defer every.Stop()
+	for ; ctx.Err() == nil; <-every.C {
+		alive := fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
+		_, _ = c.API.CoreV1().Nodes().PatchStatus(ctx, node, alive) // a beat that is lost is followed by another
+	}
+}

@@ -1,0 +1,48 @@
+package e2eutil
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Machine asks `numalet topo` in the agent's container for the machine: its
+// CPUs with their cores, and its NUMA nodes.
+func (c *Cluster) Machine(ctx context.Context) (*topology.Machine, error) {
+	out, err := exec.CommandContext(ctx, "kubectl", "--namespace", "numalet-system", "exec", "daemonset/numalet",
+		"--container", "agent", "--", "numalet", "topo", "-o", "json").Output()
+	if err != nil {
+		return nil, fmt.Errorf("numalet topo on %s: %w", c.Node(), err)
+	}
+	return parseMachine(out)
+}
+
+// parseMachine reads as much of the topo contract as a picture needs.
+func parseMachine(text []byte) (*topology.Machine, error) {
+	var topo struct {
+		CPUs []struct {
+			ID, Core cpuset.CPU
+			Online   bool
+			NUMA     topology.NodeID
+		}
+		NUMA []struct {
+			ID   topology.NodeID
+			CPUs cpuset.Set
+		}
+	}
+	if err := json.Unmarshal(text, &topo); err != nil {
+		return nil, fmt.Errorf("read the machine: %w", err)
+	}
+	m := &topology.Machine{}
+	for _, c := range topo.CPUs {
+		m.CPUs = append(m.CPUs, topology.CPU{ID: c.ID, Core: c.Core, Online: c.Online, NUMA: c.NUMA})
+	}
+	for _, n := range topo.NUMA {
+		m.Nodes = append(m.Nodes, topology.Node{ID: n.ID, CPUs: n.CPUs})
+	}
+	return m, nil
+}

@@ -1,0 +1,61 @@
+package e2eutil
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Mark is a letter on the picture for CPUs that somebody holds.
+type Mark struct {
+	Letter byte
+	CPUs   cpuset.Set
+}
+
+// Picture draws a machine, a NUMA node a line and a core a pair of brackets,
+// with a mark for every held CPU and a dot for every shared one.
+func Picture(m *topology.Machine, marks []Mark) string {
+	var b strings.Builder
+	for _, node := range m.Nodes {
+		fmt.Fprintf(&b, "  numa%-2d", node.ID)
+		for _, core := range cores(m, node.CPUs) {
+			fmt.Fprintf(&b, " [")
+			for c := range core.All() {
+				fmt.Fprintf(&b, "%c", letter(marks, c))
+			}
+			fmt.Fprintf(&b, "]")
+		}
+		fmt.Fprintf(&b, "   CPUs %v\n", node.CPUs)
+	}
+	return b.String()
+}
+
+// cores splits CPUs into cores, in the order of their smallest CPU.
+func cores(m *topology.Machine, cpus cpuset.Set) []cpuset.Set {
+	var list []cpuset.Set
+	index := map[cpuset.CPU]int{}
+	for _, c := range m.CPUs {
+		if !cpus.Has(c.ID) {
+			continue
+		}
+		i, ok := index[c.Core]
+		if !ok {
+			i = len(list)
+			index[c.Core] = i
+			list = append(list, cpuset.Set{})
+		}
+		list[i] = list[i].Union(cpuset.Of(c.ID))
+	}
+	return list
+}
+
+func letter(marks []Mark, c cpuset.CPU) byte {
+	for _, m := range marks {
+		if m.CPUs.Has(c) {
+			return m.Letter
+		}
+	}
+	return '.'
+}

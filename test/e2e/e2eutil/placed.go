@@ -1,0 +1,41 @@
+package e2eutil
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// Placement returns how many CPUs of each NUMA node the controller decided on
+// for each container of a pod; nothing where it decided nothing.
+func Placement(pod *corev1.Pod) (map[string]map[int]int, error) {
+	text, ok := pod.Annotations[v1alpha1.AnnotationPlacement]
+	if !ok {
+		return nil, nil
+	}
+	decided, err := v1alpha1.ParsePlacement(text)
+	if err != nil {
+		return nil, fmt.Errorf("pod %s: %w", pod.Name, err)
+	}
+	counts := map[string]map[int]int{}
+	for name, c := range decided.Containers {
+		counts[name] = c.CPUs
+	}
+	return counts, nil
+}
+
+// Topology reads what a node's agent says of it.
+func (c *Cluster) Topology(ctx context.Context, node string) (*v1alpha1.NodeTopology, error) {
+	body, err := c.API.CoreV1().RESTClient().Get().AbsPath(topologies, node).DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read NodeTopology %s: %w", node, err)
+	}
+	t := &v1alpha1.NodeTopology{}
+	return t, json.Unmarshal(body, t)
+}
+
+const topologies = "/apis/" + v1alpha1.Group + "/v1alpha1/nodetopologies"

@@ -1,0 +1,147 @@
+package e2eutil
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+const (
+	image = "localhost/probe:e2e"
+	// traces is where the containers' files lie, on the node and in the container.
+	traces = "/var/lib/numalet-e2e"
+)
+
+// Container is one container of a test pod. It runs the probe, which writes
+// its allowed CPUs to a file on the node.
+type Container struct {
+	Name    string
+	CPU     string // limit = request, as in a manifest: "2" is exclusive, "500m" is shared
+	Init    bool
+	Sidecar bool
+	On      map[int]int   // CPUs by NUMA node, asked explicitly
+	Life    time.Duration // 0: until told to stop
+	Exit    int           // status after Life
+}
+
+// Exclusive reports whether the container asks for exclusive CPUs in a pod of
+// this policy, which may be none.
+func (c Container) Exclusive(policy string) bool {
+	q, err := resource.ParseQuantity(c.CPU)
+	return c.On != nil || policy != "" && err == nil && q.MilliValue()%1000 == 0
+}
+
+// Pod builds a Guaranteed pod. An empty policy leaves the annotation away: its
+// containers are shared.
+func Pod(name, policy string, containers ...Container) *corev1.Pod {
+	grace := int64(1)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}},
+		Spec: corev1.PodSpec{
+			TerminationGracePeriodSeconds: &grace,
+			RestartPolicy:                 corev1.RestartPolicyAlways,
+			AutomountServiceAccountToken:  new(bool),
+			HostNetwork:                   true, // the network is not under test, and CNI is slow in emulation
+			Volumes: []corev1.Volume{{Name: "traces", VolumeSource: corev1.VolumeSource{
+				HostPath: &corev1.HostPathVolumeSource{Path: traces}}}},
+		},
+	}
+	if policy != "" {
+		pod.Annotations[v1alpha1.AnnotationCPUPolicy] = policy
+	}
+	for _, c := range containers {
+		built := build(name, policy, c)
+		if c.Init || c.Sidecar {
+			pod.Spec.InitContainers = append(pod.Spec.InitContainers, built)
+		} else {
+			pod.Spec.Containers = append(pod.Spec.Containers, built)
+		}
+	}
+	return pod
+}
+
+// Once makes the pod's containers run once, as a Job's do.
+func Once(pod *corev1.Pod) *corev1.Pod {
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	return pod
+}
+
+// Crowd builds a pod of n shared containers that only wait: they cost so
+// little that a hundred fit on an emulated machine, and report nothing. It has
+// no CPU limit: one as small as its request throttles runc in the container's cgroup.
+func Crowd(name string, n int) *corev1.Pod {
+	pod := Pod(name, "")
+	for i := range n {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
+			Name: fmt.Sprintf("c%02d", i), Image: image, ImagePullPolicy: corev1.PullNever, Command: []string{"/probe", "sleep"},
+			Env: []corev1.EnvVar{{Name: "NUMALET_ROLE", Value: "shared"}},
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU:    resource.MustParse("10m"),
+				corev1.ResourceMemory: resource.MustParse("8Mi"),
+			}},
+		})
+	}
+	return pod
+}
+
+func build(pod, policy string, c Container) corev1.Container {
+	role := "shared"
+	if c.Exclusive(policy) {
+		role = "exclusive"
+	}
+	file := fmt.Sprintf("%s/%s_%s_%s", traces, pod, c.Name, role)
+	command := []string{"/first", file, "/probe", "run", file}
+	if c.Life > 0 {
+		command = append(command, "-for", c.Life.String(), "-exit", strconv.Itoa(c.Exit))
+	}
+	amounts := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse(c.CPU),
+		corev1.ResourceMemory: resource.MustParse("16Mi"),
+	}
+	for node, n := range c.On {
+		amounts[corev1.ResourceName(v1alpha1.NUMAResource(node))] = *resource.NewQuantity(int64(n), resource.DecimalSI)
+	}
+	built := corev1.Container{
+		Name: c.Name, Image: image, ImagePullPolicy: corev1.PullNever, Command: command,
+		Env:          []corev1.EnvVar{{Name: "NUMALET_ROLE", Value: role}},
+		Resources:    corev1.ResourceRequirements{Limits: amounts, Requests: amounts},
+		VolumeMounts: []corev1.VolumeMount{{Name: "traces", MountPath: traces}},
+	}
+	if c.Sidecar {
+		always := corev1.ContainerRestartPolicyAlways
+		built.RestartPolicy = &always
+	}
+	return built
+}
+
+// ParseTraces reads the machine's trace files, concatenated by
+// `tail -n +1`-like headers "==> pod_container_role <==". A line without an end is not
+// read: while one is written that reaches into another page of the file, its beginning is
+// there first.
+func ParseTraces(text string) ([]Life, error) {
+	var lives []Life
+	for part := range strings.SplitSeq(text, "==> ") {
+		name, body, ok := strings.Cut(part, " <==\n")
+		if !ok {
+			continue
+		}
+		fields := strings.Split(name, "_")
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("trace file %q is not pod_container_role", name)
+		}
+		whole := body[:strings.LastIndex(body, "\n")+1]
+		more, err := ParseLives(strings.NewReader(whole), fields[0], fields[1], fields[2] == "exclusive")
+		if err != nil {
+			return nil, err
+		}
+		lives = append(lives, more...)
+	}
+	return lives, nil
+}

@@ -1,0 +1,67 @@
+package e2eutil
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// Rig is the machine under test: a virtual machine with NUMA nodes whose
+// kubelet has joined a real control plane. Bin is the rig's command.
+type Rig struct {
+	Bin     string
+	Flavour string // plain, systemd or wide
+}
+
+// Node returns the machine's name in the cluster.
+func (r Rig) Node() string { return "numa-" + r.Flavour }
+
+// Shell runs a command in the machine and returns what it printed.
+func (r Rig) Shell(ctx context.Context, command string) (string, error) {
+	return r.run(ctx, "shell", "--flavour", r.Flavour, "sh", "-c", command)
+}
+
+// Copy copies a file into the machine, with its permissions.
+func (r Rig) Copy(ctx context.Context, file, path string) error {
+	_, err := r.run(ctx, "cp", "--flavour", r.Flavour, file, path)
+	return err
+}
+
+// Reboot restarts the machine without warning and waits until its kubelet is Ready.
+func (r Rig) Reboot(ctx context.Context) error {
+	_, err := r.run(ctx, "reboot", "--hard", "--flavour", r.Flavour)
+	return err
+}
+
+// Spawn starts a command in the machine; the caller waits for it. Its standard
+// output is the returned buffer.
+func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffer, error) {
+	cmd := exec.CommandContext(ctx, r.Bin, "shell", "--flavour", r.Flavour, "sh", "-c", command)
+	out := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	return cmd, out, cmd.Start()
+}
+
+// Script runs a script of the tests for the machine: with its flavour, and what is to
+// be done.
+func (r Rig) Script(ctx context.Context, path, what string) error {
+	cmd := exec.CommandContext(ctx, path, r.Flavour, what)
+	cmd.Env = append(os.Environ(), "RIG="+r.Bin)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%v: %w: %s", cmd, err, out)
+	}
+	return nil
+}
+
+func (r Rig) run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, r.Bin, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("rig %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,53 @@
+package hollowcluster
+
+import (
+	"context"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Account writes a kubeconfig of a service account that exists, with a token for
+// a day and the namespace, and returns its path: whoever uses it may do what the
+// account may, and nothing more.
+func (p *Plane) Account(ctx context.Context, namespace, name string) (string, error) {
+	client, err := p.API()
+	if err != nil {
+		return "", err
+	}
+	day := int64(24 * 60 * 60)
+	made, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("make token of service account %s/%s: %w", namespace, name, err)
+	}
+	config, err := clientcmd.LoadFromFile(p.Kubeconfig)
+	if err != nil {
+		return "", fmt.Errorf("read kubeconfig: %w", err)
+	}
+	current := config.Contexts[config.CurrentContext]
+	current.Namespace = namespace
+	config.AuthInfos = map[string]*api.AuthInfo{current.AuthInfo: {Token: made.Status.Token}}
+	file := p.File(name + ".kubeconfig")
+	return file, clientcmd.WriteToFile(*config, file)
+}
+
+// Install applies what an administrator applies before the controller starts:
+// the types, the namespace and the controller's rights. The Deployment that comes
+// with these has nobody who would run it.
+func (p *Plane) Install(ctx context.Context, repository string) error {
+	for _, what := range [][]string{
+		{"-k", repository + "/deploy/crds"},
+		{"-f", repository + "/deploy/daemonset/namespace.yaml"},
+		{"-k", repository + "/deploy/controller"},
+	} {
+		if _, err := p.Kubectl(ctx, append([]string{"apply", "--server-side"}, what...)...); err != nil {
+			return err
+		}
+	}
+	_, err := p.Kubectl(ctx, "wait", "--for=condition=Established", "crd/nodetopologies.numalet.dev", "--timeout=60s")
+	return err
+}

@@ -1,0 +1,156 @@
+package hollowcluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Controller is one numalet-controller, with the rights of its service account.
+type Controller struct {
+	*Process
+	Health string // host:port of /readyz and /metrics
+	Queue  string // host:port of /queue
+}
+
+// StartController starts the program as a replica; settings are its flags. It
+// needs Install.
+func (p *Plane) StartController(ctx context.Context, name, program string, settings ...string) (*Controller, error) {
+	kubeconfig, err := p.Account(ctx, "numalet-system", "numalet-controller")
+	if err != nil {
+		return nil, err
+	}
+	health, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	queue, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"--kubeconfig=" + kubeconfig, "--health-addr=" + health, "--queue-addr=" + queue}, settings...)
+	process, err := p.Start(name, program, args...)
+	if err != nil {
+		return nil, err
+	}
+	return &Controller{process, health, queue}, nil
+}
+
+// GiveUpLease makes a lease that its holder gave up, so that the first replica
+// need not wait for one that there never was.
+func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
+	client, err := p.API()
+	if err != nil {
+		return err
+	}
+	seconds, nobody := int32(1), ""
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	lease.Spec.LeaseDurationSeconds, lease.Spec.HolderIdentity = &seconds, &nobody
+	_, err = client.CoordinationV1().Leases(namespace).Create(ctx, lease, metav1.CreateOptions{})
+	return err
+}
+
+// AwaitReady waits until the controller has been told all that there is.
+func (c *Controller) AwaitReady(ctx context.Context) error {
+	for {
+		_, err := c.ask(ctx, "/readyz")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the controller: %w: see %s", err, c.Log)
+		case <-c.Over():
+			return fmt.Errorf("the controller ended: see %s", c.Log)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// profiled is how long a profile takes.
+const profiled = 30 * time.Second
+
+// Profile writes profiles of the next half minute, NAME.cpu.pprof and
+// NAME.allocs.pprof. The controller needs --profiling.
+func (c *Controller) Profile(ctx context.Context, name string) error {
+	// What is allocated is known as of the last collection: hence one before, and
+	// one between the ends of the two profiles.
+	if err := c.collect(ctx); err != nil {
+		return err
+	}
+	var both errgroup.Group
+	both.Go(func() error {
+		if err := c.profile(ctx, "profile", profiled, name+".cpu.pprof"); err != nil {
+			return err
+		}
+		return c.collect(ctx)
+	})
+	both.Go(func() error { return c.profile(ctx, "allocs", profiled+2*time.Second, name+".allocs.pprof") })
+	return both.Wait()
+}
+
+// collect makes the controller collect garbage.
+func (c *Controller) collect(ctx context.Context) error {
+	_, err := c.ask(ctx, "/debug/pprof/heap?gc=1")
+	return err
+}
+
+// profile writes one profile of some time into a file.
+func (c *Controller) profile(ctx context.Context, path string, long time.Duration, file string) error {
+	text, err := c.ask(ctx, fmt.Sprintf("/debug/pprof/%s?seconds=%.0f", path, long.Seconds()))
+	if err != nil {
+		return fmt.Errorf("profile the controller: %w", err)
+	}
+	return os.WriteFile(file, []byte(text), 0o644)
+}
+
+// Metric returns the value of a metric, named with its labels as /metrics does.
+func (c *Controller) Metric(ctx context.Context, name string) (value float64, err error) {
+	text, err := c.ask(ctx, "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		if after, ok := strings.CutPrefix(line, name+" "); ok {
+			_, err = fmt.Sscan(after, &value)
+			return value, err
+		}
+	}
+	return 0, fmt.Errorf("read metric %s of %s: there is none", name, c.Health)
+}
+
+func (c *Controller) ask(ctx context.Context, path string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.Health+path, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, strings.TrimSpace(string(body)))
+	}
+	return string(body), err
+}
+
+// freeAddress returns a loopback address that nobody listens on now.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return l.Addr().String(), l.Close()
+}

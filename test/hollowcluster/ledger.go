@@ -1,0 +1,158 @@
+package hollowcluster
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/component-helpers/resource"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// Amounts are thousandths of resources, by name.
+type Amounts map[corev1.ResourceName]int64
+
+// AmountsOf reads a list of resources.
+func AmountsOf(list corev1.ResourceList) Amounts {
+	a := Amounts{}
+	for name, quantity := range list {
+		a[name] = quantity.MilliValue()
+	}
+	return a
+}
+
+// Ledger adds up what pods hold on nodes, as a watch over all pods tells in its
+// order: a pod holds from when it is bound until it has ended or is gone. Of
+// exclusive CPUs it holds what its placement says, and of GPUs the cards.
+type Ledger struct {
+	Room map[string]Amounts // of each node; what is not in it there is none of
+	stay map[types.UID]stay
+	held map[string]map[types.UID]Amounts // by node
+}
+
+// stay is where a pod was bound, and how.
+type stay struct{ node, placement string }
+
+// See takes one event and reports whether it says that a pod has just been bound.
+// The error says what must not be: a pod that is elsewhere than it was bound, or
+// a node that holds more than it has, and of whom.
+func (l *Ledger) See(e watch.Event) (bound bool, err error) {
+	pod, ok := e.Object.(*corev1.Pod)
+	if !ok {
+		return false, fmt.Errorf("the watch says %s: %v", e.Type, e.Object)
+	}
+	now := stay{pod.Spec.NodeName, pod.Annotations[v1alpha1.AnnotationPlacement]}
+	before, known := l.stay[pod.UID]
+	switch {
+	case known && before != now:
+		err = fmt.Errorf("pod %s was bound as %v and is now %v", pod.Name, before, now)
+	case !known && now.node != "":
+		bound, err = true, l.enter(pod, now)
+	}
+	if e.Type == watch.Deleted || v1alpha1.Ended(pod) {
+		delete(l.held[now.node], pod.UID)
+	}
+	return bound, err
+}
+
+// Bound returns how many pods were bound so far.
+func (l *Ledger) Bound() int { return len(l.stay) }
+
+func (l *Ledger) enter(pod *corev1.Pod, at stay) error {
+	if l.stay == nil {
+		l.stay, l.held = map[types.UID]stay{}, map[string]map[types.UID]Amounts{}
+	}
+	if l.held[at.node] == nil {
+		l.held[at.node] = map[types.UID]Amounts{}
+	}
+	l.stay[pod.UID] = at
+	amounts, err := holds(pod, at.placement)
+	l.held[at.node][pod.UID] = amounts
+	return errors.Join(err, l.check(pod, at.node))
+}
+
+// check compares what a node holds with its room.
+func (l *Ledger) check(last *corev1.Pod, node string) error {
+	sum := Amounts{}
+	for _, amounts := range l.held[node] {
+		for name, n := range amounts {
+			sum[name] += n
+		}
+	}
+	var over []string
+	for _, name := range slices.Sorted(maps.Keys(sum)) {
+		if room := l.room(node, name); sum[name] > room {
+			over = append(over, fmt.Sprintf("%d of %d thousandths of %s", sum[name], room, name))
+		}
+	}
+	if over == nil {
+		return nil
+	}
+	return fmt.Errorf("node %s holds with pod %s %s: %v", node, last.Name, strings.Join(over, ", "), l.held[node])
+}
+
+// card begins the name of one card among the resources: there is one of each.
+const card = "card/"
+
+func (l *Ledger) room(node string, name corev1.ResourceName) int64 {
+	if strings.HasPrefix(string(name), card) {
+		return 1000
+	}
+	return l.Room[node][name]
+}
+
+// holds returns what a pod takes: its requests, in place of CPUs by name of a NUMA
+// node what it was decided to get, the most of its phases, and each of its cards.
+func holds(pod *corev1.Pod, placement string) (Amounts, error) {
+	a := AmountsOf(resource.PodRequests(pod, resource.PodResourcesOptions{}))
+	a[corev1.ResourcePods] = 1000
+	maps.DeleteFunc(a, func(name corev1.ResourceName, _ int64) bool {
+		return strings.HasPrefix(string(name), v1alpha1.Group+"/numa")
+	})
+	if placement == "" {
+		return a, nil
+	}
+	decided, err := v1alpha1.ParsePlacement(placement)
+	if err != nil {
+		return a, fmt.Errorf("pod %s: %w", pod.Name, err)
+	}
+	for id, n := range peak(pod, decided) {
+		a[corev1.ResourceName(v1alpha1.NUMAResource(id))] = int64(n) * 1000
+	}
+	for _, c := range decided.Containers {
+		for _, id := range c.GPUs {
+			a[corev1.ResourceName(card+id)] = 1000
+		}
+	}
+	return a, nil
+}
+
+// peak returns the most CPUs that the pod has at one time on each NUMA node: init
+// containers come one after another, then the others; sidecars stay.
+func peak(pod *corev1.Pod, decided v1alpha1.Placement) map[int]int {
+	most, lasting := map[int]int{}, map[int]int{}
+	for _, c := range pod.Spec.InitContainers {
+		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		for id, n := range decided.Containers[c.Name].CPUs {
+			most[id] = max(most[id], lasting[id]+n)
+			if sidecar {
+				lasting[id] += n
+			}
+		}
+	}
+	for _, c := range pod.Spec.Containers {
+		for id, n := range decided.Containers[c.Name].CPUs {
+			lasting[id] += n
+		}
+	}
+	for id, n := range lasting {
+		most[id] = max(most[id], n)
+	}
+	return most
+}

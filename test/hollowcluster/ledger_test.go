@@ -1,0 +1,89 @@
+package hollowcluster
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// on returns a pod of 5 CPUs that is bound, three of its CPUs to NUMA node 1.
+func on(node, name string) *corev1.Pod {
+	pod := Pod("default", name, "", "5", 1)
+	pod.UID = types.UID(name)
+	if node != "" {
+		pod.Spec.NodeName = node
+		pod.Annotations[v1alpha1.AnnotationPlacement] = `{"version":1,"containers":{"main":{"cpus":{"0":2,"1":3}}}}`
+	}
+	return pod
+}
+
+// withCard returns a pod of node a, in which two containers use a card in turn.
+func withCard(name string) *corev1.Pod {
+	pod := Pod("default", name, "", "1", 1)
+	pod.UID, pod.Spec.NodeName = types.UID(name), "a"
+	pod.Annotations[v1alpha1.AnnotationPlacement] = `{"version":1,"containers":{"init":{"gpus":["G1"]},"main":{"gpus":["G1"]}}}`
+	return pod
+}
+
+func TestLedger(t *testing.T) {
+	shape := Shape{NUMA: 2, CPUs: 5, GPUs: 2}
+	ended, moved := on("a", "one"), on("b", "one")
+	ended.Status.Phase = corev1.PodFailed
+	for name, tc := range map[string]struct {
+		events []watch.Event
+		want   string // of the last event's error; the others have none
+		bound  int
+	}{
+		"waits":        {[]watch.Event{{Type: watch.Added, Object: on("", "one")}}, "", 0},
+		"fits":         {[]watch.Event{{Type: watch.Added, Object: on("a", "one")}, {Type: watch.Added, Object: on("b", "two")}}, "", 2},
+		"seen twice":   {[]watch.Event{{Type: watch.Added, Object: on("a", "one")}, {Type: watch.Modified, Object: on("a", "one")}}, "", 1},
+		"moves":        {[]watch.Event{{Type: watch.Added, Object: on("a", "one")}, {Type: watch.Modified, Object: moved}}, "is now {b", 1},
+		"full":         {[]watch.Event{{Type: watch.Added, Object: on("a", "one")}, {Type: watch.Added, Object: on("a", "two")}}, "6000 of 5000 thousandths of numalet.dev/numa1-cpu", 2},
+		"after a dead": {[]watch.Event{{Type: watch.Added, Object: ended}, {Type: watch.Added, Object: on("a", "two")}}, "", 2},
+		"after a gone": {[]watch.Event{
+			{Type: watch.Added, Object: on("a", "one")}, {Type: watch.Deleted, Object: on("a", "one")}, {Type: watch.Added, Object: on("a", "two")},
+		}, "", 2},
+		"has a card":   {[]watch.Event{{Type: watch.Added, Object: withCard("one")}}, "", 1},
+		"same card":    {[]watch.Event{{Type: watch.Added, Object: withCard("one")}, {Type: watch.Added, Object: withCard("two")}}, "2000 of 1000 thousandths of card/G1", 2},
+		"no such node": {[]watch.Event{{Type: watch.Added, Object: on("c", "one")}}, "node c holds with pod one 5000 of 0 thousandths of cpu", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			room := AmountsOf(shape.resources(0))
+			l := &Ledger{Room: map[string]Amounts{"a": room, "b": room}}
+			var err error
+			for _, e := range tc.events {
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = l.See(e)
+			}
+			if said := ""; err != nil && (tc.want == "" || !strings.Contains(err.Error(), tc.want)) || err == nil && tc.want != said {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+			if l.Bound() != tc.bound {
+				t.Errorf("%d bound, want %d", l.Bound(), tc.bound)
+			}
+		})
+	}
+}
+
+// TestPeak: an init container's CPUs are used again, a sidecar's are not.
+func TestPeak(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	pod := &corev1.Pod{Spec: corev1.PodSpec{
+		InitContainers: []corev1.Container{{Name: "side", RestartPolicy: &always}, {Name: "first"}},
+		Containers:     []corev1.Container{{Name: "main"}, {Name: "beside"}},
+	}}
+	decided := v1alpha1.Placement{Containers: map[string]v1alpha1.ContainerPlacement{
+		"side": {CPUs: map[int]int{0: 1}}, "first": {CPUs: map[int]int{0: 4, 1: 1}}, "main": {CPUs: map[int]int{0: 2, 1: 2}}, "beside": {},
+	}}
+	if diff := cmp.Diff(map[int]int{0: 5, 1: 2}, peak(pod, decided)); diff != "" {
+		t.Errorf("peak (-want +got):\n%s", diff)
+	}
+}

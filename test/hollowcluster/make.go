@@ -1,0 +1,109 @@
+package hollowcluster
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// atOnce is how many objects are made at one time.
+const atOnce = 16
+
+// Each calls do for 0 to n-1, several at one time, until one fails.
+func Each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	for i := range n {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return do(ctx, i)
+		})
+	}
+	return g.Wait()
+}
+
+// MakeNodes makes n nodes of a shape, and their NodeTopologies if the type is
+// installed and the shape has NUMA nodes.
+func (p *Plane) MakeNodes(ctx context.Context, n int, s Shape) error {
+	config, err := p.Config()
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	resources, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	return Each(ctx, n, func(ctx context.Context, i int) error {
+		return MakeNode(ctx, client, resources, s.Node(i), s)
+	})
+}
+
+// MakeNode makes one node, and its NodeTopology if the shape has NUMA nodes. The
+// NodeTopology goes with the node.
+func MakeNode(ctx context.Context, client kubernetes.Interface, resources dynamic.Interface, node *corev1.Node, s Shape) error {
+	made, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	if err != nil || s.NUMA == 0 {
+		return err
+	}
+	return publish(ctx, resources, s.topology(made))
+}
+
+func publish(ctx context.Context, client dynamic.Interface, t *v1alpha1.NodeTopology) error {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(t)
+	if err != nil {
+		return fmt.Errorf("write topology of %s: %w", t.Name, err)
+	}
+	to := client.Resource(v1alpha1.NodeTopologyResource())
+	made, err := to.Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("make topology of %s: %w", t.Name, err)
+	}
+	made.Object["status"] = object["status"]
+	_, err = to.UpdateStatus(ctx, made, metav1.UpdateOptions{})
+	return err
+}
+
+// Pod returns a pod of one container that asks for these CPUs, a little memory,
+// and GPUs if there are any; it is Guaranteed.
+func Pod(namespace, name, scheduler string, cpus string, gpus int) *corev1.Pod {
+	list := corev1.ResourceList{corev1.ResourceCPU: parse(cpus), corev1.ResourceMemory: parse("128Mi")}
+	if gpus > 0 {
+		list[GPU] = quantity(gpus)
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{}, Labels: map[string]string{"app": name}},
+		Spec: corev1.PodSpec{SchedulerName: scheduler, Containers: []corev1.Container{{
+			Name: "main", Image: "localhost/busybox", Resources: corev1.ResourceRequirements{Requests: list, Limits: list},
+		}}},
+	}
+}
+
+// MakePods makes n pods in a namespace, which is made if it is new.
+func (p *Plane) MakePods(ctx context.Context, namespace string, n int, pod func(i int) *corev1.Pod) error {
+	client, err := p.API()
+	if err != nil {
+		return err
+	}
+	if err := makeNamespace(ctx, client, namespace); err != nil {
+		return err
+	}
+	return Each(ctx, n, func(ctx context.Context, i int) error {
+		_, err := client.CoreV1().Pods(namespace).Create(ctx, pod(i), metav1.CreateOptions{})
+		return err
+	})
+}

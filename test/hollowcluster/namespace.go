@@ -1,0 +1,53 @@
+package hollowcluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+func makeNamespace(ctx context.Context, client kubernetes.Interface, name string) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	_, err := client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("make namespace %s: %w", name, err)
+	}
+	return nil
+}
+
+// Clear removes the pods and events of a namespace. Nobody runs the pods, so
+// they are gone at once.
+func (p *Plane) Clear(ctx context.Context, namespace string) error {
+	client, err := p.API()
+	if err != nil {
+		return err
+	}
+	if err := removeAll(ctx, client.CoreV1().Pods(namespace)); err != nil {
+		return fmt.Errorf("remove pods of %s: %w", namespace, err)
+	}
+	if err := removeAll(ctx, client.CoreV1().Events(namespace)); err != nil {
+		return fmt.Errorf("remove events of %s: %w", namespace, err)
+	}
+	return nil
+}
+
+type collection interface {
+	DeleteCollection(context.Context, metav1.DeleteOptions, metav1.ListOptions) error
+}
+
+// removeAll goes on where a slow API server gave up after its minute.
+func removeAll(ctx context.Context, c collection) error {
+	for {
+		err := c.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{})
+		if !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) {
+			return err
+		}
+	}
+}
+
+func parse(text string) resource.Quantity { return resource.MustParse(text) }

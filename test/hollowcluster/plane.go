@@ -1,0 +1,89 @@
+package hollowcluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Plane is a control plane that the rig runs alone. Of one that runs anyhow,
+// Kubeconfig and Dir are enough for what neither starts servers nor calls kubectl.
+type Plane struct {
+	Rig        string // the rig's command
+	Name       string
+	Kubeconfig string // the administrator's
+	Dir        string // for files that need not outlive it
+	Bin        string // holds kubectl and kubeone
+}
+
+// Up starts a control plane, or finds the one of that name that runs.
+func Up(ctx context.Context, rig, name string) (*Plane, error) {
+	said, err := run(exec.CommandContext(ctx, rig, "plane", "up", name))
+	if err != nil {
+		return nil, err
+	}
+	p := &Plane{Rig: rig, Name: name}
+	found := regexp.MustCompile(`KUBECONFIG=(.+)\n.*PATH=([^:]+):`).FindStringSubmatch(said)
+	if found == nil {
+		return nil, fmt.Errorf("start control plane %s: %s said %q", name, rig, said)
+	}
+	p.Kubeconfig, p.Dir, p.Bin = found[1], filepath.Dir(found[1]), found[2]
+	return p, nil
+}
+
+// Down stops it and forgets everything.
+func (p *Plane) Down() error {
+	_, err := run(exec.Command(p.Rig, "plane", "down", p.Name))
+	return err
+}
+
+// File is a path in Dir.
+func (p *Plane) File(name string) string { return filepath.Join(p.Dir, name) }
+
+// Kubectl runs kubectl as the administrator and returns what it printed.
+func (p *Plane) Kubectl(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, filepath.Join(p.Bin, "kubectl"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Kubeconfig)
+	return run(cmd)
+}
+
+// Config is how the administrator's clients connect: in protobuf, without a limit.
+func (p *Plane) Config() (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", p.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig %s: %w", p.Kubeconfig, err)
+	}
+	config.QPS = -1
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return config, nil
+}
+
+// API is the administrator's client.
+func (p *Plane) API() (kubernetes.Interface, error) {
+	config, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(config)
+}
+
+// run returns what a command printed; its error has what it complained about.
+func run(cmd *exec.Cmd) (string, error) {
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("run %s: %w: %s", strings.Join(cmd.Args, " "), err, strings.TrimSpace(errs.String()))
+	}
+	return out.String(), nil
+}

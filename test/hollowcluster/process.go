@@ -1,0 +1,99 @@
+package hollowcluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Process is a program under test.
+type Process struct {
+	Log  string // what it says, standard output and error
+	cmd  *exec.Cmd
+	over chan struct{}
+}
+
+// Start starts a program that writes into a log file of the control plane.
+func (p *Plane) Start(name, program string, args ...string) (*Process, error) {
+	log, err := os.Create(p.File(name + ".log"))
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	defer log.Close()
+	r := &Process{Log: log.Name(), cmd: exec.Command(program, args...), over: make(chan struct{})}
+	r.cmd.Stdout, r.cmd.Stderr = log, log
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := r.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	go func() { _ = r.cmd.Wait(); close(r.over) }()
+	return r, nil
+}
+
+// PID returns the process id.
+func (r *Process) PID() int { return r.cmd.Process.Pid }
+
+// Signal sends SIGKILL, SIGSTOP or what else there is.
+func (r *Process) Signal(s syscall.Signal) error { return r.cmd.Process.Signal(s) }
+
+// Over is closed when the process has ended.
+func (r *Process) Over() <-chan struct{} { return r.over }
+
+// Stop ends the process, politely at first, and waits until it is over.
+func (r *Process) Stop(grace time.Duration) error {
+	if err := r.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop %s: %w", r.cmd.Path, err)
+	}
+	select {
+	case <-r.over:
+	case <-time.After(grace):
+		_ = r.Signal(syscall.SIGKILL)
+		<-r.over
+	}
+	return nil
+}
+
+// Usage is what a process has taken so far.
+type Usage struct {
+	CPU  time.Duration // user and system, all threads
+	Peak int64         // resident set at its largest, bytes
+}
+
+// Usage reads /proc/PID/stat and status; see proc_pid_stat and proc_pid_status(5).
+func (r *Process) Usage() (u Usage, err error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.PID()))
+	if err != nil {
+		return u, fmt.Errorf("read what %s has used: %w", r.cmd.Path, err)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.PID()))
+	if err != nil {
+		return u, fmt.Errorf("read what %s has used: %w", r.cmd.Path, err)
+	}
+	return parseUsage(string(stat), string(status))
+}
+
+// tick is the unit of times in /proc: USER_HZ is 100 on all of Linux that Go
+// knows. The kernel scales them so that their sum is exact to a tick.
+const tick = 10 * time.Millisecond
+
+func parseUsage(stat, status string) (u Usage, err error) {
+	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]) // the first is field 3
+	if len(f) < 13 {
+		return u, fmt.Errorf("parse /proc/PID/stat %q: too short", stat)
+	}
+	var user, system, kB int64
+	_, peak, _ := strings.Cut(status, "VmHWM:")
+	for _, field := range []struct {
+		text string
+		into *int64
+	}{{f[11], &user}, {f[12], &system}, {peak, &kB}} {
+		if _, err := fmt.Sscan(field.text, field.into); err != nil {
+			return u, fmt.Errorf("parse %q of /proc/PID: %w", field.text, err)
+		}
+	}
+	return Usage{CPU: time.Duration(user+system) * tick, Peak: kB << 10}, nil
+}

@@ -1,0 +1,112 @@
+package hollowcluster
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// GPU is the resource name of whole cards.
+const GPU corev1.ResourceName = "nvidia.com/gpu"
+
+// Shape is what every node of a fleet has. One CPU, the first, is reserved.
+type Shape struct {
+	NUMA  int // NUMA nodes
+	CPUs  int // of each NUMA node
+	GPUs  int
+	Cards string // their model, where agents tell them apart: GPU-NODE-0 and on, as many on each NUMA node
+	Zones int    // nodes take turns in so many zones; none for 0
+}
+
+// Node returns the i-th node of the fleet.
+func (s Shape) Node(i int) *corev1.Node {
+	n := s.Named(fmt.Sprintf("node-%05d", i))
+	if s.Zones > 0 {
+		n.Labels[corev1.LabelTopologyZone] = "z" + strconv.Itoa(i%s.Zones)
+	}
+	return n
+}
+
+// Named returns a node: Ready, and with all resources that kubelet, device
+// plugins and agent would publish.
+func (s Shape) Named(name string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+		corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64", v1alpha1.LabelExclusiveCPUs: "true",
+	}}}
+	n.Status.Capacity = s.resources(0)
+	n.Status.Allocatable = s.resources(1)
+	now := metav1.Now()
+	n.Status.Conditions = []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: now, LastTransitionTime: now,
+	}}
+	return n
+}
+
+// resources are the node's, less so many reserved CPUs.
+func (s Shape) resources(reserved int) corev1.ResourceList {
+	list := corev1.ResourceList{
+		corev1.ResourceCPU:    quantity(s.NUMA*s.CPUs - reserved),
+		corev1.ResourceMemory: resource.MustParse("256Gi"),
+		corev1.ResourcePods:   resource.MustParse("110"),
+	}
+	for id := range s.NUMA {
+		cpus := s.CPUs
+		if id == 0 {
+			cpus -= reserved
+		}
+		list[corev1.ResourceName(v1alpha1.NUMAResource(id))] = quantity(cpus)
+	}
+	if s.GPUs > 0 {
+		list[GPU] = quantity(s.GPUs)
+	}
+	return list
+}
+
+// topology returns what the agent of a node would publish.
+func (s Shape) topology(node *corev1.Node) *v1alpha1.NodeTopology {
+	t := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: node.Name, OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: types.UID(node.UID)},
+	}}}
+	t.APIVersion, t.Kind = v1alpha1.GroupVersion().String(), "NodeTopology"
+	t.Status.Conditions = []metav1.Condition{{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Serving", LastTransitionTime: metav1.NewTime(time.Now()),
+	}}
+	all := int32(s.NUMA * s.CPUs)
+	t.Status.Machine = v1alpha1.Machine{
+		Packages: 1, NUMANodes: int32(s.NUMA), Cores: all / 2, ThreadsPerCore: 2, GPUs: int32(s.GPUs), ReservedCPUs: "0",
+	}
+	t.Status.CPUs = v1alpha1.CPUCounts{Capacity: all, Allocatable: all - 1, Available: all - 1}
+	for id := range s.NUMA {
+		t.Status.NUMA = append(t.Status.NUMA, s.numa(id))
+	}
+	for i := range s.GPUs {
+		if s.Cards != "" {
+			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{
+				ID: fmt.Sprintf("GPU-%s-%d", node.Name, i), Index: int32(i), Model: s.Cards, Form: "physical", Health: "Healthy",
+				NUMA: new(int32(i * s.NUMA / s.GPUs)),
+			})
+		}
+	}
+	return t
+}
+
+func (s Shape) numa(id int) v1alpha1.NUMANode {
+	memory := resource.MustParse("64Gi")
+	n := v1alpha1.NUMANode{
+		ID: int32(id), CPUs: fmt.Sprintf("%d-%d", id*s.CPUs, (id+1)*s.CPUs-1), Memory: &memory, AvailableMemory: &memory,
+		CPUCounts: v1alpha1.CPUCounts{Capacity: int32(s.CPUs), Allocatable: int32(s.CPUs), Available: int32(s.CPUs)},
+	}
+	if id == 0 {
+		n.Allocatable, n.Available = n.Allocatable-1, n.Available-1
+	}
+	return n
+}
+
+func quantity(n int) resource.Quantity { return *resource.NewQuantity(int64(n), resource.DecimalSI) }
