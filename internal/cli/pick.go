@@ -3,12 +3,12 @@ package cli
 import (
 	"fmt"
 
-	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
+	"github.com/numalet/numalet/internal/cli/command"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -51,7 +51,7 @@ nothing taken. At least one CPU stays shared.`,
 	}
 	rootFlag(cmd, &root)
 	flags := cmd.Flags()
-	flags.TextVar(&o.Policy, "policy", pool.Random, "spread, single or random")
+	flags.TextVar(&o.Policy, "policy", podspec.Random, "spread, single or random")
 	flags.IntVar(&o.CPUs, "cpus", 0, "how many CPUs")
 	flags.TextVar(&o.Used, "used", cpuset.Set{}, "list of CPUs that other containers hold")
 	flags.TextVar(&o.Reserved, "reserved", cpuset.Set{}, "list of CPUs that are never exclusive")

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -19,8 +19,8 @@ func holdNUMA(pod *Pod, containers []ContainerCPUs) []NUMAShare {
 		on := func(i int) int { return containers[i].PerNode[id] }
 		shares = append(shares, NUMAShare{
 			ID:   id,
-			CPUs: int(Peak(pod.Exclusive, func(i int) int64 { return int64(on(i)) })),
-			Memory: Bytes(Peak(pod.Exclusive, func(i int) int64 {
+			CPUs: int(podspec.Peak(pod.Exclusive, func(i int) int64 { return int64(on(i)) })),
+			Memory: Bytes(podspec.Peak(pod.Exclusive, func(i int) int64 {
 				if on(i) == 0 || !pod.BindsMemory(i) {
 					return 0
 				}
@@ -47,7 +47,7 @@ func nodesOf(containers []ContainerCPUs) []topology.NodeID {
 // BindsMemory reports whether the memory of the i-th exclusive container is
 // bound to the NUMA node of its CPUs.
 func (p *Pod) BindsMemory(i int) bool {
-	return p.CPUPolicy == pool.Single && p.Exclusive[i].MemoryBytes > 0
+	return p.CPUPolicy == podspec.Single && p.Exclusive[i].MemoryBytes > 0
 }
 
 // Equal reports whether two holdings are the same.

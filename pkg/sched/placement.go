@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -39,25 +38,4 @@ type NUMAShare struct {
 	ID     topology.NodeID
 	CPUs   int
 	Memory Bytes // of the containers whose memory is bound there
-}
-
-// Peak returns the most that a pod's containers, in the order in which they
-// run, weigh at one time:
-//
-//	max( initᵢ + Σ sidecars before i,  Σ apps + Σ sidecars )
-//
-// https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/#resource-sharing-within-containers
-func Peak(containers []pool.Want, weight func(i int) int64) int64 {
-	var sidecars, inits, apps int64
-	for i, c := range containers {
-		switch c.Kind {
-		case pool.Init:
-			inits = max(inits, sidecars+weight(i))
-		case pool.Sidecar:
-			sidecars += weight(i)
-		case pool.App:
-			apps += weight(i)
-		}
-	}
-	return max(inits, sidecars+apps)
 }

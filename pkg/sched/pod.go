@@ -1,6 +1,6 @@
 package sched
 
-import "github.com/numalet/numalet/pkg/cpuset/pool"
+import "github.com/numalet/numalet/pkg/podspec"
 
 // Pod is what one pod asks of a node. It is immutable.
 type Pod struct {
@@ -16,8 +16,8 @@ type Pod struct {
 	// CPUPolicy says how the CPUs of each container in Exclusive fall on NUMA
 	// nodes, unless the container itself names them (Want.PerNode). Exclusive is
 	// in the order in which the containers run.
-	CPUPolicy pool.Policy
-	Exclusive []pool.Want
+	CPUPolicy podspec.Policy
+	Exclusive []podspec.Container
 	Seed      uint64 // of the policy random
 
 	GPUs GPUAsk
@@ -91,7 +91,7 @@ type PartAsk struct {
 // GPUWant is how many cards one container wants.
 type GPUWant struct {
 	Container string
-	Kind      pool.Kind
+	Kind      podspec.Kind
 	Count     int
 }
 

@@ -1,6 +1,6 @@
 package sched
 
-import "github.com/numalet/numalet/pkg/cpuset/pool"
+import "github.com/numalet/numalet/pkg/podspec"
 
 // Span is which of a pod's cards a container gets: so many from the first on.
 type Span struct {
@@ -17,9 +17,9 @@ func (a GPUAsk) Spans() []Span {
 	for i, w := range a.Wants {
 		spans[i] = Span{w.Container, sidecars, w.Count}
 		switch w.Kind {
-		case pool.Sidecar:
+		case podspec.Sidecar:
 			sidecars += w.Count
-		case pool.App:
+		case podspec.App:
 			spans[i].First += apps
 			apps += w.Count
 		}

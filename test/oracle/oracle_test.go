@@ -8,6 +8,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 )
 
 // rounds is how many random cases each test tries, from a fixed seed.
@@ -29,7 +30,7 @@ func TestSingle(t *testing.T) {
 		m := machinetest.Machine(1, 2*(1+r.IntN(12))).SMT(1 << r.IntN(3)).Build()
 		s := newScene(r, m)
 		theirs, ok := kubeletPick(t, m, s.reserved, s.used, s.cpus, packed)
-		ours, err := pool.Pick(m, pool.PickOptions{Policy: pool.Single, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
+		ours, err := pool.Pick(m, pool.PickOptions{Policy: podspec.Single, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
 		if (err == nil) != ok {
 			t.Fatalf("%v: pool says %v, the kubelet picks %t", s, err, ok)
 		}
@@ -47,7 +48,7 @@ func TestCaches(t *testing.T) {
 		m := machinetest.Machine(1, caches*(1+r.IntN(6))).SMT(1 << r.IntN(2)).CachesPerNode(caches).Build()
 		s := newScene(r, m)
 		theirs, ok := kubeletPick(t, m, s.reserved, s.used, s.cpus, byCache)
-		ours, err := pool.Pick(m, pool.PickOptions{Policy: pool.Single, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
+		ours, err := pool.Pick(m, pool.PickOptions{Policy: podspec.Single, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
 		if (err == nil) != ok {
 			t.Fatalf("%v: pool says %v, the kubelet picks %t", s, err, ok)
 		}
@@ -66,7 +67,7 @@ func TestSpread(t *testing.T) {
 		m := machinetest.Machine(1+r.IntN(2), 2*(1+r.IntN(6))).SMT(1 << r.IntN(2)).NodesPerPackage(1 + r.IntN(2)).Build()
 		s := newScene(r, m)
 		theirs, _ := kubeletPick(t, m, s.reserved, s.used, s.cpus, distributed)
-		ours, err := pool.Pick(m, pool.PickOptions{Policy: pool.Spread, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
+		ours, err := pool.Pick(m, pool.PickOptions{Policy: podspec.Spread, CPUs: s.cpus, Used: s.used, Reserved: s.reserved})
 		if even(m, theirs) && err != nil {
 			t.Fatalf("%v: the kubelet spreads evenly on %s, but: %v", s, theirs, err)
 		}

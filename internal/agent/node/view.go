@@ -2,7 +2,7 @@ package node
 
 import (
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/workload"
 )
@@ -22,7 +22,7 @@ type View struct {
 type Holding struct {
 	Pod       workload.Pod
 	Container string
-	Kind      pool.Kind
+	Kind      podspec.Kind
 	CPUs      cpuset.Set
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/numalet/numalet/pkg/podspec"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
@@ -126,28 +128,28 @@ func asPool(uid string, ask v1alpha1.Ask) (*pool.Pod, error) {
 	}
 	p := &pool.Pod{UID: uid, Policy: policy, Seed: seed(uid)}
 	for _, c := range ask.Containers {
-		p.Containers = append(p.Containers, pool.Want{
-			Container: c.Name, Kind: asKind(c.Kind), CPUs: c.CPUs,
+		p.Containers = append(p.Containers, podspec.Container{
+			Name: c.Name, Kind: asKind(c.Kind), CPUs: c.CPUs,
 			PerNode: asNodes(c.PerNode), MemoryBytes: c.MemoryBytes,
 		})
 	}
 	return p, nil
 }
 
-func parsePolicy(name string) (pool.Policy, error) {
+func parsePolicy(name string) (podspec.Policy, error) {
 	if name == "" {
-		return pool.Random, nil
+		return podspec.Random, nil
 	}
-	policy, err := pool.ParsePolicy(name)
+	policy, err := podspec.ParsePolicy(name)
 	if err != nil {
 		return 0, refuse(v1alpha1.UnknownPolicy, "%s", err)
 	}
 	return policy, nil
 }
 
-func asKind(k v1alpha1.ContainerKind) pool.Kind {
-	return map[v1alpha1.ContainerKind]pool.Kind{
-		v1alpha1.App: pool.App, v1alpha1.Init: pool.Init, v1alpha1.Sidecar: pool.Sidecar,
+func asKind(k v1alpha1.ContainerKind) podspec.Kind {
+	return map[v1alpha1.ContainerKind]podspec.Kind{
+		v1alpha1.App: podspec.App, v1alpha1.Init: podspec.Init, v1alpha1.Sidecar: podspec.Sidecar,
 	}[k]
 }
 
@@ -172,9 +174,9 @@ func seed(uid string) uint64 {
 // onlyContainer narrows a pod's wants to one container, which then has a grant
 // of its own and reuses nothing.
 func onlyContainer(p pool.Pod, name string) pool.Pod {
-	i := slices.IndexFunc(p.Containers, func(w pool.Want) bool { return w.Container == name })
+	i := slices.IndexFunc(p.Containers, func(w podspec.Container) bool { return w.Name == name })
 	want := p.Containers[i]
-	want.Kind = pool.App
-	p.UID, p.Containers = key(p.UID, name), []pool.Want{want}
+	want.Kind = podspec.App
+	p.UID, p.Containers = key(p.UID, name), []podspec.Container{want}
 	return p
 }

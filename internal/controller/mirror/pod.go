@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/numalet/numalet/pkg/podspec"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -42,12 +43,12 @@ func unforged(pod *corev1.Pod) error {
 	return nil
 }
 
-func want(c v1alpha1.ContainerAsk) pool.Want {
-	return pool.Want{Container: c.Name, Kind: asKind(c.Kind), CPUs: c.CPUs, PerNode: byNode(c.PerNode), MemoryBytes: c.MemoryBytes}
+func want(c v1alpha1.ContainerAsk) podspec.Container {
+	return podspec.Container{Name: c.Name, Kind: asKind(c.Kind), CPUs: c.CPUs, PerNode: byNode(c.PerNode), MemoryBytes: c.MemoryBytes}
 }
 
-func asKind(k v1alpha1.ContainerKind) pool.Kind {
-	return [...]pool.Kind{v1alpha1.App: pool.App, v1alpha1.Init: pool.Init, v1alpha1.Sidecar: pool.Sidecar}[k]
+func asKind(k v1alpha1.ContainerKind) podspec.Kind {
+	return [...]podspec.Kind{v1alpha1.App: podspec.App, v1alpha1.Init: podspec.Init, v1alpha1.Sidecar: podspec.Sidecar}[k]
 }
 
 // byNode returns the counts by NUMA node; nil stays nil.
@@ -62,14 +63,14 @@ func byNode(counts map[int]int) map[topology.NodeID]int {
 	return by
 }
 
-func policy(name string) pool.Policy {
+func policy(name string) podspec.Policy {
 	switch name {
 	case v1alpha1.PolicySpread:
-		return pool.Spread
+		return podspec.Spread
 	case v1alpha1.PolicySingle:
-		return pool.Single
+		return podspec.Single
 	}
-	return pool.Random
+	return podspec.Random
 }
 
 // seed draws for the policy random: equal for a pod, whoever leads.

@@ -72,6 +72,7 @@ func TestForbidden(t *testing.T) {
 		"pkg to lab":               {"pkg/sched", module + "lab/virtual", true},
 		"pkg to log":               {"pkg/cpuset", "log/slog", true},
 		"api to pkg":               {"api/v1alpha1", module + "pkg/cpuset", true},
+		"api to the neutral form":  {"api/v1alpha1", module + "pkg/podspec", false},
 		"api to k8s types":         {"api/v1alpha1", "k8s.io/api/core/v1", false},
 		"internal to pkg":          {"internal/agent/nri", module + "pkg/cpuset", false},
 		"adapter to adapter":       {"internal/agent/nri", module + "internal/agent/cgroup", true},
@@ -112,8 +113,8 @@ func forbidden(from, to string) string {
 			return "pkg neither logs nor touches"
 		}
 	case "api":
-		if own && top(to) != "api" {
-			return "api is the protocol: it imports api and Kubernetes' types only"
+		if own && top(to) != "api" && to != "pkg/podspec" && to != "pkg/topology" {
+			return "api is the protocol: it imports api, pkg/podspec and Kubernetes' types only"
 		}
 	case "internal":
 		return forbiddenInside(from, to, own)

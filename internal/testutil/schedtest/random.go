@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -62,10 +62,10 @@ func Pod(r *rand.Rand, name string) *sched.Pod {
 	if r.IntN(8) == 0 {
 		p.Requests.Extended = sched.ExtendedOf(map[string]int64{"example.com/nic": 1})
 	}
-	p.CPUPolicy = []pool.Policy{pool.Random, pool.Spread, pool.Single}[r.IntN(3)]
+	p.CPUPolicy = []podspec.Policy{podspec.Random, podspec.Spread, podspec.Single}[r.IntN(3)]
 	explicit := r.IntN(5) == 0
 	if explicit {
-		p.CPUPolicy = pool.Random
+		p.CPUPolicy = podspec.Random
 	}
 	for i := range r.IntN(4) {
 		p.Exclusive = append(p.Exclusive, want(r, i, explicit))
@@ -85,9 +85,9 @@ func Pod(r *rand.Rand, name string) *sched.Pod {
 	return p
 }
 
-func want(r *rand.Rand, i int, explicit bool) pool.Want {
-	w := pool.Want{
-		Container: string(rune('a' + i)), Kind: []pool.Kind{pool.App, pool.Init, pool.Sidecar}[r.IntN(3)],
+func want(r *rand.Rand, i int, explicit bool) podspec.Container {
+	w := podspec.Container{
+		Name: string(rune('a' + i)), Kind: []podspec.Kind{podspec.App, podspec.Init, podspec.Sidecar}[r.IntN(3)],
 		CPUs: 1 + r.IntN(5),
 	}
 	if r.IntN(4) == 0 {

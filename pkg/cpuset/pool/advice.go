@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
 // refuse explains an offer from which nothing could be chosen.
 func (o *offer) refuse() *Refusal {
 	r := &Refusal{
-		Reason: o.reason(), Container: o.want.Container, Policy: o.policy,
+		Reason: o.reason(), Container: o.want.Name, Policy: o.policy,
 		CPUs: o.want.CPUs, PerNode: o.want.PerNode,
 		Free: o.perNode(o.own.Union(o.free)),
 	}
@@ -27,13 +28,13 @@ func (o *offer) refuse() *Refusal {
 
 func (o *offer) reason() Reason {
 	switch {
-	case o.policy == Single && o.seated():
+	case o.policy == podspec.Single && o.seated():
 		return NoMemory
 	case o.want.PerNode != nil:
 		return Short
-	case o.policy == Single:
+	case o.policy == podspec.Single:
 		return NoNode
-	case o.policy == Spread:
+	case o.policy == podspec.Spread:
 		return Uneven
 	}
 	return TooFew

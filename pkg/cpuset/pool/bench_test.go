@@ -9,6 +9,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -55,10 +56,10 @@ func BenchmarkReserve(b *testing.B) {
 	for _, cpus := range []int{16, 64, 256, 512, 1024} {
 		m := server(cpus)
 		for _, fill := range []string{"empty", "half", "fragmented"} {
-			for _, p := range []Policy{Spread, Single, Random} {
+			for _, p := range []podspec.Policy{podspec.Spread, podspec.Single, podspec.Random} {
 				b.Run(fmt.Sprintf("cpus=%d/fill=%s/policy=%s", cpus, fill, p), func(b *testing.B) {
 					l := filled(b, m, fills[fill](m))
-					pod := Pod{UID: "pod", Policy: p, Containers: []Want{{Container: "app", CPUs: cpus/16 + 1}}}
+					pod := Pod{UID: "pod", Policy: p, Containers: []podspec.Container{{Name: "app", CPUs: cpus/16 + 1}}}
 					measure(b, func() {
 						if _, err := l.Reserve(pod); err != nil {
 							b.Fatal(err)
@@ -76,7 +77,7 @@ func BenchmarkReserve(b *testing.B) {
 func BenchmarkColdPick(b *testing.B) {
 	for _, cpus := range []int{16, 64, 256, 512, 1024} {
 		m := server(cpus)
-		o := PickOptions{Policy: Spread, CPUs: cpus/16 + 1, Used: fills["fragmented"](m), Reserved: cpuset.Of(0)}
+		o := PickOptions{Policy: podspec.Spread, CPUs: cpus/16 + 1, Used: fills["fragmented"](m), Reserved: cpuset.Of(0)}
 		b.Run(fmt.Sprintf("cpus=%d", cpus), func(b *testing.B) {
 			measure(b, func() {
 				if _, err := Pick(m, o); err != nil {
@@ -91,7 +92,7 @@ func BenchmarkColdPick(b *testing.B) {
 func BenchmarkRefuse(b *testing.B) {
 	m := server(512)
 	l := filled(b, m, fills["fragmented"](m))
-	pod := Pod{UID: "pod", Policy: Single, Containers: []Want{{Container: "app", CPUs: 128}}}
+	pod := Pod{UID: "pod", Policy: podspec.Single, Containers: []podspec.Container{{Name: "app", CPUs: 128}}}
 	measure(b, func() {
 		if _, err := l.Reserve(pod); err == nil {
 			b.Fatal("a full NUMA node was granted")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -65,7 +66,7 @@ func TestNoSubsetIsBetter(t *testing.T) {
 					continue
 				}
 				k := 1 + r.IntN(free.Len())
-				got, err := Pick(m, PickOptions{Policy: Single, CPUs: k, Used: used, Reserved: cpuset.Of(0)})
+				got, err := Pick(m, PickOptions{Policy: podspec.Single, CPUs: k, Used: used, Reserved: cpuset.Of(0)})
 				if err != nil {
 					t.Fatalf("%d of %s: %v", k, free, err)
 				}

@@ -1,24 +1,28 @@
 package pool
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/numalet/numalet/pkg/podspec"
+)
 
 // check refuses a pod that contradicts itself or the machine.
 func (l *Ledger) check(p Pod) *Refusal {
-	invalid := func(w Want, format string, args ...any) *Refusal {
-		return &Refusal{Reason: Invalid, Container: w.Container, Policy: p.Policy, CPUs: w.CPUs, Detail: fmt.Sprintf(format, args...)}
+	invalid := func(w podspec.Container, format string, args ...any) *Refusal {
+		return &Refusal{Reason: Invalid, Container: w.Name, Policy: p.Policy, CPUs: w.CPUs, Detail: fmt.Sprintf(format, args...)}
 	}
 	if p.UID == "" {
-		return invalid(Want{}, "the pod has no UID")
+		return invalid(podspec.Container{}, "the pod has no UID")
 	}
 	if len(p.Containers) == 0 {
-		return invalid(Want{}, "no container of the pod asks for exclusive CPUs")
+		return invalid(podspec.Container{}, "no container of the pod asks for exclusive CPUs")
 	}
 	names := map[string]bool{}
 	for _, w := range p.Containers {
-		if names[w.Container] {
+		if names[w.Name] {
 			return invalid(w, "the pod has two containers of that name")
 		}
-		names[w.Container] = true
+		names[w.Name] = true
 		if w.CPUs <= 0 {
 			return invalid(w, "it asks for %d exclusive CPUs; ask for 1 or more", w.CPUs)
 		}
@@ -30,7 +34,7 @@ func (l *Ledger) check(p Pod) *Refusal {
 }
 
 // contradiction says how the counts that a container names cannot be meant, or "".
-func (l *Ledger) contradiction(policy Policy, w Want) string {
+func (l *Ledger) contradiction(policy podspec.Policy, w podspec.Container) string {
 	if w.PerNode == nil {
 		return ""
 	}
@@ -51,9 +55,9 @@ func (l *Ledger) contradiction(policy Policy, w Want) string {
 	switch {
 	case sum != w.CPUs:
 		return fmt.Sprintf("its counts on NUMA nodes add up to %d, but it asks for %d CPUs; make them equal", sum, w.CPUs)
-	case policy == Single && used > 1:
+	case policy == podspec.Single && used > 1:
 		return fmt.Sprintf("its counts lie on %d NUMA nodes, but its policy is single", used)
-	case policy == Spread && high-low > 1:
+	case policy == podspec.Spread && high-low > 1:
 		return fmt.Sprintf("its counts differ by %d between NUMA nodes, but its policy is spread, which allows 1", high-low)
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 )
 
 func ExampleLedger() {
@@ -16,13 +17,13 @@ func ExampleLedger() {
 		return
 	}
 	g, err := l.Reserve(pool.Pod{
-		UID: "a", Policy: pool.Spread,
-		Containers: []pool.Want{{Container: "app", CPUs: 4}},
+		UID: "a", Policy: podspec.Spread,
+		Containers: []podspec.Container{{Name: "app", CPUs: 4}},
 	})
 	fmt.Println(g.CPUs(), err)
 	_, err = l.Reserve(pool.Pod{
-		UID: "b", Policy: pool.Single,
-		Containers: []pool.Want{{Container: "app", CPUs: 8}},
+		UID: "b", Policy: podspec.Single,
+		Containers: []podspec.Container{{Name: "app", CPUs: 8}},
 	})
 	fmt.Println(err)
 	fmt.Println("back:", l.Release("a"), "shared:", l.Shared())
@@ -34,9 +35,9 @@ func ExampleLedger() {
 
 func ExamplePick() {
 	machine := machinetest.Machine(1, 8).SMT(2).CachesPerNode(2).Build()
-	cpus, err := pool.Pick(machine, pool.PickOptions{Policy: pool.Single, CPUs: 6, Used: cpuset.Of(2, 9)})
+	cpus, err := pool.Pick(machine, pool.PickOptions{Policy: podspec.Single, CPUs: 6, Used: cpuset.Of(2, 9)})
 	fmt.Println(cpus, err)
-	_, err = pool.Pick(machine, pool.PickOptions{Policy: pool.Single, CPUs: 16})
+	_, err = pool.Pick(machine, pool.PickOptions{Policy: podspec.Single, CPUs: 16})
 	fmt.Println(err)
 	// Output:
 	// 4-6,12-14 <nil>

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
 )
 
 // FuzzPick checks that any question is either refused in a sentence or
@@ -23,7 +24,7 @@ func FuzzPick(f *testing.F) {
 	f.Fuzz(func(t *testing.T, shape, policy, cpus uint8, used, reserved, seed uint64, full bool) {
 		m := machines[names[int(shape)%len(names)]]
 		o := PickOptions{
-			Policy: Policy(policy % 3), CPUs: int(cpus), Seed: seed, FullCores: full,
+			Policy: podspec.Policy(policy % 3), CPUs: int(cpus), Seed: seed, FullCores: full,
 			Used: ofMask(used).Intersect(m.Online()), Reserved: ofMask(reserved).Intersect(m.Online()),
 		}
 		got, err := Pick(m, o)

@@ -1,6 +1,9 @@
 package pool
 
-import "github.com/numalet/numalet/pkg/cpuset"
+import (
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
+)
 
 // beside reports whether two containers may run at the same time: apps and
 // sidecars do; an init container does only with the sidecars started before it.
@@ -8,7 +11,7 @@ import "github.com/numalet/numalet/pkg/cpuset"
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/policy_static.go (updateCPUsToReuse)
 func beside(claims []Claim, i, j int) bool {
 	first, second := claims[min(i, j)].Kind, claims[max(i, j)].Kind
-	return first != Init && second != Init || first == Sidecar
+	return first != podspec.Init && second != podspec.Init || first == podspec.Sidecar
 }
 
 // held returns every CPU of the claims.
@@ -31,11 +34,11 @@ func peak(claims []Claim, weight func(Claim) uint64) uint64 {
 	var sidecars, inits, apps uint64
 	for _, c := range claims {
 		switch c.Kind {
-		case Init:
+		case podspec.Init:
 			inits = max(inits, sidecars+weight(c))
-		case Sidecar:
+		case podspec.Sidecar:
 			sidecars += weight(c)
-		case App:
+		case podspec.App:
 			apps += weight(c)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/internal/testutil/machinetest"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -13,9 +14,11 @@ import (
 // time, and all of it is back when the pod is gone.
 func TestAvailableMemory(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(2, 4).Memory(100).Build(), Options{})
-	pod := func(uid string, wants ...Want) Pod { return Pod{UID: uid, Policy: Single, Containers: wants} }
-	on := func(id topology.NodeID, name string, kind Kind, bytes uint64) Want {
-		return Want{Container: name, Kind: kind, CPUs: 1, PerNode: map[topology.NodeID]int{id: 1}, MemoryBytes: bytes}
+	pod := func(uid string, wants ...podspec.Container) Pod {
+		return Pod{UID: uid, Policy: podspec.Single, Containers: wants}
+	}
+	on := func(id topology.NodeID, name string, kind podspec.Kind, bytes uint64) podspec.Container {
+		return podspec.Container{Name: name, Kind: kind, CPUs: 1, PerNode: map[topology.NodeID]int{id: 1}, MemoryBytes: bytes}
 	}
 	expect := func(want map[topology.NodeID]uint64) {
 		t.Helper()
@@ -25,8 +28,8 @@ func TestAvailableMemory(t *testing.T) {
 	}
 	expect(map[topology.NodeID]uint64{0: 100, 1: 100})
 	for _, p := range []Pod{
-		pod("a", on(0, "first", Init, 60), on(0, "main", App, 40)),
-		pod("b", on(0, "main", App, 10), on(1, "side", App, 30)),
+		pod("a", on(0, "first", podspec.Init, 60), on(0, "main", podspec.App, 40)),
+		pod("b", on(0, "main", podspec.App, 10), on(1, "side", podspec.App, 30)),
 	} {
 		if _, err := l.Reserve(p); err != nil {
 			t.Fatal(err)

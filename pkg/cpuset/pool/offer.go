@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
 )
 
 // offer is what one container may choose from.
 type offer struct {
 	*layout
-	policy Policy
+	policy podspec.Policy
 	seed   uint64
-	want   Want
+	want   podspec.Container
 	own    cpuset.Set        // held by containers of its pod that never run beside it
 	free   cpuset.Set        // held by nobody
 	room   func(node) uint64 // bytes left in the memory nearest to a node
@@ -47,9 +48,9 @@ func (o *offer) distribute() (counts, bool) {
 	switch {
 	case o.want.PerNode != nil:
 		return o.explicit()
-	case o.policy == Spread:
+	case o.policy == podspec.Spread:
 		return o.spread()
-	case o.policy == Single:
+	case o.policy == podspec.Single:
 		return o.single()
 	}
 	return o.random()
@@ -84,7 +85,7 @@ func (o *offer) have(i int) int { return o.old(i) + o.nodes[i].tally(o.fresh).fr
 func (o *offer) fits(n node) bool { return !o.binds() || o.room(n) >= o.want.MemoryBytes }
 
 // binds reports whether the container's memory is bound to its NUMA node.
-func (o *offer) binds() bool { return o.policy == Single && o.want.MemoryBytes > 0 }
+func (o *offer) binds() bool { return o.policy == podspec.Single && o.want.MemoryBytes > 0 }
 
 // most returns the index of the largest count; of equals the first.
 func (c counts) most() int { return slices.Index(c, slices.Max(c)) }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
 // PickOptions is one question to Pick.
 type PickOptions struct {
-	Policy    Policy
+	Policy    podspec.Policy
 	CPUs      int
 	Used      cpuset.Set // exclusive already
 	Reserved  cpuset.Set // never exclusive
@@ -34,7 +35,7 @@ func Pick(m *topology.Machine, o PickOptions) (cpuset.Set, error) {
 	}
 	g, err := l.Reserve(Pod{
 		UID: "pick", Policy: o.Policy, Seed: o.Seed,
-		Containers: []Want{{CPUs: o.CPUs}},
+		Containers: []podspec.Container{{CPUs: o.CPUs}},
 	})
 	return g.CPUs(), err
 }

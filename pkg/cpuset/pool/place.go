@@ -1,6 +1,9 @@
 package pool
 
-import "github.com/numalet/numalet/pkg/cpuset"
+import (
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
+)
 
 // place returns the claims of a pod, or why it has none and what would help.
 // It changes nothing.
@@ -12,7 +15,7 @@ func (l *Ledger) place(pod Pod) ([]Claim, *Refusal) {
 	if refusal != nil {
 		alone := &Ledger{layout: l.layout, options: l.options}
 		refusal.Never = !alone.fits(pod)
-		pod.Policy = Random
+		pod.Policy = podspec.Random
 		refusal.AtRandom = l.fits(pod)
 	}
 	return claims, refusal

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
 )
 
 // plan places the containers of one pod, all or nothing, without changing the
@@ -39,7 +40,7 @@ func (l *Ledger) plan(pod Pod, free cpuset.Set) ([]Claim, *Refusal) {
 }
 
 // inTurn returns the order in which the containers run: 0, 1, 2, …
-func inTurn(wants []Want) []int {
+func inTurn(wants []podspec.Container) []int {
 	order := make([]int, len(wants))
 	for i := range order {
 		order[i] = i
@@ -49,7 +50,7 @@ func inTurn(wants []Want) []int {
 
 // biggestFirst returns the containers that name their counts, which have no
 // choice, and then the others, each by falling count.
-func biggestFirst(wants []Want) []int {
+func biggestFirst(wants []podspec.Container) []int {
 	order := inTurn(wants)
 	slices.SortStableFunc(order, func(i, j int) int {
 		a, b := wants[i], wants[j]
@@ -64,7 +65,7 @@ func biggestFirst(wants []Want) []int {
 func (l *Ledger) inOrder(pod Pod, free cpuset.Set, order []int) ([]Claim, *Refusal) {
 	p := plan{ledger: l, pod: pod, free: free, claims: make([]Claim, len(pod.Containers))}
 	for i, w := range pod.Containers {
-		p.claims[i] = Claim{Container: w.Container, Kind: w.Kind}
+		p.claims[i] = Claim{Container: w.Name, Kind: w.Kind}
 	}
 	for _, i := range order {
 		if r := p.place(i); r != nil {

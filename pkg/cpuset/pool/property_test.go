@@ -9,6 +9,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -85,13 +86,13 @@ func restarted(t *testing.T, l *Ledger, m *topology.Machine, o Options) *Ledger 
 }
 
 func randomPod(r *rand.Rand, uid string, cpus, nodes int) Pod {
-	p := Pod{UID: uid, Policy: Policy(r.IntN(3)), Seed: r.Uint64()}
+	p := Pod{UID: uid, Policy: podspec.Policy(r.IntN(3)), Seed: r.Uint64()}
 	for i := range 1 + r.IntN(4) {
 		k := 1 + r.IntN(max(1, cpus/(2*nodes)))
-		p.Containers = append(p.Containers, Want{Container: fmt.Sprintf("c%d", i), Kind: Init + Kind(r.IntN(2)), CPUs: k})
+		p.Containers = append(p.Containers, podspec.Container{Name: fmt.Sprintf("c%d", i), Kind: podspec.Init + podspec.Kind(r.IntN(2)), CPUs: k})
 	}
 	for i := range r.IntN(3) {
-		p.Containers = append(p.Containers, Want{Container: fmt.Sprintf("app%d", i), CPUs: 1 + r.IntN(max(1, cpus/4))})
+		p.Containers = append(p.Containers, podspec.Container{Name: fmt.Sprintf("app%d", i), CPUs: 1 + r.IntN(max(1, cpus/4))})
 	}
 	return p
 }
@@ -152,13 +153,13 @@ func checkGrant(t *testing.T, l *Ledger, p Pod, g Grant, before cpuset.Set) {
 	checkPeak(t, l, p, g)
 }
 
-func checkPolicy(t *testing.T, l *Ledger, policy Policy, c Claim) {
+func checkPolicy(t *testing.T, l *Ledger, policy podspec.Policy, c Claim) {
 	t.Helper()
 	low, high, used := c.CPUs.Len(), 0, 0
 	for _, n := range l.layout.perNode(c.CPUs) {
 		low, high, used = min(low, n), max(high, n), used+min(1, n)
 	}
-	if policy == Spread && high-low > 1 || policy == Single && used != 1 {
+	if policy == podspec.Spread && high-low > 1 || policy == podspec.Single && used != 1 {
 		t.Fatalf("%s: %v", policy, c)
 	}
 }
@@ -171,7 +172,7 @@ func checkPeak(t *testing.T, l *Ledger, p Pod, g Grant) {
 	held := l.layout.perNode(g.CPUs())
 	for _, n := range l.layout.nodes {
 		most := int(peak(g.Claims, func(c Claim) uint64 { return uint64(c.CPUs.Intersect(n.cpus).Len()) }))
-		if held[n.id] < most || p.Policy != Single && len(l.layout.classes) == 1 && held[n.id] > most {
+		if held[n.id] < most || p.Policy != podspec.Single && len(l.layout.classes) == 1 && held[n.id] > most {
 			t.Fatalf("%+v holds %d CPUs on NUMA node %d, its peak is %d: %+v", p, held[n.id], n.id, most, g)
 		}
 	}

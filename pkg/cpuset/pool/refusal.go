@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -39,7 +40,7 @@ func (r Reason) String() string {
 type Refusal struct {
 	Reason      Reason
 	Container   string
-	Policy      Policy
+	Policy      podspec.Policy
 	CPUs        int
 	PerNode     map[topology.NodeID]int // asked for by name; nil without
 	MemoryBytes uint64                  // asked for, where memory is bound

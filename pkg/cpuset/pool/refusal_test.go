@@ -8,6 +8,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -15,26 +16,26 @@ func TestRefusalHasNumbers(t *testing.T) {
 	m := machinetest.Machine(2, 4).SMT(2).Memory(8 << 30).Build()
 	l := mustNew(t, m, Options{Reserved: cpuset.Of(0)})
 	for name, tc := range map[string]struct {
-		policy Policy
-		want   Want
+		policy podspec.Policy
+		want   podspec.Container
 		reason Reason
 		never  bool
 	}{
-		"too few":             {Random, Want{CPUs: 16}, TooFew, true},
-		"uneven":              {Spread, Want{CPUs: 16}, Uneven, true},
-		"no node":             {Single, Want{CPUs: 9}, NoNode, true},
-		"named node short":    {Random, Want{CPUs: 8, PerNode: map[topology.NodeID]int{0: 8}}, Short, true},
-		"memory":              {Single, Want{CPUs: 1, MemoryBytes: 9 << 30}, NoMemory, true},
-		"no CPU":              {Single, Want{}, Invalid, false},
-		"counts do not add":   {Random, Want{CPUs: 2, PerNode: map[topology.NodeID]int{1: 1}}, Invalid, false},
-		"unknown node":        {Random, Want{CPUs: 2, PerNode: map[topology.NodeID]int{5: 2}}, Invalid, false},
-		"negative count":      {Random, Want{CPUs: 2, PerNode: map[topology.NodeID]int{0: 3, 1: -1}}, Invalid, false},
-		"not single":          {Single, Want{CPUs: 2, PerNode: map[topology.NodeID]int{0: 1, 1: 1}}, Invalid, false},
-		"not a spread":        {Spread, Want{CPUs: 2, PerNode: map[topology.NodeID]int{0: 2}}, Invalid, false},
-		"more than a machine": {Random, Want{CPUs: 9, PerNode: map[topology.NodeID]int{0: 9}}, Invalid, false},
+		"too few":             {podspec.Random, podspec.Container{CPUs: 16}, TooFew, true},
+		"uneven":              {podspec.Spread, podspec.Container{CPUs: 16}, Uneven, true},
+		"no node":             {podspec.Single, podspec.Container{CPUs: 9}, NoNode, true},
+		"named node short":    {podspec.Random, podspec.Container{CPUs: 8, PerNode: map[topology.NodeID]int{0: 8}}, Short, true},
+		"memory":              {podspec.Single, podspec.Container{CPUs: 1, MemoryBytes: 9 << 30}, NoMemory, true},
+		"no CPU":              {podspec.Single, podspec.Container{}, Invalid, false},
+		"counts do not add":   {podspec.Random, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{1: 1}}, Invalid, false},
+		"unknown node":        {podspec.Random, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{5: 2}}, Invalid, false},
+		"negative count":      {podspec.Random, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{0: 3, 1: -1}}, Invalid, false},
+		"not single":          {podspec.Single, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{0: 1, 1: 1}}, Invalid, false},
+		"not a spread":        {podspec.Spread, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{0: 2}}, Invalid, false},
+		"more than a machine": {podspec.Random, podspec.Container{CPUs: 9, PerNode: map[topology.NodeID]int{0: 9}}, Invalid, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := l.Reserve(Pod{UID: "u", Policy: tc.policy, Containers: []Want{tc.want}})
+			_, err := l.Reserve(Pod{UID: "u", Policy: tc.policy, Containers: []podspec.Container{tc.want}})
 			var r *Refusal
 			if !errors.As(err, &r) {
 				t.Fatalf("got %v, want a refusal", err)
@@ -51,7 +52,7 @@ func TestRefusalHasNumbers(t *testing.T) {
 func TestReserveIsAllOrNothing(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(1, 4).Build(), Options{})
 	before := stateOf(l)
-	_, err := l.Reserve(Pod{UID: "u", Containers: []Want{{Container: "a", CPUs: 2}, {Container: "b", CPUs: 3}}})
+	_, err := l.Reserve(Pod{UID: "u", Containers: []podspec.Container{{Name: "a", CPUs: 2}, {Name: "b", CPUs: 3}}})
 	if err == nil {
 		t.Fatal("5 of 4 free CPUs were granted")
 	}
@@ -63,18 +64,20 @@ func TestReserveIsAllOrNothing(t *testing.T) {
 // TestRemediesAreForTheWholePod checks what a refusal advises against what the
 // pod gets when it follows the advice.
 func TestRemediesAreForTheWholePod(t *testing.T) {
-	two := func(cpus int) []Want { return []Want{{Container: "a", CPUs: cpus}, {Container: "b", CPUs: cpus}} }
+	two := func(cpus int) []podspec.Container {
+		return []podspec.Container{{Name: "a", CPUs: cpus}, {Name: "b", CPUs: cpus}}
+	}
 	for name, tc := range map[string]struct {
-		policy          Policy
-		wants           []Want
+		policy          podspec.Policy
+		wants           []podspec.Container
 		never, atRandom bool
 	}{
-		"each fits alone, both never":    {Random, two(5), true, false},
-		"both fit when others end":       {Random, two(4), false, false},
-		"single: both never, at random":  {Single, []Want{{Container: "a", CPUs: 5}}, true, true},
-		"single: when others end":        {Single, append(two(3), Want{Container: "c", CPUs: 2}), false, false},
-		"spread: when others end":        {Spread, two(3), false, true},
-		"all CPUs but none stays shared": {Random, []Want{{Container: "a", CPUs: 9}}, true, false},
+		"each fits alone, both never":    {podspec.Random, two(5), true, false},
+		"both fit when others end":       {podspec.Random, two(4), false, false},
+		"single: both never, at random":  {podspec.Single, []podspec.Container{{Name: "a", CPUs: 5}}, true, true},
+		"single: when others end":        {podspec.Single, append(two(3), podspec.Container{Name: "c", CPUs: 2}), false, false},
+		"spread: when others end":        {podspec.Spread, two(3), false, true},
+		"all CPUs but none stays shared": {podspec.Random, []podspec.Container{{Name: "a", CPUs: 9}}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := mustNew(t, machinetest.Machine(3, 3).Build(), Options{})

@@ -9,13 +9,14 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
 )
 
 func TestRestoreRefuses(t *testing.T) {
 	held := func(uid string, kinds string, cpus ...string) Grant {
 		g := Grant{UID: uid}
 		for i, list := range cpus {
-			kind := map[byte]Kind{'a': App, 'i': Init, 's': Sidecar}[kinds[i]]
+			kind := map[byte]podspec.Kind{'a': podspec.App, 'i': podspec.Init, 's': podspec.Sidecar}[kinds[i]]
 			g.Claims = append(g.Claims, Claim{Container: string(rune('x' + i)), Kind: kind, CPUs: cpuset.MustParse(list)})
 		}
 		return g
@@ -75,7 +76,7 @@ func TestRestoreIntoFullCores(t *testing.T) {
 }
 
 func TestGrantAsJSON(t *testing.T) {
-	g := Grant{UID: "u", Policy: Single, Claims: []Claim{{Container: "c", Kind: Sidecar, CPUs: cpuset.Of(1, 2, 5)}}}
+	g := Grant{UID: "u", Policy: podspec.Single, Claims: []Claim{{Container: "c", Kind: podspec.Sidecar, CPUs: cpuset.Of(1, 2, 5)}}}
 	text, err := json.Marshal(g)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/topology/picture"
 )
@@ -71,7 +72,7 @@ func (s *scene) open(reserved string) (answer string) {
 func (s *scene) pod(args []string) string {
 	p := pool.Pod{UID: args[0]}
 	for _, arg := range args[1:] {
-		if policy, err := pool.ParsePolicy(arg); err == nil {
+		if policy, err := podspec.ParsePolicy(arg); err == nil {
 			p.Policy = policy
 			continue
 		}
@@ -96,14 +97,14 @@ func mems(c pool.Claim) string {
 }
 
 // want reads "[kind:]name=CPUs[@node:CPUs,…][/GiB]".
-func want(text string) pool.Want {
+func want(text string) podspec.Container {
 	name, amount, _ := strings.Cut(text, "=")
-	var w pool.Want
+	var w podspec.Container
 	if kind, rest, ok := strings.Cut(name, ":"); ok {
-		w.Kind, _ = pool.ParseKind(kind)
+		w.Kind, _ = podspec.ParseKind(kind)
 		name = rest
 	}
-	w.Container = name
+	w.Name = name
 	amount, memory, _ := strings.Cut(amount, "/")
 	amount, counts, explicit := strings.Cut(amount, "@")
 	w.CPUs, _ = strconv.Atoi(amount)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -40,7 +41,7 @@ func checkRefusals(t *testing.T, m *topology.Machine, full bool) {
 			continue
 		}
 		free := l.Free()
-		pod := Pod{UID: "u", Policy: Policy(r.IntN(3)), Containers: []Want{{Container: "app", CPUs: 1 + r.IntN(len(m.CPUs))}}}
+		pod := Pod{UID: "u", Policy: podspec.Policy(r.IntN(3)), Containers: []podspec.Container{{Name: "app", CPUs: 1 + r.IntN(len(m.CPUs))}}}
 		possible := possible(l, free, pod)
 		_, err := l.Reserve(pod)
 		if (err == nil) != (len(possible) > 0) {
@@ -65,12 +66,12 @@ func possible(l *Ledger, free cpuset.Set, pod Pod) []cpuset.Set {
 	return all
 }
 
-func meets(l *Ledger, policy Policy, cpus cpuset.Set) bool {
+func meets(l *Ledger, policy podspec.Policy, cpus cpuset.Set) bool {
 	low, high, used := cpus.Len(), 0, 0
 	for _, n := range l.layout.perNode(cpus) {
 		low, high, used = min(low, n), max(high, n), used+min(1, n)
 	}
-	return policy == Random || policy == Spread && high-low <= 1 || policy == Single && used == 1
+	return policy == podspec.Random || policy == podspec.Spread && high-low <= 1 || policy == podspec.Single && used == 1
 }
 
 // leaves reports, CPU by CPU, whether one stays shared that is not isolated.

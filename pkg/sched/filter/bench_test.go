@@ -3,8 +3,8 @@ package filter
 import (
 	"testing"
 
-	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -20,12 +20,12 @@ func BenchmarkFit(b *testing.B) {
 		pod  *sched.Pod
 	}{
 		{"plain", &sched.Pod{}},
-		{"gpus=1", joint(pool.Random, "app 0 1")},
-		{"gpus=1/single", joint(pool.Single, "app 8 1")},
-		{"gpus=2", joint(pool.Random, "app 0 2")},
-		{"gpus=2/single", joint(pool.Single, "app 8 2")},
-		{"gpus=4", joint(pool.Random, "app 0 4")},
-		{"gpus=8", joint(pool.Random, "app 0 8")},
+		{"gpus=1", joint(podspec.Random, "app 0 1")},
+		{"gpus=1/single", joint(podspec.Single, "app 8 1")},
+		{"gpus=2", joint(podspec.Random, "app 0 2")},
+		{"gpus=2/single", joint(podspec.Single, "app 8 2")},
+		{"gpus=4", joint(podspec.Random, "app 0 4")},
+		{"gpus=8", joint(podspec.Random, "app 0 8")},
 	} {
 		b.Run("check/"+tc.name, func(b *testing.B) {
 			b.ReportAllocs()

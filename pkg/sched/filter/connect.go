@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -23,7 +23,7 @@ type team struct {
 func teams(ask sched.GPUAsk, near [][]topology.NodeID) []team {
 	edges := make([]bool, ask.Count+1)
 	for i, span := range ask.Spans() {
-		if ask.Wants[i].Kind != pool.Init {
+		if ask.Wants[i].Kind != podspec.Init {
 			edges[min(span.First, ask.Count)], edges[min(span.First+span.Count, ask.Count)] = true, true
 		}
 	}
@@ -71,9 +71,9 @@ func (h hand) inventory(node *sched.Node) (v *gpu.Inventory, free []int) {
 }
 
 // choose returns the positions of the team's cards. There are enough free.
-func (t team) choose(v *gpu.Inventory, free []int, policy pool.Policy) []int {
+func (t team) choose(v *gpu.Inventory, free []int, policy podspec.Policy) []int {
 	isNear := func(on topology.NodeID) bool { return slices.Contains(t.near, on) }
-	if policy == pool.Single && len(t.near) > 0 {
+	if policy == podspec.Single && len(t.near) > 0 {
 		if cards, _, err := v.ChooseAligned(free, t.count, isNear); err == nil {
 			return cards
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -44,7 +44,7 @@ func FuzzConnected(f *testing.F) {
 		for i := range node.GPUs {
 			node.GPUs[i].Free -= sched.MilliGPU(r.IntN(5)) / 4
 		}
-		policy := []pool.Policy{pool.Single, pool.Spread, pool.Random}[r.IntN(3)]
+		policy := []podspec.Policy{podspec.Single, podspec.Spread, podspec.Random}[r.IntN(3)]
 		pod := joint(policy, fmt.Sprintf("app %d %d", r.IntN(5), 1+r.IntN(4)))
 		at, why := Place(pod, node)
 		if why.Refuses() {
@@ -114,7 +114,7 @@ func (l linking) score(set []sched.GPUShare) (w worth) {
 		for _, c := range l.at.Containers {
 			if c.PerNode[on] == 0 {
 				w.far++
-				w.barred = l.pod.CPUPolicy == pool.Single
+				w.barred = l.pod.CPUPolicy == podspec.Single
 			}
 		}
 		for _, other := range cards {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unique"
 
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -91,8 +91,8 @@ func fixed() Space {
 		{"memory", func(n *sched.Node) int64 { return int64(n.Free.Memory) }, func(p *sched.Pod) int64 { return int64(p.Requests.Memory) }},
 		{"pods", func(n *sched.Node) int64 { return int64(n.Free.Pods) }, func(p *sched.Pod) int64 { return int64(p.Requests.Pods) }},
 		{"numa-total", freeExclusive, peakExclusive},
-		{"numa-single", largestFree, ofPolicy(pool.Single)},
-		{"numa-spread", evenFree, ofPolicy(pool.Spread)},
+		{"numa-single", largestFree, ofPolicy(podspec.Single)},
+		{"numa-spread", evenFree, ofPolicy(podspec.Spread)},
 	}
 }
 

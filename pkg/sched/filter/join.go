@@ -3,7 +3,7 @@ package filter
 import (
 	"slices"
 
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -11,7 +11,7 @@ import (
 // joins reports whether a pod may have containers whose CPUs and cards have to be on
 // one NUMA node: by the policy single. By others the cards are only chosen near.
 func joins(pod *sched.Pod) bool {
-	return pod.CPUPolicy == pool.Single && len(pod.Exclusive) > 0 && len(pod.GPUs.Wants) > 0
+	return pod.CPUPolicy == podspec.Single && len(pod.Exclusive) > 0 && len(pod.GPUs.Wants) > 0
 }
 
 // joined reports whether the cards to choose from suffice beside the CPUs of what is
@@ -64,7 +64,7 @@ func (s *seating) homes() (homes []topology.NodeID, agree bool) {
 // Unknown.
 func (s *seating) home(container string) topology.NodeID {
 	for c, want := range s.pod.Exclusive {
-		if want.Container == container && want.PerNode == nil && s.counts[c] != nil {
+		if want.Name == container && want.PerNode == nil && s.counts[c] != nil {
 			return s.node.NUMA[slices.Index(s.counts[c], want.CPUs)].ID
 		}
 	}

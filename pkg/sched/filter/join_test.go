@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -29,7 +29,7 @@ func machine(cpus []int, cards ...topology.NodeID) *sched.Node {
 
 // joint is a pod of containers that say how many CPUs and cards they want, such as
 // "app 8 2", all CPUs of them exclusive; 0 CPUs are shared.
-func joint(policy pool.Policy, containers ...string) *sched.Pod {
+func joint(policy podspec.Policy, containers ...string) *sched.Pod {
 	p := &sched.Pod{UID: "p", CPUPolicy: policy}
 	p.GPUs.Milli = sched.WholeGPU
 	for i, text := range containers {
@@ -39,9 +39,9 @@ func joint(policy pool.Policy, containers ...string) *sched.Pod {
 			panic(err)
 		}
 		name := fmt.Sprint(kind, i)
-		k := map[string]pool.Kind{"init": pool.Init, "sidecar": pool.Sidecar, "app": pool.App}[kind]
+		k := map[string]podspec.Kind{"init": podspec.Init, "sidecar": podspec.Sidecar, "app": podspec.App}[kind]
 		if cpus > 0 {
-			p.Exclusive = append(p.Exclusive, pool.Want{Container: name, Kind: k, CPUs: cpus})
+			p.Exclusive = append(p.Exclusive, podspec.Container{Name: name, Kind: k, CPUs: cpus})
 		}
 		if cards > 0 {
 			p.GPUs.Wants = append(p.GPUs.Wants, sched.GPUWant{Container: name, Kind: k, Count: cards})
@@ -64,24 +64,24 @@ func TestJoin(t *testing.T) {
 		pod  *sched.Pod
 		want string // cards by container, or the refusal
 	}{
-		"2 GPUs and 8 CPUs":              {machine([]int{8, 8}, 0, 1, 1, 0), joint(pool.Single, "app 8 2"), "on 0: 0,3"},
-		"where the cards are":            {machine([]int{8, 16}, 0, 1, 1), joint(pool.Single, "app 8 2"), "on 1: 1,2"},
-		"where the CPUs are":             {machine([]int{4, 8}, 0, 0, 1, 1), joint(pool.Single, "app 8 2"), "on 1: 2,3"},
-		"CPUs here and cards there":      {machine([]int{8, 4}, 0, 1, 1), joint(pool.Single, "app 8 2"), "enough exclusive CPUs and GPUs"},
-		"too few cards":                  {machine([]int{8, 8}, 0, 1), joint(pool.Single, "app 8 3"), "Insufficient GPUs"},
-		"too few CPUs":                   {machine([]int{4, 4}, 0, 0), joint(pool.Single, "app 8 2"), "had no NUMA node with enough exclusive CPUs"},
-		"CPUs on no NUMA node":           {machine([]int{6, 6}, 0, 0), joint(pool.Single, "app 8 2"), "with enough exclusive CPUs"},
-		"nobody tells where":             {machine([]int{8, 8}, unknown, unknown), joint(pool.Single, "app 8 2"), "enough exclusive CPUs and GPUs"},
-		"nobody has to tell where":       {machine([]int{8}, unknown, unknown), joint(pool.Single, "app 8 2"), "on 0: 0,1"},
-		"nobody tells them apart":        {alike, joint(pool.Single, "app 8 2"), "on 0: "},
-		"two containers":                 {machine([]int{8, 8}, 1, 0, 0, 1), joint(pool.Single, "app 8 1", "app 8 2"), "on 0: 1; on 1: 0,3"},
-		"of shared CPUs: any":            {machine([]int{8, 8}, 0, 1, 1), joint(pool.Single, "app 0 1", "app 8 2"), "0; on 1: 1,2"},
-		"an init container's cards":      {machine([]int{8, 8}, 0, 1, 1), joint(pool.Single, "init 8 2", "app 8 2"), "on 1: 1,2; on 1: 1,2"},
-		"a sidecar and an init's":        {machine([]int{4, 8}, 0, 1, 1), joint(pool.Single, "sidecar 4 1", "init 8 1", "app 8 2"), "on 0: 0; on 1: 1; on 1: 1,2"},
-		"random: near":                   {machine([]int{0, 8}, 0, 0, 1), joint(pool.Random, "app 8 1"), "on 1: 2"},
-		"random: as near as can be":      {machine([]int{0, 8}, 0, 0, 1), joint(pool.Random, "app 8 2"), "on 1: 2,0"},
-		"spread: near to all":            {machine([]int{4, 4}, unknown, 1), joint(pool.Spread, "app 8 1"), "on 0,1: 1"},
-		"what has no CPUs, no near card": {machine([]int{8, 8}, 0, 1), joint(pool.Random, "app 0 1", "app 8 1"), "0; on 1: 1"},
+		"2 GPUs and 8 CPUs":              {machine([]int{8, 8}, 0, 1, 1, 0), joint(podspec.Single, "app 8 2"), "on 0: 0,3"},
+		"where the cards are":            {machine([]int{8, 16}, 0, 1, 1), joint(podspec.Single, "app 8 2"), "on 1: 1,2"},
+		"where the CPUs are":             {machine([]int{4, 8}, 0, 0, 1, 1), joint(podspec.Single, "app 8 2"), "on 1: 2,3"},
+		"CPUs here and cards there":      {machine([]int{8, 4}, 0, 1, 1), joint(podspec.Single, "app 8 2"), "enough exclusive CPUs and GPUs"},
+		"too few cards":                  {machine([]int{8, 8}, 0, 1), joint(podspec.Single, "app 8 3"), "Insufficient GPUs"},
+		"too few CPUs":                   {machine([]int{4, 4}, 0, 0), joint(podspec.Single, "app 8 2"), "had no NUMA node with enough exclusive CPUs"},
+		"CPUs on no NUMA node":           {machine([]int{6, 6}, 0, 0), joint(podspec.Single, "app 8 2"), "with enough exclusive CPUs"},
+		"nobody tells where":             {machine([]int{8, 8}, unknown, unknown), joint(podspec.Single, "app 8 2"), "enough exclusive CPUs and GPUs"},
+		"nobody has to tell where":       {machine([]int{8}, unknown, unknown), joint(podspec.Single, "app 8 2"), "on 0: 0,1"},
+		"nobody tells them apart":        {alike, joint(podspec.Single, "app 8 2"), "on 0: "},
+		"two containers":                 {machine([]int{8, 8}, 1, 0, 0, 1), joint(podspec.Single, "app 8 1", "app 8 2"), "on 0: 1; on 1: 0,3"},
+		"of shared CPUs: any":            {machine([]int{8, 8}, 0, 1, 1), joint(podspec.Single, "app 0 1", "app 8 2"), "0; on 1: 1,2"},
+		"an init container's cards":      {machine([]int{8, 8}, 0, 1, 1), joint(podspec.Single, "init 8 2", "app 8 2"), "on 1: 1,2; on 1: 1,2"},
+		"a sidecar and an init's":        {machine([]int{4, 8}, 0, 1, 1), joint(podspec.Single, "sidecar 4 1", "init 8 1", "app 8 2"), "on 0: 0; on 1: 1; on 1: 1,2"},
+		"random: near":                   {machine([]int{0, 8}, 0, 0, 1), joint(podspec.Random, "app 8 1"), "on 1: 2"},
+		"random: as near as can be":      {machine([]int{0, 8}, 0, 0, 1), joint(podspec.Random, "app 8 2"), "on 1: 2,0"},
+		"spread: near to all":            {machine([]int{4, 4}, unknown, 1), joint(podspec.Spread, "app 8 1"), "on 0,1: 1"},
+		"what has no CPUs, no near card": {machine([]int{8, 8}, 0, 1), joint(podspec.Random, "app 0 1", "app 8 1"), "0; on 1: 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at, why := Place(tc.pod, tc.node)
@@ -177,7 +177,7 @@ func anyJoint(r *rand.Rand) *sched.Pod {
 			containers = append(containers, fmt.Sprint(kind, " ", r.IntN(4), " ", r.IntN(3)))
 		}
 	}
-	return joint(pool.Single, containers...)
+	return joint(podspec.Single, containers...)
 }
 
 // seatableWithCards tries every NUMA node for the containers after those given, and
@@ -202,7 +202,7 @@ func assignable(pod *sched.Pod, node *sched.Node, given []counts, taken []sched.
 	if len(taken) == pod.GPUs.Count {
 		at := sched.Placement{Node: node.Name, GPUs: taken}
 		for c, n := range given {
-			on := sched.ContainerCPUs{Container: pod.Exclusive[c].Container, PerNode: map[topology.NodeID]int{}}
+			on := sched.ContainerCPUs{Container: pod.Exclusive[c].Name, PerNode: map[topology.NodeID]int{}}
 			for i, k := range n {
 				if k > 0 {
 					on.PerNode[node.NUMA[i].ID] = k

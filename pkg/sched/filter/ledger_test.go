@@ -11,6 +11,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/schedtest"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -85,7 +86,7 @@ func ask(pod *sched.Pod) pool.Pod {
 // order is the pod with its placement.
 func order(pod *sched.Pod, at sched.Placement) pool.Pod {
 	p := ask(pod)
-	p.Containers = make([]pool.Want, len(pod.Exclusive))
+	p.Containers = make([]podspec.Container, len(pod.Exclusive))
 	for c, want := range pod.Exclusive {
 		want.PerNode = at.Containers[c].PerNode
 		p.Containers[c] = want

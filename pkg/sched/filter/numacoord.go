@@ -1,7 +1,7 @@
 package filter
 
 import (
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -15,7 +15,7 @@ func freeExclusive(n *sched.Node) int64 {
 }
 
 func peakExclusive(p *sched.Pod) int64 {
-	return sched.Peak(p.Exclusive, func(c int) int64 { return int64(p.Exclusive[c].CPUs) })
+	return podspec.Peak(p.Exclusive, func(c int) int64 { return int64(p.Exclusive[c].CPUs) })
 }
 
 // largestFree is max freeᵢ, against the CPUs of the largest container: with
@@ -52,7 +52,7 @@ func evenFree(n *sched.Node) int64 {
 // ofPolicy returns the CPUs of the largest exclusive container of pods with that
 // policy, and 0 of all others. A container that names its counts is not bound to
 // a policy.
-func ofPolicy(policy pool.Policy) func(*sched.Pod) int64 {
+func ofPolicy(policy podspec.Policy) func(*sched.Pod) int64 {
 	return func(p *sched.Pod) int64 {
 		most := 0
 		for _, c := range p.Exclusive {

@@ -3,8 +3,7 @@ package filter
 import (
 	"iter"
 
-	"github.com/numalet/numalet/pkg/cpuset/pool"
-	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/podspec"
 )
 
 // room is what one NUMA node has for one container, beside those seated.
@@ -27,9 +26,9 @@ func (s *seating) options(c int) iter.Seq[counts] {
 	switch {
 	case want.PerNode != nil:
 		return s.explicitly(want)
-	case s.pod.CPUPolicy == pool.Spread:
+	case s.pod.CPUPolicy == podspec.Spread:
 		return s.evenly(c)
-	case s.pod.CPUPolicy == pool.Single:
+	case s.pod.CPUPolicy == podspec.Single:
 		return s.together(c)
 	}
 	return s.anyhow(c)
@@ -37,7 +36,7 @@ func (s *seating) options(c int) iter.Seq[counts] {
 
 // explicitly yields the counts that the container names. A NUMA node that is
 // not here has no room.
-func (s *seating) explicitly(want pool.Want) iter.Seq[counts] {
+func (s *seating) explicitly(want podspec.Container) iter.Seq[counts] {
 	return func(yield func(counts) bool) {
 		n, sum := make(counts, len(s.node.NUMA)), 0
 		for i := range s.node.NUMA {
@@ -67,7 +66,7 @@ func (s *seating) rooms(c int) []room {
 // container c runs: a weight that outweighs all others makes its time the peak.
 func (s *seating) beside(c, n int) int {
 	const heavy = 1 << 40
-	return int(sched.Peak(s.pod.Exclusive, func(other int) int64 {
+	return int(podspec.Peak(s.pod.Exclusive, func(other int) int64 {
 		if other == c {
 			return heavy
 		}

@@ -3,7 +3,7 @@ package filter
 import (
 	"slices"
 
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -15,15 +15,15 @@ func (s *seating) refuse() sched.Reason {
 		return sched.Reason{Code: sched.FewExclusive}
 	case free < peak+s.node.Spare:
 		return sched.Reason{Code: sched.NoSharedCPU}
-	case slices.ContainsFunc(s.pod.Exclusive, func(w pool.Want) bool { return w.PerNode != nil }):
+	case slices.ContainsFunc(s.pod.Exclusive, func(w podspec.Container) bool { return w.PerNode != nil }):
 		return sched.Reason{Code: sched.FewExclusive}
-	case s.pod.CPUPolicy == pool.Spread:
+	case s.pod.CPUPolicy == podspec.Spread:
 		return sched.Reason{Code: sched.Uneven}
-	case s.pod.CPUPolicy == pool.Single && s.lacksMemory():
+	case s.pod.CPUPolicy == podspec.Single && s.lacksMemory():
 		return sched.Reason{Code: sched.NoLocalMemory}
-	case s.pod.CPUPolicy == pool.Single && s.lacksCards():
+	case s.pod.CPUPolicy == podspec.Single && s.lacksCards():
 		return sched.Reason{Code: sched.NoLocalGPU}
-	case s.pod.CPUPolicy == pool.Single:
+	case s.pod.CPUPolicy == podspec.Single:
 		return sched.Reason{Code: sched.NoNUMANode}
 	}
 	return sched.Reason{Code: sched.FewExclusive}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/numalet/numalet/internal/testutil/scenario"
-	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -79,7 +79,7 @@ func (s *scene) place(name, policy string, containers []string) string {
 	for i := range containers {
 		containers[i] = strings.ReplaceAll(containers[i], ":", " ")
 	}
-	pod := joint(map[string]pool.Policy{"single": pool.Single, "spread": pool.Spread, "random": pool.Random}[policy], containers...)
+	pod := joint(map[string]podspec.Policy{"single": podspec.Single, "spread": podspec.Spread, "random": podspec.Random}[policy], containers...)
 	if pod.UID = name; group != "" {
 		pod.GPUs.Offer = offerOf(strings.Split(group, ","))
 	}

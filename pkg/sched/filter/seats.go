@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -54,7 +54,7 @@ func seats(pod *sched.Pod, node *sched.Node, cards hand) ([]sched.ContainerCPUs,
 }
 
 // biggestFirst returns the containers' indexes by falling count.
-func biggestFirst(wants []pool.Want) []int {
+func biggestFirst(wants []podspec.Container) []int {
 	order := make([]int, len(wants))
 	for i := range order {
 		order[i] = i
@@ -99,15 +99,15 @@ func (s *seating) fits() bool {
 
 // peak returns how many CPUs the pod holds on a NUMA node.
 func (s *seating) peak(n int) int {
-	return int(sched.Peak(s.pod.Exclusive, func(c int) int64 { return int64(s.on(c, n)) }))
+	return int(podspec.Peak(s.pod.Exclusive, func(c int) int64 { return int64(s.on(c, n)) }))
 }
 
 // bound returns how much memory the pod binds on a NUMA node.
 func (s *seating) bound(n int) sched.Bytes {
-	if s.pod.CPUPolicy != pool.Single {
+	if s.pod.CPUPolicy != podspec.Single {
 		return 0
 	}
-	return sched.Bytes(sched.Peak(s.pod.Exclusive, func(c int) int64 {
+	return sched.Bytes(podspec.Peak(s.pod.Exclusive, func(c int) int64 {
 		if s.on(c, n) == 0 || !s.pod.BindsMemory(c) {
 			return 0
 		}
@@ -127,7 +127,7 @@ func (s *seating) on(c, n int) int {
 func (s *seating) containers() []sched.ContainerCPUs {
 	all := make([]sched.ContainerCPUs, len(s.counts))
 	for c, counts := range s.counts {
-		all[c] = sched.ContainerCPUs{Container: s.pod.Exclusive[c].Container, PerNode: map[topology.NodeID]int{}}
+		all[c] = sched.ContainerCPUs{Container: s.pod.Exclusive[c].Name, PerNode: map[topology.NodeID]int{}}
 		for n, cpus := range counts {
 			if cpus > 0 {
 				all[c].PerNode[s.node.NUMA[n].ID] = cpus

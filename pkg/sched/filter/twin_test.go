@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/numalet/numalet/internal/testutil/schedtest"
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -100,9 +100,9 @@ func obeys(pod *sched.Pod, c int, node *sched.Node, n counts) bool {
 	switch {
 	case want.PerNode != nil:
 		return true
-	case pod.CPUPolicy == pool.Single:
+	case pod.CPUPolicy == podspec.Single:
 		return slices.Max(n) == want.CPUs
-	case pod.CPUPolicy == pool.Spread:
+	case pod.CPUPolicy == podspec.Spread:
 		return slices.Max(n)-slices.Min(n) <= 1
 	}
 	return true
@@ -121,7 +121,7 @@ func overfull(pod *sched.Pod, node *sched.Node, given []counts) string {
 			nowCPUs, nowMemory := 0, sched.Bytes(0)
 			for _, c := range moment {
 				nowCPUs += given[c][i]
-				if given[c][i] > 0 && pod.CPUPolicy == pool.Single {
+				if given[c][i] > 0 && pod.CPUPolicy == podspec.Single {
 					nowMemory += sched.Bytes(pod.Exclusive[c].MemoryBytes)
 				}
 			}
@@ -147,11 +147,11 @@ func moments(pod *sched.Pod) [][]int {
 	var sidecars, apps []int
 	for c, want := range pod.Exclusive {
 		switch want.Kind {
-		case pool.Init:
+		case podspec.Init:
 			all = append(all, append(slices.Clone(sidecars), c))
-		case pool.Sidecar:
+		case podspec.Sidecar:
 			sidecars = append(sidecars, c)
-		case pool.App:
+		case podspec.App:
 			apps = append(apps, c)
 		}
 	}
@@ -168,7 +168,7 @@ func broken(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 			given[c][i] = container.PerNode[on.ID]
 			total += given[c][i]
 		}
-		if total != pod.Exclusive[c].CPUs || container.Container != pod.Exclusive[c].Container || !obeys(pod, c, node, given[c]) {
+		if total != pod.Exclusive[c].CPUs || container.Container != pod.Exclusive[c].Name || !obeys(pod, c, node, given[c]) {
 			return fmt.Sprintf("container %s: %v", container.Container, container.PerNode)
 		}
 	}

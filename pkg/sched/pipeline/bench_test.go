@@ -10,7 +10,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/internal/testutil/schedtest"
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
@@ -166,6 +166,6 @@ func withGPU() sched.Pod {
 
 func single() sched.Pod {
 	pod := plain()
-	pod.CPUPolicy, pod.Exclusive = pool.Single, []pool.Want{{Container: "app", CPUs: 1}}
+	pod.CPUPolicy, pod.Exclusive = podspec.Single, []podspec.Container{{Name: "app", CPUs: 1}}
 	return pod
 }

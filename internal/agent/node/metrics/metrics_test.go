@@ -14,7 +14,7 @@ import (
 
 	"github.com/numalet/numalet/internal/agent/node"
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/workload"
 )
@@ -24,8 +24,8 @@ func TestHoldings(t *testing.T) {
 		Shared: cpuset.MustParse("0,5-7"), Exclusive: cpuset.MustParse("1-4"),
 		Available: map[topology.NodeID]int{0: 0, 8: 3},
 		Held: []node.Holding{
-			{Pod: workload.Pod{Namespace: "ns", Name: "a"}, Container: "main", Kind: pool.App, CPUs: cpuset.MustParse("1-4")},
-			{Pod: workload.Pod{Namespace: "ns", Name: "a"}, Container: "first", Kind: pool.Init, CPUs: cpuset.MustParse("1-2")},
+			{Pod: workload.Pod{Namespace: "ns", Name: "a"}, Container: "main", Kind: podspec.App, CPUs: cpuset.MustParse("1-4")},
+			{Pod: workload.Pod{Namespace: "ns", Name: "a"}, Container: "first", Kind: podspec.Init, CPUs: cpuset.MustParse("1-2")},
 		},
 	}
 	r := prometheus.NewPedanticRegistry()
