@@ -1,4 +1,4 @@
-// Command holders prints which devices the kubelet of its node says that
+// Command podresources prints which devices the kubelet of its node says that
 // containers have, by its pod resources API: lines of pod, container, resource and
 // ids, such as "default/a main nvidia.com/gpu GPU-0,GPU-1".
 package main
@@ -19,7 +19,7 @@ const socket = "unix:///var/lib/kubelet/pod-resources/kubelet.sock"
 
 func main() {
 	if err := list(); err != nil {
-		fmt.Fprintln(os.Stderr, "holders:", err)
+		fmt.Fprintln(os.Stderr, "podresources:", err)
 		os.Exit(1)
 	}
 }

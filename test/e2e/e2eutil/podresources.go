@@ -15,7 +15,7 @@ type Holding struct {
 
 // Holders asks the machine's kubelet which devices containers have.
 func (c *Cluster) Holders(ctx context.Context) ([]Holding, error) {
-	text, err := c.Shell(ctx, "/usr/local/bin/holders")
+	text, err := c.Shell(ctx, "/usr/local/bin/podresources")
 	if err != nil {
 		return nil, err
 	}
