@@ -23,7 +23,6 @@ import (
 	"github.com/numalet/numalet/internal/controller/jobs"
 	"github.com/numalet/numalet/internal/controller/mirror"
 	"github.com/numalet/numalet/internal/controller/operators"
-	"github.com/numalet/numalet/internal/controller/readpacing"
 	"github.com/numalet/numalet/internal/platform/config"
 	"github.com/numalet/numalet/internal/platform/kubeapi"
 )
@@ -54,8 +53,6 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	if err != nil {
 		return clients{}, err
 	}
-	watching := rest.CopyConfig(config)
-	watching.Dial = readpacing.Watch.Dial
 	var c clients
 	for _, watched := range []struct {
 		informer *cache.SharedIndexInformer
@@ -66,7 +63,7 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 		{&c.groups, v1alpha1.GPUGroupResource(), &v1alpha1.GPUGroup{}},
 		{&c.quotas, v1alpha1.TenantResource(), &v1alpha1.Tenant{}},
 	} {
-		if *watched.informer, err = mirror.NewCustom(watching, watched.resource, watched.object); err != nil {
+		if *watched.informer, err = mirror.NewCustom(config, watched.resource, watched.object); err != nil {
 			return clients{}, err
 		}
 	}
@@ -81,11 +78,10 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	}
 	for _, made := range []struct {
 		client  *kubernetes.Interface
-		config  *rest.Config
 		qps     float32
 		timeout time.Duration // also told to the API server, which then leaves off
-	}{{&c.watch, watching, cfg.RequestRate, 0}, {&c.bind, config, -1, cfg.BindTimeout}, {&c.report, config, cfg.RequestRate, 0}, {&c.lease, config, cfg.RequestRate, 0}} {
-		config := rest.CopyConfig(made.config)
+	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, 0}} {
+		config := rest.CopyConfig(config)
 		config.QPS, config.Timeout = made.qps, made.timeout
 		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
 			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
@@ -107,18 +103,14 @@ func (c *clients) connectOperators(config *rest.Config, log logr.Logger) error {
 	return nil
 }
 
-// answers is the pace at which the API server's answers to events are read: a few of
-// several hundred bytes together.
-var answers = readpacing.Pace{Rate: 32 << 10, Longest: 20 * time.Millisecond}
-
 // connectPosts connects what writes for every pod.
 func (c *clients) connectPosts(config *rest.Config, cfg config.Controller) error {
-	config.QPS, config.Timeout, config.Dial = cfg.RequestRate, 0, answers.Dial
+	config.QPS, config.Timeout = cfg.RequestRate, 0
 	events, err := apiwriter.New(config)
 	if err != nil {
 		return err
 	}
-	config.QPS, config.Timeout, config.Dial = -1, cfg.BindTimeout, nil
+	config.QPS, config.Timeout = -1, cfg.BindTimeout
 	bindings, err := apiwriter.New(config)
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/numalet/numalet/internal/controller/hugepages"
 	"github.com/numalet/numalet/internal/controller/operators"
 )
 
@@ -74,22 +73,9 @@ func (c *controller) watch(ctx context.Context) error {
 	wg.Go(func() { c.clients.topologies.RunWithContext(ctx) })
 	wg.Go(func() { c.rejected.RunWithContext(ctx) })
 	wg.Go(func() { c.succeeded.RunWithContext(ctx) })
-	if cache.WaitForCacheSync(ctx.Done(), c.synced...) {
-		c.settleHeap()
-	}
 	wg.Wait()
 	c.factory.Shutdown()
 	return nil
-}
-
-// settleHeap makes the best of the memory that the lists took.
-func (c *controller) settleHeap() {
-	bytes, err := hugepages.Settle()
-	if err != nil {
-		c.log.Info("left the heap on small pages, which costs processor time", "err", err)
-		return
-	}
-	c.log.V(1).Info("the lists are read", "bytesOnHugePages", bytes)
 }
 
 // schedule places pods until ctx ends, from the moment on when the books are

