@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/internal/agent/node/metrics"
 	"github.com/numalet/numalet/internal/agent/node"
+	"github.com/numalet/numalet/internal/agent/node/metrics"
 	"github.com/numalet/numalet/internal/agent/nodeapi"
 	"github.com/numalet/numalet/internal/gpu/gpufeed"
 	"github.com/numalet/numalet/pkg/workload"

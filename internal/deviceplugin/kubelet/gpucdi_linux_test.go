@@ -14,8 +14,8 @@ import (
 	oci "github.com/opencontainers/runtime-spec/specs-go"
 	cncf "tags.cncf.io/container-device-interface/pkg/cdi"
 
-	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
 	"github.com/numalet/numalet/internal/gpu/nvml"
+	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/test/fakenvml"
 )

@@ -8,9 +8,9 @@ import (
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
 	"github.com/numalet/numalet/internal/gpu/gpufeed"
 	"github.com/numalet/numalet/internal/gpu/nvml"
+	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
 	"github.com/numalet/numalet/internal/platform/config"
 	"github.com/numalet/numalet/internal/platform/telemetry"
 	"github.com/numalet/numalet/pkg/gpu"

@@ -11,8 +11,8 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
 	"github.com/numalet/numalet/internal/gpu/gpufeed"
+	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
 	"github.com/numalet/numalet/internal/platform/config"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/test/fakenvml"
