@@ -100,7 +100,7 @@ perf: bin rig ## decisions in memory; kube-scheduler, Numalet and bare clients s
 	go build -o build/perf ./test/perf
 	build/perf -nodes $(NODES) -pods $(PODS) -bounds test/perf/bounds.yaml
 
-latency: cluster ## how long creations wait for the containers that share, as in docs/performance.md; half an hour
+latency: cluster ## how long creations wait for the containers that share, as in docs/benchmarks/logs/performance.md; half an hour
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency
 
 e2e-long: cluster ## installing, upgrading, rebooting, taking over, a storm of 500 pods, GPUs on a fake driver: what e2e has no time for; 30 minutes

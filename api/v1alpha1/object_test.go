@@ -64,7 +64,7 @@ func answer(t *testing.T, kinds map[string]served, objects map[string]map[string
 
 // TestGuide admits the GPUGroups of the user guide.
 func TestGuide(t *testing.T) {
-	text, err := os.ReadFile("../../docs/gpu-groups.md")
+	text, err := os.ReadFile("../../docs/tasks/groups-and-quotas.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 // seed the pods in an order at random, and some of them once more until they ask
 // for as many GPUs as there are. It checks each placement by itself, sharing no
 // code with what it checks, and prints mean and deviation. It is how the GPU
-// figures of docs/performance.md are made:
+// figures of docs/benchmarks/logs/performance.md are made:
 //
 //	go build -o build/numalet ./cmd/numalet
 //	go run ./lab/openbcheck -numalet build/numalet -trace DIR

@@ -29,7 +29,7 @@ func alone(t *testing.T) {
 	rollOut(ctx, t)
 }
 
-// install is what docs/administration.md says for a cluster with the controller.
+// install is what docs/tasks/administer.md says for a cluster with the controller.
 func install(ctx context.Context, t *testing.T) {
 	t.Helper()
 	numalet(ctx, t, "apply", "-k", "../../deploy/cluster")

@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// configure sets environment variables of the DaemonSet, as docs/administration.md
+// configure sets environment variables of the DaemonSet, as docs/tasks/administer.md
 // has it, until the test ends.
 func configure(ctx context.Context, t *testing.T, settings ...string) {
 	t.Helper()

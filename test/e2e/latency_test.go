@@ -20,11 +20,11 @@ const latencyRuns = 3
 // TestLatency times how long the creation of an exclusive container waits for
 // the containers that share to be moved: by the agent's own writes, and by
 // updates in an NRI answer, which the agent does not use. It prints a table for
-// docs/performance.md and requires no times, only that the containers really moved.
+// docs/benchmarks/logs/performance.md and requires no times, only that the containers really moved.
 func TestLatency(t *testing.T) {
 	ctx := start(t, 75*time.Minute, "crowd", "guest", "trigger")
 	var timings []e2eutil.Timing
-	defer func() { t.Logf("for docs/performance.md:\n%s", e2eutil.Table(*flavour, timings)) }()
+	defer func() { t.Logf("for docs/benchmarks/logs/performance.md:\n%s", e2eutil.Table(*flavour, timings)) }()
 	for _, n := range []int{1, 10, 100} {
 		timings = append(timings, timeAgent(ctx, t, n)...)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestUninstall goes the steps of docs/administration.md. What runs stays where
+// TestUninstall goes the steps of docs/tasks/administer.md. What runs stays where
 // it is, and nothing of Numalet is left on the node or in the cluster. It comes
 // last: `make cluster` installs again.
 func TestUninstall(t *testing.T) {

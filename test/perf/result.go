@@ -52,7 +52,7 @@ func (r result) String() string {
 	return fmt.Sprintf("%s, %s: %.0f pods/s, %.2f ms CPU a pod", r.contender, r.load, r.rate, r.cpu.Seconds()*1000)
 }
 
-// table shows the results as docs/performance.md does.
+// table shows the results as docs/benchmarks/logs/performance.md does.
 func table(results []result) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)

@@ -20,7 +20,7 @@ import (
 //	runc     "runc update" one after another, which an NRI update ends in
 //
 // It makes the containers with runc, so it needs runc and busybox (static), and
-// root. docs/performance.md has figures.
+// root. docs/benchmarks/logs/performance.md has figures.
 //
 //	go test -run '^$' -bench Shrink -benchtime 20x -count 6 ./internal/agent/cgroup | benchstat -col /way -
 func BenchmarkShrink(b *testing.B) {

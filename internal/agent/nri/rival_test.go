@@ -24,7 +24,7 @@ func (rival) CreateContainer(context.Context, *api.PodSandbox, *api.Container) (
 }
 
 // TestRival: with a second plugin that sets cpusets nothing is created, and the
-// error, which docs/user-guide.md quotes, names both.
+// error, which docs/tasks/request-cpus.md quotes, names both.
 func TestRival(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
 	r := newRuntime(t, socket)

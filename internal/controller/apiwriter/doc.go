@@ -1,6 +1,6 @@
 // Package apiwriter writes what a scheduler writes for every pod, a Binding and an
 // Event, at little cost: with client-go's typed clients over HTTP/2 each of the two
-// took three times the processor time (docs/performance.md).
+// took three times the processor time (docs/benchmarks/logs/performance.md).
 //
 // It knows how the two are sent and what the API server's answers mean; it
 // refuses to hand back what was made, and to try again what was not answered. Who

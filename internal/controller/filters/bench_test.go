@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
-// The figures in docs/performance.md come from
+// The figures in docs/benchmarks/logs/performance.md come from
 //
 //	CGO_ENABLED=0 go test -trimpath ./internal/controller/filters -run '^$' -bench 'Filter|Decide' -cpu 1 -benchtime 20000x -count 6
 //	CGO_ENABLED=0 go test -trimpath ./internal/controller/filters -run '^$' -bench Cycle -benchtime 20000x -count 6

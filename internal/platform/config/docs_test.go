@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-const docs = "../../../docs/configuration.md"
+const docs = "../../../docs/reference/flags.md"
 
 // TestDocs keeps the reference equal to the tables. To write it anew:
 // go test ./internal/platform/config -run Docs -rewrite

@@ -45,7 +45,7 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// TestRooms checks that internal has the rooms that docs/ARCHITECTURE.md tells of, and
+// TestRooms checks that internal has the rooms that docs/design/ARCHITECTURE.md tells of, and
 // no other.
 func TestRooms(t *testing.T) {
 	for _, p := range list(t) {

@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// The figures in docs/performance.md come from
+// The figures in docs/benchmarks/logs/performance.md come from
 //
 //	go test ./pkg/cpuset/pool -run '^$' -bench . -benchtime 5000x
 //

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The figures in docs/performance.md come from
+// The figures in docs/benchmarks/logs/performance.md come from
 //
 //	go test ./pkg/sched/distbucket -run '^$' -bench . -benchtime 2000x
 //

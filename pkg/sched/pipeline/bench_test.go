@@ -20,7 +20,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// The figures in docs/performance.md come from
+// The figures in docs/benchmarks/logs/performance.md come from
 //
 //	go test ./pkg/sched/pipeline -run '^$' -bench . -cpu 1
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// The figures in docs/performance.md come from
+// The figures in docs/benchmarks/logs/performance.md come from
 //
 //	go test ./pkg/sched/queue -run '^$' -bench . -benchtime 20000x -cpu 1
 

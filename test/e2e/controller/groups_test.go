@@ -33,7 +33,7 @@ func (w *world) apply(text string) {
 // blocks of YAML.
 func groupGuide(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(repository + "/docs/gpu-groups.md")
+	text, err := os.ReadFile(repository + "/docs/tasks/groups-and-quotas.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func TestJobs(t *testing.T) {
 // guide: the example of the user guide is two pods that are bound and know each
 // other.
 func guide(j *jobs) {
-	text, err := os.ReadFile(repository + "/docs/jobs.md")
+	text, err := os.ReadFile(repository + "/docs/tasks/run-jobs.md")
 	j.must(err)
 	file := j.File("train.yaml")
 	j.must(os.WriteFile(file, example(string(text)), 0o644))

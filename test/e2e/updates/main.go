@@ -1,7 +1,7 @@
 // Command updates is an NRI plugin that moves containers as the agent does not:
 // by updates in its answer to the creation of another container, which the
 // runtime carries out one after another before it goes on. It is what the
-// agent's own writes are compared with (docs/performance.md).
+// agent's own writes are compared with (docs/benchmarks/logs/performance.md).
 //
 //	updates POD [CPUS...]
 //
