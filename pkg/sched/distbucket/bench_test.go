@@ -3,7 +3,11 @@ package distbucket
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // The figures in docs/benchmarks/logs/performance.md come from
@@ -120,4 +124,151 @@ func BenchmarkUpdate(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkShared measures decisions: proposers pick four nodes each, with a filter of some microseconds per node, and the one writer makes a
+// change for each answer and publishes a view; and the changes by themselves, waiting included.
+func BenchmarkShared(b *testing.B) {
+	nodes := cluster(10_000, 4, 0.5)
+	for _, proposers := range []int{1, 2, 4, 16} {
+		b.Run(fmt.Sprintf("proposers=%d", proposers), func(b *testing.B) {
+			x := indexOf(b, fine, nodes)
+			var newest atomic.Pointer[View]
+			publish := func() { v := x.View(); newest.Store(&v) }
+			publish()
+			answers, stop := propose(proposers, newest.Load)
+			r := rand.New(rand.NewPCG(1, 1))
+			var took []time.Duration
+			for b.Loop() {
+				n := Node{Name: <-answers, Free: make(Vector, 4)}
+				for d := range n.Free {
+					n.Free[d] = small[d] + r.Int64N(capacity[d])
+				}
+				start := time.Now()
+				_ = x.Update(n)
+				publish()
+				took = append(took, time.Since(start))
+			}
+			stop()
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/1e3, "change-p50-µs")
+			b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "change-p99-µs")
+		})
+	}
+}
+
+// propose starts proposers. What stop returns ends them.
+func propose(proposers int, newest func() *View) (answers chan string, stop func()) {
+	answers, done := make(chan string, 2*proposers), make(chan struct{})
+	var all sync.WaitGroup
+	for i := range proposers {
+		r := rand.New(rand.NewPCG(uint64(i), 1))
+		q := Query{Request: small[:4], Policy: Random, Rand: r, Accept: func(*Node) bool { return busy(r) }}
+		all.Go(func() {
+			room := make([]*Node, 0, 4)
+			for {
+				room = newest().AppendPick(room[:0], q, 4)
+				select {
+				case answers <- room[0].Name:
+				case <-done:
+					return
+				}
+			}
+		})
+	}
+	return answers, func() { close(done); all.Wait() }
+}
+
+// busy takes about as long as the filters of the default profile take for one node.
+func busy(r *rand.Rand) bool {
+	sum := uint64(0)
+	for range 1500 {
+		sum += r.Uint64()
+	}
+	return sum != 0
+}
+
+// Clusters for benchmarks. Dimensions, as many as asked of: CPU in thousandths, memory in MiB, GPUs, pods, most CPUs free on one NUMA node,
+// local disk in GiB.
+var (
+	capacity = Vector{128_000, 1 << 20, 8, 250, 64, 4000}
+	coarse   = Vector{4000, 1 << 15, 1, 10, 4, 250}
+	fine     = Vector{1, 1, 1, 1, 1, 1}
+	small    = Vector{2000, 8 << 10, 0, 1, 1, 10}
+)
+
+// cluster returns n nodes of which the share fill of everything is taken, give or take: every dimension by itself, so that nodes run out of
+// different things.
+func cluster(n, dims int, fill float64) []Node {
+	r := rand.New(rand.NewPCG(1, uint64(dims)))
+	nodes := make([]Node, n)
+	for i := range nodes {
+		free := make(Vector, dims)
+		for d := range free {
+			used := min(1, max(0, fill+min(fill, 1-fill)*r.NormFloat64()))
+			free[d] = int64(float64(capacity[d]) * (1 - used))
+		}
+		nodes[i] = Node{Name: fmt.Sprintf("node-%06d", i), Free: free}
+	}
+	return nodes
+}
+
+// edges returns requests that just fit somewhere and requests that just fit nowhere: along random directions, the last that some node covers
+// and the next beyond. No request is harder to answer.
+func edges(nodes []Node, count int) (last, beyond []Vector) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for range count {
+		way := make([]float64, len(nodes[0].Free))
+		for d := range way {
+			way[d] = float64(capacity[d]) * (0.05 + r.Float64())
+		}
+		reach, farthest := 0.0, Vector(nil)
+		for _, n := range nodes {
+			if scale := along(way, n.Free); scale > reach {
+				reach, farthest = scale, n.Free
+			}
+		}
+		fits := make(Vector, len(way))
+		for d := range way {
+			fits[d] = min(int64(way[d]*reach), farthest[d])
+		}
+		fails := fits
+		for slices.ContainsFunc(nodes, func(n Node) bool { return n.Free.Covers(fails) }) {
+			fails = fails.plus(1)
+		}
+		last, beyond = append(last, fits), append(beyond, fails)
+	}
+	return last, beyond
+}
+
+// plus returns v with n more of everything.
+func (v Vector) plus(n int64) Vector {
+	sum := slices.Clone(v)
+	for d := range sum {
+		sum[d] += n
+	}
+	return sum
+}
+
+// along returns how far along a way a node covers.
+func along(way []float64, free Vector) float64 {
+	scale := 1e9
+	for d := range way {
+		scale = min(scale, float64(free[d])/way[d])
+	}
+	return scale
+}
+
+func indexOf(tb testing.TB, theta Vector, nodes []Node) *Index {
+	tb.Helper()
+	x, err := New(Config{Theta: theta[:len(nodes[0].Free)]})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, n := range nodes {
+		if err := x.Add(n); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return x
 }

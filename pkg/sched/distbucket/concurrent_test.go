@@ -46,47 +46,6 @@ func TestViewsDoNotChange(t *testing.T) {
 	readers.Wait()
 }
 
-// TestWriterSharesBlocks checks that a change after a view copies no more than the blocks on the way to it.
-func TestWriterSharesBlocks(t *testing.T) {
-	nodes := cluster(10_000, 4, 0.5)
-	x := indexOf(t, fine, nodes)
-	before := blocks(x)
-	x.View()
-	n := nodes[5000]
-	n.Free = nodes[17].Free
-	if err := x.Update(n); err != nil {
-		t.Fatal(err)
-	}
-	x.settle()
-	fresh := 0
-	for b := range blocks(x) {
-		if !before[b] {
-			fresh++
-		}
-	}
-	const ways, depth = 2, 5 // out of and into the tree by coordinate
-	if fresh == 0 || fresh > ways*depth {
-		t.Errorf("%d blocks of %d copied, want no more than %d", fresh, len(before), ways*depth)
-	}
-}
-
-func blocks(x *Index) map[*block]bool {
-	all := map[*block]bool{}
-	var add func(b *block)
-	add = func(b *block) {
-		all[b] = true
-		if b.kids != nil {
-			for _, kid := range b.kids.at[:b.n] {
-				add(kid)
-			}
-		}
-	}
-	for _, t := range []*tree{&x.byX, &x.byName} {
-		add(t.root)
-	}
-	return all
-}
-
 // TestPickAllocatesNothing holds for up to eight nodes without candidates, into a slice with room.
 func TestPickAllocatesNothing(t *testing.T) {
 	nodes := cluster(2000, 4, 0.9)

@@ -16,18 +16,10 @@ func Example() {
 	_ = x.Remove("u") // v still has it
 
 	q := distbucket.Query{Request: distbucket.Vector{1, 2}, Policy: distbucket.LeastFit}
-	for _, n := range v.Pick(q, 2) {
+	for _, n := range v.AppendPick(nil, q, 2) {
 		fmt.Println(n.Name, n.Free)
-	}
-	it := v.Leaves(q)
-	for leaf := it.Next(); leaf != nil; leaf = it.Next() {
-		fmt.Println(leaf, leaf.Len())
 	}
 	// Output:
 	// u [5 5]
 	// c [3 5]
-	// (3,2) 1
-	// (3,1) 1
-	// (2,2) 1
-	// (2,1) 1
 }

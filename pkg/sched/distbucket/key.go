@@ -10,34 +10,6 @@ import (
 // key is the first word of what a tree orders entries by.
 type key uint64
 
-// byX orders by coordinate, and by name within a leaf.
-func byX(a, b *entry) int {
-	if c := byLeaf(a, b); c != 0 {
-		return c
-	}
-	return byLabel(a, b)
-}
-
-// byLeaf orders by coordinate, and reads coordinates only where keys do not tell.
-func byLeaf(a, b *entry) int {
-	if c := cmp.Compare(a.keyX, b.keyX); c != 0 || a.whole {
-		return c
-	}
-	return slices.Compare(a.x, b.x)
-}
-
-// byLabel orders the entries of an index by name.
-func byLabel(a, b *entry) int { return cmp.Compare(a.label, b.label) }
-
-func byName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }
-
-func keyX(e *entry) key { return e.keyX }
-
-func keyLabel(e *entry) key { return e.label }
-
-// keyless is for orders without a first word.
-func keyless(*entry) key { return 0 }
-
 // packX returns the key of coordinate x, how many of its 64 bits are left, and whether it is whole: no other coordinate of as many numbers has it.
 // Each number c is written as 1 + its length in 6 bits and then its bits behind the first one, so that of two keys the greater one has the
 // greater number where they first differ:
@@ -74,3 +46,86 @@ func gamma(c int64) (code key, width int, exact bool) {
 		return key(1+length)<<behind | key(c)&(1<<behind-1), 6 + behind, true
 	}
 }
+
+// byX orders by coordinate, and by name within a leaf.
+func byX(a, b *entry) int {
+	if c := byLeaf(a, b); c != 0 {
+		return c
+	}
+	return byLabel(a, b)
+}
+
+// byLeaf orders by coordinate, and reads coordinates only where keys do not tell.
+func byLeaf(a, b *entry) int {
+	if c := cmp.Compare(a.keyX, b.keyX); c != 0 || a.whole {
+		return c
+	}
+	return slices.Compare(a.x, b.x)
+}
+
+// byLabel orders the entries of an index by name.
+func byLabel(a, b *entry) int { return cmp.Compare(a.label, b.label) }
+
+func byName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }
+
+func keyX(e *entry) key { return e.keyX }
+
+func keyLabel(e *entry) key { return e.label }
+
+// keyless is for orders without a first word.
+func keyless(*entry) key { return 0 }
+
+// compareX orders coordinates lexicographically; a prefix comes with all that begin with it.
+func compareX(x, prefix []int64) int {
+	for l, want := range prefix {
+		if c := cmp.Compare(x[l], want); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// place is where the entries are, in a tree by coordinate, whose coordinate begins with x: a bucket.
+type place struct {
+	x           []int64
+	first, last key  // theirs are between
+	whole       bool // and no other's
+}
+
+// leafOf returns the leaf of an entry.
+func leafOf(e *entry) place { return place{x: e.x, first: e.keyX, last: e.keyX, whole: e.whole} }
+
+func placeOf(x []int64) place {
+	k, left, whole := packX(x)
+	if !whole {
+		return place{x: x, first: k, last: k}
+	}
+	return place{x: x, first: k, last: k | (1<<left - 1), whole: true}
+}
+
+// begin returns the place before all of them.
+func (p *place) begin(t *tree) cursor { return t.seek(p.first, p.reached) }
+
+// end returns the place behind all of them.
+func (p *place) end(t *tree) cursor { return t.seek(p.last, p.passed) }
+
+// behind returns the place behind a label in a leaf.
+func (p *place) behind(t *tree, label key) cursor {
+	return t.seek(p.first, func(b *block, i int) bool {
+		if !p.whole {
+			if c := compareX(b.items[i].x, p.x); c != 0 {
+				return c > 0
+			}
+		}
+		return b.briefs[i].label > label
+	})
+}
+
+// reached says whether item i of a block, which has the first key, is not before x.
+func (p *place) reached(b *block, i int) bool { return p.whole || compareX(b.items[i].x, p.x) >= 0 }
+
+// passed says whether item i of a block, which has the last key, is behind x.
+func (p *place) passed(b *block, i int) bool { return !p.whole && compareX(b.items[i].x, p.x) > 0 }
+
+// has says whether an entry whose key is between first and last is one of them.
+func (p *place) has(e *entry) bool { return p.whole || compareX(e.x, p.x) == 0 }

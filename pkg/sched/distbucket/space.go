@@ -1,11 +1,33 @@
 package distbucket
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 )
+
+// Vector holds an amount for each dimension, in the order the administrator named them and in units of his choice. What is free and what is
+// requested are vectors; a coordinate is not.
+type Vector []int64
+
+// Covers says whether v has at least what request asks for in every dimension.
+func (v Vector) Covers(request Vector) bool {
+	for d, want := range request {
+		if v[d] < want {
+			return false
+		}
+	}
+	return true
+}
+
+// minus returns what is left of v, at least 0, when amounts are taken from it.
+func (v Vector) minus(amounts Vector) Vector {
+	left := make(Vector, len(v))
+	for d := range v {
+		left[d] = max(v[d]-amounts[d], 0)
+	}
+	return left
+}
 
 // Config is the administrator's: it holds for the life of an index.
 type Config struct {
@@ -50,12 +72,12 @@ func natural(n int) []int {
 // dims returns the number of dimensions.
 func (s space) dims() int { return len(s.theta) }
 
-// coordinate returns ⌈v/θ⌉ per dimension, in the order of the tree's levels. It serves nodes and tasks alike: rounding up keeps the order
-// of amounts, so that a node that covers a request has no smaller coordinate than the request in any dimension.
-func (s space) coordinate(v Vector) []int64 {
-	x := make([]int64, len(v))
-	s.coordinates(x, v)
-	return x
+// check says what is wrong with a vector.
+func (s space) check(v Vector) error {
+	if len(v) != s.dims() {
+		return fmt.Errorf("%d amounts for %d dimensions", len(v), s.dims())
+	}
+	return nil
 }
 
 // coordinates writes the coordinate of v to x, which is as long.
@@ -65,28 +87,10 @@ func (s space) coordinates(x []int64, v Vector) {
 	}
 }
 
-// check says what is wrong with a vector.
-func (s space) check(v Vector) error {
-	if len(v) != s.dims() {
-		return fmt.Errorf("%d amounts for %d dimensions", len(v), s.dims())
-	}
-	return nil
-}
-
 // ceil returns ⌈v/theta⌉ for a positive theta. Go's division rounds towards zero, which is up for v ≤ 0.
 func ceil(v, theta int64) int64 {
 	if v <= 0 {
 		return v / theta
 	}
 	return (v-1)/theta + 1
-}
-
-// compareX orders coordinates lexicographically; a prefix comes with all that begin with it.
-func compareX(x, prefix []int64) int {
-	for l, want := range prefix {
-		if c := cmp.Compare(x[l], want); c != 0 {
-			return c
-		}
-	}
-	return 0
 }

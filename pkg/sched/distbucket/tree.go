@@ -1,6 +1,8 @@
 package distbucket
 
-import "cmp"
+import (
+	"cmp"
+)
 
 // tree keeps entries in order: a B-tree whose copies are snapshots. A writer that means to keep a copy takes a new owner, and from then on
 // writes no block that the copy can reach, but copies of the blocks between the root and the place of the change, each once per owner.
@@ -13,14 +15,6 @@ type tree struct {
 	order   func(a, b *entry) int // total: that of keys, and equal only if the same name
 	labeled bool                  // where a key is whole, labels order
 	amounts bool                  // it is searched by amounts: blocks say what is free below
-}
-
-// size returns the number of entries.
-func (t *tree) size() int {
-	if t.root == nil {
-		return 0
-	}
-	return t.root.size()
 }
 
 // put adds e, or replaces the entry that is equal in order.
@@ -155,3 +149,120 @@ func (t *tree) compare(b *block, i int, e *entry) int {
 
 // brief returns what blocks say of an entry.
 func (t *tree) brief(e *entry) brief { return brief{t.key(e), e.label} }
+
+// seal gives up writing blocks in place: what there is belongs to views. Only now is what blocks say of those below made true, once for all
+// changes since the last view. O(blocks written).
+func (t *tree) seal() {
+	if t.root == nil || t.root.owner != t.owner {
+		return // nothing has changed
+	}
+	t.root.sum(t.amounts)
+	t.owner = new(owner)
+}
+
+// sum makes true what b, which is the writer's, and those below say. Blocks that are not the writer's have not changed.
+func (b *block) sum(amounts bool) {
+	for i := range b.n {
+		if b.kids != nil && b.kids.wrote.has(i) && b.kids.at[i].owner == b.owner {
+			b.kids.at[i].sum(amounts)
+			b.describe(i)
+		}
+	}
+	if amounts && b.top == nil {
+		b.settle()
+	}
+}
+
+// describe says what is at and below kid i.
+func (b *block) describe(i int) {
+	kid := b.kids.at[i]
+	b.kids.size[i] = int32(kid.size())
+	if b.kids.peaks != nil {
+		b.kids.peaks[i] = kid.peaks()
+	}
+	if b.top != nil {
+		b.top = b.top.raised(kid.top[:])
+	}
+}
+
+// size returns the number of entries at and below b.
+func (b *block) size() int {
+	if b.kids == nil {
+		return b.n
+	}
+	total := 0
+	for _, s := range b.kids.size[:b.n] {
+		total += int(s)
+	}
+	return total
+}
+
+// peaks returns peaks of the codes at and below b.
+func (b *block) peaks() (p peaks) {
+	for i := range b.n {
+		if b.kids == nil {
+			p.add(b.codes[i])
+			continue
+		}
+		for _, c := range b.kids.peaks[i] {
+			p.add(c)
+		}
+	}
+	return p
+}
+
+// size returns the number of entries.
+func (t *tree) size() int {
+	if t.root == nil {
+		return 0
+	}
+	return t.root.size()
+}
+
+// The readers' side of a tree speaks of ranks: the entry of rank r has r entries before it. A bucket is a range of them.
+
+// rank returns the number of entries before those of a greater key and those of this key that are behind.
+func (t *tree) rank(k key, behind func(*block, int) bool) int {
+	n := 0
+	for b := t.root; b != nil; {
+		i := b.search(k, behind)
+		if b.kids == nil {
+			return n + i
+		}
+		i = max(i-1, 0)
+		for _, s := range b.kids.size[:i] {
+			n += int(s)
+		}
+		b = b.kids.at[i]
+	}
+	return n
+}
+
+// at returns the entry of rank r.
+func (t *tree) at(r int) *entry {
+	b := t.root
+	for b.kids != nil {
+		i := 0
+		for ; r >= int(b.kids.size[i]); i++ {
+			r -= int(b.kids.size[i])
+		}
+		b = b.kids.at[i]
+	}
+	return b.items[r]
+}
+
+// each yields the entries in order.
+func (t *tree) each(yield func(*entry) bool) {
+	if t.root != nil {
+		t.root.each(yield)
+	}
+}
+
+func (b *block) each(yield func(*entry) bool) bool {
+	for i := range b.n {
+		if b.kids == nil && !yield(b.items[i]) || b.kids != nil && !b.kids.at[i].each(yield) {
+			return false
+		}
+	}
+	return true
+}

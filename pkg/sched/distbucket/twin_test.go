@@ -3,7 +3,6 @@ package distbucket
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -212,76 +211,4 @@ func (w *world) drain() {
 	if w.x.Len() != 0 || w.x.byX.root != nil {
 		w.t.Fatalf("%d nodes are left of none", w.x.Len())
 	}
-}
-
-// check fails if a tree of x is not as its comment says.
-func (x *Index) check(t *testing.T) {
-	t.Helper()
-	x.settle()
-	x.seal()
-	for _, tr := range []*tree{&x.byX, &x.byName} {
-		var all []*entry
-		for r := range tr.size() {
-			all = append(all, tr.at(r))
-		}
-		if !slices.IsSortedFunc(all, tr.order) {
-			t.Fatal("entries are out of order")
-		}
-		if !tr.amounts && !slices.IsSortedFunc(all, byName) {
-			t.Fatal("labels are not in the order of names")
-		}
-		if tr.root != nil {
-			tr.checkBelow(t, tr.root, true)
-		}
-	}
-}
-
-// checkBelow returns the depth of b.
-func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
-	t.Helper()
-	if b.n > fan || !root && b.n < fan/2 {
-		t.Fatalf("%d items in a block", b.n)
-	}
-	for i := range b.n {
-		if tr.amounts && (!b.top.covers(b.items[i].Free) || b.kids != nil && !b.top.covers(b.kids.at[i].top[:min(8, len(b.items[i].Free))])) {
-			t.Fatalf("item %d of a block exceeds its top", i)
-		}
-		if b.briefs[i] != tr.brief(b.items[i]) {
-			t.Fatalf("item %d of a block is not what its brief says", i)
-		}
-	}
-	if b.kids == nil {
-		return 1
-	}
-	depth := 0
-	for i := range b.n {
-		below := tr.checkBelow(t, b.kids.at[i], false)
-		if i > 0 && below != depth {
-			t.Fatalf("leaves %d and %d levels down", depth, below)
-		}
-		depth = below
-		kid := b.kids.at[i]
-		if kid.items[0] != b.items[i] || kid.briefs[0] != b.briefs[i] || int(b.kids.size[i]) != kid.size() {
-			t.Fatalf("item %d of a block is not what is below it", i)
-		}
-		if tr.amounts {
-			b.checkPeaks(t, i)
-		}
-	}
-	return depth + 1
-}
-
-// checkPeaks fails if the peaks of kid i are not what they should be.
-func (b *block) checkPeaks(t *testing.T, i int) {
-	t.Helper()
-	kid := b.kids.at[i]
-	if b.kids.peaks[i] != kid.peaks() {
-		t.Fatalf("peaks of item %d of a block are not those of what is below it", i)
-	}
-	kid.each(func(e *entry) bool {
-		if !b.kids.peaks[i].covers(&e.code) {
-			t.Fatalf("%v is above all peaks", e.Free)
-		}
-		return true
-	})
 }

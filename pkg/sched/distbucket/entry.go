@@ -1,6 +1,8 @@
 package distbucket
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // Node is an element of the index. Who adds it gives Record away: what it points to may not change afterwards, for readers see it without a
 // lock. The vector is copied.

@@ -1,6 +1,8 @@
 package distbucket
 
-import "sort"
+import (
+	"sort"
+)
 
 // Labels stand for the names of an index's nodes: they are keys in the order of names. Who looks for the place of a node compares labels, which
 // blocks have at hand, and not names, each of which is two reads elsewhere in memory. A node keeps its label while it is in the index, unless all get new ones.
@@ -76,4 +78,43 @@ func (t *tree) around(name string) (before, behind key) {
 // behind returns the first item with a greater name, or n, in a block of a tree by name.
 func (b *block) behind(name string) int {
 	return sort.Search(b.n, func(i int) bool { return b.items[i].Name > name })
+}
+
+// find returns the entry of that name from a tree by name, or nil.
+func (t *tree) find(name string) *entry {
+	b := t.root
+	if b == nil {
+		return nil
+	}
+	for b.kids != nil {
+		b = b.kids.at[max(0, b.behind(name)-1)]
+	}
+	if i := b.behind(name); i > 0 && b.items[i-1].Name == name {
+		return b.items[i-1]
+	}
+	return nil
+}
+
+// Mark is a place in the order of names: behind one. The zero value is before all. A mark made of a node is for views of the node's own index, before and
+// after: in others it is anywhere.
+type Mark struct {
+	name   string
+	label  key    // of that name, or none
+	number uint64 // of the update that the node had then
+}
+
+// Behind returns the place behind a name, whether a node has it or not.
+func Behind(name string) Mark { return Mark{name: name} }
+
+// Mark returns the place behind the name of a node that an index returned. A query that goes on from there need not look for the name.
+func (n *Node) Mark() Mark { return Mark{n.Name, n.label, n.number} }
+
+// labelOf returns the greatest label in the view of a name that the mark is not before, or none. O(1) if the mark is of a node that the view,
+// or one before it, has, and no node was taken out or got another label since.
+func (v *View) labelOf(m Mark) key {
+	if m.number > v.named && m.number <= v.number {
+		return m.label
+	}
+	label, _ := v.byName.around(m.name)
+	return label
 }

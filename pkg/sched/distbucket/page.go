@@ -1,6 +1,8 @@
 package distbucket
 
-import "sort"
+import (
+	"sort"
+)
 
 // fan is the most items in a block.
 const fan = 9
@@ -192,3 +194,6 @@ func (k *kids) move(i int, other *kids, some span) {
 		copy(k.peaks[i:], other.peaks[some.lo:some.hi])
 	}
 }
+
+// span is a range of ranks: from lo, to before hi.
+type span struct{ lo, hi int }

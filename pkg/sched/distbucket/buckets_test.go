@@ -1,0 +1,254 @@
+package distbucket
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bucket holds the nodes whose coordinate begins with X; what X leaves out are wildcards. No number is the root, a number for each level a
+// leaf. No bucket is stored: one is a range of the tree of coordinates, found when it is asked for.
+type Bucket struct {
+	X    []int64 // in the order of the tree's levels
+	view *View
+	span // of the tree byX
+}
+
+// Root returns (*,…,*), which holds every node.
+func (v View) Root() Bucket {
+	v = v.settled()
+	return Bucket{view: &v, span: span{0, v.Len()}}
+}
+
+// Len returns the number of nodes in the bucket.
+func (b Bucket) Len() int { return b.hi - b.lo }
+
+// Leaf says whether the bucket has no wildcard.
+func (b Bucket) Leaf() bool { return len(b.X) == b.view.space.dims() }
+
+// String returns the coordinate as people write it: "(5,*)".
+func (b Bucket) String() string {
+	parts := make([]string, b.view.space.dims())
+	for l := range parts {
+		parts[l] = "*"
+		if l < len(b.X) {
+			parts[l] = strconv.FormatInt(b.X[l], 10)
+		}
+	}
+	return "(" + strings.Join(parts, ",") + ")"
+}
+
+// Nodes yields the nodes of the bucket, by coordinate and then by name.
+func (b Bucket) Nodes() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		for e := range b.entries() {
+			if !yield(&e.Node) {
+				return
+			}
+		}
+	}
+}
+
+func (b Bucket) entries() iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		for r := b.lo; r < b.hi; r++ {
+			if !yield(b.view.byX.at(r)) {
+				return
+			}
+		}
+	}
+}
+
+// Children yields the buckets that fix one more entry, the smallest index first. None of them is empty.
+func (b Bucket) Children() iter.Seq[Bucket] {
+	return func(yield func(Bucket) bool) {
+		for at := b.lo; at < b.hi && !b.Leaf(); {
+			child := b.child(at)
+			if !yield(child) {
+				return
+			}
+			at = child.hi
+		}
+	}
+}
+
+// child returns the child that holds the node of rank r.
+func (b Bucket) child(r int) Bucket {
+	return b.view.bucket(b.view.byX.at(r).x[:len(b.X)+1])
+}
+
+// bucket returns the bucket of that coordinate.
+func (v *View) bucket(x []int64) Bucket {
+	return Bucket{X: x, view: v, span: v.byX.under(x)}
+}
+
+// under returns the ranks of the entries whose coordinate begins with x, in a tree by coordinate.
+func (t *tree) under(x []int64) span {
+	p := placeOf(x)
+	return span{lo: t.rank(p.first, p.reached), hi: t.rank(p.last, p.passed)}
+}
+
+// settled returns the view with a tree that knows everything, for who goes by buckets.
+func (v View) settled() View {
+	v.byX.update(v.recent)
+	v.seal()
+	v.recent = nil
+	return v
+}
+
+// Coordinate returns ⌈amount/θ⌉ per dimension, in the order of the tree's levels: where a node with this much free is, or where a task that
+// requests it begins to look.
+func (v View) Coordinate(amounts Vector) []int64 { return v.space.coordinate(amounts) }
+
+// coordinate returns ⌈v/θ⌉ per dimension, in the order of the tree's levels. It serves nodes and tasks alike: rounding up keeps the order
+// of amounts, so that a node that covers a request has no smaller coordinate than the request in any dimension.
+func (s space) coordinate(v Vector) []int64 {
+	x := make([]int64, len(v))
+	s.coordinates(x, v)
+	return x
+}
+
+// Iterator yields the leaves that fit a query one by one: depth first from the root, into children that fit only.
+//
+// It defines the visiting order, for people and for tests. Pick comes to the same nodes without visiting leaf after leaf.
+type Iterator struct {
+	ask   asking
+	x     []int64 // coordinate of the request
+	stack []level
+	met   []Bucket // what is left for the policies that go by nodes and not by amounts
+	trace func(Bucket)
+}
+
+// level is a bucket that was opened, and the ranks of what was not visited yet.
+type level struct {
+	Bucket
+	left span
+}
+
+// Leaves returns the walk over the leaves that hold a node whose coordinate fits, the best by policy first. The policies that do not go by
+// amounts come to a leaf with the first of its nodes.
+func (v View) Leaves(q Query) *Iterator {
+	return v.leaves(q, nil)
+}
+
+func (v View) leaves(q Query, trace func(Bucket)) *Iterator {
+	v = v.settled()
+	it := &Iterator{ask: v.ask(q), x: v.space.coordinate(q.Request), trace: trace}
+	if q.Policy == LeastFit || q.Policy == BestFit {
+		it.open(v.Root())
+	} else {
+		it.met = it.leavesByNode()
+	}
+	return it
+}
+
+// Next returns the next leaf, or nil at the end.
+func (it *Iterator) Next() *Bucket {
+	for len(it.stack) > 0 {
+		child, ok := it.child()
+		switch {
+		case !ok:
+			it.stack = it.stack[:len(it.stack)-1]
+		case !it.fits(child):
+		case child.Leaf():
+			return &child
+		default:
+			it.open(child)
+		}
+	}
+	if len(it.met) == 0 {
+		return nil
+	}
+	leaf := it.met[0]
+	it.met = it.met[1:]
+	return &leaf
+}
+
+func (it *Iterator) open(b Bucket) {
+	it.stack = append(it.stack, level{Bucket: b, left: b.span})
+	if it.trace != nil {
+		it.trace(b)
+	}
+}
+
+// child takes the next child of the bucket opened last, by policy.
+func (it *Iterator) child() (Bucket, bool) {
+	top := &it.stack[len(it.stack)-1]
+	if top.left.lo == top.left.hi {
+		return Bucket{}, false
+	}
+	if it.ask.Policy == LeastFit {
+		child := top.Bucket.child(top.left.hi - 1)
+		top.left.hi = child.lo
+		return child, true
+	}
+	child := top.Bucket.child(top.left.lo)
+	top.left.lo = child.hi
+	return child, true
+}
+
+// fits says whether the bucket's space meets the region {c : c ≥ x(t)} and whether the bucket holds a candidate. O(|candidates|).
+func (it *Iterator) fits(b Bucket) bool {
+	if !meets(b.X, it.x) {
+		return false
+	}
+	if it.ask.Candidates == nil {
+		return b.Len() > 0
+	}
+	return slices.ContainsFunc(it.ask.among, func(e *entry) bool { return compareX(e.x, b.X) == 0 })
+}
+
+// meets says whether some coordinate that begins with x is nowhere less than least.
+func meets(x, least []int64) bool {
+	for l, c := range x {
+		if c < least[l] {
+			return false
+		}
+	}
+	return true
+}
+
+// Take returns the node of a leaf that a task takes, or nil if none really fits: the smallest name, counted from Query.After, or with Random a
+// random one.
+func (it *Iterator) Take(leaf *Bucket) *Node {
+	var fitting []*entry
+	for e := range leaf.entries() {
+		if it.ask.named(e) && it.ask.takes(e) {
+			fitting = append(fitting, e)
+		}
+	}
+	switch {
+	case len(fitting) == 0:
+		return nil
+	case it.ask.Policy == Random:
+		return &fitting[it.ask.Rand.IntN(len(fitting))].Node
+	}
+	return &slices.MinFunc(fitting, it.ask.compare).Node
+}
+
+// leavesByNode returns the leaves in the order in which the policy comes to their nodes.
+func (it *Iterator) leavesByNode() []Bucket {
+	var leaves []Bucket
+	for _, e := range it.inTurn() {
+		have := slices.ContainsFunc(leaves, func(b Bucket) bool { return slices.Equal(b.X, e.x) })
+		if !have && meets(e.x, it.x) {
+			leaves = append(leaves, it.ask.view.bucket(e.x))
+		}
+	}
+	return leaves
+}
+
+// inTurn returns all candidates in the policy's order. O(n log n): for people and tests.
+func (it *Iterator) inTurn() []*entry {
+	all := slices.Clone(it.ask.among)
+	if it.ask.Candidates == nil {
+		all = slices.AppendSeq(all, it.ask.view.each)
+	}
+	slices.SortFunc(all, it.ask.compare)
+	all = slices.Compact(all)
+	if it.ask.Policy == Random {
+		it.ask.Rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	}
+	return all
+}
