@@ -25,7 +25,6 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
-	"github.com/numalet/numalet/pkg/sched/gang"
 	"github.com/numalet/numalet/pkg/sched/nodebackoff"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
@@ -44,7 +43,7 @@ type controller struct {
 	center    *nodestate.Center
 	ledger    *tenants.Ledger // of what tenants use and used
 	groups    gpuGroups       // of GPUs
-	queue     *gang.Queue
+	queue     *queue.GangQueue
 	mirror    *mirror.Mirror
 	keeper    *reservation.Keeper // nil for none
 	avoided   *nodebackoff.List
@@ -53,7 +52,7 @@ type controller struct {
 	filters   hosted
 	reporter  *podevents.Reporter
 	binder    *bind.Binder
-	cycle     *pipeline.Cycle
+	cycle     *pipeline.Pipeline
 	lease     *lease.Lease  // nil where there is no election
 	fence     func() error  // says why this process may not act now
 	leads     chan struct{} // closed once this process schedules
@@ -93,10 +92,10 @@ func (c *controller) newBooks(context.Context) (err error) {
 	}
 	c.ledger = tenants.NewLedger(decay, tenants.Env{Now: wallClock, Rescore: func(name string) { c.queue.Rescore(name) }})
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
-	c.queue = gang.New(queue.New(
+	c.queue = queue.NewGangQueue(queue.New(
 		queue.Env{Now: time.Now, Gains: c.center.Gains, After: after, Rank: c.ledger.Rank},
 		queue.Options{Strict: c.cfg.ReserveAfter != 0},
-	), time.Now)
+	))
 	c.avoided = nodebackoff.New(nodebackoff.Env{After: after, Over: c.freed}, sched.Backoff{})
 	c.rejected, err = mirror.NewRejected(c.clients.watch, c.avoided.Refused)
 	return err

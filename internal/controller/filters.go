@@ -11,13 +11,13 @@ import (
 
 	"github.com/numalet/numalet/internal/controller/filters"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
 // hosted are kube-scheduler's own, an instance for each who needs one.
 type hosted struct {
 	cluster   *filters.Cluster
-	proposers []propose.Options
+	proposers []pipeline.ProposerOptions
 	committer *filters.Committer
 	explain   func(*sched.Pod) string // serves one goroutine
 }
@@ -32,20 +32,20 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		f.proposers = append(f.proposers, propose.Options{Filter: own, Rand: rand.New(rand.NewPCG(seed, uint64(i)))})
+		f.proposers = append(f.proposers, pipeline.ProposerOptions{Filter: own, Rand: rand.New(rand.NewPCG(seed, uint64(i)))})
 	}
 	own, err := filters.NewExplainer(ctx, f.cluster, api)
 	if err != nil {
 		return err
 	}
-	explainer := propose.New(c.center.View, propose.Options{Filter: own})
+	explainer := pipeline.NewProposer(c.center.View, pipeline.ProposerOptions{Filter: own})
 	f.explain = func(pod *sched.Pod) string { return why(explainer, pod) }
 	f.committer, err = filters.NewCommitter(ctx, f.cluster, api)
 	return err
 }
 
 // why says why no node suits a pod, or too few those that it stands for.
-func why(explainer *propose.Proposer, pod *sched.Pod) string {
+func why(explainer *pipeline.Proposer, pod *sched.Pod) string {
 	planned, tally := explainer.Explain(pod)
 	if _, need := pod.Together(); need == 1 || pod.Waits().Refuses() {
 		return tally.String()

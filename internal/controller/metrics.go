@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
@@ -88,20 +88,20 @@ func collectAccount(to chan<- prometheus.Metric, tenant string, a fairshare.Acco
 // countedMetric is a counter of the committer.
 type countedMetric struct {
 	name, help string
-	value      func(commit.Counters) uint64
+	value      func(pipeline.Counters) uint64
 }
 
 func counted() []countedMetric {
 	return []countedMetric{
-		{"commits_total", "Pods placed.", func(c commit.Counters) uint64 { return c.Commits }},
-		{"version_hits_total", "Nodes of first lists that were unchanged.", func(c commit.Counters) uint64 { return c.Hits }},
-		{"rechecks_passed_total", "Changed nodes that still suited.", func(c commit.Counters) uint64 { return c.Passed }},
-		{"rechecks_failed_total", "Changed nodes that suited no more, or were gone.", func(c commit.Counters) uint64 { return c.Failed }},
-		{"requeues_total", "Pods whose nodes went to others.", func(c commit.Counters) uint64 { return c.Requeues }},
-		{"parked_total", "Pods that no node suited.", func(c commit.Counters) uint64 { return c.Parked }},
-		{"stray_total", "First lists of pods that had their place already.", func(c commit.Counters) uint64 { return c.Stray }},
-		{"undone_total", "Decisions that could not be bound.", func(c commit.Counters) uint64 { return c.Undone }},
-		{"retracted_total", "Pods of gangs that had a place when too few others had one; they count as placed, too.", func(c commit.Counters) uint64 { return c.Retracted }},
+		{"commits_total", "Pods placed.", func(c pipeline.Counters) uint64 { return c.Commits }},
+		{"version_hits_total", "Nodes of first lists that were unchanged.", func(c pipeline.Counters) uint64 { return c.Hits }},
+		{"rechecks_passed_total", "Changed nodes that still suited.", func(c pipeline.Counters) uint64 { return c.Passed }},
+		{"rechecks_failed_total", "Changed nodes that suited no more, or were gone.", func(c pipeline.Counters) uint64 { return c.Failed }},
+		{"requeues_total", "Pods whose nodes went to others.", func(c pipeline.Counters) uint64 { return c.Requeues }},
+		{"parked_total", "Pods that no node suited.", func(c pipeline.Counters) uint64 { return c.Parked }},
+		{"stray_total", "First lists of pods that had their place already.", func(c pipeline.Counters) uint64 { return c.Stray }},
+		{"undone_total", "Decisions that could not be bound.", func(c pipeline.Counters) uint64 { return c.Undone }},
+		{"retracted_total", "Pods of gangs that had a place when too few others had one; they count as placed, too.", func(c pipeline.Counters) uint64 { return c.Retracted }},
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/internal/controller/podevents"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/filter"
-	"github.com/numalet/numalet/pkg/sched/gang"
+	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
 // again is how soon a pod that nothing suits is tried again though nothing
@@ -17,13 +17,13 @@ const again = time.Minute
 
 // pending is the queue, which tells authors of pods that nothing suits.
 type pending struct {
-	*gang.Queue
+	*queue.GangQueue
 	reporter *podevents.Reporter
 }
 
 // Park is the queue's.
 func (p pending) Park(pod *sched.Pod, gains uint64) {
-	p.Queue.Park(pod, gains)
+	p.GangQueue.Park(pod, gains)
 	if _, waits := p.Waited(pod.UID); waits {
 		p.reporter.Unschedulable(pod)
 	}

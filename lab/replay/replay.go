@@ -7,17 +7,16 @@ import (
 	"math/rand/v2"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
-	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
 // Run places pods in their order, and returns where, in that order. A pod that no
 // node suits when it is its turn is left out, and not tried again. The policy random
 // draws from r, and the others break ties by it; nil breaks them by name.
 func Run(c *nodestate.Center, pods []*sched.Pod, r *rand.Rand) (placed []sched.Decision) {
-	proposer := propose.New(c.View, propose.Options{Rand: r})
-	committer := commit.New(c, nil, commit.Env{
+	proposer := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Rand: r})
+	committer := pipeline.NewCommitter(c, nil, pipeline.Effects{
 		Bind:    func(d sched.Decision) { placed = append(placed, d) },
 		Requeue: func(*sched.Pod) {},
 		Park:    func(*sched.Pod, uint64) {},

@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
-	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
 	"github.com/numalet/numalet/pkg/sched/queue"
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
@@ -51,8 +50,8 @@ type Cluster struct {
 	line      line
 	keeper    *reservation.Keeper // nil for none
 	book      *fairshare.Book
-	proposer  *propose.Proposer
-	committer *commit.Committer
+	proposer  *pipeline.Proposer
+	committer *pipeline.Committer
 	pending   map[string]Ran // by UID
 	running   map[string]Ran
 	tending   bool // the keeper will look
@@ -62,8 +61,8 @@ type Cluster struct {
 func NewCluster(c *nodestate.Center, r Rules) *Cluster {
 	v := &Cluster{center: c, rules: r, book: fairshare.New(r.Decay), pending: map[string]Ran{}, running: map[string]Ran{}}
 	v.line = v.newLine()
-	v.proposer = propose.New(c.View, propose.Options{})
-	v.committer = commit.New(c, nil, commit.Env{
+	v.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
+	v.committer = pipeline.NewCommitter(c, nil, pipeline.Effects{
 		Bind: v.begin, Requeue: func(p *sched.Pod) { v.line.Park(p, 0) }, Park: v.line.Park,
 	})
 	v.Every(time.Minute, v.line.RescoreAll)

@@ -4,9 +4,8 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
-	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
 // Model is who works, and how long each step takes.
@@ -42,8 +41,8 @@ func (r Result) End() time.Duration {
 // full, it waits. A committer takes effect when it is done.
 func Run(c *nodestate.Center, pods []*sched.Pod, m Model) Result {
 	w := &world{model: m, center: c, pending: pods, idle: m.Proposers}
-	w.proposer = propose.New(c.View, propose.Options{})
-	w.committer = commit.New(c, nil, commit.Env{
+	w.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
+	w.committer = pipeline.NewCommitter(c, nil, pipeline.Effects{
 		Bind:    func(d sched.Decision) { w.result.Placed = append(w.result.Placed, Placed{d, w.clock.now}) },
 		Requeue: func(p *sched.Pod) { w.pending = append(w.pending, p) },
 		Park:    func(p *sched.Pod, _ uint64) { w.result.Unplaced = append(w.result.Unplaced, p) },
@@ -59,8 +58,8 @@ func Run(c *nodestate.Center, pods []*sched.Pod, m Model) Result {
 type world struct {
 	model     Model
 	center    *nodestate.Center
-	proposer  *propose.Proposer // one for all: a proposer keeps nothing but the place of NextFit
-	committer *commit.Committer
+	proposer  *pipeline.Proposer // one for all: a proposer keeps nothing but the place of NextFit
+	committer *pipeline.Committer
 	clock     clock
 
 	pending []*sched.Pod

@@ -10,11 +10,9 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/schedtest"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
-	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
 // The figures in docs/benchmarks/logs/performance.md come from
@@ -74,8 +72,8 @@ func BenchmarkDecide(b *testing.B) {
 // for each 4 KiB, which is one for each decision where there are so many nodes that
 // nothing is collected meanwhile.
 func (a *arena) decide(b *testing.B, c *nodestate.Center, pods []*sched.Pod, fit bool) {
-	p := propose.New(c.View, propose.Options{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
-	m := commit.New(c, a.second, commit.Env{
+	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
+	m := pipeline.NewCommitter(c, a.second, pipeline.Effects{
 		Bind:    func(sched.Decision) {},
 		Requeue: func(*sched.Pod) { b.Fatal("lost without a rival") },
 		Park:    func(*sched.Pod, uint64) {},
@@ -135,7 +133,7 @@ func (a *arena) cycle(b *testing.B, c *nodestate.Center, proposers int, cards in
 	queue := schedtest.NewQueue(pods, c.Gains)
 	config := pipeline.Config{Filter: a.second, Bind: func(context.Context, sched.Decision) error { queue.Done(); return nil }}
 	for i := range proposers {
-		config.Proposers = append(config.Proposers, propose.Options{Filter: a.first[i], Rand: rand.New(rand.NewPCG(1, uint64(i)))})
+		config.Proposers = append(config.Proposers, pipeline.ProposerOptions{Filter: a.first[i], Rand: rand.New(rand.NewPCG(1, uint64(i)))})
 	}
 	run := pipeline.New(c, queue, config)
 	var clock meter

@@ -12,7 +12,7 @@ import (
 )
 
 // Committer is the filters of the second-tier scheduler, a sched.Relay and a
-// commit.Reserver: all that a Proposer has, and those of volumes and devices
+// pipeline.Reserver: all that a Proposer has, and those of volumes and devices
 // with Reserve and PreBind. Begin, Resume, Check and Reserve serve one
 // goroutine, Unreserve and Bind any.
 type Committer struct {

@@ -20,7 +20,6 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
-	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
 // TestStorm has 1 to 16 first-tier schedulers place pods of which only one of a
@@ -69,7 +68,7 @@ func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Proposers = append(config.Proposers, propose.Options{Filter: first, Rand: rand.New(rand.NewPCG(uint64(i), 7))})
+		config.Proposers = append(config.Proposers, pipeline.ProposerOptions{Filter: first, Rand: rand.New(rand.NewPCG(uint64(i), 7))})
 	}
 	api.Informers.Start(t.Context().Done())
 	api.Informers.WaitForCacheSync(t.Context().Done())

@@ -13,17 +13,16 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
-	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
 // tiers are both tiers of the scheduler over a scene. First lists have one node.
 type tiers struct {
 	*scene
-	first  *propose.Proposer
-	second *commit.Committer
+	first  *pipeline.Proposer
+	second *pipeline.Committer
 	bound  map[string]sched.Decision
 	parked []string
 	again  []string
@@ -38,12 +37,12 @@ func newTiers(s *scene, names ...string) *tiers {
 		c.SetNode(&sched.Node{Name: name, Allocatable: sched.Amounts{CPU: 4000, Memory: 8 << 30, Pods: 10}})
 	}
 	s.with(nodes)
-	t := &tiers{scene: s, first: propose.New(c.View, propose.Options{Filter: s.proposer}), bound: map[string]sched.Decision{}}
-	t.second = commit.New(c, s.committer, commit.Env{
+	t := &tiers{scene: s, first: pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: s.proposer}), bound: map[string]sched.Decision{}}
+	t.second = pipeline.NewCommitter(c, s.committer, pipeline.Effects{
 		Bind:    func(d sched.Decision) { t.bound[d.Pod.Name] = d },
 		Requeue: func(p *sched.Pod) { t.again = append(t.again, p.Name) },
 		Park:    func(p *sched.Pod, _ uint64) { t.parked = append(t.parked, p.Name) },
-		Widen:   propose.New(c.View, propose.Options{Filter: s.committer}).Propose,
+		Widen:   pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: s.committer}).Propose,
 	})
 	return t
 }

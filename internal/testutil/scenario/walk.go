@@ -18,7 +18,13 @@ type Scene interface{ Run(command []string) string }
 // command is the answer to it.
 func Walk(t *testing.T, open func() Scene) {
 	t.Helper()
-	Each(t, "testdata/*.txt", func(t *testing.T, file string) {
+	WalkFiles(t, "testdata/*.txt", open)
+}
+
+// WalkFiles is Walk for the files of a pattern: for a package with several kinds of scenes.
+func WalkFiles(t *testing.T, pattern string, open func() Scene) {
+	t.Helper()
+	Each(t, pattern, func(t *testing.T, file string) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

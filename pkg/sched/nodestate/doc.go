@@ -2,8 +2,8 @@
 // node, which pods hold what there, and the indexes by which nodes are found.
 //
 // It knows what is true now, and keeps it consistent: a record is what its node
-// has, less what every pod there holds. It refuses to decide (package propose
-// finds nodes, package commit gives them away).
+// has, less what every pod there holds. It refuses to decide (package pipeline
+// finds nodes and assigns them).
 //
 //	c, err := center.New(center.Profile{Space: space, Theta: theta})
 //	c.SetNode(node)                         // as the adapter sees it, all of it free

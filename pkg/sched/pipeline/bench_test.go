@@ -12,11 +12,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/schedtest"
 	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
-	"github.com/numalet/numalet/pkg/sched/propose"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -49,7 +47,7 @@ func BenchmarkRefuse(b *testing.B) {
 			b.Run(fmt.Sprintf("nodes=%d/fill=%d", nodes, fill), func(b *testing.B) {
 				c, pod := filled(b, nodes, fill), single()
 				pod.Exclusive[0].CPUs = 33
-				p := propose.New(c.View, propose.Options{})
+				p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
 				b.ReportAllocs()
 				for b.Loop() {
 					if list := p.Propose(&pod); len(list.Candidates) > 0 {
@@ -76,7 +74,7 @@ func BenchmarkCycle(b *testing.B) {
 			queue := schedtest.NewQueue(pods, c.Gains)
 			config := pipeline.Config{Bind: func(context.Context, sched.Decision) error { queue.Done(); return nil }}
 			for i := range proposers {
-				config.Proposers = append(config.Proposers, propose.Options{Rand: rand.New(rand.NewPCG(1, uint64(i)))})
+				config.Proposers = append(config.Proposers, pipeline.ProposerOptions{Rand: rand.New(rand.NewPCG(1, uint64(i)))})
 			}
 			run := pipeline.New(c, queue, config)
 			b.ReportAllocs()
@@ -93,8 +91,8 @@ func BenchmarkCycle(b *testing.B) {
 }
 
 func decide(b *testing.B, c *nodestate.Center, pod sched.Pod) {
-	p := propose.New(c.View, propose.Options{Rand: rand.New(rand.NewPCG(1, 1))})
-	m := commit.New(c, nil, commit.Env{
+	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Rand: rand.New(rand.NewPCG(1, 1))})
+	m := pipeline.NewCommitter(c, nil, pipeline.Effects{
 		Bind:    func(sched.Decision) {},
 		Requeue: func(*sched.Pod) { b.Fatal("lost without a rival") },
 		Park:    func(*sched.Pod, uint64) { b.Fatal("no node suits") },

@@ -18,7 +18,6 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
-	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
 // TestAmple runs one trace through 1 to 16 first-tier schedulers: where there is
@@ -107,7 +106,7 @@ func (tr trace) cycle(t *testing.T, c *nodestate.Center, pods []*sched.Pod) ran 
 		return nil
 	}}
 	for i := range tr.proposers {
-		config.Proposers = append(config.Proposers, propose.Options{Rand: rand.New(rand.NewPCG(uint64(i), 7))})
+		config.Proposers = append(config.Proposers, pipeline.ProposerOptions{Rand: rand.New(rand.NewPCG(uint64(i), 7))})
 	}
 	if err := pipeline.New(c, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {
 		t.Fatalf("run cycle: %v", err)

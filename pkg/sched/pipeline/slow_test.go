@@ -10,7 +10,6 @@ import (
 	"github.com/numalet/numalet/internal/testutil/schedtest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
-	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
 // TestSlow: binds that wait keep nobody from being bound, and are waited for at
@@ -26,7 +25,7 @@ func TestSlow(t *testing.T) {
 	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().Gains })
 	volumes, quick, bound := make(chan struct{}), atomic.Int32{}, atomic.Int32{}
 	slow := func(d sched.Decision) bool { return d.Pod.Name[0] == 's' }
-	config := pipeline.Config{Proposers: []propose.Options{{}}, Binders: 1, Slow: slow, Bind: func(_ context.Context, d sched.Decision) error {
+	config := pipeline.Config{Proposers: []pipeline.ProposerOptions{{}}, Binders: 1, Slow: slow, Bind: func(_ context.Context, d sched.Decision) error {
 		if slow(d) {
 			<-volumes
 		} else if quick.Add(1) == 2 {

@@ -1,12 +1,13 @@
-// Package queue has the pending pods and says whose turn it is.
+// Package queue orders the pending pods.
 //
-// It knows the order of pods of one type of resource (priority, then their tenant's
-// score, then age, then UID), that types take turns, who waits for whom, back-off, and
-// which pods wait for something to become free. It refuses to know clocks and scores
-// (they are given) and why a node does not suit (the caller says whether a change
-// helps).
+// Types of resource take turns. Pods of one type are ordered by priority, then by their
+// tenant's score, then by age, then by UID; pods of a gang have one turn (GangQueue). The
+// package also knows who waits for whom, how long a pod backs off, and which pods wait
+// for resources to be freed. It has no clock and computes no scores (both are given), and
+// does not know why a node does not fit: the caller says whether a change may help a pod.
 //
-//	q := queue.New(queue.Env{Now: time.Now, After: after, Gains: center.Gains, Rank: rank}, queue.Options{})
-//	q.Add(queue.Entry{Pod: pod, Created: created, Type: usage.TypeOf(pod), Tenant: "ann"})
-//	pod, err := q.Next(ctx)
+//	q := queue.New(queue.Env{Now: time.Now, After: after, Gains: nodes.Gains, Rank: rank}, queue.Options{})
+//	gangs := queue.NewGangQueue(q)
+//	gangs.Add(queue.Entry{Pod: pod, Created: created, Type: fairshare.TypeOf(pod), Tenant: "ann"})
+//	pod, err := gangs.Next(ctx) // may stand for all pods of a gang: pod.Gang.Members
 package queue

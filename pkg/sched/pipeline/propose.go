@@ -1,4 +1,4 @@
-package propose
+package pipeline
 
 import (
 	"math/rand/v2"
@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Options are what a proposer uses beside the centre.
-type Options struct {
+// ProposerOptions are what a proposer uses beside the centre.
+type ProposerOptions struct {
 	Filter sched.Filter // more filters, this proposer's own instance; nil for none
 	Rand   *rand.Rand   // of Random, and of ties; nil breaks ties by name
 }
@@ -19,7 +19,7 @@ type Options struct {
 // Proposer is one first-tier scheduler. It serves one goroutine.
 type Proposer struct {
 	look    func() *nodestate.View
-	options Options
+	options ProposerOptions
 	after   map[string]distbucket.Mark // behind the node that was first of the last list, by profile
 	lists   int                        // there were
 
@@ -31,8 +31,8 @@ type Proposer struct {
 	accept   func(*distbucket.Node) bool
 }
 
-// New returns a proposer that reads the views that look returns.
-func New(look func() *nodestate.View, o Options) *Proposer {
+// NewProposer returns a proposer that reads the views that look returns.
+func NewProposer(look func() *nodestate.View, o ProposerOptions) *Proposer {
 	p := &Proposer{look: look, options: o, after: map[string]distbucket.Mark{}}
 	p.accept = p.read
 	return p
@@ -137,4 +137,31 @@ func (p *Proposer) check(node *sched.Node) sched.Reason {
 		return r
 	}
 	return p.options.Filter.Check(node)
+}
+
+// accepted is a record that suited.
+type accepted struct {
+	slot   *nodestate.Slot
+	record *sched.Node
+}
+
+// read reads a node's newest record and reports whether it suits. A record that
+// does is kept: it is what the list vouches for, whatever comes after.
+func (p *Proposer) read(n *distbucket.Node) bool {
+	slot := n.Record.(*nodestate.Slot)
+	record := slot.Newest()
+	if record == nil || p.check(record).Refuses() {
+		return false
+	}
+	p.accepted = append(p.accepted, accepted{slot, record})
+	return true
+}
+
+// record returns a node's record as it was accepted last.
+func (p *Proposer) record(slot *nodestate.Slot) *sched.Node {
+	for i := len(p.accepted) - 1; ; i-- {
+		if p.accepted[i].slot == slot {
+			return p.accepted[i].record
+		}
+	}
 }

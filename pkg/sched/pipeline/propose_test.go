@@ -1,4 +1,4 @@
-package propose_test
+package pipeline_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
-	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
 // TestLook checks that a profile that looks at more nodes than its list has room
@@ -26,7 +26,7 @@ func TestLook(t *testing.T) {
 			c.SetNode(&sched.Node{Name: fmt.Sprint("n", i), Allocatable: sched.Amounts{CPU: sched.MilliCPU(1000 * (i + 1)), Memory: sched.Bytes(i), Pods: 9}})
 		}
 		var got []string
-		for _, n := range propose.New(c.View, propose.Options{}).Propose(&sched.Pod{Requests: sched.Amounts{CPU: 500, Pods: 1}}).Candidates {
+		for _, n := range pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose(&sched.Pod{Requests: sched.Amounts{CPU: 500, Pods: 1}}).Candidates {
 			got = append(got, n.Node.Name)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

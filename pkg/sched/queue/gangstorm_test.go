@@ -1,4 +1,4 @@
-package gang_test
+package queue_test
 
 import (
 	"fmt"
@@ -10,11 +10,9 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
-	"github.com/numalet/numalet/pkg/sched/gang"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
-	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
@@ -32,9 +30,9 @@ type storm struct {
 	now       time.Time
 	due       []func()
 	center    *nodestate.Center
-	queue     *gang.Queue
-	proposer  *propose.Proposer
-	committer *commit.Committer
+	queue     *queue.GangQueue
+	proposer  *pipeline.Proposer
+	committer *pipeline.Committer
 	taken     []sched.List // by schedulers that are at work
 	binding   []sched.Decision
 	alive     []*sched.Pod
@@ -63,13 +61,13 @@ func newStorm(t *testing.T, seed uint64) *storm {
 		s.center.SetNode(&sched.Node{Name: fmt.Sprint("node", i), Allocatable: sched.Amounts{CPU: 1000, Pods: 9}})
 	}
 	now := func() time.Time { return s.now }
-	s.queue = gang.New(queue.New(queue.Env{
+	s.queue = queue.NewGangQueue(queue.New(queue.Env{
 		Now: now, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, Gains: s.center.Gains,
-	}, queue.Options{}), now)
-	s.proposer = propose.New(s.center.View, propose.Options{})
-	s.committer = commit.New(s.center, nil, commit.Env{
+	}, queue.Options{}))
+	s.proposer = pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{})
+	s.committer = pipeline.NewCommitter(s.center, nil, pipeline.Effects{
 		Bind:  func(d sched.Decision) { s.queue.Placed(d.Pod); s.binding = append(s.binding, d) },
-		Widen: propose.New(s.center.View, propose.Options{}).Propose, Park: s.queue.Park, Requeue: s.queue.Requeue,
+		Widen: pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{}).Propose, Park: s.queue.Park, Requeue: s.queue.Requeue,
 	})
 	return s
 }

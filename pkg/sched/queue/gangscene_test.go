@@ -1,4 +1,4 @@
-package gang_test
+package queue_test
 
 import (
 	"fmt"
@@ -10,11 +10,10 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
-	"github.com/numalet/numalet/pkg/sched/gang"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// TestScenarios walks through testdata/*.txt:
+// TestGangScenarios walks through testdata/gang/*.txt:
 //
 //	add a [train 3]   pod a comes, of gang train, 3 of which start together; [train 3 job]
 //	                  is made anew by job when it fails
@@ -29,13 +28,13 @@ import (
 //	forgotten a       it was deleted after that
 //	free              something has become free
 //	show              who waits for what
-func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene { return newScene() })
+func TestGangScenarios(t *testing.T) {
+	scenario.WalkFiles(t, "testdata/gang/*.txt", func() scenario.Scene { return newScene() })
 }
 
 // scene is a queue.
 type scene struct {
-	*gang.Queue
+	*queue.GangQueue
 	now    time.Time
 	due    []func()
 	pods   map[string]*sched.Pod // as they came, or as they were taken, by name
@@ -45,9 +44,9 @@ type scene struct {
 func newScene() *scene {
 	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), pods: map[string]*sched.Pod{}}
 	now := func() time.Time { return s.now }
-	s.Queue = gang.New(queue.New(queue.Env{
+	s.GangQueue = queue.NewGangQueue(queue.New(queue.Env{
 		Now: now, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, Gains: func() uint64 { return 0 },
-	}, queue.Options{Strict: true}), now)
+	}, queue.Options{Strict: true}))
 	return s
 }
 

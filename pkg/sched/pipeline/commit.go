@@ -1,4 +1,4 @@
-package commit
+package pipeline
 
 import (
 	"slices"
@@ -8,9 +8,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Env is what the committer does to the world. Only Bind may wait, and only for
+// Effects is what the committer does to the world. Only Bind may wait, and only for
 // binders that are behind; none may call the committer.
-type Env struct {
+type Effects struct {
 	Bind    func(sched.Decision)     // write the decision down; Undo if that fails
 	Requeue func(*sched.Pod)         // its nodes went to others: try again
 	Park    func(*sched.Pod, uint64) // no node suited it when so much had been given back (View.Gains)
@@ -50,14 +50,14 @@ type Committer struct {
 	center   *nodestate.Center
 	filter   sched.Filter
 	reserver Reserver
-	env      Env
+	env      Effects
 	counts   counts
 	room     []entry // of the list in hand
 }
 
-// New returns a committer. f is filters beside package filter's, its own
+// NewCommitter returns a committer. f is filters beside package filter's, its own
 // instance, and may be a Reserver; nil for none.
-func New(c *nodestate.Center, f sched.Filter, env Env) *Committer {
+func NewCommitter(c *nodestate.Center, f sched.Filter, env Effects) *Committer {
 	committer := &Committer{center: c, filter: f, reserver: nothing{}, env: env}
 	if r, ok := f.(Reserver); ok {
 		committer.reserver = r
@@ -190,4 +190,47 @@ func (c *Committer) Undo(d sched.Decision) {
 		c.counts.undone.Add(1)
 		c.env.Requeue(d.Pod)
 	}
+}
+
+// judge is the filters beside package filter's, which turn to the pod of a list
+// once they are asked.
+type judge struct {
+	*Committer
+	list    sched.List
+	turned  bool
+	nowhere sched.Reason // why no node would do
+}
+
+// recheck filters a changed node again, for which package filter has that reason
+// or none.
+func (j *judge) recheck(node *sched.Node, why sched.Reason) sched.Reason {
+	if !why.Refuses() && j.filter != nil {
+		why = j.check(node)
+	}
+	if why.Refuses() {
+		j.counts.failed.Add(1)
+	} else {
+		j.counts.passed.Add(1)
+	}
+	return why
+}
+
+func (j *judge) check(node *sched.Node) sched.Reason {
+	if !j.turned {
+		j.turned, j.nowhere = true, j.turn()
+	}
+	if j.nowhere.Refuses() {
+		return j.nowhere
+	}
+	return j.filter.Check(node)
+}
+
+// turn turns the filters to the pod: from where its proposer's had come to, if
+// the fit depends on no other node.
+func (j *judge) turn() sched.Reason {
+	if relay, ok := j.filter.(sched.Relay); ok && j.list.Begun != nil && !j.list.Pod.Across {
+		return relay.Resume(j.list.Pod, j.list.Begun)
+	}
+	_, why := j.filter.Begin(j.list.Pod)
+	return why
 }

@@ -1,4 +1,4 @@
-package gang
+package queue
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
 // gang is what is known of one that has a pod.
@@ -23,7 +22,7 @@ type gang struct {
 
 // member is a pending pod.
 type member struct {
-	queue.Entry
+	Entry
 	alone bool // it has a turn of its own, for enough others are bound
 	since time.Time
 }
@@ -56,7 +55,7 @@ func (g *gang) members() []*member {
 
 // gather returns the entry that stands for the pending pods: it has the turn of the
 // oldest one, and is called after the gang. It costs O(members · log members).
-func (g *gang) gather(need int) queue.Entry {
+func (g *gang) gather(need int) Entry {
 	all := g.members()
 	entry, pod := all[0].Entry, *all[0].Pod
 	pod.UID, pod.Name = g.id, strings.TrimPrefix(g.id, pod.Namespace+"/")
@@ -70,7 +69,7 @@ func (g *gang) gather(need int) queue.Entry {
 }
 
 // single returns a pod's entry without its gang.
-func (m *member) single() queue.Entry {
+func (m *member) single() Entry {
 	entry, pod := m.Entry, *m.Pod
 	pod.Gang = nil
 	entry.Pod = &pod

@@ -5,14 +5,12 @@ import (
 	"sync"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
-	"github.com/numalet/numalet/pkg/sched/propose"
 )
 
 // Queue has the pending pods. Its methods may be called from any goroutine.
 type Queue interface {
-	// Next waits for the pod whose turn it is. Its error ends the cycle.
+	// Next waits for the pod whose turn it is. Its error ends the pipeline.
 	Next(context.Context) (*sched.Pod, error)
 	// Requeue takes back a pod that is to be tried again.
 	Requeue(*sched.Pod)
@@ -39,7 +37,7 @@ func (open) Placed(*sched.Pod)      {}
 // Config is who works how. A first-tier scheduler more than there are pending
 // pods gains nothing.
 type Config struct {
-	Proposers []propose.Options // one for each first-tier scheduler
+	Proposers []ProposerOptions // one for each first-tier scheduler
 	Filter    sched.Filter      // the committer's own instance; nil for none
 	Binders   int               // how many binds are under way at one time, at least 1
 	Bind      func(context.Context, sched.Decision) error
@@ -47,7 +45,7 @@ type Config struct {
 	Undone    func(sched.Decision)      // a decision was taken back: its node may suit others; nil for nobody
 }
 
-// Cycle is the two tiers at work.
+// Pipeline is the two tiers at work.
 //
 //	queue ─► proposer 1…N ─► lists (FIFO of 2N) ─► committer ─► decisions ─► binder 1…M
 //	  ▲                                               │                         │
@@ -55,114 +53,114 @@ type Config struct {
 //
 // The FIFO is short on purpose: in a deep one lists grow stale, and the faster
 // the proposers are the less is placed (volcano-sh/volcano#5939).
-type Cycle struct {
+type Pipeline struct {
 	center    *nodestate.Center
 	queue     Queue
 	gate      Gate
 	config    Config
-	committer *commit.Committer
+	committer *Committer
 	lists     chan sched.List
 	decisions *line
 }
 
-// New returns a cycle at rest.
-func New(c *nodestate.Center, q Queue, config Config) *Cycle {
+// New returns a pipeline at rest.
+func New(c *nodestate.Center, q Queue, config Config) *Pipeline {
 	config.Binders = max(1, config.Binders)
-	cycle := &Cycle{
+	p := &Pipeline{
 		center: c, queue: q, gate: open{}, config: config,
 		lists:     make(chan sched.List, 2*len(config.Proposers)),
 		decisions: newLine(config.Binders),
 	}
 	if gate, ok := q.(Gate); ok {
-		cycle.gate = gate
+		p.gate = gate
 	}
-	cycle.committer = commit.New(c, config.Filter, commit.Env{
-		Bind: cycle.pass, Requeue: q.Requeue, Park: q.Park,
-		Widen: propose.New(c.View, propose.Options{Filter: config.Filter}).Propose,
+	p.committer = NewCommitter(c, config.Filter, Effects{
+		Bind: p.pass, Requeue: q.Requeue, Park: q.Park,
+		Widen: NewProposer(c.View, ProposerOptions{Filter: config.Filter}).Propose,
 	})
-	return cycle
+	return p
 }
 
 // Run works until the queue has an error, which it returns once all that was
 // under way is bound or undone. It may be called once.
-func (c *Cycle) Run(ctx context.Context) error {
+func (p *Pipeline) Run(ctx context.Context) error {
 	var err error
 	var proposers, binders sync.WaitGroup
 	// 1. Every first-tier scheduler takes pods in the queue's order and makes first lists.
 	var once sync.Once
-	for _, o := range c.config.Proposers {
+	for _, o := range p.config.Proposers {
 		proposers.Go(func() {
-			e := c.propose(ctx, propose.New(c.center.View, o))
+			e := p.propose(ctx, NewProposer(p.center.View, o))
 			once.Do(func() { err = e })
 		})
 	}
 	// 2. The lists wait in line; after the last one the line closes.
-	go func() { proposers.Wait(); close(c.lists) }()
+	go func() { proposers.Wait(); close(p.lists) }()
 	// 3. Binders write decisions down, and have undone what they cannot.
-	for range c.config.Binders {
-		binders.Go(func() { c.bind(ctx) })
+	for range p.config.Binders {
+		binders.Go(func() { p.bind(ctx) })
 	}
 	// 4. The second tier commits list by list, of pods whose turn it is.
-	for list := range c.lists {
-		if c.gate.Permit(list.Pod) {
-			c.committer.Commit(list)
+	for list := range p.lists {
+		if p.gate.Permit(list.Pod) {
+			p.committer.Commit(list)
 		}
 	}
 	// 5. The last decisions are bound.
-	c.decisions.close()
+	p.decisions.close()
 	binders.Wait()
 	return err
 }
 
-func (c *Cycle) propose(ctx context.Context, p *propose.Proposer) error {
+func (p *Pipeline) propose(ctx context.Context, proposer *Proposer) error {
 	for {
-		pod, err := c.queue.Next(ctx)
+		pod, err := p.queue.Next(ctx)
 		if err != nil {
 			return err
 		}
-		c.lists <- p.Propose(pod)
+		p.lists <- proposer.Propose(pod)
 	}
 }
 
 // pass hands a decision to the binders; those behind the pod may go on meanwhile.
-func (c *Cycle) pass(d sched.Decision) {
-	c.gate.Placed(d.Pod)
-	c.decisions.put(d)
+func (p *Pipeline) pass(d sched.Decision) {
+	p.gate.Placed(d.Pod)
+	p.decisions.put(d)
 }
 
 // bind writes decisions down one after another, and slow ones beside that: they
 // wait for volumes to be made, say, and must not keep others from being bound.
-func (c *Cycle) bind(ctx context.Context) {
+func (p *Pipeline) bind(ctx context.Context) {
 	var slow sync.WaitGroup
 	defer slow.Wait()
 	for {
-		d, ok := c.decisions.take()
+		d, ok := p.decisions.take()
 		if !ok {
 			return
 		}
-		if c.config.Slow != nil && c.config.Slow(d) {
-			slow.Go(func() { c.settle(ctx, d) })
+		if p.config.Slow != nil && p.config.Slow(d) {
+			slow.Go(func() { p.settle(ctx, d) })
 			continue
 		}
-		c.settle(ctx, d)
+		p.settle(ctx, d)
 	}
 }
 
-func (c *Cycle) settle(ctx context.Context, d sched.Decision) {
-	if err := c.config.Bind(ctx, d); err != nil {
-		c.undo(d)
+func (p *Pipeline) settle(ctx context.Context, d sched.Decision) {
+	if err := p.config.Bind(ctx, d); err != nil {
+		p.undo(d)
 	}
 }
 
-func (c *Cycle) undo(d sched.Decision) {
-	c.committer.Undo(d)
-	if c.config.Undone != nil {
-		c.config.Undone(d)
+func (p *Pipeline) undo(d sched.Decision) {
+	p.committer.Undo(d)
+	if p.config.Undone != nil {
+		p.config.Undone(d)
 	}
 }
 
 // Depth returns how many lists wait for the committer.
-func (c *Cycle) Depth() int { return len(c.lists) }
+func (p *Pipeline) Depth() int { return len(p.lists) }
 
 // Counters returns what the committer has done.
-func (c *Cycle) Counters() commit.Counters { return c.committer.Counters() }
+func (p *Pipeline) Counters() Counters { return p.committer.Counters() }

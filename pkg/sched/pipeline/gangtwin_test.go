@@ -1,4 +1,4 @@
-package commit_test
+package pipeline_test
 
 import (
 	"fmt"
@@ -11,10 +11,9 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
-	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
 // gangTwin is a cluster of plain numbers, on which a gang is tried out.
@@ -54,10 +53,12 @@ func TestGangTwin(t *testing.T) {
 	for range 300 {
 		c, twin := gangCluster(t, r)
 		bound := map[string]string{}
-		committer := commit.New(c, nil, commit.Env{
-			Bind:  func(d sched.Decision) { bound[d.Pod.UID] = d.At.Node },
-			Widen: func(p *sched.Pod) sched.List { return propose.New(c.View, propose.Options{}).Propose(p) },
-			Park:  func(*sched.Pod, uint64) {},
+		committer := pipeline.NewCommitter(c, nil, pipeline.Effects{
+			Bind: func(d sched.Decision) { bound[d.Pod.UID] = d.At.Node },
+			Widen: func(p *sched.Pod) sched.List {
+				return pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose(p)
+			},
+			Park: func(*sched.Pod, uint64) {},
 		})
 		var gangs []*sched.Gang
 		for range 8 {

@@ -1,14 +1,13 @@
-package gang
+package queue
 
 import (
 	"sync"
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Queue is a queue in which the pods of a gang have one turn, which the gang's ID stands
+// GangQueue is a Queue in which the pods of a gang have one turn, which the gang's ID stands
 // for in place of a UID. A pod that says of which gang it is (sched.Pod.Gang, with
 // its minimum as Need and without Members)
 //
@@ -23,10 +22,9 @@ import (
 //
 // Its methods may be called from any goroutine. What it is told of a gang costs
 // O(members · log members), for the pod that stands for them is immutable.
-type Queue struct {
-	*queue.Queue
-	now func() time.Time
-	mu  struct {
+type GangQueue struct {
+	*Queue
+	mu struct {
 		sync.Mutex
 		gangs map[string]*gang // by ID
 		of    map[string]*gang // by the UIDs of those pods that are pending or bound
@@ -34,15 +32,15 @@ type Queue struct {
 	}
 }
 
-// New returns a queue that puts gangs into another one.
-func New(q *queue.Queue, now func() time.Time) *Queue {
-	together := &Queue{Queue: q, now: now}
+// NewGangQueue returns a queue that puts gangs into another one.
+func NewGangQueue(q *Queue) *GangQueue {
+	together := &GangQueue{Queue: q}
 	together.mu.gangs, together.mu.of, together.mu.past = map[string]*gang{}, map[string]*gang{}, map[string]*gang{}
 	return together
 }
 
 // Add enters a pod, or says that a pending one asks for something else now.
-func (q *Queue) Add(e queue.Entry) {
+func (q *GangQueue) Add(e Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e.Pod.Gang == nil {
@@ -60,7 +58,7 @@ func (q *Queue) Add(e queue.Entry) {
 }
 
 // Bound says that a pod is bound, of which gang it is, "" for none.
-func (q *Queue) Bound(uid, id string) {
+func (q *GangQueue) Bound(uid, id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if id == "" {
@@ -81,7 +79,7 @@ func (q *Queue) Bound(uid, id string) {
 }
 
 // Remove forgets a pod: it has ended, or is not to be placed any more.
-func (q *Queue) Remove(uid string) {
+func (q *GangQueue) Remove(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(uid)
@@ -89,13 +87,13 @@ func (q *Queue) Remove(uid string) {
 
 // These methods need q.mu.
 
-func (q *Queue) remove(uid string) {
+func (q *GangQueue) remove(uid string) {
 	q.leave(uid, "")
 	q.Queue.Remove(uid)
 }
 
 // join makes a pod one of a gang's, and of no other's.
-func (q *Queue) join(uid, id string) *gang {
+func (q *GangQueue) join(uid, id string) *gang {
 	q.leave(uid, id)
 	g := q.gang(id)
 	q.mu.of[uid] = g
@@ -103,7 +101,7 @@ func (q *Queue) join(uid, id string) *gang {
 }
 
 // gang returns a gang, made if nothing is known of it.
-func (q *Queue) gang(id string) *gang {
+func (q *GangQueue) gang(id string) *gang {
 	g, ok := q.mu.gangs[id]
 	if !ok {
 		g = &gang{id: id, pending: map[string]*member{}, bound: map[string]bool{}, succeeded: map[string]map[string]bool{}}
@@ -114,7 +112,7 @@ func (q *Queue) gang(id string) *gang {
 
 // leave takes a pod out of its gang, unless it is that one. The others come to the
 // queue anew: if they are out, nobody else would tell what came of the one that left.
-func (q *Queue) leave(uid, id string) {
+func (q *GangQueue) leave(uid, id string) {
 	g := q.mu.of[uid]
 	if g == nil || g.id == id {
 		return
@@ -128,15 +126,15 @@ func (q *Queue) leave(uid, id string) {
 }
 
 // since returns since when a pod has been pending.
-func (q *Queue) since(g *gang, uid string) time.Time {
+func (q *GangQueue) since(g *gang, uid string) time.Time {
 	if m := g.pending[uid]; m != nil {
 		return m.since
 	}
-	return q.now()
+	return q.env.Now()
 }
 
 // call takes back the turn that a pod has of its own.
-func (q *Queue) call(g *gang, uid string) {
+func (q *GangQueue) call(g *gang, uid string) {
 	if m := g.pending[uid]; m != nil && m.alone {
 		m.alone = false
 		q.Queue.Remove(uid)
@@ -144,7 +142,7 @@ func (q *Queue) call(g *gang, uid string) {
 }
 
 // settle has those in the queue who belong there now.
-func (q *Queue) settle(g *gang) {
+func (q *GangQueue) settle(g *gang) {
 	need := g.need()
 	switch {
 	case len(g.pending) > 0 && need <= 0:
@@ -165,7 +163,7 @@ func (q *Queue) settle(g *gang) {
 }
 
 // part gives each pending pod a turn of its own.
-func (q *Queue) part(g *gang) {
+func (q *GangQueue) part(g *gang) {
 	for _, m := range g.members() {
 		if !m.alone {
 			m.alone = true
@@ -174,13 +172,13 @@ func (q *Queue) part(g *gang) {
 	}
 }
 
-func (q *Queue) callAll(g *gang) {
+func (q *GangQueue) callAll(g *gang) {
 	for uid := range g.pending {
 		q.call(g, uid)
 	}
 }
 
-func (q *Queue) withdraw(g *gang) {
+func (q *GangQueue) withdraw(g *gang) {
 	if g.stand != nil {
 		g.stand = nil
 		q.Queue.Remove(g.id)
@@ -189,7 +187,7 @@ func (q *Queue) withdraw(g *gang) {
 
 // standing returns the pod that is in the queue for a pod, or for a gang by its ID:
 // itself, if none else is.
-func (q *Queue) standing(pod *sched.Pod) *sched.Pod {
+func (q *GangQueue) standing(pod *sched.Pod) *sched.Pod {
 	g := q.mu.of[pod.UID]
 	if g == nil {
 		g = q.mu.gangs[pod.UID]
@@ -198,4 +196,66 @@ func (q *Queue) standing(pod *sched.Pod) *sched.Pod {
 		return pod
 	}
 	return g.stand
+}
+
+// Requeue takes back a pod that is to be tried again, or all of a gang of which one
+// could not be bound.
+func (q *GangQueue) Requeue(pod *sched.Pod) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.Queue.Requeue(q.standing(pod))
+}
+
+// Permit reports whether a pod, or all of a gang, may be placed now. A gang of which
+// another pod came or went meanwhile may not, and is tried again.
+func (q *GangQueue) Permit(pod *sched.Pod) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if newest := q.standing(pod); newest != pod && pod.Gang != nil {
+		q.Queue.Requeue(newest)
+		return false
+	}
+	return q.Queue.Permit(pod)
+}
+
+// Placed says that a pod has its place; of a gang, the first of those that start.
+func (q *GangQueue) Placed(pod *sched.Pod) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.Queue.Placed(q.standing(pod))
+}
+
+// Succeeded says that a pod of a gang has succeeded, and whose it was. Those of its
+// owner count on it as on one that is bound, until it is Forgotten.
+func (q *GangQueue) Succeeded(uid, id, owner string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.mu.past[uid] != nil {
+		return
+	}
+	q.remove(uid)
+	g := q.gang(id)
+	if g.succeeded[owner] == nil {
+		g.succeeded[owner] = map[string]bool{}
+	}
+	g.succeeded[owner][uid] = true
+	q.mu.past[uid] = g
+	q.settle(g)
+}
+
+// Forgotten says that there is no longer a pod that had Succeeded.
+func (q *GangQueue) Forgotten(uid string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	g := q.mu.past[uid]
+	if g == nil {
+		return
+	}
+	delete(q.mu.past, uid)
+	for owner, uids := range g.succeeded {
+		if delete(uids, uid); len(uids) == 0 {
+			delete(g.succeeded, owner)
+		}
+	}
+	q.settle(g)
 }

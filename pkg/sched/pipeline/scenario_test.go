@@ -1,4 +1,4 @@
-package commit_test
+package pipeline_test
 
 import (
 	"fmt"
@@ -9,10 +9,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/commit"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
-	"github.com/numalet/numalet/pkg/sched/propose"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
 // TestScenarios walks through testdata/*.txt:
@@ -36,7 +35,7 @@ func TestScenarios(t *testing.T) {
 // scene is a centre, a committer, and what they were told.
 type scene struct {
 	center    *nodestate.Center
-	committer *commit.Committer
+	committer *pipeline.Committer
 	lists     map[string]sched.List
 	bound     map[string]sched.Decision
 	others    int
@@ -46,12 +45,14 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	s := &scene{lists: map[string]sched.List{}, bound: map[string]sched.Decision{}}
 	s.center = nodestatetest.New(t, "cpu", nodestate.Profile{Policy: distbucket.FirstFit})
-	s.committer = commit.New(s.center, nil, commit.Env{
+	s.committer = pipeline.NewCommitter(s.center, nil, pipeline.Effects{
 		Bind: func(d sched.Decision) {
 			s.bound[d.Pod.Name] = d
 			fmt.Fprintf(&s.answer, "%s goes to %s\n", d.Pod, d.At.Node)
 		},
-		Widen:   func(p *sched.Pod) sched.List { return propose.New(s.center.View, propose.Options{}).Propose(p) },
+		Widen: func(p *sched.Pod) sched.List {
+			return pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{}).Propose(p)
+		},
 		Requeue: func(p *sched.Pod) { fmt.Fprintf(&s.answer, "%s is to be tried again\n", p) },
 		Park:    func(p *sched.Pod, _ uint64) { fmt.Fprintf(&s.answer, "%s waits until something is free\n", p) },
 	})
@@ -98,7 +99,7 @@ func (s *scene) list(name string, args []string) {
 }
 
 func (s *scene) propose(name string, args []string) {
-	p := propose.New(s.center.View, propose.Options{})
+	p := pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{})
 	list := p.Propose(&sched.Pod{UID: name, Name: name, Requests: sched.Amounts{CPU: cpus(args), Pods: 1}})
 	for _, c := range list.Candidates {
 		fmt.Fprintf(&s.answer, "%s version %d\n", c.Node.Name, c.Node.Version)
