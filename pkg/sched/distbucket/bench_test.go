@@ -95,7 +95,7 @@ func decide(b *testing.B, x *Index, p Policy) {
 
 // take takes a request off a node, sign times.
 func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
-	old := x.Seat(name).Node()
+	old := x.Handle(name).Node()
 	n := Node{Name: name, Free: make(Vector, len(request))}
 	for d := range request {
 		n.Free[d] = old.Free[d] - sign*request[d]

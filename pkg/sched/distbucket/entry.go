@@ -12,19 +12,19 @@ type Node struct {
 	Record any // what the owner keeps with the node; the index only carries it
 
 	// The index's own.
-	label  key    // of the name
-	number uint64 // of the update that it came with
+	label key    // of the name
+	seq   uint64 // of the update that it came with
 }
 
 // entry is a node in its place. It never changes once a view may have it.
 type entry struct {
 	Node
-	x     []int64 // the coordinate
-	keyX  key
-	whole bool // keyX is: no other coordinate has it
-	code  code
-	seat  *Seat // of the node
-	*hold       // what is reserved of the node, if the entry is one of Reserving.held
+	x      []int64 // the coordinate
+	keyX   key
+	whole  bool // keyX is: no other coordinate has it
+	code   code
+	handle *Handle // of the node
+	*hold          // what is reserved of the node, if the entry is one of Reserving.held
 }
 
 // roomy is an entry with its two vectors, of so many dimensions in all: who looks at an entry looks at them, too, and elsewhere in memory they would

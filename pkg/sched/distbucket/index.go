@@ -15,7 +15,7 @@ import (
 // after each update and nothing gathered a decision, which is two updates, left 12.3 KB of garbage at 100,000 nodes, this way 2.2 KB
 // (BenchmarkDecide, 4 dimensions, half full, coarse, LeastFit), and a look at 16 entries more for a question is less than what that garbage costs.
 //
-// The tree by name changes only as nodes come and go: it leads to a node's seat, where its newest entry is, and who asks a view finds what came
+// The tree by name changes only as nodes come and go: it leads to a node's handle, where its newest entry is, and who asks a view finds what came
 // later in the log. When each update went into that tree, too, that took 0.6 µs of a decision among 1,000 nodes and 1.0 among 100,000, most of it for
 // copies of blocks (kubefilter's BenchmarkDecide, half full, commit ffb070f), and nothing but FirstFit and NextFit was the quicker for it.
 //
@@ -27,8 +27,8 @@ import (
 // only one, waits for them: 35 to 73 µs per change against 9 µs with views (BenchmarkShared, 1 to 16 proposers, 4 nodes each;
 // commit 23b33c0). A copy of the trees per proposer needs no waiting but multiplies the committer's work by their number.
 type Index struct {
-	space space
-	seats map[string]*Seat // of the nodes
+	space   space
+	handles map[string]*Handle // of the nodes
 	trees
 	log  log // what the tree by coordinate does not know, and readers have to
 	last key // the label that was given last
@@ -40,33 +40,33 @@ func New(c Config) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Index{space: s, seats: map[string]*Seat{}, trees: newTrees(), log: log{chunk: new(chunk)}}, nil
+	return &Index{space: s, handles: map[string]*Handle{}, trees: newTrees(), log: log{chunk: new(chunk)}}, nil
 }
 
 // Add takes a node into the index. It is an error if one of that name is there.
-func (x *Index) Add(n Node) error { return x.AddAt(new(Seat), n) }
+func (x *Index) Add(n Node) error { return x.AddAt(new(Handle), n) }
 
-// AddAt is Add to a seat in the caller's memory, which has to be free, and always this index's: for who has something of the node's at hand.
-func (x *Index) AddAt(s *Seat, n Node) error {
+// AddAt is Add to a handle in the caller's memory, which has to be free, and always this index's: for who has something of the node's at hand.
+func (x *Index) AddAt(s *Handle, n Node) error {
 	e, err := x.space.entry(n)
 	if err != nil {
 		return fmt.Errorf("add: %w", err)
 	}
-	if x.seats[n.Name] != nil {
+	if x.handles[n.Name] != nil {
 		return fmt.Errorf("add node %q: it is in the index", n.Name)
 	}
 	if old := s.Node(); old != nil {
-		return fmt.Errorf("add node %q: its seat is that of node %q", n.Name, old.Name)
+		return fmt.Errorf("add node %q: its handle is that of node %q", n.Name, old.Name)
 	}
-	if s.of != nil && s.of != x {
-		return fmt.Errorf("add node %q: its seat is of another index", n.Name)
+	if s.index != nil && s.index != x {
+		return fmt.Errorf("add node %q: its handle is of another index", n.Name)
 	}
 	if !x.label(e) {
 		x.relabel()
 		x.label(e)
 	}
-	s.of, e.seat = x, s
-	x.seats[n.Name] = s
+	s.index, e.handle = x, s
+	x.handles[n.Name] = s
 	x.log.enter(e)
 	x.enter(e)
 	return nil
@@ -74,24 +74,24 @@ func (x *Index) AddAt(s *Seat, n Node) error {
 
 // Update replaces the node of that name. It is an error if there is none.
 func (x *Index) Update(n Node) error {
-	seat := x.seats[n.Name]
-	if seat == nil {
+	handle := x.handles[n.Name]
+	if handle == nil {
 		return fmt.Errorf("update node %q: it is not in the index", n.Name)
 	}
-	return x.UpdateAt(seat, n)
+	return x.UpdateAt(handle, n)
 }
 
-// UpdateAt is Update of the node in a seat, whose name it keeps.
-func (x *Index) UpdateAt(s *Seat, n Node) error {
-	old := s.now.Load()
-	if old == nil || s.of != x || old.Name != n.Name {
-		return fmt.Errorf("update node %q: the seat is not its own", n.Name)
+// UpdateAt is Update of the node in a handle, whose name it keeps.
+func (x *Index) UpdateAt(s *Handle, n Node) error {
+	old := s.newest.Load()
+	if old == nil || s.index != x || old.Name != n.Name {
+		return fmt.Errorf("update node %q: the handle is not its own", n.Name)
 	}
 	e, err := x.space.entry(n)
 	if err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
-	e.label, e.seat = old.label, s
+	e.label, e.handle = old.label, s
 	if x.log.add(update{s, old, e}); x.log.full() {
 		x.settle()
 	}
@@ -100,26 +100,26 @@ func (x *Index) UpdateAt(s *Seat, n Node) error {
 
 // Remove takes the node of that name out. It is an error if there is none.
 func (x *Index) Remove(name string) error {
-	seat := x.seats[name]
-	if seat == nil {
+	handle := x.handles[name]
+	if handle == nil {
 		return fmt.Errorf("remove node %q: it is not in the index", name)
 	}
 	x.settle()
-	old := seat.now.Load()
+	old := handle.newest.Load()
 	x.byX.remove(old)
 	x.byName.remove(old)
-	x.log.add(update{seat, old, nil})
+	x.log.add(update{handle, old, nil})
 	x.log.turn()
-	x.log.named = x.log.number
-	delete(x.seats, name)
+	x.log.named = x.log.seq
+	delete(x.handles, name)
 	return nil
 }
 
 // Len returns the number of nodes.
-func (x *Index) Len() int { return len(x.seats) }
+func (x *Index) Len() int { return len(x.handles) }
 
-// Seat returns the seat of the node of that name, or nil.
-func (x *Index) Seat(name string) *Seat { return x.seats[name] }
+// Handle returns the handle of the node of that name, or nil.
+func (x *Index) Handle(name string) *Handle { return x.handles[name] }
 
 // View returns the index as it is now. Later changes do not show in it, but who keeps it keeps all of them in memory, and a question to it that goes by
 // names takes longer with each. O(1), and O(log n) for each change since the last view.
@@ -131,7 +131,7 @@ func (x *Index) View() View {
 // enter lets the trees know a node that is new or has a new label.
 func (x *Index) enter(e *entry) {
 	x.byX.put(e)
-	x.byName.put(&entry{Node: Node{Name: e.Name, label: e.label}, seat: e.seat})
+	x.byName.put(&entry{Node: Node{Name: e.Name, label: e.label}, handle: e.handle})
 }
 
 // settle lets the tree by coordinate know everything.
@@ -145,7 +145,7 @@ func (x *Index) settle() {
 // trees are the nodes in the orders in which one looks for them.
 type trees struct {
 	byX    tree // by coordinate, then name: a bucket is a range of it
-	byName tree // of entries that have nothing but a name, its label and the seat, where the node's own entry is
+	byName tree // of entries that have nothing but a name, its label and the handle, where the node's own entry is
 }
 
 func newTrees() trees {
@@ -161,16 +161,16 @@ func (t *trees) seal() {
 	t.byName.seal()
 }
 
-// Seat is a node's place in an index, for as long as the node is in it. Who keeps it updates the node without a search for its name, which
+// Handle is a node's place in an index, for as long as the node is in it. Who keeps it updates the node without a search for its name, which
 // among 100,000 costs three times what it costs among 1,000: a map that large is nowhere near the processor. The zero value is a free one.
-type Seat struct {
-	now atomic.Pointer[entry] // nil where the node was taken out
-	of  *Index                // once it was taken; for good
+type Handle struct {
+	newest atomic.Pointer[entry] // nil where the node was taken out
+	index  *Index                // once it was taken; for good
 }
 
 // Node returns the node as the index has it, or nil where the node was taken out. It is for the writer.
-func (s *Seat) Node() *Node {
-	if e := s.now.Load(); e != nil {
+func (s *Handle) Node() *Node {
+	if e := s.newest.Load(); e != nil {
 		return &e.Node
 	}
 	return nil
@@ -208,10 +208,10 @@ func (v *View) find(name string) *entry {
 	if e == nil {
 		return nil
 	}
-	return v.entry(e.seat)
+	return v.entry(e.handle)
 }
 
 // each yields all entries in order of their names.
 func (v *View) each(yield func(*entry) bool) {
-	v.byName.each(func(e *entry) bool { return yield(v.entry(e.seat)) })
+	v.byName.each(func(e *entry) bool { return yield(v.entry(e.handle)) })
 }

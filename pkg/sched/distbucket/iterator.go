@@ -4,7 +4,7 @@ package distbucket
 const deepest = 16
 
 // cursor is a place between two entries of a tree: who comes from entry to entry need not begin at the root each time.
-type cursor struct {
+type iterator struct {
 	path  [deepest]step // from the root
 	depth int
 }
@@ -15,13 +15,13 @@ type step struct {
 	before int
 }
 
-func (c *cursor) push(b *block, before int) {
+func (c *iterator) push(b *block, before int) {
 	c.path[c.depth] = step{b, before}
 	c.depth++
 }
 
 // begin returns the place before all entries.
-func (t *tree) begin() (c cursor) {
+func (t *tree) begin() (c iterator) {
 	if t.root != nil {
 		c.push(t.root, 0)
 	}
@@ -29,7 +29,7 @@ func (t *tree) begin() (c cursor) {
 }
 
 // end returns the place behind all entries.
-func (t *tree) end() (c cursor) {
+func (t *tree) end() (c iterator) {
 	if t.root != nil {
 		c.push(t.root, t.root.n)
 	}
@@ -37,7 +37,7 @@ func (t *tree) end() (c cursor) {
 }
 
 // seek returns the place before the entries of a greater key and those of this key that are behind.
-func (t *tree) seek(k key, behind func(*block, int) bool) (c cursor) {
+func (t *tree) seek(k key, behind func(*block, int) bool) (c iterator) {
 	for b := t.root; b != nil; {
 		i := b.search(k, behind)
 		if b.kids == nil {
@@ -53,7 +53,7 @@ func (t *tree) seek(k key, behind func(*block, int) bool) (c cursor) {
 
 // next goes to the place behind the next entry that covers what is wanted, and returns the entry, or nil. It looks into no block whose maxima
 // do not cover it, and no farther than to keys greater than last.
-func (w *walk) next(c *cursor, last key) *entry {
+func (w *walk) next(c *iterator, last key) *entry {
 	for c.depth > 0 && !w.tired() {
 		at := &c.path[c.depth-1]
 		b, i := at.block, at.before
@@ -78,7 +78,7 @@ func (w *walk) next(c *cursor, last key) *entry {
 }
 
 // previous goes to the place before the last entry before it that covers what is wanted, likewise.
-func (w *walk) previous(c *cursor) *entry {
+func (w *walk) previous(c *iterator) *entry {
 	for c.depth > 0 {
 		at := &c.path[c.depth-1]
 		if at.before == 0 {
@@ -100,13 +100,13 @@ func (w *walk) previous(c *cursor) *entry {
 
 // beforeLeaf says whether the entry that previous has come to is surely the first of its leaf: the one before it in the block, if the block has
 // one, has another key. Most nodes are alone in their leaf where they have come to be used by unlike amounts, and two searches from the root are saved.
-func (c *cursor) beforeLeaf() bool {
+func (c *iterator) beforeLeaf() bool {
 	at := c.path[c.depth-1]
 	return at.before > 0 && at.block.briefs[at.before-1].key != at.block.briefs[at.before].key
 }
 
 // behindLeaf says whether the entry that next has come to is surely the last of its leaf, likewise.
-func (c *cursor) behindLeaf() bool {
+func (c *iterator) behindLeaf() bool {
 	at := c.path[c.depth-1]
 	return at.before < at.block.n && at.block.briefs[at.before].key != at.block.briefs[at.before-1].key
 }

@@ -104,13 +104,13 @@ func placeOf(x []int64) place {
 }
 
 // begin returns the place before all of them.
-func (p *place) begin(t *tree) cursor { return t.seek(p.first, p.reached) }
+func (p *place) begin(t *tree) iterator { return t.seek(p.first, p.reached) }
 
 // end returns the place behind all of them.
-func (p *place) end(t *tree) cursor { return t.seek(p.last, p.passed) }
+func (p *place) end(t *tree) iterator { return t.seek(p.last, p.passed) }
 
 // behind returns the place behind a label in a leaf.
-func (p *place) behind(t *tree, label key) cursor {
+func (p *place) behind(t *tree, label key) iterator {
 	return t.seek(p.first, func(b *block, i int) bool {
 		if !p.whole {
 			if c := compareX(b.items[i].x, p.x); c != 0 {

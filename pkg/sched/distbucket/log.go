@@ -8,11 +8,11 @@ import (
 const backlog = 16
 
 // log is the writer's end of all updates in order. The tree by coordinate does not know the last ones yet; and the tree by name knows none,
-// for it leads to a node's seat, where its newest entry is: who has a view finds in the log what came later.
+// for it leads to a node's handle, where its newest entry is: who has a view finds in the log what came later.
 type log struct {
-	chunk  *chunk // the last one
-	number uint64 // of updates and new nodes, ever
-	named  uint64 // what number was when a label last changed its name
+	chunk *chunk // the last one
+	seq   uint64 // of updates and new nodes, ever
+	named uint64 // what number was when a label last changed its name
 }
 
 // chunk is a part of a log. It leads to those behind it, and so a view to all that came after it; nothing leads to those before.
@@ -24,27 +24,27 @@ type chunk struct {
 
 // update is a node's entry and the one that took its place, or nil where the node was taken out.
 type update struct {
-	seat     *Seat
+	handle   *Handle
 	old, now *entry
 }
 
 // enter makes e the entry of a node that is new.
 func (l *log) enter(e *entry) {
-	l.number++
-	e.number = l.number
-	e.seat.now.Store(e)
+	l.seq++
+	e.seq = l.seq
+	e.handle.newest.Store(e)
 }
 
 // add makes an update, and notes it first: readers that come by the new entry see the update in the log.
 func (l *log) add(u update) {
-	l.number++
+	l.seq++
 	if u.now != nil {
-		u.now.number = l.number
+		u.now.seq = l.seq
 	}
 	n := l.chunk.count.Load()
 	l.chunk.updates[n] = u
 	l.chunk.count.Store(n + 1)
-	u.seat.now.Store(u.now)
+	u.handle.newest.Store(u.now)
 }
 
 // full says whether the last chunk has no room.
@@ -65,26 +65,26 @@ func (l *log) last() recent {
 
 // now returns the moment behind the last update.
 func (l *log) now() moment {
-	return moment{chunk: l.chunk, count: len(l.last()), number: l.number, named: l.named}
+	return moment{chunk: l.chunk, count: len(l.last()), seq: l.seq, named: l.named}
 }
 
 // moment is a place in a log: behind so many updates of a chunk.
 type moment struct {
-	chunk         *chunk
-	count         int
-	number, named uint64 // the log's
+	chunk      *chunk
+	count      int
+	seq, named uint64 // the log's
 }
 
-// entry returns the entry that a node had at that moment, given the seat that was the node's then. O(1), and O(updates since) if the node has
+// entry returns the entry that a node had at that moment, given the handle that was the node's then. O(1), and O(updates since) if the node has
 // changed since.
-func (m *moment) entry(s *Seat) *entry {
-	e := s.now.Load()
-	if e != nil && e.number <= m.number {
+func (m *moment) entry(s *Handle) *entry {
+	e := s.newest.Load()
+	if e != nil && e.seq <= m.seq {
 		return e
 	}
 	for c, i := m.chunk, m.count; c != nil; c, i = c.next.Load(), 0 {
 		for _, u := range c.updates[i:c.count.Load()] {
-			if u.seat == s {
+			if u.handle == s {
 				return u.old
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestViewOfBusyNode has readers ask views for a node that changes all the time, which they find by its seat: a view answers the same each time.
+// TestViewOfBusyNode has readers ask views for a node that changes all the time, which they find by its handle: a view answers the same each time.
 func TestViewOfBusyNode(t *testing.T) {
 	x := indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{0}}})
 	var newest atomic.Pointer[View]
@@ -40,10 +40,10 @@ func TestViewOfBusyNode(t *testing.T) {
 	readers.Wait()
 }
 
-// TestSeatAgain gives a seat to another node while there are views that know the one before.
-func TestSeatAgain(t *testing.T) {
+// TestHandleReuse gives a handle to another node while there are views that know the one before.
+func TestHandleReuse(t *testing.T) {
 	x, other := indexOf(t, Vector{1}, []Node{{Name: "c", Free: Vector{7}}}), indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{7}}})
-	seat := new(Seat)
+	handle := new(Handle)
 	var views []View
 	var want []string
 	must := func(err error, now string) {
@@ -64,16 +64,16 @@ func TestSeatAgain(t *testing.T) {
 			t.Errorf("what views have, after so many changes (-want +got):\n%s", diff)
 		}
 	}
-	must(x.AddAt(seat, Node{Name: "a", Free: Vector{1}}), "a[1]c[7]")
-	must(x.UpdateAt(seat, Node{Name: "a", Free: Vector{2}}), "a[2]c[7]")
+	must(x.AddAt(handle, Node{Name: "a", Free: Vector{1}}), "a[1]c[7]")
+	must(x.UpdateAt(handle, Node{Name: "a", Free: Vector{2}}), "a[2]c[7]")
 	must(x.Remove("a"), "c[7]")
-	must(x.AddAt(seat, Node{Name: "b", Free: Vector{3}}), "b[3]c[7]")
-	must(x.UpdateAt(seat, Node{Name: "b", Free: Vector{4}}), "b[4]c[7]")
-	if other.UpdateAt(x.Seat("c"), Node{Name: "c", Free: Vector{1}}) == nil {
-		t.Error("an index updates a node by the seat of another index")
+	must(x.AddAt(handle, Node{Name: "b", Free: Vector{3}}), "b[3]c[7]")
+	must(x.UpdateAt(handle, Node{Name: "b", Free: Vector{4}}), "b[4]c[7]")
+	if other.UpdateAt(x.Handle("c"), Node{Name: "c", Free: Vector{1}}) == nil {
+		t.Error("an index updates a node by the handle of another index")
 	}
 	must(x.Remove("b"), "c[7]")
-	if other.AddAt(seat, Node{Name: "b", Free: Vector{1}}) == nil {
-		t.Error("an index takes a seat of another one")
+	if other.AddAt(handle, Node{Name: "b", Free: Vector{1}}) == nil {
+		t.Error("an index takes a handle of another one")
 	}
 }

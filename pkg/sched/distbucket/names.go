@@ -39,16 +39,16 @@ func (x *Index) label(e *entry) bool {
 func (x *Index) relabel() {
 	all, step, at := x.byName, utmost/key(x.Len()+1), none
 	x.trees = newTrees()
-	x.log.named = x.log.number
+	x.log.named = x.log.seq
 	all.each(func(e *entry) bool {
 		if x.log.full() {
 			x.log.turn()
 		}
-		old := e.seat.now.Load()
+		old := e.handle.newest.Load()
 		next := x.space.fresh(old.Node)
 		at += step
-		next.label, next.seat = at, e.seat
-		x.log.add(update{e.seat, old, next})
+		next.label, next.handle = at, e.handle
+		x.log.add(update{e.handle, old, next})
 		x.enter(next)
 		return true
 	})
@@ -95,24 +95,21 @@ func (t *tree) find(name string) *entry {
 	return nil
 }
 
-// Mark is a place in the order of names: behind one. The zero value is before all. A mark made of a node is for views of the node's own index, before and
+// Cursor is a place in the order of names: behind one. The zero value is before all. A cursor made of a node is for views of the node's own index, before and
 // after: in others it is anywhere.
-type Mark struct {
-	name   string
-	label  key    // of that name, or none
-	number uint64 // of the update that the node had then
+type Cursor struct {
+	name  string
+	label key    // of that name, or none
+	seq   uint64 // of the update that the node had then
 }
 
-// Behind returns the place behind a name, whether a node has it or not.
-func Behind(name string) Mark { return Mark{name: name} }
+// Cursor returns the place behind the name of a node that an index returned. A query that goes on from there need not look for the name.
+func (n *Node) Cursor() Cursor { return Cursor{n.Name, n.label, n.seq} }
 
-// Mark returns the place behind the name of a node that an index returned. A query that goes on from there need not look for the name.
-func (n *Node) Mark() Mark { return Mark{n.Name, n.label, n.number} }
-
-// labelOf returns the greatest label in the view of a name that the mark is not before, or none. O(1) if the mark is of a node that the view,
+// labelOf returns the greatest label in the view of a name that the cursor is not before, or none. O(1) if the cursor is of a node that the view,
 // or one before it, has, and no node was taken out or got another label since.
-func (v *View) labelOf(m Mark) key {
-	if m.number > v.named && m.number <= v.number {
+func (v *View) labelOf(m Cursor) key {
+	if m.seq > v.named && m.seq <= v.seq {
 		return m.label
 	}
 	label, _ := v.byName.around(m.name)

@@ -52,14 +52,14 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestMarkSavesSearch shows by a mark of a wrong name that the label is what counts, for as long as it is known to be that of the name.
-func TestMarkSavesSearch(t *testing.T) {
+// TestCursorSavesSearch shows by a cursor of a wrong name that the label is what counts, for as long as it is known to be that of the name.
+func TestCursorSavesSearch(t *testing.T) {
 	x := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
 	before := x.View()
 	if err := x.Update(Node{Name: "n5", Free: Vector{2}}); err != nil {
 		t.Fatal(err)
 	}
-	m := x.View().Node("n5").Mark()
+	m := x.View().Node("n5").Cursor()
 	m.name = "n0"
 	next := func(v View) string {
 		return names(v.Pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))[0]
@@ -68,12 +68,12 @@ func TestMarkSavesSearch(t *testing.T) {
 	x.relabel()
 	got = append(got, next(x.View()))
 	if diff := cmp.Diff([]string{"n1", "n9", "n1"}, got); diff != "" {
-		t.Errorf("behind n5, else behind n0, in a view from before the mark, in its own and after new labels (-want +got):\n%s", diff)
+		t.Errorf("behind n5, else behind n0, in a view from before the cursor, in its own and after new labels (-want +got):\n%s", diff)
 	}
 }
 
-// TestMarkOfHeldNode updates a node that holds a reservation by what another index has of it, which may not count for the mark.
-func TestMarkOfHeldNode(t *testing.T) {
+// TestCursorOfHeldNode updates a node that holds a reservation by what another index has of it, which may not count for the cursor.
+func TestCursorOfHeldNode(t *testing.T) {
 	other := indexOf(t, Vector{1}, cluster(50, 1, 0.5))
 	if err := other.Add(Node{Name: "n5", Free: Vector{1}}); err != nil {
 		t.Fatal(err)
@@ -93,25 +93,25 @@ func TestMarkOfHeldNode(t *testing.T) {
 	if err := x.Update(*other.View().Node("n5")); err != nil {
 		t.Fatal(err)
 	}
-	marks := []Mark{x.View().Node("n5", "t").Mark(), x.View().Held("t")[0].Mark()}
+	cursors := []Cursor{x.View().Node("n5", "t").Cursor(), x.View().Held("t")[0].Cursor()}
 	x.left.relabel()
 	for range 100 {
 		if err := x.Update(Node{Name: "n0", Free: Vector{1}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, m := range marks {
+	for _, m := range cursors {
 		if diff := cmp.Diff([]string{"n6"}, names(x.View().Pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))); diff != "" {
 			t.Errorf("behind n5 (-want +got):\n%s", diff)
 		}
 	}
 }
 
-// TestMarkOfNodeTakenOut goes on behind a node in whose place there is another now, which may have got its label.
-func TestMarkOfNodeTakenOut(t *testing.T) {
+// TestCursorOfRemovedNode goes on behind a node in whose place there is another now, which may have got its label.
+func TestCursorOfRemovedNode(t *testing.T) {
 	for next, want := range map[string][]string{"n3": {"n9", "n1", "n3"}, "n7": {"n7", "n9", "n1"}} {
 		x := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
-		gone := x.View().Node("n5").Mark()
+		gone := x.View().Node("n5").Cursor()
 		if err := x.Remove("n5"); err != nil {
 			t.Fatal(err)
 		}
@@ -123,3 +123,6 @@ func TestMarkOfNodeTakenOut(t *testing.T) {
 		}
 	}
 }
+
+// cursorAfter returns the cursor after a name, whether a node has it or not.
+func cursorAfter(name string) Cursor { return Cursor{name: name} }

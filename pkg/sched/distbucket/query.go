@@ -13,7 +13,7 @@ type Query struct {
 	Policy     Policy           // which of those that fit comes first
 	Candidates []string         // the nodes that may be taken; nil stands for all of them, empty for none
 	Accept     func(*Node) bool // has the last word on a node that fits; nil accepts
-	After      Mark             // NextFit, and LeastFit and BestFit within a leaf, go on behind it, round and round
+	After      Cursor           // NextFit, and LeastFit and BestFit within a leaf, go on behind it, round and round
 	Task       string           // who asks, for nodes that hold a reservation; see Reserving
 
 	// Rand is what Random draws from; without it Random is FirstFit. LeastFit and BestFit draw a name from it where After is the zero value: proposers
@@ -95,7 +95,7 @@ func (a *asking) first() key {
 	switch {
 	case a.Policy == FirstFit || a.Policy == Random:
 		return none
-	case a.Policy == NextFit || a.After != (Mark{}) || a.Rand == nil:
+	case a.Policy == NextFit || a.After != (Cursor{}) || a.Rand == nil:
 		return a.view.labelOf(a.After)
 	case a.Candidates == nil && a.view.Len() > 0:
 		return a.view.byName.at(a.Rand.IntN(a.view.Len())).label

@@ -41,8 +41,8 @@ func byTask(a, b *entry) int {
 // Add takes a node into the index. It is an error if one of that name is there.
 func (r *Reserving) Add(n Node) error { return r.left.Add(n) }
 
-// AddAt is Add to a seat in the caller's memory, which has to be free.
-func (r *Reserving) AddAt(s *Seat, n Node) error { return r.left.AddAt(s, n) }
+// AddAt is Add to a handle in the caller's memory, which has to be free.
+func (r *Reserving) AddAt(s *Handle, n Node) error { return r.left.AddAt(s, n) }
 
 // Update replaces the node of that name. Its reservation stays. It is an error if there is no such node.
 func (r *Reserving) Update(n Node) error {
@@ -129,17 +129,17 @@ func (r *Reserving) find(name string) *Node {
 	if e := r.held.find(name); e != nil {
 		return &e.Node
 	}
-	if s := r.left.Seat(name); s != nil {
+	if s := r.left.Handle(name); s != nil {
 		return s.Node()
 	}
 	return nil
 }
 
-// Seat returns the seat of the node of that name, or nil.
-func (r *Reserving) Seat(name string) *Seat { return r.left.Seat(name) }
+// Handle returns the handle of the node of that name, or nil.
+func (r *Reserving) Handle(name string) *Handle { return r.left.Handle(name) }
 
-// UpdateAt is Update of the node in a seat, whose name it keeps.
-func (r *Reserving) UpdateAt(s *Seat, n Node) error {
+// UpdateAt is Update of the node in a handle, whose name it keeps.
+func (r *Reserving) UpdateAt(s *Handle, n Node) error {
 	if old := r.held.find(n.Name); old != nil {
 		return r.hold(n, old.hold)
 	}
@@ -206,7 +206,7 @@ func (v ReservingView) heldFor(task string) []*entry {
 	for r := lo; r < hi; r++ {
 		e := *v.byTask.at(r)
 		at := v.left.find(e.Name)
-		e.label, e.number = at.label, at.number
+		e.label, e.seq = at.label, at.seq
 		own = append(own, &e)
 	}
 	return own

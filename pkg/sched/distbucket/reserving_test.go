@@ -35,14 +35,14 @@ func TestReservingTwin(t *testing.T) {
 			t.Fatal(err)
 		}
 		twin := reservations{nodes: map[string]Node{}, holds: map[string]hold{}}
-		marks := []Mark{{}}
+		cursors := []Cursor{{}}
 		for range 400 {
 			reserveAtRandom(t, r, x, twin)
 			if r.IntN(20) == 0 {
 				x.left.relabel()
 			}
 			task := fmt.Sprint("t", r.IntN(4))
-			q := Query{Request: Vector{r.Int64N(10), r.Int64N(10)}, Policy: Policy(r.IntN(4)), Task: task, After: marks[r.IntN(len(marks))]}
+			q := Query{Request: Vector{r.Int64N(10), r.Int64N(10)}, Policy: Policy(r.IntN(4)), Task: task, After: cursors[r.IntN(len(cursors))]}
 			want := twin.seenBy(task, x.left.space).fitting(q)
 			want = want[:min(len(want), 5)]
 			got := x.View().Pick(q, 5)
@@ -50,10 +50,10 @@ func TestReservingTwin(t *testing.T) {
 				t.Fatalf("%s %v for %s after %q (-want +got):\n%s", q.Policy, q.Request, task, q.After.name, diff)
 			}
 			for _, n := range got {
-				marks = append(marks, n.Mark())
+				cursors = append(cursors, n.Cursor())
 			}
-			marks = append(marks, Behind(fmt.Sprint("n", r.IntN(30))))
-			marks = marks[max(0, len(marks)-20):]
+			cursors = append(cursors, cursorAfter(fmt.Sprint("n", r.IntN(30))))
+			cursors = cursors[max(0, len(cursors)-20):]
 		}
 	}
 }
@@ -75,7 +75,7 @@ func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations
 		delete(twin.nodes, n.Name)
 		delete(twin.holds, n.Name)
 	case action == 1 && r.IntN(2) == 0:
-		err = x.UpdateAt(x.Seat(n.Name), n)
+		err = x.UpdateAt(x.Handle(n.Name), n)
 		twin.nodes[n.Name] = n
 	case action == 1:
 		err = x.Update(n)

@@ -123,14 +123,14 @@ func (s *stroll) names() {
 }
 
 // upTo takes what fits of all nodes from the cursor on, up to a label.
-func (s *stroll) upTo(c cursor, label key) {
+func (s *stroll) upTo(c iterator, label key) {
 	var all walk
 	for first := all.next(&c, label); first != nil; first = all.next(&c, label) {
 		if s.full() || s.tired() {
 			return
 		}
 		s.looks++
-		if e := s.ask.view.entry(first.seat); e.Free.Covers(s.want) {
+		if e := s.ask.view.entry(first.handle); e.Free.Covers(s.want) {
 			s.take(e)
 			s.limit = s.looks + patience
 		}
@@ -138,7 +138,7 @@ func (s *stroll) upTo(c cursor, label key) {
 }
 
 // through takes what fits in a leaf from the cursor on, up to a label.
-func (s *stroll) through(c cursor, leaf place, label key) {
+func (s *stroll) through(c iterator, leaf place, label key) {
 	for !s.full() {
 		e := s.next(&c, leaf.last)
 		if e == nil || !leaf.has(e) || e.label > label {

@@ -154,7 +154,7 @@ func asks(args []string) (q Query, n int) {
 			seed, _ := strconv.ParseUint(value, 10, 64)
 			q.Rand = rand.New(rand.NewPCG(seed, 0))
 		case "after":
-			q.After = Behind(value)
+			q.After = cursorAfter(value)
 		case "task":
 			q.Task = value
 		}

@@ -10,15 +10,15 @@ import (
 
 // world is an index and its naive twin, changed alike.
 type world struct {
-	t     *testing.T
-	rand  *rand.Rand
-	x     *Index
-	twin  naive
-	seats map[string]*Seat // as they were last
-	span  int64            // amounts are below it
-	many  int              // names there are
-	stay  int              // one node in so many that change is removed
-	marks []Mark           // of nodes that were picked
+	t       *testing.T
+	rand    *rand.Rand
+	x       *Index
+	twin    naive
+	handles map[string]*Handle // as they were last
+	span    int64              // amounts are below it
+	many    int                // names there are
+	stay    int                // one node in so many that change is removed
+	cursors []Cursor           // of nodes that were picked
 }
 
 func newWorld(t *testing.T, r *rand.Rand) *world {
@@ -32,7 +32,7 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 		t.Fatal(err)
 	}
 	span := []int64{1 + r.Int64N(20), 5000}[r.IntN(2)]
-	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, seats: map[string]*Seat{}, span: span, many: 1 + r.IntN(600), stay: []int{3, 50}[r.IntN(2)]}
+	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, handles: map[string]*Handle{}, span: span, many: 1 + r.IntN(600), stay: []int{3, 50}[r.IntN(2)]}
 }
 
 // change adds, updates or removes a node, or gives all new labels.
@@ -51,11 +51,11 @@ func (w *world) change() {
 		err = w.update(n)
 		w.twin.nodes[n.Name] = n
 	default:
-		seat := w.x.Seat(n.Name)
+		handle := w.x.Handle(n.Name)
 		err = w.x.Remove(n.Name)
 		delete(w.twin.nodes, n.Name)
-		if w.x.UpdateAt(seat, n) == nil {
-			w.t.Fatalf("node %s was taken out, and updated by its seat", n.Name)
+		if w.x.UpdateAt(handle, n) == nil {
+			w.t.Fatalf("node %s was taken out, and updated by its handle", n.Name)
 		}
 	}
 	if err != nil {
@@ -63,31 +63,31 @@ func (w *world) change() {
 	}
 }
 
-// add adds a node, to a seat of the index's or to one that is free.
+// add adds a node, to a handle of the index's or to one that is free.
 func (w *world) add(n Node) error {
 	if w.rand.IntN(2) == 0 {
 		return w.x.Add(n)
 	}
 	for name := range w.twin.nodes {
-		if w.x.AddAt(w.x.Seat(name), n) == nil {
-			w.t.Fatalf("node %s was added to the seat of %s", n.Name, name)
+		if w.x.AddAt(w.x.Handle(name), n) == nil {
+			w.t.Fatalf("node %s was added to the handle of %s", n.Name, name)
 		}
 		break
 	}
-	return w.x.AddAt(new(Seat), n)
+	return w.x.AddAt(new(Handle), n)
 }
 
-// update updates a node by its name, or by its seat, which is one for as long as the node is there.
+// update updates a node by its name, or by its handle, which is one for as long as the node is there.
 func (w *world) update(n Node) error {
-	seat := w.x.Seat(n.Name)
-	if old := w.seats[n.Name]; old != nil && old != seat && old.Node() != nil {
-		w.t.Fatalf("node %s has a new seat, but is in the old one, too", n.Name)
+	handle := w.x.Handle(n.Name)
+	if old := w.handles[n.Name]; old != nil && old != handle && old.Node() != nil {
+		w.t.Fatalf("node %s has a new handle, but is in the old one, too", n.Name)
 	}
-	w.seats[n.Name] = seat
+	w.handles[n.Name] = handle
 	if w.rand.IntN(2) == 0 {
 		return w.x.Update(n)
 	}
-	return w.x.UpdateAt(seat, n)
+	return w.x.UpdateAt(handle, n)
 }
 
 func (w *world) vector() Vector {
@@ -99,7 +99,7 @@ func (w *world) vector() Vector {
 }
 
 func (w *world) query() Query {
-	q := Query{Request: w.vector(), Policy: Policy(w.rand.IntN(4)), After: w.mark(), Rand: w.rand}
+	q := Query{Request: w.vector(), Policy: Policy(w.rand.IntN(4)), After: w.cursor(), Rand: w.rand}
 	if w.rand.IntN(3) == 0 {
 		q.Candidates = []string{}
 		for range w.rand.IntN(20) {
@@ -113,19 +113,19 @@ func (w *world) query() Query {
 }
 
 // mark marks a name that a node may have, or the place of a node that was picked some time before.
-func (w *world) mark() Mark {
-	if len(w.marks) > 0 && w.rand.IntN(2) == 0 {
-		return w.marks[w.rand.IntN(len(w.marks))]
+func (w *world) cursor() Cursor {
+	if len(w.cursors) > 0 && w.rand.IntN(2) == 0 {
+		return w.cursors[w.rand.IntN(len(w.cursors))]
 	}
-	return Behind(fmt.Sprintf("n%d", w.rand.IntN(w.many)))
+	return cursorAfter(fmt.Sprintf("n%d", w.rand.IntN(w.many)))
 }
 
 // remember marks a node.
 func (w *world) remember(n *Node) {
-	if len(w.marks) < 16 {
-		w.marks = append(w.marks, n.Mark())
+	if len(w.cursors) < 16 {
+		w.cursors = append(w.cursors, n.Cursor())
 	} else {
-		w.marks[w.rand.IntN(len(w.marks))] = n.Mark()
+		w.cursors[w.rand.IntN(len(w.cursors))] = n.Cursor()
 	}
 }
 

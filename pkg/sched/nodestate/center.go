@@ -56,17 +56,17 @@ type Center struct {
 // (yet, or any more) but holds pods.
 type site struct {
 	name  string
-	known bool               // to the adapter, as a node
-	waits bool               // for the indexes
-	slot  Slot               // the newest record
-	note  atomic.Value       // of the filters
-	held  *sched.Reservation // as the indexes know it
-	seats []distbucket.Seat  // in the indexes; nil if they do not know it
-	pods  []*stay            // in any order
+	known bool                // to the adapter, as a node
+	waits bool                // for the indexes
+	slot  Slot                // the newest record
+	note  atomic.Value        // of the filters
+	held  *sched.Reservation  // as the indexes know it
+	seats []distbucket.Handle // in the indexes; nil if they do not know it
+	pods  []*stay             // in any order
 
 	// The seats and pods themselves, if they are few. Whatever a decision touches of
 	// a node is one page of memory to find if it is in one piece, of 100,000 nodes.
-	seatRoom [1]distbucket.Seat
+	seatRoom [1]distbucket.Handle
 	podRoom  [8]*stay
 }
 
@@ -81,7 +81,7 @@ func newSite(name string) *site {
 func (s *site) sit(count int) {
 	s.seats = s.seatRoom[:]
 	if count > len(s.seatRoom) {
-		s.seats = make([]distbucket.Seat, count)
+		s.seats = make([]distbucket.Handle, count)
 	}
 }
 

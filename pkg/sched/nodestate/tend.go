@@ -69,7 +69,7 @@ func (c *Center) index(s *site, record *sched.Node) {
 }
 
 // enterIndex updates a node, and gives up what was reserved on it.
-func (s *site) enterIndex(index *distbucket.Reserving, seat *distbucket.Seat, node distbucket.Node, record *sched.Node) {
+func (s *site) enterIndex(index *distbucket.Reserving, seat *distbucket.Handle, node distbucket.Node, record *sched.Node) {
 	switch {
 	case s.held != nil && s.held != record.Reserved:
 		index.Release(s.name, s.held.UID)

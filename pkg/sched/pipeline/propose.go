@@ -20,8 +20,8 @@ type ProposerOptions struct {
 type Proposer struct {
 	look    func() *nodestate.View
 	options ProposerOptions
-	after   map[string]distbucket.Mark // behind the node that was first of the last list, by profile
-	lists   int                        // there were
+	after   map[string]distbucket.Cursor // behind the node that was first of the last list, by profile
+	lists   int                          // there were
 
 	pod      *sched.Pod // that is being looked after
 	only     []string   // the nodes that may suit it; nil for any
@@ -33,7 +33,7 @@ type Proposer struct {
 
 // NewProposer returns a proposer that reads the views that look returns.
 func NewProposer(look func() *nodestate.View, o ProposerOptions) *Proposer {
-	p := &Proposer{look: look, options: o, after: map[string]distbucket.Mark{}}
+	p := &Proposer{look: look, options: o, after: map[string]distbucket.Cursor{}}
 	p.accept = p.read
 	return p
 }
@@ -72,7 +72,7 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	slices.SortStableFunc(list.Candidates, func(a, b sched.Candidate) int { return b.Score.Compare(a.Score) })
 	list.Candidates = list.Candidates[:min(len(list.Candidates), profile.Wide)]
 	if len(list.Candidates) > 0 {
-		p.after[profile.Name] = p.found[best].Mark()
+		p.after[profile.Name] = p.found[best].Cursor()
 	}
 	return list
 }
@@ -104,10 +104,10 @@ const stretch = 64
 // looked at again and again while they are in the processor's cache, where nodes
 // drawn anew each time are not. For ever would be too long: who comes behind
 // another would find only what that one has just taken.
-func (p *Proposer) goOn(profile *nodestate.Profile) distbucket.Mark {
+func (p *Proposer) goOn(profile *nodestate.Profile) distbucket.Cursor {
 	p.lists++
 	if profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%stretch == 0) {
-		return distbucket.Mark{}
+		return distbucket.Cursor{}
 	}
 	return p.after[profile.Name]
 }
