@@ -23,6 +23,6 @@ func (a *agent) newAdapter(measured *metrics.Metrics) {
 		return
 	}
 	a.log.Info("containers are placed after their start, and none can be refused: use NRI where the runtime has it", "enforce", a.cfg.Enforce)
-	watcher := direct.New(direct.Env{Cgroups: a.cgroups, Pods: a.pods, Node: a.node})
-	a.runtime, a.poke = watcher, watcher.Poke
+	watcher := direct.New(direct.Options{Cgroups: a.cgroups, Pods: a.pods, Node: a.node})
+	a.runtime, a.poke = watcher, watcher.Notify
 }

@@ -148,7 +148,7 @@ type warner struct {
 }
 
 func (w warner) Warn(pod workload.Pod, reason, message string) {
-	w.events.Warn(w.pods.Ref(nodeapi.Sandbox{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}), reason, message)
+	w.events.Warn(w.pods.ObjectRef(nodeapi.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}), reason, message)
 }
 
 func (a *agent) checks() []telemetry.Check {

@@ -41,7 +41,7 @@ func (a *agent) newCluster() error {
 	a.cluster = &cluster{topology: topology, rejecter: nodeapi.NewRejecter(a.client, time.Now)}
 	if a.cfg.GPUSocket != "" {
 		a.cluster.gpus = gpufeed.NewClient(gpufeed.Options{
-			Socket: a.cfg.GPUSocket, Patience: gpufeed.Patience, Changed: topology.Poke, Log: a.log,
+			Socket: a.cfg.GPUSocket, Patience: gpufeed.Patience, Changed: topology.Notify, Log: a.log,
 		})
 	}
 	return nil
@@ -61,20 +61,20 @@ func (c *cluster) parts() []func(context.Context) error {
 
 // Reject ends a pod whose placement this node cannot honour.
 func (c *cluster) Reject(pod workload.Pod, reason, message string) {
-	c.rejecter.Reject(nodeapi.Sandbox{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, reason, message)
+	c.rejecter.Reject(nodeapi.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, reason, message)
 }
 
 // changed looks after a pod that was rejected.
 func (c *cluster) changed(pod *corev1.Pod) {
 	if c != nil {
-		c.rejecter.Keep(pod)
+		c.rejecter.Enforce(pod)
 	}
 }
 
 // poke says that what is published may have changed.
 func (c *cluster) poke() {
 	if c != nil {
-		c.topology.Poke()
+		c.topology.Notify()
 	}
 }
 

@@ -8,16 +8,15 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 )
 
-// settleTimeout bounds every settle: its callers hold a lock that all hooks
-// wait for, and some give no deadline of their own. 100 units took 12 s on an
-// emulated machine.
-const settleTimeout = time.Minute
+// persistTimeout bounds every persist: its callers hold a lock that all hooks
+// wait for, and some set no deadline. 100 units took 12 s on an emulated machine.
+const persistTimeout = time.Minute
 
-// connect takes the system bus, or systemd's own socket where only that is
-// mounted; they were measured to cost the same.
+// connect opens the system bus, or systemd's own socket where only that is
+// mounted; both have the same latency in measurements.
 //
-// The connection outlives ctx, which is that of one hook: godbus closes a
-// connection when the context it was made with ends (newConn in its conn.go).
+// The connection outlives ctx, which belongs to one hook: godbus closes a
+// connection when the context of its creation ends (newConn in its conn.go).
 func (u *units) connect(ctx context.Context) error {
 	if u.conn != nil {
 		return nil
@@ -30,7 +29,7 @@ func (u *units) connect(ctx context.Context) error {
 	}
 	if err != nil {
 		end()
-		return fmt.Errorf("connect to systemd, which owns the containers' cgroups (mount the host's /run/dbus or /run/systemd): %w", err)
+		return fmt.Errorf("connect to systemd, which manages the containers' cgroups; mount the host's /run/dbus or /run/systemd: %w", err)
 	}
 	u.conn = conn
 	return nil
@@ -38,8 +37,8 @@ func (u *units) connect(ctx context.Context) error {
 
 func dialSystemd(ctx context.Context) (UnitSetter, error) { return systemd.NewWithContext(ctx) }
 
-// disconnect drops a connection of its own after a failure, so that the next
-// settle starts afresh.
+// disconnect closes a connection that connect opened, so that the next persist
+// opens another one.
 func (u *units) disconnect() {
 	if conn, ok := u.conn.(*systemd.Conn); ok {
 		conn.Close()

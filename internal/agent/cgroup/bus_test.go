@@ -34,12 +34,12 @@ func TestConnectionOutlivesTheHook(t *testing.T) {
 	}
 	for range 2 {
 		hook, end := context.WithCancel(t.Context())
-		u.note(scope, noQuota())
-		if err := u.settle(hook); err != nil {
+		u.require(scope, noQuota())
+		if err := u.persist(hook); err != nil {
 			t.Error(err)
 		}
 		end()
-		u.forget(scope)
+		u.invalidate(scope)
 	}
 	if dials != 1 {
 		t.Errorf("connected %d times, want once", dials)
@@ -54,26 +54,26 @@ func TestConnectingTakesNoLongerThanTheHook(t *testing.T) {
 			<-ctx.Done()
 			return &bound{life: ctx}, nil
 		}
-		u.note(scope, noQuota())
+		u.require(scope, noQuota())
 		hook, end := context.WithTimeout(t.Context(), time.Second)
 		defer end()
-		if err := u.settle(hook); !errors.Is(err, context.DeadlineExceeded) || u.conn != nil {
-			t.Errorf("settle = %v with connection %v, want the deadline and none", err, u.conn)
+		if err := u.persist(hook); !errors.Is(err, context.DeadlineExceeded) || u.conn != nil {
+			t.Errorf("persist = %v with connection %v, want the deadline and none", err, u.conn)
 		}
 	})
 }
 
-// TestSettleEnds: a systemd that never answers holds nobody up for ever, even
+// TestPersistEnds: a systemd that never answers blocks no caller forever, even
 // where the caller has no deadline.
-func TestSettleEnds(t *testing.T) {
+func TestPersistEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, start := newUnits(&recorder{hang: make(chan struct{})}), time.Now()
-		u.note(scope, noQuota())
-		if err := u.settle(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("settle = %v, want the deadline", err)
+		u.require(scope, noQuota())
+		if err := u.persist(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("persist = %v, want the deadline", err)
 		}
-		if took := time.Since(start); took != settleTimeout {
-			t.Errorf("settle took %v, want %v", took, settleTimeout)
+		if took := time.Since(start); took != persistTimeout {
+			t.Errorf("persist took %v, want %v", took, persistTimeout)
 		}
 	})
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// legacy is cgroup v1 with its one mount per controller.
+// legacy is cgroup v1, which has one mount per controller.
 //
-// It writes the files itself: cgroup1.NewCpuset of containerd/cgroups makes the
-// cgroup where it is missing, which would leave one behind for each container
-// that ends while its set is written.
+// It writes the files itself: cgroup1.NewCpuset of containerd/cgroups creates a
+// missing cgroup, which would leave one behind for each container that ends
+// while its set is written.
 // Source: https://docs.kernel.org/admin-guide/cgroup-v1/cpusets.html.
 type legacy struct{ root string }
 
@@ -28,8 +28,8 @@ func (l legacy) confine(path string, cpus, mems cpuset.Set) error {
 
 // resize sets a cpuset and those of the child cgroups. In v1 a child is a
 // subset of its parent at every moment, so the parent is grown first and shrunk
-// last. A child that had all its parent had follows it; one that had less keeps
-// what is left of it.
+// last. A child with all CPUs of its parent gets the new set; a child with fewer
+// keeps those that are in the new set.
 func resize(dir, file string, want cpuset.Set) error {
 	old, err := readList(dir, file)
 	if err != nil {
@@ -45,15 +45,15 @@ func resize(dir, file string, want cpuset.Set) error {
 		}
 	}
 	for _, child := range children {
-		if err := follow(child, file, old, want); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := resizeChild(child, file, old, want); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return overwrite(dir, file, want)
 }
 
-// follow resizes a child whose parent goes from old to want.
-func follow(dir, file string, old, want cpuset.Set) error {
+// resizeChild resizes a child whose parent changes from old to want.
+func resizeChild(dir, file string, old, want cpuset.Set) error {
 	has, err := readList(dir, file)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (l legacy) quota(path string) string {
 	return filepath.Join(l.root, "cpu", path, "cpu.cfs_quota_us")
 }
 
-// empty looks into cgroup.procs of the whole subtree.
+// empty reads cgroup.procs in the whole subtree.
 func (l legacy) empty(path string) (bool, error) { return noProcess(l.dir(path)) }
 
 func noProcess(dir string) (bool, error) {
@@ -128,7 +128,7 @@ func overwrite(dir, file string, set cpuset.Set) error {
 	return write(filepath.Join(dir, file), set.String())
 }
 
-// write writes a file that exists; it never makes one.
+// write writes an existing file; it never creates one.
 func write(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {

@@ -55,51 +55,51 @@ func daemonReload(t *testing.T) {
 }
 
 // TestRealDaemonReload shows both halves of systemd#40438: a daemon-reload
-// reverts a write that systemd was not told of, and keeps one it was.
+// reverts a write that Persist has not sent, and keeps one that it has.
 func TestRealDaemonReload(t *testing.T) {
 	c, all := host(t)
 	target := transientScope(t, all)
 	first, _ := all.First()
-	told, untold := cpuset.Of(first), all.Minus(cpuset.Of(first))
-	if err := c.Confine(t.Context(), target, told, nil); err != nil {
+	sent, unsent := cpuset.Of(first), all.Minus(cpuset.Of(first))
+	if err := c.Confine(t.Context(), target, sent, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	daemonReload(t)
-	if got, _, err := c.Effective(target); err != nil || !got.Equal(told) {
-		t.Errorf("after Settle and daemon-reload: %v, %v; want %v", got, err, told)
-	}
-	if err := c.Confine(t.Context(), target, untold, nil); err != nil {
+	if err := c.Persist(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	daemonReload(t)
-	if got, _, err := c.Effective(target); err != nil || got.Equal(untold) {
-		t.Errorf("after daemon-reload without Settle: %v, %v; then Settle is not needed here", got, err)
+	if got, _, err := c.Effective(target); err != nil || !got.Equal(sent) {
+		t.Errorf("after Persist and daemon-reload: %v, %v; want %v", got, err, sent)
 	}
-	if err := c.Settle(t.Context()); err != nil {
+	if err := c.Confine(t.Context(), target, unsent, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := c.Effective(target); err != nil || !got.Equal(untold) {
-		t.Errorf("after Settle: %v, %v; want %v", got, err, untold)
+	daemonReload(t)
+	if got, _, err := c.Effective(target); err != nil || got.Equal(unsent) {
+		t.Errorf("after daemon-reload without Persist: %v, %v; then Persist is not needed here", got, err)
+	}
+	if err := c.Persist(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := c.Effective(target); err != nil || !got.Equal(unsent) {
+		t.Errorf("after Persist: %v, %v; want %v", got, err, unsent)
 	}
 }
 
-// TestRealSettleIsFinal moves a scope to and fro: whenever Settle has
+// TestRealPersistIsFinal moves a scope to and fro: whenever Persist has
 // returned, no older value arrives any more.
-func TestRealSettleIsFinal(t *testing.T) {
+func TestRealPersistIsFinal(t *testing.T) {
 	c, all := host(t)
 	target := transientScope(t, all)
 	for range 20 {
 		for cpu := range all.All() {
 			want := cpuset.Of(cpu)
 			_ = c.Confine(t.Context(), target, want, nil)
-			if err := c.Settle(t.Context()); err != nil {
+			if err := c.Persist(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if got, _, err := c.Effective(target); err != nil || !got.Equal(want) {
-				t.Fatalf("after Settle: %v, %v; want %v", got, err, want)
+				t.Fatalf("after Persist: %v, %v; want %v", got, err, want)
 			}
 		}
 	}

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Pod is a pod's cgroup as found on the host.
-type Pod struct {
+// PodCgroup is a pod's cgroup as found on the host.
+type PodCgroup struct {
 	Target     string // for Confine, LiftQuota and PodEmpty
 	UID        string // of a static pod, the hash of its manifest
-	Containers []Container
+	Containers []ContainerCgroup
 }
 
-// Container is the cgroup of a container or of a pod's sandbox.
-type Container struct {
+// ContainerCgroup is the cgroup of a container or of a pod's sandbox.
+type ContainerCgroup struct {
 	Target string // for Confine
 	ID     string // the runtime's
 }
 
-// Pods lists the cgroups of all pods that the kubelet's tree holds, with those
-// of their containers and sandboxes. O(cgroups).
-func (c *Cgroups) Pods() ([]Pod, error) {
-	var found []Pod
-	for _, group := range c.above() {
+// Pods lists the cgroups of all pods in the kubelet's tree, with those of their
+// containers and sandboxes. O(cgroups).
+func (c *Cgroups) Pods() ([]PodCgroup, error) {
+	var found []PodCgroup
+	for _, group := range c.podParents() {
 		if err := c.scan(group, &found); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -33,11 +33,11 @@ func (c *Cgroups) Pods() ([]Pod, error) {
 	return found, nil
 }
 
-// Dirs returns the directories in which cgroups of pods and containers appear
-// and go: those of the kubelet's classes, and those of the pods.
+// Dirs returns the directories in which cgroups of pods and containers are
+// created and removed: those of the QoS classes, and those of the pods.
 func (c *Cgroups) Dirs() ([]string, error) {
 	var dirs []string
-	for _, group := range c.above() {
+	for _, group := range c.podParents() {
 		dirs = append(dirs, c.tree.dir(group))
 	}
 	pods, err := c.Pods()
@@ -47,12 +47,12 @@ func (c *Cgroups) Dirs() ([]string, error) {
 	return dirs, err
 }
 
-// above are the cgroups that exist and hold those of pods: the kubelet's own
-// and one for each QoS class below it.
-func (c *Cgroups) above() []string {
+// podParents returns the existing parents of pods' cgroups: the kubelet's root and
+// one for each QoS class below it.
+func (c *Cgroups) podParents() []string {
 	var groups []string
 	for _, root := range kubeRoots() {
-		for _, group := range []string{root, class(root, "burstable"), class(root, "besteffort")} {
+		for _, group := range []string{root, qosCgroup(root, "burstable"), qosCgroup(root, "besteffort")} {
 			if _, err := os.Stat(c.tree.dir(group)); err == nil {
 				groups = append(groups, group)
 			}
@@ -61,21 +61,21 @@ func (c *Cgroups) above() []string {
 	return groups
 }
 
-// kubeRoots are the kubelet's cgroups: of the cgroupfs and of the systemd
-// driver, plain and under --cgroup-root=/kubelet, as kind sets it.
+// kubeRoots returns the possible root cgroups of the kubelet: of the cgroupfs and
+// of the systemd driver, by default and with --cgroup-root=/kubelet, as in kind.
 func kubeRoots() []string {
 	return []string{"/kubepods", "/kubepods.slice", "/kubelet/kubepods", "/kubelet.slice/kubelet-kubepods.slice"}
 }
 
-// class returns the cgroup of a QoS class. Guaranteed pods are in the root.
-func class(root, qos string) string {
+// qosCgroup returns the cgroup of a QoS class. Guaranteed pods are in the root.
+func qosCgroup(root, qos string) string {
 	if slice, ok := strings.CutSuffix(path.Base(root), ".slice"); ok {
 		return path.Join(root, slice+"-"+qos+".slice")
 	}
 	return path.Join(root, qos)
 }
 
-func (c *Cgroups) scan(group string, found *[]Pod) error {
+func (c *Cgroups) scan(group string, found *[]PodCgroup) error {
 	entries, err := os.ReadDir(c.tree.dir(group))
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (c *Cgroups) scan(group string, found *[]Pod) error {
 		if !e.IsDir() || !ok {
 			continue
 		}
-		pod := Pod{Target: path.Join(group, e.Name()), UID: uid}
+		pod := PodCgroup{Target: path.Join(group, e.Name()), UID: uid}
 		if err := c.scanPod(&pod); errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
@@ -96,20 +96,20 @@ func (c *Cgroups) scan(group string, found *[]Pod) error {
 	return nil
 }
 
-func (c *Cgroups) scanPod(pod *Pod) error {
+func (c *Cgroups) scanPod(pod *PodCgroup) error {
 	entries, err := os.ReadDir(c.tree.dir(pod.Target))
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		if id, ok := containerID(e.Name()); e.IsDir() && ok {
-			pod.Containers = append(pod.Containers, Container{Target: path.Join(pod.Target, e.Name()), ID: id})
+			pod.Containers = append(pod.Containers, ContainerCgroup{Target: path.Join(pod.Target, e.Name()), ID: id})
 		}
 	}
 	return nil
 }
 
-// podUID reads "pod<uid>" or "kubepods-burstable-pod<uid>.slice", in which the
+// podUID parses "pod<uid>" or "kubepods-burstable-pod<uid>.slice", in which the
 // kubelet writes the dashes of the UID as underscores.
 func podUID(name string) (string, bool) {
 	if slice, ok := strings.CutSuffix(name, ".slice"); ok {
@@ -119,8 +119,8 @@ func podUID(name string) (string, bool) {
 	return strings.CutPrefix(name, "pod")
 }
 
-// containerID reads "<id>", "cri-containerd-<id>.scope" or "crio-<id>.scope";
-// ids are 64 hexadecimal digits. CRI-O's "crio-conmon-<id>.scope" is no container.
+// containerID parses "<id>", "cri-containerd-<id>.scope" or "crio-<id>.scope";
+// ids are 64 hexadecimal digits. CRI-O's "crio-conmon-<id>.scope" is not a container.
 func containerID(name string) (string, bool) {
 	if scope, ok := strings.CutSuffix(name, ".scope"); ok && !strings.HasPrefix(name, "crio-conmon-") {
 		name = scope[strings.LastIndex(scope, "-")+1:]

@@ -18,26 +18,26 @@ func TestPods(t *testing.T) {
 	)
 	for name, tc := range map[string]struct {
 		dirs []string
-		want []Pod
+		want []PodCgroup
 	}{
 		"cgroupfs": {
 			dirs: []string{"/kubepods/pod1c0-2d/" + a, "/kubepods/besteffort/pod2/" + b, "/kubepods/pod3/not-an-id", "/system/pod4/" + a},
-			want: []Pod{
-				{"/kubepods/pod1c0-2d", "1c0-2d", []Container{{"/kubepods/pod1c0-2d/" + a, a}}},
+			want: []PodCgroup{
+				{"/kubepods/pod1c0-2d", "1c0-2d", []ContainerCgroup{{"/kubepods/pod1c0-2d/" + a, a}}},
 				{"/kubepods/pod3", "3", nil},
-				{"/kubepods/besteffort/pod2", "2", []Container{{"/kubepods/besteffort/pod2/" + b, b}}},
+				{"/kubepods/besteffort/pod2", "2", []ContainerCgroup{{"/kubepods/besteffort/pod2/" + b, b}}},
 			},
 		},
 		"systemd": {
 			dirs: []string{slice + "/cri-containerd-" + a + ".scope/container", burst + "/crio-" + b + ".scope", burst + "/crio-conmon-" + b + ".scope"},
-			want: []Pod{
-				{slice, "1c0-2d", []Container{{slice + "/cri-containerd-" + a + ".scope", a}}},
-				{burst, "2", []Container{{burst + "/crio-" + b + ".scope", b}}},
+			want: []PodCgroup{
+				{slice, "1c0-2d", []ContainerCgroup{{slice + "/cri-containerd-" + a + ".scope", a}}},
+				{burst, "2", []ContainerCgroup{{burst + "/crio-" + b + ".scope", b}}},
 			},
 		},
 		"kind": {
 			dirs: []string{kind + "/cri-containerd-" + a + ".scope"},
-			want: []Pod{{kind, "1", []Container{{kind + "/cri-containerd-" + a + ".scope", a}}}},
+			want: []PodCgroup{{kind, "1", []ContainerCgroup{{kind + "/cri-containerd-" + a + ".scope", a}}}},
 		},
 		"no kubelet": {},
 	} {

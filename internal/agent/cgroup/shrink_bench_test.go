@@ -16,7 +16,7 @@ import (
 // containers, under both cgroup drivers, by
 //
 //	direct   Confine
-//	settled  Confine and Settle: direct for the cgroupfs driver
+//	persisted  Confine and Persist: direct for the cgroupfs driver
 //	runc     "runc update" one after another, which an NRI update ends in
 //
 // It makes the containers with runc, so it needs runc and busybox (static), and
@@ -41,11 +41,11 @@ func benchShrink(b *testing.B, driver string, n int) {
 	first, _ := all.First()
 	sets := []cpuset.Set{all.Minus(cpuset.Of(first)), all}
 	ways := map[string]func(cpuset.Set) error{
-		"direct":  func(to cpuset.Set) error { return fleet.confine(b, c, to) },
-		"settled": func(to cpuset.Set) error { return firstError(fleet.confine(b, c, to), c.Settle(b.Context())) },
-		"runc":    fleet.update,
+		"direct":    func(to cpuset.Set) error { return fleet.confine(b, c, to) },
+		"persisted": func(to cpuset.Set) error { return firstError(fleet.confine(b, c, to), c.Persist(b.Context())) },
+		"runc":      fleet.update,
 	}
-	for _, way := range []string{"direct", "settled", "runc"} {
+	for _, way := range []string{"direct", "persisted", "runc"} {
 		b.Run("way="+way, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				if err := ways[way](sets[i%2]); err != nil {
@@ -53,7 +53,7 @@ func benchShrink(b *testing.B, driver string, n int) {
 				}
 			}
 		})
-		if err := c.Settle(b.Context()); err != nil {
+		if err := c.Persist(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,58 +6,67 @@ import (
 	"strings"
 )
 
-// place is where a target is: its path below the mount point, and its systemd
-// unit, "" under the cgroupfs driver.
-type place struct{ path, unit string }
+// location is where a cgroup is: its path below the mount point, and its systemd
+// unit, which is "" under the cgroupfs driver.
+type location struct{ path, unit string }
 
-// locate reads a cgroups path as the OCI runtime spec and NRI hand it over:
+// parent returns the location above. For a container that is its pod.
+func (l location) parent() location {
+	up := location{path: path.Dir(l.path)}
+	if base := path.Base(up.path); isUnitName(base) {
+		up.unit = base
+	}
+	return up
+}
+
+// locate parses a cgroups path in the forms of the OCI runtime spec and of NRI:
 //
 //	/kubepods/burstable/pod<uid>/<id>                    cgroupfs: the path itself
 //	kubepods-burstable-pod<uid>.slice:cri-containerd:<id> systemd: slice:prefix:name
 //	kubepods-burstable-pod<uid>.slice                     systemd: a pod
-//	/kubepods.slice/…/cri-containerd-<id>.scope           systemd: as Containers returns it
+//	/kubepods.slice/…/cri-containerd-<id>.scope           systemd: as Pods returns it
 //
 // Source: https://github.com/opencontainers/runc/blob/main/docs/systemd.md.
-func locate(target string) (place, error) {
+func locate(target string) (location, error) {
 	slice, scope, isUnit := strings.Cut(target, ":")
 	switch {
 	case target == "" || path.Clean(target) != target || strings.Contains(target, ".."):
-		return place{}, fmt.Errorf("%q is not a cgroups path", target)
+		return location{}, fmt.Errorf("%q is not a cgroups path", target)
 	case isUnit:
 		return locateScope(target, slice, scope)
 	case strings.HasSuffix(target, ".slice") && !strings.Contains(target, "/"):
 		dir, err := sliceDir(target)
-		return place{dir, target}, err
+		return location{dir, target}, err
 	}
 	p := path.Join("/", target)
 	if base := path.Base(p); isUnitName(base) {
-		return place{p, base}, nil
+		return location{p, base}, nil
 	}
-	return place{p, ""}, nil
+	return location{p, ""}, nil
 }
 
-func locateScope(target, slice, scope string) (place, error) {
+func locateScope(target, slice, scope string) (location, error) {
 	prefix, name, ok := strings.Cut(scope, ":")
 	if !ok || name == "" || strings.ContainsAny(scope, "/") {
-		return place{}, fmt.Errorf("%q is not of the form slice:prefix:name", target)
+		return location{}, fmt.Errorf("%q is not of the form slice:prefix:name", target)
 	}
 	dir, err := sliceDir(slice)
 	if err != nil {
-		return place{}, err
+		return location{}, err
 	}
 	unit := name + ".scope"
 	if prefix != "" {
 		unit = prefix + "-" + unit
 	}
-	return place{path.Join(dir, unit), unit}, nil
+	return location{path.Join(dir, unit), unit}, nil
 }
 
-// sliceDir returns the directory of a slice: a dash stands for a level, so
+// sliceDir returns the directory of a slice. Each dash is one level, so
 // "a-b.slice" is "/a.slice/a-b.slice". Source: systemd.slice(5).
 func sliceDir(slice string) (string, error) {
 	name, ok := strings.CutSuffix(slice, ".slice")
 	if !ok || name == "" || strings.Contains(name, "/") {
-		return "", fmt.Errorf("%q is not a slice", slice)
+		return "", fmt.Errorf("%q is not the name of a systemd slice", slice)
 	}
 	dir := "/"
 	for i, r := range name + "-" {

@@ -5,16 +5,16 @@ import "testing"
 func TestLocate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		target string
-		want   place
+		want   location
 		bad    bool
 	}{
-		"cgroupfs container":   {target: "/kubepods/burstable/pod1-2/c1", want: place{"/kubepods/burstable/pod1-2/c1", ""}},
-		"cgroupfs relative":    {target: "kubepods/pod1/c1", want: place{"/kubepods/pod1/c1", ""}},
-		"systemd container":    {target: "kubepods-burstable-pod1_2.slice:cri-containerd:c1", want: place{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice/cri-containerd-c1.scope", "cri-containerd-c1.scope"}},
-		"systemd, no prefix":   {target: "a.slice::c1", want: place{"/a.slice/c1.scope", "c1.scope"}},
-		"systemd pod":          {target: "kubepods-pod1.slice", want: place{"/kubepods.slice/kubepods-pod1.slice", "kubepods-pod1.slice"}},
-		"systemd as scanned":   {target: "/kubepods.slice/kubepods-pod1.slice/crio-c1.scope", want: place{"/kubepods.slice/kubepods-pod1.slice/crio-c1.scope", "crio-c1.scope"}},
-		"systemd pod, as path": {target: "/kubepods.slice/kubepods-pod1.slice", want: place{"/kubepods.slice/kubepods-pod1.slice", "kubepods-pod1.slice"}},
+		"cgroupfs container":   {target: "/kubepods/burstable/pod1-2/c1", want: location{"/kubepods/burstable/pod1-2/c1", ""}},
+		"cgroupfs relative":    {target: "kubepods/pod1/c1", want: location{"/kubepods/pod1/c1", ""}},
+		"systemd container":    {target: "kubepods-burstable-pod1_2.slice:cri-containerd:c1", want: location{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice/cri-containerd-c1.scope", "cri-containerd-c1.scope"}},
+		"systemd, no prefix":   {target: "a.slice::c1", want: location{"/a.slice/c1.scope", "c1.scope"}},
+		"systemd pod":          {target: "kubepods-pod1.slice", want: location{"/kubepods.slice/kubepods-pod1.slice", "kubepods-pod1.slice"}},
+		"systemd as scanned":   {target: "/kubepods.slice/kubepods-pod1.slice/crio-c1.scope", want: location{"/kubepods.slice/kubepods-pod1.slice/crio-c1.scope", "crio-c1.scope"}},
+		"systemd pod, as path": {target: "/kubepods.slice/kubepods-pod1.slice", want: location{"/kubepods.slice/kubepods-pod1.slice", "kubepods-pod1.slice"}},
 		"empty":                {target: "", bad: true},
 		"climbs out":           {target: "/kubepods/../../etc", bad: true},
 		"climbs out by slice":  {target: "../a.slice:x:y", bad: true},

@@ -17,8 +17,8 @@ import (
 // Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset.
 type unified struct{ root string }
 
-// confine writes the container's own cgroup only: what its children have is
-// intersected with it by the kernel.
+// confine writes the container's own cgroup only: the kernel intersects the sets
+// of its children with it.
 func (u unified) confine(path string, cpus, mems cpuset.Set) error {
 	err := u.update(path, cgroup2.CPU{Cpus: cpus.String(), Mems: mems.String()})
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -33,8 +33,8 @@ func (u unified) confine(path string, cpus, mems cpuset.Set) error {
 	return u.update(path, cgroup2.CPU{Cpus: cpus.String(), Mems: mems.String()})
 }
 
-// enable switches the cpuset controller on in every parent: systemd switches it
-// off again where no unit asks for it (kubernetes#122955).
+// enable enables the cpuset controller in every parent: systemd disables it where
+// no unit requests it (kubernetes#122955).
 func (u unified) enable(path string) error {
 	group, err := cgroup2.Load(path, cgroup2.WithMountpoint(u.root))
 	if err != nil {
@@ -69,7 +69,7 @@ func (u unified) unlimited(path string) bool {
 
 func (u unified) liftQuota(path string) error { return u.update(path, cgroup2.CPU{Max: "max"}) }
 
-// empty reads the kernel's own count of the subtree, O(1).
+// empty reads the kernel's own flag for the subtree, O(1).
 func (u unified) empty(path string) (bool, error) {
 	events, err := os.ReadFile(filepath.Join(u.dir(path), "cgroup.events"))
 	if err != nil {
@@ -80,12 +80,12 @@ func (u unified) empty(path string) (bool, error) {
 			return strings.TrimSpace(value) == "0", nil
 		}
 	}
-	return false, fmt.Errorf("parse cgroup.events %q: no line \"populated\"", events)
+	return false, fmt.Errorf("parse cgroup.events %q: the line \"populated\" is missing", events)
 }
 
 func (u unified) dir(path string) string { return filepath.Join(u.root, path) }
 
-// readList reads a file of the kernel's list format.
+// readList parses a file in the kernel's list format.
 func readList(dir, file string) (cpuset.Set, error) {
 	text, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {

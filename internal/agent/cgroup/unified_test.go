@@ -72,15 +72,15 @@ func TestConfineUnified(t *testing.T) {
 		},
 		"nothing": {
 			files: map[string]string{inForce: "0-7\n"},
-			cpus:  "", wantErr: "refused the empty set",
+			cpus:  "", wantErr: "the set of CPUs is empty",
 		},
 		"narrowed by a parent": {
 			files: map[string]string{inForce: "4-5\n"},
-			cpus:  "4-7", wantErr: "in force are 4-5; a parent cgroup lacks the others",
+			cpus:  "4-7", wantErr: "the kernel has CPUs 4-5 in force; a parent cgroup lacks the others",
 		},
 		"memory narrowed by a parent": {
 			files: map[string]string{inForce: "4-7\n"},
-			cpus:  "4-7", mems: []topology.NodeID{2}, wantErr: "memory of NUMA nodes 2: in force are 0-3",
+			cpus:  "4-7", mems: []topology.NodeID{2}, wantErr: "memory of NUMA nodes 2: the kernel has 0-3 in force",
 		},
 		"no cgroup": {
 			files:  map[string]string{},

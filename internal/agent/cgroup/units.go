@@ -14,7 +14,7 @@ import (
 )
 
 // UnitSetter is the part of systemd's D-Bus interface that is used here.
-// *dbus.Conn of go-systemd has it.
+// *dbus.Conn of go-systemd implements it.
 type UnitSetter interface {
 	SetUnitPropertiesContext(ctx context.Context, name string, runtime bool, properties ...systemd.Property) error
 	SystemStateContext(ctx context.Context) (*systemd.Property, error)
@@ -23,100 +23,113 @@ type UnitSetter interface {
 // properties of one unit by name; the latest value of each wins.
 type properties map[string]godbus.Variant
 
-// toldAtMost bounds what is remembered of units, most of which are long gone;
-// beyond it everything is forgotten, and told once more when it is noted.
-const toldAtMost = 4096
+// maxAcknowledged bounds the acknowledged units, most of which are long gone.
+// Beyond it all of them are dropped, and a later request sends its unit once more.
+const maxAcknowledged = 4096
 
-// units keeps what systemd is still to be told, and what it was told, so that
-// asserting a state that stands costs no request.
+// units compares what systemd should have with what it acknowledged, so that
+// writing an unchanged state again sends no request.
 //
-// A synchronous call per container was rejected: 100 of them one after another
-// take longer than 100 under way at once, and a systemd that is busy with a
-// daemon-reload would hold up the first write already.
+// A synchronous call per container was rejected: 100 sequential calls take longer
+// than 100 concurrent ones, and a systemd that is busy with a daemon-reload would
+// block the first write already.
 type units struct {
-	turn chan struct{} // held by the one settle under way
+	turn chan struct{} // held by the one persist in progress
 	conn UnitSetter    // guarded by turn; nil until connected
 	dial func(context.Context) (UnitSetter, error)
 	mu   struct {
 		sync.Mutex
-		noted map[string]properties // to be told
-		told  map[string]properties // answered, and not under way again
+		desired      map[string]*request   // by unit: not acknowledged yet
+		acknowledged map[string]properties // by unit: the last request that systemd answered
 	}
 }
+
+// request is what one unit should have. It is never changed, only replaced, so
+// that acknowledge can tell whether it is still the latest.
+type request struct{ properties }
 
 func newUnits(conn UnitSetter) *units {
 	u := &units{turn: make(chan struct{}, 1), conn: conn, dial: dialSystemd}
-	u.mu.noted, u.mu.told = map[string]properties{}, map[string]properties{}
+	u.mu.desired, u.mu.acknowledged = map[string]*request{}, map[string]properties{}
 	return u
 }
 
-// note remembers properties of a unit, over those noted before, unless they
-// were told.
-func (u *units) note(unit string, p properties) {
+// require adds properties to what a unit should have, unless systemd has them.
+func (u *units) require(unit string, p properties) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.mu.noted[unit] == nil && includes(u.mu.told[unit], p) {
+	before := u.mu.desired[unit]
+	if before == nil && includes(u.mu.acknowledged[unit], p) {
 		return
 	}
-	if u.mu.noted[unit] == nil {
-		u.mu.noted[unit] = properties{}
+	all := properties{}
+	if before != nil {
+		maps.Copy(all, before.properties)
 	}
-	maps.Copy(u.mu.noted[unit], p)
+	maps.Copy(all, p)
+	u.mu.desired[unit] = &request{all}
 }
 
-func includes(told, p properties) bool {
+func includes(acknowledged, p properties) bool {
 	for name, value := range p {
-		if before, ok := told[name]; !ok || before.String() != value.String() {
+		if before, ok := acknowledged[name]; !ok || before.String() != value.String() {
 			return false
 		}
 	}
 	return true
 }
 
-// forget makes the next note of a unit count: somebody else wrote its cgroup.
-func (u *units) forget(unit string) {
+// invalidate drops what systemd acknowledged for a unit: another process wrote
+// the unit's cgroup, so the next require has to be sent.
+func (u *units) invalidate(unit string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.mu.told, unit)
+	delete(u.mu.acknowledged, unit)
 }
 
-// take empties the notes; their units are in doubt until they are answered.
-func (u *units) take() map[string]properties {
+// pending returns the requests to send. Until each is acknowledged, the state of
+// its unit is unknown.
+func (u *units) pending() map[string]*request {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	taken := u.mu.noted
-	u.mu.noted = map[string]properties{}
-	for unit := range taken {
-		delete(u.mu.told, unit)
+	for unit := range u.mu.desired {
+		delete(u.mu.acknowledged, unit)
 	}
-	return taken
+	return maps.Clone(u.mu.desired)
 }
 
-// answered remembers what systemd was told.
-func (u *units) answered(unit string, p properties) {
+// acknowledge records that systemd has what was requested for a unit. A request
+// that replaced it meanwhile stays pending.
+func (u *units) acknowledge(unit string, r *request) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.mu.told) >= toldAtMost {
-		u.mu.told = map[string]properties{}
+	u.complete(unit, r)
+	if len(u.mu.acknowledged) >= maxAcknowledged {
+		u.mu.acknowledged = map[string]properties{}
 	}
-	u.mu.told[unit] = p
+	u.mu.acknowledged[unit] = r.properties
 }
 
-// putBack notes what could not be told, under what was noted since.
-func (u *units) putBack(unit string, p properties) {
+// drop removes the request for a unit that no longer exists.
+func (u *units) drop(unit string, r *request) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for name, value := range u.mu.noted[unit] {
-		p[name] = value
-	}
-	u.mu.noted[unit] = p
+	u.complete(unit, r)
 }
 
-// settle sends the notes of all units at once and waits for the answers, then
-// for one more: systemd writes cgroups after it answered, but before it takes
-// the next request (manager_dispatch_cgroup_realize_queue in its main loop).
-func (u *units) settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+// complete removes a request unless a later one replaced it. Callers hold the lock.
+func (u *units) complete(unit string, r *request) {
+	if u.mu.desired[unit] == r {
+		delete(u.mu.desired, unit)
+	}
+}
+
+// persist sends all pending requests concurrently, waits for the answers, and
+// then for one more: systemd writes cgroups after it has answered, but before it
+// handles the next request (manager_dispatch_cgroup_realize_queue in its main
+// loop). A request that fails stays pending.
+func (u *units) persist(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, persistTimeout)
 	defer cancel()
 	select {
 	case u.turn <- struct{}{}:
@@ -124,11 +137,11 @@ func (u *units) settle(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("wait for systemd: %w", ctx.Err())
 	}
-	notes := u.take()
-	if len(notes) == 0 {
+	pending := u.pending()
+	if len(pending) == 0 {
 		return nil
 	}
-	err := u.send(ctx, notes)
+	err := u.send(ctx, pending)
 	if err == nil {
 		if _, err = u.conn.SystemStateContext(ctx); err != nil {
 			err = fmt.Errorf("wait for systemd: %w", err)
@@ -140,20 +153,16 @@ func (u *units) settle(ctx context.Context) error {
 	return err
 }
 
-// send sets the properties of every unit and puts back what failed.
-func (u *units) send(ctx context.Context, notes map[string]properties) error {
+// send sets the properties of every unit, and returns one of the failures.
+func (u *units) send(ctx context.Context, pending map[string]*request) error {
 	if err := u.connect(ctx); err != nil {
-		for unit, p := range notes {
-			u.putBack(unit, p)
-		}
 		return err
 	}
-	failures := make(chan error, len(notes))
+	failures := make(chan error, len(pending))
 	var all sync.WaitGroup
-	for unit, p := range notes {
+	for unit, r := range pending {
 		all.Go(func() {
-			if err := u.set(ctx, unit, p); err != nil {
-				u.putBack(unit, p)
+			if err := u.set(ctx, unit, r); err != nil {
 				failures <- err
 			}
 		})
@@ -163,25 +172,25 @@ func (u *units) send(ctx context.Context, notes map[string]properties) error {
 	return <-failures
 }
 
-// set tells systemd the properties of one unit, for as long as the unit lives.
-// A unit that is gone needs none.
-func (u *units) set(ctx context.Context, unit string, p properties) error {
-	list := make([]systemd.Property, 0, len(p))
-	for name, value := range p {
+// set sets the properties of one unit until the unit ends or the machine reboots.
+func (u *units) set(ctx context.Context, unit string, r *request) error {
+	list := make([]systemd.Property, 0, len(r.properties))
+	for name, value := range r.properties {
 		list = append(list, systemd.Property{Name: name, Value: value})
 	}
 	err := u.conn.SetUnitPropertiesContext(ctx, unit, true, list...)
 	if refused := (godbus.Error{}); errors.As(err, &refused) && refused.Name == "org.freedesktop.systemd1.NoSuchUnit" {
+		u.drop(unit, r)
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("set properties of systemd unit %s: %w", unit, err)
 	}
-	u.answered(unit, p)
+	u.acknowledge(unit, r)
 	return nil
 }
 
-// allowed are the properties of a cpuset. Source: systemd.resource-control(5).
+// allowed returns the properties of a cpuset. Source: systemd.resource-control(5).
 func allowed(cpus, mems cpuset.Set) properties {
 	p := properties{"AllowedCPUs": godbus.MakeVariant(mask(cpus))}
 	if !mems.Empty() {
@@ -190,12 +199,12 @@ func allowed(cpus, mems cpuset.Set) properties {
 	return p
 }
 
-// noQuota are the properties of a cgroup without CFS quota: infinity.
+// noQuota returns the properties of a cgroup without a CFS quota: infinity.
 func noQuota() properties {
 	return properties{"CPUQuotaPerSecUSec": godbus.MakeVariant(^uint64(0))}
 }
 
-// mask is systemd's form of a set: a bit per CPU, the lowest first.
+// mask returns systemd's encoding of a set: one bit per CPU, the lowest first.
 func mask(set cpuset.Set) []byte {
 	var bits []byte
 	for c := range set.All() {

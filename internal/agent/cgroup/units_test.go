@@ -19,13 +19,13 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// recorder is a systemd that remembers what it was told.
+// recorder is a systemd that records the properties it receives.
 type recorder struct {
 	fail error         // of every unit
 	hang chan struct{} // answers wait for it; nil does not wait
 	mu   struct {
 		sync.Mutex
-		told map[string]string // "unit property" to value
+		sent map[string]string // "unit property" to value
 	}
 	barriers int
 }
@@ -43,11 +43,11 @@ func (r *recorder) SetUnitPropertiesContext(ctx context.Context, name string, ru
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.mu.told == nil {
-		r.mu.told = map[string]string{}
+	if r.mu.sent == nil {
+		r.mu.sent = map[string]string{}
 	}
 	for _, p := range properties {
-		r.mu.told[name+" "+p.Name] = p.Value.String()
+		r.mu.sent[name+" "+p.Name] = p.Value.String()
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ const (
 	scopeDir = "kubepods.slice/kubepods-pod1.slice/" + scope
 )
 
-func TestSettleTellsSystemdTheLatest(t *testing.T) {
+func TestPersistSendsTheLatest(t *testing.T) {
 	root := fake(t, map[string]string{
 		scopeDir + "/cpuset.cpus.effective":          "8-9\n",
 		scopeDir + "/cpuset.mems.effective":          "1\n",
@@ -79,7 +79,7 @@ func TestSettleTellsSystemdTheLatest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := c.Settle(t.Context()); err != nil {
+		if err := c.Persist(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,36 +87,36 @@ func TestSettleTellsSystemdTheLatest(t *testing.T) {
 		scope + " AllowedCPUs":                   "@ay [0x0, 0x3]",
 		"kubepods-pod1.slice CPUQuotaPerSecUSec": "@t 18446744073709551615",
 	}
-	if diff := cmp.Diff(want, units.mu.told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, units.mu.sent); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
 	}
 	if units.barriers != 1 {
-		t.Errorf("%d requests after the answers, want 1: the second Settle has nothing to do", units.barriers)
+		t.Errorf("%d requests after the answers, want 1: the second Persist has nothing to do", units.barriers)
 	}
 }
 
-func TestSettleKeepsWhatFailed(t *testing.T) {
+func TestPersistRetriesWhatFailed(t *testing.T) {
 	r := &recorder{fail: errors.New("no bus")}
 	u := newUnits(r)
-	u.note("a.scope", allowed(cpuset.Of(1), cpuset.Set{}))
-	u.note("b.scope", allowed(cpuset.Of(1), cpuset.Set{}))
-	if err := u.settle(t.Context()); err == nil {
-		t.Fatal("settle hid a failure")
+	u.require("a.scope", allowed(cpuset.Of(1), cpuset.Set{}))
+	u.require("b.scope", allowed(cpuset.Of(1), cpuset.Set{}))
+	if err := u.persist(t.Context()); err == nil {
+		t.Fatal("persist hid a failure")
 	}
-	u.note("b.scope", allowed(cpuset.Of(2), cpuset.Set{}))
+	u.require("b.scope", allowed(cpuset.Of(2), cpuset.Set{}))
 	r.fail = nil
-	if err := u.settle(t.Context()); err != nil {
+	if err := u.persist(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"a.scope AllowedCPUs": "@ay [0x2]", "b.scope AllowedCPUs": "@ay [0x4]"}
-	if diff := cmp.Diff(want, r.mu.told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, r.mu.sent); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
 	}
 }
 
-// TestSettleTellsOnlyWhatIsNew asserts a state that stands, then one that
-// somebody else changed meanwhile.
-func TestSettleTellsOnlyWhatIsNew(t *testing.T) {
+// TestPersistSendsOnlyChanges writes an unchanged state again, then one
+// that another process changed.
+func TestPersistSendsOnlyChanges(t *testing.T) {
 	effective := scopeDir + "/cpuset.cpus.effective"
 	root := fake(t, map[string]string{effective: "8-9\n", scopeDir + "/cpuset.mems.effective": "1\n"})
 	r := &recorder{}
@@ -124,7 +124,7 @@ func TestSettleTellsOnlyWhatIsNew(t *testing.T) {
 	assert := func() {
 		t.Helper()
 		_ = c.Confine(t.Context(), "/"+scopeDir, cpuset.MustParse("8-9"), nil)
-		if err := c.Settle(t.Context()); err != nil {
+		if err := c.Persist(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -132,20 +132,20 @@ func TestSettleTellsOnlyWhatIsNew(t *testing.T) {
 		assert()
 	}
 	if r.barriers != 1 {
-		t.Errorf("a state that stands was told %d times, want 1", r.barriers)
+		t.Errorf("an unchanged state was sent %d times, want 1", r.barriers)
 	}
 	if err := os.WriteFile(filepath.Join(root, effective), []byte("0-9\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	assert()
 	if r.barriers != 2 {
-		t.Errorf("a state that somebody changed was told %d times, want 2", r.barriers)
+		t.Errorf("a state that another process changed was sent %d times, want 2", r.barriers)
 	}
 }
 
-// TestSettleTellsOfAQuotaThatCameBack lifts a quota that stays away, then one
+// TestPersistSendsAQuotaThatCameBack lifts a quota that stays away, then one
 // that the kubelet wrote again, as it does before a resize.
-func TestSettleTellsOfAQuotaThatCameBack(t *testing.T) {
+func TestPersistSendsAQuotaThatCameBack(t *testing.T) {
 	const quota, slice = "kubepods.slice/kubepods-pod1.slice/cpu.max", "kubepods-pod1.slice"
 	root := fake(t, map[string]string{quota: "100000 100000\n"})
 	r := &recorder{}
@@ -157,56 +157,56 @@ func TestSettleTellsOfAQuotaThatCameBack(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(root, quota), []byte(tc.quota), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(c.LiftQuota(t.Context(), slice), c.Settle(t.Context())); err != nil {
+		if err := errors.Join(c.LiftQuota(t.Context(), slice), c.Persist(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		if r.barriers != tc.rounds {
-			t.Errorf("quota %q: systemd was told %d times, want %d", tc.quota, r.barriers, tc.rounds)
+			t.Errorf("quota %q: %d requests were sent, want %d", tc.quota, r.barriers, tc.rounds)
 		}
 	}
 }
 
-func TestToldIsBounded(t *testing.T) {
+func TestAcknowledgedIsBounded(t *testing.T) {
 	u := newUnits(&recorder{})
-	for i := range toldAtMost + 10 {
-		u.answered(fmt.Sprint(i), noQuota())
+	for i := range maxAcknowledged + 10 {
+		u.acknowledge(fmt.Sprint(i), &request{noQuota()})
 	}
-	if n := len(u.mu.told); n > toldAtMost {
-		t.Errorf("%d units are remembered, want at most %d", n, toldAtMost)
+	if n := len(u.mu.acknowledged); n > maxAcknowledged {
+		t.Errorf("%d units are remembered, want at most %d", n, maxAcknowledged)
 	}
 }
 
-func TestSettleForgetsUnitsThatAreGone(t *testing.T) {
+func TestPersistDropsUnitsThatAreGone(t *testing.T) {
 	u := newUnits(&recorder{fail: godbus.Error{Name: "org.freedesktop.systemd1.NoSuchUnit"}})
-	u.note("a.scope", noQuota())
-	if err := u.settle(t.Context()); err != nil {
+	u.require("a.scope", noQuota())
+	if err := u.persist(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left := slices.Collect(maps.Keys(u.take())); len(left) > 0 {
-		t.Errorf("still noted: %v", left)
+	if left := slices.Collect(maps.Keys(u.pending())); len(left) > 0 {
+		t.Errorf("still pending: %v", left)
 	}
 }
 
-// TestSettleWaitsAtMostUntilTheDeadline has a systemd that is away, as during a
-// daemon-reload: 100 units wait together, and what is not told stays noted.
-func TestSettleWaitsAtMostUntilTheDeadline(t *testing.T) {
+// TestPersistWaitsAtMostUntilTheDeadline has a systemd that is away, as during a
+// daemon-reload: 100 units wait together, and unsent requests stay pending.
+func TestPersistWaitsAtMostUntilTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{hang: make(chan struct{})}
 		u := newUnits(r)
 		for i := range 100 {
-			u.note(fmt.Sprintf("%d.scope", i), noQuota())
+			u.require(fmt.Sprintf("%d.scope", i), noQuota())
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 1)
 		defer cancel()
-		if err := u.settle(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("settle = %v, want the deadline", err)
+		if err := u.persist(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("persist = %v, want the deadline", err)
 		}
 		close(r.hang)
-		if err := u.settle(t.Context()); err != nil {
+		if err := u.persist(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(r.mu.told) != 100 {
-			t.Errorf("%d units told, want 100", len(r.mu.told))
+		if len(r.mu.sent) != 100 {
+			t.Errorf("%d units sent, want 100", len(r.mu.sent))
 		}
 	})
 }

@@ -1,11 +1,10 @@
-// Package checkpoint keeps a value on disk across crashes: the agent's checkpoint.
+// Package checkpoint keeps a value on disk across crashes.
 //
-// It knows atomic replacement, a version and a checksum; it refuses to know
-// what it keeps. A file that cannot be trusted is set aside under another name
-// and reported, because a damaged checkpoint is a reason to rebuild, never a
-// reason not to start.
+// It knows atomic replacement, a version and a checksum, but nothing about the
+// value. A damaged file is renamed and reported, so that the agent can still
+// start and rebuild its state from the running containers.
 //
-//	file := state.File[node.Snapshot]{Path: "/var/lib/numalet/checkpoint.json"}
-//	snapshot, err := file.Load() // errors.Is(err, state.ErrDamaged): rebuild
+//	file := checkpoint.File[node.Snapshot]{Path: "/var/lib/numalet/checkpoint.json"}
+//	snapshot, err := file.Load() // errors.Is(err, checkpoint.ErrDamaged): rebuild
 //	err = file.Save(snapshot)
 package checkpoint

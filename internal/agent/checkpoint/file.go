@@ -11,33 +11,33 @@ import (
 	"path/filepath"
 )
 
-// Version is the format that Save writes. A file of another version is
-// damaged as far as Load is concerned.
+// Version is the format that Save writes. Load treats a file of another version
+// as damaged.
 const Version = 1
 
-// ErrDamaged says that a file was there and could not be trusted; it now lies
-// beside its old place with the suffix DamagedSuffix.
+// ErrDamaged means that the file exists but is invalid. Load has renamed it to its
+// old name with DamagedSuffix.
 var ErrDamaged = errors.New("checkpoint is damaged")
 
-// DamagedSuffix ends the name of a file that was set aside. A later damaged
-// file takes the place of an earlier one, so that they never fill the disk.
+// DamagedSuffix ends the name of a damaged file. A later damaged file replaces an
+// earlier one, so that they never fill the disk.
 const DamagedSuffix = ".damaged"
 
-// File keeps one value of type T as JSON at Path. It is not safe for
-// concurrent use: one owner.
+// File keeps one value of type T as JSON at Path. It is not safe for concurrent
+// use.
 type File[T any] struct{ Path string }
 
-// envelope is what stands in the file. SHA256 is over the bytes of Content, so
-// a torn or edited file is found out, and the reader needs no canonical JSON.
+// envelope is the format of the file. SHA256 is computed over the bytes of Content,
+// so it detects torn and edited files without canonical JSON.
 type envelope struct {
 	Version int             `json:"version"`
 	SHA256  string          `json:"sha256"`
 	Content json.RawMessage `json:"content"`
 }
 
-// Save replaces the file atomically and returns when it is on the disk: write
-// a temporary file, fsync it, rename it, fsync the directory. After a crash at
-// any point the file holds the old value or the new one.
+// Save replaces the file atomically and returns when it is on the disk: it writes
+// a temporary file, calls fsync, renames the file, and calls fsync on the
+// directory. After a crash at any point the file has the old value or the new one.
 func (f File[T]) Save(value T) error {
 	content, err := json.Marshal(value)
 	if err != nil {
@@ -53,8 +53,8 @@ func (f File[T]) Save(value T) error {
 	return nil
 }
 
-// Load returns the saved value. Without a file the error is fs.ErrNotExist;
-// a file that cannot be trusted is set aside and the error is ErrDamaged.
+// Load returns the saved value. The error is fs.ErrNotExist without a file, and
+// ErrDamaged for an invalid one, which it renames.
 func (f File[T]) Load() (T, error) {
 	var zero, value T
 	text, err := os.ReadFile(f.Path)
@@ -69,9 +69,9 @@ func (f File[T]) Load() (T, error) {
 	}
 	aside := f.Path + DamagedSuffix
 	if renameErr := os.Rename(f.Path, aside); renameErr != nil {
-		return zero, fmt.Errorf("%w: %w; set it aside: %w", ErrDamaged, err, renameErr)
+		return zero, fmt.Errorf("%w: %w; rename it: %w", ErrDamaged, err, renameErr)
 	}
-	return zero, fmt.Errorf("%w: %w; it was set aside as %s", ErrDamaged, err, aside)
+	return zero, fmt.Errorf("%w: %w; it was renamed to %s", ErrDamaged, err, aside)
 }
 
 func decode(text []byte, into any) error {
@@ -96,8 +96,8 @@ func sum(content []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// replace makes path hold text, atomically and durably. The temporary file has
-// one fixed name, so that crashes in the middle never pile files up.
+// replace writes a file atomically and durably. The temporary file has a fixed
+// name, so that crashes never leave more than one behind.
 func replace(path string, text []byte) error {
 	next := path + ".next"
 	if err := write(next, text); err != nil {
@@ -118,8 +118,8 @@ func write(path string, text []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// syncDir makes a rename in dir durable: rename(2) alone may be lost with the
-// directory's blocks when the power fails.
+// syncDir makes a rename in dir durable: without it, a power failure can lose the
+// rename with the blocks of the directory.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -96,7 +96,7 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 			absent = append(absent, workload.Spec{ContainerID: s.containerID, CPUs: n.unstarted(shared)})
 		}
 	}
-	errs = append(errs, n.env.Cgroups.Settle(ctx))
+	errs = append(errs, n.env.Cgroups.Persist(ctx))
 	n.env.Observer.Wrote(why, written, n.env.Now().Sub(start))
 	return absent, errors.Join(errs...)
 }

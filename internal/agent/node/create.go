@@ -128,7 +128,7 @@ func (n *Node) put(ctx context.Context, c workload.Container, d workload.Decisio
 	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d.CPUs, d.Mems); err != nil {
 		return err
 	}
-	err := n.env.Cgroups.Settle(ctx)
+	err := n.env.Cgroups.Persist(ctx)
 	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
 	return err
 }
@@ -146,13 +146,13 @@ func (n *Node) settleQuota(ctx context.Context, s workload.Sandbox) error {
 	if err := n.liftQuota(ctx, s); err != nil {
 		return err
 	}
-	if err := n.env.Cgroups.Settle(ctx); err != nil {
+	if err := n.env.Cgroups.Persist(ctx); err != nil {
 		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s would come back: %s; the kubelet will try again", s.PodCgroup, err)
 	}
 	return nil
 }
 
-// liftQuota lifts the quota of a pod's cgroup until the next Settle makes it last.
+// liftQuota lifts the quota of a pod's cgroup until the next Persist makes it last.
 func (n *Node) liftQuota(ctx context.Context, s workload.Sandbox) error {
 	err := n.env.Cgroups.LiftQuota(ctx, s.PodCgroup)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -29,9 +29,10 @@ type Cgroups interface {
 	Confine(ctx context.Context, cgroup string, cpus cpuset.Set, mems []topology.NodeID) error
 	// LiftQuota takes the CFS quota off a pod's own cgroup.
 	LiftQuota(ctx context.Context, podCgroup string) error
-	// Settle makes what the others wrote last (systemd reverts what it was not
-	// told). Nothing exclusive may start before.
-	Settle(ctx context.Context) error
+	// Persist makes the other writes survive a daemon-reload of systemd, which
+	// reverts every cgroup that systemd has no properties for. No exclusive
+	// container may start before it has returned nil.
+	Persist(ctx context.Context) error
 }
 
 // Processes tells whether a pod still has any.

@@ -130,13 +130,13 @@ func (w *world) Confine(_ context.Context, path string, cpus cpuset.Set, mems []
 	return nil
 }
 
-// LiftQuota is the kernel's, and Settle is systemd's.
+// LiftQuota is the kernel's, and Persist is systemd's.
 func (w *world) LiftQuota(_ context.Context, path string) error {
 	w.systemd.note(path, "no quota")
 	return nil
 }
 
-func (w *world) Settle(context.Context) error {
+func (w *world) Persist(context.Context) error {
 	w.systemd.settle()
 	return nil
 }

@@ -12,20 +12,20 @@ import (
 // Component is the agent's name in events, field managers and requests.
 const Component = "numalet-agent"
 
-// Requests a second, and at once. One watch, events of refusals and a label
-// make the traffic; a node full of refused pods must not press the API server.
+// Rate limit in requests per second, and its burst. The traffic is one watch, the
+// events of refused pods and a label; a node full of refused pods must not
+// overload the API server.
 const (
 	qps   = 20
 	burst = 40
 )
 
-// traffic is the agent's.
 func traffic() kubeapi.Traffic {
 	return kubeapi.Traffic{UserAgent: Component, QPS: qps, Burst: burst}
 }
 
-// NewClient returns a client of the cluster that a kubeconfig file names, or,
-// when the path is empty, of the cluster that this pod runs in.
+// NewClient returns a client of the cluster of a kubeconfig file, or, when the
+// path is empty, of the cluster that this pod runs in.
 func NewClient(kubeconfig string) (kubernetes.Interface, error) {
 	config, err := kubeapi.NewConfig(kubeconfig, traffic())
 	if err != nil {
@@ -33,7 +33,7 @@ func NewClient(kubeconfig string) (kubernetes.Interface, error) {
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)
+		return nil, fmt.Errorf("create a client for %s: %w", config.Host, err)
 	}
 	return client, nil
 }
@@ -46,7 +46,7 @@ func NewResources(kubeconfig string) (dynamic.Interface, error) {
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make client of custom resources of %s: %w", config.Host, err)
+		return nil, fmt.Errorf("create a client for custom resources of %s: %w", config.Host, err)
 	}
 	return client, nil
 }

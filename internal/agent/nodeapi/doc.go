@@ -1,11 +1,14 @@
-// Package nodeapi is the agent's view of the API server: the pods of its node, the
-// events it writes on them and how it ends one, the node's label, and its
-// NodeTopology.
+// Package nodeapi is the agent's connection to the API server: it caches the pods
+// of one node, writes events, fails pods that the node rejects, labels the node,
+// and publishes its NodeTopology.
 //
-// It knows how to ask and how to be told; it refuses to be asked inside a hook
-// of the runtime: Pod and Wait read the local cache only.
+// It never sends a request inside a hook of the runtime: Pod and Wait read the
+// local cache, the rest runs in the background.
 //
-//	pods := kube.NewPods(client, "node-1", kube.Handlers{Ended: release})
+//	pods, err := nodeapi.NewPods(client, "node-1", nodeapi.Handlers{Ended: release})
 //	go pods.Run(ctx)
 //	pod, ok := pods.Wait(ctx, uid) // at most until ctx is done
+//
+// client.go, then pods.go reads; events.go, reject.go, node.go write; topology.go
+// decides when a NodeTopology is published, publish.go what.
 package nodeapi

@@ -13,15 +13,16 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// Events writes events on pods, in the background. Equal ones become one with a
-// count, and a pod that repeats itself is slowed down (record.EventCorrelator),
-// so a container that the kubelet retries for hours costs little.
+// Events writes events on pods in the background. Equal events are aggregated into
+// one with a count, and repeated events of a pod are rate limited
+// (record.EventCorrelator), so a container that the kubelet retries for hours
+// costs little.
 type Events struct {
 	broadcaster record.EventBroadcaster
 	recorder    record.EventRecorder
 }
 
-// NewEvents starts writing; Close ends it.
+// NewEvents starts a writer, which Close stops.
 func NewEvents(ctx context.Context, client kubernetes.Interface, node string) *Events {
 	b := record.NewBroadcaster(record.WithContext(ctx))
 	b.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
@@ -34,15 +35,16 @@ func (e *Events) Warn(on *corev1.ObjectReference, reason, message string) {
 	e.recorder.Event(on, corev1.EventTypeWarning, reason, message)
 }
 
-// Close stops taking events; those that wait are written.
+// Close accepts no more events, and writes those that wait.
 func (e *Events) Close() { e.broadcaster.Shutdown() }
 
-// Sandbox is a pod as the runtime knows it.
-type Sandbox struct{ Namespace, Name, UID string }
+// PodRef identifies a pod as the runtime knows it.
+type PodRef struct{ Namespace, Name, UID string }
 
-// Ref names a pod for Warn. The container may be empty: the whole pod.
-func Ref(pod *corev1.Pod, container string) *corev1.ObjectReference {
-	ref := SandboxRef(Sandbox{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)})
+// ContainerRef returns the reference of a container for Warn; if the container is
+// "", that of the pod.
+func ContainerRef(pod *corev1.Pod, container string) *corev1.ObjectReference {
+	ref := objectRef(PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)})
 	field := "containers"
 	if slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == container }) {
 		field = "initContainers"
@@ -53,19 +55,19 @@ func Ref(pod *corev1.Pod, container string) *corev1.ObjectReference {
 	return ref
 }
 
-// Ref names for Warn the pod that the runtime knows as s: of a static pod its
-// mirror, for the static pod's own UID is none of the API server's.
-func (p *Pods) Ref(s Sandbox) *corev1.ObjectReference {
-	if pod, ok := p.Pod(s.UID); ok && pod.Namespace == s.Namespace && pod.Name == s.Name {
-		return Ref(pod, "")
+// ObjectRef returns the reference for Warn of the pod that the runtime knows as r.
+// For a static pod that is the mirror pod, because the API server does not know
+// the static pod's own UID.
+func (p *Pods) ObjectRef(r PodRef) *corev1.ObjectReference {
+	if pod, ok := p.Pod(r.UID); ok && pod.Namespace == r.Namespace && pod.Name == r.Name {
+		return ContainerRef(pod, "")
 	}
-	return SandboxRef(s)
+	return objectRef(r)
 }
 
-// SandboxRef is Ref for a pod that is not in the cache.
-func SandboxRef(s Sandbox) *corev1.ObjectReference {
+func objectRef(r PodRef) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Pod",
-		Namespace: s.Namespace, Name: s.Name, UID: types.UID(s.UID),
+		Namespace: r.Namespace, Name: r.Name, UID: types.UID(r.UID),
 	}
 }

@@ -84,17 +84,17 @@ func TestPodByUID(t *testing.T) {
 func TestRef(t *testing.T) {
 	pods := running(t, fake.NewClientset(pod("a", corev1.PodRunning), mirror("static", "hash"), mirror("forged", "unmirrored")), Handlers{})
 	for name, tc := range map[string]struct {
-		known Sandbox
+		known PodRef
 		want  types.UID
 	}{
-		"a pod":                      {Sandbox{"default", "a", "uid-a"}, "uid-a"},
-		"a static pod":               {Sandbox{"default", "static", "hash"}, "uid-static"},
-		"one without mirror":         {Sandbox{"default", "early", "early-hash"}, "early-hash"},
-		"one that another calls its": {Sandbox{"default", "own", "unmirrored"}, "unmirrored"},
+		"a pod":                      {PodRef{"default", "a", "uid-a"}, "uid-a"},
+		"a static pod":               {PodRef{"default", "static", "hash"}, "uid-static"},
+		"one without mirror":         {PodRef{"default", "early", "early-hash"}, "early-hash"},
+		"one that another calls its": {PodRef{"default", "own", "unmirrored"}, "unmirrored"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: tc.known.Name, UID: tc.want}
-			if diff := cmp.Diff(want, pods.Ref(tc.known)); diff != "" {
+			if diff := cmp.Diff(want, pods.ObjectRef(tc.known)); diff != "" {
 				t.Errorf("ref (-want +got):\n%s", diff)
 			}
 		})
@@ -185,7 +185,7 @@ func TestEventsCountEquals(t *testing.T) {
 	on := pod("a", corev1.PodPending)
 	on.Spec.InitContainers = []corev1.Container{{Name: "prepare"}}
 	for range 3 {
-		events.Warn(Ref(on, "prepare"), "NumaletRefused", "no room")
+		events.Warn(ContainerRef(on, "prepare"), "NumaletRefused", "no room")
 	}
 	var got corev1.Event
 	for got.Count < 3 {

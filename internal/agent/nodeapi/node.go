@@ -12,18 +12,18 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// MarkNode sets the label by which pods that ask are kept to nodes whose agent
-// pins. The patch touches this label only.
+// MarkNode sets the label that the nodeSelector of pods with exclusive CPUs
+// requires. The patch changes no other label.
 func MarkNode(ctx context.Context, client kubernetes.Interface, node string) error {
 	return patchLabel(ctx, client, node, "true")
 }
 
-// UnmarkNode removes the label; a node without it is left as it is.
+// UnmarkNode removes the label. A node without it stays unchanged.
 func UnmarkNode(ctx context.Context, client kubernetes.Interface, node string) error {
 	return patchLabel(ctx, client, node, nil)
 }
 
-// patchLabel sends a JSON merge patch, in which null removes (RFC 7386).
+// patchLabel sends a JSON merge patch, in which null removes a field (RFC 7386).
 func patchLabel(ctx context.Context, client kubernetes.Interface, node string, value any) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{v1alpha1.LabelExclusiveCPUs: value}},

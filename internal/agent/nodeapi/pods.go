@@ -17,34 +17,34 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Handlers are called one at a time, in the order in which things happened; nil
-// ones are left out.
+// Handlers are called one at a time, in the order of the changes. nil ones are
+// skipped.
 type Handlers struct {
-	// Changed is called for each pod that runs or is to run, at first and after
-	// each change.
+	// Changed is called for each pod that is not terminal: once after the first
+	// list, and after each change.
 	Changed func(pod *corev1.Pod)
 	// Ended is called when a pod is terminal or deleted, at least once for each
 	// that ends while the agent runs or is terminal when it starts. A deleted
-	// mirror does not mean that its static pod ended.
+	// mirror pod does not mean that its static pod has ended.
 	Ended func(pod *corev1.Pod)
 }
 
-// Pods is the cache of the pods of one node. It may be used concurrently.
+// Pods is the cache of the pods of one node. It is safe for concurrent use.
 type Pods struct {
 	factory  informers.SharedInformerFactory
 	informer cache.SharedIndexInformer
-	handled  cache.InformerSynced // the handlers saw the first list
+	handled  cache.InformerSynced // the handlers have processed the first list
 	mu       struct {
 		sync.Mutex
-		arrived chan struct{} // closed, and made anew, when a pod arrives
+		added chan struct{} // closed and replaced when a pod is added
 	}
 }
 
-// byUID is the index of the UIDs by which the runtime knows pods.
+// byUID is the name of the index of the UIDs that the runtime uses for pods.
 const byUID = "uid"
 
-// NewPods returns a cache that is empty until Run. Managed fields are dropped:
-// they are a good part of a pod, and of no use here.
+// NewPods returns a cache that is empty until Run. It drops managed
+// fields, which are a large part of a pod and have no reader here.
 func NewPods(client kubernetes.Interface, node string, h Handlers) (*Pods, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithTransform(trim),
@@ -52,7 +52,7 @@ func NewPods(client kubernetes.Interface, node string, h Handlers) (*Pods, error
 			o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", node).String()
 		}))
 	p := &Pods{factory: factory, informer: factory.Core().V1().Pods().Informer()}
-	p.mu.arrived = make(chan struct{})
+	p.mu.added = make(chan struct{})
 	index := func(obj any) ([]string, error) {
 		pod := obj.(*corev1.Pod)
 		return []string{string(pod.UID), v1alpha1.NodeUID(pod)}, nil
@@ -68,9 +68,9 @@ func NewPods(client kubernetes.Interface, node string, h Handlers) (*Pods, error
 	return p, nil
 }
 
-// handler wakes those who wait and passes events on.
+// handler wakes the callers of Wait and calls the handlers.
 func (p *Pods) handler(h Handlers) cache.ResourceEventHandler {
-	seen := func(obj any) {
+	changed := func(obj any) {
 		pod, ok := obj.(*corev1.Pod)
 		switch {
 		case !ok:
@@ -81,8 +81,8 @@ func (p *Pods) handler(h Handlers) cache.ResourceEventHandler {
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { p.wake(); seen(obj) },
-		UpdateFunc: func(_, obj any) { seen(obj) },
+		AddFunc:    func(obj any) { p.wake(); changed(obj) },
+		UpdateFunc: func(_, obj any) { changed(obj) },
 		DeleteFunc: func(obj any) {
 			if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = last.Obj
@@ -100,7 +100,7 @@ func call(handle func(*corev1.Pod), pod *corev1.Pod) {
 	}
 }
 
-// Run fills the cache and keeps it until ctx is done.
+// Run fills the cache and keeps it up to date until ctx is done.
 func (p *Pods) Run(ctx context.Context) error {
 	p.factory.StartWithContext(ctx)
 	<-ctx.Done()
@@ -111,20 +111,21 @@ func (p *Pods) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// HasSynced reports whether the cache is full and the handlers saw all of it.
+// HasSynced reports whether the cache has the first list and the handlers have
+// processed it.
 func (p *Pods) HasSynced() bool { return p.handled() }
 
 // WaitForSync returns when HasSynced does, or with ctx's error.
 func (p *Pods) WaitForSync(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), p.handled) {
-		return fmt.Errorf("list the pods of this node: %w", ctx.Err())
+		return fmt.Errorf("list the pods of this node from the API server: %w", ctx.Err())
 	}
 	return nil
 }
 
 // Pod returns the pod that the runtime knows by uid. O(1), from the cache. A pod
-// of that very UID wins over one that calls itself its mirror: anybody may write
-// that annotation on a pod of their own.
+// with that UID takes precedence over one with an annotation that makes it the
+// mirror pod of that UID, because any user can set the annotation.
 func (p *Pods) Pod(uid string) (*corev1.Pod, bool) {
 	found, err := p.informer.GetIndexer().ByIndex(byUID, uid)
 	if err != nil || len(found) == 0 {
@@ -134,16 +135,16 @@ func (p *Pods) Pod(uid string) (*corev1.Pod, bool) {
 	return found[max(own, 0)].(*corev1.Pod), true
 }
 
-// Wait is Pod for a pod that may be about to arrive: it returns when the pod is
-// there, and false when ctx is done before.
+// Wait returns the pod as soon as it is in the cache, and false if ctx is done
+// before that.
 func (p *Pods) Wait(ctx context.Context, uid string) (*corev1.Pod, bool) {
 	for {
-		arrived := p.Arrived()
+		added := p.Added()
 		if pod, ok := p.Pod(uid); ok {
 			return pod, true
 		}
 		select {
-		case <-arrived:
+		case <-added:
 		case <-ctx.Done():
 			return nil, false
 		}
@@ -160,7 +161,7 @@ func (p *Pods) All() []*corev1.Pod {
 	return pods
 }
 
-// trim drops what no reader here needs.
+// trim drops managed fields.
 func trim(obj any) (any, error) {
 	if o, ok := obj.(metav1.Object); ok {
 		o.SetManagedFields(nil)
@@ -168,16 +169,16 @@ func trim(obj any) (any, error) {
 	return obj, nil
 }
 
-// Arrived returns a channel that is closed when the next pod arrives.
-func (p *Pods) Arrived() <-chan struct{} {
+// Added returns a channel that is closed when the next pod is added.
+func (p *Pods) Added() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.mu.arrived
+	return p.mu.added
 }
 
 func (p *Pods) wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	close(p.mu.arrived)
-	p.mu.arrived = make(chan struct{})
+	close(p.mu.added)
+	p.mu.added = make(chan struct{})
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// publish makes the object if there is none, and applies the parts of its
+// publish creates the object if there is none, and applies the parts of its
 // status that differ.
 func (t *Topology) publish(ctx context.Context) error {
-	have, found, err := t.have()
+	current, found, err := t.current()
 	if err != nil {
 		return err
 	}
@@ -26,16 +26,16 @@ func (t *Topology) publish(ctx context.Context) error {
 		}
 	}
 	want := t.source.Status()
-	want.Conditions = settled(have.Conditions, want.Conditions)
-	before, err := split(have)
+	want.Conditions = withTransitionTimes(current.Conditions, want.Conditions)
+	before, err := split(current)
 	if err != nil {
 		return err
 	}
-	now, err := split(want)
+	after, err := split(want)
 	if err != nil {
 		return err
 	}
-	for i, part := range now {
+	for i, part := range after {
 		if !found || !reflect.DeepEqual(part.fields, before[i].fields) {
 			if err := t.apply(ctx, part); err != nil {
 				return err
@@ -45,24 +45,25 @@ func (t *Topology) publish(ctx context.Context) error {
 	return nil
 }
 
-// have returns the status that the API server told of last.
-func (t *Topology) have() (s v1alpha1.NodeTopologyStatus, found bool, err error) {
+// current returns the status in the informer's cache.
+func (t *Topology) current() (s v1alpha1.NodeTopologyStatus, found bool, err error) {
 	obj, found, err := t.informer.GetStore().GetByKey(t.source.Node)
 	if err != nil || !found {
 		return s, false, err
 	}
 	var all v1alpha1.NodeTopology
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.(*unstructured.Unstructured).Object, &all); err != nil {
-		return s, true, fmt.Errorf("read NodeTopology %s: %w", t.source.Node, err)
+		return s, true, fmt.Errorf("decode NodeTopology %q: %w", t.source.Node, err)
 	}
 	return all.Status, true, nil
 }
 
-// settled returns the conditions with the time since which each is as it is.
-func settled(have, want []metav1.Condition) []metav1.Condition {
+// withTransitionTimes returns the wanted conditions; those whose status is
+// unchanged keep their transition time.
+func withTransitionTimes(current, want []metav1.Condition) []metav1.Condition {
 	var out []metav1.Condition
 	for _, c := range want {
-		if before := meta.FindStatusCondition(have, c.Type); before != nil && before.Status == c.Status {
+		if before := meta.FindStatusCondition(current, c.Type); before != nil && before.Status == c.Status {
 			c.LastTransitionTime = before.LastTransitionTime
 		}
 		out = append(out, c)
@@ -70,12 +71,12 @@ func settled(have, want []metav1.Condition) []metav1.Condition {
 	return out
 }
 
-// create makes the object, so that it goes when its Node goes. The status is a
-// subresource, and comes after.
+// create creates the object with the Node as its owner, so that it is deleted with
+// the Node. The status is a subresource and is applied after that.
 func (t *Topology) create(ctx context.Context) error {
 	node, err := t.source.Client.CoreV1().Nodes().Get(ctx, t.source.Node, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("get node %q, to own its NodeTopology: %w", t.source.Node, err)
+		return fmt.Errorf("get node %q, the owner of the NodeTopology: %w", t.source.Node, err)
 	}
 	obj := t.named()
 	obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}})
@@ -99,4 +100,55 @@ func (t *Topology) named() *unstructured.Unstructured {
 	obj.SetGroupVersionKind(v1alpha1.GroupVersion().WithKind("NodeTopology"))
 	obj.SetName(t.source.Node)
 	return &obj
+}
+
+// part is the part of a status that one field manager applies. Server-side apply
+// removes the fields of a manager that a request leaves out, so each request has
+// all of them. With two managers, the fields that change with every pod are sent
+// without those that stay the same while the agent runs.
+type part struct {
+	manager string
+	fields  map[string]any
+}
+
+// split returns two parts: the lasting fields (machine, capacity, conditions, GPUs),
+// and those that change with pods (what is available per NUMA node, and the pods
+// with exclusive CPUs).
+func split(s v1alpha1.NodeTopologyStatus) ([]part, error) {
+	lasting, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&s)
+	if err != nil {
+		return nil, fmt.Errorf("encode status: %w", err)
+	}
+	changing := map[string]any{}
+	move(lasting, changing, "pods")
+	if cpus, ok := lasting["cpus"].(map[string]any); ok {
+		changing["cpus"] = available(cpus)
+	}
+	if numa, ok := lasting["numa"].([]any); ok {
+		var nodes []any
+		for _, n := range numa {
+			node := n.(map[string]any)
+			changing := available(node)
+			changing["id"] = node["id"]
+			nodes = append(nodes, changing)
+		}
+		changing["numa"] = nodes
+	}
+	return []part{{Component, lasting}, {Component + "-available", changing}}, nil
+}
+
+// available moves the fields about available resources into a new map.
+func available(fields map[string]any) map[string]any {
+	out := map[string]any{}
+	move(fields, out, "available", "availableMemory")
+	return out
+}
+
+func move(from, to map[string]any, names ...string) {
+	for _, name := range names {
+		if value, ok := from[name]; ok {
+			to[name] = value
+			delete(from, name)
+		}
+	}
 }

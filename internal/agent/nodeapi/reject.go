@@ -17,44 +17,44 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Rejecter sets pods Failed, in the background: a hook of the runtime must not
-// wait for the API server. It tries each until the API server has taken it, and
-// again whenever the kubelet has taken it back (see Keep).
+// Rejecter sets pods to Failed in the background, because a hook of the runtime
+// must not wait for the API server. It retries each until the API server has
+// accepted it, and repeats it when the kubelet has overwritten it (see Enforce).
 type Rejecter struct {
 	client kubernetes.Interface
 	now    func() time.Time
 	queue  workqueue.TypedRateLimitingInterface[rejection]
 }
 
-// rejection is what one pod is told.
+// rejection is the final status of one pod.
 type rejection struct {
-	pod             Sandbox
+	pod             PodRef
 	reason, message string
 }
 
-// NewRejecter returns one that does nothing before Run.
+// NewRejecter returns a Rejecter that sends nothing before Run.
 func NewRejecter(client kubernetes.Interface, now func() time.Time) *Rejecter {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[rejection](100*time.Millisecond, 30*time.Second)
 	return &Rejecter{client: client, now: now, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
 }
 
-// Reject sets a pod Failed for good, with a reason in CamelCase and a sentence.
-// It returns at once.
-func (r *Rejecter) Reject(pod Sandbox, reason, message string) {
+// Reject sets a pod to Failed, with a CamelCase reason and a message. It does not
+// block.
+func (r *Rejecter) Reject(pod PodRef, reason, message string) {
 	r.queue.Add(rejection{pod, reason, message})
 }
 
-// Keep sets a pod Failed again that was rejected and is not terminal. The
-// kubelet believes a phase that others write only when it syncs the pod while
-// the API server still says so; a status that it sends in between still has the
-// phase of its own. It is to be called for each change of a pod; the condition,
-// which the kubelet leaves alone, tells also an agent that was restarted since.
+// Enforce sets a pod to Failed again if it was rejected but is not terminal. Call
+// it for each change of a pod. The kubelet adopts a phase that others write only
+// if the phase is still there when it syncs the pod; a status update that it
+// sends before that overwrites the phase. The kubelet never removes the condition,
+// so Enforce also works after a restart of the agent.
 // Source: mergePodStatus and needsReconcile in
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/status/status_manager.go,
 // UpdatePod in https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/pod_workers.go.
-func (r *Rejecter) Keep(pod *corev1.Pod) {
+func (r *Rejecter) Enforce(pod *corev1.Pod) {
 	if c, rejected := v1alpha1.Rejection(pod); rejected && !v1alpha1.Ended(pod) {
-		r.Reject(Sandbox{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}, c.Reason, c.Message)
+		r.Reject(PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)}, c.Reason, c.Message)
 	}
 }
 
@@ -70,21 +70,20 @@ func (r *Rejecter) Run(ctx context.Context) error {
 		if err := r.fail(ctx, next); err == nil {
 			r.queue.Forget(next)
 		} else {
-			logr.FromContextOrDiscard(ctx).Error(err, "trying again")
+			logr.FromContextOrDiscard(ctx).Error(err, "cannot reject a pod; retrying")
 			r.queue.AddRateLimited(next)
 		}
 		r.queue.Done(next)
 	}
 }
 
-// fail patches the pod's status. Its UID is a precondition: a pod of the same
-// name made meanwhile is left alone, and one that is gone needs no more. The
-// condition is there for Jobs, whose podFailurePolicy may ignore such failures,
-// and because the kubelet never takes it off, as it might the reason. The annotation
-// is a change of more than the status, so the kubelet syncs the pod at once; of the
-// status alone it would take note only when it syncs the pod for another cause, and
-// until then, for up to ten seconds, might set it Pending again, where a Job that made
-// the next pod already has one too many.
+// fail patches the pod's status. The UID is a precondition, so that a later pod of
+// the same name stays unchanged; a deleted pod needs no patch. The condition is for
+// Jobs, whose podFailurePolicy can ignore such failures, and for Enforce, because
+// the kubelet can remove the reason but never the condition. The annotation makes
+// the kubelet sync the pod at once: it ignores a change of the status alone until
+// it syncs the pod for another cause. For up to ten seconds it might then set the
+// pod to Pending again, when its Job has already created the next one.
 // Source: checkAndUpdatePod in
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/config/config.go.
 func (r *Rejecter) fail(ctx context.Context, f rejection) error {
@@ -110,5 +109,5 @@ func (r *Rejecter) fail(ctx context.Context, f rejection) error {
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
-	return fmt.Errorf("set pod %s/%s failed (%s): %w", f.pod.Namespace, f.pod.Name, f.reason, err)
+	return fmt.Errorf("set pod %s/%s to Failed (%s): %w", f.pod.Namespace, f.pod.Name, f.reason, err)
 }

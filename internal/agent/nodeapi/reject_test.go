@@ -53,7 +53,7 @@ func TestReject(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() { ended <- r.Run(ctx) }()
-				r.Reject(Sandbox{Namespace: "default", Name: "a", UID: "uid-a"}, "NumaletPlacementRejected", "no room")
+				r.Reject(PodRef{Namespace: "default", Name: "a", UID: "uid-a"}, "NumaletPlacementRejected", "no room")
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				if asked != tc.asked {
@@ -69,9 +69,9 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// TestKeep: a rejected pod stays Failed, however often the kubelet's status
+// TestEnforce: a rejected pod stays Failed, however often the kubelet's status
 // takes it back; other pods are nobody's business here.
-func TestKeep(t *testing.T) {
+func TestEnforce(t *testing.T) {
 	condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string) corev1.PodCondition {
 		return corev1.PodCondition{Type: kind, Status: status, Reason: reason, Message: "no room"}
 	}
@@ -97,7 +97,7 @@ func TestKeep(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() { ended <- r.Run(ctx) }()
-				r.Keep(p)
+				r.Enforce(p)
 				synctest.Wait()
 				asked := len(client.Actions())
 				if asked != tc.asked {

@@ -18,34 +18,35 @@ import (
 )
 
 const (
-	// gather is how long news are gathered: pods that start together make one write.
-	gather = 200 * time.Millisecond
-	// publishAgain is how long a failed publication waits.
-	publishAgain = 5 * time.Second
+	// batchDelay is how long changes are collected: pods that start together cause
+	// one write.
+	batchDelay = 200 * time.Millisecond
+	// retryDelay is the time between a failed publication and the next one.
+	retryDelay = 5 * time.Second
 )
 
-// Topology keeps the NodeTopology of one node as it should be. It compares what
-// the API server has with what is so, whenever either changes, and applies the
-// parts that differ; so it needs no memory of its own, and an object that
-// somebody deleted or edited is set right like any other difference.
+// Topology keeps the NodeTopology of one node up to date. Whenever the object or
+// the node's state changes it compares both and applies the parts that differ. So
+// it has no state of its own, and an object that was deleted or edited is
+// repaired like any other difference.
 type Topology struct {
 	source   TopologySource
 	object   dynamic.ResourceInterface
 	informer cache.SharedIndexInformer
-	news     chan struct{} // something changed: compare
+	changed  chan struct{} // compare
 }
 
-// TopologySource is what a Topology is made of.
+// TopologySource is the input of a Topology.
 type TopologySource struct {
 	Client    kubernetes.Interface
 	Resources dynamic.Interface
 	Node      string
-	// Status is what is so. A condition is given with the time at which it
-	// became so, which is written only when its status differs from before.
+	// Status returns the current status. The transition time of a condition is
+	// written only if its status differs from that of the object.
 	Status func() v1alpha1.NodeTopologyStatus
 }
 
-// NewTopology returns one that publishes nothing before Run.
+// NewTopology returns a Topology that publishes nothing before Run.
 func NewTopology(s TopologySource) (*Topology, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(s.Resources, v1alpha1.NodeTopologyResource(), "", 0, nil,
 		func(o *metav1.ListOptions) {
@@ -54,15 +55,15 @@ func NewTopology(s TopologySource) (*Topology, error) {
 	).Informer()
 	t := &Topology{
 		source: s, informer: informer, object: s.Resources.Resource(v1alpha1.NodeTopologyResource()),
-		news: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1),
 	}
 	if err := informer.SetTransform(trim); err != nil {
 		return nil, fmt.Errorf("watch NodeTopology: %w", err)
 	}
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { t.Poke() },
-		UpdateFunc: func(any, any) { t.Poke() },
-		DeleteFunc: func(any) { t.Poke() },
+		AddFunc:    func(any) { t.Notify() },
+		UpdateFunc: func(any, any) { t.Notify() },
+		DeleteFunc: func(any) { t.Notify() },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("watch NodeTopology: %w", err)
@@ -70,47 +71,49 @@ func NewTopology(s TopologySource) (*Topology, error) {
 	return t, nil
 }
 
-// Poke says that the status may have changed. It returns at once.
-func (t *Topology) Poke() {
+// Notify requests a comparison because the status may have changed. It does not
+// block.
+func (t *Topology) Notify() {
 	select {
-	case t.news <- struct{}{}:
-	default: // somebody said so already
+	case t.changed <- struct{}{}:
+	default: // one is already requested
 	}
 }
 
-// Run publishes until ctx ends. What fails is logged and tried again: no pod
-// has to wait for it.
+// Run publishes until ctx ends. It logs and retries failures, because no pod has
+// to wait for a publication.
 func (t *Topology) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { t.informer.RunWithContext(ctx) })
 	log := logr.FromContextOrDiscard(ctx)
-	if !t.listed(ctx, log) {
+	if !t.waitForSync(ctx, log) {
 		return nil
 	}
-	t.Poke()
+	t.Notify()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-t.news:
+		case <-t.changed:
 		}
-		if pause(ctx, gather); ctx.Err() != nil {
+		if pause(ctx, batchDelay); ctx.Err() != nil {
 			return nil
 		}
 		if err := t.publish(ctx); err != nil && ctx.Err() == nil {
-			log.Error(err, "trying again")
-			time.AfterFunc(publishAgain, t.Poke)
+			log.Error(err, "cannot publish the NodeTopology; retrying", "after", retryDelay)
+			time.AfterFunc(retryDelay, t.Notify)
 		}
 	}
 }
 
-// listed waits until it is known what the API server has; false when ctx ended.
-func (t *Topology) listed(ctx context.Context, log logr.Logger) bool {
-	first, cancel := context.WithTimeout(ctx, publishAgain)
+// waitForSync waits until the informer has listed the object, and returns false if
+// ctx ended before that.
+func (t *Topology) waitForSync(ctx context.Context, log logr.Logger) bool {
+	first, cancel := context.WithTimeout(ctx, retryDelay)
 	defer cancel()
 	if !cache.WaitForCacheSync(first.Done(), t.informer.HasSynced) && ctx.Err() == nil {
-		log.Info("the API server does not serve NodeTopology; is it installed (kubectl apply -k deploy/crds)?")
+		log.Info("the API server does not serve NodeTopology; install its CRD (kubectl apply -k deploy/crds)")
 	}
 	return cache.WaitForCacheSync(ctx.Done(), t.informer.HasSynced)
 }

@@ -152,22 +152,22 @@ func TestPublish(t *testing.T) {
 		if diff := cmp.Diff(want, p.live().OwnerReferences); diff != "" {
 			t.Errorf("owners (-want +got):\n%s", diff)
 		}
-		p.topology.Poke()
+		p.topology.Notify()
 		p.settle()
 
 		p.change(func(s *v1alpha1.NodeTopologyStatus) {
 			s.Pods = append(s.Pods, holder("b", "1"))
 			s.NUMA[0].Available, s.CPUs.Available = 0, 4
 		})
-		p.topology.Poke()
+		p.topology.Notify()
 		p.settle(free)
 
 		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Pods = nil })
-		p.topology.Poke()
+		p.topology.Notify()
 		p.settle(free)
 
 		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.NUMA, s.Machine.ReservedCPUs = s.NUMA[:1], "0" })
-		p.topology.Poke()
+		p.topology.Notify()
 		p.settle(lasting, free)
 	})
 }
@@ -180,8 +180,8 @@ func TestPublishGathers(t *testing.T) {
 			p.change(func(s *v1alpha1.NodeTopologyStatus) {
 				s.Pods = append(s.Pods, holder(fmt.Sprint("c", i), fmt.Sprint(i)))
 			})
-			p.topology.Poke()
-			time.Sleep(gather / 20)
+			p.topology.Notify()
+			time.Sleep(batchDelay / 20)
 		}
 		p.settle(free)
 	})
@@ -215,14 +215,14 @@ func TestConditionKeepsItsTime(t *testing.T) {
 		p.settle(made, lasting, free)
 		since := p.status.Conditions[0].LastTransitionTime
 		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Conditions[0].LastTransitionTime = metav1.Unix(2, 0) })
-		p.topology.Poke()
+		p.topology.Notify()
 		time.Sleep(time.Minute)
 		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Conditions[0].LastTransitionTime = since })
 		p.settle()
 		p.change(func(s *v1alpha1.NodeTopologyStatus) {
 			s.Conditions[0].Status, s.Conditions[0].LastTransitionTime = metav1.ConditionFalse, metav1.Unix(3, 0)
 		})
-		p.topology.Poke()
+		p.topology.Notify()
 		p.settle(lasting)
 	})
 }

@@ -19,8 +19,8 @@ const arrivalWait = time.Second
 // Pods is what the API server says about this node's pods.
 type Pods interface {
 	All() []*corev1.Pod
-	// Arrived returns a channel that is closed when the next pod arrives.
-	Arrived() <-chan struct{}
+	// Added returns a channel that is closed when the next pod arrives.
+	Added() <-chan struct{}
 }
 
 // Decider knows which GPUs the cluster controller decided on for the container
@@ -79,7 +79,7 @@ func (d *Decider) decide(ctx context.Context, r request) decision {
 		d.Log.Error(err, "cannot find out for which pod the kubelet asks; it may get other GPUs than decided, which the agent refuses", "resource", r.resource)
 	}
 	for {
-		arrived := d.Pods.Arrived()
+		arrived := d.Pods.Added()
 		pods := d.Pods.All()
 		for _, a := range askers(pods, listed, r) {
 			if ids := a.decided(r); ids != nil {

@@ -61,7 +61,7 @@ func (a *apiServer) All() (pods []*corev1.Pod) {
 	return pods
 }
 
-func (a *apiServer) Arrived() <-chan struct{} {
+func (a *apiServer) Added() <-chan struct{} {
 	a.Lock()
 	defer a.Unlock()
 	return a.arrived

@@ -1,5 +1,5 @@
-// Package kubeapi finds the API server: every client of every program starts from
-// one of its configurations.
+// Package kubeapi builds the client configurations for the API server that all
+// programs use.
 package kubeapi
 
 import (
@@ -10,16 +10,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Traffic is who asks the API server, and how much at most.
+// Traffic identifies a client and limits its rate of requests.
 type Traffic struct {
 	UserAgent string
-	QPS       float32 // negative: the caller has a limit of its own
+	QPS       float32 // requests per second; negative: the caller limits itself
 	Burst     int
 }
 
-// NewConfig returns how to reach, in protobuf where there is some, the cluster
-// that a kubeconfig file names, or, when the path is empty, the cluster that this
-// pod runs in.
+// NewConfig returns the configuration for the cluster of a kubeconfig file, or,
+// when the path is empty, for the cluster that this pod runs in. Clients prefer
+// protobuf.
 func NewConfig(kubeconfig string, t Traffic) (*rest.Config, error) {
 	config, err := NewJSONConfig(kubeconfig, t)
 	if err != nil {
@@ -30,7 +30,7 @@ func NewConfig(kubeconfig string, t Traffic) (*rest.Config, error) {
 	return config, nil
 }
 
-// NewJSONConfig returns NewConfig's for custom resources, which have no protobuf.
+// NewJSONConfig is NewConfig for custom resources, which have no protobuf.
 func NewJSONConfig(kubeconfig string, t Traffic) (*rest.Config, error) {
 	config, err := findConfig(kubeconfig)
 	if err != nil {
@@ -44,7 +44,7 @@ func findConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if err != nil {
-			return nil, fmt.Errorf("read the service account of this pod (outside a cluster, give --kubeconfig): %w", err)
+			return nil, fmt.Errorf("read the service account of this pod: %w; outside of a cluster, set --kubeconfig", err)
 		}
 		return config, nil
 	}

@@ -36,7 +36,7 @@ func asking(annotations map[string]string, limits corev1.ResourceList, id string
 }
 
 func TestTranslate(t *testing.T) {
-	group := cgroup.Pod{Target: "/kubepods/podu", UID: "u", Containers: []cgroup.Container{
+	group := cgroup.PodCgroup{Target: "/kubepods/podu", UID: "u", Containers: []cgroup.ContainerCgroup{
 		{Target: "/kubepods/podu/pause", ID: "pause"}, {Target: "/kubepods/podu/c1", ID: "c1"},
 	}}
 	policy := map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}
@@ -126,7 +126,7 @@ func (p *pods) set(uid string, pod *corev1.Pod) {
 }
 
 // TestRunNotices makes, changes and removes a pod in a tree of plain
-// directories, and waits for each to be noticed, long before Again.
+// directories, and waits until each is seen, long before Resync.
 func TestRunNotices(t *testing.T) {
 	root := t.TempDir()
 	pod := filepath.Join(root, "kubepods/podu")
@@ -139,13 +139,13 @@ func TestRunNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	told, api := make(lists), &pods{byUID: map[string]*corev1.Pod{}}
-	w := New(Env{Cgroups: cgroups, Pods: api, Node: told, Again: time.Hour})
+	w := New(Options{Cgroups: cgroups, Pods: api, Node: told, Resync: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 
 	if w.Ready() == nil {
-		t.Error("ready before the first look")
+		t.Error("ready before the first synchronization")
 	}
 	told.await(t, 0)
 	mkdir(t, pod)
@@ -153,10 +153,10 @@ func TestRunNotices(t *testing.T) {
 	mkdir(t, filepath.Join(pod, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"))
 	told.await(t, 2)
 	api.set("u", asking(nil, nil, ""))
-	w.Poke()
+	w.Notify()
 	told.await(t, 1) // confined as a whole
 	api.set("u", nil)
-	w.Poke()
+	w.Notify()
 	told.await(t, 1) // remembered while there is a cgroup
 	if err := os.RemoveAll(pod); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestRunNotices(t *testing.T) {
 		t.Errorf("Run: %v", err)
 	}
 	if err := w.Ready(); err != nil {
-		t.Errorf("after looks: %v", err)
+		t.Errorf("after synchronizations: %v", err)
 	}
 }
 

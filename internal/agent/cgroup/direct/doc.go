@@ -1,16 +1,15 @@
-// Package direct places containers by writing their cgroups after the runtime
-// made them: the way for a runtime without NRI (--enforce=cgroup).
+// Package direct pins containers by writing their cgroups after the runtime has
+// created them, for runtimes without NRI (--enforce=cgroup). It reads the
+// kubelet's cgroup tree and the pod informer, and synchronizes the node with
+// both after every change. watcher.go watches, translate.go translates.
 //
-// It knows pods and containers from the kubelet's cgroup tree and from the pod
-// informer, and brings the node in line with both after every change. It is
-// weaker than NRI, and says so:
+// Its guarantees are weaker than those of NRI:
 //
-//   - A pod that does not ask is confined as a whole, at its own cgroup, which
-//     the kubelet makes before the pod's first container: as a rule that one
-//     starts in the shared set, but nothing holds the runtime back.
-//   - A container of a pod that asks runs in the shared set, from some
-//     milliseconds after its start, until the kubelet reports its id in the
-//     pod's status (a second or two); then it gets its exclusive CPUs.
-//   - Nothing can be refused: a container whose ask cannot be met runs in the
-//     shared set, and an event on the pod says why.
+//   - A pod without a request is confined as a whole, at the pod cgroup. The
+//     kubelet creates that before the first container, which usually, but not
+//     always, starts in the shared set.
+//   - A container with a request runs in the shared set until the kubelet reports
+//     its ID in the pod status (1 to 2 s); then it gets its exclusive CPUs.
+//   - Nothing can be refused: if a request cannot be met, the container runs in
+//     the shared set, and an event on the pod says why.
 package direct

@@ -11,20 +11,20 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// translate returns a pod's cgroups in the node's terms; pod is nil while the
-// API server has not told of it.
+// translate returns a pod's cgroups in the terms of package workload. pod is nil
+// if it is not in the informer's cache yet.
 //
-// A pod that does not ask is one sandbox in the pod's own cgroup. Of any other
-// the pod's cgroup is left alone, for exclusive CPUs lie outside of the shared
-// set; its containers are containers once the pod's status names them, and
-// sandboxes, which are shared, before. The pause process is never named.
-func translate(group cgroup.Pod, pod *corev1.Pod) ([]workload.Sandbox, []workload.Container) {
+// A pod without a request becomes one sandbox in the pod's own cgroup. The pod
+// cgroup of any other is not written, because exclusive CPUs are outside of the
+// shared set. Its containers become containers once the pod status has their IDs,
+// and shared sandboxes before that. The status never has the pause process.
+func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []workload.Container) {
 	whole := workload.Sandbox{ID: group.UID, Pod: workload.Pod{UID: group.UID}, PodCgroup: group.Target}
 	if pod != nil {
 		whole.Pod.Namespace, whole.Pod.Name = pod.Namespace, pod.Name
 		whole.Annotations = pod.Annotations
 	}
-	if pod != nil && !mayAsk(pod) {
+	if pod != nil && !mayRequest(pod) {
 		whole.Cgroup = group.Target
 		return []workload.Sandbox{whole}, nil
 	}
@@ -45,14 +45,15 @@ func translate(group cgroup.Pod, pod *corev1.Pod) ([]workload.Sandbox, []workloa
 	return sandboxes, containers
 }
 
-// mayAsk reports whether the pod asks in some form, be it badly.
-func mayAsk(pod *corev1.Pod) bool {
+// mayRequest reports whether the pod requests exclusive CPUs in some form, valid
+// or not.
+func mayRequest(pod *corev1.Pod) bool {
 	ask, err := v1alpha1.ReadAsk(pod)
 	return err != nil || ask.Form != v1alpha1.None || v1alpha1.MayAsk(pod.Annotations)
 }
 
-// namesByID returns the names of the containers that run, by the runtime's id,
-// which the kubelet reports as "containerd://<id>".
+// namesByID returns the names of the running containers by the runtime's ID, which
+// the kubelet reports as "containerd://<id>".
 func namesByID(pod *corev1.Pod) map[string]string {
 	names := map[string]string{}
 	if pod == nil {
@@ -71,9 +72,9 @@ func namesByID(pod *corev1.Pod) map[string]string {
 	return names
 }
 
-// allocated stands in for the annotations that the device plugin's Allocate
-// returned, which only the runtime knows: the kubelet allocated what the
-// container's limits say, or it would not run.
+// allocated rebuilds the annotations that the device plugin returned in Allocate,
+// which only the runtime has: the kubelet allocated exactly what the container's
+// limits say, or the container would not run.
 func allocated(pod *corev1.Pod, name string) map[string]string {
 	ask, err := v1alpha1.ReadAsk(pod)
 	want, exclusive := ask.Exclusive(name)

@@ -17,135 +17,135 @@ import (
 
 // Cgroups finds the cgroups of pods.
 type Cgroups interface {
-	Pods() ([]cgroup.Pod, error)
-	// Dirs are the directories in which those come and go.
+	Pods() ([]cgroup.PodCgroup, error)
+	// Dirs returns the directories in which those are created and removed.
 	Dirs() ([]string, error)
 }
 
-// Pods is what the API server said about this node's pods, by the UID that the
-// kubelet uses.
+// Pods is the informer's cache of this node's pods, by the UID that the kubelet
+// uses.
 type Pods interface {
 	Pod(uid string) (*corev1.Pod, bool)
 }
 
-// Node brings everything in line with what there is.
+// Node reconciles its state with the list of all sandboxes and containers.
 type Node interface {
 	Synchronize(ctx context.Context, sandboxes []workload.Sandbox, containers []workload.Container)
 }
 
-// Env is what a Watcher works with.
-type Env struct {
+// Options of New.
+type Options struct {
 	Cgroups Cgroups
 	Pods    Pods
 	Node    Node
-	// Again is how long nothing has to happen before everything is written
-	// again, over what others may have written; 0 is 10 s.
-	Again time.Duration
+	// Resync is how often everything is written again, which overwrites what
+	// other processes have written; 0 means 10 s.
+	Resync time.Duration
 }
 
-// Watcher synchronizes the node after each change. It is level triggered: every
-// look lists everything, so that a missed change costs a delay and no more.
+// Watcher synchronizes the node after each change. It is level triggered: each
+// synchronization lists everything, so a missed change only causes a delay.
 type Watcher struct {
-	env   Env
-	poked chan struct{}
-	ready atomic.Bool            // looked once
-	known map[string]*corev1.Pod // as last seen, by UID, for as long as there is a cgroup
+	o        Options
+	notified chan struct{}
+	ready    atomic.Bool            // synchronized once
+	lastSeen map[string]*corev1.Pod // by UID; kept while the pod has a cgroup
 }
 
 // New returns a watcher that does nothing until Run.
-func New(env Env) *Watcher {
-	if env.Again == 0 {
-		env.Again = 10 * time.Second
+func New(o Options) *Watcher {
+	if o.Resync == 0 {
+		o.Resync = 10 * time.Second
 	}
-	return &Watcher{env: env, poked: make(chan struct{}, 1), known: map[string]*corev1.Pod{}}
+	return &Watcher{o: o, notified: make(chan struct{}, 1), lastSeen: map[string]*corev1.Pod{}}
 }
 
-// Poke says that some pod changed: its status may now name a container. It
-// returns at once.
-func (w *Watcher) Poke() {
+// Notify requests a synchronization because a pod changed: its status may now
+// have the ID of a container. It does not block.
+func (w *Watcher) Notify() {
 	select {
-	case w.poked <- struct{}{}:
-	default: // a look is due anyway
+	case w.notified <- struct{}{}:
+	default: // one is already requested
 	}
 }
 
-// Ready returns nil once everything that runs was placed.
+// Ready returns nil after the first synchronization.
 func (w *Watcher) Ready() error {
 	if !w.ready.Load() {
-		return errors.New("the kubelet's cgroups were not listed yet")
+		return errors.New("the kubelet's cgroups have not been listed yet")
 	}
 	return nil
 }
 
-// Run looks once, and after every change, until ctx is done.
+// Run synchronizes once, and after every change, until ctx is done.
 func (w *Watcher) Run(ctx context.Context) error {
 	changes, err := fsnotify.NewWatcher()
 	if err != nil {
 		return fmt.Errorf("watch cgroups: %w", err)
 	}
 	defer changes.Close()
-	again := time.NewTicker(w.env.Again)
-	defer again.Stop()
+	resync := time.NewTicker(w.o.Resync)
+	defer resync.Stop()
 	for {
-		if err := w.follow(changes); err != nil {
-			logr.FromContextOrDiscard(ctx).Error(err, "new containers are noticed late")
+		if err := w.watchDirs(changes); err != nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "cannot watch all cgroups; new containers are found at the next resync")
 		}
-		if err := w.look(ctx); err != nil {
-			logr.FromContextOrDiscard(ctx).Error(err, "nothing was placed")
+		if err := w.synchronize(ctx); err != nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "cannot synchronize; no container was pinned")
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-w.poked:
-		case <-again.C:
+		case <-w.notified:
+		case <-resync.C:
 		case err := <-changes.Errors:
-			logr.FromContextOrDiscard(ctx).Error(err, "watch cgroups")
+			logr.FromContextOrDiscard(ctx).Error(err, "the watch on cgroups failed; changes are found at the next resync")
 		case <-changes.Events:
 			drain(changes.Events)
 		}
 	}
 }
 
-// follow watches the directories that there are now. It comes before the look,
-// so that what appears in between is seen by one of them.
-func (w *Watcher) follow(changes *fsnotify.Watcher) error {
-	dirs, err := w.env.Cgroups.Dirs()
+// watchDirs watches the directories that exist now. It runs before synchronize, so
+// that one of the two sees a cgroup that is created in between.
+func (w *Watcher) watchDirs(changes *fsnotify.Watcher) error {
+	dirs, err := w.o.Cgroups.Dirs()
 	if err != nil {
 		return fmt.Errorf("find the kubelet's cgroups: %w", err)
 	}
 	for _, dir := range dirs {
-		_ = changes.Add(dir) // fails when the directory has gone meanwhile
+		_ = changes.Add(dir) // fails if the directory was removed meanwhile
 	}
 	return nil
 }
 
-// look lists what there is and hands it to the node.
-func (w *Watcher) look(ctx context.Context) error {
-	found, err := w.env.Cgroups.Pods()
+// synchronize passes all cgroups of pods to the node.
+func (w *Watcher) synchronize(ctx context.Context) error {
+	found, err := w.o.Cgroups.Pods()
 	if err != nil {
 		return fmt.Errorf("list the cgroups of pods: %w", err)
 	}
 	var sandboxes []workload.Sandbox
 	var containers []workload.Container
-	known := map[string]*corev1.Pod{}
+	seen := map[string]*corev1.Pod{}
 	for _, group := range found {
-		pod, ok := w.env.Pods.Pod(group.UID)
+		pod, ok := w.o.Pods.Pod(group.UID)
 		if !ok {
-			pod = w.known[group.UID] // deleted, but still there
+			pod = w.lastSeen[group.UID] // deleted, but its cgroup still exists
 		}
 		if pod != nil {
-			known[group.UID] = pod
+			seen[group.UID] = pod
 		}
 		s, c := translate(group, pod)
 		sandboxes, containers = append(sandboxes, s...), append(containers, c...)
 	}
-	w.known = known
-	w.env.Node.Synchronize(ctx, sandboxes, containers)
+	w.lastSeen = seen
+	w.o.Node.Synchronize(ctx, sandboxes, containers)
 	w.ready.Store(true)
 	return nil
 }
 
-// drain drops what one look answers together.
+// drain removes pending events: one synchronization covers them all.
 func drain(events <-chan fsnotify.Event) {
 	for {
 		select {

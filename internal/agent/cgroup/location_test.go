@@ -27,13 +27,13 @@ func (d delegated) confine(path string, cpus, _ cpuset.Set) error {
 
 func TestConfineOwnContainerByItsPod(t *testing.T) {
 	for name, tc := range map[string]struct {
-		at, want place
+		at, want location
 	}{
-		"another container": {place{"/kubepods/pod1/c1", ""}, place{"/kubepods/pod1/c1", ""}},
-		"cgroupfs":          {place{"/kubepods/pod1/own", ""}, place{"/kubepods/pod1", ""}},
+		"another container": {location{"/kubepods/pod1/c1", ""}, location{"/kubepods/pod1/c1", ""}},
+		"cgroupfs":          {location{"/kubepods/pod1/own", ""}, location{"/kubepods/pod1", ""}},
 		"systemd": {
-			place{"/kubepods.slice/kubepods-pod1.slice/own", "own"},
-			place{"/kubepods.slice/kubepods-pod1.slice", "kubepods-pod1.slice"},
+			location{"/kubepods.slice/kubepods-pod1.slice/own", "own"},
+			location{"/kubepods.slice/kubepods-pod1.slice", "kubepods-pod1.slice"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestConfineOwnContainerByItsPod(t *testing.T) {
 			if tc.at != tc.want {
 				d.own = tc.at.path
 			}
-			got, err := confine(d, tc.at, cpuset.MustParse("0-3"), cpuset.Set{})
+			got, err := confineOrParent(d, tc.at, cpuset.MustParse("0-3"), cpuset.Set{})
 			if err != nil || got != tc.want {
 				t.Errorf("confine = %v, %v; want %v", got, err, tc.want)
 			}
