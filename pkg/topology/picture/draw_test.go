@@ -1,6 +1,7 @@
 package picture_test
 
 import (
+	"encoding/xml"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,5 +47,49 @@ func TestDraw(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestSVG(t *testing.T) {
+	used := &picture.Use{
+		Reserved: cpuset.Of(0, 8),
+		Held: []picture.Holder{
+			{Name: "default/a <main>", CPUs: cpuset.Of(1, 9)},
+			{Name: "default/b main", CPUs: cpuset.Range(4, 5)},
+		},
+	}
+	cards := []gpu.Card{{NUMA: 1}, {Index: 1, NUMA: 1}, {Index: 2, NUMA: topology.Unknown}}
+	for name, tc := range map[string]struct {
+		machine *topology.Machine
+		cards   []gpu.Card
+		use     *picture.Use
+	}{
+		"server":      {machine: server(), cards: cards, use: used},
+		"accelerated": {machine: accelerated()},
+		"hybrid":      {machine: hybrid()},
+		"dies":        {machine: dies()},
+		"untold":      {machine: untold()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			if err := picture.SVG(&b, tc.machine, tc.cards, tc.use); err != nil {
+				t.Fatal(err)
+			}
+			if err := xml.Unmarshal([]byte(b.String()), new(struct{})); err != nil {
+				t.Errorf("not XML: %v", err)
+			}
+			scenario.Golden(t, filepath.Join("testdata", name+".svg"), b.String())
+		})
+	}
+}
+
+func TestUse(t *testing.T) {
+	use := &picture.Use{Reserved: cpuset.Of(0), Held: []picture.Holder{{Name: "default/a main", CPUs: cpuset.Range(2, 3)}}}
+	var marks string
+	for id := range cpuset.CPU(4) {
+		marks += use.Mark(id)
+	}
+	if got, want := marks+"|"+strings.Join(use.Legend(), ""), "r·AA|A  default/a main  2-3"; got != want {
+		t.Errorf("marks and legend are %q, want %q", got, want)
 	}
 }

@@ -1,0 +1,281 @@
+package picture
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Lengths in pixels.
+const (
+	charWidth  = 7.3 // of the monospaced font at 12 pixels
+	lineHeight = 18
+	threadSize = 26 // of a CPU, without a letter
+	gap        = 6
+	padding    = 10
+	rowWidth   = 860 // parts of the machine go on a new row beyond it
+	coresInRow = 8
+)
+
+// style gives the picture its colours. A reader's dark mode turns the background
+// dark; the colours of CPUs have dark text on them in both modes.
+const style = `
+  text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328 }
+  .page { fill: #ffffff } .group { fill: none; stroke: #8c959f } .core { fill: #d0d7de }
+  .cpu { fill: #ffffff } .shared { fill: #b6e3ff } .reserved { fill: #afb8c1 } .card { fill: #d8b9ff }
+  .held0 { fill: #ffc680 } .held1 { fill: #aceebb } .held2 { fill: #ffb3b3 } .held3 { fill: #fae17d }
+  .held4 { fill: #ffadda } .held5 { fill: #9be7e0 } .on { fill: #1f2328; text-anchor: middle }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3 } .page { fill: #0d1117 } .core { fill: #484f58 } .cpu { fill: #c9d1d9 } .on { fill: #1f2328 }
+  }
+`
+
+// heldColours is how many colours exclusive CPUs have. The letter tells holders apart.
+const heldColours = 6
+
+// SVG writes the picture of a machine as SVG: the tree of Draw as boxes in boxes, with
+// cards as chips in the box of their NUMA node. Where use is not nil, CPUs have the
+// colour and the letter of what they are used for.
+func SVG(w io.Writer, m *topology.Machine, cards []gpu.Card, use *Use) error {
+	d := &drawing{machine: m, cards: cards, use: use, drawn: map[topology.NodeID]bool{}}
+	body := rows(d.groups(tree(m, nil)), rowWidth)
+	body = column(text(totals(m)), body)
+	body = column(body, d.withoutCPUs())
+	body = column(body, d.legend())
+	width, height := body.width+2*padding, body.height+2*padding
+	var b strings.Builder
+	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s\">\n",
+		width, height, width, height, html.EscapeString(totals(m)))
+	fmt.Fprintf(&b, "<style>%s</style>\n<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", style, width, height)
+	body.draw(&b, padding, padding)
+	b.WriteString("</svg>\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// box is a part of the picture, which draws itself with its upper left corner at x, y.
+type box struct {
+	width, height int
+	draw          func(b *strings.Builder, x, y int)
+}
+
+// text is a line of text.
+func text(line string) box {
+	return box{int(charWidth * float64(len([]rune(line)))), lineHeight, func(b *strings.Builder, x, y int) {
+		fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\">%s</text>\n", x, y+lineHeight-5, html.EscapeString(line))
+	}}
+}
+
+// chip is a coloured box with a text in its middle.
+func chip(class, line string, width, height int) box {
+	return box{width, height, func(b *strings.Builder, x, y int) {
+		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\"/>", class, x, y, width, height)
+		fmt.Fprintf(b, "<text class=\"on\" x=\"%d\" y=\"%d\">%s</text>\n", x+width/2, y+height/2+4, html.EscapeString(line))
+	}}
+}
+
+// frame puts a box into a box with a border.
+func frame(class string, pad int, inner box) box {
+	return box{inner.width + 2*pad, inner.height + 2*pad, func(b *strings.Builder, x, y int) {
+		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n", class, x, y, inner.width+2*pad, inner.height+2*pad)
+		inner.draw(b, x+pad, y+pad)
+	}}
+}
+
+// column puts one box below another; an empty one takes no room.
+func column(above, below box) box {
+	if above.draw == nil || below.draw == nil {
+		return either(above, below)
+	}
+	return box{max(above.width, below.width), above.height + gap + below.height, func(b *strings.Builder, x, y int) {
+		above.draw(b, x, y)
+		below.draw(b, x, y+above.height+gap)
+	}}
+}
+
+// either returns the first box that is not empty.
+func either(one, other box) box {
+	if one.draw == nil {
+		return other
+	}
+	return one
+}
+
+// row puts boxes side by side.
+func row(boxes []box, space int) (r box) {
+	for i, part := range boxes {
+		if i > 0 {
+			r.width += space
+		}
+		r.width += part.width
+		r.height = max(r.height, part.height)
+	}
+	r.draw = func(b *strings.Builder, x, y int) {
+		for _, part := range boxes {
+			part.draw(b, x, y)
+			x += part.width + space
+		}
+	}
+	return r
+}
+
+// drawing is a picture that is being laid out.
+type drawing struct {
+	machine *topology.Machine
+	cards   []gpu.Card
+	use     *Use                     // nil where it is unknown
+	drawn   map[topology.NodeID]bool // NUMA nodes whose cards have their place
+}
+
+// rows lays boxes out in rows of at most that width.
+func rows(boxes []box, width int) (all box) {
+	var line []box
+	used := 0
+	for _, part := range boxes {
+		if used+part.width > width && len(line) > 0 {
+			all, line, used = column(all, row(line, gap)), nil, 0
+		}
+		line = append(line, part)
+		used += part.width + gap
+	}
+	if len(line) == 0 {
+		return all
+	}
+	return column(all, row(line, gap))
+}
+
+func (d *drawing) groups(groups []group) (boxes []box) {
+	for _, g := range groups {
+		boxes = append(boxes, d.group(g))
+	}
+	return boxes
+}
+
+// group is a box with a label, the parts or the cores, and the cards of a NUMA node.
+func (d *drawing) group(g group) box {
+	chips := d.chips(g)
+	var inner box
+	if len(g.parts) > 0 {
+		inner = rows(d.groups(g.parts), rowWidth-4*padding)
+	} else {
+		cores := d.cores(g.cpus)
+		inner = rows(cores, coresInRow*(cores[0].width+gap))
+	}
+	return frame("group", padding, column(column(text(g.label), inner), chips))
+}
+
+// cores returns a box for each core, with its CPUs.
+func (d *drawing) cores(cpus []topology.CPU) (boxes []box) {
+	var core []box
+	for i, c := range cpus {
+		core = append(core, d.cpu(c))
+		last := i == len(cpus)-1
+		if !last && c.Core != topology.Unknown && cpus[i+1].Core == c.Core {
+			continue
+		}
+		boxes, core = append(boxes, frame("core", 2, row(core, 2))), nil
+	}
+	return boxes
+}
+
+// cpu is one CPU: its number, P or E for the kind of its core, * where it is isolated,
+// and the letter of its holder.
+func (d *drawing) cpu(c topology.CPU) box {
+	label := kindLetter(c.Kind) + fmt.Sprint(c.ID)
+	if c.Isolated {
+		label += "*"
+	}
+	class := "cpu"
+	if d.use != nil {
+		class = d.class(c.ID)
+		if i := d.use.holder(c.ID); i >= 0 {
+			label += " " + letter(i)
+		}
+	}
+	return chip(class, label, max(threadSize, int(charWidth*float64(len(label)))+4), threadSize)
+}
+
+// class returns the style of a CPU by its use.
+func (d *drawing) class(c cpuset.CPU) string {
+	switch i := d.use.holder(c); {
+	case i >= 0:
+		return fmt.Sprintf("held%d", i%heldColours)
+	case d.use.Reserved.Has(c):
+		return "reserved"
+	}
+	return "shared"
+}
+
+// chips returns the cards of a NUMA node for the outermost group that lies in it.
+func (d *drawing) chips(g group) box {
+	node := g.cpus[0].NUMA
+	for _, c := range g.cpus {
+		if c.NUMA != node {
+			return box{}
+		}
+	}
+	if d.drawn[node] {
+		return box{}
+	}
+	d.drawn[node] = true
+	return d.cardsOf(node)
+}
+
+// cardsOf returns chips for the cards of a NUMA node.
+func (d *drawing) cardsOf(node topology.NodeID) box {
+	var boxes []box
+	for _, c := range d.cards {
+		if c.NUMA == node {
+			label := "GPU " + title(c)
+			boxes = append(boxes, chip("card", label, int(charWidth*float64(len(label)))+2*gap, threadSize))
+		}
+	}
+	return rows(boxes, rowWidth/2)
+}
+
+// withoutCPUs returns boxes for NUMA nodes with memory only, and for cards whose NUMA
+// node is unknown or has no CPUs.
+func (d *drawing) withoutCPUs() box {
+	var boxes []box
+	for _, n := range d.machine.Nodes {
+		if n.CPUs.Empty() {
+			d.drawn[n.ID] = true
+			label := text(nodeLabel(d.machine, int(n.ID)) + " · memory only")
+			if n.GPU != "" {
+				label = text(nodeLabel(d.machine, int(n.ID)) + " · memory of GPU " + n.GPU)
+			}
+			boxes = append(boxes, frame("group", padding, column(label, d.cardsOf(n.ID))))
+		}
+	}
+	if cards := d.cardsOf(topology.Unknown); cards.draw != nil && !d.drawn[topology.Unknown] {
+		boxes = append(boxes, frame("group", padding, column(text("NUMA unknown"), cards)))
+	}
+	return rows(boxes, rowWidth)
+}
+
+// legend says what the colours and letters mean, and which CPUs are offline.
+func (d *drawing) legend() (all box) {
+	if off := offline(d.machine); !off.Empty() {
+		all = column(all, text(fmt.Sprintf("offline: %s", off)))
+	}
+	if isolated := d.machine.Isolated(); !isolated.Empty() {
+		all = column(all, text(fmt.Sprintf("* isolated: %s", isolated)))
+	}
+	if d.use == nil {
+		return all
+	}
+	for i, h := range d.use.Held {
+		key := chip(fmt.Sprintf("held%d", i%heldColours), letter(i), threadSize, lineHeight)
+		all = column(all, row([]box{key, text(fmt.Sprintf("%s: exclusive CPUs %s", h.Name, h.CPUs))}, gap))
+	}
+	all = column(all, row([]box{chip("shared", "", threadSize, lineHeight), text("shared CPUs")}, gap))
+	if !d.use.Reserved.Empty() {
+		all = column(all, row([]box{chip("reserved", "", threadSize, lineHeight), text(fmt.Sprintf("reserved CPUs %s: shared, and never exclusive", d.use.Reserved))}, gap))
+	}
+	return all
+}
