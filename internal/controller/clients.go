@@ -33,11 +33,11 @@ const component = "numalet-controller"
 // limit: a burst of events must not starve binds (kubernetes/kubernetes#135900),
 // nor cost the lease.
 type clients struct {
-	watch      kubernetes.Interface                            // informers, and claims before a bind
-	bind       kubernetes.Interface                            // without a limit: the binder has its own
-	report     kubernetes.Interface                            // conditions, and events of failures
-	post       func(context.Context, *corev1.Binding) error    // without a limit
-	events     func(context.Context, ...*eventsv1.Event) error // of pods that are bound
+	watch      kubernetes.Interface                         // informers, and claims before a bind
+	bind       kubernetes.Interface                         // without a limit: the binder has its own
+	report     kubernetes.Interface                         // conditions, and events of failures
+	bindings   func(context.Context, *corev1.Binding) error // without a limit
+	events     func(context.Context, *eventsv1.Event) error // of pods that are bound
 	lease      kubernetes.Interface
 	metadata   metadata.Interface
 	topologies cache.SharedIndexInformer
@@ -87,7 +87,7 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 		}
 	}
-	return c, c.connectPosts(config, cfg)
+	return c, c.connectWriters(config, cfg)
 }
 
 // connectOperators connects what looks after custom resources.
@@ -103,18 +103,18 @@ func (c *clients) connectOperators(config *rest.Config, log logr.Logger) error {
 	return nil
 }
 
-// connectPosts connects what writes for every pod.
-func (c *clients) connectPosts(config *rest.Config, cfg config.Controller) error {
+// connectWriters connects the clients that write for every pod.
+func (c *clients) connectWriters(config *rest.Config, cfg config.Controller) error {
 	config.QPS, config.Timeout = cfg.RequestRate, 0
-	events, err := apiwriter.New(config)
+	events, err := apiwriter.NewEvents(config)
 	if err != nil {
 		return err
 	}
 	config.QPS, config.Timeout = -1, cfg.BindTimeout
-	bindings, err := apiwriter.New(config)
+	bindings, err := apiwriter.NewBindings(config)
 	if err != nil {
 		return err
 	}
-	c.post, c.events = bindings.Bind, events.Events
+	c.bindings, c.events = bindings.Create, events.Create
 	return nil
 }

@@ -102,7 +102,7 @@ func (c *controller) newBooks(context.Context) (err error) {
 }
 
 func (c *controller) newReporter(ctx context.Context) (err error) {
-	c.reporter, err = podevents.New(ctx, podevents.Env{Client: c.clients.report, Post: c.clients.events, Explain: c.filters.explain})
+	c.reporter, err = podevents.New(ctx, podevents.Dependencies{Client: c.clients.report, CreateEvent: c.clients.events, Explain: c.filters.explain})
 	return err
 }
 
@@ -147,7 +147,7 @@ func (c *controller) newLease(context.Context) (err error) {
 	}
 	c.measured = newMetrics()
 	c.binder = bind.New(bind.Options{
-		Post: c.clients.post, Client: c.clients.bind, Fence: c.fence, Timeout: c.cfg.BindTimeout, Observe: c.measured.binding,
+		CreateBinding: c.clients.bindings, Client: c.clients.bind, Fence: c.fence, Timeout: c.cfg.BindTimeout, Observe: c.measured.binding,
 		Limit: flowcontrol.NewTokenBucketRateLimiter(c.cfg.BindRate, int(c.cfg.BindRate)+1),
 	})
 	return nil

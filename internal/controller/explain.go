@@ -22,7 +22,7 @@ func (c *controller) newExplainer(context.Context) (err error) {
 	if c.cfg.QueueAddr == "" {
 		return nil
 	}
-	answers := queueapi.New(queueapi.Source{List: c.queue.List, Explain: c.queue.Explain, Said: c.reporter.Said, Leads: c.schedules})
+	answers := queueapi.New(queueapi.Source{List: c.queue.List, Explain: c.queue.Explain, Said: c.reporter.LastReport, Leads: c.schedules})
 	if c.explains, err = telemetry.Listen(c.cfg.QueueAddr, answers); err != nil {
 		return fmt.Errorf("%w: choose another --queue-addr", err)
 	}
@@ -70,7 +70,7 @@ func (c *controller) tellOnce(told map[string]telling) map[string]telling {
 			continue
 		}
 		before := told[e.UID]
-		if said := c.reporter.Said(e.UID); said != before.message {
+		if said := c.reporter.LastReport(e.UID); said != before.message {
 			continue
 		}
 		now[e.UID] = before

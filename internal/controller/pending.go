@@ -46,7 +46,7 @@ func (c *controller) lookAgain(ctx context.Context) error {
 // bind writes a decision down, and tells. Until it has, nobody may write that
 // the pod is pending.
 func (c *controller) bind(ctx context.Context, d sched.Decision) error {
-	c.reporter.Hush(d.Pod.UID)
+	c.reporter.Suppress(d.Pod.UID)
 	posted := false
 	err := c.filters.committer.Bind(ctx, d, func() error {
 		posted = true

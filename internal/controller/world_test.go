@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -101,7 +100,7 @@ func (w *world) start(settings ...string) {
 	}
 	topologies := cache.NewSharedIndexInformer(w.topologies, &v1alpha1.NodeTopology{}, 0, cache.Indexers{})
 	one := clients{
-		watch: w.client, bind: w.client, report: w.client, lease: w.client, post: w.post, events: w.events,
+		watch: w.client, bind: w.client, report: w.client, lease: w.client, bindings: w.createBinding, events: w.createEvent,
 		metadata: nobody(w.T), topologies: topologies, tenants: w.tenants,
 		groups: cache.NewSharedIndexInformer(w.groups, &v1alpha1.GPUGroup{}, 0, cache.Indexers{}),
 		quotas: cache.NewSharedIndexInformer(w.quotas, &v1alpha1.Tenant{}, 0, cache.Indexers{}), resources: w.statuses(),
@@ -122,17 +121,13 @@ func (w *world) start(settings ...string) {
 	w.await("nodes, pods, and apart from them those that failed and those that succeeded are watched", func() bool { return w.watches("nodes") == 1 && w.watches("pods") == 3 })
 }
 
-func (w *world) post(ctx context.Context, b *corev1.Binding) error {
+func (w *world) createBinding(ctx context.Context, b *corev1.Binding) error {
 	return w.client.CoreV1().Pods(b.Namespace).Bind(ctx, b, metav1.CreateOptions{})
 }
 
-func (w *world) events(ctx context.Context, all ...*eventsv1.Event) error {
-	var errs []error
-	for _, e := range all {
-		_, err := w.client.EventsV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+func (w *world) createEvent(ctx context.Context, e *eventsv1.Event) error {
+	_, err := w.client.EventsV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
+	return err
 }
 
 // bind does what the API server does with a Binding, or refuses.

@@ -27,10 +27,11 @@ import (
 // poster posts what a scheduler posts, with the client that the controller has,
 // and decides nothing: the i-th pod goes to the i-th node.
 type poster struct {
-	api         *apiwriter.Client
+	bindings    *apiwriter.Bindings
+	events      *apiwriter.Events
 	nodes, pods int
 	workers     int
-	events      bool
+	reports     bool // creates an event for each pod, too
 }
 
 // client is a process of its own, so that what it takes can be told.
@@ -41,7 +42,7 @@ func client(args []string) error {
 	p := poster{workers: 32}
 	flags.IntVar(&p.nodes, "nodes", 0, "nodes")
 	flags.IntVar(&p.pods, "pods", 0, "pods")
-	flags.BoolVar(&p.events, "events", false, "post an event a pod, too")
+	flags.BoolVar(&p.reports, "events", false, "create an event for each pod, too")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -55,7 +56,10 @@ func client(args []string) error {
 	}
 	config.QPS, config.ContentType = -1, runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	if p.api, err = apiwriter.New(config); err != nil {
+	if p.bindings, err = apiwriter.NewBindings(config); err != nil {
+		return err
+	}
+	if p.events, err = apiwriter.NewEvents(config); err != nil {
 		return err
 	}
 	if *watching {
@@ -103,15 +107,15 @@ func (p poster) post(ctx context.Context) error {
 
 func (p poster) bind(ctx context.Context, i int) error {
 	node := fmt.Sprintf("node-%05d", i%p.nodes)
-	err := p.api.Bind(ctx, &corev1.Binding{
+	err := p.bindings.Create(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: podName(i)},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	})
-	if err != nil || !p.events {
+	if err != nil || !p.reports {
 		return err
 	}
 	now := metav1.NewMicroTime(time.Now())
-	return p.api.Events(ctx, &eventsv1.Event{
+	return p.events.Create(ctx, &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x", podName(i), now.UnixNano())},
 		EventTime:  now, Type: corev1.EventTypeNormal, Reason: "Scheduled", Action: "Binding",
 		ReportingController: "floor", ReportingInstance: "floor-1",

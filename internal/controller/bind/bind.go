@@ -18,17 +18,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Options are how binds are written.
+// Options are how Bindings are created.
 type Options struct {
-	Post    func(context.Context, *corev1.Binding) error // sends one, without a limit of its own; an APIStatus is the answer that it is not made
-	Client  kubernetes.Interface                         // looks where a pod is
-	Limit   flowcontrol.RateLimiter                      // of binds, waited for before the fence is asked
-	Fence   func() error                                 // says why this process may not bind now
-	Timeout time.Duration                                // of one request, from the fence's answer on
-	Observe func(time.Duration, error)                   // one request; nil for nobody
+	// CreateBinding sends one Binding, without a rate limit. An error that is an APIStatus
+	// is the API server's answer that the pod was not bound.
+	CreateBinding func(context.Context, *corev1.Binding) error
+	Client        kubernetes.Interface       // reads pods
+	Limit         flowcontrol.RateLimiter    // of Bindings; waited for before the fence is checked
+	Fence         func() error               // why this process must not bind now
+	Timeout       time.Duration              // of one request, from the fence's answer on
+	Observe       func(time.Duration, error) // is called after each request; may be nil
 }
 
-// Binder writes Bindings. It may be used concurrently.
+// Binder binds pods. It may be used concurrently.
 type Binder struct{ options Options }
 
 // New returns a binder.
@@ -39,65 +41,67 @@ func New(o Options) *Binder {
 	return &Binder{o}
 }
 
-// tries is how often a bind is sent that is not answered, once ctx has ended.
-const tries = 3
+const (
+	// maxTries limits how often an unanswered Binding is sent once ctx has ended.
+	maxTries = 3
+	// retryDelay is the time between two tries.
+	retryDelay = 50 * time.Millisecond
+)
 
-// pause is between two of them.
-const pause = 50 * time.Millisecond
-
-// Bind binds a pod as decided. Where it returns an error the pod is not bound
-// there. What is not answered may be done all the same, and later: a look at the
-// pod says nothing about that, so the same is sent again until it is answered.
-// Once it waited its turn it ends when it knows, or may not bind any more, or ctx
-// has ended and it has tried several times; it does not leave off for ctx alone.
+// Bind binds a pod as decided. If it returns an error, the pod is not bound there.
+//
+// A request without an answer may still take effect, even later, so reading the pod
+// proves nothing: Bind sends the same Binding again until it is answered. After the rate
+// limit it returns only when the outcome is known, when the fence closes, or when ctx has
+// ended and maxTries requests were sent; it does not stop for ctx alone.
 func (b *Binder) Bind(ctx context.Context, d sched.Decision) error {
-	binding, err := binding(d)
+	binding, err := newBinding(d)
 	if err != nil {
 		return err
 	}
 	if err := b.options.Limit.Wait(ctx); err != nil {
-		return fmt.Errorf("bind pod %s to node %q: wait for its turn: %w", d.Pod, d.At.Node, err)
+		return fmt.Errorf("bind pod %s to node %q: wait for the rate limit: %w", d.Pod, d.At.Node, err)
 	}
 	for try := 1; ; try++ {
 		if closed := b.options.Fence(); closed != nil {
 			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, errors.Join(closed, err))
 		}
-		if err = b.send(ctx, d, binding); err == nil {
+		if err = b.try(ctx, d, binding); err == nil {
 			return nil
 		}
-		if answered(err) || ctx.Err() != nil && try >= tries {
+		if isAnswer(err) || ctx.Err() != nil && try >= maxTries {
 			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, err)
 		}
-		time.Sleep(pause)
+		time.Sleep(retryDelay)
 	}
 }
 
-// send sends a bind once. An answer that does not say where the pod is makes it
-// look, and then a look without an answer is none either.
-func (b *Binder) send(ctx context.Context, d sched.Decision, binding *corev1.Binding) error {
-	err := b.post(ctx, binding)
-	if err == nil || apierrors.IsNotFound(err) || !answered(err) {
+// try sends a Binding once. If the answer does not tell where the pod is, it reads the
+// pod; an unanswered read leaves the outcome unknown, too.
+func (b *Binder) try(ctx context.Context, d sched.Decision, binding *corev1.Binding) error {
+	err := b.create(ctx, binding)
+	if err == nil || apierrors.IsNotFound(err) || !isAnswer(err) {
 		return err
 	}
-	bound, lookErr := b.isBound(ctx, d)
+	bound, readErr := b.isBound(ctx, d)
 	switch {
-	case bound || apierrors.IsNotFound(lookErr):
-		return lookErr
-	case lookErr != nil && !answered(lookErr):
-		return lookErr
+	case bound || apierrors.IsNotFound(readErr):
+		return readErr
+	case readErr != nil && !isAnswer(readErr):
+		return readErr
 	}
 	return err
 }
 
-// answered reports whether an error is what the API server has made of the
-// request. One that took it too long may have come to its end.
-func answered(err error) bool {
+// isAnswer reports whether an error is the API server's final answer to a request. A
+// request that timed out in the API server may have taken effect.
+func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err)
 }
 
-// IsRefusal reports whether an error of Bind says that the API server has heard
-// and refused: the pod exists and is bound to no node.
+// IsRefusal reports whether an error of Bind says that the API server refused the
+// Binding: the pod exists and is bound to no node.
 func IsRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -107,16 +111,16 @@ func IsRefusal(err error) bool {
 	return code >= 400 && code < 500 && code != http.StatusNotFound && code != http.StatusConflict && code != http.StatusTooManyRequests
 }
 
-func (b *Binder) post(ctx context.Context, binding *corev1.Binding) error {
+func (b *Binder) create(ctx context.Context, binding *corev1.Binding) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Timeout)
 	defer cancel()
 	began := time.Now()
-	err := b.options.Post(ctx, binding)
+	err := b.options.CreateBinding(ctx, binding)
 	b.options.Observe(time.Since(began), err)
 	return err
 }
 
-// isBound reports whether the pod is where it should be after all.
+// isBound reads a pod and reports whether it is bound as decided.
 func (b *Binder) isBound(ctx context.Context, d sched.Decision) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Timeout)
 	defer cancel()
@@ -124,14 +128,14 @@ func (b *Binder) isBound(ctx context.Context, d sched.Decision) (bool, error) {
 	return err == nil && string(pod.UID) == d.Pod.UID && pod.Spec.NodeName == d.At.Node, err
 }
 
-// binding returns the one write. The API server checks the UID, and merges the
-// annotations into the pod.
-func binding(d sched.Decision) (*corev1.Binding, error) {
+// newBinding returns the Binding of a decision. The API server checks the UID, and merges
+// the annotations into the pod.
+func newBinding(d sched.Decision) (*corev1.Binding, error) {
 	b := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Pod.Namespace, Name: d.Pod.Name, UID: types.UID(d.Pod.UID)},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: d.At.Node},
 	}
-	all := containers(d)
+	all := placements(d)
 	if len(all) == 0 {
 		return b, nil
 	}
@@ -146,7 +150,8 @@ func binding(d sched.Decision) (*corev1.Binding, error) {
 	return b, nil
 }
 
-func containers(d sched.Decision) map[string]v1alpha1.ContainerPlacement {
+// placements returns the CPUs per NUMA node and the GPUs of each container that has any.
+func placements(d sched.Decision) map[string]v1alpha1.ContainerPlacement {
 	all := make(map[string]v1alpha1.ContainerPlacement, len(d.At.Containers))
 	for _, c := range d.At.Containers {
 		counts := make(map[int]int, len(c.PerNode))

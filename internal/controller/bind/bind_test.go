@@ -58,10 +58,10 @@ func newServer(binds bool, answers ...error) *server {
 }
 
 func (s *server) binder(fence func() error) *Binder {
-	post := func(ctx context.Context, b *corev1.Binding) error {
+	create := func(ctx context.Context, b *corev1.Binding) error {
 		return s.CoreV1().Pods(b.Namespace).Bind(ctx, b, metav1.CreateOptions{})
 	}
-	return New(Options{Post: post, Client: s, Limit: flowcontrol.NewFakeAlwaysRateLimiter(), Fence: fence, Timeout: time.Second})
+	return New(Options{CreateBinding: create, Client: s, Limit: flowcontrol.NewFakeAlwaysRateLimiter(), Fence: fence, Timeout: time.Second})
 }
 
 func open() error { return nil }
@@ -153,7 +153,7 @@ func TestSilence(t *testing.T) {
 				}
 				return end(stop)
 			}).Bind(ctx, decision())
-			if !errors.Is(err, context.DeadlineExceeded) || len(s.got) < 2 || len(s.got) > tries {
+			if !errors.Is(err, context.DeadlineExceeded) || len(s.got) < 2 || len(s.got) > maxTries {
 				t.Errorf("Bind = %v after %d tries", err, len(s.got))
 			}
 		})

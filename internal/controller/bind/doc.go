@@ -1,9 +1,9 @@
-// Package bind writes decisions down: one Binding a pod, with the placement in
-// the same write.
+// Package bind binds pods as decided: one Binding for each pod, which carries the
+// placement.
 //
-// It knows what the API server's answers mean for what was decided; it refuses
-// to decide, and to bind when its fence says that another one may.
+// It knows what the API server's answers mean for a decision. It refuses to decide, and
+// to bind when its fence says that another replica may lead.
 //
-//	b := bind.New(bind.Options{Post: client.Bind, Fence: lease.Check, …})
+//	b := bind.New(bind.Options{CreateBinding: bindings.Create, Fence: lease.Check, …})
 //	err := b.Bind(ctx, decision) // an error: the pod is not bound there
 package bind

@@ -33,13 +33,9 @@ type world struct {
 	explained atomic.Int32
 }
 
-func (w *world) post(ctx context.Context, all ...*eventsv1.Event) error {
-	var errs []error
-	for _, e := range all {
-		_, err := w.client.EventsV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+func (w *world) createEvent(ctx context.Context, e *eventsv1.Event) error {
+	_, err := w.client.EventsV1().Events(e.Namespace).Create(ctx, e, metav1.CreateOptions{})
+	return err
 }
 
 // run calls f with a reporter at work, in a bubble of its own time.
@@ -58,7 +54,7 @@ func run(t *testing.T, f func(*testing.T, *world)) {
 			time.Sleep(time.Second)
 			return fmt.Sprintf("0/3 nodes are available: 3 Insufficient cpu. (%s)", p.Name)
 		}
-		r, err := New(ctx, Env{Client: w.client, Post: w.post, Explain: explain})
+		r, err := New(ctx, Dependencies{Client: w.client, CreateEvent: w.createEvent, Explain: explain})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,29 +151,29 @@ func TestFailed(t *testing.T) {
 	})
 }
 
-// TestHush: nothing is written of a pod that is being bound; what is being
+// TestSuppress: nothing is written of a pod that is being bound; what is being
 // written is waited for.
-func TestHush(t *testing.T) {
+func TestSuppress(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.Unschedulable(pod("a")) // being explained
 		w.Unschedulable(pod("b")) // waiting
 		synctest.Wait()
-		w.Hush("uid-a")
-		w.Hush("uid-b")
+		w.Suppress("uid-a")
+		w.Suppress("uid-b")
 		time.Sleep(time.Minute)
 		check(t, w)
 
-		w.turns.turn = "uid-a"
-		w.turns.begin(failure{pod: pod("a")})
-		hushed := make(chan bool, 1)
-		go func() { w.Hush("uid-a"); hushed <- true }()
-		w.Hush("uid-b")
+		w.failures.explaining = "uid-a"
+		w.failures.beginWrite(failure{pod: pod("a")})
+		suppressed := make(chan bool, 1)
+		go func() { w.Suppress("uid-a"); suppressed <- true }()
+		w.Suppress("uid-b")
 		synctest.Wait()
-		if len(hushed) != 0 {
-			t.Error("hushed while it was written")
+		if len(suppressed) != 0 {
+			t.Error("suppressed while it was written")
 		}
-		w.turns.end()
-		<-hushed
+		w.failures.endWrite()
+		<-suppressed
 	})
 }
 

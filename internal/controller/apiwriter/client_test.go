@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,16 +24,30 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// newClient returns a client of an API server that answers so.
-func newClient(t *testing.T, answer http.HandlerFunc) *Client {
+// serve starts an API server that answers so, and returns how to reach it.
+func serve(t *testing.T, answer http.HandlerFunc) *rest.Config {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	c, err := New(&rest.Config{Host: server.URL + "/", BearerToken: "secret", UserAgent: "test", QPS: -1, Timeout: 5 * time.Second})
+	return &rest.Config{Host: server.URL + "/", BearerToken: "secret", UserAgent: "test", QPS: -1, Timeout: 5 * time.Second}
+}
+
+func newBindings(t *testing.T, config *rest.Config) *Bindings {
+	t.Helper()
+	b, err := NewBindings(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return b
+}
+
+func newEvents(t *testing.T, config *rest.Config) *Events {
+	t.Helper()
+	e, err := NewEvents(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
 // request is what the API server was sent.
@@ -47,6 +60,9 @@ func read(t *testing.T, r *http.Request) request {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		t.Error(err)
+	}
+	if got := r.Header.Get("Content-Type"); got != runtime.ContentTypeProtobuf {
+		t.Errorf("sent as %q, want protobuf", got)
 	}
 	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 	if err != nil {
@@ -66,29 +82,29 @@ func binding() *corev1.Binding {
 // place, and the caller's are as they were.
 func TestSent(t *testing.T) {
 	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a.1"}, Note: "bound", Reason: "Scheduled"}
-	bound, told := binding(), event.DeepCopy()
+	bound, reported := binding(), event.DeepCopy()
 	bound.APIVersion, bound.Kind = "v1", "Binding"
-	told.APIVersion, told.Kind = "events.k8s.io/v1", "Event"
+	reported.APIVersion, reported.Kind = "events.k8s.io/v1", "Event"
 	for name, tc := range map[string]struct {
-		send func(*Client) error
+		send func(*rest.Config) error
 		want request
 	}{
 		"binding": {
-			func(c *Client) error { return c.Bind(t.Context(), binding()) },
+			func(c *rest.Config) error { return newBindings(t, c).Create(t.Context(), binding()) },
 			request{"POST /api/v1/namespaces/default/pods/a/binding?timeout=5s", "test", "Bearer secret", bound},
 		},
 		"event": {
-			func(c *Client) error { return c.Events(t.Context(), event) },
-			request{"POST /apis/events.k8s.io/v1/namespaces/default/events?timeout=5s", "test", "Bearer secret", told},
+			func(c *rest.Config) error { return newEvents(t, c).Create(t.Context(), event) },
+			request{"POST /apis/events.k8s.io/v1/namespaces/default/events?timeout=5s", "test", "Bearer secret", reported},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got request
-			c := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+			config := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				got = read(t, r)
 				w.WriteHeader(http.StatusCreated)
 			})
-			if err := tc.send(c); err != nil {
+			if err := tc.send(config); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(request{})); diff != "" {
@@ -101,17 +117,29 @@ func TestSent(t *testing.T) {
 	}
 }
 
+// TestProtocol: requests go over HTTP/1.1, also to a server that has HTTP/2.
+func TestProtocol(t *testing.T) {
+	var got string
+	config := serveTLS(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.Proto
+		w.WriteHeader(http.StatusCreated)
+	})
+	if err := newBindings(t, config).Create(t.Context(), binding()); err != nil || got != "HTTP/1.1" {
+		t.Errorf("Create = %v over %q, want HTTP/1.1", err, got)
+	}
+}
+
 // TestConcurrent: many may write at one time.
 func TestConcurrent(t *testing.T) {
 	var made atomic.Int32
-	c := newClient(t, func(w http.ResponseWriter, _ *http.Request) {
+	b := newBindings(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		made.Add(1)
 		w.WriteHeader(http.StatusCreated)
-	})
+	}))
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if err := c.Bind(t.Context(), binding()); err != nil {
+			if err := b.Create(t.Context(), binding()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -124,29 +152,32 @@ func TestConcurrent(t *testing.T) {
 
 // answer is one of an API server's.
 type answer struct {
-	code  int
-	later string         // Retry-After
-	said  runtime.Object // in protobuf; nil for plain text
+	code       int
+	retryAfter string
+	body       runtime.Object // in protobuf; nil for plain text
 }
 
 func (a answer) write(w http.ResponseWriter) {
-	if a.later != "" {
-		w.Header().Set("Retry-After", a.later)
+	if a.retryAfter != "" {
+		w.Header().Set("Retry-After", a.retryAfter)
 	}
-	if a.said == nil {
+	if a.body == nil {
 		http.Error(w, "upstream is away", a.code)
 		return
 	}
-	a.said.GetObjectKind().SetGroupVersionKind(metav1.Unversioned.WithKind("Status"))
+	a.body.GetObjectKind().SetGroupVersionKind(metav1.Unversioned.WithKind("Status"))
 	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
 	w.WriteHeader(a.code)
-	_ = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(a.said, w)
+	_ = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(a.body, w)
 }
 
 func status(err *apierrors.StatusError) *metav1.Status { return &err.ErrStatus }
 
-// TestAnswers: an error says what the API server has made of it, in the same
-// terms as client-go's, and what may be sent again is.
+// tries is how often client-go sends what the API server says may be sent again.
+const tries = 11
+
+// TestAnswers: an error says what the API server has made of it, and what may be sent
+// again is.
 func TestAnswers(t *testing.T) {
 	pods := corev1.Resource("pods")
 	assigned := status(apierrors.NewConflict(pods, "a", errors.New("already assigned")))
@@ -157,11 +188,11 @@ func TestAnswers(t *testing.T) {
 		is      func(error) bool
 		sent    int
 	}{
-		"made":              {[]answer{{code: 201, said: done}}, nil, 1},
-		"conflict":          {[]answer{{code: 409, said: assigned}}, apierrors.IsConflict, 1},
-		"later, and then":   {[]answer{{429, "0", overloaded}, {503, "0", nil}, {code: 201, said: done}}, nil, 3},
+		"made":              {[]answer{{code: 201, body: done}}, nil, 1},
+		"conflict":          {[]answer{{code: 409, body: assigned}}, apierrors.IsConflict, 1},
+		"later, and then":   {[]answer{{429, "0", overloaded}, {503, "0", nil}, {code: 201, body: done}}, nil, 3},
 		"always later":      {[]answer{{429, "0", overloaded}}, apierrors.IsTooManyRequests, tries},
-		"too many":          {[]answer{{code: 429, said: overloaded}}, apierrors.IsTooManyRequests, 1},
+		"too many":          {[]answer{{code: 429, body: overloaded}}, apierrors.IsTooManyRequests, 1},
 		"refused for good":  {[]answer{{403, "0", nil}}, apierrors.IsForbidden, 1},
 		"a proxy's":         {[]answer{{code: 502}}, apierrors.IsUnexpectedServerError, 1},
 		"took it too long":  {[]answer{{code: 504}}, apierrors.IsTimeout, 1},
@@ -169,13 +200,14 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sent := 0
-			c := newClient(t, func(w http.ResponseWriter, _ *http.Request) {
+			b := newBindings(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
 				sent++
 				tc.answers[min(sent, len(tc.answers))-1].write(w)
-			})
-			err := c.Bind(t.Context(), binding())
-			if (err != nil) != (tc.is != nil) || err != nil && !tc.is(err) {
-				t.Errorf("Bind = %#v", err)
+			}))
+			err := b.Create(t.Context(), binding())
+			var said apierrors.APIStatus
+			if (err != nil) != (tc.is != nil) || err != nil && (!tc.is(err) || !errors.As(err, &said)) {
+				t.Errorf("Create = %#v", err)
 			}
 			if sent != tc.sent {
 				t.Errorf("sent %d times, want %d", sent, tc.sent)
@@ -184,47 +216,9 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestEvents: of events that are written together each gets its due, and what may be
-// sent again is sent again alone.
-func TestEvents(t *testing.T) {
-	busy := 2
-	var sent []string
-	var mu sync.Mutex // an end of a connection tells the race detector nothing of what was before
-	c := newClient(t, func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		name := read(t, r).object.(*eventsv1.Event).Name
-		switch sent = append(sent, name); {
-		case name == "refused":
-			answer{code: 403}.write(w)
-		case name == "later" && busy > 0:
-			busy--
-			answer{code: 429, later: "0"}.write(w)
-		case name == "lost":
-			panic(http.ErrAbortHandler)
-		default:
-			answer{code: 201, said: &metav1.Status{Status: metav1.StatusSuccess}}.write(w)
-		}
-	})
-	var all []*eventsv1.Event
-	for _, name := range []string{"a", "refused", "later", "b", "lost", "c"} {
-		all = append(all, &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
-	}
-	err := c.Events(t.Context(), all...)
-	mu.Lock()
-	defer mu.Unlock()
-	want := []string{"a", "refused", "later", "b", "lost", "later", "later"}
-	if diff := cmp.Diff(want, sent); diff != "" {
-		t.Errorf("sent (-want +got):\n%s", diff)
-	}
-	if !apierrors.IsForbidden(err) || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("Events = %v, want one that was refused and one that was not answered", err)
-	}
-}
-
-// TestWho: credentials are those that the configuration has now, and requests go to
+// TestCredentials: requests carry the credentials of the configuration, and go to
 // where its path begins.
-func TestWho(t *testing.T) {
+func TestCredentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("of a file"), 0o600); err != nil {
 		t.Fatal(err)
@@ -249,7 +243,7 @@ func TestWho(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			tc.config.Host = serve(t, func(w http.ResponseWriter, r *http.Request) {
 				got = r.Header.Get("Authorization")
 				if who := r.Header.Get("Impersonate-User"); who != "" {
 					got += " for " + who
@@ -258,20 +252,9 @@ func TestWho(t *testing.T) {
 					t.Errorf("sent to %s, want %s", r.URL.Path, want)
 				}
 				w.WriteHeader(http.StatusCreated)
-			}))
-			defer server.Close()
-			tc.config.Host = server.URL + "/clusters/c1"
-			c, err := New(&tc.config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range 2 {
-				if err := c.Bind(t.Context(), binding()); err != nil {
-					t.Fatal(err)
-				}
-				if got != tc.want {
-					t.Errorf("asked as %q, want %q", got, tc.want)
-				}
+			}).Host + "clusters/c1"
+			if err := newBindings(t, &tc.config).Create(t.Context(), binding()); err != nil || got != tc.want {
+				t.Errorf("Create = %v, asked as %q, want %q", err, got, tc.want)
 			}
 		})
 	}
@@ -282,43 +265,21 @@ type around func(*http.Request) (*http.Response, error)
 
 func (a around) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
-// TestFresh: new credentials are in use a moment after they have come.
-func TestFresh(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		token := "first"
-		by := around(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{Header: http.Header{"Authorization": {token}}, Body: http.NoBody}, nil
-		})
-		h := &head{ask: &http.Request{Host: "server"}, by: by}
-		for i, want := range []string{"first", "first", "second"} {
-			lines, err := h.lines()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff("Host: server\r\nAuthorization: "+want+"\r\n", string(lines)); diff != "" {
-				t.Errorf("time %d (-want +got):\n%s", i, diff)
-			}
-			token = "second"
-			time.Sleep(fresh / 2)
-		}
-	})
-}
-
 // TestSilence: what is not answered is no answer of the API server's, nor is one
 // that it asked for later than there is time.
 func TestSilence(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"connection lost": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-		"no time left":    func(w http.ResponseWriter, _ *http.Request) { answer{code: 503, later: "60"}.write(w) },
+		"no time left":    func(w http.ResponseWriter, _ *http.Request) { answer{code: 503, retryAfter: "60"}.write(w) },
 		"nothing":         func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body); <-r.Context().Done() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
-			err := newClient(t, answer).Bind(ctx, binding())
+			err := newBindings(t, serve(t, answer)).Create(ctx, binding())
 			var said apierrors.APIStatus
 			if err == nil || errors.As(err, &said) {
-				t.Errorf("Bind = %#v, want an error that is no APIStatus", err)
+				t.Errorf("Create = %#v, want an error that is no APIStatus", err)
 			}
 		})
 	}

@@ -1,0 +1,158 @@
+package podevents
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	recordutil "k8s.io/client-go/tools/record/util"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+const (
+	// writers is the number of events that are written concurrently while pods are being
+	// bound. The API server serves events and bindings alike: more writers slow down
+	// bindings, fewer delay events without bound.
+	writers = 4
+	// idleWriters is the number of additional writers that empty the queue once nothing
+	// was bound for idleGap.
+	idleWriters = 6
+	idleGap     = 50 * time.Millisecond
+	// queueSize is the number of events that may wait; further ones are dropped.
+	queueSize = 1 << 14
+	// longQueue is the number of waiting events from which on idleWriters are worth
+	// starting.
+	longQueue = 32
+	// drainTimeout limits how long waiting events are still written once the context ends.
+	drainTimeout = 5 * time.Second
+)
+
+// boundEvents writes the event Scheduled of each bound pod, behind the bindings. Each
+// happens once, so there is nothing to count or to merge. client-go's recorder starts a
+// goroutine for each event and keeps the event for 6 to 12 minutes in case it comes
+// again: at 1,000 bindings a second this would hold hundreds of megabytes.
+type boundEvents struct {
+	create    func(context.Context, *eventsv1.Event) error
+	host      string
+	queue     chan boundPod
+	lastBound atomic.Int64 // Unix nanoseconds
+	idle      *time.Timer  // fires idleGap after the last binding, if the queue was long then
+}
+
+// boundPod is a pod that was bound, and when.
+type boundPod struct {
+	pod  *sched.Pod
+	node string
+	at   time.Time
+}
+
+func newBoundEvents(create func(context.Context, *eventsv1.Event) error) (*boundEvents, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("read the host name for events: %w", err)
+	}
+	return &boundEvents{create: create, host: host, queue: make(chan boundPod, queueSize), idle: time.NewTimer(idleGap)}, nil
+}
+
+// add queues an event, or drops it if the queue is full. It returns at once.
+func (b *boundEvents) add(p boundPod) {
+	b.lastBound.Store(p.at.UnixNano())
+	select {
+	case b.queue <- p:
+	default:
+	}
+	if len(b.queue) > longQueue {
+		b.idle.Reset(idleGap)
+	}
+}
+
+// run writes events until ctx ends, and then what still waits, for at most
+// drainTimeout.
+func (b *boundEvents) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() { b.writeAll(ctx) })
+	}
+	wg.Go(func() { b.runIdleWriters(ctx) })
+	wg.Wait()
+}
+
+// writeAll writes events until ctx ends, and then drains the queue.
+func (b *boundEvents) writeAll(ctx context.Context) {
+	for {
+		select {
+		case p := <-b.queue:
+			b.write(ctx, p)
+		case <-ctx.Done():
+			draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+			defer cancel()
+			b.drain(draining, func() bool { return true })
+			return
+		}
+	}
+}
+
+// runIdleWriters starts additional writers whenever bindings pause.
+func (b *boundEvents) runIdleWriters(ctx context.Context) {
+	isIdle := func() bool { return time.Since(time.Unix(0, b.lastBound.Load())) >= idleGap }
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.idle.C:
+		}
+		var wg sync.WaitGroup
+		for range idleWriters {
+			wg.Go(func() { b.drain(ctx, isIdle) })
+		}
+		wg.Wait()
+	}
+}
+
+// drain writes events until the queue is empty, ctx ends or more returns false.
+func (b *boundEvents) drain(ctx context.Context, more func() bool) {
+	for ctx.Err() == nil && more() {
+		select {
+		case p := <-b.queue:
+			b.write(ctx, p)
+		default:
+			return
+		}
+	}
+}
+
+// write writes an event. Its loss does no harm: the pod itself says where it runs.
+func (b *boundEvents) write(ctx context.Context, p boundPod) {
+	if err := b.create(ctx, b.event(p)); err != nil {
+		logr.FromContextOrDiscard(ctx).V(2).Info("event not written", "pod", p.pod.String(), "error", err.Error())
+	}
+}
+
+func (b *boundEvents) event(p boundPod) *eventsv1.Event {
+	return &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.pod.Namespace, Name: p.eventName()},
+		EventTime:  metav1.NewMicroTime(p.at), Type: corev1.EventTypeNormal, Reason: "Scheduled", Action: "Binding",
+		ReportingController: p.pod.Profile, ReportingInstance: p.pod.Profile + "-" + b.host,
+		Regarding: *podReference(p.pod), Note: "Successfully assigned " + p.pod.String() + " to " + p.node,
+	}
+}
+
+// eventName returns the name that client-go would choose, without client-go's check
+// that the name is valid: a pod's name with a dot and digits is, unless it is too long.
+func (p boundPod) eventName() string {
+	name := p.pod.Name + "." + strconv.FormatInt(p.at.UnixNano(), 16)
+	if len(name) > validation.DNS1123SubdomainMaxLength {
+		return recordutil.GenerateEventName(p.pod.Name, p.at.UnixNano())
+	}
+	return name
+}

@@ -1,0 +1,175 @@
+package podevents
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// failureQueue holds failures that are not reported yet, the newest of each pod, in
+// the order in which their pods first failed; and the last report of each pending pod.
+// Its methods may be called from any goroutine.
+type failureQueue struct {
+	mu         sync.Mutex
+	waiting    map[string]failure // by UID
+	order      []string           // UIDs; some of them may have left waiting
+	reported   map[string]report  // by UID, of pending pods
+	explaining string             // UID of the pod whose failure is being explained
+	writing    string             // UID of the pod whose report is being written
+	written    *sync.Cond         // writing is empty
+	arrived    chan struct{}
+}
+
+// failure is a pod that was not scheduled. If message is empty, attempt explains the
+// failure when its turn comes. The reason is that of the condition.
+type failure struct {
+	pod             *sched.Pod
+	reason, message string
+	attempt         *attempt
+}
+
+// attempt is one failed attempt to place a pod, together with its gang.
+type attempt struct {
+	pod *sched.Pod
+	why string // "" until it is explained; used by Run only
+}
+
+// explain returns why the attempt failed. It calls f once for the whole gang.
+func (a *attempt) explain(f func(*sched.Pod) string) string {
+	if a.why == "" {
+		a.why = f(a.pod)
+	}
+	return a.why
+}
+
+// action returns the event's action. It tells the two kinds of failures apart: within
+// six minutes the recorder merges events that differ only in their message, and keeps
+// the first message.
+// Source: k8s.io/client-go/tools/events, getKey.
+func (f failure) action() string {
+	if f.reason == corev1.PodReasonSchedulerError {
+		return "Binding"
+	}
+	return "Scheduling"
+}
+
+// report is the last message that was reported for a pod.
+type report struct {
+	message string
+	at      time.Time
+}
+
+func newFailureQueue() *failureQueue {
+	q := &failureQueue{waiting: map[string]failure{}, reported: map[string]report{}, arrived: make(chan struct{}, 1)}
+	q.written = sync.NewCond(&q.mu)
+	return q
+}
+
+func (q *failureQueue) add(f failure) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := q.waiting[f.pod.UID]; !ok {
+		q.order = append(q.order, f.pod.UID)
+	}
+	q.waiting[f.pod.UID] = f
+	select {
+	case q.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// suppress drops a pod's failure, and waits while its report is being written.
+func (q *failureQueue) suppress(uid string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.drop(uid)
+	for q.writing == uid {
+		q.written.Wait()
+	}
+}
+
+// forget drops a pod's failure and its last report.
+func (q *failureQueue) forget(uid string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.drop(uid)
+	delete(q.reported, uid)
+}
+
+// drop drops a failure whose report is not being written. The caller holds q.mu.
+func (q *failureQueue) drop(uid string) {
+	delete(q.waiting, uid)
+	if q.explaining == uid {
+		q.explaining = ""
+	}
+}
+
+// next waits for the next failure, and returns false when ctx ends.
+func (q *failureQueue) next(ctx context.Context) (failure, bool) {
+	for {
+		if f, ok := q.pop(); ok {
+			return f, ctx.Err() == nil
+		}
+		select {
+		case <-ctx.Done():
+			return failure{}, false
+		case <-q.arrived:
+		}
+	}
+}
+
+func (q *failureQueue) pop() (failure, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.order) > 0 {
+		uid := q.order[0]
+		q.order = q.order[1:]
+		if f, ok := q.waiting[uid]; ok {
+			delete(q.waiting, uid)
+			q.explaining = uid
+			return f, true
+		}
+	}
+	return failure{}, false
+}
+
+// beginWrite reports whether the failure is to be written: it is not if the pod was
+// suppressed or forgotten while the failure was explained.
+func (q *failureQueue) beginWrite(f failure) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.explaining != f.pod.UID {
+		return false
+	}
+	q.explaining, q.writing = "", f.pod.UID
+	return true
+}
+
+func (q *failureQueue) endWrite() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.writing = ""
+	q.written.Broadcast()
+}
+
+// recordReport records what is reported for a pod now, and returns the report before.
+func (q *failureQueue) recordReport(f failure) (before report, known bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	before, known = q.reported[f.pod.UID]
+	if !known || before.message != f.message || time.Since(before.at) >= repeatAfter {
+		q.reported[f.pod.UID] = report{f.message, time.Now()}
+	}
+	return before, known
+}
+
+// lastReport returns the message that was reported last for a pod.
+func (q *failureQueue) lastReport(uid string) string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.reported[uid].message
+}

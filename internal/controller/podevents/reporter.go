@@ -1,0 +1,177 @@
+package podevents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+const (
+	// explainShare limits explanations to 1/explainShare of one CPU: each costs O(nodes).
+	explainShare = 10
+	// repeatAfter is how soon the same event is written again: events expire.
+	repeatAfter = 10 * time.Minute
+)
+
+// Reporter writes events and conditions of pods. Its methods may be called from any
+// goroutine, and return at once unless they say otherwise.
+type Reporter struct {
+	client      kubernetes.Interface
+	explain     func(*sched.Pod) string
+	broadcaster events.EventBroadcaster // of failures, which come again
+	bound       *boundEvents
+	failures    *failureQueue
+}
+
+// Dependencies are what a Reporter writes with.
+type Dependencies struct {
+	Client      kubernetes.Interface
+	CreateEvent func(context.Context, *eventsv1.Event) error // for pods that are bound
+	// Explain returns why no node suits a pod, or why too few nodes suit its gang. Only Run
+	// calls it.
+	Explain func(*sched.Pod) string
+}
+
+// New returns a reporter that writes events until ctx ends.
+func New(ctx context.Context, d Dependencies) (*Reporter, error) {
+	bound, err := newBoundEvents(d.CreateEvent)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reporter{client: d.Client, explain: d.Explain, bound: bound, failures: newFailureQueue()}
+	r.broadcaster = events.NewBroadcaster(&events.EventSinkImpl{Interface: d.Client.EventsV1()})
+	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
+}
+
+// Scheduled reports that a pod is bound.
+func (r *Reporter) Scheduled(d sched.Decision) {
+	r.bound.add(boundPod{d.Pod, d.At.Node, time.Now()})
+}
+
+// Unschedulable reports that no node suits a pod, or too few nodes suit its gang, and
+// why.
+func (r *Reporter) Unschedulable(pod *sched.Pod) {
+	pods, _ := pod.Together()
+	shared := &attempt{pod: pod}
+	for _, p := range pods {
+		r.failures.add(failure{pod: p, reason: corev1.PodReasonUnschedulable, attempt: shared})
+	}
+}
+
+// Refused reports that a pod requests what no node can provide.
+func (r *Reporter) Refused(pod *sched.Pod, err error) {
+	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: err.Error()})
+}
+
+// Waits reports which pods come before a pod.
+func (r *Reporter) Waits(pod *sched.Pod, why string) {
+	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
+}
+
+// Failed reports that a pod was placed on a node and could not be bound to it.
+func (r *Reporter) Failed(pod *sched.Pod, err error) {
+	r.failures.add(failure{pod: pod, reason: corev1.PodReasonSchedulerError, message: err.Error()})
+}
+
+// LastReport returns the last message that was reported for a pending pod, or "".
+func (r *Reporter) LastReport(uid string) string { return r.failures.lastReport(uid) }
+
+// Suppress drops the waiting report of a pod that is about to be bound, because the
+// API server records the binding in the same condition. It waits while a report of
+// this pod is being written.
+func (r *Reporter) Suppress(uid string) { r.failures.suppress(uid) }
+
+// Forget drops everything about a pod that is no longer pending.
+func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
+
+// Run writes reports until ctx ends: those of bound pods as fast as pods are bound,
+// those of failures one after another. After each explanation it rests, so that
+// explanations take at most 1/explainShare of a CPU.
+func (r *Reporter) Run(ctx context.Context) error {
+	var bound sync.WaitGroup
+	bound.Go(func() { r.bound.run(ctx) })
+	defer bound.Wait()
+	for {
+		f, ok := r.failures.next(ctx)
+		if !ok {
+			r.broadcaster.Shutdown()
+			return nil
+		}
+		began := time.Now()
+		if f.message == "" {
+			f.message = f.attempt.explain(r.explain)
+		}
+		took := time.Since(began)
+		if r.failures.beginWrite(f) {
+			r.write(ctx, f)
+			r.failures.endWrite()
+		}
+		rest(ctx, (explainShare-1)*took)
+	}
+}
+
+// write writes the event, and the condition if its message has changed.
+func (r *Reporter) write(ctx context.Context, f failure) {
+	before, known := r.failures.recordReport(f)
+	unchanged := known && before.message == f.message
+	if unchanged && time.Since(before.at) < repeatAfter {
+		return
+	}
+	r.recorder(f.pod).Eventf(podReference(f.pod), nil, corev1.EventTypeWarning, "FailedScheduling", f.action(), "%s", f.message)
+	if unchanged {
+		return
+	}
+	if err := r.setCondition(ctx, f); err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "the failure is reported by an event only")
+	}
+}
+
+// setCondition sets the condition PodScheduled to false, which autoscalers and people
+// look for. A pod that was deleted needs none.
+func (r *Reporter) setCondition(ctx context.Context, f failure) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": f.pod.UID},
+		"status": map[string]any{"conditions": []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: f.reason,
+			Message: f.message, LastTransitionTime: metav1.NewTime(time.Now()),
+		}}},
+	})
+	if err != nil {
+		return fmt.Errorf("encode condition of pod %s: %w", f.pod, err)
+	}
+	_, err = r.client.CoreV1().Pods(f.pod.Namespace).Patch(ctx, f.pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("set condition PodScheduled of pod %s: %w", f.pod, err)
+	}
+	return nil
+}
+
+func (r *Reporter) recorder(pod *sched.Pod) events.EventRecorder {
+	return r.broadcaster.NewRecorder(scheme.Scheme, pod.Profile)
+}
+
+func podReference(pod *sched.Pod) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: types.UID(pod.UID)}
+}
+
+// rest waits for d, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
