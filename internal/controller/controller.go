@@ -96,7 +96,7 @@ func (c *controller) newBooks(context.Context) (err error) {
 		queue.Env{Now: time.Now, Gains: c.center.Gains, After: after, Rank: c.ledger.Rank},
 		queue.Options{Strict: c.cfg.ReserveAfter != 0},
 	))
-	c.avoided = nodebackoff.New(nodebackoff.Env{After: after, Over: c.freed}, sched.Backoff{})
+	c.avoided = nodebackoff.New(nodebackoff.Env{After: after, Over: c.retryOn}, sched.Backoff{})
 	c.rejected, err = mirror.NewRejected(c.clients.watch, c.avoided.Refused)
 	return err
 }
@@ -106,17 +106,19 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 	return err
 }
 
-// newMirror lets informers fill the books.
+// newMirror has informers fill the state, and others follow it. The queue comes last:
+// once a pod is tried again for a tenant that may hold more, its quota counts.
 func (c *controller) newMirror(context.Context) (err error) {
+	c.center.Subscribe(c.ledger.Observe, c.groups.quotas.Observe, c.observe)
+	c.center.OnFreed(c.retry)
 	c.mirror = mirror.NewMirror(mirror.Env{
-		Center: c.center, Filters: c.filters.cluster, Complete: c.complete, Tasks: c.ledger, Quotas: c.groups.quotas, GPUs: c.cfg.GPUResource,
-		Ours:    func(name string) bool { return name == c.cfg.SchedulerName },
-		Pending: c.queue.Add,
-		Bound:   func(uid, gang string) { c.queue.Bound(uid, gang); c.reporter.Forget(uid) },
-		Settled: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
-		Refused: c.reporter.Refused,
-		Freed:   c.freed, Moved: c.queue.Stir,
-		Odd: func(err error) { c.log.Error(err, "its terms do not count for other pods") },
+		Center: c.center, Filters: c.filters.cluster, Complete: c.complete, GPUs: c.cfg.GPUResource,
+		Ours:     func(name string) bool { return name == c.cfg.SchedulerName },
+		Pending:  c.queue.Add,
+		Withdraw: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
+		Refused:  c.reporter.Refused,
+		Moved:    c.queue.Stir,
+		Odd:      func(err error) { c.log.Error(err, "its terms do not count for other pods") },
 	})
 	told, newest, err := mirror.Watch(c.factory, c.clients.topologies, c.mirror)
 	if err != nil {
@@ -154,11 +156,11 @@ func (c *controller) newLease(context.Context) (err error) {
 }
 
 func (c *controller) newCycle(context.Context) error {
-	filter := thrifty{c.filters.committer, c.groups.quotas}
+	filter := quotaFilter{c.filters.committer, c.groups.quotas}
 	c.cycle = pipeline.New(c.center, pending{c.queue, c.reporter}, pipeline.Config{
 		Proposers: c.filters.proposers, Filter: filter, Binders: c.cfg.Binders, Bind: c.bind,
 		Slow:   c.filters.committer.Waits,
-		Undone: func(d sched.Decision) { c.freed(d.At.Node); c.queue.Ease(d.Pod.Tenant) },
+		Undone: func(d sched.Decision) { c.retryOn(d.At.Node); c.queue.Ease(d.Pod.Tenant) },
 	})
 	return nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/numalet/numalet/internal/controller/mirror"
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // gpuGroups are the GPU groups in force, and the quotas of them and of tenants.
@@ -106,34 +105,16 @@ func (c *controller) allow(pod *sched.Pod, object *corev1.Pod) error {
 	return groups.Matcher{Groups: c.groups.keeper, Quotas: c.groups.quotas}.Complete(pod, object.Annotations)
 }
 
-// thrifty is the committer's filters, which charge what a decision gives.
-type thrifty struct {
+// quotaFilter is the committer's filters, which refuse what is over a quota.
+type quotaFilter struct {
 	*filters.Committer
 	quotas *groups.Quotas
 }
 
 // Reserve is the filters', unless it is over a quota.
-func (t thrifty) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
-	if err := t.quotas.Give(d.Pod.UID, d.Pod.Tenant, charges(d, node)); err != nil {
+func (f quotaFilter) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
+	if err := f.quotas.Check(d, node); err != nil {
 		return sched.Reason{Code: sched.Anywhere, Detail: err.Error()}
 	}
-	why := t.Committer.Reserve(d, node)
-	if why.Refuses() {
-		t.quotas.Revoke(d.Pod.UID)
-	}
-	return why
-}
-
-// Unreserve gives back what was charged, too.
-func (t thrifty) Unreserve(d sched.Decision) {
-	t.Committer.Unreserve(d)
-	t.quotas.Revoke(d.Pod.UID)
-}
-
-// charges returns what a decision gives of a node.
-func charges(d sched.Decision, node *sched.Node) []group.Charge {
-	if n := d.Pod.GPUs.Count; n > 0 && len(d.At.GPUs) == 0 {
-		return group.Charges(fairshare.ChargeUnnamed(int64(n), node), d.At.GPUGroup)
-	}
-	return group.Charges(fairshare.Charges(sched.Hold(d.Pod, d.At), node), d.At.GPUGroup)
+	return f.Committer.Reserve(d, node)
 }

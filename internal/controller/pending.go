@@ -8,6 +8,7 @@ import (
 	"github.com/numalet/numalet/internal/controller/podevents"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
@@ -29,13 +30,30 @@ func (p pending) Park(pod *sched.Pod, gains uint64) {
 	}
 }
 
-// freed tries those parked pods again that a node may suit now.
-func (c *controller) freed(name string) {
-	node := c.center.Record(name)
-	if node == nil {
+// observe has the queue know which pods are pending no more. It is a subscriber of the
+// state of the cluster.
+func (c *controller) observe(e nodestate.Event) {
+	switch {
+	case e.Kind == nodestate.Assigned && e.Now.Bound:
+		c.queue.Bound(e.UID, e.Now.Gang)
+	case e.Kind == nodestate.Released:
+		c.queue.Remove(e.UID)
+	default:
 		return
 	}
+	c.reporter.Forget(e.UID)
+}
+
+// retry tries those parked pods again that a node may suit now.
+func (c *controller) retry(node *sched.Node) {
 	c.queue.Wake(func(pod *sched.Pod) bool { return pod.Across || filter.FitsAny(pod, node) })
+}
+
+// retryOn tries those parked pods again that a node of that name may suit now.
+func (c *controller) retryOn(name string) {
+	if node := c.center.Record(name); node != nil {
+		c.retry(node)
+	}
 }
 
 // lookAgain tries all parked pods again now and then until ctx ends.

@@ -23,7 +23,12 @@ func (c *controller) newKeeper(ctx context.Context) error {
 	}
 	c.keeper = reservation.New(c.center, c.queue.Queue, reservation.Options{
 		Wait: time.Duration(c.cfg.ReserveAfter),
-		Ends: func(uid string) time.Time { return c.mirror.Ends(uid) },
+		Ends: func(uid string) (end time.Time) {
+			if a := c.center.Assignment(uid); a != nil {
+				end = a.Ends
+			}
+			return end
+		},
 		Suits: func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 			own.Plan(planned)
 			_, nowhere := own.Begin(pod)

@@ -128,7 +128,7 @@ func (a *arena) center(policy distbucket.Policy) *nodestate.Center {
 		c.SetNode(r)
 	}
 	for _, p := range a.placed {
-		c.Adopt(p.uid, p.server, p.Holding)
+		c.Adopt(nodestate.Assignment{UID: p.uid, Node: p.server, Holding: p.Holding})
 	}
 	c.View() // which makes the indexes
 	runtime.GC()

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 // TestParts: a pod asks for three slices, 0.1 of a card each, on a node where they are
@@ -48,7 +48,9 @@ func TestParts(t *testing.T) {
 				limits[kind] = resource.MustParse(most)
 			}
 			quotas.SetTenant("ann", limits)
-			quotas.Restore("other", "ann", []group.Charge{{Type: tc.of, Milli: tc.held}})
+			cards := &sched.Node{GPUs: []sched.GPU{{ID: "card", Type: tc.of}}}
+			held := nodestate.Assignment{UID: "other", Tenant: "ann", Holding: sched.Holding{GPUs: []sched.GPUShare{{ID: "card", Milli: tc.held}}}}
+			quotas.Observe(nodestate.Event{Kind: nodestate.Assigned, UID: "other", Node: cards, Now: &held})
 			pod := &sched.Pod{UID: "pod", Tenant: "ann", GPUs: sched.GPUAsk{Part: sched.PartAsk{Resource: resourceName, Kind: "MIG-1g.10gb", Count: 3}}}
 			if err := (Matcher{Quotas: quotas}).Complete(pod, nil); err != nil {
 				t.Fatal(err)

@@ -11,14 +11,16 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 // Quotas counts what tenants hold, and are about to, against the quotas of tenants
-// and of groups. What was decided counts from then on. Its methods may be called
-// from any goroutine; freed and moved must not call it.
+// and of groups, as the state of the cluster says (Observe). What was decided counts
+// from then on. Its methods may be called from any goroutine; freed and moved must not
+// call it.
 //
-// Most tenants have no quota, and their pods are only noted: to add up charges
-// costs ten times as much, and is made good for once a tenant gets a quota.
+// Most tenants have no quota, and their pods are only noted: adding up charges costs
+// ten times as much, and is done later for a tenant that gets its first quota.
 type Quotas struct {
 	freed func(tenant string) // may hold more than before
 	moved func()              // somebody holds more or less
@@ -28,25 +30,24 @@ type Quotas struct {
 		tenants map[string]limits // of the tenants' own
 		groups  limits            // of groups
 		limits  map[string]int    // how many a tenant has
-		pods    map[string]entry  // by UID
+		pods    map[string]holder // by UID
 	}
 }
 
 // limits are the most that may be held.
 type limits map[group.Scope]sched.MilliGPU
 
-// entry is a pod that holds something.
-type entry struct {
+// holder is a pod that holds something.
+type holder struct {
 	tenant  string
 	charges []group.Charge
-	bound   bool // it is known to be; else it is only decided
 }
 
 // NewQuotas returns Quotas of nobody.
 func NewQuotas(freed func(tenant string), moved func()) *Quotas {
 	q := &Quotas{freed: freed, moved: moved}
 	q.mu.quotas = group.NewQuotas()
-	q.mu.tenants, q.mu.limits, q.mu.pods = map[string]limits{}, map[string]int{}, map[string]entry{}
+	q.mu.tenants, q.mu.limits, q.mu.pods = map[string]limits{}, map[string]int{}, map[string]holder{}
 	return q
 }
 
@@ -105,15 +106,15 @@ func (q *Quotas) limit(s group.Scope, most sched.MilliGPU) {
 	}
 	for uid, pod := range q.mu.pods {
 		if pod.tenant == s.Tenant {
-			q.mu.quotas.Restore(uid, pod.tenant, pod.charges)
+			q.mu.quotas.Charge(uid, pod.tenant, pod.charges)
 		}
 	}
 }
 
 // counts reports whether a pod's charges are to be added up: against a quota, or
 // for who looks at a group.
-func (q *Quotas) counts(e entry) bool {
-	return q.mu.limits[e.tenant] > 0 || slices.ContainsFunc(e.charges, func(c group.Charge) bool { return c.Group != "" })
+func (q *Quotas) counts(h holder) bool {
+	return q.mu.limits[h.tenant] > 0 || slices.ContainsFunc(h.charges, func(c group.Charge) bool { return c.Group != "" })
 }
 
 // Limited reports whether any quota is a tenant's.
@@ -163,61 +164,72 @@ func due(p *sched.Pod) group.Charge {
 	return group.Charge{Type: string(fairshare.CPU), Milli: sched.MilliGPU(p.Requests.CPU)}
 }
 
-// Give charges for a decision, or says which quota it is over.
-func (q *Quotas) Give(uid, tenant string, charges []group.Charge) error {
+// Check says which quota a decision would go over, by the types of GPU of the node's
+// record, or nothing. Only the committer decides, so that no other decision can come
+// between its check and its assignment.
+func (q *Quotas) Check(d sched.Decision, node *sched.Node) error {
+	if !q.Limited(d.Pod.Tenant) {
+		return nil
+	}
+	charges := chargesOf(nodestate.Decided(d), node)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e := entry{tenant, charges, false}
-	if q.counts(e) {
-		if err := q.mu.quotas.Give(uid, tenant, charges); err != nil {
-			return err
+	return q.mu.quotas.Check(d.Pod.Tenant, charges)
+}
+
+func chargesOf(a *nodestate.Assignment, node *sched.Node) []group.Charge {
+	return group.Charges(a.Charges(node), a.Group)
+}
+
+// Observe charges tenants for what their pods hold, decided or bound, whatever the
+// quotas. It is a subscriber of the state of the cluster.
+func (q *Quotas) Observe(e nodestate.Event) {
+	switch e.Kind {
+	case nodestate.Assigned:
+		q.charge(e.Now, e.Node)
+	case nodestate.NodeChanged:
+		for a := range e.Entry.Assignments() {
+			if e.Node != nil && a.HasGPUs() {
+				q.charge(a, e.Node)
+			}
 		}
-		q.moved()
+	case nodestate.Undone:
+		// Nobody hears that the tenant may hold more: a gang that is tried in vain would
+		// help itself.
+		if _, counted := q.release(e.UID); counted {
+			q.moved()
+		}
+	case nodestate.Released:
+		if tenant, counted := q.release(e.UID); counted {
+			q.moved()
+			q.freed(tenant)
+		}
 	}
-	q.mu.pods[uid] = e
-	return nil
 }
 
-// Revoke takes back what was charged for a decision that was not entered or could
-// not be bound. It changes nothing for a pod that turned out to be bound. It tells
-// nobody that the tenant may hold more: a gang that is tried in vain would help itself.
-func (q *Quotas) Revoke(uid string) {
-	if _, counted := q.end(uid, func(e entry) bool { return !e.bound }); counted {
-		q.moved()
-	}
-}
-
-// Restore charges a pod that is bound, whoever decided it, and whatever the quotas.
-func (q *Quotas) Restore(uid, tenant string, charges []group.Charge) {
+// charge charges a pod, in place of what it was charged with before.
+func (q *Quotas) charge(a *nodestate.Assignment, node *sched.Node) {
+	h := holder{a.Tenant, chargesOf(a, node)}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e := entry{tenant, charges, true}
-	q.mu.pods[uid] = e
-	if q.counts(e) {
-		q.mu.quotas.Restore(uid, tenant, charges)
+	q.mu.pods[a.UID] = h
+	if q.counts(h) {
+		q.mu.quotas.Charge(a.UID, h.tenant, h.charges)
 		q.moved()
 	}
 }
 
-// End gives back what a pod was charged with.
-func (q *Quotas) End(uid string) {
-	if tenant, counted := q.end(uid, func(entry) bool { return true }); counted {
-		q.moved()
-		q.freed(tenant)
-	}
-}
-
-// end forgets a pod, where it should, and reports whether its charges were added up.
-func (q *Quotas) end(uid string, should func(entry) bool) (tenant string, counted bool) {
+// release forgets a pod, and reports whether its charges were added up.
+func (q *Quotas) release(uid string) (tenant string, counted bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e, known := q.mu.pods[uid]
-	if !known || !should(e) {
+	h, known := q.mu.pods[uid]
+	if !known {
 		return "", false
 	}
 	delete(q.mu.pods, uid)
 	q.mu.quotas.Return(uid)
-	return e.tenant, q.counts(e)
+	return h.tenant, q.counts(h)
 }
 
 // Holders returns how much of a group each tenant holds.

@@ -17,6 +17,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 // TestScenarios walks through testdata/*.txt:
@@ -159,9 +160,15 @@ func (s *scene) again([]string) {
 }
 
 func (s *scene) give(args []string) {
-	if err := s.quotas.Give(args[0], args[1], []group.Charge{{Type: "A100", Group: args[2], Milli: sched.MilliGPU(s.number(args[3]))}}); err != nil {
+	node := &sched.Node{GPUs: []sched.GPU{{ID: "card", Type: "A100"}}}
+	d := sched.Decision{Pod: &sched.Pod{UID: args[0], Tenant: args[1]}, At: sched.Placement{
+		GPUGroup: args[2], GPUs: []sched.GPUShare{{ID: "card", Milli: sched.MilliGPU(s.number(args[3]))}},
+	}}
+	if err := s.quotas.Check(d, node); err != nil {
 		s.say("%v", err)
+		return
 	}
+	s.quotas.Observe(nodestate.Event{Kind: nodestate.Assigned, UID: args[0], Node: node, Now: nodestate.Decided(d)})
 }
 
 func (s *scene) quota(args []string) {
@@ -173,7 +180,10 @@ func (s *scene) quota(args []string) {
 	s.say("changed: %v", s.quotas.SetTenant(args[0], quotas))
 }
 
-func (s *scene) end(args []string)     { s.quotas.End(args[0]) }
+func (s *scene) end(args []string) {
+	s.quotas.Observe(nodestate.Event{Kind: nodestate.Released, UID: args[0]})
+}
+
 func (s *scene) limited(args []string) { s.say("%v", s.quotas.Limited(args[0])) }
 
 func (s *scene) show([]string) {

@@ -5,6 +5,6 @@
 // refuses to decide anything, and to remember what the API server does not say:
 // a fresh one, told everything in any order, comes to the same.
 //
-//	m := cluster.NewMirror(cluster.Env{Center: center, Pending: queue.Add, …})
-//	synced, err := cluster.Watch(factory, topologies, m)
+//	m := mirror.NewMirror(mirror.Env{Center: center, Pending: queue.Add, …})
+//	synced, err := mirror.Watch(factory, topologies, m)
 package mirror

@@ -9,20 +9,26 @@ import (
 
 // TestEnds: a bound pod with a deadline ends then, and nobody knows when others do.
 func TestEnds(t *testing.T) {
-	m := newScene(t).mirror
+	s := newScene(t)
+	m, ends := s.mirror, func(uid string) (end time.Time) {
+		if a := s.center.Assignment(uid); a != nil {
+			end = a.Ends
+		}
+		return end
+	}
 	for name, seconds := range map[string]*int64{"limited": ptr.To(int64(60)), "endless": nil} {
 		pod := podOf(name, map[string]string{"node": "n1", "since": "1000"})
 		pod.Spec.ActiveDeadlineSeconds = seconds
 		m.SetPod(pod)
 	}
-	if got := m.Ends("uid-limited"); !got.Equal(time.Unix(1060, 0)) {
+	if got := ends("uid-limited"); !got.Equal(time.Unix(1060, 0)) {
 		t.Errorf("limited ends %v, want second 1060", got)
 	}
-	if got := m.Ends("uid-endless"); !got.IsZero() {
+	if got := ends("uid-endless"); !got.IsZero() {
 		t.Errorf("endless ends %v, want nobody to know", got)
 	}
 	m.RemovePod(podOf("limited", map[string]string{"node": "n1"}))
-	if got := m.Ends("uid-limited"); !got.IsZero() {
+	if got := ends("uid-limited"); !got.IsZero() {
 		t.Errorf("what is gone ends %v", got)
 	}
 }

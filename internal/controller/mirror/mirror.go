@@ -2,14 +2,11 @@ package mirror
 
 import (
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
@@ -23,37 +20,18 @@ type Filters interface {
 	RemovePod(*corev1.Pod)    // as it was last seen
 }
 
-// Tasks are told who uses what: of each bound pod, again where that changed, that
-// its containers have ended, and that it is gone.
-type Tasks interface {
-	Start(fairshare.Task)
-	End(uid string)
-	Forget(uid string)
-}
-
-// Quotas are told what each bound pod holds, again where that changed, and that a
-// pod holds nothing any more.
-type Quotas interface {
-	Restore(uid, tenant string, charges []group.Charge)
-	End(uid string)
-}
-
 // Env is whom the mirror tells. Its functions must not call the mirror.
 type Env struct {
 	Center  *nodestate.Center
 	Filters Filters
-	Tasks   Tasks
-	Quotas  Quotas
 	GPUs    string // name of the resource that counts whole cards
 	// Complete gives a pod what Filters know of it: Across and Foreign.
 	Complete func(*sched.Pod, *corev1.Pod) error
 	Ours     func(schedulerName string) bool // whose pods are to be scheduled
 	Pending  func(queue.Entry)               // a pod is to be scheduled, or asks for something else now
-	Bound    func(uid, gang string)          // a pod is bound; gang is the ID of its gang, "" for none
-	Settled  func(uid string)                // a pod is not, or no longer, to be scheduled
+	Withdraw func(uid string)                // a pod that is not bound is not, or no longer, to be scheduled
 	Refused  func(*sched.Pod, error)         // a pod asks for what nobody can give
-	Freed    func(node string)               // a node may suit more pods than before
-	Moved    func()                          // so may any, for pods whose fit depends on where others are
+	Moved    func()                          // any node may suit more pods than before whose fit depends on where others are
 	Odd      func(error)                     // something could not be read in full
 }
 
@@ -67,7 +45,6 @@ type Mirror struct {
 		sync.Mutex
 		nodes map[string]*node       // by name
 		asks  map[string]*corev1.Pod // pending ones as they were last told of, by UID
-		ends  map[string]time.Time   // of those bound ones of which it is known, by UID
 		// models counts the nodes with cards of each model.
 		models map[string]int
 	}
@@ -80,20 +57,18 @@ type node struct {
 	base     *sched.Node                  // as the centre was told
 	shares   map[string][]sched.NUMAShare // what the agent says that pods hold, by UID there
 	unplaced map[string]unplaced          // pods whose exclusive CPUs only the agent knows, by UID
-	users    map[string]user              // pods with cards, by UID
 }
 
 // unplaced is a pod that nobody but its node has decided about.
 type unplaced struct {
 	onNode string // its UID there: a mirror pod has another
-	sched.Holding
+	nodestate.Assignment
 }
 
 // NewMirror returns a mirror that was told nothing.
 func NewMirror(env Env) *Mirror {
 	m := &Mirror{env: env}
 	m.mu.nodes, m.mu.asks, m.mu.models = map[string]*node{}, map[string]*corev1.Pod{}, map[string]int{}
-	m.mu.ends = map[string]time.Time{}
 	return m
 }
 
@@ -103,7 +78,7 @@ func NewMirror(env Env) *Mirror {
 func (m *Mirror) node(name string) *node {
 	n, ok := m.mu.nodes[name]
 	if !ok {
-		n = &node{unplaced: map[string]unplaced{}, users: map[string]user{}}
+		n = &node{unplaced: map[string]unplaced{}}
 		m.mu.nodes[name] = n
 	}
 	return n
@@ -111,7 +86,7 @@ func (m *Mirror) node(name string) *node {
 
 // tidy forgets a name under which nothing is known.
 func (m *Mirror) tidy(name string) {
-	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && len(n.unplaced)+len(n.users) == 0 {
+	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && len(n.unplaced) == 0 {
 		delete(m.mu.nodes, name)
 	}
 }

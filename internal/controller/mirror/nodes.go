@@ -54,19 +54,17 @@ func (m *Mirror) settopology(name string, t *v1alpha1.NodeTopology, held map[str
 	n.topology, n.shares = t, held
 	for uid, pod := range n.unplaced {
 		if !slices.Equal(before[pod.onNode], held[pod.onNode]) {
-			m.adopt(uid, name, n)
-			m.env.Freed(name)
+			m.adopt(uid, n)
 		}
 	}
 	m.refresh(name, false)
 }
 
 // adopt enters a pod with what its node says that it holds.
-func (m *Mirror) adopt(uid, name string, n *node) {
+func (m *Mirror) adopt(uid string, n *node) {
 	pod := n.unplaced[uid]
-	h := pod.Holding
-	h.NUMA = n.shares[pod.onNode]
-	m.env.Center.Adopt(uid, name, h)
+	pod.NUMA = n.shares[pod.onNode]
+	m.env.Center.Adopt(pod.Assignment)
 }
 
 // refresh tells the centre what a node has, where that changed or filters see
@@ -82,7 +80,5 @@ func (m *Mirror) refresh(name string, another bool) {
 	}
 	m.recount(n.base, base)
 	n.base = base
-	m.recharge(n)
 	m.env.Center.SetNode(base)
-	m.env.Freed(name)
 }

@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // sharedKind is what a share of a card is called behind the card's model, as NVIDIA's
@@ -79,17 +77,4 @@ func sliced(t *v1alpha1.NodeTopology, kind string) string {
 		return ""
 	}
 	return gpu.TypeName(t.Status.GPUs[i].Model)
-}
-
-// holds returns what a pod with GPUs is charged with; of a node that nobody knows yet
-// they are of no type.
-func (m *Mirror) holds(h sched.Holding, base *sched.Node) []fairshare.Charge {
-	cards := h.Extended.Of(m.env.GPUs)
-	switch part := partAsk(h.Amounts, m.env.GPUs); {
-	case cards > 0 && len(h.GPUs) == 0:
-		return fairshare.ChargeUnnamed(cards, base)
-	case part.Count > 0 && base == nil:
-		return fairshare.ChargeUnnamed(int64(part.Count), nil)
-	}
-	return fairshare.Charges(h, cmp.Or(base, &sched.Node{}))
 }

@@ -16,22 +16,22 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// read returns what a pod asks for. Where it asks badly the error says so, and
-// the result has only what every pod has.
-func read(pod *corev1.Pod) (*sched.Pod, error) {
+// read returns what a pod asks for, in both forms. Where it asks badly the error says
+// so, and the result has only what every pod has.
+func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.Ask, error) {
 	p := &sched.Pod{
 		UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name,
 		Requests: requests(pod), Candidates: candidates(pod), Profile: pod.Spec.SchedulerName,
 	}
 	ask, err := v1alpha1.ReadAsk(pod)
 	if err != nil {
-		return p, err
+		return p, ask, err
 	}
 	p.CPUPolicy, p.Seed = policy(ask.Policy), seed(p.UID)
 	for _, c := range ask.Containers {
 		p.Exclusive = append(p.Exclusive, want(c))
 	}
-	return p, nil
+	return p, ask, nil
 }
 
 // unforged refuses a pod that carries a decision before it is bound: nobody has

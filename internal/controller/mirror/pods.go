@@ -17,13 +17,14 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 	switch {
 	case v1alpha1.Ended(pod):
 		m.forget(pod)
-		m.env.Tasks.End(string(pod.UID))
+		m.env.Center.End(string(pod.UID))
 	case pod.Spec.NodeName != "":
 		m.bound(pod)
 	case m.env.Ours(pod.Spec.SchedulerName) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0:
 		m.pending(pod)
 	default:
-		m.settle(pod)
+		delete(m.mu.asks, string(pod.UID))
+		m.env.Withdraw(string(pod.UID))
 	}
 }
 
@@ -33,46 +34,35 @@ func (m *Mirror) RemovePod(pod *corev1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget(pod)
-	m.env.Tasks.Forget(string(pod.UID))
+	m.env.Center.Release(string(pod.UID))
 }
 
 // These methods need m.mu.
 
-// forget gives back what a pod held.
+// forget drops what is known of a pod beside the centre, which is to be told next.
 func (m *Mirror) forget(pod *corev1.Pod) {
-	m.settle(pod)
-	delete(m.mu.ends, string(pod.UID))
-	m.env.Quotas.End(string(pod.UID)) // before the centre counts it as given back: who looks after that, sees both
-	name := pod.Spec.NodeName
-	if n, ok := m.mu.nodes[name]; ok {
+	delete(m.mu.asks, string(pod.UID))
+	if n, ok := m.mu.nodes[pod.Spec.NodeName]; ok {
 		delete(n.unplaced, string(pod.UID))
-		delete(n.users, string(pod.UID))
-		m.tidy(name)
+		m.tidy(pod.Spec.NodeName)
 	}
 	m.env.Filters.RemovePod(pod)
-	if m.env.Center.Release(string(pod.UID)) && name != "" {
-		m.env.Freed(name)
-	}
 }
 
 // bound enters a pod where it is, whoever put it there.
 func (m *Mirror) bound(pod *corev1.Pod) {
-	uid, name := string(pod.UID), pod.Spec.NodeName
-	delete(m.mu.asks, uid)
-	m.env.Bound(uid, gangID(pod))
+	delete(m.mu.asks, string(pod.UID))
 	if err := m.env.Filters.SetPod(pod); err != nil {
 		m.env.Odd(err)
 	}
-	h, all := holding(pod)
+	a, all := assignment(pod, m.env.GPUs)
 	if all {
-		m.env.Center.Adopt(uid, name, h)
+		m.env.Center.Adopt(a)
 	} else {
-		n := m.node(name)
-		n.unplaced[uid] = unplaced{onNode: v1alpha1.NodeUID(pod), Holding: h}
-		m.adopt(uid, name, n)
+		n := m.node(a.Node)
+		n.unplaced[a.UID] = unplaced{v1alpha1.NodeUID(pod), a}
+		m.adopt(a.UID, n)
 	}
-	m.charge(pod, h)
-	m.limit(pod)
 	m.env.Moved()
 }
 
@@ -88,14 +78,14 @@ func (m *Mirror) pending(pod *corev1.Pod) {
 
 // ask queues a pod for what it asks for, or says what is wrong with that.
 func (m *Mirror) ask(pod *corev1.Pod) {
-	p, err := read(pod)
+	p, _, err := read(pod)
 	cards, bad := m.cards(pod, p.Requests)
 	p.GPUs, p.Tenant = cards, tenant(pod)
 	gang, alone := gangOf(pod)
 	p.Gang = gang
 	err = errors.Join(err, bad, alone, unforged(pod), m.env.Complete(p, pod))
 	if err != nil {
-		m.env.Settled(p.UID)
+		m.env.Withdraw(p.UID)
 		m.env.Refused(p, err)
 		return
 	}
@@ -126,10 +116,4 @@ func (m *Mirror) askAgain(concerned func(*corev1.Pod) bool) {
 			m.ask(pod)
 		}
 	}
-}
-
-// settle takes a pod out of the queue.
-func (m *Mirror) settle(pod *corev1.Pod) {
-	delete(m.mu.asks, string(pod.UID))
-	m.env.Settled(string(pod.UID))
 }

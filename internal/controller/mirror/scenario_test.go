@@ -11,7 +11,6 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
@@ -50,39 +49,50 @@ func (blind) RemoveNode(string)         {}
 func (blind) SetPod(*corev1.Pod) error  { return nil }
 func (blind) RemovePod(*corev1.Pod)     {}
 
-// tasks say who is charged for what.
-type tasks func(format string, args ...any)
-
-func (say tasks) Start(t fairshare.Task) {
-	since := "now"
-	if !t.Since.IsZero() {
-		since = fmt.Sprint("second ", t.Since.Unix())
+// observe says who is charged for what, and which pods of gangs are bound.
+func (s *scene) observe(e nodestate.Event) {
+	switch e.Kind {
+	case nodestate.Assigned:
+		if e.Now.Gang != "" {
+			s.say("bound: %s of gang %s", e.UID, e.Now.Gang)
+		}
+		if !e.Now.SameCharges(e.Was) {
+			s.charge(e.Now, e.Node)
+		}
+	case nodestate.NodeChanged:
+		for a := range e.Entry.Assignments() {
+			if e.Node != nil && a.HasGPUs() {
+				s.charge(a, e.Node)
+			}
+		}
+	case nodestate.Released:
+		s.say("charged no more: %s %s", e.UID, map[bool]string{false: "has ended", true: "is gone"}[e.Gone])
 	}
-	say("charged: %s for %s since %s: %v", t.Tenant, t.UID, since, t.Holds)
 }
 
-func (say tasks) End(uid string)    { say("charged no more: %s has ended", uid) }
-func (say tasks) Forget(uid string) { say("charged no more: %s is gone", uid) }
-
-// quotas say who holds GPUs of which group.
-type quotas func(format string, args ...any)
-
-func (say quotas) Restore(uid, tenant string, charges []group.Charge) {
-	for _, c := range charges {
+func (s *scene) charge(a *nodestate.Assignment, node *sched.Node) {
+	since, charges := "now", a.Charges(node)
+	if !a.Since.IsZero() {
+		since = fmt.Sprint("second ", a.Since.Unix())
+	}
+	s.say("charged: %s for %s since %s: %v", a.Tenant, a.UID, since, charges)
+	for _, c := range group.Charges(charges, a.Group) {
 		if c.Group != "" {
-			say("held: %s of group %s: %d of %s by %s", uid, c.Group, c.Milli, c.Type, tenant)
+			s.say("held: %s of group %s: %d of %s by %s", a.UID, c.Group, c.Milli, c.Type, a.Tenant)
 		}
 	}
 }
 
-func (say quotas) End(string) {}
+func (s *scene) say(format string, args ...any) { fmt.Fprintf(&s.told, format+"\n", args...) }
 
 func newScene(t *testing.T) *scene {
 	s := &scene{}
 	s.center = nodestatetest.New(t, "cpu,numa-total", nodestate.Profile{})
-	say := func(format string, args ...any) { fmt.Fprintf(&s.told, format+"\n", args...) }
+	s.center.Subscribe(s.observe)
+	s.center.OnFreed(func(node *sched.Node) { s.say("freed: %s", node.Name) })
+	say := s.say
 	s.mirror = NewMirror(Env{
-		Center: s.center, Filters: blind{}, Tasks: tasks(say), Quotas: quotas(say), GPUs: "nvidia.com/gpu", Complete: func(*sched.Pod, *corev1.Pod) error { return nil },
+		Center: s.center, Filters: blind{}, GPUs: "nvidia.com/gpu", Complete: func(*sched.Pod, *corev1.Pod) error { return nil },
 		Ours: func(name string) bool { return name == "ours" },
 		Pending: func(e queue.Entry) {
 			say("pending: %s of %s for %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Tenant, e.Type, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))
@@ -90,16 +100,10 @@ func newScene(t *testing.T) *scene {
 				say("it starts with %d of gang %s", g.Need, g.ID)
 			}
 		},
-		Bound: func(uid, gang string) {
-			if gang != "" {
-				say("bound: %s of gang %s", uid, gang)
-			}
-		},
-		Settled: func(uid string) {},
-		Refused: func(p *sched.Pod, err error) { say("refused: %s: %v", p, err) },
-		Freed:   func(node string) { say("freed: %s", node) },
-		Moved:   func() { say("moved") },
-		Odd:     func(err error) { say("odd: %v", err) },
+		Withdraw: func(string) {},
+		Refused:  func(p *sched.Pod, err error) { say("refused: %s: %v", p, err) },
+		Moved:    func() { say("moved") },
+		Odd:      func(err error) { say("odd: %v", err) },
 	})
 	return s
 }

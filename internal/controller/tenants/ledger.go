@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 // Env is what a ledger needs of the world. Rescore is told whose score changed
@@ -77,6 +79,33 @@ func restore(book *fairshare.Book, name string, written v1alpha1.Account, now ti
 		return fmt.Errorf("tenant %s: %w", name, err)
 	}
 	return book.Restore(name, a, now)
+}
+
+// Observe charges tenants for what their bound pods hold. It is a subscriber of the
+// state of the cluster.
+func (l *Ledger) Observe(e nodestate.Event) {
+	switch e.Kind {
+	case nodestate.Assigned:
+		if e.Now.Bound && !e.Now.SameCharges(e.Was) {
+			l.charge(e.Now, e.Node)
+		}
+	case nodestate.NodeChanged:
+		for a := range e.Entry.Assignments() {
+			if a.Bound && a.HasGPUs() && e.Node != nil {
+				l.charge(a, e.Node)
+			}
+		}
+	case nodestate.Released:
+		if e.Gone {
+			l.Forget(e.UID)
+		} else {
+			l.End(e.UID)
+		}
+	}
+}
+
+func (l *Ledger) charge(a *nodestate.Assignment, node *sched.Node) {
+	l.Start(fairshare.Task{UID: a.UID, Tenant: a.Tenant, Since: a.Since, Holds: a.Charges(node)})
 }
 
 // Start says that a task uses something, or something else.

@@ -115,25 +115,26 @@ func (s Scope) compare(other Scope) int {
 	return cmp.Or(cmp.Compare(s.Tenant, other.Tenant), cmp.Compare(s.Type, other.Type), cmp.Compare(s.Group, other.Group))
 }
 
-// Give charges a pod's tenant with all it gets, in place of what the pod was
-// charged with before; or with nothing more, where it would go over a limit. The
-// error is a *Refusal.
-func (q *Quotas) Give(uid, tenant string, charges []Charge) error {
-	before := q.held[uid]
-	q.Return(uid)
+// Check says which limit a tenant would go over with charges: a *Refusal, or nil.
+func (q *Quotas) Check(tenant string, charges []Charge) error {
 	amounts := sums(tenant, charges)
 	if s, over := q.over(amounts); over {
-		q.charge(uid, before)
 		return q.refuse(s, amounts[s])
 	}
-	q.charge(uid, held{tenant, charges})
 	return nil
 }
 
-// Restore charges a pod that runs already, whatever the limits.
-func (q *Quotas) Restore(uid, tenant string, charges []Charge) {
+// Charge charges a pod's tenant with all that the pod has, in place of what it was
+// charged with before, whatever the limits.
+func (q *Quotas) Charge(uid, tenant string, charges []Charge) {
 	q.Return(uid)
-	q.charge(uid, held{tenant, charges})
+	if len(charges) == 0 {
+		return
+	}
+	q.held[uid] = held{tenant, charges}
+	for s, amount := range sums(tenant, charges) {
+		q.given[s] += amount
+	}
 }
 
 // Return gives back what a pod was charged with. A pod that nobody knows has
@@ -146,16 +147,6 @@ func (q *Quotas) Return(uid string) {
 		}
 	}
 	delete(q.held, uid)
-}
-
-func (q *Quotas) charge(uid string, h held) {
-	if len(h.charges) == 0 {
-		return
-	}
-	q.held[uid] = h
-	for s, amount := range sums(h.tenant, h.charges) {
-		q.given[s] += amount
-	}
 }
 
 // sums adds charges up by what limits are on.

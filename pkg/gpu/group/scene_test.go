@@ -203,9 +203,10 @@ func (s *scene) serve(uid string, a Ask) (string, error) {
 		charges = append(charges, Charge{s.records[i].GPUs[at].Type, offer.Group, g.Milli})
 		text += fmt.Sprintf(" %s:%d", g.ID, g.Milli)
 	}
-	if err := s.quotas.Give(uid, a.Tenant, charges); err != nil {
+	if err := s.quotas.Check(a.Tenant, charges); err != nil {
 		return "", err
 	}
+	s.quotas.Charge(uid, a.Tenant, charges)
 	s.records[i] = s.records[i].Take(h)
 	s.running[uid], s.where[uid] = h, i
 	return text, nil

@@ -32,16 +32,19 @@ import (
 type Center struct {
 	profiles []Profile
 	view     atomic.Pointer[View]
-	stale    atomic.Bool // some site waits for the indexes
+	stale    atomic.Bool   // the indexes lag behind some record
+	freedSeq atomic.Uint64 // counts what became free; written with mu, and before the record
+	entries  sync.Map      // name → *Entry; read without the lock, written with mu
+
+	subscribers []Subscriber
+	onFreed     []func(*sched.Node)
 
 	mu struct {
 		sync.Mutex
-		sites   map[string]*site
-		stays   map[string]*stay           // by pod UID
-		holds   map[string]map[string]bool // names of the nodes that a pod reserves on, by UID
-		waiting []*site                    // for the indexes, each once
-		changes sched.Version              // of all records together
-		gains   uint64
+		assigned map[string]*Assignment     // by pod UID
+		reserved map[string]map[string]bool // names of the nodes that a pod reserves on, by UID
+		stale    []*Entry                   // of which the indexes do not know the record, each once
+		changes  sched.Version              // of all records together
 	}
 
 	tending struct {
@@ -52,67 +55,13 @@ type Center struct {
 	}
 }
 
-// site is a place where pods are: a node, or the name of one that is not known
-// (yet, or any more) but holds pods.
-type site struct {
-	name  string
-	known bool                // to the adapter, as a node
-	waits bool                // for the indexes
-	slot  Slot                // the newest record
-	note  atomic.Value        // of the filters
-	held  *sched.Reservation  // as the indexes know it
-	seats []distbucket.Handle // in the indexes; nil if they do not know it
-	pods  []*stay             // in any order
-
-	// The seats and pods themselves, if they are few. Whatever a decision touches of
-	// a node is one page of memory to find if it is in one piece, of 100,000 nodes.
-	seatRoom [1]distbucket.Handle
-	podRoom  [8]*stay
-}
-
-// newSite returns a site that is not a node (yet) and holds no pods.
-func newSite(name string) *site {
-	s := &site{name: name}
-	s.pods = s.podRoom[:0]
-	return s
-}
-
-// sit gives a site free seats in so many indexes.
-func (s *site) sit(count int) {
-	s.seats = s.seatRoom[:]
-	if count > len(s.seatRoom) {
-		s.seats = make([]distbucket.Handle, count)
-	}
-}
-
-// Slot has the newest record of a node. Indexes carry it.
-type Slot struct{ newest atomic.Pointer[sched.Node] }
-
-// Newest returns the node's record, or nil where the node is gone.
-func (s *Slot) Newest() *sched.Node { return s.newest.Load() }
-
-// Newest makes a site, with Note, the sched.Home of its records.
-func (s *site) Newest() *sched.Node { return s.slot.Newest() }
-
-// Note is where filters keep what leads to what they know of the node.
-func (s *site) Note() *atomic.Value { return &s.note }
-
-// stay is where a pod is and what it holds.
-type stay struct {
-	uid  string
-	site *site
-	at   int // of the site's pods
-	sched.Holding
-	bound bool // it is known to be bound there; else it is only decided
-}
-
 // New returns a centre without nodes that looks for nodes in these ways.
 func New(profiles ...Profile) (*Center, error) {
 	if len(profiles) == 0 {
 		return nil, fmt.Errorf("start node information centre: no profile")
 	}
 	c := &Center{}
-	c.mu.sites, c.mu.stays, c.mu.holds = map[string]*site{}, map[string]*stay{}, map[string]map[string]bool{}
+	c.mu.assigned, c.mu.reserved = map[string]*Assignment{}, map[string]map[string]bool{}
 	for _, p := range profiles {
 		p, err := p.complete()
 		if err != nil {
@@ -130,21 +79,15 @@ func New(profiles ...Profile) (*Center, error) {
 
 // Record returns the newest record of a node, or nil.
 func (c *Center) Record(name string) *sched.Node {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s, ok := c.mu.sites[name]; ok {
-		return s.slot.Newest()
+	if e := c.entry(name); e != nil {
+		return e.Newest()
 	}
 	return nil
 }
 
 // Gains returns how often anything has become free, ever: exactly, where a
-// View's may be of a moment before.
-func (c *Center) Gains() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mu.gains
-}
+// View's may be of a moment before. It takes no lock.
+func (c *Center) Gains() uint64 { return c.freedSeq.Load() }
 
 // Score says how well a node suits a pod by the pod's profile.
 func (c *Center) Score(pod *sched.Pod, node *sched.Node) sched.Score {

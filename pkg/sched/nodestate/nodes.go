@@ -2,24 +2,28 @@ package nodestate
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// SetNode tells what a node has: the record counts as all free, and its version
+// SetNode says what a node has: the record counts as all free, and its version
 // and reservation are ignored. What pods hold there stays theirs.
-func (c *Center) SetNode(base *sched.Node) {
+func (c *Center) SetNode(base *sched.Node) { c.freed(c.setNode(base)) }
+
+func (c *Center) setNode(base *sched.Node) *Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.site(base.Name)
-	s.known = true
+	e := c.makeEntry(base.Name)
+	e.known = true
 	record := *base
 	record.Free, record.Reserved = base.Allocatable, nil
-	if old := s.slot.Newest(); old != nil {
+	if old := e.Newest(); old != nil {
 		record.Reserved = old.Reserved
 	}
 	next := record.Copy()
-	for _, p := range s.pods {
-		next = next.Take(p.Holding)
+	for _, a := range e.pods {
+		next = next.Take(a.Holding)
 	}
-	c.mu.gains++
-	c.enter(s, next)
+	c.emit(Event{Kind: NodeChanged, Entry: e, Node: next})
+	c.freedSeq.Add(1)
+	c.setRecord(e, next)
+	return e
 }
 
 // RemoveNode forgets a node and what is reserved on it. Its pods keep what they
@@ -27,16 +31,17 @@ func (c *Center) SetNode(base *sched.Node) {
 func (c *Center) RemoveNode(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s, ok := c.mu.sites[name]
-	if !ok || !s.known {
+	e := c.entry(name)
+	if e == nil || !e.known {
 		return
 	}
-	if r := s.slot.Newest().Reserved; r != nil {
-		delete(c.mu.holds[r.UID], name)
+	c.emit(Event{Kind: NodeChanged, Entry: e})
+	if r := e.Newest().Reserved; r != nil {
+		delete(c.mu.reserved[r.UID], name)
 	}
-	s.known = false
-	c.enter(s, nil)
-	c.tidy(s)
+	e.known = false
+	c.setRecord(e, nil)
+	c.deleteUnused(e)
 }
 
 // Reserve holds something back on a node for a pod, in place of what the node
@@ -45,19 +50,19 @@ func (c *Center) RemoveNode(name string) {
 func (c *Center) Reserve(uid, node string, h sched.Holding) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s, ok := c.mu.sites[node]
-	if !ok || !s.known {
+	e := c.entry(node)
+	if e == nil || !e.known {
 		return false
 	}
-	record := s.slot.Newest()
+	record := e.Newest()
 	if record.Reserved != nil && record.Reserved.UID != uid {
 		return false
 	}
-	if c.mu.holds[uid] == nil {
-		c.mu.holds[uid] = map[string]bool{}
+	if c.mu.reserved[uid] == nil {
+		c.mu.reserved[uid] = map[string]bool{}
 	}
-	c.mu.holds[uid][node] = true
-	c.enter(s, record.Reserve(&sched.Reservation{UID: uid, Holding: h}))
+	c.mu.reserved[uid][node] = true
+	c.setRecord(e, record.Reserve(&sched.Reservation{UID: uid, Holding: h}))
 	return true
 }
 
@@ -66,4 +71,14 @@ func (c *Center) Unreserve(uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unreserve(uid)
+}
+
+// unreserve gives up what is reserved for a pod. It needs c.mu.
+func (c *Center) unreserve(uid string) {
+	for name := range c.mu.reserved[uid] {
+		e := c.entry(name)
+		c.freedSeq.Add(1)
+		c.setRecord(e, e.Newest().Reserve(nil))
+	}
+	delete(c.mu.reserved, uid)
 }

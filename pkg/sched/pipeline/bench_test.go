@@ -131,7 +131,7 @@ func filled(b *testing.B, nodes, percent int) *nodestate.Center {
 			if used%10 == 0 {
 				h.GPUs = []sched.GPUShare{{ID: n.GPUs[r.IntN(8)].ID, Milli: sched.WholeGPU / 8}}
 			}
-			c.Adopt(fmt.Sprint(n.Name, "-", used), n.Name, h)
+			c.Adopt(nodestate.Assignment{UID: fmt.Sprint(n.Name, "-", used), Node: n.Name, Holding: h})
 		}
 	}
 	c.View() // which makes the indexes

@@ -16,7 +16,7 @@ func TestGangMissesNothing(t *testing.T) {
 	for name, ends := range map[string]bool{"nothing ends": false, "a pod ends meanwhile": true} {
 		t.Run(name, func(t *testing.T) {
 			c := oneNode(t, 4000)
-			c.Adopt("old", "node", sched.Holding{Amounts: sched.Amounts{CPU: 2000, Pods: 1}})
+			c.Adopt(nodestate.Assignment{UID: "old", Node: "node", Holding: sched.Holding{Amounts: sched.Amounts{CPU: 2000, Pods: 1}}})
 			look := pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose
 			parked := uint64(0)
 			committer := pipeline.NewCommitter(c, nil, pipeline.Effects{

@@ -83,7 +83,7 @@ func (s *scene) gone(name string, _ []string) { s.center.RemoveNode(name) }
 func (s *scene) take(name string, args []string) {
 	for range number(args, "times", 1) {
 		s.others++
-		s.center.Adopt(fmt.Sprint("other-", s.others), name, sched.Holding{Amounts: sched.Amounts{CPU: cpus(args), Pods: 1}})
+		s.center.Adopt(nodestate.Assignment{UID: fmt.Sprint("other-", s.others), Node: name, Holding: sched.Holding{Amounts: sched.Amounts{CPU: cpus(args), Pods: 1}}})
 	}
 }
 

@@ -162,7 +162,7 @@ func (s *storm) bind(succeeds bool) {
 		return
 	}
 	s.bound[d.Pod.UID] = true
-	s.center.Adopt(d.Pod.UID, d.At.Node, sched.Hold(d.Pod, d.At))
+	s.center.Adopt(nodestate.Assignment{UID: d.Pod.UID, Node: d.At.Node, Holding: sched.Hold(d.Pod, d.At)})
 	s.queue.Bound(d.Pod.UID, d.Pod.UID[:len("gang0")])
 }
 

@@ -21,8 +21,8 @@ type Guest struct {
 // Guests returns the pods that have their place on a node; ends says when one ends.
 func Guests(c *nodestate.Center, node string, ends func(uid string) time.Time) []Guest {
 	var guests []Guest
-	for _, g := range c.Guests(node) {
-		guests = append(guests, Guest{g.UID, g.Holding, ends(g.UID)})
+	for _, a := range c.Assignments(node) {
+		guests = append(guests, Guest{a.UID, a.Holding, ends(a.UID)})
 	}
 	return guests
 }

@@ -12,70 +12,70 @@ import (
 // tend brings the indexes up to date with the records and makes a new view.
 func (c *Center) tend() {
 	c.mu.Lock()
-	due, gains := c.tending.due[:0], c.mu.gains
-	for _, s := range c.mu.waiting {
-		due = append(due, duty{s, s.slot.Newest()})
-		s.waits = false
+	due, gains := c.tending.due[:0], c.freedSeq.Load()
+	for _, e := range c.mu.stale {
+		due = append(due, duty{e, e.Newest()})
+		e.stale = false
 	}
-	clear(c.mu.waiting)
-	c.mu.waiting = c.mu.waiting[:0]
+	clear(c.mu.stale)
+	c.mu.stale = c.mu.stale[:0]
 	c.stale.Store(false)
 	c.mu.Unlock()
 
 	for _, d := range due {
-		c.index(d.site, d.record)
+		c.index(d.Entry, d.record)
 	}
 	c.publish(gains)
 	clear(due)
 	c.tending.due = due
 }
 
-// duty is a site that waits, and its record when a view was made.
+// duty is an entry that the indexes do not know, and its record when a view was made.
 type duty struct {
-	*site
+	*Entry
 	record *sched.Node
 }
 
-// index makes the indexes know a site's record. A name that is back may have
-// another site: the old one is then gone from the indexes first, for sites wait
+// index makes the indexes know an entry's record. A name that is back may have
+// another entry: the old one is then gone from the indexes first, for entries wait
 // in the order in which they changed.
-func (c *Center) index(s *site, record *sched.Node) {
-	known := s.seats != nil
+func (c *Center) index(e *Entry, record *sched.Node) {
+	known := e.handles != nil
 	if !known && record != nil {
-		s.sit(len(c.tending.indexes))
+		e.makeHandles(len(c.tending.indexes))
 	}
 	for i, index := range c.tending.indexes {
 		if record == nil {
 			if known {
-				must(index.Remove(s.name))
+				must(index.Remove(e.name))
 			}
 			continue
 		}
 		c.tending.free = c.profiles[i].Space.AppendNode(c.tending.free[:0], record)
-		node := distbucket.Node{Name: s.name, Free: c.tending.free, Record: &s.slot}
+		node := distbucket.Node{Name: e.name, Free: c.tending.free, Record: &e.slot}
 		if !known {
-			must(index.AddAt(&s.seats[i], node))
+			must(index.AddAt(&e.handles[i], node))
 		}
-		s.enterIndex(index, &s.seats[i], node, record)
+		e.enterIndex(index, &e.handles[i], node, record)
 		if record.Reserved != nil {
-			must(index.Reserve(s.name, record.Reserved.UID, held(node.Free, c.profiles[i].Space.Node(record.For("")))))
+			must(index.Reserve(e.name, record.Reserved.UID, held(node.Free, c.profiles[i].Space.Node(record.For("")))))
 		}
 	}
 	if record == nil {
-		s.seats, s.held = nil, nil
+		e.handles, e.indexed = nil, nil
 	} else {
-		s.held = record.Reserved
+		e.indexed = record.Reserved
 	}
 }
 
 // enterIndex updates a node, and gives up what was reserved on it.
-func (s *site) enterIndex(index *distbucket.Reserving, seat *distbucket.Handle, node distbucket.Node, record *sched.Node) {
+func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handle, node distbucket.Node, record *sched.Node) {
 	switch {
-	case s.held != nil && s.held != record.Reserved:
-		index.Release(s.name, s.held.UID)
-		must(index.UpdateAt(seat, node))
-	case record.Reserved != nil || !slices.Equal(node.Free, seat.Node().Free):
-		must(index.UpdateAt(seat, node))
+	case e.indexed != nil && e.indexed != record.Reserved:
+		index.Release(e.name, e.indexed.UID)
+		must(index.UpdateAt(handle, node))
+	case record.Reserved != nil || !slices.Equal(node.Free, handle.Node().Free):
+		must(index.UpdateAt(handle, node))
 	}
 }
 
