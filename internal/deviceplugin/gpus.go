@@ -14,33 +14,34 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// listener hears of the node's GPUs, and lists them for the kubelet.
-type listener struct {
+// gpuPublisher receives the node's GPUs from numalet-nvml and lists them for the
+// kubelet.
+type gpuPublisher struct {
 	client  *gpufeed.Client
 	source  *kubelet.GPUs
-	pods    *nodeapi.Pods // nil where no controller decides
-	changed func()        // is set before anything runs
+	pods    *nodeapi.Pods // nil without a controller
+	changed func()        // set before anything runs
 }
 
-func newListener(cfg config.DevicePlugin, log logr.Logger) (*listener, error) {
-	l := &listener{}
-	if err := l.watchPods(cfg); err != nil {
+func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, error) {
+	g := &gpuPublisher{}
+	if err := g.watchPods(cfg); err != nil {
 		return nil, err
 	}
-	changed := func() { l.changed() }
-	l.client = gpufeed.NewClient(gpufeed.Options{Socket: cfg.GPUSocket, Patience: gpufeed.Patience, Changed: changed, Log: log})
-	l.source = kubelet.NewGPUs(kubelet.GPUOptions{
-		Latest: l.client.Latest, Resource: cfg.GPUResource, Shares: cfg.GPUShares,
+	changed := func() { g.changed() }
+	g.client = gpufeed.NewClient(gpufeed.Options{Socket: cfg.GPUSocket, Patience: gpufeed.Patience, Changed: changed, Log: log})
+	g.source = kubelet.NewGPUs(kubelet.GPUOptions{
+		Latest: g.client.Latest, Resource: cfg.GPUResource, Shares: cfg.GPUShares,
 		HandOver: kubelet.HandOver{CDIKind: cfg.CDIKind, MPSDir: cfg.GPUMPSDir}, Changed: changed, Now: time.Now,
 	})
-	if l.pods != nil {
-		l.source.Decider = kubelet.NewDecider(l.pods, cfg.KubeletDir, log)
+	if g.pods != nil {
+		g.source.Decider = kubelet.NewDecider(g.pods, cfg.KubeletDir, log)
 	}
-	return l, nil
+	return g, nil
 }
 
-// watchPods sets l.pods where a controller decides which GPUs pods get.
-func (l *listener) watchPods(cfg config.DevicePlugin) error {
+// watchPods sets g.pods if a controller decides on the GPUs of pods.
+func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	if !cfg.DecidedGPUs() {
 		return nil
 	}
@@ -48,27 +49,27 @@ func (l *listener) watchPods(cfg config.DevicePlugin) error {
 	if err != nil {
 		return err
 	}
-	l.pods, err = nodeapi.NewPods(client, cfg.NodeName, nodeapi.Handlers{})
+	g.pods, err = nodeapi.NewPods(client, cfg.NodeName, nodeapi.Handlers{})
 	return err
 }
 
-// parts are what has to run.
-func (l *listener) parts() []func(context.Context) error {
-	if l.pods == nil {
-		return []func(context.Context) error{l.client.Run}
+// parts returns the functions to run.
+func (g *gpuPublisher) parts() []func(context.Context) error {
+	if g.pods == nil {
+		return []func(context.Context) error{g.client.Run}
 	}
-	return []func(context.Context) error{l.client.Run, l.pods.Run}
+	return []func(context.Context) error{g.client.Run, g.pods.Run}
 }
 
-// checks say when it is ready.
-func (l *listener) checks() []telemetry.Check {
-	all := []telemetry.Check{{Name: "GPUs", Ready: l.client.Ready}}
-	if l.pods == nil {
+// checks returns the readiness checks.
+func (g *gpuPublisher) checks() []telemetry.Check {
+	all := []telemetry.Check{{Name: "GPUs", Ready: g.client.Ready}}
+	if g.pods == nil {
 		return all
 	}
 	return append(all, telemetry.Check{Name: "pods of this node", Ready: func() error {
-		if !l.pods.HasSynced() {
-			return errors.New("the API server has not listed them yet")
+		if !g.pods.HasSynced() {
+			return errors.New("the API server has not listed the pods of this node yet")
 		}
 		return nil
 	}})

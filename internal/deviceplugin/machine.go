@@ -8,14 +8,14 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// onlineFile lists the CPUs that are online: all that changes in a machine that
-// runs, as far as the kubelet's counts go.
+// onlineFile lists the online CPUs, the only part of a running machine that changes
+// the number of devices.
 // Source: https://docs.kernel.org/admin-guide/cputopology.html
 const onlineFile = "sys/devices/system/cpu/online"
 
-// machine reads a machine once, and again when other CPUs are online: reading
-// one file costs little, where all of sysfs means some twenty files per CPU.
-// Not safe for concurrent use.
+// machine caches the topology until other CPUs are online: to compare one file is
+// cheap, while all of sysfs has some twenty files per CPU. It is not safe for
+// concurrent use.
 type machine struct {
 	root   fs.FS
 	online string
@@ -25,7 +25,7 @@ type machine struct {
 func (m *machine) discover() (*topology.Machine, error) {
 	text, err := fs.ReadFile(m.root, onlineFile)
 	if err != nil {
-		return nil, fmt.Errorf("read which CPUs are online: %w", err)
+		return nil, fmt.Errorf("read the online CPUs: %w", err)
 	}
 	if m.last != nil && m.online == string(text) {
 		return m.last, nil

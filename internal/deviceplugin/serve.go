@@ -38,9 +38,9 @@ func Run(ctx context.Context, cfg config.DevicePlugin) error {
 	return group.Wait()
 }
 
-// newParts returns what keeps the kubelet told, and when that is ready. With
-// exclusive CPUs switched off, and no GPUs, it tells the kubelet nothing, which
-// sets what was registered before to 0.
+// newParts returns the functions to run and the readiness checks. If exclusive CPUs
+// are disabled and there are no GPUs, nothing is registered, and the kubelet sets
+// the capacity of earlier registrations to 0.
 func newParts(cfg config.DevicePlugin, log logr.Logger, metrics prometheus.Registerer) ([]func(context.Context) error, []telemetry.Check, error) {
 	o := kubelet.Options{Root: cfg.KubeletDir, Tick: time.Tick(cfg.Refresh), After: time.After, Log: log, Metrics: metrics}
 	if cfg.ExclusiveCPUs {
@@ -50,10 +50,10 @@ func newParts(cfg config.DevicePlugin, log logr.Logger, metrics prometheus.Regis
 		}
 		o.Sources = append(o.Sources, cpus)
 	}
-	var gpus *listener
+	var gpus *gpuPublisher
 	if cfg.GPUSocket != "" {
 		var err error
-		if gpus, err = newListener(cfg, log); err != nil {
+		if gpus, err = newGPUPublisher(cfg, log); err != nil {
 			return nil, nil, err
 		}
 		o.Sources = append(o.Sources, gpus.source)
@@ -64,13 +64,13 @@ func newParts(cfg config.DevicePlugin, log logr.Logger, metrics prometheus.Regis
 	p := kubelet.NewPublisher(o)
 	parts, checks := []func(context.Context) error{p.Run}, []telemetry.Check{{Name: "kubelet", Ready: p.Ready}}
 	if gpus != nil {
-		gpus.changed = p.Poke
+		gpus.changed = p.Notify
 		parts, checks = append(parts, gpus.parts()...), append(checks, gpus.checks()...)
 	}
 	return parts, checks, nil
 }
 
-// newCPUs reads the machine and what is reserved on it.
+// newCPUs reads the machine and its reserved CPUs.
 func newCPUs(cfg config.DevicePlugin, log logr.Logger) (*kubelet.CPUs, error) {
 	here := &machine{root: os.DirFS(cfg.SysfsRoot)}
 	first, err := here.discover()

@@ -45,7 +45,7 @@ func TestRefusesToStart(t *testing.T) {
 		want          string
 	}{
 		"no machine":             {args: []string{"--sysfs-root=/nonexistent"}, want: "discover the machine under /nonexistent"},
-		"broken kubelet config":  {kubeletConfig: "a: [", want: "name another file with --kubelet-config"},
+		"broken kubelet config":  {kubeletConfig: "a: [", want: "set --kubelet-config to another one"},
 		"reserved CPU not there": {args: []string{"--reserved-cpus=65000"}, want: "correct --reserved-cpus"},
 	} {
 		t.Run(name, func(t *testing.T) {

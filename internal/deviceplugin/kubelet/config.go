@@ -14,23 +14,24 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// dropInExtension is what the kubelet reads in its --config-dir.
+// dropInExtension is the extension of the files that the kubelet reads in its
+// --config-dir.
 const dropInExtension = ".conf"
 
-// Config is what Numalet needs to know of the kubelet's configuration. The
-// zero value stands for a kubelet without a configuration file.
+// Config is the part of the kubelet's configuration that Numalet uses. The zero
+// value is that of a kubelet without a configuration file.
 type Config struct {
 	ReservedSystemCPUs cpuset.Set
-	ReservedMilliCPU   int64 // systemReserved + kubeReserved; means nothing beside ReservedSystemCPUs
+	ReservedMilliCPU   int64 // systemReserved + kubeReserved; ignored if ReservedSystemCPUs is set
 	CPUManagerPolicy   string
-	Files              []string // what was read, in the order of reading
+	Files              []string // that were read, in this order
 }
 
-// ReadConfig reads the kubelet's configuration file, which may be absent, and
-// then the files of its drop-in directory ("" for none) over it, in lexical
-// order and with its subdirectories, as the kubelet does. Keys that this
-// version does not know are skipped: the kubelet may be of another version.
-// What the kubelet got by flags or through the API server is not seen.
+// ReadConfig reads the kubelet's configuration file, which may be absent, and then
+// merges the files of its drop-in directory ("" for none), in lexical order and
+// with its subdirectories, as the kubelet does. Unknown keys are skipped, because
+// the kubelet may have another version. ReadConfig does not see flags of the
+// kubelet.
 // Source: https://kubernetes.io/docs/tasks/administer-cluster/kubelet-config-file/
 func ReadConfig(file, dropIns string) (Config, error) {
 	files, err := configFiles(file, dropIns)
@@ -52,7 +53,7 @@ func configFiles(file, dropIns string) ([]string, error) {
 	if _, err := os.Stat(file); err == nil {
 		files = append(files, file)
 	} else if !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("read the kubelet's configuration: %w: check --kubelet-config and the mount of its directory", err)
+		return nil, fmt.Errorf("read the kubelet's configuration: %w; check --kubelet-config and the mount of its directory", err)
 	}
 	if dropIns == "" {
 		return files, nil
@@ -64,20 +65,20 @@ func configFiles(file, dropIns string) ([]string, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the kubelet's drop-in directory: %w: check --kubelet-config-dir and its mount", err)
+		return nil, fmt.Errorf("read the kubelet's drop-in directory: %w; check --kubelet-config-dir and its mount", err)
 	}
 	return files, nil
 }
 
-// merge reads one file over what is known: keys that the file lacks stay, and
-// maps are merged key by key, which is how the kubelet merges.
+// merge merges one file into k: keys that the file lacks stay, and maps are merged
+// key by key, as in the kubelet.
 func merge(k *v1beta1.KubeletConfiguration, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read the kubelet's configuration: %w: let this process read the file", err)
+		return fmt.Errorf("read the kubelet's configuration: %w; make the file readable for this process", err)
 	}
 	if err := yaml.Unmarshal(text, k); err != nil {
-		return fmt.Errorf("parse the kubelet's configuration %s: %w: the kubelet will not read it either; or name another file with --kubelet-config", path, err)
+		return fmt.Errorf("parse the kubelet's configuration %s: %w; correct the file, or set --kubelet-config to another one", path, err)
 	}
 	return nil
 }
@@ -86,12 +87,12 @@ func newConfig(k v1beta1.KubeletConfiguration, files []string) (Config, error) {
 	c := Config{CPUManagerPolicy: k.CPUManagerPolicy, Files: files}
 	var err error
 	if c.ReservedSystemCPUs, err = cpuset.Parse(k.ReservedSystemCPUs); err != nil {
-		return Config{}, fmt.Errorf("reservedSystemCPUs in %s: %w: correct it, or give --reserved-cpus", files, err)
+		return Config{}, fmt.Errorf("reservedSystemCPUs in %s: %w; correct it, or set --reserved-cpus", files, err)
 	}
 	for key, reserved := range map[string]map[string]string{"systemReserved": k.SystemReserved, "kubeReserved": k.KubeReserved} {
 		milli, err := milliCPU(reserved["cpu"])
 		if err != nil {
-			return Config{}, fmt.Errorf("%s.cpu in %s: %w: correct it, or give --reserved-cpus", key, files, err)
+			return Config{}, fmt.Errorf("%s.cpu in %s: %w; correct it, or set --reserved-cpus", key, files, err)
 		}
 		c.ReservedMilliCPU += milli
 	}

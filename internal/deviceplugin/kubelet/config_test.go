@@ -61,8 +61,8 @@ func TestReadConfig(t *testing.T) {
 
 func TestReadConfigNamesWhatIsWrong(t *testing.T) {
 	for name, tc := range map[string]struct{ file, want string }{
-		"not YAML":          {"a: [", "the kubelet will not read it either"},
-		"bad CPU list":      {"reservedSystemCPUs: all\n", `"all" is not a CPU id: correct it, or give --reserved-cpus`},
+		"not YAML":          {"a: [", "correct the file, or set --kubelet-config to another one"},
+		"bad CPU list":      {"reservedSystemCPUs: all\n", `"all" is not a CPU id; correct it, or set --reserved-cpus`},
 		"bad quantity":      {"kubeReserved: {cpu: much}\n", `parse quantity "much"`},
 		"negative quantity": {"systemReserved: {cpu: '-1'}\n", `quantity "-1" is negative`},
 	} {
@@ -114,7 +114,7 @@ func TestCheckCPUManager(t *testing.T) {
 		"none":                 {policy: "none", state: `{"policyName":"none","defaultCpuSet":"","checksum":1}`},
 		"static in the file":   {policy: "static", static: true, want: "cpuManagerPolicy in [config.yaml]"},
 		"static by flag":       {state: `{"policyName":"static","defaultCpuSet":"0-3"}`, static: true, want: "policyName in "},
-		"state is not JSON":    {state: "{", want: "stop the kubelet, delete it and start the kubelet"},
+		"state is not JSON":    {state: "{", want: "stop the kubelet, delete the file and start the kubelet"},
 		"says what to do next": {policy: "static", static: true, want: "drain the node, stop the kubelet, set cpuManagerPolicy: none"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,21 +8,21 @@ import (
 	"path/filepath"
 )
 
-// ErrStaticCPUManager says that the kubelet itself hands out exclusive CPUs.
-var ErrStaticCPUManager = errors.New("the kubelet's CPU manager is static, so two would write the same cpusets")
+// ErrStaticCPUManager means that the kubelet itself assigns exclusive CPUs.
+var ErrStaticCPUManager = errors.New("the kubelet's CPU manager policy is static, so the kubelet and Numalet would write the same cpusets")
 
-// stateFile is where the kubelet, under its root directory, keeps what its CPU
-// manager does; with policy none it has policyName "none".
+// stateFile is the file in the kubelet's root directory with the state of its CPU
+// manager. With the policy none its policyName is "none".
 const stateFile = "cpu_manager_state"
 
-// CheckCPUManager returns ErrStaticCPUManager, with where that was seen and
-// what to do, when the kubelet's configuration or the CPU manager's own state
-// under the kubelet's root directory says static. The state tells it even of a
-// kubelet that got its policy by flag: a kubelet does not start on the state of
-// another policy.
+// CheckCPUManager returns ErrStaticCPUManager, with its source and the remedy, if
+// the policy is static in the kubelet's configuration or in the CPU manager's
+// state under the kubelet's root directory. The state also covers a policy that
+// was set by flag, because a kubelet does not start with the state of another
+// policy.
 func CheckCPUManager(c Config, root string) error {
 	if c.CPUManagerPolicy == "static" {
-		return refuseStatic(fmt.Sprintf("cpuManagerPolicy in %s", c.Files), root)
+		return staticError(fmt.Sprintf("cpuManagerPolicy in %s", c.Files), root)
 	}
 	path := filepath.Join(root, stateFile)
 	policy, err := statePolicy(path)
@@ -30,33 +30,33 @@ func CheckCPUManager(c Config, root string) error {
 		return err
 	}
 	if policy == "static" {
-		return refuseStatic("policyName in "+path, root)
+		return staticError("policyName in "+path, root)
 	}
 	return nil
 }
 
-// refuseStatic says what to do. The kubelet is to be stopped first: while it
-// runs it may restart the container that mounts the state, and the runtime
-// makes a directory of a mounted file that is missing.
-func refuseStatic(where, root string) error {
-	return fmt.Errorf("%w (%s): drain the node, stop the kubelet, set cpuManagerPolicy: none, delete %s and start the kubelet",
+// staticError returns the error with its remedy. The kubelet must be stopped first:
+// while it runs it may restart the container that mounts the state, and the
+// runtime creates a directory in place of a mounted file that is missing.
+func staticError(where, root string) error {
+	return fmt.Errorf("%w (%s); drain the node, stop the kubelet, set cpuManagerPolicy: none, delete %s and start the kubelet",
 		ErrStaticCPUManager, where, filepath.Join(root, stateFile))
 }
 
-// statePolicy returns "" when there is no state.
+// statePolicy returns the policy in the state, "" without a state file.
 func statePolicy(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the state of the kubelet's CPU manager: %w: let this process read the file", err)
+		return "", fmt.Errorf("read the state of the kubelet's CPU manager: %w; make the file readable for this process", err)
 	}
 	var state struct {
 		PolicyName string `json:"policyName"`
 	}
 	if err := json.Unmarshal(text, &state); err != nil {
-		return "", fmt.Errorf("parse the state of the kubelet's CPU manager %s: %w: stop the kubelet, delete it and start the kubelet", path, err)
+		return "", fmt.Errorf("parse the state of the kubelet's CPU manager %s: %w; stop the kubelet, delete the file and start the kubelet", path, err)
 	}
 	return state.PolicyName, nil
 }

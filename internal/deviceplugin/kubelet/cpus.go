@@ -12,16 +12,17 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// CPUs is the Source of exclusive CPUs: one resource per NUMA node that has CPUs,
-// capacity = online CPUs, allocatable = capacity − reserved.
+// CPUs is the Source of exclusive CPUs: one resource per NUMA node with CPUs.
+// Its capacity is the number of online CPUs, its allocatable that without the
+// reserved ones.
 type CPUs struct {
 	Reserved cpuset.Set                        // never exclusive
-	Discover func() (*topology.Machine, error) // reads the machine as it is now
+	Discover func() (*topology.Machine, error) // reads the machine
 
-	nodes map[string]topology.NodeID // all that were ever listed, by resource
+	nodes map[string]topology.NodeID // ever listed, by resource
 }
 
-func (c *CPUs) list(s seen) (map[string][]*pluginapi.Device, error) {
+func (c *CPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 	m, err := c.Discover()
 	if err != nil {
 		return nil, fmt.Errorf("discover the machine: %w", err)
@@ -35,13 +36,13 @@ func (c *CPUs) list(s seen) (map[string][]*pluginapi.Device, error) {
 	}
 	devices := map[string][]*pluginapi.Device{}
 	for resource, node := range c.nodes {
-		devices[resource] = tokens(node, all[node], ownOf(s.held(resource), node), s.before(resource))
+		devices[resource] = tokens(node, all[node], tokensOf(before.held(resource), node), before.devices(resource))
 	}
 	return devices, nil
 }
 
-// ownOf returns the ids that are a NUMA node's.
-func ownOf(ids map[string]bool, node topology.NodeID) map[string]bool {
+// tokensOf returns the IDs that are tokens of a NUMA node.
+func tokensOf(ids map[string]bool, node topology.NodeID) map[string]bool {
 	own := map[string]bool{}
 	for id := range ids {
 		if isToken(id, node) {
@@ -51,16 +52,17 @@ func ownOf(ids map[string]bool, node topology.NodeID) map[string]bool {
 	return own
 }
 
-func (c *CPUs) ours(resource, id string) bool {
+func (c *CPUs) owns(resource, id string) bool {
 	node, isNUMA := v1alpha1.ParseNUMAResource(resource)
 	return isNUMA && isToken(id, topology.NodeID(node))
 }
 
-// isToken tells the tokens of a NUMA node from another plugin's devices.
+// isToken reports whether a device is a token of a NUMA node, not a device of
+// another plugin.
 func isToken(id string, node topology.NodeID) bool { return strings.HasPrefix(id, tokenPrefix(node)) }
 
-// allocate returns the annotation that tells the agent how many CPUs of this
-// NUMA node the kubelet has counted for a container.
+// allocate returns the annotation with the container's tokens, from which the
+// agent reads the number of CPUs of this NUMA node.
 func (c *CPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllocateResponse, error) {
 	node, _ := v1alpha1.ParseNUMAResource(resource)
 	ids = slices.SortedFunc(slices.Values(ids), compareIDs)

@@ -1,10 +1,13 @@
-// Package kubelet is everything Numalet has to do with the kubelet: its
-// configuration files, its device plugin API, its pod resources API.
+// Package kubelet talks to the kubelet: it reads its configuration files, serves
+// its device plugin API, and queries its pod resources API.
 //
-// It refuses to know who holds which CPUs: to the kubelet, exclusive CPUs are
-// anonymous tokens that it counts per NUMA node. GPUs it knows by name.
+// It does not know which container has which CPUs: to the kubelet, exclusive CPUs
+// are anonymous tokens, counted per NUMA node. GPUs have their UUIDs.
 //
-// publisher.go, session.go and serving.go keep the kubelet told; what it is told
-// is a Source's: cpus.go, gpus.go. gpudecide.go finds out which GPUs a cluster
-// controller decided on.
+//	p := kubelet.NewPublisher(kubelet.Options{Root: "/var/lib/kubelet", Sources: sources, …})
+//	err := p.Run(ctx) // registers, and again after each restart of the kubelet
+//
+// publisher.go is the loop, session.go one run of the kubelet, server.go one
+// socket, plugin.go the answers for one resource. cpus.go and gpus.go are the
+// Sources of devices; gpudecide.go finds the GPUs that the controller decided on.
 package kubelet

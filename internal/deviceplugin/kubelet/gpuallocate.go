@@ -2,7 +2,10 @@ package kubelet
 
 import (
 	"cmp"
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -12,42 +15,42 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// allocate gives devices to a container, all or none.
+// allocate allocates devices to a container, all or none.
 func (g *GPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllocateResponse, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, id := range ids {
 		if g.conflicts(id) {
-			return nil, g.refuse(resource, id)
+			return nil, g.conflictError(resource, id)
 		}
 	}
 	for _, id := range ids {
-		g.mu.given[id] = g.Now()
+		g.mu.allocated[id] = g.Now()
 	}
 	g.Changed()
 	ids = slices.SortedFunc(slices.Values(ids), compareIDs)
 	response := g.HandOver.response(g.uuids(ids))
 	response.Annotations = map[string]string{v1alpha1.AllocatedGPUs(resource): strings.Join(ids, ",")}
-	if resource == g.shared() && g.HandOver.MPSDir != "" {
+	if resource == g.sharedResource() && g.HandOver.MPSDir != "" {
 		g.HandOver.limit(response, g.portions(ids))
 	}
 	return response, nil
 }
 
-// refuse says who has the card. The kubelet fails the pod with it, and its owner
-// makes a new one.
-func (g *GPUs) refuse(resource, id string) error {
-	other := g.shared()
+// conflictError says in which form the card is allocated. The kubelet fails the pod
+// with this message, and the owner of the pod creates a new one.
+func (g *GPUs) conflictError(resource, id string) error {
+	other := g.sharedResource()
 	if isShare(id) {
 		other = g.Resource
 	}
 	return status.Errorf(codes.FailedPrecondition,
-		"allocate %s of %s: another container got the card as %s a moment ago, and a card is never given whole and in shares at once; a new pod gets another card, or waits",
+		"allocate %s of %s: the card was just allocated to another container as %s, and a card cannot be allocated as a whole and in shares at the same time; create a new pod, which gets another card or waits",
 		id, resource, other)
 }
 
-// uuids returns the cards and slices of devices, each once, in the driver's
-// order, by which programs in the container number them.
+// uuids returns the cards and slices of devices, each once, in the driver's order,
+// which is also their order in the container.
 func (g *GPUs) uuids(ids []string) []string {
 	v := g.Latest()
 	var uuids []string
@@ -56,18 +59,18 @@ func (g *GPUs) uuids(ids []string) []string {
 			uuids = append(uuids, uuid)
 		}
 	}
-	place := func(uuid string) int { position, _ := v.Find(uuid); return position }
-	slices.SortStableFunc(uuids, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
+	order := func(uuid string) int { position, _ := v.Find(uuid); return position }
+	slices.SortStableFunc(uuids, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
 	return uuids
 }
 
-// portion is how much of one card a container has.
+// portion is the part of one card that a container has.
 type portion struct {
 	shares, of  int
 	memoryBytes uint64 // of the whole card
 }
 
-// portions returns that of each card, in the order of uuids.
+// portions returns the portion of each card, in the order of uuids.
 func (g *GPUs) portions(ids []string) []portion {
 	v := g.Latest()
 	var all []portion
@@ -84,4 +87,55 @@ func (g *GPUs) portions(ids []string) []portion {
 		all = append(all, p)
 	}
 	return all
+}
+
+// HandOver configures how a container gets access to its GPUs.
+type HandOver struct {
+	// CDIKind, such as "numalet.dev/gpu", is the kind of the CDI devices "kind=UUID"
+	// in the specification of numalet-nvml or nvidia-ctk. If empty, the container
+	// gets the environment variable for NVIDIA's container runtime.
+	// https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html
+	CDIKind string
+	// MPSDir is the host's directory of the MPS control daemon for shares, with its
+	// pipes (pipe) and memory (shm). If empty, shares are time-sliced, without limits.
+	MPSDir string
+}
+
+// Paths in a container where MPS expects its daemon.
+// https://docs.nvidia.com/deploy/mps/appendix-tools-and-interface-reference.html
+const (
+	mpsPipe = "/tmp/nvidia-mps"
+	mpsShm  = "/dev/shm"
+)
+
+func (h HandOver) response(uuids []string) *pluginapi.ContainerAllocateResponse {
+	response := &pluginapi.ContainerAllocateResponse{}
+	if h.CDIKind == "" {
+		response.Envs = map[string]string{v1alpha1.EnvGPUs: strings.Join(uuids, ",")}
+		return response
+	}
+	for _, uuid := range uuids {
+		response.CdiDevices = append(response.CdiDevices, &pluginapi.CDIDevice{Name: h.CDIKind + "=" + uuid})
+	}
+	return response
+}
+
+// limit limits the container to its portion of each card. The memory limit is per
+// card; the thread limit is the smallest portion, because MPS has one for all cards.
+func (h HandOver) limit(r *pluginapi.ContainerAllocateResponse, portions []portion) {
+	percent, memory := 100, []string{}
+	for i, p := range portions {
+		percent = min(percent, 100*p.shares/p.of)
+		memory = append(memory, fmt.Sprintf("%d=%dM", i, p.memoryBytes>>20*uint64(p.shares)/uint64(p.of)))
+	}
+	if r.Envs == nil {
+		r.Envs = map[string]string{}
+	}
+	r.Envs["CUDA_MPS_PIPE_DIRECTORY"] = mpsPipe
+	r.Envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = strconv.Itoa(percent)
+	r.Envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = strings.Join(memory, ",")
+	r.Mounts = []*pluginapi.Mount{
+		{HostPath: filepath.Join(h.MPSDir, "pipe"), ContainerPath: mpsPipe},
+		{HostPath: filepath.Join(h.MPSDir, "shm"), ContainerPath: mpsShm},
+	}
 }

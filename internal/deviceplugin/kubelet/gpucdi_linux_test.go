@@ -58,7 +58,7 @@ func TestCDIDevicesResolve(t *testing.T) {
 	for resource, ids := range offered(t, v) {
 		for _, id := range ids {
 			g := byCDI(v)
-			if _, err := g.list(seen{}); err != nil {
+			if _, err := g.list(previous{}); err != nil {
 				t.Fatal(err)
 			}
 			response, err := g.allocate(resource, []string{id})
@@ -114,7 +114,7 @@ func byCDI(v *gpu.Inventory) *GPUs {
 // offered returns the ids of all healthy devices by resource.
 func offered(t *testing.T, v *gpu.Inventory) map[string][]string {
 	t.Helper()
-	listed, err := byCDI(v).list(seen{})
+	listed, err := byCDI(v).list(previous{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestGPUCheck(t *testing.T) {
 	var latest atomic.Pointer[gpu.Inventory]
 	latest.Store(&gpu.Inventory{})
 	p := startGPUs(t, root, latest.Load)
-	monitor(t, path, func(v *gpu.Inventory) { latest.Store(v); p.Poke() })
+	monitor(t, path, func(v *gpu.Inventory) { latest.Store(v); p.Notify() })
 	eventually(t, "GPUs of "+path, true, func() bool { return len(latest.Load().Units()) > 0 })
 
 	logInventory(t, latest.Load())

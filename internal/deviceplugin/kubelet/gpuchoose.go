@@ -12,11 +12,11 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// choose returns what the controller decided on. Where it decided nothing, it
-// returns the best-connected cards, and shares and slices packed on as few cards as
-// can be, so that others stay whole. What the kubelet lists as available may have
-// been given the other way since; it is left out. Where too few are left it returns
-// those that must be, and allocate refuses what the kubelet then picks.
+// choose returns the devices that the controller decided on. Without a decision, it
+// returns the best-connected cards, and packs shares and slices on as few cards as
+// possible. It leaves out cards that were allocated in the other form since the
+// kubelet read the list. If too few remain, it returns the required devices only,
+// and allocate refuses what the kubelet then picks.
 func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string {
 	d := g.Decider.decide(ctx, asRequest(resource, r))
 	if d.ids != nil {
@@ -36,8 +36,8 @@ func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.Contain
 	return slices.Concat(r.MustIncludeDeviceIDs, packed(v, free, missing))
 }
 
-// free returns the available devices of which enough can be taken: those decided on
-// for others only where the rest is too few. Callers hold the lock.
+// free returns the available devices. It includes those that were decided on for
+// other pods only if the rest is too few. Callers hold the lock.
 func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map[string]bool, missing int) []string {
 	var free, spare []string
 	for _, id := range r.AvailableDeviceIDs {
@@ -55,16 +55,16 @@ func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map
 	return free
 }
 
-// conflicts reports whether a device's card was given the other way. Callers hold
-// the lock.
+// conflicts reports whether a device's card is allocated in the other form. Callers
+// hold the lock.
 func (g *GPUs) conflicts(id string) bool {
 	if isShare(id) {
-		return g.isTaken(v1alpha1.GPUOf(id))
+		return g.inUse(v1alpha1.GPUOf(id))
 	}
-	return g.isShared(id)
+	return g.sharesInUse(id)
 }
 
-// connected returns the best-connected cards, near those that must be with them.
+// connected returns the best-connected cards, near the required ones.
 func connected(v *gpu.Inventory, free, must []string, count int) []string {
 	near := func(card int) int {
 		far := 0
@@ -83,7 +83,7 @@ func connected(v *gpu.Inventory, free, must []string, count int) []string {
 	return ids
 }
 
-// positions returns those of the devices' cards, in the order of the devices.
+// positions returns the indices of the devices' cards, in the order of the devices.
 func positions(v *gpu.Inventory, ids []string) []int {
 	var all []int
 	for _, id := range ids {
@@ -94,8 +94,8 @@ func positions(v *gpu.Inventory, ids []string) []int {
 	return all
 }
 
-// packed takes from one card after the other: first from the one with the fewest
-// that has enough, else from the one with the most.
+// packed returns devices from as few cards as possible (best fit): from the card
+// with the fewest that are enough, else from the one with the most.
 func packed(v *gpu.Inventory, free []string, count int) []string {
 	onCard := map[int][]string{}
 	for _, id := range slices.SortedFunc(slices.Values(free), compareIDs) {
@@ -115,8 +115,8 @@ func packed(v *gpu.Inventory, free []string, count int) []string {
 	return ids
 }
 
-// waste orders cards for packed: what is left over on a card, or else, after all
-// of these, what it lacks.
+// waste orders cards for packed: by what is left over on a card, then by what it
+// lacks.
 func waste(have, missing int) int {
 	if have >= missing {
 		return have - missing

@@ -206,7 +206,7 @@ func TestDecideUnheardOf(t *testing.T) {
 	}{
 		"yet to come":    {nil, 600 * time.Millisecond, []string{"a"}},
 		"comes anew":     {leavingPod("p1", "main 1 c"), 600 * time.Millisecond, []string{"a"}},
-		"comes too late": {nil, 2 * arrivalWait, nil},
+		"comes too late": {nil, 2 * informerDelay, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestDecideUnheardOf(t *testing.T) {
 				time.AfterFunc(tc.after, func() { api.put(decidedPod("p1", "main 1 a")) })
 				start := time.Now()
 				got := d.decide(t.Context(), request{whole, []string{"a", "b", "c"}, nil, 1})
-				if diff := cmp.Diff(tc.want, got.ids); diff != "" || time.Since(start) != min(tc.after, arrivalWait) {
+				if diff := cmp.Diff(tc.want, got.ids); diff != "" || time.Since(start) != min(tc.after, informerDelay) {
 					t.Errorf("after %s (-want +got):\n%s", time.Since(start), diff)
 				}
 				time.Sleep(tc.after)

@@ -1,6 +1,8 @@
 package kubelet
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -10,51 +12,51 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// givenFor is how long what Allocate gave is held to be held although the
-// kubelet does not list it: a pod is listed once it is admitted.
-const givenFor = 30 * time.Second
+// allocationGrace is how long a device counts as held after Allocate although the
+// kubelet does not list it: the kubelet lists a pod once it is admitted.
+const allocationGrace = 30 * time.Second
 
-// GPUOptions is what GPUs works with.
+// GPUOptions of NewGPUs.
 type GPUOptions struct {
 	Latest   func() *gpu.Inventory
 	Resource string // of whole cards, such as "nvidia.com/gpu"
-	Shares   int    // how many parts each card is also offered in; 0 for none
+	Shares   int    // per card; 0 for none
 	HandOver HandOver
-	Decider  *Decider // nil where no controller decides
-	Changed  func()   // is called when Allocate changed what can be given
+	Decider  *Decider // nil without a controller
+	Changed  func()   // is called when Allocate changed the healthy devices
 	Now      func() time.Time
 }
 
 // GPUs is the Source of a node's GPUs: whole cards as Resource, their shares as
-// Resource.shared, and MIG slices by their profiles, nvidia.com/mig-1g.10gb.
-// Devices have the ids of NVIDIA's own plugin, which monitoring knows: UUIDs, and
-// "UUID::0" for the first share of a card.
+// Resource.shared, and MIG slices by their profiles, such as nvidia.com/mig-1g.10gb.
+// Devices have the same IDs as in NVIDIA's own plugin, so monitoring works: UUIDs,
+// and "UUID::0" for the first share of a card.
 //
-// Cards are offered whole and in shares at once, and a card that was given one
-// way is unhealthy the other way until it is back. The kubelet may be a moment
-// behind: choose leaves out such cards, and allocate refuses them.
+// Cards are offered as a whole and in shares at the same time. A card that is
+// allocated in one form is unhealthy in the other. The kubelet sees that with a
+// delay, so choose leaves out such cards, and allocate refuses them.
 type GPUs struct {
 	GPUOptions
 
 	mu struct {
 		sync.Mutex
-		listed map[string]bool      // resources that there ever were
-		held   map[string]bool      // device ids, as the kubelet told last
-		given  map[string]time.Time // device ids, by when Allocate gave them
+		listed    map[string]bool      // resources that were ever listed
+		held      map[string]bool      // device IDs in the kubelet's last answer
+		allocated map[string]time.Time // by device ID: the time of Allocate
 	}
 }
 
-// NewGPUs returns a Source that has listed nothing yet.
+// NewGPUs returns a Source that has not listed any resource yet.
 func NewGPUs(o GPUOptions) *GPUs {
 	g := &GPUs{GPUOptions: o}
-	g.mu.listed, g.mu.given = map[string]bool{}, map[string]time.Time{}
+	g.mu.listed, g.mu.allocated = map[string]bool{}, map[string]time.Time{}
 	return g
 }
 
-func (g *GPUs) list(s seen) (map[string][]*pluginapi.Device, error) {
+func (g *GPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.learn(s)
+	g.updateHeld(before)
 	devices := map[string][]*pluginapi.Device{}
 	for resource := range g.mu.listed {
 		devices[resource] = nil
@@ -62,9 +64,9 @@ func (g *GPUs) list(s seen) (map[string][]*pluginapi.Device, error) {
 	v := g.Latest()
 	for _, u := range v.Units() {
 		resource := g.resource(v, u)
-		devices[resource] = append(devices[resource], g.device(v, u, u.ID, g.isShared(u.ID)))
+		devices[resource] = append(devices[resource], g.device(v, u, u.ID, g.sharesInUse(u.ID)))
 		for i := range g.sharesOf(u) {
-			devices[g.shared()] = append(devices[g.shared()], g.device(v, u, share(u.ID, i), g.isTaken(u.ID)))
+			devices[g.sharedResource()] = append(devices[g.sharedResource()], g.device(v, u, share(u.ID, i), g.inUse(u.ID)))
 		}
 	}
 	for resource := range devices {
@@ -73,48 +75,78 @@ func (g *GPUs) list(s seen) (map[string][]*pluginapi.Device, error) {
 	return devices, nil
 }
 
-// learn takes over what the kubelet tells of held devices. Callers hold the lock.
-func (g *GPUs) learn(s seen) {
+// updateHeld sets the held devices to the kubelet's answer. Callers hold the lock.
+func (g *GPUs) updateHeld(before previous) {
 	g.mu.held = map[string]bool{}
 	for resource := range g.mu.listed {
-		for id := range s.held(resource) {
+		for id := range before.held(resource) {
 			g.mu.held[id] = true
 		}
 	}
-	for id, at := range g.mu.given {
-		if g.Now().Sub(at) >= givenFor {
-			delete(g.mu.given, id)
+	for id, at := range g.mu.allocated {
+		if g.Now().Sub(at) >= allocationGrace {
+			delete(g.mu.allocated, id)
 		}
 	}
 }
 
-// isTaken reports whether a container has a device. Callers hold the lock.
-func (g *GPUs) isTaken(id string) bool {
-	_, given := g.mu.given[id]
-	return given || g.mu.held[id]
+// inUse reports whether a container has a device. Callers hold the lock.
+func (g *GPUs) inUse(id string) bool {
+	_, allocated := g.mu.allocated[id]
+	return allocated || g.mu.held[id]
 }
 
-// isShared reports whether a container has a share of a card. Callers hold the
+// sharesInUse reports whether a container has a share of a card. Callers hold the
 // lock.
-func (g *GPUs) isShared(card string) bool {
+func (g *GPUs) sharesInUse(card string) bool {
 	for i := range g.Shares {
-		if g.isTaken(share(card, i)) {
+		if g.inUse(share(card, i)) {
 			return true
 		}
 	}
 	return false
 }
 
-// device describes a card, share or slice. One that a container has stays healthy
-// when nobody watches it any more, for the kubelet admits no container again
-// whose device is not; one that is known to be broken does not.
-func (g *GPUs) device(v *gpu.Inventory, u gpu.Unit, id string, givenAway bool) *pluginapi.Device {
-	healthy := u.Health.State == gpu.Healthy && !givenAway || u.Health.State != gpu.Unhealthy && g.isTaken(id)
+// device returns a card, share or slice as a device. If its health becomes unknown
+// while a container has it, it stays healthy, because the kubelet does not admit a
+// container again whose device is not. A device with a known fault is unhealthy.
+func (g *GPUs) device(v *gpu.Inventory, u gpu.Unit, id string, otherForm bool) *pluginapi.Device {
+	healthy := u.Health.State == gpu.Healthy && !otherForm || u.Health.State != gpu.Unhealthy && g.inUse(id)
 	node := v.Cards[u.Card].NUMA
 	return newDevice(id, healthy, node, node >= 0 && node <= maxHintNode)
 }
 
-func (g *GPUs) ours(_, id string) bool {
+func (g *GPUs) owns(_, id string) bool {
 	_, found := g.Latest().Find(v1alpha1.GPUOf(id))
 	return found
+}
+
+// share returns the ID of a share of a card.
+func share(card string, ordinal int) string { return fmt.Sprint(card, v1alpha1.GPUShareMark, ordinal) }
+
+func isShare(id string) bool { return strings.Contains(id, v1alpha1.GPUShareMark) }
+
+// sharedResource returns the resource of shares.
+func (g *GPUs) sharedResource() string { return g.Resource + ".shared" }
+
+// sharesOf returns the number of shares of a card. A MIG slice has none.
+func (g *GPUs) sharesOf(u gpu.Unit) int {
+	if u.Form != gpu.Physical {
+		return 0
+	}
+	return g.Shares
+}
+
+// resource returns the resource of a card or slice.
+func (g *GPUs) resource(v *gpu.Inventory, u gpu.Unit) string {
+	if u.Form == gpu.Physical {
+		return g.Resource
+	}
+	domain, _, _ := strings.Cut(g.Resource, "/")
+	for _, s := range v.Cards[u.Card].Slices {
+		if s.UUID == u.ID {
+			return domain + "/mig-" + gpu.ProfileName(s.Profile)
+		}
+	}
+	return g.Resource
 }

@@ -78,7 +78,7 @@ func TestGPUsAreGivenOneWay(t *testing.T) {
 	})
 	held := map[string]map[string]bool{}
 	show := func() map[string]string {
-		devices, err := g.list(seen{held: func(resource string) map[string]bool { return held[resource] }})
+		devices, err := g.list(previous{held: func(resource string) map[string]bool { return held[resource] }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestGPUsAreGivenOneWay(t *testing.T) {
 		whole: "a -b c@1 d", shares: "-a::0 -a::1 b::0 b::1 c::0@1 c::1@1 d::0 d::1", mig: "-m1@1 m2@1",
 	}
 	check("given", given)
-	now = now.Add(givenFor)
+	now = now.Add(allocationGrace)
 	held[whole], held[shares] = map[string]bool{"a": true}, map[string]bool{"b::1": true}
 	check("listed by the kubelet", given)
 	held[shares] = nil
@@ -141,7 +141,7 @@ func TestChoose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newGPUs(HandOver{})
 			for _, id := range strings.Fields(tc.given) {
-				g.mu.given[id] = time.Time{}
+				g.mu.allocated[id] = time.Time{}
 			}
 			got := g.choose(t.Context(), tc.resource, &pluginapi.ContainerPreferredAllocationRequest{
 				AvailableDeviceIDs: append(strings.Fields(tc.must), strings.Fields(tc.available)...), MustIncludeDeviceIDs: strings.Fields(tc.must), AllocationSize: tc.count,
@@ -200,7 +200,7 @@ func TestGPUsAtTheKubelet(t *testing.T) {
 	p := startGPUs(t, root, latest.Load)
 	eventually(t, "readiness", nil, p.Ready)
 	latest.Store(cards())
-	p.Poke()
+	p.Notify()
 	eventually(t, "status", map[string]string{whole: "4/4", shares: "8/8", mig: "2/2"}, k.status)
 	eventually(t, "readiness", nil, p.Ready)
 
@@ -209,7 +209,7 @@ func TestGPUsAtTheKubelet(t *testing.T) {
 	}
 	eventually(t, "status with two cards given", map[string]string{whole: "4/4", shares: "4/8", mig: "2/2"}, k.status)
 	_, err := k.allocate(t, shares, "a::0")
-	if err == nil || !strings.Contains(err.Error(), "allocate a::0 of nvidia.com/gpu.shared: another container got the card as nvidia.com/gpu a moment ago") {
+	if err == nil || !strings.Contains(err.Error(), "allocate a::0 of nvidia.com/gpu.shared: the card was just allocated to another container as nvidia.com/gpu") {
 		t.Errorf("share of a card that is given: %v", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestGPUsAtTheKubelet(t *testing.T) {
 func startGPUs(t *testing.T, root string, latest func() *gpu.Inventory) *Publisher {
 	t.Helper()
 	var p *Publisher
-	g := NewGPUs(GPUOptions{Latest: latest, Resource: whole, Shares: 2, Changed: func() { p.Poke() }, Now: time.Now})
+	g := NewGPUs(GPUOptions{Latest: latest, Resource: whole, Shares: 2, Changed: func() { p.Notify() }, Now: time.Now})
 	p = NewPublisher(Options{
 		Root: root, Sources: []Source{g}, Tick: make(chan time.Time),
 		After: func(time.Duration) <-chan time.Time { return time.After(time.Millisecond) },

@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are what the publisher counts.
+// metrics of the publisher.
 type metrics struct {
 	devices       *prometheus.GaugeVec
 	registrations *prometheus.CounterVec
@@ -16,7 +16,7 @@ func newMetrics(r prometheus.Registerer) metrics {
 	m := metrics{
 		devices: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "numalet_deviceplugin_devices",
-			Help: "Devices told to the kubelet, per resource: CPUs of a NUMA node, GPUs and their parts; state is healthy or unhealthy, and reserved CPUs are unhealthy.",
+			Help: "Devices published to the kubelet, by resource and state (healthy or unhealthy). Reserved CPUs are unhealthy.",
 		}, []string{"resource", "state"}),
 		registrations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "numalet_deviceplugin_registrations_total",

@@ -12,8 +12,34 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// plugin answers the kubelet for one resource. It outlives the kubelet: only
-// the server in front of it (serving) is made anew when the kubelet restarts.
+// Source is one kind of device.
+type Source interface {
+	// list returns the current devices of each resource. A resource that was
+	// returned once is always returned, possibly without devices.
+	list(previous) (map[string][]*pluginapi.Device, error)
+	// owns reports whether a device of one of its resources is from this Source,
+	// not from another plugin.
+	owns(resource, id string) bool
+	// allocate returns the environment, annotations and devices of a container
+	// that gets these listed devices. Its error becomes the pod's message.
+	allocate(resource string, ids []string) (*pluginapi.ContainerAllocateResponse, error)
+}
+
+// chooser is a Source with preferences among the available devices.
+type chooser interface {
+	// choose returns the best of the available devices: the requested number,
+	// including those that the kubelet requires.
+	choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string
+}
+
+// previous is the state before a list.
+type previous struct {
+	held    func(resource string) map[string]bool     // the IDs that containers hold
+	devices func(resource string) []*pluginapi.Device // the last list
+}
+
+// plugin answers the kubelet's calls for one resource. It survives restarts of
+// the kubelet, after which only its server is replaced.
 type plugin struct {
 	pluginapi.UnimplementedDevicePluginServer
 	resource string
@@ -32,11 +58,11 @@ func newPlugin(resource string, source Source) *plugin {
 	return p
 }
 
-// local returns a resource's name without its domain.
-func local(resource string) string { return resource[strings.IndexByte(resource, '/')+1:] }
+// baseName returns a resource's name without its domain.
+func baseName(resource string) string { return resource[strings.IndexByte(resource, '/')+1:] }
 
-// devices returns the present list and a channel that is closed when it is no
-// longer the present one.
+// devices returns the current list and a channel that is closed when the list is
+// replaced.
 func (p *plugin) devices() ([]*pluginapi.Device, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,19 +86,19 @@ func sameDevice(a, b *pluginapi.Device) bool {
 	return a.ID == b.ID && a.Health == b.Health && (a.Topology == nil) == (b.Topology == nil)
 }
 
-// options say which calls the kubelet is to make.
+// options tells the kubelet which optional calls to make.
 func (p *plugin) options() *pluginapi.DevicePluginOptions {
 	_, chooses := p.source.(chooser)
 	return &pluginapi.DevicePluginOptions{GetPreferredAllocationAvailable: chooses}
 }
 
-// GetDevicePluginOptions returns what Register told, too.
+// GetDevicePluginOptions returns the same options as Register.
 func (p *plugin) GetDevicePluginOptions(context.Context, *pluginapi.Empty) (*pluginapi.DevicePluginOptions, error) {
 	return p.options(), nil
 }
 
-// watch sends the list now and whenever it changes. It returns nil when stop is
-// closed, and an error when the other side ends the stream.
+// watch sends the list, and again whenever it changes. It returns nil when stop is
+// closed, and an error when the kubelet ends the stream.
 func (p *plugin) watch(stream grpc.ServerStreamingServer[pluginapi.ListAndWatchResponse], stop <-chan struct{}) error {
 	for {
 		devices, changed := p.devices()
@@ -89,7 +115,7 @@ func (p *plugin) watch(stream grpc.ServerStreamingServer[pluginapi.ListAndWatchR
 	}
 }
 
-// GetPreferredAllocation chooses for a container that the kubelet is admitting.
+// GetPreferredAllocation chooses devices for a container that the kubelet admits.
 func (p *plugin) GetPreferredAllocation(ctx context.Context, r *pluginapi.PreferredAllocationRequest) (*pluginapi.PreferredAllocationResponse, error) {
 	resp := &pluginapi.PreferredAllocationResponse{}
 	for _, c := range r.ContainerRequests {
@@ -102,7 +128,7 @@ func (p *plugin) GetPreferredAllocation(ctx context.Context, r *pluginapi.Prefer
 	return resp, nil
 }
 
-// Allocate returns what each container is to be started with.
+// Allocate returns the environment, annotations and devices of each container.
 func (p *plugin) Allocate(_ context.Context, r *pluginapi.AllocateRequest) (*pluginapi.AllocateResponse, error) {
 	resp := &pluginapi.AllocateResponse{}
 	for _, c := range r.ContainerRequests {
@@ -118,12 +144,12 @@ func (p *plugin) Allocate(_ context.Context, r *pluginapi.AllocateRequest) (*plu
 	return resp, nil
 }
 
-// check refuses ids that this plugin never published.
+// check returns an error for IDs that this plugin has not published.
 func (p *plugin) check(ids []string) error {
 	devices, _ := p.devices()
 	for _, id := range ids {
 		if !slices.ContainsFunc(devices, func(d *pluginapi.Device) bool { return d.ID == id }) {
-			return status.Errorf(codes.InvalidArgument, "allocate %s: device %q is not one of this node's: another plugin may serve the same resource", p.resource, id)
+			return status.Errorf(codes.InvalidArgument, "allocate %s: device %q is not one of this node's; check whether another device plugin serves the same resource", p.resource, id)
 		}
 	}
 	return nil

@@ -10,14 +10,14 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// lookTimeout bounds the wait for the kubelet's answer: registration does not
-// wait longer for what is good to know.
-const lookTimeout = 5 * time.Second
+// allocationsTimeout bounds the wait for the kubelet's answer, which delays the
+// registration but is not required for it.
+const allocationsTimeout = 5 * time.Second
 
-// maxPodResources is the kubelet's own limit of an answer: 16 MiB.
+// maxPodResources is the kubelet's own limit for an answer: 16 MiB.
 const maxPodResources = 16 << 20
 
-// idsByResource holds device ids, by the name of their resource.
+// idsByResource is a set of device IDs per resource.
 type idsByResource map[string]map[string]bool
 
 func (m idsByResource) add(devices []*podresources.ContainerDevices) {
@@ -31,20 +31,21 @@ func (m idsByResource) add(devices []*podresources.ContainerDevices) {
 	}
 }
 
-// view is what the kubelet says of all device plugins' resources.
-type view struct {
-	allocated idsByResource // held by containers
-	healthy   idsByResource // from the latest list that it got
+// allocations is the kubelet's state of the resources of all device plugins.
+type allocations struct {
+	held    idsByResource // by containers
+	healthy idsByResource // in the latest list of the plugin
 }
 
-// podResourcesSocket returns where the kubelet of a root directory serves its pod
-// resources API.
+// podResourcesSocket returns the socket of the pod resources API of a kubelet, by
+// its root directory.
 // Source: https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/#monitoring-device-plugin-resources
 func podResourcesSocket(root string) string {
 	return filepath.Join(root, "pod-resources", "kubelet.sock")
 }
 
-// lister asks the kubelet's pod resources API; it has to be closed.
+// lister is a client of the kubelet's pod resources API. Its connection must be
+// closed.
 type lister struct {
 	conn   *grpc.ClientConn
 	client podresources.PodResourcesListerClient
@@ -54,7 +55,7 @@ type lister struct {
 func dialLister(socket string) (lister, error) {
 	conn, err := dial(socket)
 	if err != nil {
-		return lister{}, fmt.Errorf("dial the pod resources API: %w", err)
+		return lister{}, fmt.Errorf("connect to the pod resources API: %w", err)
 	}
 	return lister{conn, podresources.NewPodResourcesListerClient(conn), socket}, nil
 }
@@ -75,7 +76,7 @@ func (l lister) allocatable(ctx context.Context) ([]*podresources.ContainerDevic
 	return all.Devices, nil
 }
 
-// listPods returns what the kubelet behind socket lists of each pod.
+// listPods returns the resources of each pod of the kubelet behind socket.
 func listPods(ctx context.Context, socket string) ([]*podresources.PodResources, error) {
 	l, err := dialLister(socket)
 	if err != nil {
@@ -85,28 +86,28 @@ func listPods(ctx context.Context, socket string) ([]*podresources.PodResources,
 	return l.pods(ctx)
 }
 
-// look asks the kubelet behind socket.
-func look(ctx context.Context, socket string) (view, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+// readAllocations queries the kubelet behind socket.
+func readAllocations(ctx context.Context, socket string) (allocations, error) {
+	ctx, cancel := context.WithTimeout(ctx, allocationsTimeout)
 	defer cancel()
 	l, err := dialLister(socket)
 	if err != nil {
-		return view{}, err
+		return allocations{}, err
 	}
 	defer l.conn.Close()
 	pods, err := l.pods(ctx)
 	if err != nil {
-		return view{}, err
+		return allocations{}, err
 	}
 	healthy, err := l.allocatable(ctx)
 	if err != nil {
-		return view{}, err
+		return allocations{}, err
 	}
-	v := view{idsByResource{}, idsByResource{}}
+	v := allocations{idsByResource{}, idsByResource{}}
 	v.healthy.add(healthy)
 	for _, pod := range pods {
 		for _, c := range pod.Containers {
-			v.allocated.add(c.Devices)
+			v.held.add(c.Devices)
 		}
 	}
 	return v, nil

@@ -161,7 +161,7 @@ func TestRegistersAgainAfterAKubeletRestart(t *testing.T) {
 func TestRegistersAgainWithoutFileEvents(t *testing.T) {
 	root := kubeletRoot(t)
 	r := start(t, root, "0") // there is no directory to watch yet
-	eventually(t, "not ready", true, func() bool { return strings.Contains(message(r.Ready()), "is the kubelet running") })
+	eventually(t, "not ready", true, func() bool { return strings.Contains(message(r.Ready()), "check that the kubelet is running") })
 	k := startKubelet(t, root)
 	eventually(t, "readiness", nil, r.Ready)
 	eventually(t, "registrations", map[string]int{numa0: 1, numa1: 1}, k.registrations)
@@ -206,7 +206,7 @@ func TestAnotherPluginOfTheSameResourceIsReported(t *testing.T) {
 	eventually(t, "readiness", nil, r.Ready)
 	k.otherPlugin(numa1, "core-b", "core-a")
 	r.look(t)
-	want := `another device plugin serves numalet.dev/numa1-cpu (its device "core-a", for one): remove that plugin`
+	want := `another device plugin serves numalet.dev/numa1-cpu, for example its device "core-a"; remove that plugin`
 	eventually(t, "readiness", want, func() string { return message(r.Ready()) })
 	if n := value(t, r.metrics.conflict.WithLabelValues(numa1)); n != 1 {
 		t.Errorf("conflict metric %v, want 1", n)
@@ -218,11 +218,11 @@ func TestAnotherPluginOfTheSameResourceIsReported(t *testing.T) {
 }
 
 func TestKubeletThatNeverListens(t *testing.T) {
-	deaf := &serving{plugin: newPlugin(numa0, &CPUs{})}
-	if err := deaf.heard(); err != nil {
+	deaf := &server{plugin: newPlugin(numa0, &CPUs{})}
+	if err := deaf.checkStream(); err != nil {
 		t.Errorf("after one tick: %v", err)
 	}
-	if err := deaf.heard(); message(err) != "the kubelet does not listen to "+numa0 {
+	if err := deaf.checkStream(); message(err) != "the kubelet does not watch "+numa0+"; registering again" {
 		t.Errorf("after two ticks: %v", err)
 	}
 }
@@ -282,7 +282,7 @@ func TestBackOff(t *testing.T) {
 
 func TestLongSocketPathIsExplained(t *testing.T) {
 	_, err := listen("/" + strings.Repeat("x", maxSocketPath))
-	if err == nil || !strings.Contains(err.Error(), "the path has 108 bytes, a socket's may have 107") {
+	if err == nil || !strings.Contains(err.Error(), "the path has 108 bytes, but a socket path can have at most 107") {
 		t.Errorf("listen: %v", err)
 	}
 }

@@ -10,17 +10,16 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Reserved returns the CPUs that are never exclusive, and in a few words where
-// that comes from, for the log. A list of the operator's own wins, of CPUs that
-// the machine has; else the kubelet's reservedSystemCPUs count; else as many
-// CPUs as the kubelet reserves by quantity, rounded up. CPUs that are offline are
-// left out: one that goes must not keep an agent from starting again.
+// Reserved returns the CPUs that are never exclusive, and their source for the log.
+// The source is --reserved-cpus, else the kubelet's reservedSystemCPUs, else the
+// number of CPUs that the kubelet reserves, rounded up. Offline CPUs are left out,
+// so that a restart succeeds after a CPU went offline.
 func Reserved(own config.Reserved, c Config, m *topology.Machine) (cpuset.Set, string, error) {
 	online := m.Online()
 	switch {
 	case own.Given:
-		if strange := own.CPUs.Minus(all(m)); !strange.Empty() {
-			return cpuset.Set{}, "", fmt.Errorf("reserve CPUs %q: this machine has no CPUs %q (it has %q): correct --reserved-cpus", own.CPUs, strange, all(m))
+		if missing := own.CPUs.Minus(all(m)); !missing.Empty() {
+			return cpuset.Set{}, "", fmt.Errorf("reserve CPUs %q: this machine has no CPUs %q, only %q; correct --reserved-cpus", own.CPUs, missing, all(m))
 		}
 		return own.CPUs.Intersect(online), "--reserved-cpus", nil
 	case !c.ReservedSystemCPUs.Empty():
@@ -32,9 +31,9 @@ func Reserved(own config.Reserved, c Config, m *topology.Machine) (cpuset.Set, s
 	return cpuset.Set{}, "nothing is reserved", nil
 }
 
-// lowest returns n online CPUs of the lowest-numbered cores, core by core: the
-// choice of the kubelet's static CPU manager, which with 2 CPUs reserved and
-// siblings 0 and 4 reserves 0 and 4. All online CPUs when there are no more.
+// lowest returns n online CPUs of the lowest-numbered cores, core by core, or all
+// online CPUs if there are fewer. The kubelet's static CPU manager chooses the same
+// CPUs: with 2 reserved and the siblings 0 and 4, it reserves 0 and 4.
 // Source: NewStaticPolicy in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager.
 func lowest(m *topology.Machine, n int) cpuset.Set {
 	cpus := slices.DeleteFunc(slices.Clone(m.CPUs), func(c topology.CPU) bool { return !c.Online })
@@ -48,7 +47,7 @@ func lowest(m *topology.Machine, n int) cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// all returns the machine's CPUs, offline ones too.
+// all returns the machine's CPUs, including offline ones.
 func all(m *topology.Machine) cpuset.Set {
 	var ids []cpuset.CPU
 	for _, c := range m.CPUs {

@@ -40,7 +40,7 @@ func TestReserved(t *testing.T) {
 		"own list wins":            {own: given("0,4"), kubelet: kubelet, want: "0,4", how: "--reserved-cpus"},
 		"own none wins":            {own: given(""), kubelet: kubelet, how: "--reserved-cpus"},
 		"own list, one offline":    {own: given("0,7"), want: "0", how: "--reserved-cpus"},
-		"own list of strangers":    {own: given("0,8"), err: `this machine has no CPUs "8" (it has "0-7"): correct --reserved-cpus`},
+		"own list of strangers":    {own: given("0,8"), err: `this machine has no CPUs "8", only "0-7"; correct --reserved-cpus`},
 		"kubelet's list, online":   {kubelet: kubelet, want: "1", how: "reservedSystemCPUs of the kubelet"},
 		"quantity, a whole core":   {kubelet: Config{ReservedMilliCPU: 2000}, want: "0,4", how: "systemReserved and kubeReserved of the kubelet, 2000 millicpu"},
 		"quantity, rounded up":     {kubelet: Config{ReservedMilliCPU: 2001}, want: "0-1,4", how: "systemReserved and kubeReserved of the kubelet, 2001 millicpu"},

@@ -5,6 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
 var (
@@ -12,42 +18,42 @@ var (
 	errRestarted = errors.New("the kubelet restarted")
 )
 
-// session is what is served to one life of the kubelet.
+// session is one run of the kubelet, or part of it.
 type session struct {
-	kubelet  os.FileInfo // its socket, as it was before registering
-	servings []*serving
+	kubelet  os.FileInfo // the kubelet's socket before the registration
+	servers  []*server
 	dropped  chan *plugin
 	conflict bool // another plugin serves one of the resources
 }
 
-// attend serves one life of the kubelet, or less. It returns why it ended.
-func (p *Publisher) attend(ctx context.Context, hints <-chan struct{}) error {
-	// 1. Nobody else serves the same sockets.
+// runSession runs one session and returns why it ended.
+func (p *Publisher) runSession(ctx context.Context, hints <-chan struct{}) error {
+	// 1. Make sure that no other process serves the same sockets.
 	held, err := lock(p.dir)
 	if err != nil {
 		return err
 	}
 	defer held.Close()
-	// 2. What is there to publish?
-	if p.refresh(ctx); p.unread != nil {
-		return p.unread
+	// 2. List the devices.
+	if p.refresh(ctx); p.listError != nil {
+		return p.listError
 	}
-	// 3. Serve first: the kubelet calls back before Register returns.
+	// 3. Serve first, because the kubelet calls back before Register returns.
 	s := &session{dropped: make(chan *plugin)}
 	defer s.close()
 	if err := p.serveAll(s); err != nil {
 		return err
 	}
-	// 4. Which kubelet is it? Asked late, for one that starts meanwhile will do.
+	// 4. Identify the kubelet, as late as possible: it may have restarted meanwhile.
 	if s.kubelet, err = os.Lstat(p.registry); err != nil {
-		return fmt.Errorf("the kubelet is away: %w", err)
+		return fmt.Errorf("the kubelet is not running: %w", err)
 	}
 	// 5. Register.
 	if err := p.registerAll(ctx, s); err != nil {
 		return err
 	}
-	// 6. Keep the kubelet up to date.
-	return p.hold(ctx, s, hints)
+	// 6. Publish changes.
+	return p.follow(ctx, s, hints)
 }
 
 func (p *Publisher) serveAll(s *session) error {
@@ -56,50 +62,50 @@ func (p *Publisher) serveAll(s *session) error {
 		if err != nil {
 			return err
 		}
-		s.servings = append(s.servings, one)
+		s.servers = append(s.servers, one)
 	}
 	return nil
 }
 
 func (p *Publisher) registerAll(ctx context.Context, s *session) error {
 	if err := p.conflict(); err != nil {
-		p.Log.Info("taking over", "reason", err.Error())
+		p.Log.Info("replacing the registration of another device plugin", "reason", err.Error())
 	}
-	for _, one := range s.servings {
+	for _, one := range s.servers {
 		if err := register(ctx, p.registry, one.plugin); err != nil {
 			return err
 		}
 		p.metrics.registrations.WithLabelValues(one.resource).Inc()
 		p.Log.V(2).Info("registered", "resource", one.resource, "socket", one.path)
 	}
-	if p.dropper != nil && sameFile(p.dropper, s.kubelet) {
-		p.Log.Info("registered again with a kubelet that had ended a stream without restarting: does another device plugin register the same resource?")
+	if p.droppedBy != nil && sameFile(p.droppedBy, s.kubelet) {
+		p.Log.Info("registered again with a kubelet that ended a stream without a restart; check whether another device plugin registers the same resource")
 	}
-	p.dropper = nil
+	p.droppedBy = nil
 	return nil
 }
 
-// hold refreshes what is published until the session must end.
-func (p *Publisher) hold(ctx context.Context, s *session, hints <-chan struct{}) error {
-	p.setProblem(nil)
+// follow publishes changes until the session must end.
+func (p *Publisher) follow(ctx context.Context, s *session, hints <-chan struct{}) error {
+	p.setNotReady(nil)
 	for {
-		if err := p.intact(s); err != nil {
+		if err := p.checkSession(s); err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-hints:
-		case <-p.news:
+		case <-p.changed:
 			if err := p.update(ctx, s); err != nil {
 				return err
 			}
-		case gone := <-s.dropped:
-			p.dropper = s.kubelet
-			p.metrics.drops.WithLabelValues(gone.resource).Inc()
-			return fmt.Errorf("the kubelet ended the stream of %s", gone.resource)
+		case one := <-s.dropped:
+			p.droppedBy = s.kubelet
+			p.metrics.drops.WithLabelValues(one.resource).Inc()
+			return fmt.Errorf("the kubelet ended the stream of %s", one.resource)
 		case <-p.Tick:
-			p.settled = true
+			p.stable = true
 			if err := p.tick(ctx, s); err != nil {
 				return err
 			}
@@ -107,47 +113,47 @@ func (p *Publisher) hold(ctx context.Context, s *session, hints <-chan struct{})
 	}
 }
 
-// update publishes what changed. Its error ends the session: there is something
-// to register.
+// update publishes changes. It returns an error, which ends the session, if there
+// is a new resource to register.
 func (p *Publisher) update(ctx context.Context, s *session) error {
 	p.refresh(ctx)
-	if len(p.plugins) > len(s.servings) {
-		return errors.New("there is a resource that was not there before")
+	if len(p.plugins) > len(s.servers) {
+		return errors.New("there is a new resource to register")
 	}
 	return nil
 }
 
-// tick is update, and looks whether the kubelet listens to this plugin. Its error
-// ends the session.
+// tick updates, and checks that the kubelet watches this plugin. Its error ends the
+// session.
 func (p *Publisher) tick(ctx context.Context, s *session) error {
 	if err := p.update(ctx, s); err != nil {
 		return err
 	}
-	for _, one := range s.servings {
-		if err := one.heard(); err != nil {
+	for _, one := range s.servers {
+		if err := one.checkStream(); err != nil {
 			return err
 		}
 	}
 	conflict := p.conflict()
 	if conflict == nil && s.conflict {
-		return errors.New("the other device plugin is gone")
+		return errors.New("the other device plugin no longer serves the resource; registering again")
 	}
 	s.conflict = conflict != nil
-	p.setProblem(errors.Join(p.unread, conflict))
+	p.setNotReady(errors.Join(p.listError, conflict))
 	return nil
 }
 
-// intact returns why the kubelet and the publisher have lost each other.
-func (p *Publisher) intact(s *session) error {
+// checkSession returns why the connection to the kubelet is lost, or nil.
+func (p *Publisher) checkSession(s *session) error {
 	now, err := os.Lstat(p.registry)
 	if err != nil {
-		return fmt.Errorf("the kubelet is away: %w", err)
+		return fmt.Errorf("the kubelet is not running: %w", err)
 	}
 	if !sameFile(now, s.kubelet) {
 		return errRestarted
 	}
-	for _, one := range s.servings {
-		if err := one.intact(); err != nil {
+	for _, one := range s.servers {
+		if err := one.checkSocket(); err != nil {
 			return err
 		}
 	}
@@ -155,7 +161,58 @@ func (p *Publisher) intact(s *session) error {
 }
 
 func (s *session) close() {
-	for _, one := range s.servings {
+	for _, one := range s.servers {
 		one.close()
 	}
+}
+
+// registerTimeout bounds Register, in which the kubelet calls back with a timeout
+// of 10 s.
+const registerTimeout = 15 * time.Second
+
+// register registers p with the kubelet behind socket. The kubelet calls back
+// before it answers, so p must be served already.
+func register(ctx context.Context, socket string, p *plugin) error {
+	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
+	defer cancel()
+	conn, err := dial(socket)
+	if err != nil {
+		return fmt.Errorf("register %s: %w", p.resource, err)
+	}
+	defer conn.Close()
+	_, err = pluginapi.NewRegistrationClient(conn).Register(ctx, &pluginapi.RegisterRequest{
+		Version:      pluginapi.Version,
+		Endpoint:     endpoint(p),
+		ResourceName: p.resource,
+		Options:      p.options(),
+	})
+	if err != nil {
+		return fmt.Errorf("register %s with the kubelet at %s: %w", p.resource, socket, err)
+	}
+	return nil
+}
+
+// dial returns a client of a socket of the kubelet, which connects at the first
+// call.
+func dial(socket string) (*grpc.ClientConn, error) {
+	return grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+}
+
+// lock makes this process the only numalet-deviceplugin of the node until the
+// returned file is closed or the process ends. It locks the directory itself, so
+// that it leaves no file behind.
+func lock(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the kubelet's device plugin directory: %w; check that the kubelet is running and that --kubelet-dir is its root directory", err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return f, nil
+	}
+	f.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, fmt.Errorf("another numalet-deviceplugin serves this node and holds the lock on %s; stop one of them", dir)
+	}
+	return nil, fmt.Errorf("lock %s: %w", dir, err)
 }

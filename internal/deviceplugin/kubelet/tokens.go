@@ -12,24 +12,24 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Limits of the kubelet's Topology Manager: its masks have 64 bits, and with
-// more than 8 NUMA nodes it refuses to start unless told otherwise.
+// Limits of the kubelet's Topology Manager: its masks have 64 bits, and by default
+// the kubelet does not start with more than 8 NUMA nodes.
 // Source: k8s.io/kubernetes/pkg/kubelet/cm/topologymanager (bitmask, defaultMaxAllowableNUMANodes).
 const (
 	maxHintNode  topology.NodeID = 63
 	maxHintNodes int             = 8
 )
 
-// count is what the kubelet shall count on one NUMA node: capacity = cpus,
+// count is the number of devices of one NUMA node: capacity = cpus,
 // allocatable = cpus − reserved.
 type count struct {
 	cpus     int
 	reserved int
-	hint     bool // tell the Topology Manager the NUMA node
+	hint     bool // give the Topology Manager the NUMA node
 }
 
-// counts returns the NUMA nodes that have CPUs online, and how many. Nodes with
-// memory only are left out.
+// counts returns the counts of all NUMA nodes with online CPUs. Nodes with memory
+// only are left out.
 func counts(m *topology.Machine, reserved cpuset.Set) map[topology.NodeID]count {
 	hint := len(m.Nodes) <= maxHintNodes
 	for _, n := range m.Nodes {
@@ -44,15 +44,15 @@ func counts(m *topology.Machine, reserved cpuset.Set) map[topology.NodeID]count 
 	return all
 }
 
-// tokens lists what ListAndWatch tells the kubelet about a NUMA node. Tokens
-// are anonymous: "numa1-cpu-3" is the fourth of node 1, not CPU 3.
+// tokens returns the devices of a NUMA node. Tokens are anonymous: "numa1-cpu-3" is
+// the fourth token of node 1, not CPU 3.
 //
-// Capacity counts all tokens and allocatable the Healthy ones, so the reserved
-// ones are Unhealthy. Which ones is free to choose, and an allocated token is
-// never among them, nor is it ever missing: the kubelet refuses to re-admit a
-// container whose token is not Healthy. Where more tokens are allocated than
-// there now are CPUs to allocate, all of them stay and nothing is free. Tokens
-// that were Unhealthy before stay so, for the kubelet may hand out any other.
+// The capacity is the number of tokens and allocatable that of the Healthy ones,
+// so as many tokens are Unhealthy as CPUs are reserved. An allocated token is
+// always listed and Healthy, because the kubelet does not admit a container again
+// whose token is not. If more tokens are allocated than there are allocatable
+// CPUs now, all of them stay and none is free. Tokens that were Unhealthy stay
+// so, because the kubelet may allocate any other at any moment.
 func tokens(node topology.NodeID, n count, allocated map[string]bool, before []*pluginapi.Device) []*pluginapi.Device {
 	free := freeTokens(node, n.cpus-len(allocated), allocated)
 	preferUnhealthy(free, before)
@@ -67,11 +67,12 @@ func tokens(node topology.NodeID, n count, allocated map[string]bool, before []*
 	return devices
 }
 
-// tokenPrefix starts the ids of a NUMA node's tokens: no other plugin's do.
+// tokenPrefix returns the prefix of the IDs of a NUMA node's tokens, which no other
+// plugin uses.
 func tokenPrefix(node topology.NodeID) string { return fmt.Sprintf("numa%d-cpu-", node) }
 
-// freeTokens returns the n lowest-numbered ids that are not allocated, the
-// highest first.
+// freeTokens returns the n lowest-numbered IDs that are not allocated, in
+// descending order.
 func freeTokens(node topology.NodeID, n int, allocated map[string]bool) []string {
 	var ids []string
 	for i := 0; len(ids) < n; i++ {
@@ -83,7 +84,7 @@ func freeTokens(node topology.NodeID, n int, allocated map[string]bool) []string
 	return ids
 }
 
-// preferUnhealthy moves the ids that were Unhealthy to the front.
+// preferUnhealthy moves the IDs that were Unhealthy to the front.
 func preferUnhealthy(ids []string, before []*pluginapi.Device) {
 	unhealthy := map[string]int{}
 	for _, d := range before {

@@ -7,11 +7,12 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// notify returns a channel that receives when the file at path may have
-// appeared, gone or been replaced, until ctx ends. It is a hint that saves
-// waiting for the next tick, so a directory that can't be watched (not there
-// yet, no inotify watches left) makes it silent, with the error to log.
-func notify(ctx context.Context, path string) (<-chan struct{}, error) {
+// watchFile returns a channel that receives when the file at path may have been
+// created, removed or replaced, until ctx ends. It only saves the wait for the
+// next tick: if the directory cannot be watched (it does not exist yet, or there
+// are no inotify watches left), the channel stays silent and the error is for the
+// log.
+func watchFile(ctx context.Context, path string) (<-chan struct{}, error) {
 	hints := make(chan struct{}, 1)
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -26,8 +27,8 @@ func notify(ctx context.Context, path string) (<-chan struct{}, error) {
 	return hints, nil
 }
 
-// forward ends when the watcher is closed. An error means that events were
-// lost, so it counts as a hint.
+// forward runs until the watcher is closed. An error means that events were lost,
+// so it is also sent as a hint.
 func forward(watcher *fsnotify.Watcher, path string, hints chan<- struct{}) {
 	for {
 		select {
@@ -45,7 +46,7 @@ func forward(watcher *fsnotify.Watcher, path string, hints chan<- struct{}) {
 		}
 		select {
 		case hints <- struct{}{}:
-		default: // one hint is enough
+		default: // a hint is already pending
 		}
 	}
 }

@@ -1,0 +1,131 @@
+package kubelet
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+)
+
+// maxSocketPath is the size of sun_path in bytes, without the final zero: unix(7).
+const maxSocketPath = 107
+
+// stopTimeout is how long a stopping server waits for calls in progress.
+const stopTimeout = 2 * time.Second
+
+// server serves one plugin on a socket, for one run of the kubelet.
+type server struct {
+	*plugin
+	path    string
+	socket  os.FileInfo // as created; a different file is from another process
+	grpc    *grpc.Server
+	stop    chan struct{}
+	dropped chan<- *plugin // receives when the kubelet ends a stream
+	streams atomic.Int32   // open streams
+	unheard int            // consecutive ticks without a stream
+}
+
+// serve starts to serve p on a socket in dir.
+func serve(p *plugin, dir string, dropped chan<- *plugin) (*server, error) {
+	s := &server{plugin: p, path: filepath.Join(dir, endpoint(p)), grpc: grpc.NewServer(), stop: make(chan struct{}), dropped: dropped}
+	listener, err := listen(s.path)
+	if err != nil {
+		return nil, err
+	}
+	if s.socket, err = os.Lstat(s.path); err != nil {
+		listener.Close()
+		return nil, fmt.Errorf("serve %s: %w", p.resource, err)
+	}
+	pluginapi.RegisterDevicePluginServer(s.grpc, s)
+	go func() {
+		if s.grpc.Serve(listener) != nil {
+			s.drop()
+		}
+	}()
+	return s, nil
+}
+
+// endpoint returns the file name of the socket, which the kubelet gets in Register.
+func endpoint(p *plugin) string { return "numalet-" + baseName(p.resource) + ".sock" }
+
+// listen listens on a socket, which replaces one of an earlier process.
+func listen(path string) (net.Listener, error) {
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("listen on %s: the path has %d bytes, but a socket path can have at most %d; mount the kubelet's directory at a shorter path and set --kubelet-dir to it", path, len(path), maxSocketPath)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove the old socket: %w", err)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listen for the kubelet: %w", err)
+	}
+	l.SetUnlinkOnClose(false) // close removes it, unless it belongs to another process by then
+	return l, nil
+}
+
+// ListAndWatch streams the list until the kubelet ends the stream or the server
+// stops.
+func (s *server) ListAndWatch(_ *pluginapi.Empty, stream grpc.ServerStreamingServer[pluginapi.ListAndWatchResponse]) error {
+	s.streams.Add(1)
+	err := s.watch(stream, s.stop)
+	s.streams.Add(-1)
+	if err != nil {
+		s.drop()
+	}
+	return err
+}
+
+func (s *server) drop() {
+	select {
+	case s.dropped <- s.plugin:
+	case <-s.stop:
+	}
+}
+
+// checkStream returns an error if the kubelet has had no stream for two ticks: it
+// accepted the registration but has not called ListAndWatch.
+func (s *server) checkStream() error {
+	if s.streams.Load() > 0 {
+		s.unheard = 0
+		return nil
+	}
+	if s.unheard++; s.unheard < 2 {
+		return nil
+	}
+	return fmt.Errorf("the kubelet does not watch %s; registering again", s.resource)
+}
+
+// checkSocket returns why the kubelet can no longer reach the socket, or nil.
+func (s *server) checkSocket() error {
+	now, err := os.Lstat(s.path)
+	if err != nil {
+		return fmt.Errorf("the socket of %s was removed: %w", s.resource, err)
+	}
+	if !sameFile(now, s.socket) {
+		return fmt.Errorf("the socket of %s was replaced; check whether a second numalet-deviceplugin runs on this node", s.resource)
+	}
+	return nil
+}
+
+// close ends the streams, lets calls in progress finish, and removes the socket
+// unless another process has replaced it.
+func (s *server) close() {
+	close(s.stop)
+	hard := time.AfterFunc(stopTimeout, s.grpc.Stop)
+	defer hard.Stop()
+	s.grpc.GracefulStop()
+	if s.checkSocket() == nil {
+		os.Remove(s.path)
+	}
+}
+
+// sameFile reports whether two sockets are the same. A new socket can have the
+// inode number of a removed one, so it also compares the time.
+func sameFile(a, b os.FileInfo) bool { return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) }
