@@ -10,17 +10,19 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
 // TestReadAsk reads the pod of each testdata/ask/*.txt and compares what it
 // asks for, or why it is refused, with the file's section "ask".
 func TestReadAsk(t *testing.T) {
-	runCases(t, "testdata/ask/*.txt", func(t *testing.T, given []txtar.File, _ string) string {
+	scenario.Cases(t, "testdata/ask/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
 		var pod corev1.Pod
 		if err := yaml.UnmarshalStrict(given[0].Data, &pod); err != nil {
 			t.Fatal(err)
 		}
-		return show(ReadAsk(&pod))
+		return []txtar.File{{Name: "ask", Data: []byte(show(ReadAsk(&pod)))}}
 	})
 }
 

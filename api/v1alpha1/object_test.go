@@ -9,6 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
 // TestObjects sends the object of each testdata/object/*.txt to what an API server
@@ -16,8 +18,9 @@ import (
 // and compares the answer: the refusals, or the spec with its defaults.
 func TestObjects(t *testing.T) {
 	kinds := map[string]served{"Tenant": serve(t, "tenants"), "Job": serve(t, "jobs"), "GPUGroup": serve(t, "gpugroups")}
-	runCases(t, "testdata/object/*.txt", func(t *testing.T, given []txtar.File, _ string) string {
-		return answer(t, kinds, sections(t, given))
+	scenario.Cases(t, "testdata/object/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
+		last := len(given) - 1
+		return []txtar.File{{Name: "answer", Data: []byte(answer(t, kinds, sections(t, given[:last])))}}
 	})
 }
 

@@ -12,18 +12,20 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
 // TestReadPlacement reads, for the pod of each testdata/placement/*.txt, the
 // placements of its other section, one a line, and compares what is read with
 // the indented line that follows.
 func TestReadPlacement(t *testing.T) {
-	runCases(t, "testdata/placement/*.txt", func(t *testing.T, given []txtar.File, lines string) string {
+	scenario.Cases(t, "testdata/placement/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
 		var pod corev1.Pod
 		if err := yaml.UnmarshalStrict(given[0].Data, &pod); err != nil {
 			t.Fatal(err)
 		}
-		return readPlacements(t, &pod, lines)
+		return []txtar.File{{Name: "placements", Data: []byte(readPlacements(t, &pod, string(given[1].Data)))}}
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
 func TestMain(m *testing.M) {
@@ -17,8 +19,9 @@ func TestMain(m *testing.M) {
 // manual by example.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:  "testdata/script",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Dir:           "testdata/script",
+		UpdateScripts: scenario.Rewrite(),
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"status": status},
 	})
 }
 

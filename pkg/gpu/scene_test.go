@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -18,7 +17,10 @@ import (
 //
 // The answer to a choice is the cards and the links between them, card by card.
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene { return &scene{t: t} })
+	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands {
+		s := &scene{t: t}
+		return scenario.Commands{"machine": s.machine, "choose": s.choose, "aligned": s.aligned}
+	})
 }
 
 type scene struct {
@@ -26,66 +28,50 @@ type scene struct {
 	*Inventory
 }
 
-func (s *scene) Run(command []string) string {
-	if command[0] == "machine" {
-		s.Inventory = readMachine(s.t, command[1])
-		return ""
-	}
-	count, err := strconv.Atoi(command[1])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	free, node := s.options(command[2:])
-	if command[0] == "aligned" {
-		cards, on, err := s.ChooseAligned(free, count, func(n topology.NodeID) bool { return n != node })
-		if err != nil {
-			return err.Error() + "\n"
-		}
-		return fmt.Sprintf("numa%d: %s\n", on, s.describe(cards))
-	}
+func (s *scene) machine(c *scenario.Command) { s.Inventory = readMachine(s.t, c.Arg(0)) }
+
+func (s *scene) choose(c *scenario.Command) {
+	node := s.numa(c, "near")
 	near := func(card int) int {
 		if node == topology.Unknown || s.Cards[card].NUMA == node {
 			return 10
 		}
 		return 20
 	}
-	cards, ok := s.Choose(free, Wish{Count: count, Near: near})
+	cards, ok := s.Choose(s.free(c), Wish{Count: c.Int(0), Near: near})
 	if !ok {
-		return "too few\n"
+		c.Line("too few")
+		return
 	}
-	return s.describe(cards) + "\n"
+	c.Line("%s", s.describe(cards))
 }
 
-func (s *scene) options(words []string) (free []int, node topology.NodeID) {
-	node = topology.Unknown
-	for i := range s.Cards {
-		free = append(free, i)
+func (s *scene) aligned(c *scenario.Command) {
+	full := s.numa(c, "full")
+	cards, on, err := s.ChooseAligned(s.free(c), c.Int(0), func(n topology.NodeID) bool { return n != full })
+	if err != nil {
+		c.Error(err)
+		return
 	}
-	for _, word := range words {
-		key, value, _ := strings.Cut(word, "=")
-		if key == "free" {
-			free = s.positions(value)
-			continue
-		}
-		n, err := strconv.Atoi(value)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		node = topology.NodeID(n)
-	}
-	return free, node
+	c.Line("numa%d: %s", on, s.describe(cards))
 }
 
-func (s *scene) positions(list string) []int {
-	var all []int
-	for _, word := range strings.Split(list, ",") {
-		n, err := strconv.Atoi(word)
-		if err != nil {
-			s.t.Fatal(err)
+// numa returns the NUMA node that a key names.
+func (s *scene) numa(c *scenario.Command, key string) topology.NodeID {
+	return topology.NodeID(c.IntValue(key, int(topology.Unknown)))
+}
+
+// free returns the cards that are free, which are all unless the command lists them.
+func (s *scene) free(c *scenario.Command) (cards []int) {
+	if !c.Has("free") {
+		for i := range s.Cards {
+			cards = append(cards, i)
 		}
-		all = append(all, n)
 	}
-	return all
+	for _, card := range c.List("free") {
+		cards = append(cards, scenario.Int(card))
+	}
+	return cards
 }
 
 // describe returns "0 2 3 (NV1 NV2; NV2)".

@@ -5,9 +5,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
 // TestRandom lets 500 jobs live through 60 random commands each. Whatever happens,
@@ -16,8 +19,9 @@ import (
 func TestRandom(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		s := &scene{now: morning}
-		s.Run([]string{"job", fmt.Sprintf("replicas=%d", 1+r.IntN(4)), fmt.Sprintf("backoffLimit=%d", r.IntN(4)), "deadline=5m"})
+		s := &scene{now: morning, answer: &scenario.Answer{}}
+		commands := s.commands()
+		commands.Play(t, s.answer, fmt.Sprintf("job replicas=%d backoffLimit=%d deadline=5m", 1+r.IntN(4), r.IntN(4)))
 		failed := 0
 		for range 60 {
 			before := s.progress
@@ -25,7 +29,7 @@ func TestRandom(t *testing.T) {
 			if !before.Phase.Over() && failsNow(s, command) {
 				failed++
 			}
-			s.Run(command)
+			commands.Play(t, s.answer, strings.Join(command, " "))
 			s.check(t, before, failed)
 			if t.Failed() {
 				t.Fatalf("seed %d, after %v: %+v\n%+v", seed, command, s.progress, s.pods)

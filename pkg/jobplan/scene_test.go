@@ -2,10 +2,7 @@ package jobplan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +24,9 @@ import (
 //	wait 10s             time passes
 //	forget               whoever looks after the job begins anew
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene { return &scene{now: morning} })
+	scenario.Walk(t, func(_ *testing.T, out *scenario.Answer) scenario.Commands {
+		return (&scene{now: morning, answer: out}).commands()
+	})
 }
 
 var morning = time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
@@ -40,72 +39,52 @@ type scene struct {
 	pods     []Pod
 	again    time.Time
 	removed  bool
-	answer   strings.Builder
+	answer   *scenario.Answer
 }
 
-// Run obeys one command.
-func (s *scene) Run(command []string) string {
-	s.answer.Reset()
-	commands := map[string]func(args []string){
-		"job":     s.ask,
-		"run":     s.each(func(p *Pod) { p.State = Running }),
-		"ready":   s.each(func(p *Pod) { p.Ready = true }),
-		"succeed": s.ended(Succeeded, ""),
-		"fail":    s.ended(Failed, "container main ended with 1"),
-		"disrupt": s.ended(Disrupted, "evicted"),
-		"restart": s.each(func(p *Pod) { p.Starts++ }),
-		"lose":    s.each(s.delete),
-		"gone":    s.gone,
-		"suspend": func([]string) { s.job.Suspend = true },
-		"resume":  func([]string) { s.job.Suspend = false },
-		"replicas": func(args []string) {
-			s.job.Replicas = scenario.Number(args[0])
-		},
-		"wait":   s.wait,
-		"forget": func([]string) { s.again = time.Time{} },
-	}
-	do, ok := commands[command[0]]
-	if !ok {
-		return "no such command\n"
-	}
-	do(command[1:])
-	s.settle()
-	s.show()
-	return s.answer.String()
+// commands returns the commands that a scenario has.
+func (s *scene) commands() scenario.Commands {
+	return scenario.Commands{
+		"job":      s.ask,
+		"run":      s.each(func(p *Pod) { p.State = Running }),
+		"ready":    s.each(func(p *Pod) { p.Ready = true }),
+		"succeed":  s.ended(Succeeded, ""),
+		"fail":     s.ended(Failed, "container main ended with 1"),
+		"disrupt":  s.ended(Disrupted, "evicted"),
+		"restart":  s.each(func(p *Pod) { p.Starts++ }),
+		"lose":     s.each(s.delete),
+		"gone":     s.gone,
+		"suspend":  func(*scenario.Command) { s.job.Suspend = true },
+		"resume":   func(*scenario.Command) { s.job.Suspend = false },
+		"replicas": func(c *scenario.Command) { s.job.Replicas = c.Int(0) },
+		"wait":     s.wait,
+		"forget":   func(*scenario.Command) { s.again = time.Time{} },
+	}.After(func(*scenario.Command) {
+		s.settle()
+		s.show()
+	})
 }
 
-func (s *scene) ask(args []string) {
-	s.job = Job{Replicas: 1, MinAvailable: 1, BackoffLimit: 6}
-	for _, arg := range args {
-		key, value, _ := strings.Cut(arg, "=")
-		switch key {
-		case "replicas":
-			s.job.Replicas = scenario.Number(value)
-		case "minAvailable":
-			s.job.MinAvailable = scenario.Number(value)
-		case "backoffLimit":
-			s.job.BackoffLimit = scenario.Number(value)
-		case "deadline":
-			s.job.Deadline = scenario.Duration(value)
-		case "ttl":
-			ttl := scenario.Duration(value)
-			s.job.TTL = &ttl
-		case "suspend":
-			s.job.Suspend = true
-		case "inPlace":
-			s.job.InPlace = true
-		case "flaw":
-			s.job.Flaw = value
-		}
+func (s *scene) ask(c *scenario.Command) {
+	s.job = Job{
+		Replicas: c.IntValue("replicas", 1), MinAvailable: c.IntValue("minAvailable", 1), BackoffLimit: c.IntValue("backoffLimit", 6),
+		Suspend: c.Has("suspend"), InPlace: c.Has("inPlace"), Flaw: c.Value("flaw"),
+	}
+	if c.Has("deadline") {
+		s.job.Deadline = scenario.Duration(c.Value("deadline"))
+	}
+	if c.Has("ttl") {
+		ttl := scenario.Duration(c.Value("ttl"))
+		s.job.TTL = &ttl
 	}
 }
 
-func (s *scene) each(change func(*Pod)) func([]string) {
-	return func(args []string) {
-		for _, arg := range args {
-			at := slices.IndexFunc(s.pods, func(p Pod) bool { return p.Index == scenario.Number(arg) })
+func (s *scene) each(change func(*Pod)) func(*scenario.Command) {
+	return func(c *scenario.Command) {
+		for _, arg := range c.Args() {
+			at := slices.IndexFunc(s.pods, func(p Pod) bool { return p.Index == scenario.Int(arg) })
 			if at < 0 {
-				fmt.Fprintf(&s.answer, "there is no pod %s\n", arg)
+				c.Line("there is no pod %s", arg)
 				continue
 			}
 			change(&s.pods[at])
@@ -113,7 +92,7 @@ func (s *scene) each(change func(*Pod)) func([]string) {
 	}
 }
 
-func (s *scene) ended(state State, why string) func([]string) {
+func (s *scene) ended(state State, why string) func(*scenario.Command) {
 	return s.each(func(p *Pod) { p.State, p.Why, p.Ended, p.Ready = state, why, s.now, false })
 }
 
@@ -121,14 +100,19 @@ func (s *scene) ended(state State, why string) func([]string) {
 func (s *scene) delete(p *Pod) {
 	p.Going = true
 	if p.State != Running {
-		s.gone([]string{strconv.Itoa(p.Index)})
+		s.forget(p.Index)
 	}
 }
 
-func (s *scene) gone(args []string) {
-	for _, arg := range args {
-		s.pods = slices.DeleteFunc(s.pods, func(p Pod) bool { return p.Going && p.Index == scenario.Number(arg) })
+func (s *scene) gone(c *scenario.Command) {
+	for _, arg := range c.Args() {
+		s.forget(scenario.Int(arg))
 	}
+}
+
+// forget drops a pod that is being deleted.
+func (s *scene) forget(index int) {
+	s.pods = slices.DeleteFunc(s.pods, func(p Pod) bool { return p.Going && p.Index == index })
 }
 
 // settle does what comes next until nothing does.
@@ -161,7 +145,7 @@ func (s *scene) carryOut(plan Plan) {
 	}
 	for _, i := range plan.Delete {
 		s.say("delete pod %d", i)
-		s.each(s.delete)([]string{strconv.Itoa(i)})
+		s.delete(&s.pods[slices.IndexFunc(s.pods, func(p Pod) bool { return p.Index == i })])
 	}
 	slices.SortFunc(s.pods, func(a, b Pod) int { return cmp.Compare(a.Index, b.Index) })
 	if plan.Remove && !s.removed {
@@ -171,8 +155,8 @@ func (s *scene) carryOut(plan Plan) {
 }
 
 // wait lets time pass, and wakes up when the plan says so.
-func (s *scene) wait(args []string) {
-	until := s.now.Add(scenario.Duration(args[0]))
+func (s *scene) wait(c *scenario.Command) {
+	until := s.now.Add(c.Duration(0))
 	for !s.again.IsZero() && !s.again.After(until) {
 		s.now = s.again
 		s.settle()
@@ -187,5 +171,5 @@ func (s *scene) show() {
 }
 
 func (s *scene) say(format string, args ...any) {
-	fmt.Fprintf(&s.answer, "%5s  "+format+"\n", append([]any{s.now.Sub(morning).Round(time.Second).String()}, args...)...)
+	s.answer.Line("%5s  "+format, append([]any{s.now.Sub(morning).Round(time.Second).String()}, args...)...)
 }

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
@@ -23,7 +24,7 @@ import (
 func TestRandomLives(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			l := &lives{script: &script{world: newWorld()}, rand: rand.New(rand.NewPCG(seed, 1)), was: map[string]cpuset.Set{}}
+			l := &lives{script: newScript(t, &scenario.Answer{}), rand: rand.New(rand.NewPCG(seed, 1)), was: map[string]cpuset.Set{}}
 			l.do("agent", "start", fmt.Sprintf("controller=%v", seed%2 == 1))
 			for range 300 {
 				l.step()
@@ -49,7 +50,7 @@ type lives struct {
 
 func (l *lives) do(words ...string) {
 	l.history = append(l.history, strings.Join(words, " "))
-	l.command(words)
+	l.play(strings.Join(words, " "))
 }
 
 // step does one thing to the world.

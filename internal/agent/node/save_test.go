@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
 // TestSavesWhatChanged counts the checkpoints of hooks, and looks whether the
 // last one is what is held.
 func TestSavesWhatChanged(t *testing.T) {
-	s := &script{world: newWorld()}
+	s := newScript(t, &scenario.Answer{})
 	steps := []struct {
 		commands []string
 		saves    int

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/testutil/scenario"
@@ -20,85 +18,64 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// TestScenarios runs each testdata/*.txt: blocks of commands, a line "----",
-// and what they print, ended by an empty line.
+// TestScenarios walks through testdata/*.txt. The answer to a command is its error, and
+// the events and overlaps that it caused; each handler says what its words are.
 func TestScenarios(t *testing.T) {
-	scenario.Each(t, "testdata/*.txt", func(t *testing.T, file string) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		scenario.Golden(t, file, play(string(text)))
-	})
+	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScript(t, out).commands })
 }
 
-// play returns the scenario with what its commands print now.
-func play(text string) string {
-	s := &script{world: newWorld(), gpus: map[string]string{}}
-	var out strings.Builder
-	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-		commands, _, run := strings.Cut(block, "\n----")
-		out.WriteString(commands + "\n")
-		if run {
-			out.WriteString("----\n" + s.block(commands))
-		}
-		out.WriteString("\n")
-	}
-	return strings.TrimRight(out.String(), "\n") + "\n"
-}
-
-// script plays commands in a world, and starts an agent with the first.
+// script is a world with commands.
 type script struct {
 	*world
-	made int               // containers and sandboxes so far
-	gpus map[string]string // that the kubelet gave containers, by POD/CONTAINER
-	out  strings.Builder
+	t        *testing.T
+	out      *scenario.Answer
+	quiet    scenario.Commands
+	commands scenario.Commands // the same, which print events and overlaps
+	made     int               // containers and sandboxes so far
+	gpus     map[string]string // that the kubelet gave containers, by POD/CONTAINER
 }
 
-func (s *script) block(commands string) string {
-	s.out.Reset()
-	for line := range strings.SplitSeq(commands, "\n") {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			s.command(strings.Fields(line))
-			s.flush()
-		}
-	}
-	return s.out.String()
-}
-
-// flush prints what was told and seen since the last flush.
-func (s *script) flush() {
-	for _, e := range s.events {
-		fmt.Fprintf(&s.out, "event: %s\n", e)
-	}
-	for _, o := range s.overlaps {
-		fmt.Fprintf(&s.out, "OVERLAP: %s\n", o)
-	}
-	s.events, s.overlaps = nil, nil
-}
-
-// play runs commands without printing what they say.
-func (s *script) play(lines ...string) {
-	for _, line := range lines {
-		s.command(strings.Fields(line))
-	}
-}
-
-func (s *script) command(words []string) {
-	verb, args := words[0], words[1:]
-	handlers := map[string]func(args []string) error{
+// newScript returns an empty world with a disk, and no agent yet.
+func newScript(t *testing.T, out *scenario.Answer) *script {
+	s := &script{world: newWorld(), t: t, out: out, gpus: map[string]string{}, commands: scenario.Commands{}}
+	for name, do := range map[string]func(args []string) error{
 		"agent": s.agent, "pod": s.pod, "run": s.run, "sandbox": s.newSandbox, "create": s.createContainer,
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show, "report": s.report,
 		"give": s.give,
+	} {
+		s.commands[name] = func(c *scenario.Command) { s.fail(do(c.Words)) }
 	}
-	err := handlers[verb](args)
+	s.quiet = s.commands
+	s.commands = s.commands.After(func(*scenario.Command) { s.flush() })
+	return s
+}
+
+// play runs commands for their effects, and leaves events and overlaps to be looked at.
+func (s *script) play(lines ...string) {
+	s.t.Helper()
+	s.quiet.Play(s.t, s.out, lines...)
+}
+
+// fail prints why a command failed.
+func (s *script) fail(err error) {
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) {
-		fmt.Fprintf(&s.out, "%s: refused: %s\n", strings.Join(words, " "), r.Reason)
+		s.out.Line("refused: %s", r.Reason)
 	} else if err != nil {
-		fmt.Fprintf(&s.out, "%s: error: %v\n", strings.Join(words, " "), err)
+		s.out.Line("error: %v", err)
 	}
+}
+
+// flush prints the events and overlaps since the last flush.
+func (s *script) flush() {
+	for _, e := range s.events {
+		s.out.Line("event: %s", e)
+	}
+	for _, o := range s.overlaps {
+		s.out.Line("OVERLAP: %s", o)
+	}
+	s.events, s.overlaps = nil, nil
 }
 
 // agent start|kill [asks=explicit] [reserved=LIST] [controller] [off]
@@ -278,7 +255,7 @@ func (s *script) annotate(args []string) error {
 }
 
 func (s *script) sweep([]string) error {
-	fmt.Fprintf(&s.out, "%d ended pods still have processes\n", s.node.Sweep(context.Background()))
+	s.out.Line("%d ended pods still have processes", s.node.Sweep(context.Background()))
 	return nil
 }
 
@@ -338,23 +315,22 @@ func (s *script) resize(args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(&s.out, "%s is answered: %s\n", args[0], d)
+	s.out.Line("%s is answered: %s", args[0], d)
 	if g := s.groups[c.Cgroup]; g != nil {
 		g.cpus = d.CPUs
 	}
 	return s.node.Updated(context.Background(), c.Container)
 }
 
-// report: report [cpus] prints what the cluster is told, or the sums of it.
+// report: report [cpus] prints the report to the cluster, or the sums of it.
 func (s *script) report(args []string) error {
 	r := s.node.Report()
 	if len(args) > 0 {
-		fmt.Fprintf(&s.out, "of %d CPUs %d are allocatable and %d available\n", r.CPUs.Capacity, r.CPUs.Allocatable, r.CPUs.Available)
+		s.out.Line("of %d CPUs %d are allocatable and %d available", r.CPUs.Capacity, r.CPUs.Allocatable, r.CPUs.Available)
 		return nil
 	}
-	text, err := yaml.Marshal(r)
-	s.out.Write(text)
-	return err
+	s.out.YAML(r)
+	return nil
 }
 
 // show prints the machine and what is held, if there is an agent to tell, and what runs.
@@ -368,7 +344,7 @@ func (s *script) show([]string) error {
 			if g == nil {
 				g = &group{cpus: c.decision.CPUs}
 			}
-			fmt.Fprintf(&s.out, "%s %s/%s on %s\n", c.state, c.Sandbox.Pod.Name, c.Name, g)
+			s.out.Line("%s %s/%s on %s", c.state, c.Sandbox.Pod.Name, c.Name, g)
 		}
 	}
 	return nil
@@ -384,11 +360,11 @@ func (s *script) showHeld(v View) {
 		}
 	}
 	for _, n := range s.machine.Nodes {
-		fmt.Fprintf(&s.out, "numa%d %s\n", n.ID, strip(n, owner))
+		s.out.Line("numa%d %s", n.ID, strip(n, owner))
 	}
-	fmt.Fprintf(&s.out, "shared %s\n", v.Shared)
+	s.out.Line("shared %s", v.Shared)
 	for _, h := range v.Held {
-		fmt.Fprintf(&s.out, "held %s/%s %s %s\n", h.Pod.Name, h.Container, h.Kind, h.CPUs)
+		s.out.Line("held %s/%s %s %s", h.Pod.Name, h.Container, h.Kind, h.CPUs)
 	}
 }
 

@@ -3,6 +3,7 @@ package node
 import (
 	"testing"
 
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/workload"
 )
@@ -19,7 +20,7 @@ func TestStartWithoutCgroup(t *testing.T) {
 		"its spec says nothing":   {cpuset.Set{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &script{world: newWorld()}
+			s := newScript(t, &scenario.Answer{})
 			s.play("agent start", "pod x main:500m", "sandbox x")
 			c := workload.Container{ID: "c", Name: "main", Cgroup: "/podx/c", Sandbox: s.current("x"), Resources: workload.Resources{CPUs: tc.spec}}
 			if err := s.node.Start(t.Context(), c); (err != nil) != tc.refused {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -42,7 +43,7 @@ func (w *world) lookAtUnits(id string, d workload.Decision) {
 // TestRoundsOfSystemd counts what the hooks of a pod with two exclusive
 // containers cost beside a shared one: each at most one round.
 func TestRoundsOfSystemd(t *testing.T) {
-	s := &script{world: newWorld()}
+	s := newScript(t, &scenario.Answer{})
 	s.play("agent start", "pod x main:500m", "run x", "pod a policy=single main:2 other:1", "sandbox a")
 	var got []string
 	for _, hook := range []string{"create a/main", "start a/main", "create a/other", "start a/other", "create a/main"} {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
 // TestAsksWithoutAnnotations: a pod whose annotations tell nothing, because
@@ -24,7 +25,7 @@ func TestAsksWithoutAnnotations(t *testing.T) {
 		"switched off, nothing is told": {pod: "pod a main:2", label: v1alpha1.AnnotationCPUPolicy, agent: "agent start off"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &script{world: newWorld()}
+			s := newScript(t, &scenario.Answer{})
 			s.play(tc.agent, tc.pod, "sandbox a")
 			if tc.label != "" {
 				s.pods["a"].Labels = map[string]string{tc.label: "single"}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +34,7 @@ import (
 //
 // The answers are what is said of groups, and who may hold more than before.
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene { return newScene(t) })
+	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScene(t, out).commands() })
 }
 
 type scene struct {
@@ -47,12 +45,12 @@ type scene struct {
 	nodes   map[string]*v1alpha1.NodeTopology
 	rights  map[string]bool // "ann n1"
 	silent  bool
-	said    []string
+	out     *scenario.Answer
 }
 
-func newScene(t *testing.T) *scene {
-	s := &scene{t: t, objects: map[string]*v1alpha1.GPUGroup{}, nodes: map[string]*v1alpha1.NodeTopology{}, rights: map[string]bool{}}
-	s.quotas = NewQuotas(func(tenant string) { s.say("freed: %s", tenant) }, func() {})
+func newScene(t *testing.T, out *scenario.Answer) *scene {
+	s := &scene{t: t, out: out, objects: map[string]*v1alpha1.GPUGroup{}, nodes: map[string]*v1alpha1.NodeTopology{}, rights: map[string]bool{}}
+	s.quotas = NewQuotas(func(tenant string) { out.Line("freed: %s", tenant) }, func() {})
 	s.fresh()
 	return s
 }
@@ -60,12 +58,8 @@ func newScene(t *testing.T) *scene {
 func (s *scene) fresh() {
 	s.keeper = New(Env{May: s.may, Said: s.verdict, Changed: func(groups []group.Group) {
 		s.quotas.SetGroups(groups)
-		s.say("in force: %d", len(groups))
+		s.out.Line("in force: %d", len(groups))
 	}})
-}
-
-func (s *scene) say(format string, args ...any) {
-	s.said = append(s.said, fmt.Sprintf(format, args...)+"\n")
 }
 
 func (s *scene) may(_ context.Context, tenant, node, id string) (bool, error) {
@@ -76,58 +70,64 @@ func (s *scene) may(_ context.Context, tenant, node, id string) (bool, error) {
 }
 
 func (s *scene) verdict(v Verdict) {
-	s.say("%s: %v %s: %s", v.Name, v.Accepted, v.Reason, v.Message)
+	s.out.Line("%s: %v %s: %s", v.Name, v.Accepted, v.Reason, v.Message)
 	object := s.objects[v.Name]
 	object.Status = status(object.Status, v, s.quotas.Holders(v.Name), metav1.Unix(0, 0))
 }
 
-func (s *scene) Run(command []string) string {
-	verbs := map[string]func([]string){
-		"node": s.node, "gone": s.gone, "right": s.right, "wrong": s.wrong, "silence": s.silence, "speech": s.speech,
-		"group": s.group, "remake": s.remake, "again": s.again, "give": s.give, "quota": s.quota, "end": s.end, "limited": s.limited, "show": s.show,
-	}
-	s.said = nil
-	verbs[command[0]](command[1:])
-	s.keeper.look(s.t.Context(), true)
-	return strings.Join(s.said, "")
+// commands returns the commands that a scenario has. After each the keeper looks at
+// what changed.
+func (s *scene) commands() scenario.Commands {
+	return scenario.Commands{
+		"node": s.node, "gone": s.gone, "group": s.group, "remake": s.remake, "again": s.again, "give": s.give, "quota": s.quota, "show": s.show,
+		"right":   func(c *scenario.Command) { s.rights[c.Arg(0)+" "+c.Arg(1)] = true },
+		"wrong":   func(c *scenario.Command) { delete(s.rights, c.Arg(0)+" "+c.Arg(1)) },
+		"silence": func(*scenario.Command) { s.silent = true },
+		"speech":  func(*scenario.Command) { s.silent = false },
+		"end": func(c *scenario.Command) {
+			s.quotas.Observe(nodestate.Event{Kind: nodestate.Released, UID: c.Arg(0)})
+		},
+		"limited": func(c *scenario.Command) { c.Line("%v", s.quotas.Limited(c.Arg(0))) },
+	}.After(func(*scenario.Command) { s.keeper.look(s.t.Context(), true) })
 }
 
-func (s *scene) node(args []string) {
-	t := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: args[0]}}
-	for i := range s.number(args[2]) {
-		g := v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", args[0], i), Index: int32(i), Model: args[1], Form: "physical"}
-		if slices.Contains(args, "sliced") {
-			g.Form, g.Card, g.Type = "virtual", fmt.Sprintf("%s-card-%d", args[0], i), args[1]+"-MIG-1g.10gb"
+func (s *scene) node(c *scenario.Command) {
+	name, model := c.Arg(0), c.Arg(1)
+	t := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for i := range c.Int(2) {
+		g := v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", name, i), Index: int32(i), Model: model, Form: "physical"}
+		if c.Has("sliced") {
+			g.Form, g.Card, g.Type = "virtual", fmt.Sprintf("%s-card-%d", name, i), model+"-MIG-1g.10gb"
 		}
 		t.Status.GPUs = append(t.Status.GPUs, g)
 	}
-	s.nodes[args[0]] = t
+	s.nodes[name] = t
 	s.keeper.SetNode(t)
 }
 
-func (s *scene) gone(args []string) {
-	if args[0] == "node" {
-		s.keeper.RemoveNode(s.nodes[args[1]])
-		delete(s.nodes, args[1])
-		return
+func (s *scene) gone(c *scenario.Command) {
+	if name := c.Arg(1); c.Arg(0) == "node" {
+		s.keeper.RemoveNode(s.nodes[name])
+		delete(s.nodes, name)
+	} else {
+		s.removeGroup(name)
 	}
-	s.keeper.RemoveGroup(s.objects[args[1]])
-	delete(s.objects, args[1])
 }
 
-func (s *scene) right(args []string) { s.rights[args[0]+" "+args[1]] = true }
-func (s *scene) wrong(args []string) { delete(s.rights, args[0]+" "+args[1]) }
-func (s *scene) silence([]string)    { s.silent = true }
-func (s *scene) speech([]string)     { s.silent = false }
+func (s *scene) removeGroup(name string) {
+	s.keeper.RemoveGroup(s.objects[name])
+	delete(s.objects, name)
+}
 
-func (s *scene) group(args []string) {
-	g := &v1alpha1.GPUGroup{ObjectMeta: metav1.ObjectMeta{Name: args[0], Generation: 1}}
-	if old := s.objects[args[0]]; old != nil {
+func (s *scene) group(c *scenario.Command) {
+	name := c.Arg(0)
+	g := &v1alpha1.GPUGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 1}}
+	if old := s.objects[name]; old != nil {
 		g.Generation, g.Status = old.Generation+1, old.Status
 	}
-	g.Spec = v1alpha1.GPUGroupSpec{Tenants: strings.Split(args[1], ","), Form: "physical"}
-	for _, arg := range args[2:] {
-		switch name, value, _ := strings.Cut(arg, "="); name {
+	g.Spec = v1alpha1.GPUGroupSpec{Tenants: strings.Split(c.Arg(1), ","), Form: "physical"}
+	for key, value := range c.Values() {
+		switch key {
 		case "form":
 			g.Spec.Form = value
 		case "type":
@@ -136,20 +136,20 @@ func (s *scene) group(args []string) {
 			q := resource.MustParse(value)
 			g.Spec.Quota = &q
 		default:
-			g.Spec.Nodes = append(g.Spec.Nodes, v1alpha1.GPUGroupNode{Name: name, GPUs: strings.Split(value, ",")})
+			g.Spec.Nodes = append(g.Spec.Nodes, v1alpha1.GPUGroupNode{Name: key, GPUs: strings.Split(value, ",")})
 		}
 	}
-	s.objects[args[0]] = g
+	s.objects[name] = g
 	s.keeper.SetGroup(g)
 }
 
-func (s *scene) remake(args []string) {
-	s.gone([]string{"group", args[0]})
-	s.group(args)
-	s.objects[args[0]].UID = "another"
+func (s *scene) remake(c *scenario.Command) {
+	s.removeGroup(c.Arg(0))
+	s.group(c)
+	s.objects[c.Arg(0)].UID = "another"
 }
 
-func (s *scene) again([]string) {
+func (s *scene) again(*scenario.Command) {
 	s.fresh()
 	for _, t := range s.nodes {
 		s.keeper.SetNode(t)
@@ -159,34 +159,28 @@ func (s *scene) again([]string) {
 	}
 }
 
-func (s *scene) give(args []string) {
+func (s *scene) give(c *scenario.Command) {
 	node := &sched.Node{GPUs: []sched.GPU{{ID: "card", Type: "A100"}}}
-	d := sched.Decision{Pod: &sched.Pod{UID: args[0], Tenant: args[1]}, At: sched.Placement{
-		GPUGroup: args[2], GPUs: []sched.GPUShare{{ID: "card", Milli: sched.MilliGPU(s.number(args[3]))}},
+	d := sched.Decision{Pod: &sched.Pod{UID: c.Arg(0), Tenant: c.Arg(1)}, At: sched.Placement{
+		GPUGroup: c.Arg(2), GPUs: []sched.GPUShare{{ID: "card", Milli: sched.MilliGPU(c.Int(3))}},
 	}}
 	if err := s.quotas.Check(d, node); err != nil {
-		s.say("%v", err)
+		c.Error(err)
 		return
 	}
-	s.quotas.Observe(nodestate.Event{Kind: nodestate.Assigned, UID: args[0], Node: node, Now: nodestate.Decided(d)})
+	s.quotas.Observe(nodestate.Event{Kind: nodestate.Assigned, UID: d.Pod.UID, Node: node, Now: nodestate.Decided(d)})
 }
 
-func (s *scene) quota(args []string) {
+func (s *scene) quota(c *scenario.Command) {
 	quotas := map[string]resource.Quantity{}
-	for _, arg := range args[1:] {
-		kind, most, _ := strings.Cut(arg, "=")
+	for kind, most := range c.Values() {
 		quotas[kind] = resource.MustParse(most)
 	}
-	s.say("changed: %v", s.quotas.SetTenant(args[0], quotas))
+	changed := s.quotas.SetTenant(c.Arg(0), quotas)
+	c.Line("changed: %v", changed)
 }
 
-func (s *scene) end(args []string) {
-	s.quotas.Observe(nodestate.Event{Kind: nodestate.Released, UID: args[0]})
-}
-
-func (s *scene) limited(args []string) { s.say("%v", s.quotas.Limited(args[0])) }
-
-func (s *scene) show([]string) {
+func (s *scene) show(c *scenario.Command) {
 	for _, name := range []string{"g", "h"} {
 		object := s.objects[name]
 		if object == nil {
@@ -194,20 +188,12 @@ func (s *scene) show([]string) {
 		}
 		v := s.keeper.verdicts[name]
 		object.Status = status(object.Status, v, s.quotas.Holders(name), metav1.NewTime(time.Unix(1, 0)))
-		s.say("%s: generation %d, %d GPUs, %s used", name, object.Status.ObservedGeneration, object.Status.GPUs, object.Status.Used)
-		for _, c := range object.Status.Conditions {
-			s.say("  %s: %s since %d, %s: %s", c.Type, c.Status, c.LastTransitionTime.Unix(), c.Reason, c.Message)
+		c.Line("%s: generation %d, %d GPUs, %s used", name, object.Status.ObservedGeneration, object.Status.GPUs, object.Status.Used)
+		for _, condition := range object.Status.Conditions {
+			c.Line("  %s: %s since %d, %s: %s", condition.Type, condition.Status, condition.LastTransitionTime.Unix(), condition.Reason, condition.Message)
 		}
 		for _, u := range object.Status.Usage {
-			s.say("  %s has %s", u.Tenant, &u.GPUs)
+			c.Line("  %s has %s", u.Tenant, &u.GPUs)
 		}
 	}
-}
-
-func (s *scene) number(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return n
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/utils/ptr"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
 // TestEnds: a bound pod with a deadline ends then, and nobody knows when others do.
@@ -17,7 +19,7 @@ func TestEnds(t *testing.T) {
 		return end
 	}
 	for name, seconds := range map[string]*int64{"limited": ptr.To(int64(60)), "endless": nil} {
-		pod := podOf(name, map[string]string{"node": "n1", "since": "1000"})
+		pod := podOf(name, scenario.Words{"node=n1", "since=1000"})
 		pod.Spec.ActiveDeadlineSeconds = seconds
 		m.SetPod(pod)
 	}
@@ -27,7 +29,7 @@ func TestEnds(t *testing.T) {
 	if got := ends("uid-endless"); !got.IsZero() {
 		t.Errorf("endless ends %v, want nobody to know", got)
 	}
-	m.RemovePod(podOf("limited", map[string]string{"node": "n1"}))
+	m.RemovePod(podOf("limited", scenario.Words{"node=n1"}))
 	if got := ends("uid-limited"); !got.IsZero() {
 		t.Errorf("what is gone ends %v", got)
 	}

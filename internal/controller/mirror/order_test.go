@@ -45,7 +45,7 @@ func TestFreshMirrorComesToTheSame(t *testing.T) {
 		all := lives()
 		for len(all) > 0 {
 			i := r.IntN(len(all))
-			old.Run(strings.Fields(all[i][0]))
+			old.commands().Play(t, old.said, all[i][0])
 			if all[i] = all[i][1:]; len(all[i]) == 0 {
 				all = append(all[:i], all[i+1:]...)
 			}
@@ -54,7 +54,7 @@ func TestFreshMirrorComesToTheSame(t *testing.T) {
 		last = append(last, last[:r.IntN(len(last))]...)
 		r.Shuffle(len(last), func(i, j int) { last[i], last[j] = last[j], last[i] })
 		for _, life := range last {
-			fresh.Run(strings.Fields(life[len(life)-1]))
+			fresh.commands().Play(t, fresh.said, life[len(life)-1])
 		}
 		if diff := cmp.Diff(old.show(), fresh.show()); diff != "" {
 			t.Fatalf("books (-old +fresh):\n%s", diff)

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
 // TestSamePod: of what a kubelet reports only that counts which the mirror or
@@ -38,7 +40,7 @@ func TestSamePod(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := podOf("a", map[string]string{"cpu": "1", "node": "n1"})
+			before := podOf("a", scenario.Words{"cpu=1", "node=n1"})
 			before.Generation = 1
 			now := before.DeepCopy()
 			tc.change(now)

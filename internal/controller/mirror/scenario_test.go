@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -31,14 +32,14 @@ import (
 //
 // The answers are what the mirror tells the queue, and who is charged for what.
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene { return newScene(t) })
+	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newSceneSaying(t, out).commands() })
 }
 
 // scene is a centre and the mirror that fills it.
 type scene struct {
 	center *nodestate.Center
 	mirror *Mirror
-	told   strings.Builder
+	said   *scenario.Answer
 }
 
 // blind are filters that see no difference between nodes.
@@ -83,10 +84,13 @@ func (s *scene) charge(a *nodestate.Assignment, node *sched.Node) {
 	}
 }
 
-func (s *scene) say(format string, args ...any) { fmt.Fprintf(&s.told, format+"\n", args...) }
+func (s *scene) say(format string, args ...any) { s.said.Line(format, args...) }
 
-func newScene(t *testing.T) *scene {
-	s := &scene{}
+func newScene(t *testing.T) *scene { return newSceneSaying(t, &scenario.Answer{}) }
+
+// newSceneSaying returns a scene that writes to out what the mirror tells the queue.
+func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
+	s := &scene{said: out}
 	s.center = nodestatetest.New(t, "cpu,numa-total", nodestate.Profile{})
 	s.center.Subscribe(s.observe)
 	s.center.OnFreed(func(node *sched.Node) { s.say("freed: %s", node.Name) })
@@ -108,35 +112,25 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// Run obeys one command.
-func (s *scene) Run(command []string) string {
-	s.told.Reset()
-	args := options(command)
-	switch command[0] {
-	case "node":
-		s.mirror.SetNode(nodeOf(command[1], args))
-	case "topology":
-		s.mirror.SetTopology(topologyOf(command[1], args))
-	case "pod":
-		s.mirror.SetPod(podOf(command[1], args))
-	case "gone":
-		s.gone(command[1], command[2], args)
-	case "show":
-		return s.show()
-	default:
-		return "no such command\n"
+// commands returns the commands that a scenario has.
+func (s *scene) commands() scenario.Commands {
+	return scenario.Commands{
+		"node":     func(c *scenario.Command) { s.mirror.SetNode(nodeOf(c.Arg(0), c.Words)) },
+		"topology": func(c *scenario.Command) { s.mirror.SetTopology(topologyOf(c.Arg(0), c.Words)) },
+		"pod":      func(c *scenario.Command) { s.mirror.SetPod(podOf(c.Arg(0), c.Words)) },
+		"gone":     s.gone,
+		"show":     func(c *scenario.Command) { c.WriteString(s.show()) },
 	}
-	return s.told.String()
 }
 
-func (s *scene) gone(kind, name string, args map[string]string) {
-	switch kind {
+func (s *scene) gone(c *scenario.Command) {
+	switch name := c.Arg(1); c.Arg(0) {
 	case "node":
 		s.mirror.RemoveNode(name)
 	case "topology":
 		s.mirror.RemoveTopology(name)
 	case "pod":
-		s.mirror.RemovePod(podOf(name, args))
+		s.mirror.RemovePod(podOf(name, c.Words))
 	}
 }
 
@@ -146,10 +140,7 @@ func (s *scene) show() string {
 	for n := range s.center.View().Nodes() {
 		b.WriteString(picture(n) + "\n")
 	}
-	if b.Len() == 0 {
-		return "no node\n"
-	}
-	return b.String()
+	return cmp.Or(b.String(), "no node\n")
 }
 
 func picture(n *sched.Node) string {

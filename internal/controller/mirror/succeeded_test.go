@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
 // successes notes what it is told.
@@ -48,7 +50,7 @@ func ownedBy(pod *corev1.Pod, owner string) *corev1.Pod {
 // for a gang waits for neither.
 func TestSucceeded(t *testing.T) {
 	pod := func(name, owner, gang, phase string) *corev1.Pod {
-		p := podOf(name, map[string]string{"gang": gang, "phase": phase})
+		p := podOf(name, scenario.Words{"gang=" + gang, "phase=" + phase})
 		if owner == "" {
 			return p
 		}

@@ -11,15 +11,16 @@ import (
 	fakesource "k8s.io/client-go/tools/cache/testing"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
 // TestWatch: once all is synced the centre is as the API server says, and it
 // follows a pod that is deleted and made anew under its name.
 func TestWatch(t *testing.T) {
-	before := map[string]string{"cpu": "3", "policy": "random", "node": "n1", "placement": "0:2,1:1"}
-	client := fake.NewClientset(nodeOf("n1", map[string]string{"cpu": "8"}), podOf("a", before))
+	before := scenario.Words{"cpu=3", "policy=random", "node=n1", "placement=0:2,1:1"}
+	client := fake.NewClientset(nodeOf("n1", scenario.Words{"cpu=8"}), podOf("a", before))
 	source := fakesource.NewFakeControllerSource()
-	source.Add(topologyOf("n1", map[string]string{"numa": "0:0-3,1:4-7"}))
+	source.Add(topologyOf("n1", scenario.Words{"numa=0:0-3,1:4-7"}))
 	scene := newScene(t)
 	factory := NewInformers(client)
 	nodeTopologies, err := custom(source, &v1alpha1.NodeTopology{})
@@ -38,7 +39,7 @@ func TestWatch(t *testing.T) {
 	wait(t, scene, "n1: free 5000m of 8000m CPU, 109 of 110 pods; NUMA 0 2 of 4; NUMA 1 3 of 4; core width 1, spare 1\n")
 
 	pods := client.CoreV1().Pods("default")
-	anew := podOf("a", map[string]string{"cpu": "1", "node": "n1"})
+	anew := podOf("a", scenario.Words{"cpu=1", "node=n1"})
 	anew.UID = "uid-anew"
 	if err := pods.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -62,9 +63,9 @@ func wait(t *testing.T, s *scene, want string) {
 // the same name as of a change.
 func TestReplaced(t *testing.T) {
 	scene := newScene(t)
-	scene.mirror.SetNode(nodeOf("n1", map[string]string{"cpu": "8"}))
+	scene.mirror.SetNode(nodeOf("n1", scenario.Words{"cpu=8"}))
 	h := handle(scene.mirror.SetPod, scene.mirror.RemovePod, samePod)
-	old, now := podOf("a", map[string]string{"cpu": "3", "node": "n1"}), podOf("a", map[string]string{"cpu": "1", "node": "n1"})
+	old, now := podOf("a", scenario.Words{"cpu=3", "node=n1"}), podOf("a", scenario.Words{"cpu=1", "node=n1"})
 	now.UID = "uid-anew"
 	h.OnAdd(old, false)
 	h.OnUpdate(old, now)

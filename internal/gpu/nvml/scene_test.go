@@ -32,15 +32,7 @@ import (
 //	links                 how the cards are linked
 func TestScenarios(t *testing.T) {
 	fake := fakenvml.New(t, fakenvml.Eight)
-	var before *scene
-	scenario.Walk(t, func() scenario.Scene {
-		if before != nil {
-			before.stop()
-		}
-		before = newScene(t, fake)
-		return before
-	})
-	before.stop()
+	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands { return newScene(t, fake).commands() })
 }
 
 // scene is one machine and its monitor.
@@ -52,49 +44,44 @@ type scene struct {
 	published chan *gpu.Inventory
 	now       time.Time
 	inventory *gpu.Inventory
-	stop      func()
 }
 
 func newScene(t *testing.T, fake *fakenvml.Fake) *scene {
 	fake.Layout("")
 	return &scene{
-		t: t, fake: fake, machine: fstest.MapFS{}, inventory: &gpu.Inventory{}, stop: func() {},
+		t: t, fake: fake, machine: fstest.MapFS{}, inventory: &gpu.Inventory{},
 		tick: make(chan time.Time), published: make(chan *gpu.Inventory),
 	}
 }
 
-func (s *scene) Run(command []string) string {
-	rest := strings.Join(command[1:], " ")
-	switch command[0] {
-	case "machine":
-		s.fake.Layout(s.fake.Read(command[1] + ".layout"))
-	case "write":
-		s.fake.Append(rest)
-	case "sysfs":
-		s.machine["sys/bus/pci/devices/"+command[1]+"/numa_node"] = &fstest.MapFile{Data: []byte(command[2] + "\n")}
-	case "unload":
-		s.fake.Unload()
-	case "start":
-		return s.start()
-	case "inject":
-		s.fake.Inject(rest)
-		if slices.Contains([]string{"xid", "doublebit", "unavailable"}, command[1]) {
-			return s.changes()
-		}
-	case "look":
-		return s.look(command[1:])
-	case "inventory":
-		return describe(s.inventory)
-	case "links":
-		return links(s.inventory)
-	default:
-		s.t.Fatalf("unknown command %q", command)
+// commands returns the commands that a scenario has.
+func (s *scene) commands() scenario.Commands {
+	return scenario.Commands{
+		"machine":   func(c *scenario.Command) { s.fake.Layout(s.fake.Read(c.Arg(0) + ".layout")) },
+		"write":     func(c *scenario.Command) { s.fake.Append(strings.Join(c.Words, " ")) },
+		"sysfs":     s.sysfs,
+		"unload":    func(*scenario.Command) { s.fake.Unload() },
+		"start":     s.start,
+		"inject":    s.inject,
+		"look":      s.look,
+		"inventory": func(c *scenario.Command) { c.WriteString(describe(s.inventory)) },
+		"links":     func(c *scenario.Command) { c.WriteString(links(s.inventory)) },
 	}
-	return ""
 }
 
-func (s *scene) start() string {
-	ctx, cancel := context.WithCancel(s.t.Context())
+func (s *scene) sysfs(c *scenario.Command) {
+	s.machine["sys/bus/pci/devices/"+c.Arg(0)+"/numa_node"] = &fstest.MapFile{Data: []byte(c.Arg(1) + "\n")}
+}
+
+func (s *scene) inject(c *scenario.Command) {
+	s.fake.Inject(strings.Join(c.Words, " "))
+	if slices.Contains([]string{"xid", "doublebit", "unavailable"}, c.Arg(0)) {
+		c.WriteString(s.changes())
+	}
+}
+
+func (s *scene) start(c *scenario.Command) {
+	ctx, cancel := context.WithCancel(context.Background())
 	monitor := NewMonitor(Env{
 		Open: func() (Driver, error) { return Open(Options{Library: s.fake.Library, Machine: s.machine}) },
 		Publish: func(v *gpu.Inventory) {
@@ -107,25 +94,21 @@ func (s *scene) start() string {
 	})
 	done := make(chan error, 1)
 	go func() { done <- monitor.Run(ctx) }()
-	s.stop = func() {
+	s.t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
 			s.t.Errorf("Run: %v", err)
 		}
-	}
-	return s.changes()
+	})
+	c.WriteString(s.changes())
 }
 
-func (s *scene) look(after []string) string {
-	if len(after) > 0 {
-		d, err := time.ParseDuration(after[0])
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.now = s.now.Add(d)
+func (s *scene) look(c *scenario.Command) {
+	if c.Opt(0) != "" {
+		s.now = s.now.Add(c.Duration(0))
 	}
 	s.tick <- s.now
-	return s.changes()
+	c.WriteString(s.changes())
 }
 
 // changes waits until the monitor publishes, and returns what is new.

@@ -4,13 +4,18 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the tests make now into their golden files")
+
+// Rewrite returns whether golden files are to be written.
+func Rewrite() bool { return *rewrite }
 
 // Each runs a test of its own for each file of a pattern. A pattern without files is
 // an error.
@@ -40,4 +45,23 @@ func Golden(t *testing.T, file, got string) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got; \"go test -rewrite\" writes it anew):\n%s", file, diff)
 	}
+}
+
+// Cases runs each file of a pattern, a txtar archive: the sections that answer returns
+// have to be those at its end. It is given all sections, those of now too.
+func Cases(t *testing.T, pattern string, answer func(t *testing.T, sections []txtar.File) []txtar.File) {
+	t.Helper()
+	Each(t, pattern, func(t *testing.T, file string) {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := answer(t, slices.Clone(archive.Files))
+		first := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == answers[0].Name })
+		if first < 0 {
+			first = len(archive.Files)
+		}
+		archive.Files = append(archive.Files[:first:first], answers...)
+		Golden(t, file, string(txtar.Format(archive)))
+	})
 }

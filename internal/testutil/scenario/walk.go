@@ -1,5 +1,3 @@
-// Package scenario walks through scenarios: text files of commands and the
-// answers to them. "go test -rewrite" writes the answers of now into the files.
 package scenario
 
 import (
@@ -9,41 +7,113 @@ import (
 	"testing"
 )
 
-// Scene obeys the commands of one scenario: it returns the answer to one, of
-// whole lines or empty.
-type Scene interface{ Run(command []string) string }
-
-// Walk runs each scenario of testdata/*.txt in a scene of its own. A line that
-// starts with "> " is a command, one with # is kept, and what else follows a
-// command is the answer to it.
-func Walk(t *testing.T, open func() Scene) {
+// Walk runs each scenario of testdata/*.txt in a world of its own, which open makes.
+// What the world has to say while a command runs, it writes to out.
+func Walk(t *testing.T, open func(t *testing.T, out *Answer) Commands) {
 	t.Helper()
 	WalkFiles(t, "testdata/*.txt", open)
 }
 
-// WalkFiles is Walk for the files of a pattern: for a package with several kinds of scenes.
-func WalkFiles(t *testing.T, pattern string, open func() Scene) {
+// WalkFiles is Walk over the files of a pattern, for a package with several suites.
+func WalkFiles(t *testing.T, pattern string, open func(t *testing.T, out *Answer) Commands) {
 	t.Helper()
 	Each(t, pattern, func(t *testing.T, file string) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		Golden(t, file, answer(string(text), open()))
+		out := &Answer{}
+		Golden(t, file, transcript(t, string(text), open(t, out), out))
 	})
 }
 
-// answer returns a scenario with the answers of now, each followed by an empty
-// line.
-func answer(text string, scene Scene) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
+// transcript returns a scenario with the answers of now. An answer ends with an empty
+// line; commands without one may follow each other directly, as they do in text.
+func transcript(t testing.TB, text string, commands Commands, out *Answer) string {
+	var b strings.Builder
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
 		if strings.HasPrefix(line, "#") {
-			fmt.Fprint(&out, line)
+			b.WriteString(line + "\n")
 		}
-		if command, ok := strings.CutPrefix(line, "> "); ok {
-			fmt.Fprintf(&out, "> %s%s\n", command, scene.Run(strings.Fields(command)))
+		command, ok := strings.CutPrefix(line, "> ")
+		if !ok {
+			continue
+		}
+		answer := commands.Play(t, out, command)
+		fmt.Fprintf(&b, "> %s\n%s", command, answer)
+		if answer != "" || !follows(lines[i+1:]) {
+			b.WriteString("\n")
 		}
 	}
-	return strings.TrimSuffix(out.String(), "\n")
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// follows says whether a command or a comment follows without an empty line between.
+func follows(lines []string) bool {
+	return len(lines) > 0 && (strings.HasPrefix(lines[0], ">") || strings.HasPrefix(lines[0], "#"))
+}
+
+// Commands are the handlers of a suite's commands, by name. A handler writes its answer
+// to the command.
+type Commands map[string]func(*Command)
+
+// Play runs commands and returns the answers to them. A command that does not exist, or
+// that cannot be read, is an error of the test and has a line in the answer.
+func (c Commands) Play(t testing.TB, out *Answer, lines ...string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, line := range lines {
+		out.Reset()
+		if err := c.run(line, out); err != nil {
+			t.Errorf("> %s: %v", line, err)
+			out.Error(err)
+		}
+		b.WriteString(out.String())
+	}
+	return b.String()
+}
+
+func (c Commands) run(line string, out *Answer) (err error) {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return malformed("no command")
+	}
+	do, ok := c[words[0]]
+	if !ok {
+		return malformed("no such command")
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case malformed:
+			err = r
+		default:
+			panic(r)
+		}
+	}()
+	do(&Command{Answer: out, Name: words[0], Words: words[1:]})
+	return nil
+}
+
+// Before returns the commands with something to do before each.
+func (c Commands) Before(do func()) Commands {
+	return c.wrap(func(handle func(*Command)) func(*Command) {
+		return func(c *Command) { do(); handle(c) }
+	})
+}
+
+// After returns the commands with something to do after each.
+func (c Commands) After(do func(*Command)) Commands {
+	return c.wrap(func(handle func(*Command)) func(*Command) {
+		return func(c *Command) { handle(c); do(c) }
+	})
+}
+
+func (c Commands) wrap(around func(func(*Command)) func(*Command)) Commands {
+	wrapped := Commands{}
+	for name, handle := range c {
+		wrapped[name] = around(handle)
+	}
+	return wrapped
 }

@@ -1,9 +1,7 @@
 package pool_test
 
 import (
-	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -22,7 +20,10 @@ import (
 //	pod a spread app=4 init:i=2 sidecar:s=1 [app=2@numa0:2 app=2@1GiB]
 //	release a | restart [reserved=0-3] | show
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene { return new(scene) })
+	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {
+		s := new(scene)
+		return scenario.Commands{"machine": s.build, "pod": s.pod, "release": s.release, "restart": s.restart, "show": s.show}
+	})
 }
 
 // scene is where a scenario takes place.
@@ -32,46 +33,30 @@ type scene struct {
 	ledger  *pool.Ledger
 }
 
-// Run obeys one command and returns the answer.
-func (s *scene) Run(command []string) string {
-	commands := map[string]func(args []string) string{
-		"machine": s.build, "pod": s.pod, "release": s.release, "restart": s.restart, "show": s.show,
-	}
-	do, ok := commands[command[0]]
-	if !ok {
-		return "no such command\n"
-	}
-	return do(command[1:])
-}
-
-func (s *scene) build(args []string) string {
-	a := settings(args)
-	b := machinetest.Machine(a.number("packages", 1), a.number("cores", 4)).
-		SMT(a.number("smt", 1)).NodesPerPackage(a.number("nodes", 1)).CachesPerNode(a.number("caches", 1)).
-		Memory(uint64(a.number("GiB", 16)) << 30).Offline(a["offline"]).Isolated(a["isolated"]).Homeless(a["homeless"])
-	if eco := a["efficiency"]; eco != "" {
+func (s *scene) build(c *scenario.Command) {
+	b := machinetest.Machine(c.IntValue("packages", 1), c.IntValue("cores", 4)).
+		SMT(c.IntValue("smt", 1)).NodesPerPackage(c.IntValue("nodes", 1)).CachesPerNode(c.IntValue("caches", 1)).
+		Memory(uint64(c.IntValue("GiB", 16)) << 30).Offline(c.Value("offline")).Isolated(c.Value("isolated")).Homeless(c.Value("homeless"))
+	if eco := c.Value("efficiency"); eco != "" {
 		b = b.Efficiency(eco)
 	}
 	s.machine = b.Build()
-	_, full := a["full-cores"]
-	s.options = pool.Options{FullCores: full}
-	return s.open(a["reserved"])
+	s.options = pool.Options{FullCores: c.Has("full-cores"), Reserved: c.CPUs("reserved")}
+	c.Error(s.open())
 }
 
 // open starts an empty ledger.
-func (s *scene) open(reserved string) (answer string) {
-	s.options.Reserved = cpuset.MustParse(reserved)
+func (s *scene) open() error {
 	l, err := pool.New(s.machine, s.options)
-	if err != nil {
-		return err.Error() + "\n"
+	if err == nil {
+		s.ledger = l
 	}
-	s.ledger = l
-	return ""
+	return err
 }
 
-func (s *scene) pod(args []string) string {
-	p := pool.Pod{UID: args[0]}
-	for _, arg := range args[1:] {
+func (s *scene) pod(c *scenario.Command) {
+	p := pool.Pod{UID: c.Arg(0)}
+	for _, arg := range c.Words[1:] {
 		if policy, err := podspec.ParsePolicy(arg); err == nil {
 			p.Policy = policy
 			continue
@@ -80,13 +65,12 @@ func (s *scene) pod(args []string) string {
 	}
 	g, err := s.ledger.Reserve(p)
 	if err != nil {
-		return err.Error() + "\n"
+		c.Error(err)
+		return
 	}
-	var b strings.Builder
-	for _, c := range g.Claims {
-		fmt.Fprintf(&b, "%-8s %s%s\n", c.Container, c.CPUs, mems(c))
+	for _, claim := range g.Claims {
+		c.Line("%-8s %s%s", claim.Container, claim.CPUs, mems(claim))
 	}
-	return b.String()
 }
 
 func mems(c pool.Claim) string {
@@ -107,47 +91,41 @@ func want(text string) podspec.Container {
 	w.Name = name
 	amount, memory, _ := strings.Cut(amount, "/")
 	amount, counts, explicit := strings.Cut(amount, "@")
-	w.CPUs, _ = strconv.Atoi(amount)
-	gib, _ := strconv.Atoi(memory)
-	w.MemoryBytes = uint64(gib) << 30
+	w.CPUs = scenario.Int(amount)
+	if memory != "" {
+		w.MemoryBytes = uint64(scenario.Int(memory)) << 30
+	}
 	if explicit {
 		w.PerNode = map[topology.NodeID]int{}
-		for pair := range strings.SplitSeq(counts, ",") {
-			node, n, _ := strings.Cut(pair, ":")
-			id, _ := strconv.Atoi(node)
-			w.PerNode[topology.NodeID(id)], _ = strconv.Atoi(n)
+		for node, n := range scenario.Pairs(counts) {
+			w.PerNode[topology.NodeID(scenario.Int(node))] = scenario.Int(n)
 		}
 	}
 	return w
 }
 
-func (s *scene) release(args []string) string {
-	return fmt.Sprintf("back: %s\n", s.ledger.Release(args[0]))
-}
+func (s *scene) release(c *scenario.Command) { c.Line("back: %s", s.ledger.Release(c.Arg(0))) }
 
 // restart restores every grant into a new ledger, with other reserved or
 // offline CPUs if the command says so.
-func (s *scene) restart(args []string) string {
-	a := settings(args)
+func (s *scene) restart(c *scenario.Command) {
 	grants := s.ledger.Grants()
-	var b strings.Builder
-	b.WriteString(s.open(cmp.Or(a["reserved"], s.options.Reserved.String())))
+	if c.Has("reserved") {
+		s.options.Reserved = c.CPUs("reserved")
+	}
+	c.Error(s.open())
 	for _, g := range grants {
-		if err := s.ledger.Restore(g); err != nil {
-			fmt.Fprintln(&b, err)
-		}
+		c.Error(s.ledger.Restore(g))
 	}
 	for _, w := range s.ledger.Warnings() {
-		fmt.Fprintln(&b, w)
+		c.Line("%s", w)
 	}
-	return b.String()
 }
 
 // show draws the machine with the name of the pod that holds each CPU, "·" for
 // one that is free and "=" for one that stays shared.
-func (s *scene) show([]string) string {
-	var b strings.Builder
-	err := picture.Draw(&b, s.machine, nil, func(c cpuset.CPU) string {
+func (s *scene) show(c *scenario.Command) {
+	err := picture.Draw(c, s.machine, nil, func(c cpuset.CPU) string {
 		for _, g := range s.ledger.Grants() {
 			if g.CPUs().Has(c) {
 				return g.UID
@@ -161,28 +139,6 @@ func (s *scene) show([]string) string {
 		}
 		return "-"
 	})
-	if err != nil {
-		return err.Error() + "\n"
-	}
-	fmt.Fprintf(&b, "\nshared %s  free %s\n", s.ledger.Shared(), s.ledger.Free())
-	return b.String()
-}
-
-// args are a command's "key=value" words.
-type args map[string]string
-
-func settings(words []string) args {
-	a := args{}
-	for _, w := range words {
-		key, value, _ := strings.Cut(w, "=")
-		a[key] = value
-	}
-	return a
-}
-
-func (a args) number(key string, otherwise int) int {
-	if n, err := strconv.Atoi(a[key]); err == nil {
-		return n
-	}
-	return otherwise
+	c.Error(err)
+	c.Line("\nshared %s  free %s", s.ledger.Shared(), s.ledger.Free())
 }

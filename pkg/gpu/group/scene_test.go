@@ -1,9 +1,9 @@
 package group
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -39,149 +39,101 @@ type scene struct {
 }
 
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene {
-		return &scene{t: t, nodes: Nodes{}, forbidden: map[string]bool{}, quotas: NewQuotas(), running: map[string]sched.Holding{}, where: map[string]int{}}
+	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands {
+		s := &scene{t: t, nodes: Nodes{}, forbidden: map[string]bool{}, quotas: NewQuotas(), running: map[string]sched.Holding{}, where: map[string]int{}}
+		return scenario.Commands{
+			"node": s.node, "forbid": s.forbid, "shown": s.shown, "group": s.group, "drop": s.drop, "ask": s.ask, "together": s.together, "end": s.end,
+			"limit": s.limit, "plan": s.plan, "confirm": s.confirm, "show": s.show,
+		}
 	})
 }
 
-func (s *scene) Run(command []string) string {
-	verbs := map[string]func([]string, options) string{
-		"node": s.node, "forbid": s.forbid, "shown": s.shown, "group": s.group, "drop": s.drop, "ask": s.ask, "together": s.together, "end": s.end,
-		"limit": s.limit, "plan": s.plan, "confirm": s.confirm, "show": s.show,
-	}
-	words, o := split(command[1:])
-	return verbs[command[0]](words, o)
-}
-
-// options are the words with an "=".
-type options map[string]string
-
-func split(words []string) ([]string, options) {
-	var plain []string
-	o := options{}
-	for _, w := range words {
-		if key, value, found := strings.Cut(w, "="); found {
-			o[key] = value
-		} else {
-			plain = append(plain, w)
-		}
-	}
-	return plain, o
-}
-
-func (o options) list(key string) []string {
-	if o[key] == "" {
-		return nil
-	}
-	return strings.Split(o[key], ",")
-}
-
-func (s *scene) number(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return n
-}
-
-func (s *scene) form(o options) gpu.Form {
-	if o["form"] == "" {
+func (s *scene) form(c *scenario.Command) gpu.Form {
+	if !c.Has("form") {
 		return gpu.AnyForm
 	}
-	f, err := gpu.ParseForm(o["form"])
+	f, err := gpu.ParseForm(c.Value("form"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return f
 }
 
-func (s *scene) node(words []string, o options) string {
-	v, record := &gpu.Inventory{}, &sched.Node{Name: words[0]}
-	model := o["model"]
-	if model == "" {
-		model = "A100"
-	}
-	for i := range s.number(words[1]) {
-		c := gpu.Card{UUID: fmt.Sprintf("%s-%d", words[0], i), Index: i, Model: model}
-		if o["mig"] == strconv.Itoa(i) {
-			c.MIG = true
-			c.Slices = []gpu.Slice{{UUID: c.UUID + "-a", Profile: "1g.10gb"}, {UUID: c.UUID + "-b", Profile: "1g.10gb"}}
+func (s *scene) node(c *scenario.Command) {
+	name := c.Arg(0)
+	v, record := &gpu.Inventory{}, &sched.Node{Name: name}
+	for i := range c.Int(1) {
+		card := gpu.Card{UUID: fmt.Sprintf("%s-%d", name, i), Index: i, Model: cmp.Or(c.Value("model"), "A100")}
+		if c.IntValue("mig", -1) == i {
+			card.MIG = true
+			card.Slices = []gpu.Slice{{UUID: card.UUID + "-a", Profile: "1g.10gb"}, {UUID: card.UUID + "-b", Profile: "1g.10gb"}}
 		}
-		v.Cards = append(v.Cards, c)
+		v.Cards = append(v.Cards, card)
 	}
 	for _, u := range v.Units() {
 		record.GPUs = append(record.GPUs, sched.GPU{ID: u.ID, Type: u.Type, Free: sched.WholeGPU})
 	}
-	s.nodes[words[0]], s.records = v, append(s.records, record)
-	return ""
+	s.nodes[name], s.records = v, append(s.records, record)
 }
 
-func (s *scene) forbid(words []string, _ options) string {
-	s.forbidden[words[0]] = true
-	return ""
-}
+func (s *scene) forbid(c *scenario.Command) { s.forbidden[c.Arg(0)] = true }
 
 func (s *scene) may(_, id string) bool { return !s.forbidden[id] }
 
-func (s *scene) shown([]string, options) string {
-	var b strings.Builder
+func (s *scene) shown(c *scenario.Command) {
 	for _, r := range s.records {
 		if v := s.nodes.For(s.may)[r.Name]; v != nil {
-			fmt.Fprintf(&b, "%s: %s\n", r.Name, strings.TrimPrefix(listed(v), "one of "))
+			c.Line("%s: %s", r.Name, strings.TrimPrefix(listed(v), "one of "))
 		}
 	}
-	return b.String()
 }
 
-func (s *scene) group(words []string, o options) string {
-	g := Group{Name: words[0], Tenants: o.list("tenants"), Form: s.form(o), Type: o["type"], Containers: o.list("containers")}
-	if o["quota"] != "" {
-		g.Quota = sched.MilliGPU(s.number(o["quota"]))
+func (s *scene) group(c *scenario.Command) {
+	g := Group{
+		Name: c.Arg(0), Tenants: c.List("tenants"), Form: s.form(c), Type: c.Value("type"), Containers: c.List("containers"),
+		Quota: sched.MilliGPU(c.IntValue("quota", 0)),
 	}
 	for _, key := range []string{"n1", "n2", "n3", "nowhere"} {
-		if _, named := o[key]; named {
-			g.Bindings = append(g.Bindings, Binding{key, o.list(key)})
+		if c.Has(key) {
+			g.Bindings = append(g.Bindings, Binding{key, c.List(key)})
 		}
 	}
-	return s.accept(g)
+	s.accept(c, g)
 }
 
-func (s *scene) accept(g Group) string {
+func (s *scene) accept(c *scenario.Command, g Group) {
 	if refusals := Check(g, s.nodes, s.may); len(refusals) > 0 {
-		return said(refusals)
+		explain(c, refusals...)
+		return
 	}
-	s.drop([]string{g.Name}, nil)
+	s.remove(g.Name)
 	s.groups = append(s.groups, g)
 	for scope, most := range g.Limits() {
 		s.quotas.Limit(scope, most)
 	}
-	return ""
 }
 
-func said(refusals []*Refusal) string {
-	var b strings.Builder
+func explain(c *scenario.Command, refusals ...*Refusal) {
 	for _, r := range refusals {
-		fmt.Fprintf(&b, "%s: %s\n", r.Reason, r)
+		c.Line("%s: %s", r.Reason, r)
 	}
-	return b.String()
 }
 
-func (s *scene) drop(words []string, _ options) string {
-	s.groups = slices.DeleteFunc(s.groups, func(g Group) bool { return g.Name == words[0] })
-	return ""
+func (s *scene) drop(c *scenario.Command) { s.remove(c.Arg(0)) }
+
+func (s *scene) remove(group string) {
+	s.groups = slices.DeleteFunc(s.groups, func(g Group) bool { return g.Name == group })
 }
 
-func (s *scene) ask(words []string, o options) string {
-	a := Ask{Tenant: words[1], Group: o["group"], Container: o["container"], Form: s.form(o)}
-	a.Count, a.Milli, a.Types = s.number(words[2]), sched.WholeGPU, o.list("type")
-	if o["milli"] != "" {
-		a.Milli = sched.MilliGPU(s.number(o["milli"]))
-	}
-	offer, err := s.serve(words[0], a)
+func (s *scene) ask(c *scenario.Command) {
+	a := Ask{Tenant: c.Arg(1), Group: c.Value("group"), Container: c.Value("container"), Form: s.form(c)}
+	a.Count, a.Milli, a.Types = c.Int(2), sched.MilliGPU(c.IntValue("milli", int(sched.WholeGPU))), c.List("type")
+	offer, err := s.serve(c.Arg(0), a)
 	if err != nil {
-		return said([]*Refusal{err.(*Refusal)})
+		explain(c, err.(*Refusal))
+		return
 	}
-	return fmt.Sprintf("%s gets %s\n", words[0], offer)
+	c.Line("%s gets %s", c.Arg(0), offer)
 }
 
 // serve takes the best offer and the first GPUs of it.
@@ -212,78 +164,74 @@ func (s *scene) serve(uid string, a Ask) (string, error) {
 	return text, nil
 }
 
-func (s *scene) together(words []string, o options) string {
-	dues := make([]Due, s.number(words[0]))
+func (s *scene) together(c *scenario.Command) {
+	dues := make([]Due, c.Int(0))
 	for i := range dues {
-		dues[i] = Due{fmt.Sprint("pod-", i), words[1], Charge{o["type"], o["group"], sched.WholeGPU * sched.MilliGPU(s.number(words[2]))}}
+		dues[i] = Due{fmt.Sprint("pod-", i), c.Arg(1), Charge{c.Value("type"), c.Value("group"), sched.WholeGPU * sched.MilliGPU(c.Int(2))}}
 	}
 	if err := s.quotas.Together(dues, len(dues)); err != nil {
-		return said([]*Refusal{err.(*Refusal)})
+		explain(c, err.(*Refusal))
+		return
 	}
-	return "they may\n"
+	c.Line("they may")
 }
 
-func (s *scene) end(words []string, _ options) string {
-	i := s.where[words[0]]
-	s.records[i] = s.records[i].Return(s.running[words[0]])
-	delete(s.running, words[0])
-	s.quotas.Return(words[0])
-	return ""
+func (s *scene) end(c *scenario.Command) {
+	uid := c.Arg(0)
+	i := s.where[uid]
+	s.records[i] = s.records[i].Return(s.running[uid])
+	delete(s.running, uid)
+	s.quotas.Return(uid)
 }
 
-func (s *scene) limit(words []string, o options) string {
-	scope := Scope{words[0], o["type"], o["group"]}
-	s.quotas.Limit(scope, sched.MilliGPU(s.number(words[1])))
+func (s *scene) limit(c *scenario.Command) {
+	scope := Scope{c.Arg(0), c.Value("type"), c.Value("group")}
+	s.quotas.Limit(scope, sched.MilliGPU(c.Int(1)))
 	left, _ := s.quotas.Left(scope)
-	return fmt.Sprintf("%s: %d left\n", scope, left)
+	c.Line("%s: %d left", scope, left)
 }
 
-func (s *scene) plan(words []string, o options) string {
-	s.estimate = Estimate{Form: gpu.Physical, Type: o["type"]}
-	if o["form"] != "" {
-		s.estimate.Form = s.form(o)
+func (s *scene) plan(c *scenario.Command) {
+	s.estimate = Estimate{Form: gpu.Physical, Type: c.Value("type")}
+	if c.Has("form") {
+		s.estimate.Form = s.form(c)
 	}
-	for _, text := range strings.Split(words[0], ",") {
+	for _, text := range strings.Split(c.Arg(0), ",") {
 		container, count, named := strings.Cut(text, ":")
 		if !named {
 			container, count = "", text
 		}
-		s.estimate.Demands = append(s.estimate.Demands, Demand{container, s.number(count)})
+		s.estimate.Demands = append(s.estimate.Demands, Demand{container, scenario.Int(count)})
 	}
 	var err error
 	if s.proposal, err = Propose(s.nodes, s.estimate, s.may); err != nil {
-		return said([]*Refusal{err.(*Refusal)})
+		explain(c, err.(*Refusal))
+		return
 	}
-	var b strings.Builder
 	for _, g := range s.proposal.Groups {
-		fmt.Fprintf(&b, "%d%s: %s", g.Demand.GPUs, g.Container, strings.Join(g.GPUs, " "))
+		shared := ""
 		if g.Share {
-			b.WriteString(" (shared)")
+			shared = " (shared)"
 		}
-		b.WriteString("\n")
+		c.Line("%d%s: %s%s", g.Demand.GPUs, g.Container, strings.Join(g.GPUs, " "), shared)
 	}
 	for _, d := range s.proposal.Unplaced {
-		fmt.Fprintf(&b, "%d%s: nowhere\n", d.GPUs, d.Container)
+		c.Line("%d%s: nowhere", d.GPUs, d.Container)
 	}
-	return b.String()
 }
 
-func (s *scene) confirm(words []string, _ options) string {
-	var said strings.Builder
+func (s *scene) confirm(c *scenario.Command) {
 	for i, p := range s.proposal.Groups {
-		said.WriteString(s.accept(p.Group(fmt.Sprintf("%s-%d", words[0], i+1), words[0], s.estimate)))
+		s.accept(c, p.Group(fmt.Sprintf("%s-%d", c.Arg(0), i+1), c.Arg(0), s.estimate))
 	}
-	return said.String()
 }
 
-func (s *scene) show([]string, options) string {
-	var b strings.Builder
+func (s *scene) show(c *scenario.Command) {
 	for _, n := range s.records {
-		fmt.Fprintf(&b, "%s:", n.Name)
+		fmt.Fprintf(c, "%s:", n.Name)
 		for _, g := range n.GPUs {
-			fmt.Fprintf(&b, " %s=%d", strings.TrimPrefix(g.ID, n.Name+"-"), g.Free)
+			fmt.Fprintf(c, " %s=%d", strings.TrimPrefix(g.ID, n.Name+"-"), g.Free)
 		}
-		b.WriteString("\n")
+		c.Line("")
 	}
-	return b.String()
 }

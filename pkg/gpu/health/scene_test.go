@@ -2,7 +2,6 @@ package health
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,9 +21,10 @@ import (
 //
 // The answer to an event and to a probe is what it changed.
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene {
+	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {
 		v := machine()
-		return &scene{t: t, inventory: v, watch: New(v, time.Minute)}
+		s := &scene{inventory: v, watch: New(v, time.Minute)}
+		return scenario.Commands{"at": s.at, "xid": s.event, "doublebit": s.event, "unavailable": s.event, "probe": s.probe, "show": s.show}
 	})
 }
 
@@ -38,81 +38,45 @@ func machine() *gpu.Inventory {
 }
 
 type scene struct {
-	t         *testing.T
 	inventory *gpu.Inventory
 	watch     *Watch
 	now       time.Time
 }
 
-func (s *scene) Run(command []string) string {
-	switch command[0] {
-	case "at":
-		d, err := time.ParseDuration(command[1])
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.now = time.Time{}.Add(d)
-		return ""
-	case "show":
-		return s.show()
-	case "probe":
-		return s.changed(s.watch.Probe(command[1], s.probe(command[2:]), s.now))
+func (s *scene) at(c *scenario.Command) { s.now = time.Time{}.Add(c.Duration(0)) }
+
+func (s *scene) event(c *scenario.Command) {
+	e := Event{Card: c.Arg(0), Kind: map[string]Kind{"doublebit": DoubleBit, "unavailable": Unavailable}[c.Name]}
+	if c.Name == "xid" {
+		e.Xid = uint64(c.Int(1))
 	}
-	return s.changed(s.watch.Note(s.event(command), s.now))
+	e.Instance = Of(c.IntValue("gi", -1), c.IntValue("ci", -1))
+	s.changed(c, s.watch.Note(e, s.now))
 }
 
-func (s *scene) event(command []string) Event {
-	e := Event{Card: command[1], Kind: map[string]Kind{"doublebit": DoubleBit, "unavailable": Unavailable}[command[0]]}
-	ids := map[string]int{"gi": -1, "ci": -1}
-	for _, word := range command[2:] {
-		key, value, named := strings.Cut(word, "=")
-		n, err := strconv.Atoi(key)
-		if named {
-			n, err = strconv.Atoi(value)
-			ids[key] = n
-		} else {
-			e.Xid = uint64(n)
-		}
-		if err != nil {
-			s.t.Fatal(err)
-		}
+func (s *scene) probe(c *scenario.Command) {
+	p := Probe{Answers: !c.Has("dead"), Error: c.Value("dead"), Reset: c.Has("reset")}
+	if c.Has("action") {
+		p.Action = map[string]Action{
+			"none": NoAction, "reset": ResetGPU, "reboot": RebootNode, "peers": DrainPeers, "drain": DrainAndReset,
+		}[c.Value("action")]
 	}
-	e.Instance = Of(ids["gi"], ids["ci"])
-	return e
+	s.changed(c, s.watch.Probe(c.Arg(0), p, s.now))
 }
 
-func (s *scene) probe(words []string) Probe {
-	p := Probe{Answers: true}
-	for _, word := range words {
-		option, value, _ := strings.Cut(word, "=")
-		switch option {
-		case "dead":
-			p.Answers, p.Error = false, value
-		case "reset":
-			p.Reset = true
-		default:
-			p.Action = map[string]Action{
-				"none": NoAction, "reset": ResetGPU, "reboot": RebootNode, "peers": DrainPeers, "drain": DrainAndReset,
-			}[value]
-		}
-	}
-	return p
-}
-
-func (s *scene) changed(ids []string) string {
-	var b strings.Builder
+func (s *scene) changed(c *scenario.Command, ids []string) {
 	for _, id := range ids {
-		h := s.watch.Health(id)
-		fmt.Fprintf(&b, "%s %s %s\n", id, h.State, h.Reason)
+		write(c, id, s.watch.Health(id))
 	}
-	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
 
 // show lists what can be given away: a slice is no better off than its card.
-func (s *scene) show() string {
-	var b strings.Builder
+func (s *scene) show(c *scenario.Command) {
 	for _, u := range s.watch.Apply(s.inventory).Units() {
-		fmt.Fprintf(&b, "%s %s %s\n", u.ID, u.Health.State, u.Health.Reason)
+		write(c, u.ID, u.Health)
 	}
-	return strings.ReplaceAll(b.String(), " \n", "\n")
+}
+
+func write(c *scenario.Command, id string, h gpu.Health) {
+	c.Line("%s", strings.TrimSuffix(fmt.Sprintf("%s %s %s", id, h.State, h.Reason), " "))
 }

@@ -3,6 +3,7 @@ package distbucket
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -22,7 +23,7 @@ import (
 //	reserving theta=1,1 | reserve a(3,2) t1 | release a t1
 //	sees a t1                                          what a task sees of a node
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene { return new(scene) })
+	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands { return new(scene).commands() })
 }
 
 // scene is the index that a scenario talks about.
@@ -38,82 +39,67 @@ type index interface {
 	Remove(name string) error
 }
 
-// Run carries out one command line and returns what it prints.
-func (s *scene) Run(words []string) string {
-	commands := map[string]func(args []string) string{
-		"index":  s.index,
-		"add":    func(args []string) string { return each(args, func(n Node) error { return s.x.Add(n) }) },
-		"update": func(args []string) string { return each(args, func(n Node) error { return s.x.Update(n) }) },
-		"remove": func(args []string) string { return each(args, func(n Node) error { return s.x.Remove(n.Name) }) },
-		"tree":   func([]string) string { return tally(s.view()) },
-		"walk":   s.walk,
-		"pick":   s.pick,
-
+// commands returns the commands that a scenario has.
+func (s *scene) commands() scenario.Commands {
+	return scenario.Commands{
+		"index":     s.index,
 		"reserving": s.reserving,
+		"add":       each(func(n Node) error { return s.x.Add(n) }),
+		"update":    each(func(n Node) error { return s.x.Update(n) }),
+		"remove":    each(func(n Node) error { return s.x.Remove(n.Name) }),
 		"reserve":   s.reserve,
-		"release":   func(args []string) string { return fmt.Sprintln(s.r.Release(args[0], args[1])) },
+		"release":   func(c *scenario.Command) { c.Line("%t", s.r.Release(c.Arg(0), c.Opt(1))) },
+		"tree":      s.tree,
+		"walk":      s.walk,
+		"pick":      s.pick,
 		"sees":      s.sees,
 	}
-	command, ok := commands[words[0]]
-	if !ok {
-		return "unknown command\n"
-	}
-	return command(words[1:])
 }
 
-func (s *scene) index(args []string) string {
-	x, err := New(config(args))
+func (s *scene) index(c *scenario.Command) {
+	x, err := New(config(c))
 	s.x = x
-	return text(err)
+	c.Error(err)
 }
 
-func (s *scene) reserving(args []string) string {
-	r, err := NewReserving(config(args))
+func (s *scene) reserving(c *scenario.Command) {
+	r, err := NewReserving(config(c))
 	s.x, s.r = r, r
-	return text(err)
+	c.Error(err)
 }
 
 // reserve reads "a(3,2) t1".
-func (s *scene) reserve(args []string) string {
-	return each(args[:1], func(n Node) error { return s.r.Reserve(n.Name, strings.Join(args[1:], ""), n.Free) })
+func (s *scene) reserve(c *scenario.Command) {
+	n := node(c.Arg(0))
+	c.Error(s.r.Reserve(n.Name, c.Opt(1), n.Free))
 }
 
 // sees prints what a task sees of a node.
-func (s *scene) sees(args []string) string {
-	n := s.r.View().Node(args[0], strings.Join(args[1:], ""))
-	return n.Name + show(n.Free) + "\n"
+func (s *scene) sees(c *scenario.Command) {
+	n := s.r.View().Node(c.Arg(0), c.Opt(1))
+	c.Line("%s%s", n.Name, show(n.Free))
 }
 
 func (s *scene) view() View { return s.x.(*Index).View() }
 
-func config(args []string) (c Config) {
-	for _, arg := range args {
-		key, value, _ := strings.Cut(arg, "=")
-		switch key {
-		case "theta":
-			c.Theta = vector(value)
-		case "order":
-			for _, d := range vector(value) {
-				c.Order = append(c.Order, int(d))
-			}
-		}
+func config(c *scenario.Command) (made Config) {
+	made.Theta = vector(c.Value("theta"))
+	for _, d := range vector(c.Value("order")) {
+		made.Order = append(made.Order, int(d))
 	}
-	return c
+	return made
 }
 
 // walk prints the buckets that a query looks into, the leaves it yields, and the node taken in each.
-func (s *scene) walk(args []string) string {
-	q, _ := asks(args)
-	var out strings.Builder
+func (s *scene) walk(c *scenario.Command) {
 	v := s.view()
 	opened := map[string]bool{}
-	note := func(b Bucket) {
+	it := v.leaves(asks(c), func(b Bucket) {
 		opened[b.String()] = true
-		fmt.Fprintf(&out, "%s%s\n", strings.Repeat("  ", len(b.X)), b)
-	}
-	it := v.leaves(q, note)
+		c.Line("%s%s", strings.Repeat("  ", len(b.X)), b)
+	})
 	for leaf := it.Next(); leaf != nil; leaf = it.Next() {
-		fmt.Fprintf(&out, "%s%s → %s\n", strings.Repeat("  ", len(leaf.X)), leaf, name(it.Take(leaf)))
+		c.Line("%s%s → %s", strings.Repeat("  ", len(leaf.X)), leaf, name(it.Take(leaf)))
 	}
 	var closed []string
 	for child := range v.Root().Children() {
@@ -121,16 +107,15 @@ func (s *scene) walk(args []string) string {
 			closed = append(closed, child.String())
 		}
 	}
-	return out.String() + "unexplored: " + cmp.Or(strings.Join(closed, " "), "none") + "\n"
+	c.Line("unexplored: %s", cmp.Or(strings.Join(closed, " "), "none"))
 }
 
-func (s *scene) pick(args []string) string {
-	q, n := asks(args)
+func (s *scene) pick(c *scenario.Command) {
 	var out []string
-	for _, node := range s.picked(q, n) {
-		out = append(out, node.Name+show(node.Free))
+	for _, n := range s.picked(asks(c), c.IntValue("n", 1)) {
+		out = append(out, n.Name+show(n.Free))
 	}
-	return cmp.Or(strings.Join(out, " "), "none") + "\n"
+	c.Line("%s", cmp.Or(strings.Join(out, " "), "none"))
 }
 
 func (s *scene) picked(q Query, n int) []*Node {
@@ -140,50 +125,46 @@ func (s *scene) picked(q Query, n int) []*Node {
 	return s.view().Pick(q, n)
 }
 
-// asks reads "leastfit (1,2) of b,c n=3 seed=1 after=a task=t".
-func asks(args []string) (q Query, n int) {
-	q.Rand, n = nil, 1
-	for i, arg := range args {
-		key, value, _ := strings.Cut(arg, "=")
-		switch key {
-		case "of":
-			q.Candidates = strings.Split(args[i+1], ",")
-		case "n":
-			n, _ = strconv.Atoi(value)
-		case "seed":
-			seed, _ := strconv.ParseUint(value, 10, 64)
-			q.Rand = rand.New(rand.NewPCG(seed, 0))
-		case "after":
-			q.After = cursorAfter(value)
-		case "task":
-			q.Task = value
+// asks reads "leastfit (1,2) of b,c seed=1 after=a task=t".
+func asks(c *scenario.Command) (q Query) {
+	policy, err := ParsePolicy(c.Arg(0))
+	c.Error(err)
+	q.Policy, q.Request, q.Task = policy, vector(strings.Trim(c.Arg(1), "()")), c.Value("task")
+	if c.Opt(2) == "of" {
+		q.Candidates = strings.Split(c.Arg(3), ",")
+	}
+	if c.Has("seed") {
+		q.Rand = rand.New(rand.NewPCG(uint64(c.IntValue("seed", 0)), 0))
+	}
+	if c.Has("after") {
+		q.After = cursorAfter(c.Value("after"))
+	}
+	return q
+}
+
+// each applies do to every node of a command.
+func each(do func(Node) error) func(*scenario.Command) {
+	return func(c *scenario.Command) {
+		for _, arg := range c.Args() {
+			c.Error(do(node(arg)))
 		}
 	}
-	q.Policy, _ = ParsePolicy(args[0])
-	q.Request = vector(strings.Trim(args[1], "()"))
-	return q, n
 }
 
-// each applies do to nodes written as "a(4,4)", or as "a" where only the name counts.
-func each(args []string, do func(Node) error) string {
-	var out string
-	for _, arg := range args {
-		name, free, _ := strings.Cut(strings.TrimSuffix(arg, ")"), "(")
-		out += text(do(Node{Name: name, Free: vector(free)}))
-	}
-	return out
+// node reads "a(4,4)", or "a" where only the name counts.
+func node(text string) Node {
+	name, free, _ := strings.Cut(strings.TrimSuffix(text, ")"), "(")
+	return Node{Name: name, Free: vector(free)}
 }
 
-// tally draws the tree and counts its buckets.
-func tally(v View) string {
-	var out strings.Builder
-	buckets, leaves := draw(&out, v.Root(), "")
-	fmt.Fprintf(&out, "%d buckets, %d leaves\n", buckets, leaves)
-	return out.String()
+// tree draws the tree and counts its buckets.
+func (s *scene) tree(c *scenario.Command) {
+	buckets, leaves := draw(c, s.view().Root(), "")
+	c.Line("%d buckets, %d leaves", buckets, leaves)
 }
 
 // draw draws a bucket and what is below it.
-func draw(out *strings.Builder, b Bucket, indent string) (buckets, leaves int) {
+func draw(out io.Writer, b Bucket, indent string) (buckets, leaves int) {
 	if b.Leaf() {
 		var names []string
 		for n := range b.Nodes() {
@@ -223,11 +204,4 @@ func name(n *Node) string {
 		return "none fits"
 	}
 	return n.Name
-}
-
-func text(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error() + "\n"
 }

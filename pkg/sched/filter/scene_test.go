@@ -24,7 +24,10 @@ import (
 //
 // The answer is where the CPUs are, and the cards and the links between them.
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene { return &scene{t: t, placed: map[string]sched.Holding{}} })
+	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands {
+		s := &scene{t: t, placed: map[string]sched.Holding{}}
+		return scenario.Commands{"machine": s.machine, "place": s.place, "end": s.end}
+	})
 }
 
 type scene struct {
@@ -33,29 +36,15 @@ type scene struct {
 	placed map[string]sched.Holding
 }
 
-func (s *scene) Run(command []string) string {
-	switch args := command[1:]; command[0] {
-	case "machine":
-		s.machine(args[0], args[1])
-	case "place":
-		return s.place(args[0], args[1], args[2:])
-	case "end":
-		s.node = s.node.Return(s.placed[args[0]])
-	default:
-		return "no such command\n"
-	}
-	return ""
-}
-
 // machine reads what "nvidia-smi topo -m" prints, of which it needs the links.
-func (s *scene) machine(name, numa string) {
-	text, err := os.ReadFile("../../gpu/testdata/machines/" + name + ".txt")
+func (s *scene) machine(c *scenario.Command) {
+	text, err := os.ReadFile("../../gpu/testdata/machines/" + c.Arg(0) + ".txt")
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	var cards []topology.NodeID
-	for id := range strings.SplitSeq(strings.TrimPrefix(numa, "numa="), ",") {
-		cards = append(cards, topology.NodeID(scenario.Number(id)))
+	for _, id := range c.List("numa") {
+		cards = append(cards, topology.NodeID(scenario.Int(id)))
 	}
 	var rows [][]string
 	for line := range strings.Lines(string(text)) {
@@ -71,30 +60,28 @@ func (s *scene) machine(name, numa string) {
 	}
 }
 
-func (s *scene) place(name, policy string, containers []string) string {
-	var group string
-	if last := containers[len(containers)-1]; strings.HasPrefix(last, "only=") {
-		group, containers = strings.TrimPrefix(last, "only="), containers[:len(containers)-1]
-	}
+func (s *scene) place(c *scenario.Command) {
+	containers := c.Args()[2:]
 	for i := range containers {
 		containers[i] = strings.ReplaceAll(containers[i], ":", " ")
 	}
-	pod := joint(map[string]podspec.Policy{"single": podspec.Single, "spread": podspec.Spread, "random": podspec.Random}[policy], containers...)
-	if pod.UID = name; group != "" {
-		pod.GPUs.Offer = offerOf(strings.Split(group, ","))
+	pod := joint(map[string]podspec.Policy{"single": podspec.Single, "spread": podspec.Spread, "random": podspec.Random}[c.Arg(1)], containers...)
+	if pod.UID = c.Arg(0); c.Has("only") {
+		pod.GPUs.Offer = offerOf(c.List("only"))
 	}
 	at, why := Place(pod, s.node)
 	if why.Refuses() {
-		return why.String() + "\n"
+		c.Line("%s", why)
+		return
 	}
-	s.placed[name] = sched.Hold(pod, at)
-	s.node = s.node.Take(s.placed[name])
-	var parts []string
+	s.placed[pod.UID] = sched.Hold(pod, at)
+	s.node = s.node.Take(s.placed[pod.UID])
 	for part := range strings.SplitSeq(shown(pod, at), "; ") {
-		parts = append(parts, part+s.linked(part))
+		c.Line("%s%s", part, s.linked(part))
 	}
-	return strings.Join(parts, "\n") + "\n"
 }
+
+func (s *scene) end(c *scenario.Command) { s.node = s.node.Return(s.placed[c.Arg(0)]) }
 
 // offerOf offers what is free of some cards.
 func offerOf(ids []string) func(*sched.Node) sched.Offer {
@@ -114,7 +101,7 @@ func (s *scene) linked(text string) string {
 	var links []string
 	for i, a := range cards {
 		for _, b := range cards[i+1:] {
-			links = append(links, s.node.Links[scenario.Number(a)][scenario.Number(b)].String())
+			links = append(links, s.node.Links[scenario.Int(a)][scenario.Int(b)].String())
 		}
 	}
 	if len(links) == 0 {

@@ -2,8 +2,6 @@ package pipeline_test
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
@@ -29,7 +27,9 @@ import (
 //	unbind p                     the bind of p failed
 //	show                         nodes, and what the committer counted
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene { return newScene(t) })
+	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands {
+		return newScene(t, out).commands()
+	})
 }
 
 // scene is a centre, a committer, and what they were told.
@@ -39,122 +39,108 @@ type scene struct {
 	lists     map[string]sched.List
 	bound     map[string]sched.Decision
 	others    int
-	answer    strings.Builder
 }
 
-func newScene(t *testing.T) *scene {
+func newScene(t *testing.T, out *scenario.Answer) *scene {
 	s := &scene{lists: map[string]sched.List{}, bound: map[string]sched.Decision{}}
 	s.center = nodestatetest.New(t, "cpu", nodestate.Profile{Policy: distbucket.FirstFit})
 	s.committer = pipeline.NewCommitter(s.center, nil, pipeline.Effects{
 		Bind: func(d sched.Decision) {
 			s.bound[d.Pod.Name] = d
-			fmt.Fprintf(&s.answer, "%s goes to %s\n", d.Pod, d.At.Node)
+			out.Line("%s goes to %s", d.Pod, d.At.Node)
 		},
 		Widen: func(p *sched.Pod) sched.List {
 			return pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{}).Propose(p)
 		},
-		Requeue: func(p *sched.Pod) { fmt.Fprintf(&s.answer, "%s is to be tried again\n", p) },
-		Park:    func(p *sched.Pod, _ uint64) { fmt.Fprintf(&s.answer, "%s waits until something is free\n", p) },
+		Requeue: func(p *sched.Pod) { out.Line("%s is to be tried again", p) },
+		Park:    func(p *sched.Pod, _ uint64) { out.Line("%s waits until something is free", p) },
 	})
 	return s
 }
 
-// Run obeys one command.
-func (s *scene) Run(command []string) string {
-	commands := map[string]func(name string, args []string){
+// commands returns the commands that a scenario has.
+func (s *scene) commands() scenario.Commands {
+	return scenario.Commands{
 		"node": s.node, "gone": s.gone, "take": s.take, "list": s.list, "propose": s.propose, "across": s.across, "gang": s.gang,
 		"reserve": s.reserve, "commit": s.commit, "unbind": s.unbind, "show": s.show,
 	}
-	s.answer.Reset()
-	do, ok := commands[command[0]]
-	if !ok {
-		return "no such command\n"
-	}
-	do(strings.Join(command[1:min(2, len(command))], ""), command[min(2, len(command)):])
-	return s.answer.String()
 }
 
-func (s *scene) node(name string, args []string) {
-	s.center.SetNode(&sched.Node{Name: name, Allocatable: sched.Amounts{CPU: cpus(args), Pods: 110}})
+func (s *scene) node(c *scenario.Command) {
+	s.center.SetNode(&sched.Node{Name: c.Arg(0), Allocatable: sched.Amounts{CPU: cpus(c), Pods: 110}})
 }
 
-func (s *scene) gone(name string, _ []string) { s.center.RemoveNode(name) }
+func (s *scene) gone(c *scenario.Command) { s.center.RemoveNode(c.Arg(0)) }
 
-func (s *scene) take(name string, args []string) {
-	for range number(args, "times", 1) {
+func (s *scene) take(c *scenario.Command) {
+	for range c.IntValue("times", 1) {
 		s.others++
-		s.center.Adopt(nodestate.Assignment{UID: fmt.Sprint("other-", s.others), Node: name, Holding: sched.Holding{Amounts: sched.Amounts{CPU: cpus(args), Pods: 1}}})
+		s.center.Adopt(nodestate.Assignment{UID: fmt.Sprint("other-", s.others), Node: c.Arg(0), Holding: sched.Holding{Amounts: sched.Amounts{CPU: cpus(c), Pods: 1}}})
 	}
 }
 
-func (s *scene) list(name string, args []string) {
-	list := sched.List{Pod: &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{CPU: cpus(args), Pods: 1}}}
+func (s *scene) list(c *scenario.Command) {
+	list := sched.List{Pod: pod(c)}
 	list.Gains = s.center.View().Gains
-	for _, node := range args[1:] {
+	for _, node := range c.Args()[1:] {
 		record := s.center.Record(node)
 		list.Candidates = append(list.Candidates, sched.Candidate{Node: record})
-		fmt.Fprintf(&s.answer, "%s version %d\n", node, record.Version)
+		c.Line("%s version %d", node, record.Version)
 	}
-	s.lists[name] = list
+	s.lists[c.Arg(0)] = list
 }
 
-func (s *scene) propose(name string, args []string) {
+func (s *scene) propose(c *scenario.Command) {
 	p := pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{})
-	list := p.Propose(&sched.Pod{UID: name, Name: name, Requests: sched.Amounts{CPU: cpus(args), Pods: 1}})
-	for _, c := range list.Candidates {
-		fmt.Fprintf(&s.answer, "%s version %d\n", c.Node.Name, c.Node.Version)
+	list := p.Propose(pod(c))
+	for _, candidate := range list.Candidates {
+		c.Line("%s version %d", candidate.Node.Name, candidate.Node.Version)
 	}
 	if len(list.Candidates) == 0 {
 		_, why := p.Explain(list.Pod)
-		fmt.Fprintln(&s.answer, why)
+		c.Line("%s", why)
 	}
-	s.lists[name] = list
+	s.lists[c.Arg(0)] = list
 }
 
-func (s *scene) reserve(name string, args []string) {
-	if !s.center.Reserve(name, args[0], sched.Holding{Amounts: sched.Amounts{CPU: cpus(args), Pods: 1}}) {
-		fmt.Fprintln(&s.answer, "refused")
+func (s *scene) reserve(c *scenario.Command) {
+	if !s.center.Reserve(c.Arg(0), c.Arg(1), sched.Holding{Amounts: sched.Amounts{CPU: cpus(c), Pods: 1}}) {
+		c.Line("refused")
 	}
 }
 
-func (s *scene) gang(name string, args []string) {
-	gang := &sched.Gang{ID: name, Need: number(args, "need", 1)}
-	for i := range number(args, "n", 1) {
-		member := fmt.Sprint(name, "-", i+1)
-		gang.Members = append(gang.Members, &sched.Pod{UID: member, Name: member, Requests: sched.Amounts{CPU: cpus(args), Pods: 1}, Gang: gang})
+func (s *scene) gang(c *scenario.Command) {
+	name := c.Arg(0)
+	gang := &sched.Gang{ID: name, Need: c.IntValue("need", 1)}
+	for i := range c.IntValue("n", 1) {
+		member := pod(c)
+		member.UID, member.Gang = fmt.Sprint(name, "-", i+1), gang
+		member.Name = member.UID
+		gang.Members = append(gang.Members, member)
 	}
 	first := *gang.Members[0]
 	first.Name = name
 	s.lists[name] = sched.List{Pod: &first, Gains: s.center.Gains()}
 }
 
-func (s *scene) across(name string, _ []string) { s.lists[name].Pod.Across = true }
+func (s *scene) across(c *scenario.Command) { s.lists[c.Arg(0)].Pod.Across = true }
 
-func (s *scene) commit(name string, _ []string) { s.committer.Commit(s.lists[name]) }
+func (s *scene) commit(c *scenario.Command) { s.committer.Commit(s.lists[c.Arg(0)]) }
 
-func (s *scene) unbind(name string, _ []string) { s.committer.Undo(s.bound[name]) }
+func (s *scene) unbind(c *scenario.Command) { s.committer.Undo(s.bound[c.Arg(0)]) }
 
-func (s *scene) show(string, []string) {
+func (s *scene) show(c *scenario.Command) {
 	for n := range s.center.View().Nodes() {
-		fmt.Fprintf(&s.answer, "%s version %d: %d of %d CPUs free\n", n.Name, n.Version, n.Free.CPU/1000, n.Allocatable.CPU/1000)
+		c.Line("%s version %d: %d of %d CPUs free", n.Name, n.Version, n.Free.CPU/1000, n.Allocatable.CPU/1000)
 	}
-	c := s.committer.Counters()
-	fmt.Fprintf(&s.answer, "commits %d (by place in the list %v), version hits %d, re-checks passed %d, failed %d, requeues %d, parked %d, undone %d\n",
-		c.Commits, c.Index[:4], c.Hits, c.Passed, c.Failed, c.Requeues, c.Parked, c.Undone)
+	n := s.committer.Counters()
+	c.Line("commits %d (by place in the list %v), version hits %d, re-checks passed %d, failed %d, requeues %d, parked %d, undone %d",
+		n.Commits, n.Index[:4], n.Hits, n.Passed, n.Failed, n.Requeues, n.Parked, n.Undone)
 }
 
-func cpus(args []string) sched.MilliCPU { return sched.MilliCPU(number(args, "cpu", 0)) * 1000 }
-
-// number returns the value of a setting such as cpu=4.
-func number(args []string, name string, otherwise int) int {
-	for _, arg := range args {
-		if value, ok := strings.CutPrefix(arg, name+"="); ok {
-			n, err := strconv.Atoi(value)
-			if err != nil {
-				panic(err)
-			}
-			return n
-		}
-	}
-	return otherwise
+// pod returns the pod that a command names.
+func pod(c *scenario.Command) *sched.Pod {
+	return &sched.Pod{UID: c.Arg(0), Name: c.Arg(0), Requests: sched.Amounts{CPU: cpus(c), Pods: 1}}
 }
+
+func cpus(c *scenario.Command) sched.MilliCPU { return sched.MilliCPU(c.IntValue("cpu", 0)) * 1000 }

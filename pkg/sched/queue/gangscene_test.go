@@ -2,8 +2,6 @@ package queue_test
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,16 +27,15 @@ import (
 //	free              something has become free
 //	show              who waits for what
 func TestGangScenarios(t *testing.T) {
-	scenario.WalkFiles(t, "testdata/gang/*.txt", func() scenario.Scene { return newScene() })
+	scenario.WalkFiles(t, "testdata/gang/*.txt", func(*testing.T, *scenario.Answer) scenario.Commands { return newScene().commands() })
 }
 
 // scene is a queue.
 type scene struct {
 	*queue.GangQueue
-	now    time.Time
-	due    []func()
-	pods   map[string]*sched.Pod // as they came, or as they were taken, by name
-	answer strings.Builder
+	now  time.Time
+	due  []func()
+	pods map[string]*sched.Pod // as they came, or as they were taken, by name
 }
 
 func newScene() *scene {
@@ -50,40 +47,20 @@ func newScene() *scene {
 	return s
 }
 
-// Run obeys one command. A second passes before it.
-func (s *scene) Run(command []string) string {
-	s.answer.Reset()
-	s.later(time.Second)
-	name := strings.Join(command[1:min(2, len(command))], "")
-	switch command[0] {
-	case "add":
-		s.add(command[1:])
-	case "next":
-		s.next()
-	case "permit":
-		fmt.Fprintln(&s.answer, s.Permit(s.pods[name]))
-	case "blocked":
-		s.Park(s.pods[name], 0)
-	case "placed":
-		s.Placed(s.pods[name])
-	case "lost":
-		s.Requeue(s.pods[name])
-	case "bound":
-		s.Bound(name, strings.Join(command[2:], ""))
-	case "gone":
-		s.Remove(name)
-	case "done":
-		s.Succeeded(name, command[2], command[3])
-	case "forgotten":
-		s.Forgotten(name)
-	case "free":
-		s.Wake(func(*sched.Pod) bool { return true })
-	case "show":
-		s.show()
-	default:
-		return "no such command\n"
-	}
-	return s.answer.String()
+// commands returns the commands that a scenario has. A second passes before each.
+func (s *scene) commands() scenario.Commands {
+	return scenario.Commands{
+		"add": s.add, "next": s.next, "show": s.show,
+		"permit":    func(c *scenario.Command) { c.Line("%t", s.Permit(s.pods[c.Arg(0)])) },
+		"blocked":   func(c *scenario.Command) { s.Park(s.pods[c.Arg(0)], 0) },
+		"placed":    func(c *scenario.Command) { s.Placed(s.pods[c.Arg(0)]) },
+		"lost":      func(c *scenario.Command) { s.Requeue(s.pods[c.Arg(0)]) },
+		"bound":     func(c *scenario.Command) { s.Bound(c.Arg(0), c.Opt(1)) },
+		"gone":      func(c *scenario.Command) { s.Remove(c.Arg(0)) },
+		"done":      func(c *scenario.Command) { s.Succeeded(c.Arg(0), c.Arg(1), c.Arg(2)) },
+		"forgotten": func(c *scenario.Command) { s.Forgotten(c.Arg(0)) },
+		"free":      func(*scenario.Command) { s.Wake(func(*sched.Pod) bool { return true }) },
+	}.Before(func() { s.later(time.Second) })
 }
 
 func (s *scene) later(d time.Duration) {
@@ -95,38 +72,34 @@ func (s *scene) later(d time.Duration) {
 	}
 }
 
-func (s *scene) add(args []string) {
-	pod := &sched.Pod{UID: args[0], Name: args[0]}
-	if len(args) > 1 {
-		need, err := strconv.Atoi(args[2])
-		if err != nil {
-			panic(err)
-		}
-		pod.Gang = &sched.Gang{ID: args[1], Need: need, Owner: strings.Join(args[3:], "")}
+func (s *scene) add(c *scenario.Command) {
+	pod := &sched.Pod{UID: c.Arg(0), Name: c.Arg(0)}
+	if c.Opt(1) != "" {
+		pod.Gang = &sched.Gang{ID: c.Arg(1), Need: c.Int(2), Owner: c.Opt(3)}
 	}
 	s.pods[pod.Name] = pod
 	s.Add(queue.Entry{Pod: pod, Created: s.now, Type: fairshare.CPU, Tenant: "ann"})
 }
 
-func (s *scene) next() {
+func (s *scene) next(c *scenario.Command) {
 	pod := s.Poll()
 	if pod == nil {
-		fmt.Fprintln(&s.answer, "nobody")
+		c.Line("nobody")
 		return
 	}
 	s.pods[pod.Name] = pod
 	if pod.Gang == nil {
-		fmt.Fprintln(&s.answer, pod)
+		c.Line("%s", pod)
 		return
 	}
-	fmt.Fprintf(&s.answer, "%s: %d of %v\n", pod, pod.Gang.Need, pod.Gang.Members)
+	c.Line("%s: %d of %v", pod, pod.Gang.Need, pod.Gang.Members)
 }
 
-func (s *scene) show() {
+func (s *scene) show(c *scenario.Command) {
 	for _, e := range s.List() {
 		if one, ok := s.Explain(e.UID); !ok || one.Reason() != e.Reason() {
-			fmt.Fprintf(&s.answer, "but alone it is said %q, %v of ", one.Reason(), ok)
+			fmt.Fprintf(c, "but alone it is said %q, %v of ", one.Reason(), ok)
 		}
-		fmt.Fprintf(&s.answer, "%s (%d): %s\n", e.Name, e.Place, e.Reason())
+		c.Line("%s (%d): %s", e.Name, e.Place, e.Reason())
 	}
 }

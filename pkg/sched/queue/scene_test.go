@@ -1,10 +1,7 @@
 package queue
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +27,9 @@ import (
 //	show                         who is where, and waits for what
 //	why a1                       the same of one, with who is before it
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene { return newScene(Options{Strict: true}) })
+	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {
+		return newScene(Options{Strict: true}).commands()
+	})
 }
 
 // scene is a queue, and the world that it is told of.
@@ -43,7 +42,6 @@ type scene struct {
 	scores map[string]float64 // by tenant and type
 	barred map[string]bool    // tenants
 	pods   map[string]*sched.Pod
-	answer strings.Builder
 }
 
 type timer struct {
@@ -62,86 +60,88 @@ func newScene(o Options) *scene {
 	return s
 }
 
-// Run obeys one command.
-func (s *scene) Run(command []string) string {
-	return scenario.Obey(&s.answer, map[string]func(args []string){
-		"score": s.score, "add": s.add, "next": s.next, "permit": s.permit, "free": s.free, "wait": s.wait, "show": s.show, "why": s.why,
-		"placed":  func(args []string) { s.Placed(s.pods[args[0]]) },
-		"blocked": func(args []string) { s.Park(s.pods[args[0]], s.seen[args[0]]) },
-		"lost":    func(args []string) { s.Requeue(s.pods[args[0]]) },
-		"bound":   func(args []string) { s.Remove(args[0]) },
-		"gone":    func(args []string) { s.Remove(args[0]) },
-		"reserve": func(args []string) { s.Yield(args[0]) },
-		"bar":     func(args []string) { s.barred[args[0]] = true },
-		"unbar":   func(args []string) { delete(s.barred, args[0]); s.Ease(args[0]) },
-		"release": func(args []string) { s.Insist(args[0]) },
-	}, command)
+// commands returns the commands that a scenario has.
+func (s *scene) commands() scenario.Commands {
+	return scenario.Commands{
+		"score": s.score, "add": s.add, "next": s.next, "permit": s.permit, "free": s.free, "show": s.show, "why": s.why,
+		"placed":  func(c *scenario.Command) { s.Placed(s.pods[c.Arg(0)]) },
+		"blocked": func(c *scenario.Command) { s.Park(s.pods[c.Arg(0)], s.seen[c.Arg(0)]) },
+		"lost":    func(c *scenario.Command) { s.Requeue(s.pods[c.Arg(0)]) },
+		"bound":   func(c *scenario.Command) { s.Remove(c.Arg(0)) },
+		"gone":    func(c *scenario.Command) { s.Remove(c.Arg(0)) },
+		"reserve": func(c *scenario.Command) { s.Yield(c.Arg(0)) },
+		"release": func(c *scenario.Command) { s.Insist(c.Arg(0)) },
+		"bar":     func(c *scenario.Command) { s.bar(c.Arg(0)) },
+		"unbar":   func(c *scenario.Command) { s.unbar(c.Arg(0)) },
+		"wait":    func(c *scenario.Command) { s.pass(c.Duration(0)) },
+	}
 }
 
-func (s *scene) score(args []string) {
-	x, err := strconv.ParseFloat(args[2], 64)
-	if err != nil {
-		panic(err)
-	}
-	s.scores[args[0]+" "+args[1]] = x
-	s.Rescore(args[0])
+func (s *scene) bar(tenant string) { s.barred[tenant] = true }
+
+func (s *scene) unbar(tenant string) {
+	delete(s.barred, tenant)
+	s.Ease(tenant)
 }
 
-func (s *scene) add(args []string) {
-	e := Entry{Pod: &sched.Pod{UID: args[0], Name: args[0], GPUs: sched.GPUAsk{Count: 1}}, Tenant: args[1], Type: fairshare.Type(args[2]), Created: s.now}
-	for _, arg := range args[3:] {
-		if prio, ok := strings.CutPrefix(arg, "prio="); ok {
-			e.Priority = int32(scenario.Number(prio))
-		} else {
-			e.Pod.GPUs.Count = scenario.Number(arg)
-		}
+func (s *scene) score(c *scenario.Command) {
+	s.setScore(c.Arg(0), c.Arg(1), c.Float(2))
+}
+
+func (s *scene) setScore(tenant, kind string, x float64) {
+	s.scores[tenant+" "+kind] = x
+	s.Rescore(tenant)
+}
+
+func (s *scene) add(c *scenario.Command) {
+	cards := 1
+	if c.Opt(3) != "" {
+		cards = c.Int(3)
 	}
-	e.Pod.GPUs.Types = []string{args[2]}
-	e.Pod.Tenant, e.Pod.Wait = args[1], func(*sched.Pod) sched.Reason {
-		if s.barred[args[1]] {
-			return sched.Reason{Code: sched.Anywhere, Detail: args[1] + " has too much"}
+	s.arrive(c.Arg(0), c.Arg(1), c.Arg(2), cards, int32(c.IntValue("prio", 0)))
+}
+
+// arrive adds a pod that asks for cards of a kind.
+func (s *scene) arrive(name, tenant, kind string, cards int, priority int32) {
+	e := Entry{Pod: &sched.Pod{UID: name, Name: name, GPUs: sched.GPUAsk{Count: cards}}, Tenant: tenant, Type: fairshare.Type(kind), Created: s.now}
+	e.Priority = priority
+	e.Pod.GPUs.Types = []string{kind}
+	e.Pod.Tenant, e.Pod.Wait = tenant, func(*sched.Pod) sched.Reason {
+		if s.barred[tenant] {
+			return sched.Reason{Code: sched.Anywhere, Detail: tenant + " has too much"}
 		}
 		return sched.Reason{}
 	}
-	s.pods[args[0]] = e.Pod
+	s.pods[name] = e.Pod
 	s.Add(e)
 }
 
-func (s *scene) next([]string) {
+func (s *scene) next(c *scenario.Command) {
 	if pod := s.Poll(); pod != nil {
 		s.seen[pod.UID] = s.gains
-		fmt.Fprintf(&s.answer, "%s is taken\n", pod)
+		c.Line("%s is taken", pod)
 		return
 	}
-	fmt.Fprintln(&s.answer, "it is nobody's turn")
+	c.Line("it is nobody's turn")
 }
 
-func (s *scene) permit(args []string) {
-	if s.Permit(s.pods[args[0]]) {
-		fmt.Fprintf(&s.answer, "%s may be bound\n", args[0])
+func (s *scene) permit(c *scenario.Command) {
+	name := c.Arg(0)
+	if s.Permit(s.pods[name]) {
+		c.Line("%s may be bound", name)
 		return
 	}
-	e, ok := s.Explain(args[0])
+	e, ok := s.Explain(name)
 	if !ok {
-		fmt.Fprintf(&s.answer, "%s is not pending\n", args[0])
+		c.Line("%s is not pending", name)
 		return
 	}
-	fmt.Fprintf(&s.answer, "%s may not be bound: %s\n", args[0], e.Reason())
+	c.Line("%s may not be bound: %s", name, e.Reason())
 }
 
-func (s *scene) free(args []string) {
+func (s *scene) free(c *scenario.Command) {
 	s.gains++
-	s.Wake(func(pod *sched.Pod) bool {
-		return pod.GPUs.Types[0] == args[0] && pod.GPUs.Count <= scenario.Number(args[1])
-	})
-}
-
-func (s *scene) wait(args []string) {
-	d, err := time.ParseDuration(args[0])
-	if err != nil {
-		panic(err)
-	}
-	s.pass(d)
+	s.Wake(func(pod *sched.Pod) bool { return pod.GPUs.Types[0] == c.Arg(0) && pod.GPUs.Count <= c.Int(1) })
 }
 
 // pass lets time pass and does what is due meanwhile.
@@ -160,17 +160,17 @@ func (s *scene) pass(d time.Duration) {
 	}
 }
 
-func (s *scene) show([]string) {
+func (s *scene) show(c *scenario.Command) {
 	for _, e := range s.List() {
-		fmt.Fprintf(&s.answer, "%-4s %d. %-6s score %-4.2g %-8s %s\n", e.Type, e.Place, e.Name, e.Score, e.State.String()+":", e.Reason())
+		c.Line("%-4s %d. %-6s score %-4.2g %-8s %s", e.Type, e.Place, e.Name, e.Score, e.State.String()+":", e.Reason())
 	}
 }
 
-func (s *scene) why(args []string) {
-	e, ok := s.Explain(args[0])
+func (s *scene) why(c *scenario.Command) {
+	e, ok := s.Explain(c.Arg(0))
 	if !ok {
-		fmt.Fprintf(&s.answer, "%s is not pending\n", args[0])
+		c.Line("%s is not pending", c.Arg(0))
 		return
 	}
-	fmt.Fprintln(&s.answer, e)
+	c.Line("%s", e)
 }

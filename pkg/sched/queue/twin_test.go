@@ -85,7 +85,7 @@ func (w twin) act(what, which, how uint8) {
 	}
 	switch what % 17 {
 	case 0, 1, 2:
-		w.add([]string{uid, fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), "1", fmt.Sprint("prio=", how/6%3)})
+		w.arrive(uid, fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), 1, int32(how/6%3))
 	case 3, 4, 5:
 		if pod := w.take(); pod != nil && how%4 != 0 {
 			w.Permit(pod)
@@ -104,13 +104,13 @@ func (w twin) act(what, which, how uint8) {
 	case 12:
 		w.yield(uid, how%2 == 0)
 	case 13:
-		w.score([]string{fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), fmt.Sprint(how % 5)})
+		w.setScore(fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), float64(how%5))
 	case 14:
 		w.pass(time.Duration(how) * time.Duration(how) * time.Millisecond)
 	case 15:
 		w.Remove(uid)
 	case 16:
-		w.scene.Run([]string{[]string{"bar", "unbar"}[how/3%2], fmt.Sprint("tenant-", how%3)})
+		[]func(tenant string){w.scene.bar, w.scene.unbar}[how/3%2](fmt.Sprint("tenant-", how%3))
 	}
 	w.check()
 }

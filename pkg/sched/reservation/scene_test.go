@@ -32,7 +32,11 @@ import (
 //	looked                 how often the keeper has looked for a node since that was asked last
 //	show                   nodes, what is held back, and who waits for what
 func TestScenarios(t *testing.T) {
-	scenario.Walk(t, func() scenario.Scene { return newScene(t) })
+	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands {
+		s := newScene(t)
+		s.answer = out
+		return s.commands()
+	})
 }
 
 // scene is a cluster of cards with a queue and a keeper.
@@ -46,7 +50,7 @@ type scene struct {
 	pods   map[string]*sched.Pod
 	fails  map[string]bool
 	looks  int
-	answer strings.Builder
+	answer *scenario.Answer
 }
 
 func newScene(t *testing.T) *scene {
@@ -72,64 +76,62 @@ func (s *scene) apart(pod *sched.Pod, planned []sched.Decision) func(*sched.Node
 	}
 }
 
-// Run obeys one command.
-func (s *scene) Run(command []string) string {
-	return scenario.Obey(&s.answer, map[string]func(args []string){
-		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "try": s.try, "gone": s.gone, "looked": s.looked,
-		"fails": func(args []string) { s.fails[args[0]] = true }, "after": s.after, "show": s.show,
-	}, command)
+// commands returns the commands that a scenario has.
+func (s *scene) commands() scenario.Commands {
+	return scenario.Commands{
+		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "gone": s.gone, "looked": s.looked, "after": s.after, "show": s.show,
+		"try":   func(*scenario.Command) { s.try() },
+		"fails": func(c *scenario.Command) { s.fails[c.Arg(0)] = true },
+	}
 }
 
-func (s *scene) node(args []string) {
-	n := &sched.Node{Name: args[0], Allocatable: sched.Amounts{Pods: 110}}
-	for i := range scenario.Number(args[1]) {
+func (s *scene) node(c *scenario.Command) {
+	n := &sched.Node{Name: c.Arg(0), Allocatable: sched.Amounts{Pods: 110}}
+	for i := range c.Int(1) {
 		n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.Itoa(i), Free: sched.WholeGPU})
 	}
 	s.center.SetNode(n)
 }
 
-func (s *scene) run(args []string) {
-	node := s.center.Record(args[1])
-	pod := s.pod(args[0], args[2])
+func (s *scene) run(c *scenario.Command) {
+	node := s.center.Record(c.Arg(1))
+	pod := s.pod(c.Arg(0), c.Int(2))
 	at, why := filter.Place(pod, node)
 	if why.Refuses() || !s.center.Place(pod, node, at) {
-		fmt.Fprintln(&s.answer, "refused:", why)
+		c.Line("refused: %s", why)
 	}
-	if len(args) > 3 {
-		s.ends[pod.UID] = s.now.Add(scenario.Duration(args[3]))
+	if c.Opt(3) != "" {
+		s.ends[pod.UID] = s.now.Add(c.Duration(3))
 	}
 }
 
-func (s *scene) end(args []string) {
-	s.center.Release(args[0])
+func (s *scene) end(c *scenario.Command) {
+	s.center.Release(c.Arg(0))
 	s.queue.Wake(func(pod *sched.Pod) bool { return s.suits(pod, nil) != nil })
 }
 
-func (s *scene) wait(args []string) {
-	pod := s.pod(args[0], args[1])
-	e := queue.Entry{Pod: pod, Created: s.now, Type: fairshare.AnyGPU, Tenant: "ann"}
-	for _, arg := range args[2:] {
-		e.Priority = int32(scenario.Number(strings.TrimPrefix(arg, "prio=")))
-	}
+func (s *scene) wait(c *scenario.Command) {
+	e := queue.Entry{Pod: s.pod(c.Arg(0), c.Int(1)), Created: s.now, Type: fairshare.AnyGPU, Tenant: "ann"}
+	e.Priority = int32(c.IntValue("prio", 0))
 	s.queue.Add(e)
-	s.try(nil)
+	s.try()
 }
 
-func (s *scene) gang(args []string) {
-	rep := s.pod(args[0], args[2])
-	rep.Across = slices.Contains(args[3:], "apart")
-	rep.Gang = &sched.Gang{ID: args[0], Need: scenario.Number(args[1])}
+func (s *scene) gang(c *scenario.Command) {
+	rep := s.pod(c.Arg(0), c.Int(2))
+	rep.Across = c.Has("apart")
+	rep.Gang = &sched.Gang{ID: c.Arg(0), Need: c.Int(1)}
 	for i := range rep.Gang.Need {
 		member := *rep
-		member.UID = fmt.Sprint(args[0], "-", i)
+		member.UID = fmt.Sprint(c.Arg(0), "-", i)
 		rep.Gang.Members = append(rep.Gang.Members, &member)
 	}
 	s.queue.Add(queue.Entry{Pod: rep, Created: s.now, Type: fairshare.AnyGPU, Tenant: "ann"})
-	s.try(nil)
+	s.try()
 }
 
 // try gives everybody a turn.
-func (s *scene) try([]string) {
+func (s *scene) try() {
 	for pod := s.queue.Poll(); pod != nil; pod = s.queue.Poll() {
 		members, _ := pod.Together()
 		nodes := s.place(members)
@@ -143,11 +145,11 @@ func (s *scene) try([]string) {
 			delete(s.fails, pod.UID)
 			s.center.Release(pod.UID)
 			s.queue.Requeue(pod)
-			fmt.Fprintf(&s.answer, "%s cannot be bound to %s\n", pod, strings.Join(nodes, ", "))
+			s.answer.Line("%s cannot be bound to %s", pod, strings.Join(nodes, ", "))
 			continue
 		}
 		s.queue.Remove(pod.UID)
-		fmt.Fprintf(&s.answer, "%s goes to %s\n", pod, strings.Join(nodes, ", "))
+		s.answer.Line("%s goes to %s", pod, strings.Join(nodes, ", "))
 	}
 }
 
@@ -181,43 +183,43 @@ func (s *scene) suits(pod *sched.Pod, placed []sched.Decision) *sched.Node {
 	return nil
 }
 
-func (s *scene) gone(args []string) {
-	s.queue.Remove(args[0])
-	s.center.Release(args[0])
+func (s *scene) gone(c *scenario.Command) {
+	s.queue.Remove(c.Arg(0))
+	s.center.Release(c.Arg(0))
 }
 
-func (s *scene) after(args []string) {
-	s.now = s.now.Add(scenario.Duration(args[0]))
+func (s *scene) after(c *scenario.Command) {
+	s.now = s.now.Add(c.Duration(0))
 	s.keeper.Tend(s.now)
 	due := s.due
 	s.due = nil
 	for _, f := range due {
 		f()
 	}
-	s.try(nil)
+	s.try()
 }
 
-func (s *scene) looked([]string) {
-	fmt.Fprintln(&s.answer, s.looks)
+func (s *scene) looked(c *scenario.Command) {
+	c.Line("%d", s.looks)
 	s.looks = 0
 }
 
-func (s *scene) show([]string) {
+func (s *scene) show(c *scenario.Command) {
 	for n := range s.center.View().Nodes() {
 		free := 0
 		for _, card := range n.GPUs {
 			free += int(card.Free / sched.WholeGPU)
 		}
-		fmt.Fprintf(&s.answer, "%s has %d of %d free", n.Name, free, len(n.GPUs))
+		fmt.Fprintf(c, "%s has %d of %d free", n.Name, free, len(n.GPUs))
 		if r := n.Reserved; r != nil {
-			fmt.Fprintf(&s.answer, ", holds %d back for %s%s", len(r.GPUs), r.UID, until(n.Name, s.keeper.Reservation(r.UID)))
+			fmt.Fprintf(c, ", holds %d back for %s%s", len(r.GPUs), r.UID, until(n.Name, s.keeper.Reservation(r.UID)))
 		}
-		fmt.Fprintln(&s.answer)
+		c.Line("")
 	}
 	list := s.queue.List()
 	slices.SortFunc(list, func(a, b queue.Explanation) int { return a.Place - b.Place })
 	for _, e := range list {
-		fmt.Fprintf(&s.answer, "%d. %s is %s\n", e.Place, e.Name, e.State)
+		c.Line("%d. %s is %s", e.Place, e.Name, e.State)
 	}
 }
 
@@ -233,8 +235,8 @@ func until(node string, offers []reservation.Offer) (text string) {
 	return text
 }
 
-func (s *scene) pod(name, cards string) *sched.Pod {
-	pod := &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}, GPUs: sched.GPUAsk{Count: scenario.Number(cards), Milli: sched.WholeGPU}}
+func (s *scene) pod(name string, cards int) *sched.Pod {
+	pod := &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}, GPUs: sched.GPUAsk{Count: cards, Milli: sched.WholeGPU}}
 	s.pods[name] = pod
 	return pod
 }

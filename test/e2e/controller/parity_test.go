@@ -3,8 +3,6 @@
 package controller
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,44 +12,34 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/test/hollowcluster"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write testdata/parity anew, as kube-scheduler has it")
 
 // TestParity plays each testdata/parity/*.txt twice, with kube-scheduler and with
 // the controller: both place the same pods, and say the same of the others. The
 // last section of a file is what kube-scheduler says.
 func TestParity(t *testing.T) {
-	files, err := filepath.Glob("testdata/parity/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases in testdata/parity: %v", err)
-	}
 	w := newWorld(t, 0, hollowcluster.Shape{}, "--reserve-after=none") // kube-scheduler holds nothing back
 	w.upstream()
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			tc, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
+	scenario.Cases(t, "testdata/parity/*.txt", func(t *testing.T, sections []txtar.File) []txtar.File {
+		last := len(sections) - 1
+		verdicts := sections[last]
+		t.Run("kube-scheduler", func(t *testing.T) {
+			s := newStage(t, w, "default-scheduler")
+			s.play(sections[:last])
+			if scenario.Rewrite() {
+				verdicts.Data = []byte(s.still())
 			}
-			last := len(tc.Files) - 1
-			t.Run("kube-scheduler", func(t *testing.T) {
-				s := newStage(t, w, "default-scheduler")
-				s.play(tc.Files[:last])
-				if *rewrite {
-					tc.Files[last].Data = []byte(s.still())
-					s.must(os.WriteFile(file, txtar.Format(tc), 0o644))
-				}
-				s.compare(string(tc.Files[last].Data))
-			})
-			t.Run("numalet", func(t *testing.T) {
-				s := newStage(t, w, "numalet-scheduler")
-				s.play(tc.Files[:last])
-				s.compare(string(tc.Files[last].Data))
-			})
+			s.compare(string(verdicts.Data))
 		})
-	}
+		t.Run("numalet", func(t *testing.T) {
+			s := newStage(t, w, "numalet-scheduler")
+			s.play(sections[:last])
+			s.compare(string(verdicts.Data))
+		})
+		return []txtar.File{verdicts}
+	})
 }
 
 // upstream starts kube-scheduler, and of kube-controller-manager what binds

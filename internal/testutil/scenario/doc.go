@@ -1,0 +1,28 @@
+// Package scenario is the harness of all golden text suites. A suite is a folder
+// testdata and a Go test that makes the answers; "go test -rewrite" writes the answers
+// of now into the files, and the diff shows what changed.
+//
+// Most suites are scenarios: text files of commands, each followed by its answer.
+//
+//	# Two containers do not fit.
+//	> machine cores=2
+//
+//	> pod a single app=3
+//	no NUMA node has 3 CPUs free
+//
+// A line that starts with "> " is a command: a name and words, of which some have the
+// form key=value. A line that starts with "#" is a comment. Everything else is an
+// answer. The test is a table of handlers over a world that each file gets anew:
+//
+//	func TestScenarios(t *testing.T) {
+//		scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands {
+//			w := &world{}
+//			return scenario.Commands{"machine": w.machine, "pod": w.pod}
+//		})
+//	}
+//
+//	func (w *world) machine(c *scenario.Command) { w.cores = c.IntValue("cores", 4) }
+//
+// Where a suite is one input and its outputs, a file is a txtar archive; see [Cases].
+// Output that needs no input is compared by [Golden].
+package scenario
