@@ -53,7 +53,7 @@ func (b Bucket) Nodes() iter.Seq[*Node] {
 func (b Bucket) entries() iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
 		for r := b.lo; r < b.hi; r++ {
-			if !yield(b.view.byX.at(r)) {
+			if !yield(b.view.byX.atRank(r)) {
 				return
 			}
 		}
@@ -75,7 +75,7 @@ func (b Bucket) Children() iter.Seq[Bucket] {
 
 // child returns the child that holds the node of rank r.
 func (b Bucket) child(r int) Bucket {
-	return b.view.bucket(b.view.byX.at(r).x[:len(b.X)+1])
+	return b.view.bucket(b.view.byX.atRank(r).x[:len(b.X)+1])
 }
 
 // bucket returns the bucket of that coordinate.
@@ -85,14 +85,14 @@ func (v *View) bucket(x []int64) Bucket {
 
 // under returns the ranks of the entries whose coordinate begins with x, in a tree by coordinate.
 func (t *tree) under(x []int64) span {
-	p := placeOf(x)
-	return span{lo: t.rank(p.first, p.reached), hi: t.rank(p.last, p.passed)}
+	r := placeOf(x)
+	return span{lo: t.rank(r.first, r.reached), hi: t.rank(r.last, r.passed)}
 }
 
 // settled returns the view with a tree that knows everything, for who goes by buckets.
 func (v View) settled() View {
 	v.byX.update(v.recent)
-	v.seal()
+	v.freeze()
 	v.recent = nil
 	return v
 }

@@ -124,7 +124,7 @@ func (x *Index) Handle(name string) *Handle { return x.handles[name] }
 // View returns the index as it is now. Later changes do not show in it, but who keeps it keeps all of them in memory, and a question to it that goes by
 // names takes longer with each. O(1), and O(log n) for each change since the last view.
 func (x *Index) View() View {
-	x.seal()
+	x.freeze()
 	return View{space: &x.space, trees: x.trees, recent: x.log.last(), moment: x.log.now()}
 }
 
@@ -150,15 +150,15 @@ type trees struct {
 
 func newTrees() trees {
 	return trees{
-		byX:    tree{owner: new(owner), key: keyX, order: byX, labeled: true, amounts: true},
-		byName: tree{owner: new(owner), key: keyLabel, order: byLabel},
+		byX:    tree{owner: new(owner), keyOf: keyX, order: byX, labeled: true, hasMaxima: true},
+		byName: tree{owner: new(owner), keyOf: keyLabel, order: byLabel},
 	}
 }
 
 // seal makes the trees what a view may keep.
-func (t *trees) seal() {
-	t.byX.seal()
-	t.byName.seal()
+func (t *trees) freeze() {
+	t.byX.freeze()
+	t.byName.freeze()
 }
 
 // Handle is a node's place in an index, for as long as the node is in it. Who keeps it updates the node without a search for its name, which

@@ -11,12 +11,12 @@ type iterator struct {
 
 // step is a block on the way. Of the last one, so many items are before the place; of the others, item before is on the way.
 type step struct {
-	block  *block
+	block  *page
 	before int
 }
 
-func (c *iterator) push(b *block, before int) {
-	c.path[c.depth] = step{b, before}
+func (c *iterator) push(p *page, before int) {
+	c.path[c.depth] = step{p, before}
 	c.depth++
 }
 
@@ -37,16 +37,16 @@ func (t *tree) end() (c iterator) {
 }
 
 // seek returns the place before the entries of a greater key and those of this key that are behind.
-func (t *tree) seek(k key, behind func(*block, int) bool) (c iterator) {
-	for b := t.root; b != nil; {
-		i := b.search(k, behind)
-		if b.kids == nil {
-			c.push(b, i)
+func (t *tree) seek(k key, behind func(*page, int) bool) (c iterator) {
+	for p := t.root; p != nil; {
+		i := p.search(k, behind)
+		if p.children == nil {
+			c.push(p, i)
 			return c
 		}
 		i = max(i-1, 0)
-		c.push(b, i)
-		b = b.kids.at[i]
+		c.push(p, i)
+		p = p.children.pages[i]
 	}
 	return c
 }
@@ -56,22 +56,22 @@ func (t *tree) seek(k key, behind func(*block, int) bool) (c iterator) {
 func (w *walk) next(c *iterator, last key) *entry {
 	for c.depth > 0 && !w.tired() {
 		at := &c.path[c.depth-1]
-		b, i := at.block, at.before
+		p, i := at.block, at.before
 		switch {
-		case i == b.n:
+		case i == p.n:
 			c.depth--
 			if c.depth > 0 {
 				c.path[c.depth-1].before++
 			}
-		case b.briefs[i].key > last:
+		case p.separators[i].key > last:
 			return nil
-		case !w.sees(b, i):
+		case !w.sees(p, i):
 			at.before++
-		case b.kids == nil:
+		case p.children == nil:
 			at.before++
-			return b.items[i]
+			return p.items[i]
 		default:
-			c.push(b.kids.at[i], 0)
+			c.push(p.children.pages[i], 0)
 		}
 	}
 	return nil
@@ -86,13 +86,13 @@ func (w *walk) previous(c *iterator) *entry {
 			continue
 		}
 		at.before--
-		b, i := at.block, at.before
+		p, i := at.block, at.before
 		switch {
-		case !w.sees(b, i):
-		case b.kids == nil:
-			return b.items[i]
+		case !w.sees(p, i):
+		case p.children == nil:
+			return p.items[i]
 		default:
-			c.push(b.kids.at[i], b.kids.at[i].n)
+			c.push(p.children.pages[i], p.children.pages[i].n)
 		}
 	}
 	return nil
@@ -102,13 +102,13 @@ func (w *walk) previous(c *iterator) *entry {
 // one, has another key. Most nodes are alone in their leaf where they have come to be used by unlike amounts, and two searches from the root are saved.
 func (c *iterator) beforeLeaf() bool {
 	at := c.path[c.depth-1]
-	return at.before > 0 && at.block.briefs[at.before-1].key != at.block.briefs[at.before].key
+	return at.before > 0 && at.block.separators[at.before-1].key != at.block.separators[at.before].key
 }
 
 // behindLeaf says whether the entry that next has come to is surely the last of its leaf, likewise.
 func (c *iterator) behindLeaf() bool {
 	at := c.path[c.depth-1]
-	return at.before < at.block.n && at.block.briefs[at.before].key != at.block.briefs[at.before-1].key
+	return at.before < at.block.n && at.block.separators[at.before].key != at.block.separators[at.before-1].key
 }
 
 // walk looks for entries that cover want and are not stale.
@@ -121,13 +121,13 @@ type walk struct {
 }
 
 // sees says whether there may be an entry that covers what is wanted at or below item i; at the lowest level it is sure.
-func (w *walk) sees(b *block, i int) bool {
+func (w *walk) sees(p *page, i int) bool {
 	w.looks++
-	if b.kids != nil {
-		return b.kids.peaks == nil || b.kids.peaks[i].covers(&w.code) && b.kids.at[i].top.covers(w.want)
+	if p.children != nil {
+		return p.children.maxima == nil || p.children.maxima[i].covers(&w.code) && p.children.pages[i].exactMax.covers(w.want)
 	}
-	e := b.items[i]
-	return b.codes[i].covers(&w.code) && e.Free.Covers(w.want) && !w.recent.stale(e)
+	e := p.items[i]
+	return p.codes[i].covers(&w.code) && e.Free.Covers(w.want) && !w.recent.stale(e)
 }
 
 // hopes says whether there may be such an entry in a tree, by a look at its root.

@@ -104,28 +104,28 @@ func placeOf(x []int64) place {
 }
 
 // begin returns the place before all of them.
-func (p *place) begin(t *tree) iterator { return t.seek(p.first, p.reached) }
+func (r *place) begin(t *tree) iterator { return t.seek(r.first, r.reached) }
 
 // end returns the place behind all of them.
-func (p *place) end(t *tree) iterator { return t.seek(p.last, p.passed) }
+func (r *place) end(t *tree) iterator { return t.seek(r.last, r.passed) }
 
 // behind returns the place behind a label in a leaf.
-func (p *place) behind(t *tree, label key) iterator {
-	return t.seek(p.first, func(b *block, i int) bool {
-		if !p.whole {
-			if c := compareX(b.items[i].x, p.x); c != 0 {
+func (r *place) behind(t *tree, label key) iterator {
+	return t.seek(r.first, func(p *page, i int) bool {
+		if !r.whole {
+			if c := compareX(p.items[i].x, r.x); c != 0 {
 				return c > 0
 			}
 		}
-		return b.briefs[i].label > label
+		return p.separators[i].label > label
 	})
 }
 
 // reached says whether item i of a block, which has the first key, is not before x.
-func (p *place) reached(b *block, i int) bool { return p.whole || compareX(b.items[i].x, p.x) >= 0 }
+func (r *place) reached(b *page, i int) bool { return r.whole || compareX(b.items[i].x, r.x) >= 0 }
 
 // passed says whether item i of a block, which has the last key, is behind x.
-func (p *place) passed(b *block, i int) bool { return !p.whole && compareX(b.items[i].x, p.x) > 0 }
+func (r *place) passed(b *page, i int) bool { return !r.whole && compareX(b.items[i].x, r.x) > 0 }
 
 // has says whether an entry whose key is between first and last is one of them.
-func (p *place) has(e *entry) bool { return p.whole || compareX(e.x, p.x) == 0 }
+func (r *place) has(e *entry) bool { return r.whole || compareX(e.x, r.x) == 0 }

@@ -19,7 +19,7 @@ func TestLaneKeepsOrder(t *testing.T) {
 			t.Fatalf("lane(%d) = %x, lane(%d) = %x", a, lane(a), b, lane(b))
 		}
 	}
-	for v := range int64(exact) {
+	for v := range int64(exactLimit) {
 		if lane(v) >= lane(v+1) {
 			t.Errorf("%d and %d have one code", v, v+1)
 		}
@@ -48,33 +48,33 @@ func TestCode(t *testing.T) {
 		if got := ca.covers(&cb); got != covers {
 			t.Fatalf("code of %v covers that of %v: %v", a, b, got)
 		}
-		if got, want := ca.most(&cb), encode(high); got != want {
+		if got, want := ca.max(&cb), encode(high); got != want {
 			t.Fatalf("most of %v and %v is %x, want %x", a, b, got, want)
 		}
-		if got, want := ca.far(&cb), min(over, under); got != want {
+		if got, want := ca.distance(&cb), min(over, under); got != want {
 			t.Fatalf("%v and %v are %d from each other, want %d", a, b, got, want)
 		}
 	}
 }
 
 // TestPeaks checks that every code that was added is covered, and that peaks are the codes themselves as long as they are few.
-func TestPeaks(t *testing.T) {
+func TestMaxima(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {
-		var p peaks
+		var m maxima
 		var all []code
 		for range 1 + r.IntN(30) {
 			all = append(all, encode(Vector{r.Int64N(9), r.Int64N(9), r.Int64N(9), r.Int64N(3)}))
-			p.add(all[len(all)-1])
-			for _, peak := range p {
-				if len(all) <= len(p) && peak != (code{}) && !slices.Contains(all, peak) {
-					t.Fatalf("peaks of %x are %x", all, p)
+			m.add(all[len(all)-1])
+			for _, one := range m {
+				if len(all) <= len(m) && one != (code{}) && !slices.Contains(all, one) {
+					t.Fatalf("peaks of %x are %x", all, m)
 				}
 			}
 		}
 		for _, c := range all {
-			if !p.covers(&c) {
-				t.Fatalf("no peak of %x covers %x, which was added", p, c)
+			if !m.covers(&c) {
+				t.Fatalf("no peak of %x covers %x, which was added", m, c)
 			}
 		}
 	}

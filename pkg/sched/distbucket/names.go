@@ -59,38 +59,38 @@ func (x *Index) relabel() {
 // greatest key, where there is none.
 func (t *tree) around(name string) (before, behind key) {
 	behind = utmost
-	for b := t.root; b != nil; {
-		i := b.behind(name)
-		if i < b.n {
-			behind = b.briefs[i].key
+	for p := t.root; p != nil; {
+		i := p.behind(name)
+		if i < p.n {
+			behind = p.separators[i].key
 		}
 		if i > 0 {
-			before = b.briefs[i-1].key
+			before = p.separators[i-1].key
 		}
-		if b.kids == nil {
+		if p.children == nil {
 			break
 		}
-		b = b.kids.at[max(i-1, 0)]
+		p = p.children.pages[max(i-1, 0)]
 	}
 	return before, behind
 }
 
 // behind returns the first item with a greater name, or n, in a block of a tree by name.
-func (b *block) behind(name string) int {
-	return sort.Search(b.n, func(i int) bool { return b.items[i].Name > name })
+func (p *page) behind(name string) int {
+	return sort.Search(p.n, func(i int) bool { return p.items[i].Name > name })
 }
 
 // find returns the entry of that name from a tree by name, or nil.
 func (t *tree) find(name string) *entry {
-	b := t.root
-	if b == nil {
+	p := t.root
+	if p == nil {
 		return nil
 	}
-	for b.kids != nil {
-		b = b.kids.at[max(0, b.behind(name)-1)]
+	for p.children != nil {
+		p = p.children.pages[max(0, p.behind(name)-1)]
 	}
-	if i := b.behind(name); i > 0 && b.items[i-1].Name == name {
-		return b.items[i-1]
+	if i := p.behind(name); i > 0 && p.items[i-1].Name == name {
+		return p.items[i-1]
 	}
 	return nil
 }

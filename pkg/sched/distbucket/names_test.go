@@ -36,7 +36,7 @@ func TestLabels(t *testing.T) {
 				}
 			}
 			x.check(t)
-			relabeled := x.byName.at(1).label-x.byName.at(0).label != stride
+			relabeled := x.byName.atRank(1).label-x.byName.atRank(0).label != stride
 			slices.Sort(want)
 			var got []string
 			for n := range x.View().Nodes() {

@@ -92,7 +92,7 @@ const draws = 64
 func (a *asking) draw(room []*entry) (int, bool) {
 	t, taken := &a.view.byX, 0
 	for range draws {
-		e := a.view.recent.newest(t.at(a.Rand.IntN(t.size())))
+		e := a.view.recent.newest(t.atRank(a.Rand.IntN(t.size())))
 		if !slices.Contains(room[:taken], e) && a.takes(e) {
 			room[taken] = e
 			taken++

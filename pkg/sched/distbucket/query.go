@@ -98,7 +98,7 @@ func (a *asking) first() key {
 	case a.Policy == NextFit || a.After != (Cursor{}) || a.Rand == nil:
 		return a.view.labelOf(a.After)
 	case a.Candidates == nil && a.view.Len() > 0:
-		return a.view.byName.at(a.Rand.IntN(a.view.Len())).label
+		return a.view.byName.atRank(a.Rand.IntN(a.view.Len())).label
 	case len(a.among) > 0:
 		return a.among[a.Rand.IntN(len(a.among))].label
 	}

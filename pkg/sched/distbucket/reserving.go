@@ -29,8 +29,8 @@ func NewReserving(c Config) (*Reserving, error) {
 	}
 	return &Reserving{
 		left:   left,
-		byTask: tree{owner: new(owner), key: keyless, order: byTask},
-		held:   tree{owner: new(owner), key: keyless, order: byName},
+		byTask: tree{owner: new(owner), keyOf: keyless, order: byTask},
+		held:   tree{owner: new(owner), keyOf: keyless, order: byName},
 	}, nil
 }
 
@@ -101,8 +101,8 @@ func (r *Reserving) Len() int { return r.left.Len() }
 
 // View returns the index as it is now, in O(1). Later changes do not show in it.
 func (r *Reserving) View() ReservingView {
-	r.byTask.seal()
-	r.held.seal()
+	r.byTask.freeze()
+	r.held.freeze()
 	return ReservingView{left: r.left.View(), byTask: r.byTask, held: r.held}
 }
 
@@ -200,11 +200,11 @@ func (v ReservingView) others(q Query, own []*entry) Query {
 
 // heldFor returns the range of byTask that is the task's, marked as the nodes are.
 func (v ReservingView) heldFor(task string) []*entry {
-	lo := v.byTask.rank(0, func(b *block, i int) bool { return b.items[i].task >= task })
-	hi := v.byTask.rank(0, func(b *block, i int) bool { return b.items[i].task > task })
+	lo := v.byTask.rank(0, func(p *page, i int) bool { return p.items[i].task >= task })
+	hi := v.byTask.rank(0, func(p *page, i int) bool { return p.items[i].task > task })
 	var own []*entry
 	for r := lo; r < hi; r++ {
-		e := *v.byTask.at(r)
+		e := *v.byTask.atRank(r)
 		at := v.left.find(e.Name)
 		e.label, e.seq = at.label, at.seq
 		own = append(own, &e)

@@ -116,7 +116,7 @@ func (s *stroll) leaf(t *tree, leaf place) {
 // names takes what fits of all nodes, up through their names.
 func (s *stroll) names() {
 	t, from := &s.ask.view.byName, s.ask.start()
-	s.upTo(t.seek(from, func(*block, int) bool { return false }), utmost)
+	s.upTo(t.seek(from, func(*page, int) bool { return false }), utmost)
 	if from != none {
 		s.upTo(t.begin(), from)
 	}

@@ -9,24 +9,24 @@ import (
 //
 // put, remove: O(log n) to the base of about seven, and as many blocks copied at most.
 type tree struct {
-	root    *block
-	owner   *owner
-	key     func(*entry) key
-	order   func(a, b *entry) int // total: that of keys, and equal only if the same name
-	labeled bool                  // where a key is whole, labels order
-	amounts bool                  // it is searched by amounts: blocks say what is free below
+	root      *page
+	owner     *owner
+	keyOf     func(*entry) key
+	order     func(a, b *entry) int // total: that of keys, and equal only if the same name
+	labeled   bool                  // where a key is whole, labels order
+	hasMaxima bool                  // it is searched by amounts: blocks say what is free below
 }
 
 // put adds e, or replaces the entry that is equal in order.
 func (t *tree) put(e *entry) {
 	if t.root == nil {
-		t.root = newLowest(t.owner)
+		t.root = newLeafPage(t.owner)
 	}
 	left, right := t.putBelow(t.root, e)
 	if t.root = left; right != nil {
-		t.root = newInner(t.owner, t.amounts)
-		t.root.insertKid(0, left)
-		t.root.insertKid(1, right)
+		t.root = newInnerPage(t.owner, t.hasMaxima)
+		t.root.insertChild(0, left)
+		t.root.insertChild(1, right)
 	}
 }
 
@@ -39,33 +39,33 @@ func (t *tree) replace(old, e *entry) {
 }
 
 // putBelow returns b with e in it, and what did not fit into one block any more.
-func (t *tree) putBelow(b *block, e *entry) (left, right *block) {
-	b = t.own(b)
-	if b.kids == nil {
-		t.putHere(b, e)
+func (t *tree) putBelow(p *page, e *entry) (left, right *page) {
+	p = t.writable(p)
+	if p.children == nil {
+		t.putInLeafPage(p, e)
 	} else {
-		i := t.kid(b, e)
-		left, right = t.putBelow(b.kids.at[i], e)
-		b.setKid(i, left)
+		i := t.childIndex(p, e)
+		left, right = t.putBelow(p.children.pages[i], e)
+		p.setChild(i, left)
 		if right != nil {
-			b.insertKid(i+1, right)
+			p.insertChild(i+1, right)
 		}
 	}
-	if b.n <= fan {
-		return b, nil
+	if p.n <= fanout {
+		return p, nil
 	}
-	right = b.sibling()
-	right.append(b, b.n/2)
-	b.top = nil
-	return b, right
+	right = p.emptyLike()
+	right.appendFrom(p, p.n/2)
+	p.exactMax = nil
+	return p, right
 }
 
-func (t *tree) putHere(b *block, e *entry) {
-	i := t.place(b, e)
-	if i < b.n && t.order(b.items[i], e) == 0 {
-		b.set(i, t.brief(e), e)
+func (t *tree) putInLeafPage(p *page, e *entry) {
+	i := t.itemIndex(p, e)
+	if i < p.n && t.order(p.items[i], e) == 0 {
+		p.set(i, t.separatorOf(e), e)
 	} else {
-		b.insert(i, t.brief(e), e)
+		p.insert(i, t.separatorOf(e), e)
 	}
 }
 
@@ -75,140 +75,140 @@ func (t *tree) remove(e *entry) {
 	switch {
 	case t.root.n == 0:
 		t.root = nil
-	case t.root.kids != nil && t.root.n == 1:
-		t.root = t.root.kids.at[0]
+	case t.root.children != nil && t.root.n == 1:
+		t.root = t.root.children.pages[0]
 	}
 }
 
-func (t *tree) removeBelow(b *block, e *entry) *block {
-	b = t.own(b)
-	if b.kids == nil {
-		b.remove(t.place(b, e))
-		return b
+func (t *tree) removeBelow(p *page, e *entry) *page {
+	p = t.writable(p)
+	if p.children == nil {
+		p.remove(t.itemIndex(p, e))
+		return p
 	}
-	i := t.kid(b, e)
-	kid := t.removeBelow(b.kids.at[i], e)
-	b.kids.at[i] = kid
-	if kid.n < fan/2 {
-		t.level(b, max(i-1, 0))
+	i := t.childIndex(p, e)
+	child := t.removeBelow(p.children.pages[i], e)
+	p.children.pages[i] = child
+	if child.n < fanout/2 {
+		t.rebalance(p, max(i-1, 0))
 	} else {
-		b.setKid(i, kid)
+		p.setChild(i, child)
 	}
-	return b
+	return p
 }
 
 // level makes one of kids i and i+1 of b, or shares their items out evenly if they are too many for one.
-func (t *tree) level(b *block, i int) {
-	left, right := t.own(b.kids.at[i]), t.own(b.kids.at[i+1])
-	if left.n+right.n <= fan {
-		left.append(right, 0)
-		b.remove(i + 1)
+func (t *tree) rebalance(p *page, i int) {
+	left, right := t.writable(p.children.pages[i]), t.writable(p.children.pages[i+1])
+	if left.n+right.n <= fanout {
+		left.appendFrom(right, 0)
+		p.remove(i + 1)
 	} else {
-		b.setKid(i+1, even(left, right))
+		p.setChild(i+1, redistribute(left, right))
 	}
-	left.top = nil
-	b.setKid(i, left)
+	left.exactMax = nil
+	p.setChild(i, left)
 }
 
 // even shares the items of two neighbours out evenly and returns the one that takes the place of the right one.
-func even(left, right *block) *block {
-	next, half := right.sibling(), (left.n+right.n)/2
+func redistribute(left, right *page) *page {
+	next, half := right.emptyLike(), (left.n+right.n)/2
 	if left.n > half {
-		next.append(left, half)
+		next.appendFrom(left, half)
 	}
-	next.append(right, half-left.n)
-	left.append(right, 0)
+	next.appendFrom(right, half-left.n)
+	left.appendFrom(right, 0)
 	return next
 }
 
 // own returns b if it is the writer's, else a copy that is.
-func (t *tree) own(b *block) *block {
-	if b.owner == t.owner {
-		return b
+func (t *tree) writable(p *page) *page {
+	if p.owner == t.owner {
+		return p
 	}
-	return b.copy(t.owner)
+	return p.copy(t.owner)
 }
 
 // kid returns the index of the kid that holds e or is to hold it.
-func (t *tree) kid(b *block, e *entry) int {
-	return max(0, b.search(t.key(e), func(b *block, i int) bool { return t.compare(b, i, e) > 0 })-1)
+func (t *tree) childIndex(p *page, e *entry) int {
+	return max(0, p.search(t.keyOf(e), func(p *page, i int) bool { return t.compare(p, i, e) > 0 })-1)
 }
 
 // place returns the index of e in a block of the lowest level, or where it is to go.
-func (t *tree) place(b *block, e *entry) int {
-	return b.search(t.key(e), func(b *block, i int) bool { return t.compare(b, i, e) >= 0 })
+func (t *tree) itemIndex(p *page, e *entry) int {
+	return p.search(t.keyOf(e), func(p *page, i int) bool { return t.compare(p, i, e) >= 0 })
 }
 
 // compare orders item i of a block, which has the key of e, and e.
-func (t *tree) compare(b *block, i int, e *entry) int {
+func (t *tree) compare(p *page, i int, e *entry) int {
 	if t.labeled && e.whole {
-		return cmp.Compare(b.briefs[i].label, e.label)
+		return cmp.Compare(p.separators[i].label, e.label)
 	}
-	return t.order(b.items[i], e)
+	return t.order(p.items[i], e)
 }
 
 // brief returns what blocks say of an entry.
-func (t *tree) brief(e *entry) brief { return brief{t.key(e), e.label} }
+func (t *tree) separatorOf(e *entry) separator { return separator{t.keyOf(e), e.label} }
 
 // seal gives up writing blocks in place: what there is belongs to views. Only now is what blocks say of those below made true, once for all
 // changes since the last view. O(blocks written).
-func (t *tree) seal() {
+func (t *tree) freeze() {
 	if t.root == nil || t.root.owner != t.owner {
 		return // nothing has changed
 	}
-	t.root.sum(t.amounts)
+	t.root.summarize(t.hasMaxima)
 	t.owner = new(owner)
 }
 
 // sum makes true what b, which is the writer's, and those below say. Blocks that are not the writer's have not changed.
-func (b *block) sum(amounts bool) {
-	for i := range b.n {
-		if b.kids != nil && b.kids.wrote.has(i) && b.kids.at[i].owner == b.owner {
-			b.kids.at[i].sum(amounts)
-			b.describe(i)
+func (p *page) summarize(amounts bool) {
+	for i := range p.n {
+		if p.children != nil && p.children.written.has(i) && p.children.pages[i].owner == p.owner {
+			p.children.pages[i].summarize(amounts)
+			p.summarizeChild(i)
 		}
 	}
-	if amounts && b.top == nil {
-		b.settle()
+	if amounts && p.exactMax == nil {
+		p.recomputeExactMax()
 	}
 }
 
 // describe says what is at and below kid i.
-func (b *block) describe(i int) {
-	kid := b.kids.at[i]
-	b.kids.size[i] = int32(kid.size())
-	if b.kids.peaks != nil {
-		b.kids.peaks[i] = kid.peaks()
+func (p *page) summarizeChild(i int) {
+	child := p.children.pages[i]
+	p.children.size[i] = int32(child.size())
+	if p.children.maxima != nil {
+		p.children.maxima[i] = child.maxima()
 	}
-	if b.top != nil {
-		b.top = b.top.raised(kid.top[:])
+	if p.exactMax != nil {
+		p.exactMax = p.exactMax.raisedTo(child.exactMax[:])
 	}
 }
 
 // size returns the number of entries at and below b.
-func (b *block) size() int {
-	if b.kids == nil {
-		return b.n
+func (p *page) size() int {
+	if p.children == nil {
+		return p.n
 	}
 	total := 0
-	for _, s := range b.kids.size[:b.n] {
+	for _, s := range p.children.size[:p.n] {
 		total += int(s)
 	}
 	return total
 }
 
 // peaks returns peaks of the codes at and below b.
-func (b *block) peaks() (p peaks) {
-	for i := range b.n {
-		if b.kids == nil {
-			p.add(b.codes[i])
+func (p *page) maxima() (m maxima) {
+	for i := range p.n {
+		if p.children == nil {
+			m.add(p.codes[i])
 			continue
 		}
-		for _, c := range b.kids.peaks[i] {
-			p.add(c)
+		for _, c := range p.children.maxima[i] {
+			m.add(c)
 		}
 	}
-	return p
+	return m
 }
 
 // size returns the number of entries.
@@ -222,33 +222,33 @@ func (t *tree) size() int {
 // The readers' side of a tree speaks of ranks: the entry of rank r has r entries before it. A bucket is a range of them.
 
 // rank returns the number of entries before those of a greater key and those of this key that are behind.
-func (t *tree) rank(k key, behind func(*block, int) bool) int {
+func (t *tree) rank(k key, behind func(*page, int) bool) int {
 	n := 0
-	for b := t.root; b != nil; {
-		i := b.search(k, behind)
-		if b.kids == nil {
+	for p := t.root; p != nil; {
+		i := p.search(k, behind)
+		if p.children == nil {
 			return n + i
 		}
 		i = max(i-1, 0)
-		for _, s := range b.kids.size[:i] {
+		for _, s := range p.children.size[:i] {
 			n += int(s)
 		}
-		b = b.kids.at[i]
+		p = p.children.pages[i]
 	}
 	return n
 }
 
 // at returns the entry of rank r.
-func (t *tree) at(r int) *entry {
-	b := t.root
-	for b.kids != nil {
+func (t *tree) atRank(r int) *entry {
+	p := t.root
+	for p.children != nil {
 		i := 0
-		for ; r >= int(b.kids.size[i]); i++ {
-			r -= int(b.kids.size[i])
+		for ; r >= int(p.children.size[i]); i++ {
+			r -= int(p.children.size[i])
 		}
-		b = b.kids.at[i]
+		p = p.children.pages[i]
 	}
-	return b.items[r]
+	return p.items[r]
 }
 
 // each yields the entries in order.
@@ -258,9 +258,9 @@ func (t *tree) each(yield func(*entry) bool) {
 	}
 }
 
-func (b *block) each(yield func(*entry) bool) bool {
-	for i := range b.n {
-		if b.kids == nil && !yield(b.items[i]) || b.kids != nil && !b.kids.at[i].each(yield) {
+func (p *page) each(yield func(*entry) bool) bool {
+	for i := range p.n {
+		if p.children == nil && !yield(p.items[i]) || p.children != nil && !p.children.pages[i].each(yield) {
 			return false
 		}
 	}

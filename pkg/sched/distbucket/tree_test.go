@@ -9,16 +9,16 @@ import (
 func (x *Index) check(t *testing.T) {
 	t.Helper()
 	x.settle()
-	x.seal()
+	x.freeze()
 	for _, tr := range []*tree{&x.byX, &x.byName} {
 		var all []*entry
 		for r := range tr.size() {
-			all = append(all, tr.at(r))
+			all = append(all, tr.atRank(r))
 		}
 		if !slices.IsSortedFunc(all, tr.order) {
 			t.Fatal("entries are out of order")
 		}
-		if !tr.amounts && !slices.IsSortedFunc(all, byName) {
+		if !tr.hasMaxima && !slices.IsSortedFunc(all, byName) {
 			t.Fatal("labels are not in the order of names")
 		}
 		if tr.root != nil {
@@ -28,49 +28,49 @@ func (x *Index) check(t *testing.T) {
 }
 
 // checkBelow returns the depth of b.
-func (tr *tree) checkBelow(t *testing.T, b *block, root bool) int {
+func (tr *tree) checkBelow(t *testing.T, p *page, root bool) int {
 	t.Helper()
-	if b.n > fan || !root && b.n < fan/2 {
-		t.Fatalf("%d items in a block", b.n)
+	if p.n > fanout || !root && p.n < fanout/2 {
+		t.Fatalf("%d items in a block", p.n)
 	}
-	for i := range b.n {
-		if tr.amounts && (!b.top.covers(b.items[i].Free) || b.kids != nil && !b.top.covers(b.kids.at[i].top[:min(8, len(b.items[i].Free))])) {
+	for i := range p.n {
+		if tr.hasMaxima && (!p.exactMax.covers(p.items[i].Free) || p.children != nil && !p.exactMax.covers(p.children.pages[i].exactMax[:min(8, len(p.items[i].Free))])) {
 			t.Fatalf("item %d of a block exceeds its top", i)
 		}
-		if b.briefs[i] != tr.brief(b.items[i]) {
+		if p.separators[i] != tr.separatorOf(p.items[i]) {
 			t.Fatalf("item %d of a block is not what its brief says", i)
 		}
 	}
-	if b.kids == nil {
+	if p.children == nil {
 		return 1
 	}
 	depth := 0
-	for i := range b.n {
-		below := tr.checkBelow(t, b.kids.at[i], false)
+	for i := range p.n {
+		below := tr.checkBelow(t, p.children.pages[i], false)
 		if i > 0 && below != depth {
 			t.Fatalf("leaves %d and %d levels down", depth, below)
 		}
 		depth = below
-		kid := b.kids.at[i]
-		if kid.items[0] != b.items[i] || kid.briefs[0] != b.briefs[i] || int(b.kids.size[i]) != kid.size() {
+		child := p.children.pages[i]
+		if child.items[0] != p.items[i] || child.separators[0] != p.separators[i] || int(p.children.size[i]) != child.size() {
 			t.Fatalf("item %d of a block is not what is below it", i)
 		}
-		if tr.amounts {
-			b.checkPeaks(t, i)
+		if tr.hasMaxima {
+			p.checkMaxima(t, i)
 		}
 	}
 	return depth + 1
 }
 
 // checkPeaks fails if the peaks of kid i are not what they should be.
-func (b *block) checkPeaks(t *testing.T, i int) {
+func (p *page) checkMaxima(t *testing.T, i int) {
 	t.Helper()
-	kid := b.kids.at[i]
-	if b.kids.peaks[i] != kid.peaks() {
+	child := p.children.pages[i]
+	if p.children.maxima[i] != child.maxima() {
 		t.Fatalf("peaks of item %d of a block are not those of what is below it", i)
 	}
-	kid.each(func(e *entry) bool {
-		if !b.kids.peaks[i].covers(&e.code) {
+	child.each(func(e *entry) bool {
+		if !p.children.maxima[i].covers(&e.code) {
 			t.Fatalf("%v is above all peaks", e.Free)
 		}
 		return true
@@ -78,10 +78,10 @@ func (b *block) checkPeaks(t *testing.T, i int) {
 }
 
 // TestWriterSharesBlocks checks that a change after a view copies no more than the blocks on the way to it.
-func TestWriterSharesBlocks(t *testing.T) {
+func TestWriterSharesPages(t *testing.T) {
 	nodes := cluster(10_000, 4, 0.5)
 	x := indexOf(t, fine, nodes)
-	before := blocks(x)
+	before := pagesOf(x)
 	x.View()
 	n := nodes[5000]
 	n.Free = nodes[17].Free
@@ -90,8 +90,8 @@ func TestWriterSharesBlocks(t *testing.T) {
 	}
 	x.settle()
 	fresh := 0
-	for b := range blocks(x) {
-		if !before[b] {
+	for p := range pagesOf(x) {
+		if !before[p] {
 			fresh++
 		}
 	}
@@ -101,14 +101,14 @@ func TestWriterSharesBlocks(t *testing.T) {
 	}
 }
 
-func blocks(x *Index) map[*block]bool {
-	all := map[*block]bool{}
-	var add func(b *block)
-	add = func(b *block) {
-		all[b] = true
-		if b.kids != nil {
-			for _, kid := range b.kids.at[:b.n] {
-				add(kid)
+func pagesOf(x *Index) map[*page]bool {
+	all := map[*page]bool{}
+	var add func(p *page)
+	add = func(p *page) {
+		all[p] = true
+		if p.children != nil {
+			for _, child := range p.children.pages[:p.n] {
+				add(child)
 			}
 		}
 	}
