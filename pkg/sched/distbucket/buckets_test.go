@@ -17,7 +17,7 @@ type Bucket struct {
 
 // Root returns (*,…,*), which holds every node.
 func (v View) Root() Bucket {
-	v = v.settled()
+	v = v.flushed()
 	return Bucket{view: &v, span: span{0, v.Len()}}
 }
 
@@ -53,7 +53,7 @@ func (b Bucket) Nodes() iter.Seq[*Node] {
 func (b Bucket) entries() iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
 		for r := b.lo; r < b.hi; r++ {
-			if !yield(b.view.byX.atRank(r)) {
+			if !yield(b.view.byCoord.atRank(r)) {
 				return
 			}
 		}
@@ -75,25 +75,25 @@ func (b Bucket) Children() iter.Seq[Bucket] {
 
 // child returns the child that holds the node of rank r.
 func (b Bucket) child(r int) Bucket {
-	return b.view.bucket(b.view.byX.atRank(r).x[:len(b.X)+1])
+	return b.view.bucket(b.view.byCoord.atRank(r).coord[:len(b.X)+1])
 }
 
 // bucket returns the bucket of that coordinate.
 func (v *View) bucket(x []int64) Bucket {
-	return Bucket{X: x, view: v, span: v.byX.under(x)}
+	return Bucket{X: x, view: v, span: v.byCoord.under(x)}
 }
 
 // under returns the ranks of the entries whose coordinate begins with x, in a tree by coordinate.
 func (t *tree) under(x []int64) span {
-	r := placeOf(x)
-	return span{lo: t.rank(r.first, r.reached), hi: t.rank(r.last, r.passed)}
+	r := prefixRange(x)
+	return span{lo: t.rank(r.first, r.notBefore), hi: t.rank(r.last, r.after)}
 }
 
 // settled returns the view with a tree that knows everything, for who goes by buckets.
-func (v View) settled() View {
-	v.byX.update(v.recent)
+func (v View) flushed() View {
+	v.byCoord.apply(v.delta)
 	v.freeze()
-	v.recent = nil
+	v.delta = nil
 	return v
 }
 
@@ -105,7 +105,7 @@ func (v View) Coordinate(amounts Vector) []int64 { return v.space.coordinate(amo
 // of amounts, so that a node that covers a request has no smaller coordinate than the request in any dimension.
 func (s space) coordinate(v Vector) []int64 {
 	x := make([]int64, len(v))
-	s.coordinates(x, v)
+	s.coordinateInto(x, v)
 	return x
 }
 
@@ -113,11 +113,11 @@ func (s space) coordinate(v Vector) []int64 {
 //
 // It defines the visiting order, for people and for tests. Pick comes to the same nodes without visiting leaf after leaf.
 type Iterator struct {
-	ask   asking
-	x     []int64 // coordinate of the request
-	stack []level
-	met   []Bucket // what is left for the policies that go by nodes and not by amounts
-	trace func(Bucket)
+	search search
+	x      []int64 // coordinate of the request
+	stack  []level
+	leaves []Bucket // what is left for the policies that go by nodes and not by amounts
+	trace  func(Bucket)
 }
 
 // level is a bucket that was opened, and the ranks of what was not visited yet.
@@ -133,12 +133,12 @@ func (v View) Leaves(q Query) *Iterator {
 }
 
 func (v View) leaves(q Query, trace func(Bucket)) *Iterator {
-	v = v.settled()
-	it := &Iterator{ask: v.ask(q), x: v.space.coordinate(q.Request), trace: trace}
+	v = v.flushed()
+	it := &Iterator{search: v.search(q), x: v.space.coordinate(q.Request), trace: trace}
 	if q.Policy == LeastFit || q.Policy == BestFit {
 		it.open(v.Root())
 	} else {
-		it.met = it.leavesByNode()
+		it.leaves = it.leavesByNode()
 	}
 	return it
 }
@@ -157,11 +157,11 @@ func (it *Iterator) Next() *Bucket {
 			it.open(child)
 		}
 	}
-	if len(it.met) == 0 {
+	if len(it.leaves) == 0 {
 		return nil
 	}
-	leaf := it.met[0]
-	it.met = it.met[1:]
+	leaf := it.leaves[0]
+	it.leaves = it.leaves[1:]
 	return &leaf
 }
 
@@ -178,7 +178,7 @@ func (it *Iterator) child() (Bucket, bool) {
 	if top.left.lo == top.left.hi {
 		return Bucket{}, false
 	}
-	if it.ask.Policy == LeastFit {
+	if it.search.Policy == LeastFit {
 		child := top.Bucket.child(top.left.hi - 1)
 		top.left.hi = child.lo
 		return child, true
@@ -193,10 +193,10 @@ func (it *Iterator) fits(b Bucket) bool {
 	if !meets(b.X, it.x) {
 		return false
 	}
-	if it.ask.Candidates == nil {
+	if it.search.Candidates == nil {
 		return b.Len() > 0
 	}
-	return slices.ContainsFunc(it.ask.among, func(e *entry) bool { return compareX(e.x, b.X) == 0 })
+	return slices.ContainsFunc(it.search.candidates, func(e *entry) bool { return comparePrefix(e.coord, b.X) == 0 })
 }
 
 // meets says whether some coordinate that begins with x is nowhere less than least.
@@ -214,41 +214,41 @@ func meets(x, least []int64) bool {
 func (it *Iterator) Take(leaf *Bucket) *Node {
 	var fitting []*entry
 	for e := range leaf.entries() {
-		if it.ask.named(e) && it.ask.takes(e) {
+		if it.search.isCandidate(e) && it.search.accepts(e) {
 			fitting = append(fitting, e)
 		}
 	}
 	switch {
 	case len(fitting) == 0:
 		return nil
-	case it.ask.Policy == Random:
-		return &fitting[it.ask.Rand.IntN(len(fitting))].Node
+	case it.search.Policy == Random:
+		return &fitting[it.search.Rand.IntN(len(fitting))].Node
 	}
-	return &slices.MinFunc(fitting, it.ask.compare).Node
+	return &slices.MinFunc(fitting, it.search.compare).Node
 }
 
 // leavesByNode returns the leaves in the order in which the policy comes to their nodes.
 func (it *Iterator) leavesByNode() []Bucket {
 	var leaves []Bucket
-	for _, e := range it.inTurn() {
-		have := slices.ContainsFunc(leaves, func(b Bucket) bool { return slices.Equal(b.X, e.x) })
-		if !have && meets(e.x, it.x) {
-			leaves = append(leaves, it.ask.view.bucket(e.x))
+	for _, e := range it.nodesInOrder() {
+		have := slices.ContainsFunc(leaves, func(b Bucket) bool { return slices.Equal(b.X, e.coord) })
+		if !have && meets(e.coord, it.x) {
+			leaves = append(leaves, it.search.view.bucket(e.coord))
 		}
 	}
 	return leaves
 }
 
 // inTurn returns all candidates in the policy's order. O(n log n): for people and tests.
-func (it *Iterator) inTurn() []*entry {
-	all := slices.Clone(it.ask.among)
-	if it.ask.Candidates == nil {
-		all = slices.AppendSeq(all, it.ask.view.each)
+func (it *Iterator) nodesInOrder() []*entry {
+	all := slices.Clone(it.search.candidates)
+	if it.search.Candidates == nil {
+		all = slices.AppendSeq(all, it.search.view.each)
 	}
-	slices.SortFunc(all, it.ask.compare)
+	slices.SortFunc(all, it.search.compare)
 	all = slices.Compact(all)
-	if it.ask.Policy == Random {
-		it.ask.Rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	if it.search.Policy == Random {
+		it.search.Rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
 	return all
 }

@@ -19,42 +19,42 @@ type Node struct {
 // entry is a node in its place. It never changes once a view may have it.
 type entry struct {
 	Node
-	x      []int64 // the coordinate
-	keyX   key
-	whole  bool // keyX is: no other coordinate has it
-	code   code
-	handle *Handle // of the node
-	*hold          // what is reserved of the node, if the entry is one of Reserving.held
+	coord        []int64 // the coordinate
+	coordKey     key
+	exactKey     bool // keyX is: no other coordinate has it
+	code         code
+	handle       *Handle // of the node
+	*reservation         // what is reserved of the node, if the entry is one of Reserving.held
 }
 
 // roomy is an entry with its two vectors, of so many dimensions in all: who looks at an entry looks at them, too, and elsewhere in memory they would
 // be a page each to find.
-type roomy struct {
+type entryWithVectors struct {
 	entry
-	room [12]int64
+	vectors [12]int64
 }
 
 // hold is an amount set aside for a task.
-type hold struct {
+type reservation struct {
 	task    string
 	amounts Vector
 }
 
 // entry returns the node in its place, or says what is wrong with the node.
-func (s space) entry(n Node) (*entry, error) {
+func (s space) checkedEntry(n Node) (*entry, error) {
 	if err := s.check(n.Free); err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
-	return s.fresh(n), nil
+	return s.newEntry(n), nil
 }
 
 // fresh returns a node whose vector has an amount for each dimension in its place.
-func (s space) fresh(n Node) *entry {
-	r := &roomy{entry: entry{Node: Node{Name: n.Name, Record: n.Record}, code: encode(n.Free)}}
-	e, room := &r.entry, r.room[:0]
+func (s space) newEntry(n Node) *entry {
+	r := &entryWithVectors{entry: entry{Node: Node{Name: n.Name, Record: n.Record}, code: encode(n.Free)}}
+	e, room := &r.entry, r.vectors[:0]
 	room = append(append(room, n.Free...), n.Free...)
-	e.Free, e.x = room[:len(n.Free):len(n.Free)], room[len(n.Free):]
-	s.coordinates(e.x, n.Free)
-	e.keyX, _, e.whole = packX(e.x)
+	e.Free, e.coord = room[:len(n.Free):len(n.Free)], room[len(n.Free):]
+	s.coordinateInto(e.coord, n.Free)
+	e.coordKey, _, e.exactKey = packCoord(e.coord)
 	return e
 }

@@ -30,8 +30,8 @@ type Index struct {
 	space   space
 	handles map[string]*Handle // of the nodes
 	trees
-	log  log // what the tree by coordinate does not know, and readers have to
-	last key // the label that was given last
+	log       log // what the tree by coordinate does not know, and readers have to
+	lastLabel key // the label that was given last
 }
 
 // New returns an empty index, or says what is wrong with the configuration.
@@ -48,7 +48,7 @@ func (x *Index) Add(n Node) error { return x.AddAt(new(Handle), n) }
 
 // AddAt is Add to a handle in the caller's memory, which has to be free, and always this index's: for who has something of the node's at hand.
 func (x *Index) AddAt(s *Handle, n Node) error {
-	e, err := x.space.entry(n)
+	e, err := x.space.checkedEntry(n)
 	if err != nil {
 		return fmt.Errorf("add: %w", err)
 	}
@@ -61,14 +61,14 @@ func (x *Index) AddAt(s *Handle, n Node) error {
 	if s.index != nil && s.index != x {
 		return fmt.Errorf("add node %q: its handle is of another index", n.Name)
 	}
-	if !x.label(e) {
+	if !x.assignLabel(e) {
 		x.relabel()
-		x.label(e)
+		x.assignLabel(e)
 	}
 	s.index, e.handle = x, s
 	x.handles[n.Name] = s
-	x.log.enter(e)
-	x.enter(e)
+	x.log.addNode(e)
+	x.insert(e)
 	return nil
 }
 
@@ -87,13 +87,13 @@ func (x *Index) UpdateAt(s *Handle, n Node) error {
 	if old == nil || s.index != x || old.Name != n.Name {
 		return fmt.Errorf("update node %q: the handle is not its own", n.Name)
 	}
-	e, err := x.space.entry(n)
+	e, err := x.space.checkedEntry(n)
 	if err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
 	e.label, e.handle = old.label, s
-	if x.log.add(update{s, old, e}); x.log.full() {
-		x.settle()
+	if x.log.addUpdate(update{s, old, e}); x.log.full() {
+		x.flushDelta()
 	}
 	return nil
 }
@@ -104,13 +104,13 @@ func (x *Index) Remove(name string) error {
 	if handle == nil {
 		return fmt.Errorf("remove node %q: it is not in the index", name)
 	}
-	x.settle()
+	x.flushDelta()
 	old := handle.newest.Load()
-	x.byX.remove(old)
+	x.byCoord.remove(old)
 	x.byName.remove(old)
-	x.log.add(update{handle, old, nil})
-	x.log.turn()
-	x.log.named = x.log.seq
+	x.log.addUpdate(update{handle, old, nil})
+	x.log.startChunk()
+	x.log.relabelSeq = x.log.seq
 	delete(x.handles, name)
 	return nil
 }
@@ -125,39 +125,39 @@ func (x *Index) Handle(name string) *Handle { return x.handles[name] }
 // names takes longer with each. O(1), and O(log n) for each change since the last view.
 func (x *Index) View() View {
 	x.freeze()
-	return View{space: &x.space, trees: x.trees, recent: x.log.last(), moment: x.log.now()}
+	return View{space: &x.space, trees: x.trees, delta: x.log.delta(), logPosition: x.log.position()}
 }
 
 // enter lets the trees know a node that is new or has a new label.
-func (x *Index) enter(e *entry) {
-	x.byX.put(e)
+func (x *Index) insert(e *entry) {
+	x.byCoord.put(e)
 	x.byName.put(&entry{Node: Node{Name: e.Name, label: e.label}, handle: e.handle})
 }
 
 // settle lets the tree by coordinate know everything.
-func (x *Index) settle() {
-	if last := x.log.last(); len(last) > 0 {
-		x.byX.update(last)
-		x.log.turn()
+func (x *Index) flushDelta() {
+	if last := x.log.delta(); len(last) > 0 {
+		x.byCoord.apply(last)
+		x.log.startChunk()
 	}
 }
 
 // trees are the nodes in the orders in which one looks for them.
 type trees struct {
-	byX    tree // by coordinate, then name: a bucket is a range of it
-	byName tree // of entries that have nothing but a name, its label and the handle, where the node's own entry is
+	byCoord tree // by coordinate, then name: a bucket is a range of it
+	byName  tree // of entries that have nothing but a name, its label and the handle, where the node's own entry is
 }
 
 func newTrees() trees {
 	return trees{
-		byX:    tree{owner: new(owner), keyOf: keyX, order: byX, labeled: true, hasMaxima: true},
-		byName: tree{owner: new(owner), keyOf: keyLabel, order: byLabel},
+		byCoord: tree{owner: new(owner), keyOf: coordKeyOf, order: compareCoord, labeled: true, hasMaxima: true},
+		byName:  tree{owner: new(owner), keyOf: labelKeyOf, order: compareLabel},
 	}
 }
 
 // seal makes the trees what a view may keep.
 func (t *trees) freeze() {
-	t.byX.freeze()
+	t.byCoord.freeze()
 	t.byName.freeze()
 }
 
@@ -180,8 +180,8 @@ func (s *Handle) Node() *Node {
 type View struct {
 	space *space
 	trees
-	recent recent // what the tree by coordinate did not know at the moment
-	moment
+	delta delta // what the tree by coordinate did not know at the moment
+	logPosition
 }
 
 // Len returns the number of nodes.

@@ -1,27 +1,27 @@
 package distbucket
 
 // deepest is more blocks than there are between the root of a tree and an entry: 4 items in a block would make 4¹⁶ entries.
-const deepest = 16
+const maxDepth = 16
 
 // cursor is a place between two entries of a tree: who comes from entry to entry need not begin at the root each time.
 type iterator struct {
-	path  [deepest]step // from the root
+	path  [maxDepth]frame // from the root
 	depth int
 }
 
 // step is a block on the way. Of the last one, so many items are before the place; of the others, item before is on the way.
-type step struct {
-	block  *page
-	before int
+type frame struct {
+	page  *page
+	index int
 }
 
 func (c *iterator) push(p *page, before int) {
-	c.path[c.depth] = step{p, before}
+	c.path[c.depth] = frame{p, before}
 	c.depth++
 }
 
 // begin returns the place before all entries.
-func (t *tree) begin() (c iterator) {
+func (t *tree) start() (c iterator) {
 	if t.root != nil {
 		c.push(t.root, 0)
 	}
@@ -53,22 +53,22 @@ func (t *tree) seek(k key, behind func(*page, int) bool) (c iterator) {
 
 // next goes to the place behind the next entry that covers what is wanted, and returns the entry, or nil. It looks into no block whose maxima
 // do not cover it, and no farther than to keys greater than last.
-func (w *walk) next(c *iterator, last key) *entry {
-	for c.depth > 0 && !w.tired() {
+func (w *matcher) next(c *iterator, last key) *entry {
+	for c.depth > 0 && !w.limitReached() {
 		at := &c.path[c.depth-1]
-		p, i := at.block, at.before
+		p, i := at.page, at.index
 		switch {
 		case i == p.n:
 			c.depth--
 			if c.depth > 0 {
-				c.path[c.depth-1].before++
+				c.path[c.depth-1].index++
 			}
 		case p.separators[i].key > last:
 			return nil
-		case !w.sees(p, i):
-			at.before++
+		case !w.mayMatch(p, i):
+			at.index++
 		case p.children == nil:
-			at.before++
+			at.index++
 			return p.items[i]
 		default:
 			c.push(p.children.pages[i], 0)
@@ -78,17 +78,17 @@ func (w *walk) next(c *iterator, last key) *entry {
 }
 
 // previous goes to the place before the last entry before it that covers what is wanted, likewise.
-func (w *walk) previous(c *iterator) *entry {
+func (w *matcher) previous(c *iterator) *entry {
 	for c.depth > 0 {
 		at := &c.path[c.depth-1]
-		if at.before == 0 {
+		if at.index == 0 {
 			c.depth--
 			continue
 		}
-		at.before--
-		p, i := at.block, at.before
+		at.index--
+		p, i := at.page, at.index
 		switch {
-		case !w.sees(p, i):
+		case !w.mayMatch(p, i):
 		case p.children == nil:
 			return p.items[i]
 		default:
@@ -100,40 +100,40 @@ func (w *walk) previous(c *iterator) *entry {
 
 // beforeLeaf says whether the entry that previous has come to is surely the first of its leaf: the one before it in the block, if the block has
 // one, has another key. Most nodes are alone in their leaf where they have come to be used by unlike amounts, and two searches from the root are saved.
-func (c *iterator) beforeLeaf() bool {
+func (c *iterator) atLeafStart() bool {
 	at := c.path[c.depth-1]
-	return at.before > 0 && at.block.separators[at.before-1].key != at.block.separators[at.before].key
+	return at.index > 0 && at.page.separators[at.index-1].key != at.page.separators[at.index].key
 }
 
 // behindLeaf says whether the entry that next has come to is surely the last of its leaf, likewise.
-func (c *iterator) behindLeaf() bool {
+func (c *iterator) atLeafEnd() bool {
 	at := c.path[c.depth-1]
-	return at.before < at.block.n && at.block.separators[at.before].key != at.block.separators[at.before-1].key
+	return at.index < at.page.n && at.page.separators[at.index].key != at.page.separators[at.index-1].key
 }
 
 // walk looks for entries that cover want and are not stale.
-type walk struct {
+type matcher struct {
 	want   Vector
 	code   code // of want
-	recent recent
-	looks  int // there were, at items: what a search costs, on any machine
+	delta  delta
+	visits int // there were, at items: what a search costs, on any machine
 	limit  int // of looks; 0 is none
 }
 
 // sees says whether there may be an entry that covers what is wanted at or below item i; at the lowest level it is sure.
-func (w *walk) sees(p *page, i int) bool {
-	w.looks++
+func (w *matcher) mayMatch(p *page, i int) bool {
+	w.visits++
 	if p.children != nil {
 		return p.children.maxima == nil || p.children.maxima[i].covers(&w.code) && p.children.pages[i].exactMax.covers(w.want)
 	}
 	e := p.items[i]
-	return p.codes[i].covers(&w.code) && e.Free.Covers(w.want) && !w.recent.stale(e)
+	return p.codes[i].covers(&w.code) && e.Free.Covers(w.want) && !w.delta.supersedes(e)
 }
 
 // hopes says whether there may be such an entry in a tree, by a look at its root.
-func (w *walk) hopes(t *tree) bool {
+func (w *matcher) mayMatchAny(t *tree) bool {
 	for i := 0; t.root != nil && i < t.root.n; i++ {
-		if w.sees(t.root, i) {
+		if w.mayMatch(t.root, i) {
 			return true
 		}
 	}
@@ -141,4 +141,4 @@ func (w *walk) hopes(t *tree) bool {
 }
 
 // tired says whether the limit is reached.
-func (w *walk) tired() bool { return w.looks == w.limit && w.limit > 0 }
+func (w *matcher) limitReached() bool { return w.visits == w.limit && w.limit > 0 }

@@ -18,10 +18,10 @@ type key uint64
 //
 // What has no room is cut off. Nothing follows a number that is negative, which is written as 000000, or 2⁵⁸ and more, 111111: the key is not
 // whole then.
-func packX(x []int64) (k key, left int, whole bool) {
+func packCoord(x []int64) (k key, left int, whole bool) {
 	left = 64
 	for _, c := range x {
-		code, width, exact := gamma(c)
+		code, width, exact := packNumber(c)
 		if width > left {
 			return k | code>>(width-left), 0, false
 		}
@@ -35,7 +35,7 @@ func packX(x []int64) (k key, left int, whole bool) {
 }
 
 // gamma returns the code of a number in a key, its width in bits, and whether no other number has it.
-func gamma(c int64) (code key, width int, exact bool) {
+func packNumber(c int64) (code key, width int, exact bool) {
 	length := bits.Len64(uint64(c))
 	switch behind := max(length-1, 0); {
 	case c < 0:
@@ -48,35 +48,35 @@ func gamma(c int64) (code key, width int, exact bool) {
 }
 
 // byX orders by coordinate, and by name within a leaf.
-func byX(a, b *entry) int {
-	if c := byLeaf(a, b); c != 0 {
+func compareCoord(a, b *entry) int {
+	if c := compareLeaf(a, b); c != 0 {
 		return c
 	}
-	return byLabel(a, b)
+	return compareLabel(a, b)
 }
 
 // byLeaf orders by coordinate, and reads coordinates only where keys do not tell.
-func byLeaf(a, b *entry) int {
-	if c := cmp.Compare(a.keyX, b.keyX); c != 0 || a.whole {
+func compareLeaf(a, b *entry) int {
+	if c := cmp.Compare(a.coordKey, b.coordKey); c != 0 || a.exactKey {
 		return c
 	}
-	return slices.Compare(a.x, b.x)
+	return slices.Compare(a.coord, b.coord)
 }
 
 // byLabel orders the entries of an index by name.
-func byLabel(a, b *entry) int { return cmp.Compare(a.label, b.label) }
+func compareLabel(a, b *entry) int { return cmp.Compare(a.label, b.label) }
 
-func byName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }
+func compareName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }
 
-func keyX(e *entry) key { return e.keyX }
+func coordKeyOf(e *entry) key { return e.coordKey }
 
-func keyLabel(e *entry) key { return e.label }
+func labelKeyOf(e *entry) key { return e.label }
 
 // keyless is for orders without a first word.
-func keyless(*entry) key { return 0 }
+func noKey(*entry) key { return 0 }
 
 // compareX orders coordinates lexicographically; a prefix comes with all that begin with it.
-func compareX(x, prefix []int64) int {
+func comparePrefix(x, prefix []int64) int {
 	for l, want := range prefix {
 		if c := cmp.Compare(x[l], want); c != 0 {
 			return c
@@ -86,34 +86,36 @@ func compareX(x, prefix []int64) int {
 }
 
 // place is where the entries are, in a tree by coordinate, whose coordinate begins with x: a bucket.
-type place struct {
-	x           []int64
+type keyRange struct {
+	prefix      []int64
 	first, last key  // theirs are between
-	whole       bool // and no other's
+	exclusive   bool // and no other's
 }
 
 // leafOf returns the leaf of an entry.
-func leafOf(e *entry) place { return place{x: e.x, first: e.keyX, last: e.keyX, whole: e.whole} }
+func leafRange(e *entry) keyRange {
+	return keyRange{prefix: e.coord, first: e.coordKey, last: e.coordKey, exclusive: e.exactKey}
+}
 
-func placeOf(x []int64) place {
-	k, left, whole := packX(x)
+func prefixRange(x []int64) keyRange {
+	k, left, whole := packCoord(x)
 	if !whole {
-		return place{x: x, first: k, last: k}
+		return keyRange{prefix: x, first: k, last: k}
 	}
-	return place{x: x, first: k, last: k | (1<<left - 1), whole: true}
+	return keyRange{prefix: x, first: k, last: k | (1<<left - 1), exclusive: true}
 }
 
 // begin returns the place before all of them.
-func (r *place) begin(t *tree) iterator { return t.seek(r.first, r.reached) }
+func (r *keyRange) seekStart(t *tree) iterator { return t.seek(r.first, r.notBefore) }
 
 // end returns the place behind all of them.
-func (r *place) end(t *tree) iterator { return t.seek(r.last, r.passed) }
+func (r *keyRange) seekEnd(t *tree) iterator { return t.seek(r.last, r.after) }
 
 // behind returns the place behind a label in a leaf.
-func (r *place) behind(t *tree, label key) iterator {
+func (r *keyRange) seekAfterLabel(t *tree, label key) iterator {
 	return t.seek(r.first, func(p *page, i int) bool {
-		if !r.whole {
-			if c := compareX(p.items[i].x, r.x); c != 0 {
+		if !r.exclusive {
+			if c := comparePrefix(p.items[i].coord, r.prefix); c != 0 {
 				return c > 0
 			}
 		}
@@ -122,10 +124,16 @@ func (r *place) behind(t *tree, label key) iterator {
 }
 
 // reached says whether item i of a block, which has the first key, is not before x.
-func (r *place) reached(b *page, i int) bool { return r.whole || compareX(b.items[i].x, r.x) >= 0 }
+func (r *keyRange) notBefore(b *page, i int) bool {
+	return r.exclusive || comparePrefix(b.items[i].coord, r.prefix) >= 0
+}
 
 // passed says whether item i of a block, which has the last key, is behind x.
-func (r *place) passed(b *page, i int) bool { return !r.whole && compareX(b.items[i].x, r.x) > 0 }
+func (r *keyRange) after(b *page, i int) bool {
+	return !r.exclusive && comparePrefix(b.items[i].coord, r.prefix) > 0
+}
 
 // has says whether an entry whose key is between first and last is one of them.
-func (r *place) has(e *entry) bool { return r.whole || compareX(e.x, r.x) == 0 }
+func (r *keyRange) contains(e *entry) bool {
+	return r.exclusive || comparePrefix(e.coord, r.prefix) == 0
+}

@@ -22,8 +22,8 @@ func TestPackX(t *testing.T) {
 		}
 		y := slices.Clone(x)
 		y[r.IntN(len(y))] = number()
-		kx, _, whole := packX(x)
-		ky, _, _ := packX(y)
+		kx, _, whole := packCoord(x)
+		ky, _, _ := packCoord(y)
 		if want := slices.Compare(x, y); kx != ky && cmp.Compare(kx, ky) != want || kx == ky && whole && want != 0 {
 			t.Fatalf("keys of %v and %v: %x (whole: %t) and %x", x, y, kx, whole, ky)
 		}

@@ -5,19 +5,19 @@ import (
 )
 
 // backlog is how many updates the tree by coordinate does not know, at most.
-const backlog = 16
+const deltaSize = 16
 
 // log is the writer's end of all updates in order. The tree by coordinate does not know the last ones yet; and the tree by name knows none,
 // for it leads to a node's handle, where its newest entry is: who has a view finds in the log what came later.
 type log struct {
-	chunk *chunk // the last one
-	seq   uint64 // of updates and new nodes, ever
-	named uint64 // what number was when a label last changed its name
+	chunk      *chunk // the last one
+	seq        uint64 // of updates and new nodes, ever
+	relabelSeq uint64 // what number was when a label last changed its name
 }
 
 // chunk is a part of a log. It leads to those behind it, and so a view to all that came after it; nothing leads to those before.
 type chunk struct {
-	updates [backlog]update
+	updates [deltaSize]update
 	count   atomic.Int32 // of updates
 	next    atomic.Pointer[chunk]
 }
@@ -25,59 +25,59 @@ type chunk struct {
 // update is a node's entry and the one that took its place, or nil where the node was taken out.
 type update struct {
 	handle   *Handle
-	old, now *entry
+	old, new *entry
 }
 
 // enter makes e the entry of a node that is new.
-func (l *log) enter(e *entry) {
+func (l *log) addNode(e *entry) {
 	l.seq++
 	e.seq = l.seq
 	e.handle.newest.Store(e)
 }
 
 // add makes an update, and notes it first: readers that come by the new entry see the update in the log.
-func (l *log) add(u update) {
+func (l *log) addUpdate(u update) {
 	l.seq++
-	if u.now != nil {
-		u.now.seq = l.seq
+	if u.new != nil {
+		u.new.seq = l.seq
 	}
 	n := l.chunk.count.Load()
 	l.chunk.updates[n] = u
 	l.chunk.count.Store(n + 1)
-	u.handle.newest.Store(u.now)
+	u.handle.newest.Store(u.new)
 }
 
 // full says whether the last chunk has no room.
-func (l *log) full() bool { return l.chunk.count.Load() == backlog }
+func (l *log) full() bool { return l.chunk.count.Load() == deltaSize }
 
 // turn begins a new chunk.
-func (l *log) turn() {
+func (l *log) startChunk() {
 	next := new(chunk)
 	l.chunk.next.Store(next)
 	l.chunk = next
 }
 
 // last returns the updates of the last chunk.
-func (l *log) last() recent {
+func (l *log) delta() delta {
 	n := l.chunk.count.Load()
 	return l.chunk.updates[:n:n]
 }
 
 // now returns the moment behind the last update.
-func (l *log) now() moment {
-	return moment{chunk: l.chunk, count: len(l.last()), seq: l.seq, named: l.named}
+func (l *log) position() logPosition {
+	return logPosition{chunk: l.chunk, count: len(l.delta()), seq: l.seq, relabelSeq: l.relabelSeq}
 }
 
 // moment is a place in a log: behind so many updates of a chunk.
-type moment struct {
-	chunk      *chunk
-	count      int
-	seq, named uint64 // the log's
+type logPosition struct {
+	chunk           *chunk
+	count           int
+	seq, relabelSeq uint64 // the log's
 }
 
 // entry returns the entry that a node had at that moment, given the handle that was the node's then. O(1), and O(updates since) if the node has
 // changed since.
-func (m *moment) entry(s *Handle) *entry {
+func (m *logPosition) entry(s *Handle) *entry {
 	e := s.newest.Load()
 	if e != nil && e.seq <= m.seq {
 		return e
@@ -93,17 +93,17 @@ func (m *moment) entry(s *Handle) *entry {
 }
 
 // recent are the last updates of nodes, in order: the tree by coordinate does not know them yet.
-type recent []update
+type delta []update
 
 // update enters updates.
-func (t *tree) update(updates recent) {
+func (t *tree) apply(updates delta) {
 	for _, u := range updates {
-		t.replace(u.old, u.now)
+		t.replace(u.old, u.new)
 	}
 }
 
 // stale says whether an entry is no longer the newest of its node.
-func (r recent) stale(e *entry) bool {
+func (r delta) supersedes(e *entry) bool {
 	for i := range r {
 		if r[i].old == e {
 			return true
@@ -113,23 +113,23 @@ func (r recent) stale(e *entry) bool {
 }
 
 // newest returns the newest entry of a node, given one.
-func (r recent) newest(e *entry) *entry {
+func (r delta) newest(e *entry) *entry {
 	for i := range r {
 		if r[i].old == e {
-			e = r[i].now
+			e = r[i].new
 		}
 	}
 	return e
 }
 
 // news appends the newest entries that the tree does not know and that cover the request, the first by policy first.
-func (a *asking) news(dst []*entry) []*entry {
-	for i, u := range a.view.recent {
-		if !u.now.Free.Covers(a.Request) || a.view.recent[i+1:].stale(u.now) {
+func (s *search) matchingDelta(dst []*entry) []*entry {
+	for i, u := range s.view.delta {
+		if !u.new.Free.Covers(s.Request) || s.view.delta[i+1:].supersedes(u.new) {
 			continue
 		}
-		dst = append(dst, u.now)
-		for k := len(dst) - 1; k > 0 && a.compare(dst[k], dst[k-1]) < 0; k-- {
+		dst = append(dst, u.new)
+		for k := len(dst) - 1; k > 0 && s.compare(dst[k], dst[k-1]) < 0; k-- {
 			dst[k], dst[k-1] = dst[k-1], dst[k]
 		}
 	}

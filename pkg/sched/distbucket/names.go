@@ -8,59 +8,59 @@ import (
 // blocks have at hand, and not names, each of which is two reads elsewhere in memory. A node keeps its label while it is in the index, unless all get new ones.
 
 const (
-	none   key = 0       // no node's label
-	utmost     = ^key(0) // none is greater
+	noLabel key = 0       // no node's label
+	maxKey      = ^key(0) // none is greater
 )
 
 // stride is how far a new label is from that of the node added last, if that is a neighbour and there is room: nodes that come in the order of
 // their names, upwards or downwards, take a stride each. Others come in the middle between their neighbours.
-const stride = 1 << 32
+const labelStride = 1 << 32
 
 // label gives an entry that is new a label between those of its neighbours, or says that none is left.
-func (x *Index) label(e *entry) bool {
-	before, behind := x.byName.around(e.Name)
+func (x *Index) assignLabel(e *entry) bool {
+	before, behind := x.byName.labelsAround(e.Name)
 	room := (behind - before) / 2
-	switch x.last {
-	case none:
+	switch x.lastLabel {
+	case noLabel:
 		e.label = room
 	case before:
-		e.label = before + min(room, stride)
+		e.label = before + min(room, labelStride)
 	case behind:
-		e.label = behind - min(room, stride)
+		e.label = behind - min(room, labelStride)
 	default:
 		e.label = before + room
 	}
-	x.last = e.label
+	x.lastLabel = e.label
 	return room > 0
 }
 
 // relabel gives all nodes labels that are as far from each other as can be. O(n log n), after 30 nodes at least, each
 // of which came between the last two.
 func (x *Index) relabel() {
-	all, step, at := x.byName, utmost/key(x.Len()+1), none
+	all, step, at := x.byName, maxKey/key(x.Len()+1), noLabel
 	x.trees = newTrees()
-	x.log.named = x.log.seq
+	x.log.relabelSeq = x.log.seq
 	all.each(func(e *entry) bool {
 		if x.log.full() {
-			x.log.turn()
+			x.log.startChunk()
 		}
 		old := e.handle.newest.Load()
-		next := x.space.fresh(old.Node)
+		next := x.space.newEntry(old.Node)
 		at += step
 		next.label, next.handle = at, e.handle
-		x.log.add(update{e.handle, old, next})
-		x.enter(next)
+		x.log.addUpdate(update{e.handle, old, next})
+		x.insert(next)
 		return true
 	})
-	x.log.turn() // trees that are new know everything
+	x.log.startChunk() // trees that are new know everything
 }
 
 // around returns the labels of the entries before and behind a name, of which the first may have the name itself, in a tree by name: none, or the
 // greatest key, where there is none.
-func (t *tree) around(name string) (before, behind key) {
-	behind = utmost
+func (t *tree) labelsAround(name string) (before, behind key) {
+	behind = maxKey
 	for p := t.root; p != nil; {
-		i := p.behind(name)
+		i := p.firstAfterName(name)
 		if i < p.n {
 			behind = p.separators[i].key
 		}
@@ -76,7 +76,7 @@ func (t *tree) around(name string) (before, behind key) {
 }
 
 // behind returns the first item with a greater name, or n, in a block of a tree by name.
-func (p *page) behind(name string) int {
+func (p *page) firstAfterName(name string) int {
 	return sort.Search(p.n, func(i int) bool { return p.items[i].Name > name })
 }
 
@@ -87,9 +87,9 @@ func (t *tree) find(name string) *entry {
 		return nil
 	}
 	for p.children != nil {
-		p = p.children.pages[max(0, p.behind(name)-1)]
+		p = p.children.pages[max(0, p.firstAfterName(name)-1)]
 	}
-	if i := p.behind(name); i > 0 && p.items[i-1].Name == name {
+	if i := p.firstAfterName(name); i > 0 && p.items[i-1].Name == name {
 		return p.items[i-1]
 	}
 	return nil
@@ -109,9 +109,9 @@ func (n *Node) Cursor() Cursor { return Cursor{n.Name, n.label, n.seq} }
 // labelOf returns the greatest label in the view of a name that the cursor is not before, or none. O(1) if the cursor is of a node that the view,
 // or one before it, has, and no node was taken out or got another label since.
 func (v *View) labelOf(m Cursor) key {
-	if m.seq > v.named && m.seq <= v.seq {
+	if m.seq > v.relabelSeq && m.seq <= v.seq {
 		return m.label
 	}
-	label, _ := v.byName.around(m.name)
+	label, _ := v.byName.labelsAround(m.name)
 	return label
 }

@@ -36,7 +36,7 @@ func TestLabels(t *testing.T) {
 				}
 			}
 			x.check(t)
-			relabeled := x.byName.atRank(1).label-x.byName.atRank(0).label != stride
+			relabeled := x.byName.atRank(1).label-x.byName.atRank(0).label != labelStride
 			slices.Sort(want)
 			var got []string
 			for n := range x.View().Nodes() {
@@ -94,7 +94,7 @@ func TestCursorOfHeldNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	cursors := []Cursor{x.View().Node("n5", "t").Cursor(), x.View().Held("t")[0].Cursor()}
-	x.left.relabel()
+	x.unreserved.relabel()
 	for range 100 {
 		if err := x.Update(Node{Name: "n0", Free: Vector{1}}); err != nil {
 			t.Fatal(err)

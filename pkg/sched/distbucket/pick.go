@@ -17,14 +17,14 @@ func (v View) AppendPick(dst []*Node, q Query, n int) []*Node {
 	if n <= 0 {
 		return dst
 	}
-	a := v.ask(q)
+	s := v.search(q)
 	var some [8]*entry
-	room := roomFor(n, some[:])
-	return appendNodes(dst, room[:a.pick(room)])
+	room := bufferFor(n, some[:])
+	return appendNodes(dst, room[:s.pick(room)])
 }
 
 // roomFor returns n places, of those that there are if they are enough.
-func roomFor(n int, some []*entry) []*entry {
+func bufferFor(n int, some []*entry) []*entry {
 	if n <= len(some) {
 		return some[:n]
 	}
@@ -39,61 +39,61 @@ func appendNodes(dst []*Node, entries []*entry) []*Node {
 }
 
 // pick fills room, as far as there are nodes, and returns their number.
-func (a *asking) pick(room []*entry) int {
-	if a.Candidates != nil {
-		return a.choose(room)
+func (s *search) pick(room []*entry) int {
+	if s.Candidates != nil {
+		return s.selectCandidates(room)
 	}
 	n, ok := 0, false
-	if a.Policy == Random {
-		n, ok = a.draw(room)
+	if s.Policy == Random {
+		n, ok = s.sample(room)
 	} else {
-		n, ok = a.stroll(room)
+		n, ok = s.scan(room)
 	}
 	if !ok {
-		n = a.gather(room)
+		n = s.selectAll(room)
 	}
 	return n
 }
 
 // walk returns a search for what is requested.
-func (a *asking) walk() walk {
-	return walk{want: a.Request, code: a.code, recent: a.view.recent}
+func (s *search) matcher() matcher {
+	return matcher{want: s.Request, code: s.code, delta: s.view.delta}
 }
 
 // choose takes the first by policy of the candidates. O(|candidates|).
-func (a *asking) choose(room []*entry) int {
-	s := selection{ask: a, room: room}
-	return s.fill(func() {
-		for _, e := range a.among {
-			s.offer(e)
+func (s *search) selectCandidates(room []*entry) int {
+	sel := selection{search: s, dst: room}
+	return sel.fill(func() {
+		for _, e := range s.candidates {
+			sel.offer(e)
 		}
 	})
 }
 
 // gather takes the first by policy of all nodes that fit: for who has seen that they are few.
-func (a *asking) gather(room []*entry) int {
-	s := selection{ask: a, room: room}
-	var some [backlog]*entry
-	return s.fill(func() {
-		w, c := a.walk(), a.view.byX.begin()
-		for e := w.next(&c, utmost); e != nil; e = w.next(&c, utmost) {
-			s.offer(e)
+func (s *search) selectAll(room []*entry) int {
+	sel := selection{search: s, dst: room}
+	var some [deltaSize]*entry
+	return sel.fill(func() {
+		w, c := s.matcher(), s.view.byCoord.start()
+		for e := w.next(&c, maxKey); e != nil; e = w.next(&c, maxKey) {
+			sel.offer(e)
 		}
-		for _, e := range a.news(some[:0]) {
-			s.offer(e)
+		for _, e := range s.matchingDelta(some[:0]) {
+			sel.offer(e)
 		}
 	})
 }
 
 // draws is how often a node is drawn in the hope that it fits.
-const draws = 64
+const sampleTries = 64
 
 // draw draws nodes until enough of them fit: as long as that works, each that fits is as likely as the other. It says whether it worked.
-func (a *asking) draw(room []*entry) (int, bool) {
-	t, taken := &a.view.byX, 0
-	for range draws {
-		e := a.view.recent.newest(t.atRank(a.Rand.IntN(t.size())))
-		if !slices.Contains(room[:taken], e) && a.takes(e) {
+func (s *search) sample(room []*entry) (int, bool) {
+	t, taken := &s.view.byCoord, 0
+	for range sampleTries {
+		e := s.view.delta.newest(t.atRank(s.Rand.IntN(t.size())))
+		if !slices.Contains(room[:taken], e) && s.accepts(e) {
 			room[taken] = e
 			taken++
 		}
@@ -108,79 +108,79 @@ func (a *asking) draw(room []*entry) (int, bool) {
 //
 // O(1) per node that does not get in, O(n) per node that does.
 type selection struct {
-	ask   *asking
-	room  []*entry // its length is n; the first ones are kept
-	kept  int
-	seen  int    // of those that fit; Random counts them
-	blind bool   // Query.Accept is not asked yet
-	after *entry // what does not come behind it is left out; nil for nothing
+	search      *search
+	dst         []*entry // its length is n; the first ones are kept
+	kept        int
+	seen        int    // of those that fit; Random counts them
+	deferAccept bool   // Query.Accept is not asked yet
+	after       *entry // what does not come behind it is left out; nil for nothing
 }
 
 // fill keeps nodes that Accept accepts of those that offer offers, and returns their number. Accept costs many times what a look at a node
 // does, so it is asked about the first by policy only, and about more if it turns some of them down.
 func (s *selection) fill(offer func()) int {
-	s.blind = s.ask.Accept != nil && s.ask.Policy != Random
+	s.deferAccept = s.search.Accept != nil && s.search.Policy != Random
 	offer()
-	if !s.blind || s.kept == 0 {
+	if !s.deferAccept || s.kept == 0 {
 		return s.kept
 	}
-	more := s.kept == len(s.room)
-	s.blind, s.after = false, s.room[s.kept-1]
-	if s.judge(); more && s.kept < len(s.room) {
+	more := s.kept == len(s.dst)
+	s.deferAccept, s.after = false, s.dst[s.kept-1]
+	if s.applyAccept(); more && s.kept < len(s.dst) {
 		offer()
 	}
 	return s.kept
 }
 
 // judge drops what Accept turns down.
-func (s *selection) judge() {
-	all := s.room[:s.kept]
+func (s *selection) applyAccept() {
+	all := s.dst[:s.kept]
 	s.kept = 0
 	for _, e := range all {
-		if s.ask.Accept(&e.Node) {
-			s.room[s.kept] = e
+		if s.search.Accept(&e.Node) {
+			s.dst[s.kept] = e
 			s.kept++
 		}
 	}
 }
 
 func (s *selection) offer(e *entry) {
-	if s.ask.Policy == Random {
-		s.draw(e)
+	if s.search.Policy == Random {
+		s.offerRandom(e)
 		return
 	}
-	if s.after != nil && s.ask.compare(e, s.after) <= 0 {
+	if s.after != nil && s.search.compare(e, s.after) <= 0 {
 		return
 	}
 	i := s.kept
-	for i > 0 && s.ask.compare(e, s.room[i-1]) < 0 {
+	for i > 0 && s.search.compare(e, s.dst[i-1]) < 0 {
 		i--
 	}
-	if i == len(s.room) || i > 0 && s.room[i-1] == e || !s.suits(e) {
+	if i == len(s.dst) || i > 0 && s.dst[i-1] == e || !s.fits(e) {
 		return
 	}
-	copy(s.room[i+1:], s.room[i:])
-	s.room[i] = e
-	s.kept = min(s.kept+1, len(s.room))
+	copy(s.dst[i+1:], s.dst[i:])
+	s.dst[i] = e
+	s.kept = min(s.kept+1, len(s.dst))
 }
 
-func (s *selection) suits(e *entry) bool {
-	if s.blind {
-		return e.Free.Covers(s.ask.Request)
+func (s *selection) fits(e *entry) bool {
+	if s.deferAccept {
+		return e.Free.Covers(s.search.Request)
 	}
-	return s.ask.takes(e)
+	return s.search.accepts(e)
 }
 
 // draw keeps any n of the nodes that fit, each with the same probability (a reservoir).
-func (s *selection) draw(e *entry) {
-	if slices.Contains(s.room[:s.kept], e) || !s.ask.takes(e) {
+func (s *selection) offerRandom(e *entry) {
+	if slices.Contains(s.dst[:s.kept], e) || !s.search.accepts(e) {
 		return
 	}
 	s.seen++
-	if s.kept < len(s.room) {
-		s.room[s.kept] = e
+	if s.kept < len(s.dst) {
+		s.dst[s.kept] = e
 		s.kept++
-	} else if i := s.ask.Rand.IntN(s.seen); i < s.kept {
-		s.room[i] = e
+	} else if i := s.search.Rand.IntN(s.seen); i < s.kept {
+		s.dst[i] = e
 	}
 }

@@ -58,7 +58,7 @@ func TestRandTakesTurnsInLeaf(t *testing.T) {
 		for range 200 {
 			got := v.Pick(shuffled, 1)[0]
 			seen[got.Name] = true
-			if ceil(got.Free[0], 10) != ceil(want.Free[0], 10) || got.Free[0] < 15 {
+			if ceilDiv(got.Free[0], 10) != ceilDiv(want.Free[0], 10) || got.Free[0] < 15 {
 				t.Fatalf("%s took %v, without randomness %v", p, got, want)
 			}
 		}

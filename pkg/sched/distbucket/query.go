@@ -58,82 +58,84 @@ func ParsePolicy(name string) (Policy, error) {
 }
 
 // asking is a query put to a view.
-type asking struct {
+type search struct {
 	Query
-	view  View
-	code  code     // of the request
-	among []*entry // the candidates, if the query names some
-	from  key      // labels that are not greater come last: of all with NextFit, of a leaf's with LeastFit and BestFit
-	drawn bool     // from is known; where nothing fits it need not be
+	view       View
+	code       code     // of the request
+	candidates []*entry // the candidates, if the query names some
+	startLabel key      // labels that are not greater come last: of all with NextFit, of a leaf's with LeastFit and BestFit
+	startKnown bool     // from is known; where nothing fits it need not be
 }
 
-func (v View) ask(q Query) asking {
-	a := asking{Query: q, view: v, code: encode(q.Request)}
+func (v View) search(q Query) search {
+	s := search{Query: q, view: v, code: encode(q.Request)}
 	if q.Policy == Random && q.Rand == nil {
-		a.Policy = FirstFit
+		s.Policy = FirstFit
 	}
 	if q.Candidates != nil {
-		a.among = make([]*entry, 0, len(q.Candidates))
+		s.candidates = make([]*entry, 0, len(q.Candidates))
 	}
 	for _, name := range q.Candidates {
 		if e := v.find(name); e != nil {
-			a.among = append(a.among, e)
+			s.candidates = append(s.candidates, e)
 		}
 	}
-	return a
+	return s
 }
 
 // start returns the label behind which names begin, drawn when it is first needed.
-func (a *asking) start() key {
-	if !a.drawn {
-		a.from, a.drawn = a.first(), true
+func (s *search) start() key {
+	if !s.startKnown {
+		s.startLabel, s.startKnown = s.chooseStart(), true
 	}
-	return a.from
+	return s.startLabel
 }
 
-func (a *asking) first() key {
+func (s *search) chooseStart() key {
 	switch {
-	case a.Policy == FirstFit || a.Policy == Random:
-		return none
-	case a.Policy == NextFit || a.After != (Cursor{}) || a.Rand == nil:
-		return a.view.labelOf(a.After)
-	case a.Candidates == nil && a.view.Len() > 0:
-		return a.view.byName.atRank(a.Rand.IntN(a.view.Len())).label
-	case len(a.among) > 0:
-		return a.among[a.Rand.IntN(len(a.among))].label
+	case s.Policy == FirstFit || s.Policy == Random:
+		return noLabel
+	case s.Policy == NextFit || s.After != (Cursor{}) || s.Rand == nil:
+		return s.view.labelOf(s.After)
+	case s.Candidates == nil && s.view.Len() > 0:
+		return s.view.byName.atRank(s.Rand.IntN(s.view.Len())).label
+	case len(s.candidates) > 0:
+		return s.candidates[s.Rand.IntN(len(s.candidates))].label
 	}
-	return none
+	return noLabel
 }
 
 // named says whether the node is a candidate.
-func (a *asking) named(e *entry) bool { return a.Candidates == nil || slices.Contains(a.among, e) }
+func (s *search) isCandidate(e *entry) bool {
+	return s.Candidates == nil || slices.Contains(s.candidates, e)
+}
 
 // takes says whether the task can go to a node: exact amounts decide, then Accept.
-func (a *asking) takes(e *entry) bool {
-	return e.Free.Covers(a.Request) && (a.Accept == nil || a.Accept(&e.Node))
+func (s *search) accepts(e *entry) bool {
+	return e.Free.Covers(s.Request) && (s.Accept == nil || s.Accept(&e.Node))
 }
 
 // compare orders nodes as the policy does, the first to take first. Random has no order.
-func (a *asking) compare(e, f *entry) int {
+func (s *search) compare(e, f *entry) int {
 	c := 0
-	switch a.Policy {
+	switch s.Policy {
 	case LeastFit:
-		c = byLeaf(f, e)
+		c = compareLeaf(f, e)
 	case BestFit:
-		c = byLeaf(e, f)
+		c = compareLeaf(e, f)
 	}
 	if c == 0 {
-		c = cmp.Compare(a.lap(e), a.lap(f))
+		c = cmp.Compare(s.lap(e), s.lap(f))
 	}
 	if c == 0 {
-		c = byLabel(e, f)
+		c = compareLabel(e, f)
 	}
 	return c
 }
 
 // lap returns 0 for a node that comes before the names begin anew, and 1 for the others.
-func (a *asking) lap(e *entry) int {
-	if e.label > a.start() {
+func (s *search) lap(e *entry) int {
+	if e.label > s.start() {
 		return 0
 	}
 	return 1

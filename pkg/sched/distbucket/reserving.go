@@ -16,9 +16,9 @@ import (
 // answered from B and from its own part of A, which the order by task makes a range, and the better by policy wins. Without reservations A is
 // empty and costs nothing.
 type Reserving struct {
-	left   *Index // B
-	byTask tree   // A, by task and then by name
-	held   tree   // A, by name
+	unreserved *Index // B
+	heldByTask tree   // A, by task and then by name
+	heldByName tree   // A, by name
 }
 
 // NewReserving returns an empty index, or says what is wrong with the configuration.
@@ -28,51 +28,51 @@ func NewReserving(c Config) (*Reserving, error) {
 		return nil, err
 	}
 	return &Reserving{
-		left:   left,
-		byTask: tree{owner: new(owner), keyOf: keyless, order: byTask},
-		held:   tree{owner: new(owner), keyOf: keyless, order: byName},
+		unreserved: left,
+		heldByTask: tree{owner: new(owner), keyOf: noKey, order: compareTask},
+		heldByName: tree{owner: new(owner), keyOf: noKey, order: compareName},
 	}, nil
 }
 
-func byTask(a, b *entry) int {
+func compareTask(a, b *entry) int {
 	return cmp.Or(strings.Compare(a.task, b.task), strings.Compare(a.Name, b.Name))
 }
 
 // Add takes a node into the index. It is an error if one of that name is there.
-func (r *Reserving) Add(n Node) error { return r.left.Add(n) }
+func (r *Reserving) Add(n Node) error { return r.unreserved.Add(n) }
 
 // AddAt is Add to a handle in the caller's memory, which has to be free.
-func (r *Reserving) AddAt(s *Handle, n Node) error { return r.left.AddAt(s, n) }
+func (r *Reserving) AddAt(s *Handle, n Node) error { return r.unreserved.AddAt(s, n) }
 
 // Update replaces the node of that name. Its reservation stays. It is an error if there is no such node.
 func (r *Reserving) Update(n Node) error {
-	if old := r.held.find(n.Name); old != nil {
-		return r.hold(n, old.hold)
+	if old := r.heldByName.find(n.Name); old != nil {
+		return r.setReserved(n, old.reservation)
 	}
-	return r.left.Update(n)
+	return r.unreserved.Update(n)
 }
 
 // Remove takes the node of that name out, and its reservation. It is an error if there is none.
 func (r *Reserving) Remove(name string) error {
-	if old := r.held.find(name); old != nil {
-		r.forget(old)
+	if old := r.heldByName.find(name); old != nil {
+		r.dropReserved(old)
 	}
-	return r.left.Remove(name)
+	return r.unreserved.Remove(name)
 }
 
 // Reserve sets amounts of a node aside for a task, in place of what the node held for it before. It is an error if the node holds some for
 // another task, or is not in the index.
 func (r *Reserving) Reserve(node, task string, amounts Vector) error {
-	n, err := r.mayHold(node, task, amounts)
+	n, err := r.checkReserve(node, task, amounts)
 	if err != nil {
 		return fmt.Errorf("reserve %v of node %q for task %q: %w", amounts, node, task, err)
 	}
-	return r.hold(*n, &hold{task: task, amounts: amounts})
+	return r.setReserved(*n, &reservation{task: task, amounts: amounts})
 }
 
 // mayHold returns the node with all that is free on it, or says why it cannot hold amounts for a task.
-func (r *Reserving) mayHold(node, task string, amounts Vector) (*Node, error) {
-	n, old := r.find(node), r.held.find(node)
+func (r *Reserving) checkReserve(node, task string, amounts Vector) (*Node, error) {
+	n, old := r.find(node), r.heldByName.find(node)
 	switch {
 	case task == "":
 		return nil, errors.New("the task has no name")
@@ -83,103 +83,103 @@ func (r *Reserving) mayHold(node, task string, amounts Vector) (*Node, error) {
 	case old != nil && old.task != task:
 		return nil, fmt.Errorf("it holds %v for task %q", old.amounts, old.task)
 	}
-	return n, r.left.space.check(amounts)
+	return n, r.unreserved.space.check(amounts)
 }
 
 // Release gives up what the node holds for a task, and says whether it held any.
 func (r *Reserving) Release(node, task string) bool {
-	old := r.held.find(node)
+	old := r.heldByName.find(node)
 	if old == nil || old.task != task {
 		return false
 	}
-	r.forget(old)
-	return r.left.Update(old.Node) == nil
+	r.dropReserved(old)
+	return r.unreserved.Update(old.Node) == nil
 }
 
 // Len returns the number of nodes.
-func (r *Reserving) Len() int { return r.left.Len() }
+func (r *Reserving) Len() int { return r.unreserved.Len() }
 
 // View returns the index as it is now, in O(1). Later changes do not show in it.
 func (r *Reserving) View() ReservingView {
-	r.byTask.freeze()
-	r.held.freeze()
-	return ReservingView{left: r.left.View(), byTask: r.byTask, held: r.held}
+	r.heldByTask.freeze()
+	r.heldByName.freeze()
+	return ReservingView{unreserved: r.unreserved.View(), heldByTask: r.heldByTask, heldByName: r.heldByName}
 }
 
 // hold brings both indexes up to date with a node and what it holds.
-func (r *Reserving) hold(n Node, h *hold) error {
-	e, err := r.left.space.entry(n)
+func (r *Reserving) setReserved(n Node, h *reservation) error {
+	e, err := r.unreserved.space.checkedEntry(n)
 	if err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
-	e.hold = h
-	r.held.put(e)
-	r.byTask.put(e)
+	e.reservation = h
+	r.heldByName.put(e)
+	r.heldByTask.put(e)
 	n.Free = n.Free.minus(h.amounts)
-	return r.left.Update(n)
+	return r.unreserved.Update(n)
 }
 
-func (r *Reserving) forget(e *entry) {
-	r.held.remove(e)
-	r.byTask.remove(e)
+func (r *Reserving) dropReserved(e *entry) {
+	r.heldByName.remove(e)
+	r.heldByTask.remove(e)
 }
 
 // find returns the node of that name with all that is free on it, or nil.
 func (r *Reserving) find(name string) *Node {
-	if e := r.held.find(name); e != nil {
+	if e := r.heldByName.find(name); e != nil {
 		return &e.Node
 	}
-	if s := r.left.Handle(name); s != nil {
+	if s := r.unreserved.Handle(name); s != nil {
 		return s.Node()
 	}
 	return nil
 }
 
 // Handle returns the handle of the node of that name, or nil.
-func (r *Reserving) Handle(name string) *Handle { return r.left.Handle(name) }
+func (r *Reserving) Handle(name string) *Handle { return r.unreserved.Handle(name) }
 
 // UpdateAt is Update of the node in a handle, whose name it keeps.
 func (r *Reserving) UpdateAt(s *Handle, n Node) error {
-	if old := r.held.find(n.Name); old != nil {
-		return r.hold(n, old.hold)
+	if old := r.heldByName.find(n.Name); old != nil {
+		return r.setReserved(n, old.reservation)
 	}
-	return r.left.UpdateAt(s, n)
+	return r.unreserved.UpdateAt(s, n)
 }
 
 // ReservingView is to View what Reserving is to Index.
 type ReservingView struct {
-	left         View
-	byTask, held tree
+	unreserved             View
+	heldByTask, heldByName tree
 }
 
 // Len returns the number of nodes.
-func (v ReservingView) Len() int { return v.left.Len() }
+func (v ReservingView) Len() int { return v.unreserved.Len() }
 
 // Node returns the node of that name as a task sees it, or nil.
 func (v ReservingView) Node(name, task string) *Node {
-	if e := v.held.find(name); e != nil && e.task == task {
+	if e := v.heldByName.find(name); e != nil && e.task == task {
 		return &e.Node
 	}
-	return v.left.Node(name)
+	return v.unreserved.Node(name)
 }
 
 // Held returns the nodes that hold a reservation for a task, in order of their names, with all that is free on them.
-func (v ReservingView) Held(task string) []*Node { return appendNodes(nil, v.heldFor(task)) }
+func (v ReservingView) Held(task string) []*Node { return appendNodes(nil, v.ownNodes(task)) }
 
 // Pick returns up to n nodes that really fit Query.Task, the best by policy first. Their Free is what that task sees.
 func (v ReservingView) Pick(q Query, n int) []*Node { return v.AppendPick(nil, q, n) }
 
 // AppendPick is Pick into a slice that the caller owns.
 func (v ReservingView) AppendPick(dst []*Node, q Query, n int) []*Node {
-	own := v.heldFor(q.Task)
+	own := v.ownNodes(q.Task)
 	n = min(n, v.Len())
 	if len(own) == 0 || n <= 0 {
-		return v.left.AppendPick(dst, q, n)
+		return v.unreserved.AppendPick(dst, q, n)
 	}
 	room := make([]*entry, n)
-	a := v.left.ask(v.others(q, own))
-	s := selection{ask: &a, room: room, kept: a.pick(room)}
-	a.Accept = q.Accept
+	search := v.unreserved.search(v.exceptOwn(q, own))
+	s := selection{search: &search, dst: room, kept: search.pick(room)}
+	search.Accept = q.Accept
 	for _, e := range own {
 		if q.Candidates == nil || slices.Contains(q.Candidates, e.Name) {
 			s.offer(e)
@@ -189,7 +189,7 @@ func (v ReservingView) AppendPick(dst []*Node, q Query, n int) []*Node {
 }
 
 // others returns the query without the nodes that hold a reservation for the task.
-func (v ReservingView) others(q Query, own []*entry) Query {
+func (v ReservingView) exceptOwn(q Query, own []*entry) Query {
 	accept := q.Accept
 	q.Accept = func(n *Node) bool {
 		mine := slices.ContainsFunc(own, func(e *entry) bool { return e.Name == n.Name })
@@ -199,13 +199,13 @@ func (v ReservingView) others(q Query, own []*entry) Query {
 }
 
 // heldFor returns the range of byTask that is the task's, marked as the nodes are.
-func (v ReservingView) heldFor(task string) []*entry {
-	lo := v.byTask.rank(0, func(p *page, i int) bool { return p.items[i].task >= task })
-	hi := v.byTask.rank(0, func(p *page, i int) bool { return p.items[i].task > task })
+func (v ReservingView) ownNodes(task string) []*entry {
+	lo := v.heldByTask.rank(0, func(p *page, i int) bool { return p.items[i].task >= task })
+	hi := v.heldByTask.rank(0, func(p *page, i int) bool { return p.items[i].task > task })
 	var own []*entry
 	for r := lo; r < hi; r++ {
-		e := *v.byTask.atRank(r)
-		at := v.left.find(e.Name)
+		e := *v.heldByTask.atRank(r)
+		at := v.unreserved.find(e.Name)
 		e.label, e.seq = at.label, at.seq
 		own = append(own, &e)
 	}
@@ -213,4 +213,4 @@ func (v ReservingView) heldFor(task string) []*entry {
 }
 
 // Nodes yields all nodes in order of their names, with what is left on them.
-func (v ReservingView) Nodes() iter.Seq[*Node] { return v.left.Nodes() }
+func (v ReservingView) Nodes() iter.Seq[*Node] { return v.unreserved.Nodes() }

@@ -11,7 +11,7 @@ import (
 // reservations is what Reserving should be: a map of nodes, and what each holds for whom.
 type reservations struct {
 	nodes map[string]Node
-	holds map[string]hold
+	holds map[string]reservation
 }
 
 // seenBy returns the nodes as a task sees them.
@@ -34,16 +34,16 @@ func TestReservingTwin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		twin := reservations{nodes: map[string]Node{}, holds: map[string]hold{}}
+		twin := reservations{nodes: map[string]Node{}, holds: map[string]reservation{}}
 		cursors := []Cursor{{}}
 		for range 400 {
 			reserveAtRandom(t, r, x, twin)
 			if r.IntN(20) == 0 {
-				x.left.relabel()
+				x.unreserved.relabel()
 			}
 			task := fmt.Sprint("t", r.IntN(4))
 			q := Query{Request: Vector{r.Int64N(10), r.Int64N(10)}, Policy: Policy(r.IntN(4)), Task: task, After: cursors[r.IntN(len(cursors))]}
-			want := twin.seenBy(task, x.left.space).fitting(q)
+			want := twin.seenBy(task, x.unreserved.space).fitting(q)
 			want = want[:min(len(want), 5)]
 			got := x.View().Pick(q, 5)
 			if diff := cmp.Diff(want, names(got)); diff != "" {
@@ -63,7 +63,7 @@ func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations
 	t.Helper()
 	n := Node{Name: fmt.Sprint("n", r.IntN(30)), Free: Vector{r.Int64N(12), r.Int64N(12)}}
 	_, have := twin.nodes[n.Name]
-	held, holds := twin.holds[n.Name]
+	was, holds := twin.holds[n.Name]
 	task := fmt.Sprint("t", r.IntN(4))
 	var err error
 	switch action := r.IntN(4); {
@@ -80,15 +80,15 @@ func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations
 	case action == 1:
 		err = x.Update(n)
 		twin.nodes[n.Name] = n
-	case holds && held.task != task:
+	case holds && was.task != task:
 		if x.Release(n.Name, task) {
-			t.Fatalf("node %s gave up for %s what it holds for %s", n.Name, task, held.task)
+			t.Fatalf("node %s gave up for %s what it holds for %s", n.Name, task, was.task)
 		}
 	case action == 2:
 		x.Release(n.Name, task)
 		delete(twin.holds, n.Name)
 	default:
-		twin.holds[n.Name] = hold{task: task, amounts: Vector{r.Int64N(8), r.Int64N(8)}}
+		twin.holds[n.Name] = reservation{task: task, amounts: Vector{r.Int64N(8), r.Int64N(8)}}
 		err = x.Reserve(n.Name, task, twin.holds[n.Name].amounts)
 	}
 	if err != nil {

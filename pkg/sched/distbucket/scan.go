@@ -1,149 +1,149 @@
 package distbucket
 
 // stroll is a walk in the policy's order that takes what it finds.
-type stroll struct {
-	ask *asking
-	walk
-	room  []*entry // the first ones are taken
+type scan struct {
+	search *search
+	matcher
+	dst   []*entry // the first ones are taken
 	taken int
-	news  []*entry // what the trees do not know, in the policy's order
+	delta []*entry // what the trees do not know, in the policy's order
 }
 
 // patience is how many nodes a stroll by name looks at in vain before it gives up: names say nothing of what is free.
-const patience = 256
+const scanLimit = 256
 
 // stroll takes nodes in the policy's order. It says whether it came to the end.
-func (a *asking) stroll(room []*entry) (int, bool) {
-	var some [backlog]*entry
-	s := stroll{ask: a, walk: a.walk(), room: room}
-	if a.Policy == LeastFit || a.Policy == BestFit {
-		s.news = a.news(some[:0])
+func (s *search) scan(room []*entry) (int, bool) {
+	var some [deltaSize]*entry
+	sc := scan{search: s, matcher: s.matcher(), dst: room}
+	if s.Policy == LeastFit || s.Policy == BestFit {
+		sc.delta = s.matchingDelta(some[:0])
 	}
-	switch a.Policy {
+	switch s.Policy {
 	case LeastFit:
-		s.leastFit()
+		sc.leastFit()
 	case BestFit:
-		s.bestFit()
+		sc.bestFit()
 	default:
-		if !s.hopes(&a.view.byX) {
+		if !sc.mayMatchAny(&s.view.byCoord) {
 			return 0, false
 		}
-		s.limit = s.looks + patience
-		s.names()
+		sc.limit = sc.visits + scanLimit
+		sc.scanNames()
 	}
-	if s.tired() && !s.full() {
+	if sc.limitReached() && !sc.full() {
 		return 0, false
 	}
-	for len(s.news) > 0 {
-		s.takeNews()
+	for len(sc.delta) > 0 {
+		sc.takeDelta()
 	}
-	return s.taken, true
+	return sc.taken, true
 }
 
-func (s *stroll) full() bool { return s.taken == len(s.room) }
+func (s *scan) full() bool { return s.taken == len(s.dst) }
 
 // meet takes a node that the tree has next, and before it the news that come first.
-func (s *stroll) meet(e *entry) {
-	for len(s.news) > 0 && s.ask.compare(s.news[0], e) < 0 {
-		s.takeNews()
+func (s *scan) takeInOrder(e *entry) {
+	for len(s.delta) > 0 && s.search.compare(s.delta[0], e) < 0 {
+		s.takeDelta()
 	}
 	s.take(e)
 }
 
-func (s *stroll) takeNews() {
-	s.take(s.news[0])
-	s.news = s.news[1:]
+func (s *scan) takeDelta() {
+	s.take(s.delta[0])
+	s.delta = s.delta[1:]
 }
 
 // take takes a node that covers the request, if the query accepts it.
-func (s *stroll) take(e *entry) {
+func (s *scan) take(e *entry) {
 	if s.full() {
 		return
 	}
-	if s.ask.Accept == nil || s.ask.Accept(&e.Node) {
-		s.room[s.taken] = e
+	if s.search.Accept == nil || s.search.Accept(&e.Node) {
+		s.dst[s.taken] = e
 		s.taken++
 	}
 }
 
 // leastFit goes down through the coordinates, and up through the names within a leaf.
-func (s *stroll) leastFit() {
-	t := &s.ask.view.byX
+func (s *scan) leastFit() {
+	t := &s.search.view.byCoord
 	c := t.end()
 	for !s.full() {
 		e := s.previous(&c)
 		if e == nil {
 			return
 		}
-		if c.beforeLeaf() {
-			s.meet(e) // which is the first of its leaf, and none behind it covers
+		if c.atLeafStart() {
+			s.takeInOrder(e) // which is the first of its leaf, and none behind it covers
 			continue
 		}
-		leaf := leafOf(e)
-		s.leaf(t, leaf)
-		c = leaf.begin(t)
+		leaf := leafRange(e)
+		s.scanLeaf(t, leaf)
+		c = leaf.seekStart(t)
 	}
 }
 
 // bestFit goes up through the coordinates, and through the names within a leaf.
-func (s *stroll) bestFit() {
-	t := &s.ask.view.byX
-	c := t.begin()
+func (s *scan) bestFit() {
+	t := &s.search.view.byCoord
+	c := t.start()
 	for !s.full() {
-		e := s.next(&c, utmost)
+		e := s.next(&c, maxKey)
 		if e == nil {
 			return
 		}
-		if c.behindLeaf() {
-			s.meet(e) // which is the last of its leaf, and none before it covers
+		if c.atLeafEnd() {
+			s.takeInOrder(e) // which is the last of its leaf, and none before it covers
 			continue
 		}
-		leaf := leafOf(e)
-		s.leaf(t, leaf)
-		c = leaf.end(t)
+		leaf := leafRange(e)
+		s.scanLeaf(t, leaf)
+		c = leaf.seekEnd(t)
 	}
 }
 
 // leaf takes what fits in a leaf of the tree by coordinate.
-func (s *stroll) leaf(t *tree, leaf place) {
-	from := s.ask.start()
-	s.through(leaf.behind(t, from), leaf, utmost)
-	if from != none {
-		s.through(leaf.begin(t), leaf, from)
+func (s *scan) scanLeaf(t *tree, leaf keyRange) {
+	from := s.search.start()
+	s.scanLeafUpTo(leaf.seekAfterLabel(t, from), leaf, maxKey)
+	if from != noLabel {
+		s.scanLeafUpTo(leaf.seekStart(t), leaf, from)
 	}
 }
 
 // names takes what fits of all nodes, up through their names.
-func (s *stroll) names() {
-	t, from := &s.ask.view.byName, s.ask.start()
-	s.upTo(t.seek(from, func(*page, int) bool { return false }), utmost)
-	if from != none {
-		s.upTo(t.begin(), from)
+func (s *scan) scanNames() {
+	t, from := &s.search.view.byName, s.search.start()
+	s.scanNamesUpTo(t.seek(from, func(*page, int) bool { return false }), maxKey)
+	if from != noLabel {
+		s.scanNamesUpTo(t.start(), from)
 	}
 }
 
 // upTo takes what fits of all nodes from the cursor on, up to a label.
-func (s *stroll) upTo(c iterator, label key) {
-	var all walk
+func (s *scan) scanNamesUpTo(c iterator, label key) {
+	var all matcher
 	for first := all.next(&c, label); first != nil; first = all.next(&c, label) {
-		if s.full() || s.tired() {
+		if s.full() || s.limitReached() {
 			return
 		}
-		s.looks++
-		if e := s.ask.view.entry(first.handle); e.Free.Covers(s.want) {
+		s.visits++
+		if e := s.search.view.entry(first.handle); e.Free.Covers(s.want) {
 			s.take(e)
-			s.limit = s.looks + patience
+			s.limit = s.visits + scanLimit
 		}
 	}
 }
 
 // through takes what fits in a leaf from the cursor on, up to a label.
-func (s *stroll) through(c iterator, leaf place, label key) {
+func (s *scan) scanLeafUpTo(c iterator, leaf keyRange, label key) {
 	for !s.full() {
 		e := s.next(&c, leaf.last)
-		if e == nil || !leaf.has(e) || e.label > label {
+		if e == nil || !leaf.contains(e) || e.label > label {
 			return
 		}
-		s.meet(e)
+		s.takeInOrder(e)
 	}
 }

@@ -10,16 +10,16 @@ import (
 
 // TestLooksAsNodesRunOut places pods with a card each until none fits any more: nodes then lack CPU, memory or cards, and hardly two of them
 // the same. Throughout, a question takes few looks, which are the same on every machine.
-func TestLooksAsNodesRunOut(t *testing.T) {
+func TestVisitsAsNodesRunOut(t *testing.T) {
 	const nodes, bound = 1000, 64
 	for _, p := range []Policy{LeastFit, BestFit} {
 		t.Run(p.String(), func(t *testing.T) {
 			x, r := cards(t, nodes), rand.New(rand.NewPCG(1, 2))
 			for placed := 0; ; {
-				looks := 0
+				visits := 0
 				for range 500 {
-					n, took := x.search(Query{Request: Vector{500, 4 << 30, 1, 1}, Policy: p, Rand: r})
-					if looks += took; n == nil {
+					n, took := x.leastVisits(Query{Request: Vector{500, 4 << 30, 1, 1}, Policy: p, Rand: r})
+					if visits += took; n == nil {
 						continue
 					}
 					placed++
@@ -27,10 +27,10 @@ func TestLooksAsNodesRunOut(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if looks > 500*bound {
-					t.Fatalf("%d looks a question after %d pods, want no more than %d", looks/500, placed, bound)
+				if visits > 500*bound {
+					t.Fatalf("%d looks a question after %d pods, want no more than %d", visits/500, placed, bound)
 				}
-				if n, _ := x.search(Query{Request: Vector{500, 4 << 30, 1, 1}, Policy: p, Rand: r}); n == nil {
+				if n, _ := x.leastVisits(Query{Request: Vector{500, 4 << 30, 1, 1}, Policy: p, Rand: r}); n == nil {
 					return
 				}
 			}
@@ -41,7 +41,7 @@ func TestLooksAsNodesRunOut(t *testing.T) {
 // TestFirstFitGivesUp lets the first by name be found where few nodes fit: names say nothing of what is free, and a walk by name ends soon if it finds none.
 func TestFirstFitGivesUp(t *testing.T) {
 	const nodes = 5000
-	for one, want := range map[int]struct{ taken, looks int }{patience - 1: {4, 4 * patience}, patience + 1: {0, patience}, nodes: {0, patience}} {
+	for one, want := range map[int]struct{ taken, looks int }{scanLimit - 1: {4, 4 * scanLimit}, scanLimit + 1: {0, scanLimit}, nodes: {0, scanLimit}} {
 		var all []Node
 		var fit []string
 		for i := range nodes {
@@ -52,12 +52,12 @@ func TestFirstFitGivesUp(t *testing.T) {
 			all = append(all, n)
 		}
 		x, q := indexOf(t, Vector{1}, all), Query{Request: Vector{1}, Policy: FirstFit}
-		a := x.View().ask(q)
-		s := stroll{ask: &a, walk: a.walk(), room: make([]*entry, 4)}
-		s.limit = patience
-		s.names()
-		if s.taken != want.taken || s.looks > want.looks {
-			t.Errorf("one in %d fits: %d looks, %d taken, want no more than %d, and %d", one, s.looks, s.taken, want.looks, want.taken)
+		a := x.View().search(q)
+		s := scan{search: &a, matcher: a.matcher(), dst: make([]*entry, 4)}
+		s.limit = scanLimit
+		s.scanNames()
+		if s.taken != want.taken || s.visits > want.looks {
+			t.Errorf("one in %d fits: %d looks, %d taken, want no more than %d, and %d", one, s.visits, s.taken, want.looks, want.taken)
 		}
 		if diff := cmp.Diff(fit[:min(4, len(fit))], names(x.View().Pick(q, 4))); diff != "" {
 			t.Errorf("one in %d fits (-want +got):\n%s", one, diff)
@@ -84,19 +84,19 @@ func cards(t *testing.T, nodes int) *Index {
 }
 
 // search returns the first of four nodes by policy, or nil, and the looks that the four took.
-func (x *Index) search(q Query) (*Node, int) {
-	a := x.View().ask(q)
-	s := stroll{ask: &a, walk: a.walk(), room: make([]*entry, 4), news: a.news(nil)}
+func (x *Index) leastVisits(q Query) (*Node, int) {
+	a := x.View().search(q)
+	s := scan{search: &a, matcher: a.matcher(), dst: make([]*entry, 4), delta: a.matchingDelta(nil)}
 	if q.Policy == LeastFit {
 		s.leastFit()
 	} else {
 		s.bestFit()
 	}
-	for len(s.news) > 0 {
-		s.takeNews()
+	for len(s.delta) > 0 {
+		s.takeDelta()
 	}
 	if s.taken == 0 {
-		return nil, s.looks
+		return nil, s.visits
 	}
-	return &s.room[0].Node, s.looks
+	return &s.dst[0].Node, s.visits
 }

@@ -81,14 +81,14 @@ func (s space) check(v Vector) error {
 }
 
 // coordinates writes the coordinate of v to x, which is as long.
-func (s space) coordinates(x []int64, v Vector) {
+func (s space) coordinateInto(x []int64, v Vector) {
 	for level, d := range s.order {
-		x[level] = ceil(v[d], s.theta[d])
+		x[level] = ceilDiv(v[d], s.theta[d])
 	}
 }
 
 // ceil returns ⌈v/theta⌉ for a positive theta. Go's division rounds towards zero, which is up for v ≤ 0.
-func ceil(v, theta int64) int64 {
+func ceilDiv(v, theta int64) int64 {
 	if v <= 0 {
 		return v / theta
 	}

@@ -141,7 +141,7 @@ func (t *tree) itemIndex(p *page, e *entry) int {
 
 // compare orders item i of a block, which has the key of e, and e.
 func (t *tree) compare(p *page, i int, e *entry) int {
-	if t.labeled && e.whole {
+	if t.labeled && e.exactKey {
 		return cmp.Compare(p.separators[i].label, e.label)
 	}
 	return t.order(p.items[i], e)

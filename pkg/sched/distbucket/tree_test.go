@@ -8,9 +8,9 @@ import (
 // check fails if a tree of x is not as its comment says.
 func (x *Index) check(t *testing.T) {
 	t.Helper()
-	x.settle()
+	x.flushDelta()
 	x.freeze()
-	for _, tr := range []*tree{&x.byX, &x.byName} {
+	for _, tr := range []*tree{&x.byCoord, &x.byName} {
 		var all []*entry
 		for r := range tr.size() {
 			all = append(all, tr.atRank(r))
@@ -18,7 +18,7 @@ func (x *Index) check(t *testing.T) {
 		if !slices.IsSortedFunc(all, tr.order) {
 			t.Fatal("entries are out of order")
 		}
-		if !tr.hasMaxima && !slices.IsSortedFunc(all, byName) {
+		if !tr.hasMaxima && !slices.IsSortedFunc(all, compareName) {
 			t.Fatal("labels are not in the order of names")
 		}
 		if tr.root != nil {
@@ -88,7 +88,7 @@ func TestWriterSharesPages(t *testing.T) {
 	if err := x.Update(n); err != nil {
 		t.Fatal(err)
 	}
-	x.settle()
+	x.flushDelta()
 	fresh := 0
 	for p := range pagesOf(x) {
 		if !before[p] {
@@ -112,7 +112,7 @@ func pagesOf(x *Index) map[*page]bool {
 			}
 		}
 	}
-	for _, t := range []*tree{&x.byX, &x.byName} {
+	for _, t := range []*tree{&x.byCoord, &x.byName} {
 		add(t.root)
 	}
 	return all

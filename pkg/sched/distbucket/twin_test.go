@@ -208,7 +208,7 @@ func (w *world) drain() {
 			w.x.check(w.t)
 		}
 	}
-	if w.x.Len() != 0 || w.x.byX.root != nil {
+	if w.x.Len() != 0 || w.x.byCoord.root != nil {
 		w.t.Fatalf("%d nodes are left of none", w.x.Len())
 	}
 }
