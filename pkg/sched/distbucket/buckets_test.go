@@ -252,3 +252,8 @@ func (it *Iterator) nodesInOrder() []*entry {
 	}
 	return all
 }
+
+// named says whether the node is a candidate.
+func (s *search) isCandidate(e *entry) bool {
+	return s.Candidates == nil || slices.Contains(s.candidates, e)
+}

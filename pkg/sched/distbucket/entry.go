@@ -50,10 +50,10 @@ func (s space) checkedEntry(n Node) (*entry, error) {
 
 // fresh returns a node whose vector has an amount for each dimension in its place.
 func (s space) newEntry(n Node) *entry {
-	r := &entryWithVectors{entry: entry{Node: Node{Name: n.Name, Record: n.Record}, code: encode(n.Free)}}
-	e, room := &r.entry, r.vectors[:0]
-	room = append(append(room, n.Free...), n.Free...)
-	e.Free, e.coord = room[:len(n.Free):len(n.Free)], room[len(n.Free):]
+	whole := &entryWithVectors{entry: entry{Node: Node{Name: n.Name, Record: n.Record}, code: encode(n.Free)}}
+	e, buf := &whole.entry, whole.vectors[:0]
+	buf = append(append(buf, n.Free...), n.Free...)
+	e.Free, e.coord = buf[:len(n.Free):len(n.Free)], buf[len(n.Free):]
 	s.coordinateInto(e.coord, n.Free)
 	e.coordKey, _, e.exactKey = packCoord(e.coord)
 	return e

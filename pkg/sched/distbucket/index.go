@@ -47,7 +47,7 @@ func New(c Config) (*Index, error) {
 func (x *Index) Add(n Node) error { return x.AddAt(new(Handle), n) }
 
 // AddAt is Add to a handle in the caller's memory, which has to be free, and always this index's: for who has something of the node's at hand.
-func (x *Index) AddAt(s *Handle, n Node) error {
+func (x *Index) AddAt(h *Handle, n Node) error {
 	e, err := x.space.checkedEntry(n)
 	if err != nil {
 		return fmt.Errorf("add: %w", err)
@@ -55,18 +55,18 @@ func (x *Index) AddAt(s *Handle, n Node) error {
 	if x.handles[n.Name] != nil {
 		return fmt.Errorf("add node %q: it is in the index", n.Name)
 	}
-	if old := s.Node(); old != nil {
+	if old := h.Node(); old != nil {
 		return fmt.Errorf("add node %q: its handle is that of node %q", n.Name, old.Name)
 	}
-	if s.index != nil && s.index != x {
+	if h.index != nil && h.index != x {
 		return fmt.Errorf("add node %q: its handle is of another index", n.Name)
 	}
 	if !x.assignLabel(e) {
 		x.relabel()
 		x.assignLabel(e)
 	}
-	s.index, e.handle = x, s
-	x.handles[n.Name] = s
+	h.index, e.handle = x, h
+	x.handles[n.Name] = h
 	x.log.addNode(e)
 	x.insert(e)
 	return nil
@@ -82,17 +82,17 @@ func (x *Index) Update(n Node) error {
 }
 
 // UpdateAt is Update of the node in a handle, whose name it keeps.
-func (x *Index) UpdateAt(s *Handle, n Node) error {
-	old := s.newest.Load()
-	if old == nil || s.index != x || old.Name != n.Name {
+func (x *Index) UpdateAt(h *Handle, n Node) error {
+	old := h.newest.Load()
+	if old == nil || h.index != x || old.Name != n.Name {
 		return fmt.Errorf("update node %q: the handle is not its own", n.Name)
 	}
 	e, err := x.space.checkedEntry(n)
 	if err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
-	e.label, e.handle = old.label, s
-	if x.log.addUpdate(update{s, old, e}); x.log.full() {
+	e.label, e.handle = old.label, h
+	if x.log.addUpdate(update{h, old, e}); x.log.full() {
 		x.flushDelta()
 	}
 	return nil
@@ -150,7 +150,7 @@ type trees struct {
 
 func newTrees() trees {
 	return trees{
-		byCoord: tree{owner: new(owner), keyOf: coordKeyOf, order: compareCoord, labeled: true, hasMaxima: true},
+		byCoord: tree{owner: new(owner), keyOf: coordKeyOf, order: compareCoord, ordersByLabel: true, hasMaxima: true},
 		byName:  tree{owner: new(owner), keyOf: labelKeyOf, order: compareLabel},
 	}
 }
@@ -169,8 +169,8 @@ type Handle struct {
 }
 
 // Node returns the node as the index has it, or nil where the node was taken out. It is for the writer.
-func (s *Handle) Node() *Node {
-	if e := s.newest.Load(); e != nil {
+func (h *Handle) Node() *Node {
+	if e := h.newest.Load(); e != nil {
 		return &e.Node
 	}
 	return nil
@@ -186,14 +186,6 @@ type View struct {
 
 // Len returns the number of nodes.
 func (v View) Len() int { return v.byName.size() }
-
-// Node returns the node of that name, or nil.
-func (v View) Node(name string) *Node {
-	if e := v.find(name); e != nil {
-		return &e.Node
-	}
-	return nil
-}
 
 // Nodes yields all nodes in order of their names.
 func (v View) Nodes() iter.Seq[*Node] {

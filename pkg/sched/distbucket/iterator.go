@@ -15,84 +15,84 @@ type frame struct {
 	index int
 }
 
-func (c *iterator) push(p *page, before int) {
-	c.path[c.depth] = frame{p, before}
-	c.depth++
+func (it *iterator) push(p *page, before int) {
+	it.path[it.depth] = frame{p, before}
+	it.depth++
 }
 
 // begin returns the place before all entries.
-func (t *tree) start() (c iterator) {
+func (t *tree) start() (it iterator) {
 	if t.root != nil {
-		c.push(t.root, 0)
+		it.push(t.root, 0)
 	}
-	return c
+	return it
 }
 
 // end returns the place behind all entries.
-func (t *tree) end() (c iterator) {
+func (t *tree) end() (it iterator) {
 	if t.root != nil {
-		c.push(t.root, t.root.n)
+		it.push(t.root, t.root.n)
 	}
-	return c
+	return it
 }
 
 // seek returns the place before the entries of a greater key and those of this key that are behind.
-func (t *tree) seek(k key, behind func(*page, int) bool) (c iterator) {
+func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 	for p := t.root; p != nil; {
-		i := p.search(k, behind)
+		i := p.search(k, isAfter)
 		if p.children == nil {
-			c.push(p, i)
-			return c
+			it.push(p, i)
+			return it
 		}
 		i = max(i-1, 0)
-		c.push(p, i)
+		it.push(p, i)
 		p = p.children.pages[i]
 	}
-	return c
+	return it
 }
 
 // next goes to the place behind the next entry that covers what is wanted, and returns the entry, or nil. It looks into no block whose maxima
 // do not cover it, and no farther than to keys greater than last.
-func (w *matcher) next(c *iterator, last key) *entry {
-	for c.depth > 0 && !w.limitReached() {
-		at := &c.path[c.depth-1]
+func (m *matcher) next(it *iterator, last key) *entry {
+	for it.depth > 0 && !m.limitReached() {
+		at := &it.path[it.depth-1]
 		p, i := at.page, at.index
 		switch {
 		case i == p.n:
-			c.depth--
-			if c.depth > 0 {
-				c.path[c.depth-1].index++
+			it.depth--
+			if it.depth > 0 {
+				it.path[it.depth-1].index++
 			}
 		case p.separators[i].key > last:
 			return nil
-		case !w.mayMatch(p, i):
+		case !m.mayMatch(p, i):
 			at.index++
 		case p.children == nil:
 			at.index++
 			return p.items[i]
 		default:
-			c.push(p.children.pages[i], 0)
+			it.push(p.children.pages[i], 0)
 		}
 	}
 	return nil
 }
 
 // previous goes to the place before the last entry before it that covers what is wanted, likewise.
-func (w *matcher) previous(c *iterator) *entry {
-	for c.depth > 0 {
-		at := &c.path[c.depth-1]
+func (m *matcher) previous(it *iterator) *entry {
+	for it.depth > 0 {
+		at := &it.path[it.depth-1]
 		if at.index == 0 {
-			c.depth--
+			it.depth--
 			continue
 		}
 		at.index--
 		p, i := at.page, at.index
 		switch {
-		case !w.mayMatch(p, i):
+		case !m.mayMatch(p, i):
 		case p.children == nil:
 			return p.items[i]
 		default:
-			c.push(p.children.pages[i], p.children.pages[i].n)
+			it.push(p.children.pages[i], p.children.pages[i].n)
 		}
 	}
 	return nil
@@ -100,14 +100,14 @@ func (w *matcher) previous(c *iterator) *entry {
 
 // beforeLeaf says whether the entry that previous has come to is surely the first of its leaf: the one before it in the block, if the block has
 // one, has another key. Most nodes are alone in their leaf where they have come to be used by unlike amounts, and two searches from the root are saved.
-func (c *iterator) atLeafStart() bool {
-	at := c.path[c.depth-1]
+func (it *iterator) atLeafStart() bool {
+	at := it.path[it.depth-1]
 	return at.index > 0 && at.page.separators[at.index-1].key != at.page.separators[at.index].key
 }
 
 // behindLeaf says whether the entry that next has come to is surely the last of its leaf, likewise.
-func (c *iterator) atLeafEnd() bool {
-	at := c.path[c.depth-1]
+func (it *iterator) atLeafEnd() bool {
+	at := it.path[it.depth-1]
 	return at.index < at.page.n && at.page.separators[at.index].key != at.page.separators[at.index-1].key
 }
 
@@ -121,19 +121,19 @@ type matcher struct {
 }
 
 // sees says whether there may be an entry that covers what is wanted at or below item i; at the lowest level it is sure.
-func (w *matcher) mayMatch(p *page, i int) bool {
-	w.visits++
+func (m *matcher) mayMatch(p *page, i int) bool {
+	m.visits++
 	if p.children != nil {
-		return p.children.maxima == nil || p.children.maxima[i].covers(&w.code) && p.children.pages[i].exactMax.covers(w.want)
+		return p.children.maxima == nil || p.children.maxima[i].covers(&m.code) && p.children.pages[i].exactMax.covers(m.want)
 	}
 	e := p.items[i]
-	return p.codes[i].covers(&w.code) && e.Free.Covers(w.want) && !w.delta.supersedes(e)
+	return p.codes[i].covers(&m.code) && e.Free.Covers(m.want) && !m.delta.supersedes(e)
 }
 
 // hopes says whether there may be such an entry in a tree, by a look at its root.
-func (w *matcher) mayMatchAny(t *tree) bool {
+func (m *matcher) mayMatchAny(t *tree) bool {
 	for i := 0; t.root != nil && i < t.root.n; i++ {
-		if w.mayMatch(t.root, i) {
+		if m.mayMatch(t.root, i) {
 			return true
 		}
 	}
@@ -141,4 +141,4 @@ func (w *matcher) mayMatchAny(t *tree) bool {
 }
 
 // tired says whether the limit is reached.
-func (w *matcher) limitReached() bool { return w.visits == w.limit && w.limit > 0 }
+func (m *matcher) limitReached() bool { return m.visits == m.limit && m.limit > 0 }

@@ -18,16 +18,16 @@ type key uint64
 //
 // What has no room is cut off. Nothing follows a number that is negative, which is written as 000000, or 2⁵⁸ and more, 111111: the key is not
 // whole then.
-func packCoord(x []int64) (k key, left int, whole bool) {
+func packCoord(x []int64) (k key, left int, exact bool) {
 	left = 64
 	for _, c := range x {
-		code, width, exact := packNumber(c)
+		code, width, unique := packNumber(c)
 		if width > left {
 			return k | code>>(width-left), 0, false
 		}
 		left -= width
 		k |= code << left
-		if !exact {
+		if !unique {
 			return k, left, false
 		}
 	}
@@ -37,13 +37,13 @@ func packCoord(x []int64) (k key, left int, whole bool) {
 // gamma returns the code of a number in a key, its width in bits, and whether no other number has it.
 func packNumber(c int64) (code key, width int, exact bool) {
 	length := bits.Len64(uint64(c))
-	switch behind := max(length-1, 0); {
+	switch rest := max(length-1, 0); {
 	case c < 0:
 		return 0, 6, false
 	case length > 58:
 		return 63, 6, false
 	default:
-		return key(1+length)<<behind | key(c)&(1<<behind-1), 6 + behind, true
+		return key(1+length)<<rest | key(c)&(1<<rest-1), 6 + rest, true
 	}
 }
 
@@ -98,8 +98,8 @@ func leafRange(e *entry) keyRange {
 }
 
 func prefixRange(x []int64) keyRange {
-	k, left, whole := packCoord(x)
-	if !whole {
+	k, left, exact := packCoord(x)
+	if !exact {
 		return keyRange{prefix: x, first: k, last: k}
 	}
 	return keyRange{prefix: x, first: k, last: k | (1<<left - 1), exclusive: true}
@@ -124,13 +124,13 @@ func (r *keyRange) seekAfterLabel(t *tree, label key) iterator {
 }
 
 // reached says whether item i of a block, which has the first key, is not before x.
-func (r *keyRange) notBefore(b *page, i int) bool {
-	return r.exclusive || comparePrefix(b.items[i].coord, r.prefix) >= 0
+func (r *keyRange) notBefore(p *page, i int) bool {
+	return r.exclusive || comparePrefix(p.items[i].coord, r.prefix) >= 0
 }
 
 // passed says whether item i of a block, which has the last key, is behind x.
-func (r *keyRange) after(b *page, i int) bool {
-	return !r.exclusive && comparePrefix(b.items[i].coord, r.prefix) > 0
+func (r *keyRange) after(p *page, i int) bool {
+	return !r.exclusive && comparePrefix(p.items[i].coord, r.prefix) > 0
 }
 
 // has says whether an entry whose key is between first and last is one of them.

@@ -77,14 +77,14 @@ type logPosition struct {
 
 // entry returns the entry that a node had at that moment, given the handle that was the node's then. O(1), and O(updates since) if the node has
 // changed since.
-func (m *logPosition) entry(s *Handle) *entry {
-	e := s.newest.Load()
-	if e != nil && e.seq <= m.seq {
+func (p *logPosition) entry(h *Handle) *entry {
+	e := h.newest.Load()
+	if e != nil && e.seq <= p.seq {
 		return e
 	}
-	for c, i := m.chunk, m.count; c != nil; c, i = c.next.Load(), 0 {
+	for c, i := p.chunk, p.count; c != nil; c, i = c.next.Load(), 0 {
 		for _, u := range c.updates[i:c.count.Load()] {
-			if u.handle == s {
+			if u.handle == h {
 				return u.old
 			}
 		}
@@ -103,9 +103,9 @@ func (t *tree) apply(updates delta) {
 }
 
 // stale says whether an entry is no longer the newest of its node.
-func (r delta) supersedes(e *entry) bool {
-	for i := range r {
-		if r[i].old == e {
+func (d delta) supersedes(e *entry) bool {
+	for i := range d {
+		if d[i].old == e {
 			return true
 		}
 	}
@@ -113,10 +113,10 @@ func (r delta) supersedes(e *entry) bool {
 }
 
 // newest returns the newest entry of a node, given one.
-func (r delta) newest(e *entry) *entry {
-	for i := range r {
-		if r[i].old == e {
-			e = r[i].new
+func (d delta) newest(e *entry) *entry {
+	for i := range d {
+		if d[i].old == e {
+			e = d[i].new
 		}
 	}
 	return e

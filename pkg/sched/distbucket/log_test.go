@@ -21,7 +21,7 @@ func TestViewOfBusyNode(t *testing.T) {
 		readers.Go(func() {
 			for !done.Load() {
 				v := newest.Load()
-				if one, two := v.Node("a"), v.Node("a"); one != two {
+				if one, two := v.node("a"), v.node("a"); one != two {
 					t.Errorf("one view has %v and %v", one.Free, two.Free)
 					return
 				}

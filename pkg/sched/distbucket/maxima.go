@@ -124,9 +124,9 @@ func (m *maxima) covers(want *code) bool {
 type exactMax [2 * lanesPerWord]int64
 
 // covers says whether t has at least what request asks for, in the dimensions that it knows.
-func (t *exactMax) covers(request Vector) bool {
-	for d, want := range request[:min(len(request), len(t))] {
-		if t[d] < want {
+func (m *exactMax) covers(request Vector) bool {
+	for d, want := range request[:min(len(request), len(m))] {
+		if m[d] < want {
 			return false
 		}
 	}
@@ -134,23 +134,23 @@ func (t *exactMax) covers(request Vector) bool {
 }
 
 // raised returns a top that amounts do not exceed: t itself if it is one. A nil top is exceeded by everything.
-func (t *exactMax) raisedTo(amounts []int64) *exactMax {
+func (m *exactMax) raisedTo(amounts []int64) *exactMax {
 	amounts = amounts[:min(len(amounts), len(exactMax{}))]
-	if t == nil {
-		t = new(exactMax)
-		copy(t[:], amounts)
-		return t
+	if m == nil {
+		m = new(exactMax)
+		copy(m[:], amounts)
+		return m
 	}
 	for d, v := range amounts {
-		if v > t[d] {
-			return t.raise(amounts)
+		if v > m[d] {
+			return m.raise(amounts)
 		}
 	}
-	return t
+	return m
 }
 
-func (t *exactMax) raise(amounts []int64) *exactMax {
-	higher := *t
+func (m *exactMax) raise(amounts []int64) *exactMax {
+	higher := *m
 	for d, v := range amounts {
 		higher[d] = max(higher[d], v)
 	}

@@ -18,20 +18,20 @@ const labelStride = 1 << 32
 
 // label gives an entry that is new a label between those of its neighbours, or says that none is left.
 func (x *Index) assignLabel(e *entry) bool {
-	before, behind := x.byName.labelsAround(e.Name)
-	room := (behind - before) / 2
+	before, after := x.byName.labelsAround(e.Name)
+	gap := (after - before) / 2
 	switch x.lastLabel {
 	case noLabel:
-		e.label = room
+		e.label = gap
 	case before:
-		e.label = before + min(room, labelStride)
-	case behind:
-		e.label = behind - min(room, labelStride)
+		e.label = before + min(gap, labelStride)
+	case after:
+		e.label = after - min(gap, labelStride)
 	default:
-		e.label = before + room
+		e.label = before + gap
 	}
 	x.lastLabel = e.label
-	return room > 0
+	return gap > 0
 }
 
 // relabel gives all nodes labels that are as far from each other as can be. O(n log n), after 30 nodes at least, each
@@ -57,12 +57,12 @@ func (x *Index) relabel() {
 
 // around returns the labels of the entries before and behind a name, of which the first may have the name itself, in a tree by name: none, or the
 // greatest key, where there is none.
-func (t *tree) labelsAround(name string) (before, behind key) {
-	behind = maxKey
+func (t *tree) labelsAround(name string) (before, after key) {
+	after = maxKey
 	for p := t.root; p != nil; {
 		i := p.firstAfterName(name)
 		if i < p.n {
-			behind = p.separators[i].key
+			after = p.separators[i].key
 		}
 		if i > 0 {
 			before = p.separators[i-1].key
@@ -72,7 +72,7 @@ func (t *tree) labelsAround(name string) (before, behind key) {
 		}
 		p = p.children.pages[max(i-1, 0)]
 	}
-	return before, behind
+	return before, after
 }
 
 // behind returns the first item with a greater name, or n, in a block of a tree by name.
@@ -108,10 +108,10 @@ func (n *Node) Cursor() Cursor { return Cursor{n.Name, n.label, n.seq} }
 
 // labelOf returns the greatest label in the view of a name that the cursor is not before, or none. O(1) if the cursor is of a node that the view,
 // or one before it, has, and no node was taken out or got another label since.
-func (v *View) labelOf(m Cursor) key {
-	if m.seq > v.relabelSeq && m.seq <= v.seq {
-		return m.label
+func (v *View) labelOf(c Cursor) key {
+	if c.seq > v.relabelSeq && c.seq <= v.seq {
+		return c.label
 	}
-	label, _ := v.byName.labelsAround(m.name)
+	label, _ := v.byName.labelsAround(c.name)
 	return label
 }

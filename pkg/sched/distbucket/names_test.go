@@ -59,10 +59,10 @@ func TestCursorSavesSearch(t *testing.T) {
 	if err := x.Update(Node{Name: "n5", Free: Vector{2}}); err != nil {
 		t.Fatal(err)
 	}
-	m := x.View().Node("n5").Cursor()
+	m := x.View().node("n5").Cursor()
 	m.name = "n0"
 	next := func(v View) string {
-		return names(v.Pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))[0]
+		return names(v.pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))[0]
 	}
 	got := []string{next(before), next(x.View())}
 	x.relabel()
@@ -90,10 +90,10 @@ func TestCursorOfHeldNode(t *testing.T) {
 	if err := x.Reserve("n5", "t", Vector{1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.Update(*other.View().Node("n5")); err != nil {
+	if err := x.Update(*other.View().node("n5")); err != nil {
 		t.Fatal(err)
 	}
-	cursors := []Cursor{x.View().Node("n5", "t").Cursor(), x.View().Held("t")[0].Cursor()}
+	cursors := []Cursor{x.View().node("n5", "t").Cursor(), x.View().held("t")[0].Cursor()}
 	x.unreserved.relabel()
 	for range 100 {
 		if err := x.Update(Node{Name: "n0", Free: Vector{1}}); err != nil {
@@ -101,7 +101,7 @@ func TestCursorOfHeldNode(t *testing.T) {
 		}
 	}
 	for _, m := range cursors {
-		if diff := cmp.Diff([]string{"n6"}, names(x.View().Pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))); diff != "" {
+		if diff := cmp.Diff([]string{"n6"}, names(x.View().pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))); diff != "" {
 			t.Errorf("behind n5 (-want +got):\n%s", diff)
 		}
 	}
@@ -111,14 +111,14 @@ func TestCursorOfHeldNode(t *testing.T) {
 func TestCursorOfRemovedNode(t *testing.T) {
 	for next, want := range map[string][]string{"n3": {"n9", "n1", "n3"}, "n7": {"n7", "n9", "n1"}} {
 		x := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
-		gone := x.View().Node("n5").Cursor()
+		gone := x.View().node("n5").Cursor()
 		if err := x.Remove("n5"); err != nil {
 			t.Fatal(err)
 		}
 		if err := x.Add(Node{Name: next, Free: Vector{1}}); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, names(x.View().Pick(Query{Request: Vector{1}, Policy: NextFit, After: gone}, 3))); diff != "" {
+		if diff := cmp.Diff(want, names(x.View().pick(Query{Request: Vector{1}, Policy: NextFit, After: gone}, 3))); diff != "" {
 			t.Errorf("behind n5, with %s in its place (-want +got):\n%s", next, diff)
 		}
 	}

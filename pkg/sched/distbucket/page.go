@@ -42,7 +42,7 @@ type bitset uint16
 
 const allChildren bitset = 1<<(fanout+1) - 1
 
-func (m bitset) has(i int) bool { return m>>i&1 == 1 }
+func (b bitset) has(i int) bool { return b>>i&1 == 1 }
 
 // A block and what it has beside its items are one piece of memory, for they are looked at and copied together.
 type (
@@ -110,9 +110,9 @@ func (c *children) copy(other *children) {
 }
 
 // search returns the first item that has a greater key, or this key and comes behind, or n; behind must hold for all that follow.
-func (p *page) search(k key, behind func(*page, int) bool) int {
+func (p *page) search(k key, isAfter func(*page, int) bool) int {
 	return sort.Search(p.n, func(i int) bool {
-		return p.separators[i].key > k || p.separators[i].key == k && behind(p, i)
+		return p.separators[i].key > k || p.separators[i].key == k && isAfter(p, i)
 	})
 }
 
@@ -146,7 +146,7 @@ func (p *page) setChild(i int, child *page) {
 func (p *page) openGap(i int) {
 	copy(p.separators[i+1:], p.separators[i:p.n])
 	copy(p.items[i+1:], p.items[i:p.n])
-	p.copyBeside(i+1, p, span{i, p.n})
+	p.copyPayload(i+1, p, span{i, p.n})
 	p.n++
 }
 
@@ -154,7 +154,7 @@ func (p *page) openGap(i int) {
 func (p *page) remove(i int) {
 	copy(p.separators[i:], p.separators[i+1:p.n])
 	copy(p.items[i:], p.items[i+1:p.n])
-	p.copyBeside(i, p, span{i + 1, p.n})
+	p.copyPayload(i, p, span{i + 1, p.n})
 	p.dropLast(1)
 }
 
@@ -171,13 +171,13 @@ func (p *page) dropLast(count int) {
 func (p *page) appendFrom(next *page, i int) {
 	copy(p.separators[p.n:], next.separators[i:next.n])
 	copy(p.items[p.n:], next.items[i:next.n])
-	p.copyBeside(p.n, next, span{i, next.n})
+	p.copyPayload(p.n, next, span{i, next.n})
 	p.n += next.n - i
 	next.dropLast(next.n - i)
 }
 
 // carry copies what another block of the level has beside some of its items to i.
-func (p *page) copyBeside(i int, other *page, some span) {
+func (p *page) copyPayload(i int, other *page, some span) {
 	if p.children != nil {
 		p.children.copyFrom(i, other.children, some)
 	} else {

@@ -4,12 +4,6 @@ import (
 	"slices"
 )
 
-// Pick returns up to n nodes that really fit, the best by policy first; none at all if none fits.
-//
-// For LeastFit and BestFit these are the nodes that one gets by taking, leaf after leaf as Leaves yields them, the nodes that fit in order of
-// their names.
-func (v View) Pick(q Query, n int) []*Node { return v.AppendPick(nil, q, n) }
-
 // AppendPick is Pick into a slice that the caller owns.
 // Accept may be asked about a node more than once.
 func (v View) AppendPick(dst []*Node, q Query, n int) []*Node {
@@ -18,15 +12,15 @@ func (v View) AppendPick(dst []*Node, q Query, n int) []*Node {
 		return dst
 	}
 	s := v.search(q)
-	var some [8]*entry
-	room := bufferFor(n, some[:])
-	return appendNodes(dst, room[:s.pick(room)])
+	var buf [8]*entry
+	found := bufferFor(n, buf[:])
+	return appendNodes(dst, found[:s.pick(found)])
 }
 
 // roomFor returns n places, of those that there are if they are enough.
-func bufferFor(n int, some []*entry) []*entry {
-	if n <= len(some) {
-		return some[:n]
+func bufferFor(n int, buf []*entry) []*entry {
+	if n <= len(buf) {
+		return buf[:n]
 	}
 	return make([]*entry, n)
 }
@@ -39,18 +33,18 @@ func appendNodes(dst []*Node, entries []*entry) []*Node {
 }
 
 // pick fills room, as far as there are nodes, and returns their number.
-func (s *search) pick(room []*entry) int {
+func (s *search) pick(dst []*entry) int {
 	if s.Candidates != nil {
-		return s.selectCandidates(room)
+		return s.selectCandidates(dst)
 	}
 	n, ok := 0, false
 	if s.Policy == Random {
-		n, ok = s.sample(room)
+		n, ok = s.sample(dst)
 	} else {
-		n, ok = s.scan(room)
+		n, ok = s.scan(dst)
 	}
 	if !ok {
-		n = s.selectAll(room)
+		n = s.selectAll(dst)
 	}
 	return n
 }
@@ -61,8 +55,8 @@ func (s *search) matcher() matcher {
 }
 
 // choose takes the first by policy of the candidates. O(|candidates|).
-func (s *search) selectCandidates(room []*entry) int {
-	sel := selection{search: s, dst: room}
+func (s *search) selectCandidates(dst []*entry) int {
+	sel := selection{search: s, dst: dst}
 	return sel.fill(func() {
 		for _, e := range s.candidates {
 			sel.offer(e)
@@ -71,15 +65,15 @@ func (s *search) selectCandidates(room []*entry) int {
 }
 
 // gather takes the first by policy of all nodes that fit: for who has seen that they are few.
-func (s *search) selectAll(room []*entry) int {
-	sel := selection{search: s, dst: room}
-	var some [deltaSize]*entry
+func (s *search) selectAll(dst []*entry) int {
+	sel := selection{search: s, dst: dst}
+	var buf [deltaSize]*entry
 	return sel.fill(func() {
-		w, c := s.matcher(), s.view.byCoord.start()
-		for e := w.next(&c, maxKey); e != nil; e = w.next(&c, maxKey) {
+		m, it := s.matcher(), s.view.byCoord.start()
+		for e := m.next(&it, maxKey); e != nil; e = m.next(&it, maxKey) {
 			sel.offer(e)
 		}
-		for _, e := range s.matchingDelta(some[:0]) {
+		for _, e := range s.matchingDelta(buf[:0]) {
 			sel.offer(e)
 		}
 	})
@@ -89,15 +83,15 @@ func (s *search) selectAll(room []*entry) int {
 const sampleTries = 64
 
 // draw draws nodes until enough of them fit: as long as that works, each that fits is as likely as the other. It says whether it worked.
-func (s *search) sample(room []*entry) (int, bool) {
+func (s *search) sample(dst []*entry) (int, bool) {
 	t, taken := &s.view.byCoord, 0
 	for range sampleTries {
 		e := s.view.delta.newest(t.atRank(s.Rand.IntN(t.size())))
-		if !slices.Contains(room[:taken], e) && s.accepts(e) {
-			room[taken] = e
+		if !slices.Contains(dst[:taken], e) && s.accepts(e) {
+			dst[taken] = e
 			taken++
 		}
-		if taken == len(room) {
+		if taken == len(dst) {
 			return taken, true
 		}
 	}

@@ -27,7 +27,7 @@ func TestRandomIsFair(t *testing.T) {
 			seen := map[string]int{}
 			q := Query{Request: Vector{8, 1}, Policy: Random, Rand: rand.New(rand.NewPCG(1, 1))}
 			for range rounds {
-				seen[x.View().Pick(q, 1)[0].Name]++
+				seen[x.View().pick(q, 1)[0].Name]++
 			}
 			for name, times := range seen {
 				if mean := rounds / fitting; len(seen) != fitting || times < mean/2 || times > mean*3/2 {
@@ -54,9 +54,9 @@ func TestRandTakesTurnsInLeaf(t *testing.T) {
 		shuffled := plain
 		shuffled.Rand = rand.New(rand.NewPCG(1, 2))
 		v := x.View()
-		want, seen := v.Pick(plain, 1)[0], map[string]bool{}
+		want, seen := v.pick(plain, 1)[0], map[string]bool{}
 		for range 200 {
-			got := v.Pick(shuffled, 1)[0]
+			got := v.pick(shuffled, 1)[0]
 			seen[got.Name] = true
 			if ceilDiv(got.Free[0], 10) != ceilDiv(want.Free[0], 10) || got.Free[0] < 15 {
 				t.Fatalf("%s took %v, without randomness %v", p, got, want)
@@ -67,3 +67,9 @@ func TestRandTakesTurnsInLeaf(t *testing.T) {
 		}
 	}
 }
+
+// Pick returns up to n nodes that really fit, the best by policy first; none at all if none fits.
+//
+// For LeastFit and BestFit these are the nodes that one gets by taking, leaf after leaf as Leaves yields them, the nodes that fit in order of
+// their names.
+func (v View) pick(q Query, n int) []*Node { return v.AppendPick(nil, q, n) }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 )
 
 // Query is what a task asks of a view.
@@ -103,11 +102,6 @@ func (s *search) chooseStart() key {
 		return s.candidates[s.Rand.IntN(len(s.candidates))].label
 	}
 	return noLabel
-}
-
-// named says whether the node is a candidate.
-func (s *search) isCandidate(e *entry) bool {
-	return s.Candidates == nil || slices.Contains(s.candidates, e)
 }
 
 // takes says whether the task can go to a node: exact amounts decide, then Accept.

@@ -23,12 +23,12 @@ type Reserving struct {
 
 // NewReserving returns an empty index, or says what is wrong with the configuration.
 func NewReserving(c Config) (*Reserving, error) {
-	left, err := New(c)
+	unreserved, err := New(c)
 	if err != nil {
 		return nil, err
 	}
 	return &Reserving{
-		unreserved: left,
+		unreserved: unreserved,
 		heldByTask: tree{owner: new(owner), keyOf: noKey, order: compareTask},
 		heldByName: tree{owner: new(owner), keyOf: noKey, order: compareName},
 	}, nil
@@ -42,7 +42,7 @@ func compareTask(a, b *entry) int {
 func (r *Reserving) Add(n Node) error { return r.unreserved.Add(n) }
 
 // AddAt is Add to a handle in the caller's memory, which has to be free.
-func (r *Reserving) AddAt(s *Handle, n Node) error { return r.unreserved.AddAt(s, n) }
+func (r *Reserving) AddAt(h *Handle, n Node) error { return r.unreserved.AddAt(h, n) }
 
 // Update replaces the node of that name. Its reservation stays. It is an error if there is no such node.
 func (r *Reserving) Update(n Node) error {
@@ -96,9 +96,6 @@ func (r *Reserving) Release(node, task string) bool {
 	return r.unreserved.Update(old.Node) == nil
 }
 
-// Len returns the number of nodes.
-func (r *Reserving) Len() int { return r.unreserved.Len() }
-
 // View returns the index as it is now, in O(1). Later changes do not show in it.
 func (r *Reserving) View() ReservingView {
 	r.heldByTask.freeze()
@@ -107,15 +104,15 @@ func (r *Reserving) View() ReservingView {
 }
 
 // hold brings both indexes up to date with a node and what it holds.
-func (r *Reserving) setReserved(n Node, h *reservation) error {
+func (r *Reserving) setReserved(n Node, held *reservation) error {
 	e, err := r.unreserved.space.checkedEntry(n)
 	if err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
-	e.reservation = h
+	e.reservation = held
 	r.heldByName.put(e)
 	r.heldByTask.put(e)
-	n.Free = n.Free.minus(h.amounts)
+	n.Free = n.Free.minus(held.amounts)
 	return r.unreserved.Update(n)
 }
 
@@ -129,21 +126,18 @@ func (r *Reserving) find(name string) *Node {
 	if e := r.heldByName.find(name); e != nil {
 		return &e.Node
 	}
-	if s := r.unreserved.Handle(name); s != nil {
-		return s.Node()
+	if h := r.unreserved.Handle(name); h != nil {
+		return h.Node()
 	}
 	return nil
 }
 
-// Handle returns the handle of the node of that name, or nil.
-func (r *Reserving) Handle(name string) *Handle { return r.unreserved.Handle(name) }
-
 // UpdateAt is Update of the node in a handle, whose name it keeps.
-func (r *Reserving) UpdateAt(s *Handle, n Node) error {
+func (r *Reserving) UpdateAt(h *Handle, n Node) error {
 	if old := r.heldByName.find(n.Name); old != nil {
 		return r.setReserved(n, old.reservation)
 	}
-	return r.unreserved.UpdateAt(s, n)
+	return r.unreserved.UpdateAt(h, n)
 }
 
 // ReservingView is to View what Reserving is to Index.
@@ -155,20 +149,6 @@ type ReservingView struct {
 // Len returns the number of nodes.
 func (v ReservingView) Len() int { return v.unreserved.Len() }
 
-// Node returns the node of that name as a task sees it, or nil.
-func (v ReservingView) Node(name, task string) *Node {
-	if e := v.heldByName.find(name); e != nil && e.task == task {
-		return &e.Node
-	}
-	return v.unreserved.Node(name)
-}
-
-// Held returns the nodes that hold a reservation for a task, in order of their names, with all that is free on them.
-func (v ReservingView) Held(task string) []*Node { return appendNodes(nil, v.ownNodes(task)) }
-
-// Pick returns up to n nodes that really fit Query.Task, the best by policy first. Their Free is what that task sees.
-func (v ReservingView) Pick(q Query, n int) []*Node { return v.AppendPick(nil, q, n) }
-
 // AppendPick is Pick into a slice that the caller owns.
 func (v ReservingView) AppendPick(dst []*Node, q Query, n int) []*Node {
 	own := v.ownNodes(q.Task)
@@ -176,16 +156,16 @@ func (v ReservingView) AppendPick(dst []*Node, q Query, n int) []*Node {
 	if len(own) == 0 || n <= 0 {
 		return v.unreserved.AppendPick(dst, q, n)
 	}
-	room := make([]*entry, n)
+	found := make([]*entry, n)
 	search := v.unreserved.search(v.exceptOwn(q, own))
-	s := selection{search: &search, dst: room, kept: search.pick(room)}
+	s := selection{search: &search, dst: found, kept: search.pick(found)}
 	search.Accept = q.Accept
 	for _, e := range own {
 		if q.Candidates == nil || slices.Contains(q.Candidates, e.Name) {
 			s.offer(e)
 		}
 	}
-	return appendNodes(dst, room[:s.kept])
+	return appendNodes(dst, found[:s.kept])
 }
 
 // others returns the query without the nodes that hold a reservation for the task.

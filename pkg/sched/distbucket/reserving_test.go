@@ -45,7 +45,7 @@ func TestReservingTwin(t *testing.T) {
 			q := Query{Request: Vector{r.Int64N(10), r.Int64N(10)}, Policy: Policy(r.IntN(4)), Task: task, After: cursors[r.IntN(len(cursors))]}
 			want := twin.seenBy(task, x.unreserved.space).fitting(q)
 			want = want[:min(len(want), 5)]
-			got := x.View().Pick(q, 5)
+			got := x.View().pick(q, 5)
 			if diff := cmp.Diff(want, names(got)); diff != "" {
 				t.Fatalf("%s %v for %s after %q (-want +got):\n%s", q.Policy, q.Request, task, q.After.name, diff)
 			}
@@ -75,7 +75,7 @@ func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations
 		delete(twin.nodes, n.Name)
 		delete(twin.holds, n.Name)
 	case action == 1 && r.IntN(2) == 0:
-		err = x.UpdateAt(x.Handle(n.Name), n)
+		err = x.UpdateAt(x.unreserved.Handle(n.Name), n)
 		twin.nodes[n.Name] = n
 	case action == 1:
 		err = x.Update(n)
@@ -95,3 +95,17 @@ func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations
 		t.Fatal(err)
 	}
 }
+
+// Pick returns up to n nodes that really fit Query.Task, the best by policy first. Their Free is what that task sees.
+func (v ReservingView) pick(q Query, n int) []*Node { return v.AppendPick(nil, q, n) }
+
+// Node returns the node of that name as a task sees it, or nil.
+func (v ReservingView) node(name, task string) *Node {
+	if e := v.heldByName.find(name); e != nil && e.task == task {
+		return &e.Node
+	}
+	return v.unreserved.node(name)
+}
+
+// Held returns the nodes that hold a reservation for a task, in order of their names, with all that is free on them.
+func (v ReservingView) held(task string) []*Node { return appendNodes(nil, v.ownNodes(task)) }

@@ -13,11 +13,11 @@ type scan struct {
 const scanLimit = 256
 
 // stroll takes nodes in the policy's order. It says whether it came to the end.
-func (s *search) scan(room []*entry) (int, bool) {
-	var some [deltaSize]*entry
-	sc := scan{search: s, matcher: s.matcher(), dst: room}
+func (s *search) scan(dst []*entry) (int, bool) {
+	var buf [deltaSize]*entry
+	sc := scan{search: s, matcher: s.matcher(), dst: dst}
 	if s.Policy == LeastFit || s.Policy == BestFit {
-		sc.delta = s.matchingDelta(some[:0])
+		sc.delta = s.matchingDelta(buf[:0])
 	}
 	switch s.Policy {
 	case LeastFit:
@@ -69,38 +69,38 @@ func (s *scan) take(e *entry) {
 // leastFit goes down through the coordinates, and up through the names within a leaf.
 func (s *scan) leastFit() {
 	t := &s.search.view.byCoord
-	c := t.end()
+	it := t.end()
 	for !s.full() {
-		e := s.previous(&c)
+		e := s.previous(&it)
 		if e == nil {
 			return
 		}
-		if c.atLeafStart() {
+		if it.atLeafStart() {
 			s.takeInOrder(e) // which is the first of its leaf, and none behind it covers
 			continue
 		}
 		leaf := leafRange(e)
 		s.scanLeaf(t, leaf)
-		c = leaf.seekStart(t)
+		it = leaf.seekStart(t)
 	}
 }
 
 // bestFit goes up through the coordinates, and through the names within a leaf.
 func (s *scan) bestFit() {
 	t := &s.search.view.byCoord
-	c := t.start()
+	it := t.start()
 	for !s.full() {
-		e := s.next(&c, maxKey)
+		e := s.next(&it, maxKey)
 		if e == nil {
 			return
 		}
-		if c.atLeafEnd() {
+		if it.atLeafEnd() {
 			s.takeInOrder(e) // which is the last of its leaf, and none before it covers
 			continue
 		}
 		leaf := leafRange(e)
 		s.scanLeaf(t, leaf)
-		c = leaf.seekEnd(t)
+		it = leaf.seekEnd(t)
 	}
 }
 
@@ -123,9 +123,9 @@ func (s *scan) scanNames() {
 }
 
 // upTo takes what fits of all nodes from the cursor on, up to a label.
-func (s *scan) scanNamesUpTo(c iterator, label key) {
+func (s *scan) scanNamesUpTo(it iterator, label key) {
 	var all matcher
-	for first := all.next(&c, label); first != nil; first = all.next(&c, label) {
+	for first := all.next(&it, label); first != nil; first = all.next(&it, label) {
 		if s.full() || s.limitReached() {
 			return
 		}
@@ -138,9 +138,9 @@ func (s *scan) scanNamesUpTo(c iterator, label key) {
 }
 
 // through takes what fits in a leaf from the cursor on, up to a label.
-func (s *scan) scanLeafUpTo(c iterator, leaf keyRange, label key) {
+func (s *scan) scanLeafUpTo(it iterator, leaf keyRange, label key) {
 	for !s.full() {
-		e := s.next(&c, leaf.last)
+		e := s.next(&it, leaf.last)
 		if e == nil || !leaf.contains(e) || e.label > label {
 			return
 		}

@@ -59,7 +59,7 @@ func TestFirstFitGivesUp(t *testing.T) {
 		if s.taken != want.taken || s.visits > want.looks {
 			t.Errorf("one in %d fits: %d looks, %d taken, want no more than %d, and %d", one, s.visits, s.taken, want.looks, want.taken)
 		}
-		if diff := cmp.Diff(fit[:min(4, len(fit))], names(x.View().Pick(q, 4))); diff != "" {
+		if diff := cmp.Diff(fit[:min(4, len(fit))], names(x.View().pick(q, 4))); diff != "" {
 			t.Errorf("one in %d fits (-want +got):\n%s", one, diff)
 		}
 	}

@@ -76,7 +76,7 @@ func (s *scene) reserve(c *scenario.Command) {
 
 // sees prints what a task sees of a node.
 func (s *scene) sees(c *scenario.Command) {
-	n := s.r.View().Node(c.Arg(0), c.Opt(1))
+	n := s.r.View().node(c.Arg(0), c.Opt(1))
 	c.Line("%s%s", n.Name, show(n.Free))
 }
 
@@ -120,9 +120,9 @@ func (s *scene) pick(c *scenario.Command) {
 
 func (s *scene) picked(q Query, n int) []*Node {
 	if s.r != nil {
-		return s.r.View().Pick(q, n)
+		return s.r.View().pick(q, n)
 	}
-	return s.view().Pick(q, n)
+	return s.view().pick(q, n)
 }
 
 // asks reads "leastfit (1,2) of b,c seed=1 after=a task=t".

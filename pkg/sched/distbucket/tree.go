@@ -9,12 +9,12 @@ import (
 //
 // put, remove: O(log n) to the base of about seven, and as many blocks copied at most.
 type tree struct {
-	root      *page
-	owner     *owner
-	keyOf     func(*entry) key
-	order     func(a, b *entry) int // total: that of keys, and equal only if the same name
-	labeled   bool                  // where a key is whole, labels order
-	hasMaxima bool                  // it is searched by amounts: blocks say what is free below
+	root          *page
+	owner         *owner
+	keyOf         func(*entry) key
+	order         func(a, b *entry) int // total: that of keys, and equal only if the same name
+	ordersByLabel bool                  // where a key is whole, labels order
+	hasMaxima     bool                  // it is searched by amounts: blocks say what is free below
 }
 
 // put adds e, or replaces the entry that is equal in order.
@@ -141,7 +141,7 @@ func (t *tree) itemIndex(p *page, e *entry) int {
 
 // compare orders item i of a block, which has the key of e, and e.
 func (t *tree) compare(p *page, i int, e *entry) int {
-	if t.labeled && e.exactKey {
+	if t.ordersByLabel && e.exactKey {
 		return cmp.Compare(p.separators[i].label, e.label)
 	}
 	return t.order(p.items[i], e)
@@ -161,14 +161,14 @@ func (t *tree) freeze() {
 }
 
 // sum makes true what b, which is the writer's, and those below say. Blocks that are not the writer's have not changed.
-func (p *page) summarize(amounts bool) {
+func (p *page) summarize(hasMaxima bool) {
 	for i := range p.n {
 		if p.children != nil && p.children.written.has(i) && p.children.pages[i].owner == p.owner {
-			p.children.pages[i].summarize(amounts)
+			p.children.pages[i].summarize(hasMaxima)
 			p.summarizeChild(i)
 		}
 	}
-	if amounts && p.exactMax == nil {
+	if hasMaxima && p.exactMax == nil {
 		p.recomputeExactMax()
 	}
 }
@@ -222,10 +222,10 @@ func (t *tree) size() int {
 // The readers' side of a tree speaks of ranks: the entry of rank r has r entries before it. A bucket is a range of them.
 
 // rank returns the number of entries before those of a greater key and those of this key that are behind.
-func (t *tree) rank(k key, behind func(*page, int) bool) int {
+func (t *tree) rank(k key, isAfter func(*page, int) bool) int {
 	n := 0
 	for p := t.root; p != nil; {
-		i := p.search(k, behind)
+		i := p.search(k, isAfter)
 		if p.children == nil {
 			return n + i
 		}

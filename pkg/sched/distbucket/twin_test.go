@@ -136,7 +136,7 @@ func (w *world) compare(v View, twin naive) {
 	n := 1 + w.rand.IntN(10)
 	want := twin.fitting(q)
 	want = want[:min(n, len(want))]
-	got := v.Pick(q, n)
+	got := v.pick(q, n)
 	if diff := cmp.Diff(want, names(got)); diff != "" {
 		w.t.Fatalf("%s %v of %v after %q, %d nodes of %d (-want +got):\n%s", q.Policy, q.Request, q.Candidates, q.After.name, n, v.Len(), diff)
 	}
@@ -162,7 +162,7 @@ func (w *world) compareLeaves(v View, twin naive, q Query) {
 	if diff := cmp.Diff(twin.leaves(q), got); diff != "" {
 		w.t.Fatalf("leaves of %s %v of %v (-want +got):\n%s", q.Policy, q.Request, q.Candidates, diff)
 	}
-	if first := names(v.Pick(q, 1)); len(taken) == 0 && len(first) > 0 || len(taken) > 0 && taken[0] != first[0] {
+	if first := names(v.pick(q, 1)); len(taken) == 0 && len(first) > 0 || len(taken) > 0 && taken[0] != first[0] {
 		w.t.Fatalf("%s %v: leaf after leaf %v, picked %v", q.Policy, q.Request, taken, first)
 	}
 }
@@ -211,4 +211,12 @@ func (w *world) drain() {
 	if w.x.Len() != 0 || w.x.byCoord.root != nil {
 		w.t.Fatalf("%d nodes are left of none", w.x.Len())
 	}
+}
+
+// Node returns the node of that name, or nil.
+func (v View) node(name string) *Node {
+	if e := v.find(name); e != nil {
+		return &e.Node
+	}
+	return nil
 }
