@@ -23,8 +23,8 @@ var (
 	grain = map[string]Vector{"coarse": coarse, "fine": fine}
 )
 
-// BenchmarkPick measures questions to a view that nobody changes: a small request, the largest ones that fit somewhere, and the smallest ones
-// that fit nowhere.
+// BenchmarkPick measures searches of one view: for a small request, the largest that fit, and the
+// smallest that fit nowhere.
 func BenchmarkPick(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, fill := range fills {
@@ -56,8 +56,8 @@ func benchmarkPick(b *testing.B, where string, v View, requests []Vector) {
 	}
 }
 
-// BenchmarkDecide measures what a scheduler does for a pod: pick a node, take the pod's request off it, publish. The pod placed a thousand
-// decisions ago ends, so that the fill stays.
+// BenchmarkDecide measures what a scheduler does for a pod: pick a node, deduct the request, publish. The
+// pod placed a thousand decisions ago ends, so that the fill stays.
 func BenchmarkDecide(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, fill := range fills {
@@ -93,7 +93,7 @@ func decide(b *testing.B, x *Index, p Policy) {
 	}
 }
 
-// take takes a request off a node, sign times.
+// take deducts a request from a node, sign times.
 func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	old := x.Handle(name).Node()
 	n := Node{Name: name, Free: make(Vector, len(request))}
@@ -105,7 +105,7 @@ func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	}
 }
 
-// BenchmarkUpdate measures one change and its publication: the writer's whole cost.
+// BenchmarkUpdate measures one update and its view: the writer's whole cost.
 func BenchmarkUpdate(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, n := range sizes {
@@ -126,8 +126,9 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkShared measures decisions: proposers pick four nodes each, with a filter of some microseconds per node, and the one writer makes a
-// change for each answer and publishes a view; and the changes by themselves, waiting included.
+// BenchmarkShared measures decisions: proposers pick four nodes each, with a filter that takes
+// microseconds per node, while the one writer makes an update for each answer and publishes a view. It
+// also reports the time of the updates alone, waiting included.
 func BenchmarkShared(b *testing.B) {
 	nodes := cluster(10_000, 4, 0.5)
 	for _, proposers := range []int{1, 2, 4, 16} {
@@ -157,7 +158,7 @@ func BenchmarkShared(b *testing.B) {
 	}
 }
 
-// propose starts proposers. What stop returns ends them.
+// propose starts proposers; stop ends them.
 func propose(proposers int, newest func() *View) (answers chan string, stop func()) {
 	answers, done := make(chan string, 2*proposers), make(chan struct{})
 	var all sync.WaitGroup
@@ -179,7 +180,7 @@ func propose(proposers int, newest func() *View) (answers chan string, stop func
 	return answers, func() { close(done); all.Wait() }
 }
 
-// busy takes about as long as the filters of the default profile take for one node.
+// busy takes about as long as the default profile's filters take for one node.
 func busy(r *rand.Rand) bool {
 	sum := uint64(0)
 	for range 1500 {
@@ -188,8 +189,8 @@ func busy(r *rand.Rand) bool {
 	return sum != 0
 }
 
-// Clusters for benchmarks. Dimensions, as many as asked of: CPU in thousandths, memory in MiB, GPUs, pods, most CPUs free on one NUMA node,
-// local disk in GiB.
+// Clusters for benchmarks. The dimensions, of which a benchmark takes the first ones, are millicores,
+// memory in MiB, GPUs, pods, most free CPUs on one NUMA node, and local disk in GiB.
 var (
 	capacity = Vector{128_000, 1 << 20, 8, 250, 64, 4000}
 	coarse   = Vector{4000, 1 << 15, 1, 10, 4, 250}
@@ -197,8 +198,8 @@ var (
 	small    = Vector{2000, 8 << 10, 0, 1, 1, 10}
 )
 
-// cluster returns n nodes of which the share fill of everything is taken, give or take: every dimension by itself, so that nodes run out of
-// different things.
+// cluster returns n nodes of which about the share fill is taken, independently per dimension, so that
+// nodes run out of different resources.
 func cluster(n, dims int, fill float64) []Node {
 	r := rand.New(rand.NewPCG(1, uint64(dims)))
 	nodes := make([]Node, n)
@@ -213,8 +214,8 @@ func cluster(n, dims int, fill float64) []Node {
 	return nodes
 }
 
-// edges returns requests that just fit somewhere and requests that just fit nowhere: along random directions, the last that some node covers
-// and the next beyond. No request is harder to answer.
+// edges returns the hardest requests: along random directions, the last that some node covers, and the
+// next, which none covers.
 func edges(nodes []Node, count int) (last, beyond []Vector) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range count {
@@ -241,7 +242,7 @@ func edges(nodes []Node, count int) (last, beyond []Vector) {
 	return last, beyond
 }
 
-// plus returns v with n more of everything.
+// plus returns v with n more in every dimension.
 func (v Vector) plus(n int64) Vector {
 	sum := slices.Clone(v)
 	for d := range sum {
@@ -250,7 +251,7 @@ func (v Vector) plus(n int64) Vector {
 	return sum
 }
 
-// along returns how far along a way a node covers.
+// along returns how far along a direction a node covers.
 func along(way []float64, free Vector) float64 {
 	scale := 1e9
 	for d := range way {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Bucket holds the nodes whose coordinate begins with X; what X leaves out are wildcards. No number is the root, a number for each level a
-// leaf. No bucket is stored: one is a range of the tree of coordinates, found when it is asked for.
+// Bucket is a bucket of the DistBuckets paper: the nodes whose coordinate begins with X. The rest of the
+// coordinate is wildcards. An empty X is the root; an X with a number for each level is a leaf.
 type Bucket struct {
 	X    []int64 // in the order of the tree's levels
 	view *View
-	span // of the tree byX
+	span // ranks in the tree by coordinate
 }
 
 // Root returns (*,…,*), which holds every node.
@@ -24,10 +24,10 @@ func (v View) Root() Bucket {
 // Len returns the number of nodes in the bucket.
 func (b Bucket) Len() int { return b.hi - b.lo }
 
-// Leaf says whether the bucket has no wildcard.
+// Leaf reports whether the bucket has no wildcard.
 func (b Bucket) Leaf() bool { return len(b.X) == b.view.space.dims() }
 
-// String returns the coordinate as people write it: "(5,*)".
+// String returns the coordinate in the paper's notation: "(5,*)".
 func (b Bucket) String() string {
 	parts := make([]string, b.view.space.dims())
 	for l := range parts {
@@ -60,7 +60,7 @@ func (b Bucket) entries() iter.Seq[*entry] {
 	}
 }
 
-// Children yields the buckets that fix one more entry, the smallest index first. None of them is empty.
+// Children yields the buckets that fix one more number, smallest first. None is empty.
 func (b Bucket) Children() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		for at := b.lo; at < b.hi && !b.Leaf(); {
@@ -78,18 +78,18 @@ func (b Bucket) child(r int) Bucket {
 	return b.view.bucket(b.view.byCoord.atRank(r).coord[:len(b.X)+1])
 }
 
-// bucket returns the bucket of that coordinate.
+// bucket returns the bucket of a prefix.
 func (v *View) bucket(x []int64) Bucket {
 	return Bucket{X: x, view: v, span: v.byCoord.under(x)}
 }
 
-// under returns the ranks of the entries whose coordinate begins with x, in a tree by coordinate.
+// under returns the ranks of the entries whose coordinate begins with x.
 func (t *tree) under(x []int64) span {
 	r := prefixRange(x)
 	return span{lo: t.rank(r.first, r.notBefore), hi: t.rank(r.last, r.after)}
 }
 
-// settled returns the view with a tree that knows everything, for who goes by buckets.
+// flushed returns the view with its delta in the tree by coordinate, so that a bucket is a range of it.
 func (v View) flushed() View {
 	v.byCoord.apply(v.delta)
 	v.freeze()
@@ -97,8 +97,7 @@ func (v View) flushed() View {
 	return v
 }
 
-// Coordinate returns ⌈amount/θ⌉ per dimension, in the order of the tree's levels: where a node with this much free is, or where a task that
-// requests it begins to look.
+// Coordinate returns ⌈amount/θ⌉ per dimension, in the order of the tree's levels.
 func (v View) Coordinate(amounts Vector) []int64 { return v.space.coordinate(amounts) }
 
 // coordinate returns ⌈v/θ⌉ per dimension, in the order of the tree's levels. It serves nodes and tasks alike: rounding up keeps the order
@@ -109,9 +108,8 @@ func (s space) coordinate(v Vector) []int64 {
 	return x
 }
 
-// Iterator yields the leaves that fit a query one by one: depth first from the root, into children that fit only.
-//
-// It defines the visiting order, for people and for tests. Pick comes to the same nodes without visiting leaf after leaf.
+// Iterator yields the leaf buckets that fit a query, as the paper defines it: depth first from the root,
+// only into children that fit. It is the specification that AppendPick is compared with.
 type Iterator struct {
 	search search
 	x      []int64 // coordinate of the request
@@ -120,14 +118,14 @@ type Iterator struct {
 	trace  func(Bucket)
 }
 
-// level is a bucket that was opened, and the ranks of what was not visited yet.
+// level is an open bucket and the ranks of its children that are still to be visited.
 type level struct {
 	Bucket
 	left span
 }
 
-// Leaves returns the walk over the leaves that hold a node whose coordinate fits, the best by policy first. The policies that do not go by
-// amounts come to a leaf with the first of its nodes.
+// Leaves returns an iterator over the leaf buckets that hold a node whose coordinate fits, best first by
+// policy. Policies that ignore amounts reach a leaf with the first of its nodes.
 func (v View) Leaves(q Query) *Iterator {
 	return v.leaves(q, nil)
 }
@@ -143,7 +141,7 @@ func (v View) leaves(q Query, trace func(Bucket)) *Iterator {
 	return it
 }
 
-// Next returns the next leaf, or nil at the end.
+// Next returns the next leaf bucket, or nil at the end.
 func (it *Iterator) Next() *Bucket {
 	for len(it.stack) > 0 {
 		child, ok := it.child()
@@ -172,23 +170,24 @@ func (it *Iterator) open(b Bucket) {
 	}
 }
 
-// child takes the next child of the bucket opened last, by policy.
+// child returns the next child, by policy, of the bucket opened last.
 func (it *Iterator) child() (Bucket, bool) {
-	top := &it.stack[len(it.stack)-1]
-	if top.left.lo == top.left.hi {
+	open := &it.stack[len(it.stack)-1]
+	if open.left.lo == open.left.hi {
 		return Bucket{}, false
 	}
 	if it.search.Policy == LeastFit {
-		child := top.Bucket.child(top.left.hi - 1)
-		top.left.hi = child.lo
+		child := open.Bucket.child(open.left.hi - 1)
+		open.left.hi = child.lo
 		return child, true
 	}
-	child := top.Bucket.child(top.left.lo)
-	top.left.lo = child.hi
+	child := open.Bucket.child(open.left.lo)
+	open.left.lo = child.hi
 	return child, true
 }
 
-// fits says whether the bucket's space meets the region {c : c ≥ x(t)} and whether the bucket holds a candidate. O(|candidates|).
+// fits reports whether the bucket's subspace meets {c : c ≥ x(t)} and the bucket holds a candidate.
+// O(|candidates|).
 func (it *Iterator) fits(b Bucket) bool {
 	if !meets(b.X, it.x) {
 		return false
@@ -199,7 +198,7 @@ func (it *Iterator) fits(b Bucket) bool {
 	return slices.ContainsFunc(it.search.candidates, func(e *entry) bool { return comparePrefix(e.coord, b.X) == 0 })
 }
 
-// meets says whether some coordinate that begins with x is nowhere less than least.
+// meets reports whether some coordinate that begins with x is at least least in every dimension.
 func meets(x, least []int64) bool {
 	for l, c := range x {
 		if c < least[l] {
@@ -209,8 +208,8 @@ func meets(x, least []int64) bool {
 	return true
 }
 
-// Take returns the node of a leaf that a task takes, or nil if none really fits: the smallest name, counted from Query.After, or with Random a
-// random one.
+// Take returns the task's node in a leaf bucket, or nil if none fits: the first name after Query.After,
+// or a random one for Random.
 func (it *Iterator) Take(leaf *Bucket) *Node {
 	var fitting []*entry
 	for e := range leaf.entries() {
@@ -227,7 +226,7 @@ func (it *Iterator) Take(leaf *Bucket) *Node {
 	return &slices.MinFunc(fitting, it.search.compare).Node
 }
 
-// leavesByNode returns the leaves in the order in which the policy comes to their nodes.
+// leavesByNode returns the leaf buckets in the order in which the policy reaches their nodes.
 func (it *Iterator) leavesByNode() []Bucket {
 	var leaves []Bucket
 	for _, e := range it.nodesInOrder() {
@@ -239,7 +238,7 @@ func (it *Iterator) leavesByNode() []Bucket {
 	return leaves
 }
 
-// inTurn returns all candidates in the policy's order. O(n log n): for people and tests.
+// nodesInOrder returns all candidates in the order of the policy. O(n log n).
 func (it *Iterator) nodesInOrder() []*entry {
 	all := slices.Clone(it.search.candidates)
 	if it.search.Candidates == nil {
@@ -253,7 +252,7 @@ func (it *Iterator) nodesInOrder() []*entry {
 	return all
 }
 
-// named says whether the node is a candidate.
+// isCandidate reports whether the query allows the node.
 func (s *search) isCandidate(e *entry) bool {
 	return s.Candidates == nil || slices.Contains(s.candidates, e)
 }

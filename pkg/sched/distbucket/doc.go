@@ -1,9 +1,64 @@
-// Package distbucket finds a node for a task without looking at every node: DistBuckets, a multi-dimensional index of what is free.
+// Package distbucket finds nodes for tasks without scanning all nodes. It implements DistBuckets, a
+// multi-dimensional index of free resources. It stores names and vectors of amounts, and does not
+// know what the amounts mean.
 //
-// It knows names and vectors of amounts and nothing of what they stand for. One writer adds, updates and removes nodes; any number of
-// readers ask immutable views meanwhile, without locks.
+//	x, err := distbucket.New(distbucket.Config{Theta: distbucket.Vector{1, 1}})
+//	err = x.Add(distbucket.Node{Name: "a", Free: distbucket.Vector{4, 4}})
+//	nodes := x.View().AppendPick(nil, distbucket.Query{Request: distbucket.Vector{1, 2}}, 3)
 //
-//	x, err := bucket.New(bucket.Config{Theta: bucket.Vector{1, 1}})
-//	err = x.Add(bucket.Node{Name: "a", Free: bucket.Vector{4, 4}})
-//	nodes := x.View().Pick(bucket.Query{Request: bucket.Vector{1, 2}, Policy: bucket.LeastFit}, 3)
+// # What is stored
+//
+// A node's coordinate is ⌈free/θ⌉ in each dimension. A bucket is the set of nodes whose coordinates
+// share a prefix, such as (5,*). Sorted lexicographically, the nodes of a bucket are contiguous, so
+// no bucket is stored: nodes are the entries of a B-tree by coordinate, and a bucket is a range of it.
+//
+//	separators  (3,1)                          (5,2)
+//	maxima      {3,5} {4,4}                    {5,5} {6,4}
+//	              │                              │
+//	entries     (3,1) (3,5) (4,1) (4,2) (4,4)  (5,2) (5,5) (6,1) (6,4)
+//	                        └─ bucket (4,*) ┘
+//
+// Inner pages keep, for each child, its first key (the separator) and the maxima of what is free
+// below it. A search skips each subtree whose maxima do not cover the request. A request that fits
+// nowhere usually ends at the root.
+//
+// # Complexity
+//
+// Add, Update and Remove are O(log n) to a base of about 7: six pages at 100,000 nodes. Finding the
+// next node that fits takes about as many pages; the worst case is O(n), where maxima cannot separate
+// what fits from what does not. The DistBuckets paper has O(1) for a fixed space, with an array of
+// children in each bucket. That constant is the number of coordinates: memory grows with
+// Π (capacity/θ), which is 10¹¹ for CPU in millicores and memory in MiB at θ = 1, and with a θ coarse
+// enough for arrays, a leaf holds thousands of nodes that need an order of their own. Arrays also
+// cannot be shared between versions, so readers would need locks or copies. The tree takes O(n)
+// memory for every θ, and its versions share pages.
+//
+// # Concurrency
+//
+// One goroutine writes an Index. Index.View returns an immutable version in O(1); any number of
+// goroutines search it without locks. After a view the writer copies a page before it changes it
+// (copy-on-write), so all other pages stay shared.
+//
+// A view is stale once the writer goes on. It may return a node that has been given away since: the
+// caller must check the node's newest state, in Query.Accept and again at commit. It may miss a node
+// whose free resources grew since: the caller must search again before it concludes that nothing
+// fits. Package nodestate numbers everything that was freed, and tells by its View's number whether a
+// failed search was stale.
+//
+// # Invariants
+//
+//   - An entry never changes once a view can reach it; nor does a page.
+//   - Labels order nodes as their names do, so trees compare integers instead of strings.
+//   - A page's maxima and exactMax cover everything below it. They may be too high, never too low.
+//   - The tree by coordinate lags by at most deltaSize updates; every view carries those updates.
+//
+// # Files
+//
+// Read them in this order. space.go: vectors, granularity θ, coordinates. entry.go: what is stored of
+// a node. key.go: coordinates as integers, orders, ranges. maxima.go: upper bounds of many vectors.
+// page.go, tree.go: the copy-on-write B-tree. iterator.go: positions in it, and pruning. names.go:
+// labels, and cursors. log.go: updates that the tree lacks. index.go: Index, Handle and View.
+// query.go: queries and policies. scan.go, pick.go: how each policy finds its nodes. reserving.go:
+// an index in which tasks reserve. In the tests, naive_test.go is an obvious implementation and
+// buckets_test.go is the paper's iterator over buckets; Pick is compared with both.
 package distbucket

@@ -1,46 +1,45 @@
 package distbucket
 
-import (
-	"fmt"
-)
+import "fmt"
 
-// Node is an element of the index. Who adds it gives Record away: what it points to may not change afterwards, for readers see it without a
-// lock. The vector is copied.
+// Node is an element of the index. The index copies Free. It keeps Record as it is, and readers get it
+// without a lock: what it points to must be safe for concurrent use.
 type Node struct {
 	Name   string
 	Free   Vector
-	Record any // what the owner keeps with the node; the index only carries it
+	Record any // carried for the caller; the index never looks at it
 
-	// The index's own.
-	label key    // of the name
-	seq   uint64 // of the update that it came with
+	// Set by the index.
+	label key    // stands for the name in comparisons
+	seq   uint64 // number of the update that this state of the node came with
 }
 
-// entry is a node in its place. It never changes once a view may have it.
+// entry is one state of a node, with everything that searches compare. It is immutable once a view can
+// reach it: an update makes a new entry.
 type entry struct {
 	Node
-	coord        []int64 // the coordinate
+	coord        []int64
 	coordKey     key
-	exactKey     bool // keyX is: no other coordinate has it
-	code         code
-	handle       *Handle // of the node
-	*reservation         // what is reserved of the node, if the entry is one of Reserving.held
+	exactKey     bool // no other coordinate has coordKey
+	code         code // of Free
+	handle       *Handle
+	*reservation // set in the trees of Reserving only
 }
 
-// roomy is an entry with its two vectors, of so many dimensions in all: who looks at an entry looks at them, too, and elsewhere in memory they would
-// be a page each to find.
+// entryWithVectors is an entry and the memory of its two vectors, in one allocation up to six
+// dimensions. Searches read both, and each would be a cache miss elsewhere.
 type entryWithVectors struct {
 	entry
 	vectors [12]int64
 }
 
-// hold is an amount set aside for a task.
+// reservation is what a node sets aside for a task.
 type reservation struct {
 	task    string
 	amounts Vector
 }
 
-// entry returns the node in its place, or says what is wrong with the node.
+// checkedEntry returns a new entry for n, or an error if n has the wrong number of amounts.
 func (s space) checkedEntry(n Node) (*entry, error) {
 	if err := s.check(n.Free); err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
@@ -48,7 +47,8 @@ func (s space) checkedEntry(n Node) (*entry, error) {
 	return s.newEntry(n), nil
 }
 
-// fresh returns a node whose vector has an amount for each dimension in its place.
+// newEntry returns a new entry for n, which must have an amount for each dimension. The caller sets
+// label and handle.
 func (s space) newEntry(n Node) *entry {
 	whole := &entryWithVectors{entry: entry{Node: Node{Name: n.Name, Record: n.Record}, code: encode(n.Free)}}
 	e, buf := &whole.entry, whole.vectors[:0]

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzTwin takes the changes and questions from the fuzzer.
+// FuzzTwin takes changes and queries from the fuzzer and compares index and twin.
 func FuzzTwin(f *testing.F) {
 	f.Add(uint64(1), []byte{0, 0, 0, 1, 2, 0, 3})
 	f.Add(uint64(9), []byte("add, update, remove, view, ask"))

@@ -1,26 +1,29 @@
 package distbucket
 
-// deepest is more blocks than there are between the root of a tree and an entry: 4 items in a block would make 4¹⁶ entries.
+// maxDepth exceeds the depth of every tree: with 4 items a page, 4¹⁶ entries.
 const maxDepth = 16
 
-// cursor is a place between two entries of a tree: who comes from entry to entry need not begin at the root each time.
+// iterator is a position between two entries of a frozen tree. Moving on is O(1) amortised, without a
+// search from the root. It lives on the stack: a search allocates nothing.
 type iterator struct {
 	path  [maxDepth]frame // from the root
 	depth int
 }
 
-// step is a block on the way. Of the last one, so many items are before the place; of the others, item before is on the way.
+// frame is a page on the path to the position. In the last frame, index items of the page are before
+// the position. In the others, index is the child on the path.
 type frame struct {
 	page  *page
 	index int
 }
 
+// push appends a frame to the path.
 func (it *iterator) push(p *page, before int) {
 	it.path[it.depth] = frame{p, before}
 	it.depth++
 }
 
-// begin returns the place before all entries.
+// start returns the position before all entries.
 func (t *tree) start() (it iterator) {
 	if t.root != nil {
 		it.push(t.root, 0)
@@ -28,7 +31,7 @@ func (t *tree) start() (it iterator) {
 	return it
 }
 
-// end returns the place behind all entries.
+// end returns the position after all entries.
 func (t *tree) end() (it iterator) {
 	if t.root != nil {
 		it.push(t.root, t.root.n)
@@ -36,7 +39,8 @@ func (t *tree) end() (it iterator) {
 	return it
 }
 
-// seek returns the place before the entries of a greater key and those of this key that are behind.
+// seek returns the position before the entries that have a greater key, or the same key and isAfter.
+// O(log n).
 func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 	for p := t.root; p != nil; {
 		i := p.search(k, isAfter)
@@ -51,8 +55,9 @@ func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 	return it
 }
 
-// next goes to the place behind the next entry that covers what is wanted, and returns the entry, or nil. It looks into no block whose maxima
-// do not cover it, and no farther than to keys greater than last.
+// next moves the iterator past the next entry that matches, and returns it. It returns nil at the end,
+// after the last entry whose key is at most last, and when the limit is reached. It does not read pages
+// that cannot match.
 func (m *matcher) next(it *iterator, last key) *entry {
 	for it.depth > 0 && !m.limitReached() {
 		at := &it.path[it.depth-1]
@@ -77,7 +82,8 @@ func (m *matcher) next(it *iterator, last key) *entry {
 	return nil
 }
 
-// previous goes to the place before the last entry before it that covers what is wanted, likewise.
+// previous moves the iterator before the previous entry that matches, and returns it, or nil at the
+// start. It has no limit: only scans by name have one, and they go forward.
 func (m *matcher) previous(it *iterator) *entry {
 	for it.depth > 0 {
 		at := &it.path[it.depth-1]
@@ -98,29 +104,32 @@ func (m *matcher) previous(it *iterator) *entry {
 	return nil
 }
 
-// beforeLeaf says whether the entry that previous has come to is surely the first of its leaf: the one before it in the block, if the block has
-// one, has another key. Most nodes are alone in their leaf where they have come to be used by unlike amounts, and two searches from the root are saved.
+// atLeafStart reports whether the entry that previous returned is certainly the first of its leaf
+// bucket: the item before it in the page has another key. With amounts that differ, most nodes are alone
+// in their leaf, and the answer saves two searches from the root.
 func (it *iterator) atLeafStart() bool {
 	at := it.path[it.depth-1]
 	return at.index > 0 && at.page.separators[at.index-1].key != at.page.separators[at.index].key
 }
 
-// behindLeaf says whether the entry that next has come to is surely the last of its leaf, likewise.
+// atLeafEnd reports whether the entry that next returned is certainly the last of its leaf bucket.
 func (it *iterator) atLeafEnd() bool {
 	at := it.path[it.depth-1]
 	return at.index < at.page.n && at.page.separators[at.index].key != at.page.separators[at.index-1].key
 }
 
-// walk looks for entries that cover want and are not stale.
+// matcher decides which pages and entries a search has to read: those that may cover a request. The
+// zero value matches everything.
 type matcher struct {
 	want   Vector
-	code   code // of want
-	delta  delta
-	visits int // there were, at items: what a search costs, on any machine
-	limit  int // of looks; 0 is none
+	code   code  // of want
+	delta  delta // entries that it supersedes do not match
+	visits int   // items examined so far: the cost of a search on any machine
+	limit  int   // of visits, for next; 0 means none
 }
 
-// sees says whether there may be an entry that covers what is wanted at or below item i; at the lowest level it is sure.
+// mayMatch reports whether an entry at or below item i may match. For a leaf page the answer is exact.
+// The cheapest tests come first: maxima, which are in the page itself, rule most subtrees out.
 func (m *matcher) mayMatch(p *page, i int) bool {
 	m.visits++
 	if p.children != nil {
@@ -130,7 +139,7 @@ func (m *matcher) mayMatch(p *page, i int) bool {
 	return p.codes[i].covers(&m.code) && e.Free.Covers(m.want) && !m.delta.supersedes(e)
 }
 
-// hopes says whether there may be such an entry in a tree, by a look at its root.
+// mayMatchAny reports whether an entry of the tree may match, from the root page alone.
 func (m *matcher) mayMatchAny(t *tree) bool {
 	for i := 0; t.root != nil && i < t.root.n; i++ {
 		if m.mayMatch(t.root, i) {
@@ -140,5 +149,5 @@ func (m *matcher) mayMatchAny(t *tree) bool {
 	return false
 }
 
-// tired says whether the limit is reached.
+// limitReached reports whether the limit of visits is used up.
 func (m *matcher) limitReached() bool { return m.visits == m.limit && m.limit > 0 }

@@ -7,17 +7,23 @@ import (
 	"strings"
 )
 
-// key is the first word of what a tree orders entries by.
+// key is the integer by which a tree orders entries first, so that a search compares integers in a page
+// and seldom follows a pointer to an entry.
 type key uint64
 
-// packX returns the key of coordinate x, how many of its 64 bits are left, and whether it is whole: no other coordinate of as many numbers has it.
-// Each number c is written as 1 + its length in 6 bits and then its bits behind the first one, so that of two keys the greater one has the
-// greater number where they first differ:
+// packCoord packs a coordinate into a key that keeps the lexicographic order. It also returns how many
+// low bits are left, and whether the key is exact: no other coordinate of this length has it.
 //
-//	5, 0  ↦  000100 01  000001
+// A number c ≥ 0 is written as its bit length plus one, in 6 bits, and then its bits after the leading
+// one (an order-preserving Elias gamma code):
 //
-// What has no room is cut off. Nothing follows a number that is negative, which is written as 000000, or 2⁵⁸ and more, 111111: the key is not
-// whole then.
+//	(5, 0)  ↦  000100 01  000001
+//
+// Small numbers take few bits, so six dimensions usually fit. What does not fit is cut off, which makes
+// keys equal and never reverses them; comparisons then fall back to the coordinates. Negative numbers
+// are written as 000000 and numbers from 2⁵⁸ on as 111111; nothing follows them.
+//
+// A fixed width per dimension was rejected: it cuts off amounts in bytes and wastes bits on GPUs.
 func packCoord(x []int64) (k key, left int, exact bool) {
 	left = 64
 	for _, c := range x {
@@ -34,7 +40,7 @@ func packCoord(x []int64) (k key, left int, exact bool) {
 	return k, left, true
 }
 
-// gamma returns the code of a number in a key, its width in bits, and whether no other number has it.
+// packNumber returns the bits for c, how many they are, and whether no other number has them.
 func packNumber(c int64) (code key, width int, exact bool) {
 	length := bits.Len64(uint64(c))
 	switch rest := max(length-1, 0); {
@@ -47,7 +53,7 @@ func packNumber(c int64) (code key, width int, exact bool) {
 	}
 }
 
-// byX orders by coordinate, and by name within a leaf.
+// compareCoord orders entries by coordinate, and by name within a leaf bucket.
 func compareCoord(a, b *entry) int {
 	if c := compareLeaf(a, b); c != 0 {
 		return c
@@ -55,7 +61,8 @@ func compareCoord(a, b *entry) int {
 	return compareLabel(a, b)
 }
 
-// byLeaf orders by coordinate, and reads coordinates only where keys do not tell.
+// compareLeaf orders entries by coordinate. It returns 0 for entries of the same leaf bucket, and reads
+// coordinates only where keys cannot tell.
 func compareLeaf(a, b *entry) int {
 	if c := cmp.Compare(a.coordKey, b.coordKey); c != 0 || a.exactKey {
 		return c
@@ -63,19 +70,23 @@ func compareLeaf(a, b *entry) int {
 	return slices.Compare(a.coord, b.coord)
 }
 
-// byLabel orders the entries of an index by name.
+// compareLabel orders the entries of one index by name.
 func compareLabel(a, b *entry) int { return cmp.Compare(a.label, b.label) }
 
+// compareName orders entries by name. Trees without labels use it.
 func compareName(a, b *entry) int { return strings.Compare(a.Name, b.Name) }
 
+// coordKeyOf is the key of the tree by coordinate.
 func coordKeyOf(e *entry) key { return e.coordKey }
 
+// labelKeyOf is the key of the tree by name.
 func labelKeyOf(e *entry) key { return e.label }
 
-// keyless is for orders without a first word.
+// noKey is for trees that are ordered by comparison alone.
 func noKey(*entry) key { return 0 }
 
-// compareX orders coordinates lexicographically; a prefix comes with all that begin with it.
+// comparePrefix compares coordinates lexicographically. A prefix equals every coordinate that begins
+// with it.
 func comparePrefix(x, prefix []int64) int {
 	for l, want := range prefix {
 		if c := cmp.Compare(x[l], want); c != 0 {
@@ -85,18 +96,21 @@ func comparePrefix(x, prefix []int64) int {
 	return 0
 }
 
-// place is where the entries are, in a tree by coordinate, whose coordinate begins with x: a bucket.
+// keyRange is the range of a bucket in the tree by coordinate: all entries whose coordinate begins with
+// prefix. Their keys lie in [first, last]. Other coordinates can have these keys only where packing cut
+// numbers off; then each entry has to be compared.
 type keyRange struct {
 	prefix      []int64
-	first, last key  // theirs are between
-	exclusive   bool // and no other's
+	first, last key
+	exclusive   bool // no other coordinate has a key in [first, last]
 }
 
-// leafOf returns the leaf of an entry.
+// leafRange returns the leaf bucket of an entry.
 func leafRange(e *entry) keyRange {
 	return keyRange{prefix: e.coord, first: e.coordKey, last: e.coordKey, exclusive: e.exactKey}
 }
 
+// prefixRange returns the bucket with this prefix.
 func prefixRange(x []int64) keyRange {
 	k, left, exact := packCoord(x)
 	if !exact {
@@ -105,13 +119,13 @@ func prefixRange(x []int64) keyRange {
 	return keyRange{prefix: x, first: k, last: k | (1<<left - 1), exclusive: true}
 }
 
-// begin returns the place before all of them.
+// seekStart returns the position before the first entry of the range.
 func (r *keyRange) seekStart(t *tree) iterator { return t.seek(r.first, r.notBefore) }
 
-// end returns the place behind all of them.
+// seekEnd returns the position after the last entry of the range.
 func (r *keyRange) seekEnd(t *tree) iterator { return t.seek(r.last, r.after) }
 
-// behind returns the place behind a label in a leaf.
+// seekAfterLabel returns the position in a leaf bucket after all labels up to this one.
 func (r *keyRange) seekAfterLabel(t *tree, label key) iterator {
 	return t.seek(r.first, func(p *page, i int) bool {
 		if !r.exclusive {
@@ -123,17 +137,17 @@ func (r *keyRange) seekAfterLabel(t *tree, label key) iterator {
 	})
 }
 
-// reached says whether item i of a block, which has the first key, is not before x.
+// notBefore reports whether item i of a page, whose key is r.first, is in the range or after it.
 func (r *keyRange) notBefore(p *page, i int) bool {
 	return r.exclusive || comparePrefix(p.items[i].coord, r.prefix) >= 0
 }
 
-// passed says whether item i of a block, which has the last key, is behind x.
+// after reports whether item i of a page, whose key is r.last, is after the range.
 func (r *keyRange) after(p *page, i int) bool {
 	return !r.exclusive && comparePrefix(p.items[i].coord, r.prefix) > 0
 }
 
-// has says whether an entry whose key is between first and last is one of them.
+// contains reports whether an entry with a key in [first, last] is in the range.
 func (r *keyRange) contains(e *entry) bool {
 	return r.exclusive || comparePrefix(e.coord, r.prefix) == 0
 }

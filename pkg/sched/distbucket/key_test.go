@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPackX wants keys in the order of coordinates, and of a whole key that no other coordinate has it.
-func TestPackX(t *testing.T) {
+// TestPackCoord checks that keys are in the order of coordinates, and that exact keys are unique.
+func TestPackCoord(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	number := func() int64 {
 		some := []int64{-1, 0, 1, 2, 1023, 1024, 1<<58 - 1, 1 << 58, 1 << 62, math.MaxInt64, math.MinInt64, amount(r), r.Int64N(4)}

@@ -1,41 +1,53 @@
 package distbucket
 
-import (
-	"sync/atomic"
-)
+import "sync/atomic"
 
-// backlog is how many updates the tree by coordinate does not know, at most.
+// deltaSize is the most updates that the tree by coordinate lacks. Searches examine them one by one;
+// 16 cost less than the garbage that they save (see Index).
 const deltaSize = 16
 
-// log is the writer's end of all updates in order. The tree by coordinate does not know the last ones yet; and the tree by name knows none,
-// for it leads to a node's handle, where its newest entry is: who has a view finds in the log what came later.
+// log is the writer's end of the sequence of updates. It serves two readers:
+//
+//   - The tree by coordinate lacks the newest updates, the delta. A view carries them.
+//
+//   - The tree by name leads to a node's handle, which has the newest entry. A reader of an older view
+//     follows the log from the view's position and finds the entry that the node had then.
+//
+//     chunk ─next─► chunk ─next─► chunk          handle ─newest─► entry
+//     ▲ position of a view
+//
+// Chunks are linked forwards only. A chunk lives as long as a view that is older than its updates, and
+// the garbage collector frees the rest.
 type log struct {
 	chunk      *chunk // the last one
-	seq        uint64 // of updates and new nodes, ever
-	relabelSeq uint64 // what number was when a label last changed its name
+	seq        uint64 // number of updates and additions so far
+	relabelSeq uint64 // seq when a label last changed its name, by a removal or relabel
 }
 
-// chunk is a part of a log. It leads to those behind it, and so a view to all that came after it; nothing leads to those before.
+// chunk is a part of the log. The writer stores an update before it raises count, so readers may read
+// the first count updates.
 type chunk struct {
 	updates [deltaSize]update
-	count   atomic.Int32 // of updates
+	count   atomic.Int32
 	next    atomic.Pointer[chunk]
 }
 
-// update is a node's entry and the one that took its place, or nil where the node was taken out.
+// update is a change from one entry of a node to the next, or to nil if the node was removed.
 type update struct {
 	handle   *Handle
 	old, new *entry
 }
 
-// enter makes e the entry of a node that is new.
+// addNode publishes the first entry of a node. It needs no update in the log: an older view does not
+// lead to the handle, or finds the removal of the handle's previous node first.
 func (l *log) addNode(e *entry) {
 	l.seq++
 	e.seq = l.seq
 	e.handle.newest.Store(e)
 }
 
-// add makes an update, and notes it first: readers that come by the new entry see the update in the log.
+// addUpdate appends an update, and only then publishes it in the handle: a reader that finds the new
+// entry there also finds the update in the log.
 func (l *log) addUpdate(u update) {
 	l.seq++
 	if u.new != nil {
@@ -47,36 +59,36 @@ func (l *log) addUpdate(u update) {
 	u.handle.newest.Store(u.new)
 }
 
-// full says whether the last chunk has no room.
+// full reports whether the last chunk has no room.
 func (l *log) full() bool { return l.chunk.count.Load() == deltaSize }
 
-// turn begins a new chunk.
+// startChunk appends an empty chunk: the tree by coordinate has all updates so far.
 func (l *log) startChunk() {
 	next := new(chunk)
 	l.chunk.next.Store(next)
 	l.chunk = next
 }
 
-// last returns the updates of the last chunk.
+// delta returns the updates of the last chunk.
 func (l *log) delta() delta {
 	n := l.chunk.count.Load()
 	return l.chunk.updates[:n:n]
 }
 
-// now returns the moment behind the last update.
+// position returns the position after the last update.
 func (l *log) position() logPosition {
 	return logPosition{chunk: l.chunk, count: len(l.delta()), seq: l.seq, relabelSeq: l.relabelSeq}
 }
 
-// moment is a place in a log: behind so many updates of a chunk.
+// logPosition is a position in the log, after the first count updates of a chunk.
 type logPosition struct {
 	chunk           *chunk
 	count           int
-	seq, relabelSeq uint64 // the log's
+	seq, relabelSeq uint64 // of the log
 }
 
-// entry returns the entry that a node had at that moment, given the handle that was the node's then. O(1), and O(updates since) if the node has
-// changed since.
+// entry returns the entry that the handle's node had at p. The handle must have had one then. O(1) if
+// the node has not changed since p, and else O(updates since p).
 func (p *logPosition) entry(h *Handle) *entry {
 	e := h.newest.Load()
 	if e != nil && e.seq <= p.seq {
@@ -92,17 +104,17 @@ func (p *logPosition) entry(h *Handle) *entry {
 	return e
 }
 
-// recent are the last updates of nodes, in order: the tree by coordinate does not know them yet.
+// delta is the sequence of updates that the tree by coordinate lacks. There are at most deltaSize.
 type delta []update
 
-// update enters updates.
+// apply replaces entries as the updates say, in order. None of them may be a removal.
 func (t *tree) apply(updates delta) {
 	for _, u := range updates {
 		t.replace(u.old, u.new)
 	}
 }
 
-// stale says whether an entry is no longer the newest of its node.
+// supersedes reports whether the node of e has a newer entry.
 func (d delta) supersedes(e *entry) bool {
 	for i := range d {
 		if d[i].old == e {
@@ -112,7 +124,7 @@ func (d delta) supersedes(e *entry) bool {
 	return false
 }
 
-// newest returns the newest entry of a node, given one.
+// newest returns the newest entry of the node of e.
 func (d delta) newest(e *entry) *entry {
 	for i := range d {
 		if d[i].old == e {
@@ -122,7 +134,8 @@ func (d delta) newest(e *entry) *entry {
 	return e
 }
 
-// news appends the newest entries that the tree does not know and that cover the request, the first by policy first.
+// matchingDelta appends the newest entries of the delta that cover the request, in the order of the
+// policy. Insertion sort: there are at most deltaSize.
 func (s *search) matchingDelta(dst []*entry) []*entry {
 	for i, u := range s.view.delta {
 		if !u.new.Free.Covers(s.Request) || s.view.delta[i+1:].supersedes(u.new) {

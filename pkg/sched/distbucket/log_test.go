@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestViewOfBusyNode has readers ask views for a node that changes all the time, which they find by its handle: a view answers the same each time.
+// TestViewOfBusyNode asks views for a node that changes all the time. Each view must repeat its answer.
 func TestViewOfBusyNode(t *testing.T) {
 	x := indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{0}}})
 	var newest atomic.Pointer[View]
@@ -40,7 +40,7 @@ func TestViewOfBusyNode(t *testing.T) {
 	readers.Wait()
 }
 
-// TestHandleReuse gives a handle to another node while there are views that know the one before.
+// TestHandleReuse gives a handle to another node while views know the one before.
 func TestHandleReuse(t *testing.T) {
 	x, other := indexOf(t, Vector{1}, []Node{{Name: "c", Free: Vector{7}}}), indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{7}}})
 	handle := new(Handle)

@@ -1,26 +1,31 @@
 package distbucket
 
-import (
-	"math/bits"
-)
+import "math/bits"
 
-// code is a vector in 16 bytes: eight lanes of 16 bits, lane d for dimension d, so that a block of maxima is small to copy and quick to search.
+// code is a vector rounded down to 16 bytes: eight lanes of 16 bits, lane d for dimension d. One or two
+// word operations compare all lanes at once, and a page can hold the codes of many vectors.
 //
-// A lane holds an amount v > 0 as a floating point number, its length in bits and the eight bits behind the highest one:
+// A lane holds v > 0 as a floating-point number, the bit length and the eight bits after the leading
+// one; 0 stands for v ≤ 0:
 //
 //	15 | 14 | 13 … 8         | 7 … 0
-//	 0 |  1 | bits.Len64(v)  | v's bits behind the first, cut off
+//	 0 |  1 | bits.Len64(v)  | bits after the leading one, truncated
 //
-// and 0 for none. That keeps order, a ≥ b ⇒ lane(a) ≥ lane(b), is exact up to 511 and within 0.4 % above. So codes can rule out that a node
-// covers a request, and the exact amounts of the nodes that are left decide. Dimensions from the ninth on are not ruled out by codes.
+// Lanes keep the order,
+//
+//	a ≥ b ⇒ lane(a) ≥ lane(b)
+//
+// so codes can rule a node out and never rule out one that fits. They are exact up to 511 and within
+// 0.4 % above. Bit 15 is the guard bit of comparisons. Dimensions from the ninth on are not in the code.
 type code [2]uint64
 
 const (
-	lanesPerWord = 4 // of a word
+	lanesPerWord = 4
 	guardBits    = 0x8000_8000_8000_8000
-	exactLimit   = 511 // up to here every amount has a lane of its own
+	exactLimit   = 511 // up to it, each amount has a lane of its own
 )
 
+// encode returns the code of the first eight dimensions of v.
 func encode(v Vector) (c code) {
 	for d, amount := range v[:min(len(v), 2*lanesPerWord)] {
 		c[d/lanesPerWord] |= lane(amount) << (d % lanesPerWord * 16)
@@ -28,6 +33,7 @@ func encode(v Vector) (c code) {
 	return c
 }
 
+// lane returns an amount in the format of code.
 func lane(v int64) uint64 {
 	if v <= 0 {
 		return 0
@@ -36,44 +42,55 @@ func lane(v int64) uint64 {
 	return 1<<14 | uint64(n)<<8 | uint64(v)<<(64-n)<<1>>(64-8)
 }
 
-// covers says whether no lane of c is less than that of want. The subtraction of a lane borrows its guard bit exactly if it is less.
+// covers reports whether each lane of c is at least that of want. Subtracting a larger lane borrows the
+// guard bit; the comparison is true if all guard bits survive.
 func (c *code) covers(want *code) bool {
 	return ((c[0]|guardBits)-want[0])&((c[1]|guardBits)-want[1])&guardBits == guardBits
 }
 
-// most returns the lane by lane maximum.
+// max returns the maximum of each lane.
 func (c *code) max(other *code) code { return code{maxLanes(c[0], other[0]), maxLanes(c[1], other[1])} }
 
-// far says how much the maximum of two codes exceeds the one that it exceeds less: the sum of its lanes' excess, 256 for an amount twice as
-// large. Something is farther from nothing than from any other amount, by the bit 14.
+// distance returns what merging two codes into their maximum would overstate, for the code that is
+// overstated less:
+//
+//	min(Σ(max − c), Σ(max − other)) over all lanes
+//
+// Lanes are logarithmic: twice the amount is 256 more. By bit 14, zero is farther from any amount than
+// amounts are from each other, so merging keeps apart nodes that have none of a resource.
 func (c *code) distance(other *code) uint64 {
 	m := c.max(other)
 	return min(sumLanes(m[0]-c[0])+sumLanes(m[1]-c[1]), sumLanes(m[0]-other[0])+sumLanes(m[1]-other[1]))
 }
 
-// total adds the lanes of a word up.
+// sumLanes returns the sum of the four lanes of a word.
 func sumLanes(w uint64) uint64 {
 	const even = 0x0000_ffff_0000_ffff
 	w = w&even + w>>16&even
 	return w&0xffff_ffff + w>>32
 }
 
-// most returns the lane by lane maximum of two words.
+// maxLanes returns the maximum of each lane of two words.
 func maxLanes(a, b uint64) uint64 {
-	less := guardBits &^ ((a | guardBits) - b) // the guard bits of the lanes where a is less
-	mask := less - less>>15                    // their 15 value bits
+	less := guardBits &^ ((a | guardBits) - b) // guard bits of the lanes where a < b
+	mask := less - less>>15                    // the 15 value bits of these lanes
 	return a&^mask | b&mask
 }
 
-// peaks say what several codes are at most: each of them is covered by one of the peaks. What is left over is 0.
+// maxima is an upper bound of a set of codes: each code of the set is covered by one of the three.
+// Unused ones are 0.
 //
-// One peak would be the lane by lane maximum, which hides what matters most: where half of the nodes have no GPU left and the others no memory,
-// it has both. While pods with a card each fill 5,000 half full nodes, four nodes for the next one take up to 2,000 looks with maxima alone, and 20
-// to 50 with three peaks. A fourth saves a quarter of the looks where six dimensions run out independently of each other, and nothing here,
-// and made changes half as expensive again (processor time, 30,000 nodes, busy machine).
+// A single maximum hides what matters most: if one half of the nodes has no GPUs left and the other no
+// memory, it claims both. While pods with one GPU each filled 5,000 half-full nodes, finding four nodes
+// took up to 2,000 visits with one maximum, and 20 to 50 with three. A fourth saved a quarter of the
+// visits only where six dimensions ran out independently, and made updates half as expensive again
+// (CPU time, 30,000 nodes).
+//
+// A third tree, on a Z-order curve, found rare nodes before there were three maxima. It was removed:
+// with three, the tree by coordinate needs fewer visits than either tree needed.
 type maxima [3]code
 
-// add makes a code covered. If there are more peaks than places, the two that are nearest to each other become their maximum.
+// add makes m cover c. O(1).
 func (m *maxima) add(c code) {
 	at := -1
 	for i := range m {
@@ -91,7 +108,8 @@ func (m *maxima) add(c code) {
 	m.mergeNearest(c)
 }
 
-// merge makes one of two, and room for c.
+// mergeNearest adds c when all places are taken: of the four codes, it merges the two with the smallest
+// distance.
 func (m *maxima) mergeNearest(c code) {
 	to, from, least := 0, len(m), m[0].distance(&c)
 	for i := range m {
@@ -111,19 +129,21 @@ func (m *maxima) mergeNearest(c code) {
 	}
 }
 
-// covers says whether one of the peaks covers a code.
+// covers reports whether one of the maxima covers want.
 func (m *maxima) covers(want *code) bool {
 	return m[0].covers(want) || m[1].covers(want) || m[2].covers(want)
 }
 
-// top holds exact maxima of the first dimensions; it never changes. Where a thousand nodes have the same free, to the last byte, and a request
-// asks for a byte more, codes cannot tell.
+// exactMax is the exact maximum of each of the first eight dimensions below a page. It is immutable,
+// and pages share it.
 //
-// A top may be too high: a removal does not lower it, which would take a look at every entry of a block, and it is made anew only when items
-// move between blocks. Peaks are lowered, so that it is too high by less than codes can tell.
+// It settles what codes cannot: where a thousand nodes have exactly as much free and a request asks for
+// one byte more, their codes are equal. It may be too high, since a removal does not lower it: that
+// would read every entry of the page. It is recomputed when items move between pages. Maxima are
+// lowered, so the error stays below the precision of a code.
 type exactMax [2 * lanesPerWord]int64
 
-// covers says whether t has at least what request asks for, in the dimensions that it knows.
+// covers reports whether m is at least request, in the dimensions that m has.
 func (m *exactMax) covers(request Vector) bool {
 	for d, want := range request[:min(len(request), len(m))] {
 		if m[d] < want {
@@ -133,7 +153,7 @@ func (m *exactMax) covers(request Vector) bool {
 	return true
 }
 
-// raised returns a top that amounts do not exceed: t itself if it is one. A nil top is exceeded by everything.
+// raisedTo returns an exactMax that covers m and amounts: m itself if it does. A nil m covers nothing.
 func (m *exactMax) raisedTo(amounts []int64) *exactMax {
 	amounts = amounts[:min(len(amounts), len(exactMax{}))]
 	if m == nil {
@@ -149,6 +169,7 @@ func (m *exactMax) raisedTo(amounts []int64) *exactMax {
 	return m
 }
 
+// raise returns the maximum of m and amounts.
 func (m *exactMax) raise(amounts []int64) *exactMax {
 	higher := *m
 	for d, v := range amounts {
@@ -157,7 +178,7 @@ func (m *exactMax) raise(amounts []int64) *exactMax {
 	return &higher
 }
 
-// settle makes the top of b anew.
+// recomputeExactMax computes p.exactMax from the items of a leaf page, or the children of an inner one.
 func (p *page) recomputeExactMax() {
 	p.exactMax = nil
 	for i := range p.n {

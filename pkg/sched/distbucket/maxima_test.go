@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// amount returns small and large amounts alike.
+// amount returns small and large amounts with equal weight.
 func amount(r *rand.Rand) int64 { return r.Int64() >> r.IntN(64) * []int64{1, 1, 1, -1}[r.IntN(4)] }
 
 func TestLaneKeepsOrder(t *testing.T) {
@@ -29,7 +29,7 @@ func TestLaneKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestCode compares what words do at once with what a loop over lanes does.
+// TestCode compares the word operations with loops over lanes.
 func TestCode(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 5000 {
@@ -57,7 +57,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// TestPeaks checks that every code that was added is covered, and that peaks are the codes themselves as long as they are few.
+// TestMaxima checks that each added code is covered, and that up to three codes are kept as they are.
 func TestMaxima(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {
@@ -68,13 +68,13 @@ func TestMaxima(t *testing.T) {
 			m.add(all[len(all)-1])
 			for _, one := range m {
 				if len(all) <= len(m) && one != (code{}) && !slices.Contains(all, one) {
-					t.Fatalf("peaks of %x are %x", all, m)
+					t.Fatalf("maxima of %x are %x", all, m)
 				}
 			}
 		}
 		for _, c := range all {
 			if !m.covers(&c) {
-				t.Fatalf("no peak of %x covers %x, which was added", m, c)
+				t.Fatalf("none of the maxima %x covers %x, which was added", m, c)
 			}
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// naive is the index as one would write it without a thought for time: a map, scanned and sorted for every question.
+// naive is the obvious implementation of an index: a map that each search scans and sorts.
 type naive struct {
 	space space
 	nodes map[string]Node
 }
 
-// fitting returns the nodes that a query may take, the best by policy first.
+// fitting returns the nodes that fit a query, best first by policy.
 func (n naive) fitting(q Query) []string {
 	var names []string
 	for _, name := range n.names(q) {
@@ -41,7 +41,7 @@ func (n naive) leaves(q Query) [][]int64 {
 	return leaves
 }
 
-// names returns the candidates in the policy's order.
+// names returns the candidates in the order of the policy.
 func (n naive) names(q Query) []string {
 	names := slices.Collect(maps.Keys(n.nodes))
 	names = slices.DeleteFunc(names, func(name string) bool {
@@ -53,7 +53,7 @@ func (n naive) names(q Query) []string {
 	return names
 }
 
-// lap returns 0 for names behind the one to go on from, and 1 for the others.
+// lap returns 0 for names after the cursor, and 1 for the others.
 func lap(q Query, name string) int {
 	if q.Policy == FirstFit || name > q.After.name {
 		return 0

@@ -1,22 +1,22 @@
 package distbucket
 
-import (
-	"sort"
-)
-
-// Labels stand for the names of an index's nodes: they are keys in the order of names. Who looks for the place of a node compares labels, which
-// blocks have at hand, and not names, each of which is two reads elsewhere in memory. A node keeps its label while it is in the index, unless all get new ones.
+import "sort"
 
 const (
-	noLabel key = 0       // no node's label
-	maxKey      = ^key(0) // none is greater
+	noLabel key = 0       // less than all labels
+	maxKey      = ^key(0) // not less than any key
 )
 
-// stride is how far a new label is from that of the node added last, if that is a neighbour and there is room: nodes that come in the order of
-// their names, upwards or downwards, take a stride each. Others come in the middle between their neighbours.
+// labelStride is the distance between the labels of nodes that are added in order of their names, up or
+// down, as a controller's initial list has them. Other nodes get the middle between their neighbours.
 const labelStride = 1 << 32
 
-// label gives an entry that is new a label between those of its neighbours, or says that none is left.
+// assignLabel gives a new entry a label between those of its neighbours by name. It returns false if
+// there is none left.
+//
+// A label is an integer that stands for a name: labels order the nodes of an index as their names do.
+// Pages store them, so searches compare integers where names would be two reads elsewhere in memory. A
+// node keeps its label until relabel.
 func (x *Index) assignLabel(e *entry) bool {
 	before, after := x.byName.labelsAround(e.Name)
 	gap := (after - before) / 2
@@ -34,8 +34,11 @@ func (x *Index) assignLabel(e *entry) bool {
 	return gap > 0
 }
 
-// relabel gives all nodes labels that are as far from each other as can be. O(n log n), after 30 nodes at least, each
-// of which came between the last two.
+// relabel spreads the labels of all nodes evenly:
+//
+//	label of the i-th node = i·⌊maxKey/(n+1)⌋
+//
+// O(n log n). It is needed after 30 or more nodes that were each added between the last two.
 func (x *Index) relabel() {
 	all, step, at := x.byName, maxKey/key(x.Len()+1), noLabel
 	x.trees = newTrees()
@@ -55,8 +58,8 @@ func (x *Index) relabel() {
 	x.log.startChunk() // trees that are new know everything
 }
 
-// around returns the labels of the entries before and behind a name, of which the first may have the name itself, in a tree by name: none, or the
-// greatest key, where there is none.
+// labelsAround returns the label of the last name up to this one, or noLabel, and that of the first name
+// after it, or maxKey. The tree must be one by name. O(log n).
 func (t *tree) labelsAround(name string) (before, after key) {
 	after = maxKey
 	for p := t.root; p != nil; {
@@ -75,12 +78,12 @@ func (t *tree) labelsAround(name string) (before, after key) {
 	return before, after
 }
 
-// behind returns the first item with a greater name, or n, in a block of a tree by name.
+// firstAfterName returns the first item with a greater name, or p.n.
 func (p *page) firstAfterName(name string) int {
 	return sort.Search(p.n, func(i int) bool { return p.items[i].Name > name })
 }
 
-// find returns the entry of that name from a tree by name, or nil.
+// find returns the entry of that name, or nil. The tree must be one by name. O(log n).
 func (t *tree) find(name string) *entry {
 	p := t.root
 	if p == nil {
@@ -95,19 +98,22 @@ func (t *tree) find(name string) *entry {
 	return nil
 }
 
-// Cursor is a place in the order of names: behind one. The zero value is before all. A cursor made of a node is for views of the node's own index, before and
-// after: in others it is anywhere.
+// Cursor is a position in the order of names, after one name. The zero value is before all names. A
+// cursor remains valid when its node changes or is removed: it stands for the name.
+//
+// The label saves the search for the name. It holds in every view of the cursor's index that has seen
+// the node's update and no removal or relabel since. In views of other indexes its position is undefined.
 type Cursor struct {
 	name  string
-	label key    // of that name, or none
-	seq   uint64 // of the update that the node had then
+	label key    // of the name, or noLabel
+	seq   uint64 // of the node's update
 }
 
-// Cursor returns the place behind the name of a node that an index returned. A query that goes on from there need not look for the name.
+// Cursor returns the position after the name of a node that a view returned.
 func (n *Node) Cursor() Cursor { return Cursor{n.Name, n.label, n.seq} }
 
-// labelOf returns the greatest label in the view of a name that the cursor is not before, or none. O(1) if the cursor is of a node that the view,
-// or one before it, has, and no node was taken out or got another label since.
+// labelOf returns the greatest label up to a cursor, or noLabel. O(1) if the view is of the cursor's
+// version or later and no label has changed its name since, and else O(log n).
 func (v *View) labelOf(c Cursor) key {
 	if c.seq > v.relabelSeq && c.seq <= v.seq {
 		return c.label

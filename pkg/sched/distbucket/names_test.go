@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLabels adds nodes in orders that use labels up, or do not.
+// TestLabels adds nodes in orders that exhaust labels, and in orders that do not.
 func TestLabels(t *testing.T) {
 	const count = 300
 	cases := map[string]struct {
@@ -52,7 +52,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestCursorSavesSearch shows by a cursor of a wrong name that the label is what counts, for as long as it is known to be that of the name.
+// TestCursorSavesSearch gives a cursor a wrong name: its label counts while it is known to be valid.
 func TestCursorSavesSearch(t *testing.T) {
 	x := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
 	before := x.View()
@@ -72,7 +72,7 @@ func TestCursorSavesSearch(t *testing.T) {
 	}
 }
 
-// TestCursorOfHeldNode updates a node that holds a reservation by what another index has of it, which may not count for the cursor.
+// TestCursorOfHeldNode updates a reserved node from a Node of another index, whose label must not count.
 func TestCursorOfHeldNode(t *testing.T) {
 	other := indexOf(t, Vector{1}, cluster(50, 1, 0.5))
 	if err := other.Add(Node{Name: "n5", Free: Vector{1}}); err != nil {
@@ -107,7 +107,7 @@ func TestCursorOfHeldNode(t *testing.T) {
 	}
 }
 
-// TestCursorOfRemovedNode goes on behind a node in whose place there is another now, which may have got its label.
+// TestCursorOfRemovedNode goes on after a removed node, whose label another node may have.
 func TestCursorOfRemovedNode(t *testing.T) {
 	for next, want := range map[string][]string{"n3": {"n9", "n1", "n3"}, "n7": {"n7", "n9", "n1"}} {
 		x := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
@@ -124,5 +124,5 @@ func TestCursorOfRemovedNode(t *testing.T) {
 	}
 }
 
-// cursorAfter returns the cursor after a name, whether a node has it or not.
+// cursorAfter returns the cursor after a name, which may not be in the index.
 func cursorAfter(name string) Cursor { return Cursor{name: name} }

@@ -1,50 +1,58 @@
 package distbucket
 
-import (
-	"sort"
-)
+import "sort"
 
-// fan is the most items in a block.
+// fanout is the most items in a page. Pages but the root have at least fanout/2.
+//
+// Small pages make updates cheap: an update copies each page between the root and the entry that a
+// view can reach.
 const fanout = 9
 
-// owner is who may write a block in place. It has a size, so that two of them are two.
+// owner identifies the version that may write a page in place. It has a size, because pointers to
+// distinct zero-size values may be equal.
 type owner struct{ _ byte }
 
-// block is a node of a tree (the word node being taken): up to fan items in order. Item i is an entry, or in an inner block the first entry of
-// kid i.
+// page is a node of the B-tree: up to fanout items in order, with room for one more before it splits.
+// Item i is an entry in a leaf page, and the first entry below child i in an inner page.
+//
+// A page whose owner is its tree's owner is private to the writer, which changes it in place. All other
+// pages are reachable from views and never change.
 type page struct {
 	owner      *owner
-	children   *children // nil at the lowest level
-	codes      *codes    // of items, at the lowest level
-	exactMax   *exactMax // nothing below exceeds it; nil is for one that seal has yet to make
+	children   *children // nil in a leaf page
+	codes      *codes    // nil in an inner page
+	exactMax   *exactMax // covers everything below; nil until the next freeze
 	n          int
 	separators [fanout + 1]separator // of items
 	items      [fanout + 1]*entry
 }
 
-// brief is what blocks say of an entry, so that a search seldom has to look at one, which is elsewhere in memory.
+// separator is what a page stores of an item to route searches: its key and its label. The entry itself
+// is elsewhere in memory and is read only where these are equal.
 type separator struct{ key, label key }
 
-// codes are those of the items of a block. An inner one has none to copy.
+// codes are the codes of the items of a leaf page.
 type codes [fanout + 1]code
 
-// kids are the blocks below an inner block, and what seal says of each: the number of entries at and below it, and in a tree that is searched by
-// amounts the peaks of their codes.
+// children are the pages below an inner page, and summaries of them: the number of entries and, in a
+// tree that is searched by amounts, their maxima. Summaries are valid in frozen pages only: freeze
+// computes them once for all updates since the last view.
 type children struct {
 	pages   [fanout + 1]*page
 	size    [fanout + 1]int32
-	written bitset
+	written bitset // children that may have changed since the last freeze
 	maxima  *[fanout + 1]maxima
 }
 
-// marks say, one bit each, which kids may be the writer's: who seals would else have to look at all of them, which are elsewhere in memory.
+// bitset has one bit per child. It saves freeze from reading every child to find the written ones.
 type bitset uint16
 
 const allChildren bitset = 1<<(fanout+1) - 1
 
+// has reports whether bit i is set.
 func (b bitset) has(i int) bool { return b>>i&1 == 1 }
 
-// A block and what it has beside its items are one piece of memory, for they are looked at and copied together.
+// A page and its variable part are one allocation, since they are read and copied together.
 type (
 	leafPage struct {
 		page
@@ -60,14 +68,14 @@ type (
 	}
 )
 
-// newLowest returns an empty block of the lowest level.
+// newLeafPage returns an empty leaf page.
 func newLeafPage(o *owner) *page {
 	p := &leafPage{page: page{owner: o}}
 	p.codes = &p.ownCodes
 	return &p.page
 }
 
-// newInner returns an empty inner block, which says what is free below or does not.
+// newInnerPage returns an empty inner page.
 func newInnerPage(o *owner, hasMaxima bool) *page {
 	if hasMaxima {
 		p := &innerPageWithMaxima{innerPage: innerPage{page: page{owner: o}}}
@@ -79,7 +87,7 @@ func newInnerPage(o *owner, hasMaxima bool) *page {
 	return &p.page
 }
 
-// sibling returns an empty block of the same owner and level.
+// emptyLike returns an empty page of the same kind and owner.
 func (p *page) emptyLike() *page {
 	if p.children == nil {
 		return newLeafPage(p.owner)
@@ -87,7 +95,7 @@ func (p *page) emptyLike() *page {
 	return newInnerPage(p.owner, p.children.maxima != nil)
 }
 
-// copy returns a copy of b for another owner.
+// copy returns a copy for another owner. No child of a copy counts as written.
 func (p *page) copy(o *owner) *page {
 	c := p.emptyLike()
 	children, codes := c.children, c.codes
@@ -101,7 +109,7 @@ func (p *page) copy(o *owner) *page {
 	return c
 }
 
-// copy makes k what other is, of whose kids none is the writer's.
+// copy sets c to other, except for the written bits.
 func (c *children) copy(other *children) {
 	c.pages, c.size = other.pages, other.size
 	if c.maxima != nil {
@@ -109,20 +117,21 @@ func (c *children) copy(other *children) {
 	}
 }
 
-// search returns the first item that has a greater key, or this key and comes behind, or n; behind must hold for all that follow.
+// search returns the first item that has a greater key, or the same key and isAfter, or p.n if there is
+// none. If isAfter is true for an item, it must be true for all items of this key that follow.
 func (p *page) search(k key, isAfter func(*page, int) bool) int {
 	return sort.Search(p.n, func(i int) bool {
 		return p.separators[i].key > k || p.separators[i].key == k && isAfter(p, i)
 	})
 }
 
-// insert puts an entry at i.
+// insert inserts an entry at i in a leaf page.
 func (p *page) insert(i int, at separator, e *entry) {
 	p.openGap(i)
 	p.set(i, at, e)
 }
 
-// set makes e the entry at i.
+// set replaces the entry at i in a leaf page.
 func (p *page) set(i int, at separator, e *entry) {
 	p.separators[i], p.items[i], p.codes[i] = at, e, e.code
 	if p.exactMax != nil {
@@ -130,19 +139,19 @@ func (p *page) set(i int, at separator, e *entry) {
 	}
 }
 
-// insertKid puts a block at i.
+// insertChild inserts a child at i in an inner page.
 func (p *page) insertChild(i int, child *page) {
 	p.openGap(i)
 	p.setChild(i, child)
 }
 
-// setKid makes kid, which is the writer's and not empty, the block at i.
+// setChild replaces the child at i by one that the writer owns and that is not empty.
 func (p *page) setChild(i int, child *page) {
 	p.children.pages[i], p.separators[i], p.items[i] = child, child.separators[0], child.items[0]
 	p.children.written |= 1 << i
 }
 
-// open makes room at i.
+// openGap moves the items from i on up by one.
 func (p *page) openGap(i int) {
 	copy(p.separators[i+1:], p.separators[i:p.n])
 	copy(p.items[i+1:], p.items[i:p.n])
@@ -150,7 +159,7 @@ func (p *page) openGap(i int) {
 	p.n++
 }
 
-// remove closes the gap at i.
+// remove removes item i.
 func (p *page) remove(i int) {
 	copy(p.separators[i:], p.separators[i+1:p.n])
 	copy(p.items[i:], p.items[i+1:p.n])
@@ -158,7 +167,7 @@ func (p *page) remove(i int) {
 	p.dropLast(1)
 }
 
-// drop forgets the last items, so that nothing is kept from the garbage collector.
+// dropLast removes the last items and clears their pointers for the garbage collector.
 func (p *page) dropLast(count int) {
 	clear(p.items[p.n-count : p.n])
 	if p.children != nil {
@@ -167,7 +176,7 @@ func (p *page) dropLast(count int) {
 	p.n -= count
 }
 
-// append moves the items of next from i on behind those of b. There must be room.
+// appendFrom moves the items of next from i on to the end of p, which must have room.
 func (p *page) appendFrom(next *page, i int) {
 	copy(p.separators[p.n:], next.separators[i:next.n])
 	copy(p.items[p.n:], next.items[i:next.n])
@@ -176,7 +185,8 @@ func (p *page) appendFrom(next *page, i int) {
 	next.dropLast(next.n - i)
 }
 
-// carry copies what another block of the level has beside some of its items to i.
+// copyPayload copies to i what another page of the same kind stores beside some of its items: children
+// and their summaries, or codes.
 func (p *page) copyPayload(i int, other *page, some span) {
 	if p.children != nil {
 		p.children.copyFrom(i, other.children, some)
@@ -185,7 +195,7 @@ func (p *page) copyPayload(i int, other *page, some span) {
 	}
 }
 
-// move copies some of other's kids to i.
+// copyFrom copies some children of other to i. It marks all as written, since positions have changed.
 func (c *children) copyFrom(i int, other *children, some span) {
 	copy(c.pages[i:], other.pages[some.lo:some.hi])
 	copy(c.size[i:], other.size[some.lo:some.hi])
@@ -195,5 +205,5 @@ func (c *children) copyFrom(i int, other *children, some span) {
 	}
 }
 
-// span is a range of ranks: from lo, to before hi.
+// span is the half-open range [lo, hi).
 type span struct{ lo, hi int }

@@ -1,11 +1,20 @@
 package distbucket
 
-import (
-	"slices"
-)
+import "slices"
 
-// AppendPick is Pick into a slice that the caller owns.
-// Accept may be asked about a node more than once.
+// AppendPick appends up to n nodes that fit, best first by policy, and returns the extended slice. It
+// appends none if and only if no node of the view fits.
+//
+// LeastFit and BestFit return the nodes that one gets from the leaf buckets in the paper's order, by name
+// within a leaf. Up to 8 nodes without candidates allocate nothing if dst has room. Accept may be called
+// more than once for a node.
+//
+// Each policy has a fast way to its first nodes, and a fallback where that fails:
+//
+//	candidates         every candidate                     O(|candidates|)
+//	LeastFit, BestFit  scan by coordinate                  O(log n) a node, as far as maxima separate
+//	FirstFit, NextFit  scan by name, up to scanLimit       else all that fit
+//	Random             sample, up to sampleTries           else all that fit
 func (v View) AppendPick(dst []*Node, q Query, n int) []*Node {
 	n = min(n, v.Len())
 	if n <= 0 {
@@ -17,7 +26,7 @@ func (v View) AppendPick(dst []*Node, q Query, n int) []*Node {
 	return appendNodes(dst, found[:s.pick(found)])
 }
 
-// roomFor returns n places, of those that there are if they are enough.
+// bufferFor returns a slice of length n, in buf if it is large enough.
 func bufferFor(n int, buf []*entry) []*entry {
 	if n <= len(buf) {
 		return buf[:n]
@@ -25,6 +34,7 @@ func bufferFor(n int, buf []*entry) []*entry {
 	return make([]*entry, n)
 }
 
+// appendNodes appends the nodes of entries.
 func appendNodes(dst []*Node, entries []*entry) []*Node {
 	for _, e := range entries {
 		dst = append(dst, &e.Node)
@@ -32,7 +42,7 @@ func appendNodes(dst []*Node, entries []*entry) []*Node {
 	return dst
 }
 
-// pick fills room, as far as there are nodes, and returns their number.
+// pick fills dst with the best nodes and returns how many there are.
 func (s *search) pick(dst []*entry) int {
 	if s.Candidates != nil {
 		return s.selectCandidates(dst)
@@ -49,12 +59,12 @@ func (s *search) pick(dst []*entry) int {
 	return n
 }
 
-// walk returns a search for what is requested.
+// matcher returns a matcher for the request.
 func (s *search) matcher() matcher {
 	return matcher{want: s.Request, code: s.code, delta: s.view.delta}
 }
 
-// choose takes the first by policy of the candidates. O(|candidates|).
+// selectCandidates selects the best of the candidates. O(|candidates|).
 func (s *search) selectCandidates(dst []*entry) int {
 	sel := selection{search: s, dst: dst}
 	return sel.fill(func() {
@@ -64,7 +74,8 @@ func (s *search) selectCandidates(dst []*entry) int {
 	})
 }
 
-// gather takes the first by policy of all nodes that fit: for who has seen that they are few.
+// selectAll reads every entry that fits and selects the best. O(number that fit), plus what maxima do not
+// rule out: it is for requests that few nodes fit.
 func (s *search) selectAll(dst []*entry) int {
 	sel := selection{search: s, dst: dst}
 	var buf [deltaSize]*entry
@@ -79,10 +90,11 @@ func (s *search) selectAll(dst []*entry) int {
 	})
 }
 
-// draws is how often a node is drawn in the hope that it fits.
+// sampleTries is how many nodes Random draws from all before it falls back to selectAll.
 const sampleTries = 64
 
-// draw draws nodes until enough of them fit: as long as that works, each that fits is as likely as the other. It says whether it worked.
+// sample draws nodes from all until dst is full. Rejection keeps the draw uniform over the nodes that
+// fit. It returns false if too few of the draws fit.
 func (s *search) sample(dst []*entry) (int, bool) {
 	t, taken := &s.view.byCoord, 0
 	for range sampleTries {
@@ -98,20 +110,22 @@ func (s *search) sample(dst []*entry) (int, bool) {
 	return 0, false
 }
 
-// selection keeps the first by policy, as many as it has room for, of the nodes that it is offered in whatever order.
-//
-// O(1) per node that does not get in, O(n) per node that does.
+// selection keeps the best len(dst) of the entries offered, in any order. An entry that does not get in
+// costs O(1), one that does O(len(dst)); a heap would not be faster for the few nodes of a list.
 type selection struct {
 	search      *search
-	dst         []*entry // its length is n; the first ones are kept
-	kept        int
-	seen        int    // of those that fit; Random counts them
-	deferAccept bool   // Query.Accept is not asked yet
-	after       *entry // what does not come behind it is left out; nil for nothing
+	dst         []*entry
+	kept        int    // entries in dst, best first
+	seen        int    // entries that fit, for Random
+	deferAccept bool   // Accept is not called yet
+	after       *entry // entries up to it are rejected; nil rejects none
 }
 
-// fill keeps nodes that Accept accepts of those that offer offers, and returns their number. Accept costs many times what a look at a node
-// does, so it is asked about the first by policy only, and about more if it turns some of them down.
+// fill selects from the entries that the callback offers, and returns how many are kept.
+//
+// Accept runs a scheduler's filters and costs far more than a comparison. So the first pass selects
+// without it, and Accept is called for the best only. If it rejects some, a second pass selects among
+// the entries after them and calls Accept at once.
 func (s *selection) fill(offer func()) int {
 	s.deferAccept = s.search.Accept != nil && s.search.Policy != Random
 	offer()
@@ -126,7 +140,7 @@ func (s *selection) fill(offer func()) int {
 	return s.kept
 }
 
-// judge drops what Accept turns down.
+// applyAccept drops the kept entries that Accept rejects.
 func (s *selection) applyAccept() {
 	all := s.dst[:s.kept]
 	s.kept = 0
@@ -138,6 +152,7 @@ func (s *selection) applyAccept() {
 	}
 }
 
+// offer keeps an entry if it fits and is better than one that is kept. It ignores duplicates.
 func (s *selection) offer(e *entry) {
 	if s.search.Policy == Random {
 		s.offerRandom(e)
@@ -158,6 +173,7 @@ func (s *selection) offer(e *entry) {
 	s.kept = min(s.kept+1, len(s.dst))
 }
 
+// fits reports whether an entry can be kept.
 func (s *selection) fits(e *entry) bool {
 	if s.deferAccept {
 		return e.Free.Covers(s.search.Request)
@@ -165,7 +181,7 @@ func (s *selection) fits(e *entry) bool {
 	return s.search.accepts(e)
 }
 
-// draw keeps any n of the nodes that fit, each with the same probability (a reservoir).
+// offerRandom keeps each entry that fits with the same probability (reservoir sampling).
 func (s *selection) offerRandom(e *entry) {
 	if slices.Contains(s.dst[:s.kept], e) || !s.search.accepts(e) {
 		return

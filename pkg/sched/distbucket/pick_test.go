@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestRandomIsFair picks many times and wants every node that fits about as often as the other, whether many fit or one in a thousand.
+// TestRandomIsFair checks that Random returns each node that fits about as often as the others, whether
+// many nodes fit or one in a thousand.
 func TestRandomIsFair(t *testing.T) {
 	const fitting, rounds = 10, 4000
 	for _, others := range []int{0, 30, 10_000} {
@@ -38,7 +39,8 @@ func TestRandomIsFair(t *testing.T) {
 	}
 }
 
-// TestRandTakesTurnsInLeaf checks that with LeastFit and BestFit a source of randomness chooses within the leaf and nowhere else.
+// TestRandTakesTurnsInLeaf checks that Rand makes LeastFit and BestFit choose at random within the leaf
+// bucket, and not beyond it.
 func TestRandTakesTurnsInLeaf(t *testing.T) {
 	x, err := New(Config{Theta: Vector{10}})
 	if err != nil {

@@ -6,39 +6,41 @@ import (
 	"math/rand/v2"
 )
 
-// Query is what a task asks of a view.
+// Query is a search for nodes for one task.
 type Query struct {
-	Request    Vector           // a node fits if it has this much free in every dimension; an amount for each
-	Policy     Policy           // which of those that fit comes first
-	Candidates []string         // the nodes that may be taken; nil stands for all of them, empty for none
-	Accept     func(*Node) bool // has the last word on a node that fits; nil accepts
-	After      Cursor           // NextFit, and LeastFit and BestFit within a leaf, go on behind it, round and round
-	Task       string           // who asks, for nodes that hold a reservation; see Reserving
+	Request    Vector           // a node fits if it covers this; one amount per dimension
+	Policy     Policy           // the order of the nodes that fit
+	Candidates []string         // restricts the search to these names; nil allows all nodes, empty none
+	Accept     func(*Node) bool // has the last word on a node that fits; nil accepts all
+	After      Cursor           // where names begin, cyclically; NextFit, and LeastFit and BestFit among equals
+	Task       string           // whose reservations count as free; see Reserving
 
-	// Rand is what Random draws from; without it Random is FirstFit. LeastFit and BestFit draw a name from it where After is the zero value: proposers
-	// that ask the same view then get in each other's way less than if each began with the smallest name.
+	// Rand is the source of Random, which is FirstFit without it. If After is zero, LeastFit and BestFit
+	// draw the name to begin with among equals: proposers that search one view then conflict less often
+	// than if each began with the smallest name.
 	Rand *rand.Rand
 }
 
-// Policy says which of the nodes that fit comes first.
+// Policy is the order in which nodes that fit are returned.
 type Policy int
 
 const (
-	// LeastFit takes the most free first, dimensions compared in the index's order: it balances load.
+	// LeastFit returns the node with the most free first, comparing dimensions in the index's order. It
+	// balances load.
 	LeastFit Policy = iota
-	// BestFit takes the least free that fits first, compared likewise: it packs.
+	// BestFit returns the node with the least free first. It packs.
 	BestFit
-	// FirstFit takes nodes in order of their names, whatever is free on them.
+	// FirstFit returns nodes in the order of their names.
 	FirstFit
-	// NextFit is FirstFit that goes on behind Query.After, round and round.
+	// NextFit is FirstFit that begins after Query.After and wraps around.
 	NextFit
-	// Random takes any node that fits, each as likely as the other.
+	// Random returns nodes in random order, each with the same probability.
 	Random
 )
 
 var policyNames = [...]string{LeastFit: "leastfit", BestFit: "bestfit", FirstFit: "firstfit", NextFit: "nextfit", Random: "random"}
 
-// String returns the name by which users ask for the policy.
+// String returns the name of the policy in configuration files.
 func (p Policy) String() string {
 	if p < 0 || int(p) >= len(policyNames) {
 		return fmt.Sprintf("policy(%d)", int(p))
@@ -46,7 +48,7 @@ func (p Policy) String() string {
 	return policyNames[p]
 }
 
-// ParsePolicy is the inverse of String.
+// ParsePolicy returns the policy of that name. It is the inverse of String.
 func ParsePolicy(name string) (Policy, error) {
 	for p, n := range policyNames {
 		if n == name {
@@ -56,16 +58,17 @@ func ParsePolicy(name string) (Policy, error) {
 	return 0, fmt.Errorf("policy %q: want one of %v", name, policyNames)
 }
 
-// asking is a query put to a view.
+// search is a query to a view. It belongs to one goroutine.
 type search struct {
 	Query
 	view       View
-	code       code     // of the request
-	candidates []*entry // the candidates, if the query names some
-	startLabel key      // labels that are not greater come last: of all with NextFit, of a leaf's with LeastFit and BestFit
-	startKnown bool     // from is known; where nothing fits it need not be
+	code       code     // of Request
+	candidates []*entry // of Query.Candidates, those in the view
+	startLabel key      // names up to it come last; valid if startKnown
+	startKnown bool
 }
 
+// search prepares a query. O(1), and O(log n) for each candidate.
 func (v View) search(q Query) search {
 	s := search{Query: q, view: v, code: encode(q.Request)}
 	if q.Policy == Random && q.Rand == nil {
@@ -82,7 +85,8 @@ func (v View) search(q Query) search {
 	return s
 }
 
-// start returns the label behind which names begin, drawn when it is first needed.
+// start returns the label after which names begin. It is computed on first use: a request that fits
+// nowhere does not need it.
 func (s *search) start() key {
 	if !s.startKnown {
 		s.startLabel, s.startKnown = s.chooseStart(), true
@@ -90,6 +94,7 @@ func (s *search) start() key {
 	return s.startLabel
 }
 
+// chooseStart returns the label of After, or that of a random node, or noLabel, as the policy wants.
 func (s *search) chooseStart() key {
 	switch {
 	case s.Policy == FirstFit || s.Policy == Random:
@@ -104,12 +109,13 @@ func (s *search) chooseStart() key {
 	return noLabel
 }
 
-// takes says whether the task can go to a node: exact amounts decide, then Accept.
+// accepts reports whether the task can use a node: exact amounts decide, then Accept.
 func (s *search) accepts(e *entry) bool {
 	return e.Free.Covers(s.Request) && (s.Accept == nil || s.Accept(&e.Node))
 }
 
-// compare orders nodes as the policy does, the first to take first. Random has no order.
+// compare orders entries by policy: by coordinate for LeastFit and BestFit, then cyclically by name from
+// start. It is total. Random has no order.
 func (s *search) compare(e, f *entry) int {
 	c := 0
 	switch s.Policy {
@@ -127,7 +133,7 @@ func (s *search) compare(e, f *entry) int {
 	return c
 }
 
-// lap returns 0 for a node that comes before the names begin anew, and 1 for the others.
+// lap returns 0 for names after start, and 1 for those that come after names wrap around.
 func (s *search) lap(e *entry) int {
 	if e.label > s.start() {
 		return 0

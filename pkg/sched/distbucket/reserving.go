@@ -9,19 +9,27 @@ import (
 	"strings"
 )
 
-// Reserving is an index whose nodes may hold a reservation each: the task that it is for sees all that is free on the node, every other task
-// what is left. A task may hold several nodes.
+// Reserving is an index in which a node can set amounts aside for one task: that task sees everything
+// that is free on the node, all others see the rest. A task can have reservations on several nodes.
 //
-// It is two indexes: A, the nodes that hold a reservation, with all that is free on them, and B, all nodes with what is left. A task is
-// answered from B and from its own part of A, which the order by task makes a range, and the better by policy wins. Without reservations A is
-// empty and costs nothing.
+// It is two indexes. A has the nodes with a reservation and everything that is free on them. B has all
+// nodes and what is free and not reserved:
+//
+//	B.Free(n) = max(Free(n) − reserved(n), 0)
+//
+// A task's search asks B and the task's own part of A, and merges the results by policy. A is small, so
+// it has neither maxima nor labels. Without reservations it is empty and costs nothing.
+//
+// One index that knows reservations was rejected: a node's coordinate would depend on who asks.
+//
+// As with Index, one goroutine may use it at a time, and any number may search its views.
 type Reserving struct {
 	unreserved *Index // B
-	heldByTask tree   // A, by task and then by name
+	heldByTask tree   // A, by task and then by name: a task's nodes are a range
 	heldByName tree   // A, by name
 }
 
-// NewReserving returns an empty index, or says what is wrong with the configuration.
+// NewReserving returns an empty index, or an error if the configuration is invalid.
 func NewReserving(c Config) (*Reserving, error) {
 	unreserved, err := New(c)
 	if err != nil {
@@ -34,17 +42,18 @@ func NewReserving(c Config) (*Reserving, error) {
 	}, nil
 }
 
+// compareTask orders entries by the task that they are reserved for, then by name.
 func compareTask(a, b *entry) int {
 	return cmp.Or(strings.Compare(a.task, b.task), strings.Compare(a.Name, b.Name))
 }
 
-// Add takes a node into the index. It is an error if one of that name is there.
+// Add adds a node. See Index.Add.
 func (r *Reserving) Add(n Node) error { return r.unreserved.Add(n) }
 
-// AddAt is Add to a handle in the caller's memory, which has to be free.
+// AddAt adds a node and sets h to its handle. See Index.AddAt.
 func (r *Reserving) AddAt(h *Handle, n Node) error { return r.unreserved.AddAt(h, n) }
 
-// Update replaces the node of that name. Its reservation stays. It is an error if there is no such node.
+// Update replaces the node of that name and keeps its reservation. It returns an error if there is none.
 func (r *Reserving) Update(n Node) error {
 	if old := r.heldByName.find(n.Name); old != nil {
 		return r.setReserved(n, old.reservation)
@@ -52,7 +61,7 @@ func (r *Reserving) Update(n Node) error {
 	return r.unreserved.Update(n)
 }
 
-// Remove takes the node of that name out, and its reservation. It is an error if there is none.
+// Remove removes the node of that name and its reservation. It returns an error if there is none.
 func (r *Reserving) Remove(name string) error {
 	if old := r.heldByName.find(name); old != nil {
 		r.dropReserved(old)
@@ -60,8 +69,9 @@ func (r *Reserving) Remove(name string) error {
 	return r.unreserved.Remove(name)
 }
 
-// Reserve sets amounts of a node aside for a task, in place of what the node held for it before. It is an error if the node holds some for
-// another task, or is not in the index.
+// Reserve sets amounts of a node aside for a task, and replaces an earlier reservation for that task.
+// They may exceed what is free; the index keeps the slice. It returns an error if the node is reserved for another task or is not in
+// the index.
 func (r *Reserving) Reserve(node, task string, amounts Vector) error {
 	n, err := r.checkReserve(node, task, amounts)
 	if err != nil {
@@ -70,7 +80,7 @@ func (r *Reserving) Reserve(node, task string, amounts Vector) error {
 	return r.setReserved(*n, &reservation{task: task, amounts: amounts})
 }
 
-// mayHold returns the node with all that is free on it, or says why it cannot hold amounts for a task.
+// checkReserve returns the node with everything that is free on it, or why the task cannot reserve.
 func (r *Reserving) checkReserve(node, task string, amounts Vector) (*Node, error) {
 	n, old := r.find(node), r.heldByName.find(node)
 	switch {
@@ -86,7 +96,7 @@ func (r *Reserving) checkReserve(node, task string, amounts Vector) (*Node, erro
 	return n, r.unreserved.space.check(amounts)
 }
 
-// Release gives up what the node holds for a task, and says whether it held any.
+// Release ends a task's reservation on a node. It reports whether there was one.
 func (r *Reserving) Release(node, task string) bool {
 	old := r.heldByName.find(node)
 	if old == nil || old.task != task {
@@ -96,14 +106,14 @@ func (r *Reserving) Release(node, task string) bool {
 	return r.unreserved.Update(old.Node) == nil
 }
 
-// View returns the index as it is now, in O(1). Later changes do not show in it.
+// View returns an immutable snapshot. See Index.View.
 func (r *Reserving) View() ReservingView {
 	r.heldByTask.freeze()
 	r.heldByName.freeze()
 	return ReservingView{unreserved: r.unreserved.View(), heldByTask: r.heldByTask, heldByName: r.heldByName}
 }
 
-// hold brings both indexes up to date with a node and what it holds.
+// setReserved updates both indexes to a node, with everything that is free, and its reservation.
 func (r *Reserving) setReserved(n Node, held *reservation) error {
 	e, err := r.unreserved.space.checkedEntry(n)
 	if err != nil {
@@ -116,12 +126,13 @@ func (r *Reserving) setReserved(n Node, held *reservation) error {
 	return r.unreserved.Update(n)
 }
 
+// dropReserved removes an entry from A.
 func (r *Reserving) dropReserved(e *entry) {
 	r.heldByName.remove(e)
 	r.heldByTask.remove(e)
 }
 
-// find returns the node of that name with all that is free on it, or nil.
+// find returns the node of that name with everything that is free on it, or nil.
 func (r *Reserving) find(name string) *Node {
 	if e := r.heldByName.find(name); e != nil {
 		return &e.Node
@@ -132,7 +143,7 @@ func (r *Reserving) find(name string) *Node {
 	return nil
 }
 
-// UpdateAt is Update of the node in a handle, whose name it keeps.
+// UpdateAt replaces the node of a handle and keeps its reservation. See Index.UpdateAt.
 func (r *Reserving) UpdateAt(h *Handle, n Node) error {
 	if old := r.heldByName.find(n.Name); old != nil {
 		return r.setReserved(n, old.reservation)
@@ -140,16 +151,17 @@ func (r *Reserving) UpdateAt(h *Handle, n Node) error {
 	return r.unreserved.UpdateAt(h, n)
 }
 
-// ReservingView is to View what Reserving is to Index.
+// ReservingView is an immutable snapshot of a Reserving. Any number of goroutines may search it.
 type ReservingView struct {
-	unreserved             View
-	heldByTask, heldByName tree
+	unreserved             View // B
+	heldByTask, heldByName tree // A
 }
 
 // Len returns the number of nodes.
 func (v ReservingView) Len() int { return v.unreserved.Len() }
 
-// AppendPick is Pick into a slice that the caller owns.
+// AppendPick appends up to n nodes that fit for Query.Task, as View.AppendPick does. Their Free is what
+// the task sees. A task with k reservations pays O(k·log n) once and O(k) for each node that fits.
 func (v ReservingView) AppendPick(dst []*Node, q Query, n int) []*Node {
 	own := v.ownNodes(q.Task)
 	n = min(n, v.Len())
@@ -168,7 +180,7 @@ func (v ReservingView) AppendPick(dst []*Node, q Query, n int) []*Node {
 	return appendNodes(dst, found[:s.kept])
 }
 
-// others returns the query without the nodes that hold a reservation for the task.
+// exceptOwn returns the query without the task's own nodes: B understates what is free on them.
 func (v ReservingView) exceptOwn(q Query, own []*entry) Query {
 	accept := q.Accept
 	q.Accept = func(n *Node) bool {
@@ -178,7 +190,8 @@ func (v ReservingView) exceptOwn(q Query, own []*entry) Query {
 	return q
 }
 
-// heldFor returns the range of byTask that is the task's, marked as the nodes are.
+// ownNodes returns the task's entries in A, with the labels that B has for the nodes, so that they
+// compare with entries of B.
 func (v ReservingView) ownNodes(task string) []*entry {
 	lo := v.heldByTask.rank(0, func(p *page, i int) bool { return p.items[i].task >= task })
 	hi := v.heldByTask.rank(0, func(p *page, i int) bool { return p.items[i].task > task })
@@ -192,5 +205,5 @@ func (v ReservingView) ownNodes(task string) []*entry {
 	return own
 }
 
-// Nodes yields all nodes in order of their names, with what is left on them.
+// Nodes yields all nodes in the order of their names, with what is free and not reserved.
 func (v ReservingView) Nodes() iter.Seq[*Node] { return v.unreserved.Nodes() }

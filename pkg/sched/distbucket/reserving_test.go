@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reservations is what Reserving should be: a map of nodes, and what each holds for whom.
+// reservations is the obvious implementation of Reserving: nodes, and the reservation of each.
 type reservations struct {
 	nodes map[string]Node
 	holds map[string]reservation
@@ -26,7 +26,8 @@ func (r reservations) seenBy(task string, s space) naive {
 	return seen
 }
 
-// TestReservingTwin changes nodes and reservations at random, and compares what tasks are answered with an index of what they should see.
+// TestReservingTwin changes nodes and reservations at random, and compares each search with the obvious
+// implementation.
 func TestReservingTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -58,7 +59,7 @@ func TestReservingTwin(t *testing.T) {
 	}
 }
 
-// reserveAtRandom makes one change to both.
+// reserveAtRandom makes one random change to both.
 func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations) {
 	t.Helper()
 	n := Node{Name: fmt.Sprint("n", r.IntN(30)), Free: Vector{r.Int64N(12), r.Int64N(12)}}

@@ -1,18 +1,25 @@
 package distbucket
 
-// stroll is a walk in the policy's order that takes what it finds.
+// scan collects nodes in the order of the policy. It reads a tree in that order and merges the delta in.
+//
+// LeastFit reads the tree by coordinate backwards from the end, BestFit forwards from the start; both
+// turn to read each leaf bucket in the order of names. The paper's iterator (buckets_test.go) descends
+// from bucket to bucket instead, with the same result; here a step is a step in a page, and maxima skip
+// buckets that cannot fit before they are opened.
 type scan struct {
 	search *search
 	matcher
-	dst   []*entry // the first ones are taken
-	taken int
-	delta []*entry // what the trees do not know, in the policy's order
+	dst   []*entry // its length is the number of nodes wanted
+	taken int      // of dst
+	delta []*entry // entries of the delta that are not yet merged, in the order of the policy
 }
 
-// patience is how many nodes a stroll by name looks at in vain before it gives up: names say nothing of what is free.
+// scanLimit is how many visits a scan by name makes after its last success before it gives up. Names say
+// nothing about what is free, so where few nodes fit such a scan would read nearly all of them.
 const scanLimit = 256
 
-// stroll takes nodes in the policy's order. It says whether it came to the end.
+// scan fills dst in the order of the policy. It returns the number of nodes, and false if it gave up:
+// then few nodes fit, and selectAll finds them by maxima.
 func (s *search) scan(dst []*entry) (int, bool) {
 	var buf [deltaSize]*entry
 	sc := scan{search: s, matcher: s.matcher(), dst: dst}
@@ -40,9 +47,10 @@ func (s *search) scan(dst []*entry) (int, bool) {
 	return sc.taken, true
 }
 
+// full reports whether no more nodes are wanted.
 func (s *scan) full() bool { return s.taken == len(s.dst) }
 
-// meet takes a node that the tree has next, and before it the news that come first.
+// takeInOrder takes the tree's next entry, after the entries of the delta that come before it.
 func (s *scan) takeInOrder(e *entry) {
 	for len(s.delta) > 0 && s.search.compare(s.delta[0], e) < 0 {
 		s.takeDelta()
@@ -50,12 +58,13 @@ func (s *scan) takeInOrder(e *entry) {
 	s.take(e)
 }
 
+// takeDelta takes the next entry of the delta.
 func (s *scan) takeDelta() {
 	s.take(s.delta[0])
 	s.delta = s.delta[1:]
 }
 
-// take takes a node that covers the request, if the query accepts it.
+// take appends an entry that covers the request, if the query accepts it and there is room.
 func (s *scan) take(e *entry) {
 	if s.full() {
 		return
@@ -66,7 +75,7 @@ func (s *scan) take(e *entry) {
 	}
 }
 
-// leastFit goes down through the coordinates, and up through the names within a leaf.
+// leastFit reads leaf buckets from the last to the first, and the entries of each in order of names.
 func (s *scan) leastFit() {
 	t := &s.search.view.byCoord
 	it := t.end()
@@ -76,7 +85,7 @@ func (s *scan) leastFit() {
 			return
 		}
 		if it.atLeafStart() {
-			s.takeInOrder(e) // which is the first of its leaf, and none behind it covers
+			s.takeInOrder(e) // first of its leaf; previous came past the others, and none matched
 			continue
 		}
 		leaf := leafRange(e)
@@ -85,7 +94,7 @@ func (s *scan) leastFit() {
 	}
 }
 
-// bestFit goes up through the coordinates, and through the names within a leaf.
+// bestFit reads leaf buckets from the first to the last, and the entries of each in order of names.
 func (s *scan) bestFit() {
 	t := &s.search.view.byCoord
 	it := t.start()
@@ -95,7 +104,7 @@ func (s *scan) bestFit() {
 			return
 		}
 		if it.atLeafEnd() {
-			s.takeInOrder(e) // which is the last of its leaf, and none before it covers
+			s.takeInOrder(e) // last of its leaf; next came past the others, and none matched
 			continue
 		}
 		leaf := leafRange(e)
@@ -104,7 +113,7 @@ func (s *scan) bestFit() {
 	}
 }
 
-// leaf takes what fits in a leaf of the tree by coordinate.
+// scanLeaf takes what fits in a leaf bucket, cyclically by name from the query's start.
 func (s *scan) scanLeaf(t *tree, leaf keyRange) {
 	from := s.search.start()
 	s.scanLeafUpTo(leaf.seekAfterLabel(t, from), leaf, maxKey)
@@ -113,7 +122,7 @@ func (s *scan) scanLeaf(t *tree, leaf keyRange) {
 	}
 }
 
-// names takes what fits of all nodes, up through their names.
+// scanNames takes what fits of all nodes, cyclically by name from the query's start.
 func (s *scan) scanNames() {
 	t, from := &s.search.view.byName, s.search.start()
 	s.scanNamesUpTo(t.seek(from, func(*page, int) bool { return false }), maxKey)
@@ -122,7 +131,8 @@ func (s *scan) scanNames() {
 	}
 }
 
-// upTo takes what fits of all nodes from the cursor on, up to a label.
+// scanNamesUpTo takes what fits from the iterator on, up to a label. The tree by name has no maxima, so
+// each node is a visit.
 func (s *scan) scanNamesUpTo(it iterator, label key) {
 	var all matcher
 	for first := all.next(&it, label); first != nil; first = all.next(&it, label) {
@@ -137,7 +147,7 @@ func (s *scan) scanNamesUpTo(it iterator, label key) {
 	}
 }
 
-// through takes what fits in a leaf from the cursor on, up to a label.
+// scanLeafUpTo takes what fits in a leaf bucket from the iterator on, up to a label.
 func (s *scan) scanLeafUpTo(it iterator, leaf keyRange, label key) {
 	for !s.full() {
 		e := s.next(&it, leaf.last)

@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLooksAsNodesRunOut places pods with a card each until none fits any more: nodes then lack CPU, memory or cards, and hardly two of them
-// the same. Throughout, a question takes few looks, which are the same on every machine.
+// TestVisitsAsNodesRunOut places pods with one GPU each until none fits: nodes then lack CPU, memory or
+// GPUs, in different combinations. A search takes few visits throughout; their number is the same on
+// every machine.
 func TestVisitsAsNodesRunOut(t *testing.T) {
 	const nodes, bound = 1000, 64
 	for _, p := range []Policy{LeastFit, BestFit} {
@@ -28,7 +29,7 @@ func TestVisitsAsNodesRunOut(t *testing.T) {
 					}
 				}
 				if visits > 500*bound {
-					t.Fatalf("%d looks a question after %d pods, want no more than %d", visits/500, placed, bound)
+					t.Fatalf("%d visits a search after %d pods, want no more than %d", visits/500, placed, bound)
 				}
 				if n, _ := x.leastVisits(Query{Request: Vector{500, 4 << 30, 1, 1}, Policy: p, Rand: r}); n == nil {
 					return
@@ -38,10 +39,11 @@ func TestVisitsAsNodesRunOut(t *testing.T) {
 	}
 }
 
-// TestFirstFitGivesUp lets the first by name be found where few nodes fit: names say nothing of what is free, and a walk by name ends soon if it finds none.
+// TestFirstFitGivesUp searches by name where few nodes fit: the scan by name must give up soon, and the
+// result must still be the first by name.
 func TestFirstFitGivesUp(t *testing.T) {
 	const nodes = 5000
-	for one, want := range map[int]struct{ taken, looks int }{scanLimit - 1: {4, 4 * scanLimit}, scanLimit + 1: {0, scanLimit}, nodes: {0, scanLimit}} {
+	for one, want := range map[int]struct{ taken, visits int }{scanLimit - 1: {4, 4 * scanLimit}, scanLimit + 1: {0, scanLimit}, nodes: {0, scanLimit}} {
 		var all []Node
 		var fit []string
 		for i := range nodes {
@@ -56,8 +58,8 @@ func TestFirstFitGivesUp(t *testing.T) {
 		s := scan{search: &a, matcher: a.matcher(), dst: make([]*entry, 4)}
 		s.limit = scanLimit
 		s.scanNames()
-		if s.taken != want.taken || s.visits > want.looks {
-			t.Errorf("one in %d fits: %d looks, %d taken, want no more than %d, and %d", one, s.visits, s.taken, want.looks, want.taken)
+		if s.taken != want.taken || s.visits > want.visits {
+			t.Errorf("one in %d fits: %d visits, %d taken, want no more than %d, and %d", one, s.visits, s.taken, want.visits, want.taken)
 		}
 		if diff := cmp.Diff(fit[:min(4, len(fit))], names(x.View().pick(q, 4))); diff != "" {
 			t.Errorf("one in %d fits (-want +got):\n%s", one, diff)
@@ -65,7 +67,8 @@ func TestFirstFitGivesUp(t *testing.T) {
 	}
 }
 
-// cards returns an index of so many nodes of 64 CPUs, 512 GiB and 8 cards, half of the CPUs and memory taken, give or take.
+// cards returns an index of nodes with 64 CPUs, 512 GiB and 8 GPUs, with about half of the CPUs and the
+// memory taken.
 func cards(t *testing.T, nodes int) *Index {
 	t.Helper()
 	x, err := New(Config{Theta: Vector{100, 128 << 20, 1, 1}})
@@ -83,7 +86,7 @@ func cards(t *testing.T, nodes int) *Index {
 	return x
 }
 
-// search returns the first of four nodes by policy, or nil, and the looks that the four took.
+// leastVisits returns the best node and the visits that finding the best four took.
 func (x *Index) leastVisits(q Query) (*Node, int) {
 	a := x.View().search(q)
 	s := scan{search: &a, matcher: a.matcher(), dst: make([]*entry, 4), delta: a.matchingDelta(nil)}

@@ -26,7 +26,7 @@ func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands { return new(scene).commands() })
 }
 
-// scene is the index that a scenario talks about.
+// scene is the index of a scenario.
 type scene struct {
 	x index
 	r *Reserving // the same, if it is one
@@ -90,7 +90,7 @@ func config(c *scenario.Command) (made Config) {
 	return made
 }
 
-// walk prints the buckets that a query looks into, the leaves it yields, and the node taken in each.
+// walk prints the buckets that a query opens, the leaf buckets it yields, and the node taken in each.
 func (s *scene) walk(c *scenario.Command) {
 	v := s.view()
 	opened := map[string]bool{}

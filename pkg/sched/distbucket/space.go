@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Vector holds an amount for each dimension, in the order the administrator named them and in units of his choice. What is free and what is
-// requested are vectors; a coordinate is not.
+// Vector holds one amount per dimension, in the order of Config.Theta and in the caller's units. Free
+// resources and requests are vectors; coordinates are not.
 type Vector []int64
 
-// Covers says whether v has at least what request asks for in every dimension.
+// Covers reports whether v is at least request in every dimension.
 func (v Vector) Covers(request Vector) bool {
 	for d, want := range request {
 		if v[d] < want {
@@ -20,7 +20,7 @@ func (v Vector) Covers(request Vector) bool {
 	return true
 }
 
-// minus returns what is left of v, at least 0, when amounts are taken from it.
+// minus returns max(v − amounts, 0) in every dimension.
 func (v Vector) minus(amounts Vector) Vector {
 	left := make(Vector, len(v))
 	for d := range v {
@@ -29,18 +29,22 @@ func (v Vector) minus(amounts Vector) Vector {
 	return left
 }
 
-// Config is the administrator's: it holds for the life of an index.
+// Config is set by the administrator and holds for the life of an index.
+//
+// A coarse θ makes buckets large: nodes that are alike up to θ count as equal, and names decide among
+// them. A fine θ ranks nodes exactly. The index takes the same memory for every θ.
 type Config struct {
-	Theta Vector // granularity of each dimension, at least 1; as many as there are dimensions
-	Order []int  // the dimension that each level of the tree fixes; nil stands for 0, 1, 2, …
+	Theta Vector // granularity of each dimension, at least 1; its length is the number of dimensions
+	Order []int  // the dimension that each level of the tree fixes; nil means 0, 1, 2, …
 }
 
-// space turns amounts into coordinates.
+// space maps vectors to coordinates. It is immutable and safe for concurrent use.
 type space struct {
 	theta Vector
 	order []int
 }
 
+// newSpace returns the space of a valid configuration.
 func newSpace(c Config) (space, error) {
 	if len(c.Theta) == 0 {
 		return space{}, errors.New("index without a dimension: give a granularity for each")
@@ -72,7 +76,7 @@ func natural(n int) []int {
 // dims returns the number of dimensions.
 func (s space) dims() int { return len(s.theta) }
 
-// check says what is wrong with a vector.
+// check returns an error unless v has an amount for each dimension.
 func (s space) check(v Vector) error {
 	if len(v) != s.dims() {
 		return fmt.Errorf("%d amounts for %d dimensions", len(v), s.dims())
@@ -80,14 +84,23 @@ func (s space) check(v Vector) error {
 	return nil
 }
 
-// coordinates writes the coordinate of v to x, which is as long.
+// coordinateInto writes the coordinate of v to x, which has the same length:
+//
+//	x[level] = ⌈v[d] / θ[d]⌉ with d = order[level]
+//
+// The same function serves nodes and requests. Rounding up is monotonic, so
+//
+//	node covers request ⇒ coordinate(node) ≥ coordinate(request) in every dimension
+//
+// and a search that goes by coordinates misses no node. The converse does not hold for θ > 1: exact
+// amounts decide in the end.
 func (s space) coordinateInto(x []int64, v Vector) {
 	for level, d := range s.order {
 		x[level] = ceilDiv(v[d], s.theta[d])
 	}
 }
 
-// ceil returns ⌈v/theta⌉ for a positive theta. Go's division rounds towards zero, which is up for v ≤ 0.
+// ceilDiv returns ⌈v/theta⌉ for theta > 0. Go's division truncates towards zero, which rounds v ≤ 0 up.
 func ceilDiv(v, theta int64) int64 {
 	if v <= 0 {
 		return v / theta

@@ -1,23 +1,25 @@
 package distbucket
 
-import (
-	"cmp"
-)
+import "cmp"
 
-// tree keeps entries in order: a B-tree whose copies are snapshots. A writer that means to keep a copy takes a new owner, and from then on
-// writes no block that the copy can reach, but copies of the blocks between the root and the place of the change, each once per owner.
+// tree is a copy-on-write B-tree of entries. Copying the struct after freeze makes a snapshot, in O(1):
+// freeze gives the tree a new owner, and the writer then copies each page that the snapshot can reach
+// before it changes it, at most once until the next freeze.
 //
-// put, remove: O(log n) to the base of about seven, and as many blocks copied at most.
+// put and remove are O(log n) to a base of about 7, and copy at most that many pages.
+//
+// The writer's methods (put, replace, remove, freeze) belong to one goroutine. Readers' methods are safe
+// on snapshots from any number of goroutines.
 type tree struct {
-	root          *page
+	root          *page // nil if the tree is empty
 	owner         *owner
 	keyOf         func(*entry) key
-	order         func(a, b *entry) int // total: that of keys, and equal only if the same name
-	ordersByLabel bool                  // where a key is whole, labels order
-	hasMaxima     bool                  // it is searched by amounts: blocks say what is free below
+	order         func(a, b *entry) int // total; agrees with keyOf; 0 only for entries of one name
+	ordersByLabel bool                  // entries with one exact key are ordered by label
+	hasMaxima     bool                  // pages keep maxima and exactMax
 }
 
-// put adds e, or replaces the entry that is equal in order.
+// put inserts e, or replaces the entry that is equal in order.
 func (t *tree) put(e *entry) {
 	if t.root == nil {
 		t.root = newLeafPage(t.owner)
@@ -30,7 +32,7 @@ func (t *tree) put(e *entry) {
 	}
 }
 
-// replace puts e where old was, or in its own place if that is another.
+// replace removes old and inserts e. It does so in one descent if the order did not change.
 func (t *tree) replace(old, e *entry) {
 	if t.order(old, e) != 0 {
 		t.remove(old)
@@ -38,7 +40,8 @@ func (t *tree) replace(old, e *entry) {
 	t.put(e)
 }
 
-// putBelow returns b with e in it, and what did not fit into one block any more.
+// putBelow puts e below p. It returns the page that takes p's place, and its new right neighbour if the
+// page was split.
 func (t *tree) putBelow(p *page, e *entry) (left, right *page) {
 	p = t.writable(p)
 	if p.children == nil {
@@ -60,6 +63,7 @@ func (t *tree) putBelow(p *page, e *entry) (left, right *page) {
 	return p, right
 }
 
+// putInLeafPage puts e in a leaf page, which the writer must own.
 func (t *tree) putInLeafPage(p *page, e *entry) {
 	i := t.itemIndex(p, e)
 	if i < p.n && t.order(p.items[i], e) == 0 {
@@ -69,7 +73,7 @@ func (t *tree) putInLeafPage(p *page, e *entry) {
 	}
 }
 
-// remove drops the entry that is equal to e in order, which must be there.
+// remove removes the entry that is equal to e in order. It must be in the tree.
 func (t *tree) remove(e *entry) {
 	t.root = t.removeBelow(t.root, e)
 	switch {
@@ -80,6 +84,7 @@ func (t *tree) remove(e *entry) {
 	}
 }
 
+// removeBelow removes e below p and returns the page that takes p's place.
 func (t *tree) removeBelow(p *page, e *entry) *page {
 	p = t.writable(p)
 	if p.children == nil {
@@ -97,7 +102,7 @@ func (t *tree) removeBelow(p *page, e *entry) *page {
 	return p
 }
 
-// level makes one of kids i and i+1 of b, or shares their items out evenly if they are too many for one.
+// rebalance merges children i and i+1 of p, or redistributes their items if they do not fit in one page.
 func (t *tree) rebalance(p *page, i int) {
 	left, right := t.writable(p.children.pages[i]), t.writable(p.children.pages[i+1])
 	if left.n+right.n <= fanout {
@@ -110,7 +115,7 @@ func (t *tree) rebalance(p *page, i int) {
 	p.setChild(i, left)
 }
 
-// even shares the items of two neighbours out evenly and returns the one that takes the place of the right one.
+// redistribute shares the items of two neighbours evenly. It returns a new right neighbour.
 func redistribute(left, right *page) *page {
 	next, half := right.emptyLike(), (left.n+right.n)/2
 	if left.n > half {
@@ -121,7 +126,7 @@ func redistribute(left, right *page) *page {
 	return next
 }
 
-// own returns b if it is the writer's, else a copy that is.
+// writable returns p if the writer owns it, and else a copy that it owns.
 func (t *tree) writable(p *page) *page {
 	if p.owner == t.owner {
 		return p
@@ -129,17 +134,17 @@ func (t *tree) writable(p *page) *page {
 	return p.copy(t.owner)
 }
 
-// kid returns the index of the kid that holds e or is to hold it.
+// childIndex returns the child that holds e, or that e belongs in.
 func (t *tree) childIndex(p *page, e *entry) int {
 	return max(0, p.search(t.keyOf(e), func(p *page, i int) bool { return t.compare(p, i, e) > 0 })-1)
 }
 
-// place returns the index of e in a block of the lowest level, or where it is to go.
+// itemIndex returns the position of e in a leaf page, or the one at which to insert it.
 func (t *tree) itemIndex(p *page, e *entry) int {
 	return p.search(t.keyOf(e), func(p *page, i int) bool { return t.compare(p, i, e) >= 0 })
 }
 
-// compare orders item i of a block, which has the key of e, and e.
+// compare orders item i of a page, which must have the key of e, and e.
 func (t *tree) compare(p *page, i int, e *entry) int {
 	if t.ordersByLabel && e.exactKey {
 		return cmp.Compare(p.separators[i].label, e.label)
@@ -147,11 +152,14 @@ func (t *tree) compare(p *page, i int, e *entry) int {
 	return t.order(p.items[i], e)
 }
 
-// brief returns what blocks say of an entry.
+// separatorOf returns the separator of an entry.
 func (t *tree) separatorOf(e *entry) separator { return separator{t.keyOf(e), e.label} }
 
-// seal gives up writing blocks in place: what there is belongs to views. Only now is what blocks say of those below made true, once for all
-// changes since the last view. O(blocks written).
+// freeze makes all pages immutable and their summaries valid, so that a copy of t is a snapshot.
+// O(pages written since the last freeze), and O(1) if there are none.
+//
+// Summaries are computed here rather than in put, because updates that come together share most of the
+// pages on their paths.
 func (t *tree) freeze() {
 	if t.root == nil || t.root.owner != t.owner {
 		return // nothing has changed
@@ -160,7 +168,8 @@ func (t *tree) freeze() {
 	t.owner = new(owner)
 }
 
-// sum makes true what b, which is the writer's, and those below say. Blocks that are not the writer's have not changed.
+// summarize computes the summaries of p and of the pages below that the writer owns. The others have
+// not changed.
 func (p *page) summarize(hasMaxima bool) {
 	for i := range p.n {
 		if p.children != nil && p.children.written.has(i) && p.children.pages[i].owner == p.owner {
@@ -173,7 +182,7 @@ func (p *page) summarize(hasMaxima bool) {
 	}
 }
 
-// describe says what is at and below kid i.
+// summarizeChild computes what p stores of child i, whose own summaries must be valid.
 func (p *page) summarizeChild(i int) {
 	child := p.children.pages[i]
 	p.children.size[i] = int32(child.size())
@@ -185,7 +194,7 @@ func (p *page) summarizeChild(i int) {
 	}
 }
 
-// size returns the number of entries at and below b.
+// size returns the number of entries below p.
 func (p *page) size() int {
 	if p.children == nil {
 		return p.n
@@ -197,7 +206,7 @@ func (p *page) size() int {
 	return total
 }
 
-// peaks returns peaks of the codes at and below b.
+// maxima returns maxima of the codes below p.
 func (p *page) maxima() (m maxima) {
 	for i := range p.n {
 		if p.children == nil {
@@ -211,7 +220,7 @@ func (p *page) maxima() (m maxima) {
 	return m
 }
 
-// size returns the number of entries.
+// size returns the number of entries. The tree must be frozen.
 func (t *tree) size() int {
 	if t.root == nil {
 		return 0
@@ -219,9 +228,8 @@ func (t *tree) size() int {
 	return t.root.size()
 }
 
-// The readers' side of a tree speaks of ranks: the entry of rank r has r entries before it. A bucket is a range of them.
-
-// rank returns the number of entries before those of a greater key and those of this key that are behind.
+// rank returns the number of entries before the ones that have a greater key, or the same key and
+// isAfter. O(log n). The tree must be frozen.
 func (t *tree) rank(k key, isAfter func(*page, int) bool) int {
 	n := 0
 	for p := t.root; p != nil; {
@@ -238,7 +246,7 @@ func (t *tree) rank(k key, isAfter func(*page, int) bool) int {
 	return n
 }
 
-// at returns the entry of rank r.
+// atRank returns the entry that has r entries before it. O(log n). The tree must be frozen.
 func (t *tree) atRank(r int) *entry {
 	p := t.root
 	for p.children != nil {
@@ -258,6 +266,7 @@ func (t *tree) each(yield func(*entry) bool) {
 	}
 }
 
+// each yields the entries below p in order. It returns false if yield did.
 func (p *page) each(yield func(*entry) bool) bool {
 	for i := range p.n {
 		if p.children == nil && !yield(p.items[i]) || p.children != nil && !p.children.pages[i].each(yield) {

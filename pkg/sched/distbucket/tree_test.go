@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// check fails if a tree of x is not as its comment says.
+// check verifies the invariants of both trees.
 func (x *Index) check(t *testing.T) {
 	t.Helper()
 	x.flushDelta()
@@ -27,18 +27,18 @@ func (x *Index) check(t *testing.T) {
 	}
 }
 
-// checkBelow returns the depth of b.
+// checkBelow verifies the invariants below p and returns its depth.
 func (tr *tree) checkBelow(t *testing.T, p *page, root bool) int {
 	t.Helper()
 	if p.n > fanout || !root && p.n < fanout/2 {
-		t.Fatalf("%d items in a block", p.n)
+		t.Fatalf("%d items in a page", p.n)
 	}
 	for i := range p.n {
 		if tr.hasMaxima && (!p.exactMax.covers(p.items[i].Free) || p.children != nil && !p.exactMax.covers(p.children.pages[i].exactMax[:min(8, len(p.items[i].Free))])) {
-			t.Fatalf("item %d of a block exceeds its top", i)
+			t.Fatalf("item %d of a page exceeds its exactMax", i)
 		}
 		if p.separators[i] != tr.separatorOf(p.items[i]) {
-			t.Fatalf("item %d of a block is not what its brief says", i)
+			t.Fatalf("item %d of a page does not match its separator", i)
 		}
 	}
 	if p.children == nil {
@@ -53,7 +53,7 @@ func (tr *tree) checkBelow(t *testing.T, p *page, root bool) int {
 		depth = below
 		child := p.children.pages[i]
 		if child.items[0] != p.items[i] || child.separators[0] != p.separators[i] || int(p.children.size[i]) != child.size() {
-			t.Fatalf("item %d of a block is not what is below it", i)
+			t.Fatalf("item %d of a page is not what is below it", i)
 		}
 		if tr.hasMaxima {
 			p.checkMaxima(t, i)
@@ -62,22 +62,22 @@ func (tr *tree) checkBelow(t *testing.T, p *page, root bool) int {
 	return depth + 1
 }
 
-// checkPeaks fails if the peaks of kid i are not what they should be.
+// checkMaxima verifies the maxima of child i.
 func (p *page) checkMaxima(t *testing.T, i int) {
 	t.Helper()
 	child := p.children.pages[i]
 	if p.children.maxima[i] != child.maxima() {
-		t.Fatalf("peaks of item %d of a block are not those of what is below it", i)
+		t.Fatalf("maxima of item %d of a page are not those of what is below it", i)
 	}
 	child.each(func(e *entry) bool {
 		if !p.children.maxima[i].covers(&e.code) {
-			t.Fatalf("%v is above all peaks", e.Free)
+			t.Fatalf("%v is above all maxima", e.Free)
 		}
 		return true
 	})
 }
 
-// TestWriterSharesBlocks checks that a change after a view copies no more than the blocks on the way to it.
+// TestWriterSharesPages checks that an update after a view copies only the pages on its paths.
 func TestWriterSharesPages(t *testing.T) {
 	nodes := cluster(10_000, 4, 0.5)
 	x := indexOf(t, fine, nodes)
@@ -97,7 +97,7 @@ func TestWriterSharesPages(t *testing.T) {
 	}
 	const ways, depth = 2, 5 // out of and into the tree by coordinate
 	if fresh == 0 || fresh > ways*depth {
-		t.Errorf("%d blocks of %d copied, want no more than %d", fresh, len(before), ways*depth)
+		t.Errorf("%d pages of %d copied, want no more than %d", fresh, len(before), ways*depth)
 	}
 }
 

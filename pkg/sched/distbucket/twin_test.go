@@ -8,16 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// world is an index and its naive twin, changed alike.
+// world is an index and its naive twin, which get the same changes.
 type world struct {
 	t       *testing.T
 	rand    *rand.Rand
 	x       *Index
 	twin    naive
-	handles map[string]*Handle // as they were last
+	handles map[string]*Handle // of each name, when last seen
 	span    int64              // amounts are below it
-	many    int                // names there are
-	stay    int                // one node in so many that change is removed
+	many    int                // number of names
+	stay    int                // one in this many changes to a present node is a removal
 	cursors []Cursor           // of nodes that were picked
 }
 
@@ -35,7 +35,7 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, handles: map[string]*Handle{}, span: span, many: 1 + r.IntN(600), stay: []int{3, 50}[r.IntN(2)]}
 }
 
-// change adds, updates or removes a node, or gives all new labels.
+// change adds, updates or removes a random node, or relabels all.
 func (w *world) change() {
 	if w.rand.IntN(100) == 0 {
 		w.x.relabel()
@@ -63,7 +63,7 @@ func (w *world) change() {
 	}
 }
 
-// add adds a node, to a handle of the index's or to one that is free.
+// add adds a node, with its own handle or the caller's.
 func (w *world) add(n Node) error {
 	if w.rand.IntN(2) == 0 {
 		return w.x.Add(n)
@@ -77,7 +77,7 @@ func (w *world) add(n Node) error {
 	return w.x.AddAt(new(Handle), n)
 }
 
-// update updates a node by its name, or by its handle, which is one for as long as the node is there.
+// update updates a node by name or by handle. The handle is the same while the node is in the index.
 func (w *world) update(n Node) error {
 	handle := w.x.Handle(n.Name)
 	if old := w.handles[n.Name]; old != nil && old != handle && old.Node() != nil {
@@ -112,7 +112,7 @@ func (w *world) query() Query {
 	return q
 }
 
-// mark marks a name that a node may have, or the place of a node that was picked some time before.
+// cursor returns the cursor of a node that was picked before, or one after a name that may be absent.
 func (w *world) cursor() Cursor {
 	if len(w.cursors) > 0 && w.rand.IntN(2) == 0 {
 		return w.cursors[w.rand.IntN(len(w.cursors))]
@@ -120,7 +120,7 @@ func (w *world) cursor() Cursor {
 	return cursorAfter(fmt.Sprintf("n%d", w.rand.IntN(w.many)))
 }
 
-// remember marks a node.
+// remember keeps the cursor of a node.
 func (w *world) remember(n *Node) {
 	if len(w.cursors) < 16 {
 		w.cursors = append(w.cursors, n.Cursor())
@@ -129,7 +129,7 @@ func (w *world) remember(n *Node) {
 	}
 }
 
-// compare asks both the same.
+// compare asks both the same random query.
 func (w *world) compare(v View, twin naive) {
 	w.t.Helper()
 	q := w.query()
@@ -175,8 +175,8 @@ func names(nodes []*Node) []string {
 	return names
 }
 
-// TestTwin changes indexes of all shapes at random and compares every answer with the naive twin's, of the newest view and of one taken
-// earlier.
+// TestTwin changes indexes of all shapes at random and compares each answer with the naive twin's, for
+// the newest view and for an older one.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(16) {
 		w := newWorld(t, rand.New(rand.NewPCG(seed, 7)))
@@ -196,7 +196,7 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// drain removes node after node.
+// drain removes all nodes one by one.
 func (w *world) drain() {
 	for name := range w.twin.copy().nodes {
 		if err := w.x.Remove(name); err != nil {
