@@ -18,7 +18,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// world is what trials on a virtual clock are made of.
+// world holds the flags of trials on a virtual clock.
 type world struct {
 	nodes, pods string // files
 	every       int
@@ -31,14 +31,14 @@ type world struct {
 
 func (w *world) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&w.nodes, "nodes", "", "CSV file of nodes")
-	flags.StringVar(&w.pods, "pods", "", "CSV file of pods, of which samples are drawn")
-	flags.IntVar(&w.every, "every", 1, "take each so manieth node only")
-	flags.DurationVar(&w.longest, "longest", 24*time.Hour, "pods that ran longer run so long")
-	flags.IntVar(&w.cards, "cards", 8, "leave pods out that ask for more cards")
-	flags.StringVar(&w.policy, "policy", "bestfit", "leastfit, bestfit, firstfit, nextfit or default: what the GPU profile uses")
-	flags.Uint64Var(&w.seed, "seed", 1, "what samples are drawn with: equal seeds draw equally")
-	flags.VarP(&w.out, "output", "o", "text or json")
+	flags.StringVar(&w.nodes, "nodes", "", "CSV file of nodes.")
+	flags.StringVar(&w.pods, "pods", "", "CSV file of pods, from which samples are drawn.")
+	flags.IntVar(&w.every, "every", 1, "Use only every Nth node.")
+	flags.DurationVar(&w.longest, "longest", 24*time.Hour, "Upper limit for the run time of a pod.")
+	flags.IntVar(&w.cards, "cards", 8, "Leave out pods that request more GPUs than this.")
+	flags.StringVar(&w.policy, "policy", "bestfit", policyHelp+".")
+	flags.Uint64Var(&w.seed, "seed", 1, "Seed for drawing samples. Equal seeds draw equal samples.")
+	flags.VarP(&w.out, "output", "o", "Output format: text or json.")
 }
 
 // read returns nodes and samples.
@@ -75,12 +75,12 @@ func (w world) profile(samples []fairness.Sample) (nodestate.Profile, error) {
 		return p, command.BadUsage(err)
 	}
 	if p.Policy == distbucket.Random {
-		return p, command.WrongUsage("nothing is drawn here for policy %s: choose one whose choice is the same each time", p.Policy)
+		return p, command.WrongUsage("policy %s is not supported here: choose a deterministic policy", p.Policy)
 	}
 	return p, nil
 }
 
-// fairnessRun is what "numalet simulate fairness" is asked for.
+// fairnessRun holds the flags of "numalet simulate fairness".
 type fairnessRun struct {
 	world
 	users, least, most int
@@ -93,13 +93,13 @@ func newFairness() *cobra.Command {
 	f := fairnessRun{world: world{out: command.Text}}
 	cmd := &cobra.Command{
 		Use:   "fairness",
-		Short: "Try out how users of different appetite share a cluster",
-		Long: `Try out how users of different appetite share a cluster, on a virtual clock: with the
-controller's order, by score; by creation time; and as with kube-scheduler. Each user
-sends pods of the trace, drawn at random: as many that ask for cards as its appetite is
-wait at any time. What is said is of the second half of the time: Jain's index of
-scores per weight, and how long pods that ask for cards have waited; and how many of
-these wait at the end. Large pods are those that ask for several cards.`,
+		Short: "Simulate how users with different demand share a cluster",
+		Long: `Simulate how users with different demand share a cluster, on a virtual clock. Three
+orders are compared: by score, as in the controller; by creation time; and as in
+kube-scheduler. Each user sends random pods of the trace and keeps a fixed number of
+GPU pods waiting. The second half of the time is measured: Jain's index of scores per
+weight, how long GPU pods waited, and how many of them wait at the end. Large pods are
+those that request several GPUs.`,
 		Example: `  numalet simulate fairness --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 24`,
 		Args:    command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -108,10 +108,10 @@ these wait at the end. Large pods are those that ask for several cards.`,
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.users, "users", 20, "how many users")
-	flags.IntVar(&f.least, "least", 4, "how many pods of the most modest one wait at any time")
-	flags.IntVar(&f.most, "most", 64, "how many of the greediest one do")
-	flags.Float64Var(&f.days, "days", 14, "how long, of which the second half is measured: two hours at least")
+	flags.IntVar(&f.users, "users", 20, "Number of users.")
+	flags.IntVar(&f.least, "least", 4, "Number of pods that the user with the smallest demand keeps waiting.")
+	flags.IntVar(&f.most, "most", 64, "Number of pods that the user with the largest demand keeps waiting.")
+	flags.Float64Var(&f.days, "days", 14, "Simulated days, of which the second half is measured. At least two hours.")
 	return cmd
 }
 

@@ -11,25 +11,37 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// defaultPolicy is the name of what the GPU profile uses.
-const defaultPolicy = "default"
+// fragmentationAware is the policy that only the simulator has. It needs a sample of the
+// workload to come, which a controller does not have.
+const fragmentationAware = "fragmentation"
 
-// gpuProfile returns the profile for clusters of GPUs, with another policy unless
-// it is the default one. The default one looks at all nodes that fit, and takes
-// the one on which least becomes useless to the workload of which pods are a
-// sample.
+// canonical returns the name of a policy, which may be given as "default".
+func canonical(policy string) string {
+	if policy == "default" {
+		return fragmentationAware
+	}
+	return policy
+}
+
+// inController returns whether a profile of the controller can have the policy.
+func inController(policy string) bool { return policy != fragmentationAware }
+
+// gpuProfile returns the profile for clusters of GPUs with a policy. The
+// fragmentation-aware one looks at all nodes that fit, and takes the one on which a
+// placement makes the least capacity useless to the workload of which pods are a sample.
 func gpuProfile(policy string, pods []*sched.Pod) (nodestate.Profile, error) {
 	space, err := filter.ParseSpace("gpu-total,gpu-share,gpus,cpu,memory")
 	if err != nil {
 		return nodestate.Profile{}, err
 	}
+	policy = canonical(policy)
 	p := nodestate.Profile{Name: policy, Space: space, Policy: distbucket.BestFit, Wide: 1}
-	if policy == defaultPolicy {
+	if policy == fragmentationAware {
 		p.Look, p.Score = math.MaxInt, fragmentation.NewScorer(fragmentation.Of(pods)).Score
 		return p, nil
 	}
 	if p.Policy, err = distbucket.ParsePolicy(policy); err != nil {
-		return nodestate.Profile{}, fmt.Errorf("%w, or %s", err, defaultPolicy)
+		return nodestate.Profile{}, fmt.Errorf("%w, or %s", err, fragmentationAware)
 	}
 	return p, nil
 }

@@ -21,11 +21,11 @@ func newScore() *cobra.Command {
 	settle, step := seconds(fairshare.DefaultSettle), seconds(0)
 	cmd := &cobra.Command{
 		Use:   "score",
-		Short: "Try out how a tenant's score follows what it uses",
-		Long: `Try out how a tenant's score follows what it uses, as the controller computes it.
-Reads lines of "time,usage" from standard input, the time in seconds; a usage holds
-until the next line, and the score at the first one is 0. Writes "time,usage,score".
-Times are numbers of seconds, or such as 90m.`,
+		Short: "Compute how a tenant's score follows its usage",
+		Long: `Compute how a tenant's score follows its usage, as the controller does. The command
+reads lines of "time,usage" from standard input and writes "time,usage,score". A usage
+holds until the next line, and the score of the first line is 0. All times are numbers
+of seconds or durations such as 90m.`,
 		Example: `  printf 'time,usage\n0,8\n604800,8\n' | numalet score
   numalet score --settle 10 --step 1 <usage.csv`,
 		Args: command.NoArgs,
@@ -35,7 +35,7 @@ Times are numbers of seconds, or such as 90m.`,
 				return command.BadUsage(err)
 			}
 			if cmd.Flags().Changed("step") && !(step > 0) {
-				return command.WrongUsage("step %v s: want more than 0, or no --step: it changes nothing", float64(step))
+				return command.WrongUsage("step %v s: want more than 0, or no --step", float64(step))
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			s := scorer{decay: decay, step: float64(step), out: out}
@@ -46,8 +46,8 @@ Times are numbers of seconds, or such as 90m.`,
 			return out.Flush()
 		},
 	}
-	cmd.Flags().Var(&settle, "settle", "settling time: after it a score lacks 37 % of a usage that stays")
-	cmd.Flags().Var(&step, "step", "compute at least so often; it changes nothing (default once a line)")
+	cmd.Flags().Var(&settle, "settle", "Time constant: after it, the score has reached 63 % of a constant usage.")
+	cmd.Flags().Var(&step, "step", "Compute the score at least this often. The result is the same. (default once per line)")
 	return cmd
 }
 
@@ -94,7 +94,7 @@ func (s *scorer) follow(now sample) error {
 		steps = max(1, math.Ceil(passed/s.step))
 	}
 	if steps > maxSteps {
-		return fmt.Errorf("%v s since the line above are %.0f steps of %v s, want %.0f at most: choose a larger --step, it changes nothing",
+		return fmt.Errorf("%v s since the line above are %.0f steps of %v s, want %.0f at most: choose a larger --step",
 			passed, steps, s.step, maxSteps)
 	}
 	for range int(steps) {
@@ -103,8 +103,7 @@ func (s *scorer) follow(now sample) error {
 	return nil
 }
 
-// seconds is a time as a flag's value: a number of seconds, or such as 42h. It
-// implements pflag.Value.
+// seconds is a duration as the value of a flag. It implements pflag.Value.
 type seconds float64
 
 func (s *seconds) String() string { return strconv.FormatFloat(float64(*s), 'f', -1, 64) }
@@ -113,14 +112,18 @@ func (s *seconds) String() string { return strconv.FormatFloat(float64(*s), 'f',
 func (s *seconds) Type() string { return "seconds" }
 
 func (s *seconds) Set(text string) error {
-	if d, err := time.ParseDuration(text); err == nil {
-		*s = seconds(d.Seconds())
-		return nil
-	}
-	x, err := strconv.ParseFloat(text, 64)
+	x, err := parseSeconds(text)
 	if err != nil {
-		return errors.New("want a number of seconds, or a time such as 42h")
+		return errors.New("want a number of seconds, or a duration such as 42h")
 	}
 	*s = seconds(x)
 	return nil
+}
+
+// parseSeconds reads a number of seconds, or a duration such as 42h.
+func parseSeconds(text string) (float64, error) {
+	if d, err := time.ParseDuration(text); err == nil {
+		return d.Seconds(), nil
+	}
+	return strconv.ParseFloat(text, 64)
 }

@@ -53,18 +53,17 @@ func parseSample(fields []string) (s sample, err error) {
 	if len(fields) != 2 {
 		return s, fmt.Errorf("%d columns: want 2, time,usage", len(fields))
 	}
-	if s.time, err = number(s.text[0]); err != nil {
-		return s, fmt.Errorf("time %q: want a number of seconds", s.text[0])
+	if s.time, err = finite(parseSeconds(s.text[0])); err != nil {
+		return s, fmt.Errorf("time %q: want a number of seconds, or a duration such as 90m", s.text[0])
 	}
-	if s.usage, err = number(s.text[1]); err != nil || s.usage < 0 {
+	if s.usage, err = finite(strconv.ParseFloat(s.text[1], 64)); err != nil || s.usage < 0 {
 		return s, fmt.Errorf("usage %q: want an amount of cards or cores, 0 or more", s.text[1])
 	}
 	return s, nil
 }
 
-// number reads a number that is one, and finite.
-func number(text string) (float64, error) {
-	x, err := strconv.ParseFloat(text, 64)
+// finite returns a number that was read, and an error if it is not finite.
+func finite(x float64, err error) (float64, error) {
 	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
 		err = strconv.ErrRange
 	}

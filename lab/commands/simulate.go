@@ -17,7 +17,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// simulation is what "numalet simulate" is asked for.
+// policyHelp lists the policies that choose equally each time.
+const policyHelp = "Node selection policy: leastfit, bestfit, firstfit, nextfit, fragmentation (simulator only; also called default)"
+
+// simulation holds the flags of "numalet simulate".
 type simulation struct {
 	nodes, pods, placements string // files
 	policy                  string
@@ -31,10 +34,14 @@ func newSimulate() *cobra.Command {
 	s := simulation{out: command.Text}
 	cmd := &cobra.Command{
 		Use:   "simulate",
-		Short: "Try out where the pods of a trace would go",
-		Long: `Try out where the pods of a trace would go: each in its turn through the engine of
-the controller, without a cluster. Nodes and pods are CSV files in the format of
-Alibaba's openb GPU trace.`,
+		Short: "Simulate the placement of the pods of a trace",
+		Long: `Simulate the placement of the pods of a trace, one after the other, with the
+controller's engine and without a cluster. Nodes and pods are CSV files in the format
+of Alibaba's openb GPU trace.
+
+The policy fragmentation (also called default) is not available in the controller: it
+knows the whole trace, and minimizes the free GPU capacity that becomes useless to it.
+It shows what is within reach. All other policies are those of the controller.`,
 		Example: `  numalet simulate --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --policy bestfit -o json
   numalet simulate --virtual-clock`,
 		Args: command.NoArgs,
@@ -46,13 +53,13 @@ Alibaba's openb GPU trace.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&s.nodes, "nodes", "", "CSV file of nodes")
-	flags.StringVar(&s.pods, "pods", "", "CSV file of pods")
-	flags.StringVar(&s.policy, "policy", defaultPolicy, "leastfit, bestfit, firstfit, nextfit, random, or default: what the GPU profile uses")
-	flags.Uint64Var(&s.seed, "seed", 0, "what the policy random draws from: equal seeds choose equally")
-	flags.StringVar(&s.placements, "placements", "", "write pod,node,gpus to this CSV file")
-	flags.BoolVar(&s.virtual, "virtual-clock", false, "instead, run the worked model of the two tiers on a virtual clock")
-	flags.VarP(&s.out, "output", "o", "text or json")
+	flags.StringVar(&s.nodes, "nodes", "", "CSV file of nodes.")
+	flags.StringVar(&s.pods, "pods", "", "CSV file of pods.")
+	flags.StringVar(&s.policy, "policy", fragmentationAware, policyHelp+", or random")
+	flags.Uint64Var(&s.seed, "seed", 0, "Seed of the policy random. Equal seeds give equal placements.")
+	flags.StringVar(&s.placements, "placements", "", "Write the placements to this CSV file, with the columns pod, node and gpus.")
+	flags.BoolVar(&s.virtual, "virtual-clock", false, "Run the model of two-tier scheduling on a virtual clock instead.")
+	flags.VarP(&s.out, "output", "o", "Output format: text or json.")
 	cmd.AddCommand(newFairness(), newStarvation())
 	return cmd
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// starvation is what "numalet simulate starvation" is asked for.
+// starvation holds the flags of "numalet simulate starvation".
 type starvation struct {
 	world
 	trials int
@@ -27,21 +27,21 @@ func newStarvation() *cobra.Command {
 	s := starvation{world: world{out: command.Text}}
 	cmd := &cobra.Command{
 		Use:   "starvation",
-		Short: "Try out whether a large pod starves among small ones",
-		Long: `Try out whether a large pod starves among small ones, on a virtual clock: twenty users
-send pods of one card at most without end, and then the largest pod of the trace comes.
-Said is how long it waited, how long it had to, for the work that ran on its node when
-that was held back for it, and what that cost the small work; of several trials the
-mean and the worst, too.`,
+		Short: "Simulate whether a large pod starves among small ones",
+		Long: `Simulate whether a large pod starves among small ones, on a virtual clock. Twenty users
+send pods of at most one GPU without end; then the largest pod of the trace arrives. The
+output shows how long it waited, how long it had to wait for the pods that ran on its
+node when that node was reserved, and what the reservation cost the small pods. For
+several trials it shows the mean and the worst case too.`,
 		Example: `  numalet simulate starvation --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 24`,
 		Args:    command.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.OutOrStdout()) },
 	}
 	s.bind(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&s.trials, "trials", 5, "how many, each with another seed")
-	flags.Float64Var(&s.hours, "hours", 48, "how long; the large pod comes when half of that is over")
-	flags.BoolVar(&s.known, "ends-known", false, "the scheduler knows when work will end")
+	flags.IntVar(&s.trials, "trials", 5, "Number of trials, each with its own seed.")
+	flags.Float64Var(&s.hours, "hours", 48, "Simulated hours. The large pod arrives after half of them.")
+	flags.BoolVar(&s.known, "ends-known", false, "The scheduler knows when each pod will end.")
 	return cmd
 }
 
@@ -78,5 +78,8 @@ func (s starvation) try(nodes []*sched.Node, samples []fairness.Sample, turns vi
 		Users: fairness.Users(20, 4, 64), Seed: seed, For: time.Duration(s.hours * float64(time.Hour)),
 		Settle: fairshare.DefaultSettle, Profile: profile, Turns: turns, EndsKnown: s.known,
 	})
-	return starvedOf(turns, seed, o), err
+	if err != nil {
+		return starved{}, err
+	}
+	return starvedOf(turns, seed, o), nil
 }

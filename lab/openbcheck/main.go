@@ -22,7 +22,7 @@ import (
 func main() {
 	numalet := flag.String("numalet", "numalet", "the program to check")
 	trace := flag.String("trace", "", "directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
-	policy := flag.String("policy", "default", "policy of numalet simulate")
+	policy := flag.String("policy", "fragmentation", "Policy of numalet simulate.")
 	seeds := flag.Uint64("seeds", 10, "how many orders of the pods")
 	flag.Parse()
 	nodes := filepath.Join(*trace, "openb_node_list_all_node.csv")
