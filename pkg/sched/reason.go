@@ -24,6 +24,7 @@ const (
 	NoLocalMemory      // none has both the CPUs and the memory (single)
 	NoLocalGPU         // none has both the CPUs and the cards (single)
 	NoSharedCPU        // no CPU would stay shared
+	SearchCut          // too many ways to place the exclusive containers to try them all
 	NoGPU              // too few cards of an allowed type have so much free
 	Other              // Detail says it all: another filter's own words, a reason a line
 	Anywhere           // Detail says why no node would do, whichever: it is the pod's own fault
@@ -60,6 +61,7 @@ func (r Reason) lines() string {
 		NoLocalMemory: "node(s) had no NUMA node with enough exclusive CPUs and memory",
 		NoLocalGPU:    "node(s) had no NUMA node with enough exclusive CPUs and GPUs",
 		NoSharedCPU:   "node(s) would have had no CPU left for shared containers",
+		SearchCut:     "node(s) had more ways to place the pod's exclusive containers than are tried",
 		NoGPU:         "Insufficient GPUs",
 	}
 	return words[r.Code]

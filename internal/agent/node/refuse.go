@@ -8,7 +8,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -41,7 +41,7 @@ func asRefusal(err error) *v1alpha1.Refusal {
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) {
 		return r
 	}
-	if r := (*pool.Refusal)(nil); errors.As(err, &r) {
+	if r := (*numaplan.Refusal)(nil); errors.As(err, &r) {
 		return refuse(v1alpha1.Reason(r.Reason.String()), "%s", r.Error())
 	}
 	return refuse("Internal", "%s", err)

@@ -30,6 +30,9 @@ type node struct {
 	mems []topology.NodeID // the nearest with memory: itself, or those closest to it
 }
 
+// hasNear reports whether a NUMA node's memory is among the nearest.
+func (n node) hasNear(id topology.NodeID) bool { return slices.Contains(n.mems, id) }
+
 func newLayout(m *topology.Machine) layout {
 	l := layout{online: m.Online(), isolated: m.Isolated().Intersect(m.Online())}
 	if l.isolated.Equal(l.online) { // nobody is left to balance: isolation says nothing

@@ -57,7 +57,7 @@ func New(m *topology.Machine, o Options) (*Ledger, error) {
 }
 
 // Reserve takes CPUs for all exclusive containers of a pod, or for none: the
-// error is a *Refusal and nothing has changed. A pod that holds a grant gets
+// error is a *numaplan.Refusal and nothing has changed. A pod that holds a grant gets
 // that grant again. The grant's slices belong to the ledger.
 func (l *Ledger) Reserve(p Pod) (Grant, error) {
 	if g, ok := l.grants[p.UID]; ok {

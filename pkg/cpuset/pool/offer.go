@@ -1,67 +1,77 @@
 package pool
 
 import (
-	"slices"
-
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// offer is what one container may choose from.
+// offer is the CPUs of one class that one container may choose from.
 type offer struct {
 	*layout
 	policy podspec.Policy
-	seed   uint64
-	want   podspec.Container
-	own    cpuset.Set        // held by containers of its pod that never run beside it
-	free   cpuset.Set        // held by nobody
-	room   func(node) uint64 // bytes left in the memory nearest to a node
+	own    cpuset.Set // held by containers of its pod that never run beside it
+	free   cpuset.Set // held by nobody
 
 	owned, fresh *stock // own and free by core
+	rooms        []numaplan.Room
+	tallies      []tally // of fresh, by NUMA node
 }
 
-// within returns the offer less the CPUs outside class, stocked for choosing.
-func (o offer) within(class cpuset.Set) *offer {
-	o.own, o.free = o.own.Intersect(class), o.free.Intersect(class)
-	o.owned, o.fresh = o.stock(o.own), o.stock(o.free)
-	return &o
-}
-
-// counts is a number of CPUs for each of layout.nodes, by index. The index is
-// dense; a topology.NodeID is not.
-type counts []int
-
-// choose distributes the container over the NUMA nodes by its policy and takes
-// the CPUs in each. It is false when the policy cannot be met.
-func (o *offer) choose() (cpuset.Set, bool) {
-	n, ok := o.distribute()
-	if !ok {
-		return cpuset.Set{}, false
+// offers returns what container i may choose from beside the claims, by class.
+// O(CPUs) per class.
+func (p *placer) offers(claims []Claim, i int, free cpuset.Set, classes []cpuset.Set) []*offer {
+	var all, busy cpuset.Set
+	for j, c := range claims {
+		all = all.Union(c.CPUs)
+		if j != i && beside(claims, i, j) {
+			busy = busy.Union(c.CPUs)
+		}
 	}
-	for i, k := range n {
-		o.carve(i, k)
+	own := all.Minus(busy)
+	free = free.Minus(all)
+	offers := make([]*offer, len(classes))
+	for n, class := range classes {
+		o := &offer{layout: &p.ledger.layout, policy: p.pod.Policy, own: own.Intersect(class), free: free.Intersect(class)}
+		o.owned, o.fresh = o.stock(o.own), o.stock(o.free)
+		o.count()
+		offers[n] = o
+	}
+	return offers
+}
+
+// count counts what the container finds on each NUMA node.
+func (o *offer) count() {
+	o.rooms, o.tallies = make([]numaplan.Room, len(o.nodes)), make([]tally, len(o.nodes))
+	for i := range o.nodes {
+		t := o.nodes[i].tally(o.fresh)
+		o.tallies[i] = t
+		o.rooms[i] = numaplan.Room{Free: t.free, Whole: t.whole}
+		if !o.own.Empty() {
+			o.rooms[i].Idle = o.nodes[i].tally(o.owned).free
+		}
+	}
+}
+
+// take takes so many CPUs of each NUMA node, all or none.
+func (o *offer) take(counts numaplan.Counts) (cpuset.Set, bool) {
+	for i, k := range counts {
+		if k > o.rooms[i].Idle+o.rooms[i].Free {
+			return cpuset.Set{}, false
+		}
+	}
+	for i, k := range counts {
+		o.takeOn(i, k)
 	}
 	return cpuset.Of(o.owned.taken...).Union(cpuset.Of(o.fresh.taken...)), true
 }
 
-func (o *offer) distribute() (counts, bool) {
-	switch {
-	case o.want.PerNode != nil:
-		return o.explicit()
-	case o.policy == podspec.Spread:
-		return o.spread()
-	case o.policy == podspec.Single:
-		return o.single()
-	}
-	return o.random()
-}
-
-// carve takes k CPUs of a node: the pod's own first, so that the pod holds no
-// more than its largest phase; then siblings of those, which completes cores;
+// takeOn takes k CPUs of a NUMA node: the pod's own first, so that the pod holds
+// no more than its largest phase; then siblings of those, which completes cores;
 // then any.
-func (o *offer) carve(i, k int) {
+func (o *offer) takeOn(i, k int) {
 	n := &o.nodes[i]
-	if own := min(k, o.old(i)); own > 0 {
+	if own := min(k, o.rooms[i].Idle); own > 0 {
 		n.take(own, o.owned)
 		k -= own
 		for c := n.first; c < n.end && k > 0; c++ {
@@ -75,17 +85,36 @@ func (o *offer) carve(i, k int) {
 	}
 }
 
-// old returns how many CPUs of a node's the container may take from its own pod.
-func (o *offer) old(i int) int { return o.nodes[i].tally(o.owned).free }
+// tier returns the offer as the planner sees it.
+func (o *offer) tier() numaplan.Tier {
+	cost := o.costOfAll
+	if o.policy == podspec.Spread {
+		cost = o.costOfOdd
+	}
+	return numaplan.Tier{Rooms: o.rooms, Cost: cost}
+}
 
-// have returns how many CPUs of a node's it may take altogether.
-func (o *offer) have(i int) int { return o.old(i) + o.nodes[i].tally(o.fresh).free }
+// costOfAll rates giving all of a container, to CPUs, on one NUMA node: by CPUs
+// new to the pod, then by the order of N7 (see domain.take), then best fit.
+func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
+	n, t := &o.nodes[i], o.tallies[i]
+	fresh, packages, caches := max(0, to-o.rooms[i].Idle), 2, 2
+	if p := n.best(fresh, o.fresh); p != nil {
+		packages = 1
+		if p.best(fresh, o.fresh) != nil {
+			caches = 1
+		}
+	}
+	return numaplan.Cost{fresh, packages, -t.wholes(fresh), caches, t.splits(fresh), t.free}
+}
 
-// fits reports whether the node's memory has room for the container.
-func (o *offer) fits(n node) bool { return !o.binds() || o.room(n) >= o.want.MemoryBytes }
-
-// binds reports whether the container's memory is bound to its NUMA node.
-func (o *offer) binds() bool { return o.policy == podspec.Single && o.want.MemoryBytes > 0 }
-
-// most returns the index of the largest count; of equals the first.
-func (c counts) most() int { return slices.Index(c, slices.Max(c)) }
+// costOfOdd rates giving one CPU more than an even share on a NUMA node: by CPUs
+// new to the pod, 0 or 1; then by cores split for it, -1 (it completes one), 0 or
+// 1; then the node with most free.
+func (o *offer) costOfOdd(i, from, to int) numaplan.Cost {
+	t, need := o.tallies[i], max(0, from-o.rooms[i].Idle)
+	if from < o.rooms[i].Idle {
+		return numaplan.Cost{0, 0, -t.free}
+	}
+	return numaplan.Cost{1, t.splits(need+to-from) - t.splits(need), -t.free}
+}

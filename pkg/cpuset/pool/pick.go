@@ -19,7 +19,7 @@ type PickOptions struct {
 }
 
 // Pick answers which CPUs a container would get on a machine, without a
-// ledger to keep. The error is a *Refusal when the policy cannot be met;
+// ledger to keep. The error is a *numaplan.Refusal when the policy cannot be met;
 // another one names used or reserved CPUs that cannot be.
 func Pick(m *topology.Machine, o PickOptions) (cpuset.Set, error) {
 	l, err := New(m, Options{Reserved: o.Reserved, FullCores: o.FullCores})

@@ -1,51 +1,232 @@
 package pool
 
 import (
+	"iter"
+	"slices"
+
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
 // place returns the claims of a pod, or why it has none and what would help.
 // It changes nothing.
-func (l *Ledger) place(pod Pod) ([]Claim, *Refusal) {
-	if r := l.check(pod); r != nil {
+func (l *Ledger) place(pod Pod) ([]Claim, *numaplan.Refusal) {
+	if pod.UID == "" {
+		return nil, &numaplan.Refusal{Reason: numaplan.Invalid, Policy: pod.Policy, Detail: "the pod has no UID"}
+	}
+	if r := numaplan.Validate(pod.request(), l.Capacity()); r != nil {
 		return nil, r
 	}
-	claims, refusal := l.sparing(pod)
-	if refusal != nil {
-		alone := &Ledger{layout: l.layout, options: l.options}
-		refusal.Never = !alone.fits(pod)
-		pod.Policy = podspec.Random
-		refusal.AtRandom = l.fits(pod)
+	p := l.placer(pod)
+	counts, reason := p.plan()
+	if reason != numaplan.Fits {
+		return nil, p.refuse()
 	}
-	return claims, refusal
+	claims, ok := p.assign(counts)
+	if !ok {
+		return nil, &numaplan.Refusal{
+			Reason: numaplan.NoneShared, Policy: pod.Policy, CPUs: held(claims).Len(), Free: l.layout.perNode(p.free),
+		}
+	}
+	return claims, nil
+}
+
+func (p Pod) request() numaplan.Request {
+	return numaplan.Request{Policy: p.Policy, Seed: p.Seed, Containers: p.Containers}
+}
+
+// placer turns the planner's counts into the CPUs of one pod, without changing
+// the ledger.
+type placer struct {
+	ledger *Ledger
+	pod    Pod
+	free   cpuset.Set   // at the start
+	spare  []cpuset.Set // by NUMA node: what would stay free for shared containers there
+	view   numaplan.View
+	// first is what container firstOf may choose from where none is placed, by
+	// class: the planner asks for it, and a pod of one container is then given it.
+	first   []*offer
+	firstOf int
+}
+
+func (l *Ledger) placer(pod Pod) *placer {
+	p := &placer{ledger: l, pod: pod, free: l.Free()}
+	p.spare = make([]cpuset.Set, len(l.layout.nodes))
+	p.view = numaplan.View{NUMA: make([]numaplan.NUMANode, len(l.layout.nodes)), KeepShared: l.starves(p.free)}
+	for i := range l.layout.nodes {
+		n := &l.layout.nodes[i]
+		if p.view.KeepShared {
+			p.spare[i] = l.spareOf(n, p.free)
+		}
+		p.view.NUMA[i] = numaplan.NUMANode{ID: n.id, FreeCPUs: n.cpus.Intersect(p.free).Len(), Spare: p.spare[i].Len()}
+	}
+	if p.binds() {
+		p.viewMemory()
+	}
+	return p
+}
+
+// viewMemory adds to the view what memory is free near each NUMA node.
+func (p *placer) viewMemory() {
+	nodes, claims := p.ledger.layout.nodes, p.ledger.claims()
+	for i, n := range nodes {
+		on := &p.view.NUMA[i]
+		on.FreeMemory = int64(p.ledger.layout.freeMemory(n.mems, claims...))
+		for j, other := range nodes {
+			if slices.ContainsFunc(other.mems, n.hasNear) {
+				on.Near = append(on.Near, j)
+			}
+		}
+		if len(on.Near) == 1 {
+			on.Near = nil // its own memory, and nobody else's
+		}
+	}
+}
+
+// binds reports whether the pod binds memory to NUMA nodes.
+func (p *placer) binds() bool {
+	return p.pod.Policy == podspec.Single &&
+		slices.ContainsFunc(p.pod.Containers, func(c podspec.Container) bool { return c.MemoryBytes > 0 })
+}
+
+// spareOf returns the smallest set of a NUMA node's free CPUs that would stay
+// shared if all others became exclusive: one that is not isolated, with full
+// cores its whole core; none where every CPU is isolated.
+func (l *Ledger) spareOf(n *node, free cpuset.Set) cpuset.Set {
+	able := free.Intersect(n.cpus).Minus(l.layout.isolated)
+	first, ok := able.First()
+	if !ok || !l.options.FullCores {
+		return cpuset.Of(first).Intersect(able)
+	}
+	var best cpuset.Set
+	for _, core := range l.layout.cores[n.domain.first:n.domain.end] {
+		if cpus := cpuset.Of(core...); cpus.Overlaps(able) && (best.Empty() || cpus.Len() < best.Len()) {
+			best = cpus
+		}
+	}
+	return best
+}
+
+// plan returns how many CPUs each container gets on each NUMA node.
+func (p *placer) plan() ([]numaplan.Counts, numaplan.Reason) {
+	return numaplan.Plan(p.pod.request(), p.view, p.hooks())
+}
+
+func (p *placer) hooks() numaplan.Hooks { return numaplan.Hooks{Tiers: p.tiers} }
+
+// refuse explains why there is no plan, and tries what would help.
+func (p *placer) refuse() *numaplan.Refusal {
+	r := numaplan.Explain(p.pod.request(), p.view, p.hooks())
+	alone := &Ledger{layout: p.ledger.layout, options: p.ledger.options}
+	r.Never = !alone.fits(p.pod)
+	atRandom := p.pod
+	atRandom.Policy = podspec.Random
+	r.AtRandom = p.ledger.fits(atRandom)
+	return r
 }
 
 func (l *Ledger) fits(pod Pod) bool {
-	_, refusal := l.sparing(pod)
-	return refusal == nil
+	_, reason := l.placer(pod).plan()
+	return reason == numaplan.Fits
 }
 
-// sparing plans a pod so that a CPU stays shared that is not isolated. Where the
-// plan would take the last, it tries to do without one of each NUMA node in turn;
-// which one of a node it is makes no difference to the counts.
-func (l *Ledger) sparing(pod Pod) ([]Claim, *Refusal) {
-	free := l.Free()
-	claims, refusal := l.plan(pod, free)
-	if refusal != nil || !l.starves(held(claims)) {
-		return claims, refusal
+// tiers yields what container c may choose from on each NUMA node, class by
+// class, with the CPUs that the containers placed so far would have.
+func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] {
+	claims, free, ok := p.claims(), p.free, true
+	for i, counts := range placed {
+		if counts != nil && ok {
+			ok = p.carve(claims, i, counts, free, p.ledger.layout.classes)
+		}
 	}
-	for _, n := range l.layout.nodes {
-		spare, ok := free.Intersect(n.cpus).Minus(l.layout.isolated).First()
+	return func(yield func(numaplan.Tier) bool) {
 		if !ok {
-			continue
+			return
 		}
-		one := cpuset.Of(spare)
-		if other, r := l.plan(pod, free.Minus(one).Minus(l.siblings(one))); r == nil {
-			return other, nil
+		offers := p.offers(claims, c, free, p.ledger.layout.classes)
+		if held(claims).Empty() {
+			p.first, p.firstOf = offers, c
+		}
+		for _, o := range offers {
+			if !yield(o.tier()) {
+				return
+			}
 		}
 	}
-	return nil, &Refusal{
-		Reason: NoneShared, Policy: pod.Policy, CPUs: held(claims).Len(), Free: l.layout.perNode(free),
+}
+
+// assign chooses the CPUs of all containers, in the order in which they start,
+// such that one CPU stays shared that is not isolated. First it keeps each
+// container's CPUs alike (see layout.classes); where that would make the pod hold
+// more than its peak, so that not all containers have room, it does not. It is
+// false where no CPU could stay shared: on a machine with full cores of which one
+// spans NUMA nodes.
+func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
+	all := p.ledger.layout.classes
+	for _, classes := range [][]cpuset.Set{all, all[len(all)-1:]} {
+		if claims, ok = p.within(counts, p.free, classes); ok {
+			return claims, true
+		}
+		for i := range p.spare {
+			if p.spare[i].Empty() {
+				continue
+			}
+			if sparing, ok := p.within(counts, p.free.Minus(p.spare[i]), classes); ok {
+				return sparing, true
+			}
+		}
+	}
+	return claims, false
+}
+
+// within chooses the CPUs of all containers, out of free.
+func (p *placer) within(counts []numaplan.Counts, free cpuset.Set, classes []cpuset.Set) ([]Claim, bool) {
+	claims := p.claims()
+	for i := range claims {
+		if !p.carve(claims, i, counts[i], free, classes) {
+			return nil, false
+		}
+		if p.pod.Policy == podspec.Single && p.pod.Containers[i].MemoryBytes > 0 {
+			p.bind(claims, i)
+		}
+	}
+	return claims, !p.view.KeepShared || !p.ledger.starves(held(claims))
+}
+
+// claims returns the pod's claims before any has CPUs.
+func (p *placer) claims() []Claim {
+	claims := make([]Claim, len(p.pod.Containers))
+	for i, c := range p.pod.Containers {
+		claims[i] = Claim{Container: c.Name, Kind: c.Kind}
+	}
+	return claims
+}
+
+// carve gives container i as many CPUs as it gets on each NUMA node, of one class
+// if that can be.
+func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuset.Set, classes []cpuset.Set) bool {
+	offers := p.first
+	if p.firstOf == i && len(p.first) == len(classes) && held(claims).Empty() && free.Equal(p.free) {
+		p.first = nil // taking uses them up
+	} else {
+		offers = p.offers(claims, i, free, classes)
+	}
+	for _, o := range offers {
+		if cpus, ok := o.take(counts); ok {
+			claims[i].CPUs = cpus
+			return true
+		}
+	}
+	return false
+}
+
+// bind binds the memory of container i to that nearest to its CPUs.
+func (p *placer) bind(claims []Claim, i int) {
+	for _, n := range p.ledger.layout.nodes {
+		if n.cpus.Overlaps(claims[i].CPUs) {
+			claims[i].Mems = n.mems
+			claims[i].MemoryBytes = p.pod.Containers[i].MemoryBytes
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -18,25 +19,25 @@ func TestRefusalHasNumbers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy podspec.Policy
 		want   podspec.Container
-		reason Reason
+		reason numaplan.Reason
 		never  bool
 	}{
-		"too few":             {podspec.Random, podspec.Container{CPUs: 16}, TooFew, true},
-		"uneven":              {podspec.Spread, podspec.Container{CPUs: 16}, Uneven, true},
-		"no node":             {podspec.Single, podspec.Container{CPUs: 9}, NoNode, true},
-		"named node short":    {podspec.Random, podspec.Container{CPUs: 8, PerNode: map[topology.NodeID]int{0: 8}}, Short, true},
-		"memory":              {podspec.Single, podspec.Container{CPUs: 1, MemoryBytes: 9 << 30}, NoMemory, true},
-		"no CPU":              {podspec.Single, podspec.Container{}, Invalid, false},
-		"counts do not add":   {podspec.Random, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{1: 1}}, Invalid, false},
-		"unknown node":        {podspec.Random, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{5: 2}}, Invalid, false},
-		"negative count":      {podspec.Random, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{0: 3, 1: -1}}, Invalid, false},
-		"not single":          {podspec.Single, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{0: 1, 1: 1}}, Invalid, false},
-		"not a spread":        {podspec.Spread, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{0: 2}}, Invalid, false},
-		"more than a machine": {podspec.Random, podspec.Container{CPUs: 9, PerNode: map[topology.NodeID]int{0: 9}}, Invalid, false},
+		"too few":             {podspec.Random, podspec.Container{CPUs: 16}, numaplan.TooFew, true},
+		"uneven":              {podspec.Spread, podspec.Container{CPUs: 16}, numaplan.Uneven, true},
+		"no node":             {podspec.Single, podspec.Container{CPUs: 9}, numaplan.NoNode, true},
+		"named node short":    {podspec.Random, podspec.Container{CPUs: 8, PerNode: map[topology.NodeID]int{0: 8}}, numaplan.Short, true},
+		"memory":              {podspec.Single, podspec.Container{CPUs: 1, MemoryBytes: 9 << 30}, numaplan.NoMemory, true},
+		"no CPU":              {podspec.Single, podspec.Container{}, numaplan.Invalid, false},
+		"counts do not add":   {podspec.Random, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{1: 1}}, numaplan.Invalid, false},
+		"unknown node":        {podspec.Random, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{5: 2}}, numaplan.Invalid, false},
+		"negative count":      {podspec.Random, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{0: 3, 1: -1}}, numaplan.Invalid, false},
+		"not single":          {podspec.Single, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{0: 1, 1: 1}}, numaplan.Invalid, false},
+		"not a spread":        {podspec.Spread, podspec.Container{CPUs: 2, PerNode: map[topology.NodeID]int{0: 2}}, numaplan.Invalid, false},
+		"more than a machine": {podspec.Random, podspec.Container{CPUs: 9, PerNode: map[topology.NodeID]int{0: 9}}, numaplan.Invalid, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := l.Reserve(Pod{UID: "u", Policy: tc.policy, Containers: []podspec.Container{tc.want}})
-			var r *Refusal
+			var r *numaplan.Refusal
 			if !errors.As(err, &r) {
 				t.Fatalf("got %v, want a refusal", err)
 			}
@@ -85,7 +86,7 @@ func TestRemediesAreForTheWholePod(t *testing.T) {
 				t.Fatal(err)
 			}
 			pod := Pod{UID: "u", Policy: tc.policy, Containers: tc.wants}
-			var r *Refusal
+			var r *numaplan.Refusal
 			if _, err := l.Reserve(pod); !errors.As(err, &r) {
 				t.Fatalf("got %v, want a refusal", err)
 			}

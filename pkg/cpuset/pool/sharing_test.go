@@ -8,6 +8,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -47,7 +48,7 @@ func checkRefusals(t *testing.T, m *topology.Machine, full bool) {
 		if (err == nil) != (len(possible) > 0) {
 			t.Fatalf("%+v beside %s: %v, possible %v", pod, l.Exclusive(), err, possible)
 		}
-		if refusal := (*Refusal)(nil); errors.As(err, &refusal) && refusal.Reason == Invalid {
+		if refusal := (*numaplan.Refusal)(nil); errors.As(err, &refusal) && refusal.Reason == numaplan.Invalid {
 			t.Fatal(err)
 		}
 	}

@@ -3,6 +3,7 @@ package filter
 import (
 	"slices"
 
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
@@ -14,39 +15,39 @@ func joins(pod *sched.Pod) bool {
 	return pod.CPUPolicy == podspec.Single && len(pod.Exclusive) > 0 && len(pod.GPUs.Wants) > 0
 }
 
-// joined reports whether the cards to choose from suffice beside the CPUs of what is
-// seated so far: on each NUMA node there are as many as have to be there. A card of
-// which nobody tells where it is counts for none, unless there is but one. Where
-// nobody tells the node's cards apart they are not chosen here, nor joined.
-func (s *seating) joined() bool {
-	if len(s.hand.cards) == 0 || s.hand.cards[0].ID == "" || !joins(s.pod) {
-		return true
+// allow returns the planner's check that the cards to choose from suffice beside the
+// CPUs of the containers placed so far: on each NUMA node there are as many as have to
+// be there. A card whose NUMA node is unknown is never treated as local, except on
+// machines with one NUMA node. It is nil where cards and CPUs need not be together,
+// or the node's cards cannot be told apart: then they are not chosen here.
+func (h hand) allow(pod *sched.Pod, node *sched.Node) func([]numaplan.Counts) bool {
+	if len(h.cards) == 0 || h.cards[0].ID == "" || !joins(pod) {
+		return nil
 	}
-	homes, agree := s.homes()
-	if !agree {
-		return false
-	}
-	for _, on := range s.node.NUMA {
-		need := 0
-		for _, home := range homes {
-			if home == on.ID {
-				need++
-			}
-		}
-		if need > s.cardsOn(on.ID) {
+	return func(placed []numaplan.Counts) bool {
+		homes, agree := cardHomes(pod, node, placed)
+		if !agree {
 			return false
 		}
+		return !slices.ContainsFunc(node.NUMA, func(on sched.NUMANode) bool {
+			need := 0
+			for _, home := range homes {
+				if home == on.ID {
+					need++
+				}
+			}
+			return need > h.on(on.ID, node)
+		})
 	}
-	return true
 }
 
-// homes returns the NUMA node that each of the pod's cards has to be on, Unknown for
-// any, and false where two containers that get the same card, one after the other,
-// are on different ones.
-func (s *seating) homes() (homes []topology.NodeID, agree bool) {
-	homes = slices.Repeat([]topology.NodeID{topology.Unknown}, s.pod.GPUs.Count)
-	for _, span := range s.pod.GPUs.Spans() {
-		home := s.home(span.Container)
+// cardHomes returns the NUMA node that each of the pod's cards has to be on, Unknown
+// for any, and false where two containers that get the same card, one after the
+// other, are on different ones.
+func cardHomes(pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) (homes []topology.NodeID, agree bool) {
+	homes = slices.Repeat([]topology.NodeID{topology.Unknown}, pod.GPUs.Count)
+	for _, span := range pod.GPUs.Spans() {
+		home := homeOf(span.Container, pod, node, placed)
 		if home == topology.Unknown {
 			continue
 		}
@@ -60,21 +61,22 @@ func (s *seating) homes() (homes []topology.NodeID, agree bool) {
 	return homes, true
 }
 
-// home returns the NUMA node of a container that is seated on one by its policy, else
+// homeOf returns the NUMA node on which a container is placed by its policy, else
 // Unknown.
-func (s *seating) home(container string) topology.NodeID {
-	for c, want := range s.pod.Exclusive {
-		if want.Name == container && want.PerNode == nil && s.counts[c] != nil {
-			return s.node.NUMA[slices.Index(s.counts[c], want.CPUs)].ID
+func homeOf(container string, pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) topology.NodeID {
+	for c, want := range pod.Exclusive {
+		if want.Name == container && want.PerNode == nil && placed[c] != nil {
+			return node.NUMA[slices.Index(placed[c], want.CPUs)].ID
 		}
 	}
 	return topology.Unknown
 }
 
-func (s *seating) cardsOn(node topology.NodeID) int {
+// on returns how many of the cards are on a NUMA node.
+func (h hand) on(id topology.NodeID, node *sched.Node) int {
 	n := 0
-	for _, card := range s.hand.cards {
-		if card.NUMA == node || card.NUMA == topology.Unknown && len(s.node.NUMA) == 1 {
+	for _, card := range h.cards {
+		if card.NUMA == id || card.NUMA == topology.Unknown && len(node.NUMA) == 1 {
 			n++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
@@ -182,13 +183,13 @@ func anyJoint(r *rand.Rand) *sched.Pod {
 
 // seatableWithCards tries every NUMA node for the containers after those given, and
 // then every order of the cards.
-func seatableWithCards(pod *sched.Pod, node *sched.Node, given []counts) bool {
+func seatableWithCards(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)
 	if c == len(pod.Exclusive) {
 		return overfull(pod, node, given) == "" && assignable(pod, node, given, nil)
 	}
 	for n := range node.NUMA {
-		way := make(counts, len(node.NUMA))
+		way := make(numaplan.Counts, len(node.NUMA))
 		way[n] = pod.Exclusive[c].CPUs
 		if seatableWithCards(pod, node, append(given[:c:c], way)) {
 			return true
@@ -198,7 +199,7 @@ func seatableWithCards(pod *sched.Pod, node *sched.Node, given []counts) bool {
 }
 
 // assignable tries every order of cards after those taken.
-func assignable(pod *sched.Pod, node *sched.Node, given []counts, taken []sched.GPUShare) bool {
+func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken []sched.GPUShare) bool {
 	if len(taken) == pod.GPUs.Count {
 		at := sched.Placement{Node: node.Name, GPUs: taken}
 		for c, n := range given {

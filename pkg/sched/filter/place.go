@@ -15,7 +15,7 @@ func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 		return at, r
 	}
 	hand, none := deal(pod.GPUs, node)
-	containers, r := seats(pod, node, hand)
+	containers, r := exclusive(pod, node, hand)
 	switch {
 	case r.Refuses():
 		return at, r
@@ -34,13 +34,13 @@ func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 		return r
 	}
 	if !joins(pod) {
-		if _, r := seats(pod, node, hand{}); r.Refuses() {
+		if _, r := exclusive(pod, node, hand{}); r.Refuses() {
 			return r
 		}
 		return lacks(pod.GPUs, node)
 	}
 	hand, none := deal(pod.GPUs, node)
-	if _, r := seats(pod, node, hand); r.Refuses() {
+	if _, r := exclusive(pod, node, hand); r.Refuses() {
 		return r
 	}
 	return none

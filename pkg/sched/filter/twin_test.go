@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/numalet/numalet/internal/testutil/schedtest"
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 )
@@ -59,7 +60,7 @@ func naive(pod *sched.Pod, node *sched.Node) bool {
 }
 
 // seatable tries every count for the containers after those given.
-func seatable(pod *sched.Pod, node *sched.Node, given []counts) bool {
+func seatable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)
 	if c == len(pod.Exclusive) {
 		return overfull(pod, node, given) == ""
@@ -73,24 +74,24 @@ func seatable(pod *sched.Pod, node *sched.Node, given []counts) bool {
 }
 
 // ways returns every way to write k as a sum of n counts.
-func ways(k, n int) []counts {
+func ways(k, n int) []numaplan.Counts {
 	if n == 0 {
 		return nil
 	}
 	if n == 1 {
-		return []counts{{k}}
+		return []numaplan.Counts{{k}}
 	}
-	var all []counts
+	var all []numaplan.Counts
 	for first := range k + 1 {
 		for _, rest := range ways(k-first, n-1) {
-			all = append(all, append(counts{first}, rest...))
+			all = append(all, append(numaplan.Counts{first}, rest...))
 		}
 	}
 	return all
 }
 
 // obeys reports whether counts are what container c asks for.
-func obeys(pod *sched.Pod, c int, node *sched.Node, n counts) bool {
+func obeys(pod *sched.Pod, c int, node *sched.Node, n numaplan.Counts) bool {
 	want := pod.Exclusive[c]
 	for i, k := range n {
 		if want.PerNode != nil && want.PerNode[node.NUMA[i].ID] != k {
@@ -110,7 +111,7 @@ func obeys(pod *sched.Pod, c int, node *sched.Node, n counts) bool {
 
 // overfull lives through the pod's life, moment by moment, and says where it
 // would hold too much.
-func overfull(pod *sched.Pod, node *sched.Node, given []counts) string {
+func overfull(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) string {
 	if len(pod.Exclusive) == 0 {
 		return ""
 	}
@@ -133,7 +134,7 @@ func overfull(pod *sched.Pod, node *sched.Node, given []counts) string {
 		if cpus > max(0, on.FreeCPUs) || memory > on.FreeMemory {
 			return fmt.Sprintf("NUMA node %d has %d CPUs and %d of memory, not %d and %d", on.ID, on.FreeCPUs, on.FreeMemory, cpus, memory)
 		}
-		spare += on.FreeCPUs - cpus
+		spare += max(0, on.FreeCPUs-cpus)
 	}
 	if spare < node.Spare {
 		return fmt.Sprintf("%d CPUs stay shared, not %d", spare, node.Spare)
@@ -160,9 +161,9 @@ func moments(pod *sched.Pod) [][]int {
 
 // broken says what is wrong with a placement.
 func broken(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
-	given := make([]counts, len(at.Containers))
+	given := make([]numaplan.Counts, len(at.Containers))
 	for c, container := range at.Containers {
-		given[c] = make(counts, len(node.NUMA))
+		given[c] = make(numaplan.Counts, len(node.NUMA))
 		total := 0
 		for i, on := range node.NUMA {
 			given[c][i] = container.PerNode[on.ID]

@@ -1,0 +1,249 @@
+package numaplan
+
+import (
+	"cmp"
+	"iter"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/podspec"
+)
+
+// options yields the ways to distribute a container by its policy, best first,
+// each once.
+func (s *search) options(c int) iter.Seq[Counts] {
+	want := s.Containers[c]
+	if want.PerNode != nil {
+		return s.named(want)
+	}
+	if s.Tiers == nil {
+		return s.within(c, s.anywhere(c))
+	}
+	return func(yield func(Counts) bool) {
+		var seen []Counts
+		fresh := func(n Counts) bool {
+			if slices.ContainsFunc(seen, func(old Counts) bool { return slices.Equal(old, n) }) {
+				return true
+			}
+			seen = append(seen, n)
+			return yield(n)
+		}
+		for tier := range s.Tiers(c, s.placed) {
+			for n := range s.within(c, tier) {
+				if !fresh(n) {
+					return
+				}
+			}
+		}
+		for n := range s.within(c, s.anywhere(c)) {
+			if !fresh(n) {
+				return
+			}
+		}
+	}
+}
+
+// within yields the ways to distribute a container by its policy in a tier.
+func (s *search) within(c int, t Tier) iter.Seq[Counts] {
+	switch s.Policy {
+	case podspec.Spread:
+		return t.spread(s.Containers[c].CPUs)
+	case podspec.Single:
+		return t.single(s.Containers[c].CPUs)
+	}
+	return s.random(c, t)
+}
+
+// named yields the counts that the container names. A NUMA node that is not here
+// has no room.
+func (s *search) named(want podspec.Container) iter.Seq[Counts] {
+	return func(yield func(Counts) bool) {
+		n, sum := make(Counts, len(s.NUMA)), 0
+		for i := range s.NUMA {
+			n[i] = want.PerNode[s.NUMA[i].ID]
+			sum += n[i]
+		}
+		if sum == want.CPUs {
+			yield(n)
+		}
+	}
+}
+
+// anywhere returns the whole machine for container c. It prefers NUMA nodes where
+// the pod holds least more for it, then for a whole container the best fit, and
+// for one odd CPU the node with most free.
+func (s *search) anywhere(c int) Tier {
+	rooms := make([]Room, len(s.NUMA))
+	for n := range rooms {
+		held := s.peak(n)
+		free := max(0, s.NUMA[n].FreeCPUs-held)
+		rooms[n] = Room{Idle: held - s.beside(c, n), Free: free, Whole: free, Loose: s.wholeCores(held) - held}
+	}
+	return Tier{Rooms: rooms, Cost: func(n, from, to int) Cost {
+		r := rooms[n]
+		fresh := r.fresh(to) - r.fresh(from)
+		if from > 0 || s.Policy == podspec.Spread {
+			return Cost{fresh, -r.Free}
+		}
+		return Cost{fresh, r.Free - fresh}
+	}}
+}
+
+// single yields the ways to put k CPUs on one NUMA node; of equal cost the first.
+func (t Tier) single(k int) iter.Seq[Counts] {
+	return func(yield func(Counts) bool) {
+		for _, n := range t.cheapest(0, k) {
+			counts := make(Counts, len(t.Rooms))
+			counts[n] = k
+			if !yield(counts) {
+				return
+			}
+		}
+	}
+}
+
+// spread yields the ways to give every NUMA node its even share of k CPUs. What
+// does not divide goes, one each, to the cheapest nodes; of equal cost the first.
+func (t Tier) spread(k int) iter.Seq[Counts] {
+	return func(yield func(Counts) bool) {
+		share, odd := k/len(t.Rooms), k%len(t.Rooms)
+		if slices.ContainsFunc(t.Rooms, func(r Room) bool { return r.have() < share }) {
+			return
+		}
+		able := t.cheapest(share, share+1)
+		for chosen := range combinations(len(able), odd) {
+			counts := slices.Repeat(Counts{share}, len(t.Rooms))
+			for _, i := range chosen {
+				counts[able[i]]++
+			}
+			if !yield(counts) {
+				return
+			}
+		}
+	}
+}
+
+// cheapest returns the NUMA nodes that can give so many CPUs, by what it costs to
+// go there from fewer.
+func (t Tier) cheapest(from, to int) []int {
+	able, few := make([]int, 0, len(t.Rooms)), [8]Cost{}
+	costs := few[:]
+	if len(t.Rooms) > len(costs) {
+		costs = make([]Cost, len(t.Rooms))
+	}
+	for n, r := range t.Rooms {
+		if r.have() >= to {
+			able = append(able, n)
+			costs[n] = t.Cost(n, from, to)
+		}
+	}
+	slices.SortStableFunc(able, func(a, b int) int { return slices.Compare(costs[a][:], costs[b][:]) })
+	return able
+}
+
+// combinations yields the ways to choose k of n, in lexicographic order. The
+// slice is the same each time.
+func combinations(n, k int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		if k > n {
+			return
+		}
+		at := make([]int, k)
+		for i := range at {
+			at[i] = i
+		}
+		for yield(at) {
+			i := k - 1
+			for i >= 0 && at[i] == n-k+i {
+				i--
+			}
+			if i < 0 {
+				return
+			}
+			at[i]++
+			for j := i + 1; j < k; j++ {
+				at[j] = at[j-1] + 1
+			}
+		}
+	}
+}
+
+// random yields the way that the seed chooses. In a pod of which no container
+// names its counts that one is enough: containers are placed as they start, so
+// what is idle on one NUMA node is idle at the same time as on the others, and
+// reusing it first holds exactly the pod's peak, the least that can be. Beside
+// containers that name their counts all ways follow.
+func (s *search) random(c int, t Tier) iter.Seq[Counts] {
+	k := s.Containers[c].CPUs
+	return func(yield func(Counts) bool) {
+		first, ok := t.drawn(k, s.Seed)
+		if !ok || !yield(first) || s.Containers[s.order[0]].PerNode == nil {
+			return
+		}
+		t.each(make(Counts, 0, len(t.Rooms)), k, yield)
+	}
+}
+
+// drawn distributes k CPUs: over the pod's own first, then over those that
+// complete its cores, and the rest over as few NUMA nodes as can be, if possible
+// in whole cores, in an order that the seed draws.
+func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
+	counts, left := make(Counts, len(t.Rooms)), slices.Clone(t.Rooms)
+	for n := range left {
+		own := min(left[n].Idle, k)
+		counts[n] += own
+		k -= own
+	}
+	for n := range left {
+		k -= give(&left[n], &counts[n], min(left[n].Loose, left[n].Free, k))
+	}
+	if k == 0 {
+		return counts, true
+	}
+	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(left))
+	for k > 0 {
+		n, cpus := roomiest(order, left, k)
+		if cpus == 0 {
+			return nil, false
+		}
+		k -= give(&left[n], &counts[n], cpus)
+	}
+	return counts, true
+}
+
+// give takes free CPUs out of a room and returns how many.
+func give(r *Room, count *int, cpus int) int {
+	*count += cpus
+	r.Free -= cpus
+	r.Whole -= min(cpus, r.Whole)
+	return cpus
+}
+
+// roomiest returns the NUMA node that gives most of k CPUs, as whole cores where
+// one node gives all of them so, or where none gives all, and how many; of equals
+// the first in order.
+func roomiest(order []int, left []Room, k int) (node, cpus int) {
+	most := func(have func(Room) int) int {
+		return slices.MaxFunc(order, func(a, b int) int { return cmp.Compare(min(k, have(left[a])), min(k, have(left[b]))) })
+	}
+	whole, free := most(func(r Room) int { return r.Whole }), most(func(r Room) int { return r.Free })
+	if cpus = min(k, left[whole].Whole); cpus == k || cpus > 0 && left[free].Free < k {
+		return whole, cpus
+	}
+	return free, min(k, left[free].Free)
+}
+
+// each yields every way to distribute k CPUs over the rooms after those counted.
+// It is false where the receiver wants no more.
+func (t Tier) each(counts Counts, k int, yield func(Counts) bool) bool {
+	n := len(counts)
+	if n == len(t.Rooms) {
+		return k > 0 || yield(slices.Clone(counts))
+	}
+	for here := min(k, t.Rooms[n].have()); here >= 0; here-- {
+		if !t.each(append(counts, here), k-here, yield) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,105 @@
+package numaplan
+
+import (
+	"iter"
+
+	"github.com/numalet/numalet/pkg/podspec"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Request is what one pod asks for.
+type Request struct {
+	Policy     podspec.Policy
+	Seed       uint64              // of Random; equal seeds choose equally
+	Containers []podspec.Container // with exclusive CPUs, in the order in which they start
+}
+
+// View is what one machine has free.
+type View struct {
+	NUMA []NUMANode // those with CPUs
+	// CoreWidth is how many CPUs become unfree together: the threads of a core
+	// where no two pods share one. 0 and 1 mean CPUs one by one.
+	CoreWidth int
+	// KeepShared demands that one of the free CPUs stays for shared containers,
+	// as no other CPU serves them.
+	KeepShared bool
+}
+
+// NUMANode is what one NUMA node has free. Values below 0 count as 0.
+type NUMANode struct {
+	ID         topology.NodeID
+	FreeCPUs   int
+	FreeMemory int64 // bytes in the memory nearest to it
+	// Spare is how many of its CPUs have to stay free for one of them to be
+	// shared, such as 1 or a core's width; 0 where none of them can be shared.
+	Spare int
+	// Near lists the indexes in View.NUMA of the NUMA nodes whose bound memory
+	// may lie in this one's nearest memory; nil means this one only.
+	Near []int
+}
+
+// Counts is a number of CPUs for each of View.NUMA, by index.
+type Counts []int
+
+// Hooks are what a caller knows beyond the view. All are optional.
+type Hooks struct {
+	// Allow reports whether the containers placed so far, by index, may be where
+	// they are; nil counts are not placed yet. It must never allow more containers
+	// where it did not allow fewer.
+	Allow func(placed []Counts) bool
+	// Tiers yields where a container should rather go, best first, such as to
+	// performance cores. What they cannot serve goes anywhere.
+	Tiers func(container int, placed []Counts) iter.Seq[Tier]
+}
+
+// Tier is a part of a machine as one container sees it.
+type Tier struct {
+	Rooms []Room // by index in View.NUMA
+	// Cost rates going from so many CPUs to more of them on one NUMA node. Costs
+	// compare lexicographically; the smaller is better.
+	Cost func(node, from, to int) Cost
+}
+
+// Cost rates a choice.
+type Cost [6]int
+
+// Room is what one NUMA node has for one container, beside those placed.
+type Room struct {
+	Idle  int // CPUs of the pod's own that it may reuse
+	Free  int // CPUs that it can have anew
+	Loose int // of the free ones, those that complete cores which the pod started
+	Whole int // of the free ones, those in cores that are free as a whole
+}
+
+// fresh returns how many more CPUs the pod would hold for k here.
+func (r Room) fresh(k int) int { return max(0, k-r.Idle) }
+
+// have returns how many CPUs the container can get here.
+func (r Room) have() int { return r.Idle + r.Free }
+
+// Plan returns the counts of each of the request's containers, by index, or why
+// there are none. Equal input, equal output.
+func Plan(r Request, v View, h Hooks) ([]Counts, Reason) {
+	s := newSearch(r, v, h)
+	if s.total() > s.free() {
+		return nil, TooFew
+	}
+	if s.place(0) || s.placeSparing() {
+		return s.placed, Fits
+	}
+	if s.cut {
+		return nil, SearchCut
+	}
+	return nil, s.reason()
+}
+
+// PerNode writes counts down by the ids of the NUMA nodes, without zeros.
+func (v View) PerNode(c Counts) map[topology.NodeID]int {
+	m := make(map[topology.NodeID]int, len(c))
+	for n, k := range c {
+		if k > 0 {
+			m[v.NUMA[n].ID] = k
+		}
+	}
+	return m
+}

@@ -1,0 +1,86 @@
+package numaplan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/podspec"
+)
+
+// Reason says why a pod gets no exclusive CPUs. The zero value means that it fits.
+type Reason uint8
+
+// The reasons. Invalid holds for ever; the others may pass when a pod ends.
+const (
+	Fits       Reason = iota
+	Invalid           // the request contradicts itself or the machine
+	TooFew            // not so many CPUs are free
+	Uneven            // a NUMA node cannot give its even share (spread)
+	NoNode            // no NUMA node has so many CPUs free (single)
+	Short             // a NUMA node has fewer free than named for it
+	NoMemory          // no NUMA node has both the CPUs and the memory free (single)
+	NoneShared        // no CPU would stay shared
+	NotAllowed        // Hooks.Allow allows none of the ways that fit (single)
+	SearchCut         // SearchLimit ways were tried, and none fits
+)
+
+// String returns the reason in CamelCase, as Kubernetes events spell theirs.
+func (r Reason) String() string {
+	names := [...]string{
+		"Fits", "Invalid", "TooFewCPUs", "UnevenCPUs", "NoNUMANodeFits", "NUMANodeShort",
+		"NoLocalMemory", "NoSharedCPU", "NotAllowed", "SearchCut",
+	}
+	if int(r) < len(names) {
+		return names[r]
+	}
+	return fmt.Sprintf("Reason(%d)", r)
+}
+
+// reason returns why a complete search found nothing although enough CPUs are
+// free in all.
+func (s *search) reason() Reason {
+	switch {
+	case s.KeepShared && s.free() < s.total()+s.leastSpare():
+		return NoneShared
+	case slices.ContainsFunc(s.Containers, func(c podspec.Container) bool { return c.PerNode != nil }):
+		return Short
+	case s.Policy == podspec.Spread:
+		return Uneven
+	case s.Policy != podspec.Single:
+		return TooFew
+	case s.fitsWithoutMemory():
+		return NoMemory
+	case s.fitsWithoutHook():
+		return NotAllowed
+	}
+	return NoNode
+}
+
+// leastSpare returns how many CPUs have to stay free at least for one to be
+// shared.
+func (s *search) leastSpare() int {
+	least := s.free()
+	for _, on := range s.NUMA {
+		if on.Spare > 0 {
+			least = min(least, on.Spare)
+		}
+	}
+	return least
+}
+
+// fitsWithoutMemory reports whether the memory that is bound is what is lacking.
+func (s *search) fitsWithoutMemory() bool {
+	r := s.Request
+	r.Containers = slices.Clone(r.Containers)
+	bound := false
+	for c := range r.Containers {
+		bound = bound || s.binds(c)
+		r.Containers[c].MemoryBytes = 0
+	}
+	return bound && newSearch(r, s.View, s.Hooks).place(0)
+}
+
+// fitsWithoutHook reports whether Hooks.Allow is what stands in the way.
+func (s *search) fitsWithoutHook() bool {
+	return s.Allow != nil && newSearch(s.Request, s.View, Hooks{Tiers: s.Tiers}).place(0)
+}

@@ -1,0 +1,289 @@
+package numaplan
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/podspec"
+)
+
+// Bounds of the search.
+const (
+	// SearchLimit is how many choices one Plan tries at most: 8 NUMA nodes and a
+	// dozen containers need far fewer, since equal states are searched once.
+	SearchLimit = 20000
+	// rememberAfter is how many choices are tried before dead ends are remembered:
+	// most searches end sooner, and remembering allocates.
+	rememberAfter = 64
+)
+
+// search is a depth-first search for counts with which every container has its
+// policy and the pod's peak fits on every NUMA node.
+type search struct {
+	Request
+	View
+	Hooks
+	order  []int    // containers, in the order in which they are placed
+	placed []Counts // by container; nil while not placed
+	few    struct { // memory of order and placed, if containers are few
+		order  [4]int
+		placed [4]Counts
+	}
+	tries int
+	cut   bool                // SearchLimit was reached
+	dead  map[string]struct{} // states from which no way leads on
+}
+
+func newSearch(r Request, v View, h Hooks) *search {
+	s := &search{Request: r, View: v, Hooks: h}
+	s.order, s.placed = s.few.order[:0], s.few.placed[:]
+	if len(r.Containers) > len(s.placed) {
+		s.placed = make([]Counts, len(r.Containers))
+	}
+	s.placed = s.placed[:len(r.Containers)]
+	for i := range r.Containers {
+		s.order = append(s.order, i)
+	}
+	slices.SortStableFunc(s.order, func(i, j int) int { return r.before(r.Containers[i], r.Containers[j]) })
+	return s
+}
+
+// before puts the containers first that name their counts, for they have no
+// choice. The others come by falling count, which packs best; with the policy
+// random as they start: then one way to place each is enough (see search.random).
+func (r Request) before(a, b podspec.Container) int {
+	switch {
+	case a.PerNode != nil && b.PerNode != nil:
+		return 0
+	case a.PerNode != nil:
+		return -1
+	case b.PerNode != nil:
+		return 1
+	case r.Policy == podspec.Random:
+		return 0
+	}
+	return cmp.Compare(b.CPUs, a.CPUs)
+}
+
+// place places the containers from the i-th in order on.
+func (s *search) place(i int) bool {
+	if i == len(s.order) {
+		return true
+	}
+	state := s.state(i)
+	if s.isDead(state) {
+		return false
+	}
+	c := s.order[i]
+	for option := range s.options(c) {
+		if s.tries++; s.tries > SearchLimit {
+			s.cut = true
+			break
+		}
+		s.placed[c] = option
+		if s.fits() && s.place(i+1) {
+			return true
+		}
+		s.placed[c] = nil
+	}
+	s.bury(state)
+	return false
+}
+
+// placeSparing places the containers of the policy random such that one CPU of
+// a given NUMA node stays shared, for each in turn: of the many ways to place
+// them only one is tried, which may take the wrong CPUs. Other policies have
+// tried all ways.
+func (s *search) placeSparing() bool {
+	if !s.KeepShared || s.Policy != podspec.Random {
+		return false
+	}
+	view := s.View
+	defer func() { s.View = view }()
+	for n, on := range view.NUMA {
+		if on.Spare == 0 || on.FreeCPUs < on.Spare {
+			continue
+		}
+		s.View.NUMA, s.dead = slices.Clone(view.NUMA), nil
+		s.NUMA[n].FreeCPUs -= s.wholeCores(on.Spare)
+		s.KeepShared = false
+		if s.place(0) {
+			return true
+		}
+	}
+	return false
+}
+
+// fits reports whether what is placed so far has room: placing more only
+// raises a peak.
+func (s *search) fits() bool {
+	shares := !s.KeepShared
+	for n := range s.NUMA {
+		on := &s.NUMA[n]
+		held := s.peak(n)
+		if held > 0 && held > on.FreeCPUs || !s.memoryFits(n) {
+			return false
+		}
+		shares = shares || on.Spare > 0 && on.FreeCPUs-s.wholeCores(held) >= on.Spare
+	}
+	return shares && (s.Allow == nil || s.Allow(s.placed))
+}
+
+// on returns the CPUs of container c on NUMA node n.
+func (s *search) on(c, n int) int {
+	if s.placed[c] == nil {
+		return 0
+	}
+	return s.placed[c][n]
+}
+
+// peak returns how many CPUs the pod holds on a NUMA node.
+func (s *search) peak(n int) int {
+	return int(podspec.Peak(s.Containers, func(c int) int64 { return int64(s.on(c, n)) }))
+}
+
+// beside returns the most CPUs that containers hold on a NUMA node while
+// container c runs.
+func (s *search) beside(c, n int) int {
+	return int(besides(s.Containers, c, func(other int) int64 { return int64(s.on(other, n)) }))
+}
+
+// besides returns the most that the other containers weigh while container c
+// runs: a weight that outweighs all others makes its time the peak.
+func besides(containers []podspec.Container, c int, weight func(int) int64) int64 {
+	const heavy = 1 << 60
+	return podspec.Peak(containers, func(other int) int64 {
+		if other == c {
+			return heavy
+		}
+		return weight(other)
+	}) - heavy
+}
+
+// wholeCores rounds CPUs up to whole cores where no two pods share one.
+func (v *View) wholeCores(cpus int) int {
+	if v.CoreWidth <= 1 {
+		return cpus
+	}
+	return (cpus + v.CoreWidth - 1) / v.CoreWidth * v.CoreWidth
+}
+
+// binds reports whether the memory of container c is bound to its NUMA node.
+func (s *search) binds(c int) bool {
+	return s.Policy == podspec.Single && s.Containers[c].MemoryBytes > 0
+}
+
+// memoryFits reports whether the memory nearest to a NUMA node has room for the
+// containers that are bound there.
+func (s *search) memoryFits(n int) bool {
+	if s.Policy != podspec.Single {
+		return true
+	}
+	bound := podspec.Peak(s.Containers, func(c int) int64 { return s.bound(c, n) })
+	if bound == 0 {
+		return true
+	}
+	if s.NUMA[n].Near != nil {
+		bound = podspec.Peak(s.Containers, func(c int) int64 { return s.boundNear(c, n) })
+	}
+	return bound <= s.NUMA[n].FreeMemory
+}
+
+// bound returns the bytes that container c binds on NUMA node n.
+func (s *search) bound(c, n int) int64 {
+	if s.on(c, n) == 0 || !s.binds(c) {
+		return 0
+	}
+	return int64(s.Containers[c].MemoryBytes)
+}
+
+// boundNear returns the bytes of container c that may lie in the memory nearest
+// to NUMA node n.
+func (s *search) boundNear(c, n int) int64 {
+	if s.NUMA[n].Near == nil {
+		return s.bound(c, n)
+	}
+	for _, other := range s.NUMA[n].Near {
+		if bytes := s.bound(c, other); bytes > 0 {
+			return bytes
+		}
+	}
+	return 0
+}
+
+// total returns how many CPUs the pod holds on all NUMA nodes together.
+func (s *search) total() int {
+	return int(podspec.Peak(s.Containers, func(c int) int64 { return int64(s.Containers[c].CPUs) }))
+}
+
+// free returns how many CPUs are free on all NUMA nodes together.
+func (s *search) free() (sum int) {
+	for _, on := range s.NUMA {
+		sum += max(0, on.FreeCPUs)
+	}
+	return sum
+}
+
+// state describes what the containers from the i-th in order on can find: for
+// each NUMA node what is free and what is used at each moment of the pod's life,
+// whatever the node's name. It is "" where states are not compared.
+func (s *search) state(i int) string {
+	if s.tries < rememberAfter || s.Allow != nil {
+		return ""
+	}
+	nodes := make([]string, len(s.NUMA))
+	for n := range s.NUMA {
+		nodes[n] = s.nodeState(n)
+	}
+	if s.interchangeable() {
+		slices.Sort(nodes)
+	}
+	return string(rune(i)) + strings.Join(nodes, "|")
+}
+
+// interchangeable reports whether NUMA nodes differ by what they have free only:
+// no container names one, and each has memory of its own.
+func (s *search) interchangeable() bool {
+	return !slices.ContainsFunc(s.NUMA, func(n NUMANode) bool { return n.Near != nil }) &&
+		!slices.ContainsFunc(s.Containers, func(c podspec.Container) bool { return c.PerNode != nil })
+}
+
+func (s *search) nodeState(n int) string {
+	on := s.NUMA[n]
+	text := binary.AppendVarint(nil, int64(on.FreeCPUs))
+	text = binary.AppendVarint(text, on.FreeMemory)
+	text = binary.AppendVarint(text, int64(on.Spare))
+	var sidecars, apps, memory, appMemory int64
+	for c, want := range s.Containers {
+		cpus, bytes := int64(s.on(c, n)), s.bound(c, n)
+		switch want.Kind {
+		case podspec.Init:
+			text = binary.AppendVarint(text, sidecars+cpus)
+			text = binary.AppendVarint(text, memory+bytes)
+		case podspec.Sidecar:
+			sidecars, memory = sidecars+cpus, memory+bytes
+		case podspec.App:
+			apps, appMemory = apps+cpus, appMemory+bytes
+		}
+	}
+	text = binary.AppendVarint(text, sidecars+apps)
+	return string(binary.AppendVarint(text, memory+appMemory))
+}
+
+func (s *search) isDead(state string) bool {
+	_, dead := s.dead[state]
+	return dead && state != ""
+}
+
+// bury remembers a state from which no way leads on, unless not all were tried.
+func (s *search) bury(state string) {
+	if state == "" || s.cut {
+		return
+	}
+	if s.dead == nil {
+		s.dead = map[string]struct{}{}
+	}
+	s.dead[state] = struct{}{}
+}

@@ -1,0 +1,133 @@
+package filter
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/numalet/numalet/internal/testutil/machinetest"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/podspec"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+var agreeCases = flag.Int("cases", 20000, "how many random pods TestLedgerAgrees places")
+
+// TestLedgerAgrees places random pods on random machines, partly used: what Place
+// places, the node's ledger accepts, with the counts of the placement and alone by
+// the policy; what one refuses, the other refuses. A million cases:
+//
+//	go test ./pkg/sched/filter -run TestLedgerAgrees -cases=1000000
+func TestLedgerAgrees(t *testing.T) {
+	placed := 0
+	for i := range *agreeCases {
+		r := rand.New(rand.NewPCG(uint64(i), 18))
+		ledger, node := usedMachine(t, r)
+		pod := crowd(r, node)
+		at, reason := Place(pod, node)
+		_, alone := ledger.Reserve(ask(pod))
+		ledger.Release(pod.UID)
+		if reason.Refuses() != (alone != nil) {
+			t.Fatalf("case %d: Place says %q, the ledger alone %v\npod %+v\nnode %+v", i, reason, alone, pod, node.NUMA)
+		}
+		if got := Check(pod, node); got != reason {
+			t.Fatalf("case %d: Check says %q, Place %q", i, got, reason)
+		}
+		if reason.Refuses() {
+			continue
+		}
+		placed++
+		if _, err := ledger.Reserve(order(pod, at)); err != nil {
+			t.Fatalf("case %d: the ledger refuses %+v: %v\npod %+v\nnode %+v", i, at, err, pod, node.NUMA)
+		}
+	}
+	if placed < *agreeCases/5 || placed > *agreeCases*4/5 {
+		t.Errorf("%d of %d pods were placed: they prove little", placed, *agreeCases)
+	}
+}
+
+// usedMachine returns a machine's ledger with random CPUs in use, and its record.
+func usedMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
+	t.Helper()
+	smt := 1 + r.IntN(2)
+	m := machinetest.Machine(1+r.IntN(2), 4+r.IntN(3)*2).SMT(smt).NodesPerPackage(1 + r.IntN(2)).Memory(uint64(r.IntN(40))).Build()
+	if r.IntN(4) == 0 {
+		m = machinetest.Machine(1+r.IntN(3), 3+r.IntN(6)).SMT(smt).Memory(uint64(r.IntN(40))).Efficiency("1-2").Build()
+	}
+	o := pool.Options{FullCores: r.IntN(3) == 0}
+	n := &sched.Node{Name: "n", Version: 1, CoreWidth: 1, Spare: 1}
+	if o.FullCores {
+		n.CoreWidth, n.Spare = smt, smt
+	}
+	if r.IntN(2) == 0 {
+		o.Reserved, n.Spare = cpuset.Of(0), 0
+	}
+	ledger, err := pool.New(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use(t, r, ledger, m)
+	for _, on := range m.Nodes {
+		n.NUMA = append(n.NUMA, sched.NUMANode{
+			ID: on.ID, FreeCPUs: ledger.Available()[on.ID], FreeMemory: sched.Bytes(ledger.AvailableMemory()[on.ID]),
+		})
+	}
+	return ledger, n
+}
+
+// use gives random free CPUs to another pod, one of which stays free, and with full
+// cores whole cores.
+func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, m *topology.Machine) {
+	t.Helper()
+	full, used := map[cpuset.CPU]bool{}, []cpuset.CPU{}
+	share := r.Float64()
+	for _, c := range m.CPUs[1:] {
+		if _, known := full[c.Core]; !known {
+			full[c.Core] = r.Float64() < share && c.Core != m.CPUs[0].Core
+		}
+		if full[c.Core] && ledger.Free().Has(c.ID) {
+			used = append(used, c.ID)
+		}
+	}
+	g := pool.Grant{UID: "others", Claims: []pool.Claim{{Container: "others", CPUs: cpuset.Of(used...)}}}
+	if len(used) == 0 || r.IntN(4) == 0 {
+		return
+	}
+	if err := ledger.Restore(g); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// crowd returns a pod of up to six containers that has a fair chance to fit.
+func crowd(r *rand.Rand, node *sched.Node) *sched.Pod {
+	pod := &sched.Pod{UID: "pod", Seed: r.Uint64(), CPUPolicy: podspec.Policy(r.IntN(3))}
+	free := 0
+	for _, on := range node.NUMA {
+		free += on.FreeCPUs
+	}
+	containers := 1 + r.IntN(6)
+	explicit := r.IntN(6) == 0
+	if explicit {
+		pod.CPUPolicy = podspec.Random
+	}
+	for i := range containers {
+		c := podspec.Container{Name: fmt.Sprint("c", i), CPUs: 1 + r.IntN(2+3*free/(2*containers))}
+		if r.IntN(2) == 0 {
+			c.Kind = podspec.Kind(r.IntN(3))
+		}
+		if r.IntN(3) == 0 {
+			c.MemoryBytes = uint64(1 + r.IntN(12))
+		}
+		if explicit && r.IntN(4) > 0 {
+			c.PerNode = map[topology.NodeID]int{}
+			for range c.CPUs {
+				c.PerNode[node.NUMA[r.IntN(len(node.NUMA))].ID]++
+			}
+		}
+		pod.Exclusive = append(pod.Exclusive, c)
+	}
+	return pod
+}
