@@ -109,10 +109,10 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 // newMirror has informers fill the state, and others follow it. The queue comes last:
 // once a pod is tried again for a tenant that may hold more, its quota counts.
 func (c *controller) newMirror(context.Context) (err error) {
-	c.center.Subscribe(c.ledger.Observe, c.groups.quotas.Observe, c.observe)
+	c.center.Subscribe(c.filters.cluster.Observe, c.ledger.Observe, c.groups.quotas.Observe, c.observe)
 	c.center.OnFreed(c.retry)
 	c.mirror = mirror.NewMirror(mirror.Env{
-		Center: c.center, Filters: c.filters.cluster, Complete: c.complete, GPUs: c.cfg.GPUResource,
+		Center: c.center, Complete: c.complete, GPUs: c.cfg.GPUResource,
 		Ours:     func(name string) bool { return name == c.cfg.SchedulerName },
 		Pending:  c.queue.Add,
 		Withdraw: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },

@@ -24,7 +24,7 @@ type hosted struct {
 
 func (c *controller) newFilters(ctx context.Context) (err error) {
 	f := &c.filters
-	f.cluster = filters.NewCluster()
+	f.cluster = filters.NewCluster(c.center)
 	api := filters.API{Client: c.clients.watch, Informers: c.factory}
 	seed := uint64(time.Now().UnixNano())
 	for i := range c.cfg.Proposers {

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
@@ -39,6 +38,9 @@ type Node struct {
 	// it off.
 	Reserved *Reservation
 
+	// Foreign is an adapter's own immutable view of the node.
+	Foreign any
+
 	// Home knows the node's newest record; nil where nobody keeps records. Who has a
 	// record need not look for the node by its name.
 	Home Home
@@ -47,9 +49,9 @@ type Node struct {
 // Home is where the records of one node come from.
 type Home interface {
 	Newest() *Node // nil where the node is gone
-	// Note is where an adapter's filters keep what leads to what they know of the node:
-	// they look for it by the node's name once, and not for every pod.
-	Note() *atomic.Value
+	// Foreign returns what an adapter's filters know of the node, nil for nothing. It is
+	// never older than a record of the same moment.
+	Foreign() any
 }
 
 // NUMANode is one NUMA node's exclusive CPUs and memory.

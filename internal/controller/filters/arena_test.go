@@ -31,14 +31,8 @@ type arena struct {
 	cluster *Cluster
 	first   []*Proposer
 	second  *Committer
-	records []*sched.Node // all of each free
-	placed  []placed      // what uses them
-}
-
-// placed is a pod that was on a server before.
-type placed struct {
-	uid, server string
-	sched.Holding
+	records []*sched.Node          // all of each free
+	placed  []nodestate.Assignment // what uses them
 }
 
 // newArena returns so many servers of 64 CPUs, 512 GiB and 8 cards, with so many
@@ -46,7 +40,7 @@ type placed struct {
 func newArena(b *testing.B, servers, pods int, fill float64) *arena {
 	b.Helper()
 	client := fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
-	a := &arena{B: b, cluster: NewCluster()}
+	a := &arena{B: b, cluster: NewCluster(nil)}
 	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
 	var err error
 	for range most {
@@ -70,9 +64,9 @@ func newArena(b *testing.B, servers, pods int, fill float64) *arena {
 }
 
 func (a *arena) addServer(name string) {
-	a.cluster.SetNode(st.MakeNode().Name(name).Label(v1.LabelHostname, name).Label("zone", name[len(name)-1:]).
-		Capacity(map[v1.ResourceName]string{"cpu": "64", "memory": "512Gi", "pods": "250", "nvidia.com/gpu": "8"}).Obj())
-	record := &sched.Node{Name: name, Allocatable: sched.Amounts{
+	object := st.MakeNode().Name(name).Label(v1.LabelHostname, name).Label("zone", name[len(name)-1:]).
+		Capacity(map[v1.ResourceName]string{"cpu": "64", "memory": "512Gi", "pods": "250", "nvidia.com/gpu": "8"}).Obj()
+	record := &sched.Node{Name: name, Foreign: object, Allocatable: sched.Amounts{
 		CPU: 64_000, Memory: 512 << 30, Pods: 250, Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu": 8}),
 	}}
 	for i := range 8 {
@@ -90,12 +84,8 @@ func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {
 	cpu, memory := share(64_000), share(512<<30)
 	for i := range pods {
 		p := a.pod(fmt.Sprintf("%s-%d", server, i), cpu, memory, 0)
-		object := p.Foreign.(*Pod).info.Pod
-		object.Spec.NodeName = server
-		if err := a.cluster.SetPod(object); err != nil {
-			a.Fatal(err)
-		}
-		a.placed = append(a.placed, placed{p.UID, server, sched.Holding{Amounts: p.Requests}})
+		p.Foreign.(*Pod).info.Pod.Spec.NodeName = server
+		a.placed = append(a.placed, nodestate.Assignment{UID: p.UID, Node: server, Holding: sched.Holding{Amounts: p.Requests}, Foreign: p.Foreign})
 	}
 }
 
@@ -119,16 +109,18 @@ func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
 	return p
 }
 
-// center returns a centre of the arena as it is, with the dimensions that a
+// center returns a centre of the arena as it is, which the filters look at from now on, with the dimensions that a
 // controller has by default. It collects garbage, so that the benchmark does not.
 func (a *arena) center(policy distbucket.Policy) *nodestate.Center {
 	a.Helper()
 	c := nodestatetest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", nodestate.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
+	a.cluster.state = c
+	c.Subscribe(a.cluster.Observe)
 	for _, r := range a.records {
 		c.SetNode(r)
 	}
 	for _, p := range a.placed {
-		c.Adopt(nodestate.Assignment{UID: p.uid, Node: p.server, Holding: p.Holding})
+		c.Adopt(p)
 	}
 	c.View() // which makes the indexes
 	runtime.GC()
@@ -138,7 +130,6 @@ func (a *arena) center(policy distbucket.Policy) *nodestate.Center {
 // end removes pods that may have been placed meanwhile.
 func (a *arena) end(c *nodestate.Center, pods ...*sched.Pod) {
 	for _, p := range pods {
-		a.cluster.RemovePod(p.Foreign.(*Pod).info.Pod)
 		c.Release(p.UID)
 	}
 }

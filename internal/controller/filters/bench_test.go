@@ -28,6 +28,7 @@ import (
 func BenchmarkFilter(b *testing.B) {
 	for _, nodes := range []int{1000, 5000} {
 		a := newArena(b, nodes, 20, 0.1)
+		a.center(distbucket.LeastFit)
 		ask := a.pod("p", 500, 4<<30, 1)
 		for _, candidates := range []int{1, 4} {
 			b.Run(fmt.Sprintf("nodes=%d/candidates=%d", nodes, candidates), func(b *testing.B) {
@@ -66,9 +67,7 @@ func BenchmarkDecide(b *testing.B) {
 }
 
 // decide decides about the pods again and again, as a scheduler does that has run for a
-// while. So what comes before is not timed: every node is looked at once, for which it
-// is found by its name (Cluster.at), and there are decisions until the garbage collector
-// has memory to give that was in use before. Memory from the kernel costs a page fault
+// while. So what comes before is not timed: decisions until the garbage collector has memory to give that was in use before. Memory from the kernel costs a page fault
 // for each 4 KiB, which is one for each decision where there are so many nodes that
 // nothing is collected meanwhile.
 func (a *arena) decide(b *testing.B, c *nodestate.Center, pods []*sched.Pod, fit bool) {
@@ -78,9 +77,6 @@ func (a *arena) decide(b *testing.B, c *nodestate.Center, pods []*sched.Pod, fit
 		Requeue: func(*sched.Pod) { b.Fatal("lost without a rival") },
 		Park:    func(*sched.Pod, uint64) {},
 	})
-	for node := range c.View().Nodes() {
-		a.cluster.at(node)
-	}
 	for range 128 {
 		for _, pod := range pods {
 			m.Commit(p.Propose(pod))

@@ -5,148 +5,116 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Cluster is what kube-scheduler's filters look at: nodes and the pods on them.
-// All instances share it; any goroutine may use it.
+// Cluster is what kube-scheduler's filters look at: nodes and the pods on them, as the
+// state of the cluster says, of which it is a subscriber. All instances share it; any
+// goroutine may use it.
 //
-// Invariants: a node's info never changes but is replaced; a pod is on the node where
-// it is bound, for good, and else on one at most; what is told here is told to the node
-// information centre afterwards, so that a node's info is never older than its record
-// of the same moment, and an unchanged record proves that what was checked with it
-// still holds.
+// What is known of a node, its nodeInfo, is kept with the node's entry in the state. It
+// never changes but is replaced, before the node's record is: so an info is never older
+// than the record of the same moment, and an unchanged record proves that what was
+// checked with it still holds. Readers take no lock; while a pod moves they see it on
+// at least one node.
 //
 // A change costs O(pods of one node), a reading of one node O(1), and only a pod
 // whose filters read all nodes pays for a list of them. A snapshot of everything
-// for each cycle, as kube-scheduler takes it, was rejected: beside a centre
+// for each cycle, as kube-scheduler takes it, was rejected: beside a state
 // whose records are always the newest it would be the older of the two.
 type Cluster struct {
-	sites sync.Map // name → *site; read without the lock, written under it
+	state *nodestate.Center
 	terms *terms
 
 	mu struct {
 		sync.Mutex
-		decided map[types.UID]stay // the pods that are decided to go somewhere, and not known to be bound
-		claims  map[string]int     // pods that use a volume claim, by "namespace/name"
+		claims map[string]int // pods that use a volume claim, by "namespace/name"
 	}
 }
 
-// stay is where a pod is.
-type stay struct {
-	site *site
-	pod  *framework.PodInfo
-}
-
-// NewCluster returns a cluster without nodes.
-func NewCluster() *Cluster {
-	c := &Cluster{terms: newTerms()}
-	c.mu.decided, c.mu.claims = map[types.UID]stay{}, map[string]int{}
+// NewCluster returns what filters look at of a state. Its Observe has to be one of the
+// state's subscribers.
+func NewCluster(state *nodestate.Center) *Cluster {
+	c := &Cluster{state: state, terms: newTerms()}
+	c.mu.claims = map[string]int{}
 	return c
 }
 
-// SetNode enters a node, and reports whether it is new or differs in what
-// filters look at: most of what a kubelet reports does not.
-func (c *Cluster) SetNode(node *v1.Node) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.site(node.Name)
-	if before := s.newest().known(); before != nil && same(before.Node(), node) {
-		return false
+// Observe is a subscriber of the state.
+func (c *Cluster) Observe(e nodestate.Event) {
+	switch e.Kind {
+	case nodestate.NodeChanged:
+		var node *v1.Node
+		if e.Node != nil {
+			node, _ = e.Node.Foreign.(*v1.Node)
+		}
+		e.Entry.SetForeign(withNode(infoOf(e.Entry), node))
+	case nodestate.Assigned:
+		c.assign(e.Entry, e.Now, e.Was)
+	case nodestate.Released, nodestate.Undone:
+		c.remove(e.Was)
 	}
-	c.enter(withNode(s.newest(), node))
-	return true
 }
 
-// same reports whether filters see no difference.
-func same(a, b *v1.Node) bool {
-	equal := equality.Semantic.DeepEqual
-	return equal(a.Labels, b.Labels) && equal(a.Annotations, b.Annotations) && equal(a.Spec, b.Spec) &&
-		equal(a.Status.Allocatable, b.Status.Allocatable) && equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures)
+// assign enters a pod on a node, and then takes it from where it was.
+func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
+	pod := podOf(now)
+	if pod == nil {
+		c.remove(was)
+		return
+	}
+	c.count(pod, to.Name(), 1)
+	old := podOf(was)
+	if old == nil || was.Entry() != to {
+		to.SetForeign(withPod(infoOf(to), pod))
+		c.remove(was)
+		return
+	}
+	to.SetForeign(withPod(withoutPod(infoOf(to), old), pod))
+	c.count(old, to.Name(), -1)
 }
 
-// RemoveNode forgets a node. Its pods are remembered until they are removed, in
-// case it comes back.
-func (c *Cluster) RemoveNode(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.enter(withNode(c.site(name).newest(), nil))
+// remove takes a pod from its node.
+func (c *Cluster) remove(was *nodestate.Assignment) {
+	if pod := podOf(was); pod != nil {
+		was.Entry().SetForeign(withoutPod(infoOf(was.Entry()), pod))
+		c.count(pod, was.Node, -1)
+	}
 }
 
-// SetPod enters a pod that is bound and has not ended, or what changed of it.
-// The error says which of its terms cannot be read: they do not count.
-func (c *Cluster) SetPod(pod *v1.Pod) error {
-	if c.confirm(pod) {
+// podOf returns what upstream keeps of an assignment's pod, nil for none.
+func podOf(a *nodestate.Assignment) *framework.PodInfo {
+	if a == nil {
 		return nil
 	}
-	info, err := podInfo(pod)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.site(pod.Spec.NodeName)
-	c.replace(s, pod.UID, info)
-	if d, ok := c.mu.decided[pod.UID]; ok && d.site != s {
-		c.leave(d)
+	if pod, ok := a.Foreign.(*Pod); ok {
+		return pod.info
 	}
-	delete(c.mu.decided, pod.UID)
-	return err
+	return nil
 }
 
-// confirm enters a pod that was decided to go where it is bound now, and reports
-// whether it was: what was read of its spec stands, for binding changes no more of
-// it than the node's name, and that alone is not counted as a change.
-// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go, updatePodGeneration.
-func (c *Cluster) confirm(pod *v1.Pod) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d, ok := c.mu.decided[pod.UID]
-	if !ok || d.site.name != pod.Spec.NodeName || pod.Generation == 0 || d.pod.Pod.Generation != pod.Generation ||
-		rare(pod) || rare(d.pod.Pod) {
-		return false
+// count counts a pod's terms and claims in (1) or out (-1).
+func (c *Cluster) count(pod *framework.PodInfo, node string, sign int) {
+	if terms := pod.RequiredAntiAffinityTerms; len(terms) > 0 {
+		c.terms.count(node, terms, sign)
 	}
-	info := *d.pod
-	info.Pod = pod
-	delete(c.mu.decided, pod.UID)
-	c.replace(d.site, pod.UID, &info)
-	return true
-}
-
-// RemovePod forgets a pod that has ended or is gone, as it was last seen.
-func (c *Cluster) RemovePod(pod *v1.Pod) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if d, ok := c.mu.decided[pod.UID]; ok {
-		c.leave(d)
-	}
-	if s := c.named(pod.Spec.NodeName); s != nil {
-		c.replace(s, pod.UID, nil)
+	for _, v := range pod.Pod.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		claim := framework.GetNamespacedName(pod.Pod.Namespace, v.PersistentVolumeClaim.ClaimName)
+		c.countClaim(claim, sign)
 	}
 }
 
-// assume enters a pod that is decided to go to a node.
-func (c *Cluster) assume(pod *framework.PodInfo, node *sched.Node) {
+func (c *Cluster) countClaim(claim string, sign int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if d, ok := c.mu.decided[pod.Pod.UID]; ok {
-		c.leave(d)
-	}
-	to := c.noted(node)
-	if to == nil {
-		to = c.site(node.Name).newest()
-	}
-	c.mu.decided[pod.Pod.UID] = stay{to.site, pod}
-	c.note(to.site, pod, 1)
-	c.enter(withPod(to, pod))
-}
-
-// forget takes back what was assumed, unless the pod is known to be bound there.
-func (c *Cluster) forget(uid types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if d, ok := c.mu.decided[uid]; ok {
-		c.leave(d)
+	if c.mu.claims[claim] += sign; c.mu.claims[claim] == 0 {
+		delete(c.mu.claims, claim)
 	}
 }
 
@@ -155,4 +123,45 @@ func (c *Cluster) used(claim string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.mu.claims[claim] > 0
+}
+
+// SameNode reports whether filters see no difference between two states of a node: most
+// of what a kubelet reports does not matter to them.
+func SameNode(a, b *v1.Node) bool {
+	equal := equality.Semantic.DeepEqual
+	return equal(a.Labels, b.Labels) && equal(a.Annotations, b.Annotations) && equal(a.Spec, b.Spec) &&
+		equal(a.Status.Allocatable, b.Status.Allocatable) && equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures)
+}
+
+// infoOf returns what is known of an entry's node and of the pods there.
+func infoOf(e *nodestate.Entry) *nodeInfo {
+	if info, ok := e.Foreign().(*nodeInfo); ok {
+		return info
+	}
+	return (&nodeInfo{}).with(framework.NewNodeInfo())
+}
+
+// node returns a node's newest info, or nil.
+func (c *Cluster) node(name string) *nodeInfo {
+	if e := c.state.Entry(name); e != nil {
+		return known(e)
+	}
+	return nil
+}
+
+// at returns the newest info of a record's node, or nil. It looks for the node by name
+// only where the record says nothing of its source.
+func (c *Cluster) at(node *sched.Node) *nodeInfo {
+	if node.Home == nil {
+		return c.node(node.Name)
+	}
+	return known(node.Home)
+}
+
+// known returns the info where it is that of a node, else nil.
+func known(of sched.Home) *nodeInfo {
+	if info, ok := of.Foreign().(*nodeInfo); ok && info.Node() != nil {
+		return info
+	}
+	return nil
 }

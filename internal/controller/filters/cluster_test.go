@@ -1,15 +1,18 @@
 package filters
 
 import (
+	"fmt"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestSetNode checks that what a kubelet reports all the time is no news.
-func TestSetNode(t *testing.T) {
-	c := NewCluster()
+// TestSameNode checks that what a kubelet reports all the time is no news.
+func TestSameNode(t *testing.T) {
+	var before *v1.Node
 	heartbeat := node("a").Obj()
 	heartbeat.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, LastHeartbeatTime: metav1.Now()}}
 	for _, step := range []struct {
@@ -23,16 +26,16 @@ func TestSetNode(t *testing.T) {
 		{"a taint", node("a").Taints([]v1.Taint{{Key: "batch", Effect: v1.TaintEffectNoSchedule}}).Obj(), true},
 		{"less", node("a").Capacity(map[v1.ResourceName]string{"cpu": "1"}).Obj(), true},
 	} {
-		if got := c.SetNode(step.node); got != step.want {
+		if got := before == nil || !SameNode(before, step.node); got != step.want {
 			t.Errorf("%s: changed = %t, want %t", step.what, got, step.want)
 		}
+		before = step.node
 	}
 }
 
 // TestUnreadable checks that a pod whose terms cannot be read counts all the same.
 func TestUnreadable(t *testing.T) {
-	c := NewCluster()
-	c.SetNode(node("a").Obj())
+	s := newScene(t).with([]*v1.Node{node("a").Obj()})
 	odd := pod("odd").Req(map[v1.ResourceName]string{"cpu": "3"}).Node("a").Obj()
 	odd.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
@@ -40,14 +43,46 @@ func TestUnreadable(t *testing.T) {
 			LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Resembles"}}},
 		}},
 	}}
-	if err := c.SetPod(odd); err == nil {
+	if err := s.bind(odd); err == nil {
 		t.Error("no error says that its terms cannot be read")
 	}
-	if got := c.node("a").Requested.MilliCPU; got != 3000 {
+	if got := s.cluster.node("a").Requested.MilliCPU; got != 3000 {
 		t.Errorf("%d milli-CPUs of the node are requested, want 3000", got)
 	}
-	c.RemovePod(odd)
-	if got := c.node("a").Requested.MilliCPU; got != 0 {
+	s.state.Release("odd")
+	if got := s.cluster.node("a").Requested.MilliCPU; got != 0 {
 		t.Errorf("%d milli-CPUs of the node are requested after the pod is gone, want 0", got)
+	}
+}
+
+// TestRecords checks that the newest of what is known of a node is found, whichever of
+// its records is in hand, and that nothing is known of one that is gone.
+func TestRecords(t *testing.T) {
+	s := newScene(t)
+	records := []*sched.Node{{Name: "a"}}
+	for i := range 5 {
+		cpus := int64(i + 1)
+		s.setNode(node("a").Capacity(map[v1.ResourceName]string{"cpu": fmt.Sprint(cpus), "pods": "10"}).Obj())
+		records = append(records, s.state.Record("a"))
+		for j, record := range records {
+			if got := s.cluster.at(record).Allocatable.MilliCPU; got != cpus*1000 {
+				t.Errorf("step %d, record %d: %d milli-CPUs, want %d", i, j, got, cpus*1000)
+			}
+		}
+		pod := s.ask(pod(fmt.Sprint("p", i)).Obj())
+		if !s.state.Place(pod, s.state.Record("a"), sched.Placement{Node: "a"}) {
+			t.Fatalf("step %d: the node is another", i)
+		}
+		for j, record := range records {
+			if got := len(s.cluster.at(record).Pods); got != i+1 {
+				t.Errorf("step %d, record %d: %d pods, want the %d that were decided to go there", i, j, got, i+1)
+			}
+		}
+	}
+	s.state.RemoveNode("a")
+	for j, record := range records {
+		if s.cluster.at(record) != nil {
+			t.Errorf("record %d: the node is gone, and known", j)
+		}
 	}
 }

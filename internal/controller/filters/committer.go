@@ -62,9 +62,8 @@ func (c *Committer) Check(node *sched.Node) sched.Reason {
 	return c.Proposer.Check(node)
 }
 
-// Reserve sets a pod's claims aside, and makes all instances see the pod on its
-// node. It refuses a pod that a placed pod has come to keep apart from since
-// its first list was made: the node's version does not tell.
+// Reserve sets a pod's claims aside. It refuses a pod that a placed pod has come to
+// keep apart from since its first list was made: the node's version does not tell.
 func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	pod := d.Pod.Foreign.(*Pod)
 	if why := c.stands(d.Pod, node); why.Refuses() {
@@ -75,7 +74,6 @@ func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 			return why
 		}
 	}
-	c.lister.cluster.assume(pod.info, node)
 	return sched.Reason{}
 }
 
@@ -111,7 +109,6 @@ func (c *Committer) Unreserve(d sched.Decision) {
 		r := r.(*reserved)
 		c.framework.RunReservePluginsUnreserve(c.ctx, r.state, r.pod, d.At.Node)
 	}
-	c.lister.cluster.forget(d.Pod.Foreign.(*Pod).info.Pod.UID)
 }
 
 // Waits reports whether Bind has claims to prepare first, which may take long.

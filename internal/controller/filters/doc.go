@@ -5,8 +5,8 @@
 // nodes that an index names (Proposer, Committer); it refuses to look for nodes
 // and to score them.
 //
-//	cluster := kubefilter.NewCluster()
-//	first, err := kubefilter.NewProposer(ctx, cluster, api)   // one for each first-tier scheduler
-//	second, err := kubefilter.NewCommitter(ctx, cluster, api) // one
-//	cluster.SetNode(node); cluster.SetPod(pod)                // as informers tell, before the centre is told
+//	cluster := filters.NewCluster(state)
+//	state.Subscribe(cluster.Observe)
+//	first, err := filters.NewProposer(ctx, cluster, api)   // one for each first-tier scheduler
+//	second, err := filters.NewCommitter(ctx, cluster, api) // one
 package filters

@@ -51,8 +51,8 @@ func (l *lister) List() ([]fwk.NodeInfo, error) {
 		return nil, nil
 	}
 	var all []fwk.NodeInfo
-	for s := range l.cluster.all() {
-		if info := l.planned.on(s.name, s.newest().known()); info != nil {
+	for e := range l.cluster.state.Entries() {
+		if info := l.planned.on(e.Name(), known(e)); info != nil {
 			all = append(all, info)
 		}
 	}

@@ -3,7 +3,6 @@ package filters
 import (
 	"maps"
 	"slices"
-	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -20,9 +19,6 @@ import (
 // of these functions returns a new one, which shares with the old one what the change
 // does not touch.
 type nodeInfo struct {
-	site *site
-	slot *atomic.Value // the site's, so that for a change the site need not be looked at
-	of   *Cluster
 	// open says that the node is not cordoned and has no taints, so that neither need be
 	// asked about, for which the v1.Node would have to be read.
 	open bool
@@ -48,7 +44,7 @@ func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
 	} else {
 		next, pods = new(nodeInfo), make([]fwk.PodInfo, 0, len(u.Pods)+1)
 	}
-	*next = nodeInfo{n.site, n.slot, n.of, n.open, *u, *u.Requested, *u.NonZeroRequested, *u.Allocatable}
+	*next = nodeInfo{n.open, *u, *u.Requested, *u.NonZeroRequested, *u.Allocatable}
 	next.Requested, next.NonZeroRequested, next.Allocatable = &next.requested, &next.floor, &next.allocatable
 	next.Pods = append(pods, u.Pods...)
 	return next

@@ -6,6 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	csitranslation "k8s.io/csi-translation-lib"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 // Pod is what the filters know of a pod that is to be placed: the Foreign of a
@@ -25,6 +27,27 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 		return nil, err
 	}
 	return &Pod{info: info, wide: wide(info), claim: claims(pod), started: started(&pod.Status)}, nil
+}
+
+// NewBoundPod returns what the filters know of a pod that is bound, for the Foreign of its
+// assignment in place of before, nil for none. The error says which of its terms cannot
+// be read: they do not count.
+func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
+	if decided := podOf(before); decided != nil && !before.Bound && before.Node == pod.Spec.NodeName && sameSpec(decided.Pod, pod) {
+		info := *decided
+		info.Pod = pod
+		return &Pod{info: &info}, nil
+	}
+	info, err := podInfo(pod)
+	return &Pod{info: info}, err
+}
+
+// sameSpec reports whether what was read of a pod's spec before it was bound stands, for
+// binding changes no more of it than the node's name, and that alone is not counted as a
+// change.
+// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go, updatePodGeneration.
+func sameSpec(decided, bound *v1.Pod) bool {
+	return bound.Generation != 0 && decided.Generation == bound.Generation && !rare(bound) && !rare(decided)
 }
 
 // podInfo returns what upstream keeps of a pod, with what can be read of it.

@@ -1,7 +1,6 @@
 package filters
 
 import (
-	"sync/atomic"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,15 +9,18 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 // scene is a cluster, and the filters that look at it.
 type scene struct {
 	*testing.T
+	state     *nodestate.Center
 	cluster   *Cluster
 	nodes     []string
-	homes     map[string]*home
 	proposer  *Proposer
 	planner   *Proposer
 	committer *Committer
@@ -28,7 +30,8 @@ type scene struct {
 // objects.
 func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	t.Helper()
-	s := &scene{T: t, cluster: NewCluster(), homes: map[string]*home{}}
+	s := &scene{T: t}
+	s.state, s.cluster = newCluster(t, "cpu", nodestate.Profile{Policy: distbucket.FirstFit, Wide: 1})
 	client := fake.NewClientset(objects...)
 	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
 	var err error
@@ -46,19 +49,42 @@ func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	return s
 }
 
+// newCluster returns a state without nodes, and what filters see of it.
+func newCluster(t testing.TB, dimensions string, p nodestate.Profile) (*nodestate.Center, *Cluster) {
+	t.Helper()
+	state := nodestatetest.New(t, dimensions, p)
+	cluster := NewCluster(state)
+	state.Subscribe(cluster.Observe)
+	return state, cluster
+}
+
 // with enters nodes, and pods that are bound.
 func (s *scene) with(nodes []*v1.Node, pods ...*v1.Pod) *scene {
 	s.Helper()
 	for _, n := range nodes {
-		s.cluster.SetNode(n)
+		s.setNode(n)
 		s.nodes = append(s.nodes, n.Name)
 	}
 	for _, p := range pods {
-		if err := s.cluster.SetPod(p); err != nil {
+		if err := s.bind(p); err != nil {
 			s.Fatal(err)
 		}
 	}
 	return s
+}
+
+func (s *scene) setNode(n *v1.Node) {
+	all := n.Status.Allocatable
+	s.state.SetNode(&sched.Node{Name: n.Name, Foreign: n, Allocatable: sched.Amounts{
+		CPU: sched.MilliCPU(all.Cpu().MilliValue()), Memory: sched.Bytes(all.Memory().Value()), Pods: int(all.Pods().Value()),
+	}})
+}
+
+// bind enters a pod that is bound. The error says what of it cannot be read.
+func (s *scene) bind(p *v1.Pod) error {
+	known, err := NewBoundPod(p, s.state.Assignment(string(p.UID)))
+	s.state.Adopt(nodestate.Assignment{UID: string(p.UID), Node: p.Spec.NodeName, Foreign: known})
+	return err
 }
 
 // ask returns the pod in the scheduler's terms.
@@ -79,7 +105,7 @@ func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 	for _, name := range s.nodes {
 		why := nowhere
 		if !why.Refuses() {
-			why = f.Check(s.record(name))
+			why = f.Check(s.state.Record(name))
 		}
 		if why.Refuses() {
 			against[name] = why.String()
@@ -88,21 +114,6 @@ func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 	}
 	return against, tally.String()
 }
-
-// record returns a record of a node, whose home stays the same whatever comes and goes
-// of that name: longer than a centre would have it.
-func (s *scene) record(name string) *sched.Node {
-	if s.homes[name] == nil {
-		s.homes[name] = &home{}
-	}
-	return &sched.Node{Name: name, Home: s.homes[name]}
-}
-
-// home keeps what filters note, and nothing else.
-type home struct{ note atomic.Value }
-
-func (h *home) Newest() *sched.Node { return nil }
-func (h *home) Note() *atomic.Value { return &h.note }
 
 func node(name string) *st.NodeWrapper {
 	return st.MakeNode().Name(name).Label(v1.LabelHostname, name).

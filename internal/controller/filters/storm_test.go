@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
-	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/internal/testutil/schedtest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
@@ -54,10 +53,10 @@ func TestStorm(t *testing.T) {
 // pending, and returns what was bound.
 func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.Decision {
 	t.Helper()
-	s := &scene{T: t, cluster: NewCluster()}
+	s := &scene{T: t}
 	client := fake.NewClientset()
 	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
-	c := stormCenter(s, nodes)
+	c := stormState(s, nodes)
 	second, err := NewCommitter(t.Context(), s.cluster, api)
 	if err != nil {
 		t.Fatal(err)
@@ -85,15 +84,14 @@ func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.
 	return bound
 }
 
-func stormCenter(s *scene, nodes int) *nodestate.Center {
+func stormState(s *scene, nodes int) *nodestate.Center {
 	s.Helper()
-	c := nodestatetest.New(s, "cpu", nodestate.Profile{Policy: distbucket.LeastFit})
+	s.state, s.cluster = newCluster(s, "cpu", nodestate.Profile{Policy: distbucket.LeastFit})
 	for i := range nodes {
 		n := node(fmt.Sprint("node-", i)).Capacity(map[v1.ResourceName]string{"pods": "100"}).Obj()
 		s.with([]*v1.Node{n})
-		c.SetNode(&sched.Node{Name: n.Name, Allocatable: sched.Amounts{Pods: 100}})
 	}
-	return c
+	return s.state
 }
 
 // failing binds two of three pods.

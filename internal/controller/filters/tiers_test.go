@@ -11,10 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
-	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/distbucket"
-	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
@@ -30,11 +27,10 @@ type tiers struct {
 
 func newTiers(s *scene, names ...string) *tiers {
 	s.Helper()
-	c := nodestatetest.New(s, "cpu", nodestate.Profile{Policy: distbucket.FirstFit, Wide: 1})
+	c := s.state
 	var nodes []*v1.Node
 	for _, name := range names {
 		nodes = append(nodes, node(name).Label("zone", name).Obj())
-		c.SetNode(&sched.Node{Name: name, Allocatable: sched.Amounts{CPU: 4000, Memory: 8 << 30, Pods: 10}})
 	}
 	s.with(nodes)
 	t := &tiers{scene: s, first: pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: s.proposer}), bound: map[string]sched.Decision{}}

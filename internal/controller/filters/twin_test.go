@@ -24,6 +24,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // TestTwin lets nodes and pods come, change and go at random, and wants of every
@@ -74,19 +76,17 @@ func (w *world) step() {
 	case 0, 1:
 		n := w.node(fmt.Sprint("n", w.IntN(12)))
 		w.nodes[n.Name] = n
-		w.scene.cluster.SetNode(n)
+		w.scene.setNode(n)
 	case 2:
 		name := fmt.Sprint("n", w.IntN(12))
 		if w.IntN(3) == 0 {
 			delete(w.nodes, name)
-			w.scene.cluster.RemoveNode(name)
+			w.scene.state.RemoveNode(name)
 		}
 	case 3:
 		name := fmt.Sprint("p", w.IntN(40))
-		if p, ok := w.pods[name]; ok {
-			delete(w.pods, name)
-			w.scene.cluster.RemovePod(p)
-		}
+		delete(w.pods, name)
+		w.scene.state.Release(name)
 	default:
 		w.place(w.pod(fmt.Sprint("p", w.IntN(40))).Node(fmt.Sprint("n", w.IntN(12))).Obj())
 	}
@@ -96,13 +96,13 @@ func (w *world) step() {
 // or assumed there with another label than it comes to have.
 func (w *world) place(p *v1.Pod) {
 	if old := w.pods[p.Name]; old != nil && old.Spec.NodeName != p.Spec.NodeName {
-		w.scene.cluster.RemovePod(old) // a pod is bound once
+		w.scene.state.Release(string(old.UID)) // a pod is bound once
 	}
 	switch w.IntN(3) {
 	case 0:
-		w.assume(p, fmt.Sprint("n", w.IntN(12)))
+		d := w.assume(p, fmt.Sprint("n", w.IntN(12)))
 		if w.IntN(2) == 0 {
-			w.scene.cluster.forget(p.UID)
+			w.scene.state.Undo(d)
 		}
 	case 1:
 		p.Generation = 1
@@ -111,17 +111,19 @@ func (w *world) place(p *v1.Pod) {
 		w.assume(decided, p.Spec.NodeName)
 	}
 	w.pods[p.Name] = p
-	if err := w.scene.cluster.SetPod(p); err != nil {
+	if err := w.scene.bind(p); err != nil {
 		w.scene.Fatal(err)
 	}
 }
 
-func (w *world) assume(p *v1.Pod, node string) {
-	foreign, err := NewPod(p)
-	if err != nil {
-		w.scene.Fatal(err)
+// assume decides that a pod goes to a node, if there is such a node and the pod has no
+// place.
+func (w *world) assume(p *v1.Pod, node string) sched.Decision {
+	d := sched.Decision{Pod: w.scene.ask(p), At: sched.Placement{Node: node}}
+	if record := w.scene.state.Record(node); record != nil {
+		w.scene.state.Place(d.Pod, record, d.At)
 	}
-	w.scene.cluster.assume(foreign.info, w.scene.record(node))
+	return d
 }
 
 func (w *world) one(of ...string) string { return of[w.IntN(len(of))] }

@@ -11,21 +11,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Filters are filters of another system that look at the cluster by themselves.
-// They are told what happens before the centre is.
-type Filters interface {
-	SetNode(*corev1.Node) bool // whether the node is another to them
-	RemoveNode(name string)
-	SetPod(*corev1.Pod) error // that is bound
-	RemovePod(*corev1.Pod)    // as it was last seen
-}
-
 // Env is whom the mirror tells. Its functions must not call the mirror.
 type Env struct {
-	Center  *nodestate.Center
-	Filters Filters
-	GPUs    string // name of the resource that counts whole cards
-	// Complete gives a pod what Filters know of it: Across and Foreign.
+	Center *nodestate.Center
+	GPUs   string // name of the resource that counts whole cards
+	// Complete gives a pod what filters know of it: Across and Foreign.
 	Complete func(*sched.Pod, *corev1.Pod) error
 	Ours     func(schedulerName string) bool // whose pods are to be scheduled
 	Pending  func(queue.Entry)               // a pod is to be scheduled, or asks for something else now

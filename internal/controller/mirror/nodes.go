@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/controller/filters"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -15,8 +16,9 @@ func (m *Mirror) SetNode(object *corev1.Node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := m.node(object.Name)
+	another := n.object == nil || !filters.SameNode(n.object, object)
 	n.object = object
-	m.refresh(object.Name, m.env.Filters.SetNode(object))
+	m.refresh(object.Name, another)
 }
 
 // RemoveNode tells that there is no such node any more.
@@ -26,7 +28,6 @@ func (m *Mirror) RemoveNode(name string) {
 	n := m.node(name)
 	m.recount(n.base, nil)
 	n.object, n.base = nil, nil
-	m.env.Filters.RemoveNode(name)
 	m.env.Center.RemoveNode(name)
 	m.tidy(name)
 }
@@ -80,5 +81,7 @@ func (m *Mirror) refresh(name string, another bool) {
 	}
 	m.recount(n.base, base)
 	n.base = base
-	m.env.Center.SetNode(base)
+	all := *base
+	all.Foreign = n.object
+	m.env.Center.SetNode(&all)
 }

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/controller/filters"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
@@ -46,16 +47,17 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 		delete(n.unplaced, string(pod.UID))
 		m.tidy(pod.Spec.NodeName)
 	}
-	m.env.Filters.RemovePod(pod)
 }
 
 // bound enters a pod where it is, whoever put it there.
 func (m *Mirror) bound(pod *corev1.Pod) {
 	delete(m.mu.asks, string(pod.UID))
-	if err := m.env.Filters.SetPod(pod); err != nil {
+	a, all := assignment(pod, m.env.GPUs)
+	known, err := filters.NewBoundPod(pod, m.env.Center.Assignment(a.UID))
+	if err != nil {
 		m.env.Odd(err)
 	}
-	a, all := assignment(pod, m.env.GPUs)
+	a.Foreign = known
 	if all {
 		m.env.Center.Adopt(a)
 	} else {

@@ -42,14 +42,6 @@ type scene struct {
 	said   *scenario.Answer
 }
 
-// blind are filters that see no difference between nodes.
-type blind struct{}
-
-func (blind) SetNode(*corev1.Node) bool { return false }
-func (blind) RemoveNode(string)         {}
-func (blind) SetPod(*corev1.Pod) error  { return nil }
-func (blind) RemovePod(*corev1.Pod)     {}
-
 // observe says who is charged for what, and which pods of gangs are bound.
 func (s *scene) observe(e nodestate.Event) {
 	switch e.Kind {
@@ -96,7 +88,7 @@ func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	s.center.OnFreed(func(node *sched.Node) { s.say("freed: %s", node.Name) })
 	say := s.say
 	s.mirror = NewMirror(Env{
-		Center: s.center, Filters: blind{}, GPUs: "nvidia.com/gpu", Complete: func(*sched.Pod, *corev1.Pod) error { return nil },
+		Center: s.center, GPUs: "nvidia.com/gpu", Complete: func(*sched.Pod, *corev1.Pod) error { return nil },
 		Ours: func(name string) bool { return name == "ours" },
 		Pending: func(e queue.Entry) {
 			say("pending: %s of %s for %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Tenant, e.Type, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))

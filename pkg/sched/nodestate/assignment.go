@@ -23,17 +23,21 @@ type Assignment struct {
 	// Holding says, on nodes that tell theirs apart.
 	Cards, Parts int
 	sched.Holding
-	Bound bool // it is known to be bound; else it is only decided
+	Bound   bool // it is known to be bound; else it is only decided
+	Foreign any  // an adapter's own immutable view of the pod
 
 	entry *Entry
 	index int // of the entry's pods
 }
 
+// Entry returns the entry of the node; nil for one that is not in the state.
+func (a *Assignment) Entry() *Entry { return a.entry }
+
 // Decided returns what a pod is to hold by a decision.
 func Decided(d sched.Decision) *Assignment {
 	a := &Assignment{
 		UID: d.Pod.UID, Node: d.At.Node, Tenant: d.Pod.Tenant, Group: d.At.GPUGroup,
-		Cards: d.Pod.GPUs.Count, Parts: d.Pod.GPUs.Part.Count, Holding: sched.Hold(d.Pod, d.At),
+		Cards: d.Pod.GPUs.Count, Parts: d.Pod.GPUs.Part.Count, Holding: sched.Hold(d.Pod, d.At), Foreign: d.Pod.Foreign,
 	}
 	if d.Pod.Gang != nil {
 		a.Gang = d.Pod.Gang.ID
@@ -174,7 +178,7 @@ func (c *Center) Assignment(uid string) *Assignment {
 func (c *Center) Assignments(node string) []*Assignment {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.entry(node)
+	e := c.Entry(node)
 	if e == nil {
 		return nil
 	}

@@ -79,7 +79,7 @@ func New(profiles ...Profile) (*Center, error) {
 
 // Record returns the newest record of a node, or nil.
 func (c *Center) Record(name string) *sched.Node {
-	if e := c.entry(name); e != nil {
+	if e := c.Entry(name); e != nil {
 		return e.Newest()
 	}
 	return nil

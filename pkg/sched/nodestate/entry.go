@@ -15,7 +15,7 @@ type Entry struct {
 	known   bool                // as a node
 	stale   bool                // the indexes lag behind the record
 	slot    Slot                // the newest record
-	note    atomic.Value        // of the filters
+	foreign atomic.Value        // what an adapter's filters know of the node
 	indexed *sched.Reservation  // as the indexes know it
 	handles []distbucket.Handle // in the indexes; nil if they do not know the node
 	pods    []*Assignment       // in any order
@@ -54,11 +54,16 @@ type Slot struct{ newest atomic.Pointer[sched.Node] }
 // Newest returns the node's record, or nil where the node is gone.
 func (s *Slot) Newest() *sched.Node { return s.newest.Load() }
 
-// Newest makes an entry, with Note, the sched.Home of its records.
+// Newest makes an entry, with Foreign, the sched.Home of its records.
 func (e *Entry) Newest() *sched.Node { return e.slot.Newest() }
 
-// Note is where filters keep what leads to what they know of the node.
-func (e *Entry) Note() *atomic.Value { return &e.note }
+// Foreign returns what an adapter's filters know of the node, nil for nothing.
+func (e *Entry) Foreign() any { return e.foreign.Load() }
+
+// SetForeign sets what Foreign returns, of one type for all. Only one subscriber may
+// call it, within its call: so that it is never older than the record of the same
+// moment.
+func (e *Entry) SetForeign(known any) { e.foreign.Store(known) }
 
 // makeHandles gives an entry free handles in so many indexes.
 func (e *Entry) makeHandles(count int) {
@@ -88,19 +93,26 @@ func (e *Entry) remove(a *Assignment) {
 	e.pods = e.pods[:last]
 }
 
-// entry returns the entry of that name, or nil.
-func (c *Center) entry(name string) *Entry {
+// Entry returns the entry of that name, or nil. It takes no lock.
+func (c *Center) Entry(name string) *Entry {
 	if e, ok := c.entries.Load(name); ok {
 		return e.(*Entry)
 	}
 	return nil
 }
 
+// Entries yields all entries, in any order. It takes no lock.
+func (c *Center) Entries() iter.Seq[*Entry] {
+	return func(yield func(*Entry) bool) {
+		c.entries.Range(func(_, e any) bool { return yield(e.(*Entry)) })
+	}
+}
+
 // These methods need c.mu.
 
 // makeEntry returns the entry of that name, made if there is none.
 func (c *Center) makeEntry(name string) *Entry {
-	if e := c.entry(name); e != nil {
+	if e := c.Entry(name); e != nil {
 		return e
 	}
 	e := newEntry(name)

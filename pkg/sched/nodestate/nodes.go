@@ -31,7 +31,7 @@ func (c *Center) setNode(base *sched.Node) *Entry {
 func (c *Center) RemoveNode(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.entry(name)
+	e := c.Entry(name)
 	if e == nil || !e.known {
 		return
 	}
@@ -50,7 +50,7 @@ func (c *Center) RemoveNode(name string) {
 func (c *Center) Reserve(uid, node string, h sched.Holding) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.entry(node)
+	e := c.Entry(node)
 	if e == nil || !e.known {
 		return false
 	}
@@ -76,7 +76,7 @@ func (c *Center) Unreserve(uid string) {
 // unreserve gives up what is reserved for a pod. It needs c.mu.
 func (c *Center) unreserve(uid string) {
 	for name := range c.mu.reserved[uid] {
-		e := c.entry(name)
+		e := c.Entry(name)
 		c.freedSeq.Add(1)
 		c.setRecord(e, e.Newest().Reserve(nil))
 	}
