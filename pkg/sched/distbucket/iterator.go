@@ -1,8 +1,5 @@
 package distbucket
 
-// maxDepth exceeds the depth of every tree: with 4 items a page, 4¹⁶ entries.
-const maxDepth = 16
-
 // iterator is a position between two entries of a frozen tree. Moving on is O(1) amortised, without a
 // search from the root. It lives on the stack: a search allocates nothing.
 type iterator struct {
@@ -16,6 +13,9 @@ type frame struct {
 	page  *page
 	index int
 }
+
+// maxDepth exceeds the depth of every tree: with 4 items a page, 4¹⁶ entries.
+const maxDepth = 16
 
 // push appends a frame to the path.
 func (it *iterator) push(p *page, before int) {
@@ -54,6 +54,45 @@ func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 	}
 	return it
 }
+
+// matcher decides which pages and entries a search has to read: those that may cover a request. The
+// zero value matches everything.
+//
+// A page is ruled out by its parent's summary of it, so a page that cannot match is never read:
+//
+//	maxima (codes)  ⇒ exactMax  ⇒ page is read
+//	code            ⇒ exact Free ⇒ not superseded ⇒ entry matches
+type matcher struct {
+	want   Vector
+	code   code  // of want
+	delta  delta // entries that it supersedes do not match
+	visits int   // items examined so far: the cost of a search on any machine
+	limit  int   // of visits, for next; 0 means none
+}
+
+// mayMatch reports whether an entry at or below item i may match. For a leaf page the answer is exact.
+// The cheapest tests come first: maxima, which are in the page itself, rule most subtrees out.
+func (m *matcher) mayMatch(p *page, i int) bool {
+	m.visits++
+	if p.children != nil {
+		return p.children.maxima == nil || p.children.maxima[i].covers(&m.code) && p.children.pages[i].exactMax.covers(m.want)
+	}
+	e := p.items[i]
+	return p.codes[i].covers(&m.code) && e.Free.Covers(m.want) && !m.delta.supersedes(e)
+}
+
+// mayMatchAny reports whether an entry of the tree may match, from the root page alone.
+func (m *matcher) mayMatchAny(t *tree) bool {
+	for i := 0; t.root != nil && i < t.root.n; i++ {
+		if m.mayMatch(t.root, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// limitReached reports whether the limit of visits is used up.
+func (m *matcher) limitReached() bool { return m.visits == m.limit && m.limit > 0 }
 
 // next moves the iterator past the next entry that matches, and returns it. It returns nil at the end,
 // after the last entry whose key is at most last, and when the limit is reached. It does not read pages
@@ -117,37 +156,3 @@ func (it *iterator) atLeafEnd() bool {
 	at := it.path[it.depth-1]
 	return at.index < at.page.n && at.page.separators[at.index].key != at.page.separators[at.index-1].key
 }
-
-// matcher decides which pages and entries a search has to read: those that may cover a request. The
-// zero value matches everything.
-type matcher struct {
-	want   Vector
-	code   code  // of want
-	delta  delta // entries that it supersedes do not match
-	visits int   // items examined so far: the cost of a search on any machine
-	limit  int   // of visits, for next; 0 means none
-}
-
-// mayMatch reports whether an entry at or below item i may match. For a leaf page the answer is exact.
-// The cheapest tests come first: maxima, which are in the page itself, rule most subtrees out.
-func (m *matcher) mayMatch(p *page, i int) bool {
-	m.visits++
-	if p.children != nil {
-		return p.children.maxima == nil || p.children.maxima[i].covers(&m.code) && p.children.pages[i].exactMax.covers(m.want)
-	}
-	e := p.items[i]
-	return p.codes[i].covers(&m.code) && e.Free.Covers(m.want) && !m.delta.supersedes(e)
-}
-
-// mayMatchAny reports whether an entry of the tree may match, from the root page alone.
-func (m *matcher) mayMatchAny(t *tree) bool {
-	for i := 0; t.root != nil && i < t.root.n; i++ {
-		if m.mayMatch(t.root, i) {
-			return true
-		}
-	}
-	return false
-}
-
-// limitReached reports whether the limit of visits is used up.
-func (m *matcher) limitReached() bool { return m.visits == m.limit && m.limit > 0 }

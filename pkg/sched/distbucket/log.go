@@ -89,6 +89,10 @@ type logPosition struct {
 
 // entry returns the entry that the handle's node had at p. The handle must have had one then. O(1) if
 // the node has not changed since p, and else O(updates since p).
+//
+// It needs no lock. The newest entry is the one at p if its number is not greater. Otherwise an update
+// after p replaced it, and the first such update of the handle has the entry of before: addUpdate stores
+// it in the log before the handle leads to the new entry.
 func (p *logPosition) entry(h *Handle) *entry {
 	e := h.newest.Load()
 	if e != nil && e.seq <= p.seq {
@@ -132,19 +136,4 @@ func (d delta) newest(e *entry) *entry {
 		}
 	}
 	return e
-}
-
-// matchingDelta appends the newest entries of the delta that cover the request, in the order of the
-// policy. Insertion sort: there are at most deltaSize.
-func (s *search) matchingDelta(dst []*entry) []*entry {
-	for i, u := range s.view.delta {
-		if !u.new.Free.Covers(s.Request) || s.view.delta[i+1:].supersedes(u.new) {
-			continue
-		}
-		dst = append(dst, u.new)
-		for k := len(dst) - 1; k > 0 && s.compare(dst[k], dst[k-1]) < 0; k-- {
-			dst[k], dst[k-1] = dst[k-1], dst[k]
-		}
-	}
-	return dst
 }

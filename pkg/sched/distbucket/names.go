@@ -17,6 +17,10 @@ const labelStride = 1 << 32
 // A label is an integer that stands for a name: labels order the nodes of an index as their names do.
 // Pages store them, so searches compare integers where names would be two reads elsewhere in memory. A
 // node keeps its label until relabel.
+//
+//	name   a      b           c
+//	label  m      m + 2³²     m + 2·2³²       added in order: one stride each
+//	           ab                             added later: m + 2³¹, the middle
 func (x *Index) assignLabel(e *entry) bool {
 	before, after := x.byName.labelsAround(e.Name)
 	gap := (after - before) / 2
@@ -58,6 +62,21 @@ func (x *Index) relabel() {
 	x.log.startChunk() // trees that are new know everything
 }
 
+// find returns the entry of that name, or nil. The tree must be one by name. O(log n).
+func (t *tree) find(name string) *entry {
+	p := t.root
+	if p == nil {
+		return nil
+	}
+	for p.children != nil {
+		p = p.children.pages[max(0, p.firstAfterName(name)-1)]
+	}
+	if i := p.firstAfterName(name); i > 0 && p.items[i-1].Name == name {
+		return p.items[i-1]
+	}
+	return nil
+}
+
 // labelsAround returns the label of the last name up to this one, or noLabel, and that of the first name
 // after it, or maxKey. The tree must be one by name. O(log n).
 func (t *tree) labelsAround(name string) (before, after key) {
@@ -81,21 +100,6 @@ func (t *tree) labelsAround(name string) (before, after key) {
 // firstAfterName returns the first item with a greater name, or p.n.
 func (p *page) firstAfterName(name string) int {
 	return sort.Search(p.n, func(i int) bool { return p.items[i].Name > name })
-}
-
-// find returns the entry of that name, or nil. The tree must be one by name. O(log n).
-func (t *tree) find(name string) *entry {
-	p := t.root
-	if p == nil {
-		return nil
-	}
-	for p.children != nil {
-		p = p.children.pages[max(0, p.firstAfterName(name)-1)]
-	}
-	if i := p.firstAfterName(name); i > 0 && p.items[i-1].Name == name {
-		return p.items[i-1]
-	}
-	return nil
 }
 
 // Cursor is a position in the order of names, after one name. The zero value is before all names. A

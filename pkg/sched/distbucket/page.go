@@ -2,16 +2,6 @@ package distbucket
 
 import "sort"
 
-// fanout is the most items in a page. Pages but the root have at least fanout/2.
-//
-// Small pages make updates cheap: an update copies each page between the root and the entry that a
-// view can reach.
-const fanout = 9
-
-// owner identifies the version that may write a page in place. It has a size, because pointers to
-// distinct zero-size values may be equal.
-type owner struct{ _ byte }
-
 // page is a node of the B-tree: up to fanout items in order, with room for one more before it splits.
 // Item i is an entry in a leaf page, and the first entry below child i in an inner page.
 //
@@ -26,6 +16,16 @@ type page struct {
 	separators [fanout + 1]separator // of items
 	items      [fanout + 1]*entry
 }
+
+// fanout is the most items in a page. Pages but the root have at least fanout/2.
+//
+// Small pages make updates cheap: an update copies each page between the root and the entry that a
+// view can reach.
+const fanout = 9
+
+// owner identifies the version that may write a page in place. It has a size, because pointers to
+// distinct zero-size values may be equal.
+type owner struct{ _ byte }
 
 // separator is what a page stores of an item to route searches: its key and its label. The entry itself
 // is elsewhere in memory and is read only where these are equal.

@@ -59,11 +59,6 @@ func (s *search) pick(dst []*entry) int {
 	return n
 }
 
-// matcher returns a matcher for the request.
-func (s *search) matcher() matcher {
-	return matcher{want: s.Request, code: s.code, delta: s.view.delta}
-}
-
 // selectCandidates selects the best of the candidates. O(|candidates|).
 func (s *search) selectCandidates(dst []*entry) int {
 	sel := selection{search: s, dst: dst}
@@ -95,6 +90,9 @@ const sampleTries = 64
 
 // sample draws nodes from all until dst is full. Rejection keeps the draw uniform over the nodes that
 // fit. It returns false if too few of the draws fit.
+//
+// If a share p of the nodes fits, k nodes take about k/p draws: with sampleTries = 64 and k = 4 that is
+// enough down to p ≈ 1/16. Below, selectAll reads the few that fit.
 func (s *search) sample(dst []*entry) (int, bool) {
 	t, taken := &s.view.byCoord, 0
 	for range sampleTries {
@@ -152,7 +150,8 @@ func (s *selection) applyAccept() {
 	}
 }
 
-// offer keeps an entry if it fits and is better than one that is kept. It ignores duplicates.
+// offer keeps an entry if it fits and is better than one that is kept. It ignores duplicates, which
+// candidates and the delta can have. The comparison comes before the fit: most entries lose it.
 func (s *selection) offer(e *entry) {
 	if s.search.Policy == Random {
 		s.offerRandom(e)
@@ -181,7 +180,12 @@ func (s *selection) fits(e *entry) bool {
 	return s.search.accepts(e)
 }
 
-// offerRandom keeps each entry that fits with the same probability (reservoir sampling).
+// offerRandom keeps each entry that fits with the same probability (reservoir sampling): the i-th one
+// replaces a kept one with probability
+//
+//	len(dst) / i
+//
+// Accept decides at once here, since every entry that is seen counts.
 func (s *selection) offerRandom(e *entry) {
 	if slices.Contains(s.dst[:s.kept], e) || !s.search.accepts(e) {
 		return

@@ -140,3 +140,23 @@ func (s *search) lap(e *entry) int {
 	}
 	return 1
 }
+
+// matcher returns a matcher for the request.
+func (s *search) matcher() matcher {
+	return matcher{want: s.Request, code: s.code, delta: s.view.delta}
+}
+
+// matchingDelta appends the newest entries of the delta that cover the request, in the order of the
+// policy. Insertion sort: there are at most deltaSize.
+func (s *search) matchingDelta(dst []*entry) []*entry {
+	for i, u := range s.view.delta {
+		if !u.new.Free.Covers(s.Request) || s.view.delta[i+1:].supersedes(u.new) {
+			continue
+		}
+		dst = append(dst, u.new)
+		for k := len(dst) - 1; k > 0 && s.compare(dst[k], dst[k-1]) < 0; k-- {
+			dst[k], dst[k-1] = dst[k-1], dst[k]
+		}
+	}
+	return dst
+}

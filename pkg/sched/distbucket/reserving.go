@@ -168,7 +168,7 @@ func (v ReservingView) AppendPick(dst []*Node, q Query, n int) []*Node {
 	if len(own) == 0 || n <= 0 {
 		return v.unreserved.AppendPick(dst, q, n)
 	}
-	found := make([]*entry, n)
+	found := make([]*entry, n) // the best of B, to be merged with own
 	search := v.unreserved.search(v.exceptOwn(q, own))
 	s := selection{search: &search, dst: found, kept: search.pick(found)}
 	search.Accept = q.Accept

@@ -1,11 +1,19 @@
 package distbucket
 
 // scan collects nodes in the order of the policy. It reads a tree in that order and merges the delta in.
+// For a request of (4,2) with θ = 1:
+//
+//	nodes     (3,1) (3,5) (4,1) (4,2) (4,4) (5,2) (5,5) (6,1) (6,4)
+//	LeastFit  (6,4) (5,5) (5,2) (4,4) (4,2)
+//	BestFit   (4,2) (4,4) (5,2) (5,5) (6,4)
 //
 // LeastFit reads the tree by coordinate backwards from the end, BestFit forwards from the start; both
 // turn to read each leaf bucket in the order of names. The paper's iterator (buckets_test.go) descends
 // from bucket to bucket instead, with the same result; here a step is a step in a page, and maxima skip
 // buckets that cannot fit before they are opened.
+//
+// FirstFit and NextFit read the tree by name, which has no maxima. They find a node at once where most
+// nodes fit, and give up soon where few do.
 type scan struct {
 	search *search
 	matcher
@@ -31,7 +39,7 @@ func (s *search) scan(dst []*entry) (int, bool) {
 		sc.leastFit()
 	case BestFit:
 		sc.bestFit()
-	default:
+	default: // by name; the root of the other tree tells quickly whether it is in vain
 		if !sc.mayMatchAny(&s.view.byCoord) {
 			return 0, false
 		}
@@ -134,7 +142,7 @@ func (s *scan) scanNames() {
 // scanNamesUpTo takes what fits from the iterator on, up to a label. The tree by name has no maxima, so
 // each node is a visit.
 func (s *scan) scanNamesUpTo(it iterator, label key) {
-	var all matcher
+	var all matcher // the tree's own entries carry no amounts
 	for first := all.next(&it, label); first != nil; first = all.next(&it, label) {
 		if s.full() || s.limitReached() {
 			return

@@ -6,6 +6,12 @@ import "cmp"
 // freeze gives the tree a new owner, and the writer then copies each page that the snapshot can reach
 // before it changes it, at most once until the next freeze.
 //
+//	view     writer
+//	 │         │
+//	root     root′     after an update below A: root′ and A′ are copies, B is shared
+//	│  └──┬───┘  │
+//	A     B      A′
+//
 // put and remove are O(log n) to a base of about 7, and copy at most that many pages.
 //
 // The writer's methods (put, replace, remove, freeze) belong to one goroutine. Readers' methods are safe
@@ -25,7 +31,7 @@ func (t *tree) put(e *entry) {
 		t.root = newLeafPage(t.owner)
 	}
 	left, right := t.putBelow(t.root, e)
-	if t.root = left; right != nil {
+	if t.root = left; right != nil { // the root was split: the tree gets one level higher
 		t.root = newInnerPage(t.owner, t.hasMaxima)
 		t.root.insertChild(0, left)
 		t.root.insertChild(1, right)
@@ -41,7 +47,8 @@ func (t *tree) replace(old, e *entry) {
 }
 
 // putBelow puts e below p. It returns the page that takes p's place, and its new right neighbour if the
-// page was split.
+// page was split. A page that reaches fanout+1 items is split into halves, which are then far from both
+// limits: an entry that leaves and comes back does not split and merge again each time.
 func (t *tree) putBelow(p *page, e *entry) (left, right *page) {
 	p = t.writable(p)
 	if p.children == nil {
@@ -59,7 +66,7 @@ func (t *tree) putBelow(p *page, e *entry) (left, right *page) {
 	}
 	right = p.emptyLike()
 	right.appendFrom(p, p.n/2)
-	p.exactMax = nil
+	p.exactMax = nil // freeze recomputes it
 	return p, right
 }
 
@@ -94,7 +101,7 @@ func (t *tree) removeBelow(p *page, e *entry) *page {
 	i := t.childIndex(p, e)
 	child := t.removeBelow(p.children.pages[i], e)
 	p.children.pages[i] = child
-	if child.n < fanout/2 {
+	if child.n < fanout/2 { // pages have at least two children, so there is a neighbour
 		t.rebalance(p, max(i-1, 0))
 	} else {
 		p.setChild(i, child)
@@ -103,6 +110,7 @@ func (t *tree) removeBelow(p *page, e *entry) *page {
 }
 
 // rebalance merges children i and i+1 of p, or redistributes their items if they do not fit in one page.
+// It is called when one of them has fewer than fanout/2 items.
 func (t *tree) rebalance(p *page, i int) {
 	left, right := t.writable(p.children.pages[i]), t.writable(p.children.pages[i+1])
 	if left.n+right.n <= fanout {
@@ -111,7 +119,7 @@ func (t *tree) rebalance(p *page, i int) {
 	} else {
 		p.setChild(i+1, redistribute(left, right))
 	}
-	left.exactMax = nil
+	left.exactMax = nil // freeze recomputes it
 	p.setChild(i, left)
 }
 
