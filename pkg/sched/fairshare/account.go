@@ -1,27 +1,30 @@
 package fairshare
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Account is a tenant's use of one type, as it is stored and shown.
 type Account struct {
 	Type  Type
-	Usage Milli   // held since Time
-	Score float64 // in cores or cards
-	Time  time.Time
+	Usage Milli     // held since Time
+	Score float64   // at Time, in cores or GPUs
+	Time  time.Time // when Score was computed
 }
 
-// account is an Account with what is known of its tasks. Score is as of Time and
-// Usage, the sum of its tasks and carried, holds from then on.
+// account is an Account and what is known of its tasks.
+//
+// Invariant: Usage is what its tasks hold, plus carried.
 type account struct {
 	Account
-	// carried is what was in use when the account was stored, and of which no task
-	// has been found yet. Those that began until through are among it; it is zero
-	// where nothing was stored.
+	// carried is the part of the stored usage for which no task has been found yet. Tasks that began at
+	// through or earlier may be in it. Both are zero if nothing was stored.
 	carried Milli
 	through time.Time
 }
 
-// at returns the account at a later time, or the same one for an earlier.
+// at returns the account brought up to a later time, and the account itself for an earlier time.
 func (a Account) at(d Decay, now time.Time) Account {
 	if passed := now.Sub(a.Time); passed > 0 {
 		a.Score, a.Time = d.Next(a.Score, a.Usage.float(), passed.Seconds()), now
@@ -29,17 +32,16 @@ func (a Account) at(d Decay, now time.Time) Account {
 	return a
 }
 
-// change makes the account up to date, and then the usage greater or smaller.
+// change brings the account up to now, with the old usage, and then changes the usage.
 func (a *account) change(d Decay, now time.Time, by Milli) {
 	a.Account = a.at(d, now)
 	a.Usage += by
 }
 
-// start charges for a task that has run since then: for as much as is carried and
-// may be this task's nothing, since it was charged for all the time, and for the
-// rest what the task has made of the score by itself:
+// start adds a task that has run since a time. The part of its amount that may be in carried was charged
+// all along. For the rest, the task adds what it would have scored alone:
 //
-//	amount · (1 − e^(−running time/T))
+//	amount · (1 − e^(−(now − since)/T))
 func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.change(d, now, 0)
 	if !since.After(a.through) {
@@ -53,10 +55,26 @@ func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.Usage += amount
 }
 
-// complete gives up what is carried: its tasks are gone.
+// complete drops carried: the tasks that it stood for are gone.
 func (a *account) complete(d Decay, now time.Time) {
 	a.change(d, now, -a.carried)
 	a.carried = 0
 }
 
+// float returns cores or GPUs.
 func (m Milli) float() float64 { return float64(m) / 1000 }
+
+// Weight is a tenant's share. Tenants are ordered by score/weight: with weights of 2 and 1, a use of 2
+// to 1 is even.
+type Weight float64
+
+// DefaultWeight is the weight of a tenant that has none set.
+const DefaultWeight Weight = 1
+
+// Check returns an error unless the weight is positive and finite.
+func (w Weight) Check() error {
+	if !positive(float64(w)) {
+		return fmt.Errorf("weight %v: want more than 0; %v is everybody's unless set", float64(w), float64(DefaultWeight))
+	}
+	return nil
+}

@@ -8,8 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// BenchmarkTenWeeks looks at a tenant's score each minute for ten weeks; its usage
-// changes each hour.
+// BenchmarkTenWeeks reads a tenant's score each minute for ten weeks, while the usage changes each hour.
 func BenchmarkTenWeeks(b *testing.B) {
 	for b.Loop() {
 		book := New(settle(b, DefaultSettle))
@@ -23,7 +22,7 @@ func BenchmarkTenWeeks(b *testing.B) {
 	}
 }
 
-// BenchmarkTask measures a task that starts and ends, of one of many tenants.
+// BenchmarkTask measures the start and end of a task of one of many tenants.
 func BenchmarkTask(b *testing.B) {
 	for _, n := range []int{10, 1000, 100_000} {
 		b.Run(fmt.Sprint("tenants=", n), func(b *testing.B) {

@@ -8,41 +8,46 @@ import (
 	"time"
 )
 
-// Task is a pod that uses something: it is bound, or runs.
+// Task is a pod that holds resources: it is bound or running.
 type Task struct {
 	UID    string
 	Tenant string
-	Since  time.Time // since when; zero means since just now
-	Holds  []Charge  // it is kept
+	Since  time.Time // when it began; zero means now
+	Holds  []Charge  // what it holds; the book keeps the slice
 }
 
-// Book has the accounts of all tenants. Its methods may be called from any
-// goroutine; each costs O(1) for a tenant with few types, but for Complete.
+// Book keeps the accounts of all tenants. Its methods are safe for concurrent use. Each costs O(1) for a
+// tenant with few types, except Complete and Tenants.
 //
-// What is told twice counts once: a pod is charged by its UID, from the first Start
-// to the first End. The book's time never goes back: what is told of a time before
-// the last one counts as of the last, so that no time is charged twice and no score
-// falls. A task told late is charged for all of its time.
+// Invariants:
+//
+//   - A pod is charged once, by its UID, from the first Start to the first End. Repeating a
+//     call changes nothing, and nor does a Start after End.
+//   - Time never goes back: a call with an earlier time counts as of the latest. So no time is charged
+//     twice, and clocks that differ do not lower a score.
+//   - A task that is started late is charged from its Since on.
 type Book struct {
 	decay Decay
 
 	mu struct {
 		sync.Mutex
-		now     time.Time // the latest time told
+		now     time.Time // latest time of any call
 		tenants map[string]*tenant
 		tasks   map[string]task // by UID
 	}
 }
 
+// task is a Task that was started. An ended one is kept until Forget, so that a late Start has no effect.
 type task struct {
 	Task
 	ended bool
 }
 
+// tenant is a tenant's weight, its accounts and its newest tasks.
 type tenant struct {
 	weight   Weight
 	accounts map[Type]*account
-	young    []string // UIDs of tasks that may have begun within Margin, in the order told
+	recent   []string // UIDs of tasks that may have begun within Margin, oldest Start first
 }
 
 // New returns an empty book.
@@ -52,12 +57,12 @@ func New(d Decay) *Book {
 	return b
 }
 
-// Start says that a task uses something. If it did so before, with another amount
-// or for another tenant, the new one holds from now on.
+// Start charges a task from its Since on. If the task was started before, its new amounts or tenant
+// count from now on.
 func (b *Book) Start(t Task, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now = b.pass(now)
+	now = b.advance(now)
 	known, ok := b.mu.tasks[t.UID]
 	if t.Since.IsZero() {
 		t.Since = now
@@ -66,7 +71,7 @@ func (b *Book) Start(t Task, now time.Time) {
 	case known.ended:
 		return
 	case ok:
-		b.swap(known.Task, t, now)
+		b.recharge(known.Task, t, now)
 		t.Since = known.Since
 	default:
 		b.begin(t, now)
@@ -74,16 +79,16 @@ func (b *Book) Start(t Task, now time.Time) {
 	b.mu.tasks[t.UID] = task{Task: t}
 }
 
-// begin charges for a task that was not known. It needs b.mu.
+// begin charges a task that was not known. It needs b.mu.
 func (b *Book) begin(t Task, now time.Time) {
 	for _, c := range t.Holds {
 		b.account(t.Tenant, c.Type, now).start(b.decay, now, t.Since, c.Amount)
 	}
-	b.note(t, now)
+	b.trackRecent(t, now)
 }
 
-// swap charges for what a task holds instead. It needs b.mu.
-func (b *Book) swap(old, t Task, now time.Time) {
+// recharge replaces what a task holds, from now on. It needs b.mu.
+func (b *Book) recharge(old, t Task, now time.Time) {
 	for _, c := range old.Holds {
 		b.account(old.Tenant, c.Type, now).change(b.decay, now, -c.Amount)
 	}
@@ -92,24 +97,22 @@ func (b *Book) swap(old, t Task, now time.Time) {
 	}
 }
 
-// End says that a task uses nothing any more, for good. It returns whose it was, ""
-// where it used nothing before.
+// End ends a task for good. It returns the task's tenant, or "" if the task held nothing.
 func (b *Book) End(uid string, now time.Time) (tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	old := b.mu.tasks[uid].Task
-	b.swap(old, Task{}, b.pass(now))
+	b.recharge(old, Task{}, b.advance(now))
 	b.mu.tasks[uid] = task{ended: true}
 	return old.Tenant
 }
 
-// Forget says that a pod is gone: it uses nothing, and is never told of again. It
-// returns whose it was, as End does.
+// Forget ends a task and drops its UID, which must not be used again. It returns the tenant as End does.
 func (b *Book) Forget(uid string, now time.Time) (tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	old := b.mu.tasks[uid].Task
-	b.swap(old, Task{}, b.pass(now))
+	b.recharge(old, Task{}, b.advance(now))
 	delete(b.mu.tasks, uid)
 	return old.Tenant
 }
@@ -125,53 +128,56 @@ func (b *Book) Weigh(tenant string, w Weight) error {
 	return nil
 }
 
-// Rank returns a tenant's score per weight in what counts for a type (TypeOf), for
-// AnyGPU and "A|B" the sum: the smaller, the sooner its turn.
+// Rank returns a tenant's order among those that wait for a type (TypeOf), lowest first:
+//
+//	Σ score(u) / weight over the used types u that count for t
+//
+// It is 0 for an unknown tenant.
 func (b *Book) Rank(tenant string, t Type, now time.Time) float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now = b.pass(now)
-	who, ok := b.mu.tenants[tenant]
+	now = b.advance(now)
+	owner, ok := b.mu.tenants[tenant]
 	if !ok {
 		return 0
 	}
-	if a, ok := who.accounts[t]; ok && t != AnyGPU {
-		return a.at(b.decay, now).Score / float64(who.weight)
+	if a, ok := owner.accounts[t]; ok && t != AnyGPU {
+		return a.at(b.decay, now).Score / float64(owner.weight)
 	}
 	sum := 0.
-	for _, used := range slices.Sorted(maps.Keys(who.accounts)) {
+	for _, used := range slices.Sorted(maps.Keys(owner.accounts)) {
 		if t.Counts(used) {
-			sum += who.accounts[used].at(b.decay, now).Score
+			sum += owner.accounts[used].at(b.decay, now).Score
 		}
 	}
-	return sum / float64(who.weight)
+	return sum / float64(owner.weight)
 }
 
-// pass returns the book's time after it was told one. It needs b.mu.
-func (b *Book) pass(now time.Time) time.Time {
+// advance moves the book's time on to now if that is later, and returns it. It needs b.mu.
+func (b *Book) advance(now time.Time) time.Time {
 	if now.After(b.mu.now) {
 		b.mu.now = now
 	}
 	return b.mu.now
 }
 
-// tenant returns what is known of a tenant. It needs b.mu.
+// tenant returns a tenant, which it creates if needed. It needs b.mu.
 func (b *Book) tenant(name string) *tenant {
-	who, ok := b.mu.tenants[name]
+	t, ok := b.mu.tenants[name]
 	if !ok {
-		who = &tenant{weight: DefaultWeight, accounts: map[Type]*account{}}
-		b.mu.tenants[name] = who
+		t = &tenant{weight: DefaultWeight, accounts: map[Type]*account{}}
+		b.mu.tenants[name] = t
 	}
-	return who
+	return t
 }
 
-// account returns a tenant's account, of which the first is opened now. It needs b.mu.
+// account returns a tenant's account, which it opens at now if needed. It needs b.mu.
 func (b *Book) account(name string, t Type, now time.Time) *account {
-	who := b.tenant(name)
-	a, ok := who.accounts[t]
+	owner := b.tenant(name)
+	a, ok := owner.accounts[t]
 	if !ok {
 		a = &account{Account: Account{Type: t, Time: now}}
-		who.accounts[t] = a
+		owner.accounts[t] = a
 	}
 	return a
 }

@@ -45,8 +45,8 @@ func TestTypesAreCountedApart(t *testing.T) {
 	}
 }
 
-// TestFirstSeen: a tenant that is met with tasks that run has the score that each
-// made by itself, in whatever order they are told.
+// TestFirstSeen checks that a tenant first seen with running tasks has the sum of their scores, in
+// whatever order they are started.
 func TestFirstSeen(t *testing.T) {
 	want := 2*(1-math.Exp(-30/10.)) + 3*(1-math.Exp(-10/10.))
 	for _, order := range [][]Task{
@@ -63,7 +63,7 @@ func TestFirstSeen(t *testing.T) {
 	}
 }
 
-// TestHarmless: none of these changes what two cards, from second 0 to 10, come to.
+// TestHarmless checks calls that must not change the score of two GPUs held from second 0 to 10.
 func TestHarmless(t *testing.T) {
 	task := cards("a", 0, 2)
 	for name, more := range map[string]func(*Book){
@@ -97,7 +97,7 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// TestTimeNeverGoesBack: no time counts twice, no score falls or is no number.
+// TestTimeNeverGoesBack checks that no time is charged twice and scores remain numbers and never fall.
 func TestTimeNeverGoesBack(t *testing.T) {
 	b := New(settle(t, 10))
 	b.Start(cards("a", 0, 1), start)
@@ -118,8 +118,8 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestRestart: a controller ends at second 50, what it stored last is of second 40,
-// and another goes on at 60: its scores are as if there had been one.
+// TestRestart ends a controller at second 50, 10 seconds after it stored accounts, and starts another
+// at 60: its scores must be those of one controller.
 func TestRestart(t *testing.T) {
 	d := settle(t, 10)
 	one, first := New(d), New(d)
@@ -151,8 +151,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestStoredBySeconds: tasks begin twice a second, say when to the second, and are
-// told a little later; wherever a controller ends, the next one comes to the same.
+// TestStoredBySeconds starts tasks twice a second, late and with start times in whole seconds. Wherever a
+// controller ends, the next one must come to the same scores.
 func TestStoredBySeconds(t *testing.T) {
 	d := settle(t, 1000)
 	var told []Task
@@ -194,7 +194,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// TestRestoreFromTheFuture: what was stored by a clock ahead is not frozen until then.
+// TestRestoreFromTheFuture checks that an account stored by a fast clock does not stand still until then.
 func TestRestoreFromTheFuture(t *testing.T) {
 	b := New(settle(t, 10))
 	if err := b.Restore("ann", Account{Type: "T4", Score: 8, Time: after(1e6)}, start); err != nil {

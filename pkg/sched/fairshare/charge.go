@@ -8,28 +8,29 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Type is a type of resource whose use is counted by itself: CPU, or a model and
-// form of GPU by its name.
+// Type is a type of resource with an account of its own: CPU, or a model and form of GPU by its name.
 type Type string
 
-// Types that are not a model of GPU.
 const (
 	CPU    Type = "cpu"
-	AnyGPU Type = "gpu" // whichever; used, one whose model is not known
+	AnyGPU Type = "gpu" // requested: any model; used: a GPU whose model is unknown
 )
 
-// Milli is an amount in thousandths of a core or a card.
+// Milli is an amount in thousandths of a core or a GPU.
 type Milli int64
 
-// Charge is how much of one type is held.
+// Charge is an amount held of one type.
 type Charge struct {
 	Type   Type
 	Amount Milli
 }
 
-// Charges returns what a pod on a node is charged for: its cards where it has any,
-// each under its type and a share of one as a fraction, otherwise its parts of cards,
-// otherwise its cores. They are by type, and each is more than 0.
+// Charges returns what a pod on a node is charged for, sorted by type, with amounts greater than 0. A pod
+// is charged for the first of these that it has:
+//
+//  1. GPUs, each under its type, and a share of one as a fraction,
+//  2. parts of GPUs,
+//  3. CPU cores.
 func Charges(h sched.Holding, node *sched.Node) []Charge {
 	var charges []Charge
 	switch parts := partsOf(h, node); {
@@ -44,9 +45,8 @@ func Charges(h sched.Holding, node *sched.Node) []Charge {
 	return charges
 }
 
-// ChargeUnnamed returns what a pod on a node is charged for whose n whole cards nobody
-// tells apart: a node has such cards of one type only, or of one that is not known. It
-// is so of a nil node, too, which nobody knows yet. n is more than 0.
+// ChargeUnnamed returns what a pod is charged for n > 0 whole GPUs that were allocated without naming
+// them. A node has such GPUs of one type only. On a nil node, which is not known yet, the type is AnyGPU.
 func ChargeUnnamed(n int64, node *sched.Node) []Charge {
 	kind := AnyGPU
 	if node != nil && len(node.GPUs) > 0 {
@@ -55,6 +55,7 @@ func ChargeUnnamed(n int64, node *sched.Node) []Charge {
 	return []Charge{{Type: kind, Amount: Milli(n) * Milli(sched.WholeGPU)}}
 }
 
+// cardsOf returns the charges for named GPUs.
 func cardsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 	for _, share := range h.GPUs {
 		kind := AnyGPU
@@ -66,6 +67,7 @@ func cardsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 	return charges
 }
 
+// partsOf returns the charges for parts of GPUs, which are extended resources.
 func partsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 	for resource, part := range node.Parts {
 		if n := h.Extended.Of(resource); n > 0 {
@@ -75,8 +77,7 @@ func partsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 	return charges
 }
 
-// add adds to what is charged for a type. A pod has so few that a map of them costs
-// more than it saves.
+// add adds an amount to the charge of a type. A pod has few charges, so a slice is faster than a map.
 func add(charges []Charge, t Type, amount Milli) []Charge {
 	i := slices.IndexFunc(charges, func(c Charge) bool { return c.Type == t })
 	if i < 0 {
@@ -86,9 +87,14 @@ func add(charges []Charge, t Type, amount Milli) []Charge {
 	return charges
 }
 
-// TypeOf returns what type of resource a pod waits for: CPU, the one model of GPU
-// that it allows, several as "A|B" in alphabetical order, or AnyGPU; of parts of cards
-// the models' parts, or where it allows all models the kind of part.
+// TypeOf returns the type that a pod waits for:
+//
+//	CPU           no GPUs
+//	"T4"          GPUs of one model
+//	"A|B"         GPUs of several models, in alphabetical order
+//	AnyGPU        GPUs of any model
+//	"T4-SHARED"   parts of one model, and "A-SHARED|B-SHARED" of several
+//	"SHARED"      parts of one kind, of any model
 func TypeOf(pod *sched.Pod) Type {
 	part := pod.GPUs.Part
 	switch {
@@ -108,7 +114,7 @@ func TypeOf(pod *sched.Pod) Type {
 	return Type(strings.Join(slices.Compact(models), "|"))
 }
 
-// Counts reports whether what is used of a type counts for who waits for t.
+// Counts reports whether use of a type counts against those that wait for t.
 func (t Type) Counts(used Type) bool {
 	switch t {
 	case used:

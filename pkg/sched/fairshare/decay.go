@@ -5,23 +5,28 @@ import (
 	"math"
 )
 
-// DefaultSettle is the settling time, in seconds, after four of which, a week, a
-// score is within 2 % of a usage that stays.
+// DefaultSettle is the default settling time T in seconds. After 4T, which is a week, a score is within
+// 2 % of a constant usage.
 const DefaultSettle = 7 * 24 * 3600 / 4.
 
-// Decay is how fast a score follows usage. With the settling time T,
+// Decay is how fast a score S follows usage g. With the settling time T,
 //
 //	S(t) = e^(−Δt/T) · S(t−Δt) + (1 − e^(−Δt/T)) · g
 //
-// where g is the usage over (t−Δt, t]. That is exact however long Δt is as long as
-// g stays, so when scores are computed changes nothing. They are linear, too: what
-// a tenant's score is is the sum of what each task alone would have made it. To add
-// up samples of g, each decayed, was rejected: it depends on Δt, and a task that
-// comes and goes between two samples is free. The zero Decay is not usable.
+// where g is the amount held over (t−Δt, t]. After a step in g, the error is 37 % after T, 14 % after 2T
+// and 2 % after 4T.
+//
+// The formula is exact for every Δt over which g is constant, so the score does not depend on when it is
+// computed. It is also linear: a tenant's score is the sum of the scores that its tasks would have alone.
+//
+// Adding up decayed samples of g was rejected: the sum depends on Δt, and a task that comes and goes
+// between two samples is free.
+//
+// The zero Decay is not usable.
 type Decay struct{ settle float64 }
 
-// Settle returns the decay with a settling time, in seconds. What is not positive
-// and finite is refused: nothing turns the decay off.
+// Settle returns the decay with settling time T in seconds. It returns an error unless T is positive and
+// finite: decay cannot be turned off.
 func Settle(seconds float64) (Decay, error) {
 	if !positive(seconds) {
 		return Decay{}, fmt.Errorf("settling time %v s: want more than 0, such as %v (the score then follows usage within a week)", seconds, DefaultSettle)
@@ -29,8 +34,9 @@ func Settle(seconds float64) (Decay, error) {
 	return Decay{seconds}, nil
 }
 
-// HalfLife returns the decay that halves the score of who uses nothing in so many
-// seconds: T·ln 2.
+// HalfLife returns the decay that halves an unused score in this many seconds:
+//
+//	half-life = T · ln 2
 func HalfLife(seconds float64) (Decay, error) {
 	if !positive(seconds) {
 		return Decay{}, fmt.Errorf("half-life %v s: want more than 0, such as %.0f (a settling time of %v s)", seconds, DefaultSettle*math.Ln2, DefaultSettle)
@@ -38,13 +44,15 @@ func HalfLife(seconds float64) (Decay, error) {
 	return Decay{seconds / math.Ln2}, nil
 }
 
-// Next returns what a score is some seconds, 0 or more, later, if so much is used
-// meanwhile. The second factor is computed as −(e^(−Δt/T) − 1) at once, without
-// which it would be rounded to nothing where Δt ≪ T.
+// Next returns the score after some seconds, at least 0, with a constant usage. It computes
+//
+//	1 − e^x as −expm1(x)
+//
+// because the difference rounds to 0 where Δt ≪ T.
 func (d Decay) Next(score, used, seconds float64) float64 {
 	x := -seconds / d.settle
 	return math.Exp(x)*score - math.Expm1(x)*used
 }
 
-// positive reports whether x is a number more than 0 and not infinite.
+// positive reports whether x is greater than 0 and finite.
 func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestTrackingError is the worked example of the score: with T = 10 and Δt = 1,
-// what the score lacks after a step in usage.
+// TestTrackingError is the worked example: the error after a step in usage, with T = 10 and Δt = 1.
 func TestTrackingError(t *testing.T) {
 	d := settle(t, 10)
 	score := 0.
@@ -21,7 +20,7 @@ func TestTrackingError(t *testing.T) {
 	}
 }
 
-// TestSplitting: however a time with one usage is split, the score is the same.
+// TestSplitting checks that a score does not depend on how a time of constant usage is split.
 func TestSplitting(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {
@@ -68,7 +67,7 @@ func TestHalfLife(t *testing.T) {
 	}
 }
 
-// TestNothingTurnsItOff: what is no time is refused, in words that help.
+// TestNothingTurnsItOff checks that invalid times are refused with a helpful message.
 func TestNothingTurnsItOff(t *testing.T) {
 	for _, x := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for name, do := range map[string]func() error{
@@ -92,5 +91,5 @@ func settle(t testing.TB, seconds float64) Decay {
 	return d
 }
 
-// near reports whether two scores are equal to 1e-9, for great ones of their size.
+// near reports whether two scores are equal to 1e-9, relative for large ones.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a)) }

@@ -1,11 +1,16 @@
-// Package fairshare keeps score of what tenants use: recently more than long ago, each
-// type of resource by itself.
+// Package fairshare scores what tenants use: recent use counts more than old use, and each type of
+// resource has a score of its own. Scores order the queue.
 //
-// It knows the score, what counts as used, and how to go on after a restart; it
-// refuses to know clocks (times are given), queues, and where scores are stored.
+//	S(t) = e^(−Δt/T) · S(t−Δt) + (1 − e^(−Δt/T)) · usage
 //
-//	decay, err := usage.Settle(usage.DefaultSettle)
-//	book := usage.New(decay)
-//	book.Start(usage.Task{UID: uid, Tenant: "ann", Since: started, Holds: held}, now)
+// It knows the score, what a pod is charged for, and how to continue after a restart. It has no clock
+// (the caller passes times), no queue and no storage.
+//
+//	decay, err := fairshare.Settle(fairshare.DefaultSettle)
+//	book := fairshare.New(decay)
+//	book.Start(fairshare.Task{UID: uid, Tenant: "ann", Since: started, Holds: held}, now)
 //	first := book.Rank("ann", "T4", now) < book.Rank("bob", "T4", now)
+//
+// Read decay.go (the formula), account.go (one tenant's use of one type), charge.go (what a pod counts
+// as), book.go (all accounts) and store.go (saving and restoring them), in this order.
 package fairshare

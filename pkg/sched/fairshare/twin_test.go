@@ -77,7 +77,7 @@ func (w *world) act(kind, who, what, when uint8) {
 	switch kind % 4 {
 	case 0, 1:
 		since := now - float64(who)
-		if known, ok := w.book.mu.tasks[uid]; ok && known.youngAt(after(w.second)) {
+		if known, ok := w.book.mu.tasks[uid]; ok && known.recentAt(after(w.second)) {
 			return // to hold something else so soon is not exact over a restart
 		}
 		w.twin.start(uid, tenant, float64(what)/1000, since, now)
