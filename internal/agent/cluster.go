@@ -41,7 +41,7 @@ func (a *agent) newCluster() error {
 	a.cluster = &cluster{topology: topology, rejecter: nodeapi.NewRejecter(a.client, time.Now)}
 	if a.cfg.GPUSocket != "" {
 		a.cluster.gpus = gpufeed.NewClient(gpufeed.Options{
-			Socket: a.cfg.GPUSocket, Patience: gpufeed.Patience, Changed: topology.Notify, Log: a.log,
+			Socket: a.cfg.GPUSocket, Timeout: gpufeed.DefaultTimeout, Changed: topology.Notify, Log: a.log,
 		})
 	}
 	return nil

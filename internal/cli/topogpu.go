@@ -24,7 +24,7 @@ func gpus(ctx context.Context, root, socket string) (v *gpu.Inventory, doubts []
 	if root == live && socket != "" {
 		ctx, cancel := context.WithTimeout(ctx, gpuPatience)
 		defer cancel()
-		v, err := gpufeed.Ask(ctx, socket)
+		v, err := gpufeed.Fetch(ctx, socket)
 		if err == nil {
 			return v, nil, nil
 		}

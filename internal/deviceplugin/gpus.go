@@ -29,7 +29,7 @@ func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, e
 		return nil, err
 	}
 	changed := func() { g.changed() }
-	g.client = gpufeed.NewClient(gpufeed.Options{Socket: cfg.GPUSocket, Patience: gpufeed.Patience, Changed: changed, Log: log})
+	g.client = gpufeed.NewClient(gpufeed.Options{Socket: cfg.GPUSocket, Timeout: gpufeed.DefaultTimeout, Changed: changed, Log: log})
 	g.source = kubelet.NewGPUs(kubelet.GPUOptions{
 		Latest: g.client.Latest, Resource: cfg.GPUResource, Shares: cfg.GPUShares,
 		HandOver: kubelet.HandOver{CDIKind: cfg.CDIKind, MPSDir: cfg.GPUMPSDir}, Changed: changed, Now: time.Now,

@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// ChooseAligned returns the best-connected cards, of those free, that are all on
-// one NUMA node, and that node. fits says whether the node has room for all else
-// that the container needs there; nil means that every one has. The error is an
+// ChooseAligned returns the best-connected free cards that are all on one NUMA
+// node, and that node. fits reports whether the node has enough of the other
+// resources of the container; nil means that every node has. The error is an
 // *Unaligned.
 func (v *Inventory) ChooseAligned(free []int, count int, fits func(topology.NodeID) bool) ([]int, topology.NodeID, error) {
 	free = slices.Compact(slices.Sorted(slices.Values(free)))
@@ -40,14 +40,14 @@ func (v *Inventory) ChooseAligned(free []int, count int, fits func(topology.Node
 	return found.cards, v.Cards[found.cards[0]].NUMA, nil
 }
 
-// Unaligned says why no NUMA node has the GPUs that were asked for.
+// Unaligned says why no NUMA node has the requested GPUs.
 type Unaligned struct {
 	Count int
-	Free  map[topology.NodeID]int // GPUs, topology.Unknown for those that nobody can place
-	Full  []topology.NodeID       // those with enough GPUs, but not enough else
+	Free  map[topology.NodeID]int // free GPUs per NUMA node, which may be topology.Unknown
+	Full  []topology.NodeID       // nodes with enough GPUs but too few other resources
 }
 
-// Error says what was asked, what is free on each NUMA node, and what to do.
+// Error returns the request, what is free on each NUMA node, and what to do.
 func (u *Unaligned) Error() string {
 	have := make([]string, 0, len(u.Free))
 	for _, node := range slices.Sorted(maps.Keys(u.Free)) {
@@ -56,12 +56,12 @@ func (u *Unaligned) Error() string {
 		}
 	}
 	if n := u.Free[topology.Unknown]; n > 0 {
-		have = append(have, fmt.Sprintf("%d on a NUMA node that the machine does not tell", n))
+		have = append(have, fmt.Sprintf("%d on an unknown NUMA node", n))
 	}
 	if len(have) == 0 {
 		have = []string{"none"}
 	}
-	return fmt.Sprintf("%d GPUs on one NUMA node were asked for, but free are %s%s; ask for fewer, use a CPU policy other than single, or wait",
+	return fmt.Sprintf("%d GPUs on one NUMA node were requested, but only these are free: %s%s; request fewer, use a CPU policy other than single, or wait",
 		u.Count, strings.Join(have, ", "), u.full())
 }
 
@@ -73,5 +73,5 @@ func (u *Unaligned) full() string {
 	for i, node := range u.Full {
 		names[i] = fmt.Sprintf("numa%d", node)
 	}
-	return " (" + strings.Join(names, ", ") + " lacking the CPUs or the memory)"
+	return " (too few CPUs or too little memory: " + strings.Join(names, ", ") + ")"
 }

@@ -1,17 +1,23 @@
 package gpu
 
-import "github.com/numalet/numalet/pkg/topology"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/topology"
+)
 
 // Card is one physical GPU.
 type Card struct {
 	UUID        string
-	Index       int    // the driver's count, which a reboot may change
-	Model       string // as the driver spells it, such as "NVIDIA H100 80GB HBM3"
+	Index       int    // the driver's index, which a reboot may change
+	Model       string // as the driver names it, such as "NVIDIA H100 80GB HBM3"
 	MemoryBytes uint64
 	PCI         Address
-	NUMA        topology.NodeID // topology.Unknown where nobody tells
-	// MIG says that the card is in MIG mode: it is given away as Slices only,
-	// and there may be none.
+	NUMA        topology.NodeID // topology.Unknown if not known
+	// MIG means that the card is in MIG mode: only its Slices can be allocated, and
+	// there may be none.
 	MIG    bool
 	Slices []Slice
 	Health Health
@@ -35,4 +41,92 @@ func (c *Card) ids() []string {
 		ids = append(ids, s.UUID)
 	}
 	return ids
+}
+
+// Address is a PCI address as in sysfs: "0000:3b:00.0", which is
+// domain:bus:device.function in lower case, the domain with four digits or more.
+type Address string
+
+// ParseAddress parses a PCI address in any format. NVML uses eight digits for the
+// domain, and capital letters: "00000000:3B:00.0".
+func ParseAddress(text string) (Address, error) {
+	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == '.' })
+	if len(fields) != 4 || strings.Count(text, ":") != 2 || strings.Count(text, ".") != 1 {
+		return "", fmt.Errorf("parse PCI address %q: want domain:bus:device.function", text)
+	}
+	var n [4]uint64
+	for i, bits := range [4]int{32, 8, 5, 3} {
+		number, err := strconv.ParseUint(fields[i], 16, bits)
+		if err != nil {
+			return "", fmt.Errorf("parse PCI address %q: %q is not a hexadecimal number of %d bits", text, fields[i], bits)
+		}
+		n[i] = number
+	}
+	return Address(fmt.Sprintf("%04x:%02x:%02x.%x", n[0], n[1], n[2], n[3])), nil
+}
+
+// State says whether a GPU can be allocated.
+type State uint8
+
+// The states. The zero value is that of a GPU that is not monitored.
+const (
+	UnknownState State = iota
+	Healthy
+	Unhealthy
+)
+
+// String returns "Unknown", "Healthy" or "Unhealthy", as in NodeTopology.
+func (s State) String() string {
+	switch s {
+	case Healthy:
+		return "Healthy"
+	case Unhealthy:
+		return "Unhealthy"
+	}
+	return "Unknown"
+}
+
+// Health is the state of a card or slice. Package health determines it.
+type Health struct {
+	State  State
+	Reason string // the fault and its remedy; "" when healthy
+}
+
+// worse returns the worse of two: unhealthy, then unknown, then healthy; a if they
+// are equal.
+func worse(a, b Health) Health {
+	badness := [...]int{Healthy: 0, UnknownState: 1, Unhealthy: 2}
+	if badness[b.State] > badness[a.State] {
+		return b
+	}
+	return a
+}
+
+// Unit is what can be allocated: a card, or a slice of a card in MIG mode.
+type Unit struct {
+	ID          string // UUID
+	Card        int    // index of its card in Inventory.Cards
+	Form        Form
+	Type        string
+	MemoryBytes uint64
+	Health      Health // of a slice, the worse of its own and its card's
+}
+
+// Units returns what can be allocated, card by card. Of a card in MIG mode only the
+// slices are included, so a card is never available both as a whole and in part.
+func (v *Inventory) Units() []Unit {
+	var units []Unit
+	for i := range v.Cards {
+		c := &v.Cards[i]
+		if !c.MIG {
+			units = append(units, Unit{c.UUID, i, Physical, TypeName(c.Model), c.MemoryBytes, c.Health})
+			continue
+		}
+		for _, s := range c.Slices {
+			units = append(units, Unit{
+				s.UUID, i, Virtual, SliceTypeName(c.Model, s.Profile), s.MemoryBytes, worse(s.Health, c.Health),
+			})
+		}
+	}
+	return units
 }

@@ -2,34 +2,34 @@ package gpu
 
 import "slices"
 
-// Wish says what cards one container wants.
+// Wish is a container's request for cards.
 type Wish struct {
 	Count int
-	// Near is how far a card, by position, is from the container's CPUs and
-	// memory: the less the better. nil means equally far.
+	// Near returns the distance of a card, by its index, from the container's CPUs
+	// and memory: smaller is better. nil means that all are equally far.
 	Near func(card int) int
 }
 
-// exactUpTo is how many free cards Choose tries all sets of. Machines with more
-// in one operating system are rare.
+// exactUpTo is the number of free cards up to which Choose tries all sets. Machines
+// with more are rare.
 const exactUpTo = 16
 
-// Choose returns the positions of the best-connected cards among those free, in
-// ascending order; false where fewer are free. The best of all sets is the least
-// of these, compared one after the other:
+// Choose returns the indices of the best-connected free cards in ascending order,
+// and false if fewer are free. The best set has the lexicographically smallest
+// tuple of:
 //
-//  1. the links inside the set: as few as can be of the weakest kind, then of the
-//     next kind, and so on, so that the link for which a ring of all waits is
-//     as strong as can be. NVLinks come before PCIe (Link.Compare);
-//  2. the NUMA nodes that it is spread over, an unknown one counting by itself;
+//  1. the links inside the set: as few as possible of the weakest kind, then of the
+//     next kind, and so on, so that the slowest link of a ring over all cards is as
+//     fast as possible. NVLinks come before PCIe (Link.Compare);
+//  2. the number of NUMA nodes, where each card on an unknown node counts as one;
 //  3. Σ Near;
-//  4. the links that it cuts to the free cards left over: as few as can be of the
-//     strongest kind, then of the next, so that a bridged pair stays a pair;
-//  5. the positions.
+//  4. the links between the set and the remaining free cards: as few as possible of
+//     the strongest kind, then of the next, so that a bridged pair stays a pair;
+//  5. the indices.
 //
-// It is exact up to 16 free cards, where it looks at C(n, k) sets at most (12,870),
-// and at few on machines with any order in them; beyond, it grows a set from each
-// card by the best next one, O(n²·k²).
+// It is exact up to 16 free cards, where it tries at most C(n, k) sets (12,870), and
+// few on machines with symmetries. Beyond that it grows a set greedily from each
+// card, O(n²·k²).
 func (v *Inventory) Choose(free []int, w Wish) ([]int, bool) {
 	all := slices.Compact(slices.Sorted(slices.Values(free)))
 	if w.Count <= 0 || w.Count > len(all) {
@@ -38,8 +38,8 @@ func (v *Inventory) Choose(free []int, w Wish) ([]int, bool) {
 	return v.best(all, all, w).cards, true
 }
 
-// best returns the best set of candidates, which are among the free cards; both
-// are sorted, and there are enough candidates.
+// best returns the best set of candidates. They are a subset of the free cards;
+// both are sorted, and there are enough candidates.
 func (v *Inventory) best(free, candidates []int, w Wish) *score {
 	s := newSearch(v, free, candidates, w)
 	all := w.Count == len(candidates)
@@ -47,7 +47,7 @@ func (v *Inventory) best(free, candidates []int, w Wish) *score {
 		s.grow()
 	}
 	if all || len(candidates) <= exactUpTo {
-		s.try(0)
+		s.searchFrom(0)
 	}
 	return s.found
 }

@@ -29,5 +29,5 @@ func ExampleInventory_ChooseAligned() {
 	_, _, err := pairs().ChooseAligned([]int{1, 2}, 2, nil)
 	fmt.Println(err)
 	// Output:
-	// 2 GPUs on one NUMA node were asked for, but free are numa0 1, numa1 1; ask for fewer, use a CPU policy other than single, or wait
+	// 2 GPUs on one NUMA node were requested, but only these are free: numa0 1, numa1 1; request fewer, use a CPU policy other than single, or wait
 }

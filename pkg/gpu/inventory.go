@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Inventory is a node's GPUs. It is immutable. The zero value is a node without
-// any, which is also what a node without a driver has.
+// Inventory is a node's GPUs. It is immutable. The zero value is that of a node
+// without GPUs or without a driver.
 type Inventory struct {
 	Driver string // version, such as "570.86.15"
-	CUDA   string // the newest version that the driver serves, such as "12.8"
+	CUDA   string // the newest version that the driver supports, such as "12.8"
 	Cards  []Card // by index
-	Links  Links  // between Cards, by position; nil when nobody knows
+	Links  Links  // between Cards, by index; nil if unknown
 }
 
-// Check says where an inventory contradicts itself: an id is missing or there
-// twice, or Links is not a symmetric table of all cards.
+// Check returns an error if an inventory is inconsistent: an ID is missing or not
+// unique, or Links is not a symmetric table of all cards.
 func (v *Inventory) Check() error {
 	seen := map[string]bool{}
 	for i := range v.Cards {
 		for _, id := range v.Cards[i].ids() {
 			if id == "" || seen[id] {
-				return fmt.Errorf("check card %d: UUID %q: must be there, each once", v.Cards[i].Index, id)
+				return fmt.Errorf("check card %d: UUID %q is empty or not unique", v.Cards[i].Index, id)
 			}
 			seen[id] = true
 		}
@@ -32,8 +32,8 @@ func (v *Inventory) Check() error {
 	return v.Links.check(len(v.Cards))
 }
 
-// Find returns the position of the card that an id names, be it the card's own
-// UUID or that of a slice of it. O(cards · slices).
+// Find returns the index of the card with an ID, which is the card's own UUID or
+// that of one of its slices. O(cards · slices).
 func (v *Inventory) Find(id string) (position int, found bool) {
 	for i := range v.Cards {
 		for _, own := range v.Cards[i].ids() {
@@ -45,8 +45,8 @@ func (v *Inventory) Find(id string) (position int, found bool) {
 	return 0, false
 }
 
-// WithHealth returns the inventory with the health of its cards and slices as of
-// says, which is told what it was.
+// WithHealth returns the inventory with the health of each card and slice replaced
+// by the result of of, which gets the previous one.
 func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory {
 	next := *v
 	next.Cards = slices.Clone(v.Cards)
@@ -62,7 +62,7 @@ func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory
 	return &next
 }
 
-// Only returns an inventory of some of the cards, by position, in that order.
+// Only returns an inventory of some of the cards, by index, in that order.
 func (v *Inventory) Only(cards []int) *Inventory {
 	only := &Inventory{Driver: v.Driver, CUDA: v.CUDA}
 	for _, a := range cards {

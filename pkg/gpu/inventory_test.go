@@ -63,11 +63,11 @@ func TestCheck(t *testing.T) {
 	}{
 		"sound":        {func(*Inventory) {}, ""},
 		"no links":     {func(v *Inventory) { v.Links = nil }, ""},
-		"no UUID":      {func(v *Inventory) { v.Cards[2].UUID = "" }, `check card 2: UUID "": must be there, each once`},
-		"UUID twice":   {func(v *Inventory) { v.Cards[1].Slices[1].UUID = "GPU-0" }, `check card 1: UUID "GPU-0": must be there`},
+		"no UUID":      {func(v *Inventory) { v.Cards[2].UUID = "" }, `check card 2: UUID "" is empty or not unique`},
+		"UUID twice":   {func(v *Inventory) { v.Cards[1].Slices[1].UUID = "GPU-0" }, `check card 1: UUID "GPU-0" is empty or not unique`},
 		"rows missing": {func(v *Inventory) { v.Links = v.Links[:2] }, "2 rows for 3 cards"},
 		"ragged":       {func(v *Inventory) { v.Links[1] = v.Links[1][:1] }, "1 columns in row 1 for 3 cards"},
-		"one way":      {func(v *Inventory) { v.Links[1][0] = Link{} }, "cards 0 and 1: NV18 one way, ? the other"},
+		"one way":      {func(v *Inventory) { v.Links[1][0] = Link{} }, "cards 0 and 1: the link is NV18 in one direction and ? in the other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := split()

@@ -8,7 +8,7 @@ import (
 // Form says whether a GPU is a card or a part of one.
 type Form uint8
 
-// The forms. The zero value stands for either, where a question leaves it open.
+// The forms. The zero value matches both in a request.
 const (
 	AnyForm  Form = iota
 	Physical      // a whole card
@@ -26,8 +26,8 @@ func (f Form) String() string {
 	return "any"
 }
 
-// ParseForm is the inverse of String for the two forms that a GPU can have; the
-// error lists them.
+// ParseForm is the inverse of String for Physical and Virtual. The error lists
+// both.
 func ParseForm(text string) (Form, error) {
 	for _, f := range []Form{Physical, Virtual} {
 		if f.String() == text {
@@ -37,10 +37,10 @@ func ParseForm(text string) (Form, error) {
 	return AnyForm, fmt.Errorf("parse GPU form %q: want one of %s, %s", text, Physical, Virtual)
 }
 
-// TypeName returns the type of a card of that model, as NVIDIA's feature
-// discovery labels nodes (nvidia.com/gpu.product), so that one name serves node
-// selectors, quotas and annotations: "NVIDIA-H100-80GB-HBM3". What a label may
-// not have becomes "-".
+// TypeName returns the type of a card of a model, such as "NVIDIA-H100-80GB-HBM3".
+// It is the value of the label nvidia.com/gpu.product of NVIDIA's feature
+// discovery, so that node selectors, quotas and annotations use the same name.
+// Characters that a label cannot have become "-".
 // https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery
 func TypeName(model string) string {
 	name := strings.Map(func(r rune) rune {
@@ -57,9 +57,9 @@ func SliceTypeName(model, profile string) string {
 	return TypeName(model) + "-MIG-" + ProfileName(profile)
 }
 
-// ProfileName returns a MIG profile as the names of types and resources have it, which
-// may not have every sign that a profile has: "1g.10gb.me" is 1g.10gb+me, and
-// nvidia.com/mig-1g.10gb.me the resource, as of NVIDIA's device plugin.
+// ProfileName returns a MIG profile in the form for names of types and resources,
+// which cannot have all characters of a profile: "1g.10gb.me" is 1g.10gb+me, and
+// its resource is nvidia.com/mig-1g.10gb.me, as in NVIDIA's device plugin.
 // https://github.com/NVIDIA/k8s-device-plugin/blob/main/internal/rm/rm.go
 func ProfileName(profile string) string {
 	return TypeName(strings.ReplaceAll(profile, "+", "."))

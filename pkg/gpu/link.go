@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// Level is the closest that two cards come over PCIe, from unknown to closest.
+// Level is the closest common ancestor of two cards in the PCIe topology, from
+// unknown to closest.
 type Level uint8
 
-// The levels, as nvmlGpuTopologyLevel_t has them.
+// The levels of nvmlGpuTopologyLevel_t.
 // https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html
 const (
 	UnknownLevel Level = iota
@@ -34,13 +35,13 @@ func (l Level) String() string {
 
 func levelNames() [7]string { return [...]string{"?", "SYS", "NODE", "PHB", "PXB", "PIX", "INT"} }
 
-// Link is how two cards reach each other.
+// Link is the connection of two cards.
 type Link struct {
-	NVLinks int // bonded; 0 without
+	NVLinks int // number of bonded links
 	Level   Level
 }
 
-// Compare is negative where k is worse than l: NVLinks count first, then PCIe.
+// Compare is negative if k is worse than l: first by NVLinks, then by PCIe level.
 func (k Link) Compare(l Link) int {
 	return cmp.Or(cmp.Compare(k.NVLinks, l.NVLinks), cmp.Compare(k.Level, l.Level))
 }
@@ -53,8 +54,8 @@ func (k Link) String() string {
 	return k.Level.String()
 }
 
-// ParseLink is the inverse of String, which says nothing of the level where there
-// are NVLinks: it is unknown then.
+// ParseLink is the inverse of String. The level of a link with NVLinks is unknown,
+// because String leaves it out.
 func ParseLink(text string) (Link, error) {
 	if digits, ok := strings.CutPrefix(text, "NV"); ok {
 		if n, err := strconv.ParseUint(digits, 10, 16); err == nil && n > 0 {
@@ -65,14 +66,14 @@ func ParseLink(text string) (Link, error) {
 	if level := slices.Index(names[:], text); level >= 0 {
 		return Link{Level: Level(level)}, nil
 	}
-	return Link{}, fmt.Errorf("parse link %q: want NV and a number from 1 on, or one of %s", text, strings.Join(names[:], ", "))
+	return Link{}, fmt.Errorf("parse link %q: want NV and a positive number, or one of %s", text, strings.Join(names[:], ", "))
 }
 
-// Links is the table of all links, by the cards' positions. It is symmetric, and
-// its diagonal means nothing.
+// Links is the table of all links by the indices of the cards. It is symmetric, and
+// its diagonal is unused.
 type Links [][]Link
 
-// between returns a link; where there is no table, all links are unknown.
+// between returns a link, which is unknown without a table.
 func (t Links) between(a, b int) Link {
 	if t == nil {
 		return Link{}
@@ -92,9 +93,71 @@ func (t Links) check(cards int) error {
 	for a := range t {
 		for b := range a {
 			if t[a][b] != t[b][a] {
-				return fmt.Errorf("check links: cards %d and %d: %s one way, %s the other", b, a, t[b][a], t[a][b])
+				return fmt.Errorf("check links: cards %d and %d: the link is %s in one direction and %s in the other", b, a, t[b][a], t[a][b])
 			}
 		}
 	}
 	return nil
+}
+
+// self stands for the link of a card to itself.
+const self = "-"
+
+// Row returns the links of a card to all cards by index, as in NodeTopology:
+// ["-", "NV12", "SYS"] is that of the first of three. It is nil without a table.
+func (t Links) Row(card int) []string {
+	if t == nil {
+		return nil
+	}
+	row := make([]string, len(t))
+	for other := range t {
+		row[other] = t[card][other].String()
+	}
+	row[card] = self
+	return row
+}
+
+// ReadLinks returns the links between some of a machine's cards from their rows. A
+// row has the links to all cards of the machine, and "-" at the card's own index.
+// Links of a card without a row are unknown; without any row there is no table. The
+// error says which rows are invalid or contradict each other.
+func ReadLinks(rows [][]string) (Links, error) {
+	if !slices.ContainsFunc(rows, func(row []string) bool { return len(row) > 0 }) {
+		return nil, nil
+	}
+	columns, err := columns(rows)
+	if err != nil {
+		return nil, err
+	}
+	table := make(Links, len(rows))
+	for a, row := range rows {
+		table[a] = make([]Link, len(rows))
+		for b, column := range columns {
+			if a == b || len(row) == 0 || column < 0 {
+				continue
+			}
+			if table[a][b], err = ParseLink(row[column]); err != nil {
+				return nil, fmt.Errorf("read links of card %d: %w", a, err)
+			}
+		}
+	}
+	return table, table.check(len(rows))
+}
+
+// columns returns the column of each card, and -1 for one without a row.
+func columns(rows [][]string) ([]int, error) {
+	at, cards := make([]int, len(rows)), 0
+	for i, row := range rows {
+		at[i] = slices.Index(row, self)
+		switch {
+		case len(row) == 0:
+			continue
+		case at[i] < 0 || slices.Contains(at[:i], at[i]):
+			return nil, fmt.Errorf("read links of card %d: %q: want %q once, in a column of its own", i, row, self)
+		case cards > 0 && len(row) != cards:
+			return nil, fmt.Errorf("read links of card %d: the row has %d links, but that of another card has %d", i, len(row), cards)
+		}
+		cards = len(row)
+	}
+	return at, nil
 }

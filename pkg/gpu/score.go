@@ -7,7 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// score is what sets of one size are compared by; the less the better.
+// score is the tuple by which sets of one size are compared; smaller is better. See
+// Inventory.Choose.
 type score struct {
 	inside []int // links inside the set, by kind from the weakest on
 	nodes  int   // NUMA nodes
@@ -16,7 +17,7 @@ type score struct {
 	cards  []int
 }
 
-// compare is negative where s is better. Both come from one search.
+// compare is negative if s is better. Both must be from the same search.
 func (s *score) compare(other *score) int {
 	return cmp.Or(
 		slices.Compare(s.inside, other.inside),
@@ -27,28 +28,28 @@ func (s *score) compare(other *score) int {
 	)
 }
 
-// score writes the score of the cards taken over another one. O(free · cards).
-func (s *search) score(taken *score) {
-	taken.inside = append(taken.inside[:0], s.inside...)
-	taken.cut = append(taken.cut[:0], s.inside...)
-	clear(taken.cut)
-	taken.cards = append(taken.cards[:0], s.taken...)
-	slices.Sort(taken.cards)
-	taken.nodes, taken.near = 0, 0
-	for i, c := range taken.cards {
-		if !s.known(taken.cards[:i], s.cards[c].NUMA) {
-			taken.nodes++
+// score writes the score of the chosen cards to a reused one. O(free · cards).
+func (s *search) score(to *score) {
+	to.inside = append(to.inside[:0], s.inside...)
+	to.cut = append(to.cut[:0], s.inside...)
+	clear(to.cut)
+	to.cards = append(to.cards[:0], s.chosen...)
+	slices.Sort(to.cards)
+	to.nodes, to.near = 0, 0
+	for i, c := range to.cards {
+		if !s.covers(to.cards[:i], s.cards[c].NUMA) {
+			to.nodes++
 		}
-		taken.near += s.near(c)
+		to.near += s.near(c)
 		for _, left := range s.free {
-			if !slices.Contains(s.taken, left) {
-				taken.cut[len(taken.cut)-1-s.kind[c][left]]++
+			if !slices.Contains(s.chosen, left) {
+				to.cut[len(to.cut)-1-s.kind[c][left]]++
 			}
 		}
 	}
 }
 
-// known reports whether one of some cards is on a NUMA node; none is on an unknown one.
-func (s *search) known(cards []int, node topology.NodeID) bool {
+// covers reports whether one of the cards is on a NUMA node, which must be known.
+func (s *search) covers(cards []int, node topology.NodeID) bool {
 	return node != topology.Unknown && slices.ContainsFunc(cards, func(c int) bool { return s.cards[c].NUMA == node })
 }

@@ -101,7 +101,7 @@ func specify(t *testing.T, library string, o cdi.Options) *gpu.Inventory {
 		t.Fatal(err)
 	}
 	healthy := v.WithHealth(func(string, gpu.Health) gpu.Health { return gpu.Health{State: gpu.Healthy} })
-	return cdi.NewKeeper(o).Prepare(healthy, driver)
+	return cdi.NewSpecWriter(o).Prepare(healthy, driver)
 }
 
 func byCDI(v *gpu.Inventory) *GPUs {

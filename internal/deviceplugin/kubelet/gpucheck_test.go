@@ -67,9 +67,9 @@ func TestGPUCheck(t *testing.T) {
 // monitor watches the driver until the test ends.
 func monitor(t *testing.T, library string, publish func(*gpu.Inventory)) {
 	t.Helper()
-	m := nvml.NewMonitor(nvml.Env{
+	m := nvml.NewMonitor(nvml.MonitorOptions{
 		Open:    func() (nvml.Driver, error) { return nvml.Open(nvml.Options{Library: library, Machine: os.DirFS("/")}) },
-		Publish: publish, Tick: time.Tick(time.Second), Now: time.Now, Settle: time.Minute, Log: testr.New(t),
+		Publish: publish, Tick: time.Tick(time.Second), Now: time.Now, MinFault: time.Minute, Log: testr.New(t),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)

@@ -3,6 +3,7 @@ package gpufeed
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -14,74 +15,74 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// Patience is how long silence may last in production: three looks at the GPUs.
-const Patience = 30 * time.Second
+// DefaultTimeout is three times the default interval of polls.
+const DefaultTimeout = 30 * time.Second
 
-// again is how long a reader waits before it tries to connect anew.
-const again = time.Second
+// reconnectDelay is the time between attempts to connect.
+const reconnectDelay = time.Second
 
-// Options is what a Client works with.
+// Options of NewClient.
 type Options struct {
-	Socket   string
-	Patience time.Duration // how long silence may last before nobody is taken to watch the GPUs
-	Changed  func()        // is called when Latest would return something new
-	Log      logr.Logger
+	Socket  string
+	Timeout time.Duration // after this time without a line the health of all GPUs is unknown
+	Changed func()        // called when Latest returns a new inventory
+	Log     logr.Logger
 }
 
-// Client knows what a Server said last. Once it has been told of GPUs it never
-// takes them back by itself: where nobody watches them, their health is unknown.
+// Client has the latest inventory of a Server. GPUs that it has received once stay
+// in the inventory: while they are not monitored, their health is unknown.
 type Client struct {
 	Options
 
 	mu struct {
 		sync.Mutex
-		line   string // as last received
-		latest *gpu.Inventory
-		heard  time.Time // when something was heard; the zero value stands for not of late
+		line     string // last received
+		latest   *gpu.Inventory
+		received time.Time // time of the last line; zero after a timeout
 	}
 }
 
-// NewClient returns a Client that knows of no GPU yet.
+// NewClient returns a Client with an empty inventory.
 func NewClient(o Options) *Client {
 	c := &Client{Options: o}
 	c.mu.latest = &gpu.Inventory{}
 	return c
 }
 
-// Latest returns the inventory, which nobody may change.
+// Latest returns the latest inventory. Do not change it.
 func (c *Client) Latest() *gpu.Inventory {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.mu.latest
 }
 
-// Ready returns nil while somebody watches the GPUs, else why not.
+// Ready returns nil while the GPUs are monitored, else the reason.
 func (c *Client) Ready() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.mu.heard.IsZero() {
-		return fmt.Errorf("nothing of the GPUs was heard at %s; is numalet-nvml running?", c.Socket)
+	if c.mu.received.IsZero() {
+		return fmt.Errorf("no inventory of GPUs received from %s; check that numalet-nvml is running", c.Socket)
 	}
 	return nil
 }
 
-// Run listens until ctx ends; it returns nil.
+// Run receives until ctx ends, and returns nil.
 func (c *Client) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if err := c.read(ctx); err != nil && ctx.Err() == nil {
-			c.Log.V(2).Info("the GPUs are not told", "reason", err.Error())
+		if err := c.receive(ctx); err != nil && ctx.Err() == nil {
+			c.Log.V(2).Info("cannot receive the inventory of GPUs; connecting again", "reason", err.Error())
 		}
-		c.checkSilence()
+		c.checkTimeout()
 		select {
 		case <-ctx.Done():
-		case <-time.After(again):
+		case <-time.After(reconnectDelay):
 		}
 	}
 	return nil
 }
 
-// read takes in lines until the server is silent for too long, or gone.
-func (c *Client) read(ctx context.Context) error {
+// receive receives lines until the timeout or the end of the connection.
+func (c *Client) receive(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", c.Socket)
 	if err != nil {
 		return err
@@ -90,26 +91,26 @@ func (c *Client) read(ctx context.Context) error {
 	defer conn.Close()
 	lines := bufio.NewReader(conn)
 	for {
-		if err := conn.SetReadDeadline(time.Now().Add(c.Patience)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(c.Timeout)); err != nil {
 			return err
 		}
 		line, err := lines.ReadString('\n')
 		if err == io.EOF {
-			return fmt.Errorf("the server at %s is gone", c.Socket)
+			return fmt.Errorf("the server at %s closed the connection", c.Socket)
 		}
 		if err != nil {
 			return err
 		}
-		if err := c.take(line); err != nil {
+		if err := c.update(line); err != nil {
 			return err
 		}
 	}
 }
 
-// take notes a line, and tells what is new.
-func (c *Client) take(line string) error {
+// update processes a line.
+func (c *Client) update(line string) error {
 	c.mu.Lock()
-	c.mu.heard = time.Now()
+	c.mu.received = time.Now()
 	same := c.mu.line == line
 	c.mu.Unlock()
 	if same {
@@ -130,23 +131,46 @@ func (c *Client) set(line string, v *gpu.Inventory) {
 	c.Changed()
 }
 
-// checkSilence takes the health of all GPUs for unknown after too long a silence.
-func (c *Client) checkSilence() {
+// checkTimeout sets the health of all GPUs to unknown after a timeout.
+func (c *Client) checkTimeout() {
 	c.mu.Lock()
-	silent := !c.mu.heard.IsZero() && time.Since(c.mu.heard) >= c.Patience
-	if silent {
-		c.mu.heard = time.Time{}
+	expired := !c.mu.received.IsZero() && time.Since(c.mu.received) >= c.Timeout
+	if expired {
+		c.mu.received = time.Time{}
 	}
 	latest := c.mu.latest
 	c.mu.Unlock()
-	if silent {
-		c.Log.Info("nobody watches the GPUs", "silentFor", c.Patience.String())
-		c.set("", unwatched(latest))
+	if expired {
+		c.Log.Info("the GPUs are not monitored: no inventory received from numalet-nvml", "timeout", c.Timeout.String())
+		c.set("", unmonitored(latest))
 	}
 }
 
-// unwatched returns an inventory of which nobody knows how it is.
-func unwatched(v *gpu.Inventory) *gpu.Inventory {
-	health := gpu.Health{Reason: "numalet-nvml, which watches the GPUs of this node, is silent"}
+// unmonitored returns the inventory with unknown health.
+func unmonitored(v *gpu.Inventory) *gpu.Inventory {
+	health := gpu.Health{Reason: "numalet-nvml, which monitors the GPUs of this node, sends no updates"}
 	return v.WithHealth(func(string, gpu.Health) gpu.Health { return health })
+}
+
+// Fetch returns the current inventory of the server at a socket. It does not retry.
+func Fetch(ctx context.Context, socket string) (*gpu.Inventory, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, fmt.Errorf("connect to numalet-nvml for the inventory of GPUs: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	defer conn.Close()
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return nil, fmt.Errorf("read the inventory of GPUs from %s: %w", socket, err)
+	}
+	return parse(line)
+}
+
+func parse(line string) (*gpu.Inventory, error) {
+	v := &gpu.Inventory{}
+	if err := json.Unmarshal([]byte(line), v); err != nil {
+		return nil, fmt.Errorf("decode the inventory of GPUs: %w", err)
+	}
+	return v, nil
 }

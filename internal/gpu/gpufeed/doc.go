@@ -1,11 +1,11 @@
-// Package gpufeed hands a node's GPUs from the one process that asks the driver to
-// those that pin containers and answer the kubelet, over a unix socket: these
-// must not load the driver's library, which may crash or hang.
+// Package gpufeed sends a node's GPUs over a unix socket, from numalet-nvml to the
+// agent and the device plugin, which must not load the driver's library themselves:
+// it can crash or hang.
 //
-// A line is the whole inventory in JSON, and there is one after every look at
-// the GPUs, so a reader needs no memory of earlier lines, and silence says that
-// nobody looks any more. Both sides are of one release: they are in one pod.
+// Each line is the whole inventory in JSON, so a client needs no earlier lines. The
+// server sends one after every poll of the GPUs, so a client that receives nothing
+// knows that they are not monitored. Both sides are of one release, in one pod.
 //
-//	server.Publish(inventory)  // numalet-nvml
+//	server.Publish(inventory)    // numalet-nvml
 //	inventory := client.Latest() // the others
 package gpufeed

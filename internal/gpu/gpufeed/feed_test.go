@@ -54,10 +54,10 @@ func run(t *testing.T, part func(context.Context) error) (stop func()) {
 	return stop
 }
 
-func client(t *testing.T, path string, patience time.Duration) (*Client, <-chan struct{}) {
+func client(t *testing.T, path string, timeout time.Duration) (*Client, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 10)
-	c := NewClient(Options{Socket: path, Patience: patience, Changed: func() { changed <- struct{}{} }, Log: testr.New(t)})
+	c := NewClient(Options{Socket: path, Timeout: timeout, Changed: func() { changed <- struct{}{} }, Log: testr.New(t)})
 	run(t, c.Run)
 	return c, changed
 }
@@ -116,8 +116,8 @@ func TestSilence(t *testing.T) {
 		got = append(got, u.ID+" "+u.Health.State.String()+" "+u.Health.Reason)
 	}
 	want := []string{
-		"a Unknown numalet-nvml, which watches the GPUs of this node, is silent",
-		"b1 Unknown numalet-nvml, which watches the GPUs of this node, is silent",
+		"a Unknown numalet-nvml, which monitors the GPUs of this node, sends no updates",
+		"b1 Unknown numalet-nvml, which monitors the GPUs of this node, sends no updates",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("units (-want +got):\n%s", diff)
@@ -126,21 +126,21 @@ func TestSilence(t *testing.T) {
 
 func TestNotAnInventory(t *testing.T) {
 	c := NewClient(Options{})
-	if err := c.take("[]\n"); err == nil || !strings.Contains(err.Error(), "read inventory of GPUs") {
-		t.Errorf("take: %v", err)
+	if err := c.update("[]\n"); err == nil || !strings.Contains(err.Error(), "decode the inventory of GPUs") {
+		t.Errorf("update: %v", err)
 	}
 }
 
-func TestAsk(t *testing.T) {
+func TestFetch(t *testing.T) {
 	path := socket(t)
-	if _, err := Ask(t.Context(), path); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Fetch(t.Context(), path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("with nobody there: %v, want that the socket does not exist", err)
 	}
 	server := NewServer(path)
 	server.Publish(inventory(gpu.Healthy))
 	run(t, server.Run)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		got, err := Ask(t.Context(), path)
+		got, err := Fetch(t.Context(), path)
 		if err != nil && time.Now().Before(deadline) {
 			continue // it does not listen yet
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// writeTimeout is how long a reader may take for a line.
+// writeTimeout is how long the write of a line may take.
 const writeTimeout = 5 * time.Second
 
-// Server tells every reader the latest inventory.
+// Server sends every client the latest inventory.
 type Server struct {
 	socket string
 
@@ -27,15 +27,15 @@ type Server struct {
 	}
 }
 
-// NewServer returns a Server that listens nowhere yet.
+// NewServer returns a Server that does not listen before Run.
 func NewServer(socket string) *Server {
 	s := &Server{socket: socket}
 	s.mu.next = make(chan struct{})
 	return s
 }
 
-// Publish tells all readers, at once. It panics on what JSON cannot say, which
-// no inventory has.
+// Publish sends the inventory to all clients and does not block. It panics if JSON
+// cannot represent the inventory, which is never the case.
 func (s *Server) Publish(v *gpu.Inventory) {
 	line, err := json.Marshal(v)
 	if err != nil {
@@ -48,8 +48,7 @@ func (s *Server) Publish(v *gpu.Inventory) {
 	s.mu.next = make(chan struct{})
 }
 
-// latest returns the present line and a channel that is closed when there is
-// another.
+// latest returns the current line and a channel that is closed when it is replaced.
 func (s *Server) latest() ([]byte, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,14 +58,14 @@ func (s *Server) latest() ([]byte, <-chan struct{}) {
 // Run serves until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	if err := os.Remove(s.socket); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove the old socket of the GPUs: %w", err)
+		return fmt.Errorf("remove the old socket of the inventory of GPUs: %w", err)
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "unix", s.socket)
 	if err != nil {
-		return fmt.Errorf("listen for readers of the GPUs: %w", err)
+		return fmt.Errorf("listen for clients of the inventory of GPUs: %w", err)
 	}
-	var readers sync.WaitGroup
-	defer readers.Wait()
+	var clients sync.WaitGroup
+	defer clients.Wait()
 	context.AfterFunc(ctx, func() { listener.Close() })
 	for {
 		conn, err := listener.Accept()
@@ -74,13 +73,13 @@ func (s *Server) Run(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("accept a reader of the GPUs: %w", err)
+			return fmt.Errorf("accept a client of the inventory of GPUs: %w", err)
 		}
-		readers.Go(func() { s.serve(ctx, conn) })
+		clients.Go(func() { s.serve(ctx, conn) })
 	}
 }
 
-// serve writes until the reader is gone or ctx ends.
+// serve writes until the client disconnects or ctx ends.
 func (s *Server) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	for {

@@ -11,9 +11,9 @@ import (
 	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
 )
 
-// Describer returns NVIDIA's own, over this driver's session. Of the driver's
-// libraries it loads no other: nvsandboxutils, which newer ones have, knows
-// nothing that NVML does not.
+// Describer returns the one of NVIDIA's toolkit with this driver's session. It loads
+// no other library of the driver: nvsandboxutils, which newer drivers have, has no
+// facts that NVML lacks.
 func (d *driver) Describer(p cdi.Paths) (cdi.Describer, error) {
 	names, err := nvcdi.NewDeviceNamer(nvcdi.DeviceNameStrategyUUID)
 	if err != nil {
@@ -30,7 +30,8 @@ func (d *driver) Describer(p cdi.Paths) (cdi.Describer, error) {
 	return nvcdi.New(options...)
 }
 
-// describerLog lets nvcdi log. It warns of each file that a driver may lack.
+// describerLog passes nvcdi's messages to logr at a higher verbosity: nvcdi warns
+// about each optional file that a driver lacks.
 type describerLog struct{ logr.Logger }
 
 func (l describerLog) Errorf(format string, args ...any)   { l.say(2, format, args) }

@@ -1,11 +1,13 @@
-// Package nvml reads a node's GPUs from NVIDIA's management library and keeps
-// what is known of their health up to date.
+// Package nvml reads a node's GPUs from NVIDIA's management library (NVML) and
+// monitors their health.
 //
-// It is the only importer of go-nvml, and so of cgo: programs that pin
-// containers must not, for a crash of the driver's library ends the process.
-// Where the library or the driver is missing, or a build has no cgo, a node has
-// no GPUs, and that is no error.
+// It is the only importer of go-nvml, and so of cgo. Programs that pin containers
+// must not import it, because a crash of the library ends the process. Without the
+// library, the driver or cgo a node has no GPUs; that is not an error.
 //
-// driver.go is what is asked of a driver, and go-nvml answers it in the files
-// that end in _cgo.go; monitor.go turns answers and events into one inventory.
+//	m := nvml.NewMonitor(nvml.MonitorOptions{Open: open, Publish: server.Publish, …})
+//	err := m.Run(ctx)
+//
+// driver.go is the interface of a driver; the files that end in _cgo.go implement
+// it with go-nvml. monitor.go combines inventories, probes and events.
 package nvml

@@ -12,30 +12,30 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/health"
 )
 
-// ErrAbsent says that the node has no library, or no driver that it could talk
-// to: as far as anybody can tell it has no GPUs.
+// ErrAbsent means that the node has no library, or no driver: it has no usable
+// GPUs.
 var ErrAbsent = errors.New("no NVIDIA driver on this node")
 
-// Driver is an open driver. Next may run beside the other methods, which are not
-// safe for concurrent use.
+// Driver is an open driver. Next may run concurrently with the other methods, which
+// are not safe for concurrent use.
 type Driver interface {
-	// Inventory reads all cards, with their health unknown. What cannot be read
-	// is in the error, joined, and the cards that can be are returned.
+	// Inventory reads all cards, with unknown health. It returns the cards that it
+	// can read and the joined errors of the others.
 	Inventory() (*gpu.Inventory, error)
-	// Probe asks how a card is.
+	// Probe reads the health of a card.
 	Probe(card string) health.Probe
-	// Next waits for an event of a card that an Inventory has returned; false
-	// when none came in time.
+	// Next waits for an event of a card that Inventory has returned. It returns
+	// false after the wait.
 	Next(wait time.Duration) (health.Event, bool, error)
-	// Describer says what containers need for the cards that there are now. It may
-	// be used until Close.
+	// Describer describes the devices and files that containers need for the current
+	// cards. It may be used until Close.
 	Describer(cdi.Paths) (cdi.Describer, error)
 	Close()
 }
 
-// Options says where a driver is to be found.
+// Options of Open.
 type Options struct {
 	Library string // path or name of libnvidia-ml.so.1
-	Machine fs.FS  // holds sys, for what NUMA node a card is on
+	Machine fs.FS  // has sys, for the NUMA nodes of cards
 	Log     logr.Logger
 }

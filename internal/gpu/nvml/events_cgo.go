@@ -11,14 +11,14 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/health"
 )
 
-// wanted are the events that mean a fault.
+// wanted is the mask of the events that mean a fault.
 const wanted = nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccError | nvml.EventTypeGpuUnavailableError
 
-// noInstance is what the driver reports where an event names no MIG instance.
+// noInstance is the ID in events without a MIG instance.
 const noInstance = 0xFFFFFFFF
 
-// register asks for a card's events, once. A card that reports none is left to
-// the probes.
+// register registers for a card's events, once. Faults of a card without events are
+// only found by probes.
 func (d *driver) register(uuid string, card nvml.Device) error {
 	d.mu.Lock()
 	_, known := d.mu.watched[card]
@@ -32,7 +32,7 @@ func (d *driver) register(uuid string, card nvml.Device) error {
 		ret = card.RegisterEvents(supported&wanted, d.events)
 	}
 	if ret != nvml.SUCCESS {
-		return fmt.Errorf("subscribe to events of %s, which is looked at from time to time only: %w", uuid, ret)
+		return fmt.Errorf("register for events of GPU %s: %w; its health is only polled", uuid, ret)
 	}
 	return nil
 }
@@ -44,13 +44,13 @@ func (d *driver) Next(wait time.Duration) (health.Event, bool, error) {
 	case nvml.ERROR_TIMEOUT:
 		return health.Event{}, false, nil
 	default:
-		return health.Event{}, false, fmt.Errorf("wait for events: %w", ret)
+		return health.Event{}, false, fmt.Errorf("wait for GPU events: %w", ret)
 	}
 	return d.event(data), true, nil
 }
 
-// event translates an event. Its card is known by its handle: a card that was
-// lost does not tell its name any more.
+// event translates an event. It finds the card by its handle, because a lost card
+// does not return its UUID.
 func (d *driver) event(data nvml.EventData) health.Event {
 	d.mu.Lock()
 	e := health.Event{Card: d.mu.watched[data.Device]}
@@ -67,7 +67,7 @@ func (d *driver) event(data nvml.EventData) health.Event {
 	return e
 }
 
-// instance returns a driver's id as package health wants it.
+// instance returns an ID of the driver in the form of package health.
 func instance(id uint32) int {
 	if id == noInstance {
 		return -1

@@ -9,11 +9,11 @@ import (
 	securejoin "github.com/cyphar/filepath-securejoin"
 )
 
-// libraryName is that of the library's first and only binary interface.
+// libraryName includes the version of the only binary interface so far.
 const libraryName = "libnvidia-ml.so.1"
 
-// libraryDirs are where distributions, NVIDIA's container toolkit and managed
-// Kubernetes put the driver's libraries.
+// libraryDirs returns the directories where distributions, NVIDIA's container
+// toolkit and managed Kubernetes install the driver's libraries.
 func libraryDirs() []string {
 	return []string{
 		"usr/lib64",
@@ -24,10 +24,10 @@ func libraryDirs() []string {
 	}
 }
 
-// Find returns the path of the library below a driver's root directory, which is
-// "/" in a container into which NVIDIA's container toolkit mounts it, and the
-// mount of the host's root, or of a driver container's, elsewhere. Symbolic links
-// are followed as they are meant there. The error wraps ErrAbsent.
+// Find returns the path of the library below a driver's root directory. That is "/"
+// in a container into which NVIDIA's container toolkit mounts the library, else the
+// mount of the root of the host or of a driver container. Symbolic links are
+// resolved relative to that root. The error wraps ErrAbsent.
 func Find(root string) (string, error) {
 	for _, dir := range libraryDirs() {
 		path, err := securejoin.SecureJoin(root, filepath.Join(dir, libraryName))
@@ -37,7 +37,7 @@ func Find(root string) (string, error) {
 		if _, err := os.Stat(path); err == nil {
 			return path, nil
 		} else if !errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("look for %s: %w", libraryName, err)
+			return "", fmt.Errorf("find %s: %w", libraryName, err)
 		}
 	}
 	return "", fmt.Errorf("%w: no %s in the library directories under %s", ErrAbsent, libraryName, root)

@@ -40,7 +40,7 @@ func (d *driver) Inventory() (*gpu.Inventory, error) {
 func (d *driver) versions() (driver, cuda string, err error) {
 	driver, ret := d.lib.SystemGetDriverVersion()
 	if ret != nvml.SUCCESS {
-		return "", "", fmt.Errorf("read the driver's version: %w", ret)
+		return "", "", fmt.Errorf("read the version of the driver: %w", ret)
 	}
 	number, ret := d.lib.SystemGetCudaDriverVersion()
 	if ret != nvml.SUCCESS {
@@ -49,7 +49,7 @@ func (d *driver) versions() (driver, cuda string, err error) {
 	return driver, fmt.Sprintf("%d.%d", number/1000, number%1000/10), nil
 }
 
-// readCard reads what a card is. All but its NUMA node has to be told.
+// readCard reads a card. Only its NUMA node may be unknown.
 func (d *driver) readCard(index int) (nvml.Device, gpu.Card, error) {
 	card := gpu.Card{Index: index}
 	handle, ret := d.lib.DeviceGetHandleByIndex(index)
@@ -80,7 +80,7 @@ func (d *driver) readCard(index int) (nvml.Device, gpu.Card, error) {
 	return handle, card, err
 }
 
-// text returns a string that C ends with a zero byte.
+// text returns a zero-terminated string.
 func text(chars []byte) string {
 	before, _, _ := bytes.Cut(chars, []byte{0})
 	return string(before)

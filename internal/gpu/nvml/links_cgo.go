@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// links returns how the cards reach each other. What the driver does not tell is
+// links returns the links between the cards. What the driver does not report is
 // unknown. O(cards²) calls for PCIe and cards · 18 for NVLink.
 func (d *driver) links(handles []nvml.Device, cards []gpu.Card) gpu.Links {
 	direct, switched := make([]map[gpu.Address]int, len(cards)), make([]int, len(cards))
@@ -31,9 +31,8 @@ func (d *driver) links(handles []nvml.Device, cards []gpu.Card) gpu.Links {
 	return table
 }
 
-// nvlinks counts the active links of a card: to other devices directly, by their
-// addresses, and to switches, through which it reaches every card that has links
-// to switches too.
+// nvlinks counts the active links of a card: direct ones by the address of the other
+// device, and those to switches, which connect all cards with links to switches.
 func nvlinks(card nvml.Device) (direct map[gpu.Address]int, switched int) {
 	direct = map[gpu.Address]int{}
 	for link := range nvml.NVLINK_MAX_LINKS {

@@ -14,65 +14,63 @@ import (
 )
 
 const (
-	// eventWait is how long the library is left waiting for an event before it
-	// is seen whether the monitor is to end.
+	// eventWait bounds one wait for an event, and so the time until the monitor ends.
 	eventWait = time.Second
-	// reopenAfter is at how many looks in a row a card may be lost before the
-	// library is started anew, which a card that was reset or is back on its bus
-	// needs to be found.
+	// reopenAfter is the number of consecutive polls with a lost card after which
+	// the library is initialized again. It does not find a card otherwise that was
+	// reset or is back on the bus.
 	reopenAfter = 6
 )
 
-var errLost = errors.New("starting NVML anew, for a GPU does not answer")
+var errLost = errors.New("a GPU does not answer; initializing NVML again")
 
-// Env is what a Monitor works with.
-type Env struct {
+// MonitorOptions of NewMonitor.
+type MonitorOptions struct {
 	Open func() (Driver, error)
-	// Prepare, if there is one, gets GPUs ready to be given away and returns them as
-	// they are to be published. The driver is nil while none is open.
-	Prepare func(*gpu.Inventory, cdi.Source) *gpu.Inventory
-	Publish func(*gpu.Inventory) // is called after every look, whether it found something new or not
-	Tick    <-chan time.Time     // when to look at all cards
-	Now     func() time.Time
-	Settle  time.Duration // how long a fault stays after it was last reported
-	Log     logr.Logger
+	// Prepare, if not nil, prepares the allocation of GPUs and returns the inventory
+	// to publish. The driver is nil while none is open.
+	Prepare  func(*gpu.Inventory, cdi.Source) *gpu.Inventory
+	Publish  func(*gpu.Inventory) // called after every poll, with or without changes
+	Tick     <-chan time.Time     // when to poll all cards
+	Now      func() time.Time
+	MinFault time.Duration // how long a fault lasts at least after its last report
+	Log      logr.Logger
 }
 
-// Monitor keeps a node's inventory with its health. A card that it has once seen
-// stays in it, unhealthy, when the driver no longer finds it or goes away, until
-// the driver lists all that were there, or the monitor ends.
+// Monitor maintains a node's inventory and its health. If the driver no longer lists
+// a card or is removed, the card stays in the inventory as unhealthy, until the
+// driver lists all cards again or the monitor ends.
 type Monitor struct {
-	Env
-	known *gpu.Inventory // all cards, as they were last read in full
-	watch *health.Watch
-	open  cdi.Source     // the driver of this session; nil between two
-	last  *gpu.Inventory // as published
-	lost  int            // looks in a row that found a card lost
-	said  string         // the last problem that was logged
+	MonitorOptions
+	complete  *gpu.Inventory // the last one with all cards
+	health    *health.Tracker
+	open      cdi.Source     // the driver of this session; nil between sessions
+	published *gpu.Inventory // the last one
+	lost      int            // consecutive polls with a lost card
+	problem   string         // the last one that was logged
 }
 
-// NewMonitor returns a Monitor that has asked nothing yet.
-func NewMonitor(e Env) *Monitor {
+// NewMonitor returns a Monitor that opens no driver before Run.
+func NewMonitor(o MonitorOptions) *Monitor {
 	none := &gpu.Inventory{}
-	return &Monitor{Env: e, known: none, watch: health.New(none, e.Settle), last: none}
+	return &Monitor{MonitorOptions: o, complete: none, health: health.New(none, o.MinFault), published: none}
 }
 
-// Run publishes until ctx ends, and then returns nil. A library that is there
-// and does not start is an error: it stays loaded as long as the process, so one
-// that is of another version than the kernel's driver since an upgrade is rid of
-// only by a new process.
+// Run publishes until ctx ends, and then returns nil. A library that exists but
+// cannot be initialized is an error: it stays loaded until the process ends, so
+// after an upgrade of the kernel driver only a new process gets the new version.
 func (m *Monitor) Run(ctx context.Context) error {
 	for {
 		switch err := m.session(ctx); {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, ErrAbsent):
-			m.say(err)
-			m.unanswered(err)
+			m.logProblem(err)
+			m.markLost(err)
 		case !errors.Is(err, errLost):
 			return err
 		default:
-			m.say(err)
+			m.logProblem(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -82,8 +80,8 @@ func (m *Monitor) Run(ctx context.Context) error {
 	}
 }
 
-// session follows the driver while it is open, and returns why it has to be
-// opened again.
+// session monitors with an open driver, and returns why the driver has to be opened
+// again.
 func (m *Monitor) session(ctx context.Context) error {
 	driver, err := m.Open()
 	if err != nil {
@@ -91,48 +89,48 @@ func (m *Monitor) session(ctx context.Context) error {
 	}
 	m.lost, m.open = 0, driver
 	defer func() { m.open = nil; driver.Close() }()
-	m.look(driver)
-	listening, stop := context.WithCancel(ctx)
-	news, ended := listen(listening, driver)
+	m.poll(driver)
+	receiving, stop := context.WithCancel(ctx)
+	events, ended := receive(receiving, driver)
 	defer func() { stop(); <-ended }()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case n := <-news:
-			m.hear(n)
+		case e := <-events:
+			m.handle(e)
 		case <-m.Tick:
-			if m.look(driver); m.lost >= reopenAfter {
+			if m.poll(driver); m.lost >= reopenAfter {
 				return errLost
 			}
 		}
 	}
 }
 
-// hear takes in an event. Why none can be had, the next look finds out.
-func (m *Monitor) hear(n news) {
-	if n.err != nil {
-		m.say(n.err)
+// handle processes an event. It only logs an error: the next poll detects its cause.
+func (m *Monitor) handle(r received) {
+	if r.err != nil {
+		m.logProblem(r.err)
 		return
 	}
-	m.Log.V(2).Info("event", "gpu", n.event.Card, "kind", n.event.Kind, "xid", n.event.Xid)
-	m.watch.Note(n.event, m.Now())
+	m.Log.V(2).Info("event", "gpu", r.event.Card, "kind", r.event.Kind, "xid", r.event.Xid)
+	m.health.ObserveEvent(r.event, m.Now())
 	m.publish()
 }
 
-// look reads the inventory and asks every card how it is.
-func (m *Monitor) look(driver Driver) {
+// poll reads the inventory and the health of every card.
+func (m *Monitor) poll(driver Driver) {
 	now, err := driver.Inventory()
 	if err == nil {
 		err = now.Check()
 	}
-	m.say(err)
-	m.follow(now)
+	m.logProblem(err)
+	m.update(now)
 	lost := false
-	for i := range m.known.Cards {
-		uuid := m.known.Cards[i].UUID
+	for i := range m.complete.Cards {
+		uuid := m.complete.Cards[i].UUID
 		p := driver.Probe(uuid)
-		m.watch.Probe(uuid, p, m.Now())
+		m.health.ObserveProbe(uuid, p, m.Now())
 		lost = lost || !p.Answers
 	}
 	m.lost++
@@ -142,69 +140,105 @@ func (m *Monitor) look(driver Driver) {
 	m.publish()
 }
 
-// follow turns to a newer inventory, unless a card is missing there.
-func (m *Monitor) follow(now *gpu.Inventory) {
+// update replaces the inventory, unless the new one lacks a card.
+func (m *Monitor) update(now *gpu.Inventory) {
 	if now.Check() != nil {
 		return
 	}
-	for i := range m.known.Cards {
-		if _, found := now.Find(m.known.Cards[i].UUID); !found {
+	for i := range m.complete.Cards {
+		if _, found := now.Find(m.complete.Cards[i].UUID); !found {
 			return
 		}
 	}
-	m.known = now
-	m.watch.Follow(now)
+	m.complete = now
+	m.health.SetInventory(now)
 }
 
-// unanswered notes that no card answers, for there is no driver to ask, and why.
-func (m *Monitor) unanswered(why error) {
-	for i := range m.known.Cards {
-		m.watch.Probe(m.known.Cards[i].UUID, health.Probe{Error: why.Error()}, m.Now())
+// markLost records that no card answers, because there is no driver.
+func (m *Monitor) markLost(why error) {
+	for i := range m.complete.Cards {
+		m.health.ObserveProbe(m.complete.Cards[i].UUID, health.Probe{Error: why.Error()}, m.Now())
 	}
 	m.publish()
 }
 
 func (m *Monitor) publish() {
-	now := m.watch.Apply(m.known)
+	now := m.health.Apply(m.complete)
 	if m.Prepare != nil {
 		now = m.Prepare(now, m.open)
 	}
-	if !reflect.DeepEqual(now, m.last) {
-		m.tell(now)
+	if !reflect.DeepEqual(now, m.published) {
+		m.logChanges(now)
 	}
-	m.last = now
+	m.published = now
 	m.Publish(now)
 }
 
-// tell logs what changed.
-func (m *Monitor) tell(now *gpu.Inventory) {
+// logChanges logs the differences from the last published inventory.
+func (m *Monitor) logChanges(now *gpu.Inventory) {
 	before := map[string]gpu.Unit{}
-	for _, u := range m.last.Units() {
+	for _, u := range m.published.Units() {
 		before[u.ID] = u
 	}
 	for _, u := range now.Units() {
 		if was, known := before[u.ID]; !known || was.Health != u.Health {
-			m.Log.Info("gpu", "id", u.ID, "type", u.Type, "health", u.Health.State.String(), "reason", u.Health.Reason)
+			m.Log.Info("GPU changed", "id", u.ID, "type", u.Type, "health", u.Health.State.String(), "reason", u.Health.Reason)
 		}
 		delete(before, u.ID)
 	}
 	for id := range before {
-		m.Log.Info("gpu is gone", "id", id)
+		m.Log.Info("GPU removed", "id", id)
 	}
 }
 
-// say logs a problem once.
-func (m *Monitor) say(err error) {
+// logProblem logs a problem once.
+func (m *Monitor) logProblem(err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
 	switch {
-	case text == "" || text == m.said:
+	case text == "" || text == m.problem:
 	case errors.Is(err, ErrAbsent):
 		m.Log.Info("no GPUs", "reason", text)
 	default:
-		m.Log.Info("not all is known of this node's GPUs", "reason", text)
+		m.Log.Info("cannot read all GPUs of this node", "reason", text)
 	}
-	m.said = text
+	m.problem = text
+}
+
+// received is an event, or the error of the driver.
+type received struct {
+	event health.Event
+	err   error
+}
+
+// receive returns a channel of the driver's events until ctx ends, and one that is
+// closed when no call of the driver is in progress any more.
+func receive(ctx context.Context, driver Driver) (_ <-chan received, ended <-chan struct{}) {
+	events, done := make(chan received), make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			event, happened, err := driver.Next(eventWait)
+			if !happened && err == nil {
+				continue
+			}
+			select {
+			case events <- received{event, err}:
+			case <-ctx.Done():
+			}
+			if err != nil {
+				pause(ctx, eventWait)
+			}
+		}
+	}()
+	return events, done
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }

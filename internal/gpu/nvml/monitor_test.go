@@ -18,7 +18,7 @@ func TestAbsentIsSaidOnce(t *testing.T) {
 	var lines []string
 	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
 	tick, published := make(chan time.Time), 0
-	monitor := NewMonitor(Env{
+	monitor := NewMonitor(MonitorOptions{
 		Open: func() (Driver, error) { return nil, ErrAbsent }, Tick: tick, Now: time.Now, Log: log,
 		Publish: func(v *gpu.Inventory) {
 			published++
@@ -45,7 +45,7 @@ func TestAbsentIsSaidOnce(t *testing.T) {
 // TestLibraryThatDoesNotStart ends the process, which the kubelet starts anew.
 func TestLibraryThatDoesNotStart(t *testing.T) {
 	stale := errors.New("start libnvidia-ml.so.1: RM has detected an NVML/RM version mismatch.")
-	monitor := NewMonitor(Env{Open: func() (Driver, error) { return nil, stale }})
+	monitor := NewMonitor(MonitorOptions{Open: func() (Driver, error) { return nil, stale }})
 	if err := monitor.Run(t.Context()); !errors.Is(err, stale) {
 		t.Errorf("Run: %v", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// onlyNode returns the one node that a bit mask names, else Unknown.
+// onlyNode returns the node in a bit mask of one node, else Unknown.
 func onlyNode(mask []uint) topology.NodeID {
 	var node topology.NodeID = topology.Unknown
 	for word, bits := range mask {

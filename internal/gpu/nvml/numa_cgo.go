@@ -10,12 +10,12 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// maxNodes is what the kernel numbers NUMA nodes up to (CONFIG_NODES_SHIFT 10).
+// maxNodes is the maximum number of NUMA nodes of Linux (CONFIG_NODES_SHIFT 10).
 const maxNodes = 1024
 
-// numaNode returns the NUMA node that the kernel has a card on. The driver is
-// asked only where the kernel knows no such device: of one whose node the
-// firmware does not tell, the driver knows no better.
+// numaNode returns the NUMA node of a card from the kernel. It queries the driver
+// only if the kernel does not have the device: if the firmware does not report the
+// node, the driver does not know it either.
 func (d *driver) numaNode(address gpu.Address, handle nvml.Device) topology.NodeID {
 	node, known, _ := pci.Node(d.Machine, address)
 	if known || d.lib.Extensions().LookupSymbol("nvmlDeviceGetMemoryAffinity") != nil {

@@ -9,21 +9,21 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// driver is a Driver over the library.
+// driver implements Driver with the library.
 type driver struct {
 	Options
 	lib    nvml.Interface
 	events nvml.EventSet
-	errors map[string]uint64 // memory errors since a card's last reset, as of its last probe
+	errors map[string]uint64 // by UUID: memory errors since the card's last reset, at its last probe
 
 	mu struct {
 		sync.Mutex
-		watched map[nvml.Device]string // UUIDs of the cards whose events come
+		watched map[nvml.Device]string // UUIDs of the cards whose events are registered
 	}
 }
 
-// Open loads the library and starts it. The error wraps ErrAbsent where there is
-// none, or no driver behind it.
+// Open loads and initializes the library. The error wraps ErrAbsent if there is no
+// library or no driver.
 func Open(o Options) (Driver, error) {
 	d := &driver{Options: o, lib: nvml.New(nvml.WithLibraryPath(o.Library)), errors: map[string]uint64{}}
 	d.mu.watched = map[nvml.Device]string{}
@@ -32,9 +32,9 @@ func Open(o Options) (Driver, error) {
 	case nvml.ERROR_LIBRARY_NOT_FOUND:
 		return nil, fmt.Errorf("%w: %s cannot be loaded", ErrAbsent, o.Library)
 	case nvml.ERROR_DRIVER_NOT_LOADED:
-		return nil, fmt.Errorf("%w: %s is there, but its kernel driver is not loaded", ErrAbsent, o.Library)
+		return nil, fmt.Errorf("%w: %s exists, but the kernel driver is not loaded", ErrAbsent, o.Library)
 	default:
-		return nil, fmt.Errorf("start %s: %w", o.Library, ret)
+		return nil, fmt.Errorf("initialize %s: %w", o.Library, ret)
 	}
 	events, ret := d.lib.EventSetCreate()
 	if ret != nvml.SUCCESS {
@@ -45,7 +45,7 @@ func Open(o Options) (Driver, error) {
 	return d, nil
 }
 
-// Close ends the session with the driver. Next must not be under way.
+// Close ends the session with the driver. Next must not be in progress.
 func (d *driver) Close() {
 	d.events.Free()
 	d.lib.Shutdown()

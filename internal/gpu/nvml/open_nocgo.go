@@ -4,7 +4,7 @@ package nvml
 
 import "fmt"
 
-// Open returns ErrAbsent: the library can be loaded with cgo only.
+// Open returns ErrAbsent: only a build with cgo can load the library.
 func Open(Options) (Driver, error) {
-	return nil, fmt.Errorf("%w that this program could load: it was built without cgo", ErrAbsent)
+	return nil, fmt.Errorf("%w that this program can load: it was built without cgo", ErrAbsent)
 }

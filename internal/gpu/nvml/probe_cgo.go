@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/health"
 )
 
-// Probe asks a card for what only the card can tell. That it was reset shows in
-// the count of memory errors, which starts anew.
+// Probe queries a card. It detects a reset by the number of memory errors, which
+// restarts at zero.
 func (d *driver) Probe(uuid string) health.Probe {
 	card, ret := d.lib.DeviceGetHandleByUUID(uuid)
 	if ret != nvml.SUCCESS {
@@ -28,15 +28,15 @@ func (d *driver) Probe(uuid string) health.Probe {
 	return p
 }
 
-// action returns what the driver asks for, if it knows that field.
+// action returns the recovery action, UnknownAction if the driver has no such field.
 func action(card nvml.Device) health.Action {
 	values := []nvml.FieldValue{{FieldId: nvml.FI_DEV_GET_GPU_RECOVERY_ACTION}}
 	if ret := card.GetFieldValues(values); ret != nvml.SUCCESS || nvml.Return(values[0].NvmlReturn) != nvml.SUCCESS {
 		return health.UnknownAction
 	}
-	told := health.NoAction + health.Action(binary.NativeEndian.Uint32(values[0].Value[:]))
-	if told > health.RebootSystem {
+	a := health.NoAction + health.Action(binary.NativeEndian.Uint32(values[0].Value[:]))
+	if a > health.RebootSystem {
 		return health.UnknownAction
 	}
-	return told
+	return a
 }

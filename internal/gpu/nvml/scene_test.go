@@ -19,7 +19,7 @@ import (
 )
 
 // TestScenarios walks through testdata/*.txt: the monitor and go-nvml, over a
-// fake of the library. A fault settles in a minute.
+// fake of the library. A fault lasts at least a minute.
 //
 //	machine eight         the fake's layout is eight.layout; without, it is empty
 //	write LINE            adds a line to the layout (test/fakenvml)
@@ -82,7 +82,7 @@ func (s *scene) inject(c *scenario.Command) {
 
 func (s *scene) start(c *scenario.Command) {
 	ctx, cancel := context.WithCancel(context.Background())
-	monitor := NewMonitor(Env{
+	monitor := NewMonitor(MonitorOptions{
 		Open: func() (Driver, error) { return Open(Options{Library: s.fake.Library, Machine: s.machine}) },
 		Publish: func(v *gpu.Inventory) {
 			select {
@@ -90,7 +90,7 @@ func (s *scene) start(c *scenario.Command) {
 			case <-ctx.Done():
 			}
 		},
-		Tick: s.tick, Now: func() time.Time { return s.now }, Settle: time.Minute, Log: testr.New(s.t),
+		Tick: s.tick, Now: func() time.Time { return s.now }, MinFault: time.Minute, Log: testr.New(s.t),
 	})
 	done := make(chan error, 1)
 	go func() { done <- monitor.Run(ctx) }()

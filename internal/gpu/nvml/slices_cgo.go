@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// migDevices returns whether a card is in MIG mode, and its MIG devices, in the
-// driver's order. A card or driver that knows no MIG has none.
+// migDevices reports whether a card is in MIG mode, and returns its MIG devices in
+// the driver's order. A card or driver without support for MIG has none.
 func migDevices(card nvml.Device) (mig bool, _ []gpu.Slice, _ error) {
 	current, _, ret := card.GetMigMode()
 	if ret == nvml.ERROR_NOT_SUPPORTED || ret == nvml.ERROR_FUNCTION_NOT_FOUND {
@@ -72,12 +72,12 @@ func readSlice(handle nvml.Device) (s gpu.Slice, err error) {
 	return s, nil
 }
 
-// profile returns what a MIG device is named by after its card:
+// profile returns the profile at the end of the name of a MIG device, such as
 // "NVIDIA H100 80GB HBM3 MIG 1g.10gb".
 func profile(name string) (string, error) {
 	_, profile, found := strings.Cut(name, " MIG ")
 	if !found || profile == "" {
-		return "", fmt.Errorf("find the profile in the name %q of a MIG device: want it after \" MIG \"", name)
+		return "", fmt.Errorf("parse the name %q of a MIG device: it has no profile after \" MIG \"", name)
 	}
 	return profile, nil
 }

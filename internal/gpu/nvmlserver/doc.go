@@ -1,3 +1,4 @@
-// Package nvmlserver is numalet-nvml as a whole: it watches the GPUs through
-// NVML, keeps their CDI specification, and tells the node's other programs.
+// Package nvmlserver is the program numalet-nvml: it monitors the GPUs with NVML,
+// writes their CDI specification, and serves the inventory to the agent and the
+// device plugin.
 package nvmlserver

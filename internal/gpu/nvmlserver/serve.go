@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// Run tells of the GPUs until ctx ends.
+// Run monitors the GPUs until ctx ends.
 func Run(ctx context.Context, cfg config.NVML) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	version := telemetry.Version()
@@ -25,35 +25,35 @@ func Run(ctx context.Context, cfg config.NVML) error {
 	if err != nil {
 		return err
 	}
-	readers := gpufeed.NewServer(cfg.GPUSocket)
-	monitor := nvml.NewMonitor(nvml.Env{
-		Open: func() (nvml.Driver, error) { return open(cfg, log) }, Prepare: specify(cfg, log), Publish: readers.Publish,
-		Tick: time.Tick(cfg.Refresh), Now: time.Now, Settle: cfg.Settle, Log: log,
+	feed := gpufeed.NewServer(cfg.GPUSocket)
+	monitor := nvml.NewMonitor(nvml.MonitorOptions{
+		Open: func() (nvml.Driver, error) { return open(cfg, log) }, Prepare: specWriter(cfg, log), Publish: feed.Publish,
+		Tick: time.Tick(cfg.Refresh), Now: time.Now, MinFault: cfg.Settle, Log: log,
 	})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return health.Run(ctx) })
-	group.Go(func() error { return readers.Run(ctx) })
+	group.Go(func() error { return feed.Run(ctx) })
 	group.Go(func() error { return monitor.Run(ctx) })
 	defer log.Info("ended")
 	return group.Wait()
 }
 
-// specify returns what keeps the CDI specification, nil without one, and removes
-// those of kinds that are no longer handed over.
-func specify(cfg config.NVML, log logr.Logger) func(*gpu.Inventory, cdi.Source) *gpu.Inventory {
+// specWriter returns the function that updates the CDI specification, nil without
+// one, and removes the specifications of other kinds.
+func specWriter(cfg config.NVML, log logr.Logger) func(*gpu.Inventory, cdi.Source) *gpu.Inventory {
 	kind := cfg.OwnCDIKind()
 	if err := cdi.Clean(cfg.CDIDir, kind); err != nil {
-		log.Error(err, "an old CDI specification stays")
+		log.Error(err, "cannot remove an old CDI specification")
 	}
 	if kind == "" {
 		return nil
 	}
-	return cdi.NewKeeper(cdi.Options{
+	return cdi.NewSpecWriter(cdi.Options{
 		Paths: cdi.Paths{Root: cfg.DriverRoot, HostRoot: cfg.HostRoot, Hook: cfg.CDIHook}, Kind: kind, Dir: cfg.CDIDir,
 	}).Prepare
 }
 
-// open looks for the library each time, for a driver may be installed any time.
+// open finds the library each time, because a driver may be installed at any time.
 func open(cfg config.NVML, log logr.Logger) (nvml.Driver, error) {
 	library := cfg.Library
 	if library == "" {

@@ -79,7 +79,7 @@ func load(t *testing.T, library string, args ...string) config.NVML {
 func listen(t *testing.T, cfg config.NVML) (*gpufeed.Client, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 10)
-	reader := gpufeed.NewClient(gpufeed.Options{Socket: cfg.GPUSocket, Patience: time.Minute, Changed: func() { changed <- struct{}{} }, Log: logr.Discard()})
+	reader := gpufeed.NewClient(gpufeed.Options{Socket: cfg.GPUSocket, Timeout: time.Minute, Changed: func() { changed <- struct{}{} }, Log: logr.Discard()})
 	start(t, func(ctx context.Context) error { return Run(ctx, cfg) })
 	start(t, reader.Run)
 	return reader, changed

@@ -1,12 +1,14 @@
-// Package health is what is known of the health of a node's GPUs: which card or
-// MIG slice has a fault, since when, and what makes it well again.
+// Package health tracks the health of a node's GPUs: which card or MIG slice has a
+// fault, and what clears it.
 //
-// It knows events and probes as an adapter got them from the driver; it refuses
-// to ask the driver and to read a clock. A fault is its slice's where the driver
-// names one, else its card's, and it ends: by a probe that finds the card well.
+// It processes events and probes that an adapter has read from the driver. It does
+// not access the driver or a clock. A fault belongs to the MIG slice that the
+// driver names, else to the card, and ends when a probe finds the card healthy.
 //
-//	w := health.New(inventory, time.Minute)
-//	changed := w.Note(health.Event{Card: uuid, Kind: health.Xid, Xid: 94, Instance: health.Of(1, 0)}, now)
-//	changed = w.Probe(uuid, health.Probe{Answers: true, Action: health.NoAction}, later)
-//	inventory = w.Apply(inventory)
+//	t := health.New(inventory, time.Minute)
+//	changed := t.ObserveEvent(health.Event{Card: uuid, Kind: health.Xid, Xid: 94, Instance: health.Of(1, 0)}, now)
+//	changed = t.ObserveProbe(uuid, health.Probe{Answers: true, Action: health.NoAction}, later)
+//	inventory = t.Apply(inventory)
+//
+// tracker.go is the API, event.go and probe.go its inputs, fault.go the state.
 package health

@@ -7,12 +7,12 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// fault is one thing that is wrong with a card or slice.
+// fault of a card or slice.
 type fault struct {
 	name   string
-	detail string // what the driver says of it, "" for nothing
-	cure   cure
-	last   time.Time // when it was last reported
+	detail string // the message of the driver, or ""
+	remedy remedy
+	last   time.Time // the time of the last report
 }
 
 func (f fault) String() string {
@@ -22,15 +22,15 @@ func (f fault) String() string {
 	return f.name + ": " + f.detail
 }
 
-// unit is what is known of a card or slice.
+// unit is the state of a card or slice.
 type unit struct {
-	probed bool // an answer was had once
+	probed bool // a probe was answered
 	faults []fault
-	advice string // the driver's, of the card's last probe
+	advice string // from the driver, in the card's last probe
 }
 
-// note adds a fault, or renews it.
-func (u *unit) note(f fault) {
+// add adds a fault, or renews it.
+func (u *unit) add(f fault) {
 	for i := range u.faults {
 		if u.faults[i].name == f.name {
 			u.faults[i] = f
@@ -40,29 +40,30 @@ func (u *unit) note(f fault) {
 	u.faults = append(u.faults, f)
 }
 
-// end drops the faults for which done.
-func (u *unit) end(done func(fault) bool) {
+// remove removes the faults for which ended is true.
+func (u *unit) remove(ended func(fault) bool) {
 	var kept []fault
 	for _, f := range u.faults {
-		if !done(f) {
+		if !ended(f) {
 			kept = append(kept, f)
 		}
 	}
 	u.faults = kept
 }
 
-// health sums up: the faults in the order in which they came, and what to do.
+// health returns the summary: the faults in the order of their first report, and
+// what to do.
 func (u *unit) health() gpu.Health {
 	var reasons []string
 	advice := u.advice
 	for _, f := range u.faults {
 		reasons = append(reasons, f.String())
-		if advice == "" && f.cure == reset {
+		if advice == "" && f.remedy == reset {
 			advice = ResetGPU.advice()
 		}
 	}
 	if len(reasons) == 0 && u.advice != "" {
-		reasons = []string{"the driver asks for a repair"}
+		reasons = []string{"the driver requests a recovery action"}
 	}
 	switch {
 	case len(reasons) == 0 && !u.probed:
@@ -70,7 +71,7 @@ func (u *unit) health() gpu.Health {
 	case len(reasons) == 0:
 		return gpu.Health{State: gpu.Healthy}
 	case advice == "":
-		advice = "it is well again once the driver finds it so"
+		advice = "the fault clears when the driver reports the GPU as healthy"
 	}
 	return gpu.Health{State: gpu.Unhealthy, Reason: strings.Join(reasons, ", ") + "; " + advice}
 }

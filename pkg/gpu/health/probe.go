@@ -1,10 +1,10 @@
 package health
 
-// Action is what the driver asks for to make a card well again.
+// Action is the recovery action that the driver requests for a card.
 type Action uint8
 
-// The actions, as nvmlDeviceGpuRecoveryAction_t has them. The zero value stands
-// for a driver that does not tell.
+// The actions of nvmlDeviceGpuRecoveryAction_t. The zero value is that of a driver
+// that does not report one.
 // https://nvidia.github.io/cuda-python/cuda-bindings/latest/module/generated/cuda.bindings.nvml.DeviceGpuRecoveryAction.html
 const (
 	UnknownAction Action = iota
@@ -18,7 +18,7 @@ const (
 	RebootSystem
 )
 
-// advice returns what an administrator is to do, or "".
+// advice returns what an administrator has to do, or "".
 func (a Action) advice() string {
 	switch a {
 	case ResetGPU:
@@ -26,9 +26,9 @@ func (a Action) advice() string {
 	case RebootNode:
 		return "reboot the node"
 	case DrainPeers:
-		return "end what uses NVLink with it"
+		return "stop the workloads that use NVLink with it"
 	case DrainAndReset:
-		return "end what runs on it, then reset the GPU"
+		return "stop the workloads on it, then reset the GPU"
 	case RecoverIMEX:
 		return "recover the IMEX domain"
 	case ResetBus:
@@ -39,21 +39,21 @@ func (a Action) advice() string {
 	return ""
 }
 
-// Probe is what an adapter found when it asked a card how it is.
+// Probe is the result of a query of a card's health.
 type Probe struct {
 	Answers bool
-	Error   string // why it does not answer, as the driver says
+	Error   string // of the driver, if the card does not answer
 	Action  Action
 	Reset   bool // the card was reset, or the node rebooted, since the last probe
 }
 
-// cures reports whether a card found so is rid of a fault that c ends.
-func (p Probe) cures(c cure) bool {
+// clears reports whether the probe shows that a fault with this remedy has ended.
+func (p Probe) clears(r remedy) bool {
 	switch {
 	case p.Reset:
 		return true
 	case p.Action.advice() != "":
 		return false
 	}
-	return c == probe || p.Action == NoAction
+	return r == probe || p.Action == NoAction
 }

@@ -12,7 +12,7 @@ import (
 
 // TestScenarios walks through testdata/*.txt. The machine has a whole card "w"
 // and a card "m" with the slices m1 (GPU instance 1, compute instance 0), m2a
-// (2, 0) and m2b (2, 1); faults settle in a minute.
+// (2, 0) and m2b (2, 1); faults last at least a minute.
 //
 //	at 30s                              the clock
 //	xid CARD NUMBER [gi=1] [ci=0]       also: doublebit CARD, unavailable CARD
@@ -23,7 +23,7 @@ import (
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {
 		v := machine()
-		s := &scene{inventory: v, watch: New(v, time.Minute)}
+		s := &scene{inventory: v, tracker: New(v, time.Minute)}
 		return scenario.Commands{"at": s.at, "xid": s.event, "doublebit": s.event, "unavailable": s.event, "probe": s.probe, "show": s.show}
 	})
 }
@@ -39,7 +39,7 @@ func machine() *gpu.Inventory {
 
 type scene struct {
 	inventory *gpu.Inventory
-	watch     *Watch
+	tracker   *Tracker
 	now       time.Time
 }
 
@@ -51,7 +51,7 @@ func (s *scene) event(c *scenario.Command) {
 		e.Xid = uint64(c.Int(1))
 	}
 	e.Instance = Of(c.IntValue("gi", -1), c.IntValue("ci", -1))
-	s.changed(c, s.watch.Note(e, s.now))
+	s.changed(c, s.tracker.ObserveEvent(e, s.now))
 }
 
 func (s *scene) probe(c *scenario.Command) {
@@ -61,18 +61,18 @@ func (s *scene) probe(c *scenario.Command) {
 			"none": NoAction, "reset": ResetGPU, "reboot": RebootNode, "peers": DrainPeers, "drain": DrainAndReset,
 		}[c.Value("action")]
 	}
-	s.changed(c, s.watch.Probe(c.Arg(0), p, s.now))
+	s.changed(c, s.tracker.ObserveProbe(c.Arg(0), p, s.now))
 }
 
 func (s *scene) changed(c *scenario.Command, ids []string) {
 	for _, id := range ids {
-		write(c, id, s.watch.Health(id))
+		write(c, id, s.tracker.Health(id))
 	}
 }
 
 // show lists what can be given away: a slice is no better off than its card.
 func (s *scene) show(c *scenario.Command) {
-	for _, u := range s.watch.Apply(s.inventory).Units() {
+	for _, u := range s.tracker.Apply(s.inventory).Units() {
 		write(c, u.ID, u.Health)
 	}
 }

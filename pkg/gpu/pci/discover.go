@@ -20,8 +20,9 @@ const (
 	display = "0x03"   // base class: VGA, 3D and other controllers
 )
 
-// Discover returns the cards of the machine under root, by PCI address. Their Index
-// is topology.Unknown, and UUID is empty where NVIDIA's driver tells none.
+// Discover returns the cards of the machine under root, ordered by PCI address.
+// Their Index is topology.Unknown, and their UUID is empty if NVIDIA's driver does
+// not report it.
 // https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
 func Discover(root fs.FS) (*gpu.Inventory, error) {
 	v := &gpu.Inventory{}
@@ -50,9 +51,8 @@ func Discover(root fs.FS) (*gpu.Inventory, error) {
 	return v, nil
 }
 
-// Files returns the files that Discover reads of cards, for a copy that shows the
-// same. What the driver tells is not among them: it names each card by a number of
-// its own.
+// Files returns the files of cards that Discover reads, for a copy of the machine.
+// It leaves out those of the driver, because they have unique IDs of the cards.
 func Files(root fs.FS) ([]string, error) {
 	v, err := Discover(root)
 	if err != nil {
@@ -76,8 +76,8 @@ type device struct {
 	address string
 }
 
-// isCard reports whether it is a graphics card of NVIDIA's: its vendor says so, or
-// where none is told NVIDIA's driver has it.
+// isCard reports whether the device is a graphics card of NVIDIA: by its vendor, or
+// without a vendor file, by whether NVIDIA's driver has it.
 func (d device) isCard() (bool, error) {
 	class, err := d.file(devices, "class")
 	if err != nil || !strings.HasPrefix(class, display) {
@@ -108,14 +108,13 @@ func (d device) card() (card gpu.Card, err error) {
 	}
 	card.UUID, card.Model = uuid(information), field(information, "Model")
 	if card.Model == "" {
-		card.Model, err = d.kind()
+		card.Model, err = d.pciID()
 	}
 	return card, err
 }
 
-// Node returns the NUMA node that the kernel has a PCI device on, Unknown where the
-// firmware did not say: the kernel then writes -1. It is not known where the kernel
-// tells of no such device.
+// Node returns the NUMA node of a PCI device; it is Unknown if the firmware does not
+// report it, for which the kernel writes -1. known is false without such a device.
 // https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
 func Node(root fs.FS, address gpu.Address) (node topology.NodeID, known bool, err error) {
 	content, err := fs.ReadFile(root, path.Join(devices, string(address), "numa_node"))
@@ -136,9 +135,9 @@ func Node(root fs.FS, address gpu.Address) (node topology.NodeID, known bool, er
 	return topology.NodeID(max(id, topology.Unknown)), true, nil
 }
 
-// kind returns the device's number as lspci writes it, "10de:20b2", for a model that
-// nobody names.
-func (d device) kind() (string, error) {
+// pciID returns the device's ID in the format of lspci, "10de:20b2", for a card
+// without the name of a model.
+func (d device) pciID() (string, error) {
 	number, err := d.file(devices, "device")
 	if err != nil || number == "" {
 		return "", err
@@ -146,8 +145,8 @@ func (d device) kind() (string, error) {
 	return strings.TrimPrefix(nvidia, "0x") + ":" + strings.TrimPrefix(number, "0x"), nil
 }
 
-// file returns what a file of the device says, without spaces around it, or ""
-// where there is none.
+// file returns the trimmed content of a file of the device, or "" if it does not
+// exist.
 func (d device) file(dir, name string) (string, error) {
 	content, err := fs.ReadFile(d.root, path.Join(dir, d.address, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,8 +158,8 @@ func (d device) file(dir, name string) (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// uuid returns a card's UUID, or "" before the driver has asked the card for it: it
-// then writes question marks.
+// uuid returns a card's UUID, or "" while the driver has not read it and writes
+// question marks.
 func uuid(information string) string {
 	if id := field(information, "GPU UUID"); !strings.Contains(id, "?") {
 		return id

@@ -1,9 +1,8 @@
-// Package pci finds NVIDIA's cards in the kernel's files, for machines on which
-// nobody answers who asked NVIDIA's library.
+// Package pci finds NVIDIA's cards in the kernel's files, without NVIDIA's library.
 //
-// It knows what sysfs tells of a PCI device, and what NVIDIA's kernel driver adds
-// to that in /proc; it refuses to guess: which index the driver counts a card by,
-// how much memory it has, how it is cut and how it is, only the library tells.
+// It reads PCI devices in sysfs, and what NVIDIA's kernel driver adds in /proc. It
+// does not guess what only the library reports: the index of a card, its memory,
+// its MIG slices and its health.
 //
 //	v, err := pci.Discover(os.DirFS("/"))
 package pci

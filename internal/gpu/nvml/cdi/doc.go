@@ -1,9 +1,12 @@
-// Package cdi keeps the CDI specification of a node's GPUs: a file that tells
-// container runtimes what a container needs for each card and MIG slice, under
-// the name by which the device plugin hands it over.
+// Package cdi writes the CDI specification of a node's GPUs: a file from which
+// container runtimes read the devices, mounts and hooks of each card and MIG slice.
 // https://github.com/cncf-tags/container-device-interface/blob/v1.1.0/SPEC.md
 //
-// What that is, NVIDIA's own library finds out (nvcdi, behind Describer), and the
-// file is written by CDI's. A GPU that the file lacks is of unknown health, so
-// that nobody is given what no runtime could resolve.
+// NVIDIA's library determines the content (nvcdi, behind Describer), and the library
+// of CDI writes it. A GPU that the file lacks gets unknown health, so that no
+// container gets a device that the runtime cannot resolve.
+//
+//	inventory = cdi.NewSpecWriter(options).Prepare(inventory, driver)
+//
+// writer.go decides when to write, spec.go what, file.go where.
 package cdi

@@ -11,25 +11,25 @@ import (
 	"tags.cncf.io/container-device-interface/pkg/parser"
 )
 
-// writer marks by their names the files that a Keeper wrote.
-const writer = "numalet-nvml"
+// suffix marks the files of a SpecWriter.
+const suffix = "numalet-nvml"
 
-// Path returns where the specification of a kind is.
+// Path returns the path of the specification of a kind.
 func Path(dir, kind string) string {
 	vendor, class := parser.ParseQualifier(kind)
-	return filepath.Join(dir, cdi.GenerateTransientSpecName(vendor, class, writer)+".json")
+	return filepath.Join(dir, cdi.GenerateTransientSpecName(vendor, class, suffix)+".json")
 }
 
-// Clean removes all specifications that a Keeper ever wrote but that of one kind,
-// which may be "".
-func Clean(dir, but string) error {
-	ours, err := filepath.Glob(filepath.Join(dir, "*_"+writer+".json"))
+// Clean removes all specifications of SpecWriters except that of one kind, which may
+// be "".
+func Clean(dir, except string) error {
+	ours, err := filepath.Glob(filepath.Join(dir, "*_"+suffix+".json"))
 	if err != nil {
 		return fmt.Errorf("list CDI specifications in %s: %w", dir, err)
 	}
 	var errs []error
 	for _, path := range ours {
-		if but == "" || path != Path(dir, but) {
+		if except == "" || path != Path(dir, except) {
 			errs = append(errs, remove(path))
 		}
 	}

@@ -57,8 +57,8 @@ func two(state gpu.State) *gpu.Inventory {
 	}}
 }
 
-func newKeeper(dir string) *Keeper {
-	return NewKeeper(Options{Paths: Paths{Root: "/host", HostRoot: "/"}, Kind: kind, Dir: dir})
+func newKeeper(dir string) *SpecWriter {
+	return NewSpecWriter(Options{Paths: Paths{Root: "/host", HostRoot: "/"}, Kind: kind, Dir: dir})
 }
 
 // devices returns what a container runtime finds in a directory.
@@ -72,7 +72,7 @@ func devices(t *testing.T, dir string) []string {
 }
 
 func TestPrepare(t *testing.T) {
-	none := "no container can be given it as a CDI device: "
+	none := "the CDI specification does not have this GPU: "
 	for name, tc := range map[string]struct {
 		driver  driver
 		want    []string
@@ -83,11 +83,11 @@ func TestPrepare(t *testing.T) {
 			"GPU-a": none + "no such GPU",
 		}},
 		"a slice without a capability": {driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 2}}, []string{kind + "=GPU-a"}, map[string]string{
-			"MIG-1": none + "2 of its 3 device nodes are under /host/dev: start nvidia-persistenced, or call nvidia-smi, on the host, which make them",
+			"MIG-1": none + "2 of its 3 device nodes are under /host/dev; start nvidia-persistenced or run nvidia-smi on the host, which creates them",
 		}},
 		"no files": {driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 3}, files: errors.New("no libcuda.so")}, nil, map[string]string{
-			"GPU-a": none + "find the driver's files under /host: no libcuda.so; --driver-root has to hold all of the driver, not its libraries only",
-			"MIG-1": none + "find the driver's files under /host: no libcuda.so; --driver-root has to hold all of the driver, not its libraries only",
+			"GPU-a": none + "find the driver's files under /host: no libcuda.so; --driver-root must have the whole driver, not only its libraries",
+			"MIG-1": none + "find the driver's files under /host: no libcuda.so; --driver-root must have the whole driver, not only its libraries",
 		}},
 		"no devices": {driver{}, nil, map[string]string{"GPU-a": none + "no such GPU", "MIG-1": none + "no such GPU"}},
 	} {
@@ -125,7 +125,7 @@ func mapWith(m map[string]string, key, value string) map[string]string {
 // TestHookIsMissing says what to install, before any container fails for it.
 func TestHookIsMissing(t *testing.T) {
 	host, dir := t.TempDir(), t.TempDir()
-	k := NewKeeper(Options{Paths: Paths{Root: host, HostRoot: "/", Hook: "/usr/bin/nvidia-cdi-hook"}, Kind: kind, Dir: dir})
+	k := NewSpecWriter(Options{Paths: Paths{Root: host, HostRoot: "/", Hook: "/usr/bin/nvidia-cdi-hook"}, Kind: kind, Dir: dir})
 	d := &driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 3}}
 	why := k.Prepare(two(gpu.Healthy), d).Units()[0].Health.Reason
 	if !strings.Contains(why, host+"/usr/bin/nvidia-cdi-hook: no such file or directory; install NVIDIA's container toolkit") || len(devices(t, dir)) > 0 {

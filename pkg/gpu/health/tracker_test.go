@@ -14,11 +14,11 @@ import (
 func TestFollow(t *testing.T) {
 	start := time.Unix(0, 0)
 	w := New(machine(), time.Minute)
-	w.Probe("m", Probe{Answers: true}, start)
-	w.Note(Event{Card: "m", Kind: DoubleBit}, start)
+	w.ObserveProbe("m", Probe{Answers: true}, start)
+	w.ObserveEvent(Event{Card: "m", Kind: DoubleBit}, start)
 	v := machine()
 	v.Cards[1].Slices = []gpu.Slice{v.Cards[1].Slices[0], {UUID: "m3", GPUInstance: 3}}
-	w.Follow(v)
+	w.SetInventory(v)
 	got := map[string]gpu.State{}
 	for _, id := range []string{"m", "m1", "m2a", "m3"} {
 		got[id] = w.Health(id).State
@@ -33,7 +33,7 @@ func TestFollow(t *testing.T) {
 func TestApplyKeepsInventory(t *testing.T) {
 	v := machine()
 	w := New(v, time.Minute)
-	w.Note(Event{Card: "m", Kind: DoubleBit}, time.Unix(0, 0))
+	w.ObserveEvent(Event{Card: "m", Kind: DoubleBit}, time.Unix(0, 0))
 	w.Apply(v)
 	if diff := cmp.Diff(machine(), v); diff != "" {
 		t.Errorf("inventory (-before +after):\n%s", diff)

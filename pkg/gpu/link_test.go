@@ -77,7 +77,7 @@ func TestReadLinks(t *testing.T) {
 		"one way, the other":   {[][]string{{"-", "PIX"}, {"SYS", "-"}}, nil, "cards 0 and 1"},
 		"without itself":       {[][]string{{"PIX", "PIX"}, {"PIX", "-"}}, nil, `want "-" once`},
 		"two in one place":     {[][]string{{"-", "PIX"}, {"-", "PIX"}}, nil, `want "-" once`},
-		"rows of unlike width": {[][]string{{"-", "PIX"}, {"PIX", "-", "PIX"}}, nil, "3 of them, but of another card 2"},
+		"rows of unlike width": {[][]string{{"-", "PIX"}, {"PIX", "-", "PIX"}}, nil, "the row has 3 links, but that of another card has 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ReadLinks(tc.rows)

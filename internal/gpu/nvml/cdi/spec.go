@@ -1,0 +1,109 @@
+package cdi
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/NVIDIA/nvidia-container-toolkit/pkg/nvcdi/spec"
+	"github.com/NVIDIA/nvidia-container-toolkit/pkg/nvcdi/transform/root"
+	securejoin "github.com/cyphar/filepath-securejoin"
+	"tags.cncf.io/container-device-interface/pkg/cdi"
+	"tags.cncf.io/container-device-interface/pkg/parser"
+	"tags.cncf.io/container-device-interface/specs-go"
+
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+// writeSpec writes the file with all GPUs that can be described, and records the
+// others. Without any there is no file.
+func (w *SpecWriter) writeSpec(units []gpu.Unit, driver Source) error {
+	if len(units) == 0 {
+		return remove(Path(w.Dir, w.Kind))
+	}
+	if err := w.checkHook(); err != nil {
+		return err
+	}
+	describer, err := driver.Describer(w.Paths)
+	if err != nil {
+		return fmt.Errorf("read the driver under %s: %w", w.Root, err)
+	}
+	devices := w.devices(units, describer)
+	if len(devices) == 0 {
+		return remove(Path(w.Dir, w.Kind))
+	}
+	common, err := describer.GetCommonEdits()
+	if err != nil {
+		return fmt.Errorf("find the driver's files under %s: %w; --driver-root must have the whole driver, not only its libraries", w.Root, err)
+	}
+	return w.save(devices, common)
+}
+
+// checkHook returns an error if the program of the hooks is missing, without which
+// no container with GPUs starts. It can only check this if the whole host is mounted.
+func (w *SpecWriter) checkHook() error {
+	if w.Hook == "" || w.HostRoot != "/" {
+		return nil
+	}
+	path, err := securejoin.SecureJoin(w.Root, w.Hook)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		return fmt.Errorf("find the program for CDI hooks on the host: %w; install NVIDIA's container toolkit (package nvidia-container-toolkit-base), or set --gpu-cdi-hook to the path of nvidia-cdi-hook", err)
+	}
+	return nil
+}
+
+// devices describes GPUs one by one, so that one lost GPU does not affect the
+// others.
+func (w *SpecWriter) devices(units []gpu.Unit, describer Describer) []specs.Device {
+	var all []specs.Device
+	for _, u := range units {
+		described, err := describer.GetDeviceSpecsByID(u.ID)
+		if err == nil {
+			err = w.check(u, described)
+		}
+		if err != nil {
+			w.missing[u.ID] = err.Error()
+			continue
+		}
+		all = append(all, described...)
+	}
+	return all
+}
+
+// check returns an error if a GPU's description is incomplete. nvcdi leaves out what
+// it does not find: the device node of the card, or of a slice also one of its two
+// capabilities.
+func (w *SpecWriter) check(u gpu.Unit, described []specs.Device) error {
+	if len(described) != 1 || described[0].Name != u.ID {
+		return fmt.Errorf("nvcdi describes it as %d devices; want one with the name %s", len(described), u.ID)
+	}
+	want := 1
+	if u.Form == gpu.Virtual {
+		want = 3
+	}
+	if got := len(described[0].ContainerEdits.DeviceNodes); got < want {
+		return fmt.Errorf("%d of its %d device nodes are under %s/dev; start nvidia-persistenced or run nvidia-smi on the host, which creates them", got, want, strings.TrimSuffix(w.Root, "/"))
+	}
+	return nil
+}
+
+// save writes the file atomically. Its paths are those of the host.
+func (w *SpecWriter) save(devices []specs.Device, common *cdi.ContainerEdits) error {
+	vendor, class := parser.ParseQualifier(w.Kind)
+	s, err := spec.New(spec.WithVendor(vendor), spec.WithClass(class), spec.WithFormat(spec.FormatJSON),
+		spec.WithDeviceSpecs(devices), spec.WithEdits(*common.ContainerEdits))
+	if err != nil {
+		return fmt.Errorf("create the CDI specification: %w", err)
+	}
+	toHost := root.NewDriverTransformer(root.WithDriverRoot(w.Root), root.WithTargetDriverRoot(w.HostRoot))
+	if err := toHost.Transform(s.Raw()); err != nil {
+		return fmt.Errorf("translate paths under %s to those of the host: %w", w.Root, err)
+	}
+	if err := s.Save(Path(w.Dir, w.Kind)); err != nil {
+		return fmt.Errorf("write the CDI specification into --gpu-cdi-dir: %w; mount the host's directory there with write access", err)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package health
+
+import (
+	"time"
+
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+// lost is the name of the fault of a card that does not answer.
+const lost = "the GPU does not answer"
+
+// Tracker tracks the faults of a node's cards and slices. It is not safe for
+// concurrent use.
+type Tracker struct {
+	minFault  time.Duration
+	inventory *gpu.Inventory
+	units     map[string]*unit // by UUID
+}
+
+// New returns a Tracker in which the health of all GPUs is unknown. A fault lasts
+// at least minFault after its last report, unless the card was reset.
+func New(v *gpu.Inventory, minFault time.Duration) *Tracker {
+	t := &Tracker{minFault: minFault, inventory: v, units: map[string]*unit{}}
+	for i := range v.Cards {
+		for _, id := range t.ids(i) {
+			t.units[id] = &unit{}
+		}
+	}
+	return t
+}
+
+// SetInventory replaces the inventory of the node. Cards and slices that were in the
+// previous one keep their faults.
+func (t *Tracker) SetInventory(v *gpu.Inventory) {
+	known := t.units
+	*t = *New(v, t.minFault)
+	for id := range t.units {
+		if u := known[id]; u != nil {
+			t.units[id] = u
+		}
+	}
+}
+
+// ObserveEvent processes an event and returns the IDs of the cards and slices whose
+// health it changed. It ignores events of cards that are not in the inventory.
+func (t *Tracker) ObserveEvent(e Event, at time.Time) []string {
+	card, found := t.inventory.Find(e.Card)
+	remedy, name := e.classify()
+	if !found || remedy == none {
+		return nil
+	}
+	return t.change(card, func() {
+		for _, id := range t.affected(card, e.Instance) {
+			t.units[id].add(fault{name: name, remedy: remedy, last: at})
+		}
+	})
+}
+
+// ObserveProbe processes a probe of a card and returns the IDs of the cards and
+// slices whose health it changed.
+func (t *Tracker) ObserveProbe(card string, p Probe, at time.Time) []string {
+	position, found := t.inventory.Find(card)
+	if !found {
+		return nil
+	}
+	return t.change(position, func() {
+		own := t.units[t.inventory.Cards[position].UUID]
+		if !p.Answers {
+			own.add(fault{name: lost, detail: p.Error, remedy: probe, last: at})
+			return
+		}
+		own.advice = p.Action.advice()
+		for _, id := range t.ids(position) {
+			t.units[id].probed = true
+			t.units[id].remove(func(f fault) bool {
+				return p.clears(f.remedy) && (p.Reset || at.Sub(f.last) >= t.minFault)
+			})
+		}
+	})
+}
+
+// Health returns the health of a card or slice alone. It is unknown before the first
+// probe.
+func (t *Tracker) Health(id string) gpu.Health {
+	if u := t.units[id]; u != nil {
+		return u.health()
+	}
+	return gpu.Health{}
+}
+
+// Apply returns the inventory with the health of all its cards and slices.
+func (t *Tracker) Apply(v *gpu.Inventory) *gpu.Inventory {
+	return v.WithHealth(func(id string, _ gpu.Health) gpu.Health { return t.Health(id) })
+}
+
+// ids returns the IDs of a card and of its slices.
+func (t *Tracker) ids(card int) []string {
+	c := &t.inventory.Cards[card]
+	ids := []string{c.UUID}
+	for _, s := range c.Slices {
+		ids = append(ids, s.UUID)
+	}
+	return ids
+}
+
+// affected returns the IDs of the slices in an instance of a card, or that of the
+// card if the instance has no known slice.
+func (t *Tracker) affected(card int, instance Instance) []string {
+	c := &t.inventory.Cards[card]
+	var ids []string
+	for _, s := range c.Slices {
+		if instance.covers(s.GPUInstance, s.ComputeInstance) {
+			ids = append(ids, s.UUID)
+		}
+	}
+	if len(ids) == 0 {
+		return []string{c.UUID}
+	}
+	return ids
+}
+
+// change calls do and returns the IDs of the card and its slices whose health it
+// changed.
+func (t *Tracker) change(card int, do func()) []string {
+	ids := t.ids(card)
+	before := make([]gpu.Health, len(ids))
+	for i, id := range ids {
+		before[i] = t.Health(id)
+	}
+	do()
+	var changed []string
+	for i, id := range ids {
+		if t.Health(id) != before[i] {
+			changed = append(changed, id)
+		}
+	}
+	return changed
+}
