@@ -17,7 +17,7 @@ import (
 
 // listGroups prints the groups that the user may see.
 func listGroups(cmd *cobra.Command, kubeconfig string, out command.Format) error {
-	eye, err := openEye(kubeconfig)
+	eye, err := openGroups(kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -31,12 +31,12 @@ func listGroups(cmd *cobra.Command, kubeconfig string, out command.Format) error
 	return writeGroups(cmd.OutOrStdout(), groups)
 }
 
-func openEye(kubeconfig string) (*groups.Eye, error) {
+func openGroups(kubeconfig string) (*groups.Client, error) {
 	config, err := userConfig(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	return groups.NewEye(config)
+	return groups.NewClient(config)
 }
 
 func writeGroups(to io.Writer, groups []v1alpha1.GPUGroup) error {

@@ -46,7 +46,7 @@ written, edit it, and apply it.`,
 					e.Demands[i].Container = containers[i]
 				}
 			}
-			eye, err := openEye(*kubeconfig)
+			eye, err := openGroups(*kubeconfig)
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func writeProposal(out, beside io.Writer, nodes group.Nodes, e group.Estimate, n
 
 // says sums up a proposal for people.
 func says(p group.Proposal, nodes group.Nodes) string {
-	shared := slices.ContainsFunc(p.Groups, func(g group.Proposed) bool { return g.Share })
+	shared := slices.ContainsFunc(p.Groups, func(g group.ProposedGroup) bool { return g.Share })
 	switch {
 	case len(p.Unplaced) > 0:
 		return fmt.Sprintf("%d of the demands are for more GPUs than any of the nodes that you may use has (%d nodes)", len(p.Unplaced), len(nodes))

@@ -128,7 +128,7 @@ func TestGangOverQuota(t *testing.T) {
 	w.start()
 	w.await("the gang a has started", func() bool { return w.started("a") == 2 })
 	w.together("b", 3, 3)
-	const why = "3 pods of gang default/b start together: tenant default, CPUs: 6 CPUs asked for, 4 CPUs held and the limit is 8 CPUs"
+	const why = "3 pods of gang default/b start together: tenant default, CPUs: 6 CPUs requested, but 4 CPUs in use and the limit is 8 CPUs"
 	w.await("all of b hear why they wait", func() bool {
 		return strings.Contains(w.unscheduled("b-0"), why) && strings.Contains(w.unscheduled("b-2"), why)
 	})

@@ -20,25 +20,25 @@ import (
 
 // gpuGroups are the GPU groups in force, and the quotas of them and of tenants.
 type gpuGroups struct {
-	keeper *groups.Keeper
-	quotas *groups.Quotas
-	scribe *groups.Scribe
-	synced []cache.InformerSynced
+	registry *groups.Registry
+	quotas   *groups.Quotas
+	statuses *groups.StatusWriter
+	synced   []cache.InformerSynced
 }
 
 func (c *controller) newGroups(context.Context) error {
 	g := &c.groups
-	g.quotas = groups.NewQuotas(c.queue.Ease, func() { g.scribe.Poke() })
-	g.scribe = groups.NewScribe(c.clients.resources, g.quotas.Holders, time.Now)
-	g.keeper = groups.New(groups.Env{
-		May: groups.NewRights(c.clients.watch, time.Now).May, Said: g.scribe.Say,
+	g.quotas = groups.NewQuotas(c.queue.Ease, func() { g.statuses.Notify() })
+	g.statuses = groups.NewStatusWriter(c.clients.resources, g.quotas.Holders, time.Now)
+	g.registry = groups.NewRegistry(groups.Dependencies{
+		Allowed: groups.NewPermissions(c.clients.watch, time.Now).Allowed, Report: g.statuses.Report,
 		Changed: func(inForce []group.Group) { g.quotas.SetGroups(inForce); c.mirror.AskGPUs() },
 	})
 	for _, w := range []struct {
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
 	}{
-		{c.clients.topologies, mirror.Handle(g.keeper.SetNode, g.keeper.RemoveNode)},
+		{c.clients.topologies, mirror.Handle(g.registry.SetNode, g.registry.RemoveNode)},
 		{c.clients.groups, mirror.Handle(g.setGroup, g.removeGroup)},
 		{c.clients.quotas, mirror.Handle(
 			func(t *v1alpha1.Tenant) { c.setQuotas(t.Name, t.Spec.Quotas) },
@@ -50,18 +50,18 @@ func (c *controller) newGroups(context.Context) error {
 		}
 		g.synced = append(g.synced, handled.HasSynced)
 	}
-	c.synced = append(c.synced, g.keeper.Judged)
+	c.synced = append(c.synced, g.registry.HasSynced)
 	return nil
 }
 
 func (g *gpuGroups) setGroup(object *v1alpha1.GPUGroup) {
-	g.keeper.SetGroup(object)
-	g.scribe.SetGroup(object)
+	g.registry.SetGroup(object)
+	g.statuses.SetGroup(object)
 }
 
 func (g *gpuGroups) removeGroup(object *v1alpha1.GPUGroup) {
-	g.keeper.RemoveGroup(object)
-	g.scribe.RemoveGroup(object)
+	g.registry.RemoveGroup(object)
+	g.statuses.RemoveGroup(object)
 }
 
 // setQuotas sets the quotas of a tenant, whose pods may then have more or less.
@@ -91,18 +91,18 @@ func (c *controller) keepGroups(ctx context.Context) error {
 	wg.Go(func() {
 		select {
 		case <-c.leads:
-			c.groups.scribe.Run(ctx)
+			c.groups.statuses.Run(ctx)
 		case <-ctx.Done():
 		}
 	})
-	c.groups.keeper.Run(ctx, c.groups.told)
+	c.groups.registry.Run(ctx, c.groups.told)
 	wg.Wait()
 	return nil
 }
 
 // allow limits a pod to what groups and quotas leave it.
 func (c *controller) allow(pod *sched.Pod, object *corev1.Pod) error {
-	return groups.Matcher{Groups: c.groups.keeper, Quotas: c.groups.quotas}.Complete(pod, object.Annotations)
+	return groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete(pod, object.Annotations)
 }
 
 // quotaFilter is the committer's filters, which refuse what is over a quota.

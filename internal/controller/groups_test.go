@@ -138,11 +138,11 @@ func TestGroups(t *testing.T) {
 	})
 	w.gpuPod("named", "ann", "h", 1)
 	w.await("there is no such group", func() bool {
-		return w.unscheduled("named") == `there is no GPU group "h": name another, or none`
+		return w.unscheduled("named") == `GPU group "h" does not exist: name another group, or none`
 	})
 	w.group("h", "", "n2=1")
 	w.await("she has no right to make it", func() bool {
-		return strings.HasPrefix(w.unscheduled("named"), `GPU group "h" is not in force: group "h": tenant ann has no right to GPU "n2-1" of node "n2"`)
+		return strings.HasPrefix(w.unscheduled("named"), `GPU group "h" is not accepted: group "h": tenant ann has no permission to use GPU "n2-1" of node "n2"`)
 	})
 	w.end("named")
 	w.permit("n1", "n2")
@@ -178,12 +178,12 @@ func TestQuotas(t *testing.T) {
 	w.await("a is bound", func() bool { return w.given()["a"] != "" })
 	w.gpuPod("b", "ann", "g", 1)
 	w.await("b hears why it waits", func() bool {
-		return w.unscheduled("b") == "0/1 nodes are available: tenant ann, GPU group g: 1 GPU asked for, 2 GPUs held and the limit is 2 GPUs: "+
-			"wait until others of this tenant end, or ask the administrator for a higher limit."
+		return w.unscheduled("b") == "0/1 nodes are available: tenant ann, GPU group g: 1 GPU requested, but 2 GPUs in use and the limit is 2 GPUs: "+
+			"wait until other pods of this tenant end, or ask an administrator for a higher limit."
 	})
 	w.gpuPod("c", "bob", "", 1)
 	w.await("c hears why it waits", func() bool {
-		return strings.Contains(w.unscheduled("c"), "tenant bob, GPU type T4: 1 GPU asked for and the limit is 0 GPUs")
+		return strings.Contains(w.unscheduled("c"), "tenant bob, GPU type T4: 1 GPU requested, but the limit is 0 GPUs")
 	})
 	w.end("a")
 	w.await("b is bound", func() bool { return w.given()["b"] != "" })
@@ -196,7 +196,7 @@ func TestQuotas(t *testing.T) {
 		}
 	}
 	w.await("e hears why it waits", func() bool {
-		return strings.Contains(w.unscheduled("e"), "tenant bob, CPUs: 0.6 CPUs asked for, 0.6 CPUs held and the limit is 1 CPU")
+		return strings.Contains(w.unscheduled("e"), "tenant bob, CPUs: 0.6 CPUs requested, but 0.6 CPUs in use and the limit is 1 CPU")
 	})
 	w.end("d")
 	w.await("e is bound", func() bool { return w.isBound("e") })

@@ -38,7 +38,7 @@ func refused(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for name, tc := range map[string]struct{ tenant, group, why string }{
 		"stranger": {"ben", "ann", `GPU group "ann" is not for tenant "ben"`},
-		"greedy":   {"eve", "eve", `tenant eve has no right to GPU`},
+		"greedy":   {"eve", "eve", `tenant eve has no permission to use GPU`},
 	} {
 		pod := ofTenant(gpuPod(name, time.Hour, map[string]int{whole: 1}), tc.tenant)
 		annotate(v1alpha1.AnnotationGPUGroup, tc.group)(pod)

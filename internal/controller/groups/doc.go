@@ -1,12 +1,15 @@
-// Package groups is between the custom resource GPUGroup and package group: it
-// keeps the groups that are in force as one immutable grouping, and tells each
-// group's author what became of it.
+// Package groups connects the custom resource GPUGroup to package group: it keeps the
+// accepted groups as one immutable grouping, and writes the groups' statuses.
 //
-// It knows how a group and a node's GPUs read, when a group is accepted and when
-// it no longer is; it refuses to know who has which right (Env.May answers that)
-// and to decide who gets what.
+// It knows how groups and GPUs are read from custom resources, and when a group is
+// accepted. It refuses to know who has which permission (Dependencies.Allowed answers
+// that) and to decide which pod gets which GPU.
 //
-//	k := gpugroup.New(gpugroup.Env{May: rights.May, …})
-//	go k.Run(ctx)
-//	match, err := k.Match(ask)
+//	r := groups.NewRegistry(groups.Dependencies{Allowed: permissions.Allowed, …})
+//	go r.Run(ctx, synced)
+//	match, err := r.Match(request)
+//
+// registry.go accepts groups and verdict.go says why not; permissions.go asks the API
+// server; statuswriter.go writes statuses; matcher.go and quotas.go serve the scheduler;
+// client.go serves the command line; read.go converts objects.
 package groups

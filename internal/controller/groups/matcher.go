@@ -14,7 +14,7 @@ import (
 
 // Matcher says which GPUs a pod may have.
 type Matcher struct {
-	Groups *Keeper
+	Groups *Registry
 	Quotas *Quotas
 }
 
@@ -32,7 +32,7 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 		m.limit(p)
 		return nil
 	}
-	match, err := m.Groups.Match(group.Ask{
+	match, err := m.Groups.Match(group.Request{
 		Tenant: p.Tenant, Group: named, Container: speaker(p.GPUs.Wants), Form: gpu.Physical, GPUAsk: p.GPUs,
 	})
 	if err != nil {

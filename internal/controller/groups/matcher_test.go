@@ -15,7 +15,7 @@ import (
 // of type T. Where all that its tenant may have of GPUs is used up it waits wherever it
 // would go, and on a node it is refused for what its slices are.
 func TestParts(t *testing.T) {
-	const resourceName, advice = "nvidia.com/mig-1g.10gb", ": wait until others of this tenant end, or ask the administrator for a higher limit"
+	const resourceName, advice = "nvidia.com/mig-1g.10gb", ": wait until other pods of this tenant end, or ask an administrator for a higher limit"
 	node := &sched.Node{Parts: map[string]sched.GPUPart{resourceName: {Type: "T", Milli: 100}}}
 	for name, tc := range map[string]struct {
 		quotas     map[string]string
@@ -30,16 +30,16 @@ func TestParts(t *testing.T) {
 		"another type is used up": {quotas: map[string]string{"S": "1"}, held: 1000, of: "S"},
 		"over the type's": {
 			quotas: map[string]string{"T": "1"}, held: 701, of: "T",
-			there: "tenant ann, GPU type T: 0.3 GPUs asked for, 0.701 GPUs held and the limit is 1 GPU",
+			there: "tenant ann, GPU type T: 0.3 GPUs requested, but 0.701 GPUs in use and the limit is 1 GPU",
 		},
 		"over that of all": {
 			quotas: map[string]string{"gpu": "1"}, held: 701, of: "S",
-			there: "tenant ann, GPUs of all types: 0.3 GPUs asked for, 0.701 GPUs held and the limit is 1 GPU",
+			there: "tenant ann, GPUs of all types: 0.3 GPUs requested, but 0.701 GPUs in use and the limit is 1 GPU",
 		},
 		"that of all is used up": {
 			quotas: map[string]string{"gpu": "1"}, held: 1000, of: "S",
-			everywhere: "tenant ann, GPUs of all types: 0.001 GPUs asked for, 1 GPU held and the limit is 1 GPU",
-			there:      "tenant ann, GPUs of all types: 0.3 GPUs asked for, 1 GPU held and the limit is 1 GPU",
+			everywhere: "tenant ann, GPUs of all types: 0.001 GPUs requested, but 1 GPU in use and the limit is 1 GPU",
+			there:      "tenant ann, GPUs of all types: 0.3 GPUs requested, but 1 GPU in use and the limit is 1 GPU",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,7 @@ type limits map[group.Scope]sched.MilliGPU
 // holder is a pod that holds something.
 type holder struct {
 	tenant  string
-	charges []group.Charge
+	charges []group.QuotaCharge
 }
 
 // NewQuotas returns Quotas of nobody.
@@ -114,7 +114,7 @@ func (q *Quotas) limit(s group.Scope, most sched.MilliGPU) {
 // counts reports whether a pod's charges are to be added up: against a quota, or
 // for who looks at a group.
 func (q *Quotas) counts(h holder) bool {
-	return q.mu.limits[h.tenant] > 0 || slices.ContainsFunc(h.charges, func(c group.Charge) bool { return c.Group != "" })
+	return q.mu.limits[h.tenant] > 0 || slices.ContainsFunc(h.charges, func(c group.QuotaCharge) bool { return c.Group != "" })
 }
 
 // Limited reports whether any quota is a tenant's.
@@ -138,9 +138,9 @@ func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 // over a quota wherever they go.
 func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	pods, need := p.Together()
-	dues := make([]group.Due, len(pods))
+	dues := make([]group.PendingCharge, len(pods))
 	for i, pod := range pods {
-		dues[i] = group.Due{UID: pod.UID, Tenant: pod.Tenant, Charge: due(pod)}
+		dues[i] = group.PendingCharge{UID: pod.UID, Tenant: pod.Tenant, QuotaCharge: due(pod)}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -152,16 +152,16 @@ func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 }
 
 // due returns what a pod is to be charged with wherever it goes.
-func due(p *sched.Pod) group.Charge {
+func due(p *sched.Pod) group.QuotaCharge {
 	switch {
 	case p.GPUs.Count > 0 && len(p.GPUs.Types) == 1:
-		return group.Charge{Type: p.GPUs.Types[0], Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
+		return group.QuotaCharge{Type: p.GPUs.Types[0], Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
 	case p.GPUs.Count > 0:
-		return group.Charge{Type: string(fairshare.AnyGPU), Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
+		return group.QuotaCharge{Type: string(fairshare.AnyGPU), Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
 	case p.GPUs.Part.Count > 0:
-		return group.Charge{Type: string(fairshare.AnyGPU), Milli: 1} // at least
+		return group.QuotaCharge{Type: string(fairshare.AnyGPU), Milli: 1} // at least
 	}
-	return group.Charge{Type: string(fairshare.CPU), Milli: sched.MilliGPU(p.Requests.CPU)}
+	return group.QuotaCharge{Type: string(fairshare.CPU), Milli: sched.MilliGPU(p.Requests.CPU)}
 }
 
 // Check says which quota a decision would go over, by the types of GPU of the node's
@@ -177,8 +177,8 @@ func (q *Quotas) Check(d sched.Decision, node *sched.Node) error {
 	return q.mu.quotas.Check(d.Pod.Tenant, charges)
 }
 
-func chargesOf(a *nodestate.Assignment, node *sched.Node) []group.Charge {
-	return group.Charges(a.Charges(node), a.Group)
+func chargesOf(a *nodestate.Assignment, node *sched.Node) []group.QuotaCharge {
+	return group.QuotaCharges(a.Charges(node), a.Group)
 }
 
 // Observe charges tenants for what their pods hold, decided or bound, whatever the

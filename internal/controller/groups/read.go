@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Read returns the group that an object describes. A form that is not known
-// becomes gpu.AnyForm, with which no group is accepted.
+// Read returns the group that an object describes. An unknown form becomes gpu.AnyForm,
+// which no group is accepted with.
 func Read(object *v1alpha1.GPUGroup) group.Group {
 	g := group.Group{
 		Name: object.Name, Tenants: object.Spec.Tenants, Type: object.Spec.Type, Containers: object.Spec.Containers,
@@ -42,9 +42,8 @@ func Object(g group.Group) *v1alpha1.GPUGroup {
 	return object
 }
 
-// Inventory returns the GPUs that a node's agent tells of: cards, and slices of
-// cards in MIG mode, of which the card itself is not told. Links that contradict each
-// other tell nothing.
+// Inventory returns the GPUs that a node's agent reports: cards, and slices of cards in MIG
+// mode, whose card itself is not reported. Contradictory links are ignored.
 func Inventory(t *v1alpha1.NodeTopology) *gpu.Inventory {
 	v, cut := &gpu.Inventory{}, map[string]int{}
 	var links [][]string // by card

@@ -27,7 +27,7 @@ import (
 //	silence | speech                  nobody answers who may what; somebody does again
 //	group g ann,bob n1=0,1 n2=n2-3    the group is so now; form=virtual, type=T4, quota=2, was=true: it said so itself
 //	remake g ann n1=0                 it is deleted, and made again at once
-//	again                             a fresh keeper is told all that there is
+//	again                             a new registry gets all objects
 //	give u ann g 1500                 so many thousandths of the group's GPUs
 //	quota ann T4=2 | end u | limited ann
 //	show                              what the groups say
@@ -38,14 +38,14 @@ func TestScenarios(t *testing.T) {
 }
 
 type scene struct {
-	t       *testing.T
-	keeper  *Keeper
-	quotas  *Quotas
-	objects map[string]*v1alpha1.GPUGroup
-	nodes   map[string]*v1alpha1.NodeTopology
-	rights  map[string]bool // "ann n1"
-	silent  bool
-	out     *scenario.Answer
+	t        *testing.T
+	registry *Registry
+	quotas   *Quotas
+	objects  map[string]*v1alpha1.GPUGroup
+	nodes    map[string]*v1alpha1.NodeTopology
+	rights   map[string]bool // "ann n1"
+	silent   bool
+	out      *scenario.Answer
 }
 
 func newScene(t *testing.T, out *scenario.Answer) *scene {
@@ -56,13 +56,13 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 }
 
 func (s *scene) fresh() {
-	s.keeper = New(Env{May: s.may, Said: s.verdict, Changed: func(groups []group.Group) {
+	s.registry = NewRegistry(Dependencies{Allowed: s.allowed, Report: s.verdict, Changed: func(groups []group.Group) {
 		s.quotas.SetGroups(groups)
-		s.out.Line("in force: %d", len(groups))
+		s.out.Line("accepted: %d", len(groups))
 	}})
 }
 
-func (s *scene) may(_ context.Context, tenant, node, id string) (bool, error) {
+func (s *scene) allowed(_ context.Context, tenant, node, id string) (bool, error) {
 	if s.silent {
 		return false, errors.New("no answer")
 	}
@@ -75,7 +75,7 @@ func (s *scene) verdict(v Verdict) {
 	object.Status = status(object.Status, v, s.quotas.Holders(v.Name), metav1.Unix(0, 0))
 }
 
-// commands returns the commands that a scenario has. After each the keeper looks at
+// commands returns the commands that a scenario has. After each the registry checks
 // what changed.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
@@ -88,7 +88,7 @@ func (s *scene) commands() scenario.Commands {
 			s.quotas.Observe(nodestate.Event{Kind: nodestate.Released, UID: c.Arg(0)})
 		},
 		"limited": func(c *scenario.Command) { c.Line("%v", s.quotas.Limited(c.Arg(0))) },
-	}.After(func(*scenario.Command) { s.keeper.look(s.t.Context(), true) })
+	}.After(func(*scenario.Command) { s.registry.checkGroups(s.t.Context(), true) })
 }
 
 func (s *scene) node(c *scenario.Command) {
@@ -102,12 +102,12 @@ func (s *scene) node(c *scenario.Command) {
 		t.Status.GPUs = append(t.Status.GPUs, g)
 	}
 	s.nodes[name] = t
-	s.keeper.SetNode(t)
+	s.registry.SetNode(t)
 }
 
 func (s *scene) gone(c *scenario.Command) {
 	if name := c.Arg(1); c.Arg(0) == "node" {
-		s.keeper.RemoveNode(s.nodes[name])
+		s.registry.RemoveNode(s.nodes[name])
 		delete(s.nodes, name)
 	} else {
 		s.removeGroup(name)
@@ -115,7 +115,7 @@ func (s *scene) gone(c *scenario.Command) {
 }
 
 func (s *scene) removeGroup(name string) {
-	s.keeper.RemoveGroup(s.objects[name])
+	s.registry.RemoveGroup(s.objects[name])
 	delete(s.objects, name)
 }
 
@@ -140,7 +140,7 @@ func (s *scene) group(c *scenario.Command) {
 		}
 	}
 	s.objects[name] = g
-	s.keeper.SetGroup(g)
+	s.registry.SetGroup(g)
 }
 
 func (s *scene) remake(c *scenario.Command) {
@@ -152,10 +152,10 @@ func (s *scene) remake(c *scenario.Command) {
 func (s *scene) again(*scenario.Command) {
 	s.fresh()
 	for _, t := range s.nodes {
-		s.keeper.SetNode(t)
+		s.registry.SetNode(t)
 	}
 	for _, g := range s.objects {
-		s.keeper.SetGroup(g)
+		s.registry.SetGroup(g)
 	}
 }
 
@@ -186,7 +186,7 @@ func (s *scene) show(c *scenario.Command) {
 		if object == nil {
 			continue
 		}
-		v := s.keeper.verdicts[name]
+		v := s.registry.verdicts[name]
 		object.Status = status(object.Status, v, s.quotas.Holders(name), metav1.NewTime(time.Unix(1, 0)))
 		c.Line("%s: generation %d, %d GPUs, %s used", name, object.Status.ObservedGeneration, object.Status.GPUs, object.Status.Used)
 		for _, condition := range object.Status.Conditions {

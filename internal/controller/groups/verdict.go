@@ -10,50 +10,50 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// Verdict is what became of one version of a group.
+// Verdict is the result of checking one version of a group.
 type Verdict struct {
 	Name       string
-	UID        types.UID // of the object; another may have the name later
+	UID        types.UID // of the object: a later object may have the same name
 	Generation int64
 	Accepted   bool
-	Reason     string // one word, in CamelCase
+	Reason     string // in CamelCase, as conditions have it
 	Message    string
-	GPUs       int          // that it holds
-	Shared     []group.Held // those that others hold, too
+	GPUs       int             // how many it holds
+	Shared     []group.HeldGPU // GPUs that other groups hold, too
 }
 
-// of reports whether it is of that version of that object.
+// of reports whether the verdict is about this version of this object.
 func (v Verdict) of(object *v1alpha1.GPUGroup) bool {
 	return v.UID == object.UID && v.Generation == object.Generation
 }
 
-// words of a verdict that no group.Reason has.
+// Reasons of a verdict besides those of group.GPURefusalReason.
 const (
-	inForce    = "InForce"
-	notChecked = "NotChecked"
+	accepted   = "Accepted"
+	notChecked = "PermissionsUnknown"
 )
 
-// most is how many sentences a message has at most.
-const most = 8
+// maxSentences limits how many sentences a message has.
+const maxSentences = 8
 
-// refused says why a group is not in force.
-func (v Verdict) refused(why []*group.Refusal) Verdict {
+// refused returns the verdict that a group is not accepted.
+func (v Verdict) refused(why []*group.GPURefusal) Verdict {
 	v.Accepted, v.Reason = false, why[0].Reason.String()
-	var said []string
+	var sentences []string
 	for i, r := range why {
-		if i == most {
-			said = append(said, fmt.Sprintf("and %d more", len(why)-most))
+		if i == maxSentences {
+			sentences = append(sentences, fmt.Sprintf("and %d more", len(why)-maxSentences))
 			break
 		}
-		said = append(said, r.Text)
+		sentences = append(sentences, r.Text)
 	}
-	v.Message = strings.Join(said, "; ")
+	v.Message = strings.Join(sentences, "; ")
 	return v
 }
 
-// accepted says what a group that is in force holds.
-func (v Verdict) accepted(held []group.Held) Verdict {
-	v.Accepted, v.Reason, v.GPUs = true, inForce, len(held)
+// withGPUs completes the verdict that a group is accepted.
+func (v Verdict) withGPUs(held []group.HeldGPU) Verdict {
+	v.Accepted, v.Reason, v.GPUs = true, accepted, len(held)
 	nodes := map[string]bool{}
 	for _, h := range held {
 		nodes[h.Node] = true
@@ -65,22 +65,23 @@ func (v Verdict) accepted(held []group.Held) Verdict {
 	return v
 }
 
-// sharing says with whom a group shares.
+// sharing returns the message of the condition Shared.
 func (v Verdict) sharing() string {
 	if len(v.Shared) == 0 {
-		return "no other group holds any of its GPUs"
+		return "no other group has any of its GPUs"
 	}
-	var said []string
+	var sentences []string
 	for i, h := range v.Shared {
-		if i == most {
-			said = append(said, fmt.Sprintf("and %d more", len(v.Shared)-most))
+		if i == maxSentences {
+			sentences = append(sentences, fmt.Sprintf("and %d more", len(v.Shared)-maxSentences))
 			break
 		}
-		said = append(said, fmt.Sprintf("GPU %s of node %s is in %s, too", h.ID, h.Node, strings.Join(h.Others, ", ")))
+		sentences = append(sentences, fmt.Sprintf("GPU %s of node %s is also in %s", h.ID, h.Node, strings.Join(h.Others, ", ")))
 	}
-	return strings.Join(said, "; ") + ": who comes first gets it"
+	return strings.Join(sentences, "; ") + ": the first pod that requests a shared GPU gets it"
 }
 
+// count returns "1 node" or "2 nodes".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

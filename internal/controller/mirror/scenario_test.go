@@ -69,7 +69,7 @@ func (s *scene) charge(a *nodestate.Assignment, node *sched.Node) {
 		since = fmt.Sprint("second ", a.Since.Unix())
 	}
 	s.say("charged: %s for %s since %s: %v", a.Tenant, a.UID, since, charges)
-	for _, c := range group.Charges(charges, a.Group) {
+	for _, c := range group.QuotaCharges(charges, a.Group) {
 		if c.Group != "" {
 			s.say("held: %s of group %s: %d of %s by %s", a.UID, c.Group, c.Milli, c.Type, a.Tenant)
 		}

@@ -9,15 +9,15 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// Check returns everything for which a group is not to be accepted: nil, or what
-// is wrong with it, in the order in which it says it.
-func Check(g Group, nodes Nodes, may Right) []*Refusal {
-	c := checking{group: g, nodes: nodes, may: may}
+// Check returns all reasons for which a group cannot be accepted, in the order of the
+// group's fields; nil if it can.
+func Check(g Group, nodes Nodes, permitted Permission) []*GPURefusal {
+	c := checker{group: g, nodes: nodes, permitted: permitted}
 	c.complete()
 	seen := map[string]bool{}
 	for _, b := range g.Bindings {
 		if seen[b.Node] {
-			c.refuse(Duplicate, "node %q is there twice: name all its GPUs in one place", b.Node)
+			c.refuse(Duplicate, "node %q is listed twice: list all its GPUs in one entry", b.Node)
 			continue
 		}
 		seen[b.Node] = true
@@ -26,56 +26,58 @@ func Check(g Group, nodes Nodes, may Right) []*Refusal {
 	return c.refusals
 }
 
-type checking struct {
-	group    Group
-	nodes    Nodes
-	may      Right
-	refusals []*Refusal
+// checker collects what is wrong with one group.
+type checker struct {
+	group     Group
+	nodes     Nodes
+	permitted Permission
+	refusals  []*GPURefusal
 }
 
-func (c *checking) refuse(r Reason, format string, args ...any) {
+func (c *checker) refuse(r GPURefusalReason, format string, args ...any) {
 	c.refusals = append(c.refusals, refuse(r, "group %q: %s", c.group.Name, fmt.Sprintf(format, args...)))
 }
 
-func (c *checking) complete() {
+// complete checks that no field is missing.
+func (c *checker) complete() {
 	g := c.group
 	if g.Name == "" {
-		c.refuse(Incomplete, "it has no name: give it one")
+		c.refuse(Incomplete, "it has no name: set one")
 	}
 	if len(g.Tenants) == 0 {
-		c.refuse(Incomplete, "it is for nobody: name a tenant")
+		c.refuse(Incomplete, "it has no tenants: name at least one")
 	}
 	if g.Form != gpu.Physical && g.Form != gpu.Virtual {
-		c.refuse(Incomplete, "it has no form: say %s or %s", gpu.Physical, gpu.Virtual)
+		c.refuse(Incomplete, "it has no form: set it to %s or %s", gpu.Physical, gpu.Virtual)
 	}
 	if g.Quota < 0 {
-		c.refuse(Incomplete, "its quota is %d thousandths of a GPU: say how many a tenant may hold, or 0 for no limit", g.Quota)
+		c.refuse(Incomplete, "its quota is %d thousandths of a GPU: set how many GPUs one tenant may hold, or 0 for no limit", g.Quota)
 	}
 	if len(g.Bindings) == 0 {
-		c.refuse(Incomplete, "it has no GPUs: name nodes and GPUs of theirs")
+		c.refuse(Incomplete, "it has no GPUs: list nodes and their GPUs")
 	}
 }
 
-func (c *checking) binding(b Binding) {
+// binding checks the GPUs of one node.
+func (c *checker) binding(b Binding) {
 	v := c.nodes[b.Node]
 	if v == nil {
-		c.refuse(UnknownNode, "there is no node %q with GPUs: name another, or wait until it has told what it has", b.Node)
+		c.refuse(UnknownNode, "no node %q reports GPUs: name another node, or wait until its agent reports them", b.Node)
 		return
 	}
 	if len(b.GPUs) == 0 {
-		c.refuse(Incomplete, "it names node %q, but no GPU there: name %s", b.Node, listed(v))
+		c.refuse(Incomplete, "it lists node %q without GPUs: name %s", b.Node, listed(v))
 	}
 	seen := map[string]bool{}
 	for _, name := range b.GPUs {
 		if c.named(b.Node, name, seen) {
-			c.refuse(Duplicate, "GPU %q of node %q is there twice, by UUID, by index or as a slice of a card: name it once", name, b.Node)
+			c.refuse(Duplicate, "GPU %q of node %q is listed twice, by UUID, by index or as a slice of a card: list it once", name, b.Node)
 		}
 	}
 }
 
-// named checks one name and reports whether any of what it stands for was named
-// before.
-func (c *checking) named(node, name string, seen map[string]bool) (twice bool) {
+// named checks one name, and reports whether any GPU that it refers to was named before.
+func (c *checker) named(node, name string, seen map[string]bool) (twice bool) {
 	found := units(c.nodes[node], name)
 	if len(found) == 0 {
 		c.missing(node, name)
@@ -93,46 +95,46 @@ func (c *checking) named(node, name string, seen map[string]bool) (twice bool) {
 	return twice
 }
 
-// missing says why a node has no such GPU.
-func (c *checking) missing(node, name string) {
+// missing refuses a name that a node does not know.
+func (c *checker) missing(node, name string) {
 	for _, other := range slices.Sorted(maps.Keys(c.nodes)) {
 		if _, found := c.nodes[other].Find(name); found {
-			c.refuse(GPUElsewhere, "GPU %q sits in node %q, not in %q: name it there", name, other, node)
+			c.refuse(GPUElsewhere, "GPU %q is in node %q, not in node %q: list it there", name, other, node)
 			return
 		}
 	}
 	if card, found := byIndex(c.nodes[node], name); found && c.nodes[node].Cards[card].MIG {
-		c.refuse(UnknownGPU, "card %q of node %q is in MIG mode and has no slices: make some, or leave it out", name, node)
+		c.refuse(UnknownGPU, "card %q of node %q is in MIG mode and has no slices: create MIG instances on it, or remove it from the group", name, node)
 		return
 	}
 	c.refuse(UnknownGPU, "node %q has no GPU %q: name %s", node, name, listed(c.nodes[node]))
 }
 
-// unit says why a GPU cannot be in the group.
-func (c *checking) unit(node string, u gpu.Unit) *Refusal {
+// unit returns why a GPU cannot be in the group, or nil.
+func (c *checker) unit(node string, u gpu.Unit) *GPURefusal {
 	g, card := c.group, c.nodes[node].Cards[u.Card].UUID
 	switch {
-	case !c.may.allows(node, card):
-		return refuse(NoRight, "group %q: tenant %s has no right to GPU %q of node %q: leave it out, or ask the administrator for it",
+	case !c.permitted.allows(node, card):
+		return refuse(NoPermission, "group %q: tenant %s has no permission to use GPU %q of node %q: remove it from the group, or ask an administrator for permission",
 			g.Name, strings.Join(g.Tenants, ", "), card, node)
 	case g.Form == gpu.Physical && u.Form == gpu.Virtual:
-		return refuse(WrongForm, "group %q: card %q of node %q is in MIG mode, so it is given in slices: leave it out, or make the group %s",
+		return refuse(WrongForm, "group %q: card %q of node %q is in MIG mode, so only its slices are allocated: remove it from the group, or set the group's form to %s",
 			g.Name, card, node, gpu.Virtual)
 	case g.Type != "" && u.Type != g.Type:
-		return refuse(WrongType, "group %q: GPU %q of node %q is of type %s, not %s: leave it out, or change the group's type",
+		return refuse(WrongType, "group %q: GPU %q of node %q is of type %s, not %s: remove it from the group, or change the group's type",
 			g.Name, u.ID, node, u.Type, g.Type)
 	}
 	return nil
 }
 
-// listed returns what a node has to name.
+// listed returns the names that a node's GPUs have, for messages.
 func listed(v *gpu.Inventory) string {
 	var names []string
 	for i := range v.Cards {
 		names = append(names, fmt.Sprintf("%d (%s)", v.Cards[i].Index, v.Cards[i].UUID))
 	}
 	if len(names) == 0 {
-		return "another node: it has none"
+		return "another node, because this one has no GPUs"
 	}
 	return "one of " + strings.Join(names, ", ")
 }

@@ -1,28 +1,89 @@
 package group
 
 import (
+	"strconv"
+
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Group keeps GPUs of one form for the containers of some tenants. Groups may
-// hold the same nodes, and the same GPUs.
+// Group reserves GPUs of one form for containers of some tenants. Groups may overlap:
+// they may hold the same nodes and the same GPUs.
 type Group struct {
 	Name    string
 	Tenants []string
 	Form    gpu.Form // Physical or Virtual
-	Type    string   // the only type of GPU in it, or "" for any
-	// Containers are the identifiers of the only containers it is for; nil is any.
+	Type    string   // the only GPU type in the group, or "" for any
+	// Containers are the identifiers of the only containers that the group serves; nil
+	// serves all.
 	Containers []string
 	Bindings   []Binding
-	// Quota is the most that one tenant may hold of it; 0 is no limit.
+	// Quota is the most that one tenant may hold of the group; 0 means no limit.
 	Quota sched.MilliGPU
 }
 
-// Binding is GPUs of one node.
+// Binding lists GPUs of one node.
 type Binding struct {
 	Node string
 	// GPUs are UUIDs of cards or slices, or indexes of cards. A card in MIG mode
-	// stands for its slices.
+	// represents its slices.
 	GPUs []string
+}
+
+// Nodes are the GPUs of nodes, by node name.
+type Nodes map[string]*gpu.Inventory
+
+// Permission reports whether a tenant may use a GPU of a node, given by the UUID of its
+// card. nil allows all GPUs.
+type Permission func(node, id string) bool
+
+func (p Permission) allows(node, id string) bool { return p == nil || p(node, id) }
+
+// For returns the GPUs that a permission allows, without nodes that have none. A card
+// comes with all of its slices.
+func (n Nodes) For(permitted Permission) Nodes {
+	shown := Nodes{}
+	for name, v := range n {
+		var cards []int
+		for i := range v.Cards {
+			if permitted.allows(name, v.Cards[i].UUID) {
+				cards = append(cards, i)
+			}
+		}
+		if len(cards) > 0 {
+			shown[name] = v.Only(cards)
+		}
+	}
+	return shown
+}
+
+// units returns the GPUs that a name in a binding refers to: one card or slice, all
+// slices of a card, or none if the node has no such GPU.
+func units(v *gpu.Inventory, name string) []gpu.Unit {
+	card, found := v.Find(name)
+	if !found {
+		if card, found = byIndex(v, name); !found {
+			return nil
+		}
+		name = v.Cards[card].UUID
+	}
+	whole := v.Cards[card].UUID == name
+	var named []gpu.Unit
+	for _, u := range v.Units() {
+		if u.ID == name || whole && u.Card == card {
+			named = append(named, u)
+		}
+	}
+	return named
+}
+
+// byIndex finds a card by the text of its index.
+func byIndex(v *gpu.Inventory, name string) (card int, found bool) {
+	index, err := strconv.Atoi(name)
+	for i := range v.Cards {
+		if err == nil && v.Cards[i].Index == index {
+			return i, true
+		}
+	}
+	return 0, false
 }

@@ -7,35 +7,35 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// Grouping is all groups together, with what each of them holds. It is immutable:
-// a change of a group makes a new one, and as it does not say what is free, GPUs
-// that run something stay used.
+// Grouping is all groups, with the GPUs that each of them holds. It is immutable: a
+// change of a group makes a new Grouping. It does not know which GPUs are free, so a
+// change never frees a GPU that is in use.
 type Grouping struct {
-	groups []Group // by name
-	units  map[place]unit
+	groups []Group // sorted by name
+	units  map[unitKey]unit
 }
 
 // Empty reports whether there are no groups.
 func (g *Grouping) Empty() bool { return len(g.groups) == 0 }
 
-// place names a GPU: ids of openb's nodes are indexes, so an id alone does not.
-type place struct{ node, id string }
+// unitKey identifies a GPU. An id alone does not: in traces such as openb's it is an
+// index on the node.
+type unitKey struct{ node, id string }
 
 // unit is one GPU.
 type unit struct {
 	form   gpu.Form
-	groups []int // that hold it, by their place in Grouping.groups
+	groups []int // indexes in Grouping.groups of the groups that hold it
 }
 
-// New returns the grouping of groups that have been accepted. What they name and
-// is not there any more, or no longer of their form and type, they do not hold.
-// O(GPUs · groups that name them).
+// New returns the grouping of accepted groups. A group does not hold a listed GPU that
+// has disappeared or has another form or type now. O(GPUs · groups that name them).
 func New(groups []Group, nodes Nodes) *Grouping {
-	g := &Grouping{groups: slices.Clone(groups), units: map[place]unit{}}
+	g := &Grouping{groups: slices.Clone(groups), units: map[unitKey]unit{}}
 	slices.SortFunc(g.groups, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
 	for node, v := range nodes {
 		for _, u := range v.Units() {
-			g.units[place{node, u.ID}] = unit{form: u.Form}
+			g.units[unitKey{node, u.ID}] = unit{form: u.Form}
 		}
 	}
 	for i, group := range g.groups {
@@ -46,14 +46,14 @@ func New(groups []Group, nodes Nodes) *Grouping {
 	return g
 }
 
-// bind notes that a group holds the GPUs of a binding.
+// bind records that a group holds the GPUs of a binding.
 func (g *Grouping) bind(group int, b Binding, v *gpu.Inventory) {
 	if v == nil {
 		return
 	}
 	for _, name := range b.GPUs {
 		for _, u := range units(v, name) {
-			at := place{b.Node, u.ID}
+			at := unitKey{b.Node, u.ID}
 			known := g.units[at]
 			if g.groups[group].holds(u) && !slices.Contains(known.groups, group) {
 				known.groups = append(known.groups, group)
@@ -63,17 +63,46 @@ func (g *Grouping) bind(group int, b Binding, v *gpu.Inventory) {
 	}
 }
 
-// holds reports whether a GPU is of the group's form and type. A share of a card
-// is virtual, so a virtual group may hold cards.
+// holds reports whether a GPU is of the group's form and type. A virtual group may hold
+// cards, because a share of a card is virtual.
 func (g *Group) holds(u gpu.Unit) bool {
 	return (g.Form == gpu.Virtual || u.Form == gpu.Physical) && (g.Type == "" || g.Type == u.Type)
 }
 
-// unit returns what is known of a GPU. One that no inventory told of is a card.
+// unit returns a GPU. One that is in no inventory counts as a card outside all groups.
 func (g *Grouping) unit(node, id string) unit {
-	u, known := g.units[place{node, id}]
+	u, known := g.units[unitKey{node, id}]
 	if !known {
 		u.form = gpu.Physical
 	}
 	return u
 }
+
+// HeldGPU is a GPU that a group holds.
+type HeldGPU struct {
+	Node, ID string
+	Others   []string // other groups that hold it; sorted
+}
+
+// HeldGPUs returns the existing GPUs that a group holds, sorted by node and id. O(GPUs).
+func (g *Grouping) HeldGPUs(name string) []HeldGPU {
+	own := slices.IndexFunc(g.groups, func(group Group) bool { return group.Name == name })
+	var all []HeldGPU
+	for at, u := range g.units {
+		if !slices.Contains(u.groups, own) {
+			continue
+		}
+		h := HeldGPU{Node: at.node, ID: at.id}
+		for _, other := range u.groups {
+			if other != own {
+				h.Others = append(h.Others, g.groups[other].Name)
+			}
+		}
+		all = append(all, h)
+	}
+	slices.SortFunc(all, func(a, b HeldGPU) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.ID, b.ID)) })
+	return all
+}
+
+// Holds reports whether any group holds a card or a slice, given by its UUID.
+func (g *Grouping) Holds(node, id string) bool { return len(g.units[unitKey{node, id}].groups) > 0 }

@@ -1,29 +1,35 @@
 package group
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Match is who serves an ask: some groups, or the GPUs that are in none.
+// Match is the groups that serve a request, or the GPUs that are in no group.
 type Match struct {
 	grouping *Grouping
-	ask      Ask
-	groups   []int // none: the GPUs in no group
+	request  Request
+	groups   []int // empty: the GPUs in no group
 }
 
-// Match returns who serves an ask. The group that it names serves it alone, and
-// it is an error, a *Refusal, if it cannot. Of the tenant's groups that are of the
-// form and type asked for, those that name the container come next; then those
-// that name none. Where there is no such group it is the GPUs in no group.
-func (g *Grouping) Match(a Ask) (Match, error) {
-	if a.Group != "" {
-		return g.named(a)
+// Match returns the groups that serve a request:
+//
+//  1. the group that the request names, or a *GPURefusal if that group cannot serve it;
+//  2. else the tenant's groups of the requested form and type that name the container;
+//  3. else such groups that name no container;
+//  4. else the GPUs in no group.
+func (g *Grouping) Match(r Request) (Match, error) {
+	if r.Group != "" {
+		return g.named(r)
 	}
-	m := Match{grouping: g, ask: a}
+	m := Match{grouping: g, request: r}
 	for _, naming := range []bool{true, false} {
 		for i := range g.groups {
-			if group := &g.groups[i]; (len(group.Containers) > 0) == naming && group.refuses(a) == nil {
+			if group := &g.groups[i]; (len(group.Containers) > 0) == naming && group.refuses(r) == nil {
 				m.groups = append(m.groups, i)
 			}
 		}
@@ -34,42 +40,43 @@ func (g *Grouping) Match(a Ask) (Match, error) {
 	return m, nil
 }
 
-// named returns the group that an ask names.
-func (g *Grouping) named(a Ask) (Match, error) {
-	i := slices.IndexFunc(g.groups, func(group Group) bool { return group.Name == a.Group })
+// named returns the group that a request names.
+func (g *Grouping) named(r Request) (Match, error) {
+	i := slices.IndexFunc(g.groups, func(group Group) bool { return group.Name == r.Group })
 	if i < 0 {
-		return Match{}, refuse(UnknownGroup, "there is no GPU group %q: name another, or none", a.Group)
+		return Match{}, refuse(UnknownGroup, "GPU group %q does not exist: name another group, or none", r.Group)
 	}
-	if r := g.groups[i].refuses(a); r != nil {
-		return Match{}, r
+	if why := g.groups[i].refuses(r); why != nil {
+		return Match{}, why
 	}
-	return Match{g, a, []int{i}}, nil
+	return Match{g, r, []int{i}}, nil
 }
 
-// refuses says why a group does not serve an ask, whatever is free.
-func (g *Group) refuses(a Ask) *Refusal {
+// refuses returns why a group cannot serve a request, however many of its GPUs are free;
+// nil if it can.
+func (g *Group) refuses(r Request) *GPURefusal {
 	switch {
-	case !slices.Contains(g.Tenants, a.Tenant):
-		return refuse(NotServed, "GPU group %q is not for tenant %q: name a group of that tenant, or none", g.Name, a.Tenant)
-	case len(g.Containers) > 0 && !slices.Contains(g.Containers, a.Container):
+	case !slices.Contains(g.Tenants, r.Tenant):
+		return refuse(NotServed, "GPU group %q is not for tenant %q: name a group of that tenant, or none", g.Name, r.Tenant)
+	case len(g.Containers) > 0 && !slices.Contains(g.Containers, r.Container):
 		return refuse(NotServed, "GPU group %q is for the containers %s, not for %q: name another group, or none",
-			g.Name, strings.Join(g.Containers, ", "), a.Container)
-	case g.Form != a.form():
-		return refuse(WrongForm, "GPU group %q has %s GPUs, but the container asks for %s: name another group, or ask for its form", g.Name, g.Form, a)
-	case g.Type != "" && a.Types != nil && !slices.Contains(a.Types, g.Type):
-		return refuse(WrongType, "GPU group %q has GPUs of type %s, but the container asks for %s: name another group, or ask for its type", g.Name, g.Type, a)
+			g.Name, strings.Join(g.Containers, ", "), r.Container)
+	case g.Form != r.form():
+		return refuse(WrongForm, "GPU group %q has %s GPUs, but the container requests %s: name another group, or request its form", g.Name, g.Form, r)
+	case g.Type != "" && r.Types != nil && !slices.Contains(r.Types, g.Type):
+		return refuse(WrongType, "GPU group %q has GPUs of type %s, but the container requests %s: name another group, or request its type", g.Name, g.Type, r)
 	}
 	return nil
 }
 
-// Without returns the match less some of its groups. There has to be one left, or
-// there was none: else nothing serves the ask.
+// Without returns the match without some of its groups. The caller must not drop the
+// last group: a match without groups means the GPUs in no group.
 func (m Match) Without(drop func(name string) bool) Match {
 	m.groups = slices.DeleteFunc(slices.Clone(m.groups), func(i int) bool { return drop(m.grouping.groups[i].Name) })
 	return m
 }
 
-// Groups returns the names of the groups, sorted; none are the GPUs in no group.
+// Groups returns the names of the groups, sorted; none means the GPUs in no group.
 func (m Match) Groups() []string {
 	var names []string
 	for _, i := range m.groups {
@@ -78,8 +85,8 @@ func (m Match) Groups() []string {
 	return names
 }
 
-// Nodes returns the names of the only nodes that can have an offer, sorted: those
-// on which the groups have GPUs. nil means that any may, where there is no group.
+// Nodes returns the names of the nodes on which the groups list GPUs, sorted. nil, for a
+// match without groups, means any node.
 func (m Match) Nodes() []string {
 	var names []string
 	for _, i := range m.groups {
@@ -91,10 +98,131 @@ func (m Match) Nodes() []string {
 	return slices.Compact(names)
 }
 
-// String returns who it is, for refusals.
+// String returns the groups by name, for messages.
 func (m Match) String() string {
 	if len(m.groups) == 0 {
 		return "the GPUs in no group"
 	}
 	return "GPU group " + strings.Join(m.Groups(), ", ")
+}
+
+// GPUOffer is the GPUs of one node from which a container can get its own.
+type GPUOffer struct {
+	Node  string
+	Group string           // "" for the GPUs in no group
+	GPUs  []sched.GPUShare // free and suitable, in the node's order; at least as many as requested
+	Over  int              // how many more than requested
+}
+
+// On returns the offer of a node: the group with the fewest free GPUs that are enough;
+// ties go to the first group by name. The caller removes what is reserved for other pods
+// from the node first (sched.Node.For). O(GPUs · groups).
+func (m Match) On(node *sched.Node) (GPUOffer, bool) {
+	best, found := GPUOffer{}, false
+	for _, group := range m.sources() {
+		gpus := m.free(node, group)
+		if len(gpus) < m.request.Count || found && len(gpus) >= len(best.GPUs) {
+			continue
+		}
+		best, found = GPUOffer{Node: node.Name, Group: m.name(group), GPUs: gpus, Over: len(gpus) - m.request.Count}, true
+	}
+	return best, found
+}
+
+// Best returns the offer of all nodes with the smallest Over; ties go to the first group
+// by name, then to the first node of the list. The error is a *GPURefusal.
+func (m Match) Best(nodes []*sched.Node) (GPUOffer, error) {
+	var best *GPUOffer
+	for _, n := range nodes {
+		if o, ok := m.On(n); ok && (best == nil || o.compare(*best) < 0) {
+			best = &o
+		}
+	}
+	if best == nil {
+		return GPUOffer{}, m.refuse(nodes)
+	}
+	return *best, nil
+}
+
+func (o GPUOffer) compare(other GPUOffer) int {
+	return cmp.Or(cmp.Compare(o.Over, other.Over), cmp.Compare(o.Group, other.Group))
+}
+
+// noGroup is the index that stands for the GPUs in no group.
+const noGroup = -1
+
+// sources returns the indexes of the groups, or noGroup.
+func (m Match) sources() []int {
+	if len(m.groups) == 0 {
+		return []int{noGroup}
+	}
+	return m.groups
+}
+
+func (m Match) name(group int) string {
+	if group == noGroup {
+		return ""
+	}
+	return m.grouping.groups[group].Name
+}
+
+// free returns the GPUs of a group on a node that suit the request and have enough free.
+func (m Match) free(node *sched.Node, group int) []sched.GPUShare {
+	var gpus []sched.GPUShare
+	for _, g := range node.GPUs {
+		if amount, suits := m.suits(node.Name, g, group); suits && g.Free >= amount {
+			gpus = append(gpus, sched.GPUShare{ID: g.ID, Milli: amount})
+		}
+	}
+	return gpus
+}
+
+// suits reports whether a group holds a GPU of the requested form and type, free or not,
+// and how much of the GPU the request takes.
+func (m Match) suits(node string, g sched.GPU, group int) (sched.MilliGPU, bool) {
+	u := m.grouping.unit(node, g.ID)
+	if group == noGroup && len(u.groups) > 0 || group != noGroup && !slices.Contains(u.groups, group) {
+		return 0, false
+	}
+	return m.request.amount(u.form, g.Type)
+}
+
+// refuse returns why no node has an offer.
+func (m Match) refuse(nodes []*sched.Node) *GPURefusal {
+	most, has, where := 0, 0, ""
+	for _, n := range nodes {
+		for _, group := range m.sources() {
+			if free := len(m.free(n, group)); free > most {
+				most, where = free, n.Name
+			}
+			has = max(has, m.suiting(n, group))
+		}
+	}
+	switch {
+	case has < m.request.Count:
+		return refuse(NeverEnough, "the container requests %s, but no node has %s: request fewer, or add more GPUs of one node",
+			m.request, m.have(has))
+	case most == 0:
+		return refuse(TooFewGPUs, "the container requests %s, but none of %s is free: wait until other pods end", m.request, m)
+	}
+	return refuse(TooFewGPUs, "the container requests %s, but at most %d of %s are free on one node, %s: request fewer, or wait until other pods end",
+		m.request, most, m, where)
+}
+
+// have completes "no node has …" by the largest number of GPUs of any node.
+func (m Match) have(most int) string {
+	if most == 0 {
+		return fmt.Sprintf("any of %s", m)
+	}
+	return fmt.Sprintf("more than %d of %s", most, m)
+}
+
+// suiting counts the GPUs of a group on a node that suit the request, free or not.
+func (m Match) suiting(node *sched.Node, group int) (n int) {
+	for _, g := range node.GPUs {
+		if _, suits := m.suits(node.Name, g, group); suits {
+			n++
+		}
+	}
+	return n
 }

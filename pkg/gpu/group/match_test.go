@@ -66,8 +66,8 @@ func (w *world) regroup() {
 	}
 }
 
-func (w *world) ask() Ask {
-	a := Ask{Tenant: []string{"a", "b"}[w.IntN(2)], Container: []string{"", "x", "y"}[w.IntN(3)]}
+func (w *world) request() Request {
+	a := Request{Tenant: []string{"a", "b"}[w.IntN(2)], Container: []string{"", "x", "y"}[w.IntN(3)]}
 	a.Count, a.Milli = 1+w.IntN(3), []sched.MilliGPU{300, 500, 1000, 1000}[w.IntN(4)]
 	a.Form = []gpu.Form{gpu.AnyForm, gpu.AnyForm, gpu.Virtual}[w.IntN(3)]
 	if w.IntN(3) == 0 {
@@ -80,8 +80,8 @@ func (w *world) ask() Ask {
 }
 
 // twin says, straight from the groups, which GPUs of a node a group ("" for none)
-// has free for an ask, or nil where the group does not serve it.
-func (w *world) twin(a Ask, group string, node *sched.Node) (free []string) {
+// has free for a request, or nil where the group does not serve it.
+func (w *world) twin(a Request, group string, node *sched.Node) (free []string) {
 	serving := w.serving(a)
 	if group == "" && len(serving) > 0 || group != "" && !slices.Contains(serving, group) {
 		return nil
@@ -104,8 +104,8 @@ func (w *world) twin(a Ask, group string, node *sched.Node) (free []string) {
 	return free
 }
 
-// serving returns the groups that serve an ask; nil where none does.
-func (w *world) serving(a Ask) []string {
+// serving returns the groups that serve a request; nil where none does.
+func (w *world) serving(a Request) []string {
 	byName, byContainer, any := []string(nil), []string(nil), []string(nil)
 	for _, g := range w.groups {
 		wantsPart := a.Form == gpu.Virtual || a.Milli < 1000
@@ -144,7 +144,7 @@ func (w *world) holders(node, id string) (names []string) {
 }
 
 // come asks, checks the answer by the twin, and takes the GPUs.
-func (w *world) come(t *testing.T, uid string, a Ask) {
+func (w *world) come(t *testing.T, uid string, a Request) {
 	least := -1
 	for _, n := range w.records {
 		for _, group := range []string{"", "g0", "g1", "g2", "g3"} {
@@ -154,7 +154,7 @@ func (w *world) come(t *testing.T, uid string, a Ask) {
 		}
 	}
 	m, err := New(w.groups, w.nodes).Match(a)
-	var o Offer
+	var o GPUOffer
 	if err == nil {
 		o, err = m.Best(w.records)
 	}
@@ -227,7 +227,7 @@ func TestTwin(t *testing.T) {
 				w.leave(uid)
 			default:
 				w.leave(uid)
-				w.come(t, uid, w.ask())
+				w.come(t, uid, w.request())
 			}
 			if card := w.mixed(); card != "" {
 				t.Fatalf("seed %d, step %d: %s is given whole and in parts, or too often", seed, i, card)

@@ -48,7 +48,7 @@ func FuzzPropose(f *testing.F) {
 	})
 }
 
-func shared(g Proposed, holders map[string]int) bool {
+func shared(g ProposedGroup, holders map[string]int) bool {
 	for _, id := range g.GPUs {
 		if holders[id] > 1 {
 			return true

@@ -10,11 +10,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Scope is what a limit is on: what a tenant holds of one type of GPU, of all types
-// (usage.AnyGPU), of one group, or of cores (usage.CPU).
+// Scope is what a limit applies to: a tenant's GPUs of one type, of all types
+// (fairshare.AnyGPU) or of one group, or its cores (fairshare.CPU).
 type Scope struct {
 	Tenant string
-	Type   string // "" where Group is named
+	Type   string // "" if Group is set
 	Group  string
 }
 
@@ -31,7 +31,7 @@ func (s Scope) String() string {
 	return fmt.Sprintf("tenant %s, GPU type %s", s.Tenant, s.Type)
 }
 
-// Limits returns a group's quota as limits, one for each of its tenants.
+// Limits returns a group's quota as one limit for each of its tenants.
 func (g *Group) Limits() map[Scope]sched.MilliGPU {
 	limits := map[Scope]sched.MilliGPU{}
 	for _, tenant := range g.Tenants {
@@ -42,19 +42,18 @@ func (g *Group) Limits() map[Scope]sched.MilliGPU {
 	return limits
 }
 
-// Charge is GPUs of one type, or cores, that a container holds, or is about to.
-type Charge struct {
-	Type  string // usage.CPU for cores
-	Group string // that they were given from, or ""
+// QuotaCharge is the GPUs of one type, or the cores, that a pod holds or is about to hold.
+type QuotaCharge struct {
+	Type  string // fairshare.CPU for cores
+	Group string // the group that the GPUs came from, or ""
 	Milli sched.MilliGPU
 }
 
-// Charges returns what a pod is charged with, as the charges for its use say, where
-// its GPUs were given from that group.
-func Charges(used []fairshare.Charge, group string) []Charge {
-	charges := make([]Charge, len(used))
+// QuotaCharges converts the charges for a pod's usage, whose GPUs came from a group.
+func QuotaCharges(used []fairshare.Charge, group string) []QuotaCharge {
+	charges := make([]QuotaCharge, len(used))
 	for i, u := range used {
-		charges[i] = Charge{Type: string(u.Type), Milli: sched.MilliGPU(u.Amount)}
+		charges[i] = QuotaCharge{Type: string(u.Type), Milli: sched.MilliGPU(u.Amount)}
 		if u.Type != fairshare.CPU {
 			charges[i].Group = group
 		}
@@ -62,46 +61,46 @@ func Charges(used []fairshare.Charge, group string) []Charge {
 	return charges
 }
 
-// Quotas counts what tenants hold, against their limits. What was decided counts
-// from then on, until it is given back. It is not safe for concurrent use.
+// Quotas counts what tenants hold against their limits. A pod counts from the decision to
+// place it until its charges are returned. Quotas is not safe for concurrent use.
 type Quotas struct {
 	limits map[Scope]sched.MilliGPU
-	given  map[Scope]sched.MilliGPU
-	held   map[string]held // by UID
+	used   map[Scope]sched.MilliGPU
+	pods   map[string]podCharges // by UID
 }
 
-type held struct {
+type podCharges struct {
 	tenant  string
-	charges []Charge
+	charges []QuotaCharge
 }
 
-// NewQuotas returns Quotas without limits, of which nothing is given.
+// NewQuotas returns Quotas without limits and charges.
 func NewQuotas() *Quotas {
-	return &Quotas{map[Scope]sched.MilliGPU{}, map[Scope]sched.MilliGPU{}, map[string]held{}}
+	return &Quotas{map[Scope]sched.MilliGPU{}, map[Scope]sched.MilliGPU{}, map[string]podCharges{}}
 }
 
-// Limit sets the most that may be held. Nothing is taken from who holds more.
+// Limit sets a limit. A tenant that holds more keeps it.
 func (q *Quotas) Limit(s Scope, most sched.MilliGPU) { q.limits[s] = most }
 
-// Unlimit lifts a limit.
+// Unlimit removes a limit.
 func (q *Quotas) Unlimit(s Scope) { delete(q.limits, s) }
 
-// Left returns what may still be given: the limit less what is given, and 0 at
-// least. limited is false where there is no limit.
+// Left returns how much may still be charged, at least 0. limited is false without a
+// limit.
 func (q *Quotas) Left(s Scope) (left sched.MilliGPU, limited bool) {
 	limit, limited := q.limits[s]
-	return max(0, limit-q.given[s]), limited
+	return max(0, limit-q.used[s]), limited
 }
 
-// Over says why an amount more may not be given now: a *Refusal, or nil.
+// Over returns why an additional amount would exceed a limit: a *GPURefusal, or nil.
 func (q *Quotas) Over(s Scope, amount sched.MilliGPU) error {
-	if limit, limited := q.limits[s]; limited && q.given[s]+amount > limit {
+	if limit, limited := q.limits[s]; limited && q.used[s]+amount > limit {
 		return q.refuse(s, amount)
 	}
 	return nil
 }
 
-// over returns the first limit by name that amounts given together would go over.
+// over returns the first limit by name that the amounts, added together, would exceed.
 func (q *Quotas) over(amounts map[Scope]sched.MilliGPU) (Scope, bool) {
 	for _, s := range slices.SortedFunc(maps.Keys(amounts), Scope.compare) {
 		if q.Over(s, amounts[s]) != nil {
@@ -115,8 +114,9 @@ func (s Scope) compare(other Scope) int {
 	return cmp.Or(cmp.Compare(s.Tenant, other.Tenant), cmp.Compare(s.Type, other.Type), cmp.Compare(s.Group, other.Group))
 }
 
-// Check says which limit a tenant would go over with charges: a *Refusal, or nil.
-func (q *Quotas) Check(tenant string, charges []Charge) error {
+// Check returns which limit a tenant would exceed with additional charges: a *GPURefusal,
+// or nil.
+func (q *Quotas) Check(tenant string, charges []QuotaCharge) error {
 	amounts := sums(tenant, charges)
 	if s, over := q.over(amounts); over {
 		return q.refuse(s, amounts[s])
@@ -124,33 +124,31 @@ func (q *Quotas) Check(tenant string, charges []Charge) error {
 	return nil
 }
 
-// Charge charges a pod's tenant with all that the pod has, in place of what it was
-// charged with before, whatever the limits.
-func (q *Quotas) Charge(uid, tenant string, charges []Charge) {
+// Charge replaces a pod's charges, regardless of limits.
+func (q *Quotas) Charge(uid, tenant string, charges []QuotaCharge) {
 	q.Return(uid)
 	if len(charges) == 0 {
 		return
 	}
-	q.held[uid] = held{tenant, charges}
+	q.pods[uid] = podCharges{tenant, charges}
 	for s, amount := range sums(tenant, charges) {
-		q.given[s] += amount
+		q.used[s] += amount
 	}
 }
 
-// Return gives back what a pod was charged with. A pod that nobody knows has
-// nothing.
+// Return removes a pod's charges, if it has any.
 func (q *Quotas) Return(uid string) {
-	h := q.held[uid]
-	for s, amount := range sums(h.tenant, h.charges) {
-		if q.given[s] -= amount; q.given[s] == 0 {
-			delete(q.given, s)
+	p := q.pods[uid]
+	for s, amount := range sums(p.tenant, p.charges) {
+		if q.used[s] -= amount; q.used[s] == 0 {
+			delete(q.used, s)
 		}
 	}
-	delete(q.held, uid)
+	delete(q.pods, uid)
 }
 
-// sums adds charges up by what limits are on.
-func sums(tenant string, charges []Charge) map[Scope]sched.MilliGPU {
+// sums adds charges up by the scopes to which they count.
+func sums(tenant string, charges []QuotaCharge) map[Scope]sched.MilliGPU {
 	all := map[Scope]sched.MilliGPU{}
 	for _, c := range charges {
 		all[Scope{Tenant: tenant, Type: c.Type}] += c.Milli
@@ -164,16 +162,28 @@ func sums(tenant string, charges []Charge) map[Scope]sched.MilliGPU {
 	return all
 }
 
-func (q *Quotas) refuse(s Scope, amount sched.MilliGPU) *Refusal {
-	if amount > q.limits[s] {
-		return refuse(OverQuota, "%s: %s asked for and the limit is %s: ask for fewer, or ask the administrator for a higher limit",
-			s, s.count(amount), s.count(q.limits[s]))
+// Holders returns how much of a group each tenant holds, without tenants that hold
+// nothing. O(tenants · types).
+func (q *Quotas) Holders(group string) map[string]sched.MilliGPU {
+	holders := map[string]sched.MilliGPU{}
+	for s, amount := range q.used {
+		if s.Group == group && amount > 0 {
+			holders[s.Tenant] = amount
+		}
 	}
-	return refuse(OverQuota, "%s: %s asked for, %s held and the limit is %s: wait until others of this tenant end, or ask the administrator for a higher limit",
-		s, s.count(amount), s.count(q.given[s]), s.count(q.limits[s]))
+	return holders
 }
 
-// count returns "1 GPU", "0.5 GPUs", "2 CPUs" and so on.
+func (q *Quotas) refuse(s Scope, amount sched.MilliGPU) *GPURefusal {
+	if amount > q.limits[s] {
+		return refuse(OverQuota, "%s: %s requested, but the limit is %s: request fewer, or ask an administrator for a higher limit",
+			s, s.count(amount), s.count(q.limits[s]))
+	}
+	return refuse(OverQuota, "%s: %s requested, but %s in use and the limit is %s: wait until other pods of this tenant end, or ask an administrator for a higher limit",
+		s, s.count(amount), s.count(q.used[s]), s.count(q.limits[s]))
+}
+
+// count returns an amount as "1 GPU", "0.5 GPUs" or "2 CPUs".
 func (s Scope) count(amount sched.MilliGPU) string {
 	noun := "GPU"
 	if s.Type == string(fairshare.CPU) {
@@ -183,4 +193,45 @@ func (s Scope) count(amount sched.MilliGPU) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%g %ss", float64(amount)/float64(sched.WholeGPU), noun)
+}
+
+// PendingCharge is the charge that a pod would cause.
+type PendingCharge struct {
+	UID, Tenant string
+	QuotaCharge
+}
+
+// Together returns why fewer than need of several pods can be charged now: a *GPURefusal
+// that names the limit which the first refused pod would exceed, and how much need pods
+// request of it; or nil. Pods that are charged already count as chargeable.
+func (q *Quotas) Together(all []PendingCharge, need int) error {
+	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
+	need -= len(all) - len(pending)
+	var exceeded []Scope
+	sum, chargeable := map[Scope]sched.MilliGPU{}, 0
+	for _, d := range pending {
+		with := d.beside(sum)
+		if s, over := q.over(with); over {
+			exceeded = append(exceeded, s)
+			continue
+		}
+		sum, chargeable = with, chargeable+1
+	}
+	if chargeable >= need || len(exceeded) == 0 {
+		return nil
+	}
+	whole := map[Scope]sched.MilliGPU{}
+	for _, d := range pending[:need] {
+		whole = d.beside(whole)
+	}
+	return q.refuse(exceeded[0], whole[exceeded[0]])
+}
+
+// beside adds the charge to the sums of other pods.
+func (d PendingCharge) beside(others map[Scope]sched.MilliGPU) map[Scope]sched.MilliGPU {
+	sum := maps.Clone(others)
+	for s, amount := range sums(d.Tenant, []QuotaCharge{d.QuotaCharge}) {
+		sum[s] += amount
+	}
+	return sum
 }

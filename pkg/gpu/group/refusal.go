@@ -2,47 +2,47 @@ package group
 
 import "fmt"
 
-// Reason is the kind of a Refusal.
-type Reason uint8
+// GPURefusalReason is the machine-readable reason of a GPURefusal.
+type GPURefusalReason uint8
 
-// Why a group is not accepted, and why a container gets no GPUs.
+// Reasons for which a group is not accepted, or a container gets no GPUs.
 const (
-	Incomplete   Reason = iota // the group lacks something
-	UnknownNode                // a node that is not there
-	UnknownGPU                 // a GPU that is not there
-	GPUElsewhere               // a GPU of another node
-	Duplicate                  // a node or GPU named twice
-	NoRight                    // a GPU that the tenant may not use
-	WrongForm                  // not of the form asked for
-	WrongType                  // not of a type asked for
-	UnknownGroup               // a group that is not there
-	NotServed                  // the group is for other tenants or containers
-	TooFewGPUs                 // not so many are free on one node
-	NeverEnough                // no node has so many
-	OverQuota                  // the tenant would hold more than it may
+	Incomplete   GPURefusalReason = iota // a field is missing
+	UnknownNode                          // the node does not exist, or reports no GPUs
+	UnknownGPU                           // the GPU does not exist
+	GPUElsewhere                         // the GPU is in another node
+	Duplicate                            // a node or GPU is listed twice
+	NoPermission                         // the tenant may not use the GPU
+	WrongForm                            // the GPU is not of the requested form
+	WrongType                            // the GPU is not of a requested type
+	UnknownGroup                         // the group does not exist
+	NotServed                            // the group is for other tenants or containers
+	TooFewGPUs                           // no node has enough free GPUs
+	NeverEnough                          // no node has enough GPUs
+	OverQuota                            // the tenant would exceed its quota
 )
 
 // String returns the reason in CamelCase, as Kubernetes events spell theirs.
-func (r Reason) String() string {
+func (r GPURefusalReason) String() string {
 	names := [...]string{
-		"Incomplete", "UnknownNode", "UnknownGPU", "GPUElsewhere", "Duplicate", "NoRight", "WrongGPUForm", "WrongGPUType",
+		"Incomplete", "UnknownNode", "UnknownGPU", "GPUElsewhere", "Duplicate", "NoPermission", "WrongGPUForm", "WrongGPUType",
 		"UnknownGroup", "NotServed", "TooFewGPUs", "NeverEnoughGPUs", "OverQuota",
 	}
 	if int(r) < len(names) {
 		return names[r]
 	}
-	return fmt.Sprintf("Reason(%d)", r)
+	return fmt.Sprintf("GPURefusalReason(%d)", r)
 }
 
-// Refusal is a group that is not accepted, or a container that gets no GPUs now.
-type Refusal struct {
-	Reason Reason
-	Text   string // what, where, and what to do, in one sentence
+// GPURefusal says why a group is not accepted, or why a container gets no GPUs now.
+type GPURefusal struct {
+	Reason GPURefusalReason
+	Text   string // one sentence: what is wrong, where, and what to do
 }
 
-func refuse(r Reason, format string, args ...any) *Refusal {
-	return &Refusal{r, fmt.Sprintf(format, args...)}
+func refuse(r GPURefusalReason, format string, args ...any) *GPURefusal {
+	return &GPURefusal{r, fmt.Sprintf(format, args...)}
 }
 
-// Error returns the sentence.
-func (r *Refusal) Error() string { return r.Text }
+// Error returns Text.
+func (r *GPURefusal) Error() string { return r.Text }

@@ -113,7 +113,7 @@ func (s *scene) accept(c *scenario.Command, g Group) {
 	}
 }
 
-func explain(c *scenario.Command, refusals ...*Refusal) {
+func explain(c *scenario.Command, refusals ...*GPURefusal) {
 	for _, r := range refusals {
 		c.Line("%s: %s", r.Reason, r)
 	}
@@ -126,18 +126,18 @@ func (s *scene) remove(group string) {
 }
 
 func (s *scene) ask(c *scenario.Command) {
-	a := Ask{Tenant: c.Arg(1), Group: c.Value("group"), Container: c.Value("container"), Form: s.form(c)}
+	a := Request{Tenant: c.Arg(1), Group: c.Value("group"), Container: c.Value("container"), Form: s.form(c)}
 	a.Count, a.Milli, a.Types = c.Int(2), sched.MilliGPU(c.IntValue("milli", int(sched.WholeGPU))), c.List("type")
 	offer, err := s.serve(c.Arg(0), a)
 	if err != nil {
-		explain(c, err.(*Refusal))
+		explain(c, err.(*GPURefusal))
 		return
 	}
 	c.Line("%s gets %s", c.Arg(0), offer)
 }
 
 // serve takes the best offer and the first GPUs of it.
-func (s *scene) serve(uid string, a Ask) (string, error) {
+func (s *scene) serve(uid string, a Request) (string, error) {
 	m, err := New(s.groups, s.nodes).Match(a)
 	if err != nil {
 		return "", err
@@ -148,11 +148,11 @@ func (s *scene) serve(uid string, a Ask) (string, error) {
 	}
 	i := slices.IndexFunc(s.records, func(n *sched.Node) bool { return n.Name == offer.Node })
 	h := sched.Holding{GPUs: offer.GPUs[:a.Count]}
-	var charges []Charge
+	var charges []QuotaCharge
 	text := fmt.Sprintf("of group %q", offer.Group)
 	for _, g := range h.GPUs {
 		at := slices.IndexFunc(s.records[i].GPUs, func(card sched.GPU) bool { return card.ID == g.ID })
-		charges = append(charges, Charge{s.records[i].GPUs[at].Type, offer.Group, g.Milli})
+		charges = append(charges, QuotaCharge{s.records[i].GPUs[at].Type, offer.Group, g.Milli})
 		text += fmt.Sprintf(" %s:%d", g.ID, g.Milli)
 	}
 	if err := s.quotas.Check(a.Tenant, charges); err != nil {
@@ -165,12 +165,12 @@ func (s *scene) serve(uid string, a Ask) (string, error) {
 }
 
 func (s *scene) together(c *scenario.Command) {
-	dues := make([]Due, c.Int(0))
+	dues := make([]PendingCharge, c.Int(0))
 	for i := range dues {
-		dues[i] = Due{fmt.Sprint("pod-", i), c.Arg(1), Charge{c.Value("type"), c.Value("group"), sched.WholeGPU * sched.MilliGPU(c.Int(2))}}
+		dues[i] = PendingCharge{fmt.Sprint("pod-", i), c.Arg(1), QuotaCharge{c.Value("type"), c.Value("group"), sched.WholeGPU * sched.MilliGPU(c.Int(2))}}
 	}
 	if err := s.quotas.Together(dues, len(dues)); err != nil {
-		explain(c, err.(*Refusal))
+		explain(c, err.(*GPURefusal))
 		return
 	}
 	c.Line("they may")
@@ -205,7 +205,7 @@ func (s *scene) plan(c *scenario.Command) {
 	}
 	var err error
 	if s.proposal, err = Propose(s.nodes, s.estimate, s.may); err != nil {
-		explain(c, err.(*Refusal))
+		explain(c, err.(*GPURefusal))
 		return
 	}
 	for _, g := range s.proposal.Groups {

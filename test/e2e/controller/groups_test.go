@@ -81,13 +81,13 @@ func (w *world) condition(group string) string {
 	return out
 }
 
-// TestGroups: the group of the user guide is in force and keeps its cards for ann; an
-// edit applies to a pod within a second; who has no right hears so; what is over
+// TestGroups: the group of the user guide is accepted and keeps its cards for ann; an
+// edit applies to a pod within a second; a group of a tenant without permission is refused; what is over
 // the quota waits with the reason and starts when enough is given back.
 func TestGroups(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
 	w.apply(groupGuide(t))
-	w.await("the group is in force", func() bool { return w.condition("training") == "True InForce" })
+	w.await("the group is accepted", func() bool { return w.condition("training") == "True Accepted" })
 	w.gpuPod("first", "ann", "", 2)
 	w.await("ann gets its cards", func() bool { return w.given("first") == "training GPU-node-00000-0,GPU-node-00000-1" })
 	w.gpuPod("stranger", "bob", "training", 1)
@@ -108,9 +108,9 @@ func TestGroups(t *testing.T) {
 	}
 
 	w.apply(strings.ReplaceAll(strings.ReplaceAll(groupGuide(t), "tenants: [ann]", "tenants: [eve]"), "name: training", "name: greedy"))
-	w.await("eve has no right to it", func() bool { return w.condition("greedy") == "False NoRight" })
+	w.await("eve has no permission", func() bool { return w.condition("greedy") == "False NoPermission" })
 	w.gpuPod("greedy", "eve", "greedy", 1)
-	w.await("and hears so", func() bool { return strings.Contains(w.waits("greedy"), "has no right to GPU") })
+	w.await("and its pod says so", func() bool { return strings.Contains(w.waits("greedy"), "has no permission to use GPU") })
 }
 
 // asAnn runs the people's tool as one of ann's people, who may do what the user guide
@@ -149,7 +149,7 @@ func TestGroupsExample(t *testing.T) {
 	w.apply(proposal)
 	for i := range 4 {
 		name := fmt.Sprint("ann-", i+1)
-		w.await(name+" is in force", func() bool { return w.condition(name) == "True InForce" })
+		w.await(name+" is accepted", func() bool { return w.condition(name) == "True Accepted" })
 	}
 	for i, demand := range []int{2, 1, 2, 3} {
 		w.gpuPod(fmt.Sprint("p", i), "ann", "", demand)

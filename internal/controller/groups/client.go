@@ -19,15 +19,15 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// Eye sees what one user may see: all objects of a kind where the user may list
-// them, else those that the user's roles name.
-type Eye struct {
+// Client reads what one user may read: all objects of a kind if the user may list them,
+// else the objects that the user's roles name.
+type Client struct {
 	client  kubernetes.Interface
 	objects dynamic.Interface
 }
 
-// NewEye returns the eye of whoever a configuration belongs to.
-func NewEye(config *rest.Config) (*Eye, error) {
+// NewClient returns a client with the credentials of config.
+func NewClient(config *rest.Config) (*Client, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)
@@ -36,26 +36,26 @@ func NewEye(config *rest.Config) (*Eye, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
-	return &Eye{client, objects}, nil
+	return &Client{client, objects}, nil
 }
 
-// Groups returns the groups that the user may see, by name.
-func (e *Eye) Groups(ctx context.Context) ([]v1alpha1.GPUGroup, error) {
-	return see[v1alpha1.GPUGroup](ctx, e, v1alpha1.GPUGroupResource())
+// Groups returns the groups that the user may read.
+func (c *Client) Groups(ctx context.Context) ([]v1alpha1.GPUGroup, error) {
+	return listVisible[v1alpha1.GPUGroup](ctx, c, v1alpha1.GPUGroupResource())
 }
 
-// Free returns the GPUs that the user sees, has the right to, and that are in no
-// group which the user sees.
-func (e *Eye) Free(ctx context.Context) (group.Nodes, error) {
-	topologies, err := see[v1alpha1.NodeTopology](ctx, e, v1alpha1.NodeTopologyResource())
+// Free returns the GPUs that the user may read and use, and that are in none of the groups
+// that the user may read.
+func (c *Client) Free(ctx context.Context) (group.Nodes, error) {
+	topologies, err := listVisible[v1alpha1.NodeTopology](ctx, c, v1alpha1.NodeTopologyResource())
 	if err != nil {
 		return nil, err
 	}
-	objects, err := e.Groups(ctx)
+	objects, err := c.Groups(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := e.rules(ctx)
+	rules, err := c.rules(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,22 +73,22 @@ func (e *Eye) Free(ctx context.Context) (group.Nodes, error) {
 	}), nil
 }
 
-// see returns all objects of a kind that the user may see.
-func see[T any](ctx context.Context, e *Eye, kind schema.GroupVersionResource) ([]T, error) {
-	list, err := e.objects.Resource(kind).List(ctx, metav1.ListOptions{})
+// listVisible returns the objects of a kind that the user may read.
+func listVisible[T any](ctx context.Context, c *Client, kind schema.GroupVersionResource) ([]T, error) {
+	list, err := c.objects.Resource(kind).List(ctx, metav1.ListOptions{})
 	if err == nil {
 		return typed[T](list.Items)
 	}
 	if !apierrors.IsForbidden(err) {
 		return nil, fmt.Errorf("list %s: %w", kind.Resource, err)
 	}
-	rules, refused := e.rules(ctx)
+	rules, refused := c.rules(ctx)
 	if refused != nil {
 		return nil, refused
 	}
 	var items []unstructured.Unstructured
 	for _, name := range rules.named("get", kind.Resource) {
-		one, err := e.objects.Resource(kind).Get(ctx, name, metav1.GetOptions{})
+		one, err := c.objects.Resource(kind).Get(ctx, name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 			return nil, fmt.Errorf("get %s %q: %w", kind.Resource, name, err)
 		}
@@ -109,21 +109,21 @@ func typed[T any](items []unstructured.Unstructured) ([]T, error) {
 	return objects, nil
 }
 
-// rules are what a user may do.
+// rules are the permissions of a user.
 type rules []authorizationv1.ResourceRule
 
-func (e *Eye) rules(ctx context.Context) (rules, error) {
+func (c *Client) rules(ctx context.Context) (rules, error) {
 	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: metav1.NamespaceDefault}}
-	done, err := e.client.AuthorizationV1().SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{})
+	done, err := c.client.AuthorizationV1().SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("ask what you may do: %w", err)
+		return nil, fmt.Errorf("review your permissions: %w", err)
 	}
 	return done.Status.ResourceRules, nil
 }
 
 // allow reports whether the user may use one object of a resource.
 func (r rules) allow(resource, name string) bool {
-	return slices.ContainsFunc(r.about(v1alpha1.VerbUse, resource), func(rule authorizationv1.ResourceRule) bool {
+	return slices.ContainsFunc(r.granting(v1alpha1.VerbUse, resource), func(rule authorizationv1.ResourceRule) bool {
 		return len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, name)
 	})
 }
@@ -131,24 +131,24 @@ func (r rules) allow(resource, name string) bool {
 // named returns the names of the objects that rules give a verb on, each once.
 func (r rules) named(verb, resource string) []string {
 	var names []string
-	for _, rule := range r.about(verb, resource) {
+	for _, rule := range r.granting(verb, resource) {
 		names = append(names, rule.ResourceNames...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// about returns the rules that give a verb on a resource.
-func (r rules) about(verb, resource string) (about []authorizationv1.ResourceRule) {
+// granting returns the rules that grant a verb on a resource.
+func (r rules) granting(verb, resource string) (granting []authorizationv1.ResourceRule) {
 	for _, rule := range r {
-		if one(rule.APIGroups, v1alpha1.Group) && one(rule.Verbs, verb) && one(rule.Resources, resource) {
-			about = append(about, rule)
+		if matches(rule.APIGroups, v1alpha1.Group) && matches(rule.Verbs, verb) && matches(rule.Resources, resource) {
+			granting = append(granting, rule)
 		}
 	}
-	return about
+	return granting
 }
 
-// one reports whether a list of a rule has a word, or all words.
-func one(list []string, word string) bool {
+// matches reports whether a list of a rule has a word or the wildcard.
+func matches(list []string, word string) bool {
 	return slices.Contains(list, word) || slices.Contains(list, "*")
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// TestEditAsksOfItself: an edit costs the questions of its own group, and no others'
+// TestEditChecksOneGroup: an edit checks the permissions of its own group, and no others'
 // before it is time.
-func TestEditAsksOfItself(t *testing.T) {
+func TestEditChecksOneGroup(t *testing.T) {
 	asked := map[string]int{}
-	k := New(Env{
-		May:     func(_ context.Context, tenant, _, _ string) (bool, error) { asked[tenant]++; return true, nil },
-		Changed: func([]group.Group) {}, Said: func(Verdict) {},
+	r := NewRegistry(Dependencies{
+		Allowed: func(_ context.Context, tenant, _, _ string) (bool, error) { asked[tenant]++; return true, nil },
+		Changed: func([]group.Group) {}, Report: func(Verdict) {},
 	})
 	node := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: v1alpha1.NodeTopologyStatus{
 		GPUs: []v1alpha1.GPU{{ID: "0", Form: "physical"}, {ID: "1", Index: 1, Form: "physical"}},
 	}}
 	tell := func(name string, generation int64, gpus ...string) {
-		k.SetGroup(&v1alpha1.GPUGroup{
+		r.SetGroup(&v1alpha1.GPUGroup{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Generation: generation},
 			Spec:       v1alpha1.GPUGroupSpec{Tenants: []string{name}, Form: "physical", Nodes: []v1alpha1.GPUGroupNode{{Name: "n", GPUs: gpus}}},
 		})
@@ -36,16 +36,16 @@ func TestEditAsksOfItself(t *testing.T) {
 		anew bool
 		want map[string]int
 	}{
-		{"a node", func() { k.SetNode(node) }, false, map[string]int{"a": 1, "b": 1}},
+		{"a node", func() { r.SetNode(node) }, false, map[string]int{"a": 1, "b": 1}},
 		{"nothing", func() {}, false, map[string]int{}},
 		{"an edit", func() { tell("a", 2, "0", "1") }, false, map[string]int{"a": 2}},
 		{"time", func() {}, true, map[string]int{"a": 2, "b": 1}},
-		{"no such node", func() { k.RemoveNode(node) }, false, map[string]int{}},
-		{"the node again", func() { k.SetNode(node) }, false, map[string]int{"a": 2, "b": 1}},
+		{"no such node", func() { r.RemoveNode(node) }, false, map[string]int{}},
+		{"the node again", func() { r.SetNode(node) }, false, map[string]int{"a": 2, "b": 1}},
 	} {
 		clear(asked)
 		step.do()
-		k.look(t.Context(), step.anew)
+		r.checkGroups(t.Context(), step.anew)
 		if diff := cmp.Diff(step.want, asked); diff != "" {
 			t.Errorf("after %s, questions by tenant (-want +got):\n%s", step.what, diff)
 		}

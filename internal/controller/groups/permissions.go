@@ -1,0 +1,94 @@
+package groups
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// Answers are cached for less time than a Registry waits between checks. A refusal is
+// cached for a shorter time, because an administrator may be about to grant permission.
+const (
+	allowedTTL = 10 * time.Second
+	deniedTTL  = time.Second
+)
+
+// Permissions asks the API server's authorizer, usually RBAC, what tenants may do. A tenant
+// is the user group "numalet.dev:tenant:NAME". It may use a GPU if it has the verb "use" on
+// the node's nodetopologies.numalet.dev, or on the gpus.numalet.dev with the UUID of the
+// card. Permissions is not safe for concurrent use.
+type Permissions struct {
+	client kubernetes.Interface
+	now    func() time.Time
+	cache  map[permission]answer
+}
+
+// permission is a tenant's permission to use one object, or all if name is "".
+type permission struct{ tenant, resource, name string }
+
+type answer struct {
+	allowed bool
+	expires time.Time
+}
+
+// NewPermissions returns Permissions with an empty cache.
+func NewPermissions(client kubernetes.Interface, now func() time.Time) *Permissions {
+	return &Permissions{client, now, map[permission]answer{}}
+}
+
+// Allowed reports whether a tenant may use a GPU of a node, given by the UUID of its card.
+func (p *Permissions) Allowed(ctx context.Context, tenant, node, id string) (bool, error) {
+	for _, q := range []permission{
+		{tenant, v1alpha1.NodeTopologyResource().Resource, ""},
+		{tenant, v1alpha1.NodeTopologyResource().Resource, node},
+		{tenant, v1alpha1.ResourceGPUs, id},
+	} {
+		if allowed, err := p.check(ctx, q); allowed || err != nil {
+			return allowed, err
+		}
+	}
+	return false, nil
+}
+
+// check answers from the cache, or asks the API server.
+func (p *Permissions) check(ctx context.Context, q permission) (bool, error) {
+	if a, known := p.cache[q]; known && p.now().Before(a.expires) {
+		return a.allowed, nil
+	}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:   v1alpha1.TenantSubject(q.tenant),
+		Groups: []string{v1alpha1.TenantSubject(q.tenant), "system:authenticated"},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: v1alpha1.VerbUse, Group: v1alpha1.Group, Resource: q.resource, Name: q.name,
+		},
+	}}
+	done, err := p.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("check whether tenant %q may %s %s %q: %w", q.tenant, v1alpha1.VerbUse, q.resource, q.name, err)
+	}
+	p.evict()
+	a := answer{done.Status.Allowed, p.now().Add(deniedTTL)}
+	if a.allowed {
+		a.expires = p.now().Add(allowedTTL)
+	}
+	p.cache[q] = a
+	return a.allowed, nil
+}
+
+// evict removes expired answers once the cache is large.
+func (p *Permissions) evict() {
+	if len(p.cache) < 1<<14 {
+		return
+	}
+	for q, a := range p.cache {
+		if !p.now().Before(a.expires) {
+			delete(p.cache, q)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package groups
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/group"
+)
+
+const (
+	// batchDelay is how long changes are collected before groups are checked together.
+	batchDelay = 20 * time.Millisecond
+	// recheckInterval is how often permissions are checked again: they cannot be watched.
+	recheckInterval = 15 * time.Second
+	// refusedRecheckInterval replaces recheckInterval while some group is not accepted.
+	refusedRecheckInterval = 2 * time.Second
+)
+
+// Dependencies are what a Registry calls.
+type Dependencies struct {
+	// Allowed reports whether a tenant has permission to use a GPU of a node, given by the
+	// UUID of its card. An error means that the answer is unknown.
+	Allowed func(ctx context.Context, tenant, node, id string) (bool, error)
+	// Changed is called with the accepted groups when the answers of Match may change,
+	// before Report is called.
+	Changed func([]group.Group)
+	// Report is called with each new verdict, in any order.
+	Report func(Verdict)
+}
+
+// Registry keeps the accepted groups. A group counts once its newest version was accepted
+// and for as long as its tenants have permission, even if nodes or GPUs of it come and
+// go. Its methods may be called from any goroutine.
+//
+// Acceptance asks the API server, so only Run does it, in one goroutine: after each change
+// it checks all groups, which costs O(groups · GPUs). An edited group applies after
+// batchDelay and its permission checks. Permissions of other groups are checked again only
+// at their interval or when a node has changed.
+type Registry struct {
+	deps     Dependencies
+	current  atomic.Pointer[snapshot]
+	changed  chan struct{}
+	ready    atomic.Bool
+	verdicts map[string]Verdict // by group; used by Run only
+
+	mu struct {
+		sync.Mutex
+		groups map[string]*v1alpha1.GPUGroup
+		nodes  group.Nodes
+		moved  bool // nodes have changed since the last check
+	}
+}
+
+// snapshot is the accepted groups, and why the others are not accepted. It is immutable.
+type snapshot struct {
+	grouping *group.Grouping
+	refused  map[string]string // messages by group
+}
+
+// NewRegistry returns a Registry without groups and nodes.
+func NewRegistry(d Dependencies) *Registry {
+	r := &Registry{deps: d, changed: make(chan struct{}, 1), verdicts: map[string]Verdict{}}
+	r.mu.groups, r.mu.nodes = map[string]*v1alpha1.GPUGroup{}, group.Nodes{}
+	r.current.Store(&snapshot{group.New(nil, nil), map[string]string{}})
+	return r
+}
+
+// Match returns which accepted groups serve a request. The error also explains why a group
+// that the request names is not accepted.
+func (r *Registry) Match(request group.Request) (group.Match, error) {
+	now := r.current.Load()
+	if why, refused := now.refused[request.Group]; refused {
+		return group.Match{}, fmt.Errorf("GPU group %q is not accepted: %s", request.Group, why)
+	}
+	return now.grouping.Match(request)
+}
+
+// Empty reports whether no group is accepted.
+func (r *Registry) Empty() bool { return r.current.Load().grouping.Empty() }
+
+// HasSynced reports whether Run has checked all groups of the informers' first lists.
+func (r *Registry) HasSynced() bool { return r.ready.Load() }
+
+// SetGroup adds or replaces a group.
+func (r *Registry) SetGroup(g *v1alpha1.GPUGroup) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.groups[g.Name] = g
+	r.notify()
+}
+
+// RemoveGroup removes a group.
+func (r *Registry) RemoveGroup(g *v1alpha1.GPUGroup) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.mu.groups, g.Name)
+	r.notify()
+}
+
+// SetNode adds or replaces the GPUs of a node.
+func (r *Registry) SetNode(t *v1alpha1.NodeTopology) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v := Inventory(t); !reflect.DeepEqual(v, r.node(t.Name)) {
+		r.mu.nodes[t.Name], r.mu.moved = v, true
+		r.notify()
+	}
+}
+
+// node returns the GPUs of a node; none if it is unknown. The caller holds r.mu.
+func (r *Registry) node(name string) *gpu.Inventory {
+	if v := r.mu.nodes[name]; v != nil {
+		return v
+	}
+	return &gpu.Inventory{}
+}
+
+// RemoveNode removes a node.
+func (r *Registry) RemoveNode(t *v1alpha1.NodeTopology) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.mu.nodes, t.Name)
+	r.mu.moved = true
+	r.notify()
+}
+
+// notify makes Run check the groups.
+func (r *Registry) notify() {
+	select {
+	case r.changed <- struct{}{}:
+	default: // it is notified already
+	}
+}
+
+// Run checks groups until ctx ends. synced reports whether the informers have delivered
+// their first lists.
+func (r *Registry) Run(ctx context.Context, synced func() bool) error {
+	r.notify()
+	var checked time.Time // when the permissions of all groups were checked last
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Until(checked.Add(r.interval()))):
+		case <-r.changed:
+			time.Sleep(batchDelay)
+		}
+		complete, recheck := synced(), time.Since(checked) >= r.interval()
+		if recheck {
+			checked = time.Now()
+		}
+		r.checkGroups(ctx, recheck)
+		if complete {
+			r.ready.Store(true)
+		} else {
+			r.notify()
+		}
+	}
+}
+
+// interval is how long permissions are not checked again.
+func (r *Registry) interval() time.Duration {
+	if len(r.current.Load().refused) > 0 {
+		return refusedRecheckInterval
+	}
+	return recheckInterval
+}
+
+// checkGroups checks all groups, publishes the accepted ones and reports new verdicts. It
+// checks the permissions of accepted groups again if recheck is true or nodes have changed.
+func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
+	objects, nodes, moved := r.input()
+	var verdicts []Verdict
+	var accepted []group.Group
+	refused := map[string]string{}
+	for _, object := range objects {
+		v := r.checkGroup(ctx, object, nodes, recheck || moved)
+		verdicts = append(verdicts, v)
+		if v.Accepted {
+			accepted = append(accepted, Read(object))
+		} else {
+			refused[v.Name] = v.Message
+		}
+	}
+	now := &snapshot{group.New(accepted, nodes), refused}
+	if !reflect.DeepEqual(now, r.current.Load()) {
+		r.current.Store(now)
+		r.deps.Changed(accepted)
+	}
+	r.report(verdicts, now.grouping)
+}
+
+// input returns the groups sorted by name, the nodes' GPUs, and whether these have changed
+// since the last call.
+func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, moved bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	moved, r.mu.moved = r.mu.moved, false
+	objects = slices.SortedFunc(maps.Values(r.mu.groups), func(a, b *v1alpha1.GPUGroup) int { return cmp.Compare(a.Name, b.Name) })
+	return objects, maps.Clone(r.mu.nodes), moved
+}
+
+// checkGroup returns whether a group is accepted. Without recheck a group that was accepted
+// keeps its permissions.
+func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, recheck bool) Verdict {
+	g, v := Read(object), Verdict{Name: object.Name, UID: object.UID, Generation: object.Generation}
+	before := r.wasAccepted(object)
+	why := group.Check(g, nodes, nil)
+	if before {
+		why = slices.DeleteFunc(why, isGone)
+	}
+	if len(why) > 0 {
+		return v.refused(why)
+	}
+	if old := r.verdicts[object.Name]; !recheck && old.Accepted && old.of(object) {
+		v.Accepted = true
+		return v
+	}
+	why, err := r.missingPermissions(ctx, g, nodes)
+	switch {
+	case len(why) > 0:
+		return v.refused(why)
+	case err != nil && !before:
+		v.Reason, v.Message = notChecked, err.Error()
+		return v
+	}
+	v.Accepted = true
+	return v
+}
+
+// wasAccepted reports whether this version of a group was accepted, by this registry or
+// according to the group's status.
+func (r *Registry) wasAccepted(object *v1alpha1.GPUGroup) bool {
+	if v, known := r.verdicts[object.Name]; known && v.of(object) {
+		return v.Accepted
+	}
+	return object.Status.ObservedGeneration == object.Generation && meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionAccepted)
+}
+
+// isGone reports whether a refusal is about a GPU that may have disappeared. An accepted
+// group keeps the GPUs that remain.
+func isGone(r *group.GPURefusal) bool {
+	switch r.Reason {
+	case group.UnknownNode, group.UnknownGPU, group.GPUElsewhere, group.WrongForm, group.WrongType:
+		return true
+	}
+	return false
+}
+
+// missingPermissions returns which GPUs tenants of a group may not use; the error is that
+// some permissions are unknown.
+func (r *Registry) missingPermissions(ctx context.Context, g group.Group, nodes group.Nodes) (why []*group.GPURefusal, failed error) {
+	tenants := g.Tenants
+	for _, tenant := range tenants {
+		g.Tenants = []string{tenant}
+		allowed := func(node, id string) bool {
+			ok, err := r.deps.Allowed(ctx, tenant, node, id)
+			failed = cmp.Or(failed, err)
+			return ok || err != nil
+		}
+		for _, refusal := range group.Check(g, nodes, allowed) {
+			if refusal.Reason == group.NoPermission {
+				why = append(why, refusal)
+			}
+		}
+	}
+	return why, failed
+}
+
+// report reports each verdict that is new.
+func (r *Registry) report(verdicts []Verdict, grouping *group.Grouping) {
+	before := r.verdicts
+	r.verdicts = map[string]Verdict{}
+	for _, v := range verdicts {
+		if v.Accepted {
+			v = v.withGPUs(grouping.HeldGPUs(v.Name))
+		}
+		r.verdicts[v.Name] = v
+		if old, known := before[v.Name]; !known || !reflect.DeepEqual(old, v) {
+			r.deps.Report(v)
+		}
+	}
+}

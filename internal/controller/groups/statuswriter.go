@@ -1,0 +1,192 @@
+package groups
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// writeInterval is the shortest time between two rounds of writes: pods that come and go
+// change the usage, and each write costs the API server more than a binding.
+const writeInterval = time.Second
+
+// StatusWriter writes the statuses of groups that differ from the current state. Its
+// methods may be called from any goroutine; Run may be called once.
+type StatusWriter struct {
+	client  dynamic.Interface
+	holders func(group string) map[string]sched.MilliGPU
+	now     func() time.Time
+	changed chan struct{}
+	mu      struct {
+		sync.Mutex
+		objects  map[string]*v1alpha1.GPUGroup
+		verdicts map[string]Verdict
+	}
+}
+
+// NewStatusWriter returns a StatusWriter; holders returns how much of a group each tenant
+// holds.
+func NewStatusWriter(client dynamic.Interface, holders func(string) map[string]sched.MilliGPU, now func() time.Time) *StatusWriter {
+	w := &StatusWriter{client: client, holders: holders, now: now, changed: make(chan struct{}, 1)}
+	w.mu.objects, w.mu.verdicts = map[string]*v1alpha1.GPUGroup{}, map[string]Verdict{}
+	return w
+}
+
+// SetGroup adds or replaces a group.
+func (w *StatusWriter) SetGroup(g *v1alpha1.GPUGroup) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.objects[g.Name] = g
+	w.Notify()
+}
+
+// RemoveGroup removes a group.
+func (w *StatusWriter) RemoveGroup(g *v1alpha1.GPUGroup) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.mu.objects, g.Name)
+	delete(w.mu.verdicts, g.Name)
+}
+
+// Report sets the verdict on a group.
+func (w *StatusWriter) Report(v Verdict) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.verdicts[v.Name] = v
+	w.Notify()
+}
+
+// Notify makes Run compare all statuses, because usage may have changed. It returns at
+// once.
+func (w *StatusWriter) Notify() {
+	select {
+	case w.changed <- struct{}{}:
+	default: // it is notified already
+	}
+}
+
+// Run writes until ctx ends.
+func (w *StatusWriter) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.changed:
+		}
+		if w.writeAll(ctx) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(writeInterval):
+			}
+		}
+	}
+}
+
+// writeAll writes the statuses that are out of date, and reports whether there were any.
+// Failed writes are repeated in the next round.
+func (w *StatusWriter) writeAll(ctx context.Context) (wrote bool) {
+	for object, status := range w.outdated() {
+		wrote = true
+		if err := write(ctx, w.client, object, status); err != nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "the status of a GPU group is out of date; it is written again")
+			w.Notify()
+		}
+	}
+	return wrote
+}
+
+// outdated returns the groups whose status differs from the current state, with the status
+// to write.
+func (w *StatusWriter) outdated() map[*v1alpha1.GPUGroup]v1alpha1.GPUGroupStatus {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	outdated := map[*v1alpha1.GPUGroup]v1alpha1.GPUGroupStatus{}
+	for name, object := range w.mu.objects {
+		v, known := w.mu.verdicts[name]
+		if !known || !v.of(object) {
+			continue
+		}
+		want := status(object.Status, v, w.holders(name), metav1.NewTime(w.now()))
+		if !equality.Semantic.DeepEqual(want, object.Status) {
+			outdated[object] = want
+		}
+	}
+	return outdated
+}
+
+// status returns a group's status for a verdict and the tenants' usage. Conditions that do
+// not change keep their transition times.
+func status(before v1alpha1.GPUGroupStatus, v Verdict, holders map[string]sched.MilliGPU, now metav1.Time) v1alpha1.GPUGroupStatus {
+	s := v1alpha1.GPUGroupStatus{ObservedGeneration: v.Generation, Conditions: slices.Clone(before.Conditions), GPUs: int32(v.GPUs)}
+	for _, c := range []metav1.Condition{
+		{Type: v1alpha1.ConditionAccepted, Status: conditionStatus(v.Accepted), Reason: v.Reason, Message: v.Message},
+		{Type: v1alpha1.ConditionShared, Status: conditionStatus(len(v.Shared) > 0), Reason: sharedReason(v), Message: v.sharing()},
+	} {
+		c.ObservedGeneration, c.LastTransitionTime = v.Generation, now
+		meta.SetStatusCondition(&s.Conditions, c)
+	}
+	used := sched.MilliGPU(0)
+	for _, tenant := range slices.Sorted(maps.Keys(holders)) {
+		used += holders[tenant]
+		s.Usage = append(s.Usage, v1alpha1.TenantGPUs{Tenant: tenant, GPUs: cards(holders[tenant])})
+	}
+	all := cards(used)
+	s.Used = &all
+	return s
+}
+
+func conditionStatus(is bool) metav1.ConditionStatus {
+	if is {
+		return metav1.ConditionTrue
+	}
+	return metav1.ConditionFalse
+}
+
+func sharedReason(v Verdict) string {
+	if len(v.Shared) > 0 {
+		return "SharedGPUs"
+	}
+	return "Disjoint"
+}
+
+func cards(amount sched.MilliGPU) resource.Quantity {
+	return *resource.NewMilliQuantity(int64(amount), resource.DecimalSI)
+}
+
+// write replaces the status of a group, unless the group was deleted.
+func write(ctx context.Context, client dynamic.Interface, object *v1alpha1.GPUGroup, s v1alpha1.GPUGroupStatus) error {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&s)
+	if err != nil {
+		return fmt.Errorf("encode status of GPUGroup %q: %w", object.Name, err)
+	}
+	if len(s.Usage) == 0 {
+		fields["usage"] = nil // a merge patch would keep the old list
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": object.UID}, "status": fields})
+	if err != nil {
+		return fmt.Errorf("encode status of GPUGroup %q: %w", object.Name, err)
+	}
+	_, err = client.Resource(v1alpha1.GPUGroupResource()).
+		Patch(ctx, object.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("write status of GPUGroup %q: %w", object.Name, err)
+	}
+	return nil
+}
