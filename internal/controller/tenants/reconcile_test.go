@@ -101,7 +101,7 @@ func TestStatus(t *testing.T) {
 func TestBadWeight(t *testing.T) {
 	w := newWorld(t, 0)
 	w.must(w.Open(nil))
-	want := "Ready False of 3, BadSpec: tenant ann: weight 0: want more than 0; 1 is everybody's unless set, " +
+	want := "Ready False of 3, BadSpec: tenant ann: weight 0: want more than 0 (default 1), " +
 		"WithinQuota True of 3, WithinQuota: it has no quota"
 	if diff := cmp.Diff(want, w.reconcile(w.reconciler("0", nil), 1)); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)

@@ -29,14 +29,14 @@
 // what fits from what does not. The DistBuckets paper has O(1) for a fixed space, with an array of
 // children in each bucket. That constant is the number of coordinates: memory grows with
 // Π (capacity/θ), which is 10¹¹ for CPU in millicores and memory in MiB at θ = 1, and with a θ coarse
-// enough for arrays, a leaf holds thousands of nodes that need an order of their own. Arrays also
-// cannot be shared between versions, so readers would need locks or copies. The tree takes O(n)
-// memory for every θ, and its versions share pages.
+// enough for arrays, a leaf holds thousands of nodes that need an order of their own. And each
+// update would copy a whole array per level, or make readers wait. The tree takes O(n) memory for every
+// θ, and its versions share pages.
 //
 // # Concurrency
 //
-// One goroutine writes an Index. Index.View returns an immutable version in O(1); any number of
-// goroutines search it without locks. After a view the writer copies a page before it changes it
+// One goroutine writes an Index. Index.View returns an immutable version without copying; any number
+// of goroutines search it without locks. After a view the writer copies a page before it changes it
 // (copy-on-write), so all other pages stay shared.
 //
 // A view is stale once the writer goes on. It may return a node that has been given away since: the
@@ -49,7 +49,8 @@
 //
 //   - An entry never changes once a view can reach it; nor does a page.
 //   - Labels order nodes as their names do, so trees compare integers instead of strings.
-//   - A page's maxima and exactMax cover everything below it. They may be too high, never too low.
+//   - In a view, a page's maxima and exactMax cover everything below it. They may be too high, never
+//     too low.
 //   - The tree by coordinate lags by at most deltaSize updates; every view carries those updates.
 //
 // # Files

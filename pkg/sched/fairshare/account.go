@@ -74,7 +74,7 @@ const DefaultWeight Weight = 1
 // Check returns an error unless the weight is positive and finite.
 func (w Weight) Check() error {
 	if !positive(float64(w)) {
-		return fmt.Errorf("weight %v: want more than 0; %v is everybody's unless set", float64(w), float64(DefaultWeight))
+		return fmt.Errorf("weight %v: want more than 0 (default %v)", float64(w), float64(DefaultWeight))
 	}
 	return nil
 }

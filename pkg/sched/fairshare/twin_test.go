@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// twin remembers who held what from when to when, and integrates it all for every
-// answer: with no state but history, there is nothing to bring up to date.
+// twin is the obvious implementation: it keeps the history of all tasks and integrates it for every
+// answer.
 type twin struct {
 	settle float64
 	held   []interval
@@ -46,7 +46,7 @@ func (w *twin) end(uid string, now float64) {
 	w.held[i].to = min(w.held[i].to, w.now)
 }
 
-// score is ∫ g(s) · e^(−(now−s)/T) ds / T.
+// score is ∫ g(s) · e^(−(now−s)/T) ds / T, over the whole history.
 func (w *twin) score(tenant string, now float64) (sum float64) {
 	w.now = max(w.now, now)
 	for _, h := range w.held {
@@ -57,7 +57,7 @@ func (w *twin) score(tenant string, now float64) (sum float64) {
 	return sum
 }
 
-// world does the same to a book and to its twin.
+// world is a book and its twin, which get the same calls.
 type world struct {
 	*testing.T
 	book   *Book
@@ -96,8 +96,7 @@ func (w *world) act(kind, who, what, when uint8) {
 	}
 }
 
-// restart goes on with a new book that knows the stored accounts only, and is told
-// of the tasks that run; those that ended are gone with the old one.
+// restart continues with a new book that has the stored accounts, and starts the tasks that run.
 func (w *world) restart(now time.Time) {
 	old := w.book
 	w.book = New(old.decay)
