@@ -17,7 +17,7 @@ const (
 	ExplicitForm             // limits numalet.dev/numa<ID>-cpu
 )
 
-// String returns "none", "policy" or "explicit", the words of the flag --asks.
+// String returns "none", "policy" or "explicit", the values of the flag --cpu-request-form.
 func (f Form) String() string { return [...]string{"none", "policy", "explicit"}[f] }
 
 // The values of the annotation numalet.dev/cpu-policy. An empty value is random.

@@ -119,11 +119,11 @@ func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured
 		a.log.Error(err, "rebuilding from what runs")
 	}
 	form := v1alpha1.PolicyForm
-	if a.cfg.Asks == config.Explicitly {
+	if a.cfg.RequestForm == config.ExplicitForm {
 		form = v1alpha1.ExplicitForm
 	}
 	cfg := node.Config{
-		Asks: form, Controller: a.cfg.Controller, Disabled: !a.cfg.ExclusiveCPUs, Reserved: reserved, FullCores: a.cfg.FullCores, BootID: bootID,
+		RequestForm: form, Controller: a.cfg.Controller, Disabled: !a.cfg.ExclusiveCPUs, Reserved: reserved, FullCores: a.cfg.FullCores, BootID: bootID,
 	}
 	a.node, err = node.New(machine, cfg, node.Env{
 		Pods: a.pods, Cgroups: a.cgroups, Processes: a.cgroups, Store: file,

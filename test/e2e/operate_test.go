@@ -20,7 +20,7 @@ import (
 func TestExplicit(t *testing.T) {
 	alone(t)
 	ctx := start(t, 6*time.Minute, "two-on-1", "three-on-1", "policy")
-	configure(ctx, t, "NUMALET_ASKS=explicit")
+	configure(ctx, t, "NUMALET_CPU_REQUEST_FORM=explicit")
 	create(ctx, t, e2eutil.Pod("two-on-1", "", e2eutil.Container{Name: "c", CPU: "2", On: map[int]int{1: 2}}))
 	cpus := born(ctx, t, "two-on-1", "c")
 	if cpus.Len() != 2 || !cpus.SubsetOf(cpuset.Range(4, 7)) || !wholeCores(cpus) {

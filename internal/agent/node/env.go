@@ -86,7 +86,7 @@ type Env struct {
 
 // Config is what the administrator decided.
 type Config struct {
-	Asks v1alpha1.Form // the one form of asking that this node serves alone
+	RequestForm v1alpha1.Form // the form of CPU requests that this node serves without a controller
 	// Controller says that a cluster controller counts this node's CPUs: its
 	// placements are honoured, and both forms of asking are served.
 	Controller bool

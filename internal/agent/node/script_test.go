@@ -78,13 +78,13 @@ func (s *script) flush() {
 	s.events, s.overlaps = nil, nil
 }
 
-// agent start|kill [asks=explicit] [reserved=LIST] [controller] [off]
+// agent start|kill [form=explicit] [reserved=LIST] [controller] [off]
 func (s *script) agent(args []string) error {
 	for _, arg := range args[1:] {
 		name, value, _ := strings.Cut(arg, "=")
 		switch name {
-		case "asks":
-			s.cfg.Asks = map[string]v1alpha1.Form{"policy": v1alpha1.PolicyForm, "explicit": v1alpha1.ExplicitForm}[value]
+		case "form":
+			s.cfg.RequestForm = map[string]v1alpha1.Form{"policy": v1alpha1.PolicyForm, "explicit": v1alpha1.ExplicitForm}[value]
 		case "reserved":
 			s.cfg.Reserved = cpuset.MustParse(value)
 		case "controller":

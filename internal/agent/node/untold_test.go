@@ -18,7 +18,7 @@ func TestAsksWithoutAnnotations(t *testing.T) {
 		agent string
 		want  v1alpha1.Reason
 	}{
-		"explicit without tokens":       {pod: "pod a main:2@1=2", agent: "agent start asks=explicit", want: NotAsked},
+		"explicit without tokens":       {pod: "pod a main:2@1=2", agent: "agent start form=explicit", want: NotAsked},
 		"explicit on a policy node":     {pod: "pod a main:2@1=2", agent: "agent start", want: FormNotServed},
 		"labels instead":                {pod: "pod a main:2", label: v1alpha1.AnnotationCPUPolicy, agent: "agent start", want: v1alpha1.UnknownAnnotation},
 		"asks for nothing":              {pod: "pod a main:2", agent: "agent start"},

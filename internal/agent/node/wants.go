@@ -108,9 +108,9 @@ func asCreated(pod *corev1.Pod, s workload.Sandbox) *corev1.Pod {
 // admit checks an ask against what this node serves and against the device
 // tokens that the container was given, and reports whether it is exclusive.
 func (n *Node) admit(c workload.Container, ask v1alpha1.Ask, tokens map[int]int) (exclusive bool, err error) {
-	if ask.Form != v1alpha1.None && ask.Form != n.cfg.Asks && !n.cfg.Controller {
-		return false, refuse(FormNotServed, "the pod asks in the %s form, but this node serves the %s form (--asks=%s); ask in that form, or let the pod run on a node that serves its own",
-			ask.Form, n.cfg.Asks, n.cfg.Asks)
+	if ask.Form != v1alpha1.None && ask.Form != n.cfg.RequestForm && !n.cfg.Controller {
+		return false, refuse(FormNotServed, "the pod requests CPUs in the %s form, but this node serves the %s form (--cpu-request-form=%s); use that form, or run the pod on a node that serves its own",
+			ask.Form, n.cfg.RequestForm, n.cfg.RequestForm)
 	}
 	want, exclusive := ask.Exclusive(c.Name)
 	if len(tokens)+len(want.PerNode) > 0 && !maps.Equal(tokens, want.PerNode) {

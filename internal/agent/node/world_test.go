@@ -60,7 +60,7 @@ type runtimeContainer struct {
 func newWorld() *world {
 	w := &world{
 		machine:    machinetest.Machine(2, 4).SMT(2).NodesPerPackage(2).Memory(8 << 30).Build(),
-		cfg:        Config{Asks: v1alpha1.PolicyForm, Reserved: cpuset.Of(0), BootID: "boot1", PodWait: time.Millisecond},
+		cfg:        Config{RequestForm: v1alpha1.PolicyForm, Reserved: cpuset.Of(0), BootID: "boot1", PodWait: time.Millisecond},
 		groups:     map[string]*group{},
 		sandboxes:  map[string]workload.Sandbox{},
 		containers: map[string]*runtimeContainer{},

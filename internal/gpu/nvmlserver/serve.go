@@ -28,7 +28,7 @@ func Run(ctx context.Context, cfg config.NVML) error {
 	feed := gpufeed.NewServer(cfg.GPUSocket)
 	monitor := nvml.NewMonitor(nvml.MonitorOptions{
 		Open: func() (nvml.Driver, error) { return open(cfg, log) }, Prepare: specWriter(cfg, log), Publish: feed.Publish,
-		Tick: time.Tick(cfg.Refresh), Now: time.Now, MinFault: cfg.Settle, Log: log,
+		Tick: time.Tick(cfg.Refresh), Now: time.Now, MinFault: cfg.RecoveryDelay, Log: log,
 	})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return health.Run(ctx) })

@@ -14,76 +14,76 @@ import (
 // Controller configures cmd/controller.
 type Controller struct {
 	Process
-	Kubeconfig    string        // "" means in cluster
-	SchedulerName string        // of the pods to schedule
-	GPUResource   string        // counts whole cards
-	Settle        time.Duration // of scores
-	HalfLife      Maybe         // of scores; in place of Settle where given
-	ScoreInterval time.Duration // how often scores are brought up to date and stored
-	Policy        IndexPolicy
-	Dimensions    Dimensions
-	Candidates    int // length of a first list
-	Proposers     int
-	Binders       int     // binds under way at one time
-	BindRate      float32 // binds a second
-	BindTimeout   time.Duration
-	RequestRate   float32 // other requests a second
-	ReserveAfter  Maybe   // how long a pod is blocked until a node is held back for it; 0: none ever is
-	QueueAddr     string  // host:port that says why pods wait; "" for nowhere
-	LeaderElect   bool
-	LeaseNS       string
-	LeaseName     string
-	LeaseDuration time.Duration
-	Profiling     bool // serve /debug/pprof
+	Kubeconfig        string // "" means in cluster
+	SchedulerName     string // of the pods to schedule
+	GPUResource       string // counts whole cards
+	ScoreTimeConstant time.Duration
+	HalfLife          Maybe         // of scores; replaces ScoreTimeConstant where given
+	ScoreInterval     time.Duration // how often scores are brought up to date and stored
+	Policy            IndexPolicy
+	Dimensions        Dimensions
+	Candidates        int // length of a first list
+	Proposers         int
+	Binders           int     // binds under way at one time
+	BindRate          float32 // binds a second
+	BindTimeout       time.Duration
+	RequestRate       float32 // other requests a second
+	ReserveAfter      Maybe   // how long a pod is blocked until a node is held back for it; 0: none ever is
+	QueueAddr         string  // host:port that says why pods wait; "" for nowhere
+	LeaderElect       bool
+	LeaseNS           string
+	LeaseName         string
+	LeaseDuration     time.Duration
+	Profiling         bool // serve /debug/pprof
 }
 
 func defaultController() Controller {
 	return Controller{
-		Process:       Process{HealthAddr: ":8125", LogFormat: Text},
-		SchedulerName: "numalet-scheduler",
-		GPUResource:   "nvidia.com/gpu",
-		Settle:        fairshare.DefaultSettle * time.Second,
-		ScoreInterval: time.Minute,
-		Policy:        IndexPolicy(distbucket.LeastFit),
-		Dimensions:    defaultDimensions(),
-		Candidates:    4,
-		Proposers:     4,
-		Binders:       32,
-		BindRate:      5000,
-		BindTimeout:   5 * time.Second,
-		RequestRate:   5000,
-		ReserveAfter:  Maybe(time.Second),
-		QueueAddr:     "127.0.0.1:8127",
-		LeaderElect:   true,
-		LeaseNS:       "numalet-system",
-		LeaseName:     "numalet-controller",
-		LeaseDuration: 15 * time.Second,
+		Process:           Process{HealthAddr: ":8125", LogFormat: Text},
+		SchedulerName:     "numalet-scheduler",
+		GPUResource:       "nvidia.com/gpu",
+		ScoreTimeConstant: fairshare.DefaultSettle * time.Second,
+		ScoreInterval:     time.Minute,
+		Policy:            IndexPolicy(distbucket.LeastFit),
+		Dimensions:        defaultDimensions(),
+		Candidates:        4,
+		Proposers:         4,
+		Binders:           32,
+		BindRate:          5000,
+		BindTimeout:       5 * time.Second,
+		RequestRate:       5000,
+		ReserveAfter:      Maybe(time.Second),
+		QueueAddr:         "127.0.0.1:8127",
+		LeaderElect:       true,
+		LeaseNS:           "numalet-system",
+		LeaseName:         "numalet-controller",
+		LeaseDuration:     15 * time.Second,
 	}
 }
 
 func (c *Controller) bind(t *pflag.FlagSet) {
 	c.Process.bind(t)
-	t.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "kubeconfig `file`; empty means the pod's service account")
-	t.StringVar(&c.SchedulerName, "scheduler-name", c.SchedulerName, "`name` in spec.schedulerName of the pods to schedule")
-	t.StringVar(&c.GPUResource, "gpu-resource", c.GPUResource, "`name` of the resource that counts whole GPUs")
-	t.DurationVar(&c.Settle, "score-settle", c.Settle, "how soon a tenant's score follows what it uses, as a `duration`: after four times that, by default a week, it is within 2 % of a use that stays")
-	t.TextVar(&c.HalfLife, "score-half-life", c.HalfLife, "the same as a half-life: the `duration` in which the score of a tenant that uses nothing halves; none is what score-settle says")
-	t.DurationVar(&c.ScoreInterval, "score-interval", c.ScoreInterval, "how often scores reorder the queue and are stored in Tenants, as a `duration`; pods that start or end count at once")
-	t.TextVar(&c.Policy, "policy", c.Policy, "which of the nodes that fit comes first: leastfit, bestfit, firstfit, nextfit or random")
-	t.TextVar(&c.Dimensions, "dimensions", c.Dimensions, "`list` of what nodes are compared by, most important first, each with its granularity: cpu (thousandths)/100,memory (bytes)/134217728,pods,numa-total,numa-single,numa-spread,gpus or the name of a resource")
-	t.IntVar(&c.Candidates, "candidates", c.Candidates, "how many nodes are looked up for a pod, so that a conflict costs no second look")
-	t.IntVar(&c.Proposers, "proposers", c.Proposers, "how many pods are looked after at one time")
-	t.IntVar(&c.Binders, "binders", c.Binders, "how many binds are under way at one time")
-	t.Float32Var(&c.BindRate, "bind-rate", c.BindRate, "binds a second at most")
-	t.DurationVar(&c.BindTimeout, "bind-timeout", c.BindTimeout, "how long one bind may take, as a `duration`")
-	t.Float32Var(&c.RequestRate, "request-rate", c.RequestRate, "other requests a second at most: events, conditions, the lease")
-	t.TextVar(&c.ReserveAfter, "reserve-after", c.ReserveAfter, "for how long a pod that no node suits keeps those of its type behind it from being placed, as a `duration`; from then on a node is held back for it, and the others may use what is left. none lets them pass it at once and holds nothing back, as kube-scheduler does")
-	t.StringVar(&c.QueueAddr, "queue-addr", c.QueueAddr, "`host:port` that tells numalet queue and numalet why of pending pods, of all namespaces: on loopback only those may ask who may forward a port of the pod; empty serves nobody")
-	t.BoolVar(&c.LeaderElect, "leader-elect", c.LeaderElect, "let one of several replicas schedule; false is for a single one that never runs twice")
-	t.StringVar(&c.LeaseNS, "lease-namespace", c.LeaseNS, "`namespace` of the lease")
-	t.StringVar(&c.LeaseName, "lease-name", c.LeaseName, "`name` of the lease")
-	t.DurationVar(&c.LeaseDuration, "lease-duration", c.LeaseDuration, "how long a leader may act after its last renewal, as a `duration` of whole seconds; after a leader that did not say goodbye the next one waits this long twice, and --bind-timeout")
-	t.BoolVar(&c.Profiling, "profiling", c.Profiling, "serve /debug/pprof beside /metrics, for whoever reaches that address")
+	t.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
+	t.StringVar(&c.SchedulerName, "scheduler-name", c.SchedulerName, "The `name` in spec.schedulerName of the pods to schedule.")
+	t.StringVar(&c.GPUResource, "gpu-resource", c.GPUResource, "The `name` of the resource that counts whole GPUs.")
+	t.DurationVar(&c.ScoreTimeConstant, "score-time-constant", c.ScoreTimeConstant, "Time constant of tenants' scores, as a `duration`. After it, a score has reached 63 % of a constant usage; after four times that (a week by default), 98 %.")
+	t.TextVar(&c.HalfLife, "score-half-life", c.HalfLife, "The same setting as a half-life: the `duration` in which the score of a tenant that uses nothing halves. none uses score-time-constant.")
+	t.DurationVar(&c.ScoreInterval, "score-interval", c.ScoreInterval, "How often scores reorder the queue and are stored in Tenants, as a `duration`. Pods that start or end count at once.")
+	t.TextVar(&c.Policy, "policy", c.Policy, "Which of the nodes that fit is preferred: leastfit, bestfit, firstfit, nextfit or random.")
+	t.TextVar(&c.Dimensions, "dimensions", c.Dimensions, "Resources by which nodes are compared, as a `list` with the most important first. Each has a granularity: cpu (thousandths)/100,memory (bytes)/134217728,pods,numa-total,numa-single,numa-spread,gpus or the name of a resource.")
+	t.IntVar(&c.Candidates, "candidates", c.Candidates, "Number of candidate nodes for a pod. After a conflict the next candidate is tried without another search.")
+	t.IntVar(&c.Proposers, "proposers", c.Proposers, "Number of pods for which nodes are searched concurrently.")
+	t.IntVar(&c.Binders, "binders", c.Binders, "Number of concurrent bind requests.")
+	t.Float32Var(&c.BindRate, "bind-rate", c.BindRate, "Maximum number of bind requests per second.")
+	t.DurationVar(&c.BindTimeout, "bind-timeout", c.BindTimeout, "Timeout of a bind request, as a `duration`.")
+	t.Float32Var(&c.RequestRate, "request-rate", c.RequestRate, "Maximum number of other requests per second: events, conditions, and the lease.")
+	t.TextVar(&c.ReserveAfter, "reserve-after", c.ReserveAfter, "How long a pod that fits no node blocks later pods of its type, as a `duration`. After it, Numalet reserves a node for the pod, and later pods may use what is left. none disables blocking and reservations, as in kube-scheduler.")
+	t.StringVar(&c.QueueAddr, "queue-addr", c.QueueAddr, "Listen address (`host:port`) of the queue API, which shows pending pods of all namespaces to numalet queue and numalet why. On loopback, only users who may forward a port of the pod can reach it. Empty disables it.")
+	t.BoolVar(&c.LeaderElect, "leader-elect", c.LeaderElect, "Elect one of several replicas as leader. Use false only for a single replica that never runs twice.")
+	t.StringVar(&c.LeaseNS, "lease-namespace", c.LeaseNS, "The `namespace` of the lease.")
+	t.StringVar(&c.LeaseName, "lease-name", c.LeaseName, "The `name` of the lease.")
+	t.DurationVar(&c.LeaseDuration, "lease-duration", c.LeaseDuration, "How long a leader may act after its last renewal, as a `duration` of whole seconds. After an unclean exit the next leader waits 2 × lease-duration + bind-timeout.")
+	t.BoolVar(&c.Profiling, "profiling", c.Profiling, "Serve /debug/pprof beside /metrics, without authentication.")
 	renameEnv(t, "lease-namespace", "POD_NAMESPACE")
 }
 
@@ -92,10 +92,10 @@ func (c Controller) validate() error {
 	for setting, n := range map[string]float64{
 		"candidates": float64(c.Candidates), "proposers": float64(c.Proposers), "binders": float64(c.Binders),
 		"bind-rate": float64(c.BindRate), "bind-timeout": c.BindTimeout.Seconds(), "request-rate": float64(c.RequestRate),
-		"score-settle": c.Settle.Seconds(), "score-interval": c.ScoreInterval.Seconds(),
+		"score-time-constant": c.ScoreTimeConstant.Seconds(), "score-interval": c.ScoreInterval.Seconds(),
 	} {
 		if n <= 0 {
-			errs = append(errs, fmt.Errorf("%s is %v: it has to be more than 0", setting, n))
+			errs = append(errs, fmt.Errorf("%s is %v: must be greater than 0", setting, n))
 		}
 	}
 	if c.SchedulerName == "" {

@@ -11,7 +11,7 @@ func TestDimensions(t *testing.T) {
 	for text, want := range map[string]string{
 		"cpu/100,memory": "cpu/100,memory", "gpus:H200, numa-spread/4": "gpus:H200,numa-spread/4",
 		"example.com/nic,example.com/nic/2": "example.com/nic,example.com/nic/2",
-		"cpu/0":                             "it has to be more than 0", "speed": "parse dimension",
+		"cpu/0":                             "must be greater than 0", "speed": "parse dimension",
 	} {
 		var d Dimensions
 		got := ""
@@ -38,13 +38,13 @@ func TestController(t *testing.T) {
 		"nobody's pods":     {[]string{"--scheduler-name="}, "scheduler-name is empty"},
 		"half-life":         {[]string{"--score-half-life=29h"}, ""},
 		"no half-life":      {[]string{"--score-half-life=0s"}, "0s: want more than 0"},
-		"no settling":       {[]string{"--score-settle=0s"}, "score-settle is 0: it has to be more than 0"},
-		"settled before":    {[]string{"--score-settle=-1h"}, "it has to be more than 0"},
+		"no settling":       {[]string{"--score-time-constant=0s"}, "score-time-constant is 0: must be greater than 0"},
+		"settled before":    {[]string{"--score-time-constant=-1h"}, "must be greater than 0"},
 		"no GPUs":           {[]string{"--gpu-resource="}, "gpu-resource is empty"},
 		"no policy so name": {[]string{"--policy=worstfit"}, "worstfit"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := LoadController(input(t, tc.args, nil, "asks: policy\n"))
+			_, err := LoadController(input(t, tc.args, nil, "cpu-request-form: policy\n"))
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}

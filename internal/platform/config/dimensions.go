@@ -49,7 +49,7 @@ func (d *Dimensions) UnmarshalText(text []byte) error {
 			return err
 		}
 		if theta <= 0 {
-			return fmt.Errorf("granularity of dimension %q is %d: it has to be more than 0", name, theta)
+			return fmt.Errorf("granularity of dimension %q is %d: must be greater than 0", name, theta)
 		}
 		read.Space, read.Theta = append(read.Space, dimension), append(read.Theta, theta)
 	}

@@ -116,9 +116,9 @@ func withActions(settings *pflag.FlagSet) (*pflag.FlagSet, *actions) {
 	all := pflag.NewFlagSet(settings.Name(), pflag.ContinueOnError)
 	all.SortFlags = false
 	all.AddFlagSet(settings)
-	all.StringVar(&a.file, "config", "", "configuration `file`: YAML, one key per setting")
-	all.BoolVar(&a.print, "print-config", false, "print the configuration as --config reads it, and exit")
-	all.BoolVar(&a.version, "version", false, "print the version, and exit")
+	all.StringVar(&a.file, "config", "", "Configuration `file`: YAML with one key per setting.")
+	all.BoolVar(&a.print, "print-config", false, "Print the configuration in the form of the --config file, and exit.")
+	all.BoolVar(&a.version, "version", false, "Print the version, and exit.")
 	for _, name := range []string{"print-config", "version"} {
 		renameEnv(all, name, "")
 	}

@@ -16,7 +16,7 @@ import (
 var node = map[string]string{"NODE_NAME": "worker-1"}
 
 func TestSourcesOverrideEachOther(t *testing.T) {
-	file := "verbosity: 2\nasks: explicit\nreserved-cpus: 0\nrefresh: 1m\n"
+	file := "verbosity: 2\ncpu-request-form: explicit\nreserved-cpus: 0\nrefresh: 1m\n"
 	for name, tc := range map[string]struct {
 		args []string
 		env  map[string]string
@@ -25,21 +25,21 @@ func TestSourcesOverrideEachOther(t *testing.T) {
 	}{
 		"defaults": {want: func(*Agent) {}},
 		"file": {file: file, want: func(a *Agent) {
-			a.Verbosity, a.Asks, a.ReservedCPUs = 2, Explicitly, Reserved{true, cpuset.Of(0)}
+			a.Verbosity, a.RequestForm, a.ReservedCPUs = 2, ExplicitForm, Reserved{true, cpuset.Of(0)}
 		}},
 		"environment over file": {
 			env: map[string]string{"NUMALET_VERBOSITY": "4"}, file: file,
 			want: func(a *Agent) {
-				a.Verbosity, a.Asks, a.ReservedCPUs = 4, Explicitly, Reserved{true, cpuset.Of(0)}
+				a.Verbosity, a.RequestForm, a.ReservedCPUs = 4, ExplicitForm, Reserved{true, cpuset.Of(0)}
 			},
 		},
 		"flag over environment and file": {
-			args: []string{"-v=6", "--reserved-cpus=none", "--asks=policy"},
+			args: []string{"-v=6", "--reserved-cpus=none", "--cpu-request-form=policy"},
 			env:  map[string]string{"NUMALET_VERBOSITY": "4"}, file: file,
 			want: func(a *Agent) { a.Verbosity, a.ReservedCPUs = 6, Reserved{Given: true} },
 		},
 		"a flag that repeats the default still wins": {
-			args: []string{"-v=0", "--asks=policy", "--reserved-cpus=kubelet"}, file: file,
+			args: []string{"-v=0", "--cpu-request-form=policy", "--reserved-cpus=kubelet"}, file: file,
 			want: func(*Agent) {},
 		},
 		"booleans": {args: []string{"--full-cores", "--exclusive-cpus=false"}, want: func(a *Agent) {
@@ -71,9 +71,9 @@ func TestBadInputIsNamed(t *testing.T) {
 		"unknown flag":       {args: []string{"--reserved"}, want: "unknown flag: --reserved (see --help)"},
 		"stray argument":     {args: []string{"0-3"}, want: `unexpected argument "0-3"`},
 		"unknown key":        {file: "reservedCPUs: 0-1\n", want: `unknown key "reservedCPUs"`},
-		"key twice":          {file: "asks: policy\nasks: explicit\n", want: `key "asks" already set`},
+		"key twice":          {file: "cpu-request-form: policy\ncpu-request-form: explicit\n", want: `key "cpu-request-form" already set`},
 		"key with a list":    {file: "reserved-cpus: [0, 1]\n", want: `key "reserved-cpus": want one text`},
-		"bad value in file":  {file: "asks: both\n", want: `"both" is not one of policy, explicit`},
+		"bad value in file":  {file: "cpu-request-form: both\n", want: `"both" is not one of policy, explicit`},
 		"bad value in env":   {env: map[string]string{"NUMALET_ENFORCE": "magic"}, want: "environment variable NUMALET_ENFORCE"},
 		"empty CPU list":     {args: []string{"--reserved-cpus="}, want: "write none to reserve no CPU"},
 		"bad CPU list":       {args: []string{"--reserved-cpus=3-1"}, want: `range "3-1" runs backwards`},

@@ -12,16 +12,16 @@ import (
 // NVML configures cmd/nvml.
 type NVML struct {
 	Process
-	GPUSocket  string
-	DriverRoot string
-	HostRoot   string // what the host has at DriverRoot
-	Library    string // "" means to look for it under DriverRoot
-	CDIKind    string // "" for no CDI devices
-	CDIDir     string
-	CDIHook    string // "" for no hooks
-	SysfsRoot  string
-	Refresh    time.Duration // how often all GPUs are looked at
-	Settle     time.Duration // how long a fault stays after it was last reported
+	GPUSocket     string
+	DriverRoot    string
+	HostRoot      string // what the host has at DriverRoot
+	Library       string // "" means to look for it under DriverRoot
+	CDIKind       string // "" for no CDI devices
+	CDIDir        string
+	CDIHook       string // "" for no hooks
+	SysfsRoot     string
+	Refresh       time.Duration // how often all GPUs are looked at
+	RecoveryDelay time.Duration // how long a GPU stays unhealthy after the last report of a fault
 }
 
 // DefaultGPUSocket is where a node's GPUs are told, if nobody sets it otherwise.
@@ -29,15 +29,15 @@ const DefaultGPUSocket = "/run/numalet/gpu.sock"
 
 func defaultNVML() NVML {
 	return NVML{
-		Process:    Process{HealthAddr: "127.0.0.1:8126", LogFormat: Text},
-		GPUSocket:  DefaultGPUSocket,
-		DriverRoot: "/",
-		HostRoot:   "/",
-		CDIDir:     "/var/run/cdi",
-		CDIHook:    "/usr/bin/nvidia-cdi-hook",
-		SysfsRoot:  "/",
-		Refresh:    10 * time.Second,
-		Settle:     time.Minute,
+		Process:       Process{HealthAddr: "127.0.0.1:8126", LogFormat: Text},
+		GPUSocket:     DefaultGPUSocket,
+		DriverRoot:    "/",
+		HostRoot:      "/",
+		CDIDir:        "/var/run/cdi",
+		CDIHook:       "/usr/bin/nvidia-cdi-hook",
+		SysfsRoot:     "/",
+		Refresh:       10 * time.Second,
+		RecoveryDelay: time.Minute,
 	}
 }
 
@@ -52,16 +52,16 @@ func (n NVML) OwnCDIKind() string {
 }
 
 func (n *NVML) bind(t *pflag.FlagSet) {
-	t.StringVar(&n.GPUSocket, "gpu-socket", n.GPUSocket, "`socket` at which this node's GPUs are told")
-	t.StringVar(&n.DriverRoot, "driver-root", n.DriverRoot, "`directory` under which the driver's libraries are: the mount of the host's root, or / where NVIDIA's container toolkit mounts them")
-	t.StringVar(&n.HostRoot, "host-driver-root", n.HostRoot, "the host's `directory` that is mounted at --driver-root")
-	t.StringVar(&n.Library, "nvml-library", n.Library, "`file` of libnvidia-ml.so.1; empty means to look for it under --driver-root")
-	t.StringVar(&n.SysfsRoot, "sysfs-root", n.SysfsRoot, "`directory` that holds sys and proc of the machine")
-	t.StringVar(&n.CDIKind, "gpu-cdi-kind", n.CDIKind, "write a CDI specification of all GPUs, as devices of this `kind`, such as numalet.dev/gpu, by UUID; not of kinds of nvidia.com, which NVIDIA's tools write; empty means none")
-	t.StringVar(&n.CDIDir, "gpu-cdi-dir", n.CDIDir, "`directory` for that specification: the mount of one that the host's container runtime reads")
-	t.StringVar(&n.CDIHook, "gpu-cdi-hook", n.CDIHook, "the host's `file` nvidia-cdi-hook, of NVIDIA's container toolkit, which makes libraries known in containers; empty means that images care for that")
-	t.DurationVar(&n.Refresh, "gpu-refresh", n.Refresh, "how often all GPUs are looked at, as a `duration`; faults are reported at once")
-	t.DurationVar(&n.Settle, "gpu-settle", n.Settle, "how long a GPU stays unhealthy after a fault was last reported, as a `duration`")
+	t.StringVar(&n.GPUSocket, "gpu-socket", n.GPUSocket, "Unix `socket` that serves this node's GPUs.")
+	t.StringVar(&n.DriverRoot, "driver-root", n.DriverRoot, "`Directory` with the driver's libraries: the mount of the host's root, or / where NVIDIA's container toolkit mounts them.")
+	t.StringVar(&n.HostRoot, "host-driver-root", n.HostRoot, "`Directory` of the host that is mounted at --driver-root.")
+	t.StringVar(&n.Library, "nvml-library", n.Library, "Path of libnvidia-ml.so.1 (a `file`). Empty searches under --driver-root.")
+	t.StringVar(&n.SysfsRoot, "sysfs-root", n.SysfsRoot, "`Directory` that holds the machine's sys and proc.")
+	t.StringVar(&n.CDIKind, "gpu-cdi-kind", n.CDIKind, "Write a CDI specification with all GPUs as devices of this `kind`, named by UUID, such as numalet.dev/gpu. Kinds of nvidia.com belong to NVIDIA's tools and are refused. Empty writes none.")
+	t.StringVar(&n.CDIDir, "gpu-cdi-dir", n.CDIDir, "`Directory` for the CDI specification: the mount of a directory that the host's container runtime reads.")
+	t.StringVar(&n.CDIHook, "gpu-cdi-hook", n.CDIHook, "Path of nvidia-cdi-hook on the host (a `file`), from NVIDIA's container toolkit. It updates the library cache of containers. Empty leaves that to the images.")
+	t.DurationVar(&n.Refresh, "gpu-refresh", n.Refresh, "How often all GPUs are checked, as a `duration`. Faults are reported at once.")
+	t.DurationVar(&n.RecoveryDelay, "gpu-recovery-delay", n.RecoveryDelay, "How long a GPU stays unhealthy after the last report of a fault, as a `duration`.")
 	n.Process.bind(t)
 }
 
@@ -79,8 +79,8 @@ func (n NVML) validate() error {
 	if n.Refresh < minRefresh {
 		errs = append(errs, fmt.Errorf("gpu-refresh %s is below %s", n.Refresh, minRefresh))
 	}
-	if n.Settle < 0 {
-		errs = append(errs, fmt.Errorf("gpu-settle %s is negative", n.Settle))
+	if n.RecoveryDelay < 0 {
+		errs = append(errs, fmt.Errorf("gpu-recovery-delay %s is negative", n.RecoveryDelay))
 	}
 	return errors.Join(errs...)
 }

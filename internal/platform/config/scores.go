@@ -12,7 +12,7 @@ func (c Controller) Decay() (fairshare.Decay, error) {
 	if c.HalfLife > 0 {
 		return fairshare.HalfLife(time.Duration(c.HalfLife).Seconds())
 	}
-	return fairshare.Settle(c.Settle.Seconds())
+	return fairshare.Settle(c.ScoreTimeConstant.Seconds())
 }
 
 // Maybe is a duration, or 0 for none. Its text form is "none" or the duration, which

@@ -31,12 +31,12 @@ type Shared struct {
 // Agent configures cmd/agent.
 type Agent struct {
 	Shared
-	Asks       Asks
-	FullCores  bool // no two pods share a core
-	Enforce    Enforce
-	NRISocket  string
-	Checkpoint string
-	CgroupRoot string
+	RequestForm RequestForm
+	FullCores   bool // no two pods share a core
+	Enforce     Enforce
+	NRISocket   string
+	Checkpoint  string
+	CgroupRoot  string
 }
 
 // DevicePlugin configures cmd/deviceplugin.
@@ -64,12 +64,12 @@ func defaultShared() Shared {
 
 func defaultAgent() Agent {
 	a := Agent{
-		Shared:     defaultShared(),
-		Asks:       ByPolicy,
-		Enforce:    NRI,
-		NRISocket:  "/var/run/nri/nri.sock",
-		Checkpoint: "/var/lib/numalet/checkpoint.json",
-		CgroupRoot: "/sys/fs/cgroup",
+		Shared:      defaultShared(),
+		RequestForm: PolicyForm,
+		Enforce:     NRI,
+		NRISocket:   "/var/run/nri/nri.sock",
+		Checkpoint:  "/var/lib/numalet/checkpoint.json",
+		CgroupRoot:  "/sys/fs/cgroup",
 	}
 	a.HealthAddr = "127.0.0.1:8123"
 	return a
@@ -83,41 +83,41 @@ func defaultDevicePlugin() DevicePlugin {
 
 // bind adds the settings of s to the table; the values in s are the defaults.
 func (s *Shared) bind(t *pflag.FlagSet) {
-	t.TextVar(&s.ReservedCPUs, "reserved-cpus", s.ReservedCPUs, "CPUs that are never exclusive, as a `list` such as 0-1,8; none; or kubelet: what the kubelet's configuration reserves")
-	t.BoolVar(&s.ExclusiveCPUs, "exclusive-cpus", s.ExclusiveCPUs, "serve exclusive CPUs on this node; false publishes none and refuses pods that ask")
-	t.StringVar(&s.KubeletDir, "kubelet-dir", s.KubeletDir, "the kubelet's root `directory` (its --root-dir)")
-	t.StringVar(&s.KubeletConfig, "kubelet-config", s.KubeletConfig, "the kubelet's configuration `file`; it may be absent")
-	t.StringVar(&s.KubeletConfigDir, "kubelet-config-dir", s.KubeletConfigDir, "the kubelet's drop-in `directory` of *.conf files (its --config-dir)")
-	t.StringVar(&s.SysfsRoot, "sysfs-root", s.SysfsRoot, "`directory` that holds sys and proc of the machine")
-	t.StringVar(&s.GPUSocket, "gpu-socket", s.GPUSocket, "`socket` at which numalet-nvml tells of this node's GPUs; empty means that there are none")
-	t.StringVar(&s.NodeName, "node-name", s.NodeName, "`name` of this node in the cluster")
-	t.StringVar(&s.Kubeconfig, "kubeconfig", s.Kubeconfig, "kubeconfig `file`; empty means the pod's service account")
-	t.BoolVar(&s.Controller, "controller", s.Controller, "work with the cluster controller: honour its placements, of CPUs and of GPUs, serve both forms of asking, publish NodeTopology; false refuses every placement")
+	t.TextVar(&s.ReservedCPUs, "reserved-cpus", s.ReservedCPUs, "CPUs that are never exclusive: a `list` such as 0-1,8; none; or kubelet for those that the kubelet's configuration reserves.")
+	t.BoolVar(&s.ExclusiveCPUs, "exclusive-cpus", s.ExclusiveCPUs, "Serve exclusive CPUs on this node. false publishes none and refuses pods that request them.")
+	t.StringVar(&s.KubeletDir, "kubelet-dir", s.KubeletDir, "The kubelet's root `directory` (its --root-dir).")
+	t.StringVar(&s.KubeletConfig, "kubelet-config", s.KubeletConfig, "The kubelet's configuration `file`. It may be absent.")
+	t.StringVar(&s.KubeletConfigDir, "kubelet-config-dir", s.KubeletConfigDir, "The kubelet's drop-in `directory` of *.conf files (its --config-dir).")
+	t.StringVar(&s.SysfsRoot, "sysfs-root", s.SysfsRoot, "`Directory` that holds the machine's sys and proc.")
+	t.StringVar(&s.GPUSocket, "gpu-socket", s.GPUSocket, "Unix `socket` of numalet-nvml on this node. Empty means that the node has no GPUs.")
+	t.StringVar(&s.NodeName, "node-name", s.NodeName, "The `name` of this node in the cluster.")
+	t.StringVar(&s.Kubeconfig, "kubeconfig", s.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
+	t.BoolVar(&s.Controller, "controller", s.Controller, "Work with the cluster controller: apply its placements of CPUs and GPUs, serve both request forms, and publish NodeTopology. false refuses every placement.")
 	renameEnv(t, "node-name", "NODE_NAME")
 	s.Process.bind(t)
 }
 
 func (p *Process) bind(t *pflag.FlagSet) {
-	t.StringVar(&p.HealthAddr, "health-addr", p.HealthAddr, "`host:port` that serves /healthz, /readyz and /metrics")
-	t.TextVar(&p.LogFormat, "log-format", p.LogFormat, "`format` of log lines: text or json")
-	t.IntVarP(&p.Verbosity, "verbosity", "v", p.Verbosity, "log `level`: 0 facts, 2 decisions, 4 internals, 6 debug")
+	t.StringVar(&p.HealthAddr, "health-addr", p.HealthAddr, "Listen address (`host:port`) of /healthz, /readyz and /metrics.")
+	t.TextVar(&p.LogFormat, "log-format", p.LogFormat, "Log `format`: text or json.")
+	t.IntVarP(&p.Verbosity, "verbosity", "v", p.Verbosity, "Log `level`: 0 facts, 2 decisions, 4 internals, 6 debug.")
 }
 
 func (a *Agent) bind(t *pflag.FlagSet) {
 	a.Shared.bind(t)
-	t.TextVar(&a.Asks, "asks", a.Asks, "the one `form` of asking that this node serves: policy or explicit")
-	t.BoolVar(&a.FullCores, "full-cores", a.FullCores, "let no two pods share a core")
-	t.TextVar(&a.Enforce, "enforce", a.Enforce, "`way` of pinning: nri, or cgroup for a runtime without NRI")
-	t.StringVar(&a.NRISocket, "nri-socket", a.NRISocket, "the container runtime's NRI `socket`")
-	t.StringVar(&a.Checkpoint, "checkpoint", a.Checkpoint, "`file` that remembers which pod holds which CPUs")
-	t.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "mount point `directory` of the cgroup file system")
+	t.TextVar(&a.RequestForm, "cpu-request-form", a.RequestForm, "The `form` of CPU requests that this node serves: policy or explicit.")
+	t.BoolVar(&a.FullCores, "full-cores", a.FullCores, "Never let two pods share a physical core.")
+	t.TextVar(&a.Enforce, "enforce", a.Enforce, "`Method` of pinning: nri, or cgroup for a runtime without NRI.")
+	t.StringVar(&a.NRISocket, "nri-socket", a.NRISocket, "NRI `socket` of the container runtime.")
+	t.StringVar(&a.Checkpoint, "checkpoint", a.Checkpoint, "Checkpoint `file` with the CPUs of every pod.")
+	t.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "Mount point (`directory`) of the cgroup file system.")
 }
 
 func (d *DevicePlugin) bind(t *pflag.FlagSet) {
 	d.Shared.bind(t)
-	t.DurationVar(&d.Refresh, "refresh", d.Refresh, "how often the machine and the kubelet's socket are looked at again, as a `duration`")
-	t.StringVar(&d.GPUResource, "gpu-resource", d.GPUResource, "`name` of the resource of whole GPUs; shares are that name and .shared, MIG slices are its domain and /mig-1g.10gb")
-	t.IntVar(&d.GPUShares, "gpu-shares", d.GPUShares, "how many shares each GPU is also offered in; a GPU is never given whole and in shares at once")
-	t.StringVar(&d.GPUMPSDir, "gpu-mps-dir", d.GPUMPSDir, "the host's `directory` with pipe and shm of an MPS control daemon, which then limits each share's memory and threads; empty means that shares take turns")
-	t.StringVar(&d.CDIKind, "gpu-cdi-kind", d.CDIKind, "hand GPUs over as CDI devices of this `kind`, by UUID: numalet.dev/gpu, which numalet-nvml specifies, or nvidia.com/gpu of the specification that nvidia-ctk writes; empty means by the environment variable NVIDIA_VISIBLE_DEVICES")
+	t.DurationVar(&d.Refresh, "refresh", d.Refresh, "How often the machine and the kubelet's socket are checked for changes, as a `duration`.")
+	t.StringVar(&d.GPUResource, "gpu-resource", d.GPUResource, "The `name` of the resource of whole GPUs. Shares are that name and .shared; MIG slices are its domain and /mig-1g.10gb.")
+	t.IntVar(&d.GPUShares, "gpu-shares", d.GPUShares, "Number of shares into which each GPU is also offered. A GPU is never allocated whole and in shares at once.")
+	t.StringVar(&d.GPUMPSDir, "gpu-mps-dir", d.GPUMPSDir, "`Directory` on the host with pipe and shm of an MPS control daemon, which then limits each share's memory and threads. Empty means time slicing.")
+	t.StringVar(&d.CDIKind, "gpu-cdi-kind", d.CDIKind, "Hand GPUs over as CDI devices of this `kind`, by UUID: numalet.dev/gpu, which numalet-nvml specifies, or nvidia.com/gpu from the specification that nvidia-ctk writes. Empty uses the environment variable NVIDIA_VISIBLE_DEVICES.")
 }

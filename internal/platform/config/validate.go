@@ -54,7 +54,7 @@ func (a Agent) validate() error {
 	return errors.Join(errs...)
 }
 
-// errNameless is what a program says that has to watch its node's pods.
+// errNameless is the error of a program that watches its node's pods.
 var errNameless = errors.New("node-name is empty: give --node-name, or set NODE_NAME from the pod's spec.nodeName")
 
 func (d DevicePlugin) validate() error {
@@ -67,7 +67,7 @@ func (d DevicePlugin) validate() error {
 		errs = append(errs, qualified("gpu-cdi-kind", d.CDIKind))
 	}
 	if d.GPUShares < 0 || d.GPUShares > maxShares {
-		errs = append(errs, fmt.Errorf("gpu-shares is %d: it has to be from 0 to %d", d.GPUShares, maxShares))
+		errs = append(errs, fmt.Errorf("gpu-shares is %d: must be from 0 to %d", d.GPUShares, maxShares))
 	}
 	if d.GPUMPSDir != "" {
 		errs = append(errs, absolute("gpu-mps-dir", d.GPUMPSDir))

@@ -47,20 +47,22 @@ func (r *Reserved) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Asks is the one form of asking that a node serves when it decides alone.
-type Asks string
+// RequestForm is the form of CPU requests that a node serves when it decides alone.
+type RequestForm string
 
 // Forms of asking.
 const (
-	ByPolicy   Asks = "policy"   // the annotation numalet.dev/cpu-policy
-	Explicitly Asks = "explicit" // limits such as numalet.dev/numa1-cpu: "2"
+	PolicyForm   RequestForm = "policy"   // the annotation numalet.dev/cpu-policy
+	ExplicitForm RequestForm = "explicit" // limits such as numalet.dev/numa1-cpu: "2"
 )
 
 // MarshalText writes the form's name.
-func (a Asks) MarshalText() ([]byte, error) { return []byte(a), nil }
+func (a RequestForm) MarshalText() ([]byte, error) { return []byte(a), nil }
 
 // UnmarshalText accepts the names of the forms only.
-func (a *Asks) UnmarshalText(text []byte) error { return choose(a, text, ByPolicy, Explicitly) }
+func (a *RequestForm) UnmarshalText(text []byte) error {
+	return choose(a, text, PolicyForm, ExplicitForm)
+}
 
 // Enforce is the way of pinning.
 type Enforce string

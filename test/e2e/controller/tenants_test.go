@@ -62,7 +62,7 @@ func newOffice(t *testing.T) *office {
 func (o *office) begin(name string) {
 	o.Helper()
 	var err error
-	o.controller, err = o.StartController(o.ctx, name, *program, "-v=2", "--score-settle="+settle.String(), "--score-interval=1s")
+	o.controller, err = o.StartController(o.ctx, name, *program, "-v=2", "--score-time-constant="+settle.String(), "--score-interval=1s")
 	o.must(err)
 	log := o.controller.Log
 	o.Cleanup(func() { o.show(log) })
