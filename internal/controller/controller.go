@@ -40,7 +40,7 @@ type controller struct {
 	factory   informers.SharedInformerFactory
 	synced    []cache.InformerSynced // the mirror was told all that there was
 	newest    *mirror.Newest         // of what it was told
-	center    *nodestate.Center
+	center    *nodestate.State
 	ledger    *tenants.Ledger // of what tenants use and used
 	groups    gpuGroups       // of GPUs
 	queue     *queue.GangQueue
@@ -93,7 +93,7 @@ func (c *controller) newBooks(context.Context) (err error) {
 	c.ledger = tenants.NewLedger(decay, tenants.Env{Now: wallClock, Rescore: func(name string) { c.queue.Rescore(name) }})
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	c.queue = queue.NewGangQueue(queue.New(
-		queue.Env{Now: time.Now, Gains: c.center.Gains, After: after, Rank: c.ledger.Rank},
+		queue.Env{Now: time.Now, FreedSeq: c.center.FreedSeq, After: after, Rank: c.ledger.Rank},
 		queue.Options{Strict: c.cfg.ReserveAfter != 0},
 	))
 	c.avoided = nodebackoff.New(nodebackoff.Env{After: after, Over: c.retryOn}, sched.Backoff{})

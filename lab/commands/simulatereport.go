@@ -29,7 +29,7 @@ type simulated struct {
 }
 
 // report sums up what a simulation left, in which so many pods were placed.
-func report(s simulation, c *nodestate.Center, pods []*sched.Pod, placed int, took time.Duration) simulated {
+func report(s simulation, c *nodestate.State, pods []*sched.Pod, placed int, took time.Duration) simulated {
 	sum := simulated{
 		Policy: canonical(s.policy), PolicyInController: inController(canonical(s.policy)), Seed: s.seed, Nodes: c.View().Len(), Pods: len(pods), Placed: placed,
 		DecideSeconds: took.Seconds(), DecisionsPerSecond: float64(len(pods)) / took.Seconds(),

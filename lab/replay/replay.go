@@ -14,7 +14,7 @@ import (
 // Run places pods in their order, and returns where, in that order. A pod that no
 // node suits when it is its turn is left out, and not tried again. The policy random
 // draws from r, and the others break ties by it; nil breaks them by name.
-func Run(c *nodestate.Center, pods []*sched.Pod, r *rand.Rand) (placed []sched.Decision) {
+func Run(c *nodestate.State, pods []*sched.Pod, r *rand.Rand) (placed []sched.Decision) {
 	proposer := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Rand: r})
 	committer := pipeline.NewCommitter(c, nil, pipeline.Effects{
 		Bind:    func(d sched.Decision) { placed = append(placed, d) },

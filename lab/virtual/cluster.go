@@ -44,7 +44,7 @@ type Rules struct {
 // The queue, both tiers, the scores and the reservations are those of the
 // controller; a decision takes no time.
 type Cluster struct {
-	center    *nodestate.Center
+	center    *nodestate.State
 	rules     Rules
 	clock     clock
 	line      line
@@ -58,7 +58,7 @@ type Cluster struct {
 }
 
 // NewCluster returns an idle cluster of the centre's nodes.
-func NewCluster(c *nodestate.Center, r Rules) *Cluster {
+func NewCluster(c *nodestate.State, r Rules) *Cluster {
 	v := &Cluster{center: c, rules: r, book: fairshare.New(r.Decay), pending: map[string]Ran{}, running: map[string]Ran{}}
 	v.line = v.newLine()
 	v.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
@@ -108,7 +108,7 @@ func (v *Cluster) Reservation(uid string) (reservation.Offer, bool) {
 // Fits returns when enough of what runs on a node now will have ended for a pod to
 // fit there, zero if never.
 func (v *Cluster) Fits(pod *sched.Pod, node string) time.Time {
-	offer, _ := reservation.On(pod, v.center.Record(node), reservation.Guests(v.center, node, v.ends))
+	offer, _ := reservation.On(pod, v.center.Record(node), reservation.AssignedPods(v.center, node, v.ends))
 	return offer.Ready
 }
 

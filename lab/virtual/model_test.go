@@ -57,7 +57,7 @@ func TestFull(t *testing.T) {
 }
 
 // cluster returns a centre of equal nodes.
-func cluster(t *testing.T, nodes int, cpu sched.MilliCPU) *nodestate.Center {
+func cluster(t *testing.T, nodes int, cpu sched.MilliCPU) *nodestate.State {
 	t.Helper()
 	c := nodestatetest.New(t, "cpu,memory", nodestate.Profile{})
 	for i := range nodes {

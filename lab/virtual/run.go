@@ -39,7 +39,7 @@ func (r Result) End() time.Duration {
 // place or no node suits it. A proposer reads the centre when it takes a pod and
 // hands its list over when it is done; where the FIFO of 2·Proposers lists is
 // full, it waits. A committer takes effect when it is done.
-func Run(c *nodestate.Center, pods []*sched.Pod, m Model) Result {
+func Run(c *nodestate.State, pods []*sched.Pod, m Model) Result {
 	w := &world{model: m, center: c, pending: pods, idle: m.Proposers}
 	w.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
 	w.committer = pipeline.NewCommitter(c, nil, pipeline.Effects{
@@ -57,7 +57,7 @@ func Run(c *nodestate.Center, pods []*sched.Pod, m Model) Result {
 // world is the two tiers in the middle of a run.
 type world struct {
 	model     Model
-	center    *nodestate.Center
+	center    *nodestate.State
 	proposer  *pipeline.Proposer // one for all: a proposer keeps nothing but the place of NextFit
 	committer *pipeline.Committer
 	clock     clock

@@ -40,7 +40,7 @@ func (v *Cluster) newLine() line {
 	if v.rules.Turns == LikeKube {
 		return &kubeLine{now: v.Now, newest: v.center.Record}
 	}
-	env := queue.Env{Now: v.Now, Gains: v.center.Gains, After: func(d time.Duration, f func()) { v.clock.after(d, f) }}
+	env := queue.Env{Now: v.Now, FreedSeq: v.center.FreedSeq, After: func(d time.Duration, f func()) { v.clock.after(d, f) }}
 	if v.rules.Turns == ByScore {
 		env.Rank = func(tenant string, t fairshare.Type) float64 { return v.book.Rank(tenant, t, v.Now()) }
 	}

@@ -12,7 +12,7 @@ type Candidate struct {
 type List struct {
 	Pod        *Pod
 	Candidates []Candidate
-	Gains      uint64 // what had ever been given back when the nodes were read
+	FreedSeq   uint64 // what had ever been given back when the nodes were read
 	Begun      any    // what the filters found out about the pod by itself; see Relay
 }
 

@@ -41,13 +41,13 @@ type Node struct {
 	// Foreign is an adapter's own immutable view of the node.
 	Foreign any
 
-	// Home knows the node's newest record; nil where nobody keeps records. Who has a
+	// Source knows the node's newest record; nil where nobody keeps records. Who has a
 	// record need not look for the node by its name.
-	Home Home
+	Source RecordSource
 }
 
-// Home is where the records of one node come from.
-type Home interface {
+// RecordSource is where the records of one node come from.
+type RecordSource interface {
 	Newest() *Node // nil where the node is gone
 	// Foreign returns what an adapter's filters know of the node, nil for nothing. It is
 	// never older than a record of the same moment.

@@ -111,7 +111,7 @@ func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
 
 // center returns a centre of the arena as it is, which the filters look at from now on, with the dimensions that a
 // controller has by default. It collects garbage, so that the benchmark does not.
-func (a *arena) center(policy distbucket.Policy) *nodestate.Center {
+func (a *arena) center(policy distbucket.Policy) *nodestate.State {
 	a.Helper()
 	c := nodestatetest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", nodestate.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
 	a.cluster.state = c
@@ -128,7 +128,7 @@ func (a *arena) center(policy distbucket.Policy) *nodestate.Center {
 }
 
 // end removes pods that may have been placed meanwhile.
-func (a *arena) end(c *nodestate.Center, pods ...*sched.Pod) {
+func (a *arena) end(c *nodestate.State, pods ...*sched.Pod) {
 	for _, p := range pods {
 		c.Release(p.UID)
 	}
@@ -145,7 +145,7 @@ func (a *arena) small(count int) []*sched.Pod {
 
 // edges returns pods of which none fits, each but a milli-CPU and a byte more
 // than some node has: no question takes longer to answer.
-func (a *arena) edges(c *nodestate.Center, count int) []*sched.Pod {
+func (a *arena) edges(c *nodestate.State, count int) []*sched.Pod {
 	r := rand.New(rand.NewPCG(2, 2))
 	var pods []*sched.Pod
 	for i := range count {

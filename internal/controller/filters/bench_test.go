@@ -70,7 +70,7 @@ func BenchmarkDecide(b *testing.B) {
 // while. So what comes before is not timed: decisions until the garbage collector has memory to give that was in use before. Memory from the kernel costs a page fault
 // for each 4 KiB, which is one for each decision where there are so many nodes that
 // nothing is collected meanwhile.
-func (a *arena) decide(b *testing.B, c *nodestate.Center, pods []*sched.Pod, fit bool) {
+func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit bool) {
 	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
 	m := pipeline.NewCommitter(c, a.second, pipeline.Effects{
 		Bind:    func(sched.Decision) {},
@@ -121,12 +121,12 @@ func BenchmarkCycle(b *testing.B) {
 	})
 }
 
-func (a *arena) cycle(b *testing.B, c *nodestate.Center, proposers int, cards int64) {
+func (a *arena) cycle(b *testing.B, c *nodestate.State, proposers int, cards int64) {
 	pods := make([]*sched.Pod, b.N)
 	for i := range pods {
 		pods[i] = a.pod(fmt.Sprint("new-", i), 500, 4<<30, cards)
 	}
-	queue := schedtest.NewQueue(pods, c.Gains)
+	queue := schedtest.NewQueue(pods, c.FreedSeq)
 	config := pipeline.Config{Filter: a.second, Bind: func(context.Context, sched.Decision) error { queue.Done(); return nil }}
 	for i := range proposers {
 		config.Proposers = append(config.Proposers, pipeline.ProposerOptions{Filter: a.first[i], Rand: rand.New(rand.NewPCG(1, uint64(i)))})

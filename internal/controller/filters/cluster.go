@@ -26,7 +26,7 @@ import (
 // for each cycle, as kube-scheduler takes it, was rejected: beside a state
 // whose records are always the newest it would be the older of the two.
 type Cluster struct {
-	state *nodestate.Center
+	state *nodestate.State
 	terms *terms
 
 	mu struct {
@@ -37,7 +37,7 @@ type Cluster struct {
 
 // NewCluster returns what filters look at of a state. Its Observe has to be one of the
 // state's subscribers.
-func NewCluster(state *nodestate.Center) *Cluster {
+func NewCluster(state *nodestate.State) *Cluster {
 	c := &Cluster{state: state, terms: newTerms()}
 	c.mu.claims = map[string]int{}
 	return c
@@ -152,14 +152,14 @@ func (c *Cluster) node(name string) *nodeInfo {
 // at returns the newest info of a record's node, or nil. It looks for the node by name
 // only where the record says nothing of its source.
 func (c *Cluster) at(node *sched.Node) *nodeInfo {
-	if node.Home == nil {
+	if node.Source == nil {
 		return c.node(node.Name)
 	}
-	return known(node.Home)
+	return known(node.Source)
 }
 
 // known returns the info where it is that of a node, else nil.
-func known(of sched.Home) *nodeInfo {
+func known(of sched.RecordSource) *nodeInfo {
 	if info, ok := of.Foreign().(*nodeInfo); ok && info.Node() != nil {
 		return info
 	}

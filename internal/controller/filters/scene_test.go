@@ -18,7 +18,7 @@ import (
 // scene is a cluster, and the filters that look at it.
 type scene struct {
 	*testing.T
-	state     *nodestate.Center
+	state     *nodestate.State
 	cluster   *Cluster
 	nodes     []string
 	proposer  *Proposer
@@ -50,7 +50,7 @@ func newScene(t *testing.T, objects ...runtime.Object) *scene {
 }
 
 // newCluster returns a state without nodes, and what filters see of it.
-func newCluster(t testing.TB, dimensions string, p nodestate.Profile) (*nodestate.Center, *Cluster) {
+func newCluster(t testing.TB, dimensions string, p nodestate.Profile) (*nodestate.State, *Cluster) {
 	t.Helper()
 	state := nodestatetest.New(t, dimensions, p)
 	cluster := NewCluster(state)

@@ -75,7 +75,7 @@ func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.
 	for _, p := range pods {
 		asks = append(asks, s.ask(p))
 	}
-	queue := schedtest.NewQueue(asks, func() uint64 { return c.View().Gains })
+	queue := schedtest.NewQueue(asks, func() uint64 { return c.View().FreedSeq })
 	bound := map[string]sched.Decision{}
 	config.Bind = failing(second, func(d sched.Decision) { bound[d.Pod.UID] = d; queue.Done() })
 	if err := pipeline.New(c, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {
@@ -84,7 +84,7 @@ func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.
 	return bound
 }
 
-func stormState(s *scene, nodes int) *nodestate.Center {
+func stormState(s *scene, nodes int) *nodestate.State {
 	s.Helper()
 	s.state, s.cluster = newCluster(s, "cpu", nodestate.Profile{Policy: distbucket.LeastFit})
 	for i := range nodes {

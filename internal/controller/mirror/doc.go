@@ -1,5 +1,5 @@
 // Package mirror mirrors the API server's nodes, NodeTopologies and pods in the
-// node information centre and in the queue of pending pods.
+// state of the nodes and in the queue of pending pods.
 //
 // It knows how Kubernetes' objects read as records, holdings and asks; it
 // refuses to decide anything, and to remember what the API server does not say:

@@ -13,7 +13,7 @@ import (
 
 // Env is whom the mirror tells. Its functions must not call the mirror.
 type Env struct {
-	Center *nodestate.Center
+	Center *nodestate.State
 	GPUs   string // name of the resource that counts whole cards
 	// Complete gives a pod what filters know of it: Across and Foreign.
 	Complete func(*sched.Pod, *corev1.Pod) error

@@ -37,7 +37,7 @@ func TestScenarios(t *testing.T) {
 
 // scene is a centre and the mirror that fills it.
 type scene struct {
-	center *nodestate.Center
+	center *nodestate.State
 	mirror *Mirror
 	said   *scenario.Answer
 }

@@ -19,7 +19,7 @@ func serve(t *testing.T) (Client, func()) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now, leads := start, true
 	q := queue.New(queue.Env{
-		Now: func() time.Time { return now }, After: func(time.Duration, func()) {}, Gains: func() uint64 { return 0 },
+		Now: func() time.Time { return now }, After: func(time.Duration, func()) {}, FreedSeq: func() uint64 { return 0 },
 		Rank: func(tenant string, _ fairshare.Type) float64 { return map[string]float64{"ann": 8, "bob": .5}[tenant] },
 	}, queue.Options{})
 	for i, name := range []string{"ann/a1", "ann/a2", "bob/b1"} {

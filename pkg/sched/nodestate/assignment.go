@@ -70,156 +70,156 @@ func (a *Assignment) SameCharges(was *Assignment) bool {
 
 // Place gives a pod its place, and its reservations up, if read is still the
 // newest record of the node and the pod has no place yet.
-func (c *Center) Place(pod *sched.Pod, read *sched.Node, at sched.Placement) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := read.Home.(*Entry)
-	if _, has := c.mu.assigned[pod.UID]; has || !ok || e.Newest() != read {
+func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := read.Source.(*Entry)
+	if _, has := s.mu.assigned[pod.UID]; has || !ok || e.Newest() != read {
 		return false
 	}
 	now := Decided(sched.Decision{Pod: pod, At: at})
-	c.emit(Event{Kind: Assigned, UID: pod.UID, Entry: e, Node: read, Now: now})
-	c.add(e, now)
+	s.emit(Event{Kind: Assigned, UID: pod.UID, Entry: e, Node: read, Now: now})
+	s.add(e, now)
 	return true
 }
 
 // Adopt enters a pod that is bound, whoever decided it: it holds what it holds,
 // even where that is more than there is.
-func (c *Center) Adopt(a Assignment) {
-	if was := c.adopt(&a); was != nil {
-		c.freed(was.entry)
+func (s *State) Adopt(a Assignment) {
+	if was := s.adopt(&a); was != nil {
+		s.freed(was.entry)
 	}
 }
 
 // adopt returns the assignment that was given back, nil for none.
-func (c *Center) adopt(now *Assignment) (back *Assignment) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (s *State) adopt(now *Assignment) (back *Assignment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	now.Bound = true
-	e, was := c.makeEntry(now.Node), c.mu.assigned[now.UID]
-	c.emit(Event{Kind: Assigned, UID: now.UID, Entry: e, Node: e.Newest(), Now: now, Was: was})
+	e, was := s.makeEntry(now.Node), s.mu.assigned[now.UID]
+	s.emit(Event{Kind: Assigned, UID: now.UID, Entry: e, Node: e.Newest(), Now: now, Was: was})
 	switch {
 	case was == nil:
-		c.add(e, now)
+		s.add(e, now)
 	case was.entry != e:
-		c.remove(was)
-		c.add(e, now)
+		s.remove(was)
+		s.add(e, now)
 		return was
 	default:
-		return c.replace(was, now)
+		return s.replace(was, now)
 	}
 	return nil
 }
 
 // Release gives back what a pod holds and reserves, for the pod is gone. It reports
 // whether the pod held anything.
-func (c *Center) Release(uid string) bool { return c.release(uid, true) }
+func (s *State) Release(uid string) bool { return s.release(uid, true) }
 
 // End gives back what a pod holds and reserves, for the pod has ended. It reports
 // whether the pod held anything.
-func (c *Center) End(uid string) bool { return c.release(uid, false) }
+func (s *State) End(uid string) bool { return s.release(uid, false) }
 
-func (c *Center) release(uid string, gone bool) bool {
-	was := c.takeOut(uid, gone)
+func (s *State) release(uid string, gone bool) bool {
+	was := s.takeOut(uid, gone)
 	if was == nil {
 		return false
 	}
-	c.freed(was.entry)
+	s.freed(was.entry)
 	return true
 }
 
 // takeOut returns what a pod held, nil for nothing.
-func (c *Center) takeOut(uid string, gone bool) *Assignment {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.unreserve(uid)
-	was := c.mu.assigned[uid]
+func (s *State) takeOut(uid string, gone bool) *Assignment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unreserve(uid)
+	was := s.mu.assigned[uid]
 	event := Event{Kind: Released, UID: uid, Was: was, Gone: gone}
 	if was == nil {
-		c.emit(event)
+		s.emit(event)
 		return nil
 	}
 	event.Entry, event.Node = was.entry, was.entry.Newest()
-	c.emit(event)
-	c.remove(was)
+	s.emit(event)
+	s.remove(was)
 	return was
 }
 
 // Undo gives back what was decided for a pod and could not be bound, and reports
 // whether it did: not where the pod turns out to be bound after all.
-func (c *Center) Undo(d sched.Decision) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	was := c.mu.assigned[d.Pod.UID]
+func (s *State) Undo(d sched.Decision) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.mu.assigned[d.Pod.UID]
 	if was == nil || was.Bound || was.Node != d.At.Node {
 		return false
 	}
-	c.emit(Event{Kind: Undone, UID: was.UID, Entry: was.entry, Node: was.entry.Newest(), Was: was})
-	c.remove(was)
+	s.emit(Event{Kind: Undone, UID: was.UID, Entry: was.entry, Node: was.entry.Newest(), Was: was})
+	s.remove(was)
 	return true
 }
 
 // Holds reports whether a pod has its place.
-func (c *Center) Holds(uid string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mu.assigned[uid] != nil
+func (s *State) Holds(uid string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.assigned[uid] != nil
 }
 
 // Assignment returns what a pod holds, nil for nothing.
-func (c *Center) Assignment(uid string) *Assignment {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mu.assigned[uid]
+func (s *State) Assignment(uid string) *Assignment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.assigned[uid]
 }
 
 // Assignments returns what pods hold on a node, in order of their UIDs. It costs
 // O(pods there · log pods there).
-func (c *Center) Assignments(node string) []*Assignment {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.Entry(node)
+func (s *State) Assignments(node string) []*Assignment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.Entry(node)
 	if e == nil {
 		return nil
 	}
 	return slices.SortedFunc(e.Assignments(), func(a, b *Assignment) int { return strings.Compare(a.UID, b.UID) })
 }
 
-// These methods need c.mu.
+// These methods need s.mu.
 
 // add enters an assignment, and takes what it holds from the node.
-func (c *Center) add(e *Entry, a *Assignment) {
-	c.unreserve(a.UID)
-	c.mu.assigned[a.UID] = a
+func (s *State) add(e *Entry, a *Assignment) {
+	s.unreserve(a.UID)
+	s.mu.assigned[a.UID] = a
 	e.add(a)
 	if record := e.Newest(); record != nil {
-		c.setRecord(e, record.Take(a.Holding))
+		s.setRecord(e, record.Take(a.Holding))
 	}
 }
 
 // replace enters an assignment in place of another one of the same pod on the same node,
 // which it returns where that held something else.
-func (c *Center) replace(was, now *Assignment) *Assignment {
+func (s *State) replace(was, now *Assignment) *Assignment {
 	e := was.entry
 	e.replace(was, now)
-	c.mu.assigned[now.UID] = now
+	s.mu.assigned[now.UID] = now
 	if was.Holding.Equal(now.Holding) {
 		return nil
 	}
-	c.freedSeq.Add(1)
+	s.freedSeq.Add(1)
 	if record := e.Newest(); record != nil {
-		c.setRecord(e, record.Return(was.Holding).Take(now.Holding))
+		s.setRecord(e, record.Return(was.Holding).Take(now.Holding))
 	}
 	return was
 }
 
 // remove takes an assignment out, and gives what it held back to the node.
-func (c *Center) remove(a *Assignment) {
-	delete(c.mu.assigned, a.UID)
+func (s *State) remove(a *Assignment) {
+	delete(s.mu.assigned, a.UID)
 	a.entry.remove(a)
-	c.freedSeq.Add(1)
+	s.freedSeq.Add(1)
 	if record := a.entry.Newest(); record != nil {
-		c.setRecord(a.entry, record.Return(a.Holding))
+		s.setRecord(a.entry, record.Return(a.Holding))
 	}
-	c.deleteUnused(a.entry)
+	s.deleteUnused(a.entry)
 }

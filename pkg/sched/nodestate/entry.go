@@ -54,7 +54,7 @@ type Slot struct{ newest atomic.Pointer[sched.Node] }
 // Newest returns the node's record, or nil where the node is gone.
 func (s *Slot) Newest() *sched.Node { return s.newest.Load() }
 
-// Newest makes an entry, with Foreign, the sched.Home of its records.
+// Newest makes an entry, with Foreign, the sched.RecordSource of its records.
 func (e *Entry) Newest() *sched.Node { return e.slot.Newest() }
 
 // Foreign returns what an adapter's filters know of the node, nil for nothing.
@@ -94,37 +94,37 @@ func (e *Entry) remove(a *Assignment) {
 }
 
 // Entry returns the entry of that name, or nil. It takes no lock.
-func (c *Center) Entry(name string) *Entry {
-	if e, ok := c.entries.Load(name); ok {
+func (s *State) Entry(name string) *Entry {
+	if e, ok := s.entries.Load(name); ok {
 		return e.(*Entry)
 	}
 	return nil
 }
 
 // Entries yields all entries, in any order. It takes no lock.
-func (c *Center) Entries() iter.Seq[*Entry] {
+func (s *State) Entries() iter.Seq[*Entry] {
 	return func(yield func(*Entry) bool) {
-		c.entries.Range(func(_, e any) bool { return yield(e.(*Entry)) })
+		s.entries.Range(func(_, e any) bool { return yield(e.(*Entry)) })
 	}
 }
 
-// These methods need c.mu.
+// These methods need s.mu.
 
 // makeEntry returns the entry of that name, made if there is none.
-func (c *Center) makeEntry(name string) *Entry {
-	if e := c.Entry(name); e != nil {
+func (s *State) makeEntry(name string) *Entry {
+	if e := s.Entry(name); e != nil {
 		return e
 	}
 	e := newEntry(name)
-	c.entries.Store(name, e)
+	s.entries.Store(name, e)
 	return e
 }
 
 // deleteUnused deletes an entry that is neither a node nor has assignments. The
 // indexes still learn that it is gone.
-func (c *Center) deleteUnused(e *Entry) {
+func (s *State) deleteUnused(e *Entry) {
 	if !e.known && len(e.pods) == 0 {
-		c.entries.Delete(e.name)
+		s.entries.Delete(e.name)
 	}
 }
 
@@ -132,10 +132,10 @@ func (c *Center) deleteUnused(e *Entry) {
 // indexes do not know it. Its version is one more than the last one's; a node that is
 // new, or back, starts above any that it ever had, for all records together changed at
 // least as often as that one.
-func (c *Center) setRecord(e *Entry, record *sched.Node) {
-	c.mu.changes++
+func (s *State) setRecord(e *Entry, record *sched.Node) {
+	s.mu.changes++
 	if record != nil {
-		record.Version, record.Home = c.mu.changes, e
+		record.Version, record.Source = s.mu.changes, e
 		if old := e.Newest(); old != nil {
 			record.Version = old.Version + 1
 		}
@@ -143,7 +143,7 @@ func (c *Center) setRecord(e *Entry, record *sched.Node) {
 	e.slot.newest.Store(record)
 	if !e.stale {
 		e.stale = true
-		c.mu.stale = append(c.mu.stale, e)
+		s.mu.stale = append(s.mu.stale, e)
 	}
-	c.stale.Store(true)
+	s.stale.Store(true)
 }

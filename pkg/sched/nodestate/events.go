@@ -39,29 +39,29 @@ type Subscriber func(Event)
 
 // Subscribe adds subscribers, which are called in the order of their arguments. It is
 // called before the first change.
-func (c *Center) Subscribe(all ...Subscriber) { c.subscribers = append(c.subscribers, all...) }
+func (s *State) Subscribe(all ...Subscriber) { s.subscribers = append(s.subscribers, all...) }
 
 // OnFreed adds a function that is called with the newest record of a node after
 // something on it became free: for a pod that ended or holds less, and for a node that
 // changed, but not for a decision that is undone. It is called without a lock, and may
 // call the state. It is added before the first change.
-func (c *Center) OnFreed(f func(*sched.Node)) { c.onFreed = append(c.onFreed, f) }
+func (s *State) OnFreed(f func(*sched.Node)) { s.onFreed = append(s.onFreed, f) }
 
-// emit calls the subscribers. It needs c.mu.
-func (c *Center) emit(e Event) {
-	for _, observe := range c.subscribers {
+// emit calls the subscribers. It needs s.mu.
+func (s *State) emit(e Event) {
+	for _, observe := range s.subscribers {
 		observe(e)
 	}
 }
 
 // freed calls those who wait for free resources, for a node that is known. It must not
-// be called with c.mu.
-func (c *Center) freed(e *Entry) {
+// be called with s.mu.
+func (s *State) freed(e *Entry) {
 	record := e.Newest()
 	if record == nil {
 		return
 	}
-	for _, f := range c.onFreed {
+	for _, f := range s.onFreed {
 		f(record)
 	}
 }

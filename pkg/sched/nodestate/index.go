@@ -7,27 +7,27 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// These methods need c.tending.
+// These methods need s.indexing.
 
-// tend brings the indexes up to date with the records and makes a new view.
-func (c *Center) tend() {
-	c.mu.Lock()
-	due, gains := c.tending.due[:0], c.freedSeq.Load()
-	for _, e := range c.mu.stale {
+// updateIndexes brings the indexes up to date with the records and makes a new view.
+func (s *State) updateIndexes() {
+	s.mu.Lock()
+	due, gains := s.indexing.due[:0], s.freedSeq.Load()
+	for _, e := range s.mu.stale {
 		due = append(due, duty{e, e.Newest()})
 		e.stale = false
 	}
-	clear(c.mu.stale)
-	c.mu.stale = c.mu.stale[:0]
-	c.stale.Store(false)
-	c.mu.Unlock()
+	clear(s.mu.stale)
+	s.mu.stale = s.mu.stale[:0]
+	s.stale.Store(false)
+	s.mu.Unlock()
 
 	for _, d := range due {
-		c.index(d.Entry, d.record)
+		s.index(d.Entry, d.record)
 	}
-	c.publish(gains)
+	s.publish(gains)
 	clear(due)
-	c.tending.due = due
+	s.indexing.due = due
 }
 
 // duty is an entry that the indexes do not know, and its record when a view was made.
@@ -39,26 +39,26 @@ type duty struct {
 // index makes the indexes know an entry's record. A name that is back may have
 // another entry: the old one is then gone from the indexes first, for entries wait
 // in the order in which they changed.
-func (c *Center) index(e *Entry, record *sched.Node) {
+func (s *State) index(e *Entry, record *sched.Node) {
 	known := e.handles != nil
 	if !known && record != nil {
-		e.makeHandles(len(c.tending.indexes))
+		e.makeHandles(len(s.indexing.indexes))
 	}
-	for i, index := range c.tending.indexes {
+	for i, index := range s.indexing.indexes {
 		if record == nil {
 			if known {
 				must(index.Remove(e.name))
 			}
 			continue
 		}
-		c.tending.free = c.profiles[i].Space.AppendNode(c.tending.free[:0], record)
-		node := distbucket.Node{Name: e.name, Free: c.tending.free, Record: &e.slot}
+		s.indexing.free = s.profiles[i].Space.AppendNode(s.indexing.free[:0], record)
+		node := distbucket.Node{Name: e.name, Free: s.indexing.free, Record: &e.slot}
 		if !known {
 			must(index.AddAt(&e.handles[i], node))
 		}
 		e.enterIndex(index, &e.handles[i], node, record)
 		if record.Reserved != nil {
-			must(index.Reserve(e.name, record.Reserved.UID, held(node.Free, c.profiles[i].Space.Node(record.For("")))))
+			must(index.Reserve(e.name, record.Reserved.UID, held(node.Free, s.profiles[i].Space.Node(record.For("")))))
 		}
 	}
 	if record == nil {
@@ -88,16 +88,16 @@ func held(free, left []int64) []int64 {
 }
 
 // publish makes the newest view.
-func (c *Center) publish(gains uint64) {
-	v := &View{Gains: gains, profiles: c.profiles}
+func (s *State) publish(gains uint64) {
+	v := &View{FreedSeq: gains, profiles: s.profiles}
 	v.indexes = v.room[:0]
-	for _, index := range c.tending.indexes {
+	for _, index := range s.indexing.indexes {
 		v.indexes = append(v.indexes, index.View())
 	}
-	c.view.Store(v)
+	s.view.Store(v)
 }
 
-// must asserts what the centre guarantees: what it updates in an index is
+// must asserts what the state guarantees: what it updates in an index is
 // there, what it adds is not, and a node holds one reservation.
 func must(err error) {
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // View is the indexes as they were at one moment, and through them the newest
 // records. Any number of goroutines may read it without a lock.
 type View struct {
-	Gains    uint64 // how often something had become free, ever
+	FreedSeq uint64 // how often something had become free, ever
 	profiles []Profile
 	indexes  []distbucket.ReservingView
 	room     [1]distbucket.ReservingView // for the indexes, if they are so few
@@ -19,12 +19,12 @@ type View struct {
 
 // View returns the newest view, of all changes made before if nobody else is
 // making one.
-func (c *Center) View() *View {
-	if c.stale.Load() && c.tending.TryLock() {
-		c.tend()
-		c.tending.Unlock()
+func (s *State) View() *View {
+	if s.stale.Load() && s.indexing.TryLock() {
+		s.updateIndexes()
+		s.indexing.Unlock()
 	}
-	return c.view.Load()
+	return s.view.Load()
 }
 
 // Profile returns the profile that a pod names, and its index; the default where

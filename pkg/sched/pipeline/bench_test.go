@@ -71,7 +71,7 @@ func BenchmarkCycle(b *testing.B) {
 				pod.UID = strconv.Itoa(i)
 				pods[i] = &pod
 			}
-			queue := schedtest.NewQueue(pods, c.Gains)
+			queue := schedtest.NewQueue(pods, c.FreedSeq)
 			config := pipeline.Config{Bind: func(context.Context, sched.Decision) error { queue.Done(); return nil }}
 			for i := range proposers {
 				config.Proposers = append(config.Proposers, pipeline.ProposerOptions{Rand: rand.New(rand.NewPCG(1, uint64(i)))})
@@ -90,7 +90,7 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-func decide(b *testing.B, c *nodestate.Center, pod sched.Pod) {
+func decide(b *testing.B, c *nodestate.State, pod sched.Pod) {
 	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Rand: rand.New(rand.NewPCG(1, 1))})
 	m := pipeline.NewCommitter(c, nil, pipeline.Effects{
 		Bind:    func(sched.Decision) {},
@@ -116,7 +116,7 @@ func decide(b *testing.B, c *nodestate.Center, pod sched.Pod) {
 
 // filled returns a cluster of servers of which so many percent are in use, by
 // pods of various sizes at random places.
-func filled(b *testing.B, nodes, percent int) *nodestate.Center {
+func filled(b *testing.B, nodes, percent int) *nodestate.State {
 	b.Helper()
 	c := nodestatetest.New(b, "gpus,numa-single,cpu,memory", nodestate.Profile{Theta: []int64{1, 1, 1000, 1 << 30}, Policy: distbucket.LeastFit})
 	r := rand.New(rand.NewPCG(1, 2))

@@ -13,7 +13,7 @@ import (
 type Effects struct {
 	Bind    func(sched.Decision)     // write the decision down; Undo if that fails
 	Requeue func(*sched.Pod)         // its nodes went to others: try again
-	Park    func(*sched.Pod, uint64) // no node suited it when so much had been given back (View.Gains)
+	Park    func(*sched.Pod, uint64) // no node suited it when so much had been given back (View.FreedSeq)
 	// Widen makes another first list by the committer's own filters, for a pod
 	// whose fit depends on other nodes too and whose list did not hold, and for one
 	// of a gang. May be nil where there are none of either.
@@ -47,7 +47,7 @@ func (nothing) Unreserve(sched.Decision)                         {}
 // re-check all (as Gödel's binder does) and accepts more than to turn down
 // whatever changed (as Volcano's does).
 type Committer struct {
-	center   *nodestate.Center
+	center   *nodestate.State
 	filter   sched.Filter
 	reserver Reserver
 	env      Effects
@@ -57,7 +57,7 @@ type Committer struct {
 
 // NewCommitter returns a committer. f is filters beside package filter's, its own
 // instance, and may be a Reserver; nil for none.
-func NewCommitter(c *nodestate.Center, f sched.Filter, env Effects) *Committer {
+func NewCommitter(c *nodestate.State, f sched.Filter, env Effects) *Committer {
 	committer := &Committer{center: c, filter: f, reserver: nothing{}, env: env}
 	if r, ok := f.(Reserver); ok {
 		committer.reserver = r
@@ -119,7 +119,7 @@ func entries(list sched.List) []entry {
 func (c *Committer) compare(list sched.List) []entry {
 	all := c.room[:0]
 	for i, candidate := range list.Candidates {
-		newest := candidate.Node.Home.Newest()
+		newest := candidate.Node.Source.Newest()
 		switch {
 		case newest == nil:
 			c.counts.failed.Add(1)
@@ -174,7 +174,7 @@ func (c *Committer) sendBack(list sched.List) {
 		c.counts.stray.Add(1)
 	case len(list.Candidates) == 0:
 		c.counts.parked.Add(1)
-		c.env.Park(list.Pod, list.Gains)
+		c.env.Park(list.Pod, list.FreedSeq)
 	default:
 		c.counts.requeues.Add(1)
 		c.env.Requeue(list.Pod)

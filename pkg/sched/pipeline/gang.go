@@ -24,7 +24,7 @@ import (
 // It costs O(members) decisions, by the committer: a gang is one decision in many.
 func (c *Committer) commitGang(list sched.List) bool {
 	if list.Pod.Waits().Refuses() {
-		c.parkGang(list.Pod, list.Gains)
+		c.parkGang(list.Pod, list.FreedSeq)
 		return false
 	}
 	gang := list.Pod.Gang
@@ -44,7 +44,7 @@ func (c *Committer) commitGang(list sched.List) bool {
 // how many had theirs before, too, and what had ever been given back when it began to
 // look.
 func (c *Committer) placeGang(gang *sched.Gang) (placed []sched.Decision, held int, seen uint64) {
-	seen = c.center.Gains()
+	seen = c.center.FreedSeq()
 	for i, pod := range gang.Members {
 		if held+len(placed)+len(gang.Members)-i < gang.Need {
 			break
@@ -54,7 +54,7 @@ func (c *Committer) placeGang(gang *sched.Gang) (placed []sched.Decision, held i
 			continue
 		}
 		list := c.env.Widen(pod)
-		seen = min(seen, list.Gains)
+		seen = min(seen, list.FreedSeq)
 		if d, ok := c.place(list, entries(list)); ok {
 			placed = append(placed, d)
 		}

@@ -33,16 +33,16 @@ func TestGangMissesNothing(t *testing.T) {
 			for i := range 3 {
 				gang.Members = append(gang.Members, &sched.Pod{UID: fmt.Sprint("pod-", i), Requests: sched.Amounts{CPU: 1000, Pods: 1}})
 			}
-			committer.Commit(sched.List{Pod: &sched.Pod{UID: gang.ID, Gang: gang}, Gains: c.Gains()})
-			if again := c.Gains() > parked; again != ends {
-				t.Errorf("parked as of %d gains, of %d; tried again %v, want %v", parked, c.Gains(), again, ends)
+			committer.Commit(sched.List{Pod: &sched.Pod{UID: gang.ID, Gang: gang}, FreedSeq: c.FreedSeq()})
+			if again := c.FreedSeq() > parked; again != ends {
+				t.Errorf("parked as of %d gains, of %d; tried again %v, want %v", parked, c.FreedSeq(), again, ends)
 			}
 		})
 	}
 }
 
 // oneNode returns a centre of one node.
-func oneNode(t *testing.T, cpu sched.MilliCPU) *nodestate.Center {
+func oneNode(t *testing.T, cpu sched.MilliCPU) *nodestate.State {
 	t.Helper()
 	c := nodestatetest.New(t, "cpu", nodestate.Profile{})
 	c.SetNode(&sched.Node{Name: "node", Allocatable: sched.Amounts{CPU: cpu, Pods: 110}})

@@ -99,7 +99,7 @@ func TestGangTwin(t *testing.T) {
 	}
 }
 
-func compareGangs(t *testing.T, c *nodestate.Center, twin *gangTwin, bound map[string]string) {
+func compareGangs(t *testing.T, c *nodestate.State, twin *gangTwin, bound map[string]string) {
 	t.Helper()
 	free := map[string]sched.MilliCPU{}
 	for node := range c.View().Nodes() {
@@ -110,7 +110,7 @@ func compareGangs(t *testing.T, c *nodestate.Center, twin *gangTwin, bound map[s
 	}
 }
 
-func gangCluster(t *testing.T, r *rand.Rand) (*nodestate.Center, *gangTwin) {
+func gangCluster(t *testing.T, r *rand.Rand) (*nodestate.State, *gangTwin) {
 	t.Helper()
 	c := nodestatetest.New(t, "cpu", nodestate.Profile{Policy: distbucket.LeastFit})
 	twin := &gangTwin{free: map[string]sched.MilliCPU{}, at: map[string]string{}}

@@ -87,11 +87,11 @@ func (tr trace) run(t *testing.T) ran {
 }
 
 // cycle runs the two tiers until no pod is pending.
-func (tr trace) cycle(t *testing.T, c *nodestate.Center, pods []*sched.Pod) ran {
+func (tr trace) cycle(t *testing.T, c *nodestate.State, pods []*sched.Pod) ran {
 	t.Helper()
 	var mu sync.Mutex
 	bound, tries := map[string]sched.Decision{}, 0
-	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().Gains })
+	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().FreedSeq })
 	config := pipeline.Config{Binders: 3, Bind: func(_ context.Context, d sched.Decision) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -114,7 +114,7 @@ func (tr trace) cycle(t *testing.T, c *nodestate.Center, pods []*sched.Pod) ran 
 	return ran{bound, queue.Parked()}
 }
 
-func (tr trace) center(t *testing.T, r *rand.Rand) *nodestate.Center {
+func (tr trace) center(t *testing.T, r *rand.Rand) *nodestate.State {
 	t.Helper()
 	c := nodestatetest.New(t, "numa-single,numa-spread,gpu-total,cpu,memory,pods", nodestate.Profile{Policy: tr.policy})
 	for i := range tr.nodes {
@@ -123,7 +123,7 @@ func (tr trace) center(t *testing.T, r *rand.Rand) *nodestate.Center {
 	return c
 }
 
-func suitsSome(c *nodestate.Center, pod *sched.Pod) bool {
+func suitsSome(c *nodestate.State, pod *sched.Pod) bool {
 	for n := range c.View().Nodes() {
 		if !filter.Check(pod, n).Refuses() {
 			return true
@@ -134,7 +134,7 @@ func suitsSome(c *nodestate.Center, pod *sched.Pod) bool {
 
 // checkSums takes what each pod holds off the empty nodes one by one: that must
 // leave what the centre says, and nowhere less than nothing.
-func checkSums(t *testing.T, c *nodestate.Center, empty []*sched.Node, bound map[string]sched.Decision) {
+func checkSums(t *testing.T, c *nodestate.State, empty []*sched.Node, bound map[string]sched.Decision) {
 	t.Helper()
 	for _, node := range empty {
 		left := *node
@@ -144,7 +144,7 @@ func checkSums(t *testing.T, c *nodestate.Center, empty []*sched.Node, bound map
 			}
 		}
 		newest := *c.Record(node.Name)
-		left.Version, left.Home, newest.Version, newest.Home = 0, nil, 0, nil
+		left.Version, left.Source, newest.Version, newest.Source = 0, nil, 0, nil
 		if diff := cmp.Diff(left, newest); diff != "" {
 			t.Errorf("node %s (-sum of its pods +centre):\n%s", node.Name, diff)
 		}

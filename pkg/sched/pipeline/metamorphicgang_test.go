@@ -57,7 +57,7 @@ func runGangs(t *testing.T, proposers int) (gangs map[string]int, small int) {
 		c.SetNode(&sched.Node{Name: fmt.Sprint("node-", i), Allocatable: sched.Amounts{CPU: 4000, Pods: 9}})
 	}
 	pods := gangPods()
-	queue := gangQueue{schedtest.NewQueue(pods, func() uint64 { return c.View().Gains })}
+	queue := gangQueue{schedtest.NewQueue(pods, func() uint64 { return c.View().FreedSeq })}
 	var mu sync.Mutex
 	gangs = map[string]int{}
 	config := pipeline.Config{Bind: func(_ context.Context, d sched.Decision) error {

@@ -15,7 +15,7 @@ type Queue interface {
 	// Requeue takes back a pod that is to be tried again.
 	Requeue(*sched.Pod)
 	// Park takes back a pod that no node suited when so much had been given back
-	// (center.View.Gains). It is to be tried again when that has grown.
+	// (nodestate.View.FreedSeq). It is to be tried again when that has grown.
 	Park(pod *sched.Pod, gains uint64)
 }
 
@@ -54,7 +54,7 @@ type Config struct {
 // The FIFO is short on purpose: in a deep one lists grow stale, and the faster
 // the proposers are the less is placed (volcano-sh/volcano#5939).
 type Pipeline struct {
-	center    *nodestate.Center
+	center    *nodestate.State
 	queue     Queue
 	gate      Gate
 	config    Config
@@ -64,7 +64,7 @@ type Pipeline struct {
 }
 
 // New returns a pipeline at rest.
-func New(c *nodestate.Center, q Queue, config Config) *Pipeline {
+func New(c *nodestate.State, q Queue, config Config) *Pipeline {
 	config.Binders = max(1, config.Binders)
 	p := &Pipeline{
 		center: c, queue: q, gate: open{}, config: config,

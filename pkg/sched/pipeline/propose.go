@@ -55,7 +55,7 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	if !p.begin(pod).Refuses() {
 		p.found = index.AppendPick(p.found, p.query(profile), p.most(profile))
 	}
-	list := sched.List{Pod: pod, Gains: view.Gains, Candidates: make([]sched.Candidate, len(p.found))}
+	list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, Candidates: make([]sched.Candidate, len(p.found))}
 	if relay, ok := p.options.Filter.(sched.Relay); ok {
 		list.Begun = relay.Begun()
 	}

@@ -34,7 +34,7 @@ func TestScenarios(t *testing.T) {
 
 // scene is a centre, a committer, and what they were told.
 type scene struct {
-	center    *nodestate.Center
+	center    *nodestate.State
 	committer *pipeline.Committer
 	lists     map[string]sched.List
 	bound     map[string]sched.Decision
@@ -81,7 +81,7 @@ func (s *scene) take(c *scenario.Command) {
 
 func (s *scene) list(c *scenario.Command) {
 	list := sched.List{Pod: pod(c)}
-	list.Gains = s.center.View().Gains
+	list.FreedSeq = s.center.View().FreedSeq
 	for _, node := range c.Args()[1:] {
 		record := s.center.Record(node)
 		list.Candidates = append(list.Candidates, sched.Candidate{Node: record})
@@ -120,7 +120,7 @@ func (s *scene) gang(c *scenario.Command) {
 	}
 	first := *gang.Members[0]
 	first.Name = name
-	s.lists[name] = sched.List{Pod: &first, Gains: s.center.Gains()}
+	s.lists[name] = sched.List{Pod: &first, FreedSeq: s.center.FreedSeq()}
 }
 
 func (s *scene) across(c *scenario.Command) { s.lists[c.Arg(0)].Pod.Across = true }

@@ -22,7 +22,7 @@ func TestSlow(t *testing.T) {
 	for _, name := range names {
 		pods = append(pods, &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}})
 	}
-	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().Gains })
+	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().FreedSeq })
 	volumes, quick, bound := make(chan struct{}), atomic.Int32{}, atomic.Int32{}
 	slow := func(d sched.Decision) bool { return d.Pod.Name[0] == 's' }
 	config := pipeline.Config{Proposers: []pipeline.ProposerOptions{{}}, Binders: 1, Slow: slow, Bind: func(_ context.Context, d sched.Decision) error {

@@ -35,7 +35,7 @@ func (q *Queue) Park(pod *sched.Pod, gains uint64) {
 		it.blocked = q.env.Now()
 	}
 	q.enter(it, Parked)
-	if it.Pod != pod || q.env.Gains() > gains || (pod.Across || pod.Wait != nil) && it.stirs != q.mu.stirs {
+	if it.Pod != pod || q.env.FreedSeq() > gains || (pod.Across || pod.Wait != nil) && it.stirs != q.mu.stirs {
 		q.hope(it)
 	}
 }

@@ -6,7 +6,7 @@
 // for resources to be freed. It has no clock and computes no scores (both are given), and
 // does not know why a node does not fit: the caller says whether a change may help a pod.
 //
-//	q := queue.New(queue.Env{Now: time.Now, After: after, Gains: nodes.Gains, Rank: rank}, queue.Options{})
+//	q := queue.New(queue.Env{Now: time.Now, After: after, FreedSeq: nodes.FreedSeq, Rank: rank}, queue.Options{})
 //	gangs := queue.NewGangQueue(q)
 //	gangs.Add(queue.Entry{Pod: pod, Created: created, Type: fairshare.TypeOf(pod), Tenant: "ann"})
 //	pod, err := gangs.Next(ctx) // may stand for all pods of a gang: pod.Gang.Members

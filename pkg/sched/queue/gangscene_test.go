@@ -42,7 +42,7 @@ func newScene() *scene {
 	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), pods: map[string]*sched.Pod{}}
 	now := func() time.Time { return s.now }
 	s.GangQueue = queue.NewGangQueue(queue.New(queue.Env{
-		Now: now, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, Gains: func() uint64 { return 0 },
+		Now: now, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: func() uint64 { return 0 },
 	}, queue.Options{Strict: true}))
 	return s
 }

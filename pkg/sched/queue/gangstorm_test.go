@@ -29,7 +29,7 @@ type storm struct {
 	*rand.Rand
 	now       time.Time
 	due       []func()
-	center    *nodestate.Center
+	center    *nodestate.State
 	queue     *queue.GangQueue
 	proposer  *pipeline.Proposer
 	committer *pipeline.Committer
@@ -62,7 +62,7 @@ func newStorm(t *testing.T, seed uint64) *storm {
 	}
 	now := func() time.Time { return s.now }
 	s.queue = queue.NewGangQueue(queue.New(queue.Env{
-		Now: now, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, Gains: s.center.Gains,
+		Now: now, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: s.center.FreedSeq,
 	}, queue.Options{}))
 	s.proposer = pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{})
 	s.committer = pipeline.NewCommitter(s.center, nil, pipeline.Effects{

@@ -20,15 +20,15 @@ type Entry struct {
 }
 
 // Env is what the queue needs of the world. After calls back from a goroutine
-// of its own, as time.AfterFunc does. Gains is how often anything has ever been
-// given back (center.Center.Gains), Rank a tenant's score per weight now: of two
+// of its own, as time.AfterFunc does. FreedSeq is how often anything has ever been
+// given back (nodestate.State.FreedSeq), Rank a tenant's score per weight now: of two
 // tenants' pods, those of the smaller come first; nil is 0 for all. Neither may call
 // the queue.
 type Env struct {
-	Now   func() time.Time
-	After func(time.Duration, func())
-	Gains func() uint64
-	Rank  func(tenant string, t fairshare.Type) float64
+	Now      func() time.Time
+	After    func(time.Duration, func())
+	FreedSeq func() uint64
+	Rank     func(tenant string, t fairshare.Type) float64
 }
 
 // Options are how long pods wait. Zeros are the defaults.

@@ -19,7 +19,7 @@ type world struct{ gains uint64 }
 
 func (w *world) queue() *queue.Queue {
 	return queue.New(queue.Env{
-		Now: time.Now, Gains: func() uint64 { return w.gains },
+		Now: time.Now, FreedSeq: func() uint64 { return w.gains },
 		After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
 	}, queue.Options{Backoff: sched.Backoff{First: time.Second, Most: 4 * time.Second}})
 }

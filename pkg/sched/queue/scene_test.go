@@ -52,10 +52,10 @@ type timer struct {
 func newScene(o Options) *scene {
 	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), seen: map[string]uint64{}, scores: map[string]float64{}, barred: map[string]bool{}, pods: map[string]*sched.Pod{}}
 	s.Queue = New(Env{
-		Now:   func() time.Time { return s.now },
-		After: func(d time.Duration, f func()) { s.timers = append(s.timers, timer{s.now.Add(d), f}) },
-		Gains: func() uint64 { return s.gains },
-		Rank:  func(tenant string, t fairshare.Type) float64 { return s.scores[tenant+" "+string(t)] },
+		Now:      func() time.Time { return s.now },
+		After:    func(d time.Duration, f func()) { s.timers = append(s.timers, timer{s.now.Add(d), f}) },
+		FreedSeq: func() uint64 { return s.gains },
+		Rank:     func(tenant string, t fairshare.Type) float64 { return s.scores[tenant+" "+string(t)] },
 	}, o)
 	return s
 }

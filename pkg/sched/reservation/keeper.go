@@ -33,7 +33,7 @@ type Options struct {
 // others pass that pod, for what they take is not what it waits for. It serves one
 // goroutine.
 type Keeper struct {
-	center  *nodestate.Center
+	center  *nodestate.State
 	queue   *queue.Queue
 	options Options
 	kept    map[fairshare.Type]*kept
@@ -47,7 +47,7 @@ type kept struct {
 }
 
 // New returns a keeper that holds nothing back yet.
-func New(c *nodestate.Center, q *queue.Queue, o Options) *Keeper {
+func New(c *nodestate.State, q *queue.Queue, o Options) *Keeper {
 	for d, otherwise := range map[*time.Duration]time.Duration{&o.Wait: 30 * time.Second, &o.Again: time.Minute, &o.Keep: 24 * time.Hour} {
 		if *d <= 0 {
 			*d = otherwise

@@ -11,18 +11,18 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Guest is a pod on a node, and when it ends.
-type Guest struct {
+// AssignedPod is a pod on a node, and when it ends.
+type AssignedPod struct {
 	UID string
 	sched.Holding
 	Ends time.Time // zero where nobody knows
 }
 
-// Guests returns the pods that have their place on a node; ends says when one ends.
-func Guests(c *nodestate.Center, node string, ends func(uid string) time.Time) []Guest {
-	var guests []Guest
+// AssignedPods returns the pods that have their place on a node; ends says when one ends.
+func AssignedPods(c *nodestate.State, node string, ends func(uid string) time.Time) []AssignedPod {
+	var guests []AssignedPod
 	for _, a := range c.Assignments(node) {
-		guests = append(guests, Guest{a.UID, a.Holding, ends(a.UID)})
+		guests = append(guests, AssignedPod{a.UID, a.Holding, ends(a.UID)})
 	}
 	return guests
 }
@@ -32,7 +32,7 @@ func Guests(c *nodestate.Center, node string, ends func(uid string) time.Time) [
 type Offer struct {
 	Node string
 	sched.Holding
-	InTheWay []Guest
+	InTheWay []AssignedPod
 	Ready    time.Time // when the last of those with a known end ends; zero if none is in the way
 	Unknown  int       // guests in the way of whom nobody knows the end
 }
@@ -44,10 +44,10 @@ func (a Offer) Compare(b Offer) int {
 }
 
 // On returns what a node offers a pod, and false where the pod would not fit even if
-// all guests were gone, or another pod has the node's reservation. Guests with a
+// all guests were gone, or another pod has the node's reservation. AssignedPods with a
 // known end leave in the order of those, then the others, the largest first; who has
 // left in vain counts for nothing. It costs O(guests) placements.
-func On(pod *sched.Pod, node *sched.Node, guests []Guest) (Offer, bool) {
+func On(pod *sched.Pod, node *sched.Node, guests []AssignedPod) (Offer, bool) {
 	if node.Reserved != nil && node.Reserved.UID != pod.Claim() {
 		return Offer{}, false
 	}
@@ -76,8 +76,8 @@ func On(pod *sched.Pod, node *sched.Node, guests []Guest) (Offer, bool) {
 
 // needed returns those who have to leave for the pod to fit, the last that left
 // among them, and the node without those.
-func needed(pod *sched.Pod, node *sched.Node, left []Guest) ([]Guest, *sched.Node) {
-	var needed []Guest
+func needed(pod *sched.Pod, node *sched.Node, left []AssignedPod) ([]AssignedPod, *sched.Node) {
+	var needed []AssignedPod
 	for _, g := range left {
 		with := node.Take(g.Holding)
 		if filter.Check(pod, with).Refuses() {
@@ -90,7 +90,7 @@ func needed(pod *sched.Pod, node *sched.Node, left []Guest) ([]Guest, *sched.Nod
 }
 
 // sooner orders guests as they leave.
-func sooner(a, b Guest) int {
+func sooner(a, b AssignedPod) int {
 	switch unknown := a.Ends.IsZero(); {
 	case unknown != b.Ends.IsZero() && unknown:
 		return 1
@@ -100,7 +100,7 @@ func sooner(a, b Guest) int {
 	return cmp.Or(a.Ends.Compare(b.Ends), cmp.Compare(cards(b), cards(a)), cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Memory, a.Memory))
 }
 
-func cards(g Guest) (sum sched.MilliGPU) {
+func cards(g AssignedPod) (sum sched.MilliGPU) {
 	for _, share := range g.GPUs {
 		sum += share.Milli
 	}

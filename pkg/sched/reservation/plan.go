@@ -36,7 +36,7 @@ func (p plan) add(o Offer) plan {
 // site is a node as it will be with those of a gang for whom it is planned already.
 type site struct {
 	node   *sched.Node
-	guests []Guest
+	guests []AssignedPod
 	offer  Offer // to the next pod, if that is like the last
 }
 
@@ -50,7 +50,7 @@ func (s *site) look(pod *sched.Pod) (ok bool) {
 func (s *site) take() Offer {
 	for _, g := range s.offer.InTheWay {
 		s.node = s.node.Return(g.Holding)
-		i := slices.IndexFunc(s.guests, func(other Guest) bool { return other.UID == g.UID })
+		i := slices.IndexFunc(s.guests, func(other AssignedPod) bool { return other.UID == g.UID })
 		s.guests = slices.Delete(s.guests, i, i+1)
 	}
 	s.node = s.node.Take(s.offer.Holding)
@@ -87,7 +87,7 @@ func (k *Keeper) plan(pod *sched.Pod) (planned plan) {
 // sites returns the nodes that have an offer to a pod.
 func (k *Keeper) sites(pod *sched.Pod) (sites []*site) {
 	for node := range k.center.View().Nodes() {
-		if s := (&site{node: node, guests: Guests(k.center, node.Name, k.options.Ends)}); s.look(pod) {
+		if s := (&site{node: node, guests: AssignedPods(k.center, node.Name, k.options.Ends)}); s.look(pod) {
 			sites = append(sites, s)
 		}
 	}

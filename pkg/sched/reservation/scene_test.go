@@ -41,7 +41,7 @@ func TestScenarios(t *testing.T) {
 
 // scene is a cluster of cards with a queue and a keeper.
 type scene struct {
-	center *nodestate.Center
+	center *nodestate.State
 	queue  *queue.Queue
 	keeper *reservation.Keeper
 	now    time.Time
@@ -57,7 +57,7 @@ func newScene(t *testing.T) *scene {
 	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}, fails: map[string]bool{}}
 	s.center = nodestatetest.New(t, "gpus", nodestate.Profile{})
 	s.queue = queue.New(queue.Env{
-		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, Gains: s.center.Gains,
+		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: s.center.FreedSeq,
 	}, queue.Options{Strict: true})
 	s.keeper = reservation.New(s.center, s.queue, reservation.Options{Ends: func(uid string) time.Time { return s.ends[uid] }, Suits: s.look})
 	return s
@@ -136,7 +136,7 @@ func (s *scene) try() {
 		members, _ := pod.Together()
 		nodes := s.place(members)
 		if nodes == nil {
-			s.queue.Park(pod, s.center.Gains())
+			s.queue.Park(pod, s.center.FreedSeq())
 			continue
 		}
 		s.center.Unreserve(pod.Claim())

@@ -37,7 +37,7 @@ func TestOn(t *testing.T) {
 }
 
 // inhabited returns a node with guests all of whose ends are known.
-func inhabited(r *rand.Rand) (*sched.Node, []reservation.Guest) {
+func inhabited(r *rand.Rand) (*sched.Node, []reservation.AssignedPod) {
 	node := schedtest.Node(r, "node")
 	node.Reserved, node.Free = nil, node.Allocatable
 	for i := range node.NUMA {
@@ -46,21 +46,21 @@ func inhabited(r *rand.Rand) (*sched.Node, []reservation.Guest) {
 	for i := range node.GPUs {
 		node.GPUs[i].Free = sched.WholeGPU
 	}
-	var guests []reservation.Guest
+	var guests []reservation.AssignedPod
 	for i := range 40 {
 		pod := schedtest.Pod(r, fmt.Sprint(i))
 		at, why := filter.Place(pod, node)
 		if !why.Refuses() && len(guests) < 6 {
 			h := sched.Hold(pod, at)
 			node = node.Take(h)
-			guests = append(guests, reservation.Guest{Holding: h, Ends: time.Unix(int64(1+r.IntN(5)), 0)})
+			guests = append(guests, reservation.AssignedPod{Holding: h, Ends: time.Unix(int64(1+r.IntN(5)), 0)})
 		}
 	}
 	return node, guests
 }
 
 // dumb tries all subsets of the guests.
-func dumb(pod *sched.Pod, node *sched.Node, guests []reservation.Guest) (soonest time.Time, ok bool) {
+func dumb(pod *sched.Pod, node *sched.Node, guests []reservation.AssignedPod) (soonest time.Time, ok bool) {
 	for set := range 1 << len(guests) {
 		left, ready := node, time.Time{}
 		for i, g := range guests {

@@ -1,4 +1,4 @@
-// Package nodestatetest makes node information centres for tests.
+// Package nodestatetest makes node states for tests.
 package nodestatetest
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// New returns a centre of no nodes, with those dimensions (filter.ParseSpace).
-func New(t testing.TB, dimensions string, p nodestate.Profile) *nodestate.Center {
+// New returns a state without nodes, with those dimensions (filter.ParseSpace).
+func New(t testing.TB, dimensions string, p nodestate.Profile) *nodestate.State {
 	t.Helper()
 	var err error
 	if p.Space, err = filter.ParseSpace(dimensions); err != nil {

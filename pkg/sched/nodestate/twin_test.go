@@ -1,0 +1,284 @@
+package nodestate_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+)
+
+// TestTwin does random things to a state, and wants after each that a naive twin computes
+// the same from scratch: of the state itself, and of what three subscribers have made of
+// its events.
+func TestTwin(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newTwinWorld(t, seed)
+		for range 400 {
+			did := w.step()
+			if diff := cmp.Diff(w.twin.facts(), w.facts()); diff != "" {
+				t.Fatalf("seed %d: after %s (-from scratch +got):\n%s", seed, did, diff)
+			}
+		}
+	}
+}
+
+// twin is what is true, as lists.
+type twin struct {
+	nodes    map[string]sched.MilliCPU // that there are, and what they have
+	pods     map[string]twinPod
+	reserved map[string]map[string]bool // nodes, by UID
+}
+
+type twinPod struct {
+	node, tenant string
+	cpu          sched.MilliCPU
+	bound        bool
+}
+
+// facts are what a state and its subscribers can be asked, in words.
+type facts struct {
+	Free     map[string]sched.MilliCPU  // of the records
+	Reserved map[string]string          // who reserves on a node
+	Indexed  []string                   // names in a view
+	Held     map[string]sched.MilliCPU  // by tenant, as a quota counts: decided or bound
+	Used     map[string]sched.MilliCPU  // by tenant, as usage counts: bound
+	OnNode   map[string]map[string]bool // pods with the entry of their node, as filters see it
+	Pods     map[string]map[string]bool // pods that the state lists on a node
+}
+
+func newFacts() facts {
+	return facts{
+		Free: map[string]sched.MilliCPU{}, Reserved: map[string]string{}, Held: map[string]sched.MilliCPU{}, Used: map[string]sched.MilliCPU{},
+		OnNode: map[string]map[string]bool{}, Pods: map[string]map[string]bool{},
+	}
+}
+
+func (tw *twin) facts() facts {
+	f := newFacts()
+	maps.Copy(f.Free, tw.nodes)
+	for uid, p := range tw.pods {
+		if _, known := f.Free[p.node]; known {
+			f.Free[p.node] -= p.cpu
+		}
+		f.Held[p.tenant] += p.cpu
+		if p.bound {
+			f.Used[p.tenant] += p.cpu
+		}
+		if f.OnNode[p.node] == nil {
+			f.OnNode[p.node], f.Pods[p.node] = map[string]bool{}, map[string]bool{}
+		}
+		f.OnNode[p.node][uid], f.Pods[p.node][uid] = true, true
+	}
+	for uid, nodes := range tw.reserved {
+		for node := range nodes {
+			f.Reserved[node] = uid
+		}
+	}
+	f.Indexed = slices.Sorted(maps.Keys(tw.nodes))
+	return f
+}
+
+// twinWorld is a state with subscribers, and its twin.
+type twinWorld struct {
+	*testing.T
+	*rand.Rand
+	state      *nodestate.State
+	twin       twin
+	held, used map[string]*nodestate.Assignment // as subscribers know, by UID
+	versions   map[string]sched.Version
+}
+
+func newTwinWorld(t *testing.T, seed uint64) *twinWorld {
+	w := &twinWorld{
+		T: t, Rand: rand.New(rand.NewPCG(seed, 7)), state: nodestatetest.New(t, "cpu", nodestate.Profile{}),
+		twin: twin{map[string]sched.MilliCPU{}, map[string]twinPod{}, map[string]map[string]bool{}},
+		held: map[string]*nodestate.Assignment{}, used: map[string]*nodestate.Assignment{}, versions: map[string]sched.Version{},
+	}
+	w.state.Subscribe(w.hold, w.use, w.see)
+	return w
+}
+
+// hold follows what is decided or bound.
+func (w *twinWorld) hold(e nodestate.Event) {
+	switch e.Kind {
+	case nodestate.Assigned:
+		if w.held[e.UID] != e.Was {
+			w.Errorf("pod %s is assigned in place of %v, and held %v", e.UID, e.Was, w.held[e.UID])
+		}
+		w.held[e.UID] = e.Now
+	case nodestate.Released, nodestate.Undone:
+		delete(w.held, e.UID)
+	}
+	if e.Entry != nil && e.Kind != nodestate.NodeChanged && e.Entry.Newest() != e.Node {
+		w.Errorf("the record of %s changed before the subscribers knew", e.Entry.Name())
+	}
+}
+
+// use follows what is bound.
+func (w *twinWorld) use(e nodestate.Event) {
+	switch {
+	case e.Kind == nodestate.Assigned && e.Now.Bound:
+		w.used[e.UID] = e.Now
+	case e.Kind == nodestate.Released:
+		delete(w.used, e.UID)
+	}
+}
+
+// see keeps the UIDs of the pods of a node with its entry.
+func (w *twinWorld) see(e nodestate.Event) {
+	if e.Was != nil {
+		change(e.Was.Entry(), func(pods map[string]bool) { delete(pods, e.UID) })
+	}
+	if e.Now != nil {
+		change(e.Entry, func(pods map[string]bool) { pods[e.UID] = true })
+	}
+}
+
+func change(e *nodestate.Entry, how func(map[string]bool)) {
+	pods, _ := e.Foreign().(map[string]bool)
+	next := map[string]bool{}
+	maps.Copy(next, pods)
+	how(next)
+	e.SetForeign(next)
+}
+
+// facts asks the state and the subscribers.
+func (w *twinWorld) facts() facts {
+	f := newFacts()
+	for node := range w.state.View().Nodes() {
+		f.Indexed = append(f.Indexed, node.Name)
+		f.Free[node.Name] = node.Free.CPU
+		if node.Reserved != nil {
+			f.Reserved[node.Name] = node.Reserved.UID
+		}
+		if node.Version < w.versions[node.Name] {
+			w.Errorf("the version of %s fell", node.Name)
+		}
+		w.versions[node.Name] = node.Version
+	}
+	for e := range w.state.Entries() {
+		if pods, _ := e.Foreign().(map[string]bool); len(pods) > 0 {
+			f.OnNode[e.Name()] = pods
+		}
+		for _, a := range w.state.Assignments(e.Name()) {
+			if f.Pods[e.Name()] == nil {
+				f.Pods[e.Name()] = map[string]bool{}
+			}
+			f.Pods[e.Name()][a.UID] = true
+		}
+	}
+	for _, a := range w.held {
+		f.Held[a.Tenant] += a.CPU
+	}
+	for _, a := range w.used {
+		f.Used[a.Tenant] += a.CPU
+	}
+	return f
+}
+
+// step does one thing, and says which.
+func (w *twinWorld) step() string {
+	uid, node := fmt.Sprint("p", w.IntN(8)), fmt.Sprint("n", w.IntN(4))
+	cpu := sched.MilliCPU(1 + w.IntN(3))
+	defer w.checkFreed(w.state.FreedSeq(), w.twin.facts().Free)
+	switch w.IntN(8) {
+	case 0:
+		w.twin.nodes[node] = 10 * cpu
+		w.state.SetNode(&sched.Node{Name: node, Allocatable: sched.Amounts{CPU: 10 * cpu}})
+		return "node " + node
+	case 1:
+		delete(w.twin.nodes, node)
+		for _, on := range w.twin.reserved {
+			delete(on, node)
+		}
+		w.state.RemoveNode(node)
+		return "no node " + node
+	case 2:
+		w.reserve(uid, node, cpu)
+		return "reserve " + uid + " on " + node
+	case 3:
+		w.twin.end(uid)
+		w.state.Release(uid)
+		return "release " + uid
+	case 4:
+		p := w.twin.pods[uid]
+		if w.state.Undo(sched.Decision{Pod: &sched.Pod{UID: uid}, At: sched.Placement{Node: p.node}}) != (p.node != "" && !p.bound) {
+			w.Errorf("undo %s of %+v", uid, p)
+		}
+		if !p.bound {
+			delete(w.twin.pods, uid)
+		}
+		return "undo " + uid
+	case 5:
+		w.adopt(uid, node, cpu)
+		return "adopt " + uid + " on " + node
+	}
+	w.place(uid, node, cpu)
+	return "place " + uid + " on " + node
+}
+
+func (tw *twin) end(uid string) {
+	delete(tw.pods, uid)
+	delete(tw.reserved, uid)
+}
+
+func (w *twinWorld) reserve(uid, node string, cpu sched.MilliCPU) {
+	if _, placed := w.twin.pods[uid]; placed {
+		return // nobody reserves for a pod that has its place
+	}
+	_, ok := w.twin.nodes[node]
+	for other, on := range w.twin.reserved {
+		ok = ok && (other == uid || !on[node])
+	}
+	if got := w.state.Reserve(uid, node, sched.Holding{Amounts: sched.Amounts{CPU: cpu}}); got != ok {
+		w.Errorf("reserve for %s on %s: %v, want %v", uid, node, got, ok)
+	}
+	if ok && w.twin.reserved[uid] == nil {
+		w.twin.reserved[uid] = map[string]bool{}
+	}
+	if ok {
+		w.twin.reserved[uid][node] = true
+	}
+}
+
+func (w *twinWorld) adopt(uid, node string, cpu sched.MilliCPU) {
+	delete(w.twin.reserved, uid)
+	w.twin.pods[uid] = twinPod{node, "ann", cpu, true}
+	w.state.Adopt(nodestate.Assignment{UID: uid, Node: node, Tenant: "ann", Holding: sched.Holding{Amounts: sched.Amounts{CPU: cpu}}})
+}
+
+func (w *twinWorld) place(uid, node string, cpu sched.MilliCPU) {
+	record := w.state.Record(node)
+	if record == nil {
+		return
+	}
+	if w.IntN(4) == 0 {
+		record = record.Take(sched.Holding{}) // one that is not the newest
+	}
+	_, placed := w.twin.pods[uid]
+	want := !placed && record == w.state.Record(node)
+	pod := &sched.Pod{UID: uid, Tenant: "bob", Requests: sched.Amounts{CPU: cpu}}
+	if got := w.state.Place(pod, record, sched.Placement{Node: node}); got != want {
+		w.Errorf("place %s on %s: %v, want %v", uid, node, got, want)
+	}
+	if want {
+		delete(w.twin.reserved, uid)
+		w.twin.pods[uid] = twinPod{node, "bob", cpu, false}
+	}
+}
+
+// checkFreed wants that the count of what became free grew where something did.
+func (w *twinWorld) checkFreed(before uint64, free map[string]sched.MilliCPU) {
+	for node, now := range w.twin.facts().Free {
+		if now > free[node] && w.state.FreedSeq() == before {
+			w.Errorf("something became free on %s, which FreedSeq does not tell", node)
+		}
+	}
+}
