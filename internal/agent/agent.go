@@ -29,27 +29,27 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// agent is everything that runs.
+// agent has all parts of the program.
 type agent struct {
-	cfg     config.Agent
-	log     logr.Logger
-	client  kubernetes.Interface
-	pods    *nodeapi.Pods
-	events  *nodeapi.Events
-	cluster *cluster // nil without a controller
-	cgroups *cgroup.Cgroups
-	node    *node.Node
-	runtime adapter
-	poke    func()               // a pod changed
-	online  cpuset.Set           // when the machine was read
-	marked  atomic.Pointer[bool] // what the node's label says; nil before it is known
-	health  *telemetry.Server
+	cfg        config.Agent
+	log        logr.Logger
+	client     kubernetes.Interface
+	pods       *nodeapi.Pods
+	events     *nodeapi.Events
+	cluster    *cluster // nil without a controller
+	cgroups    *cgroup.Cgroups
+	node       *node.Node
+	runtime    adapter
+	podChanged func()               // notifies the adapter
+	online     cpuset.Set           // when the agent read the machine
+	marked     atomic.Pointer[bool] // whether the node has the label; nil while unknown
+	health     *telemetry.Server
 }
 
-// newAgent reads the machine and everything that was decided elsewhere, and
-// puts the parts together. Nothing runs yet.
+// newAgent reads the machine, the kubelet's configuration and the checkpoint, and
+// wires the parts. Nothing runs yet.
 func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent, err error) {
-	a := &agent{cfg: cfg, log: log, poke: func() {}}
+	a := &agent{cfg: cfg, log: log, podChanged: func() {}}
 	machine, reserved, err := readMachine(cfg, log)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 		return nil, err
 	}
 	handlers := nodeapi.Handlers{
-		Changed: func(pod *corev1.Pod) { a.poke(); a.cluster.changed(pod) },
+		Changed: func(pod *corev1.Pod) { a.podChanged(); a.cluster.changed(pod) },
 		Ended:   func(pod *corev1.Pod) { a.node.PodEnded(v1alpha1.NodeUID(pod)) },
 	}
 	if a.pods, err = nodeapi.NewPods(a.client, cfg.NodeName, handlers); err != nil {
@@ -83,8 +83,8 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	return a, err
 }
 
-// readMachine returns the machine and the CPUs that are never exclusive. It
-// fails when the kubelet pins containers itself.
+// readMachine returns the machine and the CPUs that are never exclusive. It returns
+// an error if the kubelet pins containers itself.
 func readMachine(cfg config.Agent, log logr.Logger) (*topology.Machine, cpuset.Set, error) {
 	none := cpuset.Set{}
 	machine, err := sysfs.Discover(os.DirFS(cfg.SysfsRoot))
@@ -106,8 +106,8 @@ func readMachine(cfg config.Agent, log logr.Logger) (*topology.Machine, cpuset.S
 	return machine, reserved, nil
 }
 
-// newNode restores what was held before. A checkpoint that is missing, damaged
-// or outdated in parts costs no start: what runs is found out again.
+// newNode restores the grants of the checkpoint. If the checkpoint is missing, damaged
+// or outdated, the node rebuilds them from the running containers.
 func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured *metrics.Metrics) error {
 	bootID, err := checkpoint.BootID(os.DirFS(a.cfg.SysfsRoot))
 	if err != nil {
@@ -116,7 +116,7 @@ func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured
 	file := checkpoint.File[node.Snapshot]{Path: a.cfg.Checkpoint}
 	snapshot, err := file.Load()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.log.Error(err, "rebuilding from what runs")
+		a.log.Error(err, "cannot load the checkpoint; rebuilding the grants from the running containers")
 	}
 	form := v1alpha1.PolicyForm
 	if a.cfg.RequestForm == config.ExplicitForm {
@@ -125,23 +125,23 @@ func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured
 	cfg := node.Config{
 		RequestForm: form, Controller: a.cfg.Controller, Disabled: !a.cfg.ExclusiveCPUs, Reserved: reserved, FullCores: a.cfg.FullCores, BootID: bootID,
 	}
-	a.node, err = node.New(machine, cfg, node.Env{
+	a.node, err = node.New(machine, cfg, node.Dependencies{
 		Pods: a.pods, Cgroups: a.cgroups, Processes: a.cgroups, Store: file,
-		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: watched{measured, a.cluster}, Now: time.Now,
+		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: notifyingMetrics{measured, a.cluster}, Now: time.Now,
 	}, snapshot)
 	if a.node == nil {
 		return err
 	}
 	if err != nil {
-		a.log.Error(err, "not everything of the checkpoint could be taken back")
+		a.log.Error(err, "cannot restore some grants of the checkpoint")
 	}
 	for _, w := range a.node.Warnings() {
-		a.log.Info("kept, for a container runs there", "warning", w)
+		a.log.Info("kept a grant because a container runs on its CPUs", "warning", w)
 	}
 	return nil
 }
 
-// warner writes events about pods as the runtime names them.
+// warner writes events on pods, which it gets as the runtime identifies them.
 type warner struct {
 	events *nodeapi.Events
 	pods   *nodeapi.Pods
@@ -156,7 +156,7 @@ func (a *agent) checks() []telemetry.Check {
 		{Name: "container runtime", Ready: a.runtime.Ready},
 		{Name: "pods of this node", Ready: func() error {
 			if !a.pods.HasSynced() {
-				return fmt.Errorf("the API server has not listed them yet")
+				return fmt.Errorf("the API server has not listed the pods of this node yet")
 			}
 			return nil
 		}},

@@ -15,15 +15,15 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// cluster is the agent's half of working with the cluster controller. A nil one
-// is an agent that works alone.
+// cluster is the part of the agent for the cluster controller. It is nil without a
+// controller.
 type cluster struct {
 	topology *nodeapi.Topology
 	rejecter *nodeapi.Rejecter
-	gpus     *gpufeed.Client // nil on a node without
+	gpus     *gpufeed.Client // nil on a node without GPUs
 }
 
-// newCluster sets a.cluster, if --controller says so.
+// newCluster sets a.cluster if --controller is set.
 func (a *agent) newCluster() error {
 	if !a.cfg.Controller {
 		return nil
@@ -47,7 +47,7 @@ func (a *agent) newCluster() error {
 	return nil
 }
 
-// parts are what runs for the cluster controller.
+// parts returns the functions to run.
 func (c *cluster) parts() []func(context.Context) error {
 	if c == nil {
 		return nil
@@ -59,43 +59,43 @@ func (c *cluster) parts() []func(context.Context) error {
 	return parts
 }
 
-// Reject ends a pod whose placement this node cannot honour.
+// Reject fails a pod whose placement this node cannot apply.
 func (c *cluster) Reject(pod workload.Pod, reason, message string) {
 	c.rejecter.Reject(nodeapi.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, reason, message)
 }
 
-// changed looks after a pod that was rejected.
+// changed makes sure that a rejected pod stays failed.
 func (c *cluster) changed(pod *corev1.Pod) {
 	if c != nil {
 		c.rejecter.Enforce(pod)
 	}
 }
 
-// poke says that what is published may have changed.
-func (c *cluster) poke() {
+// notify requests a publication because the status may have changed.
+func (c *cluster) notify() {
 	if c != nil {
 		c.topology.Notify()
 	}
 }
 
-// watched is the metrics, with news of what is held: the checkpoint is saved
-// whenever that changes.
-type watched struct {
+// notifyingMetrics is the metrics. It also notifies the cluster when the checkpoint is
+// saved, which is whenever grants change.
+type notifyingMetrics struct {
 	*metrics.Metrics
 	cluster *cluster
 }
 
-func (w watched) Saved(took time.Duration) {
+func (w notifyingMetrics) Saved(took time.Duration) {
 	w.Metrics.Saved(took)
-	w.cluster.poke()
+	w.cluster.notify()
 }
 
 var (
 	_ node.Rejecter = (*cluster)(nil)
-	_ node.Observer = watched{}
+	_ node.Observer = notifyingMetrics{}
 )
 
-// status is what the node publishes.
+// status returns the status of the NodeTopology.
 func (a *agent) status() v1alpha1.NodeTopologyStatus {
 	s := a.node.Report()
 	if a.cluster.gpus != nil {
@@ -105,7 +105,7 @@ func (a *agent) status() v1alpha1.NodeTopologyStatus {
 	return s
 }
 
-// ready says what the node's label says, and why.
+// ready returns the condition Ready, which agrees with the node's label.
 func (a *agent) ready() metav1.Condition {
 	c := metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(time.Now()),
@@ -113,13 +113,13 @@ func (a *agent) ready() metav1.Condition {
 	marked := a.marked.Load()
 	switch {
 	case marked == nil:
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, "Starting", "the agent has not reached the container runtime yet"
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, "Starting", "the agent has not connected to the container runtime yet"
 	case *marked:
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, "Serving", "pods that ask for exclusive CPUs are served"
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, "Serving", "the node serves pods that request exclusive CPUs"
 	case !a.cfg.ExclusiveCPUs:
-		c.Reason, c.Message = "SwitchedOff", "exclusive CPUs are switched off on this node (--exclusive-cpus=false)"
+		c.Reason, c.Message = "SwitchedOff", "exclusive CPUs are disabled on this node (--exclusive-cpus=false)"
 	default:
-		c.Reason, c.Message = "RuntimeNotServed", "the agent does not serve the container runtime; its /readyz says why"
+		c.Reason, c.Message = "RuntimeNotServed", "the agent is not connected to the container runtime; see its /readyz for the reason"
 	}
 	return c
 }

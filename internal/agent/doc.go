@@ -1,8 +1,9 @@
-// Package agent is the node agent as a whole: it puts its parts together and
-// runs them.
+// Package agent is the program numalet-agent: it wires its parts and runs them.
 //
-// The packages below it each own one idea: node decides what every container of
-// this node gets, nri talks to the container runtime, cgroup writes cpusets,
-// checkpoint keeps grants across restarts, nodeapi talks to the API server, and
-// metrics counts.
+// Below it, node decides on which CPUs each container of this node runs, nri talks to
+// the container runtime, cgroup writes cpusets, checkpoint stores grants across
+// restarts, and nodeapi talks to the API server.
+//
+// agent.go wires, run.go runs; cluster.go is for the cluster controller, mark.go
+// labels the node, hotplug.go ends the agent when CPUs go online or offline.
 package agent

@@ -14,26 +14,24 @@ import (
 // Source: https://docs.kernel.org/admin-guide/cputopology.html
 const onlineFile = "sys/devices/system/cpu/online"
 
-// settleCPUs is how long the CPUs that are online have to stay the same before
-// the agent ends for them: whoever switches hyper-threading off takes one CPU
-// after another.
-const settleCPUs = 10 * time.Second
+// cpusStableFor is how long the online CPUs must be unchanged before the agent ends:
+// when SMT is disabled, CPUs go offline one after another.
+const cpusStableFor = 10 * time.Second
 
-// watchCPUs ends the agent when other CPUs are online than when it read the
-// machine. The kubelet starts it again, and it reads the machine anew; pods stay
-// pinned meanwhile. Without that, every container that shares would be written a
-// set with an offline CPU, which the kernel does not put in force, and nothing
-// would be created any more. Changing the ledger in place was rejected: the
-// rare event would have a path of its own that nobody walks.
+// watchCPUs ends the agent when the online CPUs differ from those at its start. The
+// kubelet restarts it, and it reads the machine again; pods stay pinned meanwhile.
+// Otherwise the shared set would have an offline CPU, which the kernel does not put
+// in force, and every creation of a container would fail. A change of the ledger in
+// place was rejected: it would be code that almost never runs.
 func (a *agent) watchCPUs(ctx context.Context) error {
-	look := time.NewTicker(settleCPUs)
-	defer look.Stop()
-	return untilOthersOnline(ctx, a.online, look.C, func() (cpuset.Set, bool) { return online(os.DirFS(a.cfg.SysfsRoot)) })
+	ticker := time.NewTicker(cpusStableFor)
+	defer ticker.Stop()
+	return untilOthersOnline(ctx, a.online, ticker.C, func() (cpuset.Set, bool) { return online(os.DirFS(a.cfg.SysfsRoot)) })
 }
 
-// untilOthersOnline returns nil when ctx ends, and an error when at two ticks in
-// a row the same other CPUs than known are online. What cannot be read counts
-// as unchanged.
+// untilOthersOnline returns nil when ctx ends, and an error when the online CPUs differ
+// from known and are the same at two consecutive ticks. A failed read counts as
+// unchanged.
 func untilOthersOnline(ctx context.Context, known cpuset.Set, tick <-chan time.Time, online func() (cpuset.Set, bool)) error {
 	last := known
 	for {
@@ -47,7 +45,7 @@ func untilOthersOnline(ctx context.Context, known cpuset.Set, tick <-chan time.T
 		case !ok || now.Equal(known):
 			last = known
 		case now.Equal(last):
-			return fmt.Errorf("CPUs %s are online, and were %s when the agent started: it ends, to start anew and read the machine again", now, known)
+			return fmt.Errorf("the online CPUs are now %s, but were %s when the agent started; the agent ends, so that it reads the machine again at the next start", now, known)
 		default:
 			last = now
 		}

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// markEvery is how often the label is compared with what is served.
+	// markEvery is how often the label is compared with the state of the runtime.
 	markEvery = time.Second
-	// unservedAfter is how long the runtime may be away before pods that ask
-	// are sent elsewhere: agents and runtimes restart.
+	// unservedAfter is how long the runtime may be disconnected before the label is
+	// removed; agents and runtimes restart.
 	unservedAfter = 2 * time.Minute
 	// withdrawTimeout bounds the attempt of an agent that cannot start.
 	withdrawTimeout = 5 * time.Second
 )
 
-// mark labels the node while exclusive CPUs are served on it, so that pods
-// that ask come here, and takes the label off when they are not: without NRI
-// nothing else keeps such a pod from running unpinned.
+// mark labels the node while it serves exclusive CPUs, so that pods that request them
+// are scheduled here, and removes the label otherwise. Without NRI nothing else
+// prevents such a pod from running unpinned.
 func (a *agent) mark(ctx context.Context) error {
-	look := time.NewTicker(markEvery)
-	defer look.Stop()
-	var labelled *bool // nil: as it was found
+	ticker := time.NewTicker(markEvery)
+	defer ticker.Stop()
+	var labelled *bool // nil: not changed yet
 	for served := time.Now(); ; {
 		ready := a.runtime.Ready()
 		if ready == nil {
@@ -40,18 +40,18 @@ func (a *agent) mark(ctx context.Context) error {
 			a.label(ctx, want)
 			labelled = &want
 			a.marked.Store(&want)
-			a.cluster.poke()
+			a.cluster.notify()
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-look.C:
+		case <-ticker.C:
 		}
 	}
 }
 
-// serves reports whether pods that ask can be served, and whether that is
-// certain: the runtime may be away for a moment.
+// serves reports whether the node serves exclusive CPUs, and whether that is certain:
+// the runtime may be disconnected for a moment.
 func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) {
 	switch {
 	case !a.cfg.ExclusiveCPUs, errors.Is(ready, nri.ErrUnsupported), unserved >= unservedAfter:
@@ -62,7 +62,7 @@ func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) 
 	return false, false
 }
 
-// label tries until the API server has taken it, or ctx ends.
+// label sets or removes the label. It retries until it succeeds or ctx ends.
 func (a *agent) label(ctx context.Context, served bool) {
 	set := map[bool]func(context.Context, kubernetes.Interface, string) error{true: nodeapi.MarkNode, false: nodeapi.UnmarkNode}[served]
 	for {
@@ -70,7 +70,7 @@ func (a *agent) label(ctx context.Context, served bool) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		a.log.Error(err, "trying again")
+		a.log.Error(err, "cannot update the label of the node; retrying")
 		select {
 		case <-ctx.Done():
 			return
@@ -79,8 +79,8 @@ func (a *agent) label(ctx context.Context, served bool) {
 	}
 }
 
-// withdraw takes the label, which an earlier start may have left, off a node
-// whose agent cannot start. It tries once: the kubelet starts the agent again.
+// withdraw removes the label of an earlier start from a node whose agent cannot
+// start. It tries once, because the kubelet restarts the agent.
 func withdraw(ctx context.Context, cfg config.Agent, log logr.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, withdrawTimeout)
 	defer cancel()
@@ -89,6 +89,6 @@ func withdraw(ctx context.Context, cfg config.Agent, log logr.Logger) {
 		err = nodeapi.UnmarkNode(ctx, client, cfg.NodeName)
 	}
 	if err != nil {
-		log.Error(err, "pods that ask may still be sent to this node")
+		log.Error(err, "cannot remove the label of the node; pods that request exclusive CPUs may still be scheduled to it")
 	}
 }

@@ -3,25 +3,30 @@ package agent
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 
+	"github.com/numalet/numalet/internal/agent/cgroup/direct"
+	"github.com/numalet/numalet/internal/agent/node/metrics"
 	"github.com/numalet/numalet/internal/agent/nri"
+	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// podsGrace is how long the agent waits for the node's pods before it serves
-// the runtime without them. Pods that do not ask must start even while the API
-// server is away; those that ask are refused until it is back.
-const podsGrace = 5 * time.Second
+// podsTimeout is how long the agent waits for the list of the node's pods before it
+// serves the runtime without it. Pods without exclusive CPUs must start even while
+// the API server is unavailable; the others are refused until it is available.
+const podsTimeout = 5 * time.Second
 
 // run serves until ctx ends or a part fails; then everything ends.
 func (a *agent) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, a.log))
 	defer stop()
 	parts := []func(context.Context) error{
-		a.health.Run, a.pods.Run, a.node.Run, a.settleWhenListed, a.serveRuntime, a.mark, a.watchCPUs,
+		a.health.Run, a.pods.Run, a.node.Run, a.reconcileWhenListed, a.serveRuntime, a.mark, a.watchCPUs,
 	}
 	parts = append(parts, a.cluster.parts()...)
 	errs := make([]error, len(parts))
@@ -38,33 +43,63 @@ func (a *agent) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// serveRuntime gives the API server a moment, then answers the runtime. One
-// that is not supported it leaves alone, and lives on to say so in /readyz.
+// serveRuntime waits a moment for the API server, then serves the runtime. If the
+// runtime is not supported, it only waits, so that /readyz reports the reason.
 func (a *agent) serveRuntime(ctx context.Context) error {
-	wait, cancel := context.WithTimeout(ctx, podsGrace)
+	wait, cancel := context.WithTimeout(ctx, podsTimeout)
 	defer cancel()
 	if err := a.pods.WaitForSync(wait); err != nil && ctx.Err() == nil {
-		a.log.Error(err, "serving without: pods that ask for exclusive CPUs are refused until the API server answers")
+		a.log.Error(err, "serving the container runtime without a list of pods; pods that request exclusive CPUs are refused until the API server is available")
 	}
 	err := a.runtime.Run(ctx)
 	if !errors.Is(err, nri.ErrUnsupported) {
 		return err
 	}
-	a.log.Error(err, "nothing is pinned on this node, and its label is taken off")
+	a.log.Error(err, "no container is pinned on this node; removing the label of the node")
 	<-ctx.Done()
 	return nil
 }
 
-// settleWhenListed does what had to wait for the node's pods.
-func (a *agent) settleWhenListed(ctx context.Context) error {
+// reconcileWhenListed reconciles the node again once its pods are listed.
+func (a *agent) reconcileWhenListed(ctx context.Context) error {
 	if err := a.pods.WaitForSync(ctx); err != nil {
-		return nil // told to end
+		return nil // ctx has ended
 	}
-	a.node.Settle(ctx)
+	a.node.Reconcile(ctx)
 	return nil
 }
 
 func (a *agent) close() {
 	a.events.Close()
 	a.cgroups.Close()
+}
+
+// Run runs the agent until ctx ends. Pods stay pinned after that.
+func Run(ctx context.Context, cfg config.Agent) error {
+	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
+	a, err := newAgent(ctx, cfg, log)
+	if err != nil {
+		withdraw(ctx, cfg, log)
+		return err
+	}
+	defer a.close()
+	return a.run(ctx)
+}
+
+// adapter is the connection to the container runtime or to the kubelet's cgroups.
+type adapter interface {
+	Run(ctx context.Context) error
+	Ready() error
+}
+
+// newAdapter sets the adapter of --enforce: hooks of the runtime, or cgroups that are
+// written after the start of a container.
+func (a *agent) newAdapter(measured *metrics.Metrics) {
+	if a.cfg.Enforce != config.Cgroup {
+		a.runtime = nri.New(nri.Options{Socket: a.cfg.NRISocket, Node: a.node, Log: a.log, Observe: measured.Hook})
+		return
+	}
+	a.log.Info("containers are pinned after their start, and invalid pods cannot be refused; use NRI if the runtime supports it", "enforce", a.cfg.Enforce)
+	watcher := direct.New(direct.Options{Cgroups: a.cgroups, Pods: a.pods, Node: a.node})
+	a.runtime, a.podChanged = watcher, watcher.Notify
 }

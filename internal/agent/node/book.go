@@ -11,34 +11,34 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Held is one grant and whom it was made to.
+// Held is a grant and the pod that holds it.
 type Held struct {
 	Pod    workload.Pod `json:"pod"`
 	Cgroup string       `json:"cgroup"`           // of the pod
-	Static bool         `json:"static,omitempty"` // a pod that the API server may never tell of
-	// Grant's UID is the pod's, or key(pod, container) of a grant by container.
+	Static bool         `json:"static,omitempty"` // a static pod, which the API server may never have
+	// Grant.UID is that of the pod, or key(pod, container) for a grant per container.
 	Grant pool.Grant `json:"grant"`
 }
 
-// Snapshot is what has to survive a crash of the agent.
+// Snapshot is the content of the checkpoint.
 type Snapshot struct {
 	BootID string `json:"bootID"`
 	Held   []Held `json:"held"`
 }
 
-// book is the ledger together with the holders' names. As a rule a pod has one
-// grant for all its containers. Where its spec is not known as a whole (a
-// static pod without mirror pod, a pod found running after the checkpoint was
-// lost) every container has a grant of its own, and nothing is reused.
+// book is the ledger with the pods that hold its grants. Usually a pod has one grant
+// for all its containers. If its spec is not known (a static pod without a mirror
+// pod, or a running pod after the loss of the checkpoint), each container has a
+// grant of its own, and containers do not reuse each other's CPUs.
 type book struct {
 	ledger *pool.Ledger
 	held   map[string]Held // by Grant.UID
 }
 
-// key is the ledger's UID of a grant to one container. A pod's UID has no slash.
+// key returns the UID of a grant per container. A pod's UID has no slash.
 func key(uid, container string) string { return uid + "/" + container }
 
-// reserve grants what p asks for and returns the undo.
+// reserve grants the request p and returns a function that undoes it.
 func (b *book) reserve(h Held, p pool.Pod) (undo func(), err error) {
 	if h.Grant, err = b.ledger.Reserve(p); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (b *book) reserve(h Held, p pool.Pod) (undo func(), err error) {
 	return func() { b.dropGrant(p.UID) }, nil
 }
 
-// restore takes back a grant as it was held before.
+// restore adds an existing grant.
 func (b *book) restore(h Held) error {
 	if err := b.ledger.Restore(h.Grant); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (b *book) restore(h Held) error {
 	return nil
 }
 
-// claim returns what a container holds.
+// claim returns the CPUs of a container.
 func (b *book) claim(uid, container string) (pool.Claim, bool) {
 	for _, k := range []string{uid, key(uid, container)} {
 		if h, ok := b.held[k]; ok {
@@ -68,11 +68,11 @@ func (b *book) claim(uid, container string) (pool.Claim, bool) {
 	return pool.Claim{}, false
 }
 
-// whole reports whether the pod as a whole has a grant, so that a container
-// without a claim is known to share.
+// whole reports whether the pod has one grant for all its containers, so that a
+// container without a claim is known to be shared.
 func (b *book) whole(uid string) bool { _, ok := b.held[uid]; return ok }
 
-// byContainer reports whether some container of the pod has a grant of its own.
+// byContainer reports whether a container of the pod has a grant of its own.
 func (b *book) byContainer(uid string) bool {
 	for k := range b.held {
 		if strings.HasPrefix(k, uid+"/") {
@@ -82,7 +82,7 @@ func (b *book) byContainer(uid string) bool {
 	return false
 }
 
-// of returns everything that the pod's containers hold.
+// of returns all grants of a pod.
 func (b *book) of(uid string) []Held {
 	var out []Held
 	for _, h := range b.sorted() {
@@ -93,8 +93,7 @@ func (b *book) of(uid string) []Held {
 	return out
 }
 
-// drop releases everything that the pod's containers hold, and returns the
-// CPUs that became free.
+// drop releases all grants of a pod and returns the CPUs that became free.
 func (b *book) drop(uid string) cpuset.Set {
 	var free cpuset.Set
 	for _, h := range b.of(uid) {

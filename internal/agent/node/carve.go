@@ -12,16 +12,17 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// carve takes what a pod wants out of the shared set:
+// carve moves the CPUs of a pod out of the shared set:
 //
-//  1. reserve it in the ledger, all or nothing
-//  2. make that durable
-//  3. lift the quota of its cgroup, which step 4 settles along with the rest
-//  4. shrink everybody who shares
+//  1. reserve them in the ledger, all or nothing
+//  2. write the checkpoint
+//  3. lift the CFS quota of the pod's cgroup, which step 4 persists
+//  4. shrink all shared containers
 //
-// When a step fails, the pod holds nothing: a container that cannot be moved
-// away must never overlap. Only its quota stays lifted, for the kubelet's next
-// try. It returns the specs that name CPUs of the past now. Callers hold the lock.
+// If a step fails, the pod holds nothing, so that no shared container overlaps with
+// it. Only its quota stays lifted, for the kubelet's next attempt. carve returns the
+// specs of containers that have not started and have to be updated. Callers hold the
+// lock.
 func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]workload.Spec, error) {
 	undo, err := n.reserveOrReject(ctx, c, p)
 	if err != nil {
@@ -29,33 +30,33 @@ func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]w
 	}
 	if err := n.save(); err != nil {
 		undo()
-		return nil, refuse(CheckpointFailed, "the node cannot remember what it would grant: %s; make room or repair the disk of the checkpoint", err)
+		return nil, refuse(CheckpointFailed, "cannot write the checkpoint: %s; free disk space or repair the file system", err)
 	}
 	specs, err := n.clear(ctx, c.Sandbox)
 	if err != nil {
 		undo()
-		n.settleAfterRelease(context.WithoutCancel(ctx))
+		n.finishRelease(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	logr.FromContextOrDiscard(ctx).V(2).Info("carved", "container", c.String(), "cpus", n.decide(c).CPUs.String(), "shared", n.shared().String())
 	return specs, nil
 }
 
-// clear makes what the ledger has just granted to the sandbox's pod true for
-// everybody else. Callers hold the lock.
+// clear removes all other containers from the CPUs that were granted to the sandbox's
+// pod. Callers hold the lock.
 func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, error) {
 	if err := n.liftQuota(ctx, s); err != nil {
 		return nil, err
 	}
 	specs, err := n.confineSharers(ctx, Shrink)
 	if err != nil {
-		return nil, refuse(CgroupFailed, "CPUs for the pod cannot be freed: %s; the kubelet will try again", err)
+		return nil, refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s; the kubelet retries", err)
 	}
 	return specs, nil
 }
 
-// reserve grants the container's pod what it wants, or only the container
-// where the pod is held container by container. Callers hold the lock.
+// reserve grants the request of the container's pod, or only that of the container if
+// the pod has grants per container. Callers hold the lock.
 func (n *Node) reserve(c workload.Container, p pool.Pod) (undo func(), err error) {
 	s := c.Sandbox
 	if p.UID == s.Pod.UID && n.mu.book.byContainer(p.UID) {
@@ -64,23 +65,22 @@ func (n *Node) reserve(c workload.Container, p pool.Pod) (undo func(), err error
 	return n.mu.book.reserve(Held{Pod: s.Pod, Cgroup: s.PodCgroup, Static: isStatic(s)}, p)
 }
 
-// settleAfterRelease makes a release durable and gives the CPUs to everybody
-// who shares. Nobody overlaps when either fails, so failures are only logged.
-// Callers hold the lock.
-func (n *Node) settleAfterRelease(ctx context.Context) {
+// finishRelease writes the checkpoint and adds the released CPUs to all shared
+// containers. A failure causes no overlap, so it is only logged. Callers hold the
+// lock.
+func (n *Node) finishRelease(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
 	if err := n.save(); err != nil {
-		log.Error(err, "a release is not remembered; it will be found out again after a restart")
+		log.Error(err, "cannot write the checkpoint after a release; the release is repeated after a restart")
 	}
 	if _, err := n.confineSharers(ctx, Grow); err != nil {
-		log.Error(err, "some containers do not get released CPUs until they are written next")
+		log.Error(err, "cannot add the released CPUs to some shared containers; they get them at the next write")
 	}
 }
 
-// confineSharers writes the shared set to every sandbox and every container
-// that holds nothing, and goes on after a failure. It returns what the specs of
-// those have to say that have no cgroup: not started yet, or ended. Callers
-// hold the lock.
+// confineSharers writes the shared set to every sandbox and every container without a
+// grant, and continues after a failure. It returns the specs of those without a
+// cgroup, which have not started or have ended. Callers hold the lock.
 func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
 	written := 0
@@ -101,7 +101,7 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 	return absent, errors.Join(errs...)
 }
 
-// sharer is a cgroup that holds nothing.
+// sharer is a cgroup without a grant.
 type sharer struct{ name, cgroup, containerID string }
 
 func (n *Node) sharers() []sharer {

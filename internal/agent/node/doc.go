@@ -1,14 +1,14 @@
-// Package node decides on which CPUs each container of this machine runs, and
-// sees to it.
+// Package node decides on which CPUs each container of this node runs, and enforces it.
 //
-// It owns the ledger and its checkpoint under one lock, and knows the life of
-// pods and containers in neutral terms: a runtime adapter (internal/agent/nri)
-// translates its hooks into Create, Start, Stop …, and the effects (cgroups,
-// checkpoint, events) come in as small interfaces. It refuses to talk to the
-// API server inside a hook: what it knows of pods comes from an informer.
+// It owns the ledger and its checkpoint under one lock. An adapter (internal/agent/nri)
+// translates the runtime's hooks to Create, Start, …; cgroups, checkpoint and events
+// are interfaces. No hook calls the API server: pods come from an informer's cache.
 //
-// The invariant that everything here serves: at no moment may a process of
-// another pod run on a CPU that a container holds. So containers that share are
-// shrunk before an exclusive one is answered, and whatever cannot be done is
-// refused, never half done.
+// The invariant: no process of another pod ever runs on a CPU that a container holds.
+// So shared containers are confined before an exclusive one is created, and what
+// cannot be done completely is refused.
+//
+// node.go is the state, book.go the grants; sandbox.go, create.go, update.go and
+// release.go are the hooks, synchronize.go the restart; wants.go, placed.go and
+// static.go read requests, carve.go reserves CPUs, refuse.go has the refusals.
 package node

@@ -13,44 +13,43 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Node is this machine's orchestrator. Its methods are the hooks of a runtime
-// and the news about pods; they may be called concurrently and work one after
-// another, in O(containers of the machine) each. One lock over everything,
-// cgroup writes included, was preferred to a lock per pod: a carve touches
-// every container that shares, and the runtime calls its hooks one by one anyway.
+// Node is the state of this machine. Its methods are the hooks of a runtime and the
+// changes of pods. They are safe for concurrent use but run one after another, in
+// O(containers of the machine) each. One lock, which also covers writes to cgroups,
+// was preferred to a lock per pod: a reservation writes all shared containers, and
+// the runtime calls its hooks one after another anyway.
 type Node struct {
 	machine *topology.Machine
 	cfg     Config
-	env     Env
-	ended   chan struct{} // some pod may have ended: look
+	env     Dependencies
+	ended   chan struct{} // some pod may have ended
 
 	mu struct {
 		sync.Mutex
 		book   *book
 		pods   map[string]*pod // by UID
 		synced bool            // the runtime has listed its containers
-		saved  *Snapshot       // what the checkpoint holds; nil when that is in doubt
+		saved  *Snapshot       // content of the checkpoint; nil when unknown
 	}
 }
 
-// pod is what runs of a pod.
+// pod is the running part of a pod.
 type pod struct {
 	ref        workload.Pod
 	cgroup     string
-	sandboxes  map[string]workload.Sandbox   // by ID; stopped ones too
-	containers map[string]workload.Container // by ID; exited ones too, until they are removed
-	rejected   error                         // why it may not run here; nil while it may
+	sandboxes  map[string]workload.Sandbox   // by ID, including stopped ones
+	containers map[string]workload.Container // by ID, including exited ones until they are removed
+	rejected   error                         // why it was rejected; nil if it was not
 }
 
-// New returns a node that holds what the snapshot says. A grant that cannot be
-// taken back is left out and told of in the error, beside a valid node; only a
-// nil *Node is fatal. On another boot than the snapshot's nothing runs any more:
-// the pods that still exist keep their CPUs, except for grants that today's
-// machine or reservation no longer allows, which are made anew.
-func New(m *topology.Machine, cfg Config, env Env, s Snapshot) (*Node, error) {
+// New returns a node with the grants of a snapshot. Grants that cannot be restored are
+// left out and are in the error, beside a valid node; only a nil *Node is fatal. After
+// a reboot no container of the snapshot runs, but pods that still exist keep their
+// CPUs, unless these are offline or reserved now.
+func New(m *topology.Machine, cfg Config, env Dependencies, s Snapshot) (*Node, error) {
 	ledger, err := pool.New(m, pool.Options{Reserved: cfg.Reserved, FullCores: cfg.FullCores})
 	if err != nil {
-		return nil, fmt.Errorf("set up the ledger: %w", err)
+		return nil, fmt.Errorf("create the ledger: %w", err)
 	}
 	if cfg.PodWait == 0 {
 		cfg.PodWait = time.Second
@@ -66,21 +65,21 @@ func (n *Node) restore(s Snapshot) error {
 	var errs []error
 	for _, h := range s.Held {
 		if s.BootID != n.cfg.BootID && !h.Grant.CPUs().SubsetOf(allowed) {
-			errs = append(errs, fmt.Errorf("forget CPUs %s of pod %s: they are offline or reserved since the reboot", h.Grant.CPUs(), h.Pod))
+			errs = append(errs, fmt.Errorf("drop the grant of CPUs %s to pod %s: they are offline or reserved since the reboot", h.Grant.CPUs(), h.Pod))
 			continue
 		}
 		if err := n.mu.book.restore(h); err != nil {
-			errs = append(errs, fmt.Errorf("restore CPUs %s of pod %s: %w", h.Grant.CPUs(), h.Pod, err))
+			errs = append(errs, fmt.Errorf("restore the grant of CPUs %s to pod %s: %w", h.Grant.CPUs(), h.Pod, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// shared is where everybody is who holds nothing. Callers hold the lock.
+// shared returns the CPUs of all containers without a grant. Callers hold the lock.
 func (n *Node) shared() cpuset.Set { return n.mu.book.ledger.Shared() }
 
-// decide returns where a container belongs by what is held now. Callers hold
-// the lock.
+// decide returns the CPUs of a container by the current grants. Callers hold the
+// lock.
 func (n *Node) decide(c workload.Container) workload.Decision {
 	if claim, ok := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name); ok {
 		return workload.Decision{CPUs: claim.CPUs, Mems: claim.Mems, Exclusive: true}
@@ -88,8 +87,8 @@ func (n *Node) decide(c workload.Container) workload.Decision {
 	return workload.Decision{CPUs: n.shared()}
 }
 
-// save makes the book durable, unless it is as it was saved last. After a
-// failure the checkpoint may hold the old or the new. Callers hold the lock.
+// save writes the checkpoint if the grants have changed. After a failure it may have
+// the old or the new grants. Callers hold the lock.
 func (n *Node) save() error {
 	now := Snapshot{BootID: n.cfg.BootID, Held: n.mu.book.sorted()}
 	if n.mu.saved != nil && reflect.DeepEqual(*n.mu.saved, now) {
@@ -105,13 +104,13 @@ func (n *Node) save() error {
 	return err
 }
 
-// remember notes a container and its sandbox. Callers hold the lock.
+// remember adds a container and its sandbox. Callers hold the lock.
 func (n *Node) remember(c workload.Container) {
 	p := n.see(c.Sandbox)
 	p.containers[c.ID] = c
 }
 
-// see notes a sandbox. Callers hold the lock.
+// see adds a sandbox and returns its pod. Callers hold the lock.
 func (n *Node) see(s workload.Sandbox) *pod {
 	p := n.mu.pods[s.Pod.UID]
 	if p == nil {

@@ -11,24 +11,22 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// sweepAgain is how long an ended pod with processes left is given before it
-// is looked at again.
-const sweepAgain = time.Second
+// sweepInterval is the time between checks of an ended pod with remaining processes.
+const sweepInterval = time.Second
 
-// PodEnded says that a pod may have ended: it is terminal, or deleted. It
-// returns at once; Run does the rest. The runtime's StopPodSandbox and
-// RemovePodSandbox alone would not do: they mostly come before the API server
-// knows, and containerd 2.4 does not send them at all for a sandbox older than
-// its own last restart (internal/agent/nri/nri.go, needsStopping and needsRemoval
+// PodEnded requests a sweep because a pod may have ended: it is terminal or deleted.
+// It does not block. The runtime's StopPodSandbox and RemovePodSandbox are not
+// enough: they mostly come before the API server has the change, and containerd 2.4
+// does not send them for a sandbox that is older than its own last restart (internal/agent/nri/nri.go, needsStopping and needsRemoval
 // look into a map that syncPlugin fills with containers only).
 func (n *Node) PodEnded(string) {
 	select {
 	case n.ended <- struct{}{}:
-	default: // somebody said so already
+	default: // one is already requested
 	}
 }
 
-// Run gives back what ended pods hold, until ctx ends.
+// Run releases the grants of ended pods until ctx ends.
 func (n *Node) Run(ctx context.Context) error {
 	again := time.NewTimer(0)
 	defer again.Stop()
@@ -40,12 +38,12 @@ func (n *Node) Run(ctx context.Context) error {
 		case <-again.C:
 		}
 		if left := n.Sweep(ctx); left > 0 {
-			again.Reset(sweepAgain)
+			again.Reset(sweepInterval)
 		}
 	}
 }
 
-// Sweep gives back what ended pods hold, and returns how many of them still
+// Sweep releases the grants of ended pods and returns how many of those pods still
 // have processes.
 func (n *Node) Sweep(ctx context.Context) (left int) {
 	n.mu.Lock()
@@ -63,7 +61,7 @@ func (n *Node) sweep(ctx context.Context) (left int) {
 	return left
 }
 
-// uids returns every pod that is known to run or to hold something.
+// uids returns the UIDs of all pods that run or hold a grant.
 func (n *Node) uids() []string {
 	uids := maps.Clone(n.mu.pods)
 	for _, h := range n.mu.book.held {
@@ -72,8 +70,8 @@ func (n *Node) uids() []string {
 	return slices.Sorted(maps.Keys(uids))
 }
 
-// releaseEnded releases a pod that is terminal or gone and has no process
-// left, and reports whether it is so. Callers hold the lock.
+// releaseEnded releases a pod that has ended and has no processes, and reports whether
+// it has. Callers hold the lock.
 func (n *Node) releaseEnded(ctx context.Context, uid string) bool {
 	if !n.hasEnded(uid) || !n.empty(ctx, uid) {
 		return false
@@ -82,9 +80,8 @@ func (n *Node) releaseEnded(ctx context.Context, uid string) bool {
 	return true
 }
 
-// hasEnded reports whether a pod is terminal, or gone from the API server. A
-// static pod the API server may never have known; the runtime's removal of its
-// last sandbox ends it.
+// hasEnded reports whether a pod is terminal or deleted. A static pod may never have
+// been in the API server; it ends when the runtime removes its last sandbox.
 func (n *Node) hasEnded(uid string) bool {
 	if pod, known := n.env.Pods.Pod(uid); known {
 		return v1alpha1.Ended(pod)
@@ -93,12 +90,12 @@ func (n *Node) hasEnded(uid string) bool {
 	return n.env.Pods.HasSynced() && !static
 }
 
-// empty reports whether no process of the pod is left.
+// empty reports whether the pod has no processes.
 func (n *Node) empty(ctx context.Context, uid string) bool {
 	for _, cgroup := range n.cgroups(uid) {
 		empty, err := n.env.Processes.PodEmpty(cgroup)
 		if err != nil {
-			logr.FromContextOrDiscard(ctx).Error(err, "cannot tell whether a pod has ended; it keeps its CPUs", "cgroup", cgroup)
+			logr.FromContextOrDiscard(ctx).Error(err, "cannot check whether a pod has processes; it keeps its CPUs", "cgroup", cgroup)
 		}
 		if err != nil || !empty {
 			return false
@@ -119,8 +116,7 @@ func (n *Node) cgroups(uid string) []string {
 	return slices.Compact(out)
 }
 
-// release forgets a pod and gives what it holds to everybody who shares.
-// Callers hold the lock.
+// release removes a pod and adds its CPUs to the shared set. Callers hold the lock.
 func (n *Node) release(ctx context.Context, uid string) {
 	holds := len(n.mu.book.of(uid)) > 0
 	free := n.mu.book.drop(uid)
@@ -129,5 +125,5 @@ func (n *Node) release(ctx context.Context, uid string) {
 		return
 	}
 	logr.FromContextOrDiscard(ctx).V(2).Info("released", "uid", uid, "cpus", free.String(), "shared", n.shared().String())
-	n.settleAfterRelease(ctx)
+	n.finishRelease(ctx)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Report returns what the cluster is told of this node: its machine, what is
-// available, and where each exclusive container really runs. It says nothing of
-// GPUs (ReportGPUs does), nor whether the node serves (its conditions).
+// Report returns the status of the NodeTopology: the machine, what is available, and
+// the CPUs of each exclusive container. It leaves out GPUs (see ReportGPUs) and
+// conditions.
 func (n *Node) Report() v1alpha1.NodeTopologyStatus {
 	v := n.View()
 	r := v1alpha1.NodeTopologyStatus{Machine: n.shape(), Pods: podsOf(v.Held)}
@@ -31,8 +31,8 @@ func (n *Node) Report() v1alpha1.NodeTopologyStatus {
 	return r
 }
 
-// counts are the CPUs of one NUMA node; none can be given away while exclusive
-// CPUs are switched off.
+// counts returns the CPUs of one NUMA node. None are allocatable while exclusive CPUs
+// are disabled.
 func (n *Node) counts(v View, id topology.NodeID) v1alpha1.CPUCounts {
 	c := v1alpha1.CPUCounts{Capacity: int32(v.Capacity[id])}
 	if !n.cfg.Disabled {
@@ -41,7 +41,7 @@ func (n *Node) counts(v View, id topology.NodeID) v1alpha1.CPUCounts {
 	return c
 }
 
-// shape counts the parts of the machine that are online.
+// shape counts the online parts of the machine.
 func (n *Node) shape() v1alpha1.Machine {
 	packages, threads := map[int]bool{}, map[cpuset.CPU]int32{}
 	for _, c := range n.machine.CPUs {
@@ -57,7 +57,7 @@ func (n *Node) shape() v1alpha1.Machine {
 	}
 }
 
-// describe returns what never changes of a NUMA node while the agent runs.
+// describe returns the fixed properties of a NUMA node.
 func describe(node topology.Node) v1alpha1.NUMANode {
 	out := v1alpha1.NUMANode{ID: int32(node.ID), CPUs: node.CPUs.String()}
 	if node.MemoryBytes > 0 {
@@ -71,7 +71,7 @@ func describe(node topology.Node) v1alpha1.NUMANode {
 
 func bytes(n uint64) *resource.Quantity { return resource.NewQuantity(int64(n), resource.BinarySI) }
 
-// podsOf gathers the holdings, which are ordered by pod, of each pod.
+// podsOf groups the holdings, which are ordered by pod, by pod.
 func podsOf(held []Holding) []v1alpha1.PodCPUs {
 	var pods []v1alpha1.PodCPUs
 	for _, h := range held {

@@ -12,8 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// RunSandbox takes note of a new sandbox and confines its pause process, which
-// runs already.
+// RunSandbox adds a new sandbox and confines its pause process, which already runs.
 func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -30,12 +29,12 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	logr.FromContextOrDiscard(ctx).Error(err, "a sandbox cannot be confined, so it is refused", "pod", s.Pod.String())
+	logr.FromContextOrDiscard(ctx).Error(err, "cannot confine a sandbox, so its creation fails", "pod", s.Pod.String())
 	return fmt.Errorf("numalet: confine the sandbox of pod %s to CPUs %s: %w", s.Pod, n.shared(), err)
 }
 
-// StopSandbox gives back what the sandbox's pod holds if the pod has ended. A
-// pod that goes on, in a sandbox made anew, keeps it.
+// StopSandbox releases the grants of the sandbox's pod if the pod has ended. A pod
+// that continues in a new sandbox keeps them.
 func (n *Node) StopSandbox(ctx context.Context, s workload.Sandbox) {
 	n.mu.Lock()
 	released := n.releaseEnded(ctx, s.Pod.UID)
@@ -45,8 +44,8 @@ func (n *Node) StopSandbox(ctx context.Context, s workload.Sandbox) {
 	}
 }
 
-// RemoveSandbox forgets a sandbox with its containers. With a pod's last
-// sandbox goes what the pod holds: the kubelet keeps one while the pod lives.
+// RemoveSandbox removes a sandbox with its containers. With its last sandbox a pod
+// loses its grants, because the kubelet keeps one sandbox while the pod exists.
 func (n *Node) RemoveSandbox(ctx context.Context, s workload.Sandbox) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -61,8 +60,8 @@ func (n *Node) RemoveSandbox(ctx context.Context, s workload.Sandbox) {
 	}
 }
 
-// Remove forgets a container. Its pod keeps what it holds for the container's
-// next start.
+// Remove removes a container. Its pod keeps the grant for the next start of the
+// container.
 func (n *Node) Remove(c workload.Container) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -268,7 +268,7 @@ func (s *script) setLate(args []string) error {
 func (s *script) informer(args []string) error {
 	s.unsynced = args[0] == "away"
 	if !s.unsynced {
-		s.node.Settle(context.Background())
+		s.node.Reconcile(context.Background())
 	}
 	return nil
 }

@@ -14,13 +14,12 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Synchronize takes the runtime's list of what exists, which is all of what is
-// known of containers from now on, and brings ledger and cgroups in line with
-// it. The list leaves out exited containers, so holdings never end by it: a pod
-// in CrashLoopBackOff keeps its own.
+// Synchronize replaces the known sandboxes and containers by the runtime's list and
+// reconciles the ledger and the cgroups with it. The list leaves out exited
+// containers, so it never ends a grant: a pod in CrashLoopBackOff keeps its CPUs.
 //
-// It goes on when ctx ends: on a machine so busy that the runtime gives up
-// waiting, what runs has to be where it belongs all the same.
+// It continues after ctx has ended: even on a machine so busy that the runtime's
+// timeout expires, running containers must get their CPUs.
 func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, containers []workload.Container) {
 	ctx = context.WithoutCancel(ctx)
 	n.mu.Lock()
@@ -33,15 +32,15 @@ func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, co
 		n.remember(c)
 	}
 	n.mu.synced = true
-	n.settle(ctx)
+	n.reconcile(ctx)
 }
 
-// Settle does what Synchronize could not before the informer knew the pods.
-func (n *Node) Settle(ctx context.Context) {
+// Reconcile repeats the reconciliation of Synchronize once the informer has the pods.
+func (n *Node) Reconcile(ctx context.Context) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.mu.synced {
-		n.settle(ctx)
+		n.reconcile(ctx)
 	}
 }
 
@@ -52,15 +51,16 @@ func (n *Node) Synced() bool {
 	return n.mu.synced
 }
 
-// settle makes everything as it should be, whoever was away meanwhile:
+// reconcile brings the ledger and the cgroups in line with the known containers:
 //
-//  1. release pods that ended
-//  2. take back what running containers hold and the checkpoint does not know
-//  3. make that durable
-//  4. shrink everybody who shares, then assert what is exclusive
+//  1. release pods that have ended
+//  2. add grants of running containers that the checkpoint lacks
+//  3. write the checkpoint
+//  4. shrink all shared containers, then write the exclusive ones
 //
-// What cannot be done is told and left: the node must come up. Callers hold the lock.
-func (n *Node) settle(ctx context.Context) {
+// It reports failures and continues, because the node must start. Callers hold the
+// lock.
+func (n *Node) reconcile(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
 	for _, uid := range n.uids() {
 		if n.mu.pods[uid] == nil && n.staticOnly(uid) {
@@ -71,26 +71,26 @@ func (n *Node) settle(ctx context.Context) {
 	}
 	for _, c := range n.running() {
 		if err := n.adopt(ctx, c); err != nil {
-			_ = n.tell(ctx, c, err) // it runs on shared CPUs; there is nothing to fail
+			_ = n.tell(ctx, c, err) // it runs on shared CPUs, and no operation can fail
 		}
 	}
 	if err := n.save(); err != nil {
-		log.Error(err, "the rebuilt state is not remembered")
+		log.Error(err, "cannot write the checkpoint of the rebuilt grants")
 	}
 	if _, err := n.confineSharers(ctx, Assert); err != nil {
-		log.Error(err, "some containers may run on exclusive CPUs; new exclusive containers are refused until this is repaired")
+		log.Error(err, "some shared containers may run on exclusive CPUs; new exclusive containers are refused until this is repaired")
 	}
 	n.assertExclusive(ctx)
 }
 
-// staticOnly reports whether all that the pod holds is held as a static pod.
+// staticOnly reports whether the pod has grants and all of them are static.
 func (n *Node) staticOnly(uid string) bool {
 	held := n.mu.book.of(uid)
 	return len(held) > 0 && !slices.ContainsFunc(held, func(h Held) bool { return !h.Static })
 }
 
-// running returns the known containers, those first that were pinned before:
-// what they are on is theirs, before anything is given anew.
+// running returns the known containers, first those that are already pinned: they keep
+// their CPUs before others get new ones.
 func (n *Node) running() []workload.Container {
 	var pinned, rest []workload.Container
 	for _, uid := range n.uids() {
@@ -112,8 +112,8 @@ func (n *Node) running() []workload.Container {
 	return append(pinned, rest...)
 }
 
-// adopt makes sure that a running container which asks for exclusive CPUs
-// holds some: those it runs on if it was pinned, else new ones.
+// adopt makes sure that a running container that requests exclusive CPUs has a grant:
+// for the CPUs it runs on if it is pinned, else for new ones.
 func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 	uid := c.Sandbox.Pod.UID
 	if _, holds := n.mu.book.claim(uid, c.Name); holds || n.mu.book.whole(uid) {
@@ -122,21 +122,21 @@ func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 	known := func(_ context.Context, uid string) (*corev1.Pod, bool) { return n.env.Pods.Pod(uid) }
 	want, err := n.wants(ctx, c, known)
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) && r.Reason == PodUnknown {
-		return nil // Settle comes again when the informer knows
+		return nil // Reconcile runs again when the informer has the pods
 	}
 	if err != nil || want == nil {
 		return err
 	}
-	if c.Resources.Pinned() && n.takeBack(c, *want) {
+	if c.Resources.Pinned() && n.grantPinned(c, *want) {
 		return nil
 	}
 	_, err = n.reserve(c, *want)
 	return err
 }
 
-// takeBack grants a container the CPUs that it runs on, and reports whether
-// they are what it wants and nobody else's.
-func (n *Node) takeBack(c workload.Container, p pool.Pod) bool {
+// grantPinned grants a container the CPUs that it is pinned to, and reports false if
+// they differ from its request or another container holds them.
+func (n *Node) grantPinned(c workload.Container, p pool.Pod) bool {
 	if p.UID == c.Sandbox.Pod.UID {
 		p = onlyContainer(p, c.Name)
 	}
@@ -152,7 +152,7 @@ func (n *Node) takeBack(c workload.Container, p pool.Pod) bool {
 	}) == nil
 }
 
-// assertExclusive writes where exclusive containers belong.
+// assertExclusive writes the CPUs of all exclusive containers.
 func (n *Node) assertExclusive(ctx context.Context) {
 	for _, p := range n.mu.pods {
 		for _, c := range p.containers {
@@ -162,7 +162,7 @@ func (n *Node) assertExclusive(ctx context.Context) {
 			}
 			err := errors.Join(n.liftQuota(ctx, c.Sandbox), n.assert(ctx, c, d))
 			if err != nil {
-				logr.FromContextOrDiscard(ctx).Error(err, "an exclusive container is not where it belongs", "container", c.String())
+				logr.FromContextOrDiscard(ctx).Error(err, "cannot write the CPUs of an exclusive container", "container", c.String())
 			}
 		}
 	}

@@ -7,18 +7,18 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// View is who has which CPUs at one moment.
+// View is the allocation of CPUs at one moment.
 type View struct {
 	Shared    cpuset.Set
 	Exclusive cpuset.Set
-	// Of the NUMA nodes that have CPUs: those online, those that are not
-	// reserved, and those that may still become exclusive.
+	// By NUMA node with CPUs: the online ones, those not reserved, and those that
+	// can still become exclusive.
 	Capacity, Allocatable, Available map[topology.NodeID]int
-	AvailableMemory                  map[topology.NodeID]uint64 // bytes that may still be bound near a NUMA node's CPUs
+	AvailableMemory                  map[topology.NodeID]uint64 // bytes that can still be bound to a NUMA node
 	Held                             []Holding
 }
 
-// Holding is what one container holds.
+// Holding is the exclusive CPUs of one container.
 type Holding struct {
 	Pod       workload.Pod
 	Container string
@@ -26,7 +26,7 @@ type Holding struct {
 	CPUs      cpuset.Set
 }
 
-// View returns who has which CPUs now, ordered by pod.
+// View returns the current allocation, ordered by pod.
 func (n *Node) View() View {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -43,8 +43,8 @@ func (n *Node) View() View {
 	return v
 }
 
-// Warnings says what pods hold that they would not be given now: CPUs that are
-// reserved or offline since.
+// Warnings describes grants that would not be made now, because their CPUs are reserved
+// or offline.
 func (n *Node) Warnings() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -83,7 +83,7 @@ func (w *world) startAgent() error {
 		}
 	}
 	var err error
-	w.node, err = New(w.machine, w.cfg, Env{
+	w.node, err = New(w.machine, w.cfg, Dependencies{
 		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, Now: func() time.Time { return time.Time{} },
 	}, s)
 	w.synchronize()

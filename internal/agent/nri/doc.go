@@ -1,13 +1,13 @@
-// Package nri is the agent's place in a container runtime: an NRI plugin that
-// translates the runtime's hooks for package node and back.
+// Package nri is an NRI plugin of the container runtime. It translates the runtime's
+// hooks to calls of package node, and the answers back.
 //
-// The files are the protocol, in the order of a container's life:
-// synchronize.go when the plugin (re)connects, sandbox.go, create.go, start.go,
-// update.go, remove.go; run.go keeps the connection. It refuses to decide
-// anything, and to take longer for a hook than the runtime waits (2 s): NRI goes
-// on without a plugin that is late.
+// It decides nothing, and no hook takes longer than the runtime waits (2 s by
+// default), because NRI continues without a plugin that is late.
 //
-// Two plugins that set one field (cpus, mems, quota) make the creation fail,
-// with an error of the runtime that names both: run no other plugin that pins
-// CPUs on a node with Numalet.
+// If two plugins set the same field (cpus, mems, quota), the creation of the
+// container fails with an error that names both. Do not run another plugin that
+// pins CPUs on a node with Numalet.
+//
+// run.go maintains the connection, plugin.go and hooks.go are the protocol,
+// translate.go the types, versions.go what differs between runtimes.
 package nri

@@ -2,6 +2,7 @@ package nri
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Node decides. An error fails what the runtime was about to do, except in
-// StopSandbox, RemoveSandbox and Remove, which nothing can stop.
+// Node makes the decisions. An error fails the operation of the runtime. StopSandbox,
+// RemoveSandbox and Remove cannot fail.
 type Node interface {
 	Synchronize(context.Context, []workload.Sandbox, []workload.Container)
 	RunSandbox(context.Context, workload.Sandbox) error
@@ -25,20 +26,20 @@ type Node interface {
 	RemoveSandbox(context.Context, workload.Sandbox)
 }
 
-// plugin has one method per hook; the stub finds them by their interfaces.
+// plugin has one method per hook, which the stub finds by its interfaces.
 type plugin struct {
 	node    Node
 	log     logr.Logger
 	observe func(hook string, took time.Duration, err error)
 	synced  func()
-	// granted is how long the runtime waits for a hook, known from Configure on.
-	granted func() time.Duration
-	timeout atomic.Int64 // nanoseconds after which a hook gives up by itself
-	op      atomic.Uint64
+	// runtimeTimeout is how long the runtime waits for a hook, known since Configure.
+	runtimeTimeout func() time.Duration
+	timeout        atomic.Int64 // of a hook, in nanoseconds
+	op             atomic.Uint64
 }
 
-// hook starts a hook: a context that ends in time, with a logger that carries
-// the operation's id. Its end must be deferred with the hook's error.
+// hook starts a hook. It returns a context with a timeout and a logger with the ID of
+// the operation, and a function to defer with the hook's error.
 func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Context, end func(*error)) {
 	log := p.log.WithValues("op", p.op.Add(1), "hook", name).WithValues(of...)
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Duration(p.timeout.Load()))
@@ -52,15 +53,15 @@ func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Co
 	}
 }
 
-// Configure is the runtime introducing itself. An administrator may let it wait
-// longer than 2 s (containerd: plugin_request_timeout).
+// Configure gets the name and version of the runtime. Its timeout for hooks is 2 s by
+// default (containerd: plugin_request_timeout).
 func (p *plugin) Configure(_ context.Context, _, runtime, version string) (api.EventMask, error) {
 	if err := supported(runtime, version); err != nil {
 		return 0, err
 	}
-	granted := p.granted()
-	p.timeout.Store(int64(granted * 3 / 4))
-	p.log.Info("registered with the container runtime", "runtime", runtime, "version", version, "waits", granted)
+	timeout := p.runtimeTimeout()
+	p.timeout.Store(int64(timeout * 3 / 4))
+	p.log.Info("registered with the container runtime", "runtime", runtime, "version", version, "timeout", timeout)
 	return subscription(version), nil
 }
 
@@ -68,4 +69,23 @@ func podOf(p *api.PodSandbox) []any { return []any{"pod", p.GetNamespace() + "/"
 
 func containerOf(p *api.PodSandbox, c *api.Container) []any {
 	return append(podOf(p), "container", c.GetName(), "id", c.GetId())
+}
+
+// logger passes the stub's messages to logr; informational ones are V(4).
+type logger struct{ to logr.Logger }
+
+func (l logger) Debugf(_ context.Context, format string, args ...any) {
+	l.to.V(6).Info("NRI stub: " + fmt.Sprintf(format, args...))
+}
+
+func (l logger) Infof(_ context.Context, format string, args ...any) {
+	l.to.V(4).Info("NRI stub: " + fmt.Sprintf(format, args...))
+}
+
+func (l logger) Warnf(_ context.Context, format string, args ...any) {
+	l.to.Info("NRI stub: " + fmt.Sprintf(format, args...))
+}
+
+func (l logger) Errorf(_ context.Context, format string, args ...any) {
+	l.to.Info("NRI stub: error: " + fmt.Sprintf(format, args...))
 }

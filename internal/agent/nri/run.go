@@ -16,26 +16,24 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// Name and Index are what the plugin registers as. Plugins are called in order
-// of index; a late one sees what others adjusted. An install names Name in
-// containerd's default_validator.required_plugins.
+// Name and Index of the plugin. Plugins are called in the order of their indices, and
+// later ones see the adjustments of earlier ones. containerd's
+// default_validator.required_plugins should have Name.
 const (
 	Name  = "numalet"
 	Index = "90"
 )
 
-// How long to wait before connecting anew: twice as long after each failure in
-// a row, so that a runtime that restarts is found soon and one that is gone
-// costs nothing.
+// Delay before a new connection, which doubles with each consecutive failure.
 const (
-	firstPause = 100 * time.Millisecond
-	lastPause  = 5 * time.Second
+	minDelay = 100 * time.Millisecond
+	maxDelay = 5 * time.Second
 )
 
-// lostGrace is how long the stub may take to notice that its connection is
-// lost. It waits for ever when that happens between registering and
-// Configure (stub.Start of NRI 0.12 holds the lock that its closing needs).
-const lostGrace = 2 * time.Second
+// stubTimeout is how long the stub may take to end after its connection is lost. If
+// that happens between registration and Configure it would wait forever (stub.Start
+// of NRI 0.12 holds the lock that its Close needs).
+const stubTimeout = 2 * time.Second
 
 // Options of New.
 type Options struct {
@@ -50,36 +48,36 @@ type Plugin struct {
 	o  Options
 	mu struct {
 		sync.Mutex
-		why error // nil: connected and synchronized
+		notReady error // nil while connected and synchronized
 	}
 }
 
-// New returns a plugin that is not connected yet.
+// New returns a plugin that does not connect before Run.
 func New(o Options) *Plugin {
 	p := &Plugin{o: o}
-	p.mu.why = errors.New("not connected to the container runtime yet")
+	p.mu.notReady = errors.New("not connected to the container runtime yet")
 	return p
 }
 
-// Ready returns nil while the plugin is connected and synchronized, else why not.
+// Ready returns nil while the plugin is connected and synchronized, else the reason.
 func (p *Plugin) Ready() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.mu.why
+	return p.mu.notReady
 }
 
-func (p *Plugin) setReady(why error) (changed bool) {
+func (p *Plugin) setReady(reason error) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	changed = fmt.Sprint(p.mu.why) != fmt.Sprint(why)
-	p.mu.why = why
+	changed = fmt.Sprint(p.mu.notReady) != fmt.Sprint(reason)
+	p.mu.notReady = reason
 	return changed
 }
 
-// Run connects, and again whenever the connection is lost, until ctx ends or
-// the runtime turns out to be none that is supported (ErrUnsupported).
+// Run connects, and reconnects whenever the connection is lost, until ctx ends or the
+// runtime is not supported (ErrUnsupported).
 func (p *Plugin) Run(ctx context.Context) error {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for delay := minDelay; ; delay = min(2*delay, maxDelay) {
 		synced, err := p.connect(ctx)
 		if ctx.Err() != nil {
 			return nil
@@ -89,21 +87,21 @@ func (p *Plugin) Run(ctx context.Context) error {
 			return err
 		}
 		if changed {
-			p.o.Log.Error(err, "no connection to the container runtime; connecting again until there is one")
+			p.o.Log.Error(err, "not connected to the container runtime; retrying")
 		}
 		if synced {
-			pause = firstPause
+			delay = minDelay
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(pause):
+		case <-time.After(delay):
 		}
 	}
 }
 
-// connect serves one connection to its end, and reports whether the runtime
-// synchronized it.
+// connect serves one connection until it ends, and reports whether the runtime has
+// synchronized the plugin.
 func (p *Plugin) connect(ctx context.Context) (synced bool, err error) {
 	conn, err := dial(p.o.Socket)
 	if err != nil {
@@ -122,7 +120,7 @@ func (p *Plugin) connect(ctx context.Context) (synced bool, err error) {
 	case <-conn.lost:
 		select {
 		case err = <-ended:
-		case <-time.After(lostGrace):
+		case <-time.After(stubTimeout):
 		}
 	}
 	if err == nil {
@@ -131,31 +129,31 @@ func (p *Plugin) connect(ctx context.Context) (synced bool, err error) {
 	return done.Load(), fmt.Errorf("serve the container runtime over %s: %w", p.o.Socket, err)
 }
 
-// newStub returns a fresh stub: one that lost its connection keeps some of its state.
+// newStub returns a new stub, because a stub cannot be used for a second connection.
 func (p *Plugin) newStub(conn net.Conn, synced func()) (stub.Stub, error) {
 	hooks := &plugin{node: p.o.Node, log: p.o.Log, observe: p.o.Observe, synced: synced}
 	s, err := stub.New(hooks,
 		stub.WithPluginName(Name), stub.WithPluginIdx(Index),
 		stub.WithConnection(conn), stub.WithOnClose(func() {}),
 		stub.WithLogger(logger{p.o.Log}),
-		// A runtime with NRI ≥ 0.12.5 then fails what this plugin is too late
-		// for, instead of going on unpinned; an older one ignores it.
+		// With NRI ≥ 0.12.5 the runtime then fails an operation when this plugin
+		// times out. Older versions ignore this and continue without pinning.
 		stub.WithFailurePolicy(&api.FailurePolicy{FailRequest: true}))
 	if err != nil {
 		return nil, fmt.Errorf("create NRI plugin: %w", err)
 	}
-	hooks.granted = s.RequestTimeout
+	hooks.runtimeTimeout = s.RequestTimeout
 	return s, nil
 }
 
-// watched is a connection that tells when it is lost.
-type watched struct {
+// watchedConn is a connection that closes a channel when it is lost.
+type watchedConn struct {
 	net.Conn
 	once sync.Once
 	lost chan struct{}
 }
 
-func (w *watched) Read(b []byte) (int, error) {
+func (w *watchedConn) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
 	if err != nil {
 		w.once.Do(func() { close(w.lost) })
@@ -163,15 +161,15 @@ func (w *watched) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func dial(socket string) (*watched, error) {
+func dial(socket string) (*watchedConn, error) {
 	conn, err := net.Dial("unix", socket)
 	switch {
 	case err == nil:
-		return &watched{Conn: conn, lost: make(chan struct{})}, nil
+		return &watchedConn{Conn: conn, lost: make(chan struct{})}, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("find the NRI socket %s: %w; containerd ≥ 2.0 has NRI on by default: switch it on in an older or changed one (plugins.'io.containerd.nri.v1.nri'.disable = false), mount the socket's directory into this container, or run with --enforce=cgroup", socket, err)
+		return nil, fmt.Errorf("find the NRI socket %s: %w; enable NRI, which is the default in containerd ≥ 2.0 (plugins.'io.containerd.nri.v1.nri'.disable = false), mount the directory of the socket into this container, or run with --enforce=cgroup", socket, err)
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("connect to the NRI socket %s: %w; run as root", socket, err)
 	}
-	return nil, fmt.Errorf("connect to the NRI socket %s: %w; is the container runtime running?", socket, err)
+	return nil, fmt.Errorf("connect to the NRI socket %s: %w; check that the container runtime is running", socket, err)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Labels that the kubelet gives every container.
+// Labels that the kubelet sets on every container.
 // Source: k8s.io/kubelet/pkg/types/labels.go.
 const (
 	labelPodName      = "io.kubernetes.pod.name"
@@ -28,9 +28,9 @@ func asSandbox(p *api.PodSandbox) workload.Sandbox {
 	}
 }
 
-// asContainer translates a container of pod, which may be nil or nearly empty
-// when the runtime forgot the sandbox: then the container's labels name the
-// pod, and its cgroup lies in the pod's.
+// asContainer translates a container of a pod. The pod may be nil or incomplete if
+// the runtime no longer has the sandbox. Then the pod is read from the container's
+// labels, and the pod's cgroup is the parent of the container's.
 func asContainer(pod *api.PodSandbox, c *api.Container) workload.Container {
 	s := asSandbox(pod)
 	if s.Pod.UID == "" {
@@ -50,9 +50,8 @@ func asContainer(pod *api.PodSandbox, c *api.Container) workload.Container {
 	}
 }
 
-// cgroupAbove returns the cgroup that holds a container's: of
-// "/kubepods/pod1/c1" the directory, of "kubepods-pod1.slice:cri-containerd:c1"
-// the slice; "" of none.
+// cgroupAbove returns the parent of a container's cgroup: for "/kubepods/pod1/c1" the
+// directory, for "kubepods-pod1.slice:cri-containerd:c1" the slice, else "".
 func cgroupAbove(cgroup string) string {
 	if slice, _, ok := strings.Cut(cgroup, ":"); ok {
 		return slice
@@ -75,7 +74,7 @@ func asResources(r *api.LinuxResources) workload.Resources {
 	return out
 }
 
-// asSet reads a list of a container's spec. What the kernel could not read
+// asSet parses a list in a container's spec. A list that the kernel cannot parse
 // either counts as not set.
 func asSet(list string) cpuset.Set {
 	s, err := cpuset.Parse(list)
@@ -85,7 +84,7 @@ func asSet(list string) cpuset.Set {
 	return s
 }
 
-// asList is the list format of memory nodes.
+// asList returns memory nodes in the kernel's list format.
 func asList(nodes []topology.NodeID) string {
 	var ids []cpuset.CPU
 	for _, n := range nodes {
@@ -94,19 +93,19 @@ func asList(nodes []topology.NodeID) string {
 	return cpuset.Of(ids...).String()
 }
 
-// noQuota is how NRI and the OCI runtime spec say that CPU time has no limit.
+// noQuota is the value for no limit of CPU time in NRI and in the OCI runtime spec.
 const noQuota = -1
 
-// cpuSetter is what an adjustment (of a new container) and an update (of an
-// existing one) have in common.
+// cpuSetter is the common part of an adjustment (of a new container) and an update
+// (of an existing one).
 type cpuSetter interface {
 	SetLinuxCPUSetCPUs(string)
 	SetLinuxCPUSetMems(string)
 	SetLinuxCPUQuota(int64)
 }
 
-// set writes a decision. CPUs are always named: an empty text would mean "no
-// change" and let the container run everywhere.
+// set writes a decision. CPUs are always set: an empty string means "no change", so
+// the container could run on all CPUs.
 func set(to cpuSetter, d workload.Decision) {
 	to.SetLinuxCPUSetCPUs(d.CPUs.String())
 	if len(d.Mems) > 0 {

@@ -12,22 +12,22 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Pods is what the API server said about this node's pods, by the UID that the
-// runtime uses (of a static pod: its mirror pod).
+// Pods is the informer's cache of this node's pods, by the UID that the runtime uses
+// (for a static pod it returns the mirror pod).
 type Pods interface {
 	Pod(uid string) (*corev1.Pod, bool)
-	// Wait is Pod, but gives an unknown pod until ctx ends to appear.
+	// Wait is Pod, but waits for an unknown pod until ctx ends.
 	Wait(ctx context.Context, uid string) (*corev1.Pod, bool)
 	HasSynced() bool
 }
 
-// Cgroups writes to cgroups that the runtime or the kubelet made. An error is
-// fs.ErrNotExist when there is no such cgroup (any more).
+// Cgroups writes cgroups that the runtime or the kubelet has created. The error for a
+// missing cgroup is fs.ErrNotExist.
 type Cgroups interface {
-	// Confine puts a container or pause process on cpus, and its memory on
-	// mems unless that is nil.
+	// Confine sets the CPUs of a container or pause process, and its memory nodes
+	// unless mems is nil.
 	Confine(ctx context.Context, cgroup string, cpus cpuset.Set, mems []topology.NodeID) error
-	// LiftQuota takes the CFS quota off a pod's own cgroup.
+	// LiftQuota removes the CFS quota of a pod's cgroup.
 	LiftQuota(ctx context.Context, podCgroup string) error
 	// Persist makes the other writes survive a daemon-reload of systemd, which
 	// reverts every cgroup that systemd has no properties for. No exclusive
@@ -35,7 +35,7 @@ type Cgroups interface {
 	Persist(ctx context.Context) error
 }
 
-// Processes tells whether a pod still has any.
+// Processes reports whether a pod has no processes.
 type Processes interface {
 	PodEmpty(podCgroup string) (bool, error)
 }
@@ -43,37 +43,37 @@ type Processes interface {
 // Store makes a snapshot durable before it returns.
 type Store interface{ Save(Snapshot) error }
 
-// Events tells a pod's author what went wrong. Warn returns at once.
+// Events writes events on pods. Warn does not block.
 type Events interface {
 	Warn(pod workload.Pod, reason, message string)
 }
 
-// Rejecter ends a pod whose placement this node cannot honour: its nodeName
-// cannot change, so nothing else helps. Reject returns at once.
+// Rejecter fails a pod whose placement this node cannot apply: its nodeName cannot
+// change, so only a new pod helps. Reject does not block.
 type Rejecter interface {
 	Reject(pod workload.Pod, reason, message string)
 }
 
-// Observer is told what the node did; its methods return at once.
+// Observer records metrics. Its methods do not block.
 type Observer interface {
 	Refused(v1alpha1.Reason)
 	Saved(took time.Duration)
 	Wrote(why Why, cgroups int, took time.Duration)
 }
 
-// Why cgroups were written.
+// Why is the cause of writes to cgroups.
 type Why string
 
-// Shrink takes CPUs from those who share, Grow gives back what was released,
-// Assert writes again what ought to be there.
+// Shrink removes CPUs from the shared set, Grow adds released ones, Assert writes the
+// current state again.
 const (
 	Shrink Why = "shrink"
 	Grow   Why = "grow"
 	Assert Why = "assert"
 )
 
-// Env is the world outside, as the node sees it.
-type Env struct {
+// Dependencies of a Node.
+type Dependencies struct {
 	Pods      Pods
 	Cgroups   Cgroups
 	Processes Processes
@@ -84,15 +84,15 @@ type Env struct {
 	Now       func() time.Time
 }
 
-// Config is what the administrator decided.
+// Config is the configuration of a Node.
 type Config struct {
-	RequestForm v1alpha1.Form // the form of CPU requests that this node serves without a controller
-	// Controller says that a cluster controller counts this node's CPUs: its
-	// placements are honoured, and both forms of asking are served.
+	RequestForm v1alpha1.Form // the only form of requests that is served without a controller
+	// Controller means that a cluster controller places pods on this node: its
+	// placements are applied, and both forms of requests are served.
 	Controller bool
-	Disabled   bool          // the off-switch: pods that ask are refused
+	Disabled   bool          // pods that request exclusive CPUs are refused
 	Reserved   cpuset.Set    // never exclusive
 	FullCores  bool          // no two pods share a core
 	BootID     string        // of this boot
-	PodWait    time.Duration // how long an unknown pod may take to appear; 0 means 1 s
+	PodWait    time.Duration // how long to wait for an unknown pod; 0 means 1 s
 }

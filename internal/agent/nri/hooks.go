@@ -1,0 +1,123 @@
+package nri
+
+import (
+	"context"
+
+	"github.com/containerd/nri/pkg/api"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// Synchronize is the first hook of every connection. It gets the sandboxes, including
+// stopped ones, and the containers that are created or running. The node writes
+// their cgroups directly, so no updates are returned.
+func (p *plugin) Synchronize(ctx context.Context, pods []*api.PodSandbox, containers []*api.Container) (_ []*api.ContainerUpdate, err error) {
+	ctx, end := p.hook(ctx, "Synchronize", "sandboxes", len(pods), "containers", len(containers))
+	defer end(&err)
+	byID := map[string]*api.PodSandbox{}
+	var sandboxes []workload.Sandbox
+	for _, pod := range pods {
+		byID[pod.GetId()] = pod
+		sandboxes = append(sandboxes, asSandbox(pod))
+	}
+	var all []workload.Container
+	for _, c := range containers {
+		all = append(all, asContainer(byID[c.GetPodSandboxId()], c))
+	}
+	p.node.Synchronize(ctx, sandboxes, all)
+	p.synced()
+	return nil, nil
+}
+
+// RunPodSandbox is called when the pause process already runs.
+func (p *plugin) RunPodSandbox(ctx context.Context, pod *api.PodSandbox) (err error) {
+	ctx, end := p.hook(ctx, "RunPodSandbox", podOf(pod)...)
+	defer end(&err)
+	return p.node.RunSandbox(ctx, asSandbox(pod))
+}
+
+// StopPodSandbox is called when the sandbox's processes have ended.
+func (p *plugin) StopPodSandbox(ctx context.Context, pod *api.PodSandbox) (err error) {
+	ctx, end := p.hook(ctx, "StopPodSandbox", podOf(pod)...)
+	defer end(&err)
+	p.node.StopSandbox(ctx, asSandbox(pod))
+	return nil
+}
+
+// RemovePodSandbox is called when the sandbox's containers have been removed.
+func (p *plugin) RemovePodSandbox(ctx context.Context, pod *api.PodSandbox) (err error) {
+	ctx, end := p.hook(ctx, "RemovePodSandbox", podOf(pod)...)
+	defer end(&err)
+	p.node.RemoveSandbox(ctx, asSandbox(pod))
+	return nil
+}
+
+// CreateContainer is called before the container's cgroup exists. The answer becomes
+// part of the OCI spec, so the first instruction already runs on these CPUs. Updates
+// are returned only for containers that do not run yet, for which the runtime only
+// changes the stored spec. The cgroups of running ones were written directly.
+func (p *plugin) CreateContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container) (_ *api.ContainerAdjustment, _ []*api.ContainerUpdate, err error) {
+	ctx, end := p.hook(ctx, "CreateContainer", containerOf(pod, c)...)
+	defer end(&err)
+	answer, err := p.node.Create(ctx, asContainer(pod, c))
+	if err != nil {
+		return nil, nil, err
+	}
+	adjust := &api.ContainerAdjustment{}
+	set(adjust, answer.Decision)
+	if answer.GPUs != "" {
+		adjust.AddEnv(v1alpha1.EnvGPUs, answer.GPUs)
+	}
+	return adjust, asUpdates(answer.Specs), nil
+}
+
+// asUpdates returns updates that may fail, because a container may have ended.
+func asUpdates(specs []workload.Spec) []*api.ContainerUpdate {
+	var updates []*api.ContainerUpdate
+	for _, s := range specs {
+		u := &api.ContainerUpdate{ContainerId: s.ContainerID, IgnoreFailure: true}
+		u.SetLinuxCPUSetCPUs(s.CPUs.String())
+		updates = append(updates, u)
+	}
+	return updates
+}
+
+// StartContainer is called when the cgroup exists and the container's program does
+// not run yet. An error prevents the start.
+func (p *plugin) StartContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container) (err error) {
+	ctx, end := p.hook(ctx, "StartContainer", containerOf(pod, c)...)
+	defer end(&err)
+	return p.node.Start(ctx, asContainer(pod, c))
+}
+
+// UpdateContainer is called before the runtime writes new resources. The answer is
+// merged into them.
+func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container, want *api.LinuxResources) (_ []*api.ContainerUpdate, err error) {
+	ctx, end := p.hook(ctx, "UpdateContainer", containerOf(pod, c)...)
+	defer end(&err)
+	d, err := p.node.Update(ctx, asContainer(pod, c), asResources(want))
+	if err != nil {
+		return nil, err
+	}
+	u := &api.ContainerUpdate{ContainerId: c.GetId()}
+	set(u, d)
+	return []*api.ContainerUpdate{u}, nil
+}
+
+// PostUpdateContainer is called after the runtime has written them.
+func (p *plugin) PostUpdateContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container) (err error) {
+	ctx, end := p.hook(ctx, "PostUpdateContainer", containerOf(pod, c)...)
+	defer end(&err)
+	return p.node.Updated(ctx, asContainer(pod, c))
+}
+
+// RemoveContainer is called when an exited container is removed, and when a creation
+// has failed. The plugin does not subscribe to StopContainer, because on some
+// runtimes processes outlive it.
+func (p *plugin) RemoveContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container) (err error) {
+	_, end := p.hook(ctx, "RemoveContainer", containerOf(pod, c)...)
+	defer end(&err)
+	p.node.Remove(asContainer(pod, c))
+	return nil
+}
