@@ -19,11 +19,15 @@ unit: tools ## unit tests under the race detector, and those of the other module
 oracle: ## the kubelet's static CPU manager as an oracle; minutes to build when cold
 	cd test/oracle && CGO_ENABLED=0 go test -trimpath ./...
 
-generate: ## write anew what is generated: deep copies in api/v1alpha1, deploy/crds
+GENERATED = api deploy/crds docs/reference docs/concepts/img
+REFERENCES = ./cmd/numalet ./internal/agent/node/metrics ./internal/cli ./internal/controller ./internal/deviceplugin/kubelet ./internal/platform/config ./internal/testutil/docstest
+
+generate: ## write what is generated: deep copies in api/v1alpha1, deploy/crds, docs/reference, pictures
 	go tool -modfile=tools/go.mod controller-gen object crd paths=./api/... output:crd:dir=deploy/crds
+	go test -count=1 $(REFERENCES) -run '^Test(Reference|Images)' -rewrite
 
 verify: generate ## fail if what is generated is not what the types say
-	@git diff --exit-code -- api deploy/crds
+	@git diff --exit-code -- $(GENERATED)
 
 lint: ## gofmt, go vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -19,20 +19,23 @@ const (
 	// AnnotationMemoryPolicy is "local" (default with single: memory on the
 	// NUMA node of the CPUs) or "any" (the opt-out).
 	AnnotationMemoryPolicy = Group + "/memory-policy"
-	// AnnotationGPUType, AnnotationGPUForm and AnnotationGPUGroup say which GPUs
-	// suit; AnnotationCandidateNodes which nodes do.
-	AnnotationGPUType        = Group + "/gpu-type"
-	AnnotationGPUForm        = Group + "/gpu-form"
-	AnnotationGPUGroup       = Group + "/gpu-group"
+	// AnnotationGPUType names the models of GPU that suit, several as A|B.
+	AnnotationGPUType = Group + "/gpu-type"
+	// AnnotationGPUForm is physical for whole GPUs or virtual for parts of them.
+	AnnotationGPUForm = Group + "/gpu-form"
+	// AnnotationGPUGroup names the GPU group to take GPUs of. The controller sets it to
+	// the group that it took, where the author named none.
+	AnnotationGPUGroup = Group + "/gpu-group"
+	// AnnotationCandidateNodes lists the only nodes that suit.
 	AnnotationCandidateNodes = Group + "/candidate-nodes"
 	// LabelTenant names the tenant that a Job or a pod is of.
 	LabelTenant = Group + "/tenant"
-	// LabelGang names the gang, in the pod's namespace, that a pod is of, and
-	// AnnotationGangMinAvailable says how many of its pods start together or not
-	// at all, those that are bound already included: a whole number, 2 or more. A Job
-	// with such a minAvailable sets both; its gang has the job's name, and a pod that
-	// is made anew counts on so many less as have succeeded.
-	LabelGang                  = Group + "/gang"
+	// LabelGang names the gang, in the pod's namespace, that a pod is of. A Job with a
+	// minAvailable sets it to the job's name.
+	LabelGang = Group + "/gang"
+	// AnnotationGangMinAvailable says how many pods of the gang start together or not
+	// at all, those that are bound already included: a whole number, 2 or more. Of a Job,
+	// a pod that is made anew counts on as many less as have succeeded.
 	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )
 
@@ -48,10 +51,10 @@ const (
 	// honour.
 	ReasonPlacementRejected = "NumaletPlacementRejected"
 	// LabelJob names the Job that a pod, a Service or a ConfigMap was made for.
-	// LabelJobIndex says which of the job's pods a pod is, from 0 on, and
-	// LabelJobAttempt how many with its index failed before it.
-	LabelJob        = Group + "/job"
-	LabelJobIndex   = Group + "/job-index"
+	LabelJob = Group + "/job"
+	// LabelJobIndex says which of the job's pods a pod is, from 0 on.
+	LabelJobIndex = Group + "/job-index"
+	// LabelJobAttempt says how many pods with this index failed before this one.
 	LabelJobAttempt = Group + "/job-attempt"
 	// LabelExclusiveCPUs marks a node whose agent pins ("true").
 	LabelExclusiveCPUs = Group + "/exclusive-cpus"
@@ -59,6 +62,13 @@ const (
 	// Allocate returns and that the agent reads in CreateContainer: the exact
 	// join between device tokens and container.
 	allocatedPrefix = "allocated." + Group + "/"
+)
+
+// Reasons of events, as kube-scheduler and the Job controller name theirs.
+const (
+	EventScheduled        = "Scheduled"
+	EventFailedScheduling = "FailedScheduling"
+	EventFailedCreate     = "FailedCreate"
 )
 
 // EnvGPUs is the environment variable by which NVIDIA's container runtime learns

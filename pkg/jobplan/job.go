@@ -57,6 +57,14 @@ const (
 // Over reports whether nothing comes after.
 func (p Phase) Over() bool { return p == Complete || p == Broken }
 
+// Reasons of news that is not the reason of a phase.
+const (
+	EventPodFailed = "PodFailed"
+	EventCompleted = "Completed"
+	EventSuspended = "Suspended"
+	EventResumed   = "Resumed"
+)
+
 // Reasons of a phase, by the names that batch/v1 has for them where it has some.
 const (
 	ReasonUser     = "JobSuspended"

@@ -30,7 +30,7 @@ func (p *planner) blame(pod Pod) {
 		p.Failures = map[int]int{}
 	}
 	p.Failures[pod.Index] = pod.Attempt + 1
-	p.News = append(p.News, News{pod.Index, true, "PodFailed", fmt.Sprintf("pod %d failed: %s", pod.Index, pod.Why)})
+	p.News = append(p.News, News{pod.Index, true, EventPodFailed, fmt.Sprintf("pod %d failed: %s", pod.Index, pod.Why)})
 }
 
 // done returns how many of the pods that the job has succeeded.

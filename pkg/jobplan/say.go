@@ -49,11 +49,11 @@ func (p *planner) announce(was Progress) {
 	case p.Phase == Broken:
 		p.News = append(p.News, News{-1, true, p.Reason, p.Message})
 	case p.Phase == Complete:
-		p.News = append(p.News, News{-1, false, "Completed", p.Message})
+		p.News = append(p.News, News{-1, false, EventCompleted, p.Message})
 	case p.Phase == Suspended:
-		p.News = append(p.News, News{-1, false, "Suspended", p.Message})
+		p.News = append(p.News, News{-1, false, EventSuspended, p.Message})
 	case was.Phase == Suspended:
-		p.News = append(p.News, News{-1, false, "Resumed", "spec.suspend is false"})
+		p.News = append(p.News, News{-1, false, EventResumed, "spec.suspend is false"})
 	}
 }
 

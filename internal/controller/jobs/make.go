@@ -21,12 +21,12 @@ func (t *task) make(ctx context.Context) error {
 		return nil
 	}
 	if err := t.meet(ctx); err != nil {
-		return t.tell("FailedCreate", err)
+		return t.tell(v1alpha1.EventFailedCreate, err)
 	}
 	for _, birth := range t.plan.Make {
 		pod := t.newPod(birth)
 		if err := errors.Join(t.own(pod), t.create(ctx, pod)); err != nil {
-			return t.tell("FailedCreate", err)
+			return t.tell(v1alpha1.EventFailedCreate, err)
 		}
 		t.list(pod)
 	}

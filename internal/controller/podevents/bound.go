@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	recordutil "k8s.io/client-go/tools/record/util"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -141,7 +142,7 @@ func (b *boundEvents) write(ctx context.Context, p boundPod) {
 func (b *boundEvents) event(p boundPod) *eventsv1.Event {
 	return &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.pod.Namespace, Name: p.eventName()},
-		EventTime:  metav1.NewMicroTime(p.at), Type: corev1.EventTypeNormal, Reason: "Scheduled", Action: "Binding",
+		EventTime:  metav1.NewMicroTime(p.at), Type: corev1.EventTypeNormal, Reason: v1alpha1.EventScheduled, Action: "Binding",
 		ReportingController: p.pod.Profile, ReportingInstance: p.pod.Profile + "-" + b.host,
 		Regarding: *podReference(p.pod), Note: "Successfully assigned " + p.pod.String() + " to " + p.node,
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -131,7 +132,7 @@ func (r *Reporter) write(ctx context.Context, f failure) {
 	if unchanged && time.Since(before.at) < repeatAfter {
 		return
 	}
-	r.recorder(f.pod).Eventf(podReference(f.pod), nil, corev1.EventTypeWarning, "FailedScheduling", f.action(), "%s", f.message)
+	r.recorder(f.pod).Eventf(podReference(f.pod), nil, corev1.EventTypeWarning, v1alpha1.EventFailedScheduling, f.action(), "%s", f.message)
 	if unchanged {
 		return
 	}

@@ -12,13 +12,13 @@ import (
 
 const docs = "../../../docs/reference/flags.md"
 
-// TestDocs keeps the reference equal to the tables. To write it anew:
-// go test ./internal/platform/config -run Docs -rewrite
-func TestDocs(t *testing.T) {
+// TestReference keeps the reference equal to the tables. To write it anew:
+// go test ./internal/platform/config -run Reference -rewrite
+func TestReference(t *testing.T) {
 	scenario.Golden(t, docs, reference())
 }
 
-const preface = `# Configuration
+const preface = `# Flags
 
 Every setting can be given as a flag, as an environment variable, or as a key of
 the YAML file that ` + "`--config`" + ` names; the key is the flag's name. A flag
@@ -26,7 +26,7 @@ overrides the environment, which overrides the file, which overrides the
 default. One file serves all binaries; a key that none knows is an error.
 ` + "`--print-config`" + ` prints what is in force, in the file's form.
 
-This page is made of the tables in ` + "`internal/platform/config`" + `; a test keeps it true.
+This page is generated from the tables in ` + "`internal/platform/config`" + `; ` + "`make generate`" + ` writes it.
 `
 
 func reference() string {

@@ -1,0 +1,30 @@
+package metrics
+
+import (
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/internal/agent/node"
+	"github.com/numalet/numalet/internal/platform/telemetry"
+	"github.com/numalet/numalet/internal/testutil/docstest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// TestReference keeps the reference of the agent's metrics equal to its collectors.
+func TestReference(t *testing.T) {
+	r := telemetry.NewRegistry("numalet-agent", "v0")
+	m := New(r)
+	m.Hook("CreateContainer", time.Millisecond, nil)
+	m.Refused("TooFewCPUs")
+	m.Saved(time.Millisecond)
+	m.Wrote("shrink", 1, time.Millisecond)
+	view := node.View{Held: make([]node.Holding, 1), Available: map[topology.NodeID]int{0: 1}}
+	r.MustRegister(Holdings{View: func() node.View { return view }})
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const preface = "The agent serves `/metrics` at `--health-addr`, by default on the node's loopback, port 8123."
+	scenario.Golden(t, "../../../../docs/reference/metrics-agent.md", docstest.Metrics("numalet-agent", preface, families))
+}

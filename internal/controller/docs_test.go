@@ -1,0 +1,41 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/numalet/numalet/internal/platform/telemetry"
+	"github.com/numalet/numalet/internal/testutil/docstest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+)
+
+// account is one tenant's account, for a reference without a cluster.
+type account struct{}
+
+func (account) Describe(chan<- *prometheus.Desc) {}
+
+func (account) Collect(to chan<- prometheus.Metric) {
+	collectAccount(to, "ann", fairshare.Account{Type: "cpu"})
+}
+
+// TestReference keeps the reference of the controller's metrics equal to its
+// collectors.
+func TestReference(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	r := telemetry.NewRegistry(component, "v0")
+	measured := newMetrics()
+	measured.register(r)
+	measured.binding(time.Millisecond, nil)
+	r.MustRegister(state{w.controller}, account{})
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const preface = "The controller serves `/metrics` at `--health-addr`, by default on port 8125. Beside these metrics it serves those of\n" +
+		"controller-runtime, such as `controller_runtime_reconcile_total` and `workqueue_depth`, for its operators of Jobs, Tenants and GPUGroups."
+	scenario.Golden(t, "../../docs/reference/metrics-controller.md", docstest.Metrics("numalet-controller", preface, families))
+}

@@ -1,0 +1,26 @@
+package kubelet
+
+import (
+	"testing"
+
+	"github.com/numalet/numalet/internal/platform/telemetry"
+	"github.com/numalet/numalet/internal/testutil/docstest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
+)
+
+// TestReference keeps the reference of the device plugin's metrics equal to its
+// collectors.
+func TestReference(t *testing.T) {
+	r := telemetry.NewRegistry("numalet-deviceplugin", "v0")
+	m := newMetrics(r)
+	m.devices.WithLabelValues("numalet.dev/numa0-cpu", "healthy").Set(1)
+	m.registrations.WithLabelValues("numalet.dev/numa0-cpu").Inc()
+	m.drops.WithLabelValues("numalet.dev/numa0-cpu").Inc()
+	m.conflict.WithLabelValues("numalet.dev/numa0-cpu").Set(1)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const preface = "The device plugin serves `/metrics` at `--health-addr`, by default on the node's loopback, port 8124."
+	scenario.Golden(t, "../../../docs/reference/metrics-deviceplugin.md", docstest.Metrics("numalet-deviceplugin", preface, families))
+}

@@ -1,0 +1,101 @@
+package docstest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/agent/node"
+	"github.com/numalet/numalet/internal/testutil/scenario"
+	"github.com/numalet/numalet/pkg/gpu/group"
+	"github.com/numalet/numalet/pkg/jobplan"
+	"github.com/numalet/numalet/pkg/numaplan"
+)
+
+// notice is an event or a condition: its reason or type, and what a reader needs.
+type notice struct{ name, kind, on, when, do string }
+
+// events returns the events that Numalet's programs write.
+func events() []notice {
+	return []notice{
+		{v1alpha1.EventScheduled, "Normal", "Pod", "The controller bound the pod to a node.", ""},
+		{v1alpha1.EventFailedScheduling, "Warning", "Pod", "No node suits the pod, it waits for others, or the API server refused to bind it.", "`numalet why POD`; see [why a pod waits](../tasks/why-a-pod-waits.md)."},
+		{node.EventReason, "Warning", "Pod", "The agent refused to create a container. The kubelet tries again.", "Do what the message says; see [refusals](#refusals-of-the-agent)."},
+		{v1alpha1.ReasonPlacementRejected, "Warning", "Pod", "The node cannot honour the controller's placement; the agent ended the pod.", "Nothing, if the pod has an owner, which makes a new one; else create the pod again."},
+		{v1alpha1.EventFailedCreate, "Warning", "Job", "The API server refused a pod, a Service or a ConfigMap of the Job.", "The message names the cause: a quota, a policy, or another object of that name."},
+		{jobplan.EventPodFailed, "Warning", "Job", "A pod of the Job failed.", "`kubectl logs` of the pod, before another one takes its name."},
+		{jobplan.ReasonLimit, "Warning", "Job", "The Job failed: its pods failed more often than `backoffLimit`.", "Read the logs of the pods that failed."},
+		{jobplan.ReasonDeadline, "Warning", "Job", "The Job failed: it ran longer than `activeDeadlineSeconds`.", "Raise the deadline, or find out why it is slow."},
+		{jobplan.ReasonFlaw, "Warning", "Job", "The template cannot become a pod.", "Correct the template: delete the Job and create it again."},
+		{jobplan.EventCompleted, "Normal", "Job", "Every pod succeeded.", ""},
+		{jobplan.EventSuspended, "Normal", "Job", "`spec.suspend` became true; pods that have not succeeded are deleted.", ""},
+		{jobplan.EventResumed, "Normal", "Job", "`spec.suspend` became false.", ""},
+	}
+}
+
+// conditions returns the conditions that Numalet's programs set.
+func conditions() []notice {
+	return []notice{
+		{"PodScheduled", "", "Pod", "False with reason `Unschedulable` while no node suits or others come first, and with `SchedulerError` if the API server refused the Binding.", "Read the message; `numalet why POD`."},
+		{"DisruptionTarget", "", "Pod", "True with reason `" + v1alpha1.ReasonPlacementRejected + "` when the agent ended the pod.", "A Job that is not to count it ignores it in its `podFailurePolicy`."},
+		{v1alpha1.ConditionReady, "", "NodeTopology", "True (`Serving`) while the node serves exclusive CPUs; Unknown (`Starting`); False (`SwitchedOff`, `RuntimeNotServed`).", "The agent's `/readyz` says why."},
+		{v1alpha1.ConditionReady, "", "Tenant", "True (`Counted`) while the spec is in force; False (`BadSpec`).", "Correct the spec as the message says."},
+		{v1alpha1.ConditionWithinQuota, "", "Tenant", "True (`WithinQuota`); False (`OverQuota`) when the tenant holds more than a quota, which may have been lowered.", "Nothing is taken away. New pods wait."},
+		{v1alpha1.ConditionAccepted, "", "GPUGroup", "True (`InForce`); False with one of the [reasons of GPU groups](#reasons-of-gpu-groups), or `NotChecked`.", "Correct the group, or ask an administrator for the right."},
+		{v1alpha1.ConditionShared, "", "GPUGroup", "True while other groups hold some of its GPUs.", ""},
+		{v1alpha1.ConditionSuspended, "", "Job", "True (`" + jobplan.ReasonUser + "`) while `spec.suspend` is true.", ""},
+		{v1alpha1.ConditionComplete, "", "Job", "True (`" + jobplan.ReasonComplete + "`) once every pod succeeded.", ""},
+		{v1alpha1.ConditionFailed, "", "Job", "True with reason `" + jobplan.ReasonLimit + "`, `" + jobplan.ReasonDeadline + "` or `" + jobplan.ReasonFlaw + "`.", "See the event of that reason."},
+	}
+}
+
+// TestReferenceOfEvents keeps the reference of events and conditions equal to the constants of
+// the code, and the reasons of refusals to their comments.
+func TestReferenceOfEvents(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Events and conditions\n\nThis page is generated from the constants of the code; `make generate` writes it.\n" +
+		"`kubectl describe` shows both.\n\n## Events\n\n| reason | type | on | when | what to do |\n|---|---|---|---|---|\n")
+	for _, n := range events() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", n.name, n.kind, n.on, n.when, n.do)
+	}
+	b.WriteString("\n## Conditions\n\n| type | on | values and reasons | what to do |\n|---|---|---|---|\n")
+	for _, n := range conditions() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", n.name, n.on, n.when, n.do)
+	}
+	const counted = "The label `reason` of the metric `numalet_refusals_total` has these values, and those of the next two sections."
+	reasons(t, &b, "Refusals of the agent", counted, "/internal/agent/node/refuse.go", word)
+	reasons(t, &b, "Refusals of requests", "The pod itself is wrong. [Troubleshoot](../tasks/troubleshoot.md#a-request-is-refused) says what to do.", "/api/v1alpha1/ask.go", word)
+	reasons(t, &b, "Refusals for lack of CPUs", "The node lacks what the pod requests, at that moment or for ever.", "/pkg/numaplan/reason.go",
+		func(i int, _ constant) string { return numaplan.Reason(i).String() })
+	reasons(t, &b, "Reasons of GPU groups", "Why a group is not in force, or why a pod gets no GPUs of it.", "/pkg/gpu/group/refusal.go",
+		func(i int, _ constant) string { return group.Reason(i).String() })
+	scenario.Golden(t, root+"/docs/reference/events.md", b.String())
+}
+
+// word returns the value of the i-th constant of a block if it is the constant's name.
+func word(_ int, c constant) string {
+	if c.name != c.value {
+		return ""
+	}
+	return c.value
+}
+
+// reasons writes a section with the constants of a file: what reason returns for each,
+// but for "", and its comment.
+func reasons(t *testing.T, b *strings.Builder, title, preface, file string, reason func(int, constant) string) {
+	t.Helper()
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n| reason | meaning |\n|---|---|\n", title, preface)
+	rows := 0
+	for _, block := range constants(t, root+file) {
+		for i, c := range block.constants {
+			if text := reason(i, c); text != "" {
+				fmt.Fprintf(b, "| `%s` | %s |\n", text, cell(c.comment))
+				rows++
+			}
+		}
+	}
+	if rows == 0 {
+		t.Errorf("%s has no reasons", file)
+	}
+}
