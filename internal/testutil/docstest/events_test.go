@@ -42,7 +42,7 @@ func conditions() []notice {
 		{v1alpha1.ConditionReady, "", "NodeTopology", "True (`Serving`) while the node serves exclusive CPUs; Unknown (`Starting`); False (`SwitchedOff`, `RuntimeNotServed`).", "The agent's `/readyz` says why."},
 		{v1alpha1.ConditionReady, "", "Tenant", "True (`Counted`) while the spec is in force; False (`BadSpec`).", "Correct the spec as the message says."},
 		{v1alpha1.ConditionWithinQuota, "", "Tenant", "True (`WithinQuota`); False (`OverQuota`) when the tenant holds more than a quota, which may have been lowered.", "Nothing is taken away. New pods wait."},
-		{v1alpha1.ConditionAccepted, "", "GPUGroup", "True (`InForce`); False with one of the [reasons of GPU groups](#reasons-of-gpu-groups), or `NotChecked`.", "Correct the group, or ask an administrator for the right."},
+		{v1alpha1.ConditionAccepted, "", "GPUGroup", "True (`Accepted`); False with one of the [reasons of GPU groups](#reasons-of-gpu-groups), or `PermissionsUnknown`.", "Correct the group, or ask an administrator for the right."},
 		{v1alpha1.ConditionShared, "", "GPUGroup", "True while other groups hold some of its GPUs.", ""},
 		{v1alpha1.ConditionSuspended, "", "Job", "True (`" + jobplan.ReasonUser + "`) while `spec.suspend` is true.", ""},
 		{v1alpha1.ConditionComplete, "", "Job", "True (`" + jobplan.ReasonComplete + "`) once every pod succeeded.", ""},
@@ -69,7 +69,7 @@ func TestReferenceOfEvents(t *testing.T) {
 	reasons(t, &b, "Refusals for lack of CPUs", "The node lacks what the pod requests, at that moment or for ever.", "/pkg/numaplan/reason.go",
 		func(i int, _ constant) string { return numaplan.Reason(i).String() })
 	reasons(t, &b, "Reasons of GPU groups", "Why a group is not in force, or why a pod gets no GPUs of it.", "/pkg/gpu/group/refusal.go",
-		func(i int, _ constant) string { return group.Reason(i).String() })
+		func(i int, _ constant) string { return group.GPURefusalReason(i).String() })
 	scenario.Golden(t, root+"/docs/reference/events.md", b.String())
 }
 
@@ -89,7 +89,7 @@ func reasons(t *testing.T, b *strings.Builder, title, preface, file string, reas
 	rows := 0
 	for _, block := range constants(t, root+file) {
 		for i, c := range block.constants {
-			if text := reason(i, c); text != "" {
+			if text := reason(i, c); text != "" && c.comment != "" {
 				fmt.Fprintf(b, "| `%s` | %s |\n", text, cell(c.comment))
 				rows++
 			}
