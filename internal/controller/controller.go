@@ -16,6 +16,7 @@ import (
 
 	"github.com/numalet/numalet/internal/controller/bind"
 	"github.com/numalet/numalet/internal/controller/filters"
+	"github.com/numalet/numalet/internal/controller/groups"
 	"github.com/numalet/numalet/internal/controller/lease"
 	"github.com/numalet/numalet/internal/controller/mirror"
 	"github.com/numalet/numalet/internal/controller/operators"
@@ -112,7 +113,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 	c.center.Subscribe(c.filters.cluster.Observe, c.ledger.Observe, c.groups.quotas.Observe, c.observe)
 	c.center.OnFreed(c.retry)
 	c.mirror = mirror.NewMirror(mirror.Env{
-		Center: c.center, Complete: c.complete, GPUs: c.cfg.GPUResource,
+		Center: c.center, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,
 		Ours:     func(name string) bool { return name == c.cfg.SchedulerName },
 		Pending:  c.queue.Add,
 		Withdraw: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
@@ -156,9 +157,8 @@ func (c *controller) newLease(context.Context) (err error) {
 }
 
 func (c *controller) newCycle(context.Context) error {
-	filter := quotaFilter{c.filters.committer, c.groups.quotas}
 	c.cycle = pipeline.New(c.center, pending{c.queue, c.reporter}, pipeline.Config{
-		Proposers: c.filters.proposers, Filter: filter, Binders: c.cfg.Binders, Bind: c.bind,
+		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: c.bind,
 		Slow:   c.filters.committer.Waits,
 		Undone: func(d sched.Decision) { c.retryOn(d.At.Node); c.queue.Ease(d.Pod.Tenant) },
 	})

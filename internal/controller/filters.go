@@ -6,9 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/numalet/numalet/internal/controller/filters"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
@@ -40,7 +37,7 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 	}
 	explainer := pipeline.NewProposer(c.center.View, pipeline.ProposerOptions{Filter: own})
 	f.explain = func(pod *sched.Pod) string { return why(explainer, pod) }
-	f.committer, err = filters.NewCommitter(ctx, f.cluster, api)
+	f.committer, err = filters.NewCommitter(ctx, f.cluster, api, c.groups.quotas)
 	return err
 }
 
@@ -55,19 +52,4 @@ func why(explainer *pipeline.Proposer, pod *sched.Pod) string {
 		text += fmt.Sprintf(": after %d of them, %s", planned, tally)
 	}
 	return text
-}
-
-// complete gives a pod what the filters know of it, and keeps it away from nodes
-// that lately refused what was decided for its owner's pods, and from GPUs and amounts
-// that are not its tenant's to have.
-func (c *controller) complete(pod *sched.Pod, object *corev1.Pod) error {
-	known, err := filters.NewPod(object)
-	if err != nil {
-		return err
-	}
-	pod.Foreign, pod.Across = known, known.Across()
-	if owner := metav1.GetControllerOf(object); owner != nil && len(pod.Exclusive) > 0 {
-		pod.Avoid = func(node string) bool { return c.avoided.Avoids(string(owner.UID), node) }
-	}
-	return c.allow(pod, object)
 }

@@ -6,16 +6,13 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/internal/controller/filters"
 	"github.com/numalet/numalet/internal/controller/groups"
 	"github.com/numalet/numalet/internal/controller/mirror"
 	"github.com/numalet/numalet/pkg/gpu/group"
-	"github.com/numalet/numalet/pkg/sched"
 )
 
 // gpuGroups are the GPU groups in force, and the quotas of them and of tenants.
@@ -98,23 +95,4 @@ func (c *controller) keepGroups(ctx context.Context) error {
 	c.groups.registry.Run(ctx, c.groups.told)
 	wg.Wait()
 	return nil
-}
-
-// allow limits a pod to what groups and quotas leave it.
-func (c *controller) allow(pod *sched.Pod, object *corev1.Pod) error {
-	return groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete(pod, object.Annotations)
-}
-
-// quotaFilter is the committer's filters, which refuse what is over a quota.
-type quotaFilter struct {
-	*filters.Committer
-	quotas *groups.Quotas
-}
-
-// Reserve is the filters', unless it is over a quota.
-func (f quotaFilter) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
-	if err := f.quotas.Check(d, node); err != nil {
-		return sched.Reason{Code: sched.Anywhere, Detail: err.Error()}
-	}
-	return f.Committer.Reserve(d, node)
 }

@@ -50,7 +50,7 @@ func newArena(b *testing.B, servers, pods int, fill float64) *arena {
 		}
 		a.first = append(a.first, p)
 	}
-	if a.second, err = NewCommitter(b.Context(), a.cluster, api); err != nil {
+	if a.second, err = NewCommitter(b.Context(), a.cluster, api, nil); err != nil {
 		b.Fatal(err)
 	}
 	api.Informers.Start(b.Context().Done())

@@ -18,8 +18,14 @@ import (
 type Committer struct {
 	Proposer           // all filters
 	first    *Proposer // those of the first tier, which has judged pods without claims in full
+	quotas   Quotas    // nil for none
 	resumed  bool      // the pod in hand is first's
 	reserved sync.Map  // pod UID → *reserved, between Reserve and the end of Bind
+}
+
+// Quotas say which quota a decision would go over, by the node's record, or nothing.
+type Quotas interface {
+	Check(sched.Decision, *sched.Node) error
 }
 
 // reserved is a pod with claims that are set aside for it.
@@ -29,7 +35,9 @@ type reserved struct {
 }
 
 // NewCommitter returns the filters of the second-tier scheduler.
-func NewCommitter(ctx context.Context, c *Cluster, api API) (*Committer, error) {
+//
+// quotas refuse what is over them; nil for none.
+func NewCommitter(ctx context.Context, c *Cluster, api API, quotas Quotas) (*Committer, error) {
 	all, err := NewExplainer(ctx, c, api)
 	if err != nil {
 		return nil, err
@@ -38,7 +46,7 @@ func NewCommitter(ctx context.Context, c *Cluster, api API) (*Committer, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Committer{Proposer: *all, first: first}, nil
+	return &Committer{Proposer: *all, first: first, quotas: quotas}, nil
 }
 
 // Begin turns to a pod, with all filters.
@@ -62,9 +70,14 @@ func (c *Committer) Check(node *sched.Node) sched.Reason {
 	return c.Proposer.Check(node)
 }
 
-// Reserve sets a pod's claims aside. It refuses a pod that a placed pod has come to
+// Reserve sets a pod's claims aside. It refuses what is over a quota, and a pod that a placed pod has come to
 // keep apart from since its first list was made: the node's version does not tell.
 func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
+	if c.quotas != nil {
+		if err := c.quotas.Check(d, node); err != nil {
+			return sched.Reason{Code: sched.Anywhere, Detail: err.Error()}
+		}
+	}
 	pod := d.Pod.Foreign.(*Pod)
 	if why := c.stands(d.Pod, node); why.Refuses() {
 		return why

@@ -8,5 +8,5 @@
 //	cluster := filters.NewCluster(state)
 //	state.Subscribe(cluster.Observe)
 //	first, err := filters.NewProposer(ctx, cluster, api)   // one for each first-tier scheduler
-//	second, err := filters.NewCommitter(ctx, cluster, api) // one
+//	second, err := filters.NewCommitter(ctx, cluster, api, quotas) // one
 package filters

@@ -41,7 +41,7 @@ func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	if s.planner, err = NewPlanner(t.Context(), s.cluster, api); err != nil {
 		t.Fatal(err)
 	}
-	if s.committer, err = NewCommitter(t.Context(), s.cluster, api); err != nil {
+	if s.committer, err = NewCommitter(t.Context(), s.cluster, api, nil); err != nil {
 		t.Fatal(err)
 	}
 	api.Informers.Start(t.Context().Done())

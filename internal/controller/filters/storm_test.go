@@ -57,7 +57,7 @@ func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.
 	client := fake.NewClientset()
 	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
 	c := stormState(s, nodes)
-	second, err := NewCommitter(t.Context(), s.cluster, api)
+	second, err := NewCommitter(t.Context(), s.cluster, api, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

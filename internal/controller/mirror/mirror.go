@@ -15,8 +15,11 @@ import (
 type Env struct {
 	Center *nodestate.State
 	GPUs   string // name of the resource that counts whole cards
-	// Complete gives a pod what filters know of it: Across and Foreign.
-	Complete func(*sched.Pod, *corev1.Pod) error
+	// Avoids reports whether pods of an owner, by its UID, keep away from a node for now.
+	Avoids func(owner, node string) bool
+	// Limit keeps a pod, whose annotations these are, away from GPUs and amounts that are
+	// not its tenant's to have.
+	Limit    func(p *sched.Pod, annotations map[string]string) error
 	Ours     func(schedulerName string) bool // whose pods are to be scheduled
 	Pending  func(queue.Entry)               // a pod is to be scheduled, or asks for something else now
 	Withdraw func(uid string)                // a pod that is not bound is not, or no longer, to be scheduled

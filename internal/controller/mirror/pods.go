@@ -7,6 +7,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/controller/filters"
+	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
@@ -85,7 +86,7 @@ func (m *Mirror) ask(pod *corev1.Pod) {
 	p.GPUs, p.Tenant = cards, tenant(pod)
 	gang, alone := gangOf(pod)
 	p.Gang = gang
-	err = errors.Join(err, bad, alone, unforged(pod), m.env.Complete(p, pod))
+	err = errors.Join(err, bad, alone, unforged(pod), m.complete(p, pod))
 	if err != nil {
 		m.env.Withdraw(p.UID)
 		m.env.Refused(p, err)
@@ -96,6 +97,20 @@ func (m *Mirror) ask(pod *corev1.Pod) {
 		e.Priority = *pod.Spec.Priority
 	}
 	m.env.Pending(e)
+}
+
+// complete gives a pod what filters know of it, and keeps it away from nodes that lately
+// refused what was decided for its owner's pods, and from what is not its tenant's.
+func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
+	known, err := filters.NewPod(pod)
+	if err != nil {
+		return err
+	}
+	p.Foreign, p.Across = known, known.Across()
+	if owner := ownerOf(pod); owner != "" && len(p.Exclusive) > 0 {
+		p.Avoid = func(node string) bool { return m.env.Avoids(owner, node) }
+	}
+	return m.env.Limit(p, pod.Annotations)
 }
 
 // AskGPUs queues all pending pods that ask for GPUs anew: which they may have has

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/gpu/group"
@@ -88,7 +86,7 @@ func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	s.center.OnFreed(func(node *sched.Node) { s.say("freed: %s", node.Name) })
 	say := s.say
 	s.mirror = NewMirror(Env{
-		Center: s.center, GPUs: "nvidia.com/gpu", Complete: func(*sched.Pod, *corev1.Pod) error { return nil },
+		Center: s.center, GPUs: "nvidia.com/gpu", Limit: func(*sched.Pod, map[string]string) error { return nil },
 		Ours: func(name string) bool { return name == "ours" },
 		Pending: func(e queue.Entry) {
 			say("pending: %s of %s for %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Tenant, e.Type, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))
