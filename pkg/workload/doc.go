@@ -1,6 +1,6 @@
-// Package workload has the nouns of what runs on a node: pods, sandboxes,
-// containers, and where a container belongs.
+// Package workload has the types of what runs on a node: pods, sandboxes, containers,
+// and the CPUs of a container.
 //
-// It is the language in which a runtime's adapter (internal/agent/nri) and the node's
-// orchestrator (internal/agent/node) talk. It refuses to know any runtime's types.
+// They are shared by the adapters of runtimes (internal/agent/nri) and the node
+// (internal/agent/node), and independent of the types of any runtime.
 package workload

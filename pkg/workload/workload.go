@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Pod names a pod.
+// Pod identifies a pod.
 type Pod struct {
 	UID       string `json:"uid"`
 	Namespace string `json:"namespace"`
@@ -17,8 +17,8 @@ type Pod struct {
 // String returns "namespace/name".
 func (p Pod) String() string { return p.Namespace + "/" + p.Name }
 
-// Sandbox is one sandbox of a pod as the runtime tells it. Its annotations
-// are the pod's at the time it was made; nobody can change them afterwards.
+// Sandbox is one sandbox of a pod, as reported by the runtime. Its annotations are
+// those of the pod when the sandbox was created, and cannot change afterwards.
 type Sandbox struct {
 	ID          string
 	Pod         Pod
@@ -27,15 +27,15 @@ type Sandbox struct {
 	Cgroup      string // of the pause process, in the runtime's form; "" when there is none
 }
 
-// Container is one container as the runtime tells it.
+// Container is one container, as reported by the runtime.
 type Container struct {
 	ID          string
 	Name        string
 	Sandbox     Sandbox
-	Annotations map[string]string // with those of the device plugin's Allocate
-	Env         []string          // NAME=value; of several with one name the last counts
+	Annotations map[string]string // including those of the device plugin's Allocate
+	Env         []string          // NAME=value; the last of several with the same name counts
 	Cgroup      string            // in the runtime's form
-	Resources   Resources         // of its OCI spec, or wanted by an update
+	Resources   Resources         // of its OCI spec, or of an update
 }
 
 // String returns "namespace/pod/container".
@@ -62,15 +62,15 @@ func (r Resources) WholeCPUs() (int, bool) {
 	return int(n), r.Shares == uint64(n)*1024
 }
 
-// Pinned reports whether these are the resources of a container that was made
-// exclusive: nobody else lifts a CPU quota and names CPUs.
+// Pinned reports whether these are the resources of an exclusive container: only
+// those have CPUs and no CPU quota.
 func (r Resources) Pinned() bool { return r.QuotaMicros < 0 && !r.CPUs.Empty() }
 
-// Decision is where a container belongs.
+// Decision is the CPUs and memory nodes of a container.
 type Decision struct {
 	CPUs      cpuset.Set        // never empty
 	Mems      []topology.NodeID // nil leaves memory alone
-	Exclusive bool              // CFS quota is to be lifted
+	Exclusive bool              // its CFS quota is removed
 }
 
 // String returns "exclusive 0-3 mems [0]" or "shared 4-15".
@@ -84,19 +84,19 @@ func (d Decision) String() string {
 	return fmt.Sprintf("exclusive %s mems %v", d.CPUs, d.Mems)
 }
 
-// Answer is what a runtime is told when it is about to create a container.
+// Answer is the answer to the creation of a container.
 type Answer struct {
 	Decision
-	// Specs are corrections to the specs of containers that were answered
-	// before and do not run yet. Without them such a container would start on
-	// CPUs that are exclusive since, if no agent is there at that moment.
+	// Specs are updates of the specs of other containers that were created but have
+	// not started. Without them such a container would start on CPUs that became
+	// exclusive meanwhile, if the agent does not run at that moment.
 	Specs []Spec
-	// GPUs is which GPUs a container that is told by an environment variable may
-	// see; "" leaves that as it is.
+	// GPUs is the value of the environment variable with the container's GPUs; ""
+	// leaves it unchanged.
 	GPUs string
 }
 
-// Spec is what the spec of a container that shares has to say.
+// Spec is an update of the spec of a shared container.
 type Spec struct {
 	ContainerID string
 	CPUs        cpuset.Set

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// ReportGPUs adds to a report what can be given away of a node's GPUs: cards,
-// and of cards in MIG mode their slices.
+// ReportGPUs adds the allocatable GPUs to a report: cards, and the slices of cards in
+// MIG mode.
 func ReportGPUs(r *v1alpha1.NodeTopologyStatus, v *gpu.Inventory) {
 	r.Machine.GPUs, r.Machine.GPUDriver, r.Machine.CUDA = int32(len(v.Cards)), v.Driver, v.CUDA
 	for _, u := range v.Units() {

@@ -8,10 +8,10 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// checkGPUs rejects a container's pod when the kubelet gave the container other
-// GPUs than the controller decided on. The device plugin asks the kubelet for
-// those (kubelet.Decider), and the kubelet may do as it likes; here, before the
-// container is made, both its pod and what it was given are known for certain.
+// checkGPUs rejects a container's pod if the kubelet allocated other GPUs to the
+// container than the controller decided on. The device plugin prefers the decided
+// ones (kubelet.Decider), but the kubelet need not follow. Here, before the creation
+// of the container, both the decision and the allocation are certain.
 func (n *Node) checkGPUs(c workload.Container) error {
 	if !n.isPlaced(c.Sandbox) {
 		return nil
@@ -35,10 +35,10 @@ func notDecided(container string, decided, given []string) *v1alpha1.Refusal {
 	return refuse(NotDecided, "the kubelet gave container %q the GPUs %s, and the controller decided on %s", container, list(given), list(decided))
 }
 
-// asDecided reports whether a container was given what was decided. Containers
-// that have GPUs in common run one after another, and which of the pod's then go
-// to which the kubelet leaves to chance: so many of the pod's will do. What nobody
-// decided on, such as slices beside whole cards, is the kubelet's to choose.
+// asDecided reports whether a container has the decided GPUs. Containers that share
+// GPUs run one after another, and the kubelet assigns the pod's GPUs to them in any
+// order, so the right number of the pod's GPUs is enough. The kubelet chooses GPUs
+// without a decision, such as slices beside whole cards.
 func asDecided(p v1alpha1.Placement, decided, given []string) bool {
 	wanted := decided
 	if p.SharesGPUs() {
@@ -53,5 +53,5 @@ func asDecided(p v1alpha1.Placement, decided, given []string) bool {
 	return found >= len(decided)
 }
 
-// list writes ids for people.
+// list returns sorted IDs, separated by commas.
 func list(ids []string) string { return strings.Join(slices.Sorted(slices.Values(ids)), ", ") }

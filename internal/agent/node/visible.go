@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// handedOverElsewhere is what the variable says in containers whose GPUs come as
-// CDI devices, so that NVIDIA's container runtime adds none.
+// handedOverElsewhere is the value of the variable in containers with CDI devices, so
+// that NVIDIA's container runtime adds no GPUs.
 // https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
 const handedOverElsewhere = "void"
 
@@ -49,7 +49,7 @@ func cardsOf(ids []string) []string {
 	return slices.Compact(cards)
 }
 
-// valuesOf returns the values of a name, of which the last one counts.
+// valuesOf returns all values of a variable; the last one is in effect.
 func valuesOf(env []string, name string) (values []string) {
 	for _, e := range env {
 		if v, is := strings.CutPrefix(e, name+"="); is {

@@ -1,7 +1,6 @@
-// Package ghwcheck asks the library ghw what is in the computer.
+// Package ghwcheck checks the discovered topology with the library ghw.
 //
-// It knows where ghw is right (memory as a whole, cards) and where it is not
-// (it drops NUMA nodes without an error, and merges cores across dies and
-// packages), so that topology comes from package topology/sysfs and ghw only
-// checks it.
+// ghw is reliable for the total memory and for cards. It drops NUMA nodes without an
+// error, and merges cores across dies and packages. So the topology comes from
+// package topology/sysfs, and differences to ghw are only warnings.
 package ghwcheck

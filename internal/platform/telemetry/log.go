@@ -8,10 +8,10 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// LogOptions shapes the log. The zero value writes facts as text.
+// LogOptions of NewLogger. The zero value writes V(0) as text.
 type LogOptions struct {
 	JSON      bool
-	Verbosity int // lines of logr's V(n) with n above it are left out
+	Verbosity int // messages of logr's V(n) are written up to this n
 }
 
 // NewLogger returns a logger of key-value lines on w.
@@ -23,8 +23,7 @@ func NewLogger(w io.Writer, o LogOptions) logr.Logger {
 	return logr.FromSlogHandler(slog.NewTextHandler(w, handler))
 }
 
-// nameLevel writes logr's V(2) as "V2" where slog, which counts the other way
-// round, would write "DEBUG+2".
+// nameLevel writes logr's V(2) as "V2", for which slog would write "DEBUG+2".
 func nameLevel(groups []string, a slog.Attr) slog.Attr {
 	level, ok := a.Value.Any().(slog.Level)
 	if len(groups) > 0 || a.Key != slog.LevelKey || !ok || level >= slog.LevelInfo {

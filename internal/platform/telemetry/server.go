@@ -12,13 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// shutdownGrace is how long answers under way may take once the context ends.
-const shutdownGrace = 2 * time.Second
+// shutdownTimeout is how long requests in progress may take after the context ends.
+const shutdownTimeout = 2 * time.Second
 
 // Check is one condition of readiness.
 type Check struct {
 	Name  string
-	Ready func() error // nil when ready; the error tells the operator why not
+	Ready func() error // nil when ready, else the reason
 }
 
 // Server serves /healthz (the process answers), /readyz (every check passes;
@@ -42,7 +42,7 @@ func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Serv
 	return s, nil
 }
 
-// Listen listens on addr for requests that a handler answers, and no others.
+// Listen listens on addr and serves only the given handlers.
 func Listen(addr string, mux *http.ServeMux) (*Server, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -51,8 +51,8 @@ func Listen(addr string, mux *http.ServeMux) (*Server, error) {
 	return &Server{l, mux, http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}, nil
 }
 
-// Profile serves /debug/pprof, too: what the process spends its time and memory
-// on. It is to be called before Run.
+// Profile adds /debug/pprof, with profiles of CPU time and memory. Call it before
+// Run.
 func (s *Server) Profile() {
 	s.mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	s.mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -62,7 +62,7 @@ func (s *Server) Profile() {
 // Addr returns the address the server listens on.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Run serves until ctx ends, then lets answers under way finish.
+// Run serves until ctx ends, then lets requests in progress finish.
 func (s *Server) Run(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.listener) }()
@@ -71,9 +71,9 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("serve %s: %w", s.Addr(), err)
 	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	timeout, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	if s.http.Shutdown(grace) != nil {
+	if s.http.Shutdown(timeout) != nil {
 		s.http.Close()
 	}
 	return nil
