@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // Group is the API group, and the prefix of every name below.
@@ -90,10 +92,10 @@ func TenantSubject(tenant string) string { return Group + ":tenant:" + tenant }
 
 // NUMAResource returns the extended resource of a NUMA node's exclusive CPUs,
 // "numalet.dev/numa1-cpu" for node 1.
-func NUMAResource(node int) string { return fmt.Sprintf("%s/numa%d-cpu", Group, node) }
+func NUMAResource(node topology.NodeID) string { return fmt.Sprintf("%s/numa%d-cpu", Group, node) }
 
 // ParseNUMAResource is the inverse of NUMAResource; ok is false for every other name.
-func ParseNUMAResource(name string) (node int, ok bool) {
+func ParseNUMAResource(name string) (node topology.NodeID, ok bool) {
 	s, ok := strings.CutPrefix(name, Group+"/numa")
 	if !ok {
 		return 0, false
@@ -103,16 +105,19 @@ func ParseNUMAResource(name string) (node int, ok bool) {
 		return 0, false
 	}
 	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 || NUMAResource(n) != name {
+	node = topology.NodeID(n)
+	if err != nil || n < 0 || NUMAResource(node) != name {
 		return 0, false
 	}
-	return n, true
+	return node, true
 }
 
 // AllocatedAnnotation returns the container annotation under which Allocate
 // hands over the tokens of a NUMA node: "allocated.numalet.dev/numa1-cpu". Its
 // value is the token ids, comma separated.
-func AllocatedAnnotation(node int) string { return fmt.Sprintf("%snuma%d-cpu", allocatedPrefix, node) }
+func AllocatedAnnotation(node topology.NodeID) string {
+	return fmt.Sprintf("%snuma%d-cpu", allocatedPrefix, node)
+}
 
 // AllocatedGPUs returns the container annotation under which Allocate hands over
 // devices of a resource of GPUs: "allocated.numalet.dev/gpu" for nvidia.com/gpu.
@@ -145,8 +150,8 @@ func ParseAllocatedGPUs(annotations map[string]string) (ids []string) {
 
 // ParseAllocated returns how many tokens of each NUMA node the annotations of
 // a container carry; empty when the container asked for none explicitly.
-func ParseAllocated(annotations map[string]string) map[int]int {
-	tokens := map[int]int{}
+func ParseAllocated(annotations map[string]string) map[topology.NodeID]int {
+	tokens := map[topology.NodeID]int{}
 	for key, ids := range annotations {
 		name, ok := strings.CutPrefix(key, allocatedPrefix)
 		if !ok {

@@ -10,6 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/numalet/numalet/pkg/podspec"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // PlacementVersion is the version of the annotation numalet.dev/placement that
@@ -32,8 +35,8 @@ type Placement struct {
 //
 // +kubebuilder:object:generate=false
 type ContainerPlacement struct {
-	CPUs map[int]int `json:"cpus,omitempty"` // exclusive ones by kernel NUMA id; counts > 0
-	GPUs []string    `json:"gpus,omitempty"` // ids, each once
+	CPUs map[topology.NodeID]int `json:"cpus,omitempty"` // exclusive ones by kernel NUMA id; counts > 0
+	GPUs []string                `json:"gpus,omitempty"` // ids, each once
 }
 
 // FormatPlacement returns the annotation's value; equal placements, equal text.
@@ -147,9 +150,9 @@ func (c ContainerPlacement) cpus() (sum int) {
 // ReadPlacement reads the decision that a pod carries and compares it with what
 // the pod asks for. It is a *Refusal, PlacementInvalid, when the annotation means
 // nothing, names a container that the pod lacks or that shares, gives a sum that
-// is not the container's CPUs, or other NUMA nodes than an explicit ask. That
+// is not the container's CPUs, or other NUMA nodes than an explicit request. That
 // the policy is met is the controller's business; the node's ledger looks again.
-func ReadPlacement(pod *corev1.Pod, ask Ask) (Placement, error) {
+func ReadPlacement(pod *corev1.Pod, request CPURequest) (Placement, error) {
 	p, err := ParsePlacement(pod.Annotations[AnnotationPlacement])
 	if err != nil {
 		return Placement{}, misplaced("", "%s", err)
@@ -159,12 +162,12 @@ func ReadPlacement(pod *corev1.Pod, ask Ask) (Placement, error) {
 		if !slices.Contains(known, name) {
 			return Placement{}, misplaced(name, "it names container %q, but the pod's are %s", name, strings.Join(known, ", "))
 		}
-		if _, exclusive := ask.Exclusive(name); !exclusive && len(p.Containers[name].CPUs) > 0 {
+		if _, exclusive := request.Exclusive(name); !exclusive && len(p.Containers[name].CPUs) > 0 {
 			return Placement{}, misplaced(name, "it gives CPUs to container %q, which shares", name)
 		}
 	}
-	for _, c := range ask.Containers {
-		if err := c.compare(p.Containers[c.Name]); err != nil {
+	for _, c := range request.Containers {
+		if err := compare(c, p.Containers[c.Name]); err != nil {
 			return Placement{}, err
 		}
 	}
@@ -172,7 +175,7 @@ func ReadPlacement(pod *corev1.Pod, ask Ask) (Placement, error) {
 }
 
 // compare refuses counts that are not what the container asks for.
-func (c ContainerAsk) compare(p ContainerPlacement) error {
+func compare(c podspec.Container, p ContainerPlacement) error {
 	switch sum, counts := p.cpus(), p.CPUs; {
 	case sum != c.CPUs:
 		return misplaced(c.Name, "it gives %d CPUs to container %q, which asks for %d", sum, c.Name, c.CPUs)
@@ -182,13 +185,13 @@ func (c ContainerAsk) compare(p ContainerPlacement) error {
 	return nil
 }
 
-// At returns the ask with the counts per NUMA node that a placement of it says.
-func (a Ask) At(p Placement) Ask {
-	a.Containers = slices.Clone(a.Containers)
-	for i, c := range a.Containers {
-		a.Containers[i].PerNode = p.Containers[c.Name].CPUs
+// At returns the request with the counts per NUMA node that a placement of it says.
+func (r CPURequest) At(p Placement) CPURequest {
+	r.Containers = slices.Clone(r.Containers)
+	for i, c := range r.Containers {
+		r.Containers[i].PerNode = p.Containers[c.Name].CPUs
 	}
-	return a
+	return r
 }
 
 func misplaced(container, format string, args ...any) *Refusal {

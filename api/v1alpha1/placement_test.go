@@ -30,7 +30,7 @@ func TestReadPlacement(t *testing.T) {
 }
 
 func readPlacements(t *testing.T, pod *corev1.Pod, lines string) string {
-	ask, err := ReadAsk(pod)
+	request, err := ReadCPURequest(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,18 +41,18 @@ func readPlacements(t *testing.T, pod *corev1.Pod, lines string) string {
 		}
 		placed := pod.DeepCopy()
 		placed.Annotations = map[string]string{AnnotationPlacement: strings.TrimSuffix(line, "\n")}
-		b.WriteString(line + "  " + showPlacement(ask, placed) + "\n")
+		b.WriteString(line + "  " + showPlacement(request, placed) + "\n")
 	}
 	return b.String()
 }
 
-func showPlacement(ask Ask, pod *corev1.Pod) string {
-	p, err := ReadPlacement(pod, ask)
+func showPlacement(request CPURequest, pod *corev1.Pod) string {
+	p, err := ReadPlacement(pod, request)
 	if r := (*Refusal)(nil); errors.As(err, &r) {
 		return fmt.Sprintf("%s: %s", r.Reason, strings.TrimPrefix(r.Message, "the placement in the annotation "+AnnotationPlacement+" is not one of this pod: "))
 	}
 	var parts []string
-	for _, c := range ask.At(p).Containers {
+	for _, c := range request.At(p).Containers {
 		parts = append(parts, fmt.Sprintf("%s %v", c.Name, c.PerNode))
 	}
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {

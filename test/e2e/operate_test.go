@@ -12,6 +12,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
@@ -21,12 +22,12 @@ func TestExplicit(t *testing.T) {
 	alone(t)
 	ctx := start(t, 6*time.Minute, "two-on-1", "three-on-1", "policy")
 	configure(ctx, t, "NUMALET_CPU_REQUEST_FORM=explicit")
-	create(ctx, t, e2eutil.Pod("two-on-1", "", e2eutil.Container{Name: "c", CPU: "2", On: map[int]int{1: 2}}))
+	create(ctx, t, e2eutil.Pod("two-on-1", "", e2eutil.Container{Name: "c", CPU: "2", On: map[topology.NodeID]int{1: 2}}))
 	cpus := born(ctx, t, "two-on-1", "c")
 	if cpus.Len() != 2 || !cpus.SubsetOf(cpuset.Range(4, 7)) || !wholeCores(cpus) {
 		t.Errorf("born on %v, want a core of NUMA node 1 (CPUs 4-7)", cpus)
 	}
-	_, err := cluster.Create(ctx, e2eutil.Pod("three-on-1", "", e2eutil.Container{Name: "c", CPU: "3", On: map[int]int{1: 3}}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("three-on-1", "", e2eutil.Container{Name: "c", CPU: "3", On: map[topology.NodeID]int{1: 3}}))
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, "three-on-1", "FailedScheduling", "Insufficient numalet.dev/numa1-cpu"))
 	_, err = cluster.Create(ctx, e2eutil.Pod("policy", "single", e2eutil.Container{Name: "c", CPU: "2"}))

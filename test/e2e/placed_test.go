@@ -12,6 +12,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
@@ -52,7 +53,7 @@ func TestPlaced(t *testing.T) {
 // together, on one node.
 func TestBothForms(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "named", "single", "late-named", "late-single")
-	on1 := e2eutil.Container{Name: "c", CPU: "3", On: map[int]int{1: 3}}
+	on1 := e2eutil.Container{Name: "c", CPU: "3", On: map[topology.NodeID]int{1: 3}}
 	named := place(ctx, t, e2eutil.Pod("named", "", on1))
 	checkPromised(t, named, "c", born(ctx, t, "named", "c"))
 	for _, name := range []string{"single", "late-single"} { // NUMA nodes 2 and 3: 1 has one CPU left, 0 two
@@ -63,7 +64,7 @@ func TestBothForms(t *testing.T) {
 			t.Errorf("%s was born on %v, of which CPUs 4-7 have a holder and 0-1 are reserved", name, cpus)
 		}
 	}
-	_, err := cluster.Create(ctx, e2eutil.Pod("late-named", "", e2eutil.Container{Name: "c", CPU: "3", On: map[int]int{1: 1, 2: 2}}))
+	_, err := cluster.Create(ctx, e2eutil.Pod("late-named", "", e2eutil.Container{Name: "c", CPU: "3", On: map[topology.NodeID]int{1: 1, 2: 2}}))
 	must(t, err)
 	must(t, cluster.AwaitEvent(ctx, "late-named", "FailedScheduling", "1 Insufficient"))
 	must(t, cluster.Delete(ctx, "single", "late-single"))
@@ -129,17 +130,17 @@ func checkPromised(t *testing.T, pod *corev1.Pod, container string, cpus cpuset.
 }
 
 // perNode returns how many of the CPUs lie on which NUMA node.
-func perNode(cpus cpuset.Set) map[int]int {
-	n := map[int]int{}
+func perNode(cpus cpuset.Set) map[topology.NodeID]int {
+	n := map[topology.NodeID]int{}
 	for c := range cpus.All() {
-		n[int(c)/4]++
+		n[topology.NodeID(c)/4]++
 	}
 	return n
 }
 
 // less takes CPUs off what is available.
-func less(available map[int]int, cpus cpuset.Set) map[int]int {
-	left := map[int]int{}
+func less(available map[topology.NodeID]int, cpus cpuset.Set) map[topology.NodeID]int {
+	left := map[topology.NodeID]int{}
 	for id, n := range available {
 		left[id] = n - perNode(cpus)[id]
 	}

@@ -34,7 +34,7 @@ func perNUMA(list corev1.ResourceList) map[int]int64 {
 	counts := map[int]int64{}
 	for name, quantity := range list {
 		if node, ok := v1alpha1.ParseNUMAResource(string(name)); ok {
-			counts[node] = quantity.Value()
+			counts[int(node)] = quantity.Value()
 		}
 	}
 	return counts

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
@@ -56,7 +57,7 @@ func TestRejected(t *testing.T) {
 func TestForged(t *testing.T) {
 	ctx := start(t, 2*time.Minute, "by-hand", "bound", "placed")
 	by := e2eutil.Pod("by-hand", "single", e2eutil.Container{Name: "c", CPU: "2"})
-	by.Annotations[v1alpha1.AnnotationPlacement] = placement(map[int]int{1: 2})
+	by.Annotations[v1alpha1.AnnotationPlacement] = placement(map[topology.NodeID]int{1: 2})
 	_, err := cluster.Create(ctx, by)
 	refusedFor(t, err, "only the numalet controller may set")
 
@@ -64,10 +65,10 @@ func TestForged(t *testing.T) {
 	bound.Spec.SchedulerName = "nobody"
 	bound, err = cluster.Create(ctx, bound)
 	must(t, err)
-	refusedFor(t, bind(ctx, cluster.API, bound, map[int]int{1: 2}), "only the numalet controller may set")
+	refusedFor(t, bind(ctx, cluster.API, bound, map[topology.NodeID]int{1: 2}), "only the numalet controller may set")
 
 	pod := place(ctx, t, e2eutil.Pod("placed", "single", e2eutil.Container{Name: "c", CPU: "2"}))
-	pod.Annotations[v1alpha1.AnnotationPlacement] = placement(map[int]int{1: 1, 2: 1})
+	pod.Annotations[v1alpha1.AnnotationPlacement] = placement(map[topology.NodeID]int{1: 1, 2: 1})
 	_, err = cluster.API.CoreV1().Pods(pod.Namespace).Update(ctx, pod, metav1.UpdateOptions{})
 	refusedFor(t, err, "cannot change after the pod was created")
 }
@@ -124,7 +125,7 @@ func podOf(ctx context.Context, t *testing.T, job *batchv1.Job, ok func(*corev1.
 }
 
 // bindAsController binds a pod to the machine with the identity of the controller.
-func bindAsController(ctx context.Context, t *testing.T, pod *corev1.Pod, counts map[int]int) {
+func bindAsController(ctx context.Context, t *testing.T, pod *corev1.Pod, counts map[topology.NodeID]int) {
 	t.Helper()
 	controller, err := cluster.As("system:serviceaccount:numalet-system:numalet-controller")
 	must(t, err)
@@ -132,14 +133,14 @@ func bindAsController(ctx context.Context, t *testing.T, pod *corev1.Pod, counts
 }
 
 // bind places a pod's container c on the machine.
-func bind(ctx context.Context, api kubernetes.Interface, pod *corev1.Pod, counts map[int]int) error {
+func bind(ctx context.Context, api kubernetes.Interface, pod *corev1.Pod, counts map[topology.NodeID]int) error {
 	return api.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Annotations: map[string]string{v1alpha1.AnnotationPlacement: placement(counts)}},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: cluster.Node()},
 	}, metav1.CreateOptions{})
 }
 
-func placement(counts map[int]int) string {
+func placement(counts map[topology.NodeID]int) string {
 	text, err := v1alpha1.FormatPlacement(map[string]v1alpha1.ContainerPlacement{"c": {CPUs: counts}})
 	if err != nil {
 		panic(fmt.Sprintf("invariant: counts are JSON: %v", err))

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // TestNodeTopology: the agent publishes the machine in an object that its Node owns.
@@ -54,17 +55,17 @@ func awaitTopology(ctx context.Context, t *testing.T, wrong func(v1alpha1.NodeTo
 }
 
 // available returns how many CPUs of each NUMA node the node says may be had.
-func available(ctx context.Context, t *testing.T) map[int]int {
+func available(ctx context.Context, t *testing.T) map[topology.NodeID]int {
 	t.Helper()
 	got, err := cluster.Topology(ctx, cluster.Node())
 	must(t, err)
 	return availableOf(got.Status)
 }
 
-func availableOf(s v1alpha1.NodeTopologyStatus) map[int]int {
-	n := map[int]int{}
+func availableOf(s v1alpha1.NodeTopologyStatus) map[topology.NodeID]int {
+	n := map[topology.NodeID]int{}
 	for _, node := range s.NUMA {
-		n[int(node.ID)] = int(node.Available)
+		n[topology.NodeID(node.ID)] = int(node.Available)
 	}
 	return n
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/component-helpers/resource"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // Amounts are thousandths of resources, by name.
@@ -135,8 +136,8 @@ func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 
 // peak returns the most CPUs that the pod has at one time on each NUMA node: init
 // containers come one after another, then the others; sidecars stay.
-func peak(pod *corev1.Pod, decided v1alpha1.Placement) map[int]int {
-	most, lasting := map[int]int{}, map[int]int{}
+func peak(pod *corev1.Pod, decided v1alpha1.Placement) map[topology.NodeID]int {
+	most, lasting := map[topology.NodeID]int{}, map[topology.NodeID]int{}
 	for _, c := range pod.Spec.InitContainers {
 		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 		for id, n := range decided.Containers[c.Name].CPUs {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // on returns a pod of 5 CPUs that is bound, three of its CPUs to NUMA node 1.
@@ -81,9 +82,9 @@ func TestPeak(t *testing.T) {
 		Containers:     []corev1.Container{{Name: "main"}, {Name: "beside"}},
 	}}
 	decided := v1alpha1.Placement{Containers: map[string]v1alpha1.ContainerPlacement{
-		"side": {CPUs: map[int]int{0: 1}}, "first": {CPUs: map[int]int{0: 4, 1: 1}}, "main": {CPUs: map[int]int{0: 2, 1: 2}}, "beside": {},
+		"side": {CPUs: map[topology.NodeID]int{0: 1}}, "first": {CPUs: map[topology.NodeID]int{0: 4, 1: 1}}, "main": {CPUs: map[topology.NodeID]int{0: 2, 1: 2}}, "beside": {},
 	}}
-	if diff := cmp.Diff(map[int]int{0: 5, 1: 2}, peak(pod, decided)); diff != "" {
+	if diff := cmp.Diff(map[topology.NodeID]int{0: 5, 1: 2}, peak(pod, decided)); diff != "" {
 		t.Errorf("peak (-want +got):\n%s", diff)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // GPU is the resource name of whole cards.
@@ -61,7 +62,7 @@ func (s Shape) resources(reserved int) corev1.ResourceList {
 		if id == 0 {
 			cpus -= reserved
 		}
-		list[corev1.ResourceName(v1alpha1.NUMAResource(id))] = quantity(cpus)
+		list[corev1.ResourceName(v1alpha1.NUMAResource(topology.NodeID(id)))] = quantity(cpus)
 	}
 	if s.GPUs > 0 {
 		list[GPU] = quantity(s.GPUs)

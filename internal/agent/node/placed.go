@@ -37,14 +37,14 @@ func (n *Node) placedWithoutCPUs(s workload.Sandbox) bool {
 	return err == nil && p.CPUs() == 0
 }
 
-// placed returns the ask with the counts that the controller decided on, or as
+// placed returns the request with the counts that the controller decided on, or as
 // it is where the pod was bound without.
-func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, ask v1alpha1.Ask) (v1alpha1.Ask, error) {
+func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, request v1alpha1.CPURequest) (v1alpha1.CPURequest, error) {
 	if !n.isPlaced(s) {
-		return ask, nil
+		return request, nil
 	}
-	p, err := v1alpha1.ReadPlacement(pod, ask)
-	return ask.At(p), err
+	p, err := v1alpha1.ReadPlacement(pod, request)
+	return request.At(p), err
 }
 
 // rejectForGood rejects a placed pod that is refused for what stays so.

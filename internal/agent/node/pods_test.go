@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -69,12 +70,12 @@ func placementOf(text string) string {
 }
 
 // countsOf reads 0=2,1=2.
-func countsOf(text string) map[int]int {
-	counts := map[int]int{}
+func countsOf(text string) map[topology.NodeID]int {
+	counts := map[topology.NodeID]int{}
 	for item := range strings.SplitSeq(text, ",") {
 		if node, count, ok := strings.Cut(item, "="); ok {
 			id, _ := strconv.Atoi(node)
-			counts[id], _ = strconv.Atoi(count)
+			counts[topology.NodeID(id)], _ = strconv.Atoi(count)
 		}
 	}
 	return counts
@@ -128,7 +129,7 @@ func containerOf(pod *corev1.Pod, name string, s workload.Sandbox) workload.Cont
 	return c
 }
 
-func tokens(node, n int) string {
+func tokens(node topology.NodeID, n int) string {
 	var ids []string
 	for i := range n {
 		ids = append(ids, fmt.Sprintf("numa%d-cpu-%d", node, i))

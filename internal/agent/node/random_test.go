@@ -14,6 +14,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // TestRandomLives lets pods of all kinds live in random order while the agent
@@ -246,7 +247,7 @@ func (l *lives) check(t *testing.T) {
 }
 
 // placedAt returns where the controller placed a container, or nil.
-func (l *lives) placedAt(uid, container string) map[int]int {
+func (l *lives) placedAt(uid, container string) map[topology.NodeID]int {
 	pod := l.pods[uid]
 	if pod == nil || pod.Annotations[v1alpha1.AnnotationPlacement] == "" {
 		return nil
@@ -259,11 +260,11 @@ func (l *lives) placedAt(uid, container string) map[int]int {
 }
 
 // perNode counts CPUs by NUMA node.
-func (l *lives) perNode(cpus cpuset.Set) map[int]int {
-	counts := map[int]int{}
+func (l *lives) perNode(cpus cpuset.Set) map[topology.NodeID]int {
+	counts := map[topology.NodeID]int{}
 	for _, n := range l.machine.Nodes {
 		if both := n.CPUs.Intersect(cpus).Len(); both > 0 {
-			counts[int(n.ID)] = both
+			counts[n.ID] = both
 		}
 	}
 	return counts

@@ -10,6 +10,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -17,25 +18,21 @@ import (
 // not known: the kubelet runs such pods without the API server. Counts come
 // from the container's own cgroup limits, and nobody says which containers are
 // init containers, so nothing is reused. It returns nil when the container shares.
-func (n *Node) staticWants(c workload.Container, tokens map[int]int) (*pool.Pod, error) {
+func (n *Node) staticWants(c workload.Container, tokens map[topology.NodeID]int) (*pool.Pod, error) {
 	if exempted(c) {
 		return nil, nil
 	}
-	ask, err := v1alpha1.ReadAsk(staticPod(c, tokens))
+	request, err := v1alpha1.ReadCPURequest(staticPod(c, tokens))
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) && r.Reason == v1alpha1.NoExclusiveContainer {
 		return nil, nil // another container of the pod may be the exclusive one
 	}
 	if err != nil {
 		return nil, err
 	}
-	if exclusive, err := n.admit(c, ask, tokens); err != nil || !exclusive {
+	if exclusive, err := n.admit(c, request, tokens); err != nil || !exclusive {
 		return nil, err
 	}
-	p, err := asPool(c.Sandbox.Pod.UID, ask)
-	if err != nil {
-		return nil, err
-	}
-	only := onlyContainer(*p, c.Name)
+	only := onlyContainer(*poolPod(c.Sandbox.Pod.UID, request), c.Name)
 	return &only, nil
 }
 
@@ -46,7 +43,7 @@ func exempted(c workload.Container) bool {
 }
 
 // staticPod returns a pod of this one container, as far as its cgroup limits tell.
-func staticPod(c workload.Container, tokens map[int]int) *corev1.Pod {
+func staticPod(c workload.Container, tokens map[topology.NodeID]int) *corev1.Pod {
 	var pod corev1.Pod
 	pod = *asCreated(&pod, c.Sandbox)
 	delete(pod.Annotations, v1alpha1.AnnotationSharedContainers)

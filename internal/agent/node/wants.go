@@ -47,18 +47,18 @@ func (n *Node) wants(ctx context.Context, c workload.Container, find lookup) (*p
 		return nil, refuse(PodUnknown, "the pod asks for exclusive CPUs, but the API server has not told this node's agent about it yet; the kubelet will try again")
 	}
 	then := asCreated(pod, c.Sandbox)
-	ask, err := v1alpha1.ReadAsk(then)
+	request, err := v1alpha1.ReadCPURequest(then)
 	if err != nil {
 		return nil, err
 	}
-	placed, err := n.placed(c.Sandbox, then, ask)
+	placed, err := n.placed(c.Sandbox, then, request)
 	if err != nil {
 		return nil, err
 	}
-	if exclusive, err := n.admit(c, ask, tokens); err != nil || !exclusive {
+	if exclusive, err := n.admit(c, request, tokens); err != nil || !exclusive {
 		return nil, err
 	}
-	return asPool(c.Sandbox.Pod.UID, placed)
+	return poolPod(c.Sandbox.Pod.UID, placed), nil
 }
 
 // asksUntold reports whether a pod that is known asks although no annotation
@@ -69,8 +69,8 @@ func (n *Node) asksUntold(s workload.Sandbox) bool {
 	if !known {
 		return false
 	}
-	ask, err := v1alpha1.ReadAsk(asCreated(pod, s))
-	return err != nil || ask.Form != v1alpha1.None
+	request, err := v1alpha1.ReadCPURequest(asCreated(pod, s))
+	return err != nil || request.Form != v1alpha1.None
 }
 
 // find looks a pod up; a static one is not waited for, since nobody knows
@@ -105,14 +105,14 @@ func asCreated(pod *corev1.Pod, s workload.Sandbox) *corev1.Pod {
 	return &then
 }
 
-// admit checks an ask against what this node serves and against the device
+// admit checks a request against what this node serves and against the device
 // tokens that the container was given, and reports whether it is exclusive.
-func (n *Node) admit(c workload.Container, ask v1alpha1.Ask, tokens map[int]int) (exclusive bool, err error) {
-	if ask.Form != v1alpha1.None && ask.Form != n.cfg.RequestForm && !n.cfg.Controller {
+func (n *Node) admit(c workload.Container, request v1alpha1.CPURequest, tokens map[topology.NodeID]int) (exclusive bool, err error) {
+	if request.Form != v1alpha1.None && request.Form != n.cfg.RequestForm && !n.cfg.Controller {
 		return false, refuse(FormNotServed, "the pod requests CPUs in the %s form, but this node serves the %s form (--cpu-request-form=%s); use that form, or run the pod on a node that serves its own",
-			ask.Form, n.cfg.RequestForm, n.cfg.RequestForm)
+			request.Form, n.cfg.RequestForm, n.cfg.RequestForm)
 	}
-	want, exclusive := ask.Exclusive(c.Name)
+	want, exclusive := request.Exclusive(c.Name)
 	if len(tokens)+len(want.PerNode) > 0 && !maps.Equal(tokens, want.PerNode) {
 		return false, refuse(NotAsked, "the kubelet allocated %v exclusive CPUs per NUMA node to container %q, whose limits say %v; delete the pod, so that it is made and allocated anew (if that does not help, another device plugin serves these resources: see /readyz of numalet-deviceplugin)",
 			tokens, c.Name, want.PerNode)
@@ -120,48 +120,9 @@ func (n *Node) admit(c workload.Container, ask v1alpha1.Ask, tokens map[int]int)
 	return exclusive, nil
 }
 
-// asPool translates an ask into the ledger's terms.
-func asPool(uid string, ask v1alpha1.Ask) (*pool.Pod, error) {
-	policy, err := parsePolicy(ask.Policy)
-	if err != nil {
-		return nil, err
-	}
-	p := &pool.Pod{UID: uid, Policy: policy, Seed: seed(uid)}
-	for _, c := range ask.Containers {
-		p.Containers = append(p.Containers, podspec.Container{
-			Name: c.Name, Kind: asKind(c.Kind), CPUs: c.CPUs,
-			PerNode: asNodes(c.PerNode), MemoryBytes: c.MemoryBytes,
-		})
-	}
-	return p, nil
-}
-
-func parsePolicy(name string) (podspec.Policy, error) {
-	if name == "" {
-		return podspec.Random, nil
-	}
-	policy, err := podspec.ParsePolicy(name)
-	if err != nil {
-		return 0, refuse(v1alpha1.UnknownPolicy, "%s", err)
-	}
-	return policy, nil
-}
-
-func asKind(k v1alpha1.ContainerKind) podspec.Kind {
-	return map[v1alpha1.ContainerKind]podspec.Kind{
-		v1alpha1.App: podspec.App, v1alpha1.Init: podspec.Init, v1alpha1.Sidecar: podspec.Sidecar,
-	}[k]
-}
-
-func asNodes(perNode map[int]int) map[topology.NodeID]int {
-	if perNode == nil {
-		return nil
-	}
-	out := map[topology.NodeID]int{}
-	for id, count := range perNode {
-		out[topology.NodeID(id)] = count
-	}
-	return out
+// poolPod returns what the ledger has to reserve for a pod.
+func poolPod(uid string, request v1alpha1.CPURequest) *pool.Pod {
+	return &pool.Pod{UID: uid, Policy: request.Policy, Seed: seed(uid), Containers: request.Containers}
 }
 
 // seed makes the random policy choose alike for one pod and differently for two.

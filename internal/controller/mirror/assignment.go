@@ -18,7 +18,7 @@ import (
 func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool) {
 	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Tenant: tenant(pod), Gang: gangID(pod), Since: boundSince(pod)}
 	a.Ends = ends(pod, a.Since)
-	p, ask, err := read(pod)
+	p, request, err := read(pod)
 	_, placed := pod.Annotations[v1alpha1.AnnotationPlacement]
 	switch {
 	case err != nil:
@@ -26,7 +26,7 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 	case !placed:
 		a.Amounts, all = p.Requests, len(p.Exclusive) == 0
 	default:
-		a.Holding, all = placedHolding(pod, p, ask)
+		a.Holding, all = placedHolding(pod, p, request)
 	}
 	if placed {
 		a.Group = pod.Annotations[v1alpha1.AnnotationGPUGroup] // before that it is only what the pod asked for
@@ -37,14 +37,14 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 
 // placedHolding returns what a pod holds by the placement that it carries, and whether
 // that can be read; else its requests.
-func placedHolding(pod *corev1.Pod, p *sched.Pod, ask v1alpha1.Ask) (h sched.Holding, ok bool) {
-	decided, err := v1alpha1.ReadPlacement(pod, ask)
+func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (h sched.Holding, ok bool) {
+	decided, err := v1alpha1.ReadPlacement(pod, request)
 	if err != nil {
 		return sched.Holding{Amounts: p.Requests}, false
 	}
 	at := sched.Placement{Node: pod.Spec.NodeName, GPUs: decidedCards(decided)}
-	for _, c := range ask.Containers {
-		at.Containers = append(at.Containers, sched.ContainerCPUs{Container: c.Name, PerNode: byNode(decided.Containers[c.Name].CPUs)})
+	for _, c := range request.Containers {
+		at.Containers = append(at.Containers, sched.ContainerCPUs{Container: c.Name, PerNode: decided.Containers[c.Name].CPUs})
 	}
 	return sched.Hold(p, at), true
 }

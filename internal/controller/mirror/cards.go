@@ -31,7 +31,7 @@ func wants(pod *corev1.Pod, gpus string) (all []sched.GPUWant) {
 	for _, c := range v1alpha1.InRunOrder(pod) {
 		limit := c.Resources.Limits[corev1.ResourceName(gpus)]
 		if n := limit.Value(); n > 0 {
-			all = append(all, sched.GPUWant{Container: c.Name, Kind: asKind(c.Kind), Count: int(n)})
+			all = append(all, sched.GPUWant{Container: c.Name, Kind: c.Kind, Count: int(n)})
 		}
 	}
 	return all

@@ -13,6 +13,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 func nodeOf(name string, w scenario.Words) *corev1.Node {
@@ -121,9 +122,9 @@ func annotate(p *corev1.Pod, w scenario.Words) {
 }
 
 func placementOf(text string) string {
-	counts := map[int]int{}
+	counts := map[topology.NodeID]int{}
 	for id, cpus := range scenario.Pairs(text) {
-		counts[scenario.Int(id)] = scenario.Int(cpus)
+		counts[topology.NodeID(scenario.Int(id))] = scenario.Int(cpus)
 	}
 	value, err := v1alpha1.FormatPlacement(map[string]v1alpha1.ContainerPlacement{"main": {CPUs: counts}})
 	if err != nil {

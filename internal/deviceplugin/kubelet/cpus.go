@@ -32,7 +32,7 @@ func (c *CPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 		c.nodes = map[string]topology.NodeID{}
 	}
 	for node := range all {
-		c.nodes[v1alpha1.NUMAResource(int(node))] = node
+		c.nodes[v1alpha1.NUMAResource(node)] = node
 	}
 	devices := map[string][]*pluginapi.Device{}
 	for resource, node := range c.nodes {
@@ -54,7 +54,7 @@ func tokensOf(ids map[string]bool, node topology.NodeID) map[string]bool {
 
 func (c *CPUs) owns(resource, id string) bool {
 	node, isNUMA := v1alpha1.ParseNUMAResource(resource)
-	return isNUMA && isToken(id, topology.NodeID(node))
+	return isNUMA && isToken(id, node)
 }
 
 // isToken reports whether a device is a token of a NUMA node, not a device of

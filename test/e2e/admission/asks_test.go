@@ -19,10 +19,10 @@ import (
 
 const cases = "../../../api/v1alpha1/testdata/ask/*.txt"
 
-// TestAsksAgreeWithReadAsk sends the pod of every case of api/v1alpha1 to the
-// server: it refuses those that ReadAsk refuses, with the same sentence, and
+// TestAsksAgreeWithReadCPURequest sends the pod of every case of api/v1alpha1 to the
+// server: it refuses those that ReadCPURequest refuses, with the same sentence, and
 // gives those that ask the node selector.
-func TestAsksAgreeWithReadAsk(t *testing.T) {
+func TestAsksAgreeWithReadCPURequest(t *testing.T) {
 	client, _ := server(t)
 	files, err := filepath.Glob(cases)
 	if err != nil || len(files) == 0 {
@@ -35,8 +35,8 @@ func TestAsksAgreeWithReadAsk(t *testing.T) {
 }
 
 func agree(t *testing.T, client *kubernetes.Clientset, p *corev1.Pod) {
-	ask, refusal := v1alpha1.ReadAsk(p)
-	if refusal == nil && ask.Placed {
+	request, refusal := v1alpha1.ReadCPURequest(p)
+	if refusal == nil && request.Placed {
 		refusal = v1alpha1.RefusePlacement()
 	}
 	got, err := client.CoreV1().Pods("default").Create(context.Background(), p, dry)
@@ -48,7 +48,7 @@ func agree(t *testing.T, client *kubernetes.Clientset, p *corev1.Pod) {
 	case refusal == nil && err != nil:
 		t.Errorf("refused: %v; the node would take it", err)
 	case refusal == nil:
-		asked, marked := ask.Form != v1alpha1.None, got.Spec.NodeSelector[v1alpha1.LabelExclusiveCPUs] == "true"
+		asked, marked := request.Form != v1alpha1.None, got.Spec.NodeSelector[v1alpha1.LabelExclusiveCPUs] == "true"
 		if asked != marked {
 			t.Errorf("asks: %v, node selector: %v", asked, marked)
 		}

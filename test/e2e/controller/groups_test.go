@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 	"github.com/numalet/numalet/test/hollowcluster"
 )
@@ -182,7 +183,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "numalet.dev
 // CPUs would do, for no NUMA node has the cards besides.
 func TestAlignedGPUs(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 20, GPUs: 6, Cards: "NVIDIA A100"})
-	nodes := map[int]bool{}
+	nodes := map[topology.NodeID]bool{}
 	for _, name := range []string{"a", "b", "c"} {
 		pod := hollowcluster.Pod("default", name, "numalet-scheduler", "8", 2)
 		pod.Annotations[v1alpha1.AnnotationCPUPolicy] = "single"
@@ -200,7 +201,7 @@ func TestAlignedGPUs(t *testing.T) {
 			for _, id := range main.GPUs {
 				index, err := strconv.Atoi(id[len(id)-1:])
 				w.must(err)
-				if cpus != 8 || len(main.GPUs) != 2 || index*2/6 != numa {
+				if cpus != 8 || len(main.GPUs) != 2 || topology.NodeID(index*2/6) != numa {
 					t.Errorf("%s has %d CPUs on NUMA node %d and the card %s, which is on %d", name, cpus, numa, id, index*2/6)
 				}
 			}

@@ -8,11 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // Placement returns how many CPUs of each NUMA node the controller decided on
 // for each container of a pod; nothing where it decided nothing.
-func Placement(pod *corev1.Pod) (map[string]map[int]int, error) {
+func Placement(pod *corev1.Pod) (map[string]map[topology.NodeID]int, error) {
 	text, ok := pod.Annotations[v1alpha1.AnnotationPlacement]
 	if !ok {
 		return nil, nil
@@ -21,7 +22,7 @@ func Placement(pod *corev1.Pod) (map[string]map[int]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pod %s: %w", pod.Name, err)
 	}
-	counts := map[string]map[int]int{}
+	counts := map[string]map[topology.NodeID]int{}
 	for name, c := range decided.Containers {
 		counts[name] = c.CPUs
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 const (
@@ -26,9 +27,9 @@ type Container struct {
 	CPU     string // limit = request, as in a manifest: "2" is exclusive, "500m" is shared
 	Init    bool
 	Sidecar bool
-	On      map[int]int   // CPUs by NUMA node, asked explicitly
-	Life    time.Duration // 0: until told to stop
-	Exit    int           // status after Life
+	On      map[topology.NodeID]int // CPUs by NUMA node, asked explicitly
+	Life    time.Duration           // 0: until told to stop
+	Exit    int                     // status after Life
 }
 
 // Exclusive reports whether the container asks for exclusive CPUs in a pod of

@@ -48,8 +48,8 @@ func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []w
 // mayRequest reports whether the pod requests exclusive CPUs in some form, valid
 // or not.
 func mayRequest(pod *corev1.Pod) bool {
-	ask, err := v1alpha1.ReadAsk(pod)
-	return err != nil || ask.Form != v1alpha1.None || v1alpha1.MayAsk(pod.Annotations)
+	request, err := v1alpha1.ReadCPURequest(pod)
+	return err != nil || request.Form != v1alpha1.None || v1alpha1.MayAsk(pod.Annotations)
 }
 
 // namesByID returns the names of the running containers by the runtime's ID, which
@@ -76,8 +76,8 @@ func namesByID(pod *corev1.Pod) map[string]string {
 // which only the runtime has: the kubelet allocated exactly what the container's
 // limits say, or the container would not run.
 func allocated(pod *corev1.Pod, name string) map[string]string {
-	ask, err := v1alpha1.ReadAsk(pod)
-	want, exclusive := ask.Exclusive(name)
+	request, err := v1alpha1.ReadCPURequest(pod)
+	want, exclusive := request.Exclusive(name)
 	if err != nil || !exclusive {
 		return nil
 	}

@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/pkg/podspec"
 )
 
 // Form is how a pod asks for exclusive CPUs.
 type Form uint8
 
-// The forms of asking. A pod uses one of them; both at once are refused.
+// The forms of a request. A pod uses one of them; both at once are refused.
 const (
 	None         Form = iota // every container is shared
 	PolicyForm               // annotation numalet.dev/cpu-policy
@@ -20,7 +22,8 @@ const (
 // String returns "none", "policy" or "explicit", the values of the flag --cpu-request-form.
 func (f Form) String() string { return [...]string{"none", "policy", "explicit"}[f] }
 
-// The values of the annotation numalet.dev/cpu-policy. An empty value is random.
+// The values of the annotation numalet.dev/cpu-policy, as podspec.Policy reads
+// them. An empty value is random.
 const (
 	PolicySpread = "spread" // evenly over every NUMA node that has CPUs
 	PolicySingle = "single" // all on one NUMA node
@@ -33,54 +36,30 @@ const (
 	MemoryAny   = "any"   // leave memory alone
 )
 
-// ContainerKind is the role of a container in its pod's life.
-type ContainerKind uint8
-
-// App containers run together to the end; an Init container ends before they
-// start; a Sidecar is an init container with restartPolicy Always.
-const (
-	App ContainerKind = iota
-	Init
-	Sidecar
-)
-
-// String returns "app", "init" or "sidecar".
-func (k ContainerKind) String() string { return [...]string{"app", "init", "sidecar"}[k] }
-
-// Ask is what one pod asks for. Its zero value asks for nothing.
+// CPURequest is what exclusive CPUs one pod asks for. Its zero value asks for
+// nothing.
 //
 // +kubebuilder:object:generate=false
-type Ask struct {
+type CPURequest struct {
 	Form   Form
-	Policy string // of PolicyForm, one of the Policy constants
+	Policy podspec.Policy // of PolicyForm, else random
 	// Containers are the exclusive ones only, in the order in which they run:
 	// init containers and sidecars in spec order, then apps in spec order.
-	Containers []ContainerAsk
-	// Placed says that the pod carries numalet.dev/placement. Who accepts no
-	// decision refuses such a pod with RefusePlacement.
+	Containers []podspec.Container
+	// Placed says that the pod carries numalet.dev/placement. A program that
+	// accepts no decisions refuses such a pod with RefusePlacement.
 	Placed bool
 }
 
-// ContainerAsk is what one exclusive container asks for.
-//
-// +kubebuilder:object:generate=false
-type ContainerAsk struct {
-	Name        string
-	Kind        ContainerKind
-	CPUs        int         // > 0
-	PerNode     map[int]int // of ExplicitForm: CPUs by kernel NUMA id, adding up to CPUs
-	MemoryBytes uint64      // > 0: bind memory to the NUMA node of the CPUs, and count this much there
-}
-
-// ReadAsk reads and validates what a pod asks for. A pod that asks for nothing
+// ReadCPURequest reads and validates what a pod asks for. A pod that asks for nothing
 // is no error; a pod that asks badly gets a *Refusal. The pod need not have
 // passed the API server's defaults: a missing request counts as its limit.
 // Ephemeral containers cannot have resources and are always shared. O(containers).
-func ReadAsk(pod *corev1.Pod) (Ask, error) {
+func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 	_, placed := pod.Annotations[AnnotationPlacement]
-	ask := Ask{Placed: placed}
+	request := CPURequest{Placed: placed}
 	if err := checkNames(pod); err != nil {
-		return ask, err
+		return request, err
 	}
 	containers := InRunOrder(pod)
 	explicit := slices.ContainsFunc(containers, PodContainer.asksExplicitly)
@@ -88,34 +67,34 @@ func ReadAsk(pod *corev1.Pod) (Ask, error) {
 	var err error
 	switch {
 	case policy && explicit:
-		return ask, refuse(BothForms, "", "the pod has the annotation %s and limits such as %s; keep one of the two",
+		return request, refuse(BothForms, "", "the pod has the annotation %s and limits such as %s; keep one of the two",
 			AnnotationCPUPolicy, NUMAResource(0))
 	case policy:
-		ask.Form = PolicyForm
-		ask.Policy, ask.Containers, err = readPolicyForm(pod, containers)
+		request.Form = PolicyForm
+		request.Policy, request.Containers, err = readPolicyForm(pod, containers)
 	case explicit:
-		ask.Form = ExplicitForm
-		ask.Containers, err = readExplicitForm(pod, containers)
+		request.Form = ExplicitForm
+		request.Containers, err = readExplicitForm(pod, containers)
 	default:
 		err = checkNoStray(pod)
 	}
 	if err != nil {
-		ask.Containers = nil
+		request.Containers = nil
 	}
-	return ask, err
+	return request, err
 }
 
 // Exclusive returns what the named container asks for, and false when it is shared.
-func (a Ask) Exclusive(name string) (ContainerAsk, bool) {
-	for _, c := range a.Containers {
+func (r CPURequest) Exclusive(name string) (podspec.Container, bool) {
+	for _, c := range r.Containers {
 		if c.Name == name {
 			return c, true
 		}
 	}
-	return ContainerAsk{}, false
+	return podspec.Container{}, false
 }
 
-// checkNoStray refuses annotations that only mean something beside an ask.
+// checkNoStray refuses annotations that only mean something beside a policy.
 func checkNoStray(pod *corev1.Pod) error {
 	for _, name := range []string{AnnotationSharedContainers, AnnotationMemoryPolicy} {
 		if _, ok := pod.Annotations[name]; ok {
@@ -137,7 +116,7 @@ func RefusePlacement() error {
 // event and for a metric label.
 type Reason string
 
-// Why an ask is refused.
+// Why a request is refused.
 const (
 	BothForms            Reason = "BothForms"            // a policy and explicit limits in one pod
 	CountMismatch        Reason = "CountMismatch"        // explicit limits do not add up to the cpu limit
@@ -145,7 +124,7 @@ const (
 	NotGuaranteed        Reason = "NotGuaranteed"        // some request is unlike its limit, or missing
 	PlacementForged      Reason = "PlacementForged"      // a decision that no controller made
 	PlacementInvalid     Reason = "PlacementInvalid"     // a decision that is not one of this pod
-	PodLevelResources    Reason = "PodLevelResources"    // spec.resources beside an ask
+	PodLevelResources    Reason = "PodLevelResources"    // spec.resources beside exclusive CPUs
 	PolicyMissing        Reason = "PolicyMissing"        // an annotation that needs a policy beside it
 	UnknownAnnotation    Reason = "UnknownAnnotation"    // a name under numalet.dev/ that means nothing
 	UnknownContainer     Reason = "UnknownContainer"     // shared-containers names none of the pod's
@@ -153,7 +132,7 @@ const (
 	UnknownPolicy        Reason = "UnknownPolicy"        // a policy that is not known
 )
 
-// Refusal is why a pod's ask is not served: a sentence for its author.
+// Refusal is why a pod's request is not served: a sentence for its author.
 //
 // +kubebuilder:object:generate=false
 type Refusal struct {

@@ -7,6 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/numalet/numalet/pkg/podspec"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // PodContainer is a container of a pod's spec with its role.
@@ -14,7 +17,7 @@ import (
 // +kubebuilder:object:generate=false
 type PodContainer struct {
 	*corev1.Container
-	Kind ContainerKind
+	Kind podspec.Kind
 }
 
 // InRunOrder returns the containers of a pod in the order in which they start. They
@@ -23,90 +26,90 @@ func InRunOrder(pod *corev1.Pod) []PodContainer {
 	var all []PodContainer
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		kind := Init
+		kind := podspec.Init
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			kind = Sidecar
+			kind = podspec.Sidecar
 		}
 		all = append(all, PodContainer{c, kind})
 	}
 	for i := range pod.Spec.Containers {
-		all = append(all, PodContainer{&pod.Spec.Containers[i], App})
+		all = append(all, PodContainer{&pod.Spec.Containers[i], podspec.App})
 	}
 	return all
 }
 
 // readPolicyForm reads a pod with a policy: an integer cpu limit is exclusive,
 // a fractional one shared, and shared-containers exempts integers.
-func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (string, []ContainerAsk, error) {
+func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy, []podspec.Container, error) {
 	policy, err := readPolicy(pod)
 	if err != nil {
-		return "", nil, err
+		return 0, nil, err
 	}
 	bind, err := bindsMemory(pod, policy)
 	if err != nil {
-		return "", nil, err
+		return 0, nil, err
 	}
 	exempt, err := sharedContainers(pod)
 	if err != nil {
-		return "", nil, err
+		return 0, nil, err
 	}
 	if err := checkGuaranteed(pod, containers); err != nil {
-		return "", nil, err
+		return 0, nil, err
 	}
-	var asks []ContainerAsk
+	var exclusive []podspec.Container
 	for _, c := range containers {
 		cpus, whole := wholeCPUs(c.Resources.Limits[corev1.ResourceCPU])
 		if !whole || slices.Contains(exempt, c.Name) {
 			continue
 		}
-		ask := ContainerAsk{Name: c.Name, Kind: c.Kind, CPUs: cpus}
+		want := podspec.Container{Name: c.Name, Kind: c.Kind, CPUs: cpus}
 		if bind {
-			ask.MemoryBytes = uint64(c.Resources.Limits.Memory().Value())
+			want.MemoryBytes = uint64(c.Resources.Limits.Memory().Value())
 		}
-		asks = append(asks, ask)
+		exclusive = append(exclusive, want)
 	}
-	if len(asks) == 0 {
-		return "", nil, refuse(NoExclusiveContainer, "", "the pod asks for exclusive CPUs by %s: %s, but no container has an integer cpu limit (%s); set one to a whole number such as \"2\", or remove the annotation",
+	if len(exclusive) == 0 {
+		return 0, nil, refuse(NoExclusiveContainer, "", "the pod asks for exclusive CPUs by %s: %s, but no container has an integer cpu limit (%s); set one to a whole number such as \"2\", or remove the annotation",
 			AnnotationCPUPolicy, policy, limitsOf(containers, exempt))
 	}
-	return policy, asks, nil
+	return policy, exclusive, nil
 }
 
 // readExplicitForm reads a pod whose limits name NUMA nodes.
-func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]ContainerAsk, error) {
+func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]podspec.Container, error) {
 	if err := checkNoStray(pod); err != nil {
 		return nil, err
 	}
-	var asks []ContainerAsk
+	var exclusive []podspec.Container
 	for _, c := range containers {
 		if !c.asksExplicitly() {
 			continue
 		}
-		ask, err := c.readExplicit()
+		want, err := c.readExplicit()
 		if err != nil {
 			return nil, err
 		}
-		asks = append(asks, ask)
+		exclusive = append(exclusive, want)
 	}
-	return asks, checkGuaranteed(pod, containers)
+	return exclusive, checkGuaranteed(pod, containers)
 }
 
 // readExplicit reads the NUMA limits of one container, which must add up to
 // its native cpu limit, so that the stock CPU accounting stays true.
-func (c PodContainer) readExplicit() (ContainerAsk, error) {
-	ask := ContainerAsk{Name: c.Name, Kind: c.Kind, PerNode: map[int]int{}}
+func (c PodContainer) readExplicit() (podspec.Container, error) {
+	want := podspec.Container{Name: c.Name, Kind: c.Kind, PerNode: map[topology.NodeID]int{}}
 	for name, quantity := range c.Resources.Limits {
 		if node, ok := ParseNUMAResource(string(name)); ok && quantity.Sign() > 0 {
-			ask.PerNode[node] = int(quantity.Value())
-			ask.CPUs += int(quantity.Value())
+			want.PerNode[node] = int(quantity.Value())
+			want.CPUs += int(quantity.Value())
 		}
 	}
 	limit, ok := c.Resources.Limits[corev1.ResourceCPU]
-	if cpus, whole := wholeCPUs(limit); !whole || cpus != ask.CPUs {
-		return ask, refuse(CountMismatch, c.Name, "container %q asks for %d exclusive CPUs by NUMA node, but its cpu limit is %s; set its cpu limit and request to %q",
-			c.Name, ask.CPUs, orNone(limit, ok), fmt.Sprint(ask.CPUs))
+	if cpus, whole := wholeCPUs(limit); !whole || cpus != want.CPUs {
+		return want, refuse(CountMismatch, c.Name, "container %q asks for %d exclusive CPUs by NUMA node, but its cpu limit is %s; set its cpu limit and request to %q",
+			c.Name, want.CPUs, orNone(limit, ok), fmt.Sprint(want.CPUs))
 	}
-	return ask, nil
+	return want, nil
 }
 
 // asksExplicitly reports whether a limit names a NUMA node.

@@ -12,22 +12,24 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/numalet/numalet/internal/testutil/scenario"
+	"github.com/numalet/numalet/pkg/podspec"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestReadAsk reads the pod of each testdata/ask/*.txt and compares what it
+// TestReadCPURequest reads the pod of each testdata/ask/*.txt and compares what it
 // asks for, or why it is refused, with the file's section "ask".
-func TestReadAsk(t *testing.T) {
+func TestReadCPURequest(t *testing.T) {
 	scenario.Cases(t, "testdata/ask/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
 		var pod corev1.Pod
 		if err := yaml.UnmarshalStrict(given[0].Data, &pod); err != nil {
 			t.Fatal(err)
 		}
-		return []txtar.File{{Name: "ask", Data: []byte(show(ReadAsk(&pod)))}}
+		return []txtar.File{{Name: "ask", Data: []byte(show(ReadCPURequest(&pod)))}}
 	})
 }
 
 // show prints an ask a line per container, and a refusal with its reason.
-func show(ask Ask, err error) string {
+func show(request CPURequest, err error) string {
 	var b strings.Builder
 	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
 		fmt.Fprintf(&b, "%s", refusal.Reason)
@@ -37,12 +39,16 @@ func show(ask Ask, err error) string {
 		fmt.Fprintf(&b, ": %s\n", refusal.Message)
 	}
 	if err == nil {
-		fmt.Fprintln(&b, strings.TrimSpace(ask.Form.String()+" "+ask.Policy))
+		form := request.Form.String()
+		if request.Form == PolicyForm {
+			form += " " + request.Policy.String()
+		}
+		fmt.Fprintln(&b, form)
 	}
-	if ask.Placed {
+	if request.Placed {
 		fmt.Fprintln(&b, RefusePlacement())
 	}
-	for _, c := range ask.Containers {
+	for _, c := range request.Containers {
 		fmt.Fprintf(&b, "%s %s: %d CPUs", c.Kind, c.Name, c.CPUs)
 		if c.PerNode != nil {
 			fmt.Fprintf(&b, " as %v", c.PerNode)
@@ -56,11 +62,11 @@ func show(ask Ask, err error) string {
 }
 
 func TestExclusive(t *testing.T) {
-	ask := Ask{Containers: []ContainerAsk{{Name: "a", CPUs: 1}, {Name: "b", CPUs: 2}}}
-	if got, ok := ask.Exclusive("b"); !ok || got.CPUs != 2 {
+	request := CPURequest{Containers: []podspec.Container{{Name: "a", CPUs: 1}, {Name: "b", CPUs: 2}}}
+	if got, ok := request.Exclusive("b"); !ok || got.CPUs != 2 {
 		t.Errorf("Exclusive(b) = %v, %v; want 2 CPUs", got, ok)
 	}
-	if _, ok := ask.Exclusive("c"); ok {
+	if _, ok := request.Exclusive("c"); ok {
 		t.Error("Exclusive(c) found a container that does not ask")
 	}
 }
@@ -91,7 +97,7 @@ func TestAllocatedRoundTrip(t *testing.T) {
 		NUMAResource(1):         "2",
 		AllocatedAnnotation(3):  "",
 	})
-	if diff := cmp.Diff(map[int]int{0: 1, 72: 2}, got); diff != "" {
+	if diff := cmp.Diff(map[topology.NodeID]int{0: 1, 72: 2}, got); diff != "" {
 		t.Errorf("tokens (-want +got):\n%s", diff)
 	}
 }

@@ -5,31 +5,34 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// readPolicy reads the annotation numalet.dev/cpu-policy.
-func readPolicy(pod *corev1.Pod) (string, error) {
-	switch policy := pod.Annotations[AnnotationCPUPolicy]; policy {
-	case "":
-		return PolicyRandom, nil
-	case PolicySpread, PolicySingle, PolicyRandom:
-		return policy, nil
-	default:
-		return "", refuse(UnknownPolicy, "", "the annotation %s is %q; allowed are %s, %s and %s",
-			AnnotationCPUPolicy, policy, PolicySpread, PolicySingle, PolicyRandom)
+// readPolicy reads the annotation numalet.dev/cpu-policy; empty is random.
+func readPolicy(pod *corev1.Pod) (podspec.Policy, error) {
+	text := pod.Annotations[AnnotationCPUPolicy]
+	if text == "" {
+		return podspec.Random, nil
 	}
+	policy, err := podspec.ParsePolicy(text)
+	if err != nil {
+		return 0, refuse(UnknownPolicy, "", "the annotation %s is %q; allowed are %s, %s and %s",
+			AnnotationCPUPolicy, text, PolicySpread, PolicySingle, PolicyRandom)
+	}
+	return policy, nil
 }
 
 // bindsMemory reports whether the containers' memory is bound to the NUMA node
 // of their CPUs: with single, unless the pod opts out.
-func bindsMemory(pod *corev1.Pod, policy string) (bool, error) {
+func bindsMemory(pod *corev1.Pod, policy podspec.Policy) (bool, error) {
 	memory, ok := pod.Annotations[AnnotationMemoryPolicy]
 	switch {
 	case !ok:
-		return policy == PolicySingle, nil
+		return policy == podspec.Single, nil
 	case memory == MemoryAny:
 		return false, nil
-	case memory == MemoryLocal && policy == PolicySingle:
+	case memory == MemoryLocal && policy == podspec.Single:
 		return true, nil
 	case memory == MemoryLocal:
 		return false, refuse(UnknownMemoryPolicy, "", "the annotation %s is %s, which only %s: %s can keep (this pod's is %s); set it to %s or change the policy",
