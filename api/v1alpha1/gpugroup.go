@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GPUGroup keeps GPUs of some nodes for the containers of some tenants: a GPU
-// that is in a group is given only to containers that match a group that holds
-// it. Groups may hold the same nodes, and the same GPUs.
+// GPUGroup dedicates GPUs of some nodes to the containers of some tenants: a GPU in
+// a group is allocated only to containers that match a group with that GPU. Groups
+// may overlap in nodes and in GPUs.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -45,28 +45,28 @@ func GPUGroupResource() schema.GroupVersionResource {
 	return GroupVersion().WithResource("gpugroups")
 }
 
-// GPUGroupSpec is which GPUs are kept, and for whom.
+// GPUGroupSpec says which GPUs are dedicated to which tenants.
 type GPUGroupSpec struct {
-	// Tenants are those whose containers it is for.
+	// Tenants are the tenants whose containers may use the group.
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Tenants []string `json:"tenants"`
-	// Form says whether the GPUs are given as whole cards or in parts.
+	// Form says whether the GPUs are allocated whole (physical) or in parts (virtual).
 	// +optional
 	// +kubebuilder:default=physical
 	// +kubebuilder:validation:Enum=physical;virtual
 	Form string `json:"form,omitempty"`
-	// Type is the only type of GPU in it, as nodes' GPU products are labelled,
-	// such as NVIDIA-H100-80GB-HBM3. Absent means any.
+	// Type is the only GPU model in the group, by the product label of nodes, such as
+	// NVIDIA-H100-80GB-HBM3. Absent means any model.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Type string `json:"type,omitempty"`
-	// Containers are the names of the only containers that it is for. Absent means
-	// any.
+	// Containers are the names of the containers that may use the group. Absent means
+	// all containers.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -74,25 +74,25 @@ type GPUGroupSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Containers []string `json:"containers,omitempty"`
-	// Nodes are where the GPUs are.
+	// Nodes are the nodes with the GPUs of the group.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
 	Nodes []GPUGroupNode `json:"nodes"`
-	// Quota is how many of its GPUs, or parts of them, one tenant may hold at one
+	// Quota is how many GPUs of the group, or parts of them, one tenant may hold at one
 	// time. Absent means all of them.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="quota must be more than 0: leave it out where there is no bound"
 	Quota *resource.Quantity `json:"quota,omitempty"`
 }
 
-// GPUGroupNode is GPUs of one node.
+// GPUGroupNode lists GPUs of one node.
 type GPUGroupNode struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// GPUs are UUIDs of cards or of slices, or indexes of cards. A card in MIG mode
+	// GPUs are UUIDs of GPUs or of MIG slices, or indexes of GPUs. A GPU in MIG mode
 	// stands for all of its slices.
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -111,22 +111,22 @@ const (
 	ConditionShared = "Shared"
 )
 
-// GPUGroupStatus is what the controller made of the group.
+// GPUGroupStatus is the observed state of the group.
 type GPUGroupStatus struct {
-	// ObservedGeneration is that of the spec that the controller goes by.
+	// ObservedGeneration is the generation of the spec that the controller last observed.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// GPUs is how many cards or slices it holds.
+	// GPUs is the number of GPUs or slices in the group.
 	// +optional
 	GPUs int32 `json:"gpus"`
-	// Used is how much of them is given, in cards, to the thousandth.
+	// Used is how much of the group is allocated, in GPUs, to the thousandth.
 	// +optional
 	Used *resource.Quantity `json:"used,omitempty"`
-	// Usage is who holds how much of it.
+	// Usage is how much of the group each tenant holds.
 	// +optional
 	// +listType=map
 	// +listMapKey=tenant
@@ -137,6 +137,6 @@ type GPUGroupStatus struct {
 type TenantGPUs struct {
 	// +kubebuilder:validation:MinLength=1
 	Tenant string `json:"tenant"`
-	// GPUs is in cards, to the thousandth.
+	// GPUs is the amount in GPUs, to the thousandth.
 	GPUs resource.Quantity `json:"gpus"`
 }

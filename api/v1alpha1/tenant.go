@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Tenant is whoever shares the cluster with others: a user, a team, a project. A
-// Job or a pod is of the tenant that its label numalet.dev/tenant names.
+// Tenant is a user, a team or a project that shares the cluster with others. The label
+// numalet.dev/tenant of a Job or a pod names its tenant.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -45,15 +45,15 @@ func TenantResource() schema.GroupVersionResource {
 
 // TenantSpec is what an administrator grants.
 type TenantSpec struct {
-	// Weight is the tenant's share against that of others: who has 2 may use
-	// twice as much as who has 1 and comes first as often.
+	// Weight is the tenant's share relative to that of other tenants: with weight 2 a
+	// tenant may use twice as much as with weight 1 for the same place in the queue.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="weight must be more than 0"
 	Weight *resource.Quantity `json:"weight,omitempty"`
-	// Quotas is how much the tenant may hold at one time, by type of resource:
-	// cores of "cpu", cards of a model of GPU by its name, cards of whichever
-	// model as "gpu". What is not named has no bound.
+	// Quotas limit how much the tenant may hold at one time, by type of resource:
+	// cores of "cpu", GPUs of one model by the name of the model, and GPUs of any
+	// model as "gpu". Types that are not named are unlimited.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=24
 	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t) > 0 && !t.contains('|') && !t.contains(','))",message="a quota is of one type of resource: cpu, gpu, or the name of one model of GPU"
@@ -65,16 +65,16 @@ type TenantSpec struct {
 // message says how much of each is used.
 const ConditionWithinQuota = "WithinQuota"
 
-// TenantStatus is what the tenant uses and used.
+// TenantStatus is the current and the past usage of the tenant.
 type TenantStatus struct {
-	// ObservedGeneration is that of the spec that the controller goes by.
+	// ObservedGeneration is the generation of the spec that the controller last observed.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Accounts has the types of resource that the tenant uses or used, by name.
+	// Accounts are the tenant's usage and score by type of resource.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -83,19 +83,18 @@ type TenantStatus struct {
 
 // Account is a tenant's use of one type of resource.
 type Account struct {
-	// Type is "cpu", the name of a model of GPU, or "gpu" for cards of which
-	// nobody knows the model.
+	// Type is "cpu", the name of a GPU model, or "gpu" for GPUs of unknown model.
 	// +kubebuilder:validation:MinLength=1
 	Type string `json:"type"`
-	// Usage is what is held since LastUpdateTime, in cores or cards, to the thousandth.
-	// Pods that were bound less than 5 s before that are not in it, nor in the score.
+	// Usage is the amount held since LastUpdateTime, in cores or GPUs, to the thousandth.
+	// Usage and score leave out pods that were bound less than 5 s before that time.
 	Usage resource.Quantity `json:"usage"`
-	// Score follows usage, recent use more than old: the more was used, the later
-	// the tenant's turn. It is a decimal number, in cores or cards, with as many
-	// digits as it takes to go on from it exactly.
+	// Score is the decayed average of usage, in cores or GPUs: recent usage counts more
+	// than old usage. Tenants with a lower score per weight come first in the queue. It
+	// is a decimal number with enough digits to continue from it exactly.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?$`
 	Score string `json:"score"`
-	// LastUpdateTime is when the score was so, to the microsecond.
+	// LastUpdateTime is the time of the score, to the microsecond.
 	LastUpdateTime metav1.MicroTime `json:"lastUpdateTime"`
 }
