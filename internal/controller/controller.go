@@ -118,7 +118,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 		Pending:  c.queue.Add,
 		Withdraw: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
 		Refused:  c.reporter.Refused,
-		Moved:    c.queue.Stir,
+		Moved:    c.queue.ReactivateAcross,
 		Odd:      func(err error) { c.log.Error(err, "its terms do not count for other pods") },
 	})
 	told, newest, err := mirror.Watch(c.factory, c.clients.topologies, c.mirror)
@@ -127,7 +127,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 	}
 	informer, knows, err := mirror.NewSucceeded(c.clients.watch, c.queue)
 	c.synced, c.newest, c.succeeded = append(append(c.synced, told...), knows), newest, informer
-	return errors.Join(err, filters.Watch(c.factory, c.queue.Stir))
+	return errors.Join(err, filters.Watch(c.factory, c.queue.ReactivateAcross))
 }
 
 // newLease makes this process take part in the election, and the binder that
@@ -160,7 +160,7 @@ func (c *controller) newCycle(context.Context) error {
 	c.cycle = pipeline.New(c.center, pending{c.queue, c.reporter}, pipeline.Config{
 		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: c.bind,
 		Slow:   c.filters.committer.Waits,
-		Undone: func(d sched.Decision) { c.retryOn(d.At.Node); c.queue.Ease(d.Pod.Tenant) },
+		Undone: func(d sched.Decision) { c.retryOn(d.At.Node); c.queue.ReactivateTenant(d.Pod.Tenant) },
 	})
 	return nil
 }

@@ -108,7 +108,7 @@ func TestStormWithFailingBinds(t *testing.T) {
 	}
 	w.start("--reserve-after=none") // nobody ends, so that what is held back would stay empty
 	w.await("both nodes are full", func() bool { return len(w.bound()) == 16 })
-	w.await("the rest waits", func() bool { return w.controller.queue.Depth()[queue.Parked] == 44 })
+	w.await("the rest waits", func() bool { return w.controller.queue.Depth()[queue.Unschedulable] == 44 })
 	want := map[string]int{"n1/0": 8, "n1/1": 8, "n2/0": 8, "n2/1": 8}
 	if diff := cmp.Diff(want, w.promised()); diff != "" {
 		t.Errorf("promised (-want +got):\n%s", diff)

@@ -22,7 +22,7 @@ func (c *controller) newExplainer(context.Context) (err error) {
 	if c.cfg.QueueAddr == "" {
 		return nil
 	}
-	answers := queueapi.New(queueapi.Source{List: c.queue.List, Explain: c.queue.Explain, Said: c.reporter.LastReport, Leads: c.schedules})
+	answers := queueapi.New(queueapi.Source{List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport, Leads: c.schedules})
 	if c.explains, err = telemetry.Listen(c.cfg.QueueAddr, answers); err != nil {
 		return fmt.Errorf("%w: choose another --queue-addr", err)
 	}
@@ -66,7 +66,7 @@ func (c *controller) tellOnce(told map[string]telling) map[string]telling {
 		return now
 	}
 	for _, e := range c.queue.List() {
-		if left == 0 || e.Waited < waitsLong || e.State != queue.Ready && e.State != queue.Waiting && e.For != queue.ItsGang {
+		if left == 0 || e.Waited < waitsLong || e.State != queue.Active && e.State != queue.WaitingOnPermit && e.WaitsFor != queue.ForGangPods {
 			continue
 		}
 		before := told[e.UID]

@@ -153,9 +153,9 @@ func TestGangOfLimitedTenant(t *testing.T) {
 	w.together("b", 3, 3)
 	w.start()
 	w.await("both hear why they wait", func() bool { return w.unscheduled("a-0") != "" && w.unscheduled("b-0") != "" })
-	before := w.controller.cycle.Counters().Parked
+	before := w.controller.cycle.Counters().Unschedulable
 	time.Sleep(200 * time.Millisecond)
-	if n := w.controller.cycle.Counters().Parked - before; n > 4 {
+	if n := w.controller.cycle.Counters().Unschedulable - before; n > 4 {
 		t.Errorf("they were tried %d times, though nothing has changed", n)
 	}
 }

@@ -55,13 +55,13 @@ func (s state) Collect(to chan<- prometheus.Metric) {
 		to <- counter(m.name, m.help, m.value(counters))
 	}
 	for i, n := range counters.Index {
-		to <- counter("candidate_index_total", "Which place of its first list a pod got; the last counts all beyond.", n, "index", strconv.Itoa(i))
+		to <- counter("candidate_index_total", "Position of a pod's node in its list; the last counts all further ones.", n, "index", strconv.Itoa(i))
 	}
 	depth := s.queue.Depth()
-	for _, where := range queue.States() {
-		to <- gauge("pending_pods", "Pods that are not bound yet.", depth[where], "state", where.String())
+	for _, in := range queue.States() {
+		to <- gauge("pending_pods", "Pods that are not bound yet, by the queue that they are in.", depth[in], "queue", in.String())
 	}
-	to <- gauge("lists", "First lists that wait for the committer.", s.cycle.Depth())
+	to <- gauge("lists", "Lists that wait for the committer.", s.cycle.Depth())
 	to <- gauge("nodes", "Nodes in the node information centre.", s.center.View().Len())
 	leads := 0
 	if s.lease == nil || s.lease.Leads() {
@@ -93,15 +93,15 @@ type countedMetric struct {
 
 func counted() []countedMetric {
 	return []countedMetric{
-		{"commits_total", "Pods placed.", func(c pipeline.Counters) uint64 { return c.Commits }},
-		{"version_hits_total", "Nodes of first lists that were unchanged.", func(c pipeline.Counters) uint64 { return c.Hits }},
-		{"rechecks_passed_total", "Changed nodes that still suited.", func(c pipeline.Counters) uint64 { return c.Passed }},
-		{"rechecks_failed_total", "Changed nodes that suited no more, or were gone.", func(c pipeline.Counters) uint64 { return c.Failed }},
-		{"requeues_total", "Pods whose nodes went to others.", func(c pipeline.Counters) uint64 { return c.Requeues }},
-		{"parked_total", "Pods that no node suited.", func(c pipeline.Counters) uint64 { return c.Parked }},
-		{"stray_total", "First lists of pods that had their place already.", func(c pipeline.Counters) uint64 { return c.Stray }},
-		{"undone_total", "Decisions that could not be bound.", func(c pipeline.Counters) uint64 { return c.Undone }},
-		{"retracted_total", "Pods of gangs that had a place when too few others had one; they count as placed, too.", func(c pipeline.Counters) uint64 { return c.Retracted }},
+		{"commits_total", "Pods that got a node.", func(c pipeline.Counters) uint64 { return c.Commits }},
+		{"version_hits_total", "Listed nodes that had not changed when the list was committed.", func(c pipeline.Counters) uint64 { return c.Hits }},
+		{"rechecks_passed_total", "Changed nodes that still fitted.", func(c pipeline.Counters) uint64 { return c.Passed }},
+		{"rechecks_failed_total", "Changed nodes that did not fit any more, or were removed.", func(c pipeline.Counters) uint64 { return c.Failed }},
+		{"requeues_total", "Attempts whose listed nodes were all taken by other pods.", func(c pipeline.Counters) uint64 { return c.Requeues }},
+		{"unschedulable_total", "Attempts for which no node fitted the pod.", func(c pipeline.Counters) uint64 { return c.Unschedulable }},
+		{"already_placed_total", "Lists of pods that were placed already.", func(c pipeline.Counters) uint64 { return c.AlreadyPlaced }},
+		{"undone_total", "Decisions that were undone because the Binding failed.", func(c pipeline.Counters) uint64 { return c.Undone }},
+		{"retracted_total", "Gang pods whose node was given back because too few pods of the gang fitted; they are in commits_total, too.", func(c pipeline.Counters) uint64 { return c.Retracted }},
 	}
 }
 

@@ -22,9 +22,9 @@ type pending struct {
 	reporter *podevents.Reporter
 }
 
-// Park is the queue's.
-func (p pending) Park(pod *sched.Pod, gains uint64) {
-	p.GangQueue.Park(pod, gains)
+// MarkUnschedulable is the queue's.
+func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
+	p.GangQueue.MarkUnschedulable(pod, gains)
 	if _, waits := p.Waited(pod.UID); waits {
 		p.reporter.Unschedulable(pod)
 	}
@@ -44,21 +44,21 @@ func (c *controller) observe(e nodestate.Event) {
 	c.reporter.Forget(e.UID)
 }
 
-// retry tries those parked pods again that a node may suit now.
+// retry tries those unschedulable pods again that a node may suit now.
 func (c *controller) retry(node *sched.Node) {
-	c.queue.Wake(func(pod *sched.Pod) bool { return pod.Across || filter.FitsAny(pod, node) })
+	c.queue.Reactivate(func(pod *sched.Pod) bool { return pod.Across || filter.FitsAny(pod, node) })
 }
 
-// retryOn tries those parked pods again that a node of that name may suit now.
+// retryOn tries those unschedulable pods again that a node of that name may suit now.
 func (c *controller) retryOn(name string) {
 	if node := c.center.Record(name); node != nil {
 		c.retry(node)
 	}
 }
 
-// lookAgain tries all parked pods again now and then until ctx ends.
+// lookAgain tries all unschedulable pods again now and then until ctx ends.
 func (c *controller) lookAgain(ctx context.Context) error {
-	return every(ctx, again, func() { c.queue.Wake(func(*sched.Pod) bool { return true }) })
+	return every(ctx, again, func() { c.queue.Reactivate(func(*sched.Pod) bool { return true }) })
 }
 
 // bind writes a decision down, and tells. Until it has, nobody may write that

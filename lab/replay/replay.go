@@ -17,9 +17,9 @@ import (
 func Run(c *nodestate.State, pods []*sched.Pod, r *rand.Rand) (placed []sched.Decision) {
 	proposer := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Rand: r})
 	committer := pipeline.NewCommitter(c, nil, pipeline.Effects{
-		Bind:    func(d sched.Decision) { placed = append(placed, d) },
-		Requeue: func(*sched.Pod) {},
-		Park:    func(*sched.Pod, uint64) {},
+		Bind:              func(d sched.Decision) { placed = append(placed, d) },
+		Requeue:           func(*sched.Pod) {},
+		MarkUnschedulable: func(*sched.Pod, uint64) {},
 	})
 	for _, pod := range pods {
 		committer.Commit(proposer.Propose(pod))

@@ -63,7 +63,7 @@ func NewCluster(c *nodestate.State, r Rules) *Cluster {
 	v.line = v.newLine()
 	v.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
 	v.committer = pipeline.NewCommitter(c, nil, pipeline.Effects{
-		Bind: v.begin, Requeue: func(p *sched.Pod) { v.line.Park(p, 0) }, Park: v.line.Park,
+		Bind: v.begin, Requeue: func(p *sched.Pod) { v.line.MarkUnschedulable(p, 0) }, MarkUnschedulable: v.line.MarkUnschedulable,
 	})
 	v.Every(time.Minute, v.line.RescoreAll)
 	return v

@@ -57,7 +57,7 @@ func (l *kubeLine) Poll() *sched.Pod {
 		if l.out.tries == 0 || l.helped(l.out.Pod) {
 			return l.out.Pod
 		}
-		l.Park(l.out.Pod, 0)
+		l.MarkUnschedulable(l.out.Pod, 0)
 	}
 	l.freed = nil
 	return nil
@@ -67,7 +67,7 @@ func (l *kubeLine) helped(pod *sched.Pod) bool {
 	return slices.ContainsFunc(l.freed, func(node string) bool { return !filter.Check(pod, l.newest(node)).Refuses() })
 }
 
-func (l *kubeLine) Park(*sched.Pod, uint64) {
+func (l *kubeLine) MarkUnschedulable(*sched.Pod, uint64) {
 	l.out.tries++
 	l.out.over = l.now().Add(kubeBackoff(l.out.tries)).Truncate(kubeWindow)
 	l.parked = append(l.parked, l.out)

@@ -43,9 +43,9 @@ func Run(c *nodestate.State, pods []*sched.Pod, m Model) Result {
 	w := &world{model: m, center: c, pending: pods, idle: m.Proposers}
 	w.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
 	w.committer = pipeline.NewCommitter(c, nil, pipeline.Effects{
-		Bind:    func(d sched.Decision) { w.result.Placed = append(w.result.Placed, Placed{d, w.clock.now}) },
-		Requeue: func(p *sched.Pod) { w.pending = append(w.pending, p) },
-		Park:    func(p *sched.Pod, _ uint64) { w.result.Unplaced = append(w.result.Unplaced, p) },
+		Bind:              func(d sched.Decision) { w.result.Placed = append(w.result.Placed, Placed{d, w.clock.now}) },
+		Requeue:           func(p *sched.Pod) { w.pending = append(w.pending, p) },
+		MarkUnschedulable: func(p *sched.Pod, _ uint64) { w.result.Unplaced = append(w.result.Unplaced, p) },
 	})
 	w.work()
 	for w.clock.step() {

@@ -29,7 +29,7 @@ type line interface {
 	Poll() *sched.Pod
 	Permit(*sched.Pod) bool
 	Placed(*sched.Pod)
-	Park(*sched.Pod, uint64)
+	MarkUnschedulable(*sched.Pod, uint64)
 	Remove(uid string)
 	Rescore(tenant string)
 	RescoreAll()
@@ -58,5 +58,5 @@ type strict struct{ *queue.Queue }
 
 // Freed tries those again whom the node suits now.
 func (s strict) Freed(node *sched.Node) {
-	s.Wake(func(pod *sched.Pod) bool { return filter.FitsAny(pod, node) })
+	s.Reactivate(func(pod *sched.Pod) bool { return filter.FitsAny(pod, node) })
 }

@@ -65,7 +65,7 @@ func (d demo) run(ctx context.Context) error {
 		}},
 		{tenants(), []scene{
 			{"Two tenants, and room for one pod at a time: ann has one that runs and one that waits, and ben's waits since later", d.fill},
-			{"Whose turn it is, and why", d.explain},
+			{"The scheduling order, and why a pod waits", d.explain},
 			{"As pods end: ben, who used less, comes first", d.takeTurns},
 		}},
 		{withGPUs(), []scene{

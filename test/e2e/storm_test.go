@@ -55,7 +55,7 @@ func TestStorm(t *testing.T) {
 		}
 	}
 	t.Logf("%d pods bound in %v, %d of them ran", s.bound, time.Since(began).Round(time.Second), s.ran)
-	for _, counter := range []string{"rechecks_passed", "rechecks_failed", "requeues", "parked"} {
+	for _, counter := range []string{"rechecks_passed", "rechecks_failed", "requeues", "unschedulable"} {
 		n, err := controller.Metric(ctx, "numalet_scheduler_"+counter+"_total")
 		must(t, err)
 		t.Logf("%s: %g", counter, n)

@@ -73,9 +73,9 @@ func BenchmarkDecide(b *testing.B) {
 func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit bool) {
 	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
 	m := pipeline.NewCommitter(c, a.second, pipeline.Effects{
-		Bind:    func(sched.Decision) {},
-		Requeue: func(*sched.Pod) { b.Fatal("lost without a rival") },
-		Park:    func(*sched.Pod, uint64) {},
+		Bind:              func(sched.Decision) {},
+		Requeue:           func(*sched.Pod) { b.Fatal("lost without a rival") },
+		MarkUnschedulable: func(*sched.Pod, uint64) {},
 	})
 	for range 128 {
 		for _, pod := range pods {
@@ -108,7 +108,7 @@ func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit 
 // BenchmarkCycle measures the two tiers at work with all filters, as many
 // proposers as that, from a queue of b.N pods to a binder that has nothing to do.
 // That no node suits a pod is a decision, too: with a card each, 27,546 of 40,000
-// pods find a place, and the others are parked.
+// pods find a place, and the others are unschedulable.
 func BenchmarkCycle(b *testing.B) {
 	b.Run("nodes=5000", func(b *testing.B) {
 		a := newArena(b, 5000, 20, 0.5)
@@ -143,8 +143,8 @@ func (a *arena) cycle(b *testing.B, c *nodestate.State, proposers int, cards int
 	clock.report(b, b.N)
 	b.StopTimer()
 	n := run.Counters()
-	b.ReportMetric(float64(n.Commits+n.Parked)/b.Elapsed().Seconds(), "decisions/s")
-	b.ReportMetric(float64(n.Parked)/float64(b.N), "parked/op")
+	b.ReportMetric(float64(n.Commits+n.Unschedulable)/b.Elapsed().Seconds(), "decisions/s")
+	b.ReportMetric(float64(n.Unschedulable)/float64(b.N), "unschedulable/op")
 	b.ReportMetric(float64(n.Passed+n.Failed)/float64(b.N), "re-checks/op")
 	b.ReportMetric(float64(n.Requeues)/float64(b.N), "requeues/op")
 	a.end(c, pods...)

@@ -35,10 +35,10 @@ func newTiers(s *scene, names ...string) *tiers {
 	s.with(nodes)
 	t := &tiers{scene: s, first: pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: s.proposer}), bound: map[string]sched.Decision{}}
 	t.second = pipeline.NewCommitter(c, s.committer, pipeline.Effects{
-		Bind:    func(d sched.Decision) { t.bound[d.Pod.Name] = d },
-		Requeue: func(p *sched.Pod) { t.again = append(t.again, p.Name) },
-		Park:    func(p *sched.Pod, _ uint64) { t.parked = append(t.parked, p.Name) },
-		Widen:   pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: s.committer}).Propose,
+		Bind:              func(d sched.Decision) { t.bound[d.Pod.Name] = d },
+		Requeue:           func(p *sched.Pod) { t.again = append(t.again, p.Name) },
+		MarkUnschedulable: func(p *sched.Pod, _ uint64) { t.parked = append(t.parked, p.Name) },
+		Widen:             pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: s.committer}).Propose,
 	})
 	return t
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Client asks a controller.
+// Client reads a controller's queue.
 type Client struct {
 	Server string // its URL
 }
@@ -28,11 +28,11 @@ func (c Client) Why(ctx context.Context, namespace, name string) (pod Pod, err e
 func (c Client) get(ctx context.Context, path string, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.Server, "/")+path, nil)
 	if err != nil {
-		return fmt.Errorf("ask the controller: %w", err)
+		return fmt.Errorf("connect to the controller: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask the controller: %w: forward its port first: kubectl -n numalet-system port-forward POD 8127, of the pod that leads", err)
+		return fmt.Errorf("connect to the controller: %w: forward a port of the pod that holds the lease first: kubectl -n numalet-system port-forward POD 8127", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -40,7 +40,7 @@ func (c Client) get(ctx context.Context, path string, into any) error {
 		return errors.Join(errors.New(strings.TrimSpace(string(why))), err)
 	}
 	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
-		return fmt.Errorf("read what the controller answered: %w", err)
+		return fmt.Errorf("decode the response of the controller: %w", err)
 	}
 	return nil
 }

@@ -1,9 +1,9 @@
-// Package queueapi says over HTTP why pending pods are where they are in the queue:
-// a handler for the controller, and a client for people's tools.
+// Package queueapi serves the scheduling queue over HTTP: a handler for the controller,
+// and a client for command-line tools.
 //
-// It knows how an explanation is written; it refuses to know who may ask: the
-// controller serves it on its loopback, which kubectl port-forward reaches.
+// It has no access control: the controller serves it on its loopback address, which
+// kubectl port-forward reaches.
 //
-//	server, err := telemetry.Listen(addr, explain.New(explain.Source{List: queue.List, …}))
-//	pods, err := explain.Client{Server: "http://127.0.0.1:8127"}.Queue(ctx)
+//	server, err := telemetry.Listen(addr, queueapi.New(queueapi.Source{List: queue.List, …}))
+//	pods, err := queueapi.Client{Server: "http://127.0.0.1:8127"}.Queue(ctx)
 package queueapi

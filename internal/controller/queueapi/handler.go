@@ -7,28 +7,28 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Source is whom a handler asks.
+// Source is where a handler reads from. Its functions may be called from any goroutine.
 type Source struct {
 	List    func() []queue.Explanation
 	Explain func(uid string) (queue.Explanation, bool)
-	Said    func(uid string) string // what a pod's author was told last
-	Leads   func() bool             // whether this process schedules, so that its queue is the queue
+	Message func(uid string) string // a pod's last event
+	Leads   func() bool             // whether this process schedules, so that its queue is the cluster's
 }
 
 // New returns a handler of GET /queue, all pending pods by type and in their order,
-// and GET /queue/NAMESPACE/NAME, one of them. It costs O(pods).
+// and GET /queue/NAMESPACE/NAME, one of them. A request costs O(pods · log pods).
 func New(s Source) *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /queue", s.leading(s.queue))
-	mux.HandleFunc("GET /queue/{namespace}/{name}", s.leading(s.why))
+	mux.HandleFunc("GET /queue", s.ifLeading(s.queue))
+	mux.HandleFunc("GET /queue/{namespace}/{name}", s.ifLeading(s.why))
 	return mux
 }
 
-// leading refuses where another replica schedules.
-func (s Source) leading(next http.HandlerFunc) http.HandlerFunc {
+// ifLeading refuses requests to a replica that does not schedule.
+func (s Source) ifLeading(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.Leads() {
-			http.Error(w, "this replica stands by: ask the one that the lease names (kubectl -n numalet-system get leases)", http.StatusServiceUnavailable)
+			http.Error(w, "this replica is on standby: ask the holder of the lease (kubectl -n numalet-system get leases)", http.StatusServiceUnavailable)
 			return
 		}
 		next(w, r)
@@ -38,9 +38,9 @@ func (s Source) leading(next http.HandlerFunc) http.HandlerFunc {
 func (s Source) queue(w http.ResponseWriter, _ *http.Request) {
 	pods := []Pod{}
 	for _, e := range s.List() {
-		pods = append(pods, read(e))
+		pods = append(pods, podOf(e))
 	}
-	answer(w, pods)
+	writeJSON(w, pods)
 }
 
 func (s Source) why(w http.ResponseWriter, r *http.Request) {
@@ -50,17 +50,17 @@ func (s Source) why(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if full, ok := s.Explain(e.UID); ok {
-			pod := read(full)
-			pod.Needs, pod.Said = needs(full), s.Said(e.UID)
-			answer(w, pod)
+			pod := podOf(full)
+			pod.Needs, pod.Message = needs(full), s.Message(e.UID)
+			writeJSON(w, pod)
 			return
 		}
 	}
-	http.Error(w, "pod "+name+" does not wait for this scheduler: it is bound, gone, refused, gated or another's", http.StatusNotFound)
+	http.Error(w, "pod "+name+" is not in the queue: it is bound, deleted, rejected, has scheduling gates, or another scheduler's", http.StatusNotFound)
 }
 
-// answer writes JSON. Who asked and went away needs none.
-func answer(w http.ResponseWriter, v any) {
+// writeJSON ignores errors: the client has gone.
+func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v)
 }

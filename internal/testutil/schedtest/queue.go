@@ -13,17 +13,17 @@ import (
 var ErrDrained = errors.New("no pod is pending")
 
 // Queue is pending pods in the order in which they came. A pod is out from Next
-// on until Done, Requeue or Park. When none is pending and none is out, Next
+// on until Done, Requeue or MarkUnschedulable. When none is pending and none is out, Next
 // returns ErrDrained.
 type Queue struct {
 	gains func() uint64 // of the newest view
 
 	mu struct {
 		sync.Mutex
-		pending []*sched.Pod
-		parked  []*sched.Pod // none has hope as long as gains are as they were seen last
-		seen    uint64
-		out     int
+		pending       []*sched.Pod
+		unschedulable []*sched.Pod // not retried as long as gains are as they were seen last
+		seen          uint64
+		out           int
 	}
 	changed sync.Cond
 }
@@ -60,33 +60,33 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 	q.back(func() { q.mu.pending = append(q.mu.pending, pod) })
 }
 
-// Park takes a pod back, to be tried again when gains have grown.
-func (q *Queue) Park(pod *sched.Pod, gains uint64) {
+// MarkUnschedulable takes a pod back, to be tried again when gains have grown.
+func (q *Queue) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	q.back(func() {
 		if gains < q.mu.seen {
 			q.mu.pending = append(q.mu.pending, pod)
 		} else {
-			q.mu.parked = append(q.mu.parked, pod)
+			q.mu.unschedulable = append(q.mu.unschedulable, pod)
 		}
 	})
 }
 
-// Parked returns the pods that nothing suits.
-func (q *Queue) Parked() []*sched.Pod {
+// Unschedulable returns the pods that nothing suits.
+func (q *Queue) Unschedulable() []*sched.Pod {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.Clone(q.mu.parked)
+	return slices.Clone(q.mu.unschedulable)
 }
 
-// back counts a pod as no longer out, and wakes those that have hope again.
+// back counts a pod as no longer out, and wakes those that a change may help.
 // O(1) where nothing has become free.
 func (q *Queue) back(enter func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now := q.gains(); now > q.mu.seen {
 		q.mu.seen = now
-		q.mu.pending = append(q.mu.pending, q.mu.parked...)
-		q.mu.parked = nil
+		q.mu.pending = append(q.mu.pending, q.mu.unschedulable...)
+		q.mu.unschedulable = nil
 	}
 	enter()
 	q.mu.out--

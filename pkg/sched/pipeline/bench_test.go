@@ -93,9 +93,9 @@ func BenchmarkCycle(b *testing.B) {
 func decide(b *testing.B, c *nodestate.State, pod sched.Pod) {
 	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Rand: rand.New(rand.NewPCG(1, 1))})
 	m := pipeline.NewCommitter(c, nil, pipeline.Effects{
-		Bind:    func(sched.Decision) {},
-		Requeue: func(*sched.Pod) { b.Fatal("lost without a rival") },
-		Park:    func(*sched.Pod, uint64) { b.Fatal("no node suits") },
+		Bind:              func(sched.Decision) {},
+		Requeue:           func(*sched.Pod) { b.Fatal("lost without a rival") },
+		MarkUnschedulable: func(*sched.Pod, uint64) { b.Fatal("no node suits") },
 	})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {

@@ -11,9 +11,9 @@ import (
 // Effects is what the committer does to the world. Only Bind may wait, and only for
 // binders that are behind; none may call the committer.
 type Effects struct {
-	Bind    func(sched.Decision)     // write the decision down; Undo if that fails
-	Requeue func(*sched.Pod)         // its nodes went to others: try again
-	Park    func(*sched.Pod, uint64) // no node suited it when so much had been given back (View.FreedSeq)
+	Bind              func(sched.Decision)     // write the decision down; Undo if that fails
+	Requeue           func(*sched.Pod)         // its nodes went to others: try again
+	MarkUnschedulable func(*sched.Pod, uint64) // no node suited it when so much had been given back (View.FreedSeq)
 	// Widen makes another first list by the committer's own filters, for a pod
 	// whose fit depends on other nodes too and whose list did not hold, and for one
 	// of a gang. May be nil where there are none of either.
@@ -171,10 +171,10 @@ func (c *Committer) enter(d sched.Decision, read *sched.Node) bool {
 func (c *Committer) sendBack(list sched.List) {
 	switch {
 	case c.center.Holds(list.Pod.UID):
-		c.counts.stray.Add(1)
+		c.counts.alreadyPlaced.Add(1)
 	case len(list.Candidates) == 0:
-		c.counts.parked.Add(1)
-		c.env.Park(list.Pod, list.FreedSeq)
+		c.counts.unschedulable.Add(1)
+		c.env.MarkUnschedulable(list.Pod, list.FreedSeq)
 	default:
 		c.counts.requeues.Add(1)
 		c.env.Requeue(list.Pod)

@@ -78,6 +78,6 @@ func (c *Committer) takeBack(placed []sched.Decision) (gains uint64) {
 // parkGang parks a gang for which too little was free when so much had been given back:
 // what its own try has given back is none that helps it, what others have meanwhile is.
 func (c *Committer) parkGang(pod *sched.Pod, gains uint64) {
-	c.counts.parked.Add(1)
-	c.env.Park(pod, gains)
+	c.counts.unschedulable.Add(1)
+	c.env.MarkUnschedulable(pod, gains)
 }

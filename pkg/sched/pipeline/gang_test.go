@@ -20,7 +20,7 @@ func TestGangMissesNothing(t *testing.T) {
 			look := pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose
 			parked := uint64(0)
 			committer := pipeline.NewCommitter(c, nil, pipeline.Effects{
-				Park: func(_ *sched.Pod, gains uint64) { parked = gains },
+				MarkUnschedulable: func(_ *sched.Pod, gains uint64) { parked = gains },
 				Widen: func(pod *sched.Pod) sched.List {
 					list := look(pod)
 					if ends && len(list.Candidates) == 0 {

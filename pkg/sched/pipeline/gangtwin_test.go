@@ -58,7 +58,7 @@ func TestGangTwin(t *testing.T) {
 			Widen: func(p *sched.Pod) sched.List {
 				return pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose(p)
 			},
-			Park: func(*sched.Pod, uint64) {},
+			MarkUnschedulable: func(*sched.Pod, uint64) {},
 		})
 		var gangs []*sched.Gang
 		for range 8 {

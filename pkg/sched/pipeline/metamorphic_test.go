@@ -26,8 +26,8 @@ func TestAmple(t *testing.T) {
 	for n := 1; n <= 16; n *= 2 {
 		t.Run(fmt.Sprintf("proposers=%d", n), func(t *testing.T) {
 			run := trace{nodes: 20, pods: 400, proposers: n, policy: distbucket.LeastFit, node: schedtest.Ample}.run(t)
-			if len(run.parked) > 0 {
-				t.Errorf("%d pods have no place, such as %+v", len(run.parked), run.parked[0])
+			if len(run.unschedulable) > 0 {
+				t.Errorf("%d pods have no place, such as %+v", len(run.unschedulable), run.unschedulable[0])
 			}
 		})
 	}
@@ -55,8 +55,8 @@ type trace struct {
 
 // ran is what came of a trace.
 type ran struct {
-	bound  map[string]sched.Decision // by UID
-	parked []*sched.Pod
+	bound         map[string]sched.Decision // by UID
+	unschedulable []*sched.Pod
 }
 
 // run runs a trace and checks what must hold for any.
@@ -75,13 +75,13 @@ func (tr trace) run(t *testing.T) ran {
 	empty := slices.Collect(c.View().Nodes())
 	out := tr.cycle(t, c, pods)
 	checkSums(t, c, empty, out.bound)
-	for _, pod := range out.parked {
+	for _, pod := range out.unschedulable {
 		if suitsSome(c, pod) {
 			t.Errorf("%+v has no place, but would fit", pod)
 		}
 	}
-	if len(out.bound)+len(out.parked) != len(pods) {
-		t.Errorf("of %d pods, %d are bound and %d parked", len(pods), len(out.bound), len(out.parked))
+	if len(out.bound)+len(out.unschedulable) != len(pods) {
+		t.Errorf("of %d pods, %d are bound and %d unschedulable", len(pods), len(out.bound), len(out.unschedulable))
 	}
 	return out
 }
@@ -111,7 +111,7 @@ func (tr trace) cycle(t *testing.T, c *nodestate.State, pods []*sched.Pod) ran {
 	if err := pipeline.New(c, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {
 		t.Fatalf("run cycle: %v", err)
 	}
-	return ran{bound, queue.Parked()}
+	return ran{bound, queue.Unschedulable()}
 }
 
 func (tr trace) center(t *testing.T, r *rand.Rand) *nodestate.State {

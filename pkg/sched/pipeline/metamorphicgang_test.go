@@ -42,11 +42,11 @@ func TestGangs(t *testing.T) {
 // must not have another tried for ever.
 type gangQueue struct{ *schedtest.Queue }
 
-func (q gangQueue) Park(pod *sched.Pod, gains uint64) {
+func (q gangQueue) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	if pod.Gang != nil {
 		gains = math.MaxUint64
 	}
-	q.Queue.Park(pod, gains)
+	q.Queue.MarkUnschedulable(pod, gains)
 }
 
 // runGangs runs four gangs of six and twenty small pods on ten nodes, one a node.

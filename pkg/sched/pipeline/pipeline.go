@@ -14,9 +14,9 @@ type Queue interface {
 	Next(context.Context) (*sched.Pod, error)
 	// Requeue takes back a pod that is to be tried again.
 	Requeue(*sched.Pod)
-	// Park takes back a pod that no node suited when so much had been given back
-	// (nodestate.View.FreedSeq). It is to be tried again when that has grown.
-	Park(pod *sched.Pod, gains uint64)
+	// MarkUnschedulable takes back a pod that no node suited when so much had been given back
+	// (center.View.FreedSeq). It is to be tried again when that has grown.
+	MarkUnschedulable(pod *sched.Pod, gains uint64)
 }
 
 // Gate is what a Queue may be besides: pods are placed in its order.
@@ -75,7 +75,7 @@ func New(c *nodestate.State, q Queue, config Config) *Pipeline {
 		p.gate = gate
 	}
 	p.committer = NewCommitter(c, config.Filter, Effects{
-		Bind: p.pass, Requeue: q.Requeue, Park: q.Park,
+		Bind: p.pass, Requeue: q.Requeue, MarkUnschedulable: q.MarkUnschedulable,
 		Widen: NewProposer(c.View, ProposerOptions{Filter: config.Filter}).Propose,
 	})
 	return p

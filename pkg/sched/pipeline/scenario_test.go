@@ -52,8 +52,8 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 		Widen: func(p *sched.Pod) sched.List {
 			return pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{}).Propose(p)
 		},
-		Requeue: func(p *sched.Pod) { out.Line("%s is to be tried again", p) },
-		Park:    func(p *sched.Pod, _ uint64) { out.Line("%s waits until something is free", p) },
+		Requeue:           func(p *sched.Pod) { out.Line("%s is to be tried again", p) },
+		MarkUnschedulable: func(p *sched.Pod, _ uint64) { out.Line("%s waits until something is free", p) },
 	})
 	return s
 }
@@ -134,8 +134,8 @@ func (s *scene) show(c *scenario.Command) {
 		c.Line("%s version %d: %d of %d CPUs free", n.Name, n.Version, n.Free.CPU/1000, n.Allocatable.CPU/1000)
 	}
 	n := s.committer.Counters()
-	c.Line("commits %d (by place in the list %v), version hits %d, re-checks passed %d, failed %d, requeues %d, parked %d, undone %d",
-		n.Commits, n.Index[:4], n.Hits, n.Passed, n.Failed, n.Requeues, n.Parked, n.Undone)
+	c.Line("commits %d (by place in the list %v), version hits %d, re-checks passed %d, failed %d, requeues %d, unschedulable %d, undone %d",
+		n.Commits, n.Index[:4], n.Hits, n.Passed, n.Failed, n.Requeues, n.Unschedulable, n.Undone)
 }
 
 // pod returns the pod that a command names.

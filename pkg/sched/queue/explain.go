@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Explanation is why a pending pod is where it is.
+// Explanation says where a pending pod is and what it waits for.
 type Explanation struct {
 	Pod       *sched.Pod
 	UID, Name string // Name is "namespace/name"
@@ -23,17 +23,17 @@ type Explanation struct {
 	Created   time.Time
 	Waited    time.Duration // how long it has been pending
 
-	State State
-	Place int          // among the pending pods of its type, from 1
-	Of    int          // how many those are
-	Ahead []TenantPods // whose those before it are, in their order
-	For   Cause
-	After string       // the name of the pod that it waits for (AnotherBound, AnotherBlocked)
-	Until time.Time    // when it is tried again (ItsBackoff)
-	Why   sched.Reason // it has to wait, whatever is free (APermission)
+	State    State
+	Position int          // among the pending pods of its type, from 1; 0 if its gang is incomplete
+	Of       int          // how many those are
+	Ahead    []TenantPods // the pods ahead of it, in their order
+	WaitsFor Cause
+	Blocker  string       // name of the pod that it waits for (ForBinding, ForBlocker)
+	Until    time.Time    // when it is retried (ForBackoff)
+	Why      sched.Reason // why it is gated (ForGate)
 
-	Together int // how many pods of its gang start at one time, 0 where it has none
-	Lacks    int // how many more of them have to come (ItsGang)
+	GangSize    int // how many pods of its gang start together, 0 without a gang
+	GangMissing int // how many of them have not been created (ForGangPods)
 }
 
 // TenantPods is how many pods are a tenant's.
@@ -48,25 +48,25 @@ type Cause uint8
 
 // What a pending pod may wait for.
 const (
-	ItsTurn        Cause = iota
-	Placing              // nothing: it is being placed or bound
-	AnotherBound         // one before it is to be bound first
-	AnotherBlocked       // one before it waits for a node, and lets none pass
-	ItsBackoff           // it was tried in vain a short time ago
-	ANode                // something has to become free
-	APermission          // it has to wait whatever is free
-	ItsGang              // more pods that it starts together with have to come
+	ForTurn     Cause = iota
+	ForNothing        // it is being scheduled or bound
+	ForBinding        // a pod ahead of it has to be bound first
+	ForBlocker        // a pod ahead of it fits no node and does not allow bypass
+	ForBackoff        // its last attempt failed a short time ago
+	ForNode           // no node fits it
+	ForGate           // it has to wait whatever nodes have free
+	ForGangPods       // too few pods of its gang have been created
 )
 
 // String says where a pod is and what it waits for:
 //
-//	a2 is 3 of 9 that wait for T4; its tenant ann has a score of 7.9; before it: 2 of bob (score 0.4); it waits for its turn
+//	a2 is number 3 of 9 pods that wait for T4; its tenant ann has a score of 7.9; ahead of it: 2 of bob (score 0.4); it waits for its turn
 func (e Explanation) String() string {
-	if e.For == ItsGang {
+	if e.WaitsFor == ForGangPods {
 		return e.Name + ": " + e.Reason()
 	}
 	parts := []string{
-		fmt.Sprintf("%s is %d of %d that wait for %s", e.Name, e.Place, e.Of, e.Type),
+		fmt.Sprintf("%s is number %d of %d pods that wait for %s", e.Name, e.Position, e.Of, e.Type),
 		fmt.Sprintf("its tenant %s has a score of %.2g", e.Tenant, e.Score),
 	}
 	var ahead []string
@@ -74,37 +74,37 @@ func (e Explanation) String() string {
 		ahead = append(ahead, fmt.Sprintf("%d of %s (score %.2g)", a.Pods, a.Tenant, a.Score))
 	}
 	if ahead != nil {
-		parts = append(parts, "before it: "+strings.Join(ahead, ", "))
+		parts = append(parts, "ahead of it: "+strings.Join(ahead, ", "))
 	}
 	return strings.Join(append(parts, e.Reason()), "; ")
 }
 
-// Reason says what it waits for.
+// Reason says what the pod waits for.
 func (e Explanation) Reason() string {
-	switch e.For {
-	case Placing:
-		return "it is being placed"
-	case AnotherBound:
-		return "it waits until " + e.After + " is bound"
-	case AnotherBlocked:
-		return "it waits behind " + e.After + ", for which no node has room"
-	case ItsBackoff:
-		return "it is tried again at " + e.Until.UTC().Format(time.TimeOnly)
-	case ANode:
-		if e.Together > 1 {
-			return fmt.Sprintf("it waits until there is room for %d pods of its gang at one time", e.Together)
+	switch e.WaitsFor {
+	case ForNothing:
+		return "it is being scheduled"
+	case ForBinding:
+		return "it waits until " + e.Blocker + " is bound"
+	case ForBlocker:
+		return "it waits behind " + e.Blocker + ", which fits no node"
+	case ForBackoff:
+		return "it backs off until " + e.Until.UTC().Format(time.TimeOnly)
+	case ForNode:
+		if e.GangSize > 1 {
+			return fmt.Sprintf("too few nodes have room for %d pods of its gang at the same time", e.GangSize)
 		}
-		return "it waits until a node has room"
-	case APermission:
-		return "it waits: " + e.Why.String()
-	case ItsGang:
-		return fmt.Sprintf("it waits for more pods of its gang to be made, %d at least", e.Lacks)
+		return "no node has room for it"
+	case ForGate:
+		return "it has to wait: " + e.Why.String()
+	case ForGangPods:
+		return fmt.Sprintf("its gang is incomplete: at least %d more pod(s) must be created", e.GangMissing)
 	}
 	return "it waits for its turn"
 }
 
-// Explain returns why a pod is where it is, and false where it is not pending. It
-// costs O(pods): people ask for it.
+// Explain explains a pending pod, and returns false if it is not pending. It costs
+// O(pods), for people.
 func (q *Queue) Explain(uid string) (Explanation, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -113,13 +113,13 @@ func (q *Queue) Explain(uid string) (Explanation, bool) {
 		return Explanation{}, false
 	}
 	e := q.explain(it)
-	e.Place = 1
+	e.Position = 1
 	ahead := map[string]TenantPods{}
 	for _, other := range q.mu.items {
-		if other.kind == it.kind && other.before(it) {
-			e.Place++
-			t := other.share.tenant
-			ahead[t] = TenantPods{t, other.share.rank, ahead[t].Pods + 1}
+		if other.class == it.class && other.before(it) {
+			e.Position++
+			t := other.tenant
+			ahead[t.name] = TenantPods{t.name, t.rank, ahead[t.name].Pods + 1}
 		}
 	}
 	e.Ahead = slices.SortedFunc(maps.Values(ahead), func(a, b TenantPods) int {
@@ -128,8 +128,8 @@ func (q *Queue) Explain(uid string) (Explanation, bool) {
 	return e, true
 }
 
-// List explains all pending pods, by type and then in their order, but not who is
-// ahead of each. It costs O(pods · log pods), of which O(pods) keep others waiting.
+// List explains all pending pods, by type and then in their order, without Ahead. It
+// costs O(pods · log pods), and holds the lock for O(pods).
 func (q *Queue) List() []Explanation {
 	list := q.list()
 	slices.SortFunc(list, func(a, b Explanation) int {
@@ -137,9 +137,9 @@ func (q *Queue) List() []Explanation {
 			a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID))
 	})
 	for i := range list {
-		list[i].Place = 1
+		list[i].Position = 1
 		if i > 0 && list[i].Type == list[i-1].Type {
-			list[i].Place = list[i-1].Place + 1
+			list[i].Position = list[i-1].Position + 1
 		}
 	}
 	return list
@@ -155,29 +155,29 @@ func (q *Queue) list() []Explanation {
 	return list
 }
 
-// explain returns what a pod waits for, but not its place. It needs q.mu.
+// explain leaves out the pod's position and who is ahead. It needs q.mu.
 func (q *Queue) explain(it *item) Explanation {
 	e := Explanation{
-		Pod: it.Pod, UID: it.Pod.UID, Name: it.Pod.String(), Type: it.Type, Priority: it.Priority, Tenant: it.Tenant, Score: it.share.rank,
-		Created: it.Created, Waited: q.env.Now().Sub(it.since), State: it.state, Of: it.kind.pods,
+		Pod: it.Pod, UID: it.Pod.UID, Name: it.Pod.String(), Type: it.Type, Priority: it.Priority, Tenant: it.Tenant, Score: it.tenant.rank,
+		Created: it.Created, Waited: q.env.Now().Sub(it.added), State: it.state, Of: it.class.pods,
 	}
-	blocker := it.kind.blocker(it)
-	if it.barred {
+	blocker := it.class.blocker(it)
+	if it.state == Gated {
 		e.Why = it.Pod.Waits()
 	}
 	switch {
-	case it.state == Out:
-		e.For = Placing
-	case it.state == Delayed:
-		e.For, e.Until = ItsBackoff, it.notBefore
+	case it.state == InFlight:
+		e.WaitsFor = ForNothing
+	case it.state == Backoff:
+		e.WaitsFor, e.Until = ForBackoff, it.notBefore
 	case e.Why.Refuses():
-		e.For = APermission
-	case blocker != nil && blocker.state == Parked:
-		e.For, e.After = AnotherBlocked, blocker.Pod.String()
+		e.WaitsFor = ForGate
+	case blocker != nil && blocker.state == Unschedulable:
+		e.WaitsFor, e.Blocker = ForBlocker, blocker.Pod.String()
 	case blocker != nil:
-		e.For, e.After = AnotherBound, blocker.Pod.String()
-	case it.state == Parked:
-		e.For = ANode
+		e.WaitsFor, e.Blocker = ForBinding, blocker.Pod.String()
+	case it.state == Unschedulable || it.state == Gated:
+		e.WaitsFor = ForNode
 	}
 	return e
 }

@@ -10,26 +10,31 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// gang is what is known of one that has a pod.
+// gang is a gang with at least one known pod. GangQueue's lock guards it.
+//
+// Invariant: at most one of these is in the inner queue: the representative, or the
+// pending pods that are queued singly.
 type gang struct {
 	id      string
 	pending map[string]*member // by UID
-	bound   map[string]bool
-	// succeeded has the UIDs of those that have, by their owner: nobody makes them anew.
-	succeeded map[string]map[string]bool
-	stand     *sched.Pod // that stands for the pending ones in the queue; nil where none does
+	bound   map[string]bool    // UIDs
+	// succeeded has the UIDs of pods that succeeded, by their owner, which does not
+	// create them anew.
+	succeeded      map[string]map[string]bool
+	representative *sched.Pod // in the inner queue for all pending pods; nil for none
 }
 
-// member is a pending pod.
+// member is a pending pod of a gang.
 type member struct {
 	Entry
-	alone bool // it has a turn of its own, for enough others are bound
-	since time.Time
+	single bool      // it has a turn of its own, because enough others are bound
+	added  time.Time // to the queue
 }
 
-// need returns how many pods still have to start at one time. A pod's minimum is of
-// the time when it was made; of several the smallest is the newest. Those of other
-// owners that have succeeded may be of another gang, which had the name before.
+// need returns how many pods still have to start together. A pod carries the gang's
+// minimum as of its own creation, so of several minima the smallest is the newest. Pods of
+// other owners that have succeeded do not count: they may belong to an earlier gang of
+// the same name.
 func (g *gang) need() int {
 	least := math.MaxInt
 	for _, m := range g.pending {
@@ -38,7 +43,7 @@ func (g *gang) need() int {
 	return least - len(g.bound)
 }
 
-// empty reports whether nothing is known of a pod.
+// empty reports whether no pod of the gang is known.
 func (g *gang) empty() bool { return len(g.pending)+len(g.bound)+len(g.succeeded) == 0 }
 
 // members returns the pending pods, the oldest first.
@@ -53,9 +58,10 @@ func (g *gang) members() []*member {
 	return all
 }
 
-// gather returns the entry that stands for the pending pods: it has the turn of the
-// oldest one, and is called after the gang. It costs O(members · log members).
-func (g *gang) gather(need int) Entry {
+// represent returns the entry that represents the pending pods in the inner queue. It has
+// the turn of the oldest one and the gang's ID and name. It costs
+// O(members · log members).
+func (g *gang) represent(need int) Entry {
 	all := g.members()
 	entry, pod := all[0].Entry, *all[0].Pod
 	pod.UID, pod.Name = g.id, strings.TrimPrefix(g.id, pod.Namespace+"/")
@@ -68,8 +74,8 @@ func (g *gang) gather(need int) Entry {
 	return entry
 }
 
-// single returns a pod's entry without its gang.
-func (m *member) single() Entry {
+// alone returns a pod's entry without its gang.
+func (m *member) alone() Entry {
 	entry, pod := m.Entry, *m.Pod
 	pod.Gang = nil
 	entry.Pod = &pod

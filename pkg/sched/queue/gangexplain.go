@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// Waited returns how long a pod has been pending, or its gang with as many pods as
-// have to start. It is false where it is not.
+// Waited returns how long a pod has been pending, or since when its gang has been
+// complete. It is false if the pod is not in the inner queue.
 func (q *GangQueue) Waited(uid string) (time.Duration, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.Queue.Waited(q.entry(uid))
+	return q.Queue.Waited(q.queuedAs(uid))
 }
 
-// Explain returns why a pod is where it is: where its gang is. It is false where it
-// is not pending.
+// Explain explains a pending pod by its gang's position, and returns false if it is not
+// pending.
 func (q *GangQueue) Explain(uid string) (Explanation, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	g := q.mu.of[uid]
+	g := q.mu.byPod[uid]
 	if g == nil || g.pending[uid] == nil {
 		return q.Queue.Explain(uid)
 	}
-	if e, ok := q.Queue.Explain(q.entry(uid)); ok {
-		return ofGang(e, g, g.pending[uid]), true
+	if e, ok := q.Queue.Explain(q.queuedAs(uid)); ok {
+		return e.ofMember(g, g.pending[uid]), true
 	}
-	return q.lacking(g, g.pending[uid]), true
+	return q.explainIncomplete(g, g.pending[uid]), true
 }
 
 // List explains all pending pods, by type and then in their order, each at its gang's
-// place, and then those whose gang lacks some. It costs O(pods · log pods).
+// position, and then those of incomplete gangs. It costs O(pods · log pods).
 func (q *GangQueue) List() []Explanation {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,50 +42,50 @@ func (q *GangQueue) List() []Explanation {
 			continue
 		}
 		for _, m := range g.members() {
-			list = append(list, ofGang(e, g, m))
+			list = append(list, e.ofMember(g, m))
 		}
 	}
-	return append(list, q.allLacking()...)
+	return append(list, q.listIncomplete()...)
 }
 
-// allLacking explains those whose gang is not in the queue. It needs q.mu, as below.
-func (q *GangQueue) allLacking() (list []Explanation) {
+// listIncomplete explains the pods of incomplete gangs. It needs q.mu, as do the methods
+// below.
+func (q *GangQueue) listIncomplete() (list []Explanation) {
 	for _, id := range slices.Sorted(maps.Keys(q.mu.gangs)) {
 		g := q.mu.gangs[id]
 		for _, m := range g.members() {
-			if g.stand == nil && !m.alone {
-				list = append(list, q.lacking(g, m))
+			if g.representative == nil && !m.single {
+				list = append(list, q.explainIncomplete(g, m))
 			}
 		}
 	}
 	return list
 }
 
-// entry returns what stands in the queue for a pod.
-func (q *GangQueue) entry(uid string) string {
-	if g := q.mu.of[uid]; g != nil && g.stand != nil {
+// queuedAs returns the UID under which the inner queue has a pod.
+func (q *GangQueue) queuedAs(uid string) string {
+	if g := q.mu.byPod[uid]; g != nil && g.representative != nil {
 		return g.id
 	}
 	return uid
 }
 
-// ofGang makes a gang's explanation one of its pods'.
-func ofGang(e Explanation, g *gang, m *member) Explanation {
-	if g.stand != nil {
-		e.Together = g.stand.Gang.Need
-	}
-	return named(e, m)
+func (q *GangQueue) explainIncomplete(g *gang, m *member) Explanation {
+	return Explanation{
+		Type: m.Type, Priority: m.Priority, Tenant: m.Tenant, Created: m.Created, Waited: q.env.Now().Sub(m.added),
+		State: Gated, WaitsFor: ForGangPods, GangMissing: g.need() - len(g.pending),
+	}.named(m)
 }
 
-func (q *GangQueue) lacking(g *gang, m *member) Explanation {
-	e := Explanation{
-		Type: m.Type, Priority: m.Priority, Tenant: m.Tenant, Created: m.Created, Waited: q.env.Now().Sub(m.since),
-		For: ItsGang, Lacks: g.need() - len(g.pending),
+// ofMember makes the explanation of a representative that of one of its pods.
+func (e Explanation) ofMember(g *gang, m *member) Explanation {
+	if g.representative != nil {
+		e.GangSize = g.representative.Gang.Need
 	}
-	return named(e, m)
+	return e.named(m)
 }
 
-func named(e Explanation, m *member) Explanation {
+func (e Explanation) named(m *member) Explanation {
 	e.Pod, e.UID, e.Name = m.Pod, m.Pod.UID, m.Pod.String()
 	return e
 }

@@ -7,39 +7,42 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// GangQueue is a Queue in which the pods of a gang have one turn, which the gang's ID stands
-// for in place of a UID. A pod that says of which gang it is (sched.Pod.Gang, with
-// its minimum as Need and without Members)
+// GangQueue is a Queue in which the pods of a gang have one turn: a representative, whose
+// UID is the gang's ID, is in the inner queue for all that are pending. Pods are
+// added with their gang's minimum (sched.Pod.Gang, Need without Members). Where a pending
+// pod of a gang is depends on how many pods of the gang still have to start together,
+// which is the minimum less those that are bound or have succeeded:
 //
-//   - is not in the queue, as long as fewer are pending than still have to start;
-//   - else is one of the Members of the pod that Next returns;
-//   - and has a turn of its own, once as many as have to start are bound, or have
-//     succeeded and were of its owner.
+//	still to start    the pending pods
+//	> pending         are not in the inner queue: the gang is incomplete
+//	1 … pending       are the Members of the representative that Next returns
+//	≤ 0               have turns of their own, each without a gang
 //
-// A pod that is placed stays pending until it is told to be Bound: until then the gang
-// is out, and what cannot be bound is tried again with those that are pending. So is a
-// bound pod that ends, and comes anew: it counts on the others that are bound.
+// A pod that is Placed stays pending until it is Bound. Until then the gang is in flight,
+// and a pod whose Binding fails is retried together with those that are pending. A pod
+// that was bound, ends and is created anew counts on the others that are bound.
 //
-// Its methods may be called from any goroutine. What it is told of a gang costs
-// O(members · log members), for the pod that stands for them is immutable.
+// Its methods may be called from any goroutine; its lock is taken before the inner
+// queue's. An event of a gang costs O(members · log members), because the representative
+// is immutable and made anew.
 type GangQueue struct {
 	*Queue
 	mu struct {
 		sync.Mutex
-		gangs map[string]*gang // by ID
-		of    map[string]*gang // by the UIDs of those pods that are pending or bound
-		past  map[string]*gang // by the UIDs of those that have succeeded, whatever else is said of them later
+		gangs     map[string]*gang // by ID
+		byPod     map[string]*gang // by the UID of a pod that is pending or bound
+		succeeded map[string]*gang // by the UID of a pod that has succeeded; later events of it are ignored
 	}
 }
 
 // NewGangQueue returns a queue that puts gangs into another one.
 func NewGangQueue(q *Queue) *GangQueue {
-	together := &GangQueue{Queue: q}
-	together.mu.gangs, together.mu.of, together.mu.past = map[string]*gang{}, map[string]*gang{}, map[string]*gang{}
-	return together
+	gangs := &GangQueue{Queue: q}
+	gangs.mu.gangs, gangs.mu.byPod, gangs.mu.succeeded = map[string]*gang{}, map[string]*gang{}, map[string]*gang{}
+	return gangs
 }
 
-// Add enters a pod, or says that a pending one asks for something else now.
+// Add adds a pod, or replaces a pending one whose requests have changed.
 func (q *GangQueue) Add(e Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -48,16 +51,16 @@ func (q *GangQueue) Add(e Entry) {
 		q.Queue.Add(e)
 		return
 	}
-	if q.mu.past[e.Pod.UID] != nil {
+	if q.mu.succeeded[e.Pod.UID] != nil {
 		return
 	}
 	g := q.join(e.Pod.UID, e.Pod.Gang.ID)
-	q.call(g, e.Pod.UID)
-	g.pending[e.Pod.UID] = &member{Entry: e, since: q.since(g, e.Pod.UID)}
-	q.settle(g)
+	q.withdraw(g, e.Pod.UID)
+	g.pending[e.Pod.UID] = &member{Entry: e, added: q.added(g, e.Pod.UID)}
+	q.reconcile(g)
 }
 
-// Bound says that a pod is bound, of which gang it is, "" for none.
+// Bound records that a pod of the gang id, "" for none, is bound.
 func (q *GangQueue) Bound(uid, id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -65,27 +68,89 @@ func (q *GangQueue) Bound(uid, id string) {
 		q.remove(uid)
 		return
 	}
-	if q.mu.past[uid] != nil {
+	if q.mu.succeeded[uid] != nil {
 		return
 	}
 	g := q.join(uid, id)
 	if g.bound[uid] {
 		return
 	}
-	q.call(g, uid)
+	q.withdraw(g, uid)
 	delete(g.pending, uid)
 	g.bound[uid] = true
-	q.settle(g)
+	q.reconcile(g)
 }
 
-// Remove forgets a pod: it has ended, or is not to be placed any more.
+// Remove removes a pod: it has failed or was deleted.
 func (q *GangQueue) Remove(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(uid)
 }
 
-// These methods need q.mu.
+// Succeeded records that a pod of the gang id has succeeded, and its owner. Until it is
+// Forgotten, it counts as started for the pods of the same owner.
+func (q *GangQueue) Succeeded(uid, id, owner string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.mu.succeeded[uid] != nil {
+		return
+	}
+	q.remove(uid)
+	g := q.gang(id)
+	if g.succeeded[owner] == nil {
+		g.succeeded[owner] = map[string]bool{}
+	}
+	g.succeeded[owner][uid] = true
+	q.mu.succeeded[uid] = g
+	q.reconcile(g)
+}
+
+// Forgotten records that a pod that had Succeeded was deleted.
+func (q *GangQueue) Forgotten(uid string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	g := q.mu.succeeded[uid]
+	if g == nil {
+		return
+	}
+	delete(q.mu.succeeded, uid)
+	for owner, uids := range g.succeeded {
+		if delete(uids, uid); len(uids) == 0 {
+			delete(g.succeeded, owner)
+		}
+	}
+	q.reconcile(g)
+}
+
+// Requeue returns a pod to the queue, or the gang of a pod whose Binding failed.
+func (q *GangQueue) Requeue(pod *sched.Pod) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.Queue.Requeue(q.representative(pod))
+}
+
+// Permit reports whether a pod, or a gang, may be placed now. A gang whose pods have
+// changed since Next returned it may not, and is retried.
+func (q *GangQueue) Permit(pod *sched.Pod) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if newest := q.representative(pod); newest != pod && pod.Gang != nil {
+		q.Queue.Requeue(newest)
+		return false
+	}
+	return q.Queue.Permit(pod)
+}
+
+// Placed records that a pod has been assigned a node; of a gang, the first of those that
+// start.
+func (q *GangQueue) Placed(pod *sched.Pod) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.Queue.Placed(q.representative(pod))
+}
+
+// The methods below need q.mu.
 
 func (q *GangQueue) remove(uid string) {
 	q.leave(uid, "")
@@ -96,11 +161,11 @@ func (q *GangQueue) remove(uid string) {
 func (q *GangQueue) join(uid, id string) *gang {
 	q.leave(uid, id)
 	g := q.gang(id)
-	q.mu.of[uid] = g
+	q.mu.byPod[uid] = g
 	return g
 }
 
-// gang returns a gang, made if nothing is known of it.
+// gang returns a gang, which it creates if none of its pods is known.
 func (q *GangQueue) gang(id string) *gang {
 	g, ok := q.mu.gangs[id]
 	if !ok {
@@ -110,51 +175,44 @@ func (q *GangQueue) gang(id string) *gang {
 	return g
 }
 
-// leave takes a pod out of its gang, unless it is that one. The others come to the
-// queue anew: if they are out, nobody else would tell what came of the one that left.
+// leave takes a pod out of its gang, unless the gang is id. The others are added to the
+// inner queue anew: if the gang is in flight, nobody else reports the result for the pod
+// that left.
 func (q *GangQueue) leave(uid, id string) {
-	g := q.mu.of[uid]
+	g := q.mu.byPod[uid]
 	if g == nil || g.id == id {
 		return
 	}
-	q.call(g, uid)
-	delete(q.mu.of, uid)
+	q.withdraw(g, uid)
+	delete(q.mu.byPod, uid)
 	delete(g.pending, uid)
 	delete(g.bound, uid)
-	q.withdraw(g)
-	q.settle(g)
+	q.withdrawRepresentative(g)
+	q.reconcile(g)
 }
 
-// since returns since when a pod has been pending.
-func (q *GangQueue) since(g *gang, uid string) time.Time {
+// added returns when a pod was added, now if it is new.
+func (q *GangQueue) added(g *gang, uid string) time.Time {
 	if m := g.pending[uid]; m != nil {
-		return m.since
+		return m.added
 	}
 	return q.env.Now()
 }
 
-// call takes back the turn that a pod has of its own.
-func (q *GangQueue) call(g *gang, uid string) {
-	if m := g.pending[uid]; m != nil && m.alone {
-		m.alone = false
-		q.Queue.Remove(uid)
-	}
-}
-
-// settle has those in the queue who belong there now.
-func (q *GangQueue) settle(g *gang) {
+// reconcile makes the inner queue have what GangQueue's table says for a gang.
+func (q *GangQueue) reconcile(g *gang) {
 	need := g.need()
 	switch {
 	case len(g.pending) > 0 && need <= 0:
-		q.withdraw(g)
-		q.part(g)
+		q.withdrawRepresentative(g)
+		q.addSingly(g)
 	case len(g.pending) == 0 || len(g.pending) < need:
-		q.withdraw(g)
-		q.callAll(g)
+		q.withdrawRepresentative(g)
+		q.withdrawSingle(g)
 	default:
-		q.callAll(g)
-		entry := g.gather(need)
-		g.stand = entry.Pod
+		q.withdrawSingle(g)
+		entry := g.represent(need)
+		g.representative = entry.Pod
 		q.Queue.Add(entry)
 	}
 	if g.empty() {
@@ -162,100 +220,46 @@ func (q *GangQueue) settle(g *gang) {
 	}
 }
 
-// part gives each pending pod a turn of its own.
-func (q *GangQueue) part(g *gang) {
+// addSingly gives each pending pod a turn of its own.
+func (q *GangQueue) addSingly(g *gang) {
 	for _, m := range g.members() {
-		if !m.alone {
-			m.alone = true
-			q.Queue.Add(m.single())
+		if !m.single {
+			m.single = true
+			q.Queue.Add(m.alone())
 		}
 	}
 }
 
-func (q *GangQueue) callAll(g *gang) {
-	for uid := range g.pending {
-		q.call(g, uid)
+// withdraw takes a pod out of the inner queue if it has a turn of its own.
+func (q *GangQueue) withdraw(g *gang, uid string) {
+	if m := g.pending[uid]; m != nil && m.single {
+		m.single = false
+		q.Queue.Remove(uid)
 	}
 }
 
-func (q *GangQueue) withdraw(g *gang) {
-	if g.stand != nil {
-		g.stand = nil
+func (q *GangQueue) withdrawSingle(g *gang) {
+	for uid := range g.pending {
+		q.withdraw(g, uid)
+	}
+}
+
+func (q *GangQueue) withdrawRepresentative(g *gang) {
+	if g.representative != nil {
+		g.representative = nil
 		q.Queue.Remove(g.id)
 	}
 }
 
-// standing returns the pod that is in the queue for a pod, or for a gang by its ID:
-// itself, if none else is.
-func (q *GangQueue) standing(pod *sched.Pod) *sched.Pod {
-	g := q.mu.of[pod.UID]
+// representative returns what the inner queue has for a pod, or for an earlier
+// representative of its gang: the newest representative, or the pod itself.
+func (q *GangQueue) representative(pod *sched.Pod) *sched.Pod {
+	g := q.mu.byPod[pod.UID]
 	if g == nil {
 		g = q.mu.gangs[pod.UID]
 	}
-	if g == nil || g.stand == nil {
+	if g == nil || g.representative == nil {
 		return pod
 	}
-	return g.stand
-}
-
-// Requeue takes back a pod that is to be tried again, or all of a gang of which one
-// could not be bound.
-func (q *GangQueue) Requeue(pod *sched.Pod) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.Queue.Requeue(q.standing(pod))
-}
-
-// Permit reports whether a pod, or all of a gang, may be placed now. A gang of which
-// another pod came or went meanwhile may not, and is tried again.
-func (q *GangQueue) Permit(pod *sched.Pod) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if newest := q.standing(pod); newest != pod && pod.Gang != nil {
-		q.Queue.Requeue(newest)
-		return false
-	}
-	return q.Queue.Permit(pod)
-}
-
-// Placed says that a pod has its place; of a gang, the first of those that start.
-func (q *GangQueue) Placed(pod *sched.Pod) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.Queue.Placed(q.standing(pod))
-}
-
-// Succeeded says that a pod of a gang has succeeded, and whose it was. Those of its
-// owner count on it as on one that is bound, until it is Forgotten.
-func (q *GangQueue) Succeeded(uid, id, owner string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.mu.past[uid] != nil {
-		return
-	}
-	q.remove(uid)
-	g := q.gang(id)
-	if g.succeeded[owner] == nil {
-		g.succeeded[owner] = map[string]bool{}
-	}
-	g.succeeded[owner][uid] = true
-	q.mu.past[uid] = g
-	q.settle(g)
-}
-
-// Forgotten says that there is no longer a pod that had Succeeded.
-func (q *GangQueue) Forgotten(uid string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	g := q.mu.past[uid]
-	if g == nil {
-		return
-	}
-	delete(q.mu.past, uid)
-	for owner, uids := range g.succeeded {
-		if delete(uids, uid); len(uids) == 0 {
-			delete(g.succeeded, owner)
-		}
-	}
-	q.settle(g)
+	return g.representative
 }

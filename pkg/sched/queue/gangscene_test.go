@@ -52,14 +52,14 @@ func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"add": s.add, "next": s.next, "show": s.show,
 		"permit":    func(c *scenario.Command) { c.Line("%t", s.Permit(s.pods[c.Arg(0)])) },
-		"blocked":   func(c *scenario.Command) { s.Park(s.pods[c.Arg(0)], 0) },
+		"blocked":   func(c *scenario.Command) { s.MarkUnschedulable(s.pods[c.Arg(0)], 0) },
 		"placed":    func(c *scenario.Command) { s.Placed(s.pods[c.Arg(0)]) },
 		"lost":      func(c *scenario.Command) { s.Requeue(s.pods[c.Arg(0)]) },
 		"bound":     func(c *scenario.Command) { s.Bound(c.Arg(0), c.Opt(1)) },
 		"gone":      func(c *scenario.Command) { s.Remove(c.Arg(0)) },
 		"done":      func(c *scenario.Command) { s.Succeeded(c.Arg(0), c.Arg(1), c.Arg(2)) },
 		"forgotten": func(c *scenario.Command) { s.Forgotten(c.Arg(0)) },
-		"free":      func(*scenario.Command) { s.Wake(func(*sched.Pod) bool { return true }) },
+		"free":      func(*scenario.Command) { s.Reactivate(func(*sched.Pod) bool { return true }) },
 	}.Before(func() { s.later(time.Second) })
 }
 
@@ -100,6 +100,6 @@ func (s *scene) show(c *scenario.Command) {
 		if one, ok := s.Explain(e.UID); !ok || one.Reason() != e.Reason() {
 			fmt.Fprintf(c, "but alone it is said %q, %v of ", one.Reason(), ok)
 		}
-		c.Line("%s (%d): %s", e.Name, e.Place, e.Reason())
+		c.Line("%s (%d): %s", e.Name, e.Position, e.Reason())
 	}
 }

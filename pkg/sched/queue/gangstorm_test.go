@@ -67,7 +67,7 @@ func newStorm(t *testing.T, seed uint64) *storm {
 	s.proposer = pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{})
 	s.committer = pipeline.NewCommitter(s.center, nil, pipeline.Effects{
 		Bind:  func(d sched.Decision) { s.queue.Placed(d.Pod); s.binding = append(s.binding, d) },
-		Widen: pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{}).Propose, Park: s.queue.Park, Requeue: s.queue.Requeue,
+		Widen: pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{}).Propose, MarkUnschedulable: s.queue.MarkUnschedulable, Requeue: s.queue.Requeue,
 	})
 	return s
 }
@@ -193,7 +193,7 @@ func (s *storm) forget() {
 	}
 }
 
-func (s *storm) freed() { s.queue.Wake(func(*sched.Pod) bool { return true }) }
+func (s *storm) freed() { s.queue.Reactivate(func(*sched.Pod) bool { return true }) }
 
 // pass lets all back-offs end.
 func (s *storm) pass() {

@@ -2,66 +2,69 @@ package queue
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
 // State is where a pending pod is.
 type State uint8
 
+// The states of a pending pod; Queue draws how it moves between them.
 const (
-	none    State = iota
-	Ready         // its turn comes
-	Out           // it is being placed or bound
-	Waiting       // it was to be bound, and one ahead of it is
-	Delayed       // it backs off
-	Parked        // it is blocked: it waits for a change that helps
+	none            State = iota
+	Active                // Next returns it when its turn comes
+	InFlight              // it is being scheduled, or its Binding is being written
+	WaitingOnPermit       // it has been scheduled, but a pod ahead of it is not bound yet
+	Backoff               // it is retried later
+	Unschedulable         // no node fits it: it waits for a change that may help
+	Gated                 // it has to wait whatever nodes have free (sched.Pod.Wait)
 	states
 )
 
-// String returns "ready", "out", "waiting", "delayed" or "parked".
+// String returns "active", "inFlight", "waitingOnPermit", "backoff", "unschedulable" or
+// "gated".
 func (s State) String() string {
-	return [...]string{"none", "ready", "out", "waiting", "delayed", "parked"}[s]
+	return [...]string{"none", "active", "inFlight", "waitingOnPermit", "backoff", "unschedulable", "gated"}[s]
 }
 
-// States returns all states in which a pod can be.
-func States() []State { return []State{Ready, Out, Waiting, Delayed, Parked} }
+// States returns all states of pending pods.
+func States() []State {
+	return []State{Active, InFlight, WaitingOnPermit, Backoff, Unschedulable, Gated}
+}
 
 // Depth counts pods by State.
 type Depth [states]int
 
-// Depth counts the pending pods.
-func (q *Queue) Depth() Depth {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.mu.count
-}
-
-// item is a pending pod in the queue.
+// item is a pending pod. The queue's lock guards it.
+//
+// Invariant: lane is where the orders of class have the pod, as enterState says, and nil
+// if they do not.
 type item struct {
 	Entry
-	kind      *kind
-	share     *share
-	lane      *lane // nil for none
-	index     int   // there
-	state     State
-	permitted bool      // it may be bound
-	hopes     bool      // it is parked, and a change may help
-	barred    bool      // it is parked, and would be whatever nodes have
-	yields    bool      // while it is blocked others pass
-	tries     int       // how often nothing suited it, since it last changed
-	lost      int       // how often it was tried in vain since the last of those
-	stirs     uint64    // when it was taken out last
-	since     time.Time // when it came
-	blocked   time.Time // since when nothing has suited it; zero where something might
-	notBefore time.Time // the end of its back-off, or of its wait
+	class  *class
+	tenant *tenant
+	lane   *lane
+	index  int // in lane
+
+	state       State
+	permitted   bool // it may be bound
+	reactivated bool // it is unschedulable, and a change may help
+	bypass      bool // while it is unschedulable it does not block others
+
+	unschedulableCount int       // attempts for which no node fitted, since the pod last changed
+	requeueCount       int       // attempts that failed otherwise, since the last of those
+	eventsSeen         uint64    // the queue's events when it was popped last
+	added              time.Time // to the queue
+	unschedulableSince time.Time // zero if a node may fit it
+	notBefore          time.Time // end of its back-off, or of its wait on permit
 }
 
-// before reports whether a's turn is before b's, both of one type.
+// before reports whether a's turn is before b's; both are of one class.
 func (a *item) before(b *item) bool {
 	if c := cmp.Compare(b.Priority, a.Priority); c != 0 {
 		return c < 0
 	}
-	if c := cmp.Compare(a.share.rank, b.share.rank); c != 0 {
+	if c := cmp.Compare(a.tenant.rank, b.tenant.rank); c != 0 {
 		return c < 0
 	}
 	if c := a.Created.Compare(b.Created); c != 0 {
@@ -72,7 +75,76 @@ func (a *item) before(b *item) bool {
 
 func (a *item) moved(to int) { a.index = to }
 
-// able reports whether Next may take a pod as far as it is concerned itself.
-func (a *item) able() bool {
-	return a.state == Ready || a.state == Waiting || a.state == Parked && a.hopes
+// eligible reports whether Next may return a pod as far as its own state is concerned.
+func (a *item) eligible() bool {
+	return a.state == Active || a.state == WaitingOnPermit || a.state == Unschedulable && a.reactivated
+}
+
+// joinClass makes an item one of its class's and its tenant's, which it creates if they
+// have no pods yet. It needs q.mu.
+func (q *Queue) joinClass(it *item) {
+	i := slices.IndexFunc(q.mu.classes, func(c *class) bool { return c.name == it.Type })
+	if i < 0 {
+		i = len(q.mu.classes)
+		q.mu.classes = append(q.mu.classes, &class{name: it.Type, strict: q.options.Strict, tenants: map[string]*tenant{}})
+	}
+	it.class = q.mu.classes[i]
+	it.tenant = it.class.tenants[it.Tenant]
+	if it.tenant == nil {
+		it.tenant = &tenant{name: it.Tenant, rank: q.env.Rank(it.Tenant, it.Type)}
+		it.class.tenants[it.Tenant] = it.tenant
+	}
+	it.class.pods++
+	it.tenant.pods++
+}
+
+// leaveClass undoes joinClass, if there was one, and drops a class and a tenant without
+// pods. It needs q.mu.
+func (q *Queue) leaveClass(it *item) {
+	c := it.class
+	if c == nil {
+		return
+	}
+	if it.tenant.pods--; it.tenant.pods == 0 {
+		delete(c.tenants, it.tenant.name)
+	}
+	if c.pods--; c.pods == 0 {
+		i := slices.Index(q.mu.classes, c)
+		q.mu.classes = slices.Delete(q.mu.classes, i, i+1)
+		if i <= q.mu.last {
+			q.mu.last--
+		}
+	}
+	it.class, it.tenant = nil, nil
+}
+
+// leaveState takes an item out of the order that it is in. It comes before any change of
+// what items are ordered by, and before enterState. It needs q.mu.
+func (q *Queue) leaveState(it *item) {
+	if it.lane != nil {
+		it.lane.in.remove(it)
+	}
+	it.reactivated = false
+}
+
+// enterState moves an item to a state, and into the order of that. It needs q.mu.
+func (q *Queue) enterState(it *item, s State) {
+	q.mu.count[it.state]--
+	q.mu.count[s]++
+	it.state = s
+	switch s {
+	case Active:
+		it.class.active.insert(it)
+		q.changed.Signal()
+	case InFlight:
+		if it.permitted && !it.bypass {
+			it.class.onPermit.insert(it)
+		}
+	case WaitingOnPermit:
+		it.class.onPermit.insert(it)
+	case Unschedulable:
+		it.class.unschedulable.insert(it)
+	case Gated:
+		it.class.gated.insert(it)
+	}
 }

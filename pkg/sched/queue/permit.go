@@ -7,83 +7,83 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Permit reports whether a pod that is out may be bound now: nothing is ahead of it,
-// of its type, that is being bound or blocked. Otherwise it waits for those; Next
-// returns it again when it is the first, and may be bound then. Where that takes too
-// long (Options.Wait) it goes back to those that are ready. A pod that is blocked
-// waits for ever.
+// Permit reports whether a pod that is in flight may be bound now: no pod ahead of it
+// blocks it. Otherwise the pod waits on permit: Next returns it again, permitted, when
+// nothing blocks it any more. After Options.PermitTimeout it becomes active again. A pod
+// behind an unschedulable one waits without limit.
 func (q *Queue) Permit(pod *sched.Pod) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it, ok := q.mu.items[pod.UID]
-	if !ok || it.state != Out {
+	if !ok || it.state != InFlight {
 		return false
 	}
 	if it.permitted {
 		return true
 	}
-	if it.kind.blocker(it) == nil {
+	if it.class.blocker(it) == nil {
 		it.permitted = true
-		q.enter(it, Out)
+		q.enterState(it, InFlight)
 		return true
 	}
-	q.enter(it, Waiting)
-	it.notBefore = q.env.Now().Add(q.options.Wait)
-	q.readyAt(it)
+	q.enterState(it, WaitingOnPermit)
+	it.notBefore = q.env.Now().Add(q.options.PermitTimeout)
+	q.activateLater(it)
 	return false
 }
 
-// Placed says that a pod that is out has its node, so that those behind it may go on
-// while it is written down.
+// Placed records that a pod in flight has been assigned a node, so that the pods behind
+// it may go on while its Binding is written.
 func (q *Queue) Placed(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it, ok := q.mu.items[pod.UID]
-	if !ok || it.state != Out {
+	if !ok || it.state != InFlight {
 		return
 	}
-	q.leave(it)
-	it.permitted, it.yields, it.blocked = false, false, time.Time{}
+	q.leaveState(it)
+	it.permitted, it.bypass, it.unschedulableSince = false, false, time.Time{}
 	q.changed.Broadcast()
 }
 
-// Yield lets others pass a pod as long as it is blocked and the first: a node holds
-// back for it what it needs, or it will never fit, so that it need not be waited for.
-func (q *Queue) Yield(uid string) { q.yield(uid, true) }
+// AllowBypass lets the pods behind an unschedulable pod be scheduled before it, until it
+// is placed or changes: a node is reserved for it, or it will never fit, so that they
+// need not wait.
+func (q *Queue) AllowBypass(uid string) { q.setBypass(uid, true) }
 
-// Insist undoes Yield.
-func (q *Queue) Insist(uid string) { q.yield(uid, false) }
+// Block undoes AllowBypass.
+func (q *Queue) Block(uid string) { q.setBypass(uid, false) }
 
-func (q *Queue) yield(uid string, yields bool) {
+func (q *Queue) setBypass(uid string, bypass bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it, ok := q.mu.items[uid]
-	if !ok || it.yields == yields {
+	if !ok || it.bypass == bypass {
 		return
 	}
-	it.yields = yields
-	if it.state == Out {
-		q.leave(it)
-		q.enter(it, Out)
+	it.bypass = bypass
+	if it.state == InFlight {
+		q.leaveState(it)
+		q.enterState(it, InFlight)
 	}
 	q.changed.Broadcast()
 }
 
-// Head is the first of a type's blocked pods.
+// Head is the first unschedulable pod of a type.
 type Head struct {
 	Type  fairshare.Type
 	Pod   *sched.Pod
-	Since time.Time // when no node suited it first
+	Since time.Time // when no node fitted it first
 }
 
-// Heads returns the first blocked pod of each type that has one, by no order.
+// Heads returns the first unschedulable pod of each type that has one, in no order.
 func (q *Queue) Heads() []Head {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var heads []Head
-	for _, k := range q.mu.kinds {
-		if it := k.blocked.first(); it != nil {
-			heads = append(heads, Head{k.name, it.Pod, it.blocked})
+	for _, c := range q.mu.classes {
+		if it := c.unschedulable.first(); it != nil {
+			heads = append(heads, Head{c.name, it.Pod, it.unschedulableSince})
 		}
 	}
 	return heads

@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Entry is a pending pod, and what its turn depends on.
+// Entry is a pending pod and what its turn depends on.
 type Entry struct {
 	Pod      *sched.Pod
 	Priority int32
@@ -19,67 +19,75 @@ type Entry struct {
 	Tenant   string
 }
 
-// Env is what the queue needs of the world. After calls back from a goroutine
-// of its own, as time.AfterFunc does. FreedSeq is how often anything has ever been
-// given back (nodestate.State.FreedSeq), Rank a tenant's score per weight now: of two
-// tenants' pods, those of the smaller come first; nil is 0 for all. Neither may call
+// Env is what the queue needs of its surroundings. Neither FreedSeq nor Rank may call
 // the queue.
 type Env struct {
-	Now      func() time.Time
-	After    func(time.Duration, func())
+	Now func() time.Time
+	// After calls a function later, from a goroutine of its own, as time.AfterFunc does.
+	After func(time.Duration, func())
+	// FreedSeq counts how often resources have been freed (nodestate.Center.FreedSeq).
 	FreedSeq func() uint64
-	Rank     func(tenant string, t fairshare.Type) float64
+	// Rank is a tenant's score per weight now. Pods of the tenant with the smaller rank
+	// come first. Nil ranks all tenants equally.
+	Rank func(tenant string, t fairshare.Type) float64
 }
 
-// Options are how long pods wait. Zeros are the defaults.
+// Options configure a Queue. Zeros are the defaults.
 type Options struct {
-	Backoff sched.Backoff // of a pod that was tried in vain: 10 ms to 10 s
-	Wait    time.Duration // for those ahead, at most: 30 s
-	// Strict closes a type to all pods behind one that no node suits, until that one
-	// yields. Otherwise they pass it.
+	Backoff       sched.Backoff // of a pod whose attempt failed: 10 ms to 10 s
+	PermitTimeout time.Duration // how long a pod waits on permit: 30 s
+	// Strict makes an unschedulable pod block the pods behind it, of its type, until it
+	// allows them to bypass it, as kueue's StrictFIFO does. Otherwise they bypass it.
 	Strict bool
 }
 
-// Queue has the pending pods, each in one State. Its methods may be called from
-// any goroutine.
+// Queue orders pending pods, each of which is in one State. The names are those of
+// kube-scheduler's scheduling queue. Its methods may be called from any goroutine.
 //
-//	        Add            Next         Placed
-//	(new) ───────► Ready ─────────► Out ───────► (written down) ──► Remove: bound or gone
-//	               ▲ ▲ ▲            │ │ │
-//	               │ │ └── Delayed ◄┘ │ │    Requeue: others were faster
-//	               │ └──── Waiting ◄──┘ │    Permit: one is ahead; Next takes it again after that
-//	               └────── Parked  ◄────┘    Park: no node suits it; Wake, Stir: a change helps
+//	        Add              Next            Placed
+//	(new) ───────► Active ─────────► InFlight ──────► (Binding is written) ──► Remove
+//	               ▲ ▲ ▲             │  │  │
+//	               │ │ └─ Backoff ◄──┘  │  │   Requeue: its nodes were taken
+//	               │ │       ▲          │  │
+//	               │ │       │ Reactivate: a change may help
+//	               │ └─ Unschedulable,  │  │
+//	               │    Gated ◄─────────┘  │   MarkUnschedulable: no node fits, or it has to wait
+//	               └─ WaitingOnPermit ◄────┘   Permit: a pod ahead is not bound yet
 //
-// Pods of one type are in order (package comment), and types take turns. A pod that
-// has been permitted to be bound, until it is Placed, and with Strict one that is
-// Parked, keeps those behind it, of its type, from being taken, and from being
-// permitted; not those before it. They wait where they are, so there is nothing that
-// spins. Who is taken before another and asks for the permission after it, or
-// without asking, may still overtake it: that is for many to work at one time.
+// Invariants:
 //
-// The back-off of a pod that a change may help is for when there is much to do:
-// where no pod is ready, Next takes one of those before its time. To let all wait
-// was rejected: 500 pods that wanted two nodes were woken together whenever
-// something ended, all but one tried in vain, and then all slept for Most beside
-// CPUs that were free. To let all try was rejected, too: it costs O(parked) tries
-// for each that ends, so after a few in vain the others wait. With Strict, the first
-// of the parked ones does not back off. A pod that lost its nodes to others, or could
-// not be bound, does wait: to try at once might go on for ever.
+//   - Next never returns a pod while a pod ahead of it, of its type, is permitted and not
+//     yet Placed, or (Options.Strict) is Unschedulable and does not allow bypass. Permit
+//     refuses such a pod. Pods ahead of the blocking one are not affected.
+//   - A blocked pod stays in its state and is examined again when something changes, so
+//     nothing polls.
+//   - A pod that is removed while it is in flight stays removed: what comes back of it is
+//     dropped.
 //
-// A pod that is removed while it is out stays removed: what comes back of it is
-// dropped. O(log pods + types) a pod, O(log tenants) a score (Rescore), and O(parked)
-// a Wake or Stir.
+// Workers run concurrently, so without Permit a pod popped later may be bound earlier.
+//
+// Back-off limits how much a busy scheduler retries. After a Reactivate Next returns
+// a pod before its back-off ends if no pod is active, up to maxFailedRetries pods
+// without success. Two simpler ways were rejected. To let all of them wait: 500 pods that
+// wanted two nodes were reactivated whenever a pod ended, all but one failed, and then all
+// slept for the maximal back-off beside free CPUs. To let all of them try: every pod that
+// ends costs O(unschedulable) attempts. With Strict the first unschedulable pod does not
+// back off. A pod that lost its nodes to others or whose Binding failed always backs off,
+// because to retry at once might never end.
+//
+// Complexity: O(log pods + types) a pod, O(log tenants) a score (Rescore), O(unschedulable)
+// a Reactivate.
 type Queue struct {
 	env     Env
 	options Options
 
 	mu struct {
 		sync.Mutex
-		items map[string]*item // by UID
-		kinds []*kind          // that have pods
-		turn  int              // index of the kind that had its turn last
-		count Depth
-		stirs uint64 // how often Stir or Ease was called
+		items   map[string]*item // by UID
+		classes []*class         // that have pods
+		last    int              // index of the class that Next returned a pod of last
+		count   Depth
+		events  uint64 // how often ReactivateAcross or ReactivateTenant was called
 	}
 	changed sync.Cond
 }
@@ -87,40 +95,41 @@ type Queue struct {
 // New returns an empty queue.
 func New(env Env, o Options) *Queue {
 	o.Backoff = o.Backoff.Or(sched.Backoff{First: 10 * time.Millisecond, Most: 10 * time.Second})
-	if o.Wait <= 0 {
-		o.Wait = 30 * time.Second
+	if o.PermitTimeout <= 0 {
+		o.PermitTimeout = 30 * time.Second
 	}
 	if env.Rank == nil {
 		env.Rank = func(string, fairshare.Type) float64 { return 0 }
 	}
 	q := &Queue{env: env, options: o}
-	q.mu.items, q.mu.turn = map[string]*item{}, -1
+	q.mu.items, q.mu.last = map[string]*item{}, -1
 	q.changed.L = &q.mu
 	return q
 }
 
-// Add enters a pod, or says that a pending one asks for something else now: its
-// turn comes at once, unless it is out.
+// Add adds a pod, or replaces a pending one whose requests have changed. The pod becomes
+// active without back-off, unless it is in flight.
 func (q *Queue) Add(e Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it, ok := q.mu.items[e.Pod.UID]
 	if !ok {
-		it = &item{since: q.env.Now()}
+		it = &item{added: q.env.Now()}
 		q.mu.items[e.Pod.UID] = it
 	}
-	q.leave(it)
-	q.quit(it)
-	it.Entry, it.tries, it.lost, it.yields, it.blocked = e, 0, 0, false, time.Time{}
-	q.join(it)
-	if it.state == Out {
-		q.enter(it, Out)
+	q.leaveState(it)
+	q.leaveClass(it)
+	it.Entry, it.unschedulableCount, it.requeueCount = e, 0, 0
+	it.bypass, it.unschedulableSince = false, time.Time{}
+	q.joinClass(it)
+	if it.state == InFlight {
+		q.enterState(it, InFlight)
 		return
 	}
-	q.enter(it, Ready)
+	q.enterState(it, Active)
 }
 
-// Remove forgets a pod: it is bound, or gone.
+// Remove removes a pod: it is bound, or deleted.
 func (q *Queue) Remove(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -128,9 +137,9 @@ func (q *Queue) Remove(uid string) {
 	if !ok {
 		return
 	}
-	q.leave(it)
-	q.quit(it)
-	q.enter(it, none)
+	q.leaveState(it)
+	q.leaveClass(it)
+	q.enterState(it, none)
 	delete(q.mu.items, uid)
 	q.changed.Broadcast()
 }
@@ -140,48 +149,49 @@ func (q *Queue) Next(ctx context.Context) (*sched.Pod, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for sleeps := false; ctx.Err() == nil; sleeps = true {
-		if pod := q.take(); pod != nil {
+		if pod := q.pop(); pod != nil {
 			return pod, nil
 		}
 		if !sleeps {
-			defer context.AfterFunc(ctx, q.wakeSleepers)()
+			defer context.AfterFunc(ctx, q.wakeAll)()
 		}
 		q.changed.Wait()
 	}
 	return nil, fmt.Errorf("wait for a pending pod: %w", ctx.Err())
 }
 
-// Poll is Next without waiting: it returns nil where it is nobody's turn.
+// Poll is Next without waiting. It returns nil if no pod's turn has come.
 func (q *Queue) Poll() *sched.Pod {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.take()
+	return q.pop()
 }
 
-func (q *Queue) wakeSleepers() {
+// wakeAll wakes all goroutines in Next.
+func (q *Queue) wakeAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.changed.Broadcast()
 }
 
-// take takes out the pod whose turn it is, of the next type that has one, or returns
-// nil. One that has waited for others may be bound now, one that was blocked still.
+// pop returns the pod whose turn it is, of the next class that has one, or nil. A pod that
+// has waited on permit is permitted, and so is one that blocks others until it is placed.
 // It needs q.mu.
-func (q *Queue) take() *sched.Pod {
-	for range q.mu.kinds {
-		q.mu.turn = (q.mu.turn + 1) % len(q.mu.kinds)
-		if it := q.mu.kinds[q.mu.turn].next(); it != nil {
-			it.permitted = it.state == Waiting || it.state == Parked
-			it.stirs = q.mu.stirs
-			q.leave(it)
-			q.enter(it, Out)
+func (q *Queue) pop() *sched.Pod {
+	for range q.mu.classes {
+		q.mu.last = (q.mu.last + 1) % len(q.mu.classes)
+		if it := q.mu.classes[q.mu.last].next(); it != nil {
+			it.permitted = it.state == WaitingOnPermit || it.state == Unschedulable
+			it.eventsSeen = q.mu.events
+			q.leaveState(it)
+			q.enterState(it, InFlight)
 			return it.Pod
 		}
 	}
 	return nil
 }
 
-// Waited returns how long a pod has been pending, and false where it is not.
+// Waited returns how long a pod has been pending, and false if it is not.
 func (q *Queue) Waited(uid string) (time.Duration, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,10 +199,10 @@ func (q *Queue) Waited(uid string) (time.Duration, bool) {
 	if !ok {
 		return 0, false
 	}
-	return q.env.Now().Sub(it.since), true
+	return q.env.Now().Sub(it.added), true
 }
 
-// State returns where a pod is, and false where it is not pending.
+// State returns the state of a pod, and false if it is not pending.
 func (q *Queue) State(uid string) (State, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -201,4 +211,35 @@ func (q *Queue) State(uid string) (State, bool) {
 		return none, false
 	}
 	return it.state, true
+}
+
+// Depth counts the pending pods by State.
+func (q *Queue) Depth() Depth {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.mu.count
+}
+
+// Rescore moves the pods of a tenant to where they belong by its present rank.
+func (q *Queue) Rescore(tenant string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, c := range q.mu.classes {
+		if t, ok := c.tenants[tenant]; ok {
+			t.rescore(q.env.Rank(tenant, c.name))
+		}
+	}
+	q.changed.Broadcast()
+}
+
+// RescoreAll is Rescore for all tenants with pending pods.
+func (q *Queue) RescoreAll() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, c := range q.mu.classes {
+		for name, t := range c.tenants {
+			t.rescore(q.env.Rank(name, c.name))
+		}
+	}
+	q.changed.Broadcast()
 }

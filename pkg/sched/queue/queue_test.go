@@ -82,23 +82,23 @@ func TestBackoffDoublesToABound(t *testing.T) {
 	})
 }
 
-func TestParkedWaitForWhatHelps(t *testing.T) {
+func TestUnschedulableWaitForWhatHelps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{gains: 5}
 		q := w.queue()
 		q.Add(entry("a"))
 		q.Add(entry("b"))
-		q.Park(next(t, q), 5)
-		q.Park(next(t, q), 5)
+		q.MarkUnschedulable(next(t, q), 5)
+		q.MarkUnschedulable(next(t, q), 5)
 		time.Sleep(time.Hour)
 		if got := next(t, q).UID; got != "none" {
 			t.Fatalf("%s came back though nothing changed", got)
 		}
-		q.Wake(func(p *sched.Pod) bool { return p.UID == "b" })
+		q.Reactivate(func(p *sched.Pod) bool { return p.UID == "b" })
 		if got := next(t, q).UID; got != "b" {
 			t.Errorf("woken: %s, want b", got)
 		}
-		if diff := cmp.Diff(queue.Depth{queue.Out: 1, queue.Parked: 1}, q.Depth(), cmp.Comparer(sameDepth)); diff != "" {
+		if diff := cmp.Diff(queue.Depth{queue.InFlight: 1, queue.Unschedulable: 1}, q.Depth(), cmp.Comparer(sameDepth)); diff != "" {
 			t.Errorf("depth (-want +got):\n%s", diff)
 		}
 	})
@@ -113,14 +113,14 @@ func sameDepth(a, b queue.Depth) bool {
 	return true
 }
 
-// TestParkedTooLate: what became free while the pod was being looked after must
+// TestUnschedulableTooLate: what became free while the pod was being looked after must
 // not be missed, nor waited for.
-func TestParkedTooLate(t *testing.T) {
+func TestUnschedulableTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{gains: 6}
 		q := w.queue()
 		q.Add(entry("a"))
-		q.Park(next(t, q), 5)
+		q.MarkUnschedulable(next(t, q), 5)
 		if got := next(t, q).UID; got != "a" {
 			t.Errorf("Next = %s, want a at once", got)
 		}
@@ -134,8 +134,8 @@ func TestLost(t *testing.T) {
 		q := (&world{}).queue()
 		q.Add(entry("a"))
 		for range 5 {
-			q.Park(next(t, q), 0)
-			q.Wake(func(*sched.Pod) bool { return true })
+			q.MarkUnschedulable(next(t, q), 0)
+			q.Reactivate(func(*sched.Pod) bool { return true })
 		}
 		start := time.Now()
 		q.Requeue(next(t, q))
@@ -145,8 +145,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestPatience: one change does not make everybody try at once.
-func TestPatience(t *testing.T) {
+// TestMaxFailedRetries: one change does not make everybody try at once.
+func TestMaxFailedRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
 		for i := range 100 {
@@ -154,14 +154,14 @@ func TestPatience(t *testing.T) {
 		}
 		try := func() (tries int) {
 			for p := next(t, q); p.UID != "none"; p = next(t, q) {
-				q.Park(p, 0)
+				q.MarkUnschedulable(p, 0)
 				tries++
 			}
 			return tries
 		}
 		got := []int{try()}
 		for _, helps := range []bool{true, true, false} {
-			q.Wake(func(*sched.Pod) bool { return helps })
+			q.Reactivate(func(*sched.Pod) bool { return helps })
 			got = append(got, try())
 		}
 		time.Sleep(time.Minute)
@@ -172,19 +172,19 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestHope: where a change may help, the back-off ends early if there is nothing
+// TestEarlyRetry: where a change may help, the back-off ends early if there is nothing
 // else to do; the first in order comes first. Who lost its nodes waits.
-func TestHope(t *testing.T) {
+func TestEarlyRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
 		for _, uid := range []string{"a", "b", "c", "lost"} {
 			q.Add(entry(uid))
 		}
 		for range 3 {
-			q.Park(next(t, q), 0)
+			q.MarkUnschedulable(next(t, q), 0)
 		}
 		q.Requeue(next(t, q))
-		q.Wake(func(p *sched.Pod) bool { return p.UID != "b" })
+		q.Reactivate(func(p *sched.Pod) bool { return p.UID != "b" })
 		q.Add(entry("new"))
 		var got []string
 		for range 4 {
@@ -200,32 +200,32 @@ func TestHope(t *testing.T) {
 	})
 }
 
-// TestStirred: what changed beside nodes helps pods across nodes, also one that was
+// TestReactivateAcross: what changed beside nodes helps pods across nodes, also one that was
 // being looked after.
-func TestStirred(t *testing.T) {
+func TestReactivateAcross(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
 		across := entry("across")
 		across.Pod.Across = true
 		for _, e := range []queue.Entry{across, entry("local")} {
 			q.Add(e)
-			q.Park(next(t, q), 0)
+			q.MarkUnschedulable(next(t, q), 0)
 		}
-		q.Stir()
+		q.ReactivateAcross()
 		time.Sleep(time.Second)
 		if got := next(t, q).UID; got != "across" {
 			t.Errorf("next is %s", got)
 		}
-		q.Stir()
-		q.Park(across.Pod, 0)
+		q.ReactivateAcross()
+		q.MarkUnschedulable(across.Pod, 0)
 		time.Sleep(time.Minute)
 		if got := next(t, q).UID; got != "across" {
-			t.Errorf("stirred while it was out, and next is %s", got)
+			t.Errorf("reactivated while it was in flight, and next is %s", got)
 		}
-		q.Park(across.Pod, 0)
+		q.MarkUnschedulable(across.Pod, 0)
 		time.Sleep(time.Minute)
-		if got := q.Depth()[queue.Parked]; got != 2 {
-			t.Errorf("%d parked, want both", got)
+		if got := q.Depth()[queue.Unschedulable]; got != 2 {
+			t.Errorf("%d unschedulable, want both", got)
 		}
 	})
 }
@@ -237,15 +237,15 @@ func TestChanged(t *testing.T) {
 		q := (&world{}).queue()
 		q.Add(entry("a"))
 		old := next(t, q)
-		q.Park(old, 0)
+		q.MarkUnschedulable(old, 0)
 		changed := entry("a")
 		q.Add(changed)
 		if got := next(t, q); got != changed.Pod {
-			t.Fatal("the parked pod that changed was not tried at once")
+			t.Fatal("the unschedulable pod that changed was not tried at once")
 		}
 		again := entry("a")
 		q.Add(again)
-		q.Park(changed.Pod, 0)
+		q.MarkUnschedulable(changed.Pod, 0)
 		if p, err := q.Next(t.Context()); err != nil || p != again.Pod {
 			t.Errorf("Next = %v, %v, want what the pod asks now", p, err)
 		}
@@ -256,11 +256,11 @@ func TestChanged(t *testing.T) {
 func TestRemovedStaysRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
-		for _, back := range []func(*sched.Pod){q.Requeue, func(p *sched.Pod) { q.Park(p, 0) }} {
+		for _, back := range []func(*sched.Pod){q.Requeue, func(p *sched.Pod) { q.MarkUnschedulable(p, 0) }} {
 			q.Add(entry("a"))
 			p := next(t, q)
 			if _, ok := q.Waited("a"); !ok {
-				t.Error("a pod that is out is not pending")
+				t.Error("a pod in flight is not pending")
 			}
 			q.Remove("a")
 			back(p)
@@ -269,7 +269,7 @@ func TestRemovedStaysRemoved(t *testing.T) {
 				t.Errorf("%s came back", got)
 			}
 		}
-		if _, ok := q.Waited("a"); ok || q.Depth()[queue.Out] != 0 {
+		if _, ok := q.Waited("a"); ok || q.Depth()[queue.InFlight] != 0 {
 			t.Errorf("something is left: %v", q.Depth())
 		}
 	})

@@ -65,12 +65,12 @@ func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"score": s.score, "add": s.add, "next": s.next, "permit": s.permit, "free": s.free, "show": s.show, "why": s.why,
 		"placed":  func(c *scenario.Command) { s.Placed(s.pods[c.Arg(0)]) },
-		"blocked": func(c *scenario.Command) { s.Park(s.pods[c.Arg(0)], s.seen[c.Arg(0)]) },
+		"blocked": func(c *scenario.Command) { s.MarkUnschedulable(s.pods[c.Arg(0)], s.seen[c.Arg(0)]) },
 		"lost":    func(c *scenario.Command) { s.Requeue(s.pods[c.Arg(0)]) },
 		"bound":   func(c *scenario.Command) { s.Remove(c.Arg(0)) },
 		"gone":    func(c *scenario.Command) { s.Remove(c.Arg(0)) },
-		"reserve": func(c *scenario.Command) { s.Yield(c.Arg(0)) },
-		"release": func(c *scenario.Command) { s.Insist(c.Arg(0)) },
+		"reserve": func(c *scenario.Command) { s.AllowBypass(c.Arg(0)) },
+		"release": func(c *scenario.Command) { s.Block(c.Arg(0)) },
 		"bar":     func(c *scenario.Command) { s.bar(c.Arg(0)) },
 		"unbar":   func(c *scenario.Command) { s.unbar(c.Arg(0)) },
 		"wait":    func(c *scenario.Command) { s.pass(c.Duration(0)) },
@@ -81,7 +81,7 @@ func (s *scene) bar(tenant string) { s.barred[tenant] = true }
 
 func (s *scene) unbar(tenant string) {
 	delete(s.barred, tenant)
-	s.Ease(tenant)
+	s.ReactivateTenant(tenant)
 }
 
 func (s *scene) score(c *scenario.Command) {
@@ -141,7 +141,7 @@ func (s *scene) permit(c *scenario.Command) {
 
 func (s *scene) free(c *scenario.Command) {
 	s.gains++
-	s.Wake(func(pod *sched.Pod) bool { return pod.GPUs.Types[0] == c.Arg(0) && pod.GPUs.Count <= c.Int(1) })
+	s.Reactivate(func(pod *sched.Pod) bool { return pod.GPUs.Types[0] == c.Arg(0) && pod.GPUs.Count <= c.Int(1) })
 }
 
 // pass lets time pass and does what is due meanwhile.
@@ -162,7 +162,7 @@ func (s *scene) pass(d time.Duration) {
 
 func (s *scene) show(c *scenario.Command) {
 	for _, e := range s.List() {
-		c.Line("%-4s %d. %-6s score %-4.2g %-8s %s", e.Type, e.Place, e.Name, e.Score, e.State.String()+":", e.Reason())
+		c.Line("%-4s %d. %-6s score %-4.2g %-16s %s", e.Type, e.Position, e.Name, e.Score, e.State.String()+":", e.Reason())
 	}
 }
 

@@ -40,22 +40,24 @@ func (w twin) first(t fairshare.Type, is func(*item) bool) (first *item) {
 
 // next returns whose turn it is of a type.
 func (w twin) next(t fairshare.Type) *item {
-	binding := w.first(t, func(it *item) bool { return it.state == Waiting || it.state == Out && it.permitted && !it.yields })
-	head := w.first(t, func(it *item) bool { return it.state == Parked && !it.barred })
+	binding := w.first(t, func(it *item) bool {
+		return it.state == WaitingOnPermit || it.state == InFlight && it.permitted && !it.bypass
+	})
+	head := w.first(t, func(it *item) bool { return it.state == Unschedulable })
 	free := func(it *item) bool {
-		return (binding == nil || !w.before(binding, it)) && (!w.options.Strict || head == nil || head.yields || !w.before(head, it))
+		return (binding == nil || !w.before(binding, it)) && (!w.options.Strict || head == nil || head.bypass || !w.before(head, it))
 	}
 	next := w.first(t, func(it *item) bool {
-		return free(it) && (it.state == Ready || it.state == Waiting || it == head && it.hopes)
+		return free(it) && (it.state == Active || it.state == WaitingOnPermit || it == head && it.reactivated)
 	})
-	if next == nil && w.kind(t).vain < patience {
-		return w.first(t, func(it *item) bool { return it.state == Delayed && it.lane != nil && free(it) })
+	if next == nil && w.class(t).failedRetries < maxFailedRetries {
+		return w.first(t, func(it *item) bool { return it.state == Backoff && it.lane != nil && free(it) })
 	}
 	return next
 }
 
-func (w twin) kind(t fairshare.Type) *kind {
-	return w.mu.kinds[slices.IndexFunc(w.mu.kinds, func(k *kind) bool { return k.name == t })]
+func (w twin) class(t fairshare.Type) *class {
+	return w.mu.classes[slices.IndexFunc(w.mu.classes, func(c *class) bool { return c.name == t })]
 }
 
 // take compares what the queue takes with whose turn it is, of the types in turn.
@@ -63,13 +65,13 @@ func (w twin) take() *sched.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var want *sched.Pod
-	for i := range w.mu.kinds {
-		k := w.mu.kinds[(w.mu.turn+1+i)%len(w.mu.kinds)]
+	for i := range w.mu.classes {
+		k := w.mu.classes[(w.mu.last+1+i)%len(w.mu.classes)]
 		if it := w.next(k.name); it != nil && want == nil {
 			want = it.Pod
 		}
 	}
-	got := w.scene.take()
+	got := w.scene.pop()
 	if got != want {
 		w.Fatalf("%v is taken, want %v", got, want)
 	}
@@ -95,14 +97,14 @@ func (w twin) act(what, which, how uint8) {
 	case 7:
 		w.Placed(pod)
 	case 8, 9:
-		w.Park(pod, w.gains-uint64(how%2))
+		w.MarkUnschedulable(pod, w.gains-uint64(how%2))
 	case 10:
 		w.Requeue(pod)
 	case 11:
 		w.gains++
-		w.Wake(func(pod *sched.Pod) bool { return (pod.UID[0]+how)%3 > 0 })
+		w.Reactivate(func(pod *sched.Pod) bool { return (pod.UID[0]+how)%3 > 0 })
 	case 12:
-		w.yield(uid, how%2 == 0)
+		w.setBypass(uid, how%2 == 0)
 	case 13:
 		w.setScore(fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), float64(how%5))
 	case 14:
@@ -119,19 +121,19 @@ func (w twin) act(what, which, how uint8) {
 func (w twin) check() {
 	w.Helper()
 	for uid, it := range w.mu.items {
-		k := it.kind
+		k := it.class
 		var in *order
 		switch {
-		case it.state == Ready:
-			in = &k.ready
-		case it.state == Waiting, it.state == Out && it.permitted && !it.yields:
-			in = &k.waiting
-		case it.barred:
-			in = &k.barred
-		case it.state == Parked:
-			in = &k.blocked
-		case it.state == Delayed && it.lane != nil:
-			in = &k.eager
+		case it.state == Active:
+			in = &k.active
+		case it.state == WaitingOnPermit, it.state == InFlight && it.permitted && !it.bypass:
+			in = &k.onPermit
+		case it.state == Gated:
+			in = &k.gated
+		case it.state == Unschedulable:
+			in = &k.unschedulable
+		case it.state == Backoff && it.lane != nil:
+			in = &k.earlyRetry
 		}
 		if in == nil != (it.lane == nil) || in != nil && (it.lane.in != in || it.lane.pods[it.index] != it || in.lanes[it.lane.index] != it.lane) {
 			w.Fatalf("pod %s is %s, and not where those are", uid, it.state)
@@ -141,7 +143,7 @@ func (w twin) check() {
 	for _, s := range States() {
 		pods += depth[s]
 	}
-	for _, k := range w.mu.kinds {
+	for _, k := range w.mu.classes {
 		pods -= k.pods
 	}
 	if pods != 0 {
@@ -154,18 +156,18 @@ func (w twin) drain() {
 	w.Helper()
 	clear(w.barred)
 	for uid, it := range w.mu.items {
-		if it.state == Out {
+		if it.state == InFlight {
 			w.Requeue(w.pods[uid])
 		}
 	}
 	for range 100 {
 		w.pass(time.Hour)
-		w.Wake(func(*sched.Pod) bool { return true })
+		w.Reactivate(func(*sched.Pod) bool { return true })
 		for pod := w.take(); pod != nil; pod = w.take() {
 			w.Remove(pod.UID)
 		}
 	}
-	if len(w.mu.items) > 0 || len(w.mu.kinds) > 0 {
+	if len(w.mu.items) > 0 || len(w.mu.classes) > 0 {
 		w.Fatalf("lost: %v", w.List())
 	}
 }

@@ -95,10 +95,10 @@ func (k *Keeper) due(h queue.Head, now time.Time) bool { return now.Sub(h.Since)
 func (k *Keeper) review(t fairshare.Type, r *kept, head queue.Head, now time.Time) {
 	state, pending := k.queue.State(r.pod.UID)
 	switch {
-	case state == queue.Out: // it is being placed: wait for what comes of it
+	case state == queue.InFlight: // it is being placed: wait for what comes of it
 	case !pending || head.Pod != nil && head.Pod.UID != r.pod.UID && k.due(head, now):
 		k.giveUp(r)
-		k.queue.Insist(r.pod.UID)
+		k.queue.Block(r.pod.UID)
 		delete(k.kept, t)
 	case r.plan != nil && now.After(r.expires(k.options.Keep)):
 		k.giveUp(r)
@@ -113,7 +113,7 @@ func (k *Keeper) giveUp(r *kept) {
 	r.plan = nil
 	for _, o := range given {
 		if node := k.center.Record(o.Node); node != nil {
-			k.queue.Wake(func(pod *sched.Pod) bool { return filter.FitsAny(pod, node) })
+			k.queue.Reactivate(func(pod *sched.Pod) bool { return filter.FitsAny(pod, node) })
 		}
 	}
 }
@@ -143,14 +143,14 @@ func (k *Keeper) serve(h queue.Head, now time.Time) {
 	case !k.holds(r):
 		r.plan = nil
 	case r.plan == nil && now.Sub(r.made) < k.options.Wait, now.Sub(r.looked) < k.options.Again:
-		k.queue.Yield(h.Pod.UID)
+		k.queue.AllowBypass(h.Pod.UID)
 		return
 	}
 	r.pod, r.looked = h.Pod, now
 	if best := k.plan(h.Pod); !best.equal(r.plan) {
 		k.hold(r, best, now)
 	}
-	k.queue.Yield(h.Pod.UID)
+	k.queue.AllowBypass(h.Pod.UID)
 }
 
 // holds reports whether all is still held back: not where a node has gone, or the pod
@@ -175,7 +175,7 @@ func (k *Keeper) hold(r *kept, p plan, now time.Time) {
 		}
 	}
 	r.plan = p
-	k.queue.Wake(func(pod *sched.Pod) bool { return pod == r.pod && p.idle() })
+	k.queue.Reactivate(func(pod *sched.Pod) bool { return pod == r.pod && p.idle() })
 }
 
 // Reservation returns what is held back for a pod or a gang: an offer a node.

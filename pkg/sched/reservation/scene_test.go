@@ -107,7 +107,7 @@ func (s *scene) run(c *scenario.Command) {
 
 func (s *scene) end(c *scenario.Command) {
 	s.center.Release(c.Arg(0))
-	s.queue.Wake(func(pod *sched.Pod) bool { return s.suits(pod, nil) != nil })
+	s.queue.Reactivate(func(pod *sched.Pod) bool { return s.suits(pod, nil) != nil })
 }
 
 func (s *scene) wait(c *scenario.Command) {
@@ -136,7 +136,7 @@ func (s *scene) try() {
 		members, _ := pod.Together()
 		nodes := s.place(members)
 		if nodes == nil {
-			s.queue.Park(pod, s.center.FreedSeq())
+			s.queue.MarkUnschedulable(pod, s.center.FreedSeq())
 			continue
 		}
 		s.center.Unreserve(pod.Claim())
@@ -217,9 +217,9 @@ func (s *scene) show(c *scenario.Command) {
 		c.Line("")
 	}
 	list := s.queue.List()
-	slices.SortFunc(list, func(a, b queue.Explanation) int { return a.Place - b.Place })
+	slices.SortFunc(list, func(a, b queue.Explanation) int { return a.Position - b.Position })
 	for _, e := range list {
-		c.Line("%d. %s is %s", e.Place, e.Name, e.State)
+		c.Line("%d. %s is %s", e.Position, e.Name, e.State)
 	}
 }
 

@@ -189,7 +189,7 @@ func (o *office) typesApart() {
 	o.await("the H200 is given", func() bool { return o.pod("h").Spec.NodeName == "of-h200" })
 	o.await("the queue explains a pod that waits", func() bool {
 		pod, err := queueapi.Client{Server: "http://" + o.controller.Queue}.Why(o.ctx, "default", "a59")
-		return err == nil && pod.Type == "T4" && pod.Place > 1 && len(pod.Ahead) > 0
+		return err == nil && pod.Type == "T4" && pod.Position > 1 && len(pod.Ahead) > 0
 	})
 	pods, err := queueapi.Client{Server: "http://" + o.controller.Queue}.Queue(o.ctx)
 	o.must(err)

@@ -30,7 +30,7 @@ func serve(t *testing.T) (Client, func()) {
 	}
 	now = start.Add(90 * time.Second)
 	server := httptest.NewServer(New(Source{
-		List: q.List, Explain: q.Explain, Said: func(uid string) string { return "said of " + uid }, Leads: func() bool { return leads },
+		List: q.List, Explain: q.Explain, Message: func(uid string) string { return "said of " + uid }, Leads: func() bool { return leads },
 	}))
 	t.Cleanup(server.Close)
 	return Client{server.URL}, func() { leads = false }
@@ -42,8 +42,8 @@ func TestQueue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := func(name, tenant string, score float64, place int) Pod {
-		return Pod{Name: name, Type: "T4", Tenant: tenant, Score: score, Place: place, Of: 3, State: "ready", Waited: "1m30s", WaitsFor: "it waits for its turn"}
+	row := func(name, tenant string, score float64, position int) Pod {
+		return Pod{Name: name, Type: "T4", Tenant: tenant, Score: score, Position: position, Of: 3, State: "active", Waited: "1m30s", WaitsFor: "it waits for its turn"}
 	}
 	want := []Pod{row("bob/b1", "bob", .5, 1), row("ann/a1", "ann", 8, 2), row("ann/a2", "ann", 8, 3)}
 	if diff := cmp.Diff(want, pods); diff != "" {
@@ -57,19 +57,19 @@ func TestWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Ahead{{"bob", .5, 1}, {"ann", 8, 1}}, pod.Ahead); diff != "" || pod.Place != 3 || pod.Said != "said of ann/a2" || pod.Needs == "" {
+	if diff := cmp.Diff([]Ahead{{"bob", .5, 1}, {"ann", 8, 1}}, pod.Ahead); diff != "" || pod.Position != 3 || pod.Message != "said of ann/a2" || pod.Needs == "" {
 		t.Errorf("pod %+v, ahead (-want +got):\n%s", pod, diff)
 	}
-	for name, want := range map[string]string{"none": "does not wait for this scheduler", "a1": ""} {
+	for name, want := range map[string]string{"none": "is not in the queue", "a1": ""} {
 		if _, err := client.Why(t.Context(), "ann", name); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
 	stop()
-	if _, err := client.Queue(t.Context()); err == nil || !strings.Contains(err.Error(), "stands by") {
-		t.Errorf("error %v of who does not lead", err)
+	if _, err := client.Queue(t.Context()); err == nil || !strings.Contains(err.Error(), "on standby") {
+		t.Errorf("error %v of a replica on standby", err)
 	}
 	if _, err := (Client{"http://127.0.0.1:1"}).Queue(t.Context()); err == nil || !strings.Contains(err.Error(), "port-forward") {
-		t.Errorf("error %v of who is away", err)
+		t.Errorf("error %v of a controller that is not reachable", err)
 	}
 }

@@ -1,0 +1,54 @@
+package queue
+
+import "github.com/numalet/numalet/pkg/sched/fairshare"
+
+// class is the pending pods of one type of resource. Classes never wait for each other.
+// A pod that is in flight without a permit, or backs off without an early retry, is in
+// none of the orders.
+type class struct {
+	name    fairshare.Type
+	strict  bool               // Options.Strict
+	tenants map[string]*tenant // by name
+	pods    int                // pending, in any state
+
+	active        order
+	earlyRetry    order // in back-off; Next may return them before it ends
+	onPermit      order // waiting on permit, or permitted and not placed yet
+	unschedulable order
+	gated         order
+	failedRetries int // attempts that failed since the last change
+}
+
+// maxFailedRetries is how many attempts may fail after a change until the pods in
+// earlyRetry have to wait for the end of their back-off: more than there are workers, and
+// few.
+const maxFailedRetries = 32
+
+// next returns the pod whose turn it is, or nil: the first of the active pods, those that
+// wait on permit, and the unschedulable pod that a change may help. None of them goes
+// while it has a blocker. Only if there is none of these, a pod that is in back-off goes.
+func (c *class) next() *item {
+	var next *item
+	for _, it := range []*item{c.active.first(), c.onPermit.first(), c.unschedulable.first()} {
+		if it != nil && it.eligible() && c.blocker(it) == nil && (next == nil || it.before(next)) {
+			next = it
+		}
+	}
+	if it := c.earlyRetry.first(); next == nil && it != nil && c.failedRetries < maxFailedRetries && c.blocker(it) == nil {
+		return it
+	}
+	return next
+}
+
+// blocker returns the pod that another one has to wait for, or nil: the first that is
+// permitted, or waits on permit, or the first that is unschedulable and does not allow
+// bypass.
+func (c *class) blocker(it *item) *item {
+	if ahead := c.onPermit.first(); ahead != nil && ahead.before(it) {
+		return ahead
+	}
+	if head := c.unschedulable.first(); c.strict && head != nil && !head.bypass && head.before(it) {
+		return head
+	}
+	return nil
+}
