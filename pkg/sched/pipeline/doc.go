@@ -1,24 +1,26 @@
 // Package pipeline schedules pods in two tiers: any number of proposers look for nodes
 // concurrently, and one committer decides.
 //
-//		queue ─► 1 proposers (N) ─► 2 lists (FIFO, 2N) ─► 3 committer (one) ─► 4 decisions (FIFO, M) ─► 5 binders (M)
-//		  ▲                                                   │                                              │
-//		  └──────── no node fits, or all were taken ──────────┴────────────── the Binding failed ────────────┘
+//	queue ─► 1 proposers (N) ─► 2 lists (FIFO, 2N) ─► 3 committer (one) ─► 4 decisions (FIFO, M) ─► 5 binders (M)
+//	  ▲                                                   │                                              │
+//	  └──────── no node fits, or all were taken ──────────┴────────────── the Binding failed ────────────┘
 //
-//	 1. A Proposer takes the next pod from the queue and reads an immutable view of the
-//	    cluster (nodestate.View). It lists the nodes that suit the pod best, with the
-//	    records that it read. Proposers share nothing and take no locks.
-//	 2. Lists wait in a short FIFO. In a long one they grow stale: the faster the
-//	    proposers, the more of the listed nodes have changed by the time the committer reads
-//	    the list, and the fewer pods are placed (volcano-sh/volcano#5939).
-//	 3. The Committer, the only one that assigns nodes, takes one list at a time. It checks
-//	    changed nodes again and assigns the best that still fits; a gang gets nodes for all
-//	    the pods that have to start together, or for none. If no node is left, the pod
-//	    returns to the queue.
-//	 4. Decisions wait for a binder in a second FIFO, which the committer fills and binders
-//	    empty half a buffer at a time.
-//	 5. A binder writes the Binding. If that fails, the node gets its resources back and
-//	    the pod returns to the queue.
+// The steps, by their numbers in the drawing:
+//
+//  1. A Proposer takes the next pod from the queue and reads an immutable view of the
+//     cluster (nodestate.View). It lists the nodes that suit the pod best, with the
+//     records that it read. Proposers share nothing and take no locks.
+//  2. Lists wait in a short FIFO. In a long one they grow stale: the faster the
+//     proposers, the more of the listed nodes have changed by the time the committer reads
+//     the list, and the fewer pods are placed (volcano-sh/volcano#5939).
+//  3. The Committer, the only one that assigns nodes, takes one list at a time. It checks
+//     changed nodes again and assigns the best that still fits; a gang gets nodes for all
+//     the pods that have to start together, or for none. If no node is left, the pod
+//     returns to the queue.
+//  4. Decisions wait for a binder in a second FIFO, which the committer fills and binders
+//     empty half a buffer at a time.
+//  5. A binder writes the Binding. If that fails, the node gets its resources back and
+//     the pod returns to the queue.
 //
 // Safety rests on step 3 alone: nodestate assigns resources only if the node's record is
 // the one that the decision was computed from, so a stale view can cost time but never
