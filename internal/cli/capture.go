@@ -21,13 +21,13 @@ func newCapture() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "capture FILE.tar | DIR | -",
 		Short: "Write the files that describe this machine, for --root elsewhere",
-		Long: `Write the files that describe this machine: a tar when the name ends in .tar
-or is - (standard output), else a directory, which must not exist. Only
-files of CPU, NUMA node and memory sizes, and of where NVIDIA's cards are, are
-taken: no names, no serial numbers, no processes. Attach it to a bug report.`,
+		Long: `Write the files that describe this machine: to a tar file if the name ends in .tar
+or is - (standard output), otherwise to a directory, which must not exist. Only files
+about CPUs, NUMA nodes, memory sizes and the positions of NVIDIA GPUs are included: no
+names, no serial numbers, no processes. Attach the result to a bug report.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return command.WrongUsage("say where to: FILE.tar, DIR, or - for standard output")
+				return command.WrongUsage("give a destination: FILE.tar, DIR, or - for standard output")
 			}
 			return nil
 		},

@@ -16,14 +16,14 @@ func newGroups() *cobra.Command {
 	kubeconfig, out := "", command.Text
 	cmd := &cobra.Command{
 		Use:   "groups",
-		Short: "Show and make GPU groups",
-		Long: `Show the GPU groups of the cluster: all of them if you may list them, else those
+		Short: "Show and create GPU groups",
+		Long: `Show the GPU groups of the cluster: all of them if you may list them, otherwise those
 that your roles name.`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listGroups(cmd, kubeconfig, out) },
 	}
-	cmd.PersistentFlags().StringVar(&kubeconfig, "kubeconfig", "", "file that names the cluster; as kubectl finds it, if it is not given")
-	cmd.Flags().VarP(&out, "output", "o", "text or json")
+	cmd.PersistentFlags().StringVar(&kubeconfig, "kubeconfig", "", "Kubeconfig file. By default the one that kubectl uses.")
+	cmd.Flags().VarP(&out, "output", "o", "Output format: text or json.")
 	cmd.AddCommand(newGroupsPlan(), newGroupsPropose(&kubeconfig))
 	return cmd
 }
@@ -36,9 +36,8 @@ func newGroupsPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Propose groups in which all demands fit at the same time",
-		Long: `Propose GPU groups for containers that are expected, one for each, so that all of
-them fit at the same time, whatever the order in which they arrive. Groups share
-GPUs only if they do not all fit. Nodes are a CSV file in the format of Alibaba's
+		Long: `Propose a GPU group for each expected container, so that all containers fit at the
+same time, in any order of arrival. Groups share GPUs only if they do not all fit. Nodes are a CSV file in the format of Alibaba's
 openb GPU trace.`,
 		Example: `  numalet groups plan --nodes nodes.csv --demands 2,1,2,3
   numalet groups plan --nodes openb_node_list_all_node.csv --demands 8,4,4 --type G2 -o json`,
@@ -63,10 +62,10 @@ openb GPU trace.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&file, "nodes", "", "CSV file of nodes")
-	flags.IntSliceVar(&demands, "demands", nil, "how many GPUs each container needs, all of one node")
-	flags.StringVar(&kind, "type", "", "only GPUs of this type")
-	flags.VarP(&out, "output", "o", "text or json")
+	flags.StringVar(&file, "nodes", "", "CSV file of nodes.")
+	flags.IntSliceVar(&demands, "demands", nil, "Number of GPUs of each container, all on one node.")
+	flags.StringVar(&kind, "type", "", "Use only GPUs of this type.")
+	flags.VarP(&out, "output", "o", "Output format: text or json.")
 	return cmd
 }
 

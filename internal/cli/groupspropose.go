@@ -28,10 +28,9 @@ func newGroupsPropose(kubeconfig *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "propose",
 		Short: "Write groups of this cluster's GPUs, in which all demands fit at the same time",
-		Long: `Write GPUGroups for containers that are expected, one for each, of the GPUs that you
-have the right to use and that are in no group yet, so that all of them fit at the
-same time, whatever the order in which they arrive. Nothing is changed: read what is
-written, edit it, and apply it.`,
+		Long: `Write a GPUGroup for each expected container, from the GPUs that you may use and that
+are in no group yet, so that all containers fit at the same time, in any order of
+arrival. The cluster is not changed: review the output, edit it, and apply it.`,
 		Example: `  numalet groups propose --tenant ann --demands 2,1,2,3 > groups.yaml
   kubectl apply -f groups.yaml`,
 		Args: command.NoArgs,
@@ -58,11 +57,11 @@ written, edit it, and apply it.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&tenant, "tenant", "", "for whom the groups are")
-	flags.IntSliceVar(&demands, "demands", nil, "how many GPUs each container needs, all of one node")
-	flags.StringSliceVar(&containers, "containers", nil, "the only containers that the groups are for, by name, one for each demand")
-	flags.StringVar(&kind, "type", "", "only GPUs of this type")
-	flags.StringVar(&prefix, "name", "", "what the groups' names begin with; the tenant, if it is not given")
+	flags.StringVar(&tenant, "tenant", "", "Tenant that may use the groups.")
+	flags.IntSliceVar(&demands, "demands", nil, "Number of GPUs of each container, all on one node.")
+	flags.StringSliceVar(&containers, "containers", nil, "Names of the containers that may use the groups, one per demand.")
+	flags.StringVar(&kind, "type", "", "Use only GPUs of this type.")
+	flags.StringVar(&prefix, "name", "", "Prefix of the groups' names. By default the tenant.")
 	return cmd
 }
 

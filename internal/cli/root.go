@@ -13,7 +13,7 @@ import (
 func NewRoot(calledAs string, more ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "numalet",
-		Short:         "See a machine as Numalet sees it, and try out decisions",
+		Short:         "Show machines as Numalet sees them, and simulate decisions",
 		Args:          command.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -36,7 +36,7 @@ func TestExitStatus(t *testing.T) {
 		"unknown flag":            {args: []string{"topo", "--frob"}, status: 2, stderr: "unknown flag: --frob"},
 		"unknown format":          {args: []string{"topo", "-o", "xml"}, status: 2, stderr: "choose text, json or svg"},
 		"too many arguments":      {args: []string{"topo", "here"}, status: 2, stderr: `"here"`},
-		"capture without a place": {args: []string{"capture"}, status: 2, stderr: "say where to"},
+		"capture without a place": {args: []string{"capture"}, status: 2, stderr: "give a destination"},
 		"no such root":            {args: []string{"topo", "--root", "/nonexistent"}, status: 1, stderr: "/nonexistent: no such file"},
 		"a root without sys":      {args: []string{"topo", "--root", t.TempDir()}, status: 1, stderr: "no online CPU"},
 		"a root that is no tar":   {args: []string{"topo", "--root", "root.go"}, status: 1, stderr: "neither a directory nor a tar"},
