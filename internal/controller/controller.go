@@ -141,7 +141,7 @@ func (c *controller) newLease(context.Context) (err error) {
 		}
 		c.lease, err = lease.New(c.clients.lease, lease.Options{
 			Namespace: c.cfg.LeaseNS, Name: c.cfg.LeaseName, Identity: host + "_" + string(uuid.NewUUID()),
-			Duration: c.cfg.LeaseDuration, Act: c.cfg.BindTimeout,
+			Duration: c.cfg.LeaseDuration, ActionTimeout: c.cfg.BindTimeout,
 		})
 		if err != nil {
 			return err

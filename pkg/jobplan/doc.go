@@ -1,9 +1,11 @@
-// Package jobplan knows what comes next for a job of several pods: which pods to
-// make and which to delete, how often one may fail, and what to say of the whole.
+// Package jobplan plans the next steps of a job of several pods: which pods to create and
+// delete, how often pods may fail, and which phase the job is in.
 //
-// It sees a job as it was asked for, what is remembered of it and the pods that
-// there are, and answers with what to do and what to remember. It refuses to do
-// it, and to know what a pod is made of.
+// It gets the job's spec, its stored progress and its pods, and returns what to do and
+// which progress to store. It refuses to act, and to know what a pod consists of.
 //
-//	plan := batch.Next(job, remembered, pods, now)
+//	plan := jobplan.Next(job, progress, pods, now)
+//
+// job.go is the nouns, plan.go decides, failures.go counts failures and back-off, progress.go
+// sums up, indexes.go is the text form of sets of pods.
 package jobplan

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Indexes is a set of indexes of pods, in order. Its text is that of
-// completedIndexes in batch/v1: "0-2,5".
+// Indexes is a sorted set of pod indexes. Its text form is that of completedIndexes in
+// batch/v1: "0-2,5".
 type Indexes []int
 
-// Has takes O(log n).
+// Has reports whether the set contains an index. O(log n).
 func (s Indexes) Has(index int) bool {
 	_, found := slices.BinarySearch(s, index)
 	return found
 }
 
-// With returns the set with an index more.
+// With returns the set with one more index.
 func (s Indexes) With(index int) Indexes {
 	at, found := slices.BinarySearch(s, index)
 	if found {
@@ -26,12 +26,13 @@ func (s Indexes) With(index int) Indexes {
 	return slices.Insert(slices.Clone(s), at, index)
 }
 
-// Below returns how many are less than n. It takes O(log n).
+// Below returns how many indexes are less than n. O(log n).
 func (s Indexes) Below(n int) int {
 	at, _ := slices.BinarySearch(s, n)
 	return at
 }
 
+// String returns the text form; "" for an empty set.
 func (s Indexes) String() string {
 	var parts []string
 	for i := 0; i < len(s); {
@@ -47,7 +48,7 @@ func (s Indexes) String() string {
 	return strings.Join(parts, ",")
 }
 
-// ParseIndexes reads what String wrote. No index is more than 65,535.
+// ParseIndexes is the inverse of String. Indexes are at most 65,535.
 func ParseIndexes(text string) (Indexes, error) {
 	if text == "" {
 		return nil, nil

@@ -2,36 +2,35 @@ package jobplan
 
 import "time"
 
-// Job is what was asked for.
+// Job is the spec of a job.
 type Job struct {
 	Replicas     int
-	MinAvailable int // so many of its pods start together or not at all
+	MinAvailable int // this many pods start together or not at all
 	Suspend      bool
-	BackoffLimit int           // so many failures do no harm
-	Deadline     time.Duration // it may run for so long; 0 is for ever
+	BackoffLimit int           // the job fails after more failures than this
+	Deadline     time.Duration // how long the job may run; 0 means no limit
 	TTL          *time.Duration
-	InPlace      bool   // the node starts failed containers again, and each start is a failure
-	Flaw         string // why no pod can be made of what was asked for; "" where it can
+	InPlace      bool   // the node restarts failed containers, and each restart counts as a failure
+	Invalid      string // why no pod can be created from the spec; "" if it is valid
 }
 
-// Pod is one that there is. Its index is its own: no two pods of a job have the
-// same at one time.
+// Pod is an existing pod of a job. Pods of a job have distinct indexes.
 type Pod struct {
-	Index   int // of those of the job, from 0 on
-	Attempt int // pods of this index that failed before it
-	State   State
-	Ready   bool
-	Going   bool      // deleted, and not gone yet
-	Starts  int       // of containers again, in place
-	Ended   time.Time // when it succeeded, failed or was disrupted
-	Why     string    // it failed or was disrupted
+	Index    int // from 0 on
+	Attempt  int // how many pods with this index failed before
+	State    State
+	Ready    bool
+	Deleting bool      // it has a deletion timestamp
+	Restarts int       // of its containers
+	Ended    time.Time // when it succeeded, failed or was disrupted
+	Why      string    // why it failed or was disrupted
 }
 
-// State is how far a pod is.
+// State is the state of a pod.
 type State int
 
-// States. One that is disrupted failed through no fault of its work: the node did not
-// take it, say, or it was evicted.
+// States. A disrupted pod failed for a reason outside its program: for example it was
+// evicted, or the node did not admit it.
 const (
 	Waiting State = iota
 	Running
@@ -40,12 +39,12 @@ const (
 	Disrupted
 )
 
-// Phase sums up where a job is.
+// Phase is the phase of a job.
 type Phase string
 
-// Phases. A job is pending while none of its pods runs, or fewer than start together.
-// It goes between the first three as often as it takes, and is over with one of the
-// last two.
+// Phases. A job is pending while fewer than MinAvailable of its pods, or none, run. It may
+// change between the first three phases any number of times, and ends in one of the last
+// two.
 const (
 	Pending   Phase = "Pending"
 	Runs      Phase = "Running"
@@ -54,10 +53,10 @@ const (
 	Broken    Phase = "Failed"
 )
 
-// Over reports whether nothing comes after.
+// Over reports whether the phase is final.
 func (p Phase) Over() bool { return p == Complete || p == Broken }
 
-// Reasons of news that is not the reason of a phase.
+// Reasons of events that are not the reason of a phase.
 const (
 	EventPodFailed = "PodFailed"
 	EventCompleted = "Completed"
@@ -65,28 +64,27 @@ const (
 	EventResumed   = "Resumed"
 )
 
-// Reasons of a phase, by the names that batch/v1 has for them where it has some.
+// Reasons of a phase, named as in batch/v1 where it has the same reason.
 const (
 	ReasonUser     = "JobSuspended"
 	ReasonComplete = "CompletionsReached"
 	ReasonLimit    = "BackoffLimitExceeded"
 	ReasonDeadline = "DeadlineExceeded"
-	ReasonFlaw     = "InvalidTemplate"
+	ReasonInvalid  = "InvalidTemplate"
 )
 
-// Progress is what is remembered of a job. Done and Failures do not depend on pods
-// that are still there, and what one pod adds to them it adds only once, however
-// often and however late it is seen.
+// Progress is the stored progress of a job. Done and Failures include pods that were
+// deleted. Each pod counts once, however often and however late it is seen.
 type Progress struct {
 	Phase    Phase
-	Reason   string // of a phase that somebody may ask about; else ""
+	Reason   string // "" for the phases Pending and Running
 	Message  string
-	Started  time.Time   // so many pods as it takes ran first; zero where they never did, or before it was suspended
-	Ended    time.Time   // it is over since
-	Done     Indexes     // of pods that succeeded
-	Failures map[int]int // by index; none is 0
-	Active   int         // pods that wait or run
-	Ready    int         // of these
+	Started  time.Time   // when MinAvailable pods first ran; zero if they have not since the job was last suspended
+	Ended    time.Time   // when the job ended
+	Done     Indexes     // indexes of pods that succeeded
+	Failures map[int]int // by index; no value is 0
+	Active   int         // pods that are pending or running
+	Ready    int         // active pods that are ready
 }
 
 // Failed returns how many pods failed.

@@ -61,7 +61,7 @@ func anything(r *rand.Rand, s *scene) []string {
 // failsNow reports whether a command lets a pod fail that nobody deleted.
 func failsNow(s *scene, command []string) bool {
 	return command[0] == "fail" && slices.ContainsFunc(s.pods, func(p Pod) bool {
-		return strconv.Itoa(p.Index) == command[1] && !p.Going
+		return strconv.Itoa(p.Index) == command[1] && !p.Deleting
 	})
 }
 
@@ -84,13 +84,13 @@ func (s *scene) check(t *testing.T, before Progress, failed int) {
 	}
 	indexes := map[int]bool{}
 	for _, pod := range s.pods {
-		if indexes[pod.Index] || p.Done.Has(pod.Index) && pod.State != Succeeded && !pod.Going {
+		if indexes[pod.Index] || p.Done.Has(pod.Index) && pod.State != Succeeded && !pod.Deleting {
 			t.Errorf("pod %d is there twice, or again", pod.Index)
 		}
 		indexes[pod.Index] = true
 	}
 	again := Next(s.job, p, s.pods, s.now)
-	if diff := cmp.Diff(p, again.Progress); diff != "" || len(again.Make)+len(again.Delete)+len(again.News) > 0 {
-		t.Errorf("not at rest: make %v, delete %v, news %v (-before +after):\n%s", again.Make, again.Delete, again.News, diff)
+	if diff := cmp.Diff(p, again.Progress); diff != "" || len(again.Create)+len(again.Delete)+len(again.Events) > 0 {
+		t.Errorf("not at rest: make %v, delete %v, news %v (-before +after):\n%s", again.Create, again.Delete, again.Events, diff)
 	}
 }

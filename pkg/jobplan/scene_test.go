@@ -49,9 +49,9 @@ func (s *scene) commands() scenario.Commands {
 		"run":      s.each(func(p *Pod) { p.State = Running }),
 		"ready":    s.each(func(p *Pod) { p.Ready = true }),
 		"succeed":  s.ended(Succeeded, ""),
-		"fail":     s.ended(Failed, "container main ended with 1"),
+		"fail":     s.ended(Failed, "container main ended with exit code 1 (Error)"),
 		"disrupt":  s.ended(Disrupted, "evicted"),
-		"restart":  s.each(func(p *Pod) { p.Starts++ }),
+		"restart":  s.each(func(p *Pod) { p.Restarts++ }),
 		"lose":     s.each(s.delete),
 		"gone":     s.gone,
 		"suspend":  func(*scenario.Command) { s.job.Suspend = true },
@@ -68,7 +68,7 @@ func (s *scene) commands() scenario.Commands {
 func (s *scene) ask(c *scenario.Command) {
 	s.job = Job{
 		Replicas: c.IntValue("replicas", 1), MinAvailable: c.IntValue("minAvailable", 1), BackoffLimit: c.IntValue("backoffLimit", 6),
-		Suspend: c.Has("suspend"), InPlace: c.Has("inPlace"), Flaw: c.Value("flaw"),
+		Suspend: c.Has("suspend"), InPlace: c.Has("inPlace"), Invalid: c.Value("flaw"),
 	}
 	if c.Has("deadline") {
 		s.job.Deadline = scenario.Duration(c.Value("deadline"))
@@ -98,7 +98,7 @@ func (s *scene) ended(state State, why string) func(*scenario.Command) {
 
 // delete lets a pod that runs go on for a while, and any other be gone.
 func (s *scene) delete(p *Pod) {
-	p.Going = true
+	p.Deleting = true
 	if p.State != Running {
 		s.forget(p.Index)
 	}
@@ -112,7 +112,7 @@ func (s *scene) gone(c *scenario.Command) {
 
 // forget drops a pod that is being deleted.
 func (s *scene) forget(index int) {
-	s.pods = slices.DeleteFunc(s.pods, func(p Pod) bool { return p.Going && p.Index == index })
+	s.pods = slices.DeleteFunc(s.pods, func(p Pod) bool { return p.Deleting && p.Index == index })
 }
 
 // settle does what comes next until nothing does.
@@ -120,10 +120,10 @@ func (s *scene) settle() {
 	for range 10 {
 		plan := Next(s.job, s.progress, s.pods, s.now)
 		s.progress, s.again = plan.Progress, time.Time{}
-		if plan.Again > 0 {
-			s.again = s.now.Add(plan.Again)
+		if plan.Requeue > 0 {
+			s.again = s.now.Add(plan.Requeue)
 		}
-		for _, n := range plan.News {
+		for _, n := range plan.Events {
 			kind := "Normal"
 			if n.Warning {
 				kind = "Warning"
@@ -131,7 +131,7 @@ func (s *scene) settle() {
 			s.say("%s %s: %s", kind, n.Reason, n.Message)
 		}
 		s.carryOut(plan)
-		if len(plan.Make)+len(plan.Delete) == 0 {
+		if len(plan.Create)+len(plan.Delete) == 0 {
 			return
 		}
 	}
@@ -139,7 +139,7 @@ func (s *scene) settle() {
 }
 
 func (s *scene) carryOut(plan Plan) {
-	for _, b := range plan.Make {
+	for _, b := range plan.Create {
 		s.say("make pod %d, attempt %d", b.Index, b.Attempt)
 		s.pods = append(s.pods, Pod{Index: b.Index, Attempt: b.Attempt})
 	}

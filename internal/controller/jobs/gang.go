@@ -14,41 +14,39 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// least returns how many pods have to start together: so many as the job needs, less
-// those that have succeeded and will not start again.
-func (t *task) least() int {
+// gangSize returns how many pods must start together: minAvailable without those that have
+// succeeded, which will not start again.
+func (t *task) gangSize() int {
 	return int(t.job.Spec.MinAvailable) - t.plan.Done.Below(int(t.job.Spec.Replicas))
 }
 
-// gather makes a new pod start together with others.
-func (t *task) gather(pod *corev1.Pod) {
-	if least := t.least(); least > 1 {
+// joinGang makes a new pod start together with others.
+func (t *task) joinGang(pod *corev1.Pod) {
+	if size := t.gangSize(); size > 1 {
 		pod.Labels[v1alpha1.LabelGang] = t.job.Name
-		pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(least)
+		pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(size)
 	}
 }
 
-// regather tells the pods that wait with how many others they start now. Of those whom
-// they were made to start with some may have succeeded since: for these they would wait
-// for ever.
-func (t *task) regather(ctx context.Context) error {
-	least := strconv.Itoa(max(t.least(), 1))
+// updateGang corrects the gang size of pending pods. Pods that have succeeded since these
+// were created will not start again, so the pending ones would wait for them forever.
+func (t *task) updateGang(ctx context.Context) error {
+	size := strconv.Itoa(max(t.gangSize(), 1))
 	for _, index := range slices.Sorted(maps.Keys(t.pods)) {
 		pod := t.pods[index]
-		if !t.gathers(pod) || pod.Annotations[v1alpha1.AnnotationGangMinAvailable] == least {
+		if !t.waitsForGang(pod) || pod.Annotations[v1alpha1.AnnotationGangMinAvailable] == size {
 			continue
 		}
-		patch := fmt.Appendf(nil, `{"metadata":{"uid":%q,"annotations":{%q:%q}}}`, pod.UID, v1alpha1.AnnotationGangMinAvailable, least)
-		if err := t.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch)); !gone(err) {
-			return fmt.Errorf("tell pod %s with how many others it starts: %w", pod.Name, err)
+		patch := fmt.Appendf(nil, `{"metadata":{"uid":%q,"annotations":{%q:%q}}}`, pod.UID, v1alpha1.AnnotationGangMinAvailable, size)
+		if err := t.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch)); !isGone(err) {
+			return fmt.Errorf("update the gang size of pod %s: %w", pod.Name, err)
 		}
 	}
 	return nil
 }
 
-// gathers reports whether a pod was made to start together with others, and has not
-// got a node yet.
-func (t *task) gathers(pod *corev1.Pod) bool {
+// waitsForGang reports whether a pod is to start together with others and is not bound yet.
+func (t *task) waitsForGang(pod *corev1.Pod) bool {
 	bound := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue
 	})

@@ -22,30 +22,28 @@ import (
 const (
 	// component is the operator's name in events, and of its queue in metrics.
 	component = "numalet-job"
-	// workers is how many jobs are looked after at one time.
+	// workers is the number of jobs that are reconciled concurrently.
 	workers = 4
-	// What fails is tried again after the first pause, and after twice as long each
-	// time more, up to the longest: nobody tells when a quota has room again, or when
-	// what was in the way is gone.
-	firstPause, longestPause = 50 * time.Millisecond, 30 * time.Second
+	// A failed reconciliation is repeated after minRetryDelay, which doubles up to
+	// maxRetryDelay: changes of quotas and of foreign objects are not watched.
+	minRetryDelay, maxRetryDelay = 50 * time.Millisecond, 30 * time.Second
 )
 
-// Add has a manager look after all jobs of a cluster. Their pods go to schedulerName
-// where the template names none.
+// Add adds a reconciler of all jobs to a manager. Pods whose template names no scheduler use
+// schedulerName.
 //
-// Two that do so at one time do no harm, but cost time: every write names what it was
-// decided by. A pod has a name of its own and cannot be made twice, a status is
-// written only over the version that was read, and what is deleted is named by UID.
+// Two managers at the same time only waste work, because every write has a precondition: a
+// pod's name makes its creation unique, a status is written only over the version that was
+// read, and pods are deleted by UID.
 func Add(m manager.Manager, schedulerName string) error {
 	r := &reconciler{
-		client: m.GetClient(), fresh: m.GetAPIReader(), news: m.GetEventRecorder(component),
+		client: m.GetClient(), fresh: m.GetAPIReader(), recorder: m.GetEventRecorder(component),
 		scheme: m.GetScheme(), schedulerName: schedulerName, now: time.Now,
 	}
 	return r.watch(m)
 }
 
-// Cached restricts a manager's cache to what was made for jobs, and of it to what is
-// looked at.
+// Cached restricts a manager's cache to objects of jobs and to the fields that are read.
 func Cached() (map[client.Object]cache.ByObject, error) {
 	ofJobs, err := labels.Parse(v1alpha1.LabelJob)
 	only := cache.ByObject{Label: ofJobs}
@@ -55,8 +53,7 @@ func Cached() (map[client.Object]cache.ByObject, error) {
 	}, err
 }
 
-// withoutSpec keeps the cache small: of a pod only who it is and how it is doing
-// counts.
+// withoutSpec keeps the cache small: only metadata and status of pods are read.
 func withoutSpec(object any) (any, error) {
 	if pod, ok := object.(*corev1.Pod); ok {
 		pod.Spec, pod.ManagedFields = corev1.PodSpec{}, nil
@@ -64,21 +61,20 @@ func withoutSpec(object any) (any, error) {
 	return object, nil
 }
 
-// watch makes a manager ask the reconciler whenever a job or what was made for it
-// has changed. Of jobs it watches the metadata only, for each is read when its turn
-// comes.
+// watch triggers the reconciler when a job or one of its objects changes. Only the metadata
+// of jobs is watched, because each job is read from the API server when it is reconciled.
 func (r *reconciler) watch(m manager.Manager) error {
-	asked := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
+	specOrLabels := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
 	err := builder.ControllerManagedBy(m).Named(component).
-		For(&v1alpha1.Job{}, builder.OnlyMetadata, builder.WithPredicates(asked)).
+		For(&v1alpha1.Job{}, builder.OnlyMetadata, builder.WithPredicates(specOrLabels)).
 		Owns(&corev1.Pod{}).Owns(&corev1.Service{}).Owns(&corev1.ConfigMap{}).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstPause, longestPause),
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetryDelay, maxRetryDelay),
 		}).
 		Complete(r)
 	if meta.IsNoMatchError(err) {
-		return fmt.Errorf("watch jobs: %w: install deploy/crds", err)
+		return fmt.Errorf("watch jobs: %w: install the custom resource definitions in deploy/crds", err)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// Resources by which a pod asks for GPUs: cards, and shares of cards.
+// Resources by which a pod requests GPUs: cards, and shares of cards.
 const (
 	cards  corev1.ResourceName = "nvidia.com/gpu"
 	shares corev1.ResourceName = "nvidia.com/gpu.shared"
@@ -22,37 +22,37 @@ const (
 // virtual is the form of GPUs that are parts of cards.
 const virtual = "virtual"
 
-// newPod returns a pod of the job, but for what all objects of it have.
-func (t *task) newPod(birth jobplan.Birth) *corev1.Pod {
-	index := strconv.Itoa(birth.Index)
+// newPod returns a pod of the job, without what own adds to every object.
+func (t *task) newPod(creation jobplan.Creation) *corev1.Pod {
+	index := strconv.Itoa(creation.Index)
 	template := t.job.Spec.Template.Metadata
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: t.job.Namespace, Name: podName(t.job, birth.Index),
-			Labels: with(template.Labels, map[string]string{
-				v1alpha1.LabelJobIndex: index, v1alpha1.LabelJobAttempt: strconv.Itoa(birth.Attempt),
+			Namespace: t.job.Namespace, Name: podName(t.job, creation.Index),
+			Labels: merge(template.Labels, map[string]string{
+				v1alpha1.LabelJobIndex: index, v1alpha1.LabelJobAttempt: strconv.Itoa(creation.Attempt),
 			}),
-			Annotations: with(template.Annotations, asks(t.job.Spec.JobNeeds)),
+			Annotations: merge(template.Annotations, requestAnnotations(t.job.Spec.JobNeeds)),
 		},
 		Spec: *t.spec.DeepCopy(),
 	}
-	t.gather(pod)
-	complete(&pod.Spec, t.schedulerName)
-	need(&pod.Spec.Containers[0].Resources, t.job.Spec.JobNeeds)
-	join(pod, t.job, birth.Index)
+	t.joinGang(pod)
+	setDefaults(&pod.Spec, t.schedulerName)
+	setResources(&pod.Spec.Containers[0].Resources, t.job.Spec.JobNeeds)
+	connect(pod, t.job, creation.Index)
 	return pod
 }
 
-// with returns what a template has, overruled.
-func with(template, overrule map[string]string) map[string]string {
+// merge returns the entries of a template, overridden by others.
+func merge(template, override map[string]string) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, template)
-	maps.Copy(all, overrule)
+	maps.Copy(all, override)
 	return all
 }
 
-// asks returns the annotations by which a pod asks for what a job needs.
-func asks(needs v1alpha1.JobNeeds) map[string]string {
+// requestAnnotations returns the annotations that request what a job needs.
+func requestAnnotations(needs v1alpha1.JobNeeds) map[string]string {
 	all := map[string]string{
 		v1alpha1.AnnotationCPUPolicy: needs.CPUPolicy,
 		v1alpha1.AnnotationGPUType:   needs.GPUType,
@@ -62,8 +62,8 @@ func asks(needs v1alpha1.JobNeeds) map[string]string {
 	return all
 }
 
-// complete adds what a template may leave out.
-func complete(spec *corev1.PodSpec, schedulerName string) {
+// setDefaults sets what a template may omit.
+func setDefaults(spec *corev1.PodSpec, schedulerName string) {
 	if spec.SchedulerName == "" {
 		spec.SchedulerName = schedulerName
 	}
@@ -72,8 +72,8 @@ func complete(spec *corev1.PodSpec, schedulerName string) {
 	}
 }
 
-// need makes a container ask for what the job says that its pods need.
-func need(r *corev1.ResourceRequirements, needs v1alpha1.JobNeeds) {
+// setResources makes a container request what the job's pods need.
+func setResources(r *corev1.ResourceRequirements, needs v1alpha1.JobNeeds) {
 	amounts := corev1.ResourceList{}
 	if needs.CPU != nil {
 		amounts[corev1.ResourceCPU] = *needs.CPU
@@ -101,9 +101,9 @@ func need(r *corev1.ResourceRequirements, needs v1alpha1.JobNeeds) {
 	maps.Copy(r.Limits, amounts)
 }
 
-// join lets a pod take part: it has a name that others know, and its containers know
-// the others. Variables that a template has, and what it mounts in that place, stay.
-func join(pod *corev1.Pod, job *v1alpha1.Job, index int) {
+// connect gives a pod its host name, and its containers the variables and files by which
+// they find the other pods. Variables and mounts of the template take precedence.
+func connect(pod *corev1.Pod, job *v1alpha1.Job, index int) {
 	pod.Spec.Hostname, pod.Spec.Subdomain = pod.Name, job.Name
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: job.Name}},
@@ -111,13 +111,13 @@ func join(pod *corev1.Pod, job *v1alpha1.Job, index int) {
 	variables := rendezvous(job, index)
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
-			introduce(&list[i], variables)
+			addRendezvous(&list[i], variables)
 		}
 	}
 }
 
-// introduce tells a container who else takes part.
-func introduce(c *corev1.Container, variables []corev1.EnvVar) {
+// addRendezvous adds variables and the ConfigMap's mount to a container.
+func addRendezvous(c *corev1.Container, variables []corev1.EnvVar) {
 	for _, v := range variables {
 		if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == v.Name }) {
 			c.Env = append(c.Env, v)

@@ -2,6 +2,9 @@ package jobs
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,31 +17,31 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// reconciler brings one job after another to where it ought to be.
+// reconciler carries out the next steps of jobs.
 type reconciler struct {
 	client        client.Client // reads from the cache
 	fresh         client.Reader // reads from the API server
-	news          events.EventRecorder
+	recorder      events.EventRecorder
 	scheme        *runtime.Scheme
 	schedulerName string
 	now           func() time.Time
 }
 
-// task is one job that is being looked after.
+// task is one job that is being reconciled.
 type task struct {
 	*reconciler
 	job     *v1alpha1.Job
-	spec    *corev1.PodSpec // of its template; nil where that has a flaw
+	spec    *corev1.PodSpec // of its template; nil if the template is invalid
 	pods    map[int]*corev1.Pod
 	objects []v1alpha1.JobObject
 	plan    jobplan.Plan
 }
 
-// Reconcile does what comes next for one job. The job is read from the API server,
-// for its status, which says which failures are counted, must not be older than
-// what the pods say.
+// Reconcile carries out the next steps of one job. It reads the job from the API server,
+// because its status, which says which failures are counted, must not be older than the
+// statuses of its pods.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	// 1. What is asked for.
+	// 1. Read the job.
 	t := &task{reconciler: r, job: &v1alpha1.Job{}}
 	if err := r.fresh.Get(ctx, request.NamespacedName, t.job); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
@@ -46,26 +49,75 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if t.job.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
-	// 2. What there is.
-	if err := t.read(ctx); err != nil {
+	// 2. Read its pods.
+	if err := t.readPods(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	// 3. What comes next.
-	if err := t.think(); err != nil {
+	// 3. Plan the next steps.
+	if err := t.planNext(); err != nil {
 		return reconcile.Result{}, err
 	}
-	// 4. What is made. How far it came is written down even if not all could be.
-	failed := t.make(ctx)
-	// 5. What is known, before the pods that say so may go.
-	if err := t.remember(ctx, failed); err != nil {
+	// 4. Create objects. The status is written even if this fails halfway.
+	failed := t.create(ctx)
+	// 5. Store the progress, before pods that prove it are deleted.
+	if err := t.writeStatus(ctx, failed); err != nil {
 		return reconcile.Result{}, err
 	}
-	// 6. What is deleted.
+	// 6. Delete pods, or the job.
 	if err := t.delete(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
 	if failed != nil {
 		return reconcile.Result{}, failed
 	}
-	return reconcile.Result{RequeueAfter: t.plan.Again}, nil
+	return reconcile.Result{RequeueAfter: t.plan.Requeue}, nil
+}
+
+// planNext plans the next steps.
+func (t *task) planNext() error {
+	was, err := progressOf(t.job)
+	if err != nil {
+		return err
+	}
+	job := jobOf(&t.job.Spec)
+	if t.spec, err = template(t.job); err != nil {
+		job.Invalid = err.Error()
+	} else {
+		job.InPlace = t.spec.RestartPolicy == corev1.RestartPolicyOnFailure
+	}
+	var pods []jobplan.Pod
+	for _, index := range slices.Sorted(maps.Keys(t.pods)) {
+		pods = append(pods, podOf(index, t.pods[index]))
+		t.addObject(t.pods[index])
+	}
+	t.plan = jobplan.Next(job, was, pods, t.now())
+	return nil
+}
+
+// template returns the spec of a job's pods.
+func template(job *v1alpha1.Job) (*corev1.PodSpec, error) {
+	spec, err := job.Spec.Template.PodSpec()
+	if err != nil {
+		return nil, err
+	}
+	if spec.RestartPolicy == corev1.RestartPolicyAlways {
+		return nil, fmt.Errorf("read spec.template.spec: restartPolicy is Always, but pods of a job must end: set it to Never or OnFailure")
+	}
+	return spec, nil
+}
+
+// jobOf converts a spec for the plan.
+func jobOf(spec *v1alpha1.JobSpec) jobplan.Job {
+	job := jobplan.Job{
+		Replicas: int(spec.Replicas), MinAvailable: int(spec.MinAvailable), Suspend: spec.Suspend,
+		BackoffLimit: int(*spec.BackoffLimit),
+	}
+	if limit := spec.ActiveDeadlineSeconds; limit != nil {
+		job.Deadline = time.Duration(*limit) * time.Second
+	}
+	if limit := spec.TTLSecondsAfterFinished; limit != nil {
+		ttl := time.Duration(*limit) * time.Second
+		job.TTL = &ttl
+	}
+	return job
 }

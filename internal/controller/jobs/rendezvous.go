@@ -15,22 +15,21 @@ import (
 )
 
 const (
-	// volume is the ConfigMap in a pod, and folder where it is mounted, so that a
-	// program finds who takes part.
+	// volume is the name of the ConfigMap's volume in a pod, and folder its mount path.
 	volume = "numalet-job"
 	folder = "/etc/numalet"
-	// Files in it: names of hosts, one a line; the same with slots, as Open MPI
-	// reads them; and as MPICH and Intel MPI do.
+	// Files of the ConfigMap: host names, one a line; host names with slots as Open MPI
+	// reads them; and as MPICH and Intel MPI read them.
 	hostsFile, openMPIFile, hydraFile = "hosts", "hostfile", "machinefile"
-	// masterPort is where the pods meet at the first of them, as PyTorch has it.
+	// masterPort is the port of the first pod at which the others connect; PyTorch's default.
 	masterPort = "29500"
 )
 
-// meet makes the headless Service by which the pods have names, from before they
-// are ready, and the ConfigMap with these names.
-func (t *task) meet(ctx context.Context) error {
+// applyRendezvous applies the headless Service that gives the pods host names, even before
+// they are ready, and the ConfigMap with these names.
+func (t *task) applyRendezvous(ctx context.Context) error {
 	service := &corev1.Service{}
-	err := t.put(ctx, service, func() {
+	err := t.apply(ctx, service, func() {
 		service.Spec.ClusterIP = corev1.ClusterIPNone
 		service.Spec.PublishNotReadyAddresses = true
 		service.Spec.Selector = map[string]string{v1alpha1.LabelJob: t.job.Name}
@@ -39,25 +38,25 @@ func (t *task) meet(ctx context.Context) error {
 		return err
 	}
 	names := &corev1.ConfigMap{}
-	return t.put(ctx, names, func() { names.Data = hostLists(t.job) })
+	return t.apply(ctx, names, func() { names.Data = hostLists(t.job) })
 }
 
-// put makes an object with the job's name, or corrects it.
-func (t *task) put(ctx context.Context, object client.Object, set func()) error {
+// apply creates an object with the job's name, or corrects it.
+func (t *task) apply(ctx context.Context, object client.Object, set func()) error {
 	object.SetNamespace(t.job.Namespace)
 	object.SetName(t.job.Name)
 	_, err := controllerutil.CreateOrPatch(ctx, t.client, object, func() error { set(); return t.own(object) })
 	if apierrors.IsAlreadyExists(err) {
-		err = t.recognise(ctx, object)
+		err = t.checkOwner(ctx, object)
 	}
 	if err != nil {
-		return fmt.Errorf("make %s %s: %w", kindOf(object), t.job.Name, err)
+		return fmt.Errorf("apply %s %s: %w", kindOf(object), t.job.Name, err)
 	}
-	t.list(object)
+	t.addObject(object)
 	return nil
 }
 
-// hostLists returns the files of the ConfigMap.
+// hostLists returns the files of the ConfigMap, by name.
 func hostLists(job *v1alpha1.Job) map[string]string {
 	slots := slotsOf(job)
 	var hosts, openMPI, hydra strings.Builder
@@ -70,13 +69,13 @@ func hostLists(job *v1alpha1.Job) map[string]string {
 	return map[string]string{hostsFile: hosts.String(), openMPIFile: openMPI.String(), hydraFile: hydra.String()}
 }
 
-// hostOf returns the name by which other pods reach one, from any namespace.
+// hostOf returns the DNS name of a pod, which resolves in any namespace.
 func hostOf(job *v1alpha1.Job, index int) string {
 	return fmt.Sprintf("%s.%s.%s.svc", podName(job, index), job.Name, job.Namespace)
 }
 
-// slotsOf returns how many processes a pod is for: one for each GPU, or else for
-// each whole core.
+// slotsOf returns how many processes run in a pod: one for each GPU, or else one for each
+// whole core; at least one.
 func slotsOf(job *v1alpha1.Job) int {
 	slots := int64(job.Spec.GPUs)
 	if slots == 0 && job.Spec.CPU != nil {
@@ -85,8 +84,8 @@ func slotsOf(job *v1alpha1.Job) int {
 	return int(max(slots, 1))
 }
 
-// rendezvous returns the variables by which programs that run in several pods find
-// each other: those of PyTorch, of torchrun (PET_…), of Open MPI 4 and 5, of MPICH
+// rendezvous returns the environment variables by which the processes of a job find each
+// other: those of PyTorch, of torchrun (PET_…), of Open MPI 4 and 5, of MPICH
 // and of Intel MPI, and the index as pods of batch/v1 have it.
 //
 // Sources: https://pytorch.org/docs/stable/distributed.html#environment-variable-initialization,

@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// progressOf reads what a job's status remembers.
+// progressOf returns the progress that a job's status stores.
 func progressOf(job *v1alpha1.Job) (jobplan.Progress, error) {
 	s := &job.Status
 	p := jobplan.Progress{Phase: jobplan.Phase(s.Phase), Failures: map[int]int{}}
@@ -38,7 +38,7 @@ func progressOf(job *v1alpha1.Job) (jobplan.Progress, error) {
 	return p, nil
 }
 
-// conditionOf returns the condition that is true in a phase; "" for none.
+// conditionOf returns the condition that is true in a phase, or "".
 func conditionOf(phase jobplan.Phase) string {
 	switch phase {
 	case jobplan.Suspended:
@@ -52,11 +52,10 @@ func conditionOf(phase jobplan.Phase) string {
 	}
 }
 
-// remember writes down how far the job is, and then tells its author what is new.
-// The version that was read is a precondition.
-func (t *task) remember(ctx context.Context, failed error) error {
+// writeStatus writes the status over the version that was read, and then records events.
+func (t *task) writeStatus(ctx context.Context, failed error) error {
 	before := t.job.DeepCopy()
-	t.write(&t.job.Status)
+	t.setStatus(&t.job.Status)
 	if failed != nil {
 		t.job.Status.Message = failed.Error()
 	}
@@ -66,26 +65,26 @@ func (t *task) remember(ctx context.Context, failed error) error {
 			return fmt.Errorf("write status of job %s/%s: %w", t.job.Namespace, t.job.Name, err)
 		}
 	}
-	for _, n := range t.plan.News {
-		t.announce(n)
+	for _, e := range t.plan.Events {
+		t.record(e)
 	}
 	return nil
 }
 
-func (t *task) announce(n jobplan.News) {
+func (t *task) record(e jobplan.Event) {
 	kind := corev1.EventTypeNormal
-	if n.Warning {
+	if e.Warning {
 		kind = corev1.EventTypeWarning
 	}
-	if pod := t.pods[n.Index]; pod != nil {
-		t.news.Eventf(t.job, pod, kind, n.Reason, "Reconciling", "%s", n.Message)
+	if pod := t.pods[e.Index]; pod != nil {
+		t.recorder.Eventf(t.job, pod, kind, e.Reason, "Reconciling", "%s", e.Message)
 		return
 	}
-	t.news.Eventf(t.job, nil, kind, n.Reason, "Reconciling", "%s", n.Message)
+	t.recorder.Eventf(t.job, nil, kind, e.Reason, "Reconciling", "%s", e.Message)
 }
 
-// write makes a status say what the plan says.
-func (t *task) write(s *v1alpha1.JobStatus) {
+// setStatus sets a status from the plan.
+func (t *task) setStatus(s *v1alpha1.JobStatus) {
 	p := t.plan.Progress
 	s.ObservedGeneration = t.job.Generation
 	s.Phase, s.Message = v1alpha1.JobPhase(p.Phase), p.Message
@@ -103,12 +102,12 @@ func (t *task) write(s *v1alpha1.JobStatus) {
 	s.Objects = slices.SortedFunc(slices.Values(t.objects), func(a, b v1alpha1.JobObject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
-	t.judge(s)
+	t.setConditions(s)
 }
 
-// judge sets the conditions. That a job is not suspended is worth saying where it
-// was.
-func (t *task) judge(s *v1alpha1.JobStatus) {
+// setConditions sets the conditions. The condition Suspended becomes false only on a job that
+// was suspended.
+func (t *task) setConditions(s *v1alpha1.JobStatus) {
 	p, now := t.plan.Progress, metav1.NewTime(t.now())
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{

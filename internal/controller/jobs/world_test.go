@@ -36,7 +36,7 @@ func newWorld(t *testing.T, job *v1alpha1.Job) *world {
 	job.UID = "job-uid"
 	server := fake.NewClientBuilder().WithScheme(known).WithObjects(job).WithStatusSubresource(&v1alpha1.Job{}).Build()
 	return &world{t, &reconciler{
-		client: server, fresh: server, news: events.NewFakeRecorder(100), scheme: known, schedulerName: "numalet-scheduler",
+		client: server, fresh: server, recorder: events.NewFakeRecorder(100), scheme: known, schedulerName: "numalet-scheduler",
 		now: func() time.Time { return time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC) },
 	}, client.ObjectKeyFromObject(job)}
 }

@@ -1,9 +1,9 @@
-// Package lease elects the one replica that may bind pods, and says at every
-// moment whether this one still may.
+// Package lease elects the one replica that may bind pods, and reports at any time whether
+// this replica still may.
 //
-// It knows the API server's Lease; it refuses to interrupt: who leads asks
-// (Check) before every step that only a leader may take.
+// It knows the API server's Lease. It does not interrupt the leader: the leader calls
+// Check before every step that only a leader may take.
 //
-//	l := lease.New(client, lease.Options{Namespace: "numalet-system", Name: "numalet-controller", …})
-//	err := l.Run(ctx, lead) // lead is called when nobody else can act any more
+//	l, err := lease.New(client, lease.Options{Namespace: "numalet-system", Name: "numalet-controller", …})
+//	err = l.Run(ctx, lead) // calls lead once no other replica can act any more
 package lease

@@ -11,41 +11,40 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// ErrLost ends a leader that could not renew its lease: another one may lead.
+// ErrLost means that the lease could not be renewed, so another replica may lead.
 var ErrLost = errors.New("the lease is lost")
 
-// Options are whose lease it is and how long things take.
+// Options are the lease's name, its holder and its durations.
 type Options struct {
 	Namespace, Name string
-	Identity        string        // unlike that of every other process, past ones too
+	Identity        string        // unique among all processes, including past ones
 	Duration        time.Duration // of the lease, in whole seconds
-	Act             time.Duration // what was begun under a lease takes this long at most
+	ActionTimeout   time.Duration // the longest duration of a step that was begun under the lease
 }
 
-// Lease is one replica's part in the election.
+// Lease is one replica's participation in the election.
 //
-// Safety rests on two clocks that only have to run equally fast. The holder may
-// begin something until Duration after it *sent* the last renewal that was
-// accepted. Another one may take the lease when it saw no renewal for Duration,
-// and then waits for Duration + Act, so that what the last holder began at its
-// last moment is over, even if that one was paused (SIGSTOP) and knows nothing.
-// A lease that was given up needs no wait: its holder had nothing left to do. One
-// that was lost is not given up: the elector would do so at once, and what its
-// holder began goes on for a while.
+// It is safe if the replicas' clocks run equally fast; they need not agree. The holder may
+// begin a step until Duration after it sent the last accepted renewal. Another replica may
+// take the lease after it saw no renewal for Duration, and then waits for Duration +
+// ActionTimeout. By then the last step of the former holder has ended, even if that
+// process was paused (SIGSTOP). After a released lease the new holder does not wait: the
+// former one had no step under way. A lost lease is never released, because steps of its
+// holder may still be under way.
 type Lease struct {
 	options Options
 	record  *record
 	elector *leaderelection.LeaderElector
-	leading chan context.Context // as leader; its end is the end of that
+	leading chan context.Context // receives the context that ends with the leadership
 }
 
-// New returns a part in the election that takes none yet.
+// New returns a Lease that does not take part in the election before Run.
 func New(client kubernetes.Interface, o Options) (*Lease, error) {
 	l := &Lease{options: o, leading: make(chan context.Context, 1)}
 	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.Namespace, o.Name,
 		client.CoreV1(), client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: o.Identity})
 	if err != nil {
-		return nil, fmt.Errorf("make lease %s/%s: %w", o.Namespace, o.Name, err)
+		return nil, fmt.Errorf("create the lock of lease %s/%s: %w", o.Namespace, o.Name, err)
 	}
 	l.record = &record{Interface: lock, duration: o.Duration}
 	l.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -57,14 +56,14 @@ func New(client kubernetes.Interface, o Options) (*Lease, error) {
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("take part in the election of lease %s/%s: %w", o.Namespace, o.Name, err)
+		return nil, fmt.Errorf("set up the election with lease %s/%s: %w", o.Namespace, o.Name, err)
 	}
 	return l, nil
 }
 
-// Run waits until it is this one's turn and calls lead, once. When lead returns,
-// or ctx ends before, it gives the lease up. lead's context ends with ctx, and
-// when the lease is lost; then the error is ErrLost. It may be called once.
+// Run waits until this replica is the leader and calls lead once. It releases the lease
+// when lead returns, or when ctx ends before. The context of lead ends with ctx, and when
+// the lease is lost; then Run returns ErrLost. It may be called once.
 func (l *Lease) Run(ctx context.Context, lead func(context.Context) error) error {
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	over := make(chan struct{})
@@ -78,6 +77,7 @@ func (l *Lease) Run(ctx context.Context, lead func(context.Context) error) error
 	}
 }
 
+// lead waits until no former leader can act, and calls lead.
 func (l *Lease) lead(ctx, leading context.Context, lead func(context.Context) error) error {
 	both, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,25 +96,25 @@ func (l *Lease) lead(ctx, leading context.Context, lead func(context.Context) er
 	return err
 }
 
-// Wait returns how long a new leader waits before it acts.
+// Wait returns how long this replica, once it holds the lease, waits before it acts.
 func (l *Lease) Wait() time.Duration {
-	if l.record.givenUp() {
+	if l.record.wasReleased() {
 		return 0
 	}
-	return l.options.Duration + l.options.Act
+	return l.options.Duration + l.options.ActionTimeout
 }
 
-// Check returns nil while this one may begin what only the leader may.
+// Check returns nil while this replica may begin a step that only the leader may take.
 func (l *Lease) Check() error {
 	until, ok := l.record.until()
 	switch {
 	case !ok:
 		return fmt.Errorf("lease %s/%s is not held: %w", l.options.Namespace, l.options.Name, ErrLost)
 	case !time.Now().Before(until):
-		return fmt.Errorf("lease %s/%s ended %v ago: %w", l.options.Namespace, l.options.Name, time.Since(until), ErrLost)
+		return fmt.Errorf("lease %s/%s expired %v ago: %w", l.options.Namespace, l.options.Name, time.Since(until), ErrLost)
 	}
 	return nil
 }
 
-// Leads reports whether this one holds the lease, waiting or acting.
+// Leads reports whether this replica holds the lease, even if it still waits.
 func (l *Lease) Leads() bool { return l.elector.IsLeader() }

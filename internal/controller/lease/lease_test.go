@@ -37,7 +37,7 @@ func start(t *testing.T, identity string, client *line) *replica {
 // startBusy lets a replica take part whose doings last so long once they are to end.
 func startBusy(t *testing.T, identity string, client *line, lasts time.Duration) *replica {
 	t.Helper()
-	l, err := New(client, Options{Namespace: "ns", Name: "lease", Identity: identity, Duration: duration, Act: act})
+	l, err := New(client, Options{Namespace: "ns", Name: "lease", Identity: identity, Duration: duration, ActionTimeout: act})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,22 +9,22 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// errBusy keeps a lease that was lost from being given up as well: until it has
-// run out, nobody knows that what was begun under it is over.
-var errBusy = errors.New("what was begun under it may not be over")
+// errBusy keeps a lost lease from being released: steps that began under it may still be
+// under way until it expires.
+var errBusy = errors.New("steps that began under the lease may still be under way")
 
-// record notes what is written to the lease and read from it: until when it is
-// held by this one's own clock, and whether the last holder gave it up.
+// record observes reads and writes of the lease. It knows until when this replica holds the
+// lease by its own clock, and whether the former holder released it.
 type record struct {
 	resourcelock.Interface
 	duration time.Duration
 	mu       struct {
 		sync.Mutex
-		held   bool
-		end    time.Time
-		free   bool // as last read: there is a lease, and nobody holds it
-		gotten bool // it was free when it was taken
-		busy   bool // something may be under way that only the holder may do
+		held     bool
+		end      time.Time
+		free     bool // as last read: the lease exists and has no holder
+		released bool // it was free when this replica took it
+		busy     bool // a step that only the holder may take may be under way
 	}
 }
 
@@ -37,16 +37,16 @@ func (r *record) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, [
 	return found, raw, err
 }
 
-// Create takes a lease that there was not. It may have been deleted under its
-// holder's feet, so it does not count as given up.
+// Create creates the lease and takes it. It does not count as released: somebody may have
+// deleted it while it was held.
 func (r *record) Create(ctx context.Context, to resourcelock.LeaderElectionRecord) error {
 	sent := time.Now()
 	err := r.Interface.Create(ctx, to)
-	r.note(to, sent, err)
+	r.observe(to, sent, err)
 	return err
 }
 
-// Update takes, renews or gives up the lease; the last only where nothing is
+// Update takes, renews or releases the lease. It does not release it while a step may be
 // under way.
 func (r *record) Update(ctx context.Context, to resourcelock.LeaderElectionRecord) error {
 	if to.HolderIdentity == "" && r.isBusy() {
@@ -54,12 +54,13 @@ func (r *record) Update(ctx context.Context, to resourcelock.LeaderElectionRecor
 	}
 	sent := time.Now()
 	err := r.Interface.Update(ctx, to)
-	r.note(to, sent, err)
+	r.observe(to, sent, err)
 	return err
 }
 
-// note counts from the moment of sending: nobody can have seen the write before.
-func (r *record) note(to resourcelock.LeaderElectionRecord, sent time.Time, err error) {
+// observe starts the lease's duration at the moment of sending: no other replica can have
+// seen the write before.
+func (r *record) observe(to resourcelock.LeaderElectionRecord, sent time.Time, err error) {
 	if err != nil {
 		return
 	}
@@ -67,25 +68,26 @@ func (r *record) note(to resourcelock.LeaderElectionRecord, sent time.Time, err 
 	defer r.mu.Unlock()
 	holds := to.HolderIdentity == r.Identity()
 	if holds && !r.mu.held {
-		r.mu.gotten = r.mu.free
+		r.mu.released = r.mu.free
 	}
 	r.mu.held, r.mu.end = holds, sent.Add(r.duration)
 }
 
-// until returns when the lease ends, and false where it is not held.
+// until returns when the lease expires, and false if this replica does not hold it.
 func (r *record) until() (time.Time, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.end, r.mu.held
 }
 
-func (r *record) givenUp() bool {
+// wasReleased reports whether the former holder released the lease.
+func (r *record) wasReleased() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.mu.gotten
+	return r.mu.released
 }
 
-// setBusy says whether something may be under way that only the holder may do.
+// setBusy sets whether a step that only the holder may take may be under way.
 func (r *record) setBusy(busy bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

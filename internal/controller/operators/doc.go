@@ -1,9 +1,9 @@
-// Package operators has the operators of custom resources on one manager of
+// Package operators runs the operators of custom resources on one manager of
 // controller-runtime: one cache, one set of clients, one start.
 //
-// It knows how that manager is set up and what it measures; it refuses to know the
-// operators: each adds itself, and says what of the cluster is to be cached for it.
+// It knows how the manager is set up and which metrics it has. It refuses to know the
+// operators: each adds itself to the manager and says which objects are cached for it.
 //
-//	m, err := operator.New(config, operator.Options{Cached: cached, Log: log})
-//	err = operator.Run(ctx, m)
+//	m, err := operators.New(config, operators.Options{Cached: cached, Log: log})
+//	err = operators.Run(ctx, m)
 package operators

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// Metrics returns what controller-runtime measures of operators, their queues and
-// their requests. What it says of the process others say too.
+// Metrics gathers controller-runtime's metrics of operators, their queues and requests,
+// without those of the process, which the controller exposes itself.
 func Metrics() prometheus.Gatherer {
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := metrics.Registry.Gather()

@@ -21,38 +21,38 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// patience is how long the API server may take to tell of all custom resources and what
-// was made for them. Where there is no such resource it never does.
-const patience = 10 * 365 * 24 * time.Hour
+// cacheSyncTimeout is practically infinite. The caches never sync if a custom resource
+// definition is missing, and that must not end the controller.
+const cacheSyncTimeout = 10 * 365 * 24 * time.Hour
 
-// Options are what a manager is set up with.
+// Options are the options of a manager.
 type Options struct {
-	Cached map[client.Object]cache.ByObject // of other kinds all are cached that are asked for
+	Cached map[client.Object]cache.ByObject // restricts the cache, by kind; of other kinds all objects are cached
 	Log    logr.Logger
 }
 
-// New returns a manager that does nothing yet, and looks after nothing. Who leads is
-// elected elsewhere. Requests about one kind do not wait for the limit of another's.
+// New returns a manager without operators. It does not elect a leader. Each kind has its
+// own client, so requests for one kind do not wait for the rate limit of another.
 func New(config *rest.Config, o Options) (manager.Manager, error) {
 	known := runtime.NewScheme()
 	if err := errors.Join(scheme.AddToScheme(known), v1alpha1.AddToScheme(known)); err != nil {
 		return nil, fmt.Errorf("register types for operators: %w", err)
 	}
 	config = rest.CopyConfig(config)
-	config.ContentType, config.AcceptContentTypes = "", "" // chosen by kind: there is no protobuf of a custom resource
+	config.ContentType, config.AcceptContentTypes = "", "" // chosen by kind: custom resources have no protobuf
 	ctrllog.SetLogger(o.Log)
 	m, err := manager.New(config, manager.Options{
 		Scheme: known, Logger: o.Log, Metrics: server.Options{BindAddress: "0"},
 		Cache:      cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: o.Cached},
-		Controller: ctrlconfig.Controller{CacheSyncTimeout: patience, SkipNameValidation: ptr.To(true)},
+		Controller: ctrlconfig.Controller{CacheSyncTimeout: cacheSyncTimeout, SkipNameValidation: ptr.To(true)},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make operators: %w", err)
+		return nil, fmt.Errorf("create the manager of the operators: %w", err)
 	}
 	return m, nil
 }
 
-// Run has a manager's operators work until ctx ends. It may be called once.
+// Run runs a manager's operators until ctx ends. It may be called once.
 func Run(ctx context.Context, m manager.Manager) error {
 	if err := m.Start(ctx); err != nil {
 		return fmt.Errorf("run operators: %w", err)

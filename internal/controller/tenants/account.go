@@ -12,9 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Write returns accounts as a Tenant's status has them. Read returns the same, but
-// for the time of one that is more exact than a microsecond: round it before the
-// accounts are taken, as usage.Book.Accounts computes the score of that time.
+// Write converts accounts for a Tenant's status. Read is its inverse if times are whole
+// microseconds: fairshare.Book.Accounts computes scores for the exact time that it gets.
 func Write(accounts []fairshare.Account) []v1alpha1.Account {
 	var written []v1alpha1.Account
 	for _, a := range accounts {
@@ -28,8 +27,8 @@ func Write(accounts []fairshare.Account) []v1alpha1.Account {
 	return written
 }
 
-// Read returns an account that a Tenant's status has. One that is damaged is an
-// error, and the others can still be used.
+// Read converts an account of a Tenant's status. A damaged account is an error; the others
+// can still be used.
 func Read(a v1alpha1.Account) (fairshare.Account, error) {
 	amount, err := milli(a.Usage)
 	if err != nil {
@@ -45,7 +44,7 @@ func Read(a v1alpha1.Account) (fairshare.Account, error) {
 	return fairshare.Account{Type: fairshare.Type(a.Type), Usage: amount, Score: score, Time: a.LastUpdateTime.Time}, nil
 }
 
-// milli returns a quantity in thousandths, of which it must be a whole number.
+// milli returns a quantity in thousandths; a finer quantity is an error.
 func milli(q resource.Quantity) (fairshare.Milli, error) {
 	m := q.MilliValue()
 	if m < 0 || resource.NewMilliQuantity(m, resource.DecimalSI).Cmp(q) != 0 {
@@ -54,7 +53,7 @@ func milli(q resource.Quantity) (fairshare.Milli, error) {
 	return fairshare.Milli(m), nil
 }
 
-// Weight returns what a Tenant's weight is for the queue.
+// Weight returns a tenant's weight, or the default weight.
 func Weight(spec v1alpha1.TenantSpec) (fairshare.Weight, error) {
 	if spec.Weight == nil {
 		return fairshare.DefaultWeight, nil

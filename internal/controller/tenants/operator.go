@@ -15,12 +15,12 @@ import (
 const (
 	// component is the operator's name.
 	component = "numalet-tenant"
-	// workers is how many tenants are looked after at one time.
+	// workers is the number of tenants that are reconciled concurrently.
 	workers = 4
 )
 
-// Add has a manager look after all tenants of a cluster, by a reconciler without a
-// client. It is to be started by the leader only, on an open ledger: only one is right.
+// Add adds a reconciler of all Tenants to a manager, whose client it uses. Only the leader
+// may start the manager, on an open ledger: the ledgers of other replicas are incomplete.
 func Add(m manager.Manager, r Reconciler) error {
 	r.Client = m.GetClient()
 	err := builder.ControllerManagedBy(m).Named(component).
@@ -28,7 +28,7 @@ func Add(m manager.Manager, r Reconciler) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(&r)
 	if meta.IsNoMatchError(err) {
-		return fmt.Errorf("watch tenants: %w: install deploy/crds", err)
+		return fmt.Errorf("watch tenants: %w: install the custom resource definitions in deploy/crds", err)
 	}
 	return err
 }

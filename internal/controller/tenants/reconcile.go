@@ -12,21 +12,21 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Reconciler brings the ledger to what Tenants' specs say, and their status to what
-// the ledger says.
+// Reconciler sets the ledger's weights from the specs of Tenants, and writes the ledger's
+// accounts to their statuses.
 type Reconciler struct {
 	Client client.Client
 	Ledger *Ledger       // open
-	Every  time.Duration // how often a status is looked at
-	Fence  func() error  // says why this process may not write now
+	Every  time.Duration // how often a status is compared with the ledger
+	Fence  func() error  // why this process must not write now
 }
 
-// Reconcile does that for one tenant, now and again after a while.
+// Reconcile does this for one tenant, and again after Every.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	t := &v1alpha1.Tenant{}
 	if err := r.Client.Get(ctx, request.NamespacedName, t); err != nil {
 		if apierrors.IsNotFound(err) {
-			err = r.Ledger.weigh(request.Name, v1alpha1.TenantSpec{}) // its pods, if any, are everybody's now
+			err = r.Ledger.weigh(request.Name, v1alpha1.TenantSpec{}) // its pods, if any, count with the default weight
 		}
 		return reconcile.Result{}, err
 	}
@@ -34,8 +34,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	before := t.DeepCopy()
-	bad := r.Ledger.weigh(t.Name, t.Spec)
-	if r.Ledger.describe(t, bad) {
+	invalid := r.Ledger.weigh(t.Name, t.Spec)
+	if r.Ledger.updateStatus(t, invalid) {
 		if err := r.write(ctx, before, t); err != nil {
 			return reconcile.Result{}, err
 		}
@@ -43,8 +43,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: r.Every}, nil
 }
 
-// write stores a status over the version that was read. Who led, was paused and does
-// not know yet that another leads writes nothing.
+// write writes a status if the version that was read is still current and the fence is
+// open. A former leader that was paused writes nothing.
 func (r *Reconciler) write(ctx context.Context, before, now *v1alpha1.Tenant) error {
 	if err := r.Fence(); err != nil {
 		return fmt.Errorf("write status of tenant %s: %w", now.Name, err)

@@ -68,7 +68,7 @@ func TestStatus(t *testing.T) {
 	w := newWorld(t, 0)
 	w.must(w.Open(nil))
 	r := w.reconciler("2", map[string]string{"cpu": "4", "gpu": "3"})
-	counted := "Ready True of 3, Counted: its pods are charged, and ordered by score per weight, "
+	counted := "Ready True of 3, Counted: usage is counted; pods are ordered by score divided by weight, "
 	w.Start(cores("aaaa", "ann", 0))
 	got := []string{w.reconcile(r, 1), w.reconcile(r, 10), w.reconcile(r, 10.05), w.reconcile(r, 60)}
 	w.Start(fairshare.Task{UID: "cards", Tenant: "ann", Since: w.now, Holds: []fairshare.Charge{{Type: "T4", Amount: 2000}, {Type: "H200", Amount: 2000}}})
@@ -102,7 +102,7 @@ func TestBadWeight(t *testing.T) {
 	w := newWorld(t, 0)
 	w.must(w.Open(nil))
 	want := "Ready False of 3, BadSpec: tenant ann: weight 0: want more than 0 (default 1), " +
-		"WithinQuota True of 3, WithinQuota: it has no quota"
+		"WithinQuota True of 3, WithinQuota: the tenant has no quota"
 	if diff := cmp.Diff(want, w.reconcile(w.reconciler("0", nil), 1)); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}

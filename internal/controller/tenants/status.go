@@ -17,14 +17,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// describe writes a tenant's status as it is now, and reports whether it is worth
-// storing. bad is what is wrong with the spec.
-func (l *Ledger) describe(t *v1alpha1.Tenant, bad error) bool {
+// updateStatus sets a tenant's status from the ledger, and reports whether it must be
+// written. invalid is what is wrong with the spec.
+func (l *Ledger) updateStatus(t *v1alpha1.Tenant, invalid error) bool {
 	before := t.Status.DeepCopy()
 	now := l.env.Now()
 	accounts := l.book.Load().Stored(t.Name, now)
 	t.Status.ObservedGeneration = t.Generation
-	for _, c := range []metav1.Condition{ready(bad), withinQuota(t.Spec.Quotas, accounts)} {
+	for _, c := range []metav1.Condition{ready(invalid), withinQuota(t.Spec.Quotas, accounts)} {
 		c.ObservedGeneration = t.Generation
 		meta.SetStatusCondition(&t.Status.Conditions, c)
 	}
@@ -34,12 +34,12 @@ func (l *Ledger) describe(t *v1alpha1.Tenant, bad error) bool {
 	return !equality.Semantic.DeepEqual(before, &t.Status)
 }
 
-// visible is how much a score may differ from the stored one, which time alone has
-// changed, until it is stored again for people to see.
-const visible = .01
+// visibleChange is the relative change of a score by decay alone that is written, so that
+// the status shows a recent score.
+const visibleChange = .01
 
-// stale reports whether stored accounts do not lead to those of now: something else
-// than time has changed them; or whether people would see another score.
+// stale reports whether accounts differ from the stored ones by more than decay, or by
+// decay of more than visibleChange.
 func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool {
 	if len(stored) != len(now) {
 		return true
@@ -50,23 +50,25 @@ func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool 
 			return true
 		}
 		due := l.decay.Next(was.Score, float64(was.Usage)/1000, max(0, a.Time.Sub(was.Time).Seconds()))
-		if math.Abs(due-a.Score) > 1e-12*max(1, a.Score) || math.Abs(was.Score-a.Score) > visible*max(was.Score, a.Score) {
+		if math.Abs(due-a.Score) > 1e-12*max(1, a.Score) || math.Abs(was.Score-a.Score) > visibleChange*max(was.Score, a.Score) {
 			return true
 		}
 	}
 	return false
 }
 
-func ready(bad error) metav1.Condition {
-	if bad != nil {
-		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "BadSpec", Message: bad.Error()}
+// ready returns the condition Ready.
+func ready(invalid error) metav1.Condition {
+	if invalid != nil {
+		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "BadSpec", Message: invalid.Error()}
 	}
-	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Counted", Message: "its pods are charged, and ordered by score per weight"}
+	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Counted", Message: "usage is counted; pods are ordered by score divided by weight"}
 }
 
-// withinQuota says how much of each quota is used.
+// withinQuota returns the condition WithinQuota, whose message says how much of each quota
+// is used.
 func withinQuota(quotas map[string]resource.Quantity, accounts []fairshare.Account) metav1.Condition {
-	c := metav1.Condition{Type: v1alpha1.ConditionWithinQuota, Status: metav1.ConditionTrue, Reason: "WithinQuota", Message: "it has no quota"}
+	c := metav1.Condition{Type: v1alpha1.ConditionWithinQuota, Status: metav1.ConditionTrue, Reason: "WithinQuota", Message: "the tenant has no quota"}
 	var uses []string
 	for _, name := range slices.Sorted(maps.Keys(quotas)) {
 		quota, holds := quotas[name], used(fairshare.Type(name), accounts)
@@ -79,7 +81,8 @@ func withinQuota(quotas map[string]resource.Quantity, accounts []fairshare.Accou
 	return c
 }
 
-// used adds up what counts for a quota of a type: for AnyGPU the cards of every model.
+// used returns the usage that counts towards the quota of a type. AnyGPU counts the cards
+// of every model.
 func used(of fairshare.Type, accounts []fairshare.Account) resource.Quantity {
 	sum := fairshare.Milli(0)
 	for _, a := range accounts {

@@ -146,7 +146,7 @@ func retries(j *jobs) {
 	j.phase("bad", v1alpha1.JobFailed)
 	j.absent("bad-0")
 	got := j.get("bad").Status
-	want := "its pods failed 2 times, and backoffLimit is 1; the last was pod 1: container main ended with 3 (Error)"
+	want := "pods failed 2 times, which exceeds backoffLimit 1; last failure: pod 1: container main ended with exit code 3 (Error)"
 	if got.Message != want || got.Failed != 2 || j.pod("bad-1").Status.Phase != corev1.PodFailed {
 		j.Errorf("status: %+v", got)
 	}
@@ -206,7 +206,7 @@ func inTheWay(j *jobs) {
 	mine := j.pod("taken-1").UID
 	j.make("taken", `replicas: 2`)
 	j.runs("taken-0")
-	const want = "there is a Pod taken-1 that is not this job's: delete that, or give the job another name"
+	const want = "Pod taken-1 exists and does not belong to this job: delete it, or rename the job"
 	j.await("the status says so", func() bool { return j.get("taken").Status.Message == want })
 	j.await("an event says so", func() bool { return j.event("taken", "FailedCreate") == want })
 	if j.pod("taken-1").UID != mine {

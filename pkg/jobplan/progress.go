@@ -2,10 +2,10 @@ package jobplan
 
 import "fmt"
 
-// count says how many pods wait or run.
-func (p *planner) count() {
+// countActive counts the pods that are pending or running.
+func (p *planner) countActive() {
 	for _, pod := range p.pods {
-		if pod.Going || pod.State != Waiting && pod.State != Running {
+		if pod.Deleting || pod.State != Waiting && pod.State != Running {
 			continue
 		}
 		p.Active++
@@ -15,11 +15,11 @@ func (p *planner) count() {
 	}
 }
 
-// sumUp says how far a job is that is neither over nor suspended.
-func (p *planner) sumUp() {
+// updatePhase sets the phase and the message of a job that is neither over nor suspended.
+func (p *planner) updatePhase() {
 	running := 0
 	for _, pod := range p.pods {
-		if pod.State == Running && !pod.Going {
+		if pod.State == Running && !pod.Deleting {
 			running++
 		}
 	}
@@ -35,28 +35,29 @@ func (p *planner) sumUp() {
 			p.Started = p.now
 		}
 	case !enough && p.job.MinAvailable > 1:
-		p.Message += fmt.Sprintf("; %d start together or not at all", p.job.MinAvailable)
+		p.Message += fmt.Sprintf("; at least %d must start together", p.job.MinAvailable)
 	}
 	if p.job.Deadline > 0 && !p.Started.IsZero() {
-		p.again(p.Started.Add(p.job.Deadline).Sub(p.now))
+		p.requeueAfter(p.Started.Add(p.job.Deadline).Sub(p.now))
 	}
 }
 
-// announce tells of a phase that is another one than before.
-func (p *planner) announce(was Progress) {
+// recordPhase records an event if the phase has changed.
+func (p *planner) recordPhase(was Progress) {
 	switch {
 	case p.Phase == was.Phase:
 	case p.Phase == Broken:
-		p.News = append(p.News, News{-1, true, p.Reason, p.Message})
+		p.Events = append(p.Events, Event{-1, true, p.Reason, p.Message})
 	case p.Phase == Complete:
-		p.News = append(p.News, News{-1, false, EventCompleted, p.Message})
+		p.Events = append(p.Events, Event{-1, false, EventCompleted, p.Message})
 	case p.Phase == Suspended:
-		p.News = append(p.News, News{-1, false, EventSuspended, p.Message})
+		p.Events = append(p.Events, Event{-1, false, EventSuspended, p.Message})
 	case was.Phase == Suspended:
-		p.News = append(p.News, News{-1, false, EventResumed, "spec.suspend is false"})
+		p.Events = append(p.Events, Event{-1, false, EventResumed, "spec.suspend is false"})
 	}
 }
 
+// pods returns "1 pod" or "2 pods".
 func pods(n int) string {
 	if n == 1 {
 		return "1 pod"
@@ -64,6 +65,7 @@ func pods(n int) string {
 	return fmt.Sprintf("%d pods", n)
 }
 
+// times returns "once" or "2 times".
 func times(n int) string {
 	if n == 1 {
 		return "once"

@@ -1,0 +1,128 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/jobplan"
+)
+
+// disrupted reports whether a pod failed for a reason outside its program. The condition
+// DisruptionTarget says that it was evicted, preempted, lost with its node or rejected for
+// its placement. A pod of which no container ever started was not admitted by the kubelet.
+// A pod that exceeded its own activeDeadlineSeconds has failed.
+// Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
+func disrupted(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	const ownDeadline = "DeadlineExceeded" // as the kubelet calls it
+	return pod.Status.Reason != ownDeadline && !slices.ContainsFunc(containers(pod), started)
+}
+
+func started(c corev1.ContainerStatus) bool {
+	return c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
+}
+
+func containers(pod *corev1.Pod) []corev1.ContainerStatus {
+	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+}
+
+// endOf returns when the last container of a pod ended, or the last change of its
+// conditions if no container ran.
+func endOf(pod *corev1.Pod) time.Time {
+	end := time.Time{}
+	for _, c := range containers(pod) {
+		if c.State.Terminated != nil && c.State.Terminated.FinishedAt.After(end) {
+			end = c.State.Terminated.FinishedAt.Time
+		}
+	}
+	if !end.IsZero() {
+		return end
+	}
+	end = pod.CreationTimestamp.Time
+	for _, c := range pod.Status.Conditions {
+		if c.LastTransitionTime.After(end) {
+			end = c.LastTransitionTime.Time
+		}
+	}
+	return end
+}
+
+// whyOf returns why a pod failed: the message of the pod, or the first failed container.
+func whyOf(pod *corev1.Pod) string {
+	if c, rejected := v1alpha1.Rejection(pod); rejected {
+		return c.Message
+	}
+	if pod.Status.Message != "" {
+		return pod.Status.Message
+	}
+	for _, c := range containers(pod) {
+		if end := c.State.Terminated; end != nil && end.ExitCode != 0 {
+			return fmt.Sprintf("container %s ended with exit code %d (%s)", c.Name, end.ExitCode, end.Reason)
+		}
+	}
+	return pod.Status.Reason
+}
+
+// readPods reads the pods of the job, by index. A stale cache does no harm: a pod that it
+// lacks cannot be created twice, because its name is taken, and pods are deleted by UID.
+func (t *task) readPods(ctx context.Context) error {
+	list := &corev1.PodList{}
+	err := t.client.List(ctx, list, client.InNamespace(t.job.Namespace), client.MatchingLabels{v1alpha1.LabelJob: t.job.Name})
+	if err != nil {
+		return fmt.Errorf("list pods of job %s/%s: %w", t.job.Namespace, t.job.Name, err)
+	}
+	t.pods = map[int]*corev1.Pod{}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		index, err := strconv.Atoi(pod.Labels[v1alpha1.LabelJobIndex])
+		if err == nil && pod.Name == podName(t.job, index) && metav1.IsControlledBy(pod, t.job) {
+			t.pods[index] = pod
+		}
+	}
+	return nil
+}
+
+// podName returns the name of a pod, which is also its host name.
+func podName(job *v1alpha1.Job, index int) string { return fmt.Sprintf("%s-%d", job.Name, index) }
+
+// podOf converts a pod for the plan.
+func podOf(index int, pod *corev1.Pod) jobplan.Pod {
+	attempt, _ := strconv.Atoi(pod.Labels[v1alpha1.LabelJobAttempt]) // without the label, the first
+	p := jobplan.Pod{Index: index, Attempt: attempt, State: stateOf(pod), Deleting: pod.DeletionTimestamp != nil}
+	for _, c := range pod.Status.Conditions {
+		p.Ready = p.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	}
+	for _, c := range containers(pod) {
+		p.Restarts += int(c.RestartCount)
+	}
+	p.Ended, p.Why = endOf(pod), whyOf(pod)
+	return p
+}
+
+func stateOf(pod *corev1.Pod) jobplan.State {
+	switch pod.Status.Phase {
+	case corev1.PodRunning:
+		return jobplan.Running
+	case corev1.PodSucceeded:
+		return jobplan.Succeeded
+	case corev1.PodFailed:
+		if disrupted(pod) {
+			return jobplan.Disrupted
+		}
+		return jobplan.Failed
+	default:
+		return jobplan.Waiting
+	}
+}

@@ -1,0 +1,94 @@
+package jobplan
+
+import (
+	"fmt"
+	"time"
+)
+
+// recordPods records successes and failures. Pods that are being deleted do not count,
+// because the deletion may have ended them.
+func (p *planner) recordPods() {
+	for _, pod := range p.pods {
+		if pod.Deleting || p.isExcess(pod) {
+			continue
+		}
+		switch pod.State {
+		case Succeeded:
+			p.Done = p.Done.With(pod.Index)
+		case Failed:
+			p.recordFailure(pod)
+		}
+	}
+}
+
+// recordFailure counts a failure and records an event, unless it was counted before.
+func (p *planner) recordFailure(pod Pod) {
+	if p.Failures[pod.Index] > pod.Attempt {
+		return
+	}
+	if p.Failures == nil {
+		p.Failures = map[int]int{}
+	}
+	p.Failures[pod.Index] = pod.Attempt + 1
+	p.Events = append(p.Events, Event{pod.Index, true, EventPodFailed, fmt.Sprintf("pod %d failed: %s", pod.Index, pod.Why)})
+}
+
+// done returns how many of the job's current replicas have succeeded.
+func (p *planner) done() int { return p.Done.Below(p.job.Replicas) }
+
+// restarts returns how often nodes restarted failed containers.
+func (p *planner) restarts() int {
+	sum := 0
+	for _, pod := range p.pods {
+		if p.job.InPlace && !pod.Deleting && pod.State != Failed {
+			sum += pod.Restarts
+		}
+	}
+	return sum
+}
+
+// lastFailure returns the end of a message that says why the last failed pod failed.
+func (p *planner) lastFailure() string {
+	var last Pod
+	for _, pod := range p.pods {
+		if pod.State == Failed && !pod.Deleting && !pod.Ended.Before(last.Ended) {
+			last = pod
+		}
+	}
+	if last.Why == "" {
+		return ""
+	}
+	return fmt.Sprintf("; last failure: pod %d: %s", last.Index, last.Why)
+}
+
+// Delays before a failed pod is replaced, as in batch/v1: the first one doubles with each
+// further failure. A disrupted pod is replaced soon, because another node may admit it.
+const (
+	baseBackoff     = 10 * time.Second
+	maxBackoff      = 6 * time.Minute
+	disruptionDelay = time.Second
+)
+
+func backoff(failures int) time.Duration {
+	if failures > 6 {
+		return maxBackoff
+	}
+	return min(baseBackoff<<(failures-1), maxBackoff)
+}
+
+// isReplaceable reports whether a failed or disrupted pod can be replaced now; otherwise it
+// plans again in time. Until then the pod stays, so that its logs can be read.
+func (p *planner) isReplaceable(pod Pod) bool {
+	var wait time.Duration
+	switch pod.State {
+	case Failed:
+		wait = backoff(pod.Attempt + 1)
+	case Disrupted:
+		wait = disruptionDelay
+	default:
+		return false
+	}
+	left := pod.Ended.Add(wait).Sub(p.now)
+	p.requeueAfter(left)
+	return left <= 0
+}
