@@ -27,7 +27,7 @@ func events() []notice {
 		{jobplan.EventPodFailed, "Warning", "Job", "A pod of the Job failed.", "`kubectl logs` of the pod, before another one takes its name."},
 		{jobplan.ReasonLimit, "Warning", "Job", "The Job failed: its pods failed more often than `backoffLimit`.", "Read the logs of the pods that failed."},
 		{jobplan.ReasonDeadline, "Warning", "Job", "The Job failed: it ran longer than `activeDeadlineSeconds`.", "Raise the deadline, or find out why it is slow."},
-		{jobplan.ReasonFlaw, "Warning", "Job", "The template cannot become a pod.", "Correct the template: delete the Job and create it again."},
+		{jobplan.ReasonInvalid, "Warning", "Job", "The template cannot become a pod.", "Correct the template: delete the Job and create it again."},
 		{jobplan.EventCompleted, "Normal", "Job", "Every pod succeeded.", ""},
 		{jobplan.EventSuspended, "Normal", "Job", "`spec.suspend` became true; pods that have not succeeded are deleted.", ""},
 		{jobplan.EventResumed, "Normal", "Job", "`spec.suspend` became false.", ""},
@@ -46,7 +46,7 @@ func conditions() []notice {
 		{v1alpha1.ConditionShared, "", "GPUGroup", "True while other groups hold some of its GPUs.", ""},
 		{v1alpha1.ConditionSuspended, "", "Job", "True (`" + jobplan.ReasonUser + "`) while `spec.suspend` is true.", ""},
 		{v1alpha1.ConditionComplete, "", "Job", "True (`" + jobplan.ReasonComplete + "`) once every pod succeeded.", ""},
-		{v1alpha1.ConditionFailed, "", "Job", "True with reason `" + jobplan.ReasonLimit + "`, `" + jobplan.ReasonDeadline + "` or `" + jobplan.ReasonFlaw + "`.", "See the event of that reason."},
+		{v1alpha1.ConditionFailed, "", "Job", "True with reason `" + jobplan.ReasonLimit + "`, `" + jobplan.ReasonDeadline + "` or `" + jobplan.ReasonInvalid + "`.", "See the event of that reason."},
 	}
 }
 
