@@ -55,7 +55,7 @@ func TestGangs(t *testing.T) {
 	client := queueapi.Client{Server: "http://" + w.controller.explains.Addr()}
 	w.await("b lacks a pod", func() bool {
 		pod, err := client.Why(t.Context(), "default", "b-1")
-		return err == nil && strings.Contains(pod.WaitsFor, "more pods of its gang to be made, 1 at least")
+		return err == nil && strings.Contains(pod.WaitsFor, "at least 1 more pod(s) must be created")
 	})
 	w.create(ofGang("b", 2, 3))
 	w.await("the authors of all of b hear why they wait", func() bool {

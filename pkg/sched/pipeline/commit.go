@@ -11,9 +11,9 @@ import (
 // Effects is what the committer does to the world. Only Bind may wait, and only for
 // binders that are behind; none may call the committer.
 type Effects struct {
-	Bind              func(sched.Decision)     // write the decision down; Undo if that fails
-	Requeue           func(*sched.Pod)         // its nodes went to others: try again
-	MarkUnschedulable func(*sched.Pod, uint64) // no node suited it when so much had been given back (View.FreedSeq)
+	Bind              func(sched.Decision)     // write the Binding; Undo if that fails
+	Requeue           func(*sched.Pod)         // other pods took its nodes: retry it
+	MarkUnschedulable func(*sched.Pod, uint64) // no node fitted it as of that View.FreedSeq
 	// Widen makes another first list by the committer's own filters, for a pod
 	// whose fit depends on other nodes too and whose list did not hold, and for one
 	// of a gang. May be nil where there are none of either.

@@ -24,13 +24,13 @@ import (
 // It costs O(members) decisions, by the committer: a gang is one decision in many.
 func (c *Committer) commitGang(list sched.List) bool {
 	if list.Pod.Waits().Refuses() {
-		c.parkGang(list.Pod, list.FreedSeq)
+		c.markGangUnschedulable(list.Pod, list.FreedSeq)
 		return false
 	}
 	gang := list.Pod.Gang
 	placed, held, seen := c.placeGang(gang)
 	if held+len(placed) < gang.Need {
-		c.parkGang(list.Pod, seen+c.takeBack(placed))
+		c.markGangUnschedulable(list.Pod, seen+c.takeBack(placed))
 		return false
 	}
 	c.center.Unreserve(gang.ID)
@@ -75,9 +75,9 @@ func (c *Committer) takeBack(placed []sched.Decision) (gains uint64) {
 	return gains
 }
 
-// parkGang parks a gang for which too little was free when so much had been given back:
+// markGangUnschedulable returns a gang to the queue for which too little was free when so much had been given back:
 // what its own try has given back is none that helps it, what others have meanwhile is.
-func (c *Committer) parkGang(pod *sched.Pod, gains uint64) {
+func (c *Committer) markGangUnschedulable(pod *sched.Pod, gains uint64) {
 	c.counts.unschedulable.Add(1)
 	c.env.MarkUnschedulable(pod, gains)
 }

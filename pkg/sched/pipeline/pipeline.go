@@ -12,23 +12,23 @@ import (
 type Queue interface {
 	// Next waits for the pod whose turn it is. Its error ends the pipeline.
 	Next(context.Context) (*sched.Pod, error)
-	// Requeue takes back a pod that is to be tried again.
+	// Requeue returns a pod that is to be retried.
 	Requeue(*sched.Pod)
-	// MarkUnschedulable takes back a pod that no node suited when so much had been given back
-	// (center.View.FreedSeq). It is to be tried again when that has grown.
-	MarkUnschedulable(pod *sched.Pod, gains uint64)
+	// MarkUnschedulable returns a pod that fitted no node as of freedSeq
+	// (nodestate.View.FreedSeq). The queue retries it when that has grown.
+	MarkUnschedulable(pod *sched.Pod, freedSeq uint64)
 }
 
-// Gate is what a Queue may be besides: pods are placed in its order.
+// Gate is an optional interface of a Queue that keeps pods in order until they are bound.
 type Gate interface {
-	// Permit reports whether a pod may be placed now. Where it may not, the queue has
-	// taken it back.
+	// Permit reports whether a pod may be placed now. If not, the queue has taken it
+	// back.
 	Permit(*sched.Pod) bool
-	// Placed says that a pod has its place, and is being bound.
+	// Placed records that a pod has a node and is being bound.
 	Placed(*sched.Pod)
 }
 
-// open is a gate that lets everybody pass.
+// open is a Gate that permits every pod.
 type open struct{}
 
 func (open) Permit(*sched.Pod) bool { return true }
