@@ -110,7 +110,7 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 // newMirror has informers fill the state, and others follow it. The queue comes last:
 // once a pod is tried again for a tenant that may hold more, its quota counts.
 func (c *controller) newMirror(context.Context) (err error) {
-	c.center.Subscribe(c.filters.cluster.Observe, c.ledger.Observe, c.groups.quotas.Observe, c.observe)
+	c.center.Subscribe(c.filters.cluster.Observe, c.ledger.Observe, c.groups.quotas.Observe, c.queue.Observe, c.reporter.Observe)
 	c.center.OnFreed(c.retry)
 	c.mirror = mirror.NewMirror(mirror.Env{
 		Center: c.center, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,

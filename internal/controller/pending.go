@@ -8,7 +8,6 @@ import (
 	"github.com/numalet/numalet/internal/controller/podevents"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/filter"
-	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
@@ -28,20 +27,6 @@ func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	if _, waits := p.Waited(pod.UID); waits {
 		p.reporter.Unschedulable(pod)
 	}
-}
-
-// observe has the queue know which pods are pending no more. It is a subscriber of the
-// state of the cluster.
-func (c *controller) observe(e nodestate.Event) {
-	switch {
-	case e.Kind == nodestate.Assigned && e.Now.Bound:
-		c.queue.Bound(e.UID, e.Now.Gang)
-	case e.Kind == nodestate.Released:
-		c.queue.Remove(e.UID)
-	default:
-		return
-	}
-	c.reporter.Forget(e.UID)
 }
 
 // retry tries those unschedulable pods again that a node may suit now.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 const (
@@ -95,6 +96,14 @@ func (r *Reporter) LastReport(uid string) string { return r.failures.lastReport(
 // API server records the binding in the same condition. It waits while a report of
 // this pod is being written.
 func (r *Reporter) Suppress(uid string) { r.failures.suppress(uid) }
+
+// Observe drops what is known of a pod that is bound, has ended or is gone. It is a
+// subscriber of the state of the nodes.
+func (r *Reporter) Observe(e nodestate.Event) {
+	if e.Kind == nodestate.Assigned && e.Now.Bound || e.Kind == nodestate.Released {
+		r.Forget(e.UID)
+	}
+}
 
 // Forget drops everything about a pod that is no longer pending.
 func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 // GangQueue is a Queue in which the pods of a gang have one turn: a representative, whose
@@ -58,6 +59,17 @@ func (q *GangQueue) Add(e Entry) {
 	q.withdraw(g, e.Pod.UID)
 	g.pending[e.Pod.UID] = &member{Entry: e, added: q.added(g, e.Pod.UID)}
 	q.reconcile(g)
+}
+
+// Observe takes pods out that are bound, have ended or are gone. It is a subscriber of
+// the state of the nodes.
+func (q *GangQueue) Observe(e nodestate.Event) {
+	switch {
+	case e.Kind == nodestate.Assigned && e.Now.Bound:
+		q.Bound(e.UID, e.Now.Gang)
+	case e.Kind == nodestate.Released:
+		q.Remove(e.UID)
+	}
 }
 
 // Bound records that a pod of the gang id, "" for none, is bound.
