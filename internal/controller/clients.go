@@ -29,23 +29,22 @@ import (
 
 const component = "numalet-controller"
 
-// clients reach the API server. They are apart so that none waits for another's
-// limit: a burst of events must not starve binds (kubernetes/kubernetes#135900),
-// nor cost the lease.
+// clients reach the API server. Each has a rate limit of its own, so that a burst of
+// events neither delays bindings (kubernetes/kubernetes#135900) nor costs the lease.
 type clients struct {
-	watch      kubernetes.Interface                         // informers, and claims before a bind
-	bind       kubernetes.Interface                         // without a limit: the binder has its own
-	report     kubernetes.Interface                         // conditions, and events of failures
-	bindings   func(context.Context, *corev1.Binding) error // without a limit
-	events     func(context.Context, *eventsv1.Event) error // of pods that are bound
+	watch      kubernetes.Interface                         // for informers, and for claims before a binding
+	bind       kubernetes.Interface                         // not rate-limited: the binder has its own limit
+	report     kubernetes.Interface                         // for conditions, and for events of failures
+	bindings   func(context.Context, *corev1.Binding) error // creates a Binding; not rate-limited
+	events     func(context.Context, *eventsv1.Event) error // creates an event of a bound pod
 	lease      kubernetes.Interface
 	metadata   metadata.Interface
 	topologies cache.SharedIndexInformer
-	groups     cache.SharedIndexInformer // GPUGroups
-	quotas     cache.SharedIndexInformer // Tenants
-	resources  dynamic.Interface         // statuses of groups
-	tenants    client.Reader             // of custom resources Tenant
-	operators  manager.Manager           // of custom resources; nil for none
+	groups     cache.SharedIndexInformer // of GPUGroups
+	quotas     cache.SharedIndexInformer // of Tenants
+	resources  dynamic.Interface         // for statuses of GPUGroups
+	tenants    client.Reader             // reads Tenants
+	operators  manager.Manager           // runs the reconcilers of custom resources; nil for none
 }
 
 func connect(cfg config.Controller, log logr.Logger) (clients, error) {
@@ -79,7 +78,7 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	for _, made := range []struct {
 		client  *kubernetes.Interface
 		qps     float32
-		timeout time.Duration // also told to the API server, which then leaves off
+		timeout time.Duration // sent to the API server, too, which then aborts the request
 	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, 0}} {
 		config := rest.CopyConfig(config)
 		config.QPS, config.Timeout = made.qps, made.timeout
@@ -90,7 +89,7 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	return c, c.connectWriters(config, cfg)
 }
 
-// connectOperators connects what looks after custom resources.
+// connectOperators connects the reconcilers of custom resources.
 func (c *clients) connectOperators(config *rest.Config, log logr.Logger) error {
 	cached, err := jobs.Cached()
 	if err != nil {
@@ -103,7 +102,7 @@ func (c *clients) connectOperators(config *rest.Config, log logr.Logger) error {
 	return nil
 }
 
-// connectWriters connects the clients that write for every pod.
+// connectWriters connects the clients that write for each pod.
 func (c *clients) connectWriters(config *rest.Config, cfg config.Controller) error {
 	config.QPS, config.Timeout = cfg.RequestRate, 0
 	events, err := apiwriter.NewEvents(config)

@@ -33,42 +33,42 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// controller is everything that runs.
+// controller has all parts of the running controller.
 type controller struct {
-	cfg       config.Controller
-	log       logr.Logger
-	clients   clients
-	factory   informers.SharedInformerFactory
-	synced    []cache.InformerSynced // the mirror was told all that there was
-	newest    *mirror.Newest         // of what it was told
-	center    *nodestate.State
-	ledger    *tenants.Ledger // of what tenants use and used
-	groups    gpuGroups       // of GPUs
-	queue     *queue.GangQueue
-	mirror    *mirror.Mirror
-	keeper    *reservation.Keeper // nil for none
-	avoided   *nodebackoff.List
-	rejected  cache.SharedIndexInformer // tells avoided
-	succeeded cache.SharedIndexInformer // tells queue
-	filters   hosted
-	reporter  *podevents.Reporter
-	binder    *bind.Binder
-	cycle     *pipeline.Pipeline
-	lease     *lease.Lease  // nil where there is no election
-	fence     func() error  // says why this process may not act now
-	leads     chan struct{} // closed once this process schedules
-	measured  *metrics
-	health    *telemetry.Server
-	explains  *telemetry.Server // nil for none
+	cfg          config.Controller
+	log          logr.Logger
+	clients      clients
+	factory      informers.SharedInformerFactory
+	synced       []cache.InformerSynced // report whether the initial lists were handled
+	newest       *mirror.Newest         // version of the pods that the mirror has handled
+	state        *nodestate.State
+	ledger       *tenants.Ledger // of the tenants' usage and scores
+	groups       gpuGroups       // GPU groups and quotas
+	queue        *queue.GangQueue
+	mirror       *mirror.Mirror
+	reservations *reservation.Keeper // nil for none
+	avoided      *nodebackoff.List
+	rejected     cache.SharedIndexInformer // of pods whose placement was rejected; updates avoided
+	succeeded    cache.SharedIndexInformer // of succeeded pods of gangs; updates queue
+	filters      hosted
+	reporter     *podevents.Reporter
+	binder       *bind.Binder
+	pipeline     *pipeline.Pipeline
+	lease        *lease.Lease  // nil without leader election
+	fence        func() error  // returns why this process must not act now
+	leads        chan struct{} // closed once this process schedules
+	measured     *metrics
+	health       *telemetry.Server
+	explains     *telemetry.Server // nil for none
 }
 
-// newController puts the parts together. Nothing runs yet but what waits for ctx
-// to end.
+// newController creates and connects the parts. It starts nothing except what waits for
+// ctx to end.
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{})}
 	c.factory = mirror.NewInformers(clients.watch)
 	for _, part := range []func(context.Context) error{
-		c.newBooks, c.newGroups, c.newFilters, c.newReporter, c.newKeeper, c.newMirror, c.newLease, c.newCycle, c.newOperators, c.newHealth, c.newExplainer,
+		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.newLease, c.newPipeline, c.newOperators, c.newHealth, c.newExplainer,
 	} {
 		if err := part(ctx); err != nil {
 			return nil, err
@@ -77,10 +77,10 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 	return c, nil
 }
 
-// newBooks makes what is booked: nodes, what tenants use, and pending pods, which
-// are in the order of that.
-func (c *controller) newBooks(context.Context) (err error) {
-	c.center, err = nodestate.New(nodestate.Profile{
+// newState creates the state of the nodes, the tenants' ledger, and the queue of pending
+// pods, which is ordered by the tenants' scores.
+func (c *controller) newState(context.Context) (err error) {
+	c.state, err = nodestate.New(nodestate.Profile{
 		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta,
 		Policy: distbucket.Policy(c.cfg.Policy), Wide: c.cfg.Candidates,
 	})
@@ -94,7 +94,7 @@ func (c *controller) newBooks(context.Context) (err error) {
 	c.ledger = tenants.NewLedger(decay, tenants.Env{Now: wallClock, Rescore: func(name string) { c.queue.Rescore(name) }})
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	c.queue = queue.NewGangQueue(queue.New(
-		queue.Env{Now: time.Now, FreedSeq: c.center.FreedSeq, After: after, Rank: c.ledger.Rank},
+		queue.Env{Now: time.Now, FreedSeq: c.state.FreedSeq, After: after, Rank: c.ledger.Rank},
 		queue.Options{Strict: c.cfg.ReserveAfter != 0},
 	))
 	c.avoided = nodebackoff.New(nodebackoff.Env{After: after, Over: c.retryOn}, sched.Backoff{})
@@ -107,13 +107,14 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 	return err
 }
 
-// newMirror has informers fill the state, and others follow it. The queue comes last:
-// once a pod is tried again for a tenant that may hold more, its quota counts.
+// newMirror connects the informers to the state, and the subscribers to the state. The
+// queue comes after the quotas: when it retries the pods of a tenant that may hold more,
+// the quotas must have changed already.
 func (c *controller) newMirror(context.Context) (err error) {
-	c.center.Subscribe(c.filters.cluster.Observe, c.ledger.Observe, c.groups.quotas.Observe, c.queue.Observe, c.reporter.Observe)
-	c.center.OnFreed(c.retry)
+	c.state.Subscribe(c.filters.cluster.Observe, c.ledger.Observe, c.groups.quotas.Observe, c.queue.Observe, c.reporter.Observe)
+	c.state.OnFreed(c.retry)
 	c.mirror = mirror.NewMirror(mirror.Env{
-		Center: c.center, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,
+		State: c.state, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,
 		Ours:     func(name string) bool { return name == c.cfg.SchedulerName },
 		Pending:  c.queue.Add,
 		Withdraw: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
@@ -121,17 +122,16 @@ func (c *controller) newMirror(context.Context) (err error) {
 		Moved:    c.queue.ReactivateAcross,
 		Odd:      func(err error) { c.log.Error(err, "its terms do not count for other pods") },
 	})
-	told, newest, err := mirror.Watch(c.factory, c.clients.topologies, c.mirror)
+	synced, newest, err := mirror.Watch(c.factory, c.clients.topologies, c.mirror)
 	if err != nil {
 		return err
 	}
-	informer, knows, err := mirror.NewSucceeded(c.clients.watch, c.queue)
-	c.synced, c.newest, c.succeeded = append(append(c.synced, told...), knows), newest, informer
+	informer, notified, err := mirror.NewSucceeded(c.clients.watch, c.queue)
+	c.synced, c.newest, c.succeeded = append(append(c.synced, synced...), notified), newest, informer
 	return errors.Join(err, filters.Watch(c.factory, c.queue.ReactivateAcross))
 }
 
-// newLease makes this process take part in the election, and the binder that
-// asks it.
+// newLease creates the lease, and the binder, which checks the lease.
 func (c *controller) newLease(context.Context) (err error) {
 	c.fence = func() error { return nil }
 	if c.cfg.LeaderElect {
@@ -156,8 +156,8 @@ func (c *controller) newLease(context.Context) (err error) {
 	return nil
 }
 
-func (c *controller) newCycle(context.Context) error {
-	c.cycle = pipeline.New(c.center, pending{c.queue, c.reporter}, pipeline.Config{
+func (c *controller) newPipeline(context.Context) error {
+	c.pipeline = pipeline.New(c.state, pending{c.queue, c.reporter}, pipeline.Config{
 		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: c.bind,
 		Slow:   c.filters.committer.Waits,
 		Undone: func(d sched.Decision) { c.retryOn(d.At.Node); c.queue.ReactivateTenant(d.Pod.Tenant) },
@@ -168,7 +168,7 @@ func (c *controller) newCycle(context.Context) error {
 func (c *controller) newHealth(context.Context) (err error) {
 	registry := telemetry.NewRegistry(component, telemetry.Version())
 	c.measured.register(registry)
-	registry.MustRegister(state{c})
+	registry.MustRegister(collector{c})
 	all := prometheus.Gatherers{registry, operators.Metrics()}
 	c.health, err = telemetry.NewServer(c.cfg.HealthAddr, all, telemetry.Check{Name: "nodes, topologies and pods", Ready: c.listed})
 	if err == nil && c.cfg.Profiling {

@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// bound returns "node placement" of every pod that is bound, by name.
+// bound returns "node placement" of each bound pod, by name.
 func (w *world) bound() map[string]string {
 	where := map[string]string{}
 	for _, p := range w.pods() {
@@ -38,8 +38,8 @@ func (w *world) unscheduled(name string) string {
 	return ""
 }
 
-// TestSchedules: node and NUMA nodes come in one write; what fits nowhere hears
-// why, and is placed when a node comes that it fits.
+// TestSchedules checks that node and placement are written together, and that a pod that
+// fits nowhere gets a reason, and is placed when a suitable node appears.
 func TestSchedules(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -65,7 +65,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// promised adds up the CPUs per node and NUMA node that pods were promised.
+// promised returns the exclusive CPUs of bound pods by node and NUMA node.
 func (w *world) promised() map[string]int {
 	w.Helper()
 	sum := map[string]int{}
@@ -84,9 +84,9 @@ func (w *world) promised() map[string]int {
 	return sum
 }
 
-// TestStormWithFailingBinds: of many pods that want the CPUs of two small nodes,
-// as many are bound as fit, no CPU is promised twice, and binds that are refused,
-// a third of them, leave no trace, nor do those that are not answered at first.
+// TestStormWithFailingBinds creates more pods than fit on two small nodes. As many pods
+// as fit must be bound, and no CPU may be given twice, although a third of the bindings
+// are refused and a third get no answer at first.
 func TestStormWithFailingBinds(t *testing.T) {
 	w := newWorld(t)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -106,24 +106,25 @@ func TestStormWithFailingBinds(t *testing.T) {
 	for i := range 60 {
 		w.pod(fmt.Sprintf("p%02d", i), "2", []string{"single", "random", "spread"}[i%3])
 	}
-	w.start("--reserve-after=none") // nobody ends, so that what is held back would stay empty
+	w.start("--reserve-after=none") // no pod ends, so reserved CPUs would stay unused
 	w.await("both nodes are full", func() bool { return len(w.bound()) == 16 })
 	w.await("the rest waits", func() bool { return w.controller.queue.Depth()[queue.Unschedulable] == 44 })
 	want := map[string]int{"n1/0": 8, "n1/1": 8, "n2/0": 8, "n2/1": 8}
 	if diff := cmp.Diff(want, w.promised()); diff != "" {
 		t.Errorf("promised (-want +got):\n%s", diff)
 	}
-	for node := range w.controller.center.View().Nodes() {
+	for node := range w.controller.state.View().Nodes() {
 		if node.Free.CPU != 1000 || node.NUMA[0].FreeCPUs != 0 || node.NUMA[1].FreeCPUs != 0 {
 			t.Errorf("%s: free %+v, %+v; want the reserved CPU only", node.Name, node.Free, node.NUMA)
 		}
 	}
-	if undone := w.controller.cycle.Counters().Undone; refused == 0 || undone != uint64(refused) {
+	if undone := w.controller.pipeline.Counters().Undone; refused == 0 || undone != uint64(refused) {
 		t.Errorf("%d binds were refused, %d were undone", refused, undone)
 	}
 }
 
-// TestRefusedBind: who may not be bound hears why, and is bound when that is over.
+// TestRefusedBind checks that a pod whose binding is refused gets the reason, and is
+// bound once the API server accepts it.
 func TestRefusedBind(t *testing.T) {
 	w := newWorld(t)
 	allowed := false
@@ -143,9 +144,8 @@ func TestRefusedBind(t *testing.T) {
 	w.await("it is bound", func() bool { return len(w.bound()) == 1 })
 }
 
-// TestAvoidsNodeThatRejected: after a node rejected the placement of an owner's
-// pod, the owner's next pod stays away from it, and is told why; another's is
-// not.
+// TestAvoidsNodeThatRejected checks that after a node rejected a pod's placement, the
+// next pod of the same owner avoids the node and is told why. Other pods use it.
 func TestAvoidsNodeThatRejected(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)

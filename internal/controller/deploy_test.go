@@ -25,7 +25,7 @@ func documents(t *testing.T, file string) [][]byte {
 	return bytes.Split(data, []byte("\n---\n"))
 }
 
-// TestRoleCoversWhatIsDone: every request of a controller at work is granted.
+// TestRoleCoversWhatIsDone checks that the role grants every request of the controller.
 func TestRoleCoversWhatIsDone(t *testing.T) {
 	var role rbacv1.ClusterRole
 	if err := yaml.UnmarshalStrict(documents(t, "rbac.yaml")[1], &role); err != nil {
@@ -51,15 +51,15 @@ func TestRoleCoversWhatIsDone(t *testing.T) {
 		if sub := action.GetSubresource(); sub != "" {
 			resource += "/" + sub
 		}
-		own := i >= before && resource == "pods" // the test's own
+		own := i >= before && resource == "pods" // a request of the test itself
 		if text := strings.Join([]string{action.GetVerb(), action.GetResource().Group, resource}, " "); !granted[text] && !own && text != "create  nodes" {
 			t.Errorf("%s is not granted", text)
 		}
 	}
 }
 
-// TestDeployment reads its settings as the program would, and probes where it
-// serves.
+// TestDeployment checks that the controller accepts the manifest's settings, and that the
+// probes use the port on which it serves.
 func TestDeployment(t *testing.T) {
 	var d appsv1.Deployment
 	if err := yaml.UnmarshalStrict(documents(t, "deployment.yaml")[0], &d); err != nil {

@@ -1,3 +1,3 @@
-// Package controller is the cluster-side controller as a whole: it puts its
-// parts together and runs them.
+// Package controller creates the parts of the cluster-side controller, connects and runs
+// them.
 package controller

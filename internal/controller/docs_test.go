@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// account is one tenant's account, for a reference without a cluster.
+// account collects the metrics of one tenant's account, which a new cluster has not yet.
 type account struct{}
 
 func (account) Describe(chan<- *prometheus.Desc) {}
@@ -21,8 +21,8 @@ func (account) Collect(to chan<- prometheus.Metric) {
 	collectAccount(to, "ann", fairshare.Account{Type: "cpu"})
 }
 
-// TestReference keeps the reference of the controller's metrics equal to its
-// collectors.
+// TestReference checks that the reference of the controller's metrics lists the metrics
+// that the controller serves.
 func TestReference(t *testing.T) {
 	w := newWorld(t)
 	w.start()
@@ -30,7 +30,7 @@ func TestReference(t *testing.T) {
 	measured := newMetrics()
 	measured.register(r)
 	measured.binding(time.Millisecond, nil)
-	r.MustRegister(state{w.controller}, account{})
+	r.MustRegister(collector{w.controller}, account{})
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)

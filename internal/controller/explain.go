@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// waitsLong is after how long a pod's author is told that others come first.
+	// waitsLong is how long a pod waits before its author learns which pods come first.
 	waitsLong = 10 * time.Second
-	// atOnce is how many authors are told so at one time.
+	// atOnce limits how many such reports are made at a time.
 	atOnce = 100
 )
 
-// newExplainer makes what answers numalet queue and numalet why.
+// newExplainer creates the server of numalet queue and numalet why.
 func (c *controller) newExplainer(context.Context) (err error) {
 	if c.cfg.QueueAddr == "" {
 		return nil
@@ -39,7 +39,7 @@ func (c *controller) schedules() bool {
 	}
 }
 
-// answer answers those who ask until ctx ends.
+// answer serves the queue API until ctx ends.
 func (c *controller) answer(ctx context.Context) error {
 	if c.explains == nil {
 		return nil
@@ -47,21 +47,21 @@ func (c *controller) answer(ctx context.Context) error {
 	return c.explains.Run(ctx)
 }
 
-// tellWaiting tells authors of pods that have waited long for others, until ctx ends.
-// Those whose pods were tried know why no node suits.
-func (c *controller) tellWaiting(ctx context.Context) error {
-	told := map[string]telling{}
-	return every(ctx, waitsLong, func() { told = c.tellOnce(told) })
+// reportWaiting reports which pods come first for pods that have waited long, until ctx
+// ends. Pods that were tried have a report of why no node suits them.
+func (c *controller) reportWaiting(ctx context.Context) error {
+	reported := map[string]waitReport{}
+	return every(ctx, waitsLong, func() { reported = c.reportOnce(reported) })
 }
 
-// telling is what was said of a pod, and the reason, which a place in the queue is
-// not part of: it changes all the time.
-type telling struct{ why, message string }
+// waitReport is a message that was reported for a pod, and its reason. The reason does
+// not include the position in the queue, which changes all the time.
+type waitReport struct{ why, message string }
 
-// tellOnce tells those whose reason is another than was told, and returns what all
-// were told.
-func (c *controller) tellOnce(told map[string]telling) map[string]telling {
-	now, left := map[string]telling{}, atOnce
+// reportOnce reports the pods whose reason has changed since the last report, and returns
+// the last reports of all waiting pods.
+func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitReport {
+	now, left := map[string]waitReport{}, atOnce
 	if !c.schedules() {
 		return now
 	}
@@ -69,13 +69,13 @@ func (c *controller) tellOnce(told map[string]telling) map[string]telling {
 		if left == 0 || e.Waited < waitsLong || e.State != queue.Active && e.State != queue.WaitingOnPermit && e.WaitsFor != queue.ForGangPods {
 			continue
 		}
-		before := told[e.UID]
+		before := reported[e.UID]
 		if said := c.reporter.LastReport(e.UID); said != before.message {
 			continue
 		}
 		now[e.UID] = before
 		if why := e.Reason(); why != before.why {
-			now[e.UID] = telling{why, e.String()}
+			now[e.UID] = waitReport{why, e.String()}
 			c.reporter.Waits(e.Pod, e.String())
 			left--
 		}

@@ -11,17 +11,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// hosted are kube-scheduler's own, an instance for each who needs one.
+// hosted has instances of kube-scheduler's filters, one for each user of filters.
 type hosted struct {
 	cluster   *filters.Cluster
 	proposers []pipeline.ProposerOptions
 	committer *filters.Committer
-	explain   func(*sched.Pod) string // serves one goroutine
+	explain   func(*sched.Pod) string // must be called from one goroutine
 }
 
 func (c *controller) newFilters(ctx context.Context) (err error) {
 	f := &c.filters
-	f.cluster = filters.NewCluster(c.center)
+	f.cluster = filters.NewCluster(c.state)
 	api := filters.API{Client: c.clients.watch, Informers: c.factory}
 	seed := uint64(time.Now().UnixNano())
 	for i := range c.cfg.Proposers {
@@ -35,13 +35,13 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	explainer := pipeline.NewProposer(c.center.View, pipeline.ProposerOptions{Filter: own})
+	explainer := pipeline.NewProposer(c.state.View, pipeline.ProposerOptions{Filter: own})
 	f.explain = func(pod *sched.Pod) string { return why(explainer, pod) }
 	f.committer, err = filters.NewCommitter(ctx, f.cluster, api, c.groups.quotas)
 	return err
 }
 
-// why says why no node suits a pod, or too few those that it stands for.
+// why returns why no node suits a pod, or why too few nodes suit its gang.
 func why(explainer *pipeline.Proposer, pod *sched.Pod) string {
 	planned, tally := explainer.Explain(pod)
 	if _, need := pod.Together(); need == 1 || pod.Waits().Refuses() {

@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/internal/controller/queueapi"
 )
 
-// together makes n pending pods with two exclusive CPUs each that start together.
+// together creates n pending pods of a gang with two exclusive CPUs each.
 func (w *world) together(gang string, n, least int) {
 	w.Helper()
 	for i := range n {
@@ -32,7 +32,7 @@ func ofGang(gang string, i, least int) *corev1.Pod {
 	return pod
 }
 
-// started counts the bound pods of a gang.
+// started returns the number of bound pods of a gang.
 func (w *world) started(gang string) (n int) {
 	w.Helper()
 	for name := range w.bound() {
@@ -43,8 +43,8 @@ func (w *world) started(gang string) (n int) {
 	return n
 }
 
-// TestGangs: two gangs need three of the four places that there are. One starts, and
-// then the other; the authors of all of its pods hear why they wait.
+// TestGangs checks two gangs that need three of four places each: one starts, then the
+// other, and all waiting pods get a reason.
 func TestGangs(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -72,8 +72,8 @@ func TestGangs(t *testing.T) {
 	w.await("the gang b has started", func() bool { return w.started("b") == 3 })
 }
 
-// TestGangOfWhichOneSucceeded: of a Job's three pods, which start together, one succeeds
-// and another fails. The one that is made anew starts alone.
+// TestGangOfWhichOneSucceeded checks that after one of a gang's three pods succeeded and
+// another failed, the replacement of the failed pod starts alone.
 func TestGangOfWhichOneSucceeded(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -101,7 +101,7 @@ func TestGangOfWhichOneSucceeded(t *testing.T) {
 	w.await("the one in its place has started", func() bool { return w.isBound("a-3") })
 }
 
-// TestGangWithFailingBinds: what cannot be bound of a gang is bound later.
+// TestGangWithFailingBinds checks that pods of a gang whose bindings fail are bound later.
 func TestGangWithFailingBinds(t *testing.T) {
 	w := newWorld(t)
 	refused := map[string]bool{}
@@ -118,8 +118,8 @@ func TestGangWithFailingBinds(t *testing.T) {
 	w.await("all are bound", func() bool { return w.started("a") == 4 })
 }
 
-// TestGangOverQuota: a gang is judged as one against its tenant's quota, which each of
-// its pods alone is within. It waits with that reason, and keeps nobody from a turn.
+// TestGangOverQuota checks that a gang is compared with its tenant's quota as a whole,
+// even if each pod alone is within it. The gang waits with that reason and blocks nobody.
 func TestGangOverQuota(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)
@@ -143,8 +143,8 @@ func TestGangOverQuota(t *testing.T) {
 	w.await("the gang b has started", func() bool { return w.started("b") == 3 })
 }
 
-// TestGangOfLimitedTenant: a gang that is within its tenant's quota and has no room is
-// not tried again and again, for what its own try has given back does not help it.
+// TestGangOfLimitedTenant checks that a gang that is within its tenant's quota but does
+// not fit is not retried in a loop because of the resources that its own attempt returned.
 func TestGangOfLimitedTenant(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 2)
@@ -153,9 +153,9 @@ func TestGangOfLimitedTenant(t *testing.T) {
 	w.together("b", 3, 3)
 	w.start()
 	w.await("both hear why they wait", func() bool { return w.unscheduled("a-0") != "" && w.unscheduled("b-0") != "" })
-	before := w.controller.cycle.Counters().Unschedulable
+	before := w.controller.pipeline.Counters().Unschedulable
 	time.Sleep(200 * time.Millisecond)
-	if n := w.controller.cycle.Counters().Unschedulable - before; n > 4 {
+	if n := w.controller.pipeline.Counters().Unschedulable - before; n > 4 {
 		t.Errorf("they were tried %d times, though nothing has changed", n)
 	}
 }

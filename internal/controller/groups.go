@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// gpuGroups are the GPU groups in force, and the quotas of them and of tenants.
+// gpuGroups has the GPU groups in force, and the quotas of groups and tenants.
 type gpuGroups struct {
 	registry *groups.Registry
 	quotas   *groups.Quotas
@@ -61,15 +61,15 @@ func (g *gpuGroups) removeGroup(object *v1alpha1.GPUGroup) {
 	g.statuses.RemoveGroup(object)
 }
 
-// setQuotas sets the quotas of a tenant, whose pods may then have more or less.
+// setQuotas sets a tenant's quotas, and queues its pods again if they have changed.
 func (c *controller) setQuotas(tenant string, quotas map[string]resource.Quantity) {
 	if c.groups.quotas.SetTenant(tenant, quotas) {
 		c.mirror.AskTenant(tenant)
 	}
 }
 
-// told reports whether the keeper was told all that there was at first.
-func (g *gpuGroups) told() bool {
+// hasSynced reports whether the registry has handled the initial lists.
+func (g *gpuGroups) hasSynced() bool {
 	for _, synced := range g.synced {
 		if !synced() {
 			return false
@@ -78,9 +78,9 @@ func (g *gpuGroups) told() bool {
 	return true
 }
 
-// keepGroups keeps the groups until ctx ends, and once this process leads writes
-// what became of them.
-func (c *controller) keepGroups(ctx context.Context) error {
+// runGroups keeps the GPU groups up to date until ctx ends. Once this process leads, it
+// also writes their statuses.
+func (c *controller) runGroups(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, informer := range []cache.SharedIndexInformer{c.clients.groups, c.clients.quotas} {
 		wg.Go(func() { informer.RunWithContext(ctx) })
@@ -92,7 +92,7 @@ func (c *controller) keepGroups(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	})
-	c.groups.registry.Run(ctx, c.groups.told)
+	c.groups.registry.Run(ctx, c.groups.hasSynced)
 	wg.Wait()
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// statuses takes the statuses of groups, and tells those who watch them.
+// statuses returns a client that stores statuses of groups, and notifies the watchers.
 func (w *world) statuses() dynamic.Interface {
 	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
 	client.PrependReactor("patch", "gpugroups", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -28,7 +28,7 @@ func (w *world) statuses() dynamic.Interface {
 	return client
 }
 
-// permit gives every tenant the right to the nodes that it names.
+// permit gives every tenant the right to use the named nodes.
 func (w *world) permit(nodes ...string) {
 	w.client.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
@@ -39,8 +39,7 @@ func (w *world) permit(nodes ...string) {
 	})
 }
 
-// gpuNode makes a node with so many cards, NAME-0 and on, and what they say of their
-// links, if anything.
+// gpuNode creates a node with the cards NAME-0, NAME-1, ..., and their links, if given.
 func (w *world) gpuNode(name string, cards int, links ...string) {
 	w.Helper()
 	w.node(name, 4, func(node *corev1.Node, t *v1alpha1.NodeTopology) {
@@ -54,7 +53,7 @@ func (w *world) gpuNode(name string, cards int, links ...string) {
 	})
 }
 
-// group makes or edits a group of the tenant ann; bindings are "n1=0,1".
+// group creates or edits a group of the tenant ann; a binding has the form "n1=0,1".
 func (w *world) group(name, quota string, bindings ...string) {
 	g := &v1alpha1.GPUGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if old, ok := w.made[name]; ok {
@@ -77,8 +76,7 @@ func (w *world) group(name, quota string, bindings ...string) {
 	w.made[name] = g
 }
 
-// gpuPod makes a pending pod of a tenant with so many cards, of a group where it
-// names one.
+// gpuPod creates a pending pod of a tenant with so many cards of a group, "" for none.
 func (w *world) gpuPod(name, tenant, group string, cards int64) {
 	w.Helper()
 	pod := pendingPod(name, "100m", "")
@@ -91,7 +89,7 @@ func (w *world) gpuPod(name, tenant, group string, cards int64) {
 	w.create(pod)
 }
 
-// given returns where a pod is, the group and the cards that it has.
+// given returns each bound pod's node, group and cards.
 func (w *world) given() map[string]string {
 	all := map[string]string{}
 	for _, p := range w.pods() {
@@ -107,7 +105,7 @@ func (w *world) given() map[string]string {
 	return all
 }
 
-// end ends a pod.
+// end deletes a pod.
 func (w *world) end(name string) {
 	w.Helper()
 	if err := w.client.CoreV1().Pods("default").Delete(w.Context(), name, metav1.DeleteOptions{}); err != nil {
@@ -115,8 +113,8 @@ func (w *world) end(name string) {
 	}
 }
 
-// TestGroups: who is in a group gets its cards, who is in none gets others; who has
-// no right hears so; an edit applies to the next pod.
+// TestGroups checks that pods of a group get its cards and other pods get other cards,
+// that a tenant without the right gets a reason, and that edits apply to the next pod.
 func TestGroups(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
@@ -150,7 +148,8 @@ func TestGroups(t *testing.T) {
 	w.await("the edit applies", func() bool { return w.given()["next"] == "g n2-0" })
 }
 
-// TestLinks: a pod of two cards gets two of one switch, of all or of its group's.
+// TestLinks checks that a pod with two cards gets two of one switch, with or without a
+// group.
 func TestLinks(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
@@ -163,8 +162,8 @@ func TestLinks(t *testing.T) {
 	w.await("bob gets two of one switch, and not the first two", func() bool { return w.given()["of-none"] == "n1-1,n1-3" })
 }
 
-// TestQuotas: what is over a quota of the group, or of the tenant, waits with the
-// reason, and starts when some of it is given back.
+// TestQuotas checks that a pod over a quota of its group or tenant waits with that reason,
+// and starts once another pod has returned enough.
 func TestQuotas(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
@@ -211,8 +210,8 @@ func (w *world) isBound(name string) bool {
 	return false
 }
 
-// TestExample is the spec's: 2 nodes of 4 cards, containers of 2, 1, 2 and 3; with
-// groups as proposed all four run, in whichever order they come.
+// TestExample checks an example with 2 nodes of 4 cards and containers that need 2, 1, 2
+// and 3: with the proposed groups all four run, whatever their order.
 func TestExample(t *testing.T) {
 	for _, order := range [][]int64{{2, 1, 2, 3}, {1, 2, 2, 3}, {2, 2, 1, 3}, {3, 2, 1, 2}} {
 		w := newWorld(t)

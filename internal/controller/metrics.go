@@ -13,7 +13,7 @@ import (
 
 const prefix = "numalet_scheduler_"
 
-// metrics measure how long things take.
+// metrics are histograms of durations.
 type metrics struct {
 	wait  prometheus.Histogram
 	binds *prometheus.HistogramVec
@@ -42,15 +42,16 @@ func (m *metrics) binding(took time.Duration, err error) {
 	m.binds.WithLabelValues(result).Observe(took.Seconds())
 }
 
-// state shows what the scheduler has counted and what waits, when it is asked.
-type state struct{ *controller }
+// collector collects the counters of the scheduler and the lengths of its queues.
+type collector struct{ *controller }
 
-// Describe leaves the metrics open: they are few, and constant.
-func (state) Describe(chan<- *prometheus.Desc) {}
+// Describe describes nothing, which makes the collector unchecked: its metrics are few
+// and constant.
+func (collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect reads the counters.
-func (s state) Collect(to chan<- prometheus.Metric) {
-	counters := s.cycle.Counters()
+// Collect reads the current values.
+func (s collector) Collect(to chan<- prometheus.Metric) {
+	counters := s.pipeline.Counters()
 	for _, m := range counted() {
 		to <- counter(m.name, m.help, m.value(counters))
 	}
@@ -61,8 +62,8 @@ func (s state) Collect(to chan<- prometheus.Metric) {
 	for _, in := range queue.States() {
 		to <- gauge("pending_pods", "Pods that are not bound yet, by the queue that they are in.", depth[in], "queue", in.String())
 	}
-	to <- gauge("lists", "Lists that wait for the committer.", s.cycle.Depth())
-	to <- gauge("nodes", "Nodes in the node information centre.", s.center.View().Len())
+	to <- gauge("lists", "Lists that wait for the committer.", s.pipeline.Depth())
+	to <- gauge("nodes", "Nodes in the node information centre.", s.state.View().Len())
 	leads := 0
 	if s.lease == nil || s.lease.Leads() {
 		leads = 1
@@ -71,7 +72,7 @@ func (s state) Collect(to chan<- prometheus.Metric) {
 	s.ledger.Each(func(tenant string, a fairshare.Account) { collectAccount(to, tenant, a) })
 }
 
-// collectAccount shows what a tenant uses and used of one type of resource.
+// collectAccount collects the usage and the score of a tenant's account.
 func collectAccount(to chan<- prometheus.Metric, tenant string, a fairshare.Account) {
 	for _, m := range []struct {
 		name, help string
@@ -113,7 +114,7 @@ func gauge(name, help string, n int, labels ...string) prometheus.Metric {
 	return constant(prometheus.GaugeValue, name, help, float64(n), labels)
 }
 
-// constant makes a metric whose labels are a name and a value, or none.
+// constant returns a metric with one label, given by name and value, or with none.
 func constant(kind prometheus.ValueType, name, help string, n float64, label []string) prometheus.Metric {
 	var names, values []string
 	if len(label) == 2 {

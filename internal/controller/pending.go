@@ -11,17 +11,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// again is how soon a pod that nothing suits is tried again though nothing
-// that is watched for happened.
+// again is how often all unschedulable pods are tried again, in case a change that would
+// help them was not observed.
 const again = time.Minute
 
-// pending is the queue, which tells authors of pods that nothing suits.
+// pending is the queue; it also reports pods that no node suits.
 type pending struct {
 	*queue.GangQueue
 	reporter *podevents.Reporter
 }
 
-// MarkUnschedulable is the queue's.
+// MarkUnschedulable marks a pod in the queue, and reports it if it is still pending.
 func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	p.GangQueue.MarkUnschedulable(pod, gains)
 	if _, waits := p.Waited(pod.UID); waits {
@@ -29,25 +29,25 @@ func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	}
 }
 
-// retry tries those unschedulable pods again that a node may suit now.
+// retry reactivates the unschedulable pods that may fit on a node now.
 func (c *controller) retry(node *sched.Node) {
 	c.queue.Reactivate(func(pod *sched.Pod) bool { return pod.Across || filter.FitsAny(pod, node) })
 }
 
-// retryOn tries those unschedulable pods again that a node of that name may suit now.
+// retryOn reactivates the unschedulable pods that may fit on the named node now.
 func (c *controller) retryOn(name string) {
-	if node := c.center.Record(name); node != nil {
+	if node := c.state.Record(name); node != nil {
 		c.retry(node)
 	}
 }
 
-// lookAgain tries all unschedulable pods again now and then until ctx ends.
+// lookAgain reactivates all unschedulable pods at intervals of again, until ctx ends.
 func (c *controller) lookAgain(ctx context.Context) error {
 	return every(ctx, again, func() { c.queue.Reactivate(func(*sched.Pod) bool { return true }) })
 }
 
-// bind writes a decision down, and tells. Until it has, nobody may write that
-// the pod is pending.
+// bind binds a pod as decided, and reports the outcome. It suppresses waiting reports
+// first, so that none says that the pod is pending once it is bound.
 func (c *controller) bind(ctx context.Context, d sched.Decision) error {
 	c.reporter.Suppress(d.Pod.UID)
 	posted := false

@@ -9,11 +9,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// tending is how often it is looked after what is held back for blocked pods.
+// tending is how often reservations are updated.
 const tending = 250 * time.Millisecond
 
-// newKeeper makes what holds nodes back for blocked pods, with filters of its own.
-func (c *controller) newKeeper(ctx context.Context) error {
+// newReservations creates the reservations of nodes for blocked pods, with filters of
+// their own.
+func (c *controller) newReservations(ctx context.Context) error {
 	if c.cfg.ReserveAfter == 0 {
 		return nil
 	}
@@ -21,10 +22,10 @@ func (c *controller) newKeeper(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.keeper = reservation.New(c.center, c.queue.Queue, reservation.Options{
+	c.reservations = reservation.New(c.state, c.queue.Queue, reservation.Options{
 		Wait: time.Duration(c.cfg.ReserveAfter),
 		Ends: func(uid string) (end time.Time) {
-			if a := c.center.Assignment(uid); a != nil {
+			if a := c.state.Assignment(uid); a != nil {
 				end = a.Ends
 			}
 			return end
@@ -38,14 +39,14 @@ func (c *controller) newKeeper(ctx context.Context) error {
 	return nil
 }
 
-// keep looks after what is held back until ctx ends, while this process schedules.
-func (c *controller) keep(ctx context.Context) error {
-	if c.keeper == nil {
+// tendReservations updates the reservations until ctx ends, while this process schedules.
+func (c *controller) tendReservations(ctx context.Context) error {
+	if c.reservations == nil {
 		return nil
 	}
 	return every(ctx, tending, func() {
 		if c.schedules() {
-			c.keeper.Tend(time.Now())
+			c.reservations.Tend(time.Now())
 		}
 	})
 }

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestReserves: a large pod that no node suits has a node held back for it, so that
-// small ones, of which there are always more, do not take what it waits for.
+// TestReserves checks that a large pod gets a reservation, so that a steady stream of
+// small pods does not take the node that it waits for.
 func TestReserves(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)
@@ -18,7 +18,7 @@ func TestReserves(t *testing.T) {
 	w.await("two small pods are bound", func() bool { return len(w.bound()) == 2 })
 	w.pod("large", "8", "spread")
 	w.await("a node is held back for the large pod", func() bool {
-		node := w.controller.center.Record("n1")
+		node := w.controller.state.Record("n1")
 		return node.Reserved != nil && node.Reserved.UID == "uid-large"
 	})
 	w.pod("small", "2", "single")
@@ -29,7 +29,7 @@ func TestReserves(t *testing.T) {
 		}
 	}
 	w.await("the large pod is bound", func() bool { return w.bound()["large"] != "" })
-	if node := w.controller.center.Record("n1"); node.Reserved != nil || w.bound()["small"] != "" {
+	if node := w.controller.state.Record("n1"); node.Reserved != nil || w.bound()["small"] != "" {
 		t.Errorf("held back %+v, bound %v; want nothing held back, and the small pod waiting", node.Reserved, w.bound())
 	}
 }

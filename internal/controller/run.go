@@ -13,13 +13,13 @@ import (
 	"github.com/numalet/numalet/internal/controller/operators"
 )
 
-// run serves until ctx ends, a part fails or the lease is lost. What was begun is
-// finished: the parts end after the scheduling has.
+// run serves until ctx ends, a part fails or the lease is lost. The parts end after
+// scheduling has, so that bindings in flight are finished.
 func (c *controller) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
-	parts := []func(context.Context) error{c.health.Run, c.report, c.watch, c.lookAgain, c.rescore, c.operate, c.tellWaiting, c.answer, c.keepGroups, c.keep}
+	parts := []func(context.Context) error{c.health.Run, c.report, c.watch, c.lookAgain, c.rescore, c.operate, c.reportWaiting, c.answer, c.runGroups, c.tendReservations}
 	errs := make([]error, len(parts)+1)
 	var wg sync.WaitGroup
 	for i, part := range parts {
@@ -35,8 +35,7 @@ func (c *controller) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// report tells authors of pods once this process leads, for until then another
-// one does.
+// report reports to pods' authors once this process leads. Until then the leader does.
 func (c *controller) report(ctx context.Context) error {
 	select {
 	case <-c.leads:
@@ -58,7 +57,7 @@ func (c *controller) operate(ctx context.Context) error {
 	return operators.Run(ctx, c.clients.operators)
 }
 
-// elect schedules when it is this process's turn.
+// elect schedules while this process leads.
 func (c *controller) elect(ctx context.Context) error {
 	if c.lease == nil {
 		return c.schedule(ctx)
@@ -66,7 +65,7 @@ func (c *controller) elect(ctx context.Context) error {
 	return c.lease.Run(ctx, c.schedule)
 }
 
-// watch keeps the books until ctx ends.
+// watch runs the informers until ctx ends.
 func (c *controller) watch(ctx context.Context) error {
 	c.factory.StartWithContext(ctx)
 	var wg sync.WaitGroup
@@ -78,8 +77,8 @@ func (c *controller) watch(ctx context.Context) error {
 	return nil
 }
 
-// schedule places pods until ctx ends, from the moment on when the books are
-// complete: before it, CPUs that are held would look free.
+// schedule places pods until ctx ends. It first waits until the state is complete:
+// otherwise CPUs that are held would appear free.
 func (c *controller) schedule(ctx context.Context) error {
 	c.log.Info("leading; waiting for the books to be complete")
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
@@ -97,15 +96,15 @@ func (c *controller) schedule(ctx context.Context) error {
 		return err
 	}
 	close(c.leads)
-	c.log.Info("scheduling", "nodes", c.center.View().Len(), "schedulerName", c.cfg.SchedulerName)
-	if err := c.cycle.Run(ctx); !errors.Is(err, context.Canceled) {
+	c.log.Info("scheduling", "nodes", c.state.View().Len(), "schedulerName", c.cfg.SchedulerName)
+	if err := c.pipeline.Run(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
 	c.log.Info("ended; what was begun is bound or given back")
 	return nil
 }
 
-// listed says what the API server has not told yet.
+// listed returns an error until all initial lists were handled.
 func (c *controller) listed() error {
 	for _, synced := range c.synced {
 		if !synced() {
@@ -115,7 +114,7 @@ func (c *controller) listed() error {
 	return nil
 }
 
-// every does something at each tick until ctx ends.
+// every calls do at each tick until ctx ends.
 func every(ctx context.Context, period time.Duration, do func()) error {
 	tick := time.NewTicker(period)
 	defer tick.Stop()

@@ -11,12 +11,12 @@ import (
 	"github.com/numalet/numalet/internal/controller/tenants"
 )
 
-// wallClock is the time as it is stored, to the microsecond: what is restored then
-// comes to the same.
+// wallClock returns the time as precisely as it is stored, in microseconds, so that
+// restored accounts equal the stored ones.
 func wallClock() time.Time { return time.Now().Truncate(time.Microsecond) }
 
-// openLedger goes on from the accounts that are stored. The books have to be
-// complete: what runs then is all that is charged.
+// openLedger restores the stored accounts. The state must be complete: the ledger charges
+// the pods that run at this moment.
 func (c *controller) openLedger(ctx context.Context) error {
 	var stored v1alpha1.TenantList
 	if err := c.clients.tenants.List(ctx, &stored); err != nil {
@@ -29,8 +29,8 @@ func (c *controller) openLedger(ctx context.Context) error {
 	return nil
 }
 
-// newOperators makes what carries out Jobs, and what stores what tenants use and learns
-// their weights.
+// newOperators adds the reconcilers of Jobs and of Tenants, which store the tenants'
+// accounts and set their weights.
 func (c *controller) newOperators(context.Context) error {
 	m := c.clients.operators
 	if m == nil {
@@ -42,8 +42,8 @@ func (c *controller) newOperators(context.Context) error {
 	)
 }
 
-// rescore reorders the queue now and then until ctx ends: scores change by time
-// alone, too.
+// rescore reorders the queue at intervals until ctx ends, because scores also change with
+// time alone.
 func (c *controller) rescore(ctx context.Context) error {
 	return every(ctx, c.cfg.ScoreInterval, c.queue.RescoreAll)
 }

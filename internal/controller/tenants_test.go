@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// used makes a Tenant whose score of now is stored.
+// used creates a Tenant with a stored score as of now.
 func (w *world) used(name, score string) {
 	w.Helper()
 	t := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -27,7 +27,7 @@ func (w *world) used(name, score string) {
 	}
 }
 
-// of makes a pending pod of a tenant, with two exclusive CPUs of one NUMA node.
+// of creates a pending pod of a tenant with two exclusive CPUs of one NUMA node.
 func (w *world) of(tenant, name string) {
 	w.Helper()
 	pod := pendingPod(name, "2", "single")
@@ -35,7 +35,8 @@ func (w *world) of(tenant, name string) {
 	w.create(pod)
 }
 
-// TestTenantsTakeTurnsByScore: who used more comes later, though its pods came first.
+// TestTenantsTakeTurnsByScore checks that pods of the tenant with the lower score come
+// first, even if they were created later.
 func TestTenantsTakeTurnsByScore(t *testing.T) {
 	w := newWorld(t)
 	w.used("ann", "8")
@@ -46,7 +47,7 @@ func TestTenantsTakeTurnsByScore(t *testing.T) {
 	for _, name := range []string{"b1", "b2"} {
 		w.of("bob", name)
 	}
-	w.start("--proposers=1") // of several at work one may overtake another
+	w.start("--proposers=1") // with several proposers a later pod may be bound earlier
 	w.await("two pods are bound, and charged", func() bool { return len(w.bound()) == 2 && w.controller.ledger.Rank("bob", "cpu") > 0 })
 	bound := w.bound()
 	for _, name := range []string{"b1", "b2"} {
@@ -56,7 +57,7 @@ func TestTenantsTakeTurnsByScore(t *testing.T) {
 	}
 }
 
-// TestWhy: over HTTP, and in its condition, a pod's author learns why it waits.
+// TestWhy checks that the queue API and the pod's condition say why a pod waits.
 func TestWhy(t *testing.T) {
 	w := newWorld(t)
 	w.used("ann", "8")
@@ -79,13 +80,13 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestFirstSeenTenant: a tenant that is met with pods that run has the score that
-// they made.
+// TestFirstSeenTenant checks that a new tenant's score includes the time for which its
+// pods have run already.
 func TestFirstSeenTenant(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 2)
 	pod := pendingPod("runs", "500m", "")
-	began := metav1.NewTime(time.Now().Add(-42 * time.Hour)) // the time in which scores settle
+	began := metav1.NewTime(time.Now().Add(-42 * time.Hour)) // the time constant of scores
 	pod.Spec.NodeName, pod.Status.StartTime = "n1", &began
 	w.create(pod)
 	w.start()

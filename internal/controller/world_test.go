@@ -32,7 +32,7 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// world is an API server that binds pods, and a controller on it.
+// world is a fake API server that binds pods, and a controller that uses it.
 type world struct {
 	*testing.T
 	client     *fake.Clientset
@@ -40,11 +40,11 @@ type world struct {
 	tenants    client.Client
 	groups     *fakesource.FakeControllerSource
 	quotas     *fakesource.FakeControllerSource
-	made       map[string]*v1alpha1.GPUGroup // as they are now
+	made       map[string]*v1alpha1.GPUGroup // the current ones
 	controller *controller
 	mu         sync.Mutex
 	refuse     func(*corev1.Binding) error // nil for none
-	watched    map[string]int              // watches by resource; what is made before a watch begins is lost to it
+	watched    map[string]int              // watches by resource; an object created before its watch begins is not seen
 }
 
 func newWorld(t *testing.T) *world {
@@ -55,7 +55,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// watch begins a watch, and notes that it has begun.
+// watch begins a watch, and counts it.
 func (w *world) watch(action clienttesting.Action) (bool, watch.Interface, error) {
 	began, err := w.client.Tracker().Watch(action.GetResource(), action.GetNamespace())
 	w.mu.Lock()
@@ -70,7 +70,7 @@ func (w *world) watches(resource string) int {
 	return w.watched[resource]
 }
 
-// nobody is a client that finds no bound pod: the controller catches up at once.
+// nobody returns a client that lists no bound pod, so that CatchUp returns at once.
 func nobody(t *testing.T) metadata.Interface {
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
@@ -79,7 +79,7 @@ func nobody(t *testing.T) metadata.Interface {
 	return metadatafake.NewSimpleMetadataClient(scheme)
 }
 
-// storedTenants is where Tenants are.
+// storedTenants returns an empty store of Tenants.
 func storedTenants(t *testing.T) client.Client {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -88,7 +88,7 @@ func storedTenants(t *testing.T) client.Client {
 	return clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Tenant{}).Build()
 }
 
-// start lets the controller work until the test ends; settings are its flags.
+// start runs the controller with extra flags until the test ends.
 func (w *world) start(settings ...string) {
 	w.Helper()
 	cfg, err := config.LoadController(config.Input{
@@ -130,7 +130,7 @@ func (w *world) createEvent(ctx context.Context, e *eventsv1.Event) error {
 	return err
 }
 
-// bind does what the API server does with a Binding, or refuses.
+// bind applies a Binding as the API server does, or refuses it.
 func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) {
 	binding, ok := action.(clienttesting.CreateAction).GetObject().(*corev1.Binding)
 	if !ok {
@@ -160,8 +160,8 @@ func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) 
 	return true, nil, w.client.Tracker().Update(pods, pod, "default")
 }
 
-// node makes a node of two NUMA nodes with so many CPUs each; CPU 0 is reserved
-// beside them. More may be added.
+// node creates a node with two NUMA nodes of so many CPUs each, and CPU 0, which is
+// reserved. The functions may change it.
 func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTopology)) {
 	w.Helper()
 	list := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(2*cpus+1), ""), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
@@ -184,14 +184,14 @@ func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1
 	}
 }
 
-// pod makes a pending pod; it asks for exclusive CPUs where it has a policy.
+// pod creates a pending pod, with exclusive CPUs if it has a policy.
 func (w *world) pod(name, cpu, policy string) {
 	w.Helper()
 	w.create(pendingPod(name, cpu, policy))
 }
 
-// owned makes a pending pod, with two exclusive CPUs of any NUMA node, that a
-// Job controls.
+// owned creates a pending pod with two exclusive CPUs of any NUMA node and a Job as its
+// controller.
 func (w *world) owned(name, job string) {
 	w.Helper()
 	pod := pendingPod(name, "2", "random")
@@ -199,7 +199,7 @@ func (w *world) owned(name, job string) {
 	w.create(pod)
 }
 
-// controlledBy is what a Job's pods say of it.
+// controlledBy returns the owner reference of a Job's pods.
 func controlledBy(job string) []metav1.OwnerReference {
 	owner := &metav1.ObjectMeta{Name: job, UID: types.UID("uid-" + job)}
 	return []metav1.OwnerReference{*metav1.NewControllerRef(owner, batchv1.SchemeGroupVersion.WithKind("Job"))}
@@ -212,7 +212,7 @@ func (w *world) create(pod *corev1.Pod) {
 	}
 }
 
-// reject does what an agent does with a pod whose placement it cannot honour.
+// reject ends a pod as an agent does that cannot honour its placement.
 func (w *world) reject(name string) {
 	w.Helper()
 	pods := w.client.CoreV1().Pods("default")
@@ -253,12 +253,12 @@ func (w *world) pods() []corev1.Pod {
 	return list.Items
 }
 
-// await returns when holds does, and fails after a while.
+// await waits until a condition holds, and fails the test after 20 seconds.
 func (w *world) await(what string, holds func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			w.Fatalf("waited in vain: %s; pending %v, counters %+v", what, w.controller.queue.Depth(), w.controller.cycle.Counters())
+			w.Fatalf("waited in vain: %s; pending %v, counters %+v", what, w.controller.queue.Depth(), w.controller.pipeline.Counters())
 		}
 	}
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// requests returns what a pod counts for on its node, as kube-scheduler counts
-// it: init containers, sidecars, overhead, pod-level resources, and while a
-// resize in place is under way the larger of what was and what is to be.
+// requests returns what a pod counts for on its node, by kube-scheduler's rules:
+// init containers, sidecars, overhead and pod-level resources are included. During an
+// in-place resize the larger of the old and the new amount counts.
 func requests(pod *corev1.Pod) sched.Amounts {
 	a := amounts(resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true}))
 	a.Pods = 1
 	return a
 }
 
-// amounts reads a list of resources; zeros are left out.
+// amounts reads a resource list and skips zero quantities.
 func amounts(list corev1.ResourceList) sched.Amounts {
 	var a sched.Amounts
 	others := map[string]int64{}

@@ -11,10 +11,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// assignment returns what a bound pod holds, and whether that is all: a pod that
-// asks for exclusive CPUs and carries no placement holds what its node says
-// (share), and until the node has said it, its requests. gpus is the resource of
-// cards.
+// assignment returns what a bound pod holds, and whether the pod says all of it. A pod
+// with exclusive CPUs and no placement does not: it holds what its node reports for it
+// (shares), and its requests until the node reports. gpus is the resource of whole cards.
 func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool) {
 	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Tenant: tenant(pod), Gang: gangID(pod), Since: boundSince(pod)}
 	a.Ends = ends(pod, a.Since)
@@ -29,14 +28,14 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 		a.Holding, all = placedHolding(pod, p, request)
 	}
 	if placed {
-		a.Group = pod.Annotations[v1alpha1.AnnotationGPUGroup] // before that it is only what the pod asked for
+		a.Group = pod.Annotations[v1alpha1.AnnotationGPUGroup] // before a placement it is only a request
 	}
 	a.Cards, a.Parts = int(a.Extended.Of(gpus)), partAsk(a.Amounts, gpus).Count
 	return a, all
 }
 
-// placedHolding returns what a pod holds by the placement that it carries, and whether
-// that can be read; else its requests.
+// placedHolding returns what a pod holds by its placement. If the placement cannot be
+// read, it returns the pod's requests and false.
 func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (h sched.Holding, ok bool) {
 	decided, err := v1alpha1.ReadPlacement(pod, request)
 	if err != nil {
@@ -49,15 +48,14 @@ func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (
 	return sched.Hold(p, at), true
 }
 
-// tenant returns who a pod is charged to: whom its label names, else its namespace.
-// Pods that a Deployment, a StatefulSet or a batch Job makes have the labels of its
-// template.
+// tenant returns the tenant that a pod is charged to: the value of its label, or its
+// namespace. Deployments, StatefulSets and batch Jobs copy the label from their template.
 func tenant(pod *corev1.Pod) string {
 	return cmp.Or(pod.Labels[v1alpha1.LabelTenant], pod.Namespace)
 }
 
-// boundSince returns since when a pod has been bound, to the second: the API server
-// notes it with the bind. It is zero where nobody says, which means just now.
+// boundSince returns when a pod was bound, to the second. The API server records the
+// time with the binding. Zero means that it is not recorded, so the pod was bound just now.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/storage/storage.go, setPodNodeAndMetadata.
 func boundSince(pod *corev1.Pod) time.Time {
 	for _, c := range pod.Status.Conditions {
@@ -71,9 +69,8 @@ func boundSince(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// ends returns when a bound pod ends at the latest, zero where that is not known: its
-// activeDeadlineSeconds after it was bound, which is a moment before its kubelet
-// starts to count.
+// ends returns when a bound pod ends at the latest: its activeDeadlineSeconds after it
+// was bound. The kubelet starts to count slightly later. Zero means unknown.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/active_deadline.go.
 func ends(pod *corev1.Pod, since time.Time) time.Time {
 	deadline := pod.Spec.ActiveDeadlineSeconds

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// decidedCards returns the whole cards of a decision, each once, in order of their
-// containers' names.
+// decidedCards returns the whole cards of a placement without duplicates, ordered by
+// container name.
 func decidedCards(p v1alpha1.Placement) []sched.GPUShare {
 	var shares []sched.GPUShare
 	seen := map[string]bool{}
@@ -26,7 +26,7 @@ func decidedCards(p v1alpha1.Placement) []sched.GPUShare {
 	return shares
 }
 
-// wants returns which containers a pod's cards are for.
+// wants returns the number of whole cards of each container that requests any.
 func wants(pod *corev1.Pod, gpus string) (all []sched.GPUWant) {
 	for _, c := range v1alpha1.InRunOrder(pod) {
 		limit := c.Resources.Limits[corev1.ResourceName(gpus)]

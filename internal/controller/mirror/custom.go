@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// NewCustom returns an informer of all custom resources of one kind, as objects of
+// NewCustom returns an informer of all custom resources of one kind. Its objects have
 // the type of one.
 func NewCustom(config *rest.Config, resource schema.GroupVersionResource, one runtime.Object) (cache.SharedIndexInformer, error) {
 	scheme := runtime.NewScheme()

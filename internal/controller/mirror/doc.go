@@ -1,10 +1,10 @@
-// Package mirror mirrors the API server's nodes, NodeTopologies and pods in the
-// state of the nodes and in the queue of pending pods.
+// Package mirror copies nodes, NodeTopologies and pods from the API server to the state
+// of the nodes and the queue of pending pods.
 //
-// It knows how Kubernetes' objects read as records, holdings and asks; it
-// refuses to decide anything, and to remember what the API server does not say:
-// a fresh one, told everything in any order, comes to the same.
+// It knows how Kubernetes objects convert to node records, holdings and requests. It
+// makes no decision and keeps nothing that the API server does not store, so a new mirror
+// reaches the same state whatever the order of events.
 //
-//	m := mirror.NewMirror(mirror.Env{Center: center, Pending: queue.Add, …})
-//	synced, err := mirror.Watch(factory, topologies, m)
+//	m := mirror.NewMirror(mirror.Env{State: state, Pending: queue.Add, …})
+//	synced, newest, err := mirror.Watch(factory, topologies, m)
 package mirror

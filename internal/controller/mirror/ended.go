@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// newEnded returns an informer of pods that the mirror does not read, for of one that
-// ends it hears as of one that is gone, and what reports whether h was told of all that
-// there were at first. The informer keeps a few words of every pod.
+// newEnded returns an informer of ended pods, which the mirror's own informer does not
+// list. It also returns whether h has handled the initial list. To save memory, the
+// informer keeps only a few fields of each pod.
 func newEnded(client kubernetes.Interface, which metav1.ListOptions, h cache.ResourceEventHandler) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
 		o.FieldSelector, o.LabelSelector = which.FieldSelector, which.LabelSelector
@@ -22,14 +22,14 @@ func newEnded(client kubernetes.Interface, which metav1.ListOptions, h cache.Res
 	if err := informer.SetTransform(end); err != nil {
 		return nil, nil, fmt.Errorf("watch pods with %s: %w", which.FieldSelector, err)
 	}
-	told, err := informer.AddEventHandler(h)
+	registration, err := informer.AddEventHandler(h)
 	if err != nil {
 		return nil, nil, fmt.Errorf("watch pods with %s: %w", which.FieldSelector, err)
 	}
-	return informer, told.HasSynced, nil
+	return informer, registration.HasSynced, nil
 }
 
-// end keeps of a pod where and why it ended, whose it was and of which gang.
+// end keeps a pod's identity, owner, gang, node, phase and conditions.
 func end(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {

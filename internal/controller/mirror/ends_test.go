@@ -9,11 +9,11 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestEnds: a bound pod with a deadline ends then, and nobody knows when others do.
+// TestEnds checks that a bound pod's end is known if it has a deadline, and only then.
 func TestEnds(t *testing.T) {
 	s := newScene(t)
 	m, ends := s.mirror, func(uid string) (end time.Time) {
-		if a := s.center.Assignment(uid); a != nil {
+		if a := s.state.Assignment(uid); a != nil {
 			end = a.Ends
 		}
 		return end

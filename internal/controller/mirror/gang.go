@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// gangID returns the ID of the gang that a pod is of, "" for none: gangs of one name in
-// two namespaces are two.
+// gangID returns the ID of a pod's gang, or "". It contains the namespace because gangs
+// in two namespaces may have the same name.
 func gangID(pod *corev1.Pod) string {
 	name := pod.Labels[v1alpha1.LabelGang]
 	if name == "" {
@@ -21,7 +21,7 @@ func gangID(pod *corev1.Pod) string {
 	return pod.Namespace + "/" + name
 }
 
-// ownerOf returns the UID of what controls a pod, "" for a bare one.
+// ownerOf returns the UID of a pod's controller, or "".
 func ownerOf(pod *corev1.Pod) string {
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		return string(owner.UID)
@@ -29,8 +29,8 @@ func ownerOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// gangOf returns the gang that a pending pod is of, nil for none, with its minimum as
-// Need. A pod with one of the label and the annotation lacks the other.
+// gangOf returns a pending pod's gang with its minimum size as Need, or nil. The label
+// and the annotation must be set together.
 func gangOf(pod *corev1.Pod) (*sched.Gang, error) {
 	id := gangID(pod)
 	least, says := pod.Annotations[v1alpha1.AnnotationGangMinAvailable]

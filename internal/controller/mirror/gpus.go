@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// named returns the cards that a node's agent tells apart; the parts that cards are
-// given in are not among them. What is sick is never free.
+// named returns the whole cards that a node's agent lists; cards that are given away in
+// parts are not among them. An unhealthy card has nothing free.
 func named(t *v1alpha1.NodeTopology) (cards []sched.GPU) {
 	for _, g := range whole(t) {
 		card := sched.GPU{ID: g.ID, Type: cmp.Or(g.Type, gpu.TypeName(g.Model)), NUMA: topology.Unknown, Free: sched.WholeGPU}
@@ -26,8 +26,8 @@ func named(t *v1alpha1.NodeTopology) (cards []sched.GPU) {
 	return cards
 }
 
-// links returns how the cards that a node's agent tells apart are linked. Rows that
-// contradict each other tell nothing.
+// links returns the links between the whole cards that a node's agent lists, or nil if
+// its rows contradict each other.
 func links(t *v1alpha1.NodeTopology) gpu.Links {
 	var rows [][]string
 	for _, g := range whole(t) {
@@ -40,7 +40,7 @@ func links(t *v1alpha1.NodeTopology) gpu.Links {
 	return table
 }
 
-// whole returns what a node's agent says of cards, and not of parts of cards.
+// whole returns the whole cards that a node's agent lists, without parts of cards.
 func whole(t *v1alpha1.NodeTopology) (cards []v1alpha1.GPU) {
 	if t == nil {
 		return nil
@@ -53,10 +53,10 @@ func whole(t *v1alpha1.NodeTopology) (cards []v1alpha1.GPU) {
 	return cards
 }
 
-// unhealthy is what an agent says of a card that must not be given away.
+// unhealthy is the health of a card that must not be given away.
 const unhealthy = "Unhealthy"
 
-// nameless returns so many cards that nobody tells apart.
+// nameless returns n cards without IDs, for a node whose agent lists none.
 func nameless(model string, n int64) []sched.GPU {
 	if n <= 0 {
 		return nil

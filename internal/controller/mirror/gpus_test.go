@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestLinks: the record has the links between the cards that it has. The agent's rows
-// are of all cards, also of those that are given away in parts.
+// TestLinks checks that the record has the links between its cards. The agent's rows also
+// have columns of cards that are given away in parts.
 func TestLinks(t *testing.T) {
 	card := func(id string, links ...string) v1alpha1.GPU {
 		return v1alpha1.GPU{ID: id, Form: "physical", Health: "Healthy", Links: links}

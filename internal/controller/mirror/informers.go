@@ -11,12 +11,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// living selects pods that have not ended, as kube-scheduler does: of one that
-// ends the watch tells as of one that is gone, and those that ended before, which
-// may be many, are never read.
+// living selects pods that have not ended, as kube-scheduler does. The watch reports a
+// pod that ends as deleted. Pods that ended earlier, which may be many, are never read.
 const living = "status.phase!=Succeeded,status.phase!=Failed"
 
-// NewInformers returns informers of what the mirror and filters read, trimmed.
+// NewInformers returns trimmed informers of the objects that the mirror and the filters read.
 func NewInformers(client kubernetes.Interface) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(Trim))
 	factory.InformerFor(&corev1.Pod{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {

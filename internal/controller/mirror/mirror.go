@@ -11,63 +11,61 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Env is whom the mirror tells. Its functions must not call the mirror.
+// Env is what a mirror updates and calls. Its functions must not call the mirror.
 type Env struct {
-	Center *nodestate.State
-	GPUs   string // name of the resource that counts whole cards
-	// Avoids reports whether pods of an owner, by its UID, keep away from a node for now.
+	State *nodestate.State
+	GPUs  string // name of the resource that counts whole cards
+	// Avoids reports whether pods of an owner, given by UID, must avoid a node for now.
 	Avoids func(owner, node string) bool
-	// Limit keeps a pod, whose annotations these are, away from GPUs and amounts that are
-	// not its tenant's to have.
+	// Limit restricts a pod to the GPUs and quotas of its tenant. The annotations are the pod's.
 	Limit    func(p *sched.Pod, annotations map[string]string) error
-	Ours     func(schedulerName string) bool // whose pods are to be scheduled
-	Pending  func(queue.Entry)               // a pod is to be scheduled, or asks for something else now
-	Withdraw func(uid string)                // a pod that is not bound is not, or no longer, to be scheduled
-	Refused  func(*sched.Pod, error)         // a pod asks for what nobody can give
-	Moved    func()                          // any node may suit more pods than before whose fit depends on where others are
-	Odd      func(error)                     // something could not be read in full
+	Ours     func(schedulerName string) bool // reports whether the controller schedules pods with this name
+	Pending  func(queue.Entry)               // is called when a pod is pending, and when its request changes
+	Withdraw func(uid string)                // is called when an unbound pod need not be scheduled, or no longer
+	Refused  func(*sched.Pod, error)         // is called when no node can ever provide what a pod requests
+	Moved    func()                          // is called when pods whose fit depends on other pods may fit on more nodes
+	Odd      func(error)                     // is called when an object could be read in part only
 }
 
-// Mirror keeps the centre and the queue as the API server says. It is told
-// whatever happened to one object at a time, in any order and as often as one
-// likes: the newest state of each is what counts. Its methods may be called from
-// any goroutine.
+// Mirror keeps the state of the nodes and the queue equal to the API server. Events of
+// different objects may arrive in any order, and events may be repeated: the newest state
+// of each object counts. Its methods may be called from any goroutine.
 type Mirror struct {
 	env Env
 	mu  struct {
 		sync.Mutex
 		nodes map[string]*node       // by name
-		asks  map[string]*corev1.Pod // pending ones as they were last told of, by UID
+		asks  map[string]*corev1.Pod // the pending pods as last seen, by UID
 		// models counts the nodes with cards of each model.
 		models map[string]int
 	}
 }
 
-// node is what is known under one name. Any part may be missing.
+// node is what is known of a node name. Any part may be missing.
 type node struct {
 	object   *corev1.Node
 	topology *v1alpha1.NodeTopology
-	base     *sched.Node                  // as the centre was told
-	shares   map[string][]sched.NUMAShare // what the agent says that pods hold, by UID there
+	base     *sched.Node                  // as last passed to the state
+	shares   map[string][]sched.NUMAShare // what pods hold by the agent's report, by their UID on the node
 	unplaced map[string]unplaced          // pods whose exclusive CPUs only the agent knows, by UID
 }
 
-// unplaced is a pod that nobody but its node has decided about.
+// unplaced is a bound pod without a placement: its node chose its exclusive CPUs.
 type unplaced struct {
-	onNode string // its UID there: a mirror pod has another
+	onNode string // UID on the node, which differs for mirror pods
 	nodestate.Assignment
 }
 
-// NewMirror returns a mirror that was told nothing.
+// NewMirror returns a mirror that has seen no object.
 func NewMirror(env Env) *Mirror {
 	m := &Mirror{env: env}
 	m.mu.nodes, m.mu.asks, m.mu.models = map[string]*node{}, map[string]*corev1.Pod{}, map[string]int{}
 	return m
 }
 
-// These methods need m.mu.
+// The caller of the methods below holds m.mu.
 
-// node returns what is known under a name, made if there is nothing.
+// node returns what is known of a name. It adds an empty node if there is none.
 func (m *Mirror) node(name string) *node {
 	n, ok := m.mu.nodes[name]
 	if !ok {
@@ -77,7 +75,7 @@ func (m *Mirror) node(name string) *node {
 	return n
 }
 
-// tidy forgets a name under which nothing is known.
+// tidy removes a name of which nothing is known any more.
 func (m *Mirror) tidy(name string) {
 	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && len(n.unplaced) == 0 {
 		delete(m.mu.nodes, name)

@@ -14,14 +14,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// labelProduct is where NVIDIA's feature discovery writes the model of a node's
-// cards.
+// labelProduct is the label in which NVIDIA's feature discovery writes the model of a
+// node's cards.
 // Source: https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery.
 const labelProduct = "nvidia.com/gpu.product"
 
-// model returns the model of a node's whole cards, as feature discovery writes it:
-// as its agent says, else by its label. It is empty where nobody says, or there are
-// several: a pod could not choose.
+// model returns the model of a node's whole cards as its agent reports it, or else as its
+// label says. It is empty if it is unknown or if the node has several models, between
+// which a pod could not choose.
 func model(node *corev1.Node, t *v1alpha1.NodeTopology) string {
 	models := map[string]bool{}
 	for _, card := range whole(t) {
@@ -36,7 +36,7 @@ func model(node *corev1.Node, t *v1alpha1.NodeTopology) string {
 	return ""
 }
 
-// modelOf returns the one model of a record's cards, or "".
+// modelOf returns the model of a record's first card, or "".
 func modelOf(n *sched.Node) string {
 	if n == nil || len(n.GPUs) == 0 {
 		return ""
@@ -44,9 +44,9 @@ func modelOf(n *sched.Node) string {
 	return n.GPUs[0].Type
 }
 
-// cards returns which cards a pod asks for, or which parts of cards: as many as its requests say, of the
-// models that its annotation allows and that there are in the cluster; of all of
-// those where there is none of them, so that it waits for one.
+// cards returns which cards, or parts of cards, a pod requests. The number comes from its
+// requests, the models from its annotation. Models that the cluster does not have are
+// dropped, unless that would drop all: the pod then waits for such a card.
 func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPUAsk, error) {
 	ask := sched.GPUAsk{Count: int(requests.Extended.Of(m.env.GPUs)), Milli: sched.WholeGPU, Part: partAsk(requests, m.env.GPUs)}
 	form := gpu.Physical
@@ -68,8 +68,8 @@ func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPUAsk, e
 	return ask, nil
 }
 
-// allowed reads the annotations that say which cards suit a pod that asks for n GPUs
-// of a form; nil is all.
+// allowed reads the annotations that restrict the cards of a pod that requests n GPUs of
+// a form. Nil means no restriction.
 func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string, error) {
 	list, typed := pod.Annotations[v1alpha1.AnnotationGPUType]
 	form, formed := pod.Annotations[v1alpha1.AnnotationGPUForm]
@@ -96,8 +96,8 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 	return models, nil
 }
 
-// recount notes that a node has other cards than before; nil is no node. Pods that
-// name several models wait for those that there are.
+// recount updates the number of nodes of each model after a node changed; nil is no node.
+// If the node's model differs, it queues pods that name several models again.
 func (m *Mirror) recount(before, now *sched.Node) {
 	lost, got := modelOf(before), modelOf(now)
 	if lost == got {

@@ -15,15 +15,15 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// Newest is how new what a mirror was told of pods is: the largest resource
-// version. They grow over all objects of a type, and a watch tells of them in
-// that order.
+// Newest is the largest resource version of the pods that the mirror has handled.
+// Resource versions increase over all objects of a type, and a watch delivers events in
+// their order.
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
 type Newest struct{ version atomic.Uint64 }
 
-// told passes events on, and notes each afterwards. An informer calls its handler
-// from one goroutine.
-func (n *Newest) told(h cache.ResourceEventHandler) cache.ResourceEventHandler {
+// track returns a handler that calls h and then records the object's version. An informer
+// calls its handler from one goroutine.
+func (n *Newest) track(h cache.ResourceEventHandler) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(obj any, initial bool) { h.OnAdd(obj, initial); n.note(obj) },
 		UpdateFunc: func(before, obj any) { h.OnUpdate(before, obj); n.note(obj) },
@@ -37,7 +37,7 @@ func (n *Newest) note(obj any) {
 	}
 }
 
-// version returns an object's resource version, 0 where it has none.
+// version returns an object's resource version, or 0.
 func version(o metav1.Object) uint64 {
 	v, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
 	if err != nil {
@@ -46,9 +46,9 @@ func version(o metav1.Object) uint64 {
 	return v
 }
 
-// CatchUp waits until the mirror was told of every bind that the API server knows
-// of now. Informers that have long been synced may lag behind, by what another one
-// bound at last. It costs O(bound pods), of which it reads the metadata.
+// CatchUp waits until the mirror has handled every binding that the API server has now.
+// A synced informer may still lag behind the last bindings of a former leader. It costs
+// O(bound pods) and reads only their metadata.
 func (n *Newest) CatchUp(ctx context.Context, client metadata.Interface) error {
 	pods := client.Resource(corev1.SchemeGroupVersion.WithResource("pods"))
 	list := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) })

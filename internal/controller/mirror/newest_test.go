@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// TestCatchUp: who catches up goes on once the mirror was told of the last bind,
-// which another pod's deletion proves as well.
+// TestCatchUp checks that CatchUp returns once the mirror has handled the last binding,
+// or a later event such as another pod's deletion.
 func TestCatchUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		scheme := fake.NewTestScheme()
@@ -24,8 +24,8 @@ func TestCatchUp(t *testing.T) {
 		last := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "last", ResourceVersion: "100"}}
 		last.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 		client := fake.NewSimpleMetadataClient(scheme, last)
-		n, told := &Newest{}, 0
-		handler := n.told(cache.ResourceEventHandlerFuncs{AddFunc: func(any) { told++ }, DeleteFunc: func(any) { told++ }})
+		n, handled := &Newest{}, 0
+		handler := n.track(cache.ResourceEventHandlerFuncs{AddFunc: func(any) { handled++ }, DeleteFunc: func(any) { handled++ }})
 		pod := func(version string) *corev1.Pod {
 			return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}}
 		}
@@ -37,8 +37,8 @@ func TestCatchUp(t *testing.T) {
 		}
 		time.AfterFunc(time.Second, func() { handler.OnDelete(pod("101")) })
 		began := time.Now()
-		if err := n.CatchUp(t.Context(), client); err != nil || time.Since(began) < time.Second || told != 2 {
-			t.Errorf("CatchUp = %v after %v, told of %d", err, time.Since(began), told)
+		if err := n.CatchUp(t.Context(), client); err != nil || time.Since(began) < time.Second || handled != 2 {
+			t.Errorf("CatchUp = %v after %v, told of %d", err, time.Since(began), handled)
 		}
 	})
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// record returns what a node has, all of it free. Exclusive CPUs are what its
-// agent publishes, none while it is not ready: the topology may be nil.
+// record returns a node with all of its resources free. Its exclusive CPUs are those that
+// its agent publishes; there are none without a topology (nil) or while the agent is not
+// ready.
 func record(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) *sched.Node {
 	n := &sched.Node{Name: node.Name, Allocatable: amounts(node.Status.Allocatable)}
 	if n.GPUs = named(t); n.GPUs == nil {
@@ -39,8 +40,8 @@ func record(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) *sched.Nod
 	return n
 }
 
-// numaNode counts the NUMA node's CPUs in whole cores. Its memory is all of it:
-// the agent, which knows huge pages and what is near, has the last word.
+// numaNode counts the CPUs of a NUMA node in whole cores. All of its memory counts: huge
+// pages and nearness are checked by the agent, which knows them.
 func numaNode(on v1alpha1.NUMANode, width int) sched.NUMANode {
 	cpus := int(on.Allocatable) / width * width
 	memory := max(bytes(on.Memory), bytes(on.AvailableMemory))
@@ -54,8 +55,8 @@ func bytes(q *resource.Quantity) sched.Bytes {
 	return sched.Bytes(q.Value())
 }
 
-// shares returns what pods hold on the NUMA nodes, by UID, as the agent says. A
-// list that does not parse counts as nothing.
+// shares returns what pods hold on each NUMA node by the agent's report, by UID. A list
+// that cannot be parsed counts as empty.
 func shares(t *v1alpha1.NodeTopology) map[string][]sched.NUMAShare {
 	all := map[string][]sched.NUMAShare{}
 	for _, pod := range t.Status.Pods {

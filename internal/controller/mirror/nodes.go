@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// SetNode tells how a node is now.
+// SetNode adds or updates a node.
 func (m *Mirror) SetNode(object *corev1.Node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -21,26 +21,25 @@ func (m *Mirror) SetNode(object *corev1.Node) {
 	m.refresh(object.Name, another)
 }
 
-// RemoveNode tells that there is no such node any more.
+// RemoveNode removes a node.
 func (m *Mirror) RemoveNode(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := m.node(name)
 	m.recount(n.base, nil)
 	n.object, n.base = nil, nil
-	m.env.Center.RemoveNode(name)
+	m.env.State.RemoveNode(name)
 	m.tidy(name)
 }
 
-// SetTopology tells what a node's agent says now.
+// SetTopology adds or updates a node's topology.
 func (m *Mirror) SetTopology(t *v1alpha1.NodeTopology) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.settopology(t.Name, t, shares(t))
 }
 
-// RemoveTopology tells that there is no such topology any more: the node has no
-// exclusive CPUs to give.
+// RemoveTopology removes a node's topology. The node then has no exclusive CPUs.
 func (m *Mirror) RemoveTopology(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,7 +47,7 @@ func (m *Mirror) RemoveTopology(name string) {
 	m.tidy(name)
 }
 
-// settopology needs m.mu, as all below.
+// The caller of the methods below holds m.mu.
 func (m *Mirror) settopology(name string, t *v1alpha1.NodeTopology, held map[string][]sched.NUMAShare) {
 	n := m.node(name)
 	before := n.shares
@@ -61,15 +60,15 @@ func (m *Mirror) settopology(name string, t *v1alpha1.NodeTopology, held map[str
 	m.refresh(name, false)
 }
 
-// adopt enters a pod with what its node says that it holds.
+// adopt assigns a pod to its node with what the node reports for it.
 func (m *Mirror) adopt(uid string, n *node) {
 	pod := n.unplaced[uid]
 	pod.NUMA = n.shares[pod.onNode]
-	m.env.Center.Adopt(pod.Assignment)
+	m.env.State.Adopt(pod.Assignment)
 }
 
-// refresh tells the centre what a node has, where that changed or filters see
-// another node: the kubelet reports every few seconds and says nothing new.
+// refresh passes a node to the state if its resources changed or if the filters need the
+// new object (another). Kubelets update nodes every few seconds, mostly without a change.
 func (m *Mirror) refresh(name string, another bool) {
 	n := m.node(name)
 	if n.object == nil {
@@ -83,5 +82,5 @@ func (m *Mirror) refresh(name string, another bool) {
 	n.base = base
 	all := *base
 	all.Foreign = n.object
-	m.env.Center.SetNode(&all)
+	m.env.State.SetNode(&all)
 }

@@ -32,7 +32,7 @@ func nodeOf(name string, w scenario.Words) *corev1.Node {
 	return n
 }
 
-// topologyOf reads numa=0:0-3,1:4-7: one CPU range a NUMA node.
+// topologyOf reads numa=0:0-3,1:4-7, one CPU range for each NUMA node.
 func topologyOf(name string, w scenario.Words) *v1alpha1.NodeTopology {
 	t := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	ready := metav1.ConditionTrue

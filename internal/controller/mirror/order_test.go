@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// life is what happens to one object, command by command. The last one stands.
+// life is the commands that happen to one object. The last one gives its final state.
 type life []string
 
 func lives() []life {
@@ -25,19 +25,18 @@ func lives() []life {
 			{"pod c%s cpu=2 policy=single scheduler=other", "pod c%s cpu=2 policy=single scheduler=other node=%s"},
 			{"pod d%s cpu=1 node=%s", "gone pod d%s cpu=1 node=%s"},
 		} {
-			var told life
+			var events life
 			for _, command := range pod {
-				told = append(told, strings.ReplaceAll(command, "%s", n))
+				events = append(events, strings.ReplaceAll(command, "%s", n))
 			}
-			all = append(all, told)
+			all = append(all, events)
 		}
 	}
 	return all
 }
 
-// TestFreshMirrorComesToTheSame: whatever the order in which one mirror was told
-// what happened, a fresh one that is told only how things are, in another order
-// and partly twice, books the same.
+// TestFreshMirrorComesToTheSame checks that a new mirror that sees only final states, in
+// another order and some twice, reaches the state of a mirror that saw all changes.
 func TestFreshMirrorComesToTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for range 60 {

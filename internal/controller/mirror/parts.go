@@ -11,12 +11,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// sharedKind is what a share of a card is called behind the card's model, as NVIDIA's
-// feature discovery has it.
+// sharedKind is NVIDIA's suffix for a share of a card, which follows the card's model in
+// labels of feature discovery.
 const sharedKind = "SHARED"
 
-// partKind returns what kind of part of a card a resource counts, as types of GPU end:
-// "SHARED", "MIG-1g.10gb"; "" for any other resource. gpus is the resource of cards.
+// partKind returns the kind of card part that a resource counts, in the form of a GPU
+// type's suffix: "SHARED" or "MIG-1g.10gb". It is "" for other resources. gpus is the
+// resource of whole cards.
 func partKind(resource, gpus string) string {
 	domain, _, _ := strings.Cut(gpus, "/")
 	if profile, slice := strings.CutPrefix(resource, domain+"/mig-"); slice {
@@ -28,8 +29,8 @@ func partKind(resource, gpus string) string {
 	return ""
 }
 
-// partAsk returns which parts of cards amounts ask for: of several resources the
-// first by name.
+// partAsk returns which parts of cards are requested. Of several such resources it takes
+// the first by name.
 func partAsk(amounts sched.Amounts, gpus string) sched.PartAsk {
 	for resource, n := range amounts.Extended.All() {
 		if kind := partKind(resource, gpus); kind != "" && n > 0 {
@@ -39,9 +40,9 @@ func partAsk(amounts sched.Amounts, gpus string) sched.PartAsk {
 	return sched.PartAsk{}
 }
 
-// parts returns of which types the parts are that a node's resources count. A share is
-// that part of a card which it has by the number of both; a slice counts as one, for
-// it has a type of its own.
+// parts returns the type and size of the parts that each resource of a node counts. The
+// size of a share is the number of cards divided by the number of shares. A slice counts
+// as a whole card because it has a type of its own.
 func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[string]sched.GPUPart {
 	capacity := amounts(node.Status.Capacity).Extended
 	all := map[string]sched.GPUPart{}
@@ -61,11 +62,10 @@ func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[
 	return all
 }
 
-// typeOf returns the type of a part of a card of a model, which may be unknown.
+// typeOf returns the type of a part of a card. The model may be unknown, "".
 func typeOf(model, kind string) string { return strings.TrimPrefix(model+"-"+kind, "-") }
 
-// sliced returns the model of the cards that have slices of a kind, "" where nobody
-// says.
+// sliced returns the model of the cards that have slices of a kind, or "" if it is unknown.
 func sliced(t *v1alpha1.NodeTopology, kind string) string {
 	if t == nil {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// read returns what a pod asks for, in both forms. Where it asks badly the error says
-// so, and the result has only what every pod has.
+// read returns a pod's request for the scheduler, and its request for exclusive CPUs. If
+// the latter is invalid, it returns an error and only what every pod has.
 func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
 	p := &sched.Pod{
 		UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name,
@@ -28,8 +28,7 @@ func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
 	return p, request, nil
 }
 
-// unforged refuses a pod that carries a decision before it is bound: nobody has
-// made it.
+// unforged refuses a pending pod that carries a placement: only a binding may set it.
 func unforged(pod *corev1.Pod) error {
 	if _, placed := pod.Annotations[v1alpha1.AnnotationPlacement]; placed {
 		return fmt.Errorf("the pod carries the annotation %s, which comes with its binding and from nobody else; remove it", v1alpha1.AnnotationPlacement)
@@ -37,14 +36,15 @@ func unforged(pod *corev1.Pod) error {
 	return nil
 }
 
-// seed draws for the policy random: equal for a pod, whoever leads.
+// seed returns the random seed of a pod. It depends on the UID alone, so that every
+// leader draws the same.
 func seed(uid string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(uid))
 	return h.Sum64()
 }
 
-// candidates returns the only nodes allowed, nil where the pod names none.
+// candidates returns the node names that a pod is restricted to, nil if it names none.
 func candidates(pod *corev1.Pod) []string {
 	list, ok := pod.Annotations[v1alpha1.AnnotationCandidateNodes]
 	if !ok {

@@ -12,14 +12,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// SetPod tells how a pod is now.
+// SetPod adds or updates a pod.
 func (m *Mirror) SetPod(pod *corev1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case v1alpha1.Ended(pod):
 		m.forget(pod)
-		m.env.Center.End(string(pod.UID))
+		m.env.State.End(string(pod.UID))
 	case pod.Spec.NodeName != "":
 		m.bound(pod)
 	case m.env.Ours(pod.Spec.SchedulerName) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0:
@@ -30,18 +30,17 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 	}
 }
 
-// RemovePod tells that there is no such pod any more. It needs the pod as it was
-// last seen.
+// RemovePod removes a pod. It needs the pod as it was last seen.
 func (m *Mirror) RemovePod(pod *corev1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget(pod)
-	m.env.Center.Release(string(pod.UID))
+	m.env.State.Release(string(pod.UID))
 }
 
-// These methods need m.mu.
+// The caller of the methods below holds m.mu.
 
-// forget drops what is known of a pod beside the centre, which is to be told next.
+// forget drops what the mirror itself knows of a pod. The caller updates the state next.
 func (m *Mirror) forget(pod *corev1.Pod) {
 	delete(m.mu.asks, string(pod.UID))
 	if n, ok := m.mu.nodes[pod.Spec.NodeName]; ok {
@@ -50,17 +49,17 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 	}
 }
 
-// bound enters a pod where it is, whoever put it there.
+// bound assigns a pod to its node, whichever scheduler bound it.
 func (m *Mirror) bound(pod *corev1.Pod) {
 	delete(m.mu.asks, string(pod.UID))
 	a, all := assignment(pod, m.env.GPUs)
-	known, err := filters.NewBoundPod(pod, m.env.Center.Assignment(a.UID))
+	known, err := filters.NewBoundPod(pod, m.env.State.Assignment(a.UID))
 	if err != nil {
 		m.env.Odd(err)
 	}
 	a.Foreign = known
 	if all {
-		m.env.Center.Adopt(a)
+		m.env.State.Adopt(a)
 	} else {
 		n := m.node(a.Node)
 		n.unplaced[a.UID] = unplaced{v1alpha1.NodeUID(pod), a}
@@ -69,7 +68,7 @@ func (m *Mirror) bound(pod *corev1.Pod) {
 	m.env.Moved()
 }
 
-// pending queues a pod, once as long as it asks for the same.
+// pending queues a pod unless it is queued with the same request already.
 func (m *Mirror) pending(pod *corev1.Pod) {
 	uid := string(pod.UID)
 	if before, ok := m.mu.asks[uid]; ok && sameAsk(before, pod) {
@@ -79,7 +78,7 @@ func (m *Mirror) pending(pod *corev1.Pod) {
 	m.ask(pod)
 }
 
-// ask queues a pod for what it asks for, or says what is wrong with that.
+// ask queues a pod with its request, or reports what is wrong with the request.
 func (m *Mirror) ask(pod *corev1.Pod) {
 	p, _, err := read(pod)
 	cards, bad := m.cards(pod, p.Requests)
@@ -99,8 +98,8 @@ func (m *Mirror) ask(pod *corev1.Pod) {
 	m.env.Pending(e)
 }
 
-// complete gives a pod what filters know of it, and keeps it away from nodes that lately
-// refused what was decided for its owner's pods, and from what is not its tenant's.
+// complete adds what the filters know of a pod. It also makes the pod avoid nodes that
+// lately rejected placements of the same owner, and applies its tenant's limits.
 func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
 	known, err := filters.NewPod(pod)
 	if err != nil {
@@ -113,13 +112,13 @@ func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
 	return m.env.Limit(p, pod.Annotations)
 }
 
-// AskGPUs queues all pending pods that ask for GPUs anew: which they may have has
-// changed. O(pending pods).
+// AskGPUs queues all pending pods that request GPUs again, after a change of the GPUs
+// that they may have. O(pending pods).
 func (m *Mirror) AskGPUs() {
 	m.askAgain(func(pod *corev1.Pod) bool { return len(wants(pod, m.env.GPUs)) > 0 })
 }
 
-// AskTenant queues all pending pods of a tenant anew: what they may have has changed.
+// AskTenant queues all pending pods of a tenant again, after a change of its quotas.
 // O(pending pods).
 func (m *Mirror) AskTenant(name string) {
 	m.askAgain(func(pod *corev1.Pod) bool { return tenant(pod) == name })

@@ -9,34 +9,34 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// NewRejected returns an informer that tells of each pod that an agent ends for
-// its placement, by the UID of the pod's controlling owner and the node; of bare
-// pods it does not. Those that had ended when it starts are history.
-func NewRejected(client kubernetes.Interface, told func(owner, node string)) (cache.SharedIndexInformer, error) {
-	tell := func(obj any) {
+// NewRejected returns an informer that calls notify for each pod whose placement an agent
+// rejects, with the UID of its controlling owner and the node. Pods without an owner and
+// pods that had ended before the start are skipped.
+func NewRejected(client kubernetes.Interface, notify func(owner, node string)) (cache.SharedIndexInformer, error) {
+	report := func(obj any) {
 		pod := obj.(*corev1.Pod)
 		if owner := ownerOf(pod); owner != "" && rejected(pod) {
-			told(owner, pod.Spec.NodeName)
+			notify(owner, pod.Spec.NodeName)
 		}
 	}
 	informer, _, err := newEnded(client, metav1.ListOptions{FieldSelector: "status.phase=Failed"}, cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			if !initial {
-				tell(obj)
+				report(obj)
 			}
 		},
 		UpdateFunc: func(before, now any) {
 			if !rejected(before.(*corev1.Pod)) {
-				tell(now)
+				report(now)
 			}
 		},
 	})
 	return informer, err
 }
 
-// rejected goes by the condition: the kubelet may take the reason off when it
-// makes the phase its own.
+// rejected checks the condition because the kubelet may remove the reason of the phase
+// when it sets the phase itself.
 func rejected(pod *corev1.Pod) bool {
-	_, told := v1alpha1.Rejection(pod)
-	return told && pod.Status.Phase == corev1.PodFailed
+	_, ok := v1alpha1.Rejection(pod)
+	return ok && pod.Status.Phase == corev1.PodFailed
 }

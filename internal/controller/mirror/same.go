@@ -10,23 +10,23 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// samePod reports whether nothing changed that the mirror or filters look at:
-// most of what a kubelet reports of a pod does not matter here.
+// samePod reports whether a pod is unchanged for the mirror and the filters. Most status
+// updates of kubelets do not concern them.
 func samePod(a, b *corev1.Pod) bool {
 	return a.UID == b.UID && sameAsk(a, b) && v1alpha1.Ended(a) == v1alpha1.Ended(b) &&
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameSize(a, b)
 }
 
-// sameAsk reports whether nothing changed that a scheduler looks at of a pending
-// pod. Claims that are made for a pod have their names in its status.
+// sameAsk reports whether a pending pod is unchanged for the scheduler. The status counts
+// because it has the names of the resource claims that are created for the pod.
 func sameAsk(a, b *corev1.Pod) bool {
 	return sameSpec(a, b) && maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) &&
 		equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses) &&
 		equality.Semantic.DeepEqual(a.Status.ExtendedResourceClaimStatus, b.Status.ExtendedResourceClaimStatus)
 }
 
-// sameSpec reports whether the spec is the same. The API server counts its
-// changes in the generation, but for the node's name; an old one counts none.
+// sameSpec reports whether the spec is unchanged. The API server counts changes of the
+// spec in the generation, except for the node name. Old API servers do not count.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go, updatePodGeneration.
 func sameSpec(a, b *corev1.Pod) bool {
 	if a.UID == b.UID && a.Generation > 0 && a.Generation == b.Generation {
@@ -35,8 +35,8 @@ func sameSpec(a, b *corev1.Pod) bool {
 	return equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
-// sameSize reports whether the status says the same of what the pod has: while
-// it is resized that counts beside the spec (requests).
+// sameSize reports whether the status has the same resources. During a resize they count
+// in addition to the spec (see requests).
 func sameSize(a, b *corev1.Pod) bool {
 	same := equality.Semantic.DeepEqual
 	each := func(x, y corev1.ContainerStatus) bool {
@@ -49,7 +49,7 @@ func sameSize(a, b *corev1.Pod) bool {
 		same(a.Status.NodeAllocatableResourceClaimStatuses, b.Status.NodeAllocatableResourceClaimStatuses)
 }
 
-// resizing returns the conditions that say how a resize stands.
+// resizing returns the conditions of an in-place resize.
 func resizing(pod *corev1.Pod) (conditions []string) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress {

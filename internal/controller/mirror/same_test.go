@@ -9,8 +9,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestSamePod: of what a kubelet reports only that counts which the mirror or
-// filters look at.
+// TestSamePod checks that only changes that concern the mirror or the filters count.
 func TestSamePod(t *testing.T) {
 	claim := "made-for-it"
 	for name, tc := range map[string]struct {

@@ -26,21 +26,21 @@ import (
 //	                                      gpus=2, parts=, gpu-type=T4|V100, gpu-form=, tenant=ann, since=SECOND,
 //	                                      gang=train, least=4 (of it start together)
 //	gone node|topology|pod NAME           there is none any more
-//	show                                  the centre
+//	show                                  the state of the nodes
 //
-// The answers are what the mirror tells the queue, and who is charged for what.
+// The output is what the mirror passes to the queue, and what tenants are charged.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newSceneSaying(t, out).commands() })
 }
 
-// scene is a centre and the mirror that fills it.
+// scene is a state of the nodes and the mirror that fills it.
 type scene struct {
-	center *nodestate.State
+	state  *nodestate.State
 	mirror *Mirror
 	said   *scenario.Answer
 }
 
-// observe says who is charged for what, and which pods of gangs are bound.
+// observe prints charges, and bound pods of gangs.
 func (s *scene) observe(e nodestate.Event) {
 	switch e.Kind {
 	case nodestate.Assigned:
@@ -78,15 +78,15 @@ func (s *scene) say(format string, args ...any) { s.said.Line(format, args...) }
 
 func newScene(t *testing.T) *scene { return newSceneSaying(t, &scenario.Answer{}) }
 
-// newSceneSaying returns a scene that writes to out what the mirror tells the queue.
+// newSceneSaying returns a scene that writes to out what the mirror passes to the queue.
 func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	s := &scene{said: out}
-	s.center = nodestatetest.New(t, "cpu,numa-total", nodestate.Profile{})
-	s.center.Subscribe(s.observe)
-	s.center.OnFreed(func(node *sched.Node) { s.say("freed: %s", node.Name) })
+	s.state = nodestatetest.New(t, "cpu,numa-total", nodestate.Profile{})
+	s.state.Subscribe(s.observe)
+	s.state.OnFreed(func(node *sched.Node) { s.say("freed: %s", node.Name) })
 	say := s.say
 	s.mirror = NewMirror(Env{
-		Center: s.center, GPUs: "nvidia.com/gpu", Limit: func(*sched.Pod, map[string]string) error { return nil },
+		State: s.state, GPUs: "nvidia.com/gpu", Limit: func(*sched.Pod, map[string]string) error { return nil },
 		Ours: func(name string) bool { return name == "ours" },
 		Pending: func(e queue.Entry) {
 			say("pending: %s of %s for %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Tenant, e.Type, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))
@@ -102,7 +102,7 @@ func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	return s
 }
 
-// commands returns the commands that a scenario has.
+// commands returns the commands of scenario files.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"node":     func(c *scenario.Command) { s.mirror.SetNode(nodeOf(c.Arg(0), c.Words)) },
@@ -124,10 +124,10 @@ func (s *scene) gone(c *scenario.Command) {
 	}
 }
 
-// show prints what is free on every node.
+// show prints the free resources of every node.
 func (s *scene) show() string {
 	var b strings.Builder
-	for n := range s.center.View().Nodes() {
+	for n := range s.state.View().Nodes() {
 		b.WriteString(picture(n) + "\n")
 	}
 	return cmp.Or(b.String(), "no node\n")

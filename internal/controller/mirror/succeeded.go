@@ -9,21 +9,21 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// ofForeignGangs selects pods of gangs but those of our Jobs. A Job lowers what its
-// pods' annotations say instead: it knows of those, too, that were deleted since.
+// ofForeignGangs selects pods of gangs that do not belong to a Job of Numalet. Such a Job
+// lowers the minimum in its pods' annotations itself, because it also counts pods that
+// were deleted.
 const ofForeignGangs = v1alpha1.LabelGang + ",!" + v1alpha1.LabelJob
 
-// Successes are told of each pod of a gang that has succeeded, with the gang's ID and
-// the UID of its owner, and when that pod is gone.
+// Successes is notified of each pod of a gang that has succeeded, with the gang's ID and
+// the UID of the pod's owner, and of its deletion.
 type Successes interface {
 	Succeeded(uid, gang, owner string)
 	Forgotten(uid string)
 }
 
-// NewSucceeded returns an informer that tells of the pods that have succeeded, of gangs
-// that are not our Jobs'; of bare pods it does not, for of these none comes in the place
-// of another. What it returns beside that reports whether all were told of that there
-// were at first.
+// NewSucceeded returns an informer that notifies s of succeeded pods of gangs that do not
+// belong to a Job of Numalet. Pods without an owner are skipped because nobody replaces
+// them. It also returns whether s was notified of the initial list.
 func NewSucceeded(client kubernetes.Interface, s Successes) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	set := func(pod *corev1.Pod) {
 		if gang, owner := gangID(pod), ownerOf(pod); gang != "" && owner != "" && pod.Status.Phase == corev1.PodSucceeded {

@@ -18,10 +18,10 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// successes notes what it is told.
+// successes records the notifications that it gets.
 type successes struct {
 	sync.Mutex
-	told []string
+	calls []string
 }
 
 func (s *successes) Succeeded(uid, gang, owner string) { s.say("%s of %s, %s", uid, gang, owner) }
@@ -30,24 +30,24 @@ func (s *successes) Forgotten(uid string)              { s.say("%s is gone", uid
 func (s *successes) say(format string, args ...any) {
 	s.Lock()
 	defer s.Unlock()
-	s.told = append(s.told, fmt.Sprintf(format, args...))
+	s.calls = append(s.calls, fmt.Sprintf(format, args...))
 }
 
 func (s *successes) sorted() []string {
 	s.Lock()
 	defer s.Unlock()
-	return slices.Sorted(slices.Values(s.told))
+	return slices.Sorted(slices.Values(s.calls))
 }
 
-// ownedBy makes something that has a UID control a pod.
+// ownedBy sets the controller of a pod to a Job with the given UID.
 func ownedBy(pod *corev1.Pod, owner string) *corev1.Pod {
 	kind := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{UID: types.UID(owner)}, kind)}
 	return pod
 }
 
-// TestSucceeded: those that had succeeded at first are told of, and those that do later,
-// for a gang waits for neither.
+// TestSucceeded checks that pods that had succeeded at the start are notified of, and
+// pods that succeed later: a gang must not wait for either.
 func TestSucceeded(t *testing.T) {
 	pod := func(name, owner, gang, phase string) *corev1.Pod {
 		p := podOf(name, scenario.Words{"gang=" + gang, "phase=" + phase})
@@ -60,8 +60,8 @@ func TestSucceeded(t *testing.T) {
 		pod("a", "job", "train", "Succeeded"), pod("bare", "", "train", "Succeeded"), pod("single", "job", "", "Succeeded"),
 		pod("failed", "job", "train", "Failed"), pod("b", "job", "train", "Running"),
 	)
-	told := &successes{}
-	informer, knows, err := NewSucceeded(client, told)
+	notified := &successes{}
+	informer, knows, err := NewSucceeded(client, notified)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestSucceeded(t *testing.T) {
 		t.Fatal("not synced")
 	}
 	want := []string{"uid-a of default/train, job"}
-	if diff := cmp.Diff(want, told.sorted()); diff != "" {
+	if diff := cmp.Diff(want, notified.sorted()); diff != "" {
 		t.Fatalf("at first (-want +got):\n%s", diff)
 	}
 	pods := client.CoreV1().Pods("default")
@@ -82,10 +82,10 @@ func TestSucceeded(t *testing.T) {
 	}
 	want = append(want, "uid-a is gone", "uid-b of default/train, job")
 	slices.Sort(want)
-	for end := time.Now().Add(10 * time.Second); len(told.sorted()) < len(want) && time.Now().Before(end); {
+	for end := time.Now().Add(10 * time.Second); len(notified.sorted()) < len(want) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	if diff := cmp.Diff(want, told.sorted()); diff != "" {
+	if diff := cmp.Diff(want, notified.sorted()); diff != "" {
 		t.Errorf("later (-want +got):\n%s", diff)
 	}
 }

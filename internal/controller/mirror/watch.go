@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Watch lets informers tell a mirror. It starts none; each function returned
-// reports whether the mirror was told all that there was at first.
+// Watch registers a mirror with informers, without starting them. The functions that it
+// returns report whether the mirror has handled the initial lists.
 func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndexInformer, m *Mirror) ([]cache.InformerSynced, *Newest, error) {
 	core, newest := factory.Core().V1(), &Newest{}
 	var synced []cache.InformerSynced
@@ -23,7 +23,7 @@ func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndex
 	}{
 		{"nodes", core.Nodes().Informer(), handle(m.SetNode, func(n *corev1.Node) { m.RemoveNode(n.Name) }, sameVersion)},
 		{"node topologies", topologies, handle(m.SetTopology, func(t *v1alpha1.NodeTopology) { m.RemoveTopology(t.Name) }, sameVersion)},
-		{"pods", core.Pods().Informer(), newest.told(handle(m.SetPod, m.RemovePod, samePod))},
+		{"pods", core.Pods().Informer(), newest.track(handle(m.SetPod, m.RemovePod, samePod))},
 	} {
 		r, err := w.informer.AddEventHandler(w.handler)
 		if err != nil {
@@ -34,14 +34,14 @@ func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndex
 	return synced, newest, nil
 }
 
-// Handle returns what tells set and remove of objects, as Watch does.
+// Handle returns an event handler that calls set and remove, as Watch does for a mirror.
 func Handle[T metav1.Object](set, remove func(T)) cache.ResourceEventHandler {
 	return handle(set, remove, sameVersion)
 }
 
-// handle tells set and remove of objects; what is still the same is not told of.
-// One that comes in place of another of the same name is another: the old one is
-// gone.
+// handle returns an event handler that calls set and remove. It skips updates that leave
+// an object the same. If an update replaces an object by another one of the same name, it
+// removes the old object first.
 func handle[T metav1.Object](set, remove func(T), same func(before, now T) bool) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) { set(obj.(T)) },
@@ -65,12 +65,12 @@ func handle[T metav1.Object](set, remove func(T), same func(before, now T) bool)
 	}
 }
 
-// sameVersion reports whether the API server has written nothing in between.
+// sameVersion reports whether two versions of an object are one.
 func sameVersion[T metav1.Object](a, b T) bool {
 	return a.GetUID() == b.GetUID() && a.GetResourceVersion() != "" && a.GetResourceVersion() == b.GetResourceVersion()
 }
 
-// Trim drops what nobody here reads, for informers' transforms.
+// Trim is an informer transform that drops managed fields, which nothing reads.
 func Trim(obj any) (any, error) {
 	if o, ok := obj.(metav1.Object); ok {
 		o.SetManagedFields(nil)

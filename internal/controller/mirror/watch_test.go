@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestWatch: once all is synced the centre is as the API server says, and it
-// follows a pod that is deleted and made anew under its name.
+// TestWatch checks that the state equals the API server's objects once all informers are
+// synced, and after a pod is deleted and created again under its name.
 func TestWatch(t *testing.T) {
 	before := scenario.Words{"cpu=3", "policy=random", "node=n1", "placement=0:2,1:1"}
 	client := fake.NewClientset(nodeOf("n1", scenario.Words{"cpu=8"}), podOf("a", before))
@@ -59,8 +59,8 @@ func wait(t *testing.T, s *scene, want string) {
 	}
 }
 
-// TestReplaced: an informer that missed a deletion tells of another object under
-// the same name as of a change.
+// TestReplaced checks the update by which an informer that missed a deletion reports a
+// new object of the same name.
 func TestReplaced(t *testing.T) {
 	scene := newScene(t)
 	scene.mirror.SetNode(nodeOf("n1", scenario.Words{"cpu=8"}))
@@ -78,7 +78,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestRequests: a pod counts as kube-scheduler counts it.
+// TestRequests checks that a pod's requests are computed by kube-scheduler's rules.
 func TestRequests(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	resources := func(cpu string) corev1.ResourceRequirements {
