@@ -114,7 +114,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 	c.state.Subscribe(c.filters.cluster.Observe, c.ledger.Observe, c.groups.quotas.Observe, c.queue.Observe, c.reporter.Observe)
 	c.state.OnFreed(c.retry)
 	c.mirror = mirror.NewMirror(mirror.Env{
-		State: c.state, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,
+		State: c.state, Filters: filters.Reader{}, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,
 		Ours:     func(name string) bool { return name == c.cfg.SchedulerName },
 		Pending:  c.queue.Add,
 		Withdraw: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },

@@ -42,6 +42,26 @@ func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 	return &Pod{info: info}, err
 }
 
+// Reader reads objects for a mirror, which does not know the filters' types.
+type Reader struct{}
+
+// ReadPod is NewPod, with Across.
+func (Reader) ReadPod(pod *v1.Pod) (known any, across bool, err error) {
+	p, err := NewPod(pod)
+	if err != nil {
+		return nil, false, err
+	}
+	return p, p.Across(), nil
+}
+
+// ReadBoundPod is NewBoundPod.
+func (Reader) ReadBoundPod(pod *v1.Pod, before *nodestate.Assignment) (any, error) {
+	return NewBoundPod(pod, before)
+}
+
+// SameNode is the function SameNode.
+func (Reader) SameNode(a, b *v1.Node) bool { return SameNode(a, b) }
+
 // sameSpec reports whether what was read of a pod's spec before it was bound stands, for
 // binding changes no more of it than the node's name, and that alone is not counted as a
 // change.

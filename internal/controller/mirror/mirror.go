@@ -13,8 +13,9 @@ import (
 
 // Env is what a mirror updates and calls. Its functions must not call the mirror.
 type Env struct {
-	State *nodestate.State
-	GPUs  string // name of the resource that counts whole cards
+	State   *nodestate.State
+	Filters Filters
+	GPUs    string // name of the resource that counts whole cards
 	// Avoids reports whether pods of an owner, given by UID, must avoid a node for now.
 	Avoids func(owner, node string) bool
 	// Limit restricts a pod to the GPUs and quotas of its tenant. The annotations are the pod's.
@@ -25,6 +26,17 @@ type Env struct {
 	Refused  func(*sched.Pod, error)         // is called when no node can ever provide what a pod requests
 	Moved    func()                          // is called when pods whose fit depends on other pods may fit on more nodes
 	Odd      func(error)                     // is called when an object could be read in part only
+}
+
+// Filters reads what the filters know of objects, for the Foreign of scheduling records.
+type Filters interface {
+	// ReadPod returns what the filters know of a pending pod, and its sched.Pod.Across.
+	ReadPod(*corev1.Pod) (known any, across bool, err error)
+	// ReadBoundPod returns what the filters know of a bound pod. What the error names is
+	// left out. before is the pod's assignment until now, or nil.
+	ReadBoundPod(pod *corev1.Pod, before *nodestate.Assignment) (any, error)
+	// SameNode reports whether two versions of a node are the same for the filters.
+	SameNode(a, b *corev1.Node) bool
 }
 
 // Mirror keeps the state of the nodes and the queue equal to the API server. Events of

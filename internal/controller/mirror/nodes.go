@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/internal/controller/filters"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -16,7 +15,7 @@ func (m *Mirror) SetNode(object *corev1.Node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := m.node(object.Name)
-	another := n.object == nil || !filters.SameNode(n.object, object)
+	another := n.object == nil || !m.env.Filters.SameNode(n.object, object)
 	n.object = object
 	m.refresh(object.Name, another)
 }

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/internal/controller/filters"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/queue"
@@ -53,7 +52,7 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 func (m *Mirror) bound(pod *corev1.Pod) {
 	delete(m.mu.asks, string(pod.UID))
 	a, all := assignment(pod, m.env.GPUs)
-	known, err := filters.NewBoundPod(pod, m.env.State.Assignment(a.UID))
+	known, err := m.env.Filters.ReadBoundPod(pod, m.env.State.Assignment(a.UID))
 	if err != nil {
 		m.env.Odd(err)
 	}
@@ -101,11 +100,11 @@ func (m *Mirror) ask(pod *corev1.Pod) {
 // complete adds what the filters know of a pod. It also makes the pod avoid nodes that
 // lately rejected placements of the same owner, and applies its tenant's limits.
 func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
-	known, err := filters.NewPod(pod)
+	known, across, err := m.env.Filters.ReadPod(pod)
 	if err != nil {
 		return err
 	}
-	p.Foreign, p.Across = known, known.Across()
+	p.Foreign, p.Across = known, across
 	if owner := ownerOf(pod); owner != "" && len(p.Exclusive) > 0 {
 		p.Avoid = func(node string) bool { return m.env.Avoids(owner, node) }
 	}

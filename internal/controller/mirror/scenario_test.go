@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/numalet/numalet/internal/controller/filters"
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/gpu/group"
@@ -86,7 +87,7 @@ func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	s.state.OnFreed(func(node *sched.Node) { s.say("freed: %s", node.Name) })
 	say := s.say
 	s.mirror = NewMirror(Env{
-		State: s.state, GPUs: "nvidia.com/gpu", Limit: func(*sched.Pod, map[string]string) error { return nil },
+		State: s.state, Filters: filters.Reader{}, GPUs: "nvidia.com/gpu", Limit: func(*sched.Pod, map[string]string) error { return nil },
 		Ours: func(name string) bool { return name == "ours" },
 		Pending: func(e queue.Entry) {
 			say("pending: %s of %s for %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Tenant, e.Type, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))
