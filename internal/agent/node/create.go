@@ -10,29 +10,28 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Create answers where a container that is about to be created belongs. What
-// an exclusive container holds is, when Create returns, remembered across
-// crashes and free of everybody else. An error fails the creation, which the
-// kubelet tries again.
+// Create returns the CPUs of a container that is about to be created. When it returns,
+// the CPUs of an exclusive container are in the checkpoint, and no other container runs
+// on them. An error fails the creation; the kubelet retries it.
 func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answer, error) {
 	gpus, err := visibleGPUs(c)
 	if err != nil {
-		return workload.Answer{}, n.tell(ctx, c, err)
+		return workload.Answer{}, n.reportRefusal(ctx, c, err)
 	}
-	a, err := n.place(ctx, c)
+	a, err := n.reserveAndDecide(ctx, c)
 	if !a.Exclusive {
 		a.CPUs = n.unstarted(a.CPUs)
 	}
 	a.GPUs = gpus
-	return a, n.tell(ctx, c, err)
+	return a, n.reportRefusal(ctx, c, err)
 }
 
-// unstarted returns the CPUs in the spec of a container that is to share: the
-// reserved ones, which are never exclusive. What is shared may become exclusive
-// between its creation and its start, and the agent may die in between. Start
-// gives it all that is shared before its first instruction. With nothing
-// reserved it is what is shared now, and carve has specs corrected, which the
-// runtime may have read by then.
+// unstarted returns the CPUs for the spec of a shared container: the reserved ones,
+// because they are never exclusive. Other shared CPUs may become exclusive between the
+// container's creation and its start, while the agent may be down. Start adds the rest
+// of the shared set before the container's first instruction. If no CPU is reserved,
+// the spec has the current shared set; carve updates such specs, but too late if the
+// runtime has already read them.
 func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 	if safe := shared.Intersect(n.cfg.Reserved); !safe.Empty() {
 		return safe
@@ -40,37 +39,38 @@ func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 	return shared
 }
 
-// Start puts a container whose processes do not run yet where it belongs now:
-// it was created on few CPUs, or while no agent was there.
+// Start writes the CPUs of a container before its processes run. Its spec has only the
+// reserved CPUs, or all CPUs if it was created while the agent was down.
 func (n *Node) Start(ctx context.Context, c workload.Container) error {
-	return n.tell(ctx, c, n.start(ctx, c))
+	return n.reportRefusal(ctx, c, n.start(ctx, c))
 }
 
 func (n *Node) start(ctx context.Context, c workload.Container) error {
-	if _, err := n.place(ctx, c); err != nil {
+	if _, err := n.reserveAndDecide(ctx, c); err != nil {
 		return err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	d := n.decide(c)
-	err := n.put(ctx, c, d)
+	err := n.confine(ctx, c, d)
 	if errors.Is(err, fs.ErrNotExist) && !c.Resources.CPUs.Empty() && c.Resources.CPUs.SubsetOf(d.CPUs) {
-		return nil // its spec keeps it there
+		return nil // its spec confines it
 	}
-	return misplaced(c, d, err)
+	return confineRefusal(c, d, err)
 }
 
-// place reserves what the container's pod asks for, once, and decides.
-func (n *Node) place(ctx context.Context, c workload.Container) (a workload.Answer, err error) {
-	if err := n.distrust(c.Sandbox); err != nil {
+// reserveAndDecide reserves the CPUs that the container's pod requests, unless they
+// already are, and returns those of the container.
+func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a workload.Answer, err error) {
+	if err := n.checkPlacer(c.Sandbox); err != nil {
 		return a, err
 	}
 	if err := n.checkGPUs(c); err != nil {
 		return a, err
 	}
 	var want *pool.Pod
-	if !n.knows(c) {
-		if want, err = n.ask(ctx, c); err != nil {
+	if !n.grantKnown(c) {
+		if want, err = n.waitForRequest(ctx, c); err != nil {
 			return a, err
 		}
 	}
@@ -83,26 +83,28 @@ func (n *Node) place(ctx context.Context, c workload.Container) (a workload.Answ
 	case want != nil:
 		a.Specs, err = n.carve(ctx, c, *want)
 	case n.decide(c).Exclusive:
-		err = n.settleQuota(ctx, c.Sandbox)
+		err = n.liftQuotaForGood(ctx, c.Sandbox)
 	}
 	if err != nil {
 		return a, err
 	}
 	a.Decision = n.decide(c)
-	n.remember(c)
+	n.addContainer(c)
 	return a, nil
 }
 
-// ask finds out what the container wants, waiting a moment for news of its pod.
-func (n *Node) ask(ctx context.Context, c workload.Container) (*pool.Pod, error) {
+// waitForRequest returns the request of the container. It waits up to Config.PodWait
+// for the informer to have the pod.
+func (n *Node) waitForRequest(ctx context.Context, c workload.Container) (*pool.Pod, error) {
 	waiting, cancel := context.WithTimeout(ctx, n.cfg.PodWait)
 	defer cancel()
-	want, err := n.wants(waiting, c, n.env.Pods.Wait)
-	return want, n.rejectForGood(c.Sandbox, err)
+	want, err := n.request(waiting, c, n.env.Pods.Wait)
+	return want, n.rejectIfPermanent(c.Sandbox, err)
 }
 
-// knows reports whether it is known what the container holds, if anything.
-func (n *Node) knows(c workload.Container) bool {
+// grantKnown reports whether the book decides on the container: it has a claim, or its
+// pod has a grant in which the container is shared.
+func (n *Node) grantKnown(c workload.Container) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	uid := c.Sandbox.Pod.UID
@@ -110,20 +112,20 @@ func (n *Node) knows(c workload.Container) bool {
 	return holds || n.mu.book.whole(uid)
 }
 
-// assert writes again where a container belongs that was started before. One
-// without cgroup has not come that far, and Start will see to it, or has ended.
-// Callers hold the lock.
+// assert writes the CPUs of a container that may already run. A container without a
+// cgroup has ended or has not started; in the latter case Start writes its CPUs. Callers
+// hold the lock.
 func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Decision) error {
-	err := n.put(ctx, c, d)
+	err := n.confine(ctx, c, d)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return misplaced(c, d, err)
+	return confineRefusal(c, d, err)
 }
 
-// put writes where a container belongs, for good. The error is fs.ErrNotExist
-// of a container without cgroup. Callers hold the lock.
-func (n *Node) put(ctx context.Context, c workload.Container, d workload.Decision) error {
+// confine writes the CPUs of a container and persists them. The error for a container
+// without a cgroup is fs.ErrNotExist. Callers hold the lock.
+func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision) error {
 	start := n.env.Now()
 	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d.CPUs, d.Mems); err != nil {
 		return err
@@ -133,16 +135,17 @@ func (n *Node) put(ctx context.Context, c workload.Container, d workload.Decisio
 	return err
 }
 
-// misplaced is the refusal of a container that put failed to write; nil stays nil.
-func misplaced(c workload.Container, d workload.Decision, err error) error {
+// confineRefusal turns an error of confine into a refusal; nil stays nil.
+func confineRefusal(c workload.Container, d workload.Decision, err error) error {
 	if err == nil {
 		return nil
 	}
 	return refuse(CgroupFailed, "container %q cannot be put on CPUs %s: %s; the kubelet will try again", c.Name, d.CPUs, err)
 }
 
-// settleQuota lifts the quota of a pod's cgroup for good. Callers hold the lock.
-func (n *Node) settleQuota(ctx context.Context, s workload.Sandbox) error {
+// liftQuotaForGood removes the CFS quota of a pod's cgroup and persists that. Callers
+// hold the lock.
+func (n *Node) liftQuotaForGood(ctx context.Context, s workload.Sandbox) error {
 	if err := n.liftQuota(ctx, s); err != nil {
 		return err
 	}
@@ -152,7 +155,8 @@ func (n *Node) settleQuota(ctx context.Context, s workload.Sandbox) error {
 	return nil
 }
 
-// liftQuota lifts the quota of a pod's cgroup until the next Persist makes it last.
+// liftQuota removes the CFS quota of a pod's cgroup. A daemon-reload of systemd restores
+// it until the next Persist.
 func (n *Node) liftQuota(ctx context.Context, s workload.Sandbox) error {
 	err := n.env.Cgroups.LiftQuota(ctx, s.PodCgroup)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

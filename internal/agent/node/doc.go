@@ -9,6 +9,6 @@
 // cannot be done completely is refused.
 //
 // node.go is the state, book.go the grants; sandbox.go, create.go, update.go and
-// release.go are the hooks, synchronize.go the restart; wants.go, placed.go and
+// release.go are the hooks, synchronize.go the restart; request.go, placed.go and
 // static.go read requests, carve.go reserves CPUs, refuse.go has the refusals.
 package node

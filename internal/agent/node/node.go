@@ -104,14 +104,14 @@ func (n *Node) save() error {
 	return err
 }
 
-// remember adds a container and its sandbox. Callers hold the lock.
-func (n *Node) remember(c workload.Container) {
-	p := n.see(c.Sandbox)
+// addContainer adds a container and its sandbox. Callers hold the lock.
+func (n *Node) addContainer(c workload.Container) {
+	p := n.addSandbox(c.Sandbox)
 	p.containers[c.ID] = c
 }
 
-// see adds a sandbox and returns its pod. Callers hold the lock.
-func (n *Node) see(s workload.Sandbox) *pod {
+// addSandbox adds a sandbox and returns its pod. Callers hold the lock.
+func (n *Node) addSandbox(s workload.Sandbox) *pod {
 	p := n.mu.pods[s.Pod.UID]
 	if p == nil {
 		p = &pod{ref: s.Pod, sandboxes: map[string]workload.Sandbox{}, containers: map[string]workload.Container{}}

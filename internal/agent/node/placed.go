@@ -12,23 +12,23 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// distrust refuses a decision that nobody may have made: any at all where no
-// controller serves this node, and a static pod's, for nobody bound that.
-func (n *Node) distrust(s workload.Sandbox) error {
+// checkPlacer refuses a placement that no controller can have made: any placement on a
+// node without a controller, and that of a static pod, which no controller binds.
+func (n *Node) checkPlacer(s workload.Sandbox) error {
 	if _, claimed := s.Annotations[v1alpha1.AnnotationPlacement]; claimed && !n.isPlaced(s) {
 		return v1alpha1.RefusePlacement()
 	}
 	return nil
 }
 
-// isPlaced reports whether a controller decided on the sandbox's pod.
+// isPlaced reports whether a controller placed the sandbox's pod.
 func (n *Node) isPlaced(s workload.Sandbox) bool {
 	_, claimed := s.Annotations[v1alpha1.AnnotationPlacement]
 	return claimed && n.cfg.Controller && !isStatic(s)
 }
 
-// placedWithoutCPUs reports whether a controller decided on GPUs only, so that
-// the pod needs no exclusive CPUs here.
+// placedWithoutCPUs reports whether a controller placed the pod's GPUs only, so that the
+// pod needs no exclusive CPUs.
 func (n *Node) placedWithoutCPUs(s workload.Sandbox) bool {
 	if _, policy := s.Annotations[v1alpha1.AnnotationCPUPolicy]; policy || !n.isPlaced(s) {
 		return false
@@ -37,8 +37,8 @@ func (n *Node) placedWithoutCPUs(s workload.Sandbox) bool {
 	return err == nil && p.CPUs() == 0
 }
 
-// placed returns the request with the counts that the controller decided on, or as
-// it is where the pod was bound without.
+// placed returns the request with the controller's counts per NUMA node, or unchanged if
+// the pod has no placement.
 func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, request v1alpha1.CPURequest) (v1alpha1.CPURequest, error) {
 	if !n.isPlaced(s) {
 		return request, nil
@@ -47,8 +47,8 @@ func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, request v1alpha1.CPUR
 	return request.At(p), err
 }
 
-// rejectForGood rejects a placed pod that is refused for what stays so.
-func (n *Node) rejectForGood(s workload.Sandbox, err error) error {
+// rejectIfPermanent rejects a placed pod whose refusal cannot be resolved by a retry.
+func (n *Node) rejectIfPermanent(s workload.Sandbox, err error) error {
 	if err == nil || !n.isPlaced(s) {
 		return err
 	}
@@ -58,10 +58,10 @@ func (n *Node) rejectForGood(s workload.Sandbox, err error) error {
 	return err
 }
 
-// reserveOrReject is reserve, and for good: a placed pod that finds no room is
-// rejected, unless it came a moment before a pod that ended is out of the way.
-// What was rejected stays so: CPUs that are free by the kubelet's next try may
-// be promised to others. Callers hold the lock.
+// reserveOrReject reserves CPUs, and rejects a placed pod for which they are not free,
+// unless an ended pod is about to release some. A rejected pod remains rejected: CPUs
+// that are free at the kubelet's next attempt may belong to another placement. Callers
+// hold the lock.
 func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool.Pod) (undo func(), err error) {
 	s := c.Sandbox
 	if rejected := n.rejected(s); rejected != nil {
@@ -73,19 +73,19 @@ func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool
 	}
 	n.sweep(ctx)
 	undo, err = n.reserve(c, p)
-	if err == nil || n.waitsForEnd() {
+	if err == nil || n.endedPodHolds() {
 		return undo, err
 	}
 	err = n.reject(s, asRefusal(err))
-	n.see(s).rejected = err
+	n.addSandbox(s).rejected = err
 	return nil, err
 }
 
-// rejected returns why the sandbox's pod was rejected, nil of one that was not.
-// Its status remembers what this agent has forgotten: it was restarted, or the
-// pod's former sandbox was removed. Callers hold the lock.
+// rejected returns why the sandbox's pod was rejected, or nil if it was not. The pod's
+// status also records a rejection from before a restart of the agent or from a removed
+// sandbox. Callers hold the lock.
 func (n *Node) rejected(s workload.Sandbox) error {
-	if known := n.see(s).rejected; known != nil {
+	if known := n.addSandbox(s).rejected; known != nil {
 		return known
 	}
 	if pod, known := n.env.Pods.Pod(s.Pod.UID); known && n.isPlaced(s) {
@@ -96,13 +96,14 @@ func (n *Node) rejected(s workload.Sandbox) error {
 	return nil
 }
 
-// waitsForEnd reports whether a pod that has ended still holds CPUs, for
-// processes of it are left. Callers hold the lock.
-func (n *Node) waitsForEnd() bool {
+// endedPodHolds reports whether a pod that has ended still holds CPUs because some of
+// its processes still run. Callers hold the lock.
+func (n *Node) endedPodHolds() bool {
 	return slices.ContainsFunc(n.mu.book.sorted(), func(h Held) bool { return n.hasEnded(h.Pod.UID) })
 }
 
-// reject returns the refusal that ends a pod, with what becomes of it.
+// reject returns the refusal that fails a pod. Its message says whether the pod's owner
+// replaces it.
 func (n *Node) reject(s workload.Sandbox, why *v1alpha1.Refusal) error {
 	next := "nobody makes it anew, for no controller owns it: create it again"
 	if pod, known := n.env.Pods.Pod(s.Pod.UID); known {

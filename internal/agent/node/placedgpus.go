@@ -18,7 +18,7 @@ func (n *Node) checkGPUs(c workload.Container) error {
 	}
 	p, err := v1alpha1.ParsePlacement(c.Sandbox.Annotations[v1alpha1.AnnotationPlacement])
 	if err != nil {
-		return nil // the ask is read with it, and refused for it
+		return nil // reading the request refuses the pod for it
 	}
 	decided, given := p.Containers[c.Name].GPUs, v1alpha1.ParseAllocatedGPUs(c.Annotations)
 	if asDecided(p, decided, given) {

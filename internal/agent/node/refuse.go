@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Why the node refuses what was well asked. The reasons of badly asked pods
-// are in package v1alpha1, those of lacking CPUs in package pool.
+// Why the node refuses a valid request. The reasons for invalid requests are in package
+// v1alpha1, those for a lack of CPUs in package numaplan.
 const (
 	CheckpointFailed  v1alpha1.Reason = "CheckpointFailed"  // what would be granted cannot be remembered
 	CgroupFailed      v1alpha1.Reason = "CgroupFailed"      // a container cannot be confined
@@ -28,15 +28,15 @@ const (
 	SwitchedOff       v1alpha1.Reason = "SwitchedOff"       // exclusive CPUs are off on this node
 )
 
-// EventReason is the reason of the events that tell a pod's author of a refusal.
+// EventReason is the reason of the events that report a refusal.
 const EventReason = "NumaletRefused"
 
 func refuse(reason v1alpha1.Reason, format string, args ...any) *v1alpha1.Refusal {
 	return &v1alpha1.Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// asRefusal returns the refusal that err is or wraps. An error of the ledger
-// keeps its sentence and its reason.
+// asRefusal returns the refusal that err is or wraps. An error of the ledger keeps its
+// message and its reason.
 func asRefusal(err error) *v1alpha1.Refusal {
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) {
 		return r
@@ -47,10 +47,9 @@ func asRefusal(err error) *v1alpha1.Refusal {
 	return refuse("Internal", "%s", err)
 }
 
-// tell reports a refusal to the pod's author, to the metrics and to the log,
-// and returns the error for the runtime, which fails what was refused and tries
-// it again later.
-func (n *Node) tell(ctx context.Context, c workload.Container, err error) error {
+// reportRefusal reports a refusal as an event, in the metrics and in the log. It returns
+// the error for the runtime, which fails the operation; the kubelet retries it.
+func (n *Node) reportRefusal(ctx context.Context, c workload.Container, err error) error {
 	if err == nil {
 		return nil
 	}

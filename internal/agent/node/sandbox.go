@@ -16,7 +16,7 @@ import (
 func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.see(s)
+	n.addSandbox(s)
 	if s.Cgroup == "" {
 		return nil
 	}

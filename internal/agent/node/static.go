@@ -14,11 +14,12 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// staticWants reads what a container of a static pod asks for when its spec is
-// not known: the kubelet runs such pods without the API server. Counts come
-// from the container's own cgroup limits, and nobody says which containers are
-// init containers, so nothing is reused. It returns nil when the container shares.
-func (n *Node) staticWants(c workload.Container, tokens map[topology.NodeID]int) (*pool.Pod, error) {
+// staticRequest returns the request of a container of a static pod whose spec is not
+// known, because the kubelet runs static pods without the API server. The counts come
+// from the container's cgroup limits. The container reuses no CPUs, because it is not
+// known which containers are init containers. The result is nil if the container is
+// shared.
+func (n *Node) staticRequest(c workload.Container, tokens map[topology.NodeID]int) (*pool.Pod, error) {
 	if exempted(c) {
 		return nil, nil
 	}
@@ -36,16 +37,17 @@ func (n *Node) staticWants(c workload.Container, tokens map[topology.NodeID]int)
 	return &only, nil
 }
 
-// exempted reports whether the pod's author keeps the container shared.
+// exempted reports whether an annotation of the pod keeps the container shared.
 func exempted(c workload.Container) bool {
 	names := strings.Split(c.Sandbox.Annotations[v1alpha1.AnnotationSharedContainers], ",")
 	return slices.ContainsFunc(names, func(name string) bool { return strings.TrimSpace(name) == c.Name })
 }
 
-// staticPod returns a pod of this one container, as far as its cgroup limits tell.
+// staticPod returns a pod with this container only, with the resources that follow from
+// its cgroup limits.
 func staticPod(c workload.Container, tokens map[topology.NodeID]int) *corev1.Pod {
 	var pod corev1.Pod
-	pod = *asCreated(&pod, c.Sandbox)
+	pod = *withSandboxAnnotations(&pod, c.Sandbox)
 	delete(pod.Annotations, v1alpha1.AnnotationSharedContainers)
 	r := c.Resources
 	limits := corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(max(r.MemoryBytes, 0), resource.BinarySI)}

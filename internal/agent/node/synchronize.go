@@ -26,10 +26,10 @@ func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, co
 	defer n.mu.Unlock()
 	n.mu.pods = map[string]*pod{}
 	for _, s := range sandboxes {
-		n.see(s)
+		n.addSandbox(s)
 	}
 	for _, c := range containers {
-		n.remember(c)
+		n.addContainer(c)
 	}
 	n.mu.synced = true
 	n.reconcile(ctx)
@@ -71,7 +71,7 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 	for _, c := range n.running() {
 		if err := n.adopt(ctx, c); err != nil {
-			_ = n.tell(ctx, c, err) // it runs on shared CPUs, and no operation can fail
+			_ = n.reportRefusal(ctx, c, err) // it runs on shared CPUs, and no operation can fail
 		}
 	}
 	if err := n.save(); err != nil {
@@ -120,7 +120,7 @@ func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 		return nil
 	}
 	known := func(_ context.Context, uid string) (*corev1.Pod, bool) { return n.env.Pods.Pod(uid) }
-	want, err := n.wants(ctx, c, known)
+	want, err := n.request(ctx, c, known)
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) && r.Reason == PodUnknown {
 		return nil // Reconcile runs again when the informer has the pods
 	}

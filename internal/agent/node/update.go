@@ -13,7 +13,7 @@ import (
 // exclusive CPUs cannot change.
 func (n *Node) Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Decision, error) {
 	d, err := n.update(ctx, c, want)
-	return d, n.tell(ctx, c, err)
+	return d, n.reportRefusal(ctx, c, err)
 }
 
 func (n *Node) update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Decision, error) {
@@ -24,7 +24,7 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 		return d, nil
 	}
 	// The kubelet writes the pod's quota before this call, whatever the answer.
-	if err := n.settleQuota(ctx, c.Sandbox); err != nil {
+	if err := n.liftQuotaForGood(ctx, c.Sandbox); err != nil {
 		return workload.Decision{}, err
 	}
 	claim, _ := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
@@ -53,5 +53,5 @@ func resizes(claim pool.Claim, want workload.Resources) bool {
 func (n *Node) Updated(ctx context.Context, c workload.Container) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.tell(ctx, c, n.assert(ctx, c, n.decide(c)))
+	return n.reportRefusal(ctx, c, n.assert(ctx, c, n.decide(c)))
 }

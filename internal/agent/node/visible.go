@@ -8,38 +8,38 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// handedOverElsewhere is the value of the variable in containers with CDI devices, so
-// that NVIDIA's container runtime adds no GPUs.
+// voidDevices is the value of the variable in containers with CDI devices, so that
+// NVIDIA's container runtime adds no GPUs.
 // https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
-const handedOverElsewhere = "void"
+const voidDevices = "void"
 
-// visibleGPUs returns what the environment variable of a container has to say that
-// names its GPUs, or "" where it says just these, or is not there, for GPUs are
-// handed over otherwise. Of GPUs under two resources it names one resource's, for the
-// kubelet has one value for a name. A container whose author sets it too, to "all" for
-// one, is refused: the author's value comes behind the device plugin's and is what
-// counts, and NRI can replace the first of two only.
+// visibleGPUs returns the value that the environment variable with a container's GPUs
+// must have, or "" if the value is right or the variable is not set, because the GPUs
+// are passed as CDI devices. For GPUs of two resources the variable has those of one,
+// because the kubelet keeps one value for a name. A container whose author also sets
+// it, e.g. to "all", is refused: the author's value comes after that of the device
+// plugin and takes effect, and NRI can replace only the first of two.
 // Source: Generator.AdjustEnv in
 // https://github.com/containerd/nri/blob/v0.12.5/pkg/runtime-tools/generate/generate.go.
 func visibleGPUs(c workload.Container) (string, error) {
-	given, said := cardsOf(v1alpha1.ParseAllocatedGPUs(c.Annotations)), valuesOf(c.Env, v1alpha1.EnvGPUs)
-	if len(given) == 0 || len(said) == 0 {
+	allocated, set := cardsOf(v1alpha1.ParseAllocatedGPUs(c.Annotations)), valuesOf(c.Env, v1alpha1.EnvGPUs)
+	if len(allocated) == 0 || len(set) == 0 {
 		return "", nil
 	}
-	last := said[len(said)-1]
+	last := set[len(set)-1]
 	named := strings.Split(last, ",")
 	switch {
-	case last == handedOverElsewhere || slices.Equal(slices.Sorted(slices.Values(named)), given):
+	case last == voidDevices || slices.Equal(slices.Sorted(slices.Values(named)), allocated):
 		return "", nil
-	case len(said) > 1:
+	case len(set) > 1:
 		return "", refuse(GPUsNamed, "container %q sets %s to %q, and would see other GPUs than it was given; leave the variable to the device plugin",
 			c.Name, v1alpha1.EnvGPUs, last)
 	}
-	return strings.Join(given, ","), nil
+	return strings.Join(allocated, ","), nil
 }
 
-// cardsOf returns the cards and slices that devices are, or are shares of, each
-// once, sorted.
+// cardsOf returns the sorted cards and slices to which the device IDs belong, without
+// duplicates.
 func cardsOf(ids []string) []string {
 	var cards []string
 	for _, id := range ids {

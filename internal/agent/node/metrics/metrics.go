@@ -1,5 +1,6 @@
-// Package metrics shows in Prometheus terms what the node does and who holds
-// which CPUs: the kubelet's PodResources shows none under CPU manager policy none.
+// Package metrics exports Prometheus metrics of the node's operations and of the CPUs of
+// each container. The kubelet's PodResources API shows no CPUs under CPU manager policy
+// none.
 package metrics
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/numalet/numalet/internal/agent/node"
 )
 
-// Metrics counts what happens; it is a node.Observer.
+// Metrics is a node.Observer.
 type Metrics struct {
 	hooks    *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
@@ -21,10 +22,10 @@ type Metrics struct {
 	cgroups  *prometheus.CounterVec
 }
 
-// hookBuckets are for reading p50 and p99 of a hook: from 1 ms to the 2 s that
-// a runtime waits by default each bound is at most 1.67 times the one before,
-// so a quantile is off by no more than that. Hooks that reach 2 s failed, unless the runtime
-// was told to wait longer.
+// hookBuckets returns buckets for p50 and p99 of a hook. From 1 ms to 2 s each bound is
+// at most 1.67 times the previous one, so a quantile is off by at most that factor. 2 s
+// is the runtime's default timeout: slower hooks have failed, unless it is configured
+// higher.
 func hookBuckets() []float64 {
 	return []float64{
 		.0005, .001, .0015, .002, .003, .005, .0075, .01, .015, .02, .03, .05, .075,
@@ -32,7 +33,7 @@ func hookBuckets() []float64 {
 	}
 }
 
-// fast are the buckets of the parts of a hook: 0.1 ms to 2 s.
+// fast returns the buckets for parts of a hook: 0.1 ms to 2 s.
 func fast() []float64 { return prometheus.ExponentialBucketsRange(1e-4, 2, 14) }
 
 // New registers the metrics.
@@ -58,7 +59,7 @@ func New(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Hook counts one hook of the runtime.
+// Hook records one hook of the runtime.
 func (m *Metrics) Hook(name string, took time.Duration, err error) {
 	result := "ok"
 	if err != nil {
@@ -67,26 +68,27 @@ func (m *Metrics) Hook(name string, took time.Duration, err error) {
 	m.hooks.WithLabelValues(name, result).Observe(took.Seconds())
 }
 
-// Refused counts a refusal.
+// Refused records a refusal.
 func (m *Metrics) Refused(reason v1alpha1.Reason) { m.refusals.WithLabelValues(string(reason)).Inc() }
 
-// Saved counts a checkpoint.
+// Saved records a write of the checkpoint.
 func (m *Metrics) Saved(took time.Duration) { m.saves.Observe(took.Seconds()) }
 
-// Wrote counts the cgroups written for one cause.
+// Wrote records writes to cgroups for one cause.
 func (m *Metrics) Wrote(why node.Why, cgroups int, took time.Duration) {
 	m.writes.WithLabelValues(string(why)).Observe(took.Seconds())
 	m.cgroups.WithLabelValues(string(why)).Add(float64(cgroups))
 }
 
-// Holdings collects who holds which CPUs at the moment of the scrape.
+// Holdings collects the CPUs of each container at each scrape.
 type Holdings struct{ View func() node.View }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// Describe sends nothing: the collector is unchecked, its labels come and go.
+// Describe sends nothing, which makes the collector unchecked: the label values of its
+// metrics change.
 func (Holdings) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

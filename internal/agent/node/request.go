@@ -17,36 +17,37 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// annotationSource is where the kubelet got a pod from: "api", or "file" and
-// "http" of static pods. The kubelet sets it; no author can forge it.
+// annotationSource is the annotation with the source of a pod: "api", or "file" or
+// "http" for static pods. The kubelet overwrites it, so the author of a pod cannot
+// forge it.
 // Source: k8s.io/kubernetes/pkg/kubelet/types, ConfigSourceAnnotationKey.
 const annotationSource = "kubernetes.io/config.source"
 
 // lookup finds a pod by UID.
 type lookup func(ctx context.Context, uid string) (*corev1.Pod, bool)
 
-// wants returns what has to be reserved before the container may run, nil when
-// it shares. Sandbox and container annotations tell whether a pod asks at all,
-// so that the others never wait for the informer. It takes no lock: the lookup
-// may wait.
-func (n *Node) wants(ctx context.Context, c workload.Container, find lookup) (*pool.Pod, error) {
+// request returns the CPUs to reserve before the container may run, or nil if the
+// container is shared. The annotations of the sandbox and the container show whether
+// the pod may request CPUs, so other pods never wait for the informer. request takes no
+// lock, because find may wait.
+func (n *Node) request(ctx context.Context, c workload.Container, find lookup) (*pool.Pod, error) {
 	tokens := v1alpha1.ParseAllocated(c.Annotations)
-	told := len(tokens) > 0 || v1alpha1.MayAsk(c.Sandbox.Annotations) && !n.placedWithoutCPUs(c.Sandbox)
+	announced := len(tokens) > 0 || v1alpha1.MayAsk(c.Sandbox.Annotations) && !n.placedWithoutCPUs(c.Sandbox)
 	switch {
-	case told && n.cfg.Disabled:
+	case announced && n.cfg.Disabled:
 		return nil, refuse(SwitchedOff, "exclusive CPUs are switched off on this node; delete the pod and let it run on a node labelled %s=true",
 			v1alpha1.LabelExclusiveCPUs)
-	case !told && (n.cfg.Disabled || !n.asksUntold(c.Sandbox)):
+	case !announced && (n.cfg.Disabled || !n.requestsWithoutAnnotation(c.Sandbox)):
 		return nil, nil
 	}
 	pod, known := n.find(ctx, c, find)
 	if !known && isStatic(c.Sandbox) {
-		return n.staticWants(c, tokens)
+		return n.staticRequest(c, tokens)
 	}
 	if !known {
 		return nil, refuse(PodUnknown, "the pod asks for exclusive CPUs, but the API server has not told this node's agent about it yet; the kubelet will try again")
 	}
-	then := asCreated(pod, c.Sandbox)
+	then := withSandboxAnnotations(pod, c.Sandbox)
 	request, err := v1alpha1.ReadCPURequest(then)
 	if err != nil {
 		return nil, err
@@ -61,20 +62,20 @@ func (n *Node) wants(ctx context.Context, c workload.Container, find lookup) (*p
 	return poolPod(c.Sandbox.Pod.UID, placed), nil
 }
 
-// asksUntold reports whether a pod that is known asks although no annotation
-// tells: explicitly, but another device plugin answered the kubelet, or badly, by
-// labels. A pod that is not known yet is not waited for.
-func (n *Node) asksUntold(s workload.Sandbox) bool {
+// requestsWithoutAnnotation reports whether a known pod requests CPUs although the
+// runtime's annotations do not show it: by explicit resources that another device plugin
+// allocated, or by mistake with labels. It does not wait for an unknown pod.
+func (n *Node) requestsWithoutAnnotation(s workload.Sandbox) bool {
 	pod, known := n.env.Pods.Pod(s.Pod.UID)
 	if !known {
 		return false
 	}
-	request, err := v1alpha1.ReadCPURequest(asCreated(pod, s))
+	request, err := v1alpha1.ReadCPURequest(withSandboxAnnotations(pod, s))
 	return err != nil || request.Form != v1alpha1.None
 }
 
-// find looks a pod up; a static one is not waited for, since nobody knows
-// whether it has a mirror pod.
+// find returns the pod of a container. It does not wait for a static pod, which may have
+// no mirror pod.
 func (n *Node) find(ctx context.Context, c workload.Container, find lookup) (*corev1.Pod, bool) {
 	if isStatic(c.Sandbox) {
 		return n.env.Pods.Pod(c.Sandbox.Pod.UID)
@@ -87,9 +88,9 @@ func isStatic(s workload.Sandbox) bool {
 	return source != "" && source != "api"
 }
 
-// asCreated returns the pod with the numalet.dev annotations that it had when
-// its sandbox was made: later edits of a running pod mean nothing.
-func asCreated(pod *corev1.Pod, s workload.Sandbox) *corev1.Pod {
+// withSandboxAnnotations returns the pod with the numalet.dev annotations of its
+// sandbox: edits after the creation of the sandbox have no effect.
+func withSandboxAnnotations(pod *corev1.Pod, s workload.Sandbox) *corev1.Pod {
 	ours := func(name, _ string) bool { return strings.HasPrefix(name, v1alpha1.Group+"/") }
 	then := *pod
 	then.Annotations = maps.Clone(pod.Annotations)
@@ -105,8 +106,9 @@ func asCreated(pod *corev1.Pod, s workload.Sandbox) *corev1.Pod {
 	return &then
 }
 
-// admit checks a request against what this node serves and against the device
-// tokens that the container was given, and reports whether it is exclusive.
+// admit checks that this node serves the form of a request, and that the container's
+// limits match the device tokens that the kubelet allocated to it. It reports whether
+// the container is exclusive.
 func (n *Node) admit(c workload.Container, request v1alpha1.CPURequest, tokens map[topology.NodeID]int) (exclusive bool, err error) {
 	if request.Form != v1alpha1.None && request.Form != n.cfg.RequestForm && !n.cfg.Controller {
 		return false, refuse(FormNotServed, "the pod requests CPUs in the %s form, but this node serves the %s form (--cpu-request-form=%s); use that form, or run the pod on a node that serves its own",
@@ -120,20 +122,21 @@ func (n *Node) admit(c workload.Container, request v1alpha1.CPURequest, tokens m
 	return exclusive, nil
 }
 
-// poolPod returns what the ledger has to reserve for a pod.
+// poolPod returns a pod's request in the form of the ledger.
 func poolPod(uid string, request v1alpha1.CPURequest) *pool.Pod {
 	return &pool.Pod{UID: uid, Policy: request.Policy, Seed: seed(uid), Containers: request.Containers}
 }
 
-// seed makes the random policy choose alike for one pod and differently for two.
+// seed returns the seed of the random policy: the same at each attempt for a pod, and
+// different between pods.
 func seed(uid string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(uid))
 	return h.Sum64()
 }
 
-// onlyContainer narrows a pod's wants to one container, which then has a grant
-// of its own and reuses nothing.
+// onlyContainer returns the part of a request that concerns one container. It gets a
+// grant of its own, so it reuses no CPUs of other containers.
 func onlyContainer(p pool.Pod, name string) pool.Pod {
 	i := slices.IndexFunc(p.Containers, func(w podspec.Container) bool { return w.Name == name })
 	want := p.Containers[i]
