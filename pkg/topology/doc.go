@@ -1,6 +1,6 @@
-// Package topology is the machine as Linux describes it: packages, dies, NUMA
-// nodes, last-level caches, cores, SMT siblings, memory.
+// Package topology models a machine as Linux describes it: packages, dies, NUMA nodes,
+// last-level caches, cores, SMT siblings, and memory.
 //
-// It knows shapes and ids; it refuses to touch files (package topology/sysfs
-// reads them) and to choose CPUs (package cpuset/pool does).
+// It has types only: package topology/sysfs reads a machine, and package cpuset/pool
+// chooses CPUs.
 package topology

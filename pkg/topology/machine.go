@@ -4,18 +4,17 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// NodeID is a NUMA node as the kernel numbers it: the N of nodeN. Ids are
-// sparse and are never indexes (POWER has 0, 8, 252 … on one machine).
+// NodeID is the kernel's number of a NUMA node: the N of nodeN. IDs can be sparse (POWER
+// has 0, 8, 252 … on one machine), so they are not indices.
 type NodeID int
 
-// Unknown stands for an id the kernel does not tell: -1.
+// Unknown is the ID that the kernel does not report: -1.
 const Unknown = -1
 
-// CoreKind tells the kinds of core of a hybrid processor apart.
+// CoreKind is the kind of a core of a hybrid processor.
 type CoreKind uint8
 
-// Core kinds, from the least known to the smallest. Kinds are equal on
-// processors with one kind of core, whose CPUs are all UnknownKind.
+// The kinds. On a processor with one kind of core it is UnknownKind for all CPUs.
 const (
 	UnknownKind CoreKind = iota
 	Performance
@@ -33,17 +32,17 @@ func (k CoreKind) String() string {
 	return "unknown"
 }
 
-// CPU is one logical CPU (hardware thread). Ids are Unknown where the kernel
-// does not tell them, which is the rule for an offline CPU.
+// CPU is one logical CPU (hardware thread). IDs that the kernel does not report are
+// Unknown, as usual for an offline CPU.
 type CPU struct {
 	ID       cpuset.CPU
 	Online   bool
-	Isolated bool       // isolcpus= keeps the kernel's load balancer off it
+	Isolated bool       // by isolcpus=: the kernel's load balancer does not use it
 	Package  int        // physical_package_id
 	Die      int        // die_id, counted within its package
-	NUMA     NodeID     // 0 on a kernel without NUMA; Unknown when in no node
-	Core     cpuset.CPU // smallest CPU id among its SMT siblings
-	LLC      cpuset.CPU // smallest CPU id that shares its last-level cache
+	NUMA     NodeID     // 0 on a kernel without NUMA; Unknown if it is in no node
+	Core     cpuset.CPU // the smallest CPU ID among its SMT siblings
+	LLC      cpuset.CPU // the smallest CPU ID that shares its last-level cache
 	Kind     CoreKind
 }
 
@@ -53,26 +52,26 @@ type HugePages struct {
 	Total     uint64
 }
 
-// Node is one NUMA node. A node may have memory only (CXL, persistent memory),
-// CPUs only, or be the memory of a GPU.
+// Node is one NUMA node. It may have memory only (CXL, persistent memory, or the memory
+// of a GPU) or CPUs only.
 type Node struct {
 	ID          NodeID
 	CPUs        cpuset.Set // online CPUs only
 	MemoryBytes uint64     // MemTotal; 0 for a node without memory
 	HugePages   []HugePages
-	Distances   map[NodeID]int // ACPI SLIT: 10 is local, 255 unreachable; nil if not told
+	Distances   map[NodeID]int // ACPI SLIT: 10 is local, 255 unreachable; nil if unknown
 	GPU         string         // PCI address of the GPU whose memory it is, or ""
 }
 
-// Machine is one computer. CPUs and Nodes are sorted by id. It is built once
-// and never changed, so it may be shared between goroutines.
+// Machine is one computer. CPUs and Nodes are sorted by ID. A Machine is immutable, so
+// goroutines may share it.
 type Machine struct {
 	CPUs  []CPU
 	Nodes []Node
-	Notes []string // where the kernel's files contradict each other, and what was made of it
+	Notes []string // contradictions between the kernel's files, and how they were resolved
 }
 
-// Online returns the CPUs that are online.
+// Online returns the online CPUs.
 func (m *Machine) Online() cpuset.Set {
 	var ids []cpuset.CPU
 	for _, c := range m.CPUs {
@@ -83,7 +82,7 @@ func (m *Machine) Online() cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// Isolated returns the CPUs that the kernel keeps its load balancer off.
+// Isolated returns the CPUs that the kernel's load balancer does not use.
 func (m *Machine) Isolated() cpuset.Set {
 	var ids []cpuset.CPU
 	for _, c := range m.CPUs {
@@ -94,7 +93,7 @@ func (m *Machine) Isolated() cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// Node returns the NUMA node with the given id, or nil. O(nodes).
+// Node returns the NUMA node with an ID, or nil. O(nodes).
 func (m *Machine) Node(id NodeID) *Node {
 	for i := range m.Nodes {
 		if m.Nodes[i].ID == id {

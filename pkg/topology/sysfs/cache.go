@@ -6,9 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// lastLevelCache returns the CPUs that share the cache of the highest level
-// that holds data for the CPU in dir; the empty set when the kernel shows no
-// cache. ia64 kernels show caches that nobody shares: those are the core's.
+// lastLevelCache returns the CPUs that share the data cache of the highest level with
+// the CPU in dir, or the empty set if the kernel reports no cache. ia64 kernels report
+// caches that no CPU shares; these belong to the core.
 func (r *reader) lastLevelCache(dir string, core cpuset.Set) (cpuset.Set, error) {
 	var last cpuset.Set
 	highest := 0
@@ -33,9 +33,8 @@ func (r *reader) lastLevelCache(dir string, core cpuset.Set) (cpuset.Set, error)
 	return last, nil
 }
 
-// dataCache returns the level of one cache and the CPUs that share it; level 0
-// for an instruction cache and for one that does not tell its level or who
-// shares it.
+// dataCache returns the level of one cache and the CPUs that share it. The level is 0
+// for an instruction cache, and for one whose level or CPUs are unknown.
 func (r *reader) dataCache(index string) (level int, shared cpuset.Set, err error) {
 	kind, err := r.text(index + "/type")
 	if err != nil || kind == "Instruction" {
@@ -44,8 +43,8 @@ func (r *reader) dataCache(index string) (level int, shared cpuset.Set, err erro
 	if level, err = r.id(index + "/level"); err != nil {
 		return 0, shared, err
 	}
-	shared, told, err := r.maskOrList(index+"/shared_cpu_map", index+"/shared_cpu_list")
-	if err != nil || !told {
+	shared, found, err := r.maskOrList(index+"/shared_cpu_map", index+"/shared_cpu_list")
+	if err != nil || !found {
 		return 0, shared, err
 	}
 	return level, shared, nil

@@ -10,9 +10,9 @@ import (
 
 const cpuDir = "sys/devices/system/cpu"
 
-// presence returns the CPUs that the kernel shows and those that are online.
-// Kernels before 2.6.24 have no list of online CPUs; there every CPU that can
-// be switched off says itself whether it is on.
+// presence returns the CPUs that have a directory, and those that are online. Kernels
+// before 2.6.24 have no list of online CPUs, but a file for each CPU that can be
+// disabled.
 func (r *reader) presence() (all, online cpuset.Set, err error) {
 	ids, err := r.numbered(cpuDir, "cpu")
 	if err != nil {
@@ -21,8 +21,8 @@ func (r *reader) presence() (all, online cpuset.Set, err error) {
 	for _, id := range ids {
 		all = all.Union(cpuset.Of(cpuset.CPU(id)))
 	}
-	online, told, err := r.list(cpuDir + "/online")
-	if err == nil && !told {
+	online, found, err := r.list(cpuDir + "/online")
+	if err == nil && !found {
 		online, err = r.onlineOneByOne(all)
 	}
 	if err == nil && online.Empty() {
@@ -45,8 +45,8 @@ func (r *reader) onlineOneByOne(all cpuset.Set) (cpuset.Set, error) {
 	return cpuset.Of(online...), nil
 }
 
-// cpus returns every CPU. An offline CPU has no topology: kernels remove its
-// files, or leave what was true before.
+// cpus returns all CPUs. An offline CPU has no topology: kernels remove its files or
+// leave outdated ones.
 func (r *reader) cpus(all, online cpuset.Set, nodes []topology.Node) ([]topology.CPU, error) {
 	var cpus []topology.CPU
 	for id := range all.All() {
@@ -56,19 +56,20 @@ func (r *reader) cpus(all, online cpuset.Set, nodes []topology.Node) ([]topology
 		}
 		if online.Has(id) {
 			cpu.Online = true
-			cpu.NUMA = home(nodes, id)
-			if err := r.place(&cpu, online); err != nil {
+			cpu.NUMA = nodeOf(nodes, id)
+			if err := r.readCPU(&cpu, online); err != nil {
 				return nil, err
 			}
 		}
 		cpus = append(cpus, cpu)
 	}
-	r.noteSilent(cpus)
+	r.noteWithoutCore(cpus)
 	return cpus, nil
 }
 
-// noteSilent notes the online CPUs that do not tell their core where others do.
-func (r *reader) noteSilent(cpus []topology.CPU) {
+// noteWithoutCore adds a note about online CPUs whose core is unknown while that of
+// others is known.
+func (r *reader) noteWithoutCore(cpus []topology.CPU) {
 	var silent []cpuset.CPU
 	online := 0
 	for _, c := range cpus {
@@ -84,8 +85,8 @@ func (r *reader) noteSilent(cpus []topology.CPU) {
 	}
 }
 
-// home returns the node that has the CPU, or Unknown.
-func home(nodes []topology.Node, id cpuset.CPU) topology.NodeID {
+// nodeOf returns the NUMA node of a CPU, or Unknown.
+func nodeOf(nodes []topology.Node, id cpuset.CPU) topology.NodeID {
 	for i := range nodes {
 		if nodes[i].CPUs.Has(id) {
 			return nodes[i].ID
@@ -94,8 +95,8 @@ func home(nodes []topology.Node, id cpuset.CPU) topology.NodeID {
 	return topology.Unknown
 }
 
-// place fills in what an online CPU's own directory says.
-func (r *reader) place(cpu *topology.CPU, online cpuset.Set) (err error) {
+// readCPU fills in the facts in an online CPU's own directory.
+func (r *reader) readCPU(cpu *topology.CPU, online cpuset.Set) (err error) {
 	dir := fmt.Sprintf("%s/cpu%d", cpuDir, cpu.ID)
 	if cpu.Package, err = r.id(dir + "/topology/physical_package_id"); err != nil {
 		return err
@@ -116,20 +117,20 @@ func (r *reader) place(cpu *topology.CPU, online cpuset.Set) (err error) {
 	return nil
 }
 
-// siblings returns the hardware threads of a CPU's core: the file's name since
-// Linux 5.3, else its name before. Not core_id, which counts anew in every
-// package, and on some machines in every die.
+// siblings returns the hardware threads of a CPU's core, from the files of Linux 5.3 or
+// else from those of older kernels. core_id does not identify a core: it is unique only
+// within a package, and on some machines only within a die.
 func (r *reader) siblings(dir string) (cpuset.Set, error) {
-	set, told, err := r.maskOrList(dir+"/topology/core_cpus", dir+"/topology/core_cpus_list")
-	if told || err != nil {
+	set, found, err := r.maskOrList(dir+"/topology/core_cpus", dir+"/topology/core_cpus_list")
+	if found || err != nil {
 		return set, err
 	}
 	set, _, err = r.maskOrList(dir+"/topology/thread_siblings", dir+"/topology/thread_siblings_list")
 	return set, err
 }
 
-// smallest returns the smallest online CPU of a group that a CPU says it is
-// in; Unknown for no group. Groups may list offline CPUs.
+// smallest returns the smallest online CPU of the group that a CPU's files list, or
+// Unknown if the group is empty or lacks the CPU itself. Groups may have offline CPUs.
 func (r *reader) smallest(group, online cpuset.Set, self cpuset.CPU, what string) cpuset.CPU {
 	if group.Empty() {
 		return topology.Unknown
@@ -142,7 +143,7 @@ func (r *reader) smallest(group, online cpuset.Set, self cpuset.CPU, what string
 	return first
 }
 
-// isolation marks the CPUs of isolcpus=.
+// isolation marks the CPUs that isolcpus= isolates.
 func (r *reader) isolation(cpus []topology.CPU) error {
 	isolated, _, err := r.list(cpuDir + "/isolated")
 	for i := range cpus {

@@ -7,12 +7,12 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Discover reads the machine from a root that holds sys and proc.
+// Discover reads the machine from a root directory with sys and proc.
 //
-// A fact whose file is missing or empty is Unknown, for kernels differ in what
-// they tell. Files that contradict each other end in Machine.Notes. A file that
-// cannot be read or understood is an error that names it: a guess would pin
-// containers to the wrong CPUs.
+// A fact is Unknown if its file is missing or empty, because kernels report different
+// facts. Contradictions between files are recorded in Machine.Notes. A file that cannot
+// be read or parsed is an error with its name: a guess would pin containers to the wrong
+// CPUs.
 // Source of the file formats:
 // https://docs.kernel.org/admin-guide/cputopology.html and
 // https://docs.kernel.org/admin-guide/abi-stable.html (node).
@@ -24,24 +24,24 @@ func Discover(root fs.FS) (*topology.Machine, error) {
 	return m, nil
 }
 
-// discover reads in the order in which one fact needs another.
+// discover reads facts before those that depend on them.
 func discover(r *reader) (*topology.Machine, error) {
-	// 1. Which CPUs there are, and which run.
+	// 1. The CPUs, and which of them are online.
 	all, online, err := r.presence()
 	if err != nil {
 		return nil, err
 	}
-	// 2. The NUMA nodes, which claim CPUs.
+	// 2. The NUMA nodes with their CPUs.
 	nodes, err := r.nodes(online)
 	if err != nil {
 		return nil, err
 	}
-	// 3. What every CPU says of itself.
+	// 3. The topology of each CPU.
 	cpus, err := r.cpus(all, online, nodes)
 	if err != nil {
 		return nil, err
 	}
-	// 4. What the machine says of some of its CPUs and nodes.
+	// 4. Properties of some CPUs and nodes.
 	if err := r.isolation(cpus); err != nil {
 		return nil, err
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// distances returns a node's row of the distance table. The row has no ids: it
-// is positional over the online nodes in ascending order (node_read_distance in
-// https://github.com/torvalds/linux/blob/master/drivers/base/node.c), over all
-// possible ones where firmware took a node offline. A row of another length
-// cannot be read and becomes a note.
+// distances returns a node's row of the distance table. The row has no IDs. Its columns
+// are the online nodes in ascending order (node_read_distance in
+// https://github.com/torvalds/linux/blob/master/drivers/base/node.c), or all possible
+// nodes if the firmware took a node offline. For a row of any other length it adds a
+// note, and the distances are unknown.
 func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[topology.NodeID]int, error) {
 	name := fmt.Sprintf("%s/node%d/distance", nodeDir, id)
 	text, err := r.text(name)
@@ -37,7 +37,7 @@ func (r *reader) distances(id topology.NodeID, online []topology.NodeID) (map[to
 	return nil, nil
 }
 
-// label names the columns of a row and drops those of nodes that are offline.
+// label returns a row by the IDs of its columns, without offline nodes.
 func label(row []int, columns, online []topology.NodeID) map[topology.NodeID]int {
 	distances := map[topology.NodeID]int{}
 	for i, to := range columns {
@@ -48,7 +48,7 @@ func label(row []int, columns, online []topology.NodeID) map[topology.NodeID]int
 	return distances
 }
 
-// parseDistances reads one row, "10 21 31".
+// parseDistances parses one row, "10 21 31".
 func parseDistances(text string) ([]int, error) {
 	var row []int
 	for field := range strings.FieldsSeq(text) {

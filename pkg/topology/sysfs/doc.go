@@ -1,8 +1,7 @@
-// Package sysfs reads the machine from the files of a Linux kernel.
+// Package sysfs reads a machine from the files of a Linux kernel, old or new.
 //
-// It knows where kernels old and new keep which fact and what they leave out;
-// it refuses to know where the files are: any fs.FS that holds sys and proc
-// will do, a captured tree as well as the running machine.
+// The files may be those of the running machine or of a captured tree: any fs.FS with
+// sys and proc.
 //
 //	m, err := sysfs.Discover(os.DirFS("/"))
 package sysfs

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Files returns the files and directories of root that describe the machine's
-// topology, sorted: all that Discover reads, and their twins (masks and lists)
-// with which another program, such as lstopo, can check it. They hold counts
-// and numbers of CPUs; nothing in them names a host, a user or a process.
+// Files returns the sorted files and directories of root that describe the machine's
+// topology: those that Discover reads, and those with the same facts in the other format
+// (mask or list), which programs such as lstopo read. They contain counts and numbers of
+// CPUs, but no name of a host, user or process.
 func Files(root fs.FS) ([]string, error) {
 	var files []string
 	for _, pattern := range patterns() {
@@ -22,8 +22,8 @@ func Files(root fs.FS) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// patterns names every file by itself: a whole directory would take along
-// topology/ppin, which is a serial number.
+// patterns lists single files, because whole directories include serial numbers
+// (topology/ppin).
 func patterns() []string {
 	const cpu, node = cpuDir + "/cpu[0-9]*", nodeDir + "/node[0-9]*"
 	all := []string{

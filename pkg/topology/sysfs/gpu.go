@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// gpuMemory marks the nodes that are the memory of a GPU: on POWER with NVLink
-// and on Grace the driver says which node it added.
+// gpuMemory marks the nodes that are the memory of a GPU. On POWER with NVLink and on
+// Grace, the driver adds such nodes and reports their IDs.
 func (r *reader) gpuMemory(nodes []topology.Node) error {
 	gpus, err := r.each("proc/driver/nvidia/gpus")
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *reader) gpuMemory(nodes []topology.Node) error {
 	return nil
 }
 
-// parseNUMAStatus returns the node of the line "Node: 255", Unknown without one.
+// parseNUMAStatus returns the node in the line "Node: 255", or Unknown without the line.
 func parseNUMAStatus(text string) (topology.NodeID, error) {
 	for line := range strings.Lines(text) {
 		value, found := strings.CutPrefix(line, "Node:")

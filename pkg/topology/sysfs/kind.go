@@ -7,10 +7,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// kinds marks the CPUs of a hybrid processor: on x86 by its performance
-// monitoring units, of which an Arrow Lake H has a third for its smallest cores
-// (intel_hybrid_pmu_type_map in arch/x86/events/intel/core.c), on Arm by
-// capacity. Frequencies are not asked: two equal cores may boost differently.
+// kinds sets the kind of the cores of a hybrid processor: on x86 by its performance
+// monitoring units, on Arm by capacity. Arrow Lake H has a third unit, for its smallest
+// cores (intel_hybrid_pmu_type_map in arch/x86/events/intel/core.c). Frequencies are not
+// used, because equal cores may have different boost frequencies.
 func (r *reader) kinds(cpus []topology.CPU) error {
 	big, _, err := r.list("sys/devices/cpu_core/cpus")
 	if err != nil {
@@ -41,11 +41,11 @@ func (r *reader) kinds(cpus []topology.CPU) error {
 	return nil
 }
 
-// byCapacity splits the CPUs by cpu_capacity, where the largest is 1024
-// (https://docs.kernel.org/scheduler/sched-capacity.html). Cores of one kind in
-// clusters of different speed differ by a few percent (an Nvidia GB10 has 997
-// to 1024 beside 718 to 731), so that small begins below 7/8 of the largest.
-// Both sets are empty when there is one kind.
+// byCapacity splits the CPUs by cpu_capacity, whose maximum is 1024
+// (https://docs.kernel.org/scheduler/sched-capacity.html). Cores of one kind differ by a
+// few percent between clusters (an NVIDIA GB10 has 997 to 1024, and 718 to 731), so
+// small ones are those below 7/8 of the largest. If there is one kind, both sets are
+// empty.
 func (r *reader) byCapacity(cpus []topology.CPU) (big, small cpuset.Set, err error) {
 	capacity := make([]int, len(cpus))
 	largest := 0

@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// memTotal returns MemTotal of a meminfo file in bytes, 0 when it is not told.
+// memTotal returns MemTotal of a meminfo file in bytes, or 0 if it is unknown.
 func (r *reader) memTotal(name string) (uint64, error) {
 	text, err := r.text(name)
 	if err != nil {
@@ -25,8 +25,8 @@ func (r *reader) memTotal(name string) (uint64, error) {
 	return bytes, nil
 }
 
-// parseMemTotal finds "MemTotal: 16384 kB" in a meminfo text; the lines of a
-// node's meminfo begin with "Node 0". The result is in bytes.
+// parseMemTotal returns the value of the line "MemTotal: 16384 kB" in bytes. In a node's
+// meminfo the line starts with "Node 0".
 func parseMemTotal(text string) (uint64, error) {
 	for line := range strings.Lines(text) {
 		_, value, found := strings.Cut(line, "MemTotal:")
@@ -42,8 +42,8 @@ func parseMemTotal(text string) (uint64, error) {
 	return 0, nil
 }
 
-// hugePages returns the pools below dir, smallest pages first; each has a
-// directory "hugepages-2048kB". None on a kernel without huge pages.
+// hugePages returns the pools in dir, ordered by page size. Each has a directory such as
+// "hugepages-2048kB". A kernel without huge pages has none.
 func (r *reader) hugePages(dir string) ([]topology.HugePages, error) {
 	pools, err := r.each(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *reader) hugePages(dir string) ([]topology.HugePages, error) {
 	return pages, nil
 }
 
-// pageSize returns the bytes of "hugepages-2048kB".
+// pageSize parses the page size in "hugepages-2048kB".
 func pageSize(name string) (bytes uint64, ok bool) {
 	name, isPool := strings.CutPrefix(name, "hugepages-")
 	name, isKB := strings.CutSuffix(name, "kB")

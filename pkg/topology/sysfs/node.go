@@ -10,9 +10,9 @@ import (
 
 const nodeDir = "sys/devices/system/node"
 
-// nodes returns the online NUMA nodes. A kernel without NUMA shows none: its
-// machine is one node 0 that has everything. Where firmware lets nodes overlap,
-// the first keeps its CPUs and the others have none. lstopo does both likewise.
+// nodes returns the online NUMA nodes. A kernel without NUMA reports none, and the whole
+// machine is node 0. If nodes overlap because of faulty firmware, the first one keeps
+// its CPUs and the others have none. lstopo does the same in both cases.
 func (r *reader) nodes(online cpuset.Set) ([]topology.Node, error) {
 	ids, err := r.nodeIDs()
 	if err != nil {
@@ -40,13 +40,13 @@ func (r *reader) nodes(online cpuset.Set) ([]topology.Node, error) {
 		claimed = claimed.Union(n.CPUs)
 		nodes = append(nodes, n)
 	}
-	if homeless := online.Minus(claimed); !homeless.Empty() {
-		r.note("CPUs %s are in no NUMA node", homeless)
+	if rest := online.Minus(claimed); !rest.Empty() {
+		r.note("CPUs %s are in no NUMA node", rest)
 	}
 	return nodes, nil
 }
 
-// present returns those of the online nodes that have a directory.
+// present returns the online nodes that have a directory.
 func (r *reader) present(online []topology.NodeID) ([]topology.NodeID, error) {
 	numbers, err := r.numbered(nodeDir, "node")
 	var present, absent []topology.NodeID
@@ -67,14 +67,14 @@ func (r *reader) present(online []topology.NodeID) ([]topology.NodeID, error) {
 	return present, err
 }
 
-// nodeIDs returns the ids of the online nodes, ascending. Offline nodes have no
-// directory, so that without the list the directories tell.
+// nodeIDs returns the IDs of the online nodes in ascending order: from the list, else
+// from the directories, which offline nodes do not have.
 func (r *reader) nodeIDs() ([]topology.NodeID, error) {
-	online, told, err := r.list(nodeDir + "/online")
+	online, found, err := r.list(nodeDir + "/online")
 	if err != nil {
 		return nil, err
 	}
-	if told {
+	if found {
 		return asNodes(online), nil
 	}
 	numbers, err := r.numbered(nodeDir, "node")
@@ -85,7 +85,7 @@ func (r *reader) nodeIDs() ([]topology.NodeID, error) {
 	return ids, err
 }
 
-// asNodes turns a list of nodes, which has the format of a list of CPUs, into ids.
+// asNodes converts a list of nodes, which has the format of a list of CPUs, to IDs.
 func asNodes(set cpuset.Set) []topology.NodeID {
 	var ids []topology.NodeID
 	for n := range set.All() {
@@ -97,11 +97,11 @@ func asNodes(set cpuset.Set) []topology.NodeID {
 func (r *reader) node(id topology.NodeID, online []topology.NodeID) (n topology.Node, err error) {
 	dir := fmt.Sprintf("%s/node%d", nodeDir, id)
 	n.ID = id
-	told := false
-	if n.CPUs, told, err = r.maskOrList(dir+"/cpumap", dir+"/cpulist"); err != nil {
+	found := false
+	if n.CPUs, found, err = r.maskOrList(dir+"/cpumap", dir+"/cpulist"); err != nil {
 		return n, err
 	}
-	if !told {
+	if !found {
 		r.note("node%d does not list its CPUs: taken for a node without CPUs", id)
 	}
 	if n.MemoryBytes, err = r.memTotal(dir + "/meminfo"); err != nil {

@@ -14,20 +14,19 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// reader reads the kernel's file formats below one root, and collects notes.
+// reader reads the kernel's file formats below a root directory, and collects notes.
 type reader struct {
 	root  fs.FS
 	notes []string
 }
 
-// note records a contradiction between files and what was made of it.
+// note records a contradiction between files, and how it was resolved.
 func (r *reader) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// text returns a file's content without surrounding blanks, and "" for a file
-// that does not exist. It ends at the first NUL: Linux before 2.6.39 counted
-// one into some sysfs files.
+// text returns a file's trimmed content, or "" if the file does not exist. It ends at
+// the first NUL, with which Linux before 2.6.39 ended some sysfs files.
 func (r *reader) text(name string) (string, error) {
 	content, err := fs.ReadFile(r.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -40,8 +39,8 @@ func (r *reader) text(name string) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// id returns the number in a file, and Unknown when the file is missing or
-// empty or says -1, as int or as unsigned int.
+// id returns the number in a file, or Unknown if the file is missing or empty, or has -1
+// as an int or an unsigned int.
 func (r *reader) id(name string) (int, error) {
 	text, err := r.text(name)
 	if err != nil || text == "" {
@@ -57,18 +56,18 @@ func (r *reader) id(name string) (int, error) {
 	return int(n), nil
 }
 
-// list returns the set in a file of list format; told is false when the file
-// is missing or empty.
-func (r *reader) list(name string) (set cpuset.Set, told bool, err error) {
+// list returns the set in a file in list format; found is false if the file is missing
+// or empty.
+func (r *reader) list(name string) (set cpuset.Set, found bool, err error) {
 	return r.set(name, cpuset.Parse)
 }
 
-// maskOrList returns the set in the first of two files that exists. Masks come
-// first because lists were cut off at one page before Linux 5.16, see
-// https://github.com/torvalds/linux/commit/75bd50fa841d.
-func (r *reader) maskOrList(mask, list string) (set cpuset.Set, told bool, err error) {
-	if set, told, err = r.set(mask, cpuset.ParseMask); told || err != nil {
-		return set, told, err
+// maskOrList returns the set in the first of two files that exists. The mask comes
+// first, because Linux before 5.16 truncates lists to one page:
+// https://github.com/torvalds/linux/commit/75bd50fa841d
+func (r *reader) maskOrList(mask, list string) (set cpuset.Set, found bool, err error) {
+	if set, found, err = r.set(mask, cpuset.ParseMask); found || err != nil {
+		return set, found, err
 	}
 	return r.list(list)
 }
@@ -85,8 +84,8 @@ func (r *reader) set(name string, parse func(string) (cpuset.Set, error)) (cpuse
 	return set, true, nil
 }
 
-// numbered returns the N of dir's entries prefixN, ascending; none when dir
-// does not exist.
+// numbered returns the numbers N of the entries prefixN in dir, in ascending order. A
+// missing dir has none.
 func (r *reader) numbered(dir, prefix string) ([]int, error) {
 	entries, err := fs.ReadDir(r.root, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +102,7 @@ func (r *reader) numbered(dir, prefix string) ([]int, error) {
 	return numbers, nil
 }
 
-// each returns the paths of dir's entries, none when dir does not exist.
+// each returns the paths of the entries in dir. A missing dir has none.
 func (r *reader) each(dir string) ([]string, error) {
 	entries, err := fs.ReadDir(r.root, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
