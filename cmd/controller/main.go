@@ -1,5 +1,5 @@
-// Command numalet-controller schedules pods: it decides node and NUMA nodes
-// together and binds both in one write.
+// Command numalet-controller schedules pods: it chooses the node and its NUMA nodes
+// together, and writes both with the binding.
 package main
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// gcPercent is how much the heap may grow, in per cent of what lives, before it is
-// collected. Little lives here, some kilobytes a node and a pod, and much is read,
-// looked at and dropped: with the runtime's 100 collecting took a tenth of the
-// time of a bind. GOGC and GOMEMLIMIT overrule it.
+// gcPercent is GOGC, unless the environment sets it: how much the heap may grow before a
+// garbage collection, in percent of the live heap. The live heap is small, a few
+// kilobytes per node and pod, while most memory is short-lived. With the default of 100,
+// garbage collection took a tenth of the time of a binding. GOMEMLIMIT still applies.
 const gcPercent = 400
 
 func main() {

@@ -1,5 +1,5 @@
-// Command numalet-deviceplugin tells the kubelet, per NUMA node, how many CPUs
-// may be exclusive, and which GPUs there are.
+// Command numalet-deviceplugin publishes to the kubelet the number of CPUs per NUMA node
+// that can be exclusive, and the node's GPUs.
 package main
 
 import (

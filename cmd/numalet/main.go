@@ -1,8 +1,8 @@
-// Command numalet is the people's tool: it shows a machine as Numalet sees it
-// and tries out decisions. Installed as kubectl-numalet it is "kubectl numalet".
+// Command numalet is the command line interface: it shows a machine's topology and
+// simulates decisions. Installed as kubectl-numalet it is "kubectl numalet".
 //
-// Exit status 0 is success, 1 a refusal or a failure, with its reason in one
-// sentence on stderr, and 2 wrong usage.
+// The exit status is 0 for success, 1 for a refusal or a failure, with the reason on
+// standard error, and 2 for wrong usage.
 package main
 
 import (

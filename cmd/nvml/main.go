@@ -1,6 +1,6 @@
-// Command numalet-nvml asks NVIDIA's driver for a node's GPUs, and tells the
-// agent and the device plugin. It is a process of its own because the driver's
-// library may crash or hang.
+// Command numalet-nvml reads a node's GPUs from NVIDIA's driver, and sends them to the
+// agent and the device plugin. It is a separate process, because the driver's library can
+// crash or hang.
 package main
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/health"
 )
 
-// wanted is the mask of the events that mean a fault.
-const wanted = nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccError | nvml.EventTypeGpuUnavailableError
+// faultEvents selects the driver events that report a fault.
+const faultEvents = nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccError | nvml.EventTypeGpuUnavailableError
 
 // noInstance is the ID in events without a MIG instance.
 const noInstance = 0xFFFFFFFF
@@ -29,7 +29,7 @@ func (d *driver) register(uuid string, card nvml.Device) error {
 	}
 	supported, ret := card.GetSupportedEventTypes()
 	if ret == nvml.SUCCESS {
-		ret = card.RegisterEvents(supported&wanted, d.events)
+		ret = card.RegisterEvents(supported&faultEvents, d.events)
 	}
 	if ret != nvml.SUCCESS {
 		return fmt.Errorf("register for events of GPU %s: %w; its health is only polled", uuid, ret)

@@ -18,18 +18,18 @@ type Controller struct {
 	SchedulerName     string // of the pods to schedule
 	GPUResource       string // counts whole cards
 	ScoreTimeConstant time.Duration
-	HalfLife          Maybe         // of scores; replaces ScoreTimeConstant where given
-	ScoreInterval     time.Duration // how often scores are brought up to date and stored
+	HalfLife          Maybe         // of scores; replaces ScoreTimeConstant if set
+	ScoreInterval     time.Duration // between updates of the stored scores
 	Policy            IndexPolicy
 	Dimensions        Dimensions
-	Candidates        int // length of a first list
+	Candidates        int // nodes per proposal
 	Proposers         int
-	Binders           int     // binds under way at one time
-	BindRate          float32 // binds a second
+	Binders           int     // concurrent bind requests
+	BindRate          float32 // bind requests per second
 	BindTimeout       time.Duration
-	RequestRate       float32 // other requests a second
-	ReserveAfter      Maybe   // how long a pod is blocked until a node is held back for it; 0: none ever is
-	QueueAddr         string  // host:port that says why pods wait; "" for nowhere
+	RequestRate       float32 // other requests per second
+	ReserveAfter      Maybe   // time without a node after which one is reserved; 0: never
+	QueueAddr         string  // host:port of the queue API; "" for none
 	LeaderElect       bool
 	LeaseNS           string
 	LeaseName         string
@@ -113,13 +113,13 @@ func (c Controller) validate() error {
 	return errors.Join(errs...)
 }
 
-// IndexPolicy says which of the nodes that fit comes first.
+// IndexPolicy is the order of preference among the nodes that fit.
 type IndexPolicy distbucket.Policy
 
 // MarshalText writes the policy's name.
 func (p IndexPolicy) MarshalText() ([]byte, error) { return []byte(distbucket.Policy(p).String()), nil }
 
-// UnmarshalText accepts the names of policies only.
+// UnmarshalText parses the name of a policy.
 func (p *IndexPolicy) UnmarshalText(text []byte) error {
 	policy, err := distbucket.ParsePolicy(string(text))
 	*p = IndexPolicy(policy)

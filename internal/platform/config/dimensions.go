@@ -8,16 +8,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Dimensions are what nodes are compared by. Its text form is a list such as
-// "cpu/100,memory/134217728,pods".
+// Dimensions are the resources by which nodes are compared. The text form is a list such
+// as "cpu/100,memory/134217728,pods".
 type Dimensions struct {
 	Space filter.Space
 	Theta []int64 // granularity of each
 }
 
-// defaultDimensions are those that all pods have, exclusive CPUs, and the cards
-// that most clusters have: 100 of a thousandth of a CPU and 128 MiB are fine
-// enough to find nodes by. What is not among them, filters find out node by node.
+// defaultDimensions are the resources that all pods have, exclusive CPUs, and the GPUs
+// of most clusters. A granularity of 100 millicores and 128 MiB is fine enough for the
+// search of nodes. Filters check the other resources node by node.
 func defaultDimensions() Dimensions {
 	var d Dimensions
 	if err := d.UnmarshalText([]byte("cpu/100,memory/134217728,pods,numa-total,nvidia.com/gpu")); err != nil {
@@ -26,7 +26,7 @@ func defaultDimensions() Dimensions {
 	return d
 }
 
-// MarshalText writes the list; a granularity of 1 is left out.
+// MarshalText formats the list without granularities of 1.
 func (d Dimensions) MarshalText() ([]byte, error) {
 	items := make([]string, len(d.Space))
 	for i, dimension := range d.Space {
@@ -38,8 +38,8 @@ func (d Dimensions) MarshalText() ([]byte, error) {
 	return []byte(strings.Join(items, ",")), nil
 }
 
-// UnmarshalText reads the list. A resource's name may have a slash, so only a
-// number after the last one is a granularity.
+// UnmarshalText parses the list. Names of resources may have slashes, so only a number
+// after the last slash is a granularity.
 func (d *Dimensions) UnmarshalText(text []byte) error {
 	read := Dimensions{}
 	for item := range strings.SplitSeq(string(text), ",") {

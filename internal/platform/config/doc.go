@@ -1,9 +1,8 @@
-// Package config turns defaults, a file, the environment and flags into one
-// immutable struct per binary.
+// Package config loads the configuration of each program from defaults, a file, the
+// environment and flags.
 //
-// One table per binary (a flag set) is the only list of its settings: flags,
-// file keys, environment variables, --print-config and docs/reference/flags.md
-// are all made of it. The package refuses to know what the settings do.
+// Each program has one table of its settings (a flag set). The flags, file keys,
+// environment variables, --print-config and docs/reference/flags.md come from it.
 //
 //	cfg, err := config.LoadAgent(config.Input{Args: os.Args[1:], LookupEnv: os.LookupEnv, Out: os.Stdout})
 package config

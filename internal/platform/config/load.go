@@ -8,16 +8,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ErrDone is returned when the arguments asked for something else than a
-// configuration (--help, --version, --print-config) and got it.
+// ErrDone means that the arguments requested an output instead of a configuration
+// (--help, --version, --print-config), and that it was written.
 var ErrDone = errors.New("done")
 
-// Input is where settings come from and where --help and its kind go to.
+// Input is the sources of settings, and the writer for output such as --help.
 type Input struct {
 	Args      []string                    // without the program's name
 	LookupEnv func(string) (string, bool) // os.LookupEnv
 	Out       io.Writer
-	Version   string // what --version prints
+	Version   string // for --version
 }
 
 // LoadAgent returns the validated configuration of cmd/agent, or ErrDone.
@@ -58,8 +58,9 @@ func LoadController(in Input) (Controller, error) {
 	return c, c.validate()
 }
 
-// load fills a table: defaults < file < environment < flags. The strongest
-// source goes first and each sets only what no stronger one has set.
+// load fills a table. The precedence is defaults < file < environment < flags. Sources
+// are read from the highest precedence to the lowest, and each sets only the settings
+// that are not set yet.
 func load(binary string, bind func(*pflag.FlagSet), in Input) error {
 	settings := table(binary, bind)
 	flags, actions := withActions(settings)
@@ -86,7 +87,7 @@ func load(binary string, bind func(*pflag.FlagSet), in Input) error {
 	return nil
 }
 
-// show prints the settings, valid or not.
+// show prints the settings, even if they are invalid.
 func show(settings *pflag.FlagSet, out io.Writer) error {
 	text, err := dump(settings)
 	if err != nil {
@@ -103,14 +104,14 @@ func parseError(err error) error {
 	return fmt.Errorf("%w (see --help)", err)
 }
 
-// actions are the flags that are no settings: no file holds them.
+// actions are the flags that are not settings, so they are not in the file.
 type actions struct {
 	file           string
 	print, version bool
 }
 
-// withActions returns a flag set with the settings (the same Flag values, so
-// that Changed is seen in both) and the actions.
+// withActions returns a flag set with the settings and the actions. It shares the Flag
+// values with settings, so Changed is set in both.
 func withActions(settings *pflag.FlagSet) (*pflag.FlagSet, *actions) {
 	var a actions
 	all := pflag.NewFlagSet(settings.Name(), pflag.ContinueOnError)

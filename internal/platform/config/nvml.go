@@ -14,17 +14,17 @@ type NVML struct {
 	Process
 	GPUSocket     string
 	DriverRoot    string
-	HostRoot      string // what the host has at DriverRoot
-	Library       string // "" means to look for it under DriverRoot
+	HostRoot      string // the directory of the host that is mounted at DriverRoot
+	Library       string // "" means a search under DriverRoot
 	CDIKind       string // "" for no CDI devices
 	CDIDir        string
 	CDIHook       string // "" for no hooks
 	SysfsRoot     string
-	Refresh       time.Duration // how often all GPUs are looked at
+	Refresh       time.Duration // between polls of all GPUs
 	RecoveryDelay time.Duration // how long a GPU stays unhealthy after the last report of a fault
 }
 
-// DefaultGPUSocket is where a node's GPUs are told, if nobody sets it otherwise.
+// DefaultGPUSocket is the default socket that serves a node's GPUs.
 const DefaultGPUSocket = "/run/numalet/gpu.sock"
 
 func defaultNVML() NVML {
@@ -41,8 +41,9 @@ func defaultNVML() NVML {
 	}
 }
 
-// OwnCDIKind returns the kind that numalet-nvml specifies; "" for none, and where
-// NVIDIA's tools do: two specifications that name one device make it unusable.
+// OwnCDIKind returns the kind of the CDI specification that numalet-nvml writes, or ""
+// for none. It writes none for a kind of NVIDIA's tools, because a device in two
+// specifications is unusable.
 func (n NVML) OwnCDIKind() string {
 	vendor, _, _ := strings.Cut(n.CDIKind, "/")
 	if vendor == "nvidia.com" || strings.HasSuffix(vendor, ".nvidia.com") {

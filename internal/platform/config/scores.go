@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Decay returns how fast scores follow usage.
+// Decay returns the decay of scores by HalfLife or ScoreTimeConstant.
 func (c Controller) Decay() (fairshare.Decay, error) {
 	if c.HalfLife > 0 {
 		return fairshare.HalfLife(time.Duration(c.HalfLife).Seconds())
@@ -15,11 +15,11 @@ func (c Controller) Decay() (fairshare.Decay, error) {
 	return fairshare.Settle(c.ScoreTimeConstant.Seconds())
 }
 
-// Maybe is a duration, or 0 for none. Its text form is "none" or the duration, which
-// has to be more than 0: no number turns something off by itself.
+// Maybe is a duration, or 0 for none. The text form is "none" or a positive duration, so
+// that only the word none disables a feature.
 type Maybe time.Duration
 
-// MarshalText writes the text form.
+// MarshalText returns the text form.
 func (m Maybe) MarshalText() ([]byte, error) {
 	if m == 0 {
 		return []byte("none"), nil
@@ -27,7 +27,7 @@ func (m Maybe) MarshalText() ([]byte, error) {
 	return []byte(time.Duration(m).String()), nil
 }
 
-// UnmarshalText reads the text form.
+// UnmarshalText parses the text form.
 func (m *Maybe) UnmarshalText(text []byte) error {
 	if string(text) == "none" {
 		*m = 0

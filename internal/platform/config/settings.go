@@ -6,26 +6,26 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Process is what every binary that serves needs to know.
+// Process is the settings of all programs that serve.
 type Process struct {
 	HealthAddr string // host:port of /healthz, /readyz and /metrics
 	LogFormat  LogFormat
 	Verbosity  int // 0 facts, 2 decisions, 4 internals, 6 debug
 }
 
-// Shared is what every binary on a node needs to know.
+// Shared is the common settings of the agent and the device plugin.
 type Shared struct {
 	Process
 	ReservedCPUs     Reserved
-	ExclusiveCPUs    bool   // false is the off-switch: nothing is published, nothing pinned
+	ExclusiveCPUs    bool   // false publishes no CPUs and pins no containers
 	KubeletDir       string // the kubelet's root directory
 	KubeletConfig    string // the kubelet's configuration file; may be absent
-	KubeletConfigDir string // its drop-in directory; "" when there is none
-	SysfsRoot        string // holds sys and proc
-	GPUSocket        string // where numalet-nvml tells of the GPUs; "" on a node without
+	KubeletConfigDir string // its drop-in directory; "" for none
+	SysfsRoot        string // the directory with sys and proc
+	GPUSocket        string // of numalet-nvml; "" on a node without GPUs
 	NodeName         string
 	Kubeconfig       string // "" means in cluster
-	Controller       bool   // a cluster controller decides for this node: carry out its placements, publish NodeTopology
+	Controller       bool   // apply a cluster controller's placements, and publish NodeTopology
 }
 
 // Agent configures cmd/agent.
@@ -42,10 +42,10 @@ type Agent struct {
 // DevicePlugin configures cmd/deviceplugin.
 type DevicePlugin struct {
 	Shared
-	Refresh     time.Duration // how often the machine and the kubelet's socket are looked at again
+	Refresh     time.Duration // between checks of the machine and the kubelet's socket
 	GPUResource string        // of whole cards
-	GPUShares   int           // how many shares each card is also offered in; 0 for none
-	GPUMPSDir   string        // "" for shares that take turns
+	GPUShares   int           // per card; 0 for none
+	GPUMPSDir   string        // "" for time-sliced shares
 	CDIKind     string        // "" for the environment variable
 }
 

@@ -15,8 +15,8 @@ import (
 // envAnnotation on a flag overrides the name of its environment variable.
 const envAnnotation = "env"
 
-// envName returns the environment variable of a setting, NUMALET_RESERVED_CPUS
-// for reserved-cpus; "" when it has none.
+// envName returns the environment variable of a setting, such as NUMALET_RESERVED_CPUS
+// for reserved-cpus, or "" if it has none.
 func envName(f *pflag.Flag) string {
 	if name, ok := f.Annotations[envAnnotation]; ok {
 		return name[0]
@@ -29,7 +29,7 @@ func renameEnv(t *pflag.FlagSet, flag, env string) {
 	f.Annotations = map[string][]string{envAnnotation: {env}}
 }
 
-// fromEnv sets what the arguments have not.
+// fromEnv sets the settings that are not among the arguments.
 func fromEnv(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -48,9 +48,8 @@ func fromEnv(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	return errors.Join(errs...)
 }
 
-// fromFile sets what neither arguments nor environment have. The file serves
-// all binaries, so keys of another binary are known and skipped;
-// any other key is an error, and so is a key given twice.
+// fromFile sets the settings that are not set yet. All programs can share one file, so
+// keys of other programs are skipped. Unknown and duplicate keys are errors.
 func fromFile(settings *pflag.FlagSet, path string) error {
 	if path == "" {
 		return nil
@@ -90,7 +89,7 @@ func setKey(settings *pflag.FlagSet, key string, value any) error {
 	return fmt.Errorf("key %q: want one text, number or boolean, got %v", key, value)
 }
 
-// known reports whether any binary has the setting.
+// known reports whether a program has the setting.
 func known(key string) bool {
 	a, d, n, c := defaultAgent(), defaultDevicePlugin(), defaultNVML(), defaultController()
 	return slices.ContainsFunc([]func(*pflag.FlagSet){a.bind, d.bind, n.bind, c.bind}, func(bind func(*pflag.FlagSet)) bool {
@@ -98,7 +97,7 @@ func known(key string) bool {
 	})
 }
 
-// dump writes the table as YAML that fromFile reads back.
+// dump returns the table as YAML for fromFile.
 func dump(settings *pflag.FlagSet) (string, error) {
 	values := map[string]string{}
 	settings.VisitAll(func(f *pflag.Flag) { values[f.Name] = f.Value.String() })

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// maxShares is as many as MPS serves clients of one GPU.
+// maxShares is the maximum number of MPS clients of a GPU.
 // https://docs.nvidia.com/deploy/mps/index.html
 const maxShares = 60
 
-// minRefresh keeps the device plugin from reading sysfs without a pause.
+// minRefresh prevents the device plugin from reading sysfs continuously.
 const minRefresh = 100 * time.Millisecond
 
 func (s Shared) validate() error {

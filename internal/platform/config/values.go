@@ -8,10 +8,10 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Reserved says which CPUs are never exclusive. The zero value leaves it to the
-// kubelet's configuration; its text form is "kubelet", "none" or a CPU list.
+// Reserved is the CPUs that are never exclusive. The zero value means those of the
+// kubelet's configuration. The text form is "kubelet", "none" or a CPU list.
 type Reserved struct {
-	Given bool       // CPUs is the answer; else ask the kubelet's configuration
+	Given bool       // false: read the kubelet's configuration
 	CPUs  cpuset.Set // empty unless Given
 }
 
@@ -26,8 +26,7 @@ func (r Reserved) MarshalText() ([]byte, error) {
 	return r.CPUs.MarshalText()
 }
 
-// UnmarshalText reads the text form; the empty text could mean two things and
-// is an error.
+// UnmarshalText parses the text form. An empty text is ambiguous, so it is an error.
 func (r *Reserved) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "":
@@ -47,10 +46,10 @@ func (r *Reserved) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// RequestForm is the form of CPU requests that a node serves when it decides alone.
+// RequestForm is the form of CPU requests that a node serves without a controller.
 type RequestForm string
 
-// Forms of asking.
+// The forms of CPU requests.
 const (
 	PolicyForm   RequestForm = "policy"   // the annotation numalet.dev/cpu-policy
 	ExplicitForm RequestForm = "explicit" // limits such as numalet.dev/numa1-cpu: "2"
@@ -59,24 +58,24 @@ const (
 // MarshalText writes the form's name.
 func (a RequestForm) MarshalText() ([]byte, error) { return []byte(a), nil }
 
-// UnmarshalText accepts the names of the forms only.
+// UnmarshalText parses a form's name.
 func (a *RequestForm) UnmarshalText(text []byte) error {
 	return choose(a, text, PolicyForm, ExplicitForm)
 }
 
-// Enforce is the way of pinning.
+// Enforce is the method of pinning.
 type Enforce string
 
-// Ways of pinning.
+// The methods of pinning.
 const (
 	NRI    Enforce = "nri"
 	Cgroup Enforce = "cgroup"
 )
 
-// MarshalText writes the way's name.
+// MarshalText returns the method's name.
 func (e Enforce) MarshalText() ([]byte, error) { return []byte(e), nil }
 
-// UnmarshalText accepts the names of the ways only.
+// UnmarshalText parses a method's name.
 func (e *Enforce) UnmarshalText(text []byte) error { return choose(e, text, NRI, Cgroup) }
 
 // LogFormat is the format of log lines.
@@ -91,10 +90,10 @@ const (
 // MarshalText writes the format's name.
 func (f LogFormat) MarshalText() ([]byte, error) { return []byte(f), nil }
 
-// UnmarshalText accepts the names of the formats only.
+// UnmarshalText parses a format's name.
 func (f *LogFormat) UnmarshalText(text []byte) error { return choose(f, text, Text, JSON) }
 
-// choose sets target to the allowed value that text names.
+// choose sets target to the allowed value with the name text.
 func choose[T ~string](target *T, text []byte, allowed ...T) error {
 	if !slices.Contains(allowed, T(text)) {
 		var names []string

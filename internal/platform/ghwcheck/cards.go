@@ -9,19 +9,19 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// nvidia is the vendor's PCI id.
+// nvidia is the vendor's PCI ID.
 const nvidia = "10de"
 
-// graphics is a card as ghw sees it.
+// graphics is a card as ghw reports it.
 type graphics struct {
 	address string
 	vendor  string
-	node    topology.NodeID // Unknown where ghw knows none
+	node    topology.NodeID // Unknown if ghw does not report it
 }
 
-// CardDifferences returns where ghw sees NVIDIA's cards of the machine under root
-// differently from the driver, one sentence each. ghw knows only cards that have
-// a graphics driver, so cards that it does not know are none.
+// CardDifferences returns the differences between ghw's report of NVIDIA's cards under
+// root and that of the driver, one sentence each. ghw reports only cards with a graphics
+// driver, so a card that it lacks is not a difference.
 func CardDifferences(v *gpu.Inventory, root string) []string {
 	info, err := ghw.GPU(ghw.WithChroot(root), ghw.WithDisableTools(), ghw.WithDisableWarnings())
 	if err != nil {
@@ -42,9 +42,9 @@ func CardDifferences(v *gpu.Inventory, root string) []string {
 }
 
 func compareCards(v *gpu.Inventory, cards []graphics) []string {
-	told := map[gpu.Address]gpu.Card{}
+	byAddress := map[gpu.Address]gpu.Card{}
 	for _, c := range v.Cards {
-		told[c.PCI] = c
+		byAddress[c.PCI] = c
 	}
 	var differences []string
 	for _, c := range cards {
@@ -52,7 +52,7 @@ func compareCards(v *gpu.Inventory, cards []graphics) []string {
 		if err != nil || c.vendor != nvidia {
 			continue
 		}
-		card, known := told[address]
+		card, known := byAddress[address]
 		switch {
 		case !known:
 			differences = append(differences, fmt.Sprintf("ghw sees an NVIDIA card at %s, of which the driver does not tell", address))

@@ -11,35 +11,34 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// view is what ghw makes of a machine.
-type view struct {
+// ghwMachine is a machine as ghw reports it.
+type ghwMachine struct {
 	memoryBytes uint64
 	nodes       map[topology.NodeID]cpuset.Set
 	cores       []cpuset.Set
 }
 
-// Differences returns where ghw sees the machine under root differently from
-// m, one sentence each. It is a warning, not a verdict: m is what the kernel
-// says.
+// Differences returns the differences between ghw's report of the machine under root and
+// m, one sentence each. They are only warnings, because m comes from the kernel.
 func Differences(m *topology.Machine, root string) []string {
-	v, err := look(root)
+	v, err := readGHW(root)
 	if err != nil {
 		return []string{fmt.Sprintf("ghw cannot read this machine (%v): the topology is unchecked", err)}
 	}
 	return compare(m, v)
 }
 
-func look(root string) (view, error) {
+func readGHW(root string) (ghwMachine, error) {
 	options := []any{ghw.WithChroot(root), ghw.WithDisableTools(), ghw.WithDisableWarnings()}
 	memory, err := ghw.Memory(options...)
 	if err != nil {
-		return view{}, err
+		return ghwMachine{}, err
 	}
 	info, err := ghw.Topology(options...)
 	if err != nil {
-		return view{}, err
+		return ghwMachine{}, err
 	}
-	v := view{memoryBytes: uint64(max(0, memory.TotalUsableBytes)), nodes: map[topology.NodeID]cpuset.Set{}}
+	v := ghwMachine{memoryBytes: uint64(max(0, memory.TotalUsableBytes)), nodes: map[topology.NodeID]cpuset.Set{}}
 	for _, node := range info.Nodes {
 		var cpus cpuset.Set
 		for _, core := range node.Cores {
@@ -62,7 +61,7 @@ func asSet(ids []int) cpuset.Set {
 	return set
 }
 
-func compare(m *topology.Machine, v view) []string {
+func compare(m *topology.Machine, v ghwMachine) []string {
 	var differences []string
 	differ := func(format string, args ...any) {
 		differences = append(differences, fmt.Sprintf(format, args...)+" (sysfs is believed)")
@@ -88,7 +87,7 @@ func compare(m *topology.Machine, v view) []string {
 	return differences
 }
 
-// mixes reports whether CPUs are of more than one core.
+// mixes reports whether the CPUs belong to more than one core.
 func mixes(m *topology.Machine, cpus cpuset.Set) bool {
 	var cores []cpuset.CPU
 	for _, c := range m.CPUs {

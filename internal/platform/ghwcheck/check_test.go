@@ -14,21 +14,21 @@ import (
 
 func TestCompare(t *testing.T) {
 	m := machinetest.Machine(2, 1).SMT(2).Build()
-	agreed := view{
+	agreed := ghwMachine{
 		memoryBytes: 32 << 30,
 		nodes:       map[topology.NodeID]cpuset.Set{0: cpuset.Of(0, 2), 1: cpuset.Of(1, 3)},
 		cores:       []cpuset.Set{cpuset.Of(0, 2), cpuset.Of(1, 3)},
 	}
 	for name, tc := range map[string]struct {
-		change func(v *view)
+		change func(v *ghwMachine)
 		want   []string
 	}{
-		"agreed":         {change: func(*view) {}},
-		"no nodes":       {change: func(v *view) { v.nodes = nil }, want: []string{"ghw sees 0 NUMA nodes, sysfs 2 (sysfs is believed)"}},
-		"merged cores":   {change: func(v *view) { v.cores = []cpuset.Set{cpuset.Of(0, 1, 2, 3)} }, want: []string{"ghw takes CPUs 0-3 for one core, sysfs does not (sysfs is believed)"}},
-		"other CPUs":     {change: func(v *view) { v.nodes = map[topology.NodeID]cpuset.Set{0: cpuset.Of(0), 1: cpuset.Of(1, 3)} }, want: []string{`ghw sees CPUs "0" on NUMA node 0, sysfs "0,2" (sysfs is believed)`}},
-		"other memory":   {change: func(v *view) { v.memoryBytes = 31 << 30 }, want: []string{"ghw sees 31744 MiB of memory, the NUMA nodes add up to 32768 MiB (sysfs is believed)"}},
-		"nearly as much": {change: func(v *view) { v.memoryBytes -= 1 << 20 }},
+		"agreed":         {change: func(*ghwMachine) {}},
+		"no nodes":       {change: func(v *ghwMachine) { v.nodes = nil }, want: []string{"ghw sees 0 NUMA nodes, sysfs 2 (sysfs is believed)"}},
+		"merged cores":   {change: func(v *ghwMachine) { v.cores = []cpuset.Set{cpuset.Of(0, 1, 2, 3)} }, want: []string{"ghw takes CPUs 0-3 for one core, sysfs does not (sysfs is believed)"}},
+		"other CPUs":     {change: func(v *ghwMachine) { v.nodes = map[topology.NodeID]cpuset.Set{0: cpuset.Of(0), 1: cpuset.Of(1, 3)} }, want: []string{`ghw sees CPUs "0" on NUMA node 0, sysfs "0,2" (sysfs is believed)`}},
+		"other memory":   {change: func(v *ghwMachine) { v.memoryBytes = 31 << 30 }, want: []string{"ghw sees 31744 MiB of memory, the NUMA nodes add up to 32768 MiB (sysfs is believed)"}},
+		"nearly as much": {change: func(v *ghwMachine) { v.memoryBytes -= 1 << 20 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := agreed

@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// title names a card by its index, or where nobody tells that by its PCI address.
+// title returns a card's index, or its PCI address if the index is unknown.
 func title(c gpu.Card) string {
 	if c.Index == topology.Unknown {
 		return string(c.PCI)
@@ -16,8 +16,8 @@ func title(c gpu.Card) string {
 	return fmt.Sprint(c.Index)
 }
 
-// beside returns what stands behind a NUMA node for the cards on it: " · GPUs 0, 1".
-func beside(cards []gpu.Card, node topology.NodeID) string {
+// cardsOn returns the part of a NUMA node's label that lists its cards: " · GPUs 0, 1".
+func cardsOn(cards []gpu.Card, node topology.NodeID) string {
 	var titles []string
 	for _, c := range cards {
 		if c.NUMA == node {
@@ -33,8 +33,8 @@ func beside(cards []gpu.Card, node topology.NodeID) string {
 	return " · GPUs " + strings.Join(titles, ", ")
 }
 
-// describe says what a card is: "NVIDIA H100 80GB HBM3 · 79.6 GiB · NUMA 1 ·
-// 0000:3b:00.0".
+// describe returns the description of a card: "NVIDIA H100 80GB HBM3 · 79.6 GiB ·
+// NUMA 1 · 0000:3b:00.0".
 func describe(c gpu.Card) string {
 	parts := []string{c.Model}
 	if c.Model == "" {
@@ -53,9 +53,9 @@ func describe(c gpu.Card) string {
 	return strings.Join(parts, " · ")
 }
 
-// ails says line by line what is wrong with a card and its slices, or why nobody knows,
-// and what is to be done.
-func ails(c gpu.Card) (lines []string) {
+// faults returns the lines about the faults of a card and its slices, or about why their
+// health is unknown, with the remedies.
+func faults(c gpu.Card) (lines []string) {
 	lines = sentences(c.Health.Reason)
 	for _, s := range c.Slices {
 		if s.Health.Reason != "" {
@@ -73,8 +73,8 @@ func sentences(reason string) []string {
 	return strings.Split(reason, "; ")
 }
 
-// cuts says what a card in MIG mode is cut into: "MIG 3g.40gb 2 × 1g.10gb".
-func cuts(c gpu.Card) string {
+// slicesOf lists the slices of a card in MIG mode: "MIG 3g.40gb 2 × 1g.10gb".
+func slicesOf(c gpu.Card) string {
 	if len(c.Slices) == 0 {
 		return "MIG, no slices"
 	}

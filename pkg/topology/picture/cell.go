@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// cells writes cores as cells of one width, so that columns line up.
+// cells formats cores as cells of equal width, so that columns are aligned.
 type cells struct {
 	mark  func(cpuset.CPU) string
 	width int
@@ -22,7 +22,7 @@ func newCells(m *topology.Machine, mark func(cpuset.CPU) string) cells {
 	return c
 }
 
-// lines returns the cores of the CPUs, as many on a line as fit in width.
+// lines returns the cores of the CPUs, with as many on a line as fit in width.
 func (c cells) lines(cpus []topology.CPU, width int) []string {
 	perLine := max(1, (width+1)/(c.width+1))
 	var lines []string
@@ -36,8 +36,8 @@ func (c cells) lines(cpus []topology.CPU, width int) []string {
 	return append(lines, strings.TrimRight(strings.Join(line, " "), " "))
 }
 
-// cells returns one text per core, "[0 8]"; a CPU whose core is unknown has a
-// cell of its own. P and E stand for performance and efficiency cores.
+// cells returns one text per core: "[0 8]", with the prefix P or E for performance and
+// efficiency cores. A CPU whose core is unknown has a cell of its own.
 func (c cells) cells(cpus []topology.CPU) []string {
 	var order []cpuset.CPU
 	kind := map[cpuset.CPU]string{}
@@ -63,7 +63,7 @@ func (c cells) cells(cpus []topology.CPU) []string {
 	return texts
 }
 
-// thread returns a CPU's number, with * when it is isolated, and its mark.
+// thread returns a CPU's number, * if it is isolated, and its mark.
 func (c cells) thread(cpu topology.CPU) string {
 	text := fmt.Sprint(cpu.ID)
 	if cpu.Isolated {

@@ -1,8 +1,8 @@
-// Package picture draws a machine for the terminal.
+// Package picture draws a machine, as text for the terminal or as SVG.
 //
-// It knows how packages, dies, NUMA nodes, caches and cores may nest, which is
-// not the same on every machine (a NUMA node may span packages, a cache may
-// span NUMA nodes); it refuses colours and to ask how wide the terminal is.
+// Packages, dies, NUMA nodes, caches and cores nest differently between machines: a NUMA
+// node may span packages, and a cache may span NUMA nodes. The text has no colours, and
+// its width is fixed.
 //
 //	package 0
 //	├─ NUMA 0  15.6 GiB · GPUs 0, 1 · cache 0

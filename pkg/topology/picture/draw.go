@@ -10,14 +10,13 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// columns is how wide a picture is.
+// columns is the width of a picture in characters.
 const columns = 80
 
-// Draw writes the picture of a machine: a line of totals, the tree of its
-// online CPUs with SMT siblings in one pair of brackets, with the cards beside
-// their NUMA nodes, what is not in the tree, and the distances between NUMA nodes.
-// mark, if not nil, returns what
-// stands behind a CPU's number, such as the letter of who holds it.
+// Draw writes a machine as text: a line of totals, the tree of its online CPUs, the
+// parts that are not in the tree, and the distances between NUMA nodes. In the tree, SMT
+// siblings share a pair of brackets, and cards are listed with their NUMA nodes. mark,
+// if not nil, returns the suffix of a CPU's number, such as the letter of its holder.
 func Draw(w io.Writer, m *topology.Machine, cards []gpu.Card, mark func(cpuset.CPU) string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", totals(m))
@@ -32,7 +31,7 @@ func Draw(w io.Writer, m *topology.Machine, cards []gpu.Card, mark func(cpuset.C
 	return err
 }
 
-// drawGroup writes what is below a group's label, every line after indent.
+// drawGroup writes the parts or the CPUs of a group, each line after indent.
 func drawGroup(b *strings.Builder, g group, indent string, c cells) {
 	if len(g.parts) == 0 {
 		for _, line := range c.lines(g.cpus, columns-len([]rune(indent))-2) {
@@ -75,8 +74,8 @@ func totals(m *topology.Machine) string {
 // known counts the ids that are not Unknown.
 func known[ID comparable](ids map[ID]bool) int {
 	n := 0
-	for _, told := range ids {
-		if told {
+	for _, isKnown := range ids {
+		if isKnown {
 			n++
 		}
 	}
@@ -93,7 +92,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// size writes bytes in binary units: "15.6 GiB".
+// size formats bytes in binary units: "15.6 GiB".
 func size(bytes uint64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	value, unit := float64(bytes), 0

@@ -9,10 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// maxDistances is how many nodes a table of distances can have in 80 columns.
+// maxDistances is the number of nodes whose table of distances fits in 80 columns.
 const maxDistances = 16
 
-// drawRemarks writes what the tree does not show.
+// drawRemarks writes the parts of the machine that are not in the tree.
 func drawRemarks(b *strings.Builder, m *topology.Machine, cards []gpu.Card) {
 	var lines []string
 	add := func(what, format string, args ...any) {
@@ -21,9 +21,9 @@ func drawRemarks(b *strings.Builder, m *topology.Machine, cards []gpu.Card) {
 	for _, c := range cards {
 		add("GPU "+title(c), "%s", describe(c))
 		if c.MIG {
-			add("", "%s", cuts(c))
+			add("", "%s", slicesOf(c))
 		}
-		for _, line := range ails(c) {
+		for _, line := range faults(c) {
 			add("", "%s", line)
 		}
 	}
@@ -63,8 +63,8 @@ func offline(m *topology.Machine) cpuset.Set {
 	return cpuset.Of(off...)
 }
 
-// drawDistances writes the distance table; a machine with one node has none,
-// and one with very many would not fit.
+// drawDistances writes the distance table, unless there is only one node or the table is
+// too wide.
 func drawDistances(b *strings.Builder, m *topology.Machine) {
 	if len(m.Nodes) < 2 || len(m.Nodes) > maxDistances {
 		return
@@ -76,7 +76,7 @@ func drawDistances(b *strings.Builder, m *topology.Machine) {
 	for _, from := range m.Nodes {
 		fmt.Fprintf(b, "\n%8d", from.ID)
 		for _, to := range m.Nodes {
-			if d, told := from.Distances[to.ID]; told {
+			if d, found := from.Distances[to.ID]; found {
 				fmt.Fprintf(b, "%4d", d)
 			} else {
 				b.WriteString("   ?")

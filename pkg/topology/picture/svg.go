@@ -18,12 +18,12 @@ const (
 	threadSize = 26 // of a CPU, without a letter
 	gap        = 6
 	padding    = 10
-	rowWidth   = 860 // parts of the machine go on a new row beyond it
+	rowWidth   = 860 // beyond it, the next part starts a new row
 	coresInRow = 8
 )
 
-// style gives the picture its colours. A reader's dark mode turns the background
-// dark; the colours of CPUs have dark text on them in both modes.
+// style has the colours. In dark mode the background is dark; CPUs have dark text on
+// bright colours in both modes.
 const style = `
   text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328 }
   .page { fill: #ffffff } .group { fill: none; stroke: #8c959f } .core { fill: #d0d7de }
@@ -35,12 +35,13 @@ const style = `
   }
 `
 
-// heldColours is how many colours exclusive CPUs have. The letter tells holders apart.
+// heldColours is the number of colours of exclusive CPUs. Holders with the same colour
+// differ by their letters.
 const heldColours = 6
 
-// SVG writes the picture of a machine as SVG: the tree of Draw as boxes in boxes, with
-// cards as chips in the box of their NUMA node. Where use is not nil, CPUs have the
-// colour and the letter of what they are used for.
+// SVG writes a machine as SVG: the tree of Draw as nested boxes, with cards as chips in
+// the box of their NUMA node. If use is not nil, CPUs have the colour and the letter of
+// their use.
 func SVG(w io.Writer, m *topology.Machine, cards []gpu.Card, use *Use) error {
 	d := &drawing{machine: m, cards: cards, use: use, drawn: map[topology.NodeID]bool{}}
 	body := rows(d.groups(tree(m, nil)), rowWidth)
@@ -58,7 +59,7 @@ func SVG(w io.Writer, m *topology.Machine, cards []gpu.Card, use *Use) error {
 	return err
 }
 
-// box is a part of the picture, which draws itself with its upper left corner at x, y.
+// box is a part of the picture. draw draws it with its upper left corner at x, y.
 type box struct {
 	width, height int
 	draw          func(b *strings.Builder, x, y int)
@@ -71,7 +72,7 @@ func text(line string) box {
 	}}
 }
 
-// chip is a coloured box with a text in its middle.
+// chip is a coloured box with centred text.
 func chip(class, line string, width, height int) box {
 	return box{width, height, func(b *strings.Builder, x, y int) {
 		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\"/>", class, x, y, width, height)
@@ -79,7 +80,7 @@ func chip(class, line string, width, height int) box {
 	}}
 }
 
-// frame puts a box into a box with a border.
+// frame adds a border to a box.
 func frame(class string, pad int, inner box) box {
 	return box{inner.width + 2*pad, inner.height + 2*pad, func(b *strings.Builder, x, y int) {
 		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n", class, x, y, inner.width+2*pad, inner.height+2*pad)
@@ -87,7 +88,7 @@ func frame(class string, pad int, inner box) box {
 	}}
 }
 
-// column puts one box below another; an empty one takes no room.
+// column stacks two boxes; an empty one takes no space.
 func column(above, below box) box {
 	if above.draw == nil || below.draw == nil {
 		return either(above, below)
@@ -98,7 +99,7 @@ func column(above, below box) box {
 	}}
 }
 
-// either returns the first box that is not empty.
+// either returns the first of two boxes, or the other one if the first is empty.
 func either(one, other box) box {
 	if one.draw == nil {
 		return other
@@ -106,7 +107,7 @@ func either(one, other box) box {
 	return one
 }
 
-// row puts boxes side by side.
+// row arranges boxes side by side.
 func row(boxes []box, space int) (r box) {
 	for i, part := range boxes {
 		if i > 0 {
@@ -124,15 +125,15 @@ func row(boxes []box, space int) (r box) {
 	return r
 }
 
-// drawing is a picture that is being laid out.
+// drawing is the state of a layout in progress.
 type drawing struct {
 	machine *topology.Machine
 	cards   []gpu.Card
 	use     *Use                     // nil where it is unknown
-	drawn   map[topology.NodeID]bool // NUMA nodes whose cards have their place
+	drawn   map[topology.NodeID]bool // NUMA nodes whose cards are in the layout
 }
 
-// rows lays boxes out in rows of at most that width.
+// rows arranges boxes in rows of at most the given width.
 func rows(boxes []box, width int) (all box) {
 	var line []box
 	used := 0
@@ -258,7 +259,7 @@ func (d *drawing) withoutCPUs() box {
 	return rows(boxes, rowWidth)
 }
 
-// legend says what the colours and letters mean, and which CPUs are offline.
+// legend explains the colours and letters, and lists offline and isolated CPUs.
 func (d *drawing) legend() (all box) {
 	if off := offline(d.machine); !off.Empty() {
 		all = column(all, text(fmt.Sprintf("offline: %s", off)))

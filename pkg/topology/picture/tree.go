@@ -7,23 +7,22 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// group is CPUs that lie together, and how they fall into smaller groups; the
-// smallest groups have no parts.
+// group is a set of CPUs with a common part of the machine, split into smaller groups.
+// The smallest groups have no parts.
 type group struct {
 	label string
 	parts []group
 	cpus  []topology.CPU
 }
 
-// level is one way in which CPUs lie together.
+// level is one level of the hierarchy, such as packages or NUMA nodes.
 type level struct {
 	id    func(topology.CPU) int
 	label func(id int) string
 }
 
-// tree groups the online CPUs by package, die, NUMA node and last-level cache,
-// in the order of their smallest CPU. A level that tells nothing on this
-// machine is left out.
+// tree groups the online CPUs by package, die, NUMA node and last-level cache, ordered
+// by the smallest CPU. Levels that are unknown for all CPUs are left out.
 func tree(m *topology.Machine, cards []gpu.Card) []group {
 	var online []topology.CPU
 	for _, c := range m.CPUs {
@@ -33,7 +32,7 @@ func tree(m *topology.Machine, cards []gpu.Card) []group {
 	}
 	var levels []level
 	for _, l := range allLevels(m, cards) {
-		if tells(online, l) {
+		if isKnown(online, l) {
 			levels = append(levels, l)
 		}
 	}
@@ -49,7 +48,7 @@ func allLevels(m *topology.Machine, cards []gpu.Card) []level {
 		levels = append(levels, level{func(c topology.CPU) int { return c.Die }, name("die")})
 	}
 	return append(levels,
-		level{func(c topology.CPU) int { return int(c.NUMA) }, func(id int) string { return nodeLabel(m, id) + beside(cards, topology.NodeID(id)) }},
+		level{func(c topology.CPU) int { return int(c.NUMA) }, func(id int) string { return nodeLabel(m, id) + cardsOn(cards, topology.NodeID(id)) }},
 		level{func(c topology.CPU) int { return int(c.LLC) }, name("cache")})
 }
 
@@ -68,7 +67,8 @@ func manyDies(m *topology.Machine) bool {
 	return false
 }
 
-func tells(cpus []topology.CPU, l level) bool {
+// isKnown reports whether the level of at least one CPU is known.
+func isKnown(cpus []topology.CPU, l level) bool {
 	for _, c := range cpus {
 		if l.id(c) != topology.Unknown {
 			return true
@@ -77,8 +77,8 @@ func tells(cpus []topology.CPU, l level) bool {
 	return false
 }
 
-// split groups CPUs by the first level, and every group by the next ones. A
-// group with one part takes that part's place: "NUMA 0 · cache 0".
+// split groups CPUs by the first level, and each group by the next ones. A group with
+// one part is merged with that part: "NUMA 0 · cache 0".
 func split(cpus []topology.CPU, levels []level) []group {
 	if len(levels) == 0 {
 		return nil
@@ -103,6 +103,7 @@ func split(cpus []topology.CPU, levels []level) []group {
 	return groups
 }
 
+// name returns the function that labels a part with what and its ID.
 func name(what string) func(int) string {
 	return func(id int) string {
 		if id == topology.Unknown {

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Use is what the CPUs of a machine are used for. CPUs that nobody holds are shared,
-// reserved ones among them.
+// Use is the use of a machine's CPUs. CPUs without a holder are shared, including
+// reserved ones.
 type Use struct {
 	Reserved cpuset.Set // never exclusive
 	Held     []Holder   // of exclusive CPUs; the first is A
@@ -19,7 +19,7 @@ type Holder struct {
 	CPUs cpuset.Set
 }
 
-// letters is how many holders have a letter of their own; the letters then repeat.
+// letters is the number of distinct letters; further holders reuse them.
 const letters = 26
 
 // letter returns the letter of the holder at an index.
@@ -35,8 +35,8 @@ func (u *Use) holder(c cpuset.CPU) int {
 	return -1
 }
 
-// Mark returns what stands behind a CPU's number: the letter of its holder, r where it
-// is reserved, a dot where it is shared.
+// Mark returns the suffix of a CPU's number: the letter of its holder, r if it is
+// reserved, or a dot if it is shared.
 func (u *Use) Mark(c cpuset.CPU) string {
 	switch i := u.holder(c); {
 	case i >= 0:
