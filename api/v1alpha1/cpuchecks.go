@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// readPolicy reads the annotation numalet.dev/cpu-policy; empty is random.
+// readPolicy reads the annotation numalet.dev/cpu-policy. An empty value means random.
 func readPolicy(pod *corev1.Pod) (podspec.Policy, error) {
 	text := pod.Annotations[AnnotationCPUPolicy]
 	if text == "" {
@@ -23,8 +23,8 @@ func readPolicy(pod *corev1.Pod) (podspec.Policy, error) {
 	return policy, nil
 }
 
-// bindsMemory reports whether the containers' memory is bound to the NUMA node
-// of their CPUs: with single, unless the pod opts out.
+// bindsMemory reports whether the memory of containers is bound to the NUMA node of
+// their CPUs. The default is true for the policy single, and false for others.
 func bindsMemory(pod *corev1.Pod, policy podspec.Policy) (bool, error) {
 	memory, ok := pod.Annotations[AnnotationMemoryPolicy]
 	switch {
@@ -42,9 +42,9 @@ func bindsMemory(pod *corev1.Pod, policy podspec.Policy) (bool, error) {
 		AnnotationMemoryPolicy, memory, MemoryLocal, MemoryAny)
 }
 
-// sharedContainers reads the annotation numalet.dev/shared-containers. A name
-// that no container has is refused: it is most likely a typo, and its author
-// would get an exclusive container unasked.
+// sharedContainers reads the annotation numalet.dev/shared-containers. It refuses a name
+// that no container has: it is probably a typo, which would make the intended container
+// exclusive.
 func sharedContainers(pod *corev1.Pod) ([]string, error) {
 	known := containerNames(pod)
 	var exempt []string
@@ -73,9 +73,9 @@ func containerNames(pod *corev1.Pod) []string {
 	return names
 }
 
-// checkGuaranteed applies the kubelet's rule for the Guaranteed class
-// (pkg/apis/core/v1/helper/qos): every container, init containers too, has cpu
-// and memory limits, and requests equal to them.
+// checkGuaranteed applies the kubelet's rule for the QoS class Guaranteed: each
+// container, including init containers, has CPU and memory limits, and equal requests.
+// Source: k8s.io/kubernetes/pkg/apis/core/v1/helper/qos.
 func checkGuaranteed(pod *corev1.Pod, containers []PodContainer) error {
 	if r := pod.Spec.Resources; r != nil && len(r.Limits)+len(r.Requests) > 0 {
 		return refuse(PodLevelResources, "", "the pod asks for exclusive CPUs and has pod-level resources (spec.resources), which are not served together; give each container its own limits")
@@ -90,8 +90,8 @@ func checkGuaranteed(pod *corev1.Pod, containers []PodContainer) error {
 	return nil
 }
 
-// checkEqual checks that one resource has a limit and a request equal to it. A
-// request that is not set defaults to the limit, as in the API server.
+// checkEqual checks that a resource has a limit and an equal request. A missing request
+// defaults to the limit, as in the API server.
 func (c PodContainer) checkEqual(name corev1.ResourceName) error {
 	limit, ok := c.Resources.Limits[name]
 	if !ok || limit.Sign() <= 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// PodContainer is a container of a pod's spec with its role.
+// PodContainer is a container of a pod's spec, and its kind.
 //
 // +kubebuilder:object:generate=false
 type PodContainer struct {
@@ -20,8 +20,8 @@ type PodContainer struct {
 	Kind podspec.Kind
 }
 
-// InRunOrder returns the containers of a pod in the order in which they start. They
-// are the pod's own, not copies.
+// InRunOrder returns the containers of a pod in the order in which they start. They are
+// pointers into the pod's spec.
 func InRunOrder(pod *corev1.Pod) []PodContainer {
 	var all []PodContainer
 	for i := range pod.Spec.InitContainers {
@@ -38,8 +38,9 @@ func InRunOrder(pod *corev1.Pod) []PodContainer {
 	return all
 }
 
-// readPolicyForm reads a pod with a policy: an integer cpu limit is exclusive,
-// a fractional one shared, and shared-containers exempts integers.
+// readPolicyForm reads the request of a pod with a policy. A container with an integer
+// CPU limit is exclusive, unless the annotation shared-containers exempts it; one with a
+// fractional limit is shared.
 func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy, []podspec.Container, error) {
 	policy, err := readPolicy(pod)
 	if err != nil {
@@ -75,14 +76,14 @@ func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy,
 	return policy, exclusive, nil
 }
 
-// readExplicitForm reads a pod whose limits name NUMA nodes.
+// readExplicitForm reads the request of a pod with limits per NUMA node.
 func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]podspec.Container, error) {
-	if err := checkNoStray(pod); err != nil {
+	if err := checkNoPolicyOptions(pod); err != nil {
 		return nil, err
 	}
 	var exclusive []podspec.Container
 	for _, c := range containers {
-		if !c.asksExplicitly() {
+		if !c.requestsExplicitly() {
 			continue
 		}
 		want, err := c.readExplicit()
@@ -94,8 +95,8 @@ func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]podspec.Con
 	return exclusive, checkGuaranteed(pod, containers)
 }
 
-// readExplicit reads the NUMA limits of one container, which must add up to
-// its native cpu limit, so that the stock CPU accounting stays true.
+// readExplicit reads the NUMA limits of one container. Their sum must be its native CPU
+// limit, so that the CPU accounting of Kubernetes is right.
 func (c PodContainer) readExplicit() (podspec.Container, error) {
 	want := podspec.Container{Name: c.Name, Kind: c.Kind, PerNode: map[topology.NodeID]int{}}
 	for name, quantity := range c.Resources.Limits {
@@ -112,8 +113,8 @@ func (c PodContainer) readExplicit() (podspec.Container, error) {
 	return want, nil
 }
 
-// asksExplicitly reports whether a limit names a NUMA node.
-func (c PodContainer) asksExplicitly() bool {
+// requestsExplicitly reports whether the container has a limit for a NUMA node.
+func (c PodContainer) requestsExplicitly() bool {
 	for name, quantity := range c.Resources.Limits {
 		if _, ok := ParseNUMAResource(string(name)); ok && quantity.Sign() > 0 {
 			return true
@@ -122,14 +123,14 @@ func (c PodContainer) asksExplicitly() bool {
 	return false
 }
 
-// wholeCPUs returns a positive integer count of CPUs, by the kubelet's rule
-// (pkg/kubelet/cm/cpumanager/policy_static.go, guaranteedCPUs).
+// wholeCPUs returns a positive integer number of CPUs, by the kubelet's rule.
+// Source: guaranteedCPUs in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/policy_static.go.
 func wholeCPUs(q resource.Quantity) (int, bool) {
 	n := q.Value()
 	return int(n), n > 0 && n*1000 == q.MilliValue()
 }
 
-// limitsOf lists the cpu limits, "a: 1500m, b: 2 but exempted".
+// limitsOf lists the CPU limits: "a: 1500m, b: 2 but exempted by …".
 func limitsOf(containers []PodContainer, exempt []string) string {
 	var list []string
 	for _, c := range containers {

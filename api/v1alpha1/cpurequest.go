@@ -36,25 +36,25 @@ const (
 	MemoryAny   = "any"   // leave memory alone
 )
 
-// CPURequest is what exclusive CPUs one pod asks for. Its zero value asks for
-// nothing.
+// CPURequest is a pod's request for exclusive CPUs. The zero value is that of a pod
+// without a request.
 //
 // +kubebuilder:object:generate=false
 type CPURequest struct {
 	Form   Form
 	Policy podspec.Policy // of PolicyForm, else random
-	// Containers are the exclusive ones only, in the order in which they run:
-	// init containers and sidecars in spec order, then apps in spec order.
+	// Containers are the exclusive ones, in the order in which they start: init
+	// containers and sidecars in spec order, then app containers in spec order.
 	Containers []podspec.Container
-	// Placed says that the pod carries numalet.dev/placement. A program that
-	// accepts no decisions refuses such a pod with RefusePlacement.
+	// Placed means that the pod has the annotation numalet.dev/placement. A program
+	// that applies no placements refuses such a pod with RefusePlacement.
 	Placed bool
 }
 
-// ReadCPURequest reads and validates what a pod asks for. A pod that asks for nothing
-// is no error; a pod that asks badly gets a *Refusal. The pod need not have
-// passed the API server's defaults: a missing request counts as its limit.
-// Ephemeral containers cannot have resources and are always shared. O(containers).
+// ReadCPURequest reads and validates the request of a pod, which may be none. The error
+// for an invalid request is a *Refusal. The API server need not have set the defaults of
+// the pod: a missing request defaults to the limit. Ephemeral containers cannot have
+// resources and are always shared. O(containers).
 func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 	_, placed := pod.Annotations[AnnotationPlacement]
 	request := CPURequest{Placed: placed}
@@ -62,7 +62,7 @@ func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 		return request, err
 	}
 	containers := InRunOrder(pod)
-	explicit := slices.ContainsFunc(containers, PodContainer.asksExplicitly)
+	explicit := slices.ContainsFunc(containers, PodContainer.requestsExplicitly)
 	_, policy := pod.Annotations[AnnotationCPUPolicy]
 	var err error
 	switch {
@@ -76,7 +76,7 @@ func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 		request.Form = ExplicitForm
 		request.Containers, err = readExplicitForm(pod, containers)
 	default:
-		err = checkNoStray(pod)
+		err = checkNoPolicyOptions(pod)
 	}
 	if err != nil {
 		request.Containers = nil
@@ -84,7 +84,7 @@ func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 	return request, err
 }
 
-// Exclusive returns what the named container asks for, and false when it is shared.
+// Exclusive returns the request of a container by name, and false if it is shared.
 func (r CPURequest) Exclusive(name string) (podspec.Container, bool) {
 	for _, c := range r.Containers {
 		if c.Name == name {
@@ -94,8 +94,8 @@ func (r CPURequest) Exclusive(name string) (podspec.Container, bool) {
 	return podspec.Container{}, false
 }
 
-// checkNoStray refuses annotations that only mean something beside a policy.
-func checkNoStray(pod *corev1.Pod) error {
+// checkNoPolicyOptions refuses annotations that require a policy.
+func checkNoPolicyOptions(pod *corev1.Pod) error {
 	for _, name := range []string{AnnotationSharedContainers, AnnotationMemoryPolicy} {
 		if _, ok := pod.Annotations[name]; ok {
 			return refuse(PolicyMissing, "", "the pod has the annotation %s, which means something only beside %s; add that one or remove this one",
@@ -105,15 +105,15 @@ func checkNoStray(pod *corev1.Pod) error {
 	return nil
 }
 
-// RefusePlacement is the refusal of a pod that carries a decision which nobody
-// here may have made.
+// RefusePlacement returns the refusal of a pod with a placement on a node without a
+// controller.
 func RefusePlacement() error {
 	return refuse(PlacementForged, "", "the pod carries the annotation %s, which only the numalet controller may set, and none serves this node; remove it",
 		AnnotationPlacement)
 }
 
-// Reason is the kind of a refusal: one CamelCase word, fit for the reason of an
-// event and for a metric label.
+// Reason is the kind of a refusal: one CamelCase word, for the reason of an event and
+// for a metric label.
 type Reason string
 
 // Why a request is refused.
@@ -132,16 +132,16 @@ const (
 	UnknownPolicy        Reason = "UnknownPolicy"        // a policy that is not known
 )
 
-// Refusal is why a pod's request is not served: a sentence for its author.
+// Refusal is the error for a pod whose request is not served.
 //
 // +kubebuilder:object:generate=false
 type Refusal struct {
 	Reason    Reason
-	Container string // "" when the whole pod is meant
-	Message   string // what, where, and what to do
+	Container string // "" if it concerns the whole pod
+	Message   string // for the author of the pod: the cause and the remedy
 }
 
-// Error returns the sentence.
+// Error returns the message.
 func (r *Refusal) Error() string { return r.Message }
 
 func refuse(reason Reason, container, format string, args ...any) *Refusal {

@@ -71,7 +71,7 @@ func TestExclusive(t *testing.T) {
 	}
 }
 
-func TestMayAsk(t *testing.T) {
+func TestMayRequest(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotations map[string]string
 		want        bool
@@ -83,8 +83,8 @@ func TestMayAsk(t *testing.T) {
 		"longer domain": {map[string]string{AllocatedAnnotation(1): "numa1-cpu-4"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := MayAsk(tc.annotations); got != tc.want {
-				t.Errorf("MayAsk = %v, want %v", got, tc.want)
+			if got := MayRequest(tc.annotations); got != tc.want {
+				t.Errorf("MayRequest = %v, want %v", got, tc.want)
 			}
 		})
 	}

@@ -73,8 +73,8 @@ const (
 	EventFailedCreate     = "FailedCreate"
 )
 
-// EnvGPUs is the environment variable by which NVIDIA's container runtime learns
-// which cards and slices a container may see: UUIDs, comma separated.
+// EnvGPUs is the environment variable with the cards and slices that NVIDIA's container
+// runtime makes visible in a container: UUIDs, separated by commas.
 // https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
 const EnvGPUs = "NVIDIA_VISIBLE_DEVICES"
 
@@ -86,15 +86,15 @@ const (
 	ResourceGPUs = "gpus"
 )
 
-// TenantSubject returns the name of the group of users, in role bindings, that a
-// tenant is: "numalet.dev:tenant:ann".
+// TenantSubject returns the group that represents a tenant in role bindings:
+// "numalet.dev:tenant:ann".
 func TenantSubject(tenant string) string { return Group + ":tenant:" + tenant }
 
-// NUMAResource returns the extended resource of a NUMA node's exclusive CPUs,
+// NUMAResource returns the extended resource of a NUMA node's exclusive CPUs:
 // "numalet.dev/numa1-cpu" for node 1.
 func NUMAResource(node topology.NodeID) string { return fmt.Sprintf("%s/numa%d-cpu", Group, node) }
 
-// ParseNUMAResource is the inverse of NUMAResource; ok is false for every other name.
+// ParseNUMAResource is the inverse of NUMAResource. ok is false for any other name.
 func ParseNUMAResource(name string) (node topology.NodeID, ok bool) {
 	s, ok := strings.CutPrefix(name, Group+"/numa")
 	if !ok {
@@ -112,32 +112,32 @@ func ParseNUMAResource(name string) (node topology.NodeID, ok bool) {
 	return node, true
 }
 
-// AllocatedAnnotation returns the container annotation under which Allocate
-// hands over the tokens of a NUMA node: "allocated.numalet.dev/numa1-cpu". Its
-// value is the token ids, comma separated.
+// AllocatedAnnotation returns the annotation of a container in which Allocate lists the
+// tokens of a NUMA node: "allocated.numalet.dev/numa1-cpu". Its value is the IDs,
+// separated by commas.
 func AllocatedAnnotation(node topology.NodeID) string {
 	return fmt.Sprintf("%snuma%d-cpu", allocatedPrefix, node)
 }
 
-// AllocatedGPUs returns the container annotation under which Allocate hands over
-// devices of a resource of GPUs: "allocated.numalet.dev/gpu" for nvidia.com/gpu.
-// Its value is the device ids, comma separated.
+// AllocatedGPUs returns the annotation of a container in which Allocate lists the
+// devices of a GPU resource: "allocated.numalet.dev/gpu" for nvidia.com/gpu. Its value
+// is the IDs, separated by commas.
 func AllocatedGPUs(resource string) string {
 	return allocatedPrefix + resource[strings.IndexByte(resource, '/')+1:]
 }
 
-// GPUShareMark stands in the id of a device between a card's UUID and the ordinal of a
-// share of that card, "GPU-5a…::0", as NVIDIA's own device plugin has it.
+// GPUShareMark separates a card's UUID and the number of a share in a device ID:
+// "GPU-5a…::0", as in NVIDIA's device plugin.
 const GPUShareMark = "::"
 
-// GPUOf returns the UUID of the card or slice that a device is, or is a share of.
+// GPUOf returns the UUID of the card or slice to which a device ID belongs.
 func GPUOf(device string) string {
 	uuid, _, _ := strings.Cut(device, GPUShareMark)
 	return uuid
 }
 
-// ParseAllocatedGPUs returns the devices of all resources of GPUs that the
-// annotations of a container carry, in no order.
+// ParseAllocatedGPUs returns the IDs of all allocated GPU devices in the annotations of
+// a container, in no order.
 func ParseAllocatedGPUs(annotations map[string]string) (ids []string) {
 	for key, list := range annotations {
 		name, ok := strings.CutPrefix(key, allocatedPrefix)
@@ -148,8 +148,8 @@ func ParseAllocatedGPUs(annotations map[string]string) (ids []string) {
 	return ids
 }
 
-// ParseAllocated returns how many tokens of each NUMA node the annotations of
-// a container carry; empty when the container asked for none explicitly.
+// ParseAllocated returns the number of allocated tokens per NUMA node in the annotations
+// of a container. It is empty without an explicit request.
 func ParseAllocated(annotations map[string]string) map[topology.NodeID]int {
 	tokens := map[topology.NodeID]int{}
 	for key, ids := range annotations {

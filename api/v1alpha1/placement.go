@@ -15,11 +15,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// PlacementVersion is the version of the annotation numalet.dev/placement that
-// this program writes, and the only one that it reads.
+// PlacementVersion is the only version of the annotation numalet.dev/placement that this
+// release writes and reads.
 const PlacementVersion = 1
 
-// Placement is the controller's decision, the value of the annotation
+// Placement is the controller's decision for a pod. It is the value of the annotation
 // numalet.dev/placement:
 //
 //	{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2},"gpus":["GPU-5a…"]}}}
@@ -27,19 +27,19 @@ const PlacementVersion = 1
 // +kubebuilder:object:generate=false
 type Placement struct {
 	Version int `json:"version"`
-	// Containers by name; those that share and get no GPU are left out.
+	// Containers by name, without shared containers that have no GPUs.
 	Containers map[string]ContainerPlacement `json:"containers"`
 }
 
-// ContainerPlacement is what one container gets.
+// ContainerPlacement is the CPUs and GPUs of one container.
 //
 // +kubebuilder:object:generate=false
 type ContainerPlacement struct {
-	CPUs map[topology.NodeID]int `json:"cpus,omitempty"` // exclusive ones by kernel NUMA id; counts > 0
-	GPUs []string                `json:"gpus,omitempty"` // ids, each once
+	CPUs map[topology.NodeID]int `json:"cpus,omitempty"` // exclusive CPUs per NUMA node; counts > 0
+	GPUs []string                `json:"gpus,omitempty"` // unique IDs
 }
 
-// FormatPlacement returns the annotation's value; equal placements, equal text.
+// FormatPlacement returns the annotation's value. It is deterministic.
 func FormatPlacement(containers map[string]ContainerPlacement) (string, error) {
 	text, err := json.Marshal(Placement{Version: PlacementVersion, Containers: containers})
 	if err != nil {
@@ -48,8 +48,8 @@ func FormatPlacement(containers map[string]ContainerPlacement) (string, error) {
 	return string(text), nil
 }
 
-// ParsePlacement reads the annotation's value. Everything that is not exactly
-// of a known version is an error: half a decision would be another one.
+// ParsePlacement parses the annotation's value. It accepts known fields of a known
+// version only, because a part of a decision would be a different decision.
 func ParsePlacement(text string) (Placement, error) {
 	p, err := decodePlacement([]byte(text))
 	if err == nil {
@@ -61,13 +61,13 @@ func ParsePlacement(text string) (Placement, error) {
 	return p, nil
 }
 
-// versioned is what every version of a placement has.
+// versioned has the common field of all versions.
 type versioned struct {
 	Version *int `json:"version"`
 }
 
-// decodePlacement looks at the version first: the fields of another one may not
-// be known here.
+// decodePlacement checks the version first, because other versions may have unknown
+// fields.
 func decodePlacement(text []byte) (p Placement, err error) {
 	var v versioned
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &v); err != nil {
@@ -83,7 +83,7 @@ func decodePlacement(text []byte) (p Placement, err error) {
 	return p, errors.Join(append(strict, err)...)
 }
 
-// validate refuses what no pod could mean.
+// validate checks the values of all containers.
 func (p Placement) validate() error {
 	for _, name := range slices.Sorted(maps.Keys(p.Containers)) {
 		if err := p.Containers[name].validate(); err != nil {
@@ -109,7 +109,7 @@ func (c ContainerPlacement) validate() error {
 	return nil
 }
 
-// CPUs returns how many exclusive CPUs the placement gives to all containers.
+// CPUs returns the total number of exclusive CPUs of all containers.
 func (p Placement) CPUs() (sum int) {
 	for _, c := range p.Containers {
 		sum += c.cpus()
@@ -117,8 +117,8 @@ func (p Placement) CPUs() (sum int) {
 	return sum
 }
 
-// GPUs returns the GPUs of all containers, each once, in order of the containers'
-// names.
+// GPUs returns the GPUs of all containers without duplicates, in the order of the
+// containers' names.
 func (p Placement) GPUs() (ids []string) {
 	for _, name := range slices.Sorted(maps.Keys(p.Containers)) {
 		for _, id := range p.Containers[name].GPUs {
@@ -130,8 +130,8 @@ func (p Placement) GPUs() (ids []string) {
 	return ids
 }
 
-// SharesGPUs reports whether two containers have a GPU in common, which is when
-// one runs after the other.
+// SharesGPUs reports whether two containers have a GPU in common, because they run one
+// after the other.
 func (p Placement) SharesGPUs() bool {
 	sum := 0
 	for _, c := range p.Containers {
@@ -147,45 +147,45 @@ func (c ContainerPlacement) cpus() (sum int) {
 	return sum
 }
 
-// ReadPlacement reads the decision that a pod carries and compares it with what
-// the pod asks for. It is a *Refusal, PlacementInvalid, when the annotation means
-// nothing, names a container that the pod lacks or that shares, gives a sum that
-// is not the container's CPUs, or other NUMA nodes than an explicit request. That
-// the policy is met is the controller's business; the node's ledger looks again.
+// ReadPlacement parses the placement of a pod and compares it with the pod's request.
+// The error is a *Refusal with the reason PlacementInvalid if the annotation is invalid,
+// has an unknown container or CPUs for a shared one, or has counts that differ from the
+// request in their sum or, for an explicit request, per NUMA node. It does not check the
+// policy, which the controller and the node's ledger do.
 func ReadPlacement(pod *corev1.Pod, request CPURequest) (Placement, error) {
 	p, err := ParsePlacement(pod.Annotations[AnnotationPlacement])
 	if err != nil {
-		return Placement{}, misplaced("", "%s", err)
+		return Placement{}, invalidPlacement("", "%s", err)
 	}
 	known := containerNames(pod)
 	for _, name := range slices.Sorted(maps.Keys(p.Containers)) {
 		if !slices.Contains(known, name) {
-			return Placement{}, misplaced(name, "it names container %q, but the pod's are %s", name, strings.Join(known, ", "))
+			return Placement{}, invalidPlacement(name, "it names container %q, but the pod's are %s", name, strings.Join(known, ", "))
 		}
 		if _, exclusive := request.Exclusive(name); !exclusive && len(p.Containers[name].CPUs) > 0 {
-			return Placement{}, misplaced(name, "it gives CPUs to container %q, which shares", name)
+			return Placement{}, invalidPlacement(name, "it gives CPUs to container %q, which shares", name)
 		}
 	}
 	for _, c := range request.Containers {
-		if err := compare(c, p.Containers[c.Name]); err != nil {
+		if err := compareCounts(c, p.Containers[c.Name]); err != nil {
 			return Placement{}, err
 		}
 	}
 	return p, nil
 }
 
-// compare refuses counts that are not what the container asks for.
-func compare(c podspec.Container, p ContainerPlacement) error {
+// compareCounts refuses counts that differ from the container's request.
+func compareCounts(c podspec.Container, p ContainerPlacement) error {
 	switch sum, counts := p.cpus(), p.CPUs; {
 	case sum != c.CPUs:
-		return misplaced(c.Name, "it gives %d CPUs to container %q, which asks for %d", sum, c.Name, c.CPUs)
+		return invalidPlacement(c.Name, "it gives %d CPUs to container %q, which asks for %d", sum, c.Name, c.CPUs)
 	case c.PerNode != nil && !maps.Equal(c.PerNode, counts):
-		return misplaced(c.Name, "it gives CPUs by NUMA node %v to container %q, whose limits say %v", counts, c.Name, c.PerNode)
+		return invalidPlacement(c.Name, "it gives CPUs by NUMA node %v to container %q, whose limits say %v", counts, c.Name, c.PerNode)
 	}
 	return nil
 }
 
-// At returns the request with the counts per NUMA node that a placement of it says.
+// At returns the request with the counts per NUMA node of a placement.
 func (r CPURequest) At(p Placement) CPURequest {
 	r.Containers = slices.Clone(r.Containers)
 	for i, c := range r.Containers {
@@ -194,13 +194,13 @@ func (r CPURequest) At(p Placement) CPURequest {
 	return r
 }
 
-func misplaced(container, format string, args ...any) *Refusal {
+func invalidPlacement(container, format string, args ...any) *Refusal {
 	return refuse(PlacementInvalid, container, "the placement in the annotation %s is not one of this pod: %s", AnnotationPlacement, fmt.Sprintf(format, args...))
 }
 
-// Rejection returns the condition by which a node's agent ended the pod, if one
-// did: the node could not honour its placement. The condition stays when the
-// phase does not.
+// Rejection returns the condition of a pod that a node's agent has failed because the
+// node cannot apply its placement. The condition remains even if the kubelet overwrites
+// the phase.
 func Rejection(pod *corev1.Pod) (corev1.PodCondition, bool) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == ReasonPlacementRejected {

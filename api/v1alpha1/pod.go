@@ -2,13 +2,13 @@ package v1alpha1
 
 import corev1 "k8s.io/api/core/v1"
 
-// AnnotationConfigHash is on the API's mirror of a static pod. Its value is the
-// static pod's UID, which is the only one that the node knows.
+// AnnotationConfigHash is an annotation of a mirror pod. Its value is the UID of the
+// static pod, which is the only one that the kubelet and the runtime use.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/types/pod_update.go.
 const AnnotationConfigHash = "kubernetes.io/config.hash"
 
-// NodeUID returns the UID by which the kubelet and the runtime know a pod: of a
-// mirror, that of its static pod.
+// NodeUID returns the UID that the kubelet and the runtime use for a pod. For a mirror
+// pod it is that of the static pod.
 func NodeUID(pod *corev1.Pod) string {
 	if hash := pod.Annotations[AnnotationConfigHash]; hash != "" {
 		return hash

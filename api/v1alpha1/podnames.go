@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// knownAnnotations are all the names under numalet.dev/ that a pod may carry.
+// knownAnnotations returns the annotations under numalet.dev/ that a pod may have.
 func knownAnnotations() []string {
 	return []string{
 		AnnotationCPUPolicy, AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationPlacement, AnnotationRejectedAt,
@@ -17,11 +17,10 @@ func knownAnnotations() []string {
 	}
 }
 
-// MayAsk reports whether the annotations of a pod, or of its sandbox, concern
-// Numalet at all: whether any name is under numalet.dev/. It is false for a pod
-// that asks explicitly and carries none; the device plugin's annotations on the
-// container show that one (ParseAllocated).
-func MayAsk(annotations map[string]string) bool {
+// MayRequest reports whether a pod or sandbox has an annotation under numalet.dev/. An
+// explicit request needs none; for that, see the device plugin's annotations on the
+// container (ParseAllocated).
+func MayRequest(annotations map[string]string) bool {
 	for name := range annotations {
 		if strings.HasPrefix(name, Group+"/") {
 			return true
@@ -30,8 +29,8 @@ func MayAsk(annotations map[string]string) bool {
 	return false
 }
 
-// checkNames refuses names under numalet.dev/ that mean nothing: a misspelt ask
-// must not run unpinned.
+// checkNames refuses unknown names under numalet.dev/, because a pod with a misspelt
+// request must not run unpinned.
 func checkNames(pod *corev1.Pod) error {
 	known := knownAnnotations()
 	for _, name := range slices.Sorted(maps.Keys(pod.Annotations)) {
@@ -47,12 +46,12 @@ func checkNames(pod *corev1.Pod) error {
 	return nil
 }
 
-// nearest returns the candidate with the smallest edit distance, the first of equals.
+// nearest returns the first candidate with the smallest edit distance.
 func nearest(name string, candidates []string) string {
 	return slices.MinFunc(candidates, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
-// distance is the Levenshtein distance in bytes. O(len(a)·len(b)).
+// distance returns the Levenshtein distance in bytes. O(len(a)·len(b)).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -31,8 +31,8 @@ type PodTemplateMeta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// PodSpec reads the spec. A field that core/v1 does not have is an error: it is
-// misspelt, or newer than this program, and would be lost.
+// PodSpec parses the spec. An unknown field is an error, because it would be lost: it is
+// misspelt, or newer than this program.
 func (t *PodTemplate) PodSpec() (*corev1.PodSpec, error) {
 	spec := &corev1.PodSpec{}
 	unknown, err := kjson.UnmarshalStrict(t.Spec.Raw, spec)

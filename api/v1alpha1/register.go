@@ -11,7 +11,7 @@ func GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 }
 
-// AddToScheme makes a scheme know the custom resources.
+// AddToScheme adds the custom resources to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion(),
 		&NodeTopology{}, &NodeTopologyList{}, &Tenant{}, &TenantList{}, &Job{}, &JobList{}, &GPUGroup{}, &GPUGroupList{})

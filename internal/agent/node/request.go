@@ -32,7 +32,7 @@ type lookup func(ctx context.Context, uid string) (*corev1.Pod, bool)
 // lock, because find may wait.
 func (n *Node) request(ctx context.Context, c workload.Container, find lookup) (*pool.Pod, error) {
 	tokens := v1alpha1.ParseAllocated(c.Annotations)
-	announced := len(tokens) > 0 || v1alpha1.MayAsk(c.Sandbox.Annotations) && !n.placedWithoutCPUs(c.Sandbox)
+	announced := len(tokens) > 0 || v1alpha1.MayRequest(c.Sandbox.Annotations) && !n.placedWithoutCPUs(c.Sandbox)
 	switch {
 	case announced && n.cfg.Disabled:
 		return nil, refuse(SwitchedOff, "exclusive CPUs are switched off on this node; delete the pod and let it run on a node labelled %s=true",

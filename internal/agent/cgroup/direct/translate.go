@@ -49,7 +49,7 @@ func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []w
 // or not.
 func mayRequest(pod *corev1.Pod) bool {
 	request, err := v1alpha1.ReadCPURequest(pod)
-	return err != nil || request.Form != v1alpha1.None || v1alpha1.MayAsk(pod.Annotations)
+	return err != nil || request.Form != v1alpha1.None || v1alpha1.MayRequest(pod.Annotations)
 }
 
 // namesByID returns the names of the running containers by the runtime's ID, which
