@@ -13,8 +13,8 @@ type Amounts struct {
 // Plus returns the sum. It shares a's Extended where b has none.
 func (a Amounts) Plus(b Amounts) Amounts { return a.add(b, 1) }
 
-// Minus returns the difference, which may be negative: others may have given
-// away more than there is. It shares a's Extended where b has none.
+// Minus returns the difference. It may be negative, because other schedulers may
+// have overcommitted the node. It shares a's Extended where b has none.
 func (a Amounts) Minus(b Amounts) Amounts { return a.add(b, -1) }
 
 func (a Amounts) add(b Amounts, sign int64) Amounts {

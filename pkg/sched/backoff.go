@@ -2,11 +2,11 @@ package sched
 
 import "time"
 
-// Backoff is how long to wait after something failed: First, then twice as long
-// each time, and Most at most.
+// Backoff is an exponential delay between retries. It starts with First, doubles
+// after each failure, and never exceeds Most.
 type Backoff struct{ First, Most time.Duration }
 
-// Or returns b with what is not positive in it taken from other.
+// Or returns b. Fields that are not positive are taken from other.
 func (b Backoff) Or(other Backoff) Backoff {
 	if b.First <= 0 {
 		b.First = other.First
@@ -17,8 +17,8 @@ func (b Backoff) Or(other Backoff) Backoff {
 	return b
 }
 
-// Delay returns how long to wait after the n-th failure, n ≥ 1. It costs
-// O(log(Most/First)) at most.
+// Delay returns the delay after the n-th failure, n ≥ 1. It takes
+// O(log(Most/First)) time.
 func (b Backoff) Delay(n int) time.Duration {
 	d := b.First
 	for range n - 1 {

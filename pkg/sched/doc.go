@@ -1,9 +1,9 @@
-// Package sched has the nouns of the cluster's scheduler: a node's record, a
-// pod's request, a placement, and why a node is refused.
+// Package sched defines the types of the cluster scheduler: a node's record, a
+// pod's request, a placement, and the reason why a node is refused.
 //
-// It knows what a pod takes from a node and how a record changes by it; it
-// refuses to choose (package filter places a pod on a node, package distbucket finds
-// nodes) and to know Kubernetes' types, clocks and locks.
+// It computes what a pod takes from a node and how the node's record changes. It
+// does not choose: package filter places a pod on a node, and package distbucket
+// finds nodes. It does not know Kubernetes types, clocks or locks.
 //
-//	next := node.Take(sched.Hold(pod, placement)) // a new record, one version on
+//	next := node.Take(sched.Hold(pod, placement)) // a new record with the next version
 package sched

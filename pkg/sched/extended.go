@@ -8,22 +8,25 @@ import (
 	"unique"
 )
 
-// Extended counts resources by their full names, sorted by name, none twice. It is
-// shared between values and never changed; nil counts nothing.
+// Extended counts resources by their full names. It is sorted by name and has no
+// duplicates. Values share it, so it is never changed. nil counts nothing.
 //
-// Among 100,000 nodes the record that is looked at is in no processor's cache. So its
-// counts are in one piece, and a name is one string for all nodes and pods: to find a
-// count waits for memory once, where a map waits for its head, its slots and the key.
+// With 100,000 nodes a record is rarely in the processor's cache when it is read.
+// The counts are therefore contiguous, and all nodes and pods share one string per
+// name. A lookup then costs one cache miss, while a map costs one each for its
+// header, its slots and the key.
 type Extended []extra
 
-// extra is how much there is of one resource. It has the handle, not the string: once
-// nobody has a handle to a name, the next one made is to another string.
+// extra is the amount of one resource. It keeps the handle instead of the string:
+// package unique may drop a name without handles, and its next handle then refers
+// to another string.
 type extra struct {
 	name  unique.Handle[string]
 	count int64
 }
 
-// ExtendedOf counts what a map has, zeros too; nil where it is empty.
+// ExtendedOf returns the counts of a map, including zeros. It returns nil for an
+// empty map.
 func ExtendedOf(counts map[string]int64) Extended {
 	if len(counts) == 0 {
 		return nil
@@ -36,8 +39,9 @@ func ExtendedOf(counts map[string]int64) Extended {
 	return e
 }
 
-// Of returns the count of a resource, 0 where there is none. It looks through all, for
-// they are few; a name from All or a unique.Handle it knows by its address.
+// Of returns the count of a resource, or 0 if it is not counted. The search is
+// linear because there are few resources. A name from All or from a unique.Handle
+// is compared by its address alone.
 func (e Extended) Of(name string) int64 {
 	for _, x := range e {
 		if x.name.Value() == name {
@@ -58,10 +62,11 @@ func (e Extended) All() iter.Seq2[string, int64] {
 	}
 }
 
-// Equal reports whether both count the same; a 0 that is counted is not one that is not.
+// Equal reports whether both count the same resources with the same amounts. A
+// resource with count 0 differs from one that is not counted.
 func (e Extended) Equal(other Extended) bool { return slices.Equal(e, other) }
 
-// String is "ephemeral-storage 3, example.com/nic 1".
+// String returns, for example, "ephemeral-storage 3, example.com/nic 1".
 func (e Extended) String() string {
 	var all []string
 	for name, count := range e.All() {
@@ -70,13 +75,13 @@ func (e Extended) String() string {
 	return strings.Join(all, ", ")
 }
 
-// plus adds sign times other, in time of both lengths. What becomes 0 stays. The result
-// is e itself where other is empty.
+// plus returns e + sign × other in O(len(e) + len(other)) time. Resources whose
+// count becomes 0 stay. The result is e itself where other is empty.
 func (e Extended) plus(other Extended, sign int64) Extended {
 	if len(other) == 0 {
 		return e
 	}
-	sum := make(Extended, 0, max(len(e), len(other))) // mostly one has all names of the other
+	sum := make(Extended, 0, max(len(e), len(other))) // one usually has all names of the other
 	for _, x := range other {
 		for len(e) > 0 && e[0].compare(x) < 0 {
 			sum, e = append(sum, e[0]), e[1:]

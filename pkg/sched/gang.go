@@ -1,18 +1,18 @@
 package sched
 
-// Gang is pods that start together or not at all.
+// Gang is a set of pods that start together or not at all.
 type Gang struct {
-	ID string // unlike any pod's UID; what is reserved for the gang is under it
-	// Owner is the UID of what makes the pod anew when it fails, "" for nothing. A gang
-	// with Members has none.
+	ID string // differs from every pod's UID; the gang's reservations use it as their key
+	// Owner is the UID of the object that recreates the pod when it fails, or "". A
+	// gang with Members has no owner.
 	Owner string
-	// Need is how many of Members have to be placed at one time. Those that are
-	// bound already, or have succeeded, are not among them.
+	// Need is how many of Members must be placed at the same time. Members that are
+	// already bound or have succeeded do not count.
 	Need    int
-	Members []*Pod // that are pending
+	Members []*Pod // pending pods only
 }
 
-// Claim returns under what a pod's reservations are: its gang's ID, or its UID.
+// Claim returns the key of a pod's reservations: its gang's ID, or its own UID.
 func (p *Pod) Claim() string {
 	if p.Gang != nil {
 		return p.Gang.ID
@@ -20,8 +20,8 @@ func (p *Pod) Claim() string {
 	return p.UID
 }
 
-// Together returns those that a pod in a queue stands for, its gang's members or itself,
-// and how many of them have to be placed at one time.
+// Together returns the pods that a queued pod represents, and how many of them must
+// be placed at the same time. These are the members of its gang, or the pod itself.
 func (p *Pod) Together() (pods []*Pod, need int) {
 	if p.Gang == nil || len(p.Gang.Members) == 0 {
 		return []*Pod{p}, 1

@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Hold returns what a pod holds where it is placed so.
+// Hold returns what a pod takes from its node under a placement.
 func Hold(pod *Pod, at Placement) Holding {
 	return Holding{Amounts: pod.Requests, NUMA: holdNUMA(pod, at.Containers), GPUs: at.GPUs}
 }
@@ -56,7 +56,7 @@ func (h Holding) Equal(other Holding) bool {
 		slices.Equal(h.NUMA, other.NUMA) && slices.Equal(h.GPUs, other.GPUs)
 }
 
-// Plus returns what two pods hold on one node together.
+// Plus returns the sum of what two pods hold on the same node.
 func (h Holding) Plus(other Holding) Holding {
 	sum := Holding{Amounts: h.Amounts.Plus(other.Amounts), NUMA: slices.Clone(h.NUMA), GPUs: slices.Clone(h.GPUs)}
 	for _, share := range other.NUMA {

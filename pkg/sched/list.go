@@ -1,48 +1,48 @@
 package sched
 
-// Candidate is a node that suited a pod when its record was read. The record
-// tells the version.
+// Candidate is a node that fitted a pod when its record was read. The record
+// carries the version.
 type Candidate struct {
 	Node  *Node
 	Score Score
 }
 
-// List is what a first-tier scheduler found for a pod, best first. It is empty
-// where no node suited.
+// List is the candidates that a first-tier scheduler found for a pod, best first.
+// It is empty where no node fitted.
 type List struct {
 	Pod        *Pod
 	Candidates []Candidate
-	FreedSeq   uint64 // what had ever been given back when the nodes were read
-	Begun      any    // what the filters found out about the pod by itself; see Relay
+	FreedSeq   uint64 // the cluster's release counter when the nodes were read
+	Begun      any    // node-independent results of the filters; see Relay
 }
 
-// Decision is a pod that has been given its place.
+// Decision is a pod and its placement.
 type Decision struct {
 	Pod *Pod
 	At  Placement
 }
 
-// Scorer says how well a node suits a pod that fits it, in numbers that it appends to
-// others, so that the scores of a list are one piece of memory.
+// Scorer appends the score of a node for a pod that fits it, and returns the
+// extended slice. Appending lets all scores of a list share one allocation.
 type Scorer func([]int64, *Pod, *Node) []int64
 
-// Filter is the filters of another system beside package filter's. An instance
-// turns to one pod at a time and serves one goroutine.
+// Filter adds the filters of another system to those of package filter. An instance
+// handles one pod at a time and serves one goroutine.
 type Filter interface {
-	// Begin turns to a pod as the cluster is now: it names the only nodes that
-	// may suit (nil for any), or says why none does.
+	// Begin starts filtering for a pod with the current state of the cluster. It
+	// returns the only nodes that may fit (nil for any), or the reason why none does.
 	Begin(*Pod) (only []string, why Reason)
-	// Check says why a node does not suit that pod.
+	// Check returns the reason why a node does not fit the pod given to Begin.
 	Check(*Node) Reason
 }
 
-// Relay is what a Filter may be besides: another instance goes on with a pod
-// where one has begun, for as long as the pod's fit depends on no other node.
+// Relay is a Filter that can resume the work of another instance. This is valid for
+// pods whose fit on a node does not depend on other nodes.
 type Relay interface {
 	Filter
-	// Begun returns what Begin found out about the pod in hand. It is immutable.
+	// Begun returns the results of Begin for the current pod. They are immutable.
 	Begun() any
-	// Resume turns to the pod of which another instance's Begun is that: in place
-	// of Begin, and at less cost.
+	// Resume replaces Begin, given the results of another instance's Begun for the
+	// same pod. It is cheaper than Begin.
 	Resume(pod *Pod, begun any) Reason
 }

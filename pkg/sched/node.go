@@ -7,10 +7,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Node is the record of one node: what it has and what of it is free. A record
-// is immutable: every change makes a new one with a higher version, and shares
-// with the old one all that did not change, so that any number of goroutines
-// may hold on to records while others are made.
+// Node is the record of one node: its resources, and how much of them is free. A
+// record is immutable, so goroutines may keep records while others make new ones.
+// Every change makes a new record with a higher version; the new record shares
+// everything unchanged with the old one.
 type Node struct {
 	Name    string
 	Version Version
@@ -21,73 +21,73 @@ type Node struct {
 	// NUMA has the NUMA nodes with CPUs, sorted by ID. It is empty where
 	// exclusive CPUs are switched off.
 	NUMA []NUMANode
-	// CoreWidth is how many CPUs become unfree together: the threads of a core
-	// where no two pods share one (--full-cores). 0 and 1 mean CPUs one by one.
+	// CoreWidth is the allocation unit in CPUs: the threads of a core where pods
+	// never share a core (--full-cores). 0 and 1 mean single CPUs.
 	CoreWidth int
-	// Spare is how many of the free exclusive CPUs have to stay free for shared
-	// containers: 0 where reserved CPUs serve them, else one, or a core's width.
+	// Spare is how many of the free exclusive CPUs must stay free for shared
+	// containers. It is 0 where reserved CPUs serve them, otherwise one CPU or one core.
 	Spare int
 
 	GPUs []GPU
-	// Links says how GPUs are linked, by their positions; nil where nobody tells.
+	// Links is how the GPUs are linked, by their index in GPUs; nil if unknown.
 	Links gpu.Links
-	// Parts says of which extended resources the amounts are parts of cards.
+	// Parts maps extended resources that count parts of cards to those parts.
 	Parts map[string]GPUPart
 
-	// Reserved is what a waiting pod holds back here, or nil. Free does not count
-	// it off.
+	// Reserved is the reservation of a waiting pod, or nil. It is not subtracted
+	// from Free.
 	Reserved *Reservation
 
 	// Foreign is an adapter's own immutable view of the node.
 	Foreign any
 
-	// Source knows the node's newest record; nil where nobody keeps records. Who has a
-	// record need not look for the node by its name.
+	// Source returns the node's newest record without a lookup by name. It is nil for
+	// a record that no store keeps.
 	Source RecordSource
 }
 
-// RecordSource is where the records of one node come from.
+// RecordSource provides the records of one node.
 type RecordSource interface {
 	Newest() *Node // nil where the node is gone
-	// Foreign returns what an adapter's filters know of the node, nil for nothing. It is
-	// never older than a record of the same moment.
+	// Foreign returns an adapter's own data about the node, or nil. It is never older
+	// than a record returned by Newest at the same time.
 	Foreign() any
 }
 
 // NUMANode is one NUMA node's exclusive CPUs and memory.
 type NUMANode struct {
 	ID                 topology.NodeID
-	CPUs, FreeCPUs     int // that can be exclusive: online, not reserved, with full cores whole
+	CPUs, FreeCPUs     int // online and not reserved; with --full-cores, of whole cores only
 	Memory, FreeMemory Bytes
 }
 
 // GPU is one card.
 type GPU struct {
-	// ID is the UUID, or an index where there is none; "" where nobody tells the
-	// node's cards apart, and only how many are free is known, as a plain amount.
+	// ID is the UUID, or an index where there is none. It is "" where the cards of the
+	// node cannot be told apart; then Amounts alone count how many are free.
 	ID   string
 	Type string
-	NUMA topology.NodeID // topology.Unknown where nobody tells
+	NUMA topology.NodeID // topology.Unknown where unknown
 	Free MilliGPU
 }
 
-// GPUPart is what one of a resource is that counts parts of cards: so much of a card,
-// of a type of its own, such as "Tesla-T4-SHARED" or "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb".
+// GPUPart is one unit of a resource that counts parts of cards: its share of a card,
+// and its type, such as "Tesla-T4-SHARED" or "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb".
 type GPUPart struct {
 	Type  string
 	Milli MilliGPU
 }
 
-// Reservation is what one waiting pod holds back on a node.
+// Reservation is what is reserved on a node for one waiting pod.
 type Reservation struct {
 	UID string
 	Holding
 }
 
-// Take returns the next record, less what a pod holds.
+// Take returns the next record with a pod's holding taken from what is free.
 func (n *Node) Take(h Holding) *Node { return n.next(h, -1) }
 
-// Return returns the next record, with what a pod held.
+// Return returns the next record with a pod's holding added back to what is free.
 func (n *Node) Return(h Holding) *Node { return n.next(h, 1) }
 
 func (n *Node) next(h Holding, sign int) *Node {
@@ -97,25 +97,25 @@ func (n *Node) next(h Holding, sign int) *Node {
 	return next.Copy()
 }
 
-// roomy is a record with its counts of what is free, if they are few.
-type roomy struct {
+// inlineNode is a record with inline storage for the free extended resources.
+type inlineNode struct {
 	Node
-	room [4]extra
+	extended [4]extra
 }
 
-// Copy returns a copy in one piece of memory with the counts of what is free, if they
-// are few: who looks at a record looks at them, too.
+// Copy returns a copy of the record. Up to four free extended resources are stored in
+// the same allocation as the record, because both are usually read together.
 func (n *Node) Copy() *Node {
-	c := &roomy{Node: *n}
-	if count := len(n.Free.Extended); 0 < count && count <= len(c.room) {
-		c.Free.Extended = c.room[:count:count]
+	c := &inlineNode{Node: *n}
+	if count := len(n.Free.Extended); 0 < count && count <= len(c.extended) {
+		c.Free.Extended = c.extended[:count:count]
 		copy(c.Free.Extended, n.Free.Extended)
 	}
 	return &c.Node
 }
 
-// For returns the record as a pod sees it: less what another has reserved. Its
-// version is the same.
+// For returns the record as a pod sees it: without what is reserved for another pod.
+// The version is unchanged.
 func (n *Node) For(uid string) *Node {
 	if n.Reserved == nil || n.Reserved.UID == uid {
 		return n
@@ -125,7 +125,8 @@ func (n *Node) For(uid string) *Node {
 	return &seen
 }
 
-// Reserve returns the next record, with that reservation in place of the last.
+// Reserve returns the next record with the given reservation, which replaces any
+// earlier one.
 func (n *Node) Reserve(r *Reservation) *Node {
 	next := n.Copy()
 	next.Version++
@@ -133,7 +134,8 @@ func (n *Node) Reserve(r *Reservation) *Node {
 	return next
 }
 
-// shift adds sign times h to what is free. It copies a slice before it writes.
+// shift adds sign × h to what is free. It copies slices before it writes, because
+// other records share them.
 func (n *Node) shift(h Holding, sign int) {
 	if sign > 0 {
 		n.Free = n.Free.Plus(h.Amounts)
@@ -160,7 +162,7 @@ func (n *Node) shift(h Holding, sign int) {
 }
 
 // Cores rounds a pod's CPUs on one NUMA node up to whole cores where the node
-// gives no less.
+// allocates only whole cores.
 func (n *Node) Cores(cpus int) int {
 	if n.CoreWidth <= 1 {
 		return cpus

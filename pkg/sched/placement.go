@@ -4,16 +4,16 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Placement is how a pod falls on a node: the decision that is bound with it.
+// Placement is a pod's node and its CPUs and GPUs there. It is bound with the pod.
 type Placement struct {
 	Node       string
 	Containers []ContainerCPUs // of Pod.Exclusive, in its order
 	GPUs       []GPUShare
-	GPUGroup   string // that GPUs were given from, or ""
+	GPUGroup   string // the GPU group that GPUs are taken from, or ""
 }
 
-// ContainerCPUs is how many exclusive CPUs a container gets on each NUMA node;
-// those that give none are left out.
+// ContainerCPUs is how many exclusive CPUs a container gets on each NUMA node. NUMA
+// nodes without CPUs for it are left out.
 type ContainerCPUs struct {
 	Container string
 	PerNode   map[topology.NodeID]int
@@ -28,12 +28,12 @@ type GPUShare struct {
 // Holding is what a pod takes from a node for its whole life there.
 type Holding struct {
 	Amounts
-	NUMA []NUMAShare // those with something on them, by ID
+	NUMA []NUMAShare // NUMA nodes that the pod uses, sorted by ID
 	GPUs []GPUShare
 }
 
-// NUMAShare is what a pod holds on one NUMA node: the most that its containers
-// have there at one time.
+// NUMAShare is what a pod holds on one NUMA node: the maximum that its containers
+// use there at the same time.
 type NUMAShare struct {
 	ID     topology.NodeID
 	CPUs   int

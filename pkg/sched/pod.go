@@ -2,19 +2,19 @@ package sched
 
 import "github.com/numalet/numalet/pkg/podspec"
 
-// Pod is what one pod asks of a node. It is immutable.
+// Pod is what one pod requests of a node. It is immutable.
 type Pod struct {
 	UID       string
 	Namespace string
 	Name      string
-	Tenant    string // whom it is charged to
+	Tenant    string // the tenant that is charged
 
-	// Requests are the pod's as Kubernetes counts them: the most that it needs
-	// at one time of its life. Pods is 1.
+	// Requests is the pod's effective request as Kubernetes computes it: the maximum
+	// over the pod's life. Pods is 1.
 	Requests Amounts
 
-	// CPUPolicy says how the CPUs of each container in Exclusive fall on NUMA
-	// nodes, unless the container itself names them (Want.PerNode). Exclusive is
+	// CPUPolicy distributes the CPUs of each container in Exclusive over NUMA nodes,
+	// unless the container names its NUMA nodes itself (Want.PerNode). Exclusive is
 	// in the order in which the containers run.
 	CPUPolicy podspec.Policy
 	Exclusive []podspec.Container
@@ -23,30 +23,30 @@ type Pod struct {
 	GPUs GPUAsk
 
 	Candidates []string // names of the only nodes allowed; nil means all
-	Profile    string   // how nodes are looked for; "" is the default
+	Profile    string   // name of the scheduling profile; "" is the default
 
-	// Avoid reports whether the pod stays away from a node for now. It may be
-	// called from any goroutine; nil means from none.
+	// Avoid reports whether the pod avoids a node for now. Any goroutine may call it;
+	// nil means that the pod avoids no node.
 	Avoid func(node string) bool
 
-	// Wait says why the pod, or as many of those that it stands for as have to start
-	// together, has to wait now, whichever node would do, such as for a quota. Any
-	// goroutine may call it, whatever it has locked; nil means for nothing.
+	// Wait returns the reason why the pod must wait on every node, such as an
+	// exhausted quota. For a gang it covers as many pods as must start together. Any
+	// goroutine may call it, with any lock held; nil means that the pod need not wait.
 	Wait func(*Pod) Reason
 
-	// Across says that whether a node fits depends on other nodes too, such as
-	// with affinity between pods: an equal version then proves nothing.
+	// Across is set if the pod's fit on a node depends on other nodes too, for example
+	// because of inter-pod affinity. An unchanged version then does not prove that the
+	// node still fits.
 	Across bool
 
-	// Gang is what the pod starts together with, or nil. A pod in a queue stands for
-	// all of its Members.
+	// Gang is the pod's gang, or nil. A queued pod represents all Members of its gang.
 	Gang *Gang
 
 	// Foreign is an adapter's own immutable view of the pod.
 	Foreign any
 }
 
-// Waits is what Wait says.
+// Waits returns the result of Wait, or no reason where Wait is nil.
 func (p *Pod) Waits() Reason {
 	if p.Wait == nil {
 		return Reason{}
@@ -62,44 +62,46 @@ func (p *Pod) String() string {
 	return p.Namespace + "/" + p.Name
 }
 
-// GPUAsk asks for cards of one node: Count cards, Milli of each.
+// GPUAsk is a request for cards of one node: Count cards, Milli of each.
 type GPUAsk struct {
 	Count int
 	Milli MilliGPU
 	Types []string // allowed types; nil means any
-	Group string   // the only one that they may be given from; "" where there are several, or none
+	Group string   // the only GPU group that may provide them; "" where several may, or none
 
-	// Part is what parts of cards are asked for, where Count is 0. As many of a node's
-	// are free as Requests count.
+	// Part is the request for parts of cards, used where Count is 0. Requests counts
+	// these parts too, and they are matched against the node's free amounts.
 	Part PartAsk
 
-	// Wants says which containers they are for, in the order in which these run.
+	// Wants lists the containers that use the cards, in the order in which they run.
 	Wants []GPUWant
-	// Offer says which cards of a node the pod may choose from, once the node has room
-	// for all else. It may be called from any goroutine; nil is all that suit.
+	// Offer returns the cards of a node that the pod may choose from. It is called
+	// after the node fits in all other respects. Any goroutine may call it; nil means
+	// all cards that fit.
 	Offer func(*Node) Offer
 }
 
-// PartAsk asks for Count of an extended resource, which counts parts of cards of one
-// kind. Types of those end in "-" and Kind, such as "SHARED" or "MIG-1g.10gb".
+// PartAsk is a request for Count of an extended resource that counts parts of cards
+// of one kind. The types of such parts end in "-" and Kind, such as "SHARED" or
+// "MIG-1g.10gb".
 type PartAsk struct {
 	Resource string
 	Kind     string
 	Count    int
 }
 
-// GPUWant is how many cards one container wants.
+// GPUWant is how many cards one container requests.
 type GPUWant struct {
 	Container string
 	Kind      podspec.Kind
 	Count     int
 }
 
-// Offer is the cards of one node that a pod may choose from: at least as many as it
-// asks for, or a reason why there are none.
+// Offer is the cards of one node that a pod may choose from. There are at least as
+// many as the pod requests, or Why has the reason why there are none.
 type Offer struct {
 	GPUs  []GPUShare
-	Group string // that they are of, or ""
-	Over  int    // how many more than asked for; of equal nodes the one with the fewest comes first
+	Group string // the GPU group of the cards, or ""
+	Over  int    // cards beyond the request; fewer is better among otherwise equal nodes
 	Why   Reason
 }

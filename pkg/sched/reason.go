@@ -11,26 +11,26 @@ import (
 // Code is the kind of a Reason.
 type Code uint8
 
-// Why a node does not suit a pod. The zero value means that it does.
+// The reasons why a node does not fit a pod. The zero value means that it fits.
 const (
 	Suits         Code = iota
-	NotCandidate       // the pod names its nodes, and this is none of them
-	Avoided            // the node refused the like of it lately
+	NotCandidate       // the pod lists its candidate nodes, and the node is not among them
+	Avoided            // the node recently rejected a pod of the same owner
 	Insufficient       // too little of the resource in Detail is free
 	NoExclusive        // the node has no exclusive CPUs
-	FewExclusive       // too few exclusive CPUs are free, or too few on a NUMA node named
-	Uneven             // some NUMA node cannot give its even share (spread)
-	NoNUMANode         // no NUMA node has room for all of a container (single)
-	NoLocalMemory      // none has both the CPUs and the memory (single)
-	NoLocalGPU         // none has both the CPUs and the cards (single)
-	NoSharedCPU        // no CPU would stay shared
-	SearchCut          // too many ways to place the exclusive containers to try them all
-	NoGPU              // too few cards of an allowed type have so much free
-	Other              // Detail says it all: another filter's own words, a reason a line
-	Anywhere           // Detail says why no node would do, whichever: it is the pod's own fault
+	FewExclusive       // too few exclusive CPUs are free, on the node or on a requested NUMA node
+	Uneven             // a NUMA node cannot provide its even share (spread)
+	NoNUMANode         // no NUMA node has enough CPUs for a whole container (single)
+	NoLocalMemory      // no NUMA node has both the CPUs and the memory (single)
+	NoLocalGPU         // no NUMA node has both the CPUs and the cards (single)
+	NoSharedCPU        // no CPU would be left for shared containers
+	SearchCut          // the search limit was reached before a placement was found
+	NoGPU              // too few cards of an allowed type have enough free
+	Other              // Detail has the messages of another filter, one per line
+	Anywhere           // Detail has the reason why no node fits; it lies in the pod itself
 )
 
-// Reason is why a node does not suit a pod. It is comparable, so that reasons
+// Reason is why a node does not fit a pod. It is comparable, so that reasons
 // can be counted.
 type Reason struct {
 	Code   Code
@@ -40,7 +40,7 @@ type Reason struct {
 // Refuses reports whether there is a reason.
 func (r Reason) Refuses() bool { return r.Code != Suits }
 
-// String returns the reason in the words that kube-scheduler has for its own.
+// String returns the reason in the style of kube-scheduler's messages.
 func (r Reason) String() string { return strings.ReplaceAll(r.lines(), "\n", ", ") }
 
 func (r Reason) lines() string {
@@ -67,11 +67,11 @@ func (r Reason) lines() string {
 	return words[r.Code]
 }
 
-// Tally counts nodes by the reason for which they were refused.
+// Tally counts refused nodes by reason.
 type Tally map[Reason]int
 
-// String says it as kube-scheduler does, which counts a node under each of its
-// reasons, and nothing where it is the pod's own fault:
+// String formats the counts as kube-scheduler does. A node counts under each of its
+// reasons. A reason that lies in the pod itself has no count.
 // "0/5000 nodes are available: 4000 Insufficient cpu, 1000 Insufficient GPUs."
 func (t Tally) String() string {
 	nodes, counts := 0, map[string]int{}

@@ -2,15 +2,16 @@ package sched
 
 import "github.com/numalet/numalet/pkg/podspec"
 
-// Span is which of a pod's cards a container gets: so many from the first on.
+// Span is the range of a pod's cards that a container gets: Count cards from index
+// First on.
 type Span struct {
 	Container    string
 	First, Count int
 }
 
-// Spans says which of a pod's cards each container gets: apps and sidecars have
-// their own, and an init container those of the apps after it, beside the sidecars
-// that run already.
+// Spans returns which of a pod's cards each container gets. App containers and
+// sidecars get cards of their own. An init container reuses the cards of later app
+// containers; it shares none with the sidecars that already run.
 func (a GPUAsk) Spans() []Span {
 	spans := make([]Span, len(a.Wants))
 	sidecars, apps := 0, 0
@@ -27,10 +28,10 @@ func (a GPUAsk) Spans() []Span {
 	return spans
 }
 
-// Split says which container gets which of a pod's cards, by name, as Spans does.
-// Where there are too few, for nobody tells some apart, the last ones get none.
-// Which of the pod's cards a container gets is open to whoever hands them over, as
-// the kubelet does where init containers come first.
+// Split returns the IDs of the cards of each container, by container name, in the
+// ranges of Spans. If cards without an ID are missing from the list, the last
+// containers get fewer. The result is a suggestion: the kubelet may assign the pod's
+// cards to containers differently, for example if init containers come first.
 func (a GPUAsk) Split(cards []GPUShare) map[string][]string {
 	split := map[string][]string{}
 	for _, s := range a.Spans() {

@@ -1,6 +1,6 @@
 package sched
 
-// Version counts the changes of one node's record; it only grows.
+// Version is the number of a node's record. It increases with every change.
 type Version uint64
 
 // MilliCPU is an amount of native CPU in thousandths of a CPU.
