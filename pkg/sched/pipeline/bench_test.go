@@ -22,7 +22,7 @@ import (
 //
 //	go test ./pkg/sched/pipeline -run '^$' -bench . -cpu 1
 //
-// and a change is judged by ten runs before and after (-count 10) with
+// and a change is measured by ten runs before and after (-count 10) with
 // golang.org/x/perf/cmd/benchstat.
 
 // BenchmarkDecide measures one decision, first list to commit, on one core. So

@@ -8,103 +8,102 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Effects is what the committer does to the world. Only Bind may wait, and only for
-// binders that are behind; none may call the committer.
+// Effects is how the committer acts on the rest of the scheduler. Only Bind may block,
+// and only until a binder is free. None of the functions may call the committer.
 type Effects struct {
 	Bind              func(sched.Decision)     // write the Binding; Undo if that fails
 	Requeue           func(*sched.Pod)         // other pods took its nodes: retry it
 	MarkUnschedulable func(*sched.Pod, uint64) // no node fitted it as of that View.FreedSeq
-	// Widen makes another first list by the committer's own filters, for a pod
-	// whose fit depends on other nodes too and whose list did not hold, and for one
-	// of a gang. May be nil where there are none of either.
+	// Widen makes a new first list with the committer's own filters. It is used for
+	// members of a gang, and for a pod whose fit depends on other nodes if none of its
+	// listed nodes still fits. It may be nil if there are no such pods.
 	Widen func(*sched.Pod) sched.List
 }
 
-// Reserver is what a filter may be besides: what sets aside for a decision
-// something that is not in the centre, such as volumes.
+// Reserver is an optional interface of a Filter. It reserves resources that nodestate
+// does not track, such as volumes.
 type Reserver interface {
-	// Reserve is asked before a decision is entered, on a node that Check let pass
-	// or that is unchanged since another instance's did: that is the record which the
-	// decision was computed from. It may still refuse.
+	// Reserve is called before a decision is recorded. The node's record is the one
+	// that the decision was computed from; Check of this or another instance accepted
+	// it. Reserve may still refuse.
 	Reserve(sched.Decision, *sched.Node) sched.Reason
-	// Unreserve takes it back, for the decision was not entered or not bound. Any
+	// Unreserve undoes Reserve because the decision was not recorded or not bound. Any
 	// goroutine may call it.
 	Unreserve(sched.Decision)
 }
 
-// nothing reserves nothing.
-type nothing struct{}
+// noReserver reserves nothing.
+type noReserver struct{}
 
-func (nothing) Reserve(sched.Decision, *sched.Node) sched.Reason { return sched.Reason{} }
-func (nothing) Unreserve(sched.Decision)                         {}
+func (noReserver) Reserve(sched.Decision, *sched.Node) sched.Reason { return sched.Reason{} }
+func (noReserver) Unreserve(sched.Decision)                         {}
 
-// Committer is the second-tier scheduler, the only one that gives nodes away.
-// Commit serves one goroutine; Undo and Counters any.
+// Committer is the second-tier scheduler, the only one that assigns nodes. Commit
+// serves one goroutine; any goroutine may call Undo and Counters.
 //
-// Safety rests on one comparison: the centre enters a placement only on the very
-// record from which it was computed. Versions save work beyond that. A list is
-// re-checked only where a node changed since it was read, which is less than to
-// re-check all (as Gödel's binder does) and accepts more than to turn down
-// whatever changed (as Volcano's does).
+// Safety rests on one comparison: the state accepts a placement only if the node's
+// record is the one from which it was computed. Versions only save work. Only nodes
+// that changed since they were listed are checked again. This is less work than
+// checking all of them (as Gödel's binder does), and it rejects fewer pods than
+// refusing every changed node (as Volcano's does).
 type Committer struct {
-	center   *nodestate.State
+	state    *nodestate.State
 	filter   sched.Filter
 	reserver Reserver
-	env      Effects
+	effects  Effects
 	counts   counts
-	room     []entry // of the list in hand
+	buffer   []entry // reused for each list
 }
 
-// NewCommitter returns a committer. f is filters beside package filter's, its own
-// instance, and may be a Reserver; nil for none.
-func NewCommitter(c *nodestate.State, f sched.Filter, env Effects) *Committer {
-	committer := &Committer{center: c, filter: f, reserver: nothing{}, env: env}
+// NewCommitter returns a committer. f is the committer's own instance of the filters
+// in addition to package filter's. It may be a Reserver; nil means none.
+func NewCommitter(s *nodestate.State, f sched.Filter, effects Effects) *Committer {
+	committer := &Committer{state: s, filter: f, reserver: noReserver{}, effects: effects}
 	if r, ok := f.(Reserver); ok {
 		committer.reserver = r
 	}
 	return committer
 }
 
-// Commit places a pod on one of its first list, or sends it back, and reports
-// whether it has a place:
+// Commit places a pod on a node of its first list, or returns it to the queue. It
+// reports whether the pod was placed:
 //
-//  1. compare versions: what is unchanged makes the second list, with its
-//     scores, what changed the third, scored again (T3);
-//  2. take both together, best score first, and try to place the pod on each in
-//     turn; one of the third list is filtered again first, and so comes to the
-//     fourth (T3, T4);
-//  3. where the fit depends on other nodes too, and none was left, look again
-//     with the newest state: only here does it stand still;
-//  4. bind it, or send it back to the pending pods (T4).
+//  1. Compare versions. Unchanged nodes form the second list and keep their scores.
+//     Changed nodes form the third list and are scored again (T3).
+//  2. Try the nodes of both lists, best score first. A node of the third list is
+//     checked again first; if it passes, it is in the fourth list (T3, T4).
+//  3. If no node is left and the fit depends on other nodes too, make a new list from
+//     the newest state. The committer waits for this search.
+//  4. Bind the pod, or return it to the queue (T4).
 //
-// To filter all of the third list first comes to the same, and where proposers
-// are many, so that most of what they list has changed, takes half of the
-// committer's time.
+// Nodes of the third list are checked one at a time. Checking all of them first has
+// the same result, but takes half of the committer's time when there are many
+// proposers, because most of the listed nodes have then changed.
 func (c *Committer) Commit(list sched.List) bool {
 	if list.Pod.Gang != nil {
 		return c.commitGang(list)
 	}
 	decision, ok := c.place(list, c.compare(list))
-	if !ok && list.Pod.Across && c.env.Widen != nil {
-		list = c.env.Widen(list.Pod)
+	if !ok && list.Pod.Across && c.effects.Widen != nil {
+		list = c.effects.Widen(list.Pod)
 		decision, ok = c.place(list, entries(list))
 	}
 	if !ok {
-		c.sendBack(list)
+		c.returnToQueue(list)
 		return false
 	}
-	c.env.Bind(decision)
+	c.effects.Bind(decision)
 	return true
 }
 
-// entry is a node of a list, at its index there.
+// entry is a candidate and its index in the first list.
 type entry struct {
 	sched.Candidate
 	index   int
-	changed bool // since it was read: it is of the third list
+	changed bool // since it was listed; it is in the third list
 }
 
-// entries returns all of a list.
+// entries returns all candidates of a list as unchanged.
 func entries(list sched.List) []entry {
 	all := make([]entry, len(list.Candidates))
 	for i, candidate := range list.Candidates {
@@ -113,11 +112,11 @@ func entries(list sched.List) []entry {
 	return all
 }
 
-// compare returns the second and third list together, best score first, and
-// equals as in the first list. For a pod whose fit depends on other nodes too, an
-// equal version proves nothing.
+// compare returns the second and third list together, best score first. Equal scores
+// keep the order of the first list. If the pod's fit depends on other nodes too, every
+// node counts as changed, because an equal version then proves nothing.
 func (c *Committer) compare(list sched.List) []entry {
-	all := c.room[:0]
+	all := c.buffer[:0]
 	for i, candidate := range list.Candidates {
 		newest := candidate.Node.Source.Newest()
 		switch {
@@ -127,24 +126,24 @@ func (c *Committer) compare(list sched.List) []entry {
 			c.counts.hits.Add(1)
 			all = append(all, entry{candidate, i, false})
 		default:
-			all = append(all, entry{sched.Candidate{Node: newest, Score: c.center.Score(list.Pod, newest)}, i, true})
+			all = append(all, entry{sched.Candidate{Node: newest, Score: c.state.Score(list.Pod, newest)}, i, true})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return b.Score.Compare(a.Score) })
-	c.room = all
+	c.buffer = all
 	return all
 }
 
-// place tries the nodes in turn.
+// place tries the nodes in order and places the pod on the first one that fits.
 func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool) {
-	judge := judge{Committer: c, list: list}
+	rechecker := rechecker{Committer: c, list: list}
 	for _, e := range nodes {
 		at, why := filter.Place(list.Pod, e.Node)
 		if e.changed {
-			why = judge.recheck(e.Node, why)
+			why = rechecker.recheck(e.Node, why)
 		}
 		decision := sched.Decision{Pod: list.Pod, At: at}
-		if !why.Refuses() && c.enter(decision, e.Node) {
+		if !why.Refuses() && c.record(decision, e.Node) {
 			c.counts.commits.Add(1)
 			c.counts.index(e.index)
 			return decision, true
@@ -153,84 +152,84 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 	return sched.Decision{}, false
 }
 
-// enter makes a decision true, everywhere or nowhere.
-func (c *Committer) enter(d sched.Decision, read *sched.Node) bool {
-	if c.center.Holds(d.Pod.UID) || c.reserver.Reserve(d, read).Refuses() {
+// record records a decision in the state and with the reserver, or with neither.
+func (c *Committer) record(d sched.Decision, read *sched.Node) bool {
+	if c.state.Holds(d.Pod.UID) || c.reserver.Reserve(d, read).Refuses() {
 		return false
 	}
-	if c.center.Place(d.Pod, read, d.At) {
+	if c.state.Place(d.Pod, read, d.At) {
 		return true
 	}
 	c.reserver.Unreserve(d)
 	return false
 }
 
-// sendBack returns a pod to the pending ones, unless it has its place already.
-// Where its list was empty, trying again is in vain until something becomes
-// free; it is for the queue to know whether that has happened since.
-func (c *Committer) sendBack(list sched.List) {
+// returnToQueue returns a pod to the queue, unless it is already assigned. After an
+// empty list a retry is useless until resources become free. The queue compares
+// FreedSeq to find out whether that has happened since.
+func (c *Committer) returnToQueue(list sched.List) {
 	switch {
-	case c.center.Holds(list.Pod.UID):
+	case c.state.Holds(list.Pod.UID):
 		c.counts.alreadyPlaced.Add(1)
 	case len(list.Candidates) == 0:
 		c.counts.unschedulable.Add(1)
-		c.env.MarkUnschedulable(list.Pod, list.FreedSeq)
+		c.effects.MarkUnschedulable(list.Pod, list.FreedSeq)
 	default:
 		c.counts.requeues.Add(1)
-		c.env.Requeue(list.Pod)
+		c.effects.Requeue(list.Pod)
 	}
 }
 
-// Undo takes a decision back that could not be bound: the node gets everything
-// back, its version grows, and the pod is pending again. A pod that turns out to
-// be bound keeps its place.
+// Undo reverts a decision that could not be bound. The node gets its resources back,
+// its version grows, and the pod returns to the queue. A pod that is bound after all
+// keeps its assignment.
 func (c *Committer) Undo(d sched.Decision) {
 	c.reserver.Unreserve(d)
-	if c.center.Undo(d) {
+	if c.state.Undo(d) {
 		c.counts.undone.Add(1)
-		c.env.Requeue(d.Pod)
+		c.effects.Requeue(d.Pod)
 	}
 }
 
-// judge is the filters beside package filter's, which turn to the pod of a list
-// once they are asked.
-type judge struct {
+// rechecker checks changed nodes of one list. It calls the additional filters' Begin
+// or Resume only if a node has to be checked.
+type rechecker struct {
 	*Committer
 	list    sched.List
-	turned  bool
-	nowhere sched.Reason // why no node would do
+	begun   bool
+	nowhere sched.Reason // why no node fits, from Begin or Resume
 }
 
-// recheck filters a changed node again, for which package filter has that reason
-// or none.
-func (j *judge) recheck(node *sched.Node, why sched.Reason) sched.Reason {
-	if !why.Refuses() && j.filter != nil {
-		why = j.check(node)
+// recheck returns why a changed node does not fit. why is the result of package
+// filter for this node.
+func (r *rechecker) recheck(node *sched.Node, why sched.Reason) sched.Reason {
+	if !why.Refuses() && r.filter != nil {
+		why = r.check(node)
 	}
 	if why.Refuses() {
-		j.counts.failed.Add(1)
+		r.counts.failed.Add(1)
 	} else {
-		j.counts.passed.Add(1)
+		r.counts.passed.Add(1)
 	}
 	return why
 }
 
-func (j *judge) check(node *sched.Node) sched.Reason {
-	if !j.turned {
-		j.turned, j.nowhere = true, j.turn()
+func (r *rechecker) check(node *sched.Node) sched.Reason {
+	if !r.begun {
+		r.begun, r.nowhere = true, r.begin()
 	}
-	if j.nowhere.Refuses() {
-		return j.nowhere
+	if r.nowhere.Refuses() {
+		return r.nowhere
 	}
-	return j.filter.Check(node)
+	return r.filter.Check(node)
 }
 
-// turn turns the filters to the pod: from where its proposer's had come to, if
+// begin prepares the filters for the pod. It resumes from the proposer's results where
 // the fit depends on no other node.
-func (j *judge) turn() sched.Reason {
-	if relay, ok := j.filter.(sched.Relay); ok && j.list.Begun != nil && !j.list.Pod.Across {
-		return relay.Resume(j.list.Pod, j.list.Begun)
+func (r *rechecker) begin() sched.Reason {
+	if relay, ok := r.filter.(sched.Relay); ok && r.list.Begun != nil && !r.list.Pod.Across {
+		return relay.Resume(r.list.Pod, r.list.Begun)
 	}
-	_, why := j.filter.Begin(j.list.Pod)
+	_, why := r.filter.Begin(r.list.Pod)
 	return why
 }

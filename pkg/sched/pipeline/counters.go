@@ -2,26 +2,26 @@ package pipeline
 
 import "sync/atomic"
 
-// Counters are what a committer has done.
+// Counters counts what a committer has done.
 type Counters struct {
 	Commits       uint64 // pods placed
-	Hits          uint64 // nodes of first lists that were unchanged: second list
-	Passed        uint64 // changed nodes whose turn came and that still suited: fourth list
-	Failed        uint64 // changed nodes whose turn came and that did not, or that were gone
-	Requeues      uint64 // pods sent back to be tried again
-	Unschedulable uint64 // pods sent back to wait for a change
-	AlreadyPlaced uint64 // lists of pods that had their place already
+	Hits          uint64 // unchanged nodes of first lists (second list)
+	Passed        uint64 // changed nodes that were checked and still fitted (fourth list)
+	Failed        uint64 // changed nodes that were checked and did not fit, and nodes that were gone
+	Requeues      uint64 // pods returned to the queue for a retry
+	Unschedulable uint64 // pods returned to the queue until something changes
+	AlreadyPlaced uint64 // lists of pods that were already assigned
 	Undone        uint64 // decisions that could not be bound
-	// Retracted are decisions for pods of gangs of which too few had a place. They
-	// are among the Commits.
+	// Retracted counts decisions for pods of gangs that could not start because too few
+	// pods fitted. They are included in Commits.
 	Retracted uint64
-	Index     [Indexes]uint64 // which place of its first list a pod got; the last counts all beyond
+	Index     [Indexes]uint64 // pods by the index of their node in the first list; the last counts all beyond
 }
 
-// Indexes is how many places of a first list are counted apart.
+// Indexes is the number of elements of Counters.Index.
 const Indexes = 8
 
-// counts are Counters in the making.
+// counts are the Counters of a running committer.
 type counts struct {
 	commits, hits, passed, failed, requeues, unschedulable, alreadyPlaced, undone, retracted atomic.Uint64
 	indexes                                                                                  [Indexes]atomic.Uint64
@@ -29,7 +29,7 @@ type counts struct {
 
 func (c *counts) index(i int) { c.indexes[min(i, Indexes-1)].Add(1) }
 
-// Counters returns what was done so far. Any goroutine may ask.
+// Counters returns the counters. Any goroutine may call it.
 func (c *Committer) Counters() Counters {
 	n := &c.counts
 	sum := Counters{

@@ -7,18 +7,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Planner is what a filter may be besides: it sees pods where they are planned, and not
-// those of the plan before.
+// Planner is an optional interface of a Filter. The filter then treats planned pods as
+// assigned. Each call of Plan replaces the plan of the call before.
 type Planner interface {
 	Plan([]sched.Decision)
 }
 
-// Explain counts why no node of the newest view suits a pod; nodes that suit are not
-// counted. Of those that a pod stands for, one after the other is planned where it fits,
-// and it is the first one that fits nowhere; planned is how many come before it. It looks
-// at every node: for people, not for every try.
+// Explain counts the nodes of the newest view by the reason why they do not fit a pod.
+// Nodes that fit are not counted. For a gang it plans one pod after another and
+// explains the first pod that fits no node; planned is the number of pods planned
+// before it. It checks every node, so it is meant for messages to users and not for
+// every attempt.
 func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
-	r := &rehearsal{Proposer: p, nodes: slices.Collect(p.look().Nodes())}
+	r := &rehearsal{Proposer: p, nodes: slices.Collect(p.view().Nodes())}
 	pods, need := pod.Together()
 	if need == 1 || pod.Waits().Refuses() {
 		return 0, p.tally(pod, r.nodes)
@@ -38,15 +39,15 @@ func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
 	return planned, tally
 }
 
-// rehearsal is the nodes as they would be with the pods that are planned.
+// rehearsal is the nodes as they would be with the planned pods.
 type rehearsal struct {
 	*Proposer
 	nodes []*sched.Node
 	plan  []sched.Decision
-	at    int // index of the node that came last: the pods of a gang are mostly alike
+	at    int // index of the last node used; searches start there, because a gang's pods are mostly alike
 }
 
-// place plans a pod on the next node that suits, and reports whether there is one.
+// place plans a pod on the next node that fits, and reports whether there is one.
 func (r *rehearsal) place(pod *sched.Pod) bool {
 	r.Proposer.plan(r.plan)
 	if r.begin(pod).Refuses() {
@@ -64,14 +65,14 @@ func (r *rehearsal) place(pod *sched.Pod) bool {
 	return false
 }
 
-// plan has the other filters see a plan.
+// plan passes a plan to the additional filters.
 func (p *Proposer) plan(pods []sched.Decision) {
 	if planner, ok := p.options.Filter.(Planner); ok {
 		planner.Plan(pods)
 	}
 }
 
-// tally counts nodes that do not suit a pod.
+// tally counts the nodes that do not fit a pod.
 func (p *Proposer) tally(pod *sched.Pod, nodes []*sched.Node) sched.Tally {
 	tally, nowhere := sched.Tally{}, p.begin(pod)
 	for _, node := range nodes {
@@ -86,8 +87,8 @@ func (p *Proposer) tally(pod *sched.Pod, nodes []*sched.Node) sched.Tally {
 	return tally
 }
 
-// explain says why a node does not suit, in the other filters' words if they
-// refuse it too: people know those.
+// explain returns why a node does not fit. The reasons of the additional filters take
+// precedence, because users know them from kube-scheduler.
 func (p *Proposer) explain(node *sched.Node) sched.Reason {
 	if p.options.Filter != nil {
 		if why := p.options.Filter.Check(node); why.Refuses() {

@@ -6,22 +6,21 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// commitGang places as many of a gang's pods as it can, if that is as many as have
-// to start together, or else none, and reports whether it did:
+// commitGang places as many pods of a gang as fit. If fewer fit than must start
+// together, it places none. It reports whether the gang starts:
 //
-//  1. unless they have to wait whatever is free, place the members in turn, each as the
-//     nodes are with those before it; who has its place already, and is being bound,
-//     counts as well;
-//  2. if too few have a place, give the new ones back, and send the gang back;
-//  3. give up what is reserved for the gang, and bind.
+//  1. Unless the gang has to wait anyway, place the members in order. Each sees the
+//     nodes with the members before it. Members that are already assigned count too.
+//  2. If too few are placed, undo the new placements and return the gang to the queue.
+//  3. Release the gang's reservations, and bind the pods.
 //
-// Nobody else gives nodes away meanwhile, so who reads a record in between sees less
-// to be free than there is, never more. A gang that is sent back holds nothing, and
-// so two of them can never wait for what the other holds. To compute all placements
-// on records of one's own and to enter them at once was rejected: the indexes and
-// the other filters, by which nodes are found, would not know of the members before.
+// The committer alone assigns nodes, so concurrent readers may see too few free
+// resources meanwhile, but never too many. A gang in the queue holds nothing, so two
+// gangs cannot deadlock. Computing all placements on private copies and recording them
+// at once was rejected: the indexes and the additional filters would not see the
+// members placed before.
 //
-// It costs O(members) decisions, by the committer: a gang is one decision in many.
+// It takes O(members) decisions of the committer.
 func (c *Committer) commitGang(list sched.List) bool {
 	if list.Pod.Waits().Refuses() {
 		c.markGangUnschedulable(list.Pod, list.FreedSeq)
@@ -30,30 +29,29 @@ func (c *Committer) commitGang(list sched.List) bool {
 	gang := list.Pod.Gang
 	placed, held, seen := c.placeGang(gang)
 	if held+len(placed) < gang.Need {
-		c.markGangUnschedulable(list.Pod, seen+c.takeBack(placed))
+		c.markGangUnschedulable(list.Pod, seen+c.retract(placed))
 		return false
 	}
-	c.center.Unreserve(gang.ID)
+	c.state.Unreserve(gang.ID)
 	for _, d := range placed {
-		c.env.Bind(d)
+		c.effects.Bind(d)
 	}
 	return true
 }
 
-// placeGang places members until so many have no place that it is in vain. It returns
-// how many had theirs before, too, and what had ever been given back when it began to
-// look.
+// placeGang places members until too few are left for the gang to start. It also
+// returns how many were already assigned, and the FreedSeq from before its search.
 func (c *Committer) placeGang(gang *sched.Gang) (placed []sched.Decision, held int, seen uint64) {
-	seen = c.center.FreedSeq()
+	seen = c.state.FreedSeq()
 	for i, pod := range gang.Members {
 		if held+len(placed)+len(gang.Members)-i < gang.Need {
 			break
 		}
-		if c.center.Holds(pod.UID) {
+		if c.state.Holds(pod.UID) {
 			held++
 			continue
 		}
-		list := c.env.Widen(pod)
+		list := c.effects.Widen(pod)
 		seen = min(seen, list.FreedSeq)
 		if d, ok := c.place(list, entries(list)); ok {
 			placed = append(placed, d)
@@ -62,22 +60,23 @@ func (c *Committer) placeGang(gang *sched.Gang) (placed []sched.Decision, held i
 	return placed, held, seen
 }
 
-// takeBack undoes decisions that nobody was told of, the last one first, and returns how
-// often that gave something back.
-func (c *Committer) takeBack(placed []sched.Decision) (gains uint64) {
+// retract undoes decisions that have not been passed to a binder, the last one first.
+// It returns by how much this increased the state's FreedSeq.
+func (c *Committer) retract(placed []sched.Decision) (freed uint64) {
 	for _, d := range slices.Backward(placed) {
 		c.reserver.Unreserve(d)
-		if c.center.Undo(d) {
-			gains++
+		if c.state.Undo(d) {
+			freed++
 		}
 		c.counts.retracted.Add(1)
 	}
-	return gains
+	return freed
 }
 
-// markGangUnschedulable returns a gang to the queue for which too little was free when so much had been given back:
-// what its own try has given back is none that helps it, what others have meanwhile is.
-func (c *Committer) markGangUnschedulable(pod *sched.Pod, gains uint64) {
+// markGangUnschedulable returns a gang to the queue that did not fit as of freedSeq.
+// freedSeq includes what the gang's own attempt released: that cannot help the gang,
+// but what other pods released since then can.
+func (c *Committer) markGangUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	c.counts.unschedulable.Add(1)
-	c.env.MarkUnschedulable(pod, gains)
+	c.effects.MarkUnschedulable(pod, freedSeq)
 }

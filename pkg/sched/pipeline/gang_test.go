@@ -10,21 +10,21 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestGangMissesNothing: a gang for which too little is free is tried again for what
-// others have given back while it was tried, and not for what its own try has.
+// TestGangMissesNothing checks that a gang that did not fit is retried after other pods
+// released resources during its attempt, and not because of what its own attempt released.
 func TestGangMissesNothing(t *testing.T) {
 	for name, ends := range map[string]bool{"nothing ends": false, "a pod ends meanwhile": true} {
 		t.Run(name, func(t *testing.T) {
 			c := oneNode(t, 4000)
 			c.Adopt(nodestate.Assignment{UID: "old", Node: "node", Holding: sched.Holding{Amounts: sched.Amounts{CPU: 2000, Pods: 1}}})
-			look := pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose
-			parked := uint64(0)
+			propose := pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose
+			freedSeq := uint64(0)
 			committer := pipeline.NewCommitter(c, nil, pipeline.Effects{
-				MarkUnschedulable: func(_ *sched.Pod, gains uint64) { parked = gains },
+				MarkUnschedulable: func(_ *sched.Pod, seq uint64) { freedSeq = seq },
 				Widen: func(pod *sched.Pod) sched.List {
-					list := look(pod)
+					list := propose(pod)
 					if ends && len(list.Candidates) == 0 {
-						c.Release("old") // after the last look
+						c.Release("old") // after the last search
 					}
 					return list
 				},
@@ -34,14 +34,14 @@ func TestGangMissesNothing(t *testing.T) {
 				gang.Members = append(gang.Members, &sched.Pod{UID: fmt.Sprint("pod-", i), Requests: sched.Amounts{CPU: 1000, Pods: 1}})
 			}
 			committer.Commit(sched.List{Pod: &sched.Pod{UID: gang.ID, Gang: gang}, FreedSeq: c.FreedSeq()})
-			if again := c.FreedSeq() > parked; again != ends {
-				t.Errorf("parked as of %d gains, of %d; tried again %v, want %v", parked, c.FreedSeq(), again, ends)
+			if again := c.FreedSeq() > freedSeq; again != ends {
+				t.Errorf("unschedulable as of FreedSeq %d, now %d; retried %v, want %v", freedSeq, c.FreedSeq(), again, ends)
 			}
 		})
 	}
 }
 
-// oneNode returns a centre of one node.
+// oneNode returns the state of a cluster with one node.
 func oneNode(t *testing.T, cpu sched.MilliCPU) *nodestate.State {
 	t.Helper()
 	c := nodestatetest.New(t, "cpu", nodestate.Profile{})

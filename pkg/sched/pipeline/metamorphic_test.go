@@ -20,7 +20,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestAmple runs one trace through 1 to 16 first-tier schedulers: where there is
+// TestAmple runs one trace through 1 to 16 proposers: where there is
 // room for all, all are placed, however many there are (T7).
 func TestAmple(t *testing.T) {
 	for n := 1; n <= 16; n *= 2 {
@@ -63,7 +63,7 @@ type ran struct {
 func (tr trace) run(t *testing.T) ran {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 6))
-	c := tr.center(t, r)
+	c := tr.cluster(t, r)
 	var pods []*sched.Pod
 	for len(pods) < tr.pods {
 		pod := schedtest.Pod(r, fmt.Sprint("pod-", len(pods)))
@@ -114,7 +114,7 @@ func (tr trace) cycle(t *testing.T, c *nodestate.State, pods []*sched.Pod) ran {
 	return ran{bound, queue.Unschedulable()}
 }
 
-func (tr trace) center(t *testing.T, r *rand.Rand) *nodestate.State {
+func (tr trace) cluster(t *testing.T, r *rand.Rand) *nodestate.State {
 	t.Helper()
 	c := nodestatetest.New(t, "numa-single,numa-spread,gpu-total,cpu,memory,pods", nodestate.Profile{Policy: tr.policy})
 	for i := range tr.nodes {
@@ -133,7 +133,7 @@ func suitsSome(c *nodestate.State, pod *sched.Pod) bool {
 }
 
 // checkSums takes what each pod holds off the empty nodes one by one: that must
-// leave what the centre says, and nowhere less than nothing.
+// leave what the state says, and nowhere less than nothing.
 func checkSums(t *testing.T, c *nodestate.State, empty []*sched.Node, bound map[string]sched.Decision) {
 	t.Helper()
 	for _, node := range empty {
@@ -146,7 +146,7 @@ func checkSums(t *testing.T, c *nodestate.State, empty []*sched.Node, bound map[
 		newest := *c.Record(node.Name)
 		left.Version, left.Source, newest.Version, newest.Source = 0, nil, 0, nil
 		if diff := cmp.Diff(left, newest); diff != "" {
-			t.Errorf("node %s (-sum of its pods +centre):\n%s", node.Name, diff)
+			t.Errorf("node %s (-sum of its pods +state):\n%s", node.Name, diff)
 		}
 		if overcommitted(left) {
 			t.Errorf("node %s gave away more than it has: %+v", node.Name, left)

@@ -15,9 +15,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestGangs has gangs that each need most of the cluster compete with each other and
-// with small pods, through 1 to 16 first-tier schedulers: of each gang all have a
-// place or none, as many gangs as there is room for, and what is left goes to the small.
+// TestGangs runs gangs that each need most of the cluster against each other and against
+// small pods, with 1 to 16 proposers. All pods of a gang are placed or none, as many gangs
+// start as fit, and small pods use the rest.
 func TestGangs(t *testing.T) {
 	for _, proposers := range []int{1, 3, 16} {
 		t.Run(fmt.Sprintf("proposers=%d", proposers), func(t *testing.T) {
@@ -38,15 +38,15 @@ func TestGangs(t *testing.T) {
 	}
 }
 
-// gangQueue does not try gangs again: nothing ends, and what one gang's try gives back
-// must not have another tried for ever.
+// gangQueue does not retry gangs. No pod ends here, so resources released by a gang's own
+// attempt would make two gangs retry each other forever.
 type gangQueue struct{ *schedtest.Queue }
 
-func (q gangQueue) MarkUnschedulable(pod *sched.Pod, gains uint64) {
+func (q gangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	if pod.Gang != nil {
-		gains = math.MaxUint64
+		freedSeq = math.MaxUint64
 	}
-	q.Queue.MarkUnschedulable(pod, gains)
+	q.Queue.MarkUnschedulable(pod, freedSeq)
 }
 
 // runGangs runs four gangs of six and twenty small pods on ten nodes, one a node.

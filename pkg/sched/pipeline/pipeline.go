@@ -34,79 +34,72 @@ type open struct{}
 func (open) Permit(*sched.Pod) bool { return true }
 func (open) Placed(*sched.Pod)      {}
 
-// Config is who works how. A first-tier scheduler more than there are pending
-// pods gains nothing.
+// Config configures a Pipeline. More proposers than pending pods have no effect.
 type Config struct {
-	Proposers []ProposerOptions // one for each first-tier scheduler
+	Proposers []ProposerOptions // one for each proposer
 	Filter    sched.Filter      // the committer's own instance; nil for none
-	Binders   int               // how many binds are under way at one time, at least 1
+	Binders   int               // number of concurrent binds, at least 1
 	Bind      func(context.Context, sched.Decision) error
-	Slow      func(sched.Decision) bool // its Bind may wait long, so it takes no binder's time; nil for none
-	Undone    func(sched.Decision)      // a decision was taken back: its node may suit others; nil for nobody
+	Slow      func(sched.Decision) bool // reports binds that may take long and run outside the binders; nil for none
+	Undone    func(sched.Decision)      // called after a decision was undone, because its node may fit other pods; may be nil
 }
 
-// Pipeline is the two tiers at work.
-//
-//	queue ─► proposer 1…N ─► lists (FIFO of 2N) ─► committer ─► decisions ─► binder 1…M
-//	  ▲                                               │                         │
-//	  └───────── no node, or all lost ────────────────┴──── could not be bound ─┘
-//
-// The FIFO is short on purpose: in a deep one lists grow stale, and the faster
-// the proposers are the less is placed (volcano-sh/volcano#5939).
+// Pipeline runs the proposers, the committer and the binders. The package comment
+// describes its steps.
 type Pipeline struct {
-	center    *nodestate.State
+	state     *nodestate.State
 	queue     Queue
 	gate      Gate
 	config    Config
 	committer *Committer
 	lists     chan sched.List
-	decisions *line
+	decisions *decisionQueue
 }
 
-// New returns a pipeline at rest.
-func New(c *nodestate.State, q Queue, config Config) *Pipeline {
+// New returns a pipeline, which Run starts.
+func New(s *nodestate.State, q Queue, config Config) *Pipeline {
 	config.Binders = max(1, config.Binders)
 	p := &Pipeline{
-		center: c, queue: q, gate: open{}, config: config,
+		state: s, queue: q, gate: open{}, config: config,
 		lists:     make(chan sched.List, 2*len(config.Proposers)),
-		decisions: newLine(config.Binders),
+		decisions: newDecisionQueue(config.Binders),
 	}
 	if gate, ok := q.(Gate); ok {
 		p.gate = gate
 	}
-	p.committer = NewCommitter(c, config.Filter, Effects{
-		Bind: p.pass, Requeue: q.Requeue, MarkUnschedulable: q.MarkUnschedulable,
-		Widen: NewProposer(c.View, ProposerOptions{Filter: config.Filter}).Propose,
+	p.committer = NewCommitter(s, config.Filter, Effects{
+		Bind: p.enqueue, Requeue: q.Requeue, MarkUnschedulable: q.MarkUnschedulable,
+		Widen: NewProposer(s.View, ProposerOptions{Filter: config.Filter}).Propose,
 	})
 	return p
 }
 
-// Run works until the queue has an error, which it returns once all that was
-// under way is bound or undone. It may be called once.
+// Run schedules pods until the queue returns an error. It returns that error after
+// all pending decisions are bound or undone. It may be called once.
 func (p *Pipeline) Run(ctx context.Context) error {
 	var err error
 	var proposers, binders sync.WaitGroup
-	// 1. Every first-tier scheduler takes pods in the queue's order and makes first lists.
+	// 1. Proposers take pods in the queue's order and make first lists.
 	var once sync.Once
 	for _, o := range p.config.Proposers {
 		proposers.Go(func() {
-			e := p.propose(ctx, NewProposer(p.center.View, o))
+			e := p.propose(ctx, NewProposer(p.state.View, o))
 			once.Do(func() { err = e })
 		})
 	}
-	// 2. The lists wait in line; after the last one the line closes.
+	// 2. The FIFO of lists is closed after the last proposer has returned.
 	go func() { proposers.Wait(); close(p.lists) }()
-	// 3. Binders write decisions down, and have undone what they cannot.
+	// 3. Binders bind decisions, and undo those that cannot be bound.
 	for range p.config.Binders {
 		binders.Go(func() { p.bind(ctx) })
 	}
-	// 4. The second tier commits list by list, of pods whose turn it is.
+	// 4. The committer handles one list at a time, for pods that the gate permits.
 	for list := range p.lists {
 		if p.gate.Permit(list.Pod) {
 			p.committer.Commit(list)
 		}
 	}
-	// 5. The last decisions are bound.
+	// 5. Binders finish the remaining decisions.
 	p.decisions.close()
 	binders.Wait()
 	return err
@@ -122,14 +115,15 @@ func (p *Pipeline) propose(ctx context.Context, proposer *Proposer) error {
 	}
 }
 
-// pass hands a decision to the binders; those behind the pod may go on meanwhile.
-func (p *Pipeline) pass(d sched.Decision) {
+// enqueue passes a decision to the binders. The gate learns first that the pod is
+// placed, so pods behind it need not wait for its Binding.
+func (p *Pipeline) enqueue(d sched.Decision) {
 	p.gate.Placed(d.Pod)
 	p.decisions.put(d)
 }
 
-// bind writes decisions down one after another, and slow ones beside that: they
-// wait for volumes to be made, say, and must not keep others from being bound.
+// bind binds decisions one at a time. Slow ones, which for example wait for volumes to
+// be provisioned, run in goroutines of their own so that they do not delay others.
 func (p *Pipeline) bind(ctx context.Context) {
 	var slow sync.WaitGroup
 	defer slow.Wait()
@@ -139,14 +133,14 @@ func (p *Pipeline) bind(ctx context.Context) {
 			return
 		}
 		if p.config.Slow != nil && p.config.Slow(d) {
-			slow.Go(func() { p.settle(ctx, d) })
+			slow.Go(func() { p.bindOrUndo(ctx, d) })
 			continue
 		}
-		p.settle(ctx, d)
+		p.bindOrUndo(ctx, d)
 	}
 }
 
-func (p *Pipeline) settle(ctx context.Context, d sched.Decision) {
+func (p *Pipeline) bindOrUndo(ctx context.Context, d sched.Decision) {
 	if err := p.config.Bind(ctx, d); err != nil {
 		p.undo(d)
 	}
@@ -159,8 +153,8 @@ func (p *Pipeline) undo(d sched.Decision) {
 	}
 }
 
-// Depth returns how many lists wait for the committer.
+// Depth returns the number of lists that wait for the committer.
 func (p *Pipeline) Depth() int { return len(p.lists) }
 
-// Counters returns what the committer has done.
+// Counters returns the committer's counters.
 func (p *Pipeline) Counters() Counters { return p.committer.Counters() }

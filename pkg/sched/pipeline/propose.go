@@ -10,46 +10,46 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// ProposerOptions are what a proposer uses beside the centre.
+// ProposerOptions are the options of one proposer.
 type ProposerOptions struct {
-	Filter sched.Filter // more filters, this proposer's own instance; nil for none
-	Rand   *rand.Rand   // of Random, and of ties; nil breaks ties by name
+	Filter sched.Filter // additional filters, this proposer's own instance; nil for none
+	Rand   *rand.Rand   // for the policy Random and for ties; nil breaks ties by name
 }
 
 // Proposer is one first-tier scheduler. It serves one goroutine.
 type Proposer struct {
-	look    func() *nodestate.View
+	view    func() *nodestate.View
 	options ProposerOptions
-	after   map[string]distbucket.Cursor // behind the node that was first of the last list, by profile
-	lists   int                          // there were
+	after   map[string]distbucket.Cursor // by profile: behind the best node of the last list
+	lists   int                          // lists made so far
 
-	pod      *sched.Pod // that is being looked after
-	only     []string   // the nodes that may suit it; nil for any
+	pod      *sched.Pod // the current pod
+	only     []string   // the only nodes that may fit it; nil for any
 	request  []int64    // its coordinates
 	found    []*distbucket.Node
 	accepted []accepted
 	accept   func(*distbucket.Node) bool
 }
 
-// NewProposer returns a proposer that reads the views that look returns.
-func NewProposer(look func() *nodestate.View, o ProposerOptions) *Proposer {
-	p := &Proposer{look: look, options: o, after: map[string]distbucket.Cursor{}}
+// NewProposer returns a proposer that searches the views returned by view.
+func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
+	p := &Proposer{view: view, options: o, after: map[string]distbucket.Cursor{}}
 	p.accept = p.read
 	return p
 }
 
 // Propose makes the first list of a pod (T1):
 //
-//  1. read the newest view, and turn the filters to the pod;
-//  2. find the nodes that come first by the profile's policy, each of which
-//     suits by its coordinates and by every filter;
-//  3. score them, best first; equals stay as they were found;
-//  4. leave out what the list has no room for.
+//  1. Read the newest view, and prepare the filters for the pod.
+//  2. Find the first nodes in the order of the profile's policy whose coordinates
+//     suffice and which pass every filter.
+//  3. Sort them by score, best first. Equal scores keep the order of the search.
+//  4. Cut the list to the profile's length.
 //
-// The list is empty if and only if no node of the view suits the pod: the index
-// yields every node that has a chance, until the list is full.
+// The list is empty if and only if no node of the view fits the pod, because the index
+// yields every node that may fit until the list is full.
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
-	view := p.look()
+	view := p.view()
 	profile, index := view.Profile(pod.Profile)
 	p.found, p.accepted = p.found[:0], p.accepted[:0]
 	if !p.begin(pod).Refuses() {
@@ -77,8 +77,8 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	return list
 }
 
-// most is how many nodes are scored: all that may suit where they are offered what
-// they have of a group, which the index knows nothing of.
+// most returns how many nodes are scored. If GPU groups offer cards to the pod, all
+// nodes that may fit are scored, because the index does not know about groups.
 func (p *Proposer) most(profile *nodestate.Profile) int {
 	if p.pod.GPUs.Offer != nil {
 		return max(profile.Look, len(p.only))
@@ -90,29 +90,29 @@ func (p *Proposer) query(profile *nodestate.Profile) distbucket.Query {
 	p.request = profile.Space.AppendPod(p.request[:0], p.pod)
 	return distbucket.Query{
 		Request: p.request, Policy: profile.Policy, Candidates: p.only,
-		Accept: p.accept, After: p.goOn(profile), Task: p.pod.Claim(), Rand: p.options.Rand,
+		Accept: p.accept, After: p.start(profile), Task: p.pod.Claim(), Rand: p.options.Rand,
 	}
 }
 
-// stretch is how many lists a proposer makes of neighbours, among nodes that are
-// as good as each other, before it goes elsewhere. The way to where it has not been for
-// long is dear, and the more so the more nodes there are; four proposers lose no more
-// to each other with 64 than with 32 (BenchmarkCycle).
-const stretch = 64
+// listsPerStart is how many lists a proposer makes before it jumps to a random part of
+// the index, among nodes of equal rank. Jumping to a cold part causes cache misses, more
+// of them on larger clusters. With 4 proposers, 64 causes no more conflicts than 32
+// (BenchmarkCycle).
+const listsPerStart = 64
 
-// goOn returns the place behind which to look for nodes first. Neighbours are
-// looked at again and again while they are in the processor's cache, where nodes
-// drawn anew each time are not. For ever would be too long: who comes behind
-// another would find only what that one has just taken.
-func (p *Proposer) goOn(profile *nodestate.Profile) distbucket.Cursor {
+// start returns the cursor behind which the search starts. Continuing near the last
+// node keeps the search in the processor's cache; a random start each time would not.
+// A proposer still has to jump sometimes: behind another proposer it would only find
+// nodes that the other one has just used.
+func (p *Proposer) start(profile *nodestate.Profile) distbucket.Cursor {
 	p.lists++
-	if profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%stretch == 0) {
+	if profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%listsPerStart == 0) {
 		return distbucket.Cursor{}
 	}
 	return p.after[profile.Name]
 }
 
-// begin turns to a pod and says whether no node would do, whichever.
+// begin prepares the proposer for a pod. It returns the reason if no node can fit.
 func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
 	p.pod, p.only = pod, pod.Candidates
 	if why := pod.Waits(); why.Refuses() {
@@ -131,7 +131,7 @@ func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
 	return why
 }
 
-// check says why a node does not suit the pod that is being looked after.
+// check returns why a node does not fit the current pod.
 func (p *Proposer) check(node *sched.Node) sched.Reason {
 	if r := filter.Check(p.pod, node); r.Refuses() || p.options.Filter == nil {
 		return r
@@ -139,14 +139,14 @@ func (p *Proposer) check(node *sched.Node) sched.Reason {
 	return p.options.Filter.Check(node)
 }
 
-// accepted is a record that suited.
+// accepted is a record that fitted.
 type accepted struct {
 	slot   *nodestate.Slot
 	record *sched.Node
 }
 
-// read reads a node's newest record and reports whether it suits. A record that
-// does is kept: it is what the list vouches for, whatever comes after.
+// read reads a node's newest record and reports whether it fits. It keeps the record,
+// because the list must contain exactly the version that was checked.
 func (p *Proposer) read(n *distbucket.Node) bool {
 	slot := n.Record.(*nodestate.Slot)
 	record := slot.Newest()
@@ -157,7 +157,7 @@ func (p *Proposer) read(n *distbucket.Node) bool {
 	return true
 }
 
-// record returns a node's record as it was accepted last.
+// record returns the record of a node that was accepted last.
 func (p *Proposer) record(slot *nodestate.Slot) *sched.Node {
 	for i := len(p.accepted) - 1; ; i-- {
 		if p.accepted[i].slot == slot {

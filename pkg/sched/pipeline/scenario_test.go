@@ -32,9 +32,9 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scene is a centre, a committer, and what they were told.
+// scene is a cluster, a committer, and their inputs.
 type scene struct {
-	center    *nodestate.State
+	state     *nodestate.State
 	committer *pipeline.Committer
 	lists     map[string]sched.List
 	bound     map[string]sched.Decision
@@ -43,14 +43,14 @@ type scene struct {
 
 func newScene(t *testing.T, out *scenario.Answer) *scene {
 	s := &scene{lists: map[string]sched.List{}, bound: map[string]sched.Decision{}}
-	s.center = nodestatetest.New(t, "cpu", nodestate.Profile{Policy: distbucket.FirstFit})
-	s.committer = pipeline.NewCommitter(s.center, nil, pipeline.Effects{
+	s.state = nodestatetest.New(t, "cpu", nodestate.Profile{Policy: distbucket.FirstFit})
+	s.committer = pipeline.NewCommitter(s.state, nil, pipeline.Effects{
 		Bind: func(d sched.Decision) {
 			s.bound[d.Pod.Name] = d
 			out.Line("%s goes to %s", d.Pod, d.At.Node)
 		},
 		Widen: func(p *sched.Pod) sched.List {
-			return pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{}).Propose(p)
+			return pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{}).Propose(p)
 		},
 		Requeue:           func(p *sched.Pod) { out.Line("%s is to be tried again", p) },
 		MarkUnschedulable: func(p *sched.Pod, _ uint64) { out.Line("%s waits until something is free", p) },
@@ -67,23 +67,23 @@ func (s *scene) commands() scenario.Commands {
 }
 
 func (s *scene) node(c *scenario.Command) {
-	s.center.SetNode(&sched.Node{Name: c.Arg(0), Allocatable: sched.Amounts{CPU: cpus(c), Pods: 110}})
+	s.state.SetNode(&sched.Node{Name: c.Arg(0), Allocatable: sched.Amounts{CPU: cpus(c), Pods: 110}})
 }
 
-func (s *scene) gone(c *scenario.Command) { s.center.RemoveNode(c.Arg(0)) }
+func (s *scene) gone(c *scenario.Command) { s.state.RemoveNode(c.Arg(0)) }
 
 func (s *scene) take(c *scenario.Command) {
 	for range c.IntValue("times", 1) {
 		s.others++
-		s.center.Adopt(nodestate.Assignment{UID: fmt.Sprint("other-", s.others), Node: c.Arg(0), Holding: sched.Holding{Amounts: sched.Amounts{CPU: cpus(c), Pods: 1}}})
+		s.state.Adopt(nodestate.Assignment{UID: fmt.Sprint("other-", s.others), Node: c.Arg(0), Holding: sched.Holding{Amounts: sched.Amounts{CPU: cpus(c), Pods: 1}}})
 	}
 }
 
 func (s *scene) list(c *scenario.Command) {
 	list := sched.List{Pod: pod(c)}
-	list.FreedSeq = s.center.View().FreedSeq
+	list.FreedSeq = s.state.View().FreedSeq
 	for _, node := range c.Args()[1:] {
-		record := s.center.Record(node)
+		record := s.state.Record(node)
 		list.Candidates = append(list.Candidates, sched.Candidate{Node: record})
 		c.Line("%s version %d", node, record.Version)
 	}
@@ -91,7 +91,7 @@ func (s *scene) list(c *scenario.Command) {
 }
 
 func (s *scene) propose(c *scenario.Command) {
-	p := pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{})
+	p := pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{})
 	list := p.Propose(pod(c))
 	for _, candidate := range list.Candidates {
 		c.Line("%s version %d", candidate.Node.Name, candidate.Node.Version)
@@ -104,7 +104,7 @@ func (s *scene) propose(c *scenario.Command) {
 }
 
 func (s *scene) reserve(c *scenario.Command) {
-	if !s.center.Reserve(c.Arg(0), c.Arg(1), sched.Holding{Amounts: sched.Amounts{CPU: cpus(c), Pods: 1}}) {
+	if !s.state.Reserve(c.Arg(0), c.Arg(1), sched.Holding{Amounts: sched.Amounts{CPU: cpus(c), Pods: 1}}) {
 		c.Line("refused")
 	}
 }
@@ -120,7 +120,7 @@ func (s *scene) gang(c *scenario.Command) {
 	}
 	first := *gang.Members[0]
 	first.Name = name
-	s.lists[name] = sched.List{Pod: &first, FreedSeq: s.center.FreedSeq()}
+	s.lists[name] = sched.List{Pod: &first, FreedSeq: s.state.FreedSeq()}
 }
 
 func (s *scene) across(c *scenario.Command) { s.lists[c.Arg(0)].Pod.Across = true }
@@ -130,7 +130,7 @@ func (s *scene) commit(c *scenario.Command) { s.committer.Commit(s.lists[c.Arg(0
 func (s *scene) unbind(c *scenario.Command) { s.committer.Undo(s.bound[c.Arg(0)]) }
 
 func (s *scene) show(c *scenario.Command) {
-	for n := range s.center.View().Nodes() {
+	for n := range s.state.View().Nodes() {
 		c.Line("%s version %d: %d of %d CPUs free", n.Name, n.Version, n.Free.CPU/1000, n.Allocatable.CPU/1000)
 	}
 	n := s.committer.Counters()

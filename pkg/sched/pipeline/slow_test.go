@@ -16,7 +16,7 @@ import (
 // the end.
 func TestSlow(t *testing.T) {
 	tr := trace{nodes: 2, node: schedtest.Ample}
-	c := tr.center(t, rand.New(rand.NewPCG(1, 6)))
+	c := tr.cluster(t, rand.New(rand.NewPCG(1, 6)))
 	names := []string{"slow-1", "slow-2", "slow-3", "quick-1", "quick-2"}
 	var pods []*sched.Pod
 	for _, name := range names {

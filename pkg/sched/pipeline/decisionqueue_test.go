@@ -9,19 +9,19 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// number is which decision it is.
+// number returns the number that decision was called with.
 func number(d sched.Decision) int { return len(d.At.Containers) }
 
 func decision(i int) sched.Decision {
 	return sched.Decision{At: sched.Placement{Containers: make([]sched.ContainerCPUs, i)}}
 }
 
-// TestStride: a line that was full takes more once half of it has gone, and not
-// before; one that is not full takes them at once.
-func TestStride(t *testing.T) {
+// TestBatches checks that a full queue accepts decisions again when half of it is
+// free, and not before. A queue that is not full accepts them at once.
+func TestBatches(t *testing.T) {
 	for _, tc := range []struct{ size, goes int }{{1, 1}, {2, 1}, {3, 2}, {8, 4}} {
 		synctest.Test(t, func(t *testing.T) {
-			l := newLine(tc.size)
+			l := newDecisionQueue(tc.size)
 			for i := range tc.size {
 				l.put(decision(i))
 			}
@@ -43,11 +43,11 @@ func TestStride(t *testing.T) {
 	}
 }
 
-// TestLine: everything comes out once, in its order where one takes, and the end is
-// told to all.
-func TestLine(t *testing.T) {
+// TestDecisionQueue checks that each decision is taken once, that one taker gets them
+// in order, and that close ends all takers.
+func TestDecisionQueue(t *testing.T) {
 	for _, takers := range []int{1, 7} {
-		l, seen := newLine(5), make([]atomic.Int32, 1000)
+		l, seen := newDecisionQueue(5), make([]atomic.Int32, 1000)
 		var all sync.WaitGroup
 		for range takers {
 			all.Go(func() {

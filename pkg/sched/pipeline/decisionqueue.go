@@ -1,0 +1,68 @@
+package pipeline
+
+import (
+	"sync"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// decisionQueue is the bounded FIFO between the committer and the binders. When it is
+// full, put waits until half of it is free, so the tiers work in batches. With a
+// channel, each finished bind woke the committer and a proposer for one pod, and the
+// wake-ups cost more than the work.
+type decisionQueue struct {
+	mu      sync.Mutex
+	some    sync.Cond // a decision waits, or the queue is closed
+	half    sync.Cond // half of the ring is free
+	ring    []sched.Decision
+	first   int // index of the oldest decision
+	waiting int
+	closed  bool
+}
+
+func newDecisionQueue(size int) *decisionQueue {
+	q := &decisionQueue{ring: make([]sched.Decision, size)}
+	q.some.L, q.half.L = &q.mu, &q.mu
+	return q
+}
+
+// put appends a decision. Only one goroutine may call it at a time.
+func (q *decisionQueue) put(d sched.Decision) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waiting == len(q.ring) {
+		for q.waiting > len(q.ring)/2 {
+			q.half.Wait()
+		}
+	}
+	q.ring[(q.first+q.waiting)%len(q.ring)] = d
+	q.waiting++
+	q.some.Signal()
+}
+
+// take waits for the next decision. It returns false when the queue is closed and
+// empty.
+func (q *decisionQueue) take() (d sched.Decision, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.waiting == 0 && !q.closed {
+		q.some.Wait()
+	}
+	if q.waiting == 0 {
+		return d, false
+	}
+	d, q.ring[q.first] = q.ring[q.first], d
+	q.first = (q.first + 1) % len(q.ring)
+	if q.waiting--; q.waiting == len(q.ring)/2 {
+		q.half.Signal()
+	}
+	return d, true
+}
+
+// close ends the queue; put must not be called afterwards.
+func (q *decisionQueue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.some.Broadcast()
+}
