@@ -46,7 +46,7 @@ type controller struct {
 	groups       gpuGroups       // GPU groups and quotas
 	queue        *queue.GangQueue
 	mirror       *mirror.Mirror
-	reservations *reservation.Keeper // nil for none
+	reservations *reservation.Reservations // nil for none
 	avoided      *nodebackoff.List
 	rejected     cache.SharedIndexInformer // of pods whose placement was rejected; updates avoided
 	succeeded    cache.SharedIndexInformer // of succeeded pods of gangs; updates queue

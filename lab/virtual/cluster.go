@@ -48,7 +48,7 @@ type Cluster struct {
 	rules     Rules
 	clock     clock
 	line      line
-	keeper    *reservation.Keeper // nil for none
+	keeper    *reservation.Reservations // nil for none
 	book      *fairshare.Book
 	proposer  *pipeline.Proposer
 	committer *pipeline.Committer

@@ -1,10 +1,10 @@
-// Package reservation keeps a place for pods that no node suits (D7): it says on which
-// node one will fit soonest, and has that node held back for the first blocked pod
-// of each type, so that small work neither starves it nor waits for it.
+// Package reservation reserves nodes for pods that fit no node (D7). For the first
+// blocked pod of each type it finds the node on which the pod will fit soonest, and
+// reserves that node. Small pods then neither starve the blocked pod nor wait for it.
 //
-// It knows who holds what on a node and, where somebody does, when that ends; it
-// refuses to know clocks, and to place anything.
+// It uses what pods hold on a node and, if known, when they end. It reads no clock and
+// places no pods.
 //
-//	keeper := reserve.New(center, queue, reserve.Options{Ends: deadline})
-//	keeper.Tend(now) // now and then
+//	reservations := reservation.New(state, queue, reservation.Options{Ends: deadline})
+//	reservations.Tend(now) // periodically
 package reservation

@@ -15,43 +15,44 @@ import (
 type AssignedPod struct {
 	UID string
 	sched.Holding
-	Ends time.Time // zero where nobody knows
+	Ends time.Time // zero if unknown
 }
 
-// AssignedPods returns the pods that have their place on a node; ends says when one ends.
-func AssignedPods(c *nodestate.State, node string, ends func(uid string) time.Time) []AssignedPod {
-	var guests []AssignedPod
-	for _, a := range c.Assignments(node) {
-		guests = append(guests, AssignedPod{a.UID, a.Holding, ends(a.UID)})
+// AssignedPods returns the pods that are assigned to a node, with their ends.
+func AssignedPods(s *nodestate.State, node string, ends func(uid string) time.Time) []AssignedPod {
+	var pods []AssignedPod
+	for _, a := range s.Assignments(node) {
+		pods = append(pods, AssignedPod{a.UID, a.Holding, ends(a.UID)})
 	}
-	return guests
+	return pods
 }
 
-// Offer is when a node will suit a pod, and what is to be held back there until
-// then.
+// Offer is when a pod will fit a node, and what to reserve there until then.
 type Offer struct {
 	Node string
 	sched.Holding
-	InTheWay []AssignedPod
-	Ready    time.Time // when the last of those with a known end ends; zero if none is in the way
-	Unknown  int       // guests in the way of whom nobody knows the end
+	InTheWay []AssignedPod // the pods that must end before the pod fits
+	Ready    time.Time     // the latest known end of a pod in the way; zero if there is none
+	Unknown  int           // number of pods in the way whose end is unknown
 }
 
-// Compare is negative where a is to be preferred to b: fewer guests without a known
-// end are in the way; then those that have one end sooner; then by name.
+// Compare returns a negative number if a is better than b: fewer pods in the way have
+// an unknown end, then the others end sooner, then the node's name sorts first.
 func (a Offer) Compare(b Offer) int {
 	return cmp.Or(cmp.Compare(a.Unknown, b.Unknown), a.Ready.Compare(b.Ready), strings.Compare(a.Node, b.Node))
 }
 
-// On returns what a node offers a pod, and false where the pod would not fit even if
-// all guests were gone, or another pod has the node's reservation. AssignedPods with a
-// known end leave in the order of those, then the others, the largest first; who has
-// left in vain counts for nothing. It costs O(guests) placements.
-func On(pod *sched.Pod, node *sched.Node, guests []AssignedPod) (Offer, bool) {
+// On returns a node's offer to a pod. It returns false if the pod would not fit even
+// without the assigned pods, or if the node is reserved for another pod.
+//
+// The assigned pods are removed until the pod fits: first those with a known end, in
+// that order, then the others, largest first. Pods whose removal was not needed are
+// not in the way. It takes O(assigned pods) placements.
+func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) {
 	if node.Reserved != nil && node.Reserved.UID != pod.Claim() {
 		return Offer{}, false
 	}
-	leaving := slices.SortedFunc(slices.Values(guests), sooner)
+	leaving := slices.SortedFunc(slices.Values(assigned), sooner)
 	left := 0
 	for filter.Check(pod, node).Refuses() {
 		if left == len(leaving) {
@@ -74,8 +75,8 @@ func On(pod *sched.Pod, node *sched.Node, guests []AssignedPod) (Offer, bool) {
 	return o, true
 }
 
-// needed returns those who have to leave for the pod to fit, the last that left
-// among them, and the node without those.
+// needed returns those of the removed pods that must end for the pod to fit, and the
+// node without them. It tries to keep them in the order of their removal.
 func needed(pod *sched.Pod, node *sched.Node, left []AssignedPod) ([]AssignedPod, *sched.Node) {
 	var needed []AssignedPod
 	for _, g := range left {
@@ -89,7 +90,7 @@ func needed(pod *sched.Pod, node *sched.Node, left []AssignedPod) ([]AssignedPod
 	return needed, node
 }
 
-// sooner orders guests as they leave.
+// sooner is the order in which On removes assigned pods.
 func sooner(a, b AssignedPod) int {
 	switch unknown := a.Ends.IsZero(); {
 	case unknown != b.Ends.IsZero() && unknown:

@@ -7,20 +7,20 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// plan is one offer a node, by name: all that a pod needs, or a gang.
+// plan has an offer for each node that a pod or a gang needs, sorted by node name.
 type plan []Offer
 
-// equal reports whether the same is to be held back.
+// equal reports whether both plans reserve the same.
 func (p plan) equal(other plan) bool {
 	return slices.EqualFunc(p, other, func(a, b Offer) bool { return a.Node == b.Node && a.Holding.Equal(b.Holding) })
 }
 
-// idle reports whether nobody has to end.
+// idle reports whether the plan has no pods in the way.
 func (p plan) idle() bool {
 	return !slices.ContainsFunc(p, func(o Offer) bool { return !o.Ready.IsZero() || o.Unknown > 0 })
 }
 
-// add makes an offer part of the plan.
+// add adds an offer to the plan.
 func (p plan) add(o Offer) plan {
 	i, found := slices.BinarySearchFunc(p, o.Node, func(o Offer, name string) int { return strings.Compare(o.Node, name) })
 	if !found {
@@ -33,48 +33,49 @@ func (p plan) add(o Offer) plan {
 	return p
 }
 
-// site is a node as it will be with those of a gang for whom it is planned already.
-type site struct {
-	node   *sched.Node
-	guests []AssignedPod
-	offer  Offer // to the next pod, if that is like the last
+// candidate is a node as it will be with the gang's pods that are already planned on it.
+type candidate struct {
+	node     *sched.Node
+	assigned []AssignedPod
+	offer    Offer // to the pod evaluated last; the gang's next pod is usually alike
 }
 
-// look makes an offer to a pod, and reports whether there is one.
-func (s *site) look(pod *sched.Pod) (ok bool) {
-	s.offer, ok = On(pod, s.node, s.guests)
+// evaluate computes the offer to a pod, and reports whether there is one.
+func (c *candidate) evaluate(pod *sched.Pod) (ok bool) {
+	c.offer, ok = On(pod, c.node, c.assigned)
 	return ok
 }
 
-// take has the pod on the node, in place of those who were in its way.
-func (s *site) take() Offer {
-	for _, g := range s.offer.InTheWay {
-		s.node = s.node.Return(g.Holding)
-		i := slices.IndexFunc(s.guests, func(other AssignedPod) bool { return other.UID == g.UID })
-		s.guests = slices.Delete(s.guests, i, i+1)
+// take plans the pod on the node, in place of the pods in its way.
+func (c *candidate) take() Offer {
+	for _, p := range c.offer.InTheWay {
+		c.node = c.node.Return(p.Holding)
+		i := slices.IndexFunc(c.assigned, func(other AssignedPod) bool { return other.UID == p.UID })
+		c.assigned = slices.Delete(c.assigned, i, i+1)
 	}
-	s.node = s.node.Take(s.offer.Holding)
-	return s.offer
+	c.node = c.node.Take(c.offer.Holding)
+	return c.offer
 }
 
-// plan returns where a pod fits soonest, or as many of a gang as have to start
-// together, one after the other; nothing where too few fit, for a gang that held some
-// of what it needs might wait for what another gang holds. It costs O(pods) placements
-// to look at all nodes, and for each of a gang O(nodes · log nodes) to choose.
-func (k *Keeper) plan(pod *sched.Pod) (planned plan) {
+// plan returns the nodes where a pod will fit soonest. For a gang it plans one pod after
+// another, as many as must start together. It returns nil if too few fit, because two
+// gangs that each hold a part of what they need could deadlock. It takes O(assigned
+// pods) placements to evaluate all nodes, and O(nodes · log nodes) time for each pod of
+// a gang to choose among them.
+func (rs *Reservations) plan(pod *sched.Pod) (planned plan) {
 	members, need := pod.Together()
-	sites := k.sites(members[0])
+	candidates := rs.candidates(members[0])
 	var where []sched.Decision
 	for i, member := range members {
 		if need == 0 || len(members)-i < need {
 			break
 		}
-		if best := k.best(sites, member, where); best != nil {
+		if best := rs.best(candidates, member, where); best != nil {
 			where = append(where, sched.Decision{Pod: member, At: sched.Placement{Node: best.node.Name}})
 			planned = planned.add(best.take())
 			need--
-			if !best.look(member) {
-				sites = slices.DeleteFunc(sites, func(s *site) bool { return s == best })
+			if !best.evaluate(member) {
+				candidates = slices.DeleteFunc(candidates, func(c *candidate) bool { return c == best })
 			}
 		}
 	}
@@ -84,25 +85,25 @@ func (k *Keeper) plan(pod *sched.Pod) (planned plan) {
 	return planned
 }
 
-// sites returns the nodes that have an offer to a pod.
-func (k *Keeper) sites(pod *sched.Pod) (sites []*site) {
-	for node := range k.center.View().Nodes() {
-		if s := (&site{node: node, guests: AssignedPods(k.center, node.Name, k.options.Ends)}); s.look(pod) {
-			sites = append(sites, s)
+// candidates returns the nodes that have an offer to a pod.
+func (rs *Reservations) candidates(pod *sched.Pod) (all []*candidate) {
+	for node := range rs.state.View().Nodes() {
+		if c := (&candidate{node: node, assigned: AssignedPods(rs.state, node.Name, rs.options.Ends)}); c.evaluate(pod) {
+			all = append(all, c)
 		}
 	}
-	return sites
+	return all
 }
 
-// best returns the node with the best offer to a pod, nil for none, where others of its
-// gang are planned. Those of a gang are mostly alike, so that the offers to the one
-// before rank the nodes.
-func (k *Keeper) best(sites []*site, pod *sched.Pod, planned []sched.Decision) *site {
-	suits := k.options.Suits(pod, planned)
-	ranked := slices.SortedFunc(slices.Values(sites), func(a, b *site) int { return a.offer.Compare(b.offer) })
-	for _, s := range ranked {
-		if suits(s.node) && s.look(pod) {
-			return s
+// best returns the node with the best offer to a pod, or nil; planned are the other pods
+// of its gang. The pods of a gang are mostly alike, so the nodes are ranked by their
+// offers to the pod before.
+func (rs *Reservations) best(candidates []*candidate, pod *sched.Pod, planned []sched.Decision) *candidate {
+	suits := rs.options.Suits(pod, planned)
+	ranked := slices.SortedFunc(slices.Values(candidates), func(a, b *candidate) int { return a.offer.Compare(b.offer) })
+	for _, c := range ranked {
+		if suits(c.node) && c.evaluate(pod) {
+			return c
 		}
 	}
 	return nil

@@ -20,17 +20,17 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node node1 8           a node with so many cards
-//	run a node1 2 [1h]     pod a runs there on so many cards, for so long if that is known
-//	end a                  it ends, and who is helped by that is tried again
-//	wait big 8 [prio=1]    pod big comes, which asks for so many cards; no node suits it
-//	gang train 3 4 [apart] gang train comes, three pods that ask for four cards each, and keep apart from each other
-//	try                    who is to be tried again, in its turn: it is placed, or blocked
-//	fails big              where it has its place next, it cannot be bound
-//	gone big               pod big is no more
-//	after 30s              time passes, and the keeper tends its reservations
-//	looked                 how often the keeper has looked for a node since that was asked last
-//	show                   nodes, what is held back, and who waits for what
+//	node node1 8           adds a node with 8 cards
+//	run a node1 2 [1h]     runs pod a on 2 cards of node1, for 1 hour if that is known
+//	end a                  ends pod a, and reactivates pods that fit now
+//	wait big 8 [prio=1]    adds pod big, which requests 8 cards and fits no node
+//	gang train 3 4 [apart] adds gang train of 3 pods with 4 cards each, on different nodes with apart
+//	try                    tries all active pods in their order: each is placed or blocked
+//	fails big              makes the next Binding of pod big fail
+//	gone big               deletes pod big
+//	after 30s              advances the clock, and calls Tend
+//	looked                 prints the number of searches since the last call
+//	show                   prints nodes, reservations, and pending pods
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands {
 		s := newScene(t)
@@ -39,37 +39,37 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scene is a cluster of cards with a queue and a keeper.
+// scene is a cluster of cards with a queue and reservations.
 type scene struct {
-	center *nodestate.State
-	queue  *queue.Queue
-	keeper *reservation.Keeper
-	now    time.Time
-	due    []func()
-	ends   map[string]time.Time
-	pods   map[string]*sched.Pod
-	fails  map[string]bool
-	looks  int
-	answer *scenario.Answer
+	state        *nodestate.State
+	queue        *queue.Queue
+	reservations *reservation.Reservations
+	now          time.Time
+	due          []func()
+	ends         map[string]time.Time
+	pods         map[string]*sched.Pod
+	fails        map[string]bool
+	searches     int
+	answer       *scenario.Answer
 }
 
 func newScene(t *testing.T) *scene {
 	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}, fails: map[string]bool{}}
-	s.center = nodestatetest.New(t, "gpus", nodestate.Profile{})
+	s.state = nodestatetest.New(t, "gpus", nodestate.Profile{})
 	s.queue = queue.New(queue.Env{
-		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: s.center.FreedSeq,
+		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: s.state.FreedSeq,
 	}, queue.Options{Strict: true})
-	s.keeper = reservation.New(s.center, s.queue, reservation.Options{Ends: func(uid string) time.Time { return s.ends[uid] }, Suits: s.look})
+	s.reservations = reservation.New(s.state, s.queue, reservation.Options{Ends: func(uid string) time.Time { return s.ends[uid] }, Suits: s.search})
 	return s
 }
 
-// look is apart, and counts.
-func (s *scene) look(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
-	s.looks++
+// search is apart, and counts its calls.
+func (s *scene) search(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
+	s.searches++
 	return s.apart(pod, planned)
 }
 
-// apart keeps those apart that say so (Across).
+// apart puts the pods of a gang on different nodes if they have Across set.
 func (s *scene) apart(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 	return func(node *sched.Node) bool {
 		return !pod.Across || !slices.ContainsFunc(planned, func(d sched.Decision) bool { return d.At.Node == node.Name })
@@ -90,14 +90,14 @@ func (s *scene) node(c *scenario.Command) {
 	for i := range c.Int(1) {
 		n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.Itoa(i), Free: sched.WholeGPU})
 	}
-	s.center.SetNode(n)
+	s.state.SetNode(n)
 }
 
 func (s *scene) run(c *scenario.Command) {
-	node := s.center.Record(c.Arg(1))
+	node := s.state.Record(c.Arg(1))
 	pod := s.pod(c.Arg(0), c.Int(2))
 	at, why := filter.Place(pod, node)
-	if why.Refuses() || !s.center.Place(pod, node, at) {
+	if why.Refuses() || !s.state.Place(pod, node, at) {
 		c.Line("refused: %s", why)
 	}
 	if c.Opt(3) != "" {
@@ -106,7 +106,7 @@ func (s *scene) run(c *scenario.Command) {
 }
 
 func (s *scene) end(c *scenario.Command) {
-	s.center.Release(c.Arg(0))
+	s.state.Release(c.Arg(0))
 	s.queue.Reactivate(func(pod *sched.Pod) bool { return s.suits(pod, nil) != nil })
 }
 
@@ -130,20 +130,20 @@ func (s *scene) gang(c *scenario.Command) {
 	s.try()
 }
 
-// try gives everybody a turn.
+// try tries to place each active pod once.
 func (s *scene) try() {
 	for pod := s.queue.Poll(); pod != nil; pod = s.queue.Poll() {
 		members, _ := pod.Together()
 		nodes := s.place(members)
 		if nodes == nil {
-			s.queue.MarkUnschedulable(pod, s.center.FreedSeq())
+			s.queue.MarkUnschedulable(pod, s.state.FreedSeq())
 			continue
 		}
-		s.center.Unreserve(pod.Claim())
+		s.state.Unreserve(pod.Claim())
 		s.queue.Placed(pod)
 		if s.fails[pod.UID] {
 			delete(s.fails, pod.UID)
-			s.center.Release(pod.UID)
+			s.state.Release(pod.UID)
 			s.queue.Requeue(pod)
 			s.answer.Line("%s cannot be bound to %s", pod, strings.Join(nodes, ", "))
 			continue
@@ -160,12 +160,12 @@ func (s *scene) place(pods []*sched.Pod) (nodes []string) {
 		node := s.suits(pod, placed)
 		if node == nil {
 			for j := range i {
-				s.center.Release(pods[j].UID)
+				s.state.Release(pods[j].UID)
 			}
 			return nil
 		}
 		at, _ := filter.Place(pod, node)
-		s.center.Place(pod, node, at)
+		s.state.Place(pod, node, at)
 		placed = append(placed, sched.Decision{Pod: pod, At: at})
 		nodes = append(nodes, node.Name)
 	}
@@ -175,7 +175,7 @@ func (s *scene) place(pods []*sched.Pod) (nodes []string) {
 // suits returns the first node that suits a pod, beside others of its gang, or nil.
 func (s *scene) suits(pod *sched.Pod, placed []sched.Decision) *sched.Node {
 	keeps := s.apart(pod, placed)
-	for n := range s.center.View().Nodes() {
+	for n := range s.state.View().Nodes() {
 		if keeps(n) && !filter.Check(pod, n).Refuses() {
 			return n
 		}
@@ -185,12 +185,12 @@ func (s *scene) suits(pod *sched.Pod, placed []sched.Decision) *sched.Node {
 
 func (s *scene) gone(c *scenario.Command) {
 	s.queue.Remove(c.Arg(0))
-	s.center.Release(c.Arg(0))
+	s.state.Release(c.Arg(0))
 }
 
 func (s *scene) after(c *scenario.Command) {
 	s.now = s.now.Add(c.Duration(0))
-	s.keeper.Tend(s.now)
+	s.reservations.Tend(s.now)
 	due := s.due
 	s.due = nil
 	for _, f := range due {
@@ -200,19 +200,19 @@ func (s *scene) after(c *scenario.Command) {
 }
 
 func (s *scene) looked(c *scenario.Command) {
-	c.Line("%d", s.looks)
-	s.looks = 0
+	c.Line("%d", s.searches)
+	s.searches = 0
 }
 
 func (s *scene) show(c *scenario.Command) {
-	for n := range s.center.View().Nodes() {
+	for n := range s.state.View().Nodes() {
 		free := 0
 		for _, card := range n.GPUs {
 			free += int(card.Free / sched.WholeGPU)
 		}
 		fmt.Fprintf(c, "%s has %d of %d free", n.Name, free, len(n.GPUs))
 		if r := n.Reserved; r != nil {
-			fmt.Fprintf(c, ", holds %d back for %s%s", len(r.GPUs), r.UID, until(n.Name, s.keeper.Reservation(r.UID)))
+			fmt.Fprintf(c, ", holds %d back for %s%s", len(r.GPUs), r.UID, until(n.Name, s.reservations.Reservation(r.UID)))
 		}
 		c.Line("")
 	}
@@ -223,7 +223,7 @@ func (s *scene) show(c *scenario.Command) {
 	}
 }
 
-// until says when what is held back on a node is enough.
+// until describes when the pod of a reservation will fit.
 func until(node string, offers []reservation.Offer) (text string) {
 	o := offers[slices.IndexFunc(offers, func(o reservation.Offer) bool { return o.Node == node })]
 	if o.Unknown > 0 {

@@ -12,20 +12,20 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// TestOn compares offers with all ways in which guests may leave: where all ends are
-// known no subset makes the pod fit sooner, and whatever is held back makes it fit
-// once those in the way have left.
+// TestOn compares offers with all subsets of the assigned pods, where all ends are known:
+// removing no other subset makes the pod fit sooner, and it does fit once the pods in
+// the way have ended.
 func TestOn(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	offers := 0
 	for range 600 {
-		node, guests := inhabited(r)
+		node, assigned := inhabited(r)
 		pod := schedtest.Pod(r, "pod")
 		pod.UID = "pod"
-		o, ok := reservation.On(pod, node, guests)
-		soonest, possible := dumb(pod, node, guests)
+		o, ok := reservation.On(pod, node, assigned)
+		soonest, possible := dumb(pod, node, assigned)
 		if ok != possible || ok && !o.Ready.Equal(soonest) {
-			t.Fatalf("offer %v, %v; want ready %v, %v\npod %+v\nnode %+v\nguests %+v", o, ok, soonest, possible, pod, node, guests)
+			t.Fatalf("offer %v, %v; want ready %v, %v\npod %+v\nnode %+v\nassigned %+v", o, ok, soonest, possible, pod, node, assigned)
 		}
 		if ok {
 			offers++
@@ -36,7 +36,7 @@ func TestOn(t *testing.T) {
 	}
 }
 
-// inhabited returns a node with guests all of whose ends are known.
+// inhabited returns a node with assigned pods whose ends are all known.
 func inhabited(r *rand.Rand) (*sched.Node, []reservation.AssignedPod) {
 	node := schedtest.Node(r, "node")
 	node.Reserved, node.Free = nil, node.Allocatable
@@ -46,24 +46,24 @@ func inhabited(r *rand.Rand) (*sched.Node, []reservation.AssignedPod) {
 	for i := range node.GPUs {
 		node.GPUs[i].Free = sched.WholeGPU
 	}
-	var guests []reservation.AssignedPod
+	var assigned []reservation.AssignedPod
 	for i := range 40 {
 		pod := schedtest.Pod(r, fmt.Sprint(i))
 		at, why := filter.Place(pod, node)
-		if !why.Refuses() && len(guests) < 6 {
+		if !why.Refuses() && len(assigned) < 6 {
 			h := sched.Hold(pod, at)
 			node = node.Take(h)
-			guests = append(guests, reservation.AssignedPod{Holding: h, Ends: time.Unix(int64(1+r.IntN(5)), 0)})
+			assigned = append(assigned, reservation.AssignedPod{Holding: h, Ends: time.Unix(int64(1+r.IntN(5)), 0)})
 		}
 	}
-	return node, guests
+	return node, assigned
 }
 
-// dumb tries all subsets of the guests.
-func dumb(pod *sched.Pod, node *sched.Node, guests []reservation.AssignedPod) (soonest time.Time, ok bool) {
-	for set := range 1 << len(guests) {
+// dumb tries all subsets of the assigned pods.
+func dumb(pod *sched.Pod, node *sched.Node, assigned []reservation.AssignedPod) (soonest time.Time, ok bool) {
+	for set := range 1 << len(assigned) {
 		left, ready := node, time.Time{}
-		for i, g := range guests {
+		for i, g := range assigned {
 			if set&(1<<i) != 0 {
 				left = left.Return(g.Holding)
 				if g.Ends.After(ready) {

@@ -1,0 +1,194 @@
+package reservation
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/sched/queue"
+)
+
+// Options are the options of Reservations. Zero durations mean the defaults.
+type Options struct {
+	Wait  time.Duration // a pod gets a reservation after it was blocked this long: 30 s
+	Again time.Duration // interval at which a better node is searched: 1 minute
+	// Keep is the lifetime of a reservation: 24 hours. It is extended if the pods in the
+	// way are known to end later. A pod that was not placed by then loses its
+	// reservation, and gets the next one after another Wait.
+	Keep time.Duration
+	// Ends returns when a bound pod will end, zero if unknown. Nil means that no end is
+	// known.
+	Ends func(uid string) time.Time
+	// Suits returns a function for a pod that reports whether a node would fit apart from
+	// resources: it checks constraints that do not end with the pods on the node, such
+	// as taints. planned are the other pods of the gang. Nil means that every node would.
+	Suits func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool
+}
+
+// Reservations reserves nodes for the first blocked pod of each type. Only that pod gets
+// a reservation, so no pod holds a node that another one waits for. Once it has one,
+// other pods may bypass it in the queue, because they cannot take what is reserved. It
+// serves one goroutine.
+type Reservations struct {
+	state   *nodestate.State
+	queue   *queue.Queue
+	options Options
+	byType  map[fairshare.Type]*reservation
+}
+
+// reservation is the nodes that are reserved for a pod or a gang. Its plan is nil if
+// nothing is reserved now.
+type reservation struct {
+	pod            *sched.Pod
+	plan           plan
+	made, searched time.Time
+}
+
+// New returns a Reservations without any reservation.
+func New(s *nodestate.State, q *queue.Queue, o Options) *Reservations {
+	for d, otherwise := range map[*time.Duration]time.Duration{&o.Wait: 30 * time.Second, &o.Again: time.Minute, &o.Keep: 24 * time.Hour} {
+		if *d <= 0 {
+			*d = otherwise
+		}
+	}
+	if o.Ends == nil {
+		o.Ends = func(string) time.Time { return time.Time{} }
+	}
+	if o.Suits == nil {
+		o.Suits = func(*sched.Pod, []sched.Decision) func(*sched.Node) bool {
+			return func(*sched.Node) bool { return true }
+		}
+	}
+	return &Reservations{state: s, queue: q, options: o, byType: map[fairshare.Type]*reservation{}}
+}
+
+// Tend makes, moves and releases reservations:
+//
+//  1. It releases the reservation of a pod that is placed or gone, that has had it for
+//     too long, or that is behind another pod which has waited long enough.
+//  2. For each type's first pod that has waited long enough, it reserves the best node,
+//     in place of a worse one. A gang gets nodes for all pods that must start together.
+//     Other pods may bypass this pod from then on.
+//
+// A search takes O(pods in the cluster) placements. It runs when a pod becomes first,
+// and then every Options.Again.
+func (rs *Reservations) Tend(now time.Time) {
+	heads := rs.queue.Heads()
+	for _, t := range slices.Sorted(maps.Keys(rs.byType)) {
+		var first queue.Head
+		if i := slices.IndexFunc(heads, func(h queue.Head) bool { return h.Type == t }); i >= 0 {
+			first = heads[i]
+		}
+		rs.review(t, rs.byType[t], first, now)
+	}
+	for _, h := range heads {
+		rs.update(h, now)
+	}
+}
+
+// due reports whether the first pod of a type has waited long enough.
+func (rs *Reservations) due(h queue.Head, now time.Time) bool {
+	return now.Sub(h.Since) >= rs.options.Wait
+}
+
+// review releases the reservation of type t if it must not be kept.
+func (rs *Reservations) review(t fairshare.Type, r *reservation, head queue.Head, now time.Time) {
+	state, pending := rs.queue.State(r.pod.UID)
+	switch {
+	case state == queue.InFlight: // it is being placed: wait for the result
+	case !pending || head.Pod != nil && head.Pod.UID != r.pod.UID && rs.due(head, now):
+		rs.release(r)
+		rs.queue.Block(r.pod.UID)
+		delete(rs.byType, t)
+	case r.plan != nil && now.After(r.expires(rs.options.Keep)):
+		rs.release(r)
+		r.made = now
+	}
+}
+
+// release releases the reserved nodes, and reactivates the pods that fit them.
+func (rs *Reservations) release(r *reservation) {
+	rs.state.Unreserve(r.pod.Claim())
+	released := r.plan
+	r.plan = nil
+	for _, o := range released {
+		if node := rs.state.Record(o.Node); node != nil {
+			rs.queue.Reactivate(func(pod *sched.Pod) bool { return filter.FitsAny(pod, node) })
+		}
+	}
+}
+
+// expires returns when the reservation ends.
+func (r *reservation) expires(keep time.Duration) time.Time {
+	end := r.made.Add(keep)
+	for _, o := range r.plan {
+		if end.Before(o.Ready) {
+			end = o.Ready.Add(time.Minute)
+		}
+	}
+	return end
+}
+
+// update reserves the best node for the first pod of a type, if a search is due. A pod
+// whose requests have changed was added to the queue again. It blocks others again
+// until AllowBypass is called.
+func (rs *Reservations) update(h queue.Head, now time.Time) {
+	r := rs.byType[h.Type]
+	switch {
+	case r == nil && !rs.due(h, now), r != nil && r.pod.UID != h.Pod.UID: // another is being placed
+		return
+	case r == nil:
+		r = &reservation{}
+		rs.byType[h.Type] = r
+	case r.pod != h.Pod:
+	case !rs.intact(r):
+		r.plan = nil
+	case r.plan == nil && now.Sub(r.made) < rs.options.Wait, now.Sub(r.searched) < rs.options.Again:
+		rs.queue.AllowBypass(h.Pod.UID)
+		return
+	}
+	r.pod, r.searched = h.Pod, now
+	if best := rs.plan(h.Pod); !best.equal(r.plan) {
+		rs.reserve(r, best, now)
+	}
+	rs.queue.AllowBypass(h.Pod.UID)
+}
+
+// intact reports whether all nodes of the plan are still reserved. They are not if a
+// node was removed, or if the pod was assigned a node but could not be bound.
+func (rs *Reservations) intact(r *reservation) bool {
+	return !slices.ContainsFunc(r.plan, func(o Offer) bool {
+		node := rs.state.Record(o.Node)
+		return node == nil || node.Reserved == nil || node.Reserved.UID != r.pod.Claim()
+	})
+}
+
+// reserve replaces a pod's reservation by a plan: all of its nodes, or none.
+func (rs *Reservations) reserve(r *reservation, p plan, now time.Time) {
+	if r.plan == nil {
+		r.made = now
+	}
+	rs.release(r)
+	for _, o := range p {
+		if !rs.state.Reserve(r.pod.Claim(), o.Node, o.Holding) {
+			rs.state.Unreserve(r.pod.Claim())
+			return
+		}
+	}
+	r.plan = p
+	rs.queue.Reactivate(func(pod *sched.Pod) bool { return pod == r.pod && p.idle() })
+}
+
+// Reservation returns what is reserved for a pod or a gang, one Offer for each node.
+func (rs *Reservations) Reservation(uid string) []Offer {
+	for _, r := range rs.byType {
+		if r.pod.UID == uid {
+			return r.plan
+		}
+	}
+	return nil
+}
