@@ -13,27 +13,27 @@ import (
 type Assignment struct {
 	UID    string
 	Node   string // its name
-	Tenant string // that it is charged to
-	Group  string // of GPUs, that its cards were given from; "" for none
+	Tenant string // the tenant that is charged
+	Group  string // the GPU group of its cards; "" for none
 	Gang   string // the ID of its gang; "" for none
-	// Since is when it was bound, zero where that is not known, which means just now.
-	// Ends is when it ends at the latest, zero where that is not known.
+	// Since is when the pod was bound; zero means just now.
+	// Ends is when the pod ends at the latest; zero means unknown.
 	Since, Ends time.Time
-	// Cards and Parts are how many whole cards and parts of cards it has. Which cards
-	// Holding says, on nodes that tell theirs apart.
+	// Cards and Parts are the numbers of its whole cards and parts of cards. Holding has
+	// the IDs of the cards, on nodes whose cards can be told apart.
 	Cards, Parts int
 	sched.Holding
-	Bound   bool // it is known to be bound; else it is only decided
+	Bound   bool // known to be bound; otherwise only decided
 	Foreign any  // an adapter's own immutable view of the pod
 
 	entry *Entry
-	index int // of the entry's pods
+	index int // in entry.pods
 }
 
-// Entry returns the entry of the node; nil for one that is not in the state.
+// Entry returns the node's entry, or nil if the assignment is not in the state.
 func (a *Assignment) Entry() *Entry { return a.entry }
 
-// Decided returns what a pod is to hold by a decision.
+// Decided returns the assignment that a decision makes.
 func Decided(d sched.Decision) *Assignment {
 	a := &Assignment{
 		UID: d.Pod.UID, Node: d.At.Node, Tenant: d.Pod.Tenant, Group: d.At.GPUGroup,
@@ -45,8 +45,8 @@ func Decided(d sched.Decision) *Assignment {
 	return a
 }
 
-// Charges returns what the pod's tenant is charged for, by the types of GPU of the
-// node's record, nil for a node that is not known.
+// Charges returns what the pod's tenant is charged for. The node's record has the types
+// of its GPUs; it is nil for an unknown node.
 func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 	switch {
 	case a.Cards > 0 && len(a.GPUs) == 0:
@@ -59,17 +59,18 @@ func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 	return fairshare.Charges(a.Holding, node)
 }
 
-// HasGPUs reports whether the charges depend on what GPUs the node has.
+// HasGPUs reports whether the charges depend on the node's GPUs.
 func (a *Assignment) HasGPUs() bool { return a.Cards > 0 || a.Parts > 0 }
 
-// SameCharges reports whether an assignment is charged as another one was.
+// SameCharges reports whether an assignment has the same charges as an earlier one.
 func (a *Assignment) SameCharges(was *Assignment) bool {
 	return was != nil && a.Bound == was.Bound && a.Node == was.Node && a.Tenant == was.Tenant && a.Group == was.Group && a.Since.Equal(was.Since) &&
 		a.CPU == was.CPU && a.Extended.Equal(was.Extended) && slices.Equal(a.GPUs, was.GPUs)
 }
 
-// Place gives a pod its place, and its reservations up, if read is still the
-// newest record of the node and the pod has no place yet.
+// Place assigns a pod to a node and releases the pod's reservations. It returns false
+// and changes nothing if read is not the node's newest record, or if the pod is already
+// assigned.
 func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,16 +84,16 @@ func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement) bool
 	return true
 }
 
-// Adopt enters a pod that is bound, whoever decided it: it holds what it holds,
-// even where that is more than there is.
+// Adopt adds the assignment of a bound pod, which any scheduler may have bound. The
+// assignment is accepted even if it overcommits the node.
 func (s *State) Adopt(a Assignment) {
 	if was := s.adopt(&a); was != nil {
 		s.freed(was.entry)
 	}
 }
 
-// adopt returns the assignment that was given back, nil for none.
-func (s *State) adopt(now *Assignment) (back *Assignment) {
+// adopt returns the pod's earlier assignment if resources became free there, or nil.
+func (s *State) adopt(now *Assignment) (freed *Assignment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now.Bound = true
@@ -111,12 +112,12 @@ func (s *State) adopt(now *Assignment) (back *Assignment) {
 	return nil
 }
 
-// Release gives back what a pod holds and reserves, for the pod is gone. It reports
-// whether the pod held anything.
+// Release releases the assignment and the reservations of a pod that is gone. It reports
+// whether the pod was assigned.
 func (s *State) Release(uid string) bool { return s.release(uid, true) }
 
-// End gives back what a pod holds and reserves, for the pod has ended. It reports
-// whether the pod held anything.
+// End releases the assignment and the reservations of a pod that has ended. It reports
+// whether the pod was assigned.
 func (s *State) End(uid string) bool { return s.release(uid, false) }
 
 func (s *State) release(uid string, gone bool) bool {
@@ -128,7 +129,7 @@ func (s *State) release(uid string, gone bool) bool {
 	return true
 }
 
-// takeOut returns what a pod held, nil for nothing.
+// takeOut removes a pod's assignment and reservations. It returns the assignment, or nil.
 func (s *State) takeOut(uid string, gone bool) *Assignment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,8 +146,8 @@ func (s *State) takeOut(uid string, gone bool) *Assignment {
 	return was
 }
 
-// Undo gives back what was decided for a pod and could not be bound, and reports
-// whether it did: not where the pod turns out to be bound after all.
+// Undo removes the assignment of a decision that could not be bound. It returns false
+// and changes nothing if the pod is bound after all.
 func (s *State) Undo(d sched.Decision) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,22 +160,22 @@ func (s *State) Undo(d sched.Decision) bool {
 	return true
 }
 
-// Holds reports whether a pod has its place.
+// Holds reports whether a pod is assigned to a node.
 func (s *State) Holds(uid string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.assigned[uid] != nil
 }
 
-// Assignment returns what a pod holds, nil for nothing.
+// Assignment returns a pod's assignment, or nil.
 func (s *State) Assignment(uid string) *Assignment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.assigned[uid]
 }
 
-// Assignments returns what pods hold on a node, in order of their UIDs. It costs
-// O(pods there · log pods there).
+// Assignments returns the assignments on a node, sorted by pod UID. It takes
+// O(n · log n) time for n assignments.
 func (s *State) Assignments(node string) []*Assignment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +188,7 @@ func (s *State) Assignments(node string) []*Assignment {
 
 // These methods need s.mu.
 
-// add enters an assignment, and takes what it holds from the node.
+// add adds an assignment, and takes its resources from the node.
 func (s *State) add(e *Entry, a *Assignment) {
 	s.unreserve(a.UID)
 	s.mu.assigned[a.UID] = a
@@ -197,8 +198,8 @@ func (s *State) add(e *Entry, a *Assignment) {
 	}
 }
 
-// replace enters an assignment in place of another one of the same pod on the same node,
-// which it returns where that held something else.
+// replace replaces an assignment by another one of the same pod on the same node. It
+// returns the old one if that held different resources, otherwise nil.
 func (s *State) replace(was, now *Assignment) *Assignment {
 	e := was.entry
 	e.replace(was, now)
@@ -213,7 +214,7 @@ func (s *State) replace(was, now *Assignment) *Assignment {
 	return was
 }
 
-// remove takes an assignment out, and gives what it held back to the node.
+// remove removes an assignment, and returns its resources to the node.
 func (s *State) remove(a *Assignment) {
 	delete(s.mu.assigned, a.UID)
 	a.entry.remove(a)

@@ -8,36 +8,36 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// Entry is a node, or the name of one that is not known (yet, or any more) but has
-// assignments.
+// Entry is a node. It may also be a name that has assignments but no node, because the
+// node is not known yet or was removed.
 type Entry struct {
 	name    string
-	known   bool                // as a node
+	known   bool                // the node exists
 	stale   bool                // the indexes lag behind the record
 	slot    Slot                // the newest record
-	foreign atomic.Value        // what an adapter's filters know of the node
-	indexed *sched.Reservation  // as the indexes know it
-	handles []distbucket.Handle // in the indexes; nil if they do not know the node
+	foreign atomic.Value        // data of an adapter's filters about the node
+	indexed *sched.Reservation  // the reservation in the indexes
+	handles []distbucket.Handle // in the indexes; nil if the node is not in them
 	pods    []*Assignment       // in any order
 
-	// The handles and pods themselves, if they are few. Whatever a decision touches of
-	// a node is one page of memory to find if it is in one piece, of 100,000 nodes.
-	handleRoom [1]distbucket.Handle
-	podRoom    [8]*Assignment
+	// Inline storage for few handles and pods. It keeps what a decision reads of a node
+	// in one allocation, because with 100,000 nodes each allocation is a cache miss.
+	handleStore [1]distbucket.Handle
+	podStore    [8]*Assignment
 }
 
-// newEntry returns one that is not a node (yet) and has no assignments.
+// newEntry returns an entry without a node and without assignments.
 func newEntry(name string) *Entry {
 	e := &Entry{name: name}
-	e.pods = e.podRoom[:0]
+	e.pods = e.podStore[:0]
 	return e
 }
 
 // Name returns the node's name.
 func (e *Entry) Name() string { return e.name }
 
-// Assignments yields what pods hold on the node, in any order. Only subscribers may
-// call it, within their call.
+// Assignments yields the assignments on the node, in any order. Only subscribers may
+// call it, during their call.
 func (e *Entry) Assignments() iter.Seq[*Assignment] {
 	return func(yield func(*Assignment) bool) {
 		for _, a := range e.pods {
@@ -48,44 +48,45 @@ func (e *Entry) Assignments() iter.Seq[*Assignment] {
 	}
 }
 
-// Slot has the newest record of a node. Indexes carry it.
+// Slot has the newest record of a node. Nodes in the indexes refer to it.
 type Slot struct{ newest atomic.Pointer[sched.Node] }
 
 // Newest returns the node's record, or nil where the node is gone.
 func (s *Slot) Newest() *sched.Node { return s.newest.Load() }
 
-// Newest makes an entry, with Foreign, the sched.RecordSource of its records.
+// Newest returns the node's record, or nil where the node is gone. With Foreign it makes
+// an Entry the sched.RecordSource of its records.
 func (e *Entry) Newest() *sched.Node { return e.slot.Newest() }
 
-// Foreign returns what an adapter's filters know of the node, nil for nothing.
+// Foreign returns the data of an adapter's filters about the node, or nil.
 func (e *Entry) Foreign() any { return e.foreign.Load() }
 
-// SetForeign sets what Foreign returns, of one type for all. Only one subscriber may
-// call it, within its call: so that it is never older than the record of the same
-// moment.
+// SetForeign sets the result of Foreign. All calls must use the same type. Only one
+// subscriber may call it, during its call; the data is then never older than a record
+// read at the same time.
 func (e *Entry) SetForeign(known any) { e.foreign.Store(known) }
 
-// makeHandles gives an entry free handles in so many indexes.
+// makeHandles makes unused handles for count indexes.
 func (e *Entry) makeHandles(count int) {
-	e.handles = e.handleRoom[:]
-	if count > len(e.handleRoom) {
+	e.handles = e.handleStore[:]
+	if count > len(e.handleStore) {
 		e.handles = make([]distbucket.Handle, count)
 	}
 }
 
-// add lists an assignment.
+// add adds an assignment.
 func (e *Entry) add(a *Assignment) {
 	a.entry, a.index = e, len(e.pods)
 	e.pods = append(e.pods, a)
 }
 
-// replace lists an assignment in place of another. O(1).
+// replace replaces an assignment by another one, in O(1) time.
 func (e *Entry) replace(was, now *Assignment) {
 	now.entry, now.index = e, was.index
 	e.pods[was.index] = now
 }
 
-// remove takes an assignment off the list, and puts the last one in its place. O(1).
+// remove removes an assignment in O(1) time: the last one takes its index.
 func (e *Entry) remove(a *Assignment) {
 	last := len(e.pods) - 1
 	e.pods[a.index], e.pods[last].index = e.pods[last], a.index
@@ -93,7 +94,7 @@ func (e *Entry) remove(a *Assignment) {
 	e.pods = e.pods[:last]
 }
 
-// Entry returns the entry of that name, or nil. It takes no lock.
+// Entry returns the entry of a name, or nil. It takes no lock.
 func (s *State) Entry(name string) *Entry {
 	if e, ok := s.entries.Load(name); ok {
 		return e.(*Entry)
@@ -110,7 +111,7 @@ func (s *State) Entries() iter.Seq[*Entry] {
 
 // These methods need s.mu.
 
-// makeEntry returns the entry of that name, made if there is none.
+// makeEntry returns the entry of a name, and creates it if there is none.
 func (s *State) makeEntry(name string) *Entry {
 	if e := s.Entry(name); e != nil {
 		return e
@@ -120,18 +121,20 @@ func (s *State) makeEntry(name string) *Entry {
 	return e
 }
 
-// deleteUnused deletes an entry that is neither a node nor has assignments. The
-// indexes still learn that it is gone.
+// deleteUnused deletes an entry that has neither a node nor assignments. The next index
+// update still removes its node.
 func (s *State) deleteUnused(e *Entry) {
 	if !e.known && len(e.pods) == 0 {
 		s.entries.Delete(e.name)
 	}
 }
 
-// setRecord makes a record, or none, the newest of an entry, and notes that the
-// indexes do not know it. Its version is one more than the last one's; a node that is
-// new, or back, starts above any that it ever had, for all records together changed at
-// least as often as that one.
+// setRecord sets the newest record of an entry, nil if the node is gone, and marks the
+// entry as stale in the indexes.
+//
+// The new version is the old one plus 1. Without an old record, it is the number of
+// changes of all records. A node that comes back thus gets a higher version than it ever
+// had, because each of its versions took at least one change.
 func (s *State) setRecord(e *Entry, record *sched.Node) {
 	s.mu.changes++
 	if record != nil {

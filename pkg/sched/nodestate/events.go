@@ -2,49 +2,49 @@ package nodestate
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// Kind is what happened.
+// Kind is the kind of an Event.
 type Kind int
 
 // Kinds of events.
 const (
-	// Assigned: a pod was decided to go to a node, is known to be bound there, or
-	// holds something else there now. Now is the assignment, and Was the one that it
-	// replaces, maybe of another node; nil for none.
+	// Assigned: a pod was placed on a node, is known to be bound there, or its resources
+	// there have changed. Now is the assignment. Was is the assignment that it replaces,
+	// possibly on another node, or nil.
 	Assigned Kind = iota + 1
-	// Released: a pod has ended, or is Gone. Was is what it held, nil for nothing.
+	// Released: a pod has ended, or is Gone. Was is its assignment, or nil.
 	Released
-	// Undone: what was decided for a pod could not be bound. Was is what it held.
+	// Undone: a decision could not be bound. Was is the assignment that it had made.
 	Undone
-	// NodeChanged: a node is new, has something else than before, or is gone (a nil
-	// Node). Assignments on it are unchanged.
+	// NodeChanged: a node is new, has changed, or is gone (a nil Node). Its assignments
+	// are unchanged.
 	NodeChanged
 )
 
-// Event is one change. Its pointers are only to be read, and what Entry lists only
-// within the subscriber's call.
+// Event is one change. Subscribers must not modify what its pointers refer to, and may
+// read the assignments of Entry only during their call.
 type Event struct {
 	Kind  Kind
-	UID   string // the pod's; "" for NodeChanged
-	Entry *Entry // the node's; nil where a pod is released that held nothing
-	// Node is the node's record, nil where the node is not known: for NodeChanged the
-	// one that it is about to have, else the one that it had up to now.
+	UID   string // of the pod; "" for NodeChanged
+	Entry *Entry // of the node; nil if a released pod had no assignment
+	// Node is the node's record, nil if the node is unknown. For NodeChanged it is the
+	// record after the change, otherwise the one before it.
 	Node     *sched.Node
 	Now, Was *Assignment
-	Gone     bool // Released: the pod is deleted, and never mentioned again
+	Gone     bool // Released: the pod was deleted, and no event of it follows
 }
 
-// Subscriber is called for every event, in one order for all: under the state's lock
-// and before the node's record changes. It must not call the state.
+// Subscriber is called for every event, under the state's lock and before the node's
+// record changes. All subscribers see the same order. It must not call the state.
 type Subscriber func(Event)
 
-// Subscribe adds subscribers, which are called in the order of their arguments. It is
+// Subscribe adds subscribers, which are called in the order of the arguments. It must be
 // called before the first change.
 func (s *State) Subscribe(all ...Subscriber) { s.subscribers = append(s.subscribers, all...) }
 
-// OnFreed adds a function that is called with the newest record of a node after
-// something on it became free: for a pod that ended or holds less, and for a node that
-// changed, but not for a decision that is undone. It is called without a lock, and may
-// call the state. It is added before the first change.
+// OnFreed adds a function that is called with a node's newest record after resources
+// became free there: a pod ended or holds less, or the node changed, but not for Undo. It
+// is called without a lock and may call the state. It must be added before the first
+// change.
 func (s *State) OnFreed(f func(*sched.Node)) { s.onFreed = append(s.onFreed, f) }
 
 // emit calls the subscribers. It needs s.mu.
@@ -54,8 +54,7 @@ func (s *State) emit(e Event) {
 	}
 }
 
-// freed calls those who wait for free resources, for a node that is known. It must not
-// be called with s.mu.
+// freed calls the functions of OnFreed if the node is known. s.mu must not be held.
 func (s *State) freed(e *Entry) {
 	record := e.Newest()
 	if record == nil {

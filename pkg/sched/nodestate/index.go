@@ -9,12 +9,12 @@ import (
 
 // These methods need s.indexing.
 
-// updateIndexes brings the indexes up to date with the records and makes a new view.
+// updateIndexes updates the indexes from the stale entries' records and makes a new view.
 func (s *State) updateIndexes() {
 	s.mu.Lock()
-	due, gains := s.indexing.due[:0], s.freedSeq.Load()
+	due, freedSeq := s.indexing.due[:0], s.freedSeq.Load()
 	for _, e := range s.mu.stale {
-		due = append(due, duty{e, e.Newest()})
+		due = append(due, indexUpdate{e, e.Newest()})
 		e.stale = false
 	}
 	clear(s.mu.stale)
@@ -25,20 +25,20 @@ func (s *State) updateIndexes() {
 	for _, d := range due {
 		s.index(d.Entry, d.record)
 	}
-	s.publish(gains)
+	s.publish(freedSeq)
 	clear(due)
 	s.indexing.due = due
 }
 
-// duty is an entry that the indexes do not know, and its record when a view was made.
-type duty struct {
+// indexUpdate is a stale entry and its record at the time of the new view.
+type indexUpdate struct {
 	*Entry
 	record *sched.Node
 }
 
-// index makes the indexes know an entry's record. A name that is back may have
-// another entry: the old one is then gone from the indexes first, for entries wait
-// in the order in which they changed.
+// index updates an entry in the indexes. A node that came back may have a new entry.
+// Its old entry is removed from the indexes first, because stale entries are updated in
+// the order in which they changed.
 func (s *State) index(e *Entry, record *sched.Node) {
 	known := e.handles != nil
 	if !known && record != nil {
@@ -68,7 +68,7 @@ func (s *State) index(e *Entry, record *sched.Node) {
 	}
 }
 
-// enterIndex updates a node, and gives up what was reserved on it.
+// enterIndex updates a node in an index, and releases its earlier reservation there.
 func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handle, node distbucket.Node, record *sched.Node) {
 	switch {
 	case e.indexed != nil && e.indexed != record.Reserved:
@@ -79,7 +79,8 @@ func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handl
 	}
 }
 
-// held returns what is reserved of a node: what is free on it, less what others have left.
+// held returns the reserved amounts of a node: free minus what is left for other pods. It
+// overwrites left.
 func held(free, left []int64) []int64 {
 	for d := range left {
 		left[d] = max(0, free[d]-left[d])
@@ -88,17 +89,18 @@ func held(free, left []int64) []int64 {
 }
 
 // publish makes the newest view.
-func (s *State) publish(gains uint64) {
-	v := &View{FreedSeq: gains, profiles: s.profiles}
-	v.indexes = v.room[:0]
+func (s *State) publish(freedSeq uint64) {
+	v := &View{FreedSeq: freedSeq, profiles: s.profiles}
+	v.indexes = v.store[:0]
 	for _, index := range s.indexing.indexes {
 		v.indexes = append(v.indexes, index.View())
 	}
 	s.view.Store(v)
 }
 
-// must asserts what the state guarantees: what it updates in an index is
-// there, what it adds is not, and a node holds one reservation.
+// must panics on an error of an index. The state guarantees that there is none: it only
+// updates nodes that are in the index, only adds nodes that are not, and reserves a node
+// for at most one pod.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -2,8 +2,8 @@ package nodestate
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// SetNode says what a node has: the record counts as all free, and its version
-// and reservation are ignored. What pods hold there stays theirs.
+// SetNode adds or changes a node. Free, Version and Reserved of the record are ignored:
+// the state computes what is free from the allocatable resources and the assignments.
 func (s *State) SetNode(base *sched.Node) { s.freed(s.setNode(base)) }
 
 func (s *State) setNode(base *sched.Node) *Entry {
@@ -26,8 +26,8 @@ func (s *State) setNode(base *sched.Node) *Entry {
 	return e
 }
 
-// RemoveNode forgets a node and what is reserved on it. Its pods keep what they
-// hold until they are released, in case the node comes back.
+// RemoveNode removes a node and its reservation. Its assignments stay until they are
+// released, in case the node comes back.
 func (s *State) RemoveNode(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,9 +44,8 @@ func (s *State) RemoveNode(name string) {
 	s.deleteUnused(e)
 }
 
-// Reserve holds something back on a node for a pod, in place of what the node
-// held back for it before. It is false where the node is not known, or holds
-// something back for another.
+// Reserve reserves resources on a node for a pod, in place of the pod's earlier
+// reservation there. It returns false if the node is unknown or reserved for another pod.
 func (s *State) Reserve(uid, node string, h sched.Holding) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,14 +65,14 @@ func (s *State) Reserve(uid, node string, h sched.Holding) bool {
 	return true
 }
 
-// Unreserve gives up what is reserved for a pod, everywhere.
+// Unreserve releases a pod's reservations on all nodes.
 func (s *State) Unreserve(uid string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unreserve(uid)
 }
 
-// unreserve gives up what is reserved for a pod. It needs s.mu.
+// unreserve releases a pod's reservations. It needs s.mu.
 func (s *State) unreserve(uid string) {
 	for name := range s.mu.reserved[uid] {
 		e := s.Entry(name)

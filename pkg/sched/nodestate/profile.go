@@ -8,26 +8,26 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Profile is a way to look for nodes: the administrator's.
+// Profile is an administrator's scheduling profile: how nodes are searched and scored.
 type Profile struct {
-	Name   string       // pods name it; the first profile is the default
+	Name   string       // pods refer to it; the first profile is the default
 	Space  filter.Space // the dimensions, most important first
-	Theta  []int64      // granularity of each; nil is 1 everywhere
+	Theta  []int64      // granularity of each dimension; nil means 1 for all
 	Policy distbucket.Policy
-	// Wide is how many candidates a first list has; 0 means 4. More than one, so
-	// that a conflict costs another look at a list and not another look for nodes.
+	// Wide is the length of a first list; 0 means 4. With several candidates, a
+	// conflict costs a check of the next one instead of another search.
 	Wide int
-	// Look is how many nodes are scored for a first list; 0 means as many as it
-	// has. More only make sense with a Score.
+	// Look is the number of nodes that are scored for a first list; 0 means Wide. More
+	// than that is only useful with a Score.
 	Look int
-	// Score ranks what the policy found; nil ranks as the policy does.
+	// Score ranks the nodes that the policy found; nil ranks them as the policy does.
 	Score sched.Scorer
 }
 
-// DefaultWide is the length of a first list where the profile names none.
+// DefaultWide is the length of a first list if the profile sets none.
 const DefaultWide = 4
 
-// complete returns the profile with its defaults, or what is wrong with it.
+// complete returns the profile with its defaults, or an error if it is invalid.
 func (p Profile) complete() (Profile, error) {
 	if len(p.Space) == 0 {
 		return p, fmt.Errorf("profile %q has no dimensions", p.Name)
@@ -52,8 +52,8 @@ func (p Profile) complete() (Profile, error) {
 	return p, nil
 }
 
-// offered scores nodes first by how many more cards than asked for a pod is offered
-// there, for pods to which that matters: larger groups of cards stay whole.
+// offered prefixes the scores of pods with an Offer by the surplus of offered cards.
+// Fewer surplus cards are better, so that larger groups of cards stay whole.
 func offered(score sched.Scorer) sched.Scorer {
 	return func(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 		if pod.GPUs.Offer != nil {
@@ -64,8 +64,8 @@ func offered(score sched.Scorer) sched.Scorer {
 	}
 }
 
-// rank scores a node as the policy ranks it: by its coordinates for LeastFit and
-// BestFit, and not at all for the others, whose order is the one of finding.
+// rank scores a node by its coordinates for LeastFit and BestFit. For the other
+// policies it appends no score, so nodes keep the order of the search.
 func (p Profile) rank(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	if p.Policy != distbucket.LeastFit && p.Policy != distbucket.BestFit {
 		return to

@@ -9,20 +9,20 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// State is the state of all nodes and what pods hold there. Its methods may be called
-// from any goroutine: those that change something work one after another under one
-// lock, and View and Record wait for none. The package's comment has the invariants.
+// State is the state of all nodes and the assignments of pods. Its methods may be called
+// from any goroutine. Methods that change it run one at a time under one lock; View and
+// Record do not wait for that lock. The package comment has the invariants.
 //
-// Two other ways were rejected. A snapshot copied for each first-tier scheduler
-// costs O(nodes) a decision, at 5,000 nodes more than the decision itself
-// (volcano-sh/volcano#5168). An index that each change updates makes the second
-// tier, of which there is one, do four times the work.
+// Two alternatives were rejected. A snapshot for each proposer costs O(nodes) per
+// decision, which at 5,000 nodes is more than the decision itself
+// (volcano-sh/volcano#5168). Updating the indexes with each change makes the committer,
+// which is single, do four times the work.
 type State struct {
 	profiles []Profile
 	view     atomic.Pointer[View]
 	stale    atomic.Bool   // the indexes lag behind some record
-	freedSeq atomic.Uint64 // counts what became free; written with mu, and before the record
-	entries  sync.Map      // name → *Entry; read without the lock, written with mu
+	freedSeq atomic.Uint64 // counts releases of resources; written under mu, before the record
+	entries  sync.Map      // name → *Entry; read without a lock, written under mu
 
 	subscribers []Subscriber
 	onFreed     []func(*sched.Node)
@@ -30,20 +30,20 @@ type State struct {
 	mu struct {
 		sync.Mutex
 		assigned map[string]*Assignment     // by pod UID
-		reserved map[string]map[string]bool // names of the nodes that a pod reserves on, by UID
-		stale    []*Entry                   // of which the indexes do not know the record, each once
-		changes  sched.Version              // of all records together
+		reserved map[string]map[string]bool // names of the nodes that are reserved for a pod, by its UID
+		stale    []*Entry                   // entries whose newest record is not in the indexes, without duplicates
+		changes  sched.Version              // number of changes of all records
 	}
 
 	indexing struct {
 		sync.Mutex
-		indexes []*distbucket.Reserving // of the profiles
-		free    []int64                 // of the node in hand
-		due     []duty                  // is empty in between
+		indexes []*distbucket.Reserving // one for each profile
+		free    []int64                 // buffer for the coordinates of a node
+		due     []indexUpdate           // buffer, empty between updates
 	}
 }
 
-// New returns a state without nodes that looks for nodes in these ways.
+// New returns a state without nodes, with an index for each profile.
 func New(profiles ...Profile) (*State, error) {
 	if len(profiles) == 0 {
 		return nil, fmt.Errorf("make node state: no profile")
@@ -73,11 +73,11 @@ func (s *State) Record(name string) *sched.Node {
 	return nil
 }
 
-// FreedSeq returns how often anything has become free, ever: exactly, where a
-// View's may be of a moment before. It takes no lock.
+// FreedSeq returns how often resources were released since the start. It is current,
+// while View.FreedSeq has the value from when the view was made. It takes no lock.
 func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
 
-// Score says how well a node suits a pod by the pod's profile.
+// Score returns the score of a node for a pod by the pod's profile.
 func (s *State) Score(pod *sched.Pod, node *sched.Node) sched.Score {
 	return s.profiles[profileOf(s.profiles, pod.Profile)].Score(nil, pod, node)
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// View is the indexes as they were at one moment, and through them the newest
-// records. Any number of goroutines may read it without a lock.
+// View is an immutable snapshot of the indexes, which refer to the newest records. Any
+// number of goroutines may read it without a lock.
 type View struct {
-	FreedSeq uint64 // how often something had become free, ever
+	FreedSeq uint64 // how often resources had been released when the view was made
 	profiles []Profile
 	indexes  []distbucket.ReservingView
-	room     [1]distbucket.ReservingView // for the indexes, if they are so few
+	store    [1]distbucket.ReservingView // inline storage for a single index
 }
 
-// View returns the newest view, of all changes made before if nobody else is
-// making one.
+// View returns the newest view. It contains all earlier changes, unless another
+// goroutine is making a view at the same time.
 func (s *State) View() *View {
 	if s.stale.Load() && s.indexing.TryLock() {
 		s.updateIndexes()
@@ -27,8 +27,8 @@ func (s *State) View() *View {
 	return s.view.Load()
 }
 
-// Profile returns the profile that a pod names, and its index; the default where
-// it names none, or one that there is not.
+// Profile returns the profile of a name, and its index. It returns the default profile
+// if the name is empty or unknown.
 func (v *View) Profile(name string) (*Profile, *distbucket.ReservingView) {
 	i := profileOf(v.profiles, name)
 	return &v.profiles[i], &v.indexes[i]

@@ -12,15 +12,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodebackoff"
 )
 
-// TestBackoff: the time doubles with each refusal and starts anew for an owner
-// whose pods the node took for long enough; others' pods are free to go there.
+// TestBackoff checks that the back-off doubles with each rejection, that it is reset
+// after a long enough time without one, and that other owners and nodes are unaffected.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		var told []string
+		var over []string
 		env := nodebackoff.Env{
 			After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-			Over:  func(node string) { told = append(told, fmt.Sprintf("%s after %s", node, time.Since(start))) },
+			Over:  func(node string) { over = append(over, fmt.Sprintf("%s after %s", node, time.Since(start))) },
 		}
 		l := nodebackoff.New(env, sched.Backoff{First: 10 * time.Second, Most: 60 * time.Second})
 		check := func(at time.Duration, avoids bool) {
@@ -51,8 +51,8 @@ func TestBackoff(t *testing.T) {
 		check(199*time.Second, true)
 		check(200*time.Second, false)
 		want := []string{"n1 after 10s", "n1 after 1m9s", "n1 after 2m9s", "n1 after 3m20s"}
-		if diff := cmp.Diff(want, told); diff != "" {
-			t.Errorf("told (-want +got):\n%s", diff)
+		if diff := cmp.Diff(want, over); diff != "" {
+			t.Errorf("Over calls (-want +got):\n%s", diff)
 		}
 	})
 }

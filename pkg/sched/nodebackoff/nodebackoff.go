@@ -1,9 +1,9 @@
-// Package nodebackoff remembers which nodes refused what was decided for an owner's
-// pods, so that the owner's next pods go elsewhere for a while.
+// Package nodebackoff keeps an owner's pods away from a node that rejected one of them,
+// with an exponential back-off.
 //
-// It knows owners, nodes and how long; it refuses to know of pods, and to forget
-// before its time: without it a ReplicaSet whose pods a node refuses, though its
-// records say that they fit, would make and lose pods as fast as it can.
+// Without it, a ReplicaSet whose pods fit a node by its record but are rejected there
+// would create and lose pods as fast as it can. The package knows owners and nodes, but
+// no pods.
 package nodebackoff
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Env is what a List needs of the world. After calls back from a goroutine of
-// its own, as time.AfterFunc does. Over is told of a node that an owner's pods
-// may go to again; it may call the list.
+// Env has the functions that a List uses. After calls its argument in a goroutine of
+// its own, as time.AfterFunc does. Over is called with the name of a node whose back-off
+// for an owner has ended; it may call the list.
 type Env struct {
 	After func(time.Duration, func())
 	Over  func(node string)
 }
 
-// List is which owners' pods stay away from which nodes. Its methods may be called
-// from any goroutine; each costs O(1).
+// List has the back-offs by owner and node. Its methods may be called from any
+// goroutine; each takes O(1) time.
 type List struct {
 	env     Env
 	backoff sched.Backoff
@@ -35,20 +35,19 @@ type List struct {
 type pair struct{ owner, node string }
 
 type entry struct {
-	times int // how often the node refused
+	times int // number of rejections by the node
 	over  bool
 }
 
-// New returns a list with nothing on it. The back-off is how long an owner's pods
-// stay away from a node after it refused one; that it did is forgotten when, after
-// that, it has not done so again for Most. Zeros are 10 s and 5 min, as of a
-// container that keeps ending.
+// New returns an empty list. b is the back-off of an owner from a node after a
+// rejection. The number of rejections is reset if there is none for b.Most after a
+// back-off. The default is 10 s to 5 min, like the kubelet's CrashLoopBackOff.
 func New(env Env, b sched.Backoff) *List {
 	b = b.Or(sched.Backoff{First: 10 * time.Second, Most: 5 * time.Minute})
 	return &List{env: env, backoff: b, entries: map[pair]*entry{}}
 }
 
-// Refused notes that a node refused a pod of an owner.
+// Refused records that a node rejected a pod of an owner.
 func (l *List) Refused(owner, node string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +60,7 @@ func (l *List) Refused(owner, node string) {
 	l.env.After(l.backoff.Delay(e.times), func() { l.allow(p, e) })
 }
 
-// Avoids reports whether an owner's pods stay away from a node now.
+// Avoids reports whether an owner's pods avoid a node now.
 func (l *List) Avoids(owner, node string) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -69,7 +68,7 @@ func (l *List) Avoids(owner, node string) bool {
 	return e != nil && !e.over
 }
 
-// allow ends an entry's back-off unless the node has refused again meanwhile.
+// allow ends an entry's back-off, unless the node has rejected another pod meanwhile.
 func (l *List) allow(p pair, e *entry) {
 	if !l.end(p, e) {
 		return
