@@ -8,36 +8,37 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// hand is the cards of a node that a pod may choose from: the fullest ones first, so
-// that whole cards stay whole, and equals as the node has them.
-type hand struct {
+// candidates are the cards of a node that a pod may choose from. They are sorted by free
+// capacity, least first, so that whole cards stay whole; equal ones keep the node's order.
+type candidates struct {
 	cards []sched.GPU
-	group string // that they are of, or ""
+	group string // the GPU group of the cards, or ""
 }
 
-// deal returns what a pod may choose from: at least as many cards as it asks for.
-func deal(ask sched.GPUAsk, node *sched.Node) (hand, sched.Reason) {
-	var h hand
+// candidatesFor returns the candidates for a request. There are at least as many cards
+// as requested, or the reason why there are not.
+func candidatesFor(ask sched.GPUAsk, node *sched.Node) (candidates, sched.Reason) {
+	var cs candidates
 	switch {
 	case ask.Count <= 0:
-		return h, unlike(ask, node)
+		return cs, unlike(ask, node)
 	case ask.Offer != nil:
 		offer := ask.Offer(node)
 		if offer.Why.Refuses() {
-			return h, offer.Why
+			return cs, offer.Why
 		}
-		h.cards, h.group = offered(offer.GPUs, node), offer.Group
+		cs.cards, cs.group = offered(offer.GPUs, node), offer.Group
 	default:
-		h.cards = slices.DeleteFunc(slices.Clone(node.GPUs), func(card sched.GPU) bool { return !suits(ask, card) })
+		cs.cards = slices.DeleteFunc(slices.Clone(node.GPUs), func(card sched.GPU) bool { return !suits(ask, card) })
 	}
-	if len(h.cards) < ask.Count {
-		return hand{}, sched.Reason{Code: sched.NoGPU}
+	if len(cs.cards) < ask.Count {
+		return candidates{}, sched.Reason{Code: sched.NoGPU}
 	}
-	slices.SortStableFunc(h.cards, func(a, b sched.GPU) int { return cmp.Compare(a.Free, b.Free) })
-	return h, sched.Reason{}
+	slices.SortStableFunc(cs.cards, func(a, b sched.GPU) int { return cmp.Compare(a.Free, b.Free) })
+	return cs, sched.Reason{}
 }
 
-// offered returns the cards that are offered, as the node has them.
+// offered returns the node's records of the offered cards.
 func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 	known := make(map[string]sched.GPU, len(node.GPUs))
 	for _, card := range node.GPUs {
@@ -50,22 +51,22 @@ func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 	return cards
 }
 
-// choose takes the cards for a pod whose CPUs are so: of several whole ones those that
-// are best connected, else for containers with exclusive CPUs those near them, and then
-// the others. They are in the order of sched.GPUAsk.Split. Those without an ID are not
-// among them, for whoever counts their number hands them over. O(cards · count), but for
-// what gpu.Inventory.Choose costs.
-func (h hand) choose(pod *sched.Pod, node *sched.Node, containers []sched.ContainerCPUs) []sched.GPUShare {
+// choose returns a pod's cards, in the order of sched.GPUAsk.Split; containers are the
+// pod's exclusive CPUs. Several whole cards are chosen for the best connections.
+// Otherwise containers with exclusive CPUs get cards near them first. Cards without an
+// ID are left out: only their number is known, and the kubelet chooses them. It takes
+// O(cards · count) time, plus that of gpu.Inventory.Choose.
+func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []sched.ContainerCPUs) []sched.GPUShare {
 	if pod.GPUs.Count <= 0 {
 		return nil
 	}
 	ask := pod.GPUs
-	chosen := h.cards[:ask.Count]
+	chosen := cs.cards[:ask.Count]
 	switch {
 	case ask.Count > 1 && ask.Milli == sched.WholeGPU && node.Links != nil:
-		chosen = h.connected(pod, node, nearby(ask, containers))
+		chosen = cs.connected(pod, node, nearby(ask, containers))
 	case len(containers) > 0 && len(ask.Wants) > 0:
-		chosen = h.beside(nearby(ask, containers))
+		chosen = cs.beside(nearby(ask, containers))
 	}
 	shares := make([]sched.GPUShare, 0, ask.Count)
 	for _, card := range chosen {
@@ -76,25 +77,26 @@ func (h hand) choose(pod *sched.Pod, node *sched.Node, containers []sched.Contai
 	return shares
 }
 
-// beside chooses a card for each of some lists of NUMA nodes: first for those that
-// have any, so that the others take nothing that is near to them.
-func (h hand) beside(near [][]topology.NodeID) []sched.GPU {
-	chosen, taken := make([]sched.GPU, len(near)), make([]bool, len(h.cards))
+// beside chooses a card for each list of NUMA nodes in near. Lists that are not empty
+// come first, so that the others do not take the cards near them.
+func (cs candidates) beside(near [][]topology.NodeID) []sched.GPU {
+	chosen, taken := make([]sched.GPU, len(near)), make([]bool, len(cs.cards))
 	for _, listed := range []bool{true, false} {
 		for slot, nodes := range near {
 			if (len(nodes) > 0) == listed {
-				i := h.nearest(nodes, taken)
-				chosen[slot], taken[i] = h.cards[i], true
+				i := cs.nearest(nodes, taken)
+				chosen[slot], taken[i] = cs.cards[i], true
 			}
 		}
 	}
 	return chosen
 }
 
-// nearest returns the first card left on one of the NUMA nodes, else the first left.
-func (h hand) nearest(nodes []topology.NodeID, taken []bool) int {
+// nearest returns the index of the first free card on one of the NUMA nodes, otherwise of
+// the first free card.
+func (cs candidates) nearest(nodes []topology.NodeID, taken []bool) int {
 	first := -1
-	for i, card := range h.cards {
+	for i, card := range cs.cards {
 		switch {
 		case taken[i]:
 		case slices.Contains(nodes, card.NUMA):
@@ -106,8 +108,8 @@ func (h hand) nearest(nodes []topology.NodeID, taken []bool) int {
 	return first
 }
 
-// nearby returns for each of a pod's cards on which NUMA nodes, by id, the exclusive
-// CPUs of the containers are that get it.
+// nearby returns for each of a pod's cards the NUMA nodes, sorted by ID, with exclusive
+// CPUs of the containers that use the card.
 func nearby(ask sched.GPUAsk, containers []sched.ContainerCPUs) [][]topology.NodeID {
 	near := make([][]topology.NodeID, ask.Count)
 	for _, span := range ask.Spans() {
@@ -127,7 +129,7 @@ func nearby(ask sched.GPUAsk, containers []sched.ContainerCPUs) [][]topology.Nod
 	return near
 }
 
-// lacks says why a node has too few cards for an ask, or nothing.
+// lacks returns why a node has too few cards for a request.
 func lacks(ask sched.GPUAsk, node *sched.Node) sched.Reason {
 	switch {
 	case ask.Count <= 0:
@@ -140,7 +142,7 @@ func lacks(ask sched.GPUAsk, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// unlike says why a node's parts of cards do not suit, or nothing.
+// unlike returns why a node's parts of cards do not satisfy a request.
 func unlike(ask sched.GPUAsk, node *sched.Node) sched.Reason {
 	if ask.Part.Count == 0 {
 		return sched.Reason{}
@@ -155,13 +157,13 @@ func unlike(ask sched.GPUAsk, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// suits reports whether a card can serve an ask. A part and all of one card are
-// never handed out together, for a whole card needs all of it free.
+// suits reports whether a card satisfies a request. A request for a whole card needs all
+// of it free, so a card is never allocated both as a whole and in parts.
 func suits(ask sched.GPUAsk, card sched.GPU) bool {
 	return card.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, card.Type))
 }
 
-// able counts the cards that suit.
+// able counts the cards that satisfy a request.
 func able(ask sched.GPUAsk, have []sched.GPU) int {
 	n := 0
 	for _, card := range have {

@@ -10,16 +10,17 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// team is some of a pod's cards that are to go together: those of one container, from
-// the first on, and the NUMA nodes where its exclusive CPUs are.
+// team is a range of a pod's cards that are chosen together because one container uses
+// them. near are the NUMA nodes with its exclusive CPUs.
 type team struct {
 	first, count int
 	near         []topology.NodeID
 }
 
-// teams parts a pod's cards, near so: those near CPUs come first, so that the others
-// take nothing that is near to them, and then the largest, which has the most to lose.
-// What only init containers get is a team of its own.
+// teams divides a pod's cards into teams, given the result of nearby. Teams near CPUs come
+// first, so that the others do not take the cards near them. Then larger teams come
+// first, because they profit most from good connections. Cards that only init
+// containers use form a team of their own.
 func teams(ask sched.GPUAsk, near [][]topology.NodeID) []team {
 	edges := make([]bool, ask.Count+1)
 	for i, span := range ask.Spans() {
@@ -41,11 +42,11 @@ func teams(ask sched.GPUAsk, near [][]topology.NodeID) []team {
 	return all
 }
 
-// connected chooses the best-connected cards for each of a pod's containers: by the
-// policy single of those on the NUMA node of its CPUs, otherwise of all, and of
-// equally connected ones those near (gpu.Inventory.Choose).
-func (h hand) connected(pod *sched.Pod, node *sched.Node, near [][]topology.NodeID) []sched.GPU {
-	v, free := h.inventory(node)
+// connected chooses the best-connected cards for each of a pod's containers. With the
+// policy single it considers only cards on the NUMA node of the container's CPUs, if
+// possible. Among equally connected cards, near ones are preferred (gpu.Inventory.Choose).
+func (cs candidates) connected(pod *sched.Pod, node *sched.Node, near [][]topology.NodeID) []sched.GPU {
+	v, free := cs.inventory(node)
 	chosen := make([]sched.GPU, pod.GPUs.Count)
 	for _, t := range teams(pod.GPUs, near) {
 		cards := t.choose(v, free, pod.CPUPolicy)
@@ -57,20 +58,20 @@ func (h hand) connected(pod *sched.Pod, node *sched.Node, near [][]topology.Node
 	return chosen
 }
 
-// inventory returns a node's cards as package gpu has them, and which of them are in
-// the hand.
-func (h hand) inventory(node *sched.Node) (v *gpu.Inventory, free []int) {
+// inventory returns a node's cards in the form of package gpu, and the indexes of those
+// that are candidates.
+func (cs candidates) inventory(node *sched.Node) (v *gpu.Inventory, free []int) {
 	v = &gpu.Inventory{Cards: make([]gpu.Card, len(node.GPUs)), Links: node.Links}
 	for i, card := range node.GPUs {
 		v.Cards[i].NUMA = card.NUMA
-		if slices.ContainsFunc(h.cards, func(c sched.GPU) bool { return c.ID == card.ID }) {
+		if slices.ContainsFunc(cs.cards, func(c sched.GPU) bool { return c.ID == card.ID }) {
 			free = append(free, i)
 		}
 	}
 	return v, free
 }
 
-// choose returns the positions of the team's cards. There are enough free.
+// choose returns the indexes of the team's cards. free has at least t.count elements.
 func (t team) choose(v *gpu.Inventory, free []int, policy podspec.Policy) []int {
 	isNear := func(on topology.NodeID) bool { return slices.Contains(t.near, on) }
 	if policy == podspec.Single && len(t.near) > 0 {

@@ -84,15 +84,15 @@ type linking struct {
 
 // worth is what sets are compared by; the less the better.
 type worth struct {
-	barred bool // away from CPUs that it has to be beside
+	remote bool // away from CPUs that it has to be beside
 	links  []gpu.Link
 	nodes  int
 	far    int
 }
 
 func (w worth) compare(other worth) int {
-	if w.barred != other.barred {
-		if w.barred {
+	if w.remote != other.remote {
+		if w.remote {
 			return 1
 		}
 		return -1
@@ -114,7 +114,7 @@ func (l linking) score(set []sched.GPUShare) (w worth) {
 		for _, c := range l.at.Containers {
 			if c.PerNode[on] == 0 {
 				w.far++
-				w.barred = l.pod.CPUPolicy == podspec.Single
+				w.remote = l.pod.CPUPolicy == podspec.Single
 			}
 		}
 		for _, other := range cards {

@@ -9,26 +9,26 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Dimension turns nodes and pods into one coordinate each. Its law:
+// Dimension computes one coordinate of nodes and of pods. It guarantees that
 //
 //	Check(pod, node) has no reason  ⇒  Node(node.For(pod.Claim())) ≥ Pod(pod)
 //
-// so that an index may leave out every node below a pod's coordinate. The
-// converse need not hold: an index finds nodes worth looking at.
+// so an index may skip every node below a pod's coordinate. The converse need not
+// hold: the index finds nodes that are then checked.
 type Dimension struct {
-	Name string // as ParseDimension reads it
+	Name string // in the syntax of ParseDimension
 	Node func(*sched.Node) int64
 	Pod  func(*sched.Pod) int64
 }
 
-// Space is the dimensions of one index, in the administrator's order.
+// Space is the dimensions of an index, in the administrator's order.
 type Space []Dimension
 
-// Node returns the exact coordinates of what is free on a node, whether reserved
-// or not. They are never negative.
+// Node returns the exact coordinates of a node's free resources, including reserved
+// ones. They are never negative.
 func (s Space) Node(n *sched.Node) []int64 { return s.AppendNode(make([]int64, 0, len(s)), n) }
 
-// AppendNode appends what Node returns.
+// AppendNode appends the result of Node to at.
 func (s Space) AppendNode(at []int64, n *sched.Node) []int64 {
 	for _, d := range s {
 		at = append(at, max(0, d.Node(n)))
@@ -36,10 +36,10 @@ func (s Space) AppendNode(at []int64, n *sched.Node) []int64 {
 	return at
 }
 
-// Pod returns the exact coordinates of what a pod asks for.
+// Pod returns the exact coordinates of a pod's requests.
 func (s Space) Pod(p *sched.Pod) []int64 { return s.AppendPod(make([]int64, 0, len(s)), p) }
 
-// AppendPod appends what Pod returns.
+// AppendPod appends the result of Pod to at.
 func (s Space) AppendPod(at []int64, p *sched.Pod) []int64 {
 	for _, d := range s {
 		at = append(at, d.Pod(p))
@@ -47,10 +47,10 @@ func (s Space) AppendPod(at []int64, p *sched.Pod) []int64 {
 	return at
 }
 
-// ParseDimension reads "cpu", "memory", "pods", "numa-total", "numa-single",
-// "numa-spread", "gpus", "gpu-share", "gpu-total", each of the last three
-// optionally for one type of card ("gpus:H200"), or the full name of any other
-// resource, which has a dot or is "ephemeral-storage".
+// ParseDimension parses "cpu", "memory", "pods", "numa-total", "numa-single",
+// "numa-spread", "gpus", "gpu-share" or "gpu-total". The last three may name a type of
+// card, as in "gpus:H200". It also accepts the full name of any other resource, which
+// has a dot or is "ephemeral-storage".
 func ParseDimension(text string) (Dimension, error) {
 	name, kind, _ := strings.Cut(text, ":")
 	switch name {
@@ -72,7 +72,7 @@ func ParseDimension(text string) (Dimension, error) {
 	return Dimension{}, fmt.Errorf("parse dimension %q: want cpu, memory, pods, numa-total, numa-single, numa-spread, gpus, gpu-share, gpu-total or the full name of a resource", text)
 }
 
-// ParseSpace reads the dimensions of an index, separated by commas.
+// ParseSpace parses a comma-separated list of dimensions.
 func ParseSpace(text string) (Space, error) {
 	var space Space
 	for name := range strings.SplitSeq(text, ",") {
@@ -97,7 +97,7 @@ func fixed() Space {
 }
 
 func extended(name string) Dimension {
-	one := unique.Make(name) // the string that nodes and pods have
+	one := unique.Make(name) // the string that nodes and pods share
 	return Dimension{name,
 		func(n *sched.Node) int64 { return n.Free.Extended.Of(one.Value()) },
 		func(p *sched.Pod) int64 { return p.Requests.Extended.Of(one.Value()) }}

@@ -5,9 +5,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// exclusive distributes the exclusive containers of a pod over a node's NUMA
-// nodes, near the cards that some of them need.
-func exclusive(pod *sched.Pod, node *sched.Node, cards hand) ([]sched.ContainerCPUs, sched.Reason) {
+// exclusive distributes the exclusive CPUs of a pod's containers over a node's NUMA
+// nodes. It places containers near candidate cards where the pod requires that.
+func exclusive(pod *sched.Pod, node *sched.Node, cards candidates) ([]sched.ContainerCPUs, sched.Reason) {
 	if len(pod.Exclusive) == 0 {
 		return nil, sched.Reason{}
 	}
@@ -30,7 +30,7 @@ func request(pod *sched.Pod) numaplan.Request {
 	return numaplan.Request{Policy: pod.CPUPolicy, Seed: pod.Seed, Containers: pod.Exclusive}
 }
 
-// view returns what a node's record says of its NUMA nodes.
+// view returns the NUMA nodes of a node's record in the planner's form.
 func view(node *sched.Node) numaplan.View {
 	v := numaplan.View{NUMA: make([]numaplan.NUMANode, len(node.NUMA)), CoreWidth: node.CoreWidth, KeepShared: node.Spare > 0}
 	for i, on := range node.NUMA {
@@ -39,7 +39,7 @@ func view(node *sched.Node) numaplan.View {
 	return v
 }
 
-// codeOf translates the planner's reasons into those of nodes.
+// codeOf maps the planner's reasons to codes.
 func codeOf(why numaplan.Reason) sched.Code {
 	switch why {
 	case numaplan.Uneven:

@@ -2,8 +2,8 @@ package filter
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// wholeGPUs counts the cards that are free as a whole, against the whole cards
-// that the pod asks for. kind "" is every type.
+// wholeGPUs compares the number of entirely free cards with the number of whole cards
+// that a pod requests. kind is a type of card, or "" for all.
 func wholeGPUs(name, kind string) Dimension {
 	return Dimension{name,
 		func(n *sched.Node) int64 {
@@ -17,8 +17,8 @@ func wholeGPUs(name, kind string) Dimension {
 		}}
 }
 
-// largestShare is the most that is free on one card, against what the pod asks
-// of each of its cards.
+// largestShare compares the largest free amount on one card with the amount that a pod
+// requests of each of its cards.
 func largestShare(name, kind string) Dimension {
 	return Dimension{name,
 		func(n *sched.Node) int64 {
@@ -38,7 +38,7 @@ func largestShare(name, kind string) Dimension {
 		}}
 }
 
-// totalGPU is all that is free on all cards, against all that the pod asks for.
+// totalGPU compares the free amount on all cards with the pod's total request.
 func totalGPU(name, kind string) Dimension {
 	return Dimension{name,
 		func(n *sched.Node) int64 {
@@ -57,8 +57,8 @@ func sum(n *sched.Node, kind string, weight func(sched.GPU) int64) int64 {
 	return total
 }
 
-// of returns what a pod asks of one type of card: nothing where the pod would
-// take another type, too.
+// of returns the amount that a pod requests of one type of card: 0 if the pod accepts
+// other types too.
 func of(p *sched.Pod, kind string, amount int64) int64 {
 	if kind == "" || len(p.GPUs.Types) == 1 && p.GPUs.Types[0] == kind {
 		return amount

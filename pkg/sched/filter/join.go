@@ -9,19 +9,20 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// joins reports whether a pod may have containers whose CPUs and cards have to be on
-// one NUMA node: by the policy single. By others the cards are only chosen near.
+// joins reports whether a pod may have containers whose CPUs and cards must be on the
+// same NUMA node. Only the policy single requires this; with other policies, near cards
+// are merely preferred.
 func joins(pod *sched.Pod) bool {
 	return pod.CPUPolicy == podspec.Single && len(pod.Exclusive) > 0 && len(pod.GPUs.Wants) > 0
 }
 
-// allow returns the planner's check that the cards to choose from suffice beside the
-// CPUs of the containers placed so far: on each NUMA node there are as many as have to
-// be there. A card whose NUMA node is unknown is never treated as local, except on
-// machines with one NUMA node. It is nil where cards and CPUs need not be together,
-// or the node's cards cannot be told apart: then they are not chosen here.
-func (h hand) allow(pod *sched.Pod, node *sched.Node) func([]numaplan.Counts) bool {
-	if len(h.cards) == 0 || h.cards[0].ID == "" || !joins(pod) {
+// allow returns the planner's check that the candidates suffice for the containers placed
+// so far: each NUMA node has as many cards as must be there. A card whose NUMA node is
+// unknown is never treated as local, except on machines with one NUMA node. It is nil if
+// cards and CPUs need not be on the same NUMA node, or if the node's cards have no IDs,
+// because the kubelet then chooses them.
+func (cs candidates) allow(pod *sched.Pod, node *sched.Node) func([]numaplan.Counts) bool {
+	if len(cs.cards) == 0 || cs.cards[0].ID == "" || !joins(pod) {
 		return nil
 	}
 	return func(placed []numaplan.Counts) bool {
@@ -36,14 +37,14 @@ func (h hand) allow(pod *sched.Pod, node *sched.Node) func([]numaplan.Counts) bo
 					need++
 				}
 			}
-			return need > h.on(on.ID, node)
+			return need > cs.on(on.ID, node)
 		})
 	}
 }
 
-// cardHomes returns the NUMA node that each of the pod's cards has to be on, Unknown
-// for any, and false where two containers that get the same card, one after the
-// other, are on different ones.
+// cardHomes returns the NUMA node that each of the pod's cards must be on, or Unknown for
+// any. It returns false if two containers on different NUMA nodes use the same card, one
+// after the other.
 func cardHomes(pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) (homes []topology.NodeID, agree bool) {
 	homes = slices.Repeat([]topology.NodeID{topology.Unknown}, pod.GPUs.Count)
 	for _, span := range pod.GPUs.Spans() {
@@ -61,7 +62,7 @@ func cardHomes(pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) (home
 	return homes, true
 }
 
-// homeOf returns the NUMA node on which a container is placed by its policy, else
+// homeOf returns the NUMA node on which the policy single has placed a container, or
 // Unknown.
 func homeOf(container string, pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) topology.NodeID {
 	for c, want := range pod.Exclusive {
@@ -73,9 +74,9 @@ func homeOf(container string, pod *sched.Pod, node *sched.Node, placed []numapla
 }
 
 // on returns how many of the cards are on a NUMA node.
-func (h hand) on(id topology.NodeID, node *sched.Node) int {
+func (cs candidates) on(id topology.NodeID, node *sched.Node) int {
 	n := 0
-	for _, card := range h.cards {
+	for _, card := range cs.cards {
 		if card.NUMA == id || card.NUMA == topology.Unknown && len(node.NUMA) == 1 {
 			n++
 		}

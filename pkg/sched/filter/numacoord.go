@@ -5,7 +5,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// freeExclusive is Σ freeᵢ over the NUMA nodes, against the pod's peak.
+// freeExclusive returns Σ freeᵢ over the NUMA nodes, which is compared with
+// peakExclusive.
 func freeExclusive(n *sched.Node) int64 {
 	sum := int64(0)
 	for _, on := range n.NUMA {
@@ -18,8 +19,8 @@ func peakExclusive(p *sched.Pod) int64 {
 	return podspec.Peak(p.Exclusive, func(c int) int64 { return int64(p.Exclusive[c].CPUs) })
 }
 
-// largestFree is max freeᵢ, against the CPUs of the largest container: with
-// single they all lie on one NUMA node.
+// largestFree returns max freeᵢ, which is compared with the CPUs of the largest
+// container: with the policy single they are all on one NUMA node.
 func largestFree(n *sched.Node) int64 {
 	most := 0
 	for _, on := range n.NUMA {
@@ -28,10 +29,10 @@ func largestFree(n *sched.Node) int64 {
 	return int64(most)
 }
 
-// evenFree is M·min + |{i : freeᵢ > min}| for M NUMA nodes, min the smallest
-// free count, against the CPUs k of the largest container: with spread each node
-// gives ⌊k/M⌋ ≤ min, and k mod M of them give one more. It is the largest k
-// that the free counts could serve if the odd ones came one by one.
+// evenFree returns M·min + |{i : freeᵢ > min}| for M NUMA nodes, where min is the
+// smallest free count. It is compared with the CPUs k of the largest container: with the
+// policy spread each NUMA node provides ⌊k/M⌋ ≤ min CPUs, and k mod M of them one more.
+// The result is the largest such k.
 func evenFree(n *sched.Node) int64 {
 	if len(n.NUMA) == 0 {
 		return 0
@@ -49,9 +50,9 @@ func evenFree(n *sched.Node) int64 {
 	return int64(len(n.NUMA)*least + above)
 }
 
-// ofPolicy returns the CPUs of the largest exclusive container of pods with that
-// policy, and 0 of all others. A container that names its counts is not bound to
-// a policy.
+// ofPolicy returns a function that returns the CPUs of a pod's largest exclusive
+// container, or 0 for pods with another policy. Containers that name their counts are
+// ignored, because no policy applies to them.
 func ofPolicy(policy podspec.Policy) func(*sched.Pod) int64 {
 	return func(p *sched.Pod) int64 {
 		most := 0

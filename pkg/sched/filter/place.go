@@ -6,48 +6,48 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Place says how a pod falls on a node now, or why it does not fit. What other
-// pods have reserved there is not free to it. Equal input, equal placement.
+// Place returns a pod's placement on a node, or the reason why it does not fit. Resources
+// reserved for other pods are not free. The result is deterministic.
 func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 	node = node.For(pod.Claim())
 	at := sched.Placement{Node: node.Name}
 	if r := plain(pod, node); r.Refuses() {
 		return at, r
 	}
-	hand, none := deal(pod.GPUs, node)
-	containers, r := exclusive(pod, node, hand)
+	cards, none := candidatesFor(pod.GPUs, node)
+	containers, r := exclusive(pod, node, cards)
 	switch {
 	case r.Refuses():
 		return at, r
 	case none.Refuses():
 		return at, none
 	}
-	at.Containers, at.GPUs, at.GPUGroup = containers, hand.choose(pod, node, containers), hand.group
+	at.Containers, at.GPUs, at.GPUGroup = containers, cards.choose(pod, node, containers), cards.group
 	return at, sched.Reason{}
 }
 
-// Check says why a pod does not fit a node now. It is Place without a
-// placement, and cheaper: which cards it would be is not looked for.
+// Check returns the reason why a pod does not fit a node. It gives the same reason as
+// Place, but is cheaper because it does not choose cards.
 func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 	node = node.For(pod.Claim())
 	if r := plain(pod, node); r.Refuses() {
 		return r
 	}
 	if !joins(pod) {
-		if _, r := exclusive(pod, node, hand{}); r.Refuses() {
+		if _, r := exclusive(pod, node, candidates{}); r.Refuses() {
 			return r
 		}
 		return lacks(pod.GPUs, node)
 	}
-	hand, none := deal(pod.GPUs, node)
-	if _, r := exclusive(pod, node, hand); r.Refuses() {
+	cards, none := candidatesFor(pod.GPUs, node)
+	if _, r := exclusive(pod, node, cards); r.Refuses() {
 		return r
 	}
 	return none
 }
 
-// plain compares names and plain amounts. What is not asked for is not
-// compared: a node may have given away more than it has.
+// plain checks the node's name and the amounts. Resources that are not requested are not
+// checked, because an overcommitted node has a negative free amount.
 func plain(pod *sched.Pod, node *sched.Node) sched.Reason {
 	ask, free := pod.Requests, node.Free
 	switch {
@@ -74,8 +74,8 @@ func insufficient(resource string) sched.Reason {
 	return sched.Reason{Code: sched.Insufficient, Detail: resource}
 }
 
-// FitsAny reports whether a pod, or where it stands for a gang one of that, fits a node
-// now.
+// FitsAny reports whether a pod fits a node, or for a gang whether any of its members
+// does.
 func FitsAny(pod *sched.Pod, node *sched.Node) bool {
 	pods, _ := pod.Together()
 	return slices.ContainsFunc(pods, func(p *sched.Pod) bool { return !Check(p, node).Refuses() })
