@@ -58,8 +58,7 @@ func BenchmarkBind(b *testing.B) {
 	}
 }
 
-// serveTLS starts an API server that has HTTP/2 and answers so, and returns how to
-// reach it.
+// serveTLS starts an API server with HTTP/2 and this answer, and returns its configuration.
 func serveTLS(t testing.TB, answer http.HandlerFunc) *rest.Config {
 	server := httptest.NewUnstartedServer(answer)
 	server.EnableHTTP2 = true

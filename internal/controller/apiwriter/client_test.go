@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// serve starts an API server that answers so, and returns how to reach it.
+// serve starts an API server with this answer, and returns its configuration.
 func serve(t *testing.T, answer http.HandlerFunc) *rest.Config {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -50,7 +50,7 @@ func newEvents(t *testing.T, config *rest.Config) *Events {
 	return e
 }
 
-// request is what the API server was sent.
+// request is a request that the API server got.
 type request struct {
 	line, agent, token string
 	object             runtime.Object
@@ -78,8 +78,8 @@ func binding() *corev1.Binding {
 	}
 }
 
-// TestSent: the API server gets whole objects of the right kind at the right
-// place, and the caller's are as they were.
+// TestSent checks that the API server gets complete objects of the right kind at the right
+// path, and that the caller's objects are not changed.
 func TestSent(t *testing.T) {
 	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a.1"}, Note: "bound", Reason: "Scheduled"}
 	bound, reported := binding(), event.DeepCopy()
@@ -117,7 +117,7 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// TestProtocol: requests go over HTTP/1.1, also to a server that has HTTP/2.
+// TestProtocol checks that requests use HTTP/1.1 even if the server has HTTP/2.
 func TestProtocol(t *testing.T) {
 	var got string
 	config := serveTLS(t, func(w http.ResponseWriter, r *http.Request) {
@@ -129,7 +129,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// TestConcurrent: many may write at one time.
+// TestConcurrent checks that one client may be used concurrently.
 func TestConcurrent(t *testing.T) {
 	var made atomic.Int32
 	b := newBindings(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -150,7 +150,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// answer is one of an API server's.
+// answer is an answer of the API server.
 type answer struct {
 	code       int
 	retryAfter string
@@ -173,18 +173,18 @@ func (a answer) write(w http.ResponseWriter) {
 
 func status(err *apierrors.StatusError) *metav1.Status { return &err.ErrStatus }
 
-// tries is how often client-go sends what the API server says may be sent again.
+// tries is how often client-go sends a request that the API server allows to be repeated.
 const tries = 11
 
-// TestAnswers: an error says what the API server has made of it, and what may be sent
-// again is.
+// TestAnswers checks that errors carry the API server's status, and that requests are
+// repeated if it allows that.
 func TestAnswers(t *testing.T) {
 	pods := corev1.Resource("pods")
 	assigned := status(apierrors.NewConflict(pods, "a", errors.New("already assigned")))
 	overloaded := status(apierrors.NewTooManyRequests("later", 0))
 	done := &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusCreated}
 	for name, tc := range map[string]struct {
-		answers []answer // the last for ever
+		answers []answer // the last one is repeated
 		is      func(error) bool
 		sent    int
 	}{
@@ -216,8 +216,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestCredentials: requests carry the credentials of the configuration, and go to
-// where its path begins.
+// TestCredentials checks that requests carry the credentials of the configuration, and
+// start with its path.
 func TestCredentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("of a file"), 0o600); err != nil {
@@ -260,13 +260,13 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// around is a function as a transport.
+// around makes a function a transport.
 type around func(*http.Request) (*http.Response, error)
 
 func (a around) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
-// TestSilence: what is not answered is no answer of the API server's, nor is one
-// that it asked for later than there is time.
+// TestSilence checks that a missing answer is not taken for the API server's, and that a
+// request is not repeated after its deadline.
 func TestSilence(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"connection lost": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },

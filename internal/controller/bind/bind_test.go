@@ -27,8 +27,8 @@ func decision(containers ...sched.ContainerCPUs) sched.Decision {
 	}
 }
 
-// server is an API server that answers binds so, one after another, the last for
-// ever; it binds them itself if it does.
+// server is an API server that gives the answers one after another, and repeats the last
+// one. An answer may also bind the pod.
 type server struct {
 	*fake.Clientset
 	answers []error
@@ -94,8 +94,8 @@ func TestPlainPodCarriesNoPlacement(t *testing.T) {
 	}
 }
 
-// TestAnswers: the error says whether the pod is bound there, and not how well
-// the API server could be understood.
+// TestAnswers checks that Bind returns an error exactly if the pod is not bound as decided,
+// however the API server answers.
 func TestAnswers(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	silence, assigned := context.DeadlineExceeded, apierrors.NewConflict(pods, "a", errors.New("already assigned"))
@@ -135,8 +135,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestSilence: what is not answered is not given up before the fence closes, or
-// the process is told to end.
+// TestSilence checks that a Binding without an answer is given up only when the fence
+// closes or the process ends.
 func TestSilence(t *testing.T) {
 	closed := errors.New("lease lost")
 	for name, end := range map[string]func(context.CancelFunc) error{
@@ -160,8 +160,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestFence: the fence is asked after the turn has come, and nothing is sent
-// past it.
+// TestFence checks that the fence is checked after the rate limit, and that nothing is sent
+// once it is closed.
 func TestFence(t *testing.T) {
 	s := newServer(true, nil)
 	closed := errors.New("lease lost")
@@ -173,7 +173,7 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestBegunIsFinished: a bind that has begun does not end with its context.
+// TestBegunIsFinished checks that a Binding in flight is finished after its context ends.
 func TestBegunIsFinished(t *testing.T) {
 	s := newServer(true, nil)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -22,21 +22,21 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// most is how many proposers there are at most.
+// most is the largest number of proposers.
 const most = 8
 
-// arena is a cluster of servers, in use in part, with both tiers' filters.
+// arena is a cluster of partly used servers, with the filters of both tiers.
 type arena struct {
 	*testing.B
 	cluster *Cluster
 	first   []*Proposer
 	second  *Committer
-	records []*sched.Node          // all of each free
-	placed  []nodestate.Assignment // what uses them
+	records []*sched.Node          // with everything free
+	placed  []nodestate.Assignment // the pods on them
 }
 
-// newArena returns so many servers of 64 CPUs, 512 GiB and 8 cards, with so many
-// pods each, which use the share fill of everything, give or take.
+// newArena returns an arena of servers with 64 CPUs, 512 GiB and 8 cards. Each has so many
+// pods, which together use about the fraction fill of its resources.
 func newArena(b *testing.B, servers, pods int, fill float64) *arena {
 	b.Helper()
 	client := fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
@@ -75,8 +75,8 @@ func (a *arena) addServer(name string) {
 	a.records = append(a.records, record)
 }
 
-// use puts pods on a server: the share fill of it, of CPU and memory each by
-// itself somewhat more or less.
+// use assigns pods to a server that use about the fraction fill of its CPU and its memory,
+// each with an independent deviation.
 func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {
 	share := func(of float64) int64 {
 		return int64(of * min(1, max(0, fill+min(fill, 1-fill)*r.NormFloat64())) / float64(pods))
@@ -89,7 +89,7 @@ func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {
 	}
 }
 
-// pod returns a pod that asks for thousandths of a CPU, bytes and cards.
+// pod returns a pod that requests milli-CPUs, bytes and cards.
 func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
 	a.Helper()
 	asks := v1.ResourceList{"cpu": *resource.NewMilliQuantity(cpu, resource.DecimalSI), "memory": *resource.NewQuantity(memory, resource.BinarySI)}
@@ -109,9 +109,9 @@ func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
 	return p
 }
 
-// center returns a centre of the arena as it is, which the filters look at from now on, with the dimensions that a
-// controller has by default. It collects garbage, so that the benchmark does not.
-func (a *arena) center(policy distbucket.Policy) *nodestate.State {
+// newState returns a state of the arena that the filters use from now on, with the
+// controller's default dimensions. It collects garbage first, so that the benchmark need not.
+func (a *arena) newState(policy distbucket.Policy) *nodestate.State {
 	a.Helper()
 	c := nodestatetest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", nodestate.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
 	a.cluster.state = c
@@ -122,19 +122,19 @@ func (a *arena) center(policy distbucket.Policy) *nodestate.State {
 	for _, p := range a.placed {
 		c.Adopt(p)
 	}
-	c.View() // which makes the indexes
+	c.View() // builds the indexes
 	runtime.GC()
 	return c
 }
 
-// end removes pods that may have been placed meanwhile.
+// end releases pods that may have been placed.
 func (a *arena) end(c *nodestate.State, pods ...*sched.Pod) {
 	for _, p := range pods {
 		c.Release(p.UID)
 	}
 }
 
-// small returns so many pods that fit wherever a hundredth is free.
+// small returns so many pods that fit on every server with 1 % free.
 func (a *arena) small(count int) []*sched.Pod {
 	pods := make([]*sched.Pod, count)
 	for i := range pods {
@@ -143,8 +143,8 @@ func (a *arena) small(count int) []*sched.Pod {
 	return pods
 }
 
-// edges returns pods of which none fits, each but a milli-CPU and a byte more
-// than some node has: no question takes longer to answer.
+// edges returns pods that fit nowhere, although each requests only a milli-CPU and a byte
+// more than some node has free. These are the slowest searches.
 func (a *arena) edges(c *nodestate.State, count int) []*sched.Pod {
 	r := rand.New(rand.NewPCG(2, 2))
 	var pods []*sched.Pod
@@ -159,20 +159,20 @@ func (a *arena) edges(c *nodestate.State, count int) []*sched.Pod {
 	return pods
 }
 
-// meter adds up the processor time of the process between start and stop. On a
-// machine that does other work besides, the time that passes says nothing.
+// meter measures the CPU time of the process between start and stop. Unlike the elapsed
+// time it does not depend on other load of the machine.
 type meter struct{ since, spent time.Duration }
 
 func (m *meter) start() { m.since = processorTime() }
 func (m *meter) stop()  { m.spent += processorTime() - m.since }
 
-// report makes it a figure for each of so many operations.
+// report reports the CPU time per operation.
 func (m *meter) report(b *testing.B, operations int) {
 	b.ReportMetric(float64(m.spent.Nanoseconds())/1e3/float64(operations), "cpu-µs/op")
 }
 
 func processorTime() time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for an unknown who only
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for an invalid first argument
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

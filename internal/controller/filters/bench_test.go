@@ -20,15 +20,15 @@ import (
 //	CGO_ENABLED=0 go test -trimpath ./internal/controller/filters -run '^$' -bench 'Filter|Decide' -cpu 1 -benchtime 20000x -count 6
 //	CGO_ENABLED=0 go test -trimpath ./internal/controller/filters -run '^$' -bench Cycle -benchtime 20000x -count 6
 //
-// and a change is judged by ten runs before and after (-count 10) with
-// golang.org/x/perf/cmd/benchstat. cpu-µs/op is the time of all processors, and
-// counts where the machine has other work.
+// Changes are compared by ten runs before and after (-count 10) with
+// golang.org/x/perf/cmd/benchstat. cpu-µs/op is CPU time; it is the figure to use on a
+// machine with other load.
 
-// BenchmarkFilter measures PreFilter, and Filter of so many nodes.
+// BenchmarkFilter measures PreFilter followed by Filter for a number of nodes.
 func BenchmarkFilter(b *testing.B) {
 	for _, nodes := range []int{1000, 5000} {
 		a := newArena(b, nodes, 20, 0.1)
-		a.center(distbucket.LeastFit)
+		a.newState(distbucket.LeastFit)
 		ask := a.pod("p", 500, 4<<30, 1)
 		for _, candidates := range []int{1, 4} {
 			b.Run(fmt.Sprintf("nodes=%d/candidates=%d", nodes, candidates), func(b *testing.B) {
@@ -48,16 +48,16 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
-// BenchmarkDecide measures one decision with all filters, first list to commit,
-// on one core: of a pod that is placed, and of one that fits nowhere. What was
-// placed ends now and then, which is not timed, so that the fill stays.
+// BenchmarkDecide measures a whole decision with all filters on one core, for a pod that is
+// placed and for one that fits nowhere. Placed pods end from time to time, untimed, to keep
+// the cluster equally full.
 func BenchmarkDecide(b *testing.B) {
 	for _, fill := range []float64{0, 0.5, 0.95} {
 		for _, servers := range []int{1000, 10_000, 100_000} {
 			b.Run(fmt.Sprintf("fill=%v/nodes=%d", fill, servers), func(b *testing.B) {
 				a := newArena(b, servers, 4, fill)
 				for _, policy := range []distbucket.Policy{distbucket.LeastFit, distbucket.BestFit} {
-					c := a.center(policy)
+					c := a.newState(policy)
 					b.Run(fmt.Sprintf("policy=%s/pod=placed", policy), func(b *testing.B) { a.decide(b, c, a.small(256), true) })
 					b.Run(fmt.Sprintf("policy=%s/pod=infeasible", policy), func(b *testing.B) { a.decide(b, c, a.edges(c, 32), false) })
 				}
@@ -66,10 +66,10 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// decide decides about the pods again and again, as a scheduler does that has run for a
-// while. So what comes before is not timed: decisions until the garbage collector has memory to give that was in use before. Memory from the kernel costs a page fault
-// for each 4 KiB, which is one for each decision where there are so many nodes that
-// nothing is collected meanwhile.
+// decide places the pods again and again, as a scheduler in steady state does. It first
+// runs untimed until the garbage collector reuses memory: fresh memory from the kernel
+// costs a page fault per 4 KiB, which is one per decision in large clusters where nothing
+// is collected during the benchmark.
 func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit bool) {
 	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
 	m := pipeline.NewCommitter(c, a.second, pipeline.Effects{
@@ -105,23 +105,22 @@ func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit 
 	a.end(c, pods...)
 }
 
-// BenchmarkCycle measures the two tiers at work with all filters, as many
-// proposers as that, from a queue of b.N pods to a binder that has nothing to do.
-// That no node suits a pod is a decision, too: with a card each, 27,546 of 40,000
-// pods find a place, and the others are unschedulable.
+// BenchmarkCycle measures both tiers with all filters and several proposers, from a queue
+// of b.N pods to a binder that does nothing. An unschedulable pod is a decision, too: with
+// one card per pod, 27,546 of 40,000 pods are placed and the others are unschedulable.
 func BenchmarkCycle(b *testing.B) {
 	b.Run("nodes=5000", func(b *testing.B) {
 		a := newArena(b, 5000, 20, 0.5)
 		for cards := range int64(2) {
 			for _, proposers := range []int{1, 2, 4, most} {
-				c := a.center(distbucket.LeastFit)
-				b.Run(fmt.Sprintf("cards=%d/proposers=%d", cards, proposers), func(b *testing.B) { a.cycle(b, c, proposers, cards) })
+				c := a.newState(distbucket.LeastFit)
+				b.Run(fmt.Sprintf("cards=%d/proposers=%d", cards, proposers), func(b *testing.B) { a.runPipeline(b, c, proposers, cards) })
 			}
 		}
 	})
 }
 
-func (a *arena) cycle(b *testing.B, c *nodestate.State, proposers int, cards int64) {
+func (a *arena) runPipeline(b *testing.B, c *nodestate.State, proposers int, cards int64) {
 	pods := make([]*sched.Pod, b.N)
 	for i := range pods {
 		pods[i] = a.pod(fmt.Sprint("new-", i), 500, 4<<30, cards)

@@ -11,39 +11,36 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Cluster is what kube-scheduler's filters look at: nodes and the pods on them, as the
-// state of the cluster says, of which it is a subscriber. All instances share it; any
-// goroutine may use it.
+// Cluster is the nodes and pods as kube-scheduler's filters see them. It is a subscriber of
+// the state of the nodes. All instances of filters share it, and its methods may be called
+// from any goroutine.
 //
-// What is known of a node, its nodeInfo, is kept with the node's entry in the state. It
-// never changes but is replaced, before the node's record is: so an info is never older
-// than the record of the same moment, and an unchanged record proves that what was
-// checked with it still holds. Readers take no lock; while a pod moves they see it on
-// at least one node.
+// The nodeInfo of a node is stored in the node's entry of the state. It is immutable. A new
+// one is stored before the node's new record, so an info is never older than the record:
+// if the record is unchanged, a check with the info still holds. Readers take no lock. While
+// a pod moves they see it on at least one node.
 //
-// A change costs O(pods of one node), a reading of one node O(1), and only a pod
-// whose filters read all nodes pays for a list of them. A snapshot of everything
-// for each cycle, as kube-scheduler takes it, was rejected: beside a state
-// whose records are always the newest it would be the older of the two.
+// A change costs O(pods of the node), reading a node O(1). Only pods whose filters read all
+// nodes pay for a list of them. kube-scheduler takes a snapshot of all nodes in each cycle;
+// here a snapshot would be older than the records of the state.
 type Cluster struct {
 	state *nodestate.State
 	terms *terms
 
 	mu struct {
 		sync.Mutex
-		claims map[string]int // pods that use a volume claim, by "namespace/name"
+		claims map[string]int // number of pods that use a volume claim, by "namespace/name"
 	}
 }
 
-// NewCluster returns what filters look at of a state. Its Observe has to be one of the
-// state's subscribers.
+// NewCluster returns the filters' view of a state. The caller must subscribe its Observe.
 func NewCluster(state *nodestate.State) *Cluster {
 	c := &Cluster{state: state, terms: newTerms()}
 	c.mu.claims = map[string]int{}
 	return c
 }
 
-// Observe is a subscriber of the state.
+// Observe follows the state.
 func (c *Cluster) Observe(e nodestate.Event) {
 	switch e.Kind {
 	case nodestate.NodeChanged:
@@ -59,7 +56,7 @@ func (c *Cluster) Observe(e nodestate.Event) {
 	}
 }
 
-// assign enters a pod on a node, and then takes it from where it was.
+// assign adds a pod to a node, and then removes it from its former node.
 func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 	pod := podOf(now)
 	if pod == nil {
@@ -77,7 +74,7 @@ func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 	c.count(old, to.Name(), -1)
 }
 
-// remove takes a pod from its node.
+// remove removes a pod from its node.
 func (c *Cluster) remove(was *nodestate.Assignment) {
 	if pod := podOf(was); pod != nil {
 		was.Entry().SetForeign(withoutPod(infoOf(was.Entry()), pod))
@@ -85,7 +82,7 @@ func (c *Cluster) remove(was *nodestate.Assignment) {
 	}
 }
 
-// podOf returns what upstream keeps of an assignment's pod, nil for none.
+// podOf returns the framework's PodInfo of an assignment, or nil.
 func podOf(a *nodestate.Assignment) *framework.PodInfo {
 	if a == nil {
 		return nil
@@ -96,7 +93,7 @@ func podOf(a *nodestate.Assignment) *framework.PodInfo {
 	return nil
 }
 
-// count counts a pod's terms and claims in (1) or out (-1).
+// count adds (1) or removes (-1) a pod's anti-affinity terms and claims.
 func (c *Cluster) count(pod *framework.PodInfo, node string, sign int) {
 	if terms := pod.RequiredAntiAffinityTerms; len(terms) > 0 {
 		c.terms.count(node, terms, sign)
@@ -125,15 +122,15 @@ func (c *Cluster) used(claim string) bool {
 	return c.mu.claims[claim] > 0
 }
 
-// SameNode reports whether filters see no difference between two states of a node: most
-// of what a kubelet reports does not matter to them.
+// SameNode reports whether two versions of a node are the same for the filters. Most status
+// updates of kubelets do not concern them.
 func SameNode(a, b *v1.Node) bool {
 	equal := equality.Semantic.DeepEqual
 	return equal(a.Labels, b.Labels) && equal(a.Annotations, b.Annotations) && equal(a.Spec, b.Spec) &&
 		equal(a.Status.Allocatable, b.Status.Allocatable) && equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures)
 }
 
-// infoOf returns what is known of an entry's node and of the pods there.
+// infoOf returns the info of an entry's node, with the pods on it.
 func infoOf(e *nodestate.Entry) *nodeInfo {
 	if info, ok := e.Foreign().(*nodeInfo); ok {
 		return info
@@ -149,8 +146,8 @@ func (c *Cluster) node(name string) *nodeInfo {
 	return nil
 }
 
-// at returns the newest info of a record's node, or nil. It looks for the node by name
-// only where the record says nothing of its source.
+// at returns the newest info of a record's node, or nil. It searches by name only if the
+// record does not know its source.
 func (c *Cluster) at(node *sched.Node) *nodeInfo {
 	if node.Source == nil {
 		return c.node(node.Name)
@@ -158,7 +155,7 @@ func (c *Cluster) at(node *sched.Node) *nodeInfo {
 	return known(node.Source)
 }
 
-// known returns the info where it is that of a node, else nil.
+// known returns the info if the source has one of an existing node, else nil.
 func known(of sched.RecordSource) *nodeInfo {
 	if info, ok := of.Foreign().(*nodeInfo); ok && info.Node() != nil {
 		return info

@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestSameNode checks that what a kubelet reports all the time is no news.
+// TestSameNode checks that regular status updates of a kubelet are no change.
 func TestSameNode(t *testing.T) {
 	var before *v1.Node
 	heartbeat := node("a").Obj()
@@ -33,7 +33,7 @@ func TestSameNode(t *testing.T) {
 	}
 }
 
-// TestUnreadable checks that a pod whose terms cannot be read counts all the same.
+// TestUnreadable checks that a pod counts even if its terms cannot be read.
 func TestUnreadable(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("a").Obj()})
 	odd := pod("odd").Req(map[v1.ResourceName]string{"cpu": "3"}).Node("a").Obj()
@@ -55,8 +55,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestRecords checks that the newest of what is known of a node is found, whichever of
-// its records is in hand, and that nothing is known of one that is gone.
+// TestRecords checks that any record of a node leads to the newest info, and that a removed
+// node has none.
 func TestRecords(t *testing.T) {
 	s := newScene(t)
 	records := []*sched.Node{{Name: "a"}}

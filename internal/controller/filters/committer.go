@@ -11,32 +11,30 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Committer is the filters of the second-tier scheduler, a sched.Relay and a
-// pipeline.Reserver: all that a Proposer has, and those of volumes and devices
-// with Reserve and PreBind. Begin, Resume, Check and Reserve serve one
-// goroutine, Unreserve and Bind any.
+// Committer has the filters of the second-tier scheduler: those of a Proposer, and those of
+// volumes and devices with Reserve and PreBind. It implements sched.Relay and
+// pipeline.Reserver. Begin, Resume, Check and Reserve must be called from one goroutine,
+// Unreserve and Bind may be called from any.
 type Committer struct {
 	Proposer           // all filters
-	first    *Proposer // those of the first tier, which has judged pods without claims in full
+	first    *Proposer // filters of the first tier, which are complete for pods without claims
 	quotas   Quotas    // nil for none
-	resumed  bool      // the pod in hand is first's
+	resumed  bool      // the current pod was resumed, so first checks it
 	reserved sync.Map  // pod UID → *reserved, between Reserve and the end of Bind
 }
 
-// Quotas say which quota a decision would go over, by the node's record, or nothing.
+// Quotas returns an error if a decision exceeds a quota. The node's record has its GPU types.
 type Quotas interface {
 	Check(sched.Decision, *sched.Node) error
 }
 
-// reserved is a pod with claims that are set aside for it.
+// reserved is a pod with the claims that are reserved for it.
 type reserved struct {
 	state fwk.CycleState
 	pod   *v1.Pod
 }
 
-// NewCommitter returns the filters of the second-tier scheduler.
-//
-// quotas refuse what is over them; nil for none.
+// NewCommitter returns the filters of the second-tier scheduler. quotas may be nil.
 func NewCommitter(ctx context.Context, c *Cluster, api API, quotas Quotas) (*Committer, error) {
 	all, err := NewExplainer(ctx, c, api)
 	if err != nil {
@@ -49,20 +47,20 @@ func NewCommitter(ctx context.Context, c *Cluster, api API, quotas Quotas) (*Com
 	return &Committer{Proposer: *all, first: first, quotas: quotas}, nil
 }
 
-// Begin turns to a pod, with all filters.
+// Begin runs PreFilter of all filters for a pod.
 func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	c.resumed = false
 	return c.Proposer.Begin(pod)
 }
 
-// Resume turns to a pod with which a Proposer has begun, and which has no claims
-// (sched.Pod.Across): that saves PreFilter.
+// Resume continues with the results of a Proposer's Begin, which saves PreFilter. The pod
+// must have no claims (sched.Pod.Across).
 func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 	c.resumed = true
 	return c.first.Resume(pod, with)
 }
 
-// Check says why a node does not suit that pod.
+// Check returns why the current pod does not fit on a node.
 func (c *Committer) Check(node *sched.Node) sched.Reason {
 	if c.resumed {
 		return c.first.Check(node)
@@ -70,8 +68,9 @@ func (c *Committer) Check(node *sched.Node) sched.Reason {
 	return c.Proposer.Check(node)
 }
 
-// Reserve sets a pod's claims aside. It refuses what is over a quota, and a pod that a placed pod has come to
-// keep apart from since its first list was made: the node's version does not tell.
+// Reserve reserves a pod's claims. It refuses a pod over a quota. It also refuses a pod that
+// must now keep away from a pod placed since its list was made: such a change may concern
+// other nodes than those that changed their versions.
 func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	if c.quotas != nil {
 		if err := c.quotas.Check(d, node); err != nil {
@@ -90,11 +89,11 @@ func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// stands judges a node once more for a pod that others keep apart from.
+// stands checks a node again if some placed pod's anti-affinity excludes the pod anywhere.
 func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 	c.lister.pod = pod.Foreign.(*Pod)
 	if pod.Across {
-		return sched.Reason{} // Begin and Check have just been asked
+		return sched.Reason{} // Begin and Check have just been called
 	}
 	if apart := c.lister.apart(); len(apart) == 0 {
 		return sched.Reason{}
@@ -105,7 +104,7 @@ func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 	return c.Check(node)
 }
 
-// claim runs the Reserve plugins with what Begin and Check found out.
+// claim runs the Reserve plugins with the results of Begin and Check.
 func (c *Committer) claim(d sched.Decision) sched.Reason {
 	r := &reserved{state: c.state, pod: assumed(d)}
 	if status := c.framework.RunReservePluginsReserve(c.ctx, r.state, r.pod, d.At.Node); !status.IsSuccess() {
@@ -116,7 +115,7 @@ func (c *Committer) claim(d sched.Decision) sched.Reason {
 	return sched.Reason{}
 }
 
-// Unreserve takes back what Reserve did.
+// Unreserve reverts Reserve.
 func (c *Committer) Unreserve(d sched.Decision) {
 	if r, ok := c.reserved.LoadAndDelete(d.Pod.UID); ok {
 		r := r.(*reserved)
@@ -124,15 +123,14 @@ func (c *Committer) Unreserve(d sched.Decision) {
 	}
 }
 
-// Waits reports whether Bind has claims to prepare first, which may take long.
+// Waits reports whether Bind must prepare claims first, which may take long.
 func (c *Committer) Waits(d sched.Decision) bool {
 	_, ok := c.reserved.Load(d.Pod.UID)
 	return ok
 }
 
-// Bind gives a pod the claims that were set aside, and then has it bound by
-// post. It may wait long, for volumes to be made. Where it fails, Unreserve has
-// to follow.
+// Bind prepares the pod's claims (PreBind), and then calls post to bind the pod. It may wait
+// long, for volumes to be provisioned. If it fails, the caller must call Unreserve.
 func (c *Committer) Bind(ctx context.Context, d sched.Decision, post func() error) error {
 	r, ok := c.reserved.Load(d.Pod.UID)
 	if !ok {
@@ -159,7 +157,7 @@ func (c *Committer) preBind(ctx context.Context, r *reserved, d sched.Decision) 
 	return fmt.Errorf("prepare claims of pod %s for node %s: %w", d.Pod, d.At.Node, status.AsError())
 }
 
-// assumed returns the pod as if it were bound already.
+// assumed returns a copy of the pod with the decided node.
 func assumed(d sched.Decision) *v1.Pod {
 	pod := *d.Pod.Foreign.(*Pod).info.Pod
 	pod.Spec.NodeName = d.At.Node

@@ -1,9 +1,8 @@
-// Package filters hosts kube-scheduler's own filters, so that taints,
-// affinity, spread, ports and volumes mean here what users know them to mean.
+// Package filters runs kube-scheduler's own filter plugins, so that taints, affinity,
+// spread, ports and volumes have their usual meaning.
 //
-// It knows what those filters look at (Cluster) and how to run them on the few
-// nodes that an index names (Proposer, Committer); it refuses to look for nodes
-// and to score them.
+// It knows what the plugins read (Cluster) and how to run them on the few nodes that an
+// index selects (Proposer, Committer). It does not search for nodes or score them.
 //
 //	cluster := filters.NewCluster(state)
 //	state.Subscribe(cluster.Observe)

@@ -8,8 +8,8 @@ import (
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 )
 
-// TestFilter checks that pods and nodes mean here what they mean to
-// kube-scheduler, and that people are told in its words.
+// TestFilter checks that pods and nodes are judged as kube-scheduler judges them, and with
+// its messages.
 func TestFilter(t *testing.T) {
 	zones := func() []*v1.Node {
 		return []*v1.Node{node("a").Label("zone", "east").Obj(), node("b").Label("zone", "east").Obj(), node("c").Label("zone", "west").Obj()}
@@ -19,8 +19,8 @@ func TestFilter(t *testing.T) {
 		nodes  []*v1.Node
 		placed []*v1.Pod
 		pod    *st.PodWrapper
-		want   map[string]string // why a node does not suit; those left out do
-		says   string            // where none does
+		want   map[string]string // why a node does not suit; the others suit
+		says   string            // the message if none suits
 	}{
 		"nothing asked": {nodes: zones(), pod: pod("p"), want: map[string]string{}},
 		"taint": {

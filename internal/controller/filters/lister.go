@@ -12,13 +12,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// lister shows the cluster to one instance of the framework as the pod in hand
-// needs it. Upstream asks for all nodes in every cycle; only pods whose filters
-// read them get them.
+// lister shows the cluster to one instance of the framework as the current pod needs it. The
+// framework lists all nodes in every cycle; only pods whose filters read them get the list.
 type lister struct {
 	cluster    *Cluster
 	namespaces corelisters.NamespaceLister
-	pod        *Pod // in hand
+	pod        *Pod // the current pod
 	planned    planned
 }
 
@@ -26,12 +25,12 @@ func newLister(c *Cluster, api API) *lister {
 	return &lister{cluster: c, namespaces: api.Informers.Core().V1().Namespaces().Lister()}
 }
 
-// node returns a node's newest info, or nil, with the pods that are planned there.
+// node returns a node's newest info including planned pods, or nil.
 func (l *lister) node(name string) *nodeInfo {
 	return l.planned.on(name, l.cluster.node(name))
 }
 
-// at returns what node does for the node's name.
+// at returns the same as node, for a record.
 func (l *lister) at(node *sched.Node) *nodeInfo {
 	return l.planned.on(node.Name, l.cluster.at(node))
 }
@@ -42,10 +41,10 @@ func (l *lister) NodeInfos() fwk.NodeInfoLister { return l }
 // StorageInfos returns the lister of claims.
 func (l *lister) StorageInfos() fwk.StorageInfoLister { return l }
 
-// PodGroupStates returns nil: groups of pods are not this filter's affair.
+// PodGroupStates returns nil: gangs are planned outside the filters.
 func (l *lister) PodGroupStates() fwk.PodGroupStateLister { return nil }
 
-// List returns all nodes for a pod that needs them, as they are now; else none.
+// List returns all nodes if the current pod's filters read them, else none.
 func (l *lister) List() ([]fwk.NodeInfo, error) {
 	if !l.pod.wide {
 		return nil, nil
@@ -62,9 +61,8 @@ func (l *lister) List() ([]fwk.NodeInfo, error) {
 // HavePodsWithAffinityList returns none: only scoring reads it.
 func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return nil, nil }
 
-// HavePodsWithRequiredAntiAffinityList returns the nodes with pods that keep
-// apart from the pod in hand. Those that keep apart from others do not matter to
-// it.
+// HavePodsWithRequiredAntiAffinityList returns the nodes of pods whose anti-affinity excludes
+// the current pod. Other pods with anti-affinity do not concern it.
 func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	var found []fwk.NodeInfo
 	for name := range l.apart() {
@@ -75,7 +73,7 @@ func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) 
 	return found, nil
 }
 
-// apart returns the names of the nodes with such pods.
+// apart returns the names of those nodes.
 func (l *lister) apart() sets.Set[string] {
 	apart := l.cluster.terms.nodes(l.pod.info.Pod, l.namespace)
 	if len(l.planned.pods) > 0 {
@@ -84,8 +82,8 @@ func (l *lister) apart() sets.Set[string] {
 	return apart
 }
 
-// namespace returns the labels of the pod's namespace; none where it is not
-// known, as upstream has it.
+// namespace returns the labels of the pod's namespace. Like kube-scheduler it returns none
+// for an unknown namespace.
 func (l *lister) namespace() labels.Set {
 	ns, err := l.namespaces.Get(l.pod.info.Pod.Namespace)
 	if err != nil {

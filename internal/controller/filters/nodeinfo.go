@@ -11,30 +11,28 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// nodeInfo is what upstream's filters look at of a node, with the amounts that they
-// compare right behind it: of 100,000 nodes each piece of memory elsewhere is one more
-// page to find.
+// nodeInfo is a node as the filter plugins see it. The amounts that they compare are stored
+// next to it, because with 100,000 nodes each further piece of memory is a cache miss.
 //
-// A framework.NodeInfo is changed in place by its methods. Here it never changes: each
-// of these functions returns a new one, which shares with the old one what the change
-// does not touch.
+// The methods of framework.NodeInfo change it in place. Here it is immutable: each function
+// below returns a new one that shares the unchanged parts.
 type nodeInfo struct {
-	// open says that the node is not cordoned and has no taints, so that neither need be
-	// asked about, for which the v1.Node would have to be read.
+	// open is whether the node is neither cordoned nor tainted. Then the plugins that check this
+	// are skipped, and the v1.Node need not be read.
 	open bool
 
 	framework.NodeInfo
-	requested, floor, allocatable framework.Resource // to which the NodeInfo's pointers lead
+	requested, floor, allocatable framework.Resource // targets of the NodeInfo's pointers
 }
 
-// roomy is an info with its list of pods, if they are few.
+// roomy is an info together with the backing array of a short list of pods.
 type roomy struct {
 	nodeInfo
 	room [8]fwk.PodInfo
 }
 
-// with returns the info with another of upstream's, whose amounts it copies, and whose
-// list of pods: that may be changed in place, and has room for one more.
+// with returns a copy of the info with the amounts and pods of u. The list of pods gets
+// spare capacity for one more and may be changed in place.
 func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
 	var next *nodeInfo
 	var pods []fwk.PodInfo
@@ -50,8 +48,7 @@ func (n *nodeInfo) with(u *framework.NodeInfo) *nodeInfo {
 	return next
 }
 
-// withNode returns a node's info with what the API says of the node; nil for
-// nothing.
+// withNode returns the info with another version of the node, nil for a removed node.
 func withNode(old *nodeInfo, node *v1.Node) *nodeInfo {
 	u := old.NodeInfo
 	if node == nil {
@@ -64,15 +61,15 @@ func withNode(old *nodeInfo, node *v1.Node) *nodeInfo {
 	return next
 }
 
-// withPod returns a node's info with one pod more. O(pods of the node), for
-// copying pointers.
+// withPod returns the info with one more pod. It copies the pointers to the node's pods, so
+// it costs O(pods of the node).
 func withPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	next := clone(old, pod.Pod)
 	next.AddPodInfo(pod)
 	return next
 }
 
-// withoutPod returns a node's info with one pod less.
+// withoutPod returns the info without a pod.
 func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	if rare(pod.Pod) {
 		return rebuilt(old, pod)
@@ -86,8 +83,8 @@ func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// rebuilt returns a node's info made again of all pods but one. RemovePod would
-// free a host port that two pods have come to use.
+// rebuilt returns an info built from all pods but one. RemovePod would release a host port
+// even if another pod uses it, too.
 func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 	next := withNode(old.with(framework.NewNodeInfo()), old.Node())
 	for _, pod := range old.Pods {
@@ -98,8 +95,8 @@ func rebuilt(old *nodeInfo, without *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// clone copies what AddPodInfo or RemovePod writes for that pod. Slices lose
-// their spare room, so that an append makes a new one.
+// clone copies what AddPodInfo or RemovePod would change for the pod. Slices lose their spare
+// capacity, so that append copies them.
 func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 	if rare(pod) {
 		return old.with(old.SnapshotConcrete())
@@ -111,8 +108,7 @@ func clone(old *nodeInfo, pod *v1.Pod) *nodeInfo {
 	return next
 }
 
-// rare reports whether the pod is one for which maps of ports, claims or devices
-// change.
+// rare reports whether a pod changes the maps of ports, claims or devices.
 func rare(pod *v1.Pod) bool {
 	return len(util.GetHostPorts(pod)) > 0 || len(pod.Status.NodeAllocatableResourceClaimStatuses) > 0 ||
 		slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil })

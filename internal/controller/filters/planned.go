@@ -4,17 +4,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// planned is what one instance sees beside the cluster: pods on the nodes where they are
-// planned, as those who plan for several pods one after the other need it. Volumes and
-// devices are not planned.
+// planned is what one instance sees in addition to the cluster: the planned pods of a gang,
+// or of another group of pods that is planned one after the other. Volumes and devices are
+// not planned.
 type planned struct {
 	pods  []sched.Decision
-	nodes map[string]*nodeInfo // with those pods
-	terms *terms               // of those pods
+	nodes map[string]*nodeInfo // infos with the planned pods, by node name
+	terms *terms               // anti-affinity terms of the planned pods
 }
 
-// Plan lets the filters see pods where they are planned, and no others that were before.
-// A plan to which something was appended costs only that.
+// Plan makes the filters see the given pods on their planned nodes, in place of the former
+// plan. If pods extends the former plan, only the new pods cost time.
 func (p *Proposer) Plan(pods []sched.Decision) {
 	l := p.lister
 	if !l.planned.begins(pods) {

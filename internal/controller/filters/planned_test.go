@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestPlan: who plans sees those that it has planned, as long as they are of its plan, on
-// nodes that are full now, too; and beside them what does not end with the guests.
+// TestPlan checks that the planned pods of the current plan are seen, and no others. The
+// planner ignores that nodes are full, but not that they are unschedulable.
 func TestPlan(t *testing.T) {
 	loner := func(name string) *v1.Pod {
 		return pod(name).Label("app", "train").Req(map[v1.ResourceName]string{"cpu": "1"}).

@@ -10,17 +10,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Pod is what the filters know of a pod that is to be placed: the Foreign of a
-// sched.Pod. It is immutable, and so has to be the v1.Pod that it is made from.
+// Pod is what the filters know of a pod. It is stored as Foreign in a sched.Pod or an
+// assignment. It is immutable, and its v1.Pod must not be changed either.
 type Pod struct {
 	info    *framework.PodInfo
-	wide    bool // its filters look at all nodes
-	claim   bool // it has volumes or devices that are given away once
-	started bool // its status has a say in what it requests
+	wide    bool // its filters read all nodes
+	claim   bool // it uses volumes or devices, which must be reserved
+	started bool // its status may change its requests
 }
 
-// NewPod returns what the filters know of a pod, or says which of its terms
-// cannot be read.
+// NewPod returns what the filters know of a pending pod. The error names terms that cannot
+// be read.
 func NewPod(pod *v1.Pod) (*Pod, error) {
 	info, err := podInfo(pod)
 	if err != nil {
@@ -29,9 +29,9 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	return &Pod{info: info, wide: wide(info), claim: claims(pod), started: started(&pod.Status)}, nil
 }
 
-// NewBoundPod returns what the filters know of a pod that is bound, for the Foreign of its
-// assignment in place of before, nil for none. The error says which of its terms cannot
-// be read: they do not count.
+// NewBoundPod returns what the filters know of a bound pod, for its assignment. before is
+// its assignment until now, or nil. The error names terms that cannot be read; they do not
+// count.
 func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 	if decided := podOf(before); decided != nil && !before.Bound && before.Node == pod.Spec.NodeName && sameSpec(decided.Pod, pod) {
 		info := *decided
@@ -62,30 +62,29 @@ func (Reader) ReadBoundPod(pod *v1.Pod, before *nodestate.Assignment) (any, erro
 // SameNode is the function SameNode.
 func (Reader) SameNode(a, b *v1.Node) bool { return SameNode(a, b) }
 
-// sameSpec reports whether what was read of a pod's spec before it was bound stands, for
-// binding changes no more of it than the node's name, and that alone is not counted as a
-// change.
+// sameSpec reports whether what was read of a pod's spec before its binding is still
+// valid. The binding changes only the node's name, which the generation does not count.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/strategy.go, updatePodGeneration.
 func sameSpec(decided, bound *v1.Pod) bool {
 	return bound.Generation != 0 && decided.Generation == bound.Generation && !rare(bound) && !rare(decided)
 }
 
-// podInfo returns what upstream keeps of a pod, with what can be read of it.
+// podInfo returns the framework's PodInfo with all terms that can be read.
 func podInfo(pod *v1.Pod) (*framework.PodInfo, error) {
 	info, err := framework.NewPodInfo(pod)
-	info.CalculateResource() // it remembers the result, which is no longer safe later
+	info.CalculateResource() // stores the result, which would be a data race later
 	if err != nil {
 		return info, fmt.Errorf("read affinity of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return info, nil
 }
 
-// Across reports whether the fit of a node depends on other nodes too, by what
-// the pod itself says: sched.Pod.Across.
+// Across returns sched.Pod.Across: whether the pod's own rules make the fit of a node depend
+// on other nodes.
 func (p *Pod) Across() bool { return p.wide || p.claim }
 
-// wide reports whether PreFilter of some plugin reads all nodes: for required
-// (anti-)affinity to pods, and for spread that is not only preferred.
+// wide reports whether PreFilter of some plugin reads all nodes: this is so for required
+// (anti-)affinity to pods and for required spread.
 func wide(info *framework.PodInfo) bool {
 	if len(info.RequiredAffinityTerms) > 0 || len(info.RequiredAntiAffinityTerms) > 0 {
 		return true
@@ -98,8 +97,8 @@ func wide(info *framework.PodInfo) bool {
 	return false
 }
 
-// claims reports whether the pod has claims, or volumes that count as claims.
-// Whether a claim is bound may change at any time, so all are treated alike.
+// claims reports whether the pod has claims, or volumes that count as claims. Bound and
+// unbound claims are treated alike, because a claim's state may change at any time.
 func claims(pod *v1.Pod) bool {
 	if len(pod.Spec.ResourceClaims) > 0 {
 		return true

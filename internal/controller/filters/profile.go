@@ -25,33 +25,32 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
 
-// API is what the filters read of the cluster beside nodes and pods, and what
-// PreBind writes to. The informers are to be started, and synced, after all
-// instances are made and before one is used.
+// API is what the filters read of the cluster besides nodes and pods, and what PreBind writes
+// to. The informers must be started and synced after all instances are created and before
+// one is used.
 type API struct {
 	Client    kubernetes.Interface
 	Informers informers.SharedInformerFactory
 }
 
-// local are the filters that look at a node and the pods on it, and those across
-// nodes that need no memory of their own.
+// local returns the plugins that need no state of their own beyond nodes and pods.
 func local() []string {
 	return []string{
 		names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit,
 		names.VolumeRestrictions, names.PodTopologySpread, names.InterPodAffinity, names.NodeDeclaredFeatures,
-		names.PrioritySort, names.DefaultBinder, // not used here, but a profile is not valid without them
+		names.PrioritySort, names.DefaultBinder, // not used here, but a profile is invalid without them
 	}
 }
 
-// claiming are the filters of what is given away once. Each instance of theirs
-// remembers by itself what it has given away, so there must be one only.
+// claiming returns the plugins of volumes and devices. Each instance keeps its reservations
+// in memory, so there must be only one.
 func claiming() []string {
 	return []string{names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.DynamicResources}
 }
 
-// newFramework returns an instance of upstream's framework with those plugins of
-// the default profile, in the order and with the settings of that profile, and a
-// runner of the same plugins. It runs goroutines until the context ends.
+// newFramework returns an instance of kube-scheduler's framework with the enabled plugins of
+// the default profile, in its order and with its settings, and a runner of these plugins. It
+// runs goroutines until ctx ends.
 func newFramework(ctx context.Context, l *lister, api API, enabled []string, more ...runtime.Option) (framework.Framework, *runner, error) {
 	metrics.Register()
 	defaults, err := latest.Default()
@@ -75,8 +74,8 @@ func newFramework(ctx context.Context, l *lister, api API, enabled []string, mor
 	return f, newRunner(f.ListPlugins(), made, l), nil
 }
 
-// noting returns a registry that notes the plugins that it makes, by name: a
-// framework does not give them away.
+// noting returns a registry that records the created plugins by name, because a framework
+// does not expose them.
 func noting(r runtime.Registry, made map[string]fwk.Plugin) runtime.Registry {
 	for name, create := range r {
 		r[name] = func(ctx context.Context, settings apiruntime.Object, h fwk.Handle) (fwk.Plugin, error) {
@@ -88,7 +87,7 @@ func noting(r runtime.Registry, made map[string]fwk.Plugin) runtime.Registry {
 	return r
 }
 
-// claimOptions returns what the claiming filters need.
+// claimOptions returns the options that the claiming plugins need.
 func claimOptions(ctx context.Context, api API) ([]runtime.Option, error) {
 	devices, err := newDevices(ctx, api)
 	if err != nil {
@@ -98,7 +97,7 @@ func claimOptions(ctx context.Context, api API) ([]runtime.Option, error) {
 	return []runtime.Option{runtime.WithSharedCSIManager(volumes), runtime.WithSharedDRAManager(devices)}, nil
 }
 
-// newDevices returns what remembers which devices are given away.
+// newDevices returns the manager that records which devices are allocated.
 func newDevices(ctx context.Context, api API) (fwk.SharedDRAManager, error) {
 	resources := api.Informers.Resource()
 	enabled := utilfeature.DefaultFeatureGate.Enabled

@@ -13,27 +13,27 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Proposer is the filters of one first-tier scheduler, a sched.Relay: PreFilter
-// and Filter. It leaves out volumes and devices that are given away once, which
-// only the Committer knows. It serves one goroutine.
+// Proposer has the filters of one first-tier scheduler: PreFilter and Filter, without those
+// of volumes and devices, whose reservations only the Committer knows. It implements
+// sched.Relay and must be used from one goroutine.
 type Proposer struct {
 	ctx       context.Context
 	framework framework.Framework
-	runner    *runner // of the framework's plugins
+	runner    *runner // runs the framework's plugins
 	lister    *lister
-	*begun    // with the pod in hand
+	*begun    // of the current pod
 }
 
-// begun is what PreFilter found out about a pod. It does not change any more.
+// begun is the result of PreFilter for a pod. It is immutable.
 type begun struct {
 	state   fwk.CycleState
-	skip    skips            // the plugins that have nothing to say about it
-	only    sets.Set[string] // the nodes that PreFilter left; nil for all
-	outside sched.Reason     // why the others do not suit
+	skip    skips            // plugins that do not concern the pod
+	only    sets.Set[string] // the nodes that PreFilter selected; nil for all
+	outside sched.Reason     // why the other nodes do not suit
 	room    framework.CycleState
 }
 
-// newBegun returns one with an empty state.
+// newBegun returns an empty result.
 func newBegun() *begun {
 	b := &begun{}
 	b.state = &b.room
@@ -50,21 +50,21 @@ func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return &Proposer{ctx: ctx, framework: f, runner: r, lister: l}, nil
 }
 
-// NewExplainer returns filters that tell people why no node suits: those of
-// volumes and devices, too. Of these it knows what the API says, and not what
-// the Committer has set aside, so that it must not propose.
+// NewExplainer returns filters that explain why no node suits, including those of volumes
+// and devices. For these it knows the API objects but not the Committer's reservations, so it
+// must not propose nodes.
 func NewExplainer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return newProposer(ctx, c, api, append(local(), claiming()...))
 }
 
-// NewPlanner returns an Explainer's filters, less the one that compares amounts: for who
-// asks whether a node suits once others have ended, and sees to the amounts itself.
+// NewPlanner returns an explainer's filters without the comparison of amounts, for a caller
+// that asks whether a node will suit after other pods end and compares amounts itself.
 func NewPlanner(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	enabled := slices.DeleteFunc(append(local(), claiming()...), func(name string) bool { return name == names.NodeResourcesFit })
 	return newProposer(ctx, c, api, enabled)
 }
 
-// newProposer returns those filters, of which some are of volumes or devices.
+// newProposer returns a Proposer with the enabled plugins.
 func newProposer(ctx context.Context, c *Cluster, api API, enabled []string) (*Proposer, error) {
 	options, err := claimOptions(ctx, api)
 	if err != nil {
@@ -78,7 +78,7 @@ func newProposer(ctx context.Context, c *Cluster, api API, enabled []string) (*P
 	return &Proposer{ctx: ctx, framework: f, runner: r, lister: l}, nil
 }
 
-// Begin turns to a pod, whose Foreign has to be a *Pod.
+// Begin runs PreFilter for a pod, whose Foreign must be a *Pod.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	p.lister.pod, p.begun = pod.Foreign.(*Pod), newBegun()
 	nodes, _ := p.lister.List()
@@ -89,8 +89,7 @@ func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	return p.beginUpstream()
 }
 
-// beginUpstream has the framework itself turn to the pod in hand, for all that
-// may come of it.
+// beginUpstream runs PreFilter through the framework, which handles every possible result.
 func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
 	p.begun = newBegun()
 	result, status, by := p.framework.RunPreFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod)
@@ -103,16 +102,16 @@ func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
 	return sets.List(p.only), sched.Reason{}
 }
 
-// Begun returns what Begin found out.
+// Begun returns the result of Begin.
 func (p *Proposer) Begun() any { return p.begun }
 
-// Resume turns to a pod with which another Proposer has begun.
+// Resume continues with the result of another Proposer's Begin.
 func (p *Proposer) Resume(pod *sched.Pod, with any) sched.Reason {
 	p.lister.pod, p.begun = pod.Foreign.(*Pod), with.(*begun)
 	return sched.Reason{}
 }
 
-// Check says why a node does not suit that pod, by the node's newest info.
+// Check returns why a node's newest info does not suit the current pod.
 func (p *Proposer) Check(node *sched.Node) sched.Reason {
 	if p.only != nil && !p.only.Has(node.Name) {
 		return p.outside

@@ -8,8 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// reason says in upstream's words why a node does not suit; code says for whom
-// they hold.
+// reason returns a plugin's message as a reason. code says which nodes it applies to.
 func reason(status *fwk.Status, code sched.Code) sched.Reason {
 	if status.IsSuccess() {
 		return sched.Reason{}

@@ -13,29 +13,27 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 )
 
-// runner runs the plugins of a framework as the framework does, one after
-// another until one refuses, without what the framework does besides: times for
-// metrics, values for logs, and a set of the names of what is to be skipped. For
-// a pod that asks for nothing special that is more than what the plugins do.
+// runner runs the plugins of a framework in order until one refuses. It leaves out the
+// framework's metrics, logs and sets of skipped names, which cost more than the plugins of
+// an ordinary pod.
 type runner struct {
-	prepare []preparing
-	judge   []fwk.FilterPlugin
-	barred  skips // the plugins that have nothing to say about a node that is open
+	prepare   []preparing
+	judge     []fwk.FilterPlugin
+	untainted skips // the plugins that are skipped for a node that is neither cordoned nor tainted
 }
 
-// preparing is a plugin that turns to pods, and the same one if it judges nodes.
+// preparing is a PreFilter plugin, and its bit if it is a Filter plugin, too.
 type preparing struct {
 	fwk.PreFilterPlugin
 	itself skips
 }
 
-// skips says which of the plugins that judge, by index, have nothing to say
-// about a pod.
+// skips is the set of the Filter plugins, by index, that do not concern a pod.
 type skips uint64
 
 func (s skips) has(i int) bool { return s>>i&1 == 1 }
 
-// newRunner returns a runner of the plugins that a framework has, in its order.
+// newRunner returns a runner of a framework's plugins.
 func newRunner(order *config.Plugins, plugins map[string]fwk.Plugin, l *lister) *runner {
 	r := &runner{}
 	for _, p := range order.Filter.Enabled {
@@ -44,12 +42,11 @@ func newRunner(order *config.Plugins, plugins map[string]fwk.Plugin, l *lister) 
 	for _, p := range order.PreFilter.Enabled {
 		r.prepare = append(r.prepare, preparing{spared(plugins[p.Name], l).(fwk.PreFilterPlugin), r.named(p.Name)})
 	}
-	r.barred = r.named(names.NodeUnschedulable, names.TaintToleration)
+	r.untainted = r.named(names.NodeUnschedulable, names.TaintToleration)
 	return r
 }
 
-// spared returns a plugin that gives the same verdicts and saves what can be
-// told beforehand.
+// spared returns a plugin with the same verdicts that avoids work where the result is known.
 func spared(plugin fwk.Plugin, l *lister) fwk.Plugin {
 	switch p := plugin.(type) {
 	case *noderesources.Fit:
@@ -60,8 +57,8 @@ func spared(plugin fwk.Plugin, l *lister) fwk.Plugin {
 	return plugin
 }
 
-// preFilter turns to a pod, and reports whether nothing has come of it but
-// plugins to skip: no plugin refuses the pod, or names the only nodes.
+// preFilter runs PreFilter. It returns true if no plugin refused the pod or selected nodes,
+// and then the plugins to skip.
 func (r *runner) preFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (skips, bool) {
 	var skip skips
 	for _, p := range r.prepare {
@@ -76,7 +73,7 @@ func (r *runner) preFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return skip, true
 }
 
-// named returns the plugins that judge and are among those names.
+// named returns the set of the Filter plugins with those names.
 func (r *runner) named(names ...string) skips {
 	var found skips
 	for i, p := range r.judge {
@@ -87,10 +84,10 @@ func (r *runner) named(names ...string) skips {
 	return found
 }
 
-// filter says what the first plugin has against a node that refuses it.
+// filter returns the refusal of the first plugin that refuses a node, or nil.
 func (r *runner) filter(ctx context.Context, state fwk.CycleState, skip skips, pod *v1.Pod, node *nodeInfo) *fwk.Status {
 	if node.open {
-		skip |= r.barred
+		skip |= r.untainted
 	}
 	for i, p := range r.judge {
 		if skip.has(i) {

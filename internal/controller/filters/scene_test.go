@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// scene is a cluster, and the filters that look at it.
+// scene is a cluster with its filters.
 type scene struct {
 	*testing.T
 	state     *nodestate.State
@@ -26,8 +26,7 @@ type scene struct {
 	committer *Committer
 }
 
-// newScene returns a scene without nodes, with an API server that has those
-// objects.
+// newScene returns a scene without nodes whose API server has the given objects.
 func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	t.Helper()
 	s := &scene{T: t}
@@ -49,7 +48,7 @@ func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	return s
 }
 
-// newCluster returns a state without nodes, and what filters see of it.
+// newCluster returns a state without nodes, and the filters' view of it.
 func newCluster(t testing.TB, dimensions string, p nodestate.Profile) (*nodestate.State, *Cluster) {
 	t.Helper()
 	state := nodestatetest.New(t, dimensions, p)
@@ -58,7 +57,7 @@ func newCluster(t testing.TB, dimensions string, p nodestate.Profile) (*nodestat
 	return state, cluster
 }
 
-// with enters nodes, and pods that are bound.
+// with adds nodes and bound pods.
 func (s *scene) with(nodes []*v1.Node, pods ...*v1.Pod) *scene {
 	s.Helper()
 	for _, n := range nodes {
@@ -80,14 +79,14 @@ func (s *scene) setNode(n *v1.Node) {
 	}})
 }
 
-// bind enters a pod that is bound. The error says what of it cannot be read.
+// bind adds a bound pod. The error names terms that cannot be read.
 func (s *scene) bind(p *v1.Pod) error {
 	known, err := NewBoundPod(p, s.state.Assignment(string(p.UID)))
 	s.state.Adopt(nodestate.Assignment{UID: string(p.UID), Node: p.Spec.NodeName, Foreign: known})
 	return err
 }
 
-// ask returns the pod in the scheduler's terms.
+// ask returns the pod as a sched.Pod.
 func (s *scene) ask(pod *v1.Pod) *sched.Pod {
 	s.Helper()
 	foreign, err := NewPod(pod)
@@ -97,7 +96,7 @@ func (s *scene) ask(pod *v1.Pod) *sched.Pod {
 	return &sched.Pod{UID: string(pod.UID), Name: pod.Name, Across: foreign.Across(), Foreign: foreign}
 }
 
-// judge returns what a filter has against each node, and all of it in a sentence.
+// judge returns why each refused node does not suit, and the summary.
 func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 	s.Helper()
 	against, tally := map[string]string{}, sched.Tally{}

@@ -10,24 +10,23 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 )
 
-// fit is upstream's comparison of amounts, which is asked only for its words. It
-// sums a pod's requests up for each cycle, though they were known before, and
-// matches the name of each extended resource with regular expressions for each
-// node.
+// fit is the plugin that compares amounts. It calls the original plugin only to get a
+// message: that sums up the pod's requests in each cycle, although they are known, and
+// matches the name of each extended resource with regular expressions for each node.
 type fit struct {
 	*noderesources.Fit
 	lister *lister
-	asked  *Pod           // that upstream was asked about last
-	state  fwk.CycleState // what it found out
+	asked  *Pod           // the pod of the last PreFilter
+	state  fwk.CycleState // the result of the last PreFilter
 }
 
-// PreFilter finds out nothing: the amounts are known.
+// PreFilter does nothing: the requests are known.
 func (f *fit) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	return nil, nil
 }
 
-// Filter lets a node pass that has room for everything, which upstream does,
-// too; whatever it leaves out can only let more nodes pass.
+// Filter accepts a node that has room for all requests. The original accepts it as well:
+// whatever it ignores can only make more nodes fit.
 func (f *fit) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	if f.lister.pod.fits(node.(*nodeInfo)) {
 		return nil
@@ -42,9 +41,9 @@ func (f *fit) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node fw
 	return f.Fit.Filter(ctx, f.state, pod, node)
 }
 
-// fits reports whether a node has room for everything that the pod requests. It
-// may be false where upstream disagrees, and is for pods that have been on a
-// node: what those hold instead of what they request is for upstream to say.
+// fits reports whether a node has room for all requests of a pod. It may be false where the
+// original plugin accepts the node. It is false for a pod that has run, because its status
+// may replace its requests.
 func (p *Pod) fits(node *nodeInfo) bool {
 	ask, have, used := p.info.CalculateResource().Resource, node.Allocatable, node.Requested
 	if p.started || len(node.Pods) >= have.AllowedPodNumber || ask.GetMilliCPU() > max(0, have.MilliCPU-used.MilliCPU) ||
@@ -60,23 +59,23 @@ func (p *Pod) fits(node *nodeInfo) bool {
 	return true
 }
 
-// started reports whether a pod's status has a say in what it requests.
+// started reports whether a pod's status may change its requests.
 func started(s *v1.PodStatus) bool {
 	return len(s.ContainerStatuses)+len(s.InitContainerStatuses) > 0 || s.Resources != nil
 }
 
-// skipped is the status of a plugin that has nothing to judge.
+// skipped is the status of a plugin that does not concern a pod.
 var skipped = fwk.NewStatus(fwk.Skip)
 
-// affinity is upstream's (anti-)affinity between pods, which is asked only where
-// there is some: it makes everything ready before it sees that there is none.
+// affinity is the plugin of (anti-)affinity between pods. It calls the original plugin only
+// if there is any, because that prepares its state before it notices that there is none.
 type affinity struct {
 	*interpodaffinity.InterPodAffinity
 	lister *lister
 }
 
-// PreFilter says that there is nothing to judge for a pod that requires nothing
-// of other pods, if no placed pod keeps apart from it.
+// PreFilter skips the plugin for a pod that requires nothing of other pods and that no placed
+// pod's anti-affinity excludes.
 func (a *affinity) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if !a.lister.pod.wide && len(a.lister.apart()) == 0 {
 		return nil, skipped

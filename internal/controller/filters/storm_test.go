@@ -21,9 +21,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestStorm has 1 to 16 first-tier schedulers place pods of which only one of a
-// kind may be on a node, and twice as many as there are nodes, while every third
-// bind fails: each node gets one of each kind.
+// TestStorm runs 1 to 16 first-tier schedulers on twice as many pods as fit, of which a node
+// may have only one of each kind, while every third binding fails. At the end each node must
+// have exactly one of each kind.
 func TestStorm(t *testing.T) {
 	const nodes = 6
 	var pods []*v1.Pod
@@ -49,8 +49,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// storm runs both tiers with so many first-tier schedulers until no pod is
-// pending, and returns what was bound.
+// storm runs both tiers until no pod is pending, and returns the bound pods.
 func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.Decision {
 	t.Helper()
 	s := &scene{T: t}
@@ -94,7 +93,7 @@ func stormState(s *scene, nodes int) *nodestate.State {
 	return s.state
 }
 
-// failing binds two of three pods.
+// failing returns a bind function that fails for every third pod.
 func failing(c *Committer, bound func(sched.Decision)) func(context.Context, sched.Decision) error {
 	var mu sync.Mutex
 	tries := 0

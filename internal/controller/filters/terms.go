@@ -12,26 +12,25 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// terms are the required anti-affinity terms of placed pods, each once, and the
-// nodes of the pods that have it. Any goroutine may use it.
+// terms is the set of the required anti-affinity terms of placed pods, with the nodes of the
+// pods that have each term. Its methods may be called from any goroutine.
 //
-// Upstream matches a pending pod with every placed pod that has such a term.
-// Pods of one controller have the same terms, so that matching terms instead
-// costs O(terms that name the pod's namespace), which is next to nothing for
-// most pods, however many replicas keep apart from each other.
+// kube-scheduler matches a pending pod with every placed pod that has such a term. All pods
+// of one controller have the same terms, so matching terms costs only O(terms for the pod's
+// namespace), however many replicas there are.
 type terms struct {
-	some atomic.Bool // there are terms: written with the lock, read before it is taken
+	some atomic.Bool // whether there are terms: written under the lock, read before it is taken
 	mu   struct {
 		sync.RWMutex
 		byText      map[string]*term
-		byNamespace map[string][]*term // those without a namespace selector
-		anywhere    []*term            // those with one
+		byNamespace map[string][]*term // terms without a namespace selector
+		anywhere    []*term            // terms with a namespace selector
 	}
 }
 
 type term struct {
 	fwk.AffinityTerm
-	nodes map[string]int // pods that have it, by node
+	nodes map[string]int // number of pods that have the term, by node
 }
 
 func newTerms() *terms {
@@ -40,7 +39,7 @@ func newTerms() *terms {
 	return t
 }
 
-// count enters the terms of a pod on a node (1), or takes them away (-1).
+// count adds (1) or removes (-1) the terms of a pod on a node.
 func (t *terms) count(node string, of []fwk.AffinityTerm, sign int) {
 	if len(of) == 0 {
 		return
@@ -59,7 +58,7 @@ func (t *terms) count(node string, of []fwk.AffinityTerm, sign int) {
 	t.some.Store(len(t.mu.byText) > 0)
 }
 
-// known returns the term, entered if it is new. It needs t.mu.
+// known returns the term, added if it is new. The caller holds t.mu.
 func (t *terms) known(a fwk.AffinityTerm) *term {
 	known, ok := t.mu.byText[text(a)]
 	if ok {
@@ -77,7 +76,7 @@ func (t *terms) known(a fwk.AffinityTerm) *term {
 	return known
 }
 
-// forget takes out a term that no pod has. It needs t.mu.
+// forget removes a term that no pod has. The caller holds t.mu.
 func (t *terms) forget(known *term) {
 	delete(t.mu.byText, text(known.AffinityTerm))
 	same := func(o *term) bool { return o == known }
@@ -90,8 +89,8 @@ func (t *terms) forget(known *term) {
 	}
 }
 
-// nodes returns the nodes of all pods that keep apart from that pod. namespace
-// returns the labels of the pod's namespace; it is called only when needed.
+// nodes returns the nodes of all pods whose anti-affinity excludes a pod. namespace returns
+// the labels of the pod's namespace and is called only if needed.
 func (t *terms) nodes(pod *v1.Pod, namespace func() labels.Set) sets.Set[string] {
 	if !t.some.Load() {
 		return nil
@@ -113,12 +112,12 @@ func (t *terms) nodes(pod *v1.Pod, namespace func() labels.Set) sets.Set[string]
 	return found
 }
 
-// text returns the same for equal terms only.
+// text returns a key that is equal for equal terms only.
 func text(a fwk.AffinityTerm) string {
 	namespaces, pods := a.NamespaceSelector, a.Selector
 	return fmt.Sprintln(a.TopologyKey, sets.List(a.Namespaces), selects(namespaces), namespaces, selects(pods), pods)
 }
 
-// selects reports whether a selector selects anything. One that was left out
-// does not, and reads like one that selects all.
+// selects reports whether a selector can select anything. A selector that was left out
+// cannot; its String is empty like that of one that selects everything.
 func selects(s labels.Selector) bool { return s.Empty() || s.String() != "" }

@@ -15,14 +15,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// tiers are both tiers of the scheduler over a scene. First lists have one node.
+// tiers are both tiers of the scheduler in a scene. Lists have one node.
 type tiers struct {
 	*scene
-	first  *pipeline.Proposer
-	second *pipeline.Committer
-	bound  map[string]sched.Decision
-	parked []string
-	again  []string
+	first         *pipeline.Proposer
+	second        *pipeline.Committer
+	bound         map[string]sched.Decision
+	unschedulable []string
+	again         []string
 }
 
 func newTiers(s *scene, names ...string) *tiers {
@@ -37,17 +37,16 @@ func newTiers(s *scene, names ...string) *tiers {
 	t.second = pipeline.NewCommitter(c, s.committer, pipeline.Effects{
 		Bind:              func(d sched.Decision) { t.bound[d.Pod.Name] = d },
 		Requeue:           func(p *sched.Pod) { t.again = append(t.again, p.Name) },
-		MarkUnschedulable: func(p *sched.Pod, _ uint64) { t.parked = append(t.parked, p.Name) },
+		MarkUnschedulable: func(p *sched.Pod, _ uint64) { t.unschedulable = append(t.unschedulable, p.Name) },
 		Widen:             pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: s.committer}).Propose,
 	})
 	return t
 }
 
-// schedule takes pods through both tiers, all through the first before any goes
-// through the second.
+// schedule runs all pods through the first tier, and then through the second.
 func (t *tiers) schedule(pods ...*v1.Pod) {
 	t.Helper()
-	t.parked, t.again = nil, nil
+	t.unschedulable, t.again = nil, nil
 	var lists []sched.List
 	for _, p := range pods {
 		lists = append(lists, t.first.Propose(t.ask(p)))
@@ -57,7 +56,7 @@ func (t *tiers) schedule(pods ...*v1.Pod) {
 	}
 }
 
-// undo has the binding of a pod fail.
+// undo makes the binding of a pod fail.
 func (t *tiers) undo(name string) {
 	t.second.Undo(t.bound[name])
 	delete(t.bound, name)
@@ -74,16 +73,16 @@ func (t *tiers) wantNodes(want map[string]string) {
 	}
 }
 
-func (t *tiers) wantSentBack(parked, again []string) {
+func (t *tiers) wantSentBack(unschedulable, again []string) {
 	t.Helper()
-	if diff := cmp.Diff([][]string{parked, again}, [][]string{t.parked, t.again}); diff != "" {
+	if diff := cmp.Diff([][]string{unschedulable, again}, [][]string{t.unschedulable, t.again}); diff != "" {
 		t.Errorf("pods parked, and to be tried again (-want +got):\n%s", diff)
 	}
 }
 
-// TestReserveKeepsApart has a pod come to a node, between the two tiers, that
-// keeps apart from one which says nothing about other pods itself. The node
-// between them has room, and a version that tells nothing: they are of one zone.
+// TestReserveKeepsApart places, between the two tiers, a pod whose anti-affinity excludes
+// another. That other pod's node has room and an unchanged version: only the zone is the
+// same.
 func TestReserveKeepsApart(t *testing.T) {
 	s := newTiers(newScene(t), "a")
 	loner := pod("loner").PodAntiAffinityExists("app", "zone", st.PodAntiAffinityWithRequiredReq).Obj()
@@ -96,8 +95,8 @@ func TestReserveKeepsApart(t *testing.T) {
 	s.wantNodes(map[string]string{"web": "a"})
 }
 
-// TestKeepApartTogether has pods keep apart that were all proposed for the same
-// node: the second tier finds the others nodes of their own.
+// TestKeepApartTogether checks pods with mutual anti-affinity that were all proposed for one
+// node: the second tier finds other nodes for all but the first.
 func TestKeepApartTogether(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b", "c")
 	loner := func(name string) *v1.Pod {
@@ -108,7 +107,7 @@ func TestKeepApartTogether(t *testing.T) {
 	s.wantSentBack([]string{"4"}, nil)
 }
 
-// TestSpreadTogether spreads pods over zones that were all proposed for one.
+// TestSpreadTogether checks spread over zones of pods that were all proposed for one zone.
 func TestSpreadTogether(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b", "c")
 	even := func(name string) *v1.Pod {
@@ -119,8 +118,8 @@ func TestSpreadTogether(t *testing.T) {
 	s.wantNodes(map[string]string{"1": "a", "2": "b", "3": "c", "4": "a"})
 }
 
-// TestVolumes places pods by volumes that are bound where their first pod goes:
-// the last node has the only one. It is given away once, and comes back.
+// TestVolumes checks volumes that are bound on first use. The last node has the only volume,
+// which is reserved once, and released again.
 func TestVolumes(t *testing.T) {
 	s := newTiers(newScene(t, localVolume("disk", "c"), localClass(), claim("one"), claim("two")), "a", "b", "c")
 	s.schedule(pod("first").PVC("one").Obj(), pod("second").PVC("two").Obj())
@@ -132,7 +131,7 @@ func TestVolumes(t *testing.T) {
 	s.wantNodes(map[string]string{"second": "c"})
 }
 
-// TestVolumesSay tells people what is wrong with a claim, not with nodes.
+// TestVolumesSay checks that messages name what is wrong with a claim, not with nodes.
 func TestVolumesSay(t *testing.T) {
 	s := newScene(t, localVolume("disk", "c"), localClass(), claim("one")).with([]*v1.Node{node("a").Obj(), node("c").Obj()})
 	for name, tc := range map[string]struct{ claim, want string }{
@@ -166,8 +165,8 @@ func claim(name string) runtime.Object {
 		Resources(v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}}).Obj()
 }
 
-// TestGang has the members of a gang keep to the rules between each other: on each node
-// there is room for all of them, and they go to nodes of their own, or all wait.
+// TestGang checks that members of a gang obey the rules between each other: although every
+// node has room for all, they get a node each, or all wait.
 func TestGang(t *testing.T) {
 	loner := func(name string) *st.PodWrapper {
 		return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)

@@ -28,9 +28,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestTwin lets nodes and pods come, change and go at random, and wants of every
-// node the verdict that kube-scheduler's default profile gives, with a snapshot
-// made from scratch and all nodes looked at.
+// TestTwin changes nodes and pods at random and compares the verdict on every node with that
+// of kube-scheduler's default profile, which gets a new snapshot each time.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 6))
 	spaces := []*v1.Namespace{
@@ -62,7 +61,7 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// world is what there is, changed at random.
+// world is a cluster that changes at random.
 type world struct {
 	*rand.Rand
 	scene *scene
@@ -70,7 +69,7 @@ type world struct {
 	pods  map[string]*v1.Pod
 }
 
-// step changes one thing.
+// step makes one change.
 func (w *world) step() {
 	switch w.IntN(8) {
 	case 0, 1:
@@ -92,11 +91,11 @@ func (w *world) step() {
 	}
 }
 
-// place has a pod bound, sometimes after it was assumed elsewhere and forgotten,
-// or assumed there with another label than it comes to have.
+// place binds a pod. Sometimes the pod was assumed on another node and forgotten before, or
+// assumed on the same node with another label.
 func (w *world) place(p *v1.Pod) {
 	if old := w.pods[p.Name]; old != nil && old.Spec.NodeName != p.Spec.NodeName {
-		w.scene.state.Release(string(old.UID)) // a pod is bound once
+		w.scene.state.Release(string(old.UID)) // a pod is bound only once
 	}
 	switch w.IntN(3) {
 	case 0:
@@ -116,8 +115,7 @@ func (w *world) place(p *v1.Pod) {
 	}
 }
 
-// assume decides that a pod goes to a node, if there is such a node and the pod has no
-// place.
+// assume assigns a pod to a node, if the node exists and the pod has none.
 func (w *world) assume(p *v1.Pod, node string) sched.Decision {
 	d := sched.Decision{Pod: w.scene.ask(p), At: sched.Placement{Node: node}}
 	if record := w.scene.state.Record(node); record != nil {
@@ -167,14 +165,13 @@ func (w *world) pod(name string) *st.PodWrapper {
 	return p
 }
 
-// extended has the pod request one other resource: upstream's words for two are
-// in any order.
+// extended makes the pod request one other resource; with two, the order of the messages
+// would be random.
 func (w *world) extended(p *st.PodWrapper) {
 	p.Req(map[v1.ResourceName]string{v1.ResourceName(w.one("example.com/card", "example.com/card", "hugepages-2Mi")): w.one("0", "1", "2")})
 }
 
-// resized has the pod's status say that it got something else than it requests,
-// and will not get that.
+// resized sets a status with other resources than the requests, and an infeasible resize.
 func (w *world) resized(p *st.PodWrapper) {
 	got := v1.ResourceList{"cpu": resource.MustParse(w.one("100m", "3"))}
 	c := &p.Obj().Spec.Containers[0]
@@ -192,7 +189,7 @@ func (w *world) selector() *metav1.LabelSelector {
 	return st.MakeLabelSelector().Label("app", w.one("web", "db", "cache")).Obj()
 }
 
-// elsewhere has the pod keep apart from pods of other namespaces.
+// elsewhere gives the pod anti-affinity to pods of other namespaces.
 func (w *world) elsewhere(p *st.PodWrapper) {
 	spaces := st.MakeLabelSelector().Obj()
 	if w.IntN(2) == 0 {
@@ -237,7 +234,7 @@ func (tw *twin) look(w *world) {
 	tw.snapshot.SharedLister = cache.NewSnapshot(placed, slices.Collect(maps.Values(w.nodes)))
 }
 
-// judge returns what the filters have against each node.
+// judge returns why each refused node does not suit.
 func (tw *twin) judge(t *testing.T, pod *v1.Pod, nodes []string) map[string]string {
 	t.Helper()
 	state, against := framework.NewCycleState(), map[string]string{}

@@ -11,13 +11,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Watch lets informers call changed after something has changed that filters look
-// at beside nodes and pods: claims, what they are met with, and namespaces. Pods
-// whose fit depends on it say so (Pod.Across). It starts no informer.
+// Watch calls changed after a change of anything that filters read besides nodes and pods:
+// claims, volumes, devices and namespaces. Pods whose fit depends on these have Pod.Across.
+// Watch starts no informer.
 //
-// It calls it at once and again a second later: plugins that assume claims of volumes
-// and devices learn of them by handlers of their own, which may be later than this one,
-// and those of volumes let nobody wait for them.
+// It calls changed at once and again a second later, because the plugins of volumes and
+// devices update their own caches by handlers that may run later than this one, without a
+// way to wait for them.
 func Watch(factory informers.SharedInformerFactory, changed func()) error {
 	storage, devices, core := factory.Storage().V1(), factory.Resource().V1(), factory.Core().V1()
 	changed = twice(changed)
@@ -47,7 +47,8 @@ func Watch(factory informers.SharedInformerFactory, changed func()) error {
 	return errors.Join(errs...)
 }
 
-// twice returns what calls f, and again a second later, then once for all calls since.
+// twice returns a function that calls f at once, and once more a second later for all calls
+// since.
 func twice(f func()) func() {
 	var mu sync.Mutex
 	due := false

@@ -12,13 +12,12 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// TestWatch: what claims are met with, and what namespaces are called, is told of
-// when it comes, changes and goes.
+// TestWatch checks that changes of claims' resources and of namespaces are noticed.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, told := fake.NewClientset(), 0
+		client, calls := fake.NewClientset(), 0
 		factory := informers.NewSharedInformerFactory(client, 0)
-		if err := Watch(factory, func() { told++ }); err != nil {
+		if err := Watch(factory, func() { calls++ }); err != nil {
 			t.Fatal(err)
 		}
 		factory.Start(t.Context().Done())
@@ -37,19 +36,20 @@ func TestWatch(t *testing.T) {
 			if err := do(); err != nil {
 				t.Fatal(err)
 			}
-			if synctest.Wait(); told != i+1 {
-				t.Errorf("told %d times, want %d", told, i+1)
+			if synctest.Wait(); calls != i+1 {
+				t.Errorf("told %d times, want %d", calls, i+1)
 			}
 		}
 	})
 }
 
-// TestTwice: each change is told at once, and what came within a second once more.
+// TestTwice checks that each change is reported at once, and all changes of a second once
+// more.
 func TestTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		var told []time.Duration
-		changed := twice(func() { told = append(told, time.Since(start)) })
+		var calls []time.Duration
+		changed := twice(func() { calls = append(calls, time.Since(start)) })
 		for _, pause := range []time.Duration{0, 300 * time.Millisecond, 2 * time.Second} {
 			time.Sleep(pause)
 			synctest.Wait()
@@ -58,7 +58,7 @@ func TestTwice(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		want := []time.Duration{0, 300 * time.Millisecond, time.Second, 2300 * time.Millisecond, 3300 * time.Millisecond}
-		if diff := cmp.Diff(want, told); diff != "" {
+		if diff := cmp.Diff(want, calls); diff != "" {
 			t.Errorf("told at (-want +got):\n%s", diff)
 		}
 	})

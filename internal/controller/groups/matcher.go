@@ -12,16 +12,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Matcher says which GPUs a pod may have.
+// Matcher decides which GPUs a pod may use.
 type Matcher struct {
 	Groups *Registry
 	Quotas *Quotas
 }
 
-// Complete limits a pod to the nodes and the GPUs of the groups that serve it, or to
-// GPUs in no group, and has it wait while its tenant's quota is used up. The
-// annotations are the pod's. Groups are those in force now: after a change of theirs
-// a pod has to be completed anew. The error is a sentence for the pod's author.
+// Complete restricts a pod to the nodes and GPUs of the groups that serve it, or to GPUs
+// in no group. It also makes the pod wait while a quota of its tenant is used up. The
+// annotations are the pod's. The pod gets the groups in force now, so it must be completed
+// again when they change. The error is a sentence for the pod's author.
 func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 	named := annotations[v1alpha1.AnnotationGPUGroup]
 	switch {
@@ -50,7 +50,7 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 	return nil
 }
 
-// limit has a pod without whole cards wait for its tenant's quotas.
+// limit makes a pod without whole cards wait for its tenant's quotas.
 func (m Matcher) limit(p *sched.Pod) {
 	if !m.Quotas.Limited(p.Tenant) {
 		return
@@ -61,8 +61,8 @@ func (m Matcher) limit(p *sched.Pod) {
 	}
 }
 
-// offerParts says whether a node's parts of cards are within the quotas: of all GPUs,
-// and of what these parts are.
+// offerParts returns whether a pod's parts of cards on a node are within two quotas: that
+// of all GPUs, and that of the parts' type.
 func (m Matcher) offerParts(p *sched.Pod, node *sched.Node) sched.Offer {
 	part := node.Parts[p.GPUs.Part.Resource]
 	for _, kind := range []string{string(fairshare.AnyGPU), part.Type} {
@@ -73,8 +73,8 @@ func (m Matcher) offerParts(p *sched.Pod, node *sched.Node) sched.Offer {
 	return sched.Offer{}
 }
 
-// speaker returns the container by whose name groups know a pod: the one with the
-// most GPUs, and of equals the first.
+// speaker returns the container whose name groups match: the one with the most GPUs, the
+// first of several.
 func speaker(wants []sched.GPUWant) string {
 	if len(wants) == 0 {
 		return ""
@@ -82,7 +82,7 @@ func speaker(wants []sched.GPUWant) string {
 	return slices.MinFunc(wants, func(a, b sched.GPUWant) int { return cmp.Compare(b.Count, a.Count) }).Container
 }
 
-// both returns the nodes that are in both lists; nil is all.
+// both returns the nodes in both lists. Nil means all nodes.
 func both(a, b []string) []string {
 	switch {
 	case a == nil:
@@ -93,7 +93,7 @@ func both(a, b []string) []string {
 	return append([]string{}, slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })...)
 }
 
-// claim is what a pod may have by the groups of one moment, and the quotas of now.
+// claim is what a pod may have: by the groups when it was completed, by the quotas of now.
 type claim struct {
 	pod    *sched.Pod
 	match  group.Match
@@ -101,8 +101,8 @@ type claim struct {
 	asked  sched.MilliGPU
 }
 
-// wait says why no node would do, as far as that is clear without one: the quota of
-// all GPUs, of the one type or of every group that suits.
+// wait returns why no node would suit, as far as that is known without looking at nodes:
+// the quota of all GPUs, of the only suitable type, or of every suitable group is used up.
 func (c claim) wait(p *sched.Pod) sched.Reason {
 	if why := c.quotas.Wait(p); why.Refuses() {
 		return why
@@ -111,7 +111,7 @@ func (c claim) wait(p *sched.Pod) sched.Reason {
 	return nowhere(full)
 }
 
-// nowhere makes an error the reason why no node would do.
+// nowhere returns an error as the reason why no node would suit.
 func nowhere(err error) sched.Reason {
 	if err == nil {
 		return sched.Reason{}
@@ -119,7 +119,7 @@ func nowhere(err error) sched.Reason {
 	return sched.Reason{Code: sched.Anywhere, Detail: err.Error()}
 }
 
-// offer returns what a node has for the pod now: of groups and of types whose quotas
+// offer returns the GPUs that a node has for the pod now, of groups and types whose quotas
 // are not used up.
 func (c claim) offer(node *sched.Node) sched.Offer {
 	open, full := c.open()
@@ -136,13 +136,13 @@ func (c claim) offer(node *sched.Node) sched.Offer {
 	}
 	over := o.Over
 	if o.Group == "" {
-		over = 0 // nobody minds what is left of GPUs in no group
+		over = 0 // the rest counts only within groups
 	}
 	return sched.Offer{GPUs: gpus, Group: o.Group, Over: over}
 }
 
-// affordable returns the GPUs of types whose quotas are not used up; the error says
-// why any is left out.
+// affordable returns the GPUs whose types' quotas are not used up. The error is the first
+// reason why one is left out.
 func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched.GPUShare, poor error) {
 	if !c.quotas.Limited(c.pod.Tenant) {
 		return gpus, nil
@@ -160,8 +160,8 @@ func (c claim) affordable(gpus []sched.GPUShare, node *sched.Node) (left []sched
 	return left, poor
 }
 
-// open returns the match without groups whose quotas are used up; the error is that
-// all are.
+// open returns the match without groups whose quotas are used up, and an error if that
+// leaves none.
 func (c claim) open() (group.Match, error) {
 	var first error
 	left := c.match.Without(func(name string) bool {

@@ -11,16 +11,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestParts: a pod asks for three slices, 0.1 of a card each, on a node where they are
-// of type T. Where all that its tenant may have of GPUs is used up it waits wherever it
-// would go, and on a node it is refused for what its slices are.
+// TestParts checks a pod that requests three slices of 0.1 cards of type T. If the quota of
+// all GPUs is used up, the pod waits; if the quota of its slices' type is, the node is
+// refused.
 func TestParts(t *testing.T) {
 	const resourceName, advice = "nvidia.com/mig-1g.10gb", ": wait until other pods of this tenant end, or ask an administrator for a higher limit"
 	node := &sched.Node{Parts: map[string]sched.GPUPart{resourceName: {Type: "T", Milli: 100}}}
 	for name, tc := range map[string]struct {
 		quotas     map[string]string
 		held       sched.MilliGPU
-		of         string // what is held
+		of         string // held by the tenant
 		everywhere string
 		there      string // on the node
 	}{

@@ -14,36 +14,35 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Quotas counts what tenants hold, and are about to, against the quotas of tenants
-// and of groups, as the state of the cluster says (Observe). What was decided counts
-// from then on. Its methods may be called from any goroutine; freed and moved must not
-// call it.
+// Quotas compares what tenants hold with the quotas of tenants and of groups. Pods count
+// from the moment when their node is decided (Observe). Its methods may be called from any
+// goroutine; freed and moved must not call it.
 //
-// Most tenants have no quota, and their pods are only noted: adding up charges costs
-// ten times as much, and is done later for a tenant that gets its first quota.
+// Adding up charges costs ten times as much as storing them, and most tenants have no
+// quota. So the charges of a tenant are only stored until it gets its first quota.
 type Quotas struct {
-	freed func(tenant string) // may hold more than before
-	moved func()              // somebody holds more or less
+	freed func(tenant string) // is called when a tenant may hold more than before
+	moved func()              // is called when the usage of a tenant with a quota, or of a group, has changed
 	mu    struct {
 		sync.Mutex
 		quotas  *group.Quotas
-		tenants map[string]limits // of the tenants' own
-		groups  limits            // of groups
-		limits  map[string]int    // how many a tenant has
+		tenants map[string]limits // quotas of tenants, by tenant
+		groups  limits            // quotas of groups
+		limits  map[string]int    // number of quotas of each tenant
 		pods    map[string]holder // by UID
 	}
 }
 
-// limits are the most that may be held.
+// limits are the maximum amounts.
 type limits map[group.Scope]sched.MilliGPU
 
-// holder is a pod that holds something.
+// holder is a pod and its charges.
 type holder struct {
 	tenant  string
 	charges []group.QuotaCharge
 }
 
-// NewQuotas returns Quotas of nobody.
+// NewQuotas returns Quotas without quotas and pods.
 func NewQuotas(freed func(tenant string), moved func()) *Quotas {
 	q := &Quotas{freed: freed, moved: moved}
 	q.mu.quotas = group.NewQuotas()
@@ -51,8 +50,8 @@ func NewQuotas(freed func(tenant string), moved func()) *Quotas {
 	return q
 }
 
-// SetGroups tells the quotas of the groups in force, in place of those before. It
-// calls nobody: where groups change, all pods are asked anew.
+// SetGroups replaces the quotas of groups by those of the groups in force. It does not call
+// freed or moved, because a change of groups queues all pods with GPUs again anyway.
 func (q *Quotas) SetGroups(groups []group.Group) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -64,8 +63,8 @@ func (q *Quotas) SetGroups(groups []group.Group) {
 	q.mu.groups = all
 }
 
-// SetTenant tells the quotas of a tenant, in place of those before, and reports
-// whether they are others; nil lifts them.
+// SetTenant replaces the quotas of a tenant, and reports whether they have changed. Nil
+// removes them.
 func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) bool {
 	own := limits{}
 	for kind, most := range quotas {
@@ -83,9 +82,9 @@ func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) boo
 	return true
 }
 
-// replace and limit need q.mu.
+// The caller of replace and limit holds q.mu.
 
-// replace puts limits in place of others.
+// replace replaces old limits by new ones.
 func (q *Quotas) replace(old, now limits) {
 	for s := range old {
 		q.mu.quotas.Unlimit(s)
@@ -98,7 +97,7 @@ func (q *Quotas) replace(old, now limits) {
 	}
 }
 
-// limit sets a limit. With a tenant's first one its charges begin to be added up.
+// limit sets a limit. On the first limit of a tenant it adds up the tenant's charges.
 func (q *Quotas) limit(s group.Scope, most sched.MilliGPU) {
 	q.mu.quotas.Limit(s, most)
 	if q.mu.limits[s.Tenant]++; q.mu.limits[s.Tenant] > 1 {
@@ -111,20 +110,20 @@ func (q *Quotas) limit(s group.Scope, most sched.MilliGPU) {
 	}
 }
 
-// counts reports whether a pod's charges are to be added up: against a quota, or
-// for who looks at a group.
+// counts reports whether the charges of a pod are added up: for a quota of its tenant, or
+// for the usage of a group, which its status shows.
 func (q *Quotas) counts(h holder) bool {
 	return q.mu.limits[h.tenant] > 0 || slices.ContainsFunc(h.charges, func(c group.QuotaCharge) bool { return c.Group != "" })
 }
 
-// Limited reports whether any quota is a tenant's.
+// Limited reports whether a tenant has any quota, of its own or of a group.
 func (q *Quotas) Limited(tenant string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.mu.limits[tenant] > 0
 }
 
-// Over says why so much more is over a quota, or nothing.
+// Over returns an error if an additional amount exceeds a quota.
 func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -134,8 +133,8 @@ func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 	return q.mu.quotas.Over(s, amount)
 }
 
-// Wait says why a pod, or as many of those that it stands for as start together, are
-// over a quota wherever they go.
+// Wait returns why a pod exceeds a quota wherever it goes. For a gang it counts as many
+// pods as start together.
 func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	pods, need := p.Together()
 	dues := make([]group.PendingCharge, len(pods))
@@ -151,7 +150,7 @@ func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	return why
 }
 
-// due returns what a pod is to be charged with wherever it goes.
+// due returns the charge of a pod that is the same on every node.
 func due(p *sched.Pod) group.QuotaCharge {
 	switch {
 	case p.GPUs.Count > 0 && len(p.GPUs.Types) == 1:
@@ -159,14 +158,14 @@ func due(p *sched.Pod) group.QuotaCharge {
 	case p.GPUs.Count > 0:
 		return group.QuotaCharge{Type: string(fairshare.AnyGPU), Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
 	case p.GPUs.Part.Count > 0:
-		return group.QuotaCharge{Type: string(fairshare.AnyGPU), Milli: 1} // at least
+		return group.QuotaCharge{Type: string(fairshare.AnyGPU), Milli: 1} // the minimum
 	}
 	return group.QuotaCharge{Type: string(fairshare.CPU), Milli: sched.MilliGPU(p.Requests.CPU)}
 }
 
-// Check says which quota a decision would go over, by the types of GPU of the node's
-// record, or nothing. Only the committer decides, so that no other decision can come
-// between its check and its assignment.
+// Check returns an error if a decision exceeds a quota. The node's record has the types of
+// its GPUs. Only the committer decides, so no other decision comes between the check and
+// the assignment.
 func (q *Quotas) Check(d sched.Decision, node *sched.Node) error {
 	if !q.Limited(d.Pod.Tenant) {
 		return nil
@@ -181,8 +180,8 @@ func chargesOf(a *nodestate.Assignment, node *sched.Node) []group.QuotaCharge {
 	return group.QuotaCharges(a.Charges(node), a.Group)
 }
 
-// Observe charges tenants for what their pods hold, decided or bound, whatever the
-// quotas. It is a subscriber of the state of the cluster.
+// Observe charges tenants for what their pods hold, decided or bound. It is a subscriber
+// of the state of the nodes.
 func (q *Quotas) Observe(e nodestate.Event) {
 	switch e.Kind {
 	case nodestate.Assigned:
@@ -194,8 +193,8 @@ func (q *Quotas) Observe(e nodestate.Event) {
 			}
 		}
 	case nodestate.Undone:
-		// Nobody hears that the tenant may hold more: a gang that is tried in vain would
-		// help itself.
+		// freed is not called: a gang that was tried without success would otherwise reactivate
+		// itself.
 		if _, counted := q.release(e.UID); counted {
 			q.moved()
 		}
@@ -207,7 +206,7 @@ func (q *Quotas) Observe(e nodestate.Event) {
 	}
 }
 
-// charge charges a pod, in place of what it was charged with before.
+// charge replaces the charges of a pod.
 func (q *Quotas) charge(a *nodestate.Assignment, node *sched.Node) {
 	h := holder{a.Tenant, chargesOf(a, node)}
 	q.mu.Lock()
@@ -219,7 +218,7 @@ func (q *Quotas) charge(a *nodestate.Assignment, node *sched.Node) {
 	}
 }
 
-// release forgets a pod, and reports whether its charges were added up.
+// release removes a pod, and reports whether its charges were added up.
 func (q *Quotas) release(uid string) (tenant string, counted bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -232,7 +231,7 @@ func (q *Quotas) release(uid string) (tenant string, counted bool) {
 	return h.tenant, q.counts(h)
 }
 
-// Holders returns how much of a group each tenant holds.
+// Holders returns the amount of a group that each tenant holds.
 func (q *Quotas) Holders(name string) map[string]sched.MilliGPU {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestInventory: of cards the links are known, of those that are given away in parts
-// only the parts. Links that contradict each other tell nothing.
+// TestInventory checks that the links of whole cards are known, that only the parts of
+// divided cards are listed, and that contradictory links are ignored.
 func TestInventory(t *testing.T) {
-	told := &v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{GPUs: []v1alpha1.GPU{
+	reported := &v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{GPUs: []v1alpha1.GPU{
 		{ID: "GPU-a", Model: "A30", Form: "physical", Links: []string{"-", "SYS", "NV4"}},
 		{ID: "MIG-b", Index: 1, Model: "A30", Type: gpu.SliceTypeName("A30", "1g.6gb+me"), Card: "GPU-b", Form: "virtual"},
 		{ID: "GPU-c", Index: 2, Model: "A30", Form: "physical", Links: []string{"NV4", "SYS", "-"}},
@@ -25,12 +25,12 @@ func TestInventory(t *testing.T) {
 		},
 		Links: gpu.Links{{{}, {}, {NVLinks: 4}}, {{}, {}, {}}, {{NVLinks: 4}, {}, {}}},
 	}
-	got := Inventory(told)
+	got := Inventory(reported)
 	if diff := cmp.Diff(want, got); diff != "" || got.Check() != nil {
 		t.Errorf("inventory: %v (-want +got):\n%s", got.Check(), diff)
 	}
-	told.Status.GPUs[0].Links[2] = "PIX"
-	if got := Inventory(told).Links; got != nil {
+	reported.Status.GPUs[0].Links[2] = "PIX"
+	if got := Inventory(reported).Links; got != nil {
 		t.Errorf("links %v of rows that contradict each other, want none", got)
 	}
 }

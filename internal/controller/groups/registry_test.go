@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// TestEditChecksOneGroup: an edit checks the permissions of its own group, and no others'
-// before it is time.
+// TestEditChecksOneGroup checks that an edit checks the permissions of its group, and those
+// of other groups only at their interval.
 func TestEditChecksOneGroup(t *testing.T) {
 	asked := map[string]int{}
 	r := NewRegistry(Dependencies{
@@ -22,14 +22,14 @@ func TestEditChecksOneGroup(t *testing.T) {
 	node := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: v1alpha1.NodeTopologyStatus{
 		GPUs: []v1alpha1.GPU{{ID: "0", Form: "physical"}, {ID: "1", Index: 1, Form: "physical"}},
 	}}
-	tell := func(name string, generation int64, gpus ...string) {
+	set := func(name string, generation int64, gpus ...string) {
 		r.SetGroup(&v1alpha1.GPUGroup{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Generation: generation},
 			Spec:       v1alpha1.GPUGroupSpec{Tenants: []string{name}, Form: "physical", Nodes: []v1alpha1.GPUGroupNode{{Name: "n", GPUs: gpus}}},
 		})
 	}
-	tell("a", 1, "0")
-	tell("b", 1, "1")
+	set("a", 1, "0")
+	set("b", 1, "1")
 	for _, step := range []struct {
 		what string
 		do   func()
@@ -38,7 +38,7 @@ func TestEditChecksOneGroup(t *testing.T) {
 	}{
 		{"a node", func() { r.SetNode(node) }, false, map[string]int{"a": 1, "b": 1}},
 		{"nothing", func() {}, false, map[string]int{}},
-		{"an edit", func() { tell("a", 2, "0", "1") }, false, map[string]int{"a": 2}},
+		{"an edit", func() { set("a", 2, "0", "1") }, false, map[string]int{"a": 2}},
 		{"time", func() {}, true, map[string]int{"a": 2, "b": 1}},
 		{"no such node", func() { r.RemoveNode(node) }, false, map[string]int{}},
 		{"the node again", func() { r.SetNode(node) }, false, map[string]int{"a": 2, "b": 1}},

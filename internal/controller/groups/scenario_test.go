@@ -75,8 +75,8 @@ func (s *scene) verdict(v Verdict) {
 	object.Status = status(object.Status, v, s.quotas.Holders(v.Name), metav1.Unix(0, 0))
 }
 
-// commands returns the commands that a scenario has. After each the registry checks
-// what changed.
+// commands returns the commands of scenario files. After each the registry checks what
+// changed.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"node": s.node, "gone": s.gone, "group": s.group, "remake": s.remake, "again": s.again, "give": s.give, "quota": s.quota, "show": s.show,

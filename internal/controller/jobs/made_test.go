@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestMade reads the Job of each testdata/*.txt and compares what is made of it: the
-// pod that comes last, the Service, the ConfigMap, and the status.
+// TestMade compares what the reconciler creates for the Job of each testdata/*.txt: the
+// last pod, the Service, the ConfigMap, and the status.
 func TestMade(t *testing.T) {
 	scenario.Cases(t, "testdata/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
 		job := &v1alpha1.Job{}
@@ -24,13 +24,13 @@ func TestMade(t *testing.T) {
 	})
 }
 
-// made returns what there is after a job was looked after.
+// made returns the objects after one reconciliation of a job.
 func made(t *testing.T, job *v1alpha1.Job) []txtar.File {
 	t.Helper()
 	w := newWorld(t, job)
 	w.reconcile()
 	after := w.job()
-	after.Status.Objects = nil // their UIDs are nobody's
+	after.Status.Objects = nil // their UIDs are random
 	files := []txtar.File{text(t, "status", after.Status)}
 	for _, found := range []struct {
 		name   string

@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestCacheIsBehind: pods that the cache does not know yet are not made again, and
-// nobody is told of an error.
+// TestCacheIsBehind checks that pods which the cache does not have yet are not created
+// again, without an error.
 func TestCacheIsBehind(t *testing.T) {
 	w := newWorld(t, train())
 	w.reconcile()
@@ -33,8 +33,8 @@ func TestCacheIsBehind(t *testing.T) {
 	}
 }
 
-// TestCountedFirst: a pod that failed stays until its failure is written down, and
-// one that is counted is not counted again.
+// TestCountedFirst checks that a failed pod is deleted only after its failure is stored,
+// and that no failure is counted twice.
 func TestCountedFirst(t *testing.T) {
 	w := newWorld(t, train())
 	w.reconcile()
@@ -63,7 +63,7 @@ func TestCountedFirst(t *testing.T) {
 	}
 }
 
-// TestGangShrinks: a pod that is made anew does not wait for those that succeeded.
+// TestGangShrinks checks that a replaced pod does not wait for pods that succeeded.
 func TestGangShrinks(t *testing.T) {
 	job := train()
 	job.Spec.Replicas, job.Spec.MinAvailable = 3, 3
@@ -81,8 +81,8 @@ func TestGangShrinks(t *testing.T) {
 	}
 }
 
-// TestGangOfThoseLeft: a pod that waits is told when fewer have to start with it, for one
-// of the others has succeeded; who runs is told nothing.
+// TestGangOfThoseLeft checks that the minimum of pending pods is lowered after a pod of
+// their gang succeeded, and that running pods are not changed.
 func TestGangOfThoseLeft(t *testing.T) {
 	job := train()
 	job.Spec.Replicas, job.Spec.MinAvailable = 3, 3
@@ -102,7 +102,7 @@ func TestGangOfThoseLeft(t *testing.T) {
 	}
 }
 
-// TestDeleted: a job that is being deleted gets no new pods.
+// TestDeleted checks that a job that is being deleted gets no new pods.
 func TestDeleted(t *testing.T) {
 	job := train()
 	job.Finalizers = []string{"foregroundDeletion"}
@@ -116,7 +116,7 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// TestDamagedStatus: what cannot be read is not overwritten.
+// TestDamagedStatus checks that a status that cannot be read is not overwritten.
 func TestDamagedStatus(t *testing.T) {
 	job := train()
 	job.Status.CompletedIndexes = "2-0"

@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// world is an API server that has one job, and a reconciler.
+// world is an API server with one job, and a reconciler.
 type world struct {
 	*testing.T
 	*reconciler
@@ -41,7 +41,7 @@ func newWorld(t *testing.T, job *v1alpha1.Job) *world {
 	}, client.ObjectKeyFromObject(job)}
 }
 
-// reconcile looks after the job once.
+// reconcile reconciles the job once.
 func (w *world) reconcile() {
 	w.Helper()
 	if _, err := w.Reconcile(context.Background(), reconcile.Request{NamespacedName: w.key}); err != nil {
@@ -58,7 +58,7 @@ func (w *world) job() *v1alpha1.Job {
 	return job
 }
 
-// find reads an object of the job's namespace, if there is one of that name.
+// find reads an object of the job's namespace, and reports whether it exists.
 func (w *world) find(name string, into client.Object) bool {
 	w.Helper()
 	err := w.fresh.Get(context.Background(), client.ObjectKey{Namespace: w.key.Namespace, Name: name}, into)
@@ -68,7 +68,7 @@ func (w *world) find(name string, into client.Object) bool {
 	return err == nil
 }
 
-// scheduled says that pods have got their nodes.
+// scheduled sets pods to scheduled.
 func (w *world) scheduled(names ...string) {
 	w.Helper()
 	for _, name := range names {
@@ -81,7 +81,7 @@ func (w *world) scheduled(names ...string) {
 	}
 }
 
-// ended says that a pod's container ended.
+// ended sets a pod's container to ended with an exit code.
 func (w *world) ended(name string, code int32) {
 	w.Helper()
 	pod := &corev1.Pod{}
@@ -100,7 +100,7 @@ func (w *world) ended(name string, code int32) {
 	}
 }
 
-// train is a job of two pods.
+// train returns a job of two pods.
 func train() *v1alpha1.Job {
 	limit := int32(6)
 	job := &v1alpha1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train"}}

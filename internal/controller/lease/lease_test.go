@@ -19,22 +19,22 @@ const (
 	act      = 5 * time.Second
 )
 
-// replica is one process that takes part.
+// replica is a process that takes part in the election.
 type replica struct {
 	*Lease
 	client *line
 	stop   context.CancelFunc
-	leads  chan time.Time // when it was called to lead
+	leads  chan time.Time // when the replica began to lead
 	ended  chan error
 }
 
-// start lets a replica take part over a tracker that all share.
+// start adds a replica to the election over a shared API server.
 func start(t *testing.T, identity string, client *line) *replica {
 	t.Helper()
 	return startBusy(t, identity, client, 0)
 }
 
-// startBusy lets a replica take part whose doings last so long once they are to end.
+// startBusy adds a replica whose work takes that long to stop.
 func startBusy(t *testing.T, identity string, client *line, lasts time.Duration) *replica {
 	t.Helper()
 	l, err := New(client, Options{Namespace: "ns", Name: "lease", Identity: identity, Duration: duration, ActionTimeout: act})
@@ -54,13 +54,13 @@ func startBusy(t *testing.T, identity string, client *line, lasts time.Duration)
 	return r
 }
 
-// line is a client, and whether it is cut off, or cannot renew.
+// line is a client that can be cut off from the API server, or from renewing only.
 type line struct {
 	*fake.Clientset
 	cut, slow atomic.Bool
 }
 
-// share returns a client of the same API server as another.
+// share returns another client of the same API server.
 func share(of *fake.Clientset) *line {
 	l := &line{Clientset: &fake.Clientset{}}
 	l.AddReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -106,8 +106,8 @@ func TestGivenUpNeedsNoWait(t *testing.T) {
 	})
 }
 
-// TestCutOffLeader: a leader without an API server may act no longer than its
-// lease lasts, and the next one not before all of that is over.
+// TestCutOffLeader checks that a leader without a connection stops acting when its lease
+// expires, and that the next leader does not start before that.
 func TestCutOffLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewClientset()
@@ -136,8 +136,8 @@ func TestCutOffLeader(t *testing.T) {
 	})
 }
 
-// TestLostIsNotGivenUp: a leader that loses its lease may be in the midst of
-// something, so that the next one waits, though the API server hears both.
+// TestLostIsNotGivenUp checks that the next leader also waits if a leader loses its lease
+// while connected, because its last requests may still be in flight.
 func TestLostIsNotGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewClientset()

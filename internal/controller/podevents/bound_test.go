@@ -17,8 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestBoundEvents: what waits at the end is written, and what does not fit into the
-// queue is dropped.
+// TestBoundEvents checks that waiting events are written at the end, and that events are
+// dropped if the queue is full.
 func TestBoundEvents(t *testing.T) {
 	var written atomic.Int32
 	b := boundEventsWith(t, func(context.Context, *eventsv1.Event) error { written.Add(1); return nil })
@@ -34,7 +34,7 @@ func TestBoundEvents(t *testing.T) {
 	}
 }
 
-// boundEventsWith returns boundEvents that are created by a function.
+// boundEventsWith returns boundEvents that write with a function.
 func boundEventsWith(t *testing.T, create func(context.Context, *eventsv1.Event) error) *boundEvents {
 	t.Helper()
 	b, err := newBoundEvents(create)
@@ -44,8 +44,8 @@ func boundEventsWith(t *testing.T, create func(context.Context, *eventsv1.Event)
 	return b
 }
 
-// TestIdleGap: while pods are being bound few events are written at a time, and in
-// a gap more, until all are written or the next pods are bound.
+// TestIdleGap checks that few events are written concurrently while pods are being bound,
+// and more in a gap, until all are written or more pods are bound.
 func TestIdleGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var under, most, written atomic.Int32
@@ -75,7 +75,7 @@ func TestIdleGap(t *testing.T) {
 		binds(2000)
 		pass(idleGap - time.Millisecond)
 		pass(2 * idleGap)
-		binds(100) // which takes longer than what is being written
+		binds(100) // binding takes longer than the writes in flight
 		pass(idleGap - time.Millisecond)
 		pass(10 * idleGap)
 		pass(idleGap)
@@ -88,7 +88,7 @@ func TestIdleGap(t *testing.T) {
 	})
 }
 
-// TestOrder: events are written in the order in which their pods were bound.
+// TestOrder checks that events are written in the order of the bindings.
 func TestOrder(t *testing.T) {
 	var want, got []string
 	b := boundEventsWith(t, func(_ context.Context, e *eventsv1.Event) error {
@@ -105,8 +105,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestEventName: it is client-go's, and the API server accepts it however long the
-// pod's name is.
+// TestEventName checks that names are the same as client-go's, and valid even if the pod's
+// name is long.
 func TestEventName(t *testing.T) {
 	now := time.Now()
 	for _, n := range []int{1, 9, 200, 236, 237, 253} {

@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// serve returns a client of a queue in which bob's pod comes before ann's two; the
-// function stops it from leading.
+// serve returns a client of a queue in which bob's pod comes before ann's two pods, and a
+// function that stops the queue's replica from leading.
 func serve(t *testing.T) (Client, func()) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now, leads := start, true

@@ -1,12 +1,12 @@
-// Package tenants keeps the score of the cluster's tenants, and is the operator of
-// custom resource Tenant, on controller-runtime: their weights go into the scores,
-// and scores, use and how much of a quota is used into their status.
+// Package tenants keeps the scores of tenants. It is also the reconciler of the custom
+// resource Tenant: it reads the tenants' weights, and writes their scores, their usage and
+// the used part of their quotas to the status.
 //
-// It knows how a score is stored, so that it is the same afterwards, and when; it
-// refuses to know how scores come about (package fairshare) and what they order.
+// It knows how and when accounts are stored, so that a restored score is exact. It does not
+// know how scores are computed (package fairshare) or what they order.
 //
-//	ledger := tenant.NewLedger(decay, tenant.Env{Now: now, Rescore: queue.Rescore})
+//	ledger := tenants.NewLedger(decay, tenants.Env{Now: now, Rescore: queue.Rescore})
 //	ledger.Start(task)
 //	err := ledger.Open(stored)
-//	err = tenant.Add(manager, tenant.Reconciler{Ledger: ledger, …})
+//	err = tenants.Add(manager, tenants.Reconciler{Ledger: ledger, …})
 package tenants

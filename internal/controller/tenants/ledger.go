@@ -13,38 +13,38 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Env is what a ledger needs of the world. Rescore is told whose score changed
-// otherwise than by time, and may ask the ledger for it.
+// Env is what a ledger needs. Rescore is called with a tenant whose score has changed for
+// another reason than time, and may call Rank.
 type Env struct {
 	Now     func() time.Time
 	Rescore func(tenant string)
 }
 
-// Ledger is the accounts of all tenants. Until it is opened it only knows which
-// tasks run: who stands by must not go on from what a leader stored long ago, and
-// accounts are restored before tasks are charged. Its methods may be called from any
+// Ledger has the accounts of all tenants. Until Open it only records which tasks run: a
+// standby replica must not continue from accounts that the leader stored long ago, and
+// accounts must be restored before tasks are charged. Its methods may be called from any
 // goroutine.
 type Ledger struct {
 	env   Env
 	decay fairshare.Decay
-	book  atomic.Pointer[fairshare.Book] // nil until it is open
+	book  atomic.Pointer[fairshare.Book] // nil until Open
 
 	mu struct {
 		sync.Mutex
-		running map[string]fairshare.Task // by UID; nil once it is open
+		running map[string]fairshare.Task // by UID; nil after Open
 	}
 }
 
-// NewLedger returns a ledger that is not open, and knows no task.
+// NewLedger returns a ledger that is not open and has no tasks.
 func NewLedger(d fairshare.Decay, env Env) *Ledger {
 	l := &Ledger{env: env, decay: d}
 	l.mu.running = map[string]fairshare.Task{}
 	return l
 }
 
-// Open restores what is stored of tenants and charges the tasks that run, which have
-// to be all. It is called once. An error says what of the stored could not be read;
-// those scores are made anew from what runs.
+// Open restores the stored accounts and charges the running tasks, all of which must be
+// known. It is called once. The error names accounts that could not be read; their scores
+// are computed from the running tasks.
 func (l *Ledger) Open(stored []v1alpha1.Tenant) error {
 	now, book := l.env.Now(), fairshare.New(l.decay)
 	var errs []error
@@ -81,8 +81,8 @@ func restore(book *fairshare.Book, name string, written v1alpha1.Account, now ti
 	return book.Restore(name, a, now)
 }
 
-// Observe charges tenants for what their bound pods hold. It is a subscriber of the
-// state of the cluster.
+// Observe charges tenants for what their bound pods hold. It is a subscriber of the state
+// of the nodes.
 func (l *Ledger) Observe(e nodestate.Event) {
 	switch e.Kind {
 	case nodestate.Assigned:
@@ -108,7 +108,7 @@ func (l *Ledger) charge(a *nodestate.Assignment, node *sched.Node) {
 	l.Start(fairshare.Task{UID: a.UID, Tenant: a.Tenant, Since: a.Since, Holds: a.Charges(node)})
 }
 
-// Start says that a task uses something, or something else.
+// Start adds a task, or changes what it uses.
 func (l *Ledger) Start(t fairshare.Task) {
 	if l.note(func(running map[string]fairshare.Task) { running[t.UID] = t }) {
 		return
@@ -117,10 +117,10 @@ func (l *Ledger) Start(t fairshare.Task) {
 	l.env.Rescore(t.Tenant)
 }
 
-// End says that a task uses nothing any more, for good.
+// End ends a task for good: it uses nothing any more.
 func (l *Ledger) End(uid string) { l.end(uid, (*fairshare.Book).End) }
 
-// Forget says that a pod is gone.
+// Forget removes a task whose pod is gone.
 func (l *Ledger) Forget(uid string) { l.end(uid, (*fairshare.Book).Forget) }
 
 func (l *Ledger) end(uid string, end func(*fairshare.Book, string, time.Time) string) {
@@ -132,7 +132,7 @@ func (l *Ledger) end(uid string, end func(*fairshare.Book, string, time.Time) st
 	}
 }
 
-// note changes what is known of tasks until the ledger is open, and is false then.
+// note changes the running tasks. It returns false, and does nothing, once the ledger is open.
 func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 	if l.book.Load() != nil {
 		return false
@@ -146,7 +146,7 @@ func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 	return true
 }
 
-// Rank is a tenant's score per weight now, for queue.Env; 0 until the ledger is open.
+// Rank returns a tenant's score divided by its weight, for queue.Env; 0 until Open.
 func (l *Ledger) Rank(tenant string, t fairshare.Type) float64 {
 	if book := l.book.Load(); book != nil {
 		return book.Rank(tenant, t, l.env.Now())
@@ -163,7 +163,7 @@ func (l *Ledger) weigh(name string, spec v1alpha1.TenantSpec) error {
 	return nil
 }
 
-// Each calls f with each account of each tenant as it is now.
+// Each calls f with the current state of each account.
 func (l *Ledger) Each(f func(tenant string, a fairshare.Account)) {
 	book := l.book.Load()
 	if book == nil {

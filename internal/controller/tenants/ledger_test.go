@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// world is a ledger, and the time.
+// world is a ledger with a clock.
 type world struct {
 	*testing.T
 	*Ledger
@@ -25,7 +25,7 @@ type world struct {
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// newWorld returns a world of so many seconds after start; its scores settle in
+// newWorld returns a world whose clock stands at a second. The time constant of scores is
 // an hour.
 func newWorld(t *testing.T, second float64) *world {
 	t.Helper()
@@ -41,13 +41,13 @@ func newWorld(t *testing.T, second float64) *world {
 
 func (w *world) at(second float64) { w.now = start.Add(time.Duration(second * 1e9)) }
 
-// cores is a task that holds as many cores as its UID has letters.
+// cores returns a task that holds as many cores as its UID has letters.
 func cores(uid, tenant string, since float64) fairshare.Task {
 	return fairshare.Task{UID: uid, Tenant: tenant, Since: start.Add(time.Duration(since * 1e9)),
 		Holds: []fairshare.Charge{{Type: fairshare.CPU, Amount: fairshare.Milli(1000 * len(uid))}}}
 }
 
-// stored returns the Tenants as they would be stored now.
+// stored returns Tenants as they would be stored now.
 func (w *world) stored(names ...string) []v1alpha1.Tenant {
 	var all []v1alpha1.Tenant
 	for _, name := range names {
@@ -58,18 +58,18 @@ func (w *world) stored(names ...string) []v1alpha1.Tenant {
 	return all
 }
 
-// TestRestart: one leads, stores, and ends; who stood by goes on from what was
-// stored, and has the scores that the first would have.
+// TestRestart checks that a standby replica that takes over has the scores that the former
+// leader would have.
 func TestRestart(t *testing.T) {
 	one, two := newWorld(t, 0), newWorld(t, 0)
 	one.must(one.Open(nil))
 	if got := two.Rank("ann", fairshare.CPU); got != 0 {
 		t.Errorf("a closed ledger ranks %v", got)
 	}
-	both := func(second float64, tell func(*world)) {
+	both := func(second float64, do func(*world)) {
 		for _, w := range []*world{one, two} {
 			w.at(second)
-			tell(w)
+			do(w)
 		}
 	}
 	both(1, func(w *world) { w.Start(cores("aaaa", "ann", 0)) })
@@ -94,7 +94,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestFirstSeen: a tenant of which nothing is stored has the score of what it runs.
+// TestFirstSeen checks that a tenant without a stored account gets its score from its
+// running tasks.
 func TestFirstSeen(t *testing.T) {
 	w := newWorld(t, 3600)
 	w.Start(cores("aaaa", "ann", 0))
@@ -106,7 +107,7 @@ func TestFirstSeen(t *testing.T) {
 	}
 }
 
-// TestOpenDamaged: what cannot be read is said, and the rest counts.
+// TestOpenDamaged checks that unreadable accounts are reported and the others restored.
 func TestOpenDamaged(t *testing.T) {
 	w := newWorld(t, 0)
 	zero := resource.MustParse("0")
