@@ -1,8 +1,8 @@
 package pool
 
-// takeCores takes k CPUs of the cores of one cache: whole cores, widest first,
-// as long as they are wanted whole; the rest from the core split already that
-// it fills best; or from several such; or else from one core that is split now.
+// takeCores takes k CPUs of the cores of one cache. It takes whole cores first, widest
+// first. The rest comes from the best-fitting core that is already split, otherwise from
+// several such cores, otherwise from a whole core that it splits.
 func (d *domain) takeCores(k int, s *stock) {
 	for width := d.width; width > 0; width-- {
 		for i := d.first; i < d.end && k >= width; i++ {
@@ -27,8 +27,7 @@ func (d *domain) takeCores(k int, s *stock) {
 	}
 }
 
-// narrowest returns the core with fewest free CPUs among those that qualify;
-// of equals the first.
+// narrowest returns the first core with the fewest free CPUs among those that qualify.
 func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, ok bool) {
 	for i := d.first; i < d.end; i++ {
 		if qualifies(i) && (!ok || s.left[i] < s.left[best]) {
@@ -38,8 +37,8 @@ func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, o
 	return best, ok
 }
 
-// takeLoose takes k CPUs of cores that are split already, those with most
-// free first.
+// takeLoose takes k CPUs of cores that are already split, those with the most free CPUs
+// first.
 func (d *domain) takeLoose(k int, s *stock) {
 	for width := d.width - 1; width > 0; width-- {
 		for i := d.first; i < d.end && k > 0; i++ {

@@ -22,8 +22,8 @@ const (
 //
 //	NUMA node ─ packages in it ─ last-level caches in that
 //
-// Every level is there, if only with one part. A domain's cores follow each
-// other in layout.cores: they are first, …, end-1.
+// Every level exists, possibly with a single part. The cores of a domain are
+// layout.cores[first:end].
 type domain struct {
 	level      level
 	parts      []domain // none below a cache
@@ -31,12 +31,12 @@ type domain struct {
 	width      int // CPUs of its widest core
 }
 
-// core is the online CPUs (hardware threads) of one core, ascending. An
-// offline sibling makes a core narrower, not less whole.
+// core is the online CPUs (hardware threads) of one core, ascending. A core with an
+// offline sibling is narrower, but still counts as whole.
 type core []cpuset.CPU
 
-// addDomain appends the cores of cpus, which are sorted by place, to the
-// layout and returns the domain that holds them.
+// addDomain appends the cores of cpus, which are sorted by byPlace, to the layout and
+// returns their domain.
 func (l *layout) addDomain(cpus []topology.CPU, at level) domain {
 	d := domain{level: at, first: len(l.cores)}
 	for run := range chunks(cpus, func(c topology.CPU) int { return groupOf(c, at) }) {
@@ -53,7 +53,7 @@ func (l *layout) addDomain(cpus []topology.CPU, at level) domain {
 	return d
 }
 
-// groupOf returns what CPUs of one part of a domain of the level have in common.
+// groupOf returns the key that CPUs in the same part of a domain at this level share.
 func groupOf(c topology.CPU, at level) int {
 	switch at {
 	case nodeLevel:

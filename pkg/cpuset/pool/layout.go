@@ -8,18 +8,18 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// layout is the machine prepared for choosing: built once, never changed.
+// layout is the machine's structure in the form that choosing CPUs needs. It is immutable.
 type layout struct {
-	nodes    []node     // those with online CPUs, by id
-	cores    []core     // of the nodes, in the order of nodes, packages, caches
-	threads  []core     // of the machine, whatever NUMA nodes their CPUs are in, or none
-	online   cpuset.Set // every CPU
-	placed   cpuset.Set // in a NUMA node: the others are shared for good
+	nodes    []node     // NUMA nodes with online CPUs, sorted by id
+	cores    []core     // of the nodes, ordered by node, package and cache
+	threads  []core     // all cores of the machine; a core's CPUs may be in several NUMA nodes or in none
+	online   cpuset.Set // all online CPUs
+	placed   cpuset.Set // CPUs in a NUMA node; others are always shared
 	isolated cpuset.Set
-	// classes are the sets of CPUs that a container is first tried inside of,
-	// so that its CPUs are alike; the last class is every CPU.
+	// classes are sets of similar CPUs. A container is placed within one class if
+	// possible. The last class has every CPU.
 	classes []cpuset.Set
-	memory  []topology.Node // those with memory, by id
+	memory  []topology.Node // NUMA nodes with memory, sorted by id
 }
 
 // node is a NUMA node with online CPUs.
@@ -27,15 +27,15 @@ type node struct {
 	domain
 	id   topology.NodeID
 	cpus cpuset.Set
-	mems []topology.NodeID // the nearest with memory: itself, or those closest to it
+	mems []topology.NodeID // the nearest NUMA nodes with memory: the node itself if it has any
 }
 
-// hasNear reports whether a NUMA node's memory is among the nearest.
+// hasNear reports whether a NUMA node is among the nearest with memory.
 func (n node) hasNear(id topology.NodeID) bool { return slices.Contains(n.mems, id) }
 
 func newLayout(m *topology.Machine) layout {
 	l := layout{online: m.Online(), isolated: m.Isolated().Intersect(m.Online())}
-	if l.isolated.Equal(l.online) { // nobody is left to balance: isolation says nothing
+	if l.isolated.Equal(l.online) { // no CPU is left for load balancing, so isolation means nothing
 		l.isolated = cpuset.Set{}
 	}
 	cpus := slices.DeleteFunc(slices.Clone(m.CPUs), func(c topology.CPU) bool { return !c.Online })
@@ -59,9 +59,9 @@ func newLayout(m *topology.Machine) layout {
 	return l
 }
 
-// forgetPrivate makes the last-level cache of CPUs unknown where it serves
-// one core: that says nothing that the core does not, and a level of hundreds
-// of parts would cost time.
+// forgetPrivate sets the last-level cache of CPUs to unknown where it serves a single
+// core. Such a cache adds no information to the core, and a level with hundreds of parts
+// would cost time.
 func forgetPrivate(cpus []topology.CPU) {
 	first := map[cpuset.CPU]cpuset.CPU{} // a core of each cache
 	shared := map[cpuset.CPU]bool{}
@@ -78,7 +78,7 @@ func forgetPrivate(cpus []topology.CPU) {
 	}
 }
 
-// threads divides the CPUs by core.
+// threads groups the CPUs by core.
 func threads(cpus []topology.CPU) []core {
 	cpus = slices.Clone(cpus)
 	slices.SortFunc(cpus, func(a, b topology.CPU) int {
@@ -91,10 +91,9 @@ func threads(cpus []topology.CPU) []core {
 	return all
 }
 
-// byPlace sorts CPUs so that those of one NUMA node, package, cache and core
-// follow each other. The order of the levels is that of nesting on this
-// machine as seen from a NUMA node: a node may span packages and caches, and a
-// cache or core that spans nodes has a part in each.
+// byPlace sorts CPUs by NUMA node, package, cache and core. The levels nest in this order
+// as seen from a NUMA node: a node may span packages and caches, and a cache or core that
+// spans nodes has a part in each.
 func byPlace(a, b topology.CPU) int {
 	return cmp.Or(
 		cmp.Compare(a.NUMA, b.NUMA),
@@ -105,7 +104,7 @@ func byPlace(a, b topology.CPU) int {
 	)
 }
 
-// coreOf returns the core of a CPU; one whose core is unknown is its own.
+// coreOf returns the core of a CPU. A CPU whose core is unknown counts as its own core.
 func coreOf(c topology.CPU) cpuset.CPU {
 	if c.Core < 0 {
 		return c.ID
@@ -113,12 +112,12 @@ func coreOf(c topology.CPU) cpuset.CPU {
 	return c.Core
 }
 
-// classes divides the CPUs by core kind and isolation: performance cores come
-// first, and isolated CPUs, for who isolates CPUs does it for pinned work, and
-// the shared set has no use for them. (The kernel moves no thread off an
-// isolated CPU: a program on several must pin its threads itself, see
-// https://docs.kernel.org/admin-guide/kernel-parameters.html, isolcpus.) A
-// machine whose CPUs are all alike has the one class.
+// classes groups the CPUs by core kind and isolation. Performance cores come first, and
+// within a kind isolated CPUs, because they are meant for pinned work and are useless in
+// the shared set. (The kernel does not balance load across isolated CPUs: a program on
+// several of them must pin its threads itself, see
+// https://docs.kernel.org/admin-guide/kernel-parameters.html, isolcpus.) A machine whose
+// CPUs are all alike has one class.
 func classes(cpus []topology.CPU) []cpuset.Set {
 	var all []cpuset.Set
 	for _, kind := range []topology.CoreKind{topology.Performance, topology.UnknownKind, topology.Efficiency} {
@@ -145,8 +144,8 @@ func idsOf(cpus []topology.CPU) cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// siblings returns every online CPU that shares a core with one of cpus,
-// those included. O(CPUs).
+// siblings returns every online CPU that shares a core with one of cpus, including the
+// online ones of cpus. O(CPUs).
 func (l *layout) siblings(cpus cpuset.Set) cpuset.Set {
 	var ids []cpuset.CPU
 	for _, c := range l.threads {

@@ -19,23 +19,22 @@ type Options struct {
 	FullCores bool
 }
 
-// Ledger knows which container of which pod holds which CPU.
+// Ledger records which container of which pod holds which CPU.
 //
-// Every CPU of the machine is in at most one of these sets, and each online
-// one in exactly one, isolated CPUs that nobody holds aside:
+// Every CPU of the machine is in at most one of these sets. Every online CPU is in exactly
+// one, except isolated CPUs that no pod holds:
 //
-//	exclusive   held by a pod; those of different pods are disjoint
-//	withheld    idle, for FullCores: sibling of an exclusive CPU
+//	exclusive   held by a pod; the CPUs of different pods are disjoint
+//	withheld    idle because of FullCores: sibling of an exclusive CPU
 //	shared      all others: reserved, in no NUMA node, or free to become
 //	            exclusive
 //
-// The shared set is never empty, and Reserve never leaves it only isolated CPUs:
-// the kernel does not balance load there. Nothing is pre-partitioned, nor is a
-// CPU kept back beforehand: which one stays shared shows when the last are asked for.
+// The shared set is never empty. Reserve never leaves only isolated CPUs in it, because the
+// kernel does not balance load there. CPUs are not partitioned in advance: which CPU stays
+// shared is decided when the last ones are requested.
 //
-// A Ledger is not safe for concurrent use: it has one owner. Reserve costs
-// O(CPUs) per container; nothing is kept that could be computed from the
-// grants, but their union.
+// A Ledger is not safe for concurrent use. Reserve takes O(CPUs) time per container. The
+// union of the grants is the only derived state that is stored.
 type Ledger struct {
 	layout    layout
 	options   Options
@@ -43,8 +42,8 @@ type Ledger struct {
 	exclusive cpuset.Set       // union of the grants
 }
 
-// New returns the ledger of a machine on which every CPU is shared. A reserved
-// CPU may be offline; one that the machine does not have is an error.
+// New returns the ledger of a machine, without grants. A reserved CPU may be offline. It
+// is an error if the machine does not have it.
 func New(m *topology.Machine, o Options) (*Ledger, error) {
 	if strange := o.Reserved.Minus(idsOf(m.CPUs)); !strange.Empty() {
 		return nil, fmt.Errorf("reserve CPUs %q: this machine has no CPU %s", o.Reserved, strange)
@@ -56,9 +55,9 @@ func New(m *topology.Machine, o Options) (*Ledger, error) {
 	return l, nil
 }
 
-// Reserve takes CPUs for all exclusive containers of a pod, or for none: the
-// error is a *numaplan.Refusal and nothing has changed. A pod that holds a grant gets
-// that grant again. The grant's slices belong to the ledger.
+// Reserve allocates CPUs for all exclusive containers of a pod, or for none. Its error is a
+// *numaplan.Refusal, and then nothing has changed. A pod that holds a grant gets that grant
+// again. The caller must not change the grant's slices.
 func (l *Ledger) Reserve(p Pod) (Grant, error) {
 	if g, ok := l.grants[p.UID]; ok {
 		return g, nil
@@ -72,7 +71,7 @@ func (l *Ledger) Reserve(p Pod) (Grant, error) {
 	return g, nil
 }
 
-// Release gives the pod's CPUs back and returns them; none for an unknown UID.
+// Release releases a pod's CPUs and returns them. The set is empty for an unknown UID.
 func (l *Ledger) Release(uid string) cpuset.Set {
 	cpus := l.grants[uid].CPUs()
 	delete(l.grants, uid)

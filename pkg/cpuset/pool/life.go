@@ -5,9 +5,9 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// beside reports whether two containers may run at the same time: apps and
-// sidecars do; an init container does only with the sidecars started before it.
-// So a later container may reuse an init container's CPUs, by the kubelet's rule:
+// beside reports whether two containers may run at the same time. App containers and
+// sidecars do. An init container runs only with the sidecars started before it, so later
+// containers may reuse its CPUs. This is the kubelet's rule:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/policy_static.go (updateCPUsToReuse)
 func beside(claims []Claim, i, j int) bool {
 	first, second := claims[min(i, j)].Kind, claims[max(i, j)].Kind
@@ -23,12 +23,11 @@ func held(claims []Claim) cpuset.Set {
 	return all
 }
 
-// peak returns the most that the claims of a pod, in the order in which they
-// run, weigh at one time:
+// peak returns the maximal total weight of a pod's claims that run at the same time. The
+// claims are in the order in which they run. As for a pod's requests in Kubernetes, it is
 //
 //	max( initᵢ + Σ sidecars before i,  Σ apps + Σ sidecars )
 //
-// which is how Kubernetes counts a pod's requests.
 // https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/#resource-sharing-within-containers
 func peak(claims []Claim, weight func(Claim) uint64) uint64 {
 	var sidecars, inits, apps uint64

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// nearestMemory returns the NUMA nodes with memory that are closest to a node:
-// the node itself if it has any; several where the distances are equal.
+// nearestMemory returns the NUMA nodes with memory that are closest to a node. This is the
+// node itself if it has memory, otherwise possibly several at the same distance.
 func nearestMemory(m *topology.Machine, id topology.NodeID) []topology.NodeID {
 	var nearest []topology.NodeID
 	best := 0
@@ -26,7 +26,7 @@ func nearestMemory(m *topology.Machine, id topology.NodeID) []topology.NodeID {
 	return nearest
 }
 
-// Distances of the ACPI SLIT: to itself, and where the table says nothing.
+// Distances of the ACPI SLIT: of a node to itself, and of nodes that the table lacks.
 const (
 	localDistance = 10
 	unreachable   = 255
@@ -34,7 +34,7 @@ const (
 
 func distance(m *topology.Machine, from, to topology.NodeID) int {
 	if from == to {
-		return 0 // its own memory first, whatever the firmware claims
+		return 0 // prefer local memory even if the firmware's table is wrong
 	}
 	if n := m.Node(from); n != nil {
 		if d, ok := n.Distances[to]; ok {
@@ -44,8 +44,8 @@ func distance(m *topology.Machine, from, to topology.NodeID) int {
 	return unreachable
 }
 
-// ordinary returns the node's memory outside its pools of huge pages, which a
-// container's memory limit does not cover.
+// ordinary returns the node's memory without its huge pages, which a container's memory
+// limit does not cover.
 func ordinary(n topology.Node) uint64 {
 	bytes := n.MemoryBytes
 	for _, p := range n.HugePages {
@@ -54,8 +54,8 @@ func ordinary(n topology.Node) uint64 {
 	return bytes
 }
 
-// AvailableMemory returns, for each NUMA node that has CPUs, how many bytes a
-// container there may still bind in the memory nearest to it.
+// AvailableMemory returns, for each NUMA node with CPUs, how many bytes containers there
+// may still bind in the nearest memory.
 func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	left := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {
@@ -64,7 +64,7 @@ func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	return left
 }
 
-// claims returns what each pod holds, in no order.
+// claims returns the claims of each pod, in no order.
 func (l *Ledger) claims() [][]Claim {
 	pods := make([][]Claim, 0, len(l.grants)+1)
 	for _, g := range l.grants {
@@ -73,9 +73,9 @@ func (l *Ledger) claims() [][]Claim {
 	return pods
 }
 
-// freeMemory returns what is left of the memory of nodes after what claims
-// count there. A claim on several nodes counts in full on each: the kernel may
-// put its pages on any of them.
+// freeMemory returns how many bytes of the nodes' memory are not claimed by pods. A claim
+// on several nodes counts in full on each, because the kernel may allocate its pages on
+// any of them.
 func (l *layout) freeMemory(nodes []topology.NodeID, pods ...[]Claim) uint64 {
 	free := uint64(0)
 	for _, n := range l.memory {

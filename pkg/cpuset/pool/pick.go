@@ -8,19 +8,19 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// PickOptions is one question to Pick.
+// PickOptions are the arguments of Pick.
 type PickOptions struct {
 	Policy    podspec.Policy
 	CPUs      int
-	Used      cpuset.Set // exclusive already
+	Used      cpuset.Set // already exclusive
 	Reserved  cpuset.Set // never exclusive
 	Seed      uint64     // of Random
 	FullCores bool
 }
 
-// Pick answers which CPUs a container would get on a machine, without a
-// ledger to keep. The error is a *numaplan.Refusal when the policy cannot be met;
-// another one names used or reserved CPUs that cannot be.
+// Pick returns the CPUs that a container would get on a machine, without a ledger. The
+// error is a *numaplan.Refusal if the policy cannot be met. Other errors are about used or
+// reserved CPUs that are invalid.
 func Pick(m *topology.Machine, o PickOptions) (cpuset.Set, error) {
 	l, err := New(m, Options{Reserved: o.Reserved, FullCores: o.FullCores})
 	if err != nil {

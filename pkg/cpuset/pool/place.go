@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// place returns the claims of a pod, or why it has none and what would help.
-// It changes nothing.
+// place returns the claims of a pod, or the reason why it does not fit and what would help.
+// It does not change the ledger.
 func (l *Ledger) place(pod Pod) ([]Claim, *numaplan.Refusal) {
 	if pod.UID == "" {
 		return nil, &numaplan.Refusal{Reason: numaplan.Invalid, Policy: pod.Policy, Detail: "the pod has no UID"}
@@ -36,16 +36,16 @@ func (p Pod) request() numaplan.Request {
 	return numaplan.Request{Policy: p.Policy, Seed: p.Seed, Containers: p.Containers}
 }
 
-// placer turns the planner's counts into the CPUs of one pod, without changing
-// the ledger.
+// placer turns the planner's counts into the CPUs of one pod. It does not change the
+// ledger.
 type placer struct {
 	ledger *Ledger
 	pod    Pod
 	free   cpuset.Set   // at the start
-	spare  []cpuset.Set // by NUMA node: what would stay free for shared containers there
+	spare  []cpuset.Set // by NUMA node: CPUs that could stay free for shared containers
 	view   numaplan.View
-	// first is what container firstOf may choose from where none is placed, by
-	// class: the planner asks for it, and a pod of one container is then given it.
+	// first are the offers to container firstOf, by class, while no container is placed.
+	// They are cached between planning and assigning, for pods with one container.
 	first   []*offer
 	firstOf int
 }
@@ -67,7 +67,7 @@ func (l *Ledger) placer(pod Pod) *placer {
 	return p
 }
 
-// viewMemory adds to the view what memory is free near each NUMA node.
+// viewMemory adds the free memory near each NUMA node to the view.
 func (p *placer) viewMemory() {
 	nodes, claims := p.ledger.layout.nodes, p.ledger.claims()
 	for i, n := range nodes {
@@ -79,7 +79,7 @@ func (p *placer) viewMemory() {
 			}
 		}
 		if len(on.Near) == 1 {
-			on.Near = nil // its own memory, and nobody else's
+			on.Near = nil // no other node shares its memory
 		}
 	}
 }
@@ -90,9 +90,9 @@ func (p *placer) binds() bool {
 		slices.ContainsFunc(p.pod.Containers, func(c podspec.Container) bool { return c.MemoryBytes > 0 })
 }
 
-// spareOf returns the smallest set of a NUMA node's free CPUs that would stay
-// shared if all others became exclusive: one that is not isolated, with full
-// cores its whole core; none where every CPU is isolated.
+// spareOf returns the smallest set of a NUMA node's free CPUs that can stay shared if all
+// others become exclusive: one CPU that is not isolated, or with FullCores its whole core.
+// It is empty if every free CPU is isolated.
 func (l *Ledger) spareOf(n *node, free cpuset.Set) cpuset.Set {
 	able := free.Intersect(n.cpus).Minus(l.layout.isolated)
 	first, ok := able.First()
@@ -115,7 +115,7 @@ func (p *placer) plan() ([]numaplan.Counts, numaplan.Reason) {
 
 func (p *placer) hooks() numaplan.Hooks { return numaplan.Hooks{Tiers: p.tiers} }
 
-// refuse explains why there is no plan, and tries what would help.
+// refuse explains why there is no plan, and finds out what would help.
 func (p *placer) refuse() *numaplan.Refusal {
 	r := numaplan.Explain(p.pod.request(), p.view, p.hooks())
 	alone := &Ledger{layout: p.ledger.layout, options: p.ledger.options}
@@ -131,8 +131,8 @@ func (l *Ledger) fits(pod Pod) bool {
 	return reason == numaplan.Fits
 }
 
-// tiers yields what container c may choose from on each NUMA node, class by
-// class, with the CPUs that the containers placed so far would have.
+// tiers yields the CPUs that container c may choose from on each NUMA node, class by class,
+// given the containers placed so far.
 func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] {
 	claims, free, ok := p.claims(), p.free, true
 	for i, counts := range placed {
@@ -156,12 +156,11 @@ func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] 
 	}
 }
 
-// assign chooses the CPUs of all containers, in the order in which they start,
-// such that one CPU stays shared that is not isolated. First it keeps each
-// container's CPUs alike (see layout.classes); where that would make the pod hold
-// more than its peak, so that not all containers have room, it does not. It is
-// false where no CPU could stay shared: on a machine with full cores of which one
-// spans NUMA nodes.
+// assign chooses the CPUs of all containers, in the order in which they start, such that a
+// CPU that is not isolated stays shared. It first tries to take each container's CPUs from
+// one class (see layout.classes). If the pod would then hold more than its peak, so that
+// not all containers fit, it ignores classes. It returns false if no CPU could stay shared,
+// which happens only with FullCores if a core spans NUMA nodes.
 func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	all := p.ledger.layout.classes
 	for _, classes := range [][]cpuset.Set{all, all[len(all)-1:]} {
@@ -194,7 +193,7 @@ func (p *placer) within(counts []numaplan.Counts, free cpuset.Set, classes []cpu
 	return claims, !p.view.KeepShared || !p.ledger.starves(held(claims))
 }
 
-// claims returns the pod's claims before any has CPUs.
+// claims returns the pod's claims without CPUs.
 func (p *placer) claims() []Claim {
 	claims := make([]Claim, len(p.pod.Containers))
 	for i, c := range p.pod.Containers {
@@ -203,12 +202,11 @@ func (p *placer) claims() []Claim {
 	return claims
 }
 
-// carve gives container i as many CPUs as it gets on each NUMA node, of one class
-// if that can be.
+// carve chooses the CPUs of container i for its counts, from the first class that suffices.
 func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuset.Set, classes []cpuset.Set) bool {
 	offers := p.first
 	if p.firstOf == i && len(p.first) == len(classes) && held(claims).Empty() && free.Equal(p.free) {
-		p.first = nil // taking uses them up
+		p.first = nil // take changes the offers
 	} else {
 		offers = p.offers(claims, i, free, classes)
 	}
@@ -221,7 +219,7 @@ func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuse
 	return false
 }
 
-// bind binds the memory of container i to that nearest to its CPUs.
+// bind binds the memory of container i to the memory nearest to its CPUs.
 func (p *placer) bind(claims []Claim, i int) {
 	for _, n := range p.ledger.layout.nodes {
 		if n.cpus.Overlaps(claims[i].CPUs) {

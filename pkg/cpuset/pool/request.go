@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Pod is what one pod asks for: its exclusive containers in the order in which
-// they run (init containers and sidecars in spec order, then apps in spec order).
+// Pod is a pod's request: its exclusive containers in the order in which they run (init
+// containers and sidecars in spec order, then apps in spec order).
 type Pod struct {
 	UID        string
 	Policy     podspec.Policy
@@ -24,8 +24,8 @@ type Claim struct {
 	MemoryBytes uint64            `json:"memoryBytes,omitempty"`
 }
 
-// Grant is what one pod holds: its claims in the order of Pod.Containers. It is
-// what the checkpoint stores and Restore takes back.
+// Grant is what one pod holds: its claims in the order of Pod.Containers. The checkpoint
+// stores grants, and Restore restores them.
 type Grant struct {
 	UID    string         `json:"uid"`
 	Policy podspec.Policy `json:"policy"`

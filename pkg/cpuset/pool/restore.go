@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Restore takes back a grant as it was held before a restart. It refuses, and
-// changes nothing, when the grant overlaps another pod's, when its own containers
-// that run together overlap, or when nothing would stay shared. CPUs that were
-// reserved or went offline meanwhile stay held (see Warnings), for a
-// container runs on them. Restoring the same pod again replaces its grant.
+// Restore restores a grant from before a restart. It returns an error and changes nothing
+// if the grant overlaps another pod's, if containers of the pod that run at the same time
+// overlap, or if no CPU would stay shared. CPUs that were reserved or went offline
+// meanwhile stay held (see Warnings), because a container runs on them. Restoring the same
+// pod again replaces its grant.
 func (l *Ledger) Restore(g Grant) error {
 	if err := l.restorable(g); err != nil {
 		return fmt.Errorf("restore pod %s: %w", g.UID, err)
@@ -47,8 +47,8 @@ func (l *Ledger) restorable(g Grant) error {
 	return nil
 }
 
-// Warnings says, one sentence each in order of UID, what pods hold that they
-// would not be given now: CPUs that are reserved, offline, gone, or in no NUMA node.
+// Warnings returns a message for each pod that holds CPUs it would not get now: CPUs that
+// are reserved, offline, gone, or in no NUMA node. Messages are sorted by pod UID.
 func (l *Ledger) Warnings() []string {
 	var all []string
 	for _, g := range l.Grants() {

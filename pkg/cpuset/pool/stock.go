@@ -2,13 +2,12 @@ package pool
 
 import "github.com/numalet/numalet/pkg/cpuset"
 
-// stock is free CPUs by core, out of which CPUs are taken one after the other.
-// It is scratch: made for one container and thrown away. It holds a count per
-// core and not the CPUs, for counting is nearly all that choosing does.
+// stock counts free CPUs by core while CPUs are taken for one container. It keeps a count
+// for each core instead of the CPUs, because choosing mostly counts.
 type stock struct {
 	cores []core // of the layout
 	free  cpuset.Set
-	left  []uint8 // of each core, how many free CPUs are not taken yet
+	left  []uint8 // by core: free CPUs that are not taken yet
 	taken []cpuset.CPU
 }
 
@@ -27,8 +26,8 @@ func (l *layout) stock(free cpuset.Set) *stock {
 // whole reports whether all of a core is free.
 func (s *stock) whole(core int) bool { return int(s.left[core]) == len(s.cores[core]) }
 
-// grab takes the first n free CPUs of a core, or all if they are fewer, and
-// returns how many it took.
+// grab takes the first n free CPUs of a core, or all if there are fewer, and returns how
+// many it took.
 func (s *stock) grab(core, n int) int {
 	n = min(n, int(s.left[core]))
 	gone := s.cores[core].count(s.free) - int(s.left[core])
@@ -44,10 +43,10 @@ func (s *stock) grab(core, n int) int {
 	return n
 }
 
-// tally is what a domain has in stock.
+// tally has the counts of a domain's free CPUs.
 type tally struct {
 	free  int // CPUs
-	whole int // CPUs in cores that are free as a whole
+	whole int // CPUs in entirely free cores
 	width int // CPUs of the widest core
 }
 
@@ -63,11 +62,12 @@ func (d *domain) tally(s *stock) tally {
 	return t
 }
 
-// wholes returns how many of k CPUs can come as whole cores.
+// wholes returns how many of k CPUs can be taken as whole cores.
 func (t tally) wholes(k int) int { return min(t.whole, k-k%max(1, t.width)) }
 
-// splits returns 1 if k CPUs cannot be had without splitting a core that is
-// free as a whole, else 0: the rest beyond whole cores exceeds what lies loose.
+// splits returns 1 if k CPUs cannot be taken without splitting an entirely free core,
+// otherwise 0. They cannot if the rest beyond whole cores exceeds the free CPUs of split
+// cores.
 func (t tally) splits(k int) int {
 	if k-t.wholes(k) > t.free-t.whole {
 		return 1

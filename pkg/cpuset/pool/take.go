@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// take takes k free CPUs of d, of which there must be so many, by the order
-// of N7: one package if that can be, then as whole cores, then one last-level
-// cache, then without splitting a core, then the fullest part (best fit).
+// take takes k free CPUs of d, which must have as many, in the order of N7: in one package
+// if possible, then as whole cores, then in one last-level cache, then without splitting a
+// core, then in the fullest part (best fit).
 //
-// It is exact where one part suffices, and with two threads a core (see
-// TestNoSubsetIsBetter). Over several parts of wider cores it is greedy, for the
-// optimum is a knapsack; what greed can lose there is a split core.
+// The result is optimal if one part suffices, and with two threads per core (see
+// TestNoSubsetIsBetter). For several parts with wider cores it is greedy, because the
+// optimum is a knapsack problem; it may then split one core more than needed.
 // O(cores of d) at each of the three levels.
 func (d *domain) take(k int, s *stock) {
 	if d.level == cacheLevel {
@@ -23,9 +23,9 @@ func (d *domain) take(k int, s *stock) {
 	}
 }
 
-// best returns the part that suits k CPUs best, or nil when they should come
-// from several. A package suits whenever it has room; a cache only if it gives
-// as many whole cores as all caches together could.
+// best returns the best part for k CPUs, or nil if they should come from several parts. A
+// package qualifies if it has k free CPUs. A cache must also provide as many whole cores as
+// all caches together.
 func (d *domain) best(k int, s *stock) *domain {
 	goal := 0
 	if d.level == packageLevel {
@@ -45,7 +45,7 @@ func (d *domain) best(k int, s *stock) *domain {
 	return best
 }
 
-// compare orders domains by how well they suit k CPUs, the better one first.
+// compare orders domains by how well they fit k CPUs, best first.
 func (t tally) compare(u tally, k int) int {
 	return cmp.Or(
 		cmp.Compare(u.wholes(k), t.wholes(k)),
@@ -54,9 +54,10 @@ func (t tally) compare(u tally, k int) int {
 	)
 }
 
-// takeAcross takes the whole cores of the parts that have most of them until
-// one part suits the rest, or no whole core is left; then what lies loose in
-// the parts touched already; then the rest from as few parts as can be.
+// takeAcross takes k CPUs from several parts. It takes the whole cores of the parts that
+// have the most of them, until one part fits the rest or no whole core is left. Then it
+// takes the free CPUs of split cores in the parts used so far, and then the rest from as
+// few parts as possible.
 func (d *domain) takeAcross(k int, s *stock) {
 	var touched []*domain
 	for _, p := range d.ranked(s, tally.moreWhole) {
@@ -81,7 +82,7 @@ func (d *domain) takeAcross(k int, s *stock) {
 	}
 }
 
-// takeBest takes k CPUs from the one part that suits them best, if one does.
+// takeBest takes k CPUs from the best part, and reports whether there is one.
 func (d *domain) takeBest(k int, s *stock) bool {
 	p := d.best(k, s)
 	if p != nil && k > 0 {
@@ -90,8 +91,8 @@ func (d *domain) takeBest(k int, s *stock) bool {
 	return p != nil
 }
 
-// takeSome takes k CPUs of d, or all that are free if they are fewer, and
-// returns how many it took.
+// takeSome takes k CPUs of d, or all free ones if there are fewer, and returns how many it
+// took.
 func (d *domain) takeSome(k int, s *stock) int {
 	k = min(k, d.tally(s).free)
 	if k > 0 {
@@ -100,7 +101,7 @@ func (d *domain) takeSome(k int, s *stock) int {
 	return k
 }
 
-// drain takes every core of d that is free as a whole.
+// drain takes every entirely free core of d.
 func (d *domain) drain(s *stock) {
 	for i := d.first; i < d.end; i++ {
 		if s.whole(i) {
@@ -109,13 +110,13 @@ func (d *domain) drain(s *stock) {
 	}
 }
 
-// rank is a part of a domain with what it has in stock.
+// rank is a part of a domain and its tally.
 type rank struct {
 	*domain
 	tally tally
 }
 
-// ranked returns the parts in an order of their tallies; equals keep theirs.
+// ranked returns the parts sorted by their tallies; the sort is stable.
 func (d *domain) ranked(s *stock, order func(a, b tally) int) []rank {
 	all := make([]rank, len(d.parts))
 	for i := range d.parts {
@@ -125,8 +126,8 @@ func (d *domain) ranked(s *stock, order func(a, b tally) int) []rank {
 	return all
 }
 
-// moreWhole orders by whole cores, most first; of equals the one with least
-// loose beside them, which leaves the loose ones for an odd rest.
+// moreWhole orders by whole cores, most first. Among equals the part with the fewest other
+// free CPUs comes first, because the others are better for the rest.
 func (t tally) moreWhole(u tally) int {
 	return cmp.Or(cmp.Compare(u.whole, t.whole), cmp.Compare(t.free, u.free))
 }
