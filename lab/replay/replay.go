@@ -1,6 +1,5 @@
-// Package replay places pods one after the other through both tiers, each
-// committed before the next is looked at: the sequential routine, which is exact
-// and the same each time.
+// Package replay schedules pods one after the other with one proposer and the committer:
+// each pod is committed before the next one is proposed. The result is deterministic.
 package replay
 
 import (
@@ -11,9 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// Run places pods in their order, and returns where, in that order. A pod that no
-// node suits when it is its turn is left out, and not tried again. The policy random
-// draws from r, and the others break ties by it; nil breaks them by name.
+// Run schedules pods in their order and returns the decisions in that order. A pod that
+// fits no node is left out and not retried. The policy random draws from r, and other
+// policies break ties with it; nil breaks ties by name.
 func Run(c *nodestate.State, pods []*sched.Pod, r *rand.Rand) (placed []sched.Decision) {
 	proposer := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Rand: r})
 	committer := pipeline.NewCommitter(c, nil, pipeline.Effects{

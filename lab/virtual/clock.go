@@ -13,14 +13,14 @@ type clock struct {
 	count  int
 }
 
-// event happens at a time; of equals the one planned first.
+// event is a planned call. Events of the same time run in the order of planning.
 type event struct {
 	at    time.Duration
 	order int
 	do    func()
 }
 
-// after plans an event.
+// after plans a call after a duration.
 func (c *clock) after(d time.Duration, do func()) {
 	c.count++
 	heap.Push(&c.events, event{c.now + d, c.count, do})
@@ -34,7 +34,7 @@ func (c *clock) next() time.Duration {
 	return c.events[0].at
 }
 
-// step lets the next event happen. It is false when there is none.
+// step runs the next event. It returns false if there is none.
 func (c *clock) step() bool {
 	if len(c.events) == 0 {
 		return false
@@ -45,7 +45,7 @@ func (c *clock) step() bool {
 	return true
 }
 
-// events is a heap.
+// events implements heap.Interface, ordered by time.
 type events []event
 
 func (h events) Len() int { return len(h) }

@@ -20,7 +20,7 @@ type Work struct {
 	Takes  time.Duration
 }
 
-// Ran is work that has its place.
+// Ran is work that was placed.
 type Ran struct {
 	Work
 	Type           fairshare.Type
@@ -28,44 +28,44 @@ type Ran struct {
 	At             sched.Placement
 }
 
-// Waited returns how long it has waited for its place.
+// Waited returns how long the work waited until it was placed.
 func (r Ran) Waited() time.Duration { return r.Began.Sub(r.Created) }
 
-// Rules are how a cluster shares itself out.
+// Rules configure a cluster.
 type Rules struct {
 	Turns     Turns
 	Decay     fairshare.Decay
-	EndsKnown bool      // to whom holds nodes back for blocked pods
-	Began     func(Ran) // nil for nobody
-	Ended     func(Ran)
+	EndsKnown bool      // reservations know when running work ends
+	Began     func(Ran) // called when work starts; may be nil
+	Ended     func(Ran) // called when work ends; may be nil
 }
 
-// Cluster is nodes on which work comes, waits, runs and ends, on a virtual clock.
-// The queue, both tiers, the scores and the reservations are those of the
-// controller; a decision takes no time.
+// Cluster is nodes on which work arrives, waits, runs and ends, on a virtual clock. The
+// queue, the proposer, the committer, the scores and the reservations are those of the
+// controller. A decision takes no time.
 type Cluster struct {
-	center    *nodestate.State
-	rules     Rules
-	clock     clock
-	line      line
-	keeper    *reservation.Reservations // nil for none
-	book      *fairshare.Book
-	proposer  *pipeline.Proposer
-	committer *pipeline.Committer
-	pending   map[string]Ran // by UID
-	running   map[string]Ran
-	tending   bool // the keeper will look
+	state        *nodestate.State
+	rules        Rules
+	clock        clock
+	queue        podQueue
+	reservations *reservation.Reservations // nil for none
+	book         *fairshare.Book
+	proposer     *pipeline.Proposer
+	committer    *pipeline.Committer
+	pending      map[string]Ran // by UID
+	running      map[string]Ran
+	tending      bool // a call of tend is planned
 }
 
-// NewCluster returns an idle cluster of the centre's nodes.
+// NewCluster returns an idle cluster of the state's nodes.
 func NewCluster(c *nodestate.State, r Rules) *Cluster {
-	v := &Cluster{center: c, rules: r, book: fairshare.New(r.Decay), pending: map[string]Ran{}, running: map[string]Ran{}}
-	v.line = v.newLine()
+	v := &Cluster{state: c, rules: r, book: fairshare.New(r.Decay), pending: map[string]Ran{}, running: map[string]Ran{}}
+	v.queue = v.newQueue()
 	v.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
 	v.committer = pipeline.NewCommitter(c, nil, pipeline.Effects{
-		Bind: v.begin, Requeue: func(p *sched.Pod) { v.line.MarkUnschedulable(p, 0) }, MarkUnschedulable: v.line.MarkUnschedulable,
+		Bind: v.begin, Requeue: func(p *sched.Pod) { v.queue.MarkUnschedulable(p, 0) }, MarkUnschedulable: v.queue.MarkUnschedulable,
 	})
-	v.Every(time.Minute, v.line.RescoreAll)
+	v.Every(time.Minute, v.queue.RescoreAll)
 	return v
 }
 
@@ -74,45 +74,45 @@ func (v *Cluster) Now() time.Time {
 	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(v.clock.now)
 }
 
-// Book returns what tenants have used.
+// Book returns the accounts of the tenants.
 func (v *Cluster) Book() *fairshare.Book { return v.book }
 
-// Submit makes work come now. Its turn comes with the next event, or with Run.
+// Submit adds work now. It is scheduled with the next event or the next Run.
 func (v *Cluster) Submit(w Work) {
 	ran := Ran{Work: w, Type: fairshare.TypeOf(w.Pod), Created: v.Now()}
 	v.pending[w.Pod.UID] = ran
-	v.line.Add(queue.Entry{Pod: w.Pod, Created: ran.Created, Type: ran.Type, Tenant: w.Tenant})
+	v.queue.Add(queue.Entry{Pod: w.Pod, Created: ran.Created, Type: ran.Type, Tenant: w.Tenant})
 }
 
-// Pending returns the work that waits, in no order.
+// Pending yields the waiting work, in no order.
 func (v *Cluster) Pending() iter.Seq[Ran] { return maps.Values(v.pending) }
 
-// Waits reports whether work waits.
+// Waits reports whether a pod's work is waiting.
 func (v *Cluster) Waits(uid string) bool {
 	_, ok := v.pending[uid]
 	return ok
 }
 
-// Reservation returns what is held back for a pod, or nothing. A cluster of Work has
-// no gangs, so that it is on one node.
+// Reservation returns a pod's reservation, and false if it has none. A reservation is on
+// one node, because this cluster has no gangs.
 func (v *Cluster) Reservation(uid string) (reservation.Offer, bool) {
-	if v.keeper == nil {
+	if v.reservations == nil {
 		return reservation.Offer{}, false
 	}
-	if offers := v.keeper.Reservation(uid); len(offers) > 0 {
+	if offers := v.reservations.Reservation(uid); len(offers) > 0 {
 		return offers[0], true
 	}
 	return reservation.Offer{}, false
 }
 
-// Fits returns when enough of what runs on a node now will have ended for a pod to
-// fit there, zero if never.
+// Fits returns when a pod will fit a node because enough of the running work there will
+// have ended; zero if never.
 func (v *Cluster) Fits(pod *sched.Pod, node string) time.Time {
-	offer, _ := reservation.On(pod, v.center.Record(node), reservation.AssignedPods(v.center, node, v.ends))
+	offer, _ := reservation.On(pod, v.state.Record(node), reservation.AssignedPods(v.state, node, v.ends))
 	return offer.Ready
 }
 
-// Every does something now and then, first after that time.
+// Every calls do periodically, for the first time after d.
 func (v *Cluster) Every(d time.Duration, do func()) {
 	v.clock.after(d, func() {
 		do()
@@ -120,31 +120,30 @@ func (v *Cluster) Every(d time.Duration, do func()) {
 	})
 }
 
-// After does something once.
+// After calls do once, after d.
 func (v *Cluster) After(d time.Duration, do func()) { v.clock.after(d, do) }
 
-// Run lets a time pass. Of several things that happen at one time all have happened
-// before anybody's turn comes.
+// Run advances the clock. All events of the same time run before pods are scheduled.
 func (v *Cluster) Run(d time.Duration) {
 	until := v.clock.now + d
-	v.give()
+	v.schedule()
 	for v.clock.next() <= until {
 		for at := v.clock.next(); v.clock.next() == at; {
 			v.clock.step()
 		}
-		v.give()
+		v.schedule()
 	}
 	v.clock.now = until
 }
 
-// give gives nodes to those whose turn it is, until it is nobody's.
-func (v *Cluster) give() {
-	for pod := v.line.Poll(); pod != nil; pod = v.line.Poll() {
-		if list := v.proposer.Propose(pod); v.line.Permit(pod) {
+// schedule schedules pods until the queue has none left.
+func (v *Cluster) schedule() {
+	for pod := v.queue.Poll(); pod != nil; pod = v.queue.Poll() {
+		if list := v.proposer.Propose(pod); v.queue.Permit(pod) {
 			v.committer.Commit(list)
 		}
 	}
-	if v.keeper != nil && !v.tending && len(v.pending) > 0 {
+	if v.reservations != nil && !v.tending && len(v.pending) > 0 {
 		v.tending = true
 		v.clock.after(time.Second, v.tend)
 	}
@@ -152,33 +151,33 @@ func (v *Cluster) give() {
 
 func (v *Cluster) tend() {
 	v.tending = false
-	v.keeper.Tend(v.Now())
+	v.reservations.Tend(v.Now())
 }
 
-// begin starts work that has its place.
+// begin starts work that was placed.
 func (v *Cluster) begin(d sched.Decision) {
 	ran := v.pending[d.Pod.UID]
 	ran.Began, ran.At = v.Now(), d.At
 	delete(v.pending, d.Pod.UID)
 	v.running[d.Pod.UID] = ran
-	v.line.Placed(d.Pod)
-	v.line.Remove(d.Pod.UID)
-	charges := fairshare.Charges(sched.Hold(d.Pod, d.At), v.center.Record(d.At.Node))
+	v.queue.Placed(d.Pod)
+	v.queue.Remove(d.Pod.UID)
+	charges := fairshare.Charges(sched.Hold(d.Pod, d.At), v.state.Record(d.At.Node))
 	v.book.Start(fairshare.Task{UID: d.Pod.UID, Tenant: ran.Tenant, Since: ran.Began, Holds: charges}, ran.Began)
-	v.line.Rescore(ran.Tenant)
+	v.queue.Rescore(ran.Tenant)
 	v.clock.after(ran.Takes, func() { v.end(ran) })
 	if v.rules.Began != nil {
 		v.rules.Began(ran)
 	}
 }
 
-// end ends work, and lets those try whom that helps.
+// end ends work, and retries the pods that may fit now.
 func (v *Cluster) end(r Ran) {
 	delete(v.running, r.Pod.UID)
-	v.center.Release(r.Pod.UID)
+	v.state.Release(r.Pod.UID)
 	v.book.Forget(r.Pod.UID, v.Now())
-	v.line.Rescore(r.Tenant)
-	v.line.Freed(v.center.Record(r.At.Node))
+	v.queue.Rescore(r.Tenant)
+	v.queue.Freed(v.state.Record(r.At.Node))
 	if v.rules.Ended != nil {
 		v.rules.Ended(r)
 	}

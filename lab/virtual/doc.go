@@ -1,13 +1,13 @@
-// Package virtual runs the scheduler on a virtual clock: what decides is the same as in
-// the controller, and times are given.
+// Package virtual runs the scheduler on a virtual clock. The scheduler is the controller's;
+// how long its steps take is given.
 //
-// Run has pods wait for the two tiers, of which each step takes time: it answers what a
-// number of first-tier schedulers would gain, exactly and at once, and shows that with
-// conflicts nothing is promised twice. A Cluster has work that comes, takes turns, runs
-// and ends, by the controller's queue, scores and reservations or as kube-scheduler has
-// it. The package refuses to make work up, and to judge what comes of it.
+// Run schedules pods that are all pending at the start, with a duration for each step. It
+// computes what a number of proposers gains, and shows that conflicts never assign
+// resources twice. A Cluster has work that arrives, waits, runs and ends, with the
+// controller's queue, scores and reservations, or with a queue like kube-scheduler's. The
+// package neither generates workloads nor evaluates the results.
 //
-//	v := virtual.NewCluster(center, virtual.Rules{Turns: virtual.ByScore, Decay: decay})
+//	v := virtual.NewCluster(state, virtual.Rules{Turns: virtual.ByScore, Decay: decay})
 //	v.Submit(virtual.Work{Pod: pod, Tenant: "ann", Takes: time.Hour})
 //	v.Run(24 * time.Hour)
 package virtual

@@ -56,7 +56,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// cluster returns a centre of equal nodes.
+// cluster returns the state of a cluster of equal nodes.
 func cluster(t *testing.T, nodes int, cpu sched.MilliCPU) *nodestate.State {
 	t.Helper()
 	c := nodestatetest.New(t, "cpu,memory", nodestate.Profile{})

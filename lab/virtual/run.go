@@ -8,26 +8,26 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// Model is who works, and how long each step takes.
+// Model is the number of proposers and the duration of each step.
 type Model struct {
-	Proposers int           // first-tier schedulers
+	Proposers int
 	Propose   time.Duration // to make a first list
-	Commit    time.Duration // to commit one
+	Commit    time.Duration // to commit a list
 }
 
-// Placed is a pod's end on the clock.
+// Placed is a placed pod and when it was placed.
 type Placed struct {
 	sched.Decision
-	At time.Duration // since all pods were there
+	At time.Duration // since the start
 }
 
-// Result is what came of it.
+// Result is the result of Run.
 type Result struct {
 	Placed   []Placed // in the order in which they were committed
 	Unplaced []*sched.Pod
 }
 
-// End returns when the last pod had its place.
+// End returns when the last pod was placed.
 func (r Result) End() time.Duration {
 	if len(r.Placed) == 0 {
 		return 0
@@ -35,12 +35,12 @@ func (r Result) End() time.Duration {
 	return r.Placed[len(r.Placed)-1].At
 }
 
-// Run has all pods pending at time 0, in queue order, and runs until each has a
-// place or no node suits it. A proposer reads the centre when it takes a pod and
-// hands its list over when it is done; where the FIFO of 2·Proposers lists is
-// full, it waits. A committer takes effect when it is done.
+// Run starts with all pods pending, in queue order, and runs until each is placed or fits
+// no node. A proposer reads the state when it takes a pod, and appends its list to the
+// FIFO at the end of its step. It waits while the FIFO has 2·Proposers lists. A commit
+// takes effect at the end of its step.
 func Run(c *nodestate.State, pods []*sched.Pod, m Model) Result {
-	w := &world{model: m, center: c, pending: pods, idle: m.Proposers}
+	w := &world{model: m, pending: pods, idle: m.Proposers}
 	w.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
 	w.committer = pipeline.NewCommitter(c, nil, pipeline.Effects{
 		Bind:              func(d sched.Decision) { w.result.Placed = append(w.result.Placed, Placed{d, w.clock.now}) },
@@ -54,11 +54,10 @@ func Run(c *nodestate.State, pods []*sched.Pod, m Model) Result {
 	return w.result
 }
 
-// world is the two tiers in the middle of a run.
+// world is the state of a run.
 type world struct {
 	model     Model
-	center    *nodestate.State
-	proposer  *pipeline.Proposer // one for all: a proposer keeps nothing but the place of NextFit
+	proposer  *pipeline.Proposer // one for all, because a proposer keeps no state but the cursor of NextFit
 	committer *pipeline.Committer
 	clock     clock
 

@@ -10,21 +10,21 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// Turns is in what order pods take turns.
+// Turns is the order in which pods are scheduled.
 type Turns uint8
 
-// Orders in which pods may take turns.
+// Orders of pods.
 const (
-	ByScore  Turns = iota // the controller's: by score per weight
-	ByAge                 // the controller's queue, but for scores: by creation time
-	LikeKube              // as with kube-scheduler (kubeLine)
+	ByScore  Turns = iota // the controller's queue, by score per weight
+	ByAge                 // the controller's queue without scores, by creation time
+	LikeKube              // like kube-scheduler (kubeQueue)
 )
 
 // String returns "score", "creation time" or "kube-scheduler".
 func (t Turns) String() string { return [...]string{"score", "creation time", "kube-scheduler"}[t] }
 
-// line is the pending pods, as queue.Queue has them.
-type line interface {
+// podQueue is the part of queue.Queue that a Cluster uses.
+type podQueue interface {
 	Add(queue.Entry)
 	Poll() *sched.Pod
 	Permit(*sched.Pod) bool
@@ -33,14 +33,14 @@ type line interface {
 	Remove(uid string)
 	Rescore(tenant string)
 	RescoreAll()
-	Freed(*sched.Node) // a node may suit more pods than before
+	Freed(*sched.Node) // resources became free on a node
 }
 
-func (v *Cluster) newLine() line {
+func (v *Cluster) newQueue() podQueue {
 	if v.rules.Turns == LikeKube {
-		return &kubeLine{now: v.Now, newest: v.center.Record}
+		return &kubeQueue{now: v.Now, newest: v.state.Record}
 	}
-	env := queue.Env{Now: v.Now, FreedSeq: v.center.FreedSeq, After: func(d time.Duration, f func()) { v.clock.after(d, f) }}
+	env := queue.Env{Now: v.Now, FreedSeq: v.state.FreedSeq, After: func(d time.Duration, f func()) { v.clock.after(d, f) }}
 	if v.rules.Turns == ByScore {
 		env.Rank = func(tenant string, t fairshare.Type) float64 { return v.book.Rank(tenant, t, v.Now()) }
 	}
@@ -49,14 +49,14 @@ func (v *Cluster) newLine() line {
 	if v.rules.EndsKnown {
 		o.Ends = v.ends
 	}
-	v.keeper = reservation.New(v.center, q, o)
+	v.reservations = reservation.New(v.state, q, o)
 	return strict{q}
 }
 
 // strict is the controller's queue.
 type strict struct{ *queue.Queue }
 
-// Freed tries those again whom the node suits now.
+// Freed retries the pods that fit the node now.
 func (s strict) Freed(node *sched.Node) {
 	s.Reactivate(func(pod *sched.Pod) bool { return filter.FitsAny(pod, node) })
 }
