@@ -22,14 +22,14 @@ const (
 	least  = 3 // of a gang start together
 )
 
-// storm is a cluster on which pods of gangs come, are placed, fail to be bound, end
-// well or not and are deleted, in any order.
+// storm is a cluster on which pods of gangs arrive, are placed, fail to be bound, succeed,
+// fail and are deleted, in any order.
 type storm struct {
 	*testing.T
 	*rand.Rand
 	now       time.Time
 	due       []func()
-	center    *nodestate.State
+	state     *nodestate.State
 	queue     *queue.GangQueue
 	proposer  *pipeline.Proposer
 	committer *pipeline.Committer
@@ -56,18 +56,18 @@ func TestNobodyIsLost(t *testing.T) {
 
 func newStorm(t *testing.T, seed uint64) *storm {
 	s := &storm{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(0, 0), bound: map[string]bool{}}
-	s.center = nodestatetest.New(t, "cpu", nodestate.Profile{})
+	s.state = nodestatetest.New(t, "cpu", nodestate.Profile{})
 	for i := range 5 {
-		s.center.SetNode(&sched.Node{Name: fmt.Sprint("node", i), Allocatable: sched.Amounts{CPU: 1000, Pods: 9}})
+		s.state.SetNode(&sched.Node{Name: fmt.Sprint("node", i), Allocatable: sched.Amounts{CPU: 1000, Pods: 9}})
 	}
 	now := func() time.Time { return s.now }
 	s.queue = queue.NewGangQueue(queue.New(queue.Env{
-		Now: now, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: s.center.FreedSeq,
+		Now: now, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: s.state.FreedSeq,
 	}, queue.Options{}))
-	s.proposer = pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{})
-	s.committer = pipeline.NewCommitter(s.center, nil, pipeline.Effects{
+	s.proposer = pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{})
+	s.committer = pipeline.NewCommitter(s.state, nil, pipeline.Effects{
 		Bind:  func(d sched.Decision) { s.queue.Placed(d.Pod); s.binding = append(s.binding, d) },
-		Widen: pipeline.NewProposer(s.center.View, pipeline.ProposerOptions{}).Propose, MarkUnschedulable: s.queue.MarkUnschedulable, Requeue: s.queue.Requeue,
+		Widen: pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{}).Propose, MarkUnschedulable: s.queue.MarkUnschedulable, Requeue: s.queue.Requeue,
 	})
 	return s
 }
@@ -123,7 +123,7 @@ func (s *storm) commit() {
 // held counts the pods of a gang that have a place.
 func (s *storm) held(id string) (n int) {
 	for _, pod := range s.alive {
-		if strings.HasPrefix(pod.UID, id) && s.center.Holds(pod.UID) {
+		if strings.HasPrefix(pod.UID, id) && s.state.Holds(pod.UID) {
 			n++
 		}
 	}
@@ -162,24 +162,24 @@ func (s *storm) bind(succeeds bool) {
 		return
 	}
 	s.bound[d.Pod.UID] = true
-	s.center.Adopt(nodestate.Assignment{UID: d.Pod.UID, Node: d.At.Node, Holding: sched.Hold(d.Pod, d.At)})
+	s.state.Adopt(nodestate.Assignment{UID: d.Pod.UID, Node: d.At.Node, Holding: sched.Hold(d.Pod, d.At)})
 	s.queue.Bound(d.Pod.UID, d.Pod.UID[:len("gang0")])
 }
 
-// end deletes a pod, or one that is bound succeeds: of that two watches tell.
+// end deletes a pod, or lets a bound pod succeed. Two watches report the latter, in any order.
 func (s *storm) end(i int) {
 	pod := s.alive[i]
 	s.alive = slices.Delete(s.alive, i, i+1)
-	tell := []func(){func() { s.queue.Remove(pod.UID) }}
+	events := []func(){func() { s.queue.Remove(pod.UID) }}
 	if s.bound[pod.UID] && s.IntN(2) == 0 {
 		s.done = append(s.done, pod)
-		tell = append(tell, func() { s.queue.Succeeded(pod.UID, pod.Gang.ID, pod.Gang.Owner) })
+		events = append(events, func() { s.queue.Succeeded(pod.UID, pod.Gang.ID, pod.Gang.Owner) })
 	}
-	s.Shuffle(len(tell), func(i, j int) { tell[i], tell[j] = tell[j], tell[i] })
-	for _, f := range tell {
+	s.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
+	for _, f := range events {
 		f()
 	}
-	if s.center.Release(pod.UID) {
+	if s.state.Release(pod.UID) {
 		s.freed()
 	}
 }
@@ -207,7 +207,7 @@ func (s *storm) pass() {
 
 // calm lets everybody come to an end, in a cluster with room for all.
 func (s *storm) calm() {
-	s.center.SetNode(&sched.Node{Name: "ample", Allocatable: sched.Amounts{CPU: 1e6, Pods: 1000}})
+	s.state.SetNode(&sched.Node{Name: "ample", Allocatable: sched.Amounts{CPU: 1e6, Pods: 1000}})
 	s.freed()
 	for range 3 * len(s.alive) {
 		s.take()

@@ -15,11 +15,11 @@ import (
 )
 
 // world has what has been given back, and the clock of the bubble.
-type world struct{ gains uint64 }
+type world struct{ freedSeq uint64 }
 
 func (w *world) queue() *queue.Queue {
 	return queue.New(queue.Env{
-		Now: time.Now, FreedSeq: func() uint64 { return w.gains },
+		Now: time.Now, FreedSeq: func() uint64 { return w.freedSeq },
 		After: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
 	}, queue.Options{Backoff: sched.Backoff{First: time.Second, Most: 4 * time.Second}})
 }
@@ -84,7 +84,7 @@ func TestBackoffDoublesToABound(t *testing.T) {
 
 func TestUnschedulableWaitForWhatHelps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{gains: 5}
+		w := &world{freedSeq: 5}
 		q := w.queue()
 		q.Add(entry("a"))
 		q.Add(entry("b"))
@@ -117,7 +117,7 @@ func sameDepth(a, b queue.Depth) bool {
 // not be missed, nor waited for.
 func TestUnschedulableTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{gains: 6}
+		w := &world{freedSeq: 6}
 		q := w.queue()
 		q.Add(entry("a"))
 		q.MarkUnschedulable(next(t, q), 5)

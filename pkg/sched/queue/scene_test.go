@@ -32,16 +32,16 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scene is a queue, and the world that it is told of.
+// scene is a queue and its environment.
 type scene struct {
 	*Queue
-	now    time.Time
-	timers []timer
-	gains  uint64
-	seen   map[string]uint64  // gains, when a pod was taken
-	scores map[string]float64 // by tenant and type
-	barred map[string]bool    // tenants
-	pods   map[string]*sched.Pod
+	now      time.Time
+	timers   []timer
+	freedSeq uint64
+	seen     map[string]uint64  // freedSeq, when a pod was taken
+	scores   map[string]float64 // by tenant and type
+	waiting  map[string]bool    // tenants whose pods have to wait (sched.Pod.Wait)
+	pods     map[string]*sched.Pod
 }
 
 type timer struct {
@@ -50,11 +50,11 @@ type timer struct {
 }
 
 func newScene(o Options) *scene {
-	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), seen: map[string]uint64{}, scores: map[string]float64{}, barred: map[string]bool{}, pods: map[string]*sched.Pod{}}
+	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), seen: map[string]uint64{}, scores: map[string]float64{}, waiting: map[string]bool{}, pods: map[string]*sched.Pod{}}
 	s.Queue = New(Env{
 		Now:      func() time.Time { return s.now },
 		After:    func(d time.Duration, f func()) { s.timers = append(s.timers, timer{s.now.Add(d), f}) },
-		FreedSeq: func() uint64 { return s.gains },
+		FreedSeq: func() uint64 { return s.freedSeq },
 		Rank:     func(tenant string, t fairshare.Type) float64 { return s.scores[tenant+" "+string(t)] },
 	}, o)
 	return s
@@ -77,10 +77,10 @@ func (s *scene) commands() scenario.Commands {
 	}
 }
 
-func (s *scene) bar(tenant string) { s.barred[tenant] = true }
+func (s *scene) bar(tenant string) { s.waiting[tenant] = true }
 
 func (s *scene) unbar(tenant string) {
-	delete(s.barred, tenant)
+	delete(s.waiting, tenant)
 	s.ReactivateTenant(tenant)
 }
 
@@ -107,7 +107,7 @@ func (s *scene) arrive(name, tenant, kind string, cards int, priority int32) {
 	e.Priority = priority
 	e.Pod.GPUs.Types = []string{kind}
 	e.Pod.Tenant, e.Pod.Wait = tenant, func(*sched.Pod) sched.Reason {
-		if s.barred[tenant] {
+		if s.waiting[tenant] {
 			return sched.Reason{Code: sched.Anywhere, Detail: tenant + " has too much"}
 		}
 		return sched.Reason{}
@@ -118,7 +118,7 @@ func (s *scene) arrive(name, tenant, kind string, cards int, priority int32) {
 
 func (s *scene) next(c *scenario.Command) {
 	if pod := s.Poll(); pod != nil {
-		s.seen[pod.UID] = s.gains
+		s.seen[pod.UID] = s.freedSeq
 		c.Line("%s is taken", pod)
 		return
 	}
@@ -140,7 +140,7 @@ func (s *scene) permit(c *scenario.Command) {
 }
 
 func (s *scene) free(c *scenario.Command) {
-	s.gains++
+	s.freedSeq++
 	s.Reactivate(func(pod *sched.Pod) bool { return pod.GPUs.Types[0] == c.Arg(0) && pod.GPUs.Count <= c.Int(1) })
 }
 

@@ -97,11 +97,11 @@ func (w twin) act(what, which, how uint8) {
 	case 7:
 		w.Placed(pod)
 	case 8, 9:
-		w.MarkUnschedulable(pod, w.gains-uint64(how%2))
+		w.MarkUnschedulable(pod, w.freedSeq-uint64(how%2))
 	case 10:
 		w.Requeue(pod)
 	case 11:
-		w.gains++
+		w.freedSeq++
 		w.Reactivate(func(pod *sched.Pod) bool { return (pod.UID[0]+how)%3 > 0 })
 	case 12:
 		w.setBypass(uid, how%2 == 0)
@@ -154,7 +154,7 @@ func (w twin) check() {
 // drain fails where a pod is lost: when all is bound that may be, nothing is left.
 func (w twin) drain() {
 	w.Helper()
-	clear(w.barred)
+	clear(w.waiting)
 	for uid, it := range w.mu.items {
 		if it.state == InFlight {
 			w.Requeue(w.pods[uid])
