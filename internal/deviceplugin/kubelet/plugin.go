@@ -86,7 +86,7 @@ func sameDevice(a, b *pluginapi.Device) bool {
 	return a.ID == b.ID && a.Health == b.Health && (a.Topology == nil) == (b.Topology == nil)
 }
 
-// options tells the kubelet which optional calls to make.
+// options returns the optional calls that the kubelet has to make.
 func (p *plugin) options() *pluginapi.DevicePluginOptions {
 	_, chooses := p.source.(chooser)
 	return &pluginapi.DevicePluginOptions{GetPreferredAllocationAvailable: chooses}

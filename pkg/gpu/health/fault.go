@@ -42,13 +42,13 @@ func (u *unit) add(f fault) {
 
 // remove removes the faults for which ended is true.
 func (u *unit) remove(ended func(fault) bool) {
-	var kept []fault
+	var remaining []fault
 	for _, f := range u.faults {
 		if !ended(f) {
-			kept = append(kept, f)
+			remaining = append(remaining, f)
 		}
 	}
-	u.faults = kept
+	u.faults = remaining
 }
 
 // health returns the summary: the faults in the order of their first report, and

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// LargestFirst returns the demands' places by falling size; of equals the first
-// comes first.
+// LargestFirst returns the indices of the demands by descending size; ties keep their
+// order.
 func LargestFirst(demands []int) []int {
 	order := make([]int, len(demands))
 	for i := range order {
@@ -16,8 +16,8 @@ func LargestFirst(demands []int) []int {
 	return order
 }
 
-// bestFit puts each demand, in that order, into the bin that it leaves least room
-// in; of equals into the first. O(bins · demands).
+// bestFit assigns the demands in the given order, each to the bin in which it leaves the
+// least room; ties go to the first bin. O(bins · demands).
 func bestFit(bins, demands, order []int) (bin []int, complete bool) {
 	room := slices.Clone(bins)
 	bin = make([]int, len(demands))

@@ -2,40 +2,40 @@ package pack
 
 import "slices"
 
-// Outcome says how many demands found a bin, and what is known of the others.
+// Outcome says whether all demands have a bin, and if not, why.
 type Outcome uint8
 
 // The outcomes.
 const (
-	All     Outcome = iota // every demand has a bin
-	Proven                 // not all have, and there is no way in which all could
-	Unknown                // not all have; the search for a way was given up
+	All     Outcome = iota // all demands have a bin
+	Proven                 // some have none, and no complete packing exists
+	Unknown                // some have none; the search was given up
 )
 
-// Packing is where each demand goes.
+// Packing is the assignment of demands to bins.
 type Packing struct {
 	Bin     []int // of each demand, or Nowhere
 	Outcome Outcome
 }
 
-// Nowhere stands for the bin of a demand without one.
+// Nowhere is the bin of a demand that has none.
 const Nowhere = -1
 
-// Pack packs all demands if it can be done, and as it falls if not: then the
-// largest demands come first. Sizes of demands are positive.
+// Pack returns a packing of all demands if it finds one, else that of best fit
+// decreasing. Sizes of demands are positive.
 //
-// It is exact where the demands' sizes divide one another, as 1, 2, 4 and 8 do.
-// Largest first, each into any bin with room: when s comes up, all that is packed
-// is a multiple of s, so bin i has room for ⌊cᵢ/s⌋ − uᵢ/s more of s, whatever went
-// where; if none has room, what is packed fills Σ ⌊cᵢ/s⌋·s, and nobody can pack it
-// and s. (Coffman, Garey and Johnson, "Bin packing with divisible item sizes",
-// Journal of Complexity 3, 1987, for bins of one size.)
+// It is exact if the sizes of the demands divide one another, as 1, 2, 4 and 8 do. Proof:
+// assign the demands in descending order, each to any bin with room. Before a demand of
+// size s, all assigned sizes are multiples of s, so bin i with capacity cᵢ, of which uᵢ
+// is used, has room for ⌊cᵢ/s⌋ − uᵢ/s more demands of size s, however the others were
+// assigned. If no bin has room, the assigned demands fill Σ ⌊cᵢ/s⌋·s, so they and s
+// cannot be packed together. (Coffman, Garey and Johnson, "Bin packing with divisible
+// item sizes", Journal of Complexity 3, 1987, for bins of one size.)
 //
-// For other sizes it is exact wherever best fit, largest first, packs all, or the
-// search that follows ends within its patience, 200,000 demands put somewhere.
-// That is not proven to be enough: the question is NP-complete. What best fit
-// packs alone is bounded: it needs at most 11/9 as many equal bins as need be, and
-// 4 more (Johnson et al., "Worst-case performance bounds for simple
+// For other sizes it is exact if best fit decreasing packs all demands, or if the search
+// after it ends within 200,000 steps. This limit is not proven to be enough, because the
+// problem is NP-complete. With equal bins, best fit decreasing needs at most 11/9 of the
+// optimal number and 4 more (Johnson et al., "Worst-case performance bounds for simple
 // one-dimensional packing algorithms", SIAM Journal on Computing 3, 1974).
 func Pack(bins, demands []int) Packing {
 	order := LargestFirst(demands)
@@ -56,8 +56,8 @@ func Pack(bins, demands []int) Packing {
 	return Packing{packing, Proven}
 }
 
-// impossible reports whether for some size the demands of at least that size are
-// more than the bins have room for.
+// impossible reports whether, for some size, the demands of at least that size exceed
+// the total capacity of the bins of at least that size.
 func impossible(bins, demands []int) bool {
 	for _, least := range slices.Compact(slices.Sorted(slices.Values(demands))) {
 		need, room := 0, 0

@@ -5,36 +5,37 @@ import (
 	"slices"
 )
 
-// patience is how many demands a search puts somewhere before it gives up.
-const patience = 200_000
+// maxSteps is the number of assignments after which a search is given up.
+const maxSteps = 200_000
 
-// search looks for a packing, bin by bin (Korf, "An improved algorithm for
-// optimal bin packing", IJCAI 2003, for bins of several sizes). The largest
-// demand left goes into a bin of one of the sizes that are left; that bin is
-// filled until no demand left fits, for one that still does may always be moved
-// there. What a bin leaves empty is lost, so all bins may lose no more than their
-// room exceeds the demands. Demands and bins of one size are one and the same,
-// and what has once been found hopeless is not tried again.
+// search searches a complete packing bin by bin (Korf, "An improved algorithm for
+// optimal bin packing", IJCAI 2003, here for bins of several sizes). It assigns the
+// largest remaining demand to a bin, for each size of the remaining bins, and fills that
+// bin until no remaining demand fits: one that still fits could always be moved there.
+//
+// The unused room of all bins together cannot exceed the difference between their
+// capacity and the demands (slack). Demands of one size are interchangeable, and so are
+// bins. States without a solution are not searched again.
 type search struct {
-	demands stock // largest first
-	bins    stock // smallest first
-	slack   int   // what may still be lost
-	steps   int   // demands that may still be put somewhere; negative: given up
+	demands counts // largest first
+	bins    counts // smallest first
+	slack   int    // the room that may still remain unused
+	steps   int    // the remaining assignments; negative if the search was given up
 	filled  []fill
 	failed  map[string]bool
 }
 
-// stock is how many there are of each size.
-type stock struct{ sizes, left []int }
+// counts is the number of remaining demands or bins by size.
+type counts struct{ sizes, left []int }
 
-// fill is one bin's size and the sizes put into it.
+// fill is the size of one bin, and of the demands in it.
 type fill struct {
 	bin     int
 	demands []int
 }
 
 func newSearch(bins, demands []int) *search {
-	s := &search{steps: patience, failed: map[string]bool{}, demands: newStock(demands), bins: newStock(bins)}
+	s := &search{steps: maxSteps, failed: map[string]bool{}, demands: newCounts(demands), bins: newCounts(bins)}
 	slices.Reverse(s.demands.sizes)
 	slices.Reverse(s.demands.left)
 	for _, b := range bins {
@@ -46,9 +47,9 @@ func newSearch(bins, demands []int) *search {
 	return s
 }
 
-// newStock counts sizes, smallest first.
-func newStock(all []int) stock {
-	s := stock{sizes: slices.Compact(slices.Sorted(slices.Values(all)))}
+// newCounts counts sizes in ascending order.
+func newCounts(all []int) counts {
+	s := counts{sizes: slices.Compact(slices.Sorted(slices.Values(all)))}
 	s.left = make([]int, len(s.sizes))
 	for _, size := range all {
 		i, _ := slices.BinarySearch(s.sizes, size)
@@ -57,15 +58,15 @@ func newStock(all []int) stock {
 	return s
 }
 
-// fill reports whether the demands left go into the bins left, and adds how to
-// filled.
+// fill reports whether the remaining demands fit in the remaining bins, and appends the
+// solution to filled.
 func (s *search) fill() bool {
 	largest := s.next(0, s.demands.sizes[0])
 	if largest < 0 {
 		return true
 	}
-	state := s.state()
-	if s.failed[state] {
+	key := s.key()
+	if s.failed[key] {
 		return false
 	}
 	for bin, size := range s.bins.sizes {
@@ -74,34 +75,34 @@ func (s *search) fill() bool {
 		}
 	}
 	if s.steps >= 0 {
-		s.failed[state] = true
+		s.failed[key] = true
 	}
 	return false
 }
 
-// open tries all ways to fill a bin that begin with the largest demand.
+// open tries all fillings of a bin that have the largest demand.
 func (s *search) open(bin, largest int) bool {
 	s.bins.left[bin]--
 	s.filled = append(s.filled, fill{bin: s.bins.sizes[bin]})
-	s.put(largest)
+	s.add(largest)
 	if s.complete(s.bins.sizes[bin]-s.demands.sizes[largest], largest) {
 		return true
 	}
-	s.unput(largest)
+	s.remove(largest)
 	s.filled = s.filled[:len(s.filled)-1]
 	s.bins.left[bin]++
 	return false
 }
 
-// complete tries all ways to go on filling the last bin, which has so much room
-// left, with demands from that place on; the larger first.
+// complete tries all ways to fill the room of the last bin with demands from an index
+// on, larger ones first, and then the remaining bins.
 func (s *search) complete(room, from int) bool {
 	for d := s.next(from, room); d >= 0 && s.steps >= 0; d = s.next(d+1, room) {
-		s.put(d)
+		s.add(d)
 		if s.complete(room-s.demands.sizes[d], d) {
 			return true
 		}
-		s.unput(d)
+		s.remove(d)
 	}
 	if s.next(0, room) >= 0 || room > s.slack || s.steps < 0 {
 		return false
@@ -114,21 +115,21 @@ func (s *search) complete(room, from int) bool {
 	return false
 }
 
-func (s *search) put(d int) {
+func (s *search) add(d int) {
 	last := &s.filled[len(s.filled)-1]
 	last.demands = append(last.demands, s.demands.sizes[d])
 	s.demands.left[d]--
 	s.steps--
 }
 
-func (s *search) unput(d int) {
+func (s *search) remove(d int) {
 	last := &s.filled[len(s.filled)-1]
 	last.demands = last.demands[:len(last.demands)-1]
 	s.demands.left[d]++
 }
 
-// next returns the place, from that one on, of the largest demand left that has
-// room; negative without.
+// next returns the first index from the given one whose size remains and fits in room,
+// or -1. It is the largest such size.
 func (s *search) next(from, room int) int {
 	for d := from; d < len(s.demands.sizes); d++ {
 		if s.demands.left[d] > 0 && s.demands.sizes[d] <= room {
@@ -138,8 +139,8 @@ func (s *search) next(from, room int) int {
 	return -1
 }
 
-// state tells what is left.
-func (s *search) state() string {
+// key identifies the state of the search: the remaining demands and bins.
+func (s *search) key() string {
 	key := make([]byte, 0, 2*(len(s.bins.left)+len(s.demands.left)))
 	for _, left := range [][]int{s.demands.left, s.bins.left} {
 		for _, n := range left {
@@ -147,4 +148,27 @@ func (s *search) state() string {
 		}
 	}
 	return string(key)
+}
+
+// assign converts the solution to the bins of the demands. Among bins and demands of one
+// size, it uses the first ones first.
+func (s *search) assign(bins, demands, order []int) []int {
+	free := map[int][]int{} // bins by size
+	for b, size := range bins {
+		free[size] = append(free[size], b)
+	}
+	waiting := map[int][]int{} // demands by size
+	for _, d := range order {
+		waiting[demands[d]] = append(waiting[demands[d]], d)
+	}
+	bin := make([]int, len(demands))
+	for _, f := range s.filled {
+		b := free[f.bin][0]
+		free[f.bin] = free[f.bin][1:]
+		for _, size := range f.demands {
+			bin[waiting[size][0]] = b
+			waiting[size] = waiting[size][1:]
+		}
+	}
+	return bin
 }
