@@ -4,7 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	_ "crypto/sha256" // go-digest hashes with what is linked in
+	_ "crypto/sha256" // for go-digest, which uses the linked hash functions
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,14 +15,14 @@ import (
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// containerdName is the index annotation by which containerd names an imported
-// image in full; the OCI one holds the tag only.
+// containerdName is the annotation in the index with the full name under which
+// containerd imports the image; the OCI annotation has the tag only.
 const containerdName = "io.containerd.image.name"
 
-// Image is what an archive holds: one image of one layer.
+// Image is an image with one layer.
 type Image struct {
 	Ref        string // registry/name:tag
-	Arch       string // in Go's names, e.g. amd64
+	Arch       string // as GOARCH, e.g. amd64
 	Entrypoint []string
 	Labels     map[string]string
 	Files      []File
@@ -53,7 +53,8 @@ func (img *Image) Write(w io.Writer) error {
 	return a.close()
 }
 
-// config describes the image, whose layer has this digest before compression.
+// config returns the configuration of the image. layer is the digest of the uncompressed
+// layer.
 func (img *Image) config(layer digest.Digest) v1.Image {
 	return v1.Image{
 		Platform: v1.Platform{OS: "linux", Architecture: img.Arch},
@@ -67,7 +68,7 @@ func (img *Image) config(layer digest.Digest) v1.Image {
 	}
 }
 
-// archive writes an image layout entry by entry and remembers the first error.
+// archive writes the entries of an image layout, and records the first error.
 type archive struct {
 	tw  *tar.Writer
 	err error
@@ -76,7 +77,7 @@ type archive struct {
 // blob writes data under its digest.
 func (a *archive) blob(mediaType string, data []byte) v1.Descriptor {
 	d := v1.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
-	a.put("blobs/sha256/"+d.Digest.Encoded(), data)
+	a.write("blobs/sha256/"+d.Digest.Encoded(), data)
 	return d
 }
 
@@ -85,15 +86,15 @@ func (a *archive) json(mediaType string, v any) v1.Descriptor {
 }
 
 func (a *archive) index(manifest v1.Descriptor) {
-	a.put(v1.ImageIndexFile, a.encode(v1.Index{
+	a.write(v1.ImageIndexFile, a.encode(v1.Index{
 		Versioned: specs.Versioned{SchemaVersion: 2},
 		MediaType: v1.MediaTypeImageIndex,
 		Manifests: []v1.Descriptor{manifest},
 	}))
-	a.put(v1.ImageLayoutFile, a.encode(v1.ImageLayout{Version: v1.ImageLayoutVersion}))
+	a.write(v1.ImageLayoutFile, a.encode(v1.ImageLayout{Version: v1.ImageLayoutVersion}))
 }
 
-// compress returns data in gzip's form, without a name or a time in it.
+// compress returns data in gzip format, without a name or a time.
 func (a *archive) compress(data []byte) []byte {
 	var buf bytes.Buffer
 	zw := gzip.NewWriter(&buf)
@@ -109,7 +110,7 @@ func (a *archive) encode(v any) []byte {
 	return data
 }
 
-func (a *archive) put(name string, data []byte) {
+func (a *archive) write(name string, data []byte) {
 	if a.err != nil {
 		return
 	}

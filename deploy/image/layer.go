@@ -23,8 +23,8 @@ func Program(path string, data []byte) File { return File{Path: path, Data: data
 // Link returns a symbolic link at path that points to target.
 func Link(path, target string) File { return File{Path: path, Target: target} }
 
-// layer returns the tar of the files and of the directories above them, sorted
-// by name.
+// layer returns the tar archive of the files and their parent directories, sorted by
+// name.
 func layer(files []File) ([]byte, error) {
 	entries := map[string]tar.Header{"tmp/": dir("tmp/", 0o1777)}
 	data := map[string][]byte{}

@@ -42,7 +42,7 @@ func run(args []string) error {
 	return img.save(*out)
 }
 
-// add puts the file of an argument SOURCE=/path into the image.
+// add adds the file of an argument SOURCE=/path to the image.
 func (img *Image) add(arg string) error {
 	src, dst, ok := strings.Cut(arg, "=")
 	if !ok {
