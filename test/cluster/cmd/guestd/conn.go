@@ -11,7 +11,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// serverConfig lets in one client key and nobody else.
+// serverConfig accepts a single client key.
 func serverConfig(hostKeyFile, clientKeyFile string) (*ssh.ServerConfig, error) {
 	private, err := os.ReadFile(hostKeyFile)
 	if err != nil {

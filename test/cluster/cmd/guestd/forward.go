@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// forward accepts on service and connects each caller with target.
+// forward accepts connections on service and connects each with target.
 func forward(service, target string) error {
 	l, err := net.Listen("tcp", service)
 	if err != nil {
@@ -40,7 +40,7 @@ func join(caller *net.TCPConn, target string) {
 	<-done
 }
 
-// copyHalf copies one direction and passes its end on.
+// copyHalf copies one direction, and closes the other side for writing at its end.
 func copyHalf(dst, src *net.TCPConn) {
 	_, _ = io.Copy(dst, src)
 	_ = dst.CloseWrite()

@@ -20,8 +20,8 @@ type session struct {
 	terminal *pty.Winsize // nil: plain pipes
 }
 
-// serveSession answers requests until the client leaves, which kills the
-// command. See RFC 4254, section 6.
+// serveSession answers requests until the client disconnects, which kills the command.
+// Source: RFC 4254, section 6.
 func serveSession(channel ssh.Channel, requests <-chan *ssh.Request) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -90,8 +90,8 @@ func (s *session) onTerminal(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// exitStatus is the command's own, 128+N after signal N as shells have it,
-// and 127 when it couldn't be run.
+// exitStatus returns the exit status of a command: 128+N after signal N, as in shells,
+// and 127 if the command could not be started.
 func exitStatus(err error) uint32 {
 	var exit *exec.ExitError
 	switch {

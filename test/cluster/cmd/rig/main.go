@@ -1,5 +1,5 @@
-// Command rig builds, starts and enters a real Kubernetes cluster whose
-// nodes are NUMA machines under QEMU. See README.md beside go.mod.
+// Command rig builds and starts a real Kubernetes cluster whose nodes are NUMA machines
+// under QEMU, and runs commands in them. See README.md in the module's directory.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Package artefact caches what takes long to build. An artefact is a
-// directory named by what it is and a hash of all that it is made from, so a
-// change of version makes a new one and a half-built one is never seen.
+// Package artefact caches build results. An artefact is a directory whose name has a
+// hash of all inputs, so a new version gets a new directory. Artefacts appear
+// atomically, so an incomplete one is never used.
 package artefact
 
 import (
@@ -14,27 +14,27 @@ import (
 // Store is a directory of artefacts.
 type Store struct{ Dir string }
 
-// Recipe says how to make one artefact.
+// Recipe describes how to build one artefact.
 type Recipe struct {
 	Name   string
 	Inputs []string // versions, flags, contents: everything the result depends on
 	Make   func(dir string) error
 }
 
-// Path is where the artefact of r lies once it is made.
+// Path returns the directory of the artefact of r, which need not exist.
 func (s Store) Path(r Recipe) string {
 	sum := sha256.Sum256([]byte(strings.Join(r.Inputs, "\x00")))
 	return filepath.Join(s.Dir, fmt.Sprintf("%s-%x", r.Name, sum[:6]))
 }
 
-// Has reports whether the artefact of r is made.
+// Has reports whether the artefact of r exists.
 func (s Store) Has(r Recipe) bool {
 	_, err := os.Stat(s.Path(r))
 	return err == nil
 }
 
-// Get makes the artefact of r unless it is there, and returns its directory.
-// The result appears by one rename; a failed attempt leaves nothing behind.
+// Get builds the artefact of r unless it exists, and returns its directory. The result
+// appears by one rename; a failed build leaves nothing behind.
 func (s Store) Get(r Recipe) (string, error) {
 	dir := s.Path(r)
 	if s.Has(r) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// debianPackages are what the rig needs, each told by a file it brings.
+// debianPackages are the packages that the rig needs, by a file of each.
 func debianPackages() map[string]string {
 	return map[string]string{
 		"qemu-system-x86": "/usr/bin/qemu-system-x86_64",
@@ -46,7 +46,7 @@ func (b Builder) installTools() error {
 	return b.run(quiet, strings.Fields(command)...)
 }
 
-// mirror is where apt gets this release from, and the release's name.
+// mirror returns the repository of the installed Debian release, and its codename.
 func mirror() (uri, codename string, err error) {
 	out, err := exec.Command("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)", "Created-By: Packages").Output()
 	if err != nil {

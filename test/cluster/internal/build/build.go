@@ -1,6 +1,6 @@
-// Package build makes everything the rig starts: Kubernetes, the container
-// runtime, a kernel, images and root file systems. Each part is an artefact
-// of the cache, made once per version.
+// Package build builds everything that the rig starts: Kubernetes, the container
+// runtime, a kernel, images and root file systems. Each part is an artefact of the
+// cache, built once per version.
 package build
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/progress"
 )
 
-// Builder makes artefacts from the sources of this module.
+// Builder builds artefacts from the sources of this module.
 type Builder struct {
 	Store  artefact.Store
 	Source string   // directory of this module
-	Log    *os.File // what the tools say
+	Log    *os.File // the output of the tools
 }
 
-// Plane makes what a control plane alone needs: Kubeone and Kubectl.
+// Plane builds the programs of a control plane without nodes: Kubeone and Kubectl.
 func (b Builder) Plane(out io.Writer) (r Result, err error) {
 	p := &progress.Reporter{Out: out, Total: 2}
 	if r.Kubeone, err = b.step(p, kubernetesTitle, b.kubeone()); err != nil {
@@ -37,7 +37,7 @@ const (
 	kubectlTitle    = "kubectl (about 1 min cold)"
 )
 
-// Result holds the directories of the artefacts.
+// Result is the directories of the artefacts.
 type Result struct {
 	Emulator string            // qemu
 	Kubeone  string            // kubeone
@@ -48,7 +48,7 @@ type Result struct {
 	Roots    map[string]string // by flavour: root.img
 }
 
-// All makes what is missing for the flavours, and reports each step.
+// All builds the missing artefacts for the flavours, and reports each step.
 func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) {
 	r := Result{Roots: map[string]string{}}
 	p := &progress.Reporter{Out: out, Total: 7 + len(flavours)}

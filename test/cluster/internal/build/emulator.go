@@ -9,17 +9,17 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/artefact"
 )
 
-// oldestQEMU whose translator protects a page of code before it reads it. With
-// an older one an emulated CPU may miss that another has patched the kernel's
-// code, and hang, or QEMU itself crashes.
+// oldestQEMU is the first version whose translator write-protects a page of code before
+// it reads the page. With older ones, an emulated CPU may miss a change of the kernel's
+// code by another CPU and hang, or QEMU crashes.
 // Source: QEMU's commit "accel/tcg: Always lock pages before translation", in 8.1.
 var oldestQEMU = [2]int{8, 1}
 
 // backported are the packages of QEMU that belong together.
 var backported = []string{"qemu-system-x86", "qemu-system-common", "qemu-system-data", "seabios"}
 
-// emulator makes a program qemu: the installed one if it is new enough, else
-// the one of the release's backports, unpacked beside it.
+// emulator provides the program qemu: the installed one if it is new enough, else that
+// of the release's backports, unpacked into the artefact.
 func (b Builder) emulator() artefact.Recipe {
 	installed, _ := exec.Command("qemu-system-x86_64", "--version").Output()
 	return artefact.Recipe{
@@ -38,13 +38,13 @@ func (b Builder) emulator() artefact.Recipe {
 	}
 }
 
-// startBackport starts a QEMU that is not installed where it was built for.
+// startBackport starts QEMU from a directory other than the one it was built for.
 const startBackport = `#!/bin/sh
 here=$(dirname "$0")
 exec "$here/usr/bin/qemu-system-x86_64" -L "$here/usr/share/qemu" -L "$here/usr/share/seabios" -L /usr/lib/ipxe/qemu "$@"
 `
 
-// newEnough reads the first line of qemu-system-x86_64 --version.
+// newEnough parses the first line of qemu-system-x86_64 --version.
 func newEnough(version string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "QEMU emulator version %d.%d", &major, &minor); err != nil {
@@ -79,8 +79,8 @@ func (b Builder) unpackBackports(out string) error {
 	return nil
 }
 
-// backportsOnly is an apt-get that knows the release's backports and nothing
-// else, and keeps its lists in dir: the machine's sources stay as they are.
+// backportsOnly returns an apt-get command whose only source is the release's
+// backports. It stores its lists in dir, so the host's sources stay unchanged.
 func backportsOnly(dir string) ([]string, error) {
 	uri, codename, err := mirror()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/artefact"
 )
 
-// Versions of what is built from the Go module proxy.
+// Versions of the programs that are built from the Go module proxy.
 const (
 	kubernetesVersion = "v1.36.3"
 	containerdVersion = "v2.4.2"
@@ -14,8 +14,8 @@ const (
 	cniVersion        = "v1.9.1"
 )
 
-// versionFlags stamp the version that Kubernetes reports: a kubelet without
-// one is refused by the API server's skew checks.
+// versionFlags set the version that Kubernetes reports. The API server's version skew
+// checks reject a kubelet without a version.
 const versionFlags = "-s -w -X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
 	" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" +
 	" -X k8s.io/component-base/version.gitTreeState=clean"

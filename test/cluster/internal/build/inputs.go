@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// sources are the contents of the files of one directory, in name order: the
-// inputs of an artefact that is built from them.
+// sources returns the contents of the files in a directory, ordered by name, as inputs
+// of an artefact.
 func sources(dir string) []string {
 	var inputs []string
 	entries, _ := os.ReadDir(dir)

@@ -25,8 +25,8 @@ const kernelModules = "virtio_pci virtio_blk virtio_net virtio_rng overlay veth 
 //go:embed init.sh
 var initScript []byte
 
-// kernel makes vmlinuz and an initrd that loads the modules, seeds the disk
-// on the first boot and hands over to it.
+// kernel builds vmlinuz, and an initrd that loads the modules, copies the seed to the
+// disk on the first boot, and boots from the disk.
 func (b Builder) kernel() artefact.Recipe {
 	return artefact.Recipe{
 		Name:   "kernel",
@@ -46,8 +46,8 @@ func (b Builder) kernel() artefact.Recipe {
 	}
 }
 
-// unpackKernel downloads the kernel into out/vmlinuz and leaves its modules
-// in the returned tree.
+// unpackKernel downloads the kernel to out/vmlinuz, and returns the directory with its
+// modules.
 func (b Builder) unpackKernel(out string) (tree string, err error) {
 	depends, err := exec.Command("apt-cache", "depends", "--important", kernelPackage).Output()
 	if err != nil {
@@ -77,8 +77,8 @@ func (b Builder) unpackKernel(out string) (tree string, err error) {
 	return tree, b.run(tool{}, "depmod", "-b", tree, release)
 }
 
-// moduleFiles lists the wanted modules in an order in which insmod takes
-// them: each after what it depends on (modules.dep lists the nearest first).
+// moduleFiles returns the files of the modules in an order for insmod: each after its
+// dependencies (modules.dep lists the nearest first).
 func moduleFiles(tree string) ([]string, error) {
 	dirs, _ := filepath.Glob(filepath.Join(tree, "lib/modules/*"))
 	index, err := os.ReadFile(filepath.Join(dirs[0], "modules.dep"))

@@ -11,10 +11,10 @@ import (
 // diskSize in bytes; the image is sparse.
 const diskSize = 6 << 30
 
-// debianPackagesInGuest are what systemd nodes have beyond Debian's minimum.
+// debianPackagesInGuest are the packages of systemd nodes beside Debian's minimum.
 const debianPackagesInGuest = "systemd,systemd-sysv,dbus,iproute2,kmod"
 
-// root makes root.img: a base system and the programs of a node.
+// root builds root.img: a base system with the programs of a node.
 func (b Builder) root(f machine.Flavour, r Result) artefact.Recipe {
 	name, base, inputs := "root-plain", b.busyboxBase, "busybox"
 	if f.Systemd {
@@ -37,7 +37,7 @@ func (b Builder) root(f machine.Flavour, r Result) artefact.Recipe {
 	}
 }
 
-// busyboxBase is a system of one program.
+// busyboxBase writes a base system of one program, busybox.
 func (b Builder) busyboxBase(tree string) error {
 	applets, err := busyboxApplets()
 	if err != nil {
@@ -64,7 +64,7 @@ func (b Builder) busyboxBase(tree string) error {
 	return nil
 }
 
-// debianBase is a minimal Debian of the release that builds it.
+// debianBase writes a minimal Debian of the host's release.
 func (b Builder) debianBase(tree string) error {
 	uri, codename, err := mirror()
 	if err != nil {
@@ -90,8 +90,8 @@ func (b Builder) nodePrograms(tree string, r Result) error {
 	return nil
 }
 
-// format writes the tree into a new ext4 image. Inode tables are written
-// here, where it costs nothing, not by the guest's kernel later.
+// format writes the tree into a new ext4 image. It also writes the inode tables, which
+// would be slow in the guest.
 func (b Builder) format(image, tree string) error {
 	f, err := os.Create(image)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Client asks the API server the few things the rig itself must know.
+// Client sends the few requests to the API server that the rig itself needs.
 type Client struct {
 	http *http.Client
 	url  string
@@ -34,19 +34,19 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	return c.do(ctx, http.MethodGet, path)
 }
 
-// DeleteNode removes a Node object; one that isn't there is no error.
+// DeleteNode deletes a Node object. A missing one is not an error.
 func (c *Client) DeleteNode(ctx context.Context, name string) error {
 	_, err := c.do(ctx, http.MethodDelete, "/api/v1/nodes/"+name)
 	return err
 }
 
-// Node is what the rig wants to know of a node.
+// Node is the part of a node's status that the rig uses.
 type Node struct {
 	Ready  bool
 	BootID string // changes with each boot of the machine
 }
 
-// Node reads the node's status; a node that hasn't joined is not ready.
+// Node returns the node's status. A node that has not joined is not ready.
 func (c *Client) Node(ctx context.Context, name string) (Node, error) {
 	body, err := c.Get(ctx, "/api/v1/nodes/"+name)
 	if err != nil {

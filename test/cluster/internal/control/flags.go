@@ -31,7 +31,7 @@ func (p Plane) apiserverArgs() []string {
 		"--service-account-signing-key-file=" + p.file("service-accounts.key"),
 	}
 	if p.Alone {
-		// Nobody makes the service accounts that pods need, nor lifts the taint that nodes begin with.
+		// No controller creates the service accounts of pods or removes the initial taint of nodes.
 		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
 	}
 	return args

@@ -14,8 +14,7 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/proc"
 )
 
-// ServiceIP is the address by which pods know the API server: the first of
-// serviceRange.
+// ServiceIP is the address of the API server for pods: the first of serviceRange.
 const (
 	ServiceIP    = "10.96.0.1"
 	serviceRange = "10.96.0.0/16"
@@ -28,10 +27,10 @@ type Plane struct {
 	CA      *pki.Authority
 	Ports   Ports
 	Nodes   []string // names that resolve to loopback, where the kubelets' ports are
-	Alone   bool     // etcd and kube-apiserver only: whatever else happens, the caller does
+	Alone   bool     // etcd and kube-apiserver only
 }
 
-// Up starts what doesn't run and waits until the API server serves.
+// Up starts the components that do not run, and waits until the API server serves.
 func (p Plane) Up(ctx context.Context) error {
 	if err := p.credentials(); err != nil {
 		return err
@@ -60,7 +59,7 @@ func (p Plane) Processes() []proc.Process {
 	return all
 }
 
-// Kubeconfig is the administrator's.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (p Plane) Kubeconfig() string { return filepath.Join(p.Run, "admin.kubeconfig") }
 
 func (p Plane) start(name string, args []string) error {
@@ -71,8 +70,8 @@ func (p Plane) start(name string, args []string) error {
 	if name != "kube-apiserver" || len(p.Nodes) == 0 {
 		return process.Start(append([]string{p.Kubeone, name}, args...)...)
 	}
-	// The node names must resolve for this process alone: it gets a mount
-	// namespace with an /etc/hosts of its own.
+	// Only this process must resolve the node names, so it gets a mount namespace
+	// with its own /etc/hosts.
 	const script = `mount --bind "$0" /etc/hosts && exec "$@"`
 	argv := []string{"unshare", "-m", "sh", "-c", script, p.hostsFile(), p.Kubeone, name}
 	return process.Start(append(argv, args...)...)
@@ -96,7 +95,7 @@ func (p Plane) awaitReady(ctx context.Context) error {
 	}
 }
 
-// credentials issues what each component needs, once.
+// credentials issues the missing credentials of each component.
 func (p Plane) credentials() error {
 	leaves := []pki.Leaf{
 		{Name: "apiserver", DNS: []string{"localhost", "kubernetes.default.svc"},

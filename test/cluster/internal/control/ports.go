@@ -9,15 +9,15 @@ import (
 	"os"
 )
 
-// Ports are where a control plane listens, on loopback.
+// Ports are the loopback ports of a control plane.
 type Ports struct{ API, EtcdClient, EtcdPeer int }
 
-// MachinePorts are those of the control plane that machines join: they know it
-// from before they boot.
+// MachinePorts returns the fixed ports of the control plane that machines join. They are
+// part of the machines' configuration before they boot.
 func MachinePorts() Ports { return Ports{API: 16443, EtcdClient: 16379, EtcdPeer: 16380} }
 
-// KeptPorts returns the ports that a file names. Where there is no file they are
-// ones that nobody listens on now, and the file is written.
+// KeptPorts returns the ports in a file. If the file is missing, it chooses free ports
+// and writes the file.
 func KeptPorts(file string) (p Ports, err error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,5 @@
-// Package cpio writes initramfs archives in the "new ASCII" format, the one
-// that the Linux kernel unpacks. Archives may be concatenated: the kernel
-// unpacks one after another into the same tree.
+// Package cpio writes initramfs archives in the "new ASCII" format of the Linux kernel.
+// Archives can be concatenated: the kernel unpacks all of them into one tree.
 //
 // https://docs.kernel.org/driver-api/early-userspace/buffer-format.html
 package cpio
@@ -12,15 +11,15 @@ import (
 	"path"
 )
 
-// File types as they stand in the mode field (stat(2)).
+// File types in the mode field (stat(2)).
 const (
 	typeDir     = 0o040000
 	typeRegular = 0o100000
 	typeSymlink = 0o120000
 )
 
-// Writer writes one archive. Parent directories are added as needed.
-// The first failure sticks and is returned by Close.
+// Writer writes one archive. It adds missing parent directories. Close returns the first
+// error.
 type Writer struct {
 	w    io.Writer
 	ino  int
@@ -28,12 +27,12 @@ type Writer struct {
 	err  error
 }
 
-// NewWriter returns a Writer onto w.
+// NewWriter returns a Writer to w.
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{w: w, dirs: map[string]bool{".": true, "/": true}}
 }
 
-// File adds a regular file of the given permissions.
+// File adds a regular file with the given permissions.
 func (w *Writer) File(name string, perm fs.FileMode, body []byte) {
 	w.parents(name)
 	w.entry(name, typeRegular|uint32(perm.Perm()), body)
@@ -45,7 +44,7 @@ func (w *Writer) Symlink(name, target string) {
 	w.entry(name, typeSymlink|0o777, []byte(target))
 }
 
-// Dir adds an empty directory; adding one twice is no error.
+// Dir adds an empty directory. It may be added more than once.
 func (w *Writer) Dir(name string) {
 	name = path.Clean(name)
 	if w.dirs[name] {
@@ -56,7 +55,7 @@ func (w *Writer) Dir(name string) {
 	w.entry(name, typeDir|0o755, nil)
 }
 
-// Close ends the archive; it doesn't close the underlying writer.
+// Close ends the archive. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	w.entry("TRAILER!!!", 0, nil)
 	return w.err
@@ -74,7 +73,7 @@ func (w *Writer) entry(name string, mode uint32, body []byte) {
 	w.pad(len(body))
 }
 
-// pad aligns what follows n bytes to four.
+// pad writes the padding after n bytes, to a multiple of four.
 func (w *Writer) pad(n int) { w.write(make([]byte, (4-n%4)%4)) }
 
 func (w *Writer) printf(format string, args ...any) {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Door is where and with what a machine is entered.
+// Door is the address and the credentials of a machine.
 type Door struct {
 	Address   string // host:port on loopback
 	ClientKey []byte // private, PEM
@@ -23,13 +23,13 @@ type Door struct {
 // Client is a connection that carries any number of concurrent commands.
 type Client struct{ conn *ssh.Client }
 
-// Stdio is what a command reads and writes; nil means nothing.
+// Stdio is the input and output of a command; nil means none.
 type Stdio struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// Dial connects once; it fails while the machine boots.
+// Dial connects without retries, so it fails while the machine boots.
 func (d Door) Dial(timeout time.Duration) (*Client, error) {
 	signer, err := ssh.ParsePrivateKey(d.ClientKey)
 	if err != nil {
@@ -57,7 +57,7 @@ func (d Door) Dial(timeout time.Duration) (*Client, error) {
 	return &Client{ssh.NewClient(conn, channels, requests)}, nil
 }
 
-// Await dials until the machine answers or ctx ends.
+// Await retries Dial until the machine answers or ctx ends.
 func (d Door) Await(ctx context.Context) (*Client, error) {
 	for {
 		c, err := d.Dial(10 * time.Second)
@@ -72,11 +72,11 @@ func (d Door) Await(ctx context.Context) (*Client, error) {
 	}
 }
 
-// Close ends the connection and every command that still runs on it.
+// Close ends the connection and all its running commands.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Run runs a shell line and returns its exit status; the error is for a
-// command that couldn't be run or a connection that broke.
+// Run runs a shell line and returns its exit status. The error means that the command
+// could not be run, or that the connection was lost.
 func (c *Client) Run(line string, stdio Stdio) (int, error) {
 	s, err := c.conn.NewSession()
 	if err != nil {

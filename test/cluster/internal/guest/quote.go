@@ -2,8 +2,8 @@ package guest
 
 import "strings"
 
-// Line makes one shell line of a command: a single word is a line of its own
-// ("ps | wc -l"), several are an argument vector and each is quoted.
+// Line returns the shell line of a command. A single word is a line already
+// ("ps | wc -l"); several words are an argument vector, and each is quoted.
 func Line(words []string) string {
 	if len(words) == 1 {
 		return words[0]
@@ -15,7 +15,7 @@ func Line(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// Quote makes one word of a shell line.
+// Quote quotes text as one word of a shell line.
 func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Flavour is one kind of node: what its init system is, how many NUMA nodes it
-// has, what it is called, and where on the host's loopback its ports appear.
+// Flavour is one kind of node: its init system, number of NUMA nodes, name, and ports on
+// the host's loopback.
 type Flavour struct {
 	Name        string
 	Node        string // Kubernetes node name
@@ -18,7 +18,7 @@ type Flavour struct {
 	SSHPort     int
 }
 
-// Flavours lists all there are; the first is the default.
+// Flavours returns all flavours; the first is the default.
 func Flavours() []Flavour {
 	return []Flavour{
 		{Name: "plain", Node: "numa-plain", NUMANodes: 4, KubeletPort: 11250, SSHPort: 11222},
@@ -27,7 +27,7 @@ func Flavours() []Flavour {
 	}
 }
 
-// Parse finds a flavour by name.
+// Parse returns the flavour with a name.
 func Parse(name string) (Flavour, error) {
 	var names []string
 	for _, f := range Flavours() {

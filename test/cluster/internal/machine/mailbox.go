@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// mailboxSize bounds a posted file; the image is sparse.
+// mailboxSize is the maximum size of a posted file. The image is sparse.
 const mailboxSize = 1 << 30
 
-// MakeMailbox makes an empty mailbox. It is the machine's second disk: the
-// host writes a file to its start, and the guest reads it from there. Through
-// the emulated network card the same takes tens of times longer.
+// MakeMailbox creates an empty mailbox. It is the machine's second disk: the host writes
+// a file to its start, and the guest reads it from there. This is tens of times faster
+// than the emulated network card.
 func (b Boot) MakeMailbox() error {
 	f, err := os.Create(b.Mailbox)
 	if err != nil {
@@ -22,9 +22,8 @@ func (b Boot) MakeMailbox() error {
 	return f.Truncate(mailboxSize)
 }
 
-// Post puts a file into the mailbox and calls take with a shell command that
-// writes the file to its standard output in the guest. Posts to one machine
-// follow one another.
+// Post writes a file to the mailbox, and calls take with a shell command that prints the
+// file in the guest. Posts to one machine run one after another.
 func (b Boot) Post(file string, take func(read string) error) error {
 	box, err := os.OpenFile(b.Mailbox, os.O_WRONLY, 0)
 	if err != nil {

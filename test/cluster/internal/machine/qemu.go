@@ -2,7 +2,7 @@ package machine
 
 import "fmt"
 
-// The machine's size, whatever the number of its NUMA nodes.
+// The size of all machines.
 const (
 	sockets        = 2
 	coresPerSocket = 4
@@ -11,37 +11,35 @@ const (
 	memoryMiB      = 6144
 )
 
-// Distances as firmware would report them (ACPI SLIT).
+// Distances in the emulated firmware (ACPI SLIT).
 const (
 	distanceLocal       = 10
 	distanceSameSocket  = 12
 	distanceOtherSocket = 20
 )
 
-// kernelArgs boot the guest's kernel for software emulation: no mitigations,
-// no watchdogs that a slow host would trip, no balancing behind the tests' back,
-// and RCU grace periods by interrupt: cgroup operations wait for many, each of
-// which else takes as long as 16 emulated CPUs need to get round to it. Memory
-// is cleared by plain moves and only where it must be: QEMU translates "rep
-// stosb" byte by byte, and Debian's kernel clears all that it hands out.
+// kernelArgs configure the guest's kernel for software emulation: no mitigations, no
+// watchdogs, which a slow host would trigger, no NUMA balancing, and expedited RCU grace
+// periods, because cgroup operations wait for many of them and a normal one waits for
+// all 16 emulated CPUs. Memory is cleared with plain moves and only if necessary: QEMU
+// translates "rep stosb" byte by byte, and Debian's kernel clears all allocations.
 const kernelArgs = "console=ttyS0 loglevel=4 panic=1 nokaslr mitigations=off tsc=reliable clocksource=tsc " +
 	"nowatchdog nosoftlockup rcupdate.rcu_cpu_stall_suppress=1 rcupdate.rcu_expedited=1 numa_balancing=disable audit=0 " +
 	"clearcpuid=erms,rep_good,fsrm init_on_alloc=0 transparent_hugepage=never psi=0 apparmor=0 kfence.sample_interval=0"
 
-// Boot is all that one machine is started from.
+// Boot is the parameters of the start of one machine.
 type Boot struct {
 	Flavour
 	QEMU    string // program
 	Kernel  string // bzImage
 	Initrd  string
 	Disk    string // raw image of the root file system, written to
-	Mailbox string // raw image by which files enter, see Post
+	Mailbox string // raw image for files, see Post
 	Console string // file that receives the serial console
 	Monitor string // unix socket of QEMU's machine protocol
 }
 
-// Args is the QEMU command line of b. Every listener is on loopback or a
-// unix socket.
+// Args returns the command line of QEMU. All listeners are on loopback or unix sockets.
 func (b Boot) Args() []string {
 	args := []string{
 		b.QEMU, "-name", b.Node,
@@ -63,7 +61,8 @@ func (b Boot) Args() []string {
 	return append(args, numaArgs(b.NUMANodes)...)
 }
 
-// numaArgs lays the CPUs and the memory out in NUMA nodes, with all distances.
+// numaArgs returns the arguments that divide the CPUs and the memory into NUMA nodes,
+// with all distances.
 func numaArgs(nodes int) []string {
 	const node = "node,nodeid=%d,cpus=%d-%d,memdev=mem%[1]d"
 	var args []string
@@ -81,7 +80,8 @@ func numaArgs(nodes int) []string {
 	return args
 }
 
-// distance between two NUMA nodes, of which so many make up a socket.
+// distance returns the distance between two NUMA nodes, by the number of nodes per
+// socket.
 func distance(nodesPerSocket, a, b int) int {
 	switch {
 	case a == b:

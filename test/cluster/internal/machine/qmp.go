@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Reset presses the machine's reset button: nothing in the guest is told.
+// Reset resets the machine without a shutdown of the guest.
 func (b Boot) Reset() error {
 	c, err := net.DialTimeout("unix", b.Monitor, time.Second)
 	if err != nil {
@@ -27,14 +27,14 @@ func (b Boot) Reset() error {
 	return nil
 }
 
-// monitor speaks QEMU's machine protocol, one JSON object a message.
+// monitor is a client of QEMU's machine protocol, with one JSON object per message.
 // https://www.qemu.org/docs/master/interop/qmp-spec.html
 type monitor struct {
 	out *json.Encoder
 	in  *json.Decoder
 }
 
-// execute sends a command and reads on, past greeting and events, to its answer.
+// execute sends a command and returns its answer. It skips the greeting and events.
 func (m monitor) execute(command string) error {
 	if err := m.out.Encode(map[string]string{"execute": command}); err != nil {
 		return err

@@ -2,13 +2,13 @@ package machine
 
 import "time"
 
-// rdtsc reads the time stamp counter; under software emulation the guest's
-// own counter is the host's.
+// rdtsc returns the time stamp counter. Under software emulation the guest has the
+// host's counter.
 func rdtsc() uint64
 
-// tscKHz measures how fast the counter runs, within a few parts in ten
-// thousand. The guest is told (tsc_early_khz): on a busy host its own
-// calibration was seen to be wrong by a factor of seven, and its clock with it.
+// tscKHz measures the frequency of the counter, with an error of a few parts in ten
+// thousand. It is passed to the guest (tsc_early_khz), whose own calibration, and so its
+// clock, was wrong by a factor of seven on a busy host.
 func tscKHz() uint64 {
 	const span = 100 * time.Millisecond
 	t0, c0 := simultaneous()
@@ -17,8 +17,8 @@ func tscKHz() uint64 {
 	return (c1 - c0) * uint64(time.Millisecond) / uint64(t1.Sub(t0))
 }
 
-// simultaneous reads the clock and the counter at nearly the same moment: of
-// some attempts the one that was disturbed least.
+// simultaneous reads the clock and the counter at nearly the same time. It returns the
+// shortest of several attempts.
 func simultaneous() (time.Time, uint64) {
 	var when time.Time
 	var counter uint64

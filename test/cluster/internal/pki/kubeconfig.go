@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// Kubeconfig is a complete client configuration for user at server, with the
-// credentials inline.
+// Kubeconfig returns a client configuration with the credentials inline.
 func Kubeconfig(server string, ca []byte, user Pair) []byte {
 	b64 := base64.StdEncoding.EncodeToString
 	return fmt.Appendf(nil, `apiVersion: v1

@@ -1,5 +1,5 @@
-// Package pki makes the certificates of a test cluster: one authority, and a
-// leaf for each party. Everything is valid for ten years and kept in files.
+// Package pki creates the certificates of a test cluster: one authority, and a leaf for
+// each party. They are valid for ten years and stored in files.
 package pki
 
 import (
@@ -24,7 +24,7 @@ const lifetime = 10 * 365 * 24 * time.Hour
 // Pair is a certificate and its key, both PEM.
 type Pair struct{ Cert, Key []byte }
 
-// Leaf names a party and where it answers.
+// Leaf is the name and the addresses of a party.
 type Leaf struct {
 	Name   string // file name and, unless Common is set, common name
 	Common string
@@ -33,7 +33,7 @@ type Leaf struct {
 	IPs    []net.IP
 }
 
-// Authority signs leaves and keeps them in Dir.
+// Authority signs leaves and stores them in Dir.
 type Authority struct {
 	Dir string
 	Pair
@@ -41,7 +41,7 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Open loads the authority kept in dir, or makes one.
+// Open loads the authority in dir, or creates one.
 func Open(dir string) (*Authority, error) {
 	a := &Authority{Dir: dir}
 	pair, err := a.load("ca")
@@ -55,7 +55,7 @@ func Open(dir string) (*Authority, error) {
 	return a, a.parse()
 }
 
-// Issue returns the leaf kept under l.Name, or signs one.
+// Issue returns the stored leaf with the name l.Name, or signs one.
 func (a *Authority) Issue(l Leaf) (Pair, error) {
 	pair, err := a.load(l.Name)
 	if err == nil {
@@ -133,7 +133,7 @@ func (a *Authority) store(name string, p Pair) error {
 	return os.WriteFile(base+".key", p.Key, 0o600)
 }
 
-// sign makes a key and a certificate for it; without a parent it signs itself.
+// sign creates a key and its certificate, which is self-signed without a parent.
 func sign(template, parent *x509.Certificate, by *ecdsa.PrivateKey) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

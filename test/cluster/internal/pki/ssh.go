@@ -11,8 +11,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// SSHKey returns the OpenSSH key pair kept under name, or makes one.
-// Cert holds the public key as an authorized_keys line.
+// SSHKey returns the stored OpenSSH key pair with the name, or creates one. Cert is the
+// public key as an authorized_keys line.
 func (a *Authority) SSHKey(name string) (Pair, error) {
 	pair, err := a.load(name)
 	if err == nil {

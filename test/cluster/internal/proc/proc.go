@@ -1,6 +1,6 @@
 // Package proc starts detached processes and finds them again through pid
 // files. A pid file holds the pid and the kernel's start time of the process,
-// so that a recycled pid is never taken for ours.
+// so that a reused pid is not mistaken for it.
 package proc
 
 import (
@@ -19,7 +19,7 @@ type Process struct{ Run, Name string }
 
 func (p Process) pidFile() string { return filepath.Join(p.Run, "pid", p.Name) }
 
-// LogFile is where the process's output goes.
+// LogFile returns the path of the process's output.
 func (p Process) LogFile() string { return filepath.Join(p.Run, "log", p.Name+".log") }
 
 // Start runs argv in a session of its own, so that it outlives the caller.
@@ -40,7 +40,7 @@ func (p Process) Start(argv ...string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.Name, err)
 	}
-	go cmd.Wait() // a child that dies while we run must not stay a zombie
+	go cmd.Wait() // a child that ends meanwhile must not remain a zombie
 	return p.remember(cmd.Process.Pid)
 }
 
@@ -52,7 +52,7 @@ func (p Process) remember(pid int) error {
 	return os.WriteFile(p.pidFile(), fmt.Appendf(nil, "%d %s\n", pid, started), 0o644)
 }
 
-// PID returns the process id, or 0 if the process doesn't run.
+// PID returns the process ID, or 0 if the process does not run.
 func (p Process) PID() int {
 	b, err := os.ReadFile(p.pidFile())
 	if err != nil {
@@ -69,8 +69,8 @@ func (p Process) PID() int {
 	return pid
 }
 
-// Stop sends SIGTERM, and SIGKILL when the process outlives grace. A process
-// that doesn't run is no error.
+// Stop sends SIGTERM, and SIGKILL if the process still runs after grace. It is not an
+// error if the process does not run.
 func (p Process) Stop(grace time.Duration) error {
 	defer os.Remove(p.pidFile())
 	for _, s := range []struct {
@@ -101,7 +101,7 @@ func (p Process) gone(within time.Duration) bool {
 }
 
 // startTime reads field 22 of /proc/PID/stat, in clock ticks since boot.
-// A zombie counts as gone. See proc_pid_stat(5).
+// A zombie counts as ended. Source: proc_pid_stat(5).
 func startTime(pid int) (string, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package progress tells a person what a long job is doing and for how long.
+// Package progress reports the steps of a long job and their durations.
 package progress
 
 import (
@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// heartbeat is how often a step that still runs says so.
+// heartbeat is the interval of the reports of a running step.
 const heartbeat = 30 * time.Second
 
-// Reporter numbers the steps of a job, one at a time, and times them.
+// Reporter reports the numbered steps of a job, which run one at a time.
 type Reporter struct {
 	Out   io.Writer
 	Total int
@@ -34,13 +34,13 @@ func (r *Reporter) Step(title string, do func() error) error {
 	return err
 }
 
-// Skip counts a step that has nothing to do.
+// Skip counts a step without work.
 func (r *Reporter) Skip(title string) {
 	r.done++
 	fmt.Fprintf(r.Out, "[%d/%d] %s: cached\n", r.done, r.Total, title)
 }
 
-// beat writes a line at every heartbeat until the returned function is called.
+// beat writes a line at each heartbeat until the returned function is called.
 func (r *Reporter) beat(prefix string, start time.Time) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup

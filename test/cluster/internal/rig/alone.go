@@ -13,14 +13,14 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/pki"
 )
 
-// Alone is a control plane that no machine joins, beside all others: etcd and
-// kube-apiserver, with a run directory and ports of its own.
+// Alone is a control plane without machines: etcd and kube-apiserver, with a run
+// directory and ports of its own, so that several can run.
 type Alone struct {
 	rig *Rig
 	Run string // run directory
 }
 
-// Alone returns the control plane of that name, which need not run.
+// Alone returns the control plane with a name, which need not run.
 func (r *Rig) Alone(name string) (Alone, error) {
 	if name == "" || name != filepath.Base(name) || name[0] == '.' {
 		return Alone{}, fmt.Errorf("name of the control plane %q: want a file name", name)
@@ -28,14 +28,14 @@ func (r *Rig) Alone(name string) (Alone, error) {
 	return Alone{rig: r, Run: filepath.Join(r.Dir, "planes", name)}, nil
 }
 
-// Bin holds kubectl and kubeone.
+// Bin returns the directory of kubectl and kubeone.
 func (a Alone) Bin() string { return filepath.Join(a.Run, "bin") }
 
-// Kubeconfig is the administrator's.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (a Alone) Kubeconfig() string { return filepath.Join(a.Run, "admin.kubeconfig") }
 
-// Up builds what is missing and starts what doesn't run, until the API server
-// serves. What runs already stays as it is.
+// Up builds missing artefacts, starts the components that do not run, and waits until
+// the API server serves.
 func (a Alone) Up(ctx context.Context) error {
 	unlock, err := a.lock()
 	if err != nil {
@@ -63,7 +63,7 @@ func (a Alone) Up(ctx context.Context) error {
 	return p.Up(ctx)
 }
 
-// Down stops it and forgets it.
+// Down stops the control plane and removes its state.
 func (a Alone) Down() error {
 	unlock, err := a.lock()
 	if err != nil {

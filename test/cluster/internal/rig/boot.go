@@ -20,7 +20,7 @@ const (
 	bootTries   = 2
 )
 
-// bootMachine starts a machine and enters it.
+// bootMachine starts a machine and connects to it.
 func (r *Rig) bootMachine(ctx context.Context, p control.Plane, b build.Result, f machine.Flavour) (*guest.Client, error) {
 	for try := 1; ; try++ {
 		start := time.Now()
@@ -48,7 +48,7 @@ func (r *Rig) awaitBoot(ctx context.Context, f machine.Flavour) (*guest.Client, 
 	return r.awaitMachine(ctx, f)
 }
 
-// awaitMachine enters a machine that runs, once it answers.
+// awaitMachine connects to a running machine once it answers.
 func (r *Rig) awaitMachine(ctx context.Context, f machine.Flavour) (*guest.Client, error) {
 	d, err := r.Door(f)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *Rig) awaitMachine(ctx context.Context, f machine.Flavour) (*guest.Clien
 	return g, nil
 }
 
-// tail returns at most the last n bytes of a file, or why there are none.
+// tail returns at most the last n bytes of a file, or the error as text.
 func tail(file string, n int) string {
 	body, err := os.ReadFile(file)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// Down stops everything and forgets the cluster.
+// Down stops everything and removes the cluster's state.
 func (r *Rig) Down(context.Context) error {
 	unlock, err := r.lock()
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *Rig) Down(context.Context) error {
 	return os.RemoveAll(r.Run())
 }
 
-// DownMachine stops one machine and removes its Node; the rest stays up.
+// DownMachine stops one machine and deletes its Node. The rest keeps running.
 func (r *Rig) DownMachine(ctx context.Context, f machine.Flavour) error {
 	unlock, err := r.lock()
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *Rig) DownMachine(ctx context.Context, f machine.Flavour) error {
 	return c.DeleteNode(ctx, f.Node)
 }
 
-// stopMachine pulls the plug: the disk is thrown away.
+// stopMachine ends a machine without a shutdown, because its disk is deleted.
 func (r *Rig) stopMachine(f machine.Flavour) error {
 	if err := r.process(f).Stop(3 * time.Second); err != nil {
 		return err

@@ -8,11 +8,11 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// Console is the file that holds what the machine wrote to its serial line.
+// Console returns the path of the output of the machine's serial console.
 func (r *Rig) Console(f machine.Flavour) string { return r.boot(f).Console }
 
-// Copy copies a local file to path in the machine, with its permissions. The
-// file appears whole: a program that runs is replaced, not written to.
+// Copy copies a local file with its permissions to path in the machine. It replaces the
+// file atomically, so it can replace a running program.
 func (r *Rig) Copy(g *guest.Client, f machine.Flavour, file, path string) error {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -24,8 +24,8 @@ func (r *Rig) Copy(g *guest.Client, f machine.Flavour, file, path string) error 
 	})
 }
 
-// Load imports an image archive into the machine's containerd, where pods
-// find it. It waits for a containerd that is just starting.
+// Load imports an image archive into the machine's containerd. It waits while containerd
+// starts.
 func (r *Rig) Load(g *guest.Client, f machine.Flavour, archive string) error {
 	const ready = "until ctr version >/dev/null 2>&1; do sleep 0.2; done"
 	return r.boot(f).Post(archive, func(read string) error {

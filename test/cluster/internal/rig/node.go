@@ -20,10 +20,10 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/seed"
 )
 
-// hostFromGuest is the host's loopback as QEMU's user network shows it.
+// hostFromGuest is the address of the host's loopback in QEMU's user network.
 const hostFromGuest = "10.0.2.2"
 
-// process of a flavour's machine.
+// process returns the process of a flavour's machine.
 func (r *Rig) process(f machine.Flavour) proc.Process {
 	return proc.Process{Run: r.Run(), Name: f.Node}
 }
@@ -59,7 +59,7 @@ func (r *Rig) startMachine(p control.Plane, b build.Result, f machine.Flavour) e
 	return r.process(f).Start(boot.Args()...)
 }
 
-// writeInitrd puts the machine's seed behind the cached initrd.
+// writeInitrd appends the machine's seed to the cached initrd.
 func (r *Rig) writeInitrd(p control.Plane, base string, boot machine.Boot) error {
 	out, err := os.ReadFile(base)
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *Rig) credentials(ca *pki.Authority, f machine.Flavour) (map[string][]by
 	}, nil
 }
 
-// guestd builds the guest's own program; Go's build cache makes it cheap.
+// guestd builds the program guestd. Go's build cache makes this fast.
 func (r *Rig) guestd() ([]byte, error) {
 	source, err := moduleDir()
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *Rig) guestd() ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// Door is the way into a machine.
+// Door returns the address and the credentials of a machine.
 func (r *Rig) Door(f machine.Flavour) (guest.Door, error) {
 	p, err := r.plane()
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *Rig) Door(f machine.Flavour) (guest.Door, error) {
 	return guest.Door{Address: fmt.Sprintf("127.0.0.1:%d", f.SSHPort), ClientKey: client.Key, HostKey: host.Cert}, nil
 }
 
-// Enter connects with a machine that runs.
+// Enter connects to a running machine.
 func (r *Rig) Enter(f machine.Flavour) (*guest.Client, error) {
 	if r.process(f).PID() == 0 {
 		return nil, fmt.Errorf("machine %s is not up: run: rig up --flavour %s", f.Node, f.Name)
@@ -158,7 +158,7 @@ func (r *Rig) Enter(f machine.Flavour) (*guest.Client, error) {
 	return d.Dial(30 * time.Second)
 }
 
-// awaitNode waits until the node is Ready after a boot other than previous.
+// awaitNode waits until the node is Ready with a boot ID other than previous.
 func awaitNode(ctx context.Context, c *control.Client, name, previous string) error {
 	for {
 		n, err := c.Node(ctx, name)

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// Reboot restarts the machine's kernel, gently or by the reset button, and
-// waits until the node is Ready again.
+// Reboot reboots the machine, with or without a shutdown, and waits until the node is
+// Ready again.
 func (r *Rig) Reboot(ctx context.Context, f machine.Flavour, hard bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startupTimeout)
 	defer cancel()

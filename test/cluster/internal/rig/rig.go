@@ -1,5 +1,5 @@
-// Package rig puts the parts together: it builds, starts and stops a real
-// control plane on this machine and NUMA nodes under QEMU that join it.
+// Package rig builds, starts and stops a real control plane on the host, and NUMA nodes
+// under QEMU that join it.
 package rig
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/pki"
 )
 
-// Rig is one directory with a cache of artefacts and the state of one run.
+// Rig is a directory with a cache of artefacts and the state of one cluster.
 type Rig struct {
 	Dir string
 	Out io.Writer // progress
 }
 
-// Open finds the rig's directory: ${NUMALET_CACHE:-$HOME/.cache/numalet}/rig.
+// Open returns the rig in ${NUMALET_CACHE:-$HOME/.cache/numalet}/rig.
 func Open(out io.Writer) (*Rig, error) {
 	cache := os.Getenv("NUMALET_CACHE")
 	if cache == "" {
@@ -35,7 +35,7 @@ func Open(out io.Writer) (*Rig, error) {
 	return &Rig{Dir: filepath.Join(cache, "rig"), Out: out}, nil
 }
 
-// Build makes what is missing for the flavours.
+// Build builds the missing artefacts for the flavours.
 func (r *Rig) Build(flavours []machine.Flavour) (build.Result, error) {
 	b, err := r.builder()
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *Rig) Build(flavours []machine.Flavour) (build.Result, error) {
 	return result, linkPrograms(r.Bin(), result)
 }
 
-// builder makes artefacts for the cache. The caller closes its log.
+// builder returns a Builder for the cache. The caller closes its log.
 func (r *Rig) builder() (build.Builder, error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return build.Builder{}, fmt.Errorf("make %s: %w", r.Dir, err)
@@ -65,7 +65,7 @@ func (r *Rig) builder() (build.Builder, error) {
 	return build.Builder{Store: artefact.Store{Dir: filepath.Join(r.Dir, "cache")}, Source: source, Log: log}, nil
 }
 
-// linkPrograms puts what people call into one directory for their PATH.
+// linkPrograms links the programs for users into one directory for their PATH.
 func linkPrograms(bin string, b build.Result) error {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return fmt.Errorf("make %s: %w", bin, err)
@@ -80,10 +80,10 @@ func linkPrograms(bin string, b build.Result) error {
 	return nil
 }
 
-// Bin holds kubectl.
+// Bin returns the directory of kubectl.
 func (r *Rig) Bin() string { return filepath.Join(r.Dir, "bin") }
 
-// Run holds the state of the cluster that runs.
+// Run returns the directory of the state of the running cluster.
 func (r *Rig) Run() string { return filepath.Join(r.Dir, "run") }
 
 func (r *Rig) plane() (control.Plane, error) {
@@ -98,8 +98,8 @@ func (r *Rig) plane() (control.Plane, error) {
 	return p, nil
 }
 
-// moduleDir is where this module's sources lie: they are needed at run time,
-// because the rig builds programs of its own for the guest.
+// moduleDir returns the directory of this module's sources, from which the rig builds
+// programs for the guest.
 func moduleDir() (string, error) {
 	_, file, _, _ := runtime.Caller(0)
 	dir := filepath.Dir(filepath.Dir(filepath.Dir(file)))

@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// Status is a line for each part of the rig.
+// Status returns a line for each part of the rig.
 func (r *Rig) Status(ctx context.Context) ([]string, error) {
 	p, err := r.plane()
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 )
 
-// startupTimeout bounds a whole start on a slow, busy host.
+// startupTimeout bounds the start of a cluster on a slow, busy host.
 const startupTimeout = 15 * time.Minute
 
-// Up builds what is missing and starts what doesn't run, until the
-// flavour's node is Ready. What runs already stays as it is.
+// Up builds missing artefacts, starts the components that do not run, and waits until
+// the flavour's node is Ready.
 func (r *Rig) Up(ctx context.Context, f machine.Flavour) error {
 	unlock, err := r.lock()
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Rig) startNode(ctx context.Context, p control.Plane, b build.Result, f 
 	return nil
 }
 
-// enterNode enters the flavour's machine, which it boots if it doesn't run.
+// enterNode connects to the flavour's machine, and boots it if it does not run.
 func (r *Rig) enterNode(ctx context.Context, p control.Plane, b build.Result, f machine.Flavour) (*guest.Client, error) {
 	if r.process(f).PID() != 0 {
 		return r.awaitMachine(ctx, f)
@@ -98,7 +98,7 @@ func (r *Rig) loadImages(g *guest.Client, f machine.Flavour, dir string) error {
 	return nil
 }
 
-// lock keeps two starts or stops from meeting; it waits for the other.
+// lock waits for other starts and stops, and excludes them.
 func (r *Rig) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(r.Run(), 0o755); err != nil {
 		return nil, fmt.Errorf("make %s: %w", r.Run(), err)

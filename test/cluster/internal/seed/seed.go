@@ -1,6 +1,6 @@
-// Package seed lays out what makes a machine this machine: its name,
-// credentials, configuration and start scripts. The seed travels as a second
-// initramfs behind the cached one, and the first boot copies it to the disk.
+// Package seed writes the individual files of a machine: its name, credentials,
+// configuration and start scripts. The seed is a second initramfs after the cached one,
+// and the first boot copies it to the disk.
 package seed
 
 import (
@@ -22,7 +22,7 @@ type Values struct {
 	Node        string
 	Systemd     bool
 	KubeletPort int
-	ServiceIP   string // what pods reach the API server by
+	ServiceIP   string // the address of the API server for pods
 	APIServer   string // host:port of the API server as the guest sees it
 }
 
@@ -67,7 +67,8 @@ func render(w *cpio.Writer, root string, v Values) error {
 	})
 }
 
-// permissions are told from the file: programs run, private keys hide.
+// permissions returns the mode of a file by its name and content: programs are
+// executable, private keys are not readable by others.
 func permissions(name string, body []byte) fs.FileMode {
 	switch {
 	case bytes.HasPrefix(body, []byte("#!")), bytes.HasPrefix(body, []byte("\x7fELF")):
@@ -79,8 +80,8 @@ func permissions(name string, body []byte) fs.FileMode {
 	}
 }
 
-// enableUnits does what systemctl enable and mask would do. A getty on the
-// serial line waits 90 s for a device that never comes.
+// enableUnits enables and masks units as systemctl does. It masks the getty on the
+// serial line, which would wait 90 s for a device that never appears.
 func enableUnits(w *cpio.Writer) {
 	const units = Prefix + "/etc/systemd/system/"
 	for _, u := range []string{"containerd.service", "guestd.service", "kubelet.service"} {
