@@ -16,7 +16,7 @@ func kubectl(ctx context.Context, args ...string) (string, error) {
 	return output(exec.CommandContext(ctx, "kubectl", args...))
 }
 
-// output runs a command; an error says what it complained of.
+// output runs a command and returns its output. The error has the command's error output.
 func output(cmd *exec.Cmd) (string, error) {
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
@@ -27,7 +27,7 @@ func output(cmd *exec.Cmd) (string, error) {
 	return string(out), nil
 }
 
-// indent sets a text off from what the demo says.
+// indent indents a text.
 func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }

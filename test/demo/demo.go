@@ -16,8 +16,7 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// actor is one pod of the demo with its letter on the picture; shared pods
-// have none.
+// actor is a pod of the demo and its letter on the picture. Pods with shared CPUs have none.
 type actor struct {
 	letter byte
 	pod    *corev1.Pod
@@ -35,22 +34,22 @@ func cast() []actor {
 
 type demo struct {
 	*e2eutil.Cluster
-	bin string // the user's command, numalet
+	bin string // path of numalet
 }
 
-// scene is what the demo does with its actors, under a title.
+// scene is a step of the demo, under a title.
 type scene struct {
 	title string
 	play  func(context.Context, []actor) error
 }
 
-// act is some pods, and the scenes that they are in.
+// act is a list of scenes and their pods.
 type act struct {
 	actors []actor
 	scenes []scene
 }
 
-// run is the demo, act by act.
+// run runs the acts of the demo.
 func (d demo) run(ctx context.Context) error {
 	defer d.unplug()
 	shown := 0
@@ -81,7 +80,7 @@ func (d demo) run(ctx context.Context) error {
 	return nil
 }
 
-// perform shows the scenes of an act, counts on, and takes the act's pods away.
+// perform shows the scenes of an act, numbered on from the last act's, and deletes the pods.
 func (d demo) perform(ctx context.Context, a act, shown *int) error {
 	defer d.clean(a.actors)
 	for _, s := range a.scenes {
@@ -94,7 +93,7 @@ func (d demo) perform(ctx context.Context, a act, shown *int) error {
 	return nil
 }
 
-// showTopology prints the sums, and what is available of each NUMA node.
+// showTopology prints the CPUs of the node and the available CPUs of each NUMA node.
 func (d demo) showTopology(ctx context.Context, _ []actor) error {
 	out, err := kubectl(ctx, "get", "nodetopologies")
 	if err != nil {
@@ -149,7 +148,7 @@ func (d demo) start(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// decided says how many CPUs of which NUMA node the controller decided on.
+// decided returns how many CPUs of each NUMA node the controller chose.
 func decided(pod *corev1.Pod) (string, error) {
 	placement, err := e2eutil.Placement(pod)
 	var words []string
@@ -159,7 +158,7 @@ func decided(pod *corev1.Pod) (string, error) {
 	return strings.Join(words, ", "), err
 }
 
-// ask says in words what a pod asks for.
+// ask returns a pod's request in words.
 func ask(a actor) string {
 	cpu := a.pod.Spec.Containers[0].Resources.Limits.Cpu()
 	if a.letter == 0 {
@@ -218,7 +217,7 @@ func (d demo) showReturned(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// awaitAll waits until a shared pod may use the whole machine again.
+// awaitAll waits until a pod with shared CPUs may use the whole machine again.
 func (d demo) awaitAll(ctx context.Context, a actor, m *topology.Machine) (cpuset.Set, error) {
 	for {
 		cpus, err := d.allowed(ctx, a)
@@ -233,7 +232,7 @@ func (d demo) awaitAll(ctx context.Context, a actor, m *topology.Machine) (cpuse
 	}
 }
 
-// allowed asks inside the container.
+// allowed returns the CPUs that the container itself sees.
 func (d demo) allowed(ctx context.Context, a actor) (cpuset.Set, error) {
 	out, err := kubectl(ctx, "exec", a.pod.Name, "--", "/probe", "show")
 	if err != nil {

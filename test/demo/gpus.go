@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// withGPUs are a pod that asks for CPUs and GPUs, and one of a tenant without the
-// right to any.
+// withGPUs are a pod that requests CPUs and GPUs, and a pod of a tenant without permission
+// for any GPU.
 func withGPUs() []actor {
 	of := func(tenant string, pod *corev1.Pod, gpus string) actor {
 		pod.Labels = map[string]string{v1alpha1.LabelTenant: tenant}
@@ -29,7 +29,7 @@ func withGPUs() []actor {
 	}
 }
 
-// plugIn gives the machine its GPUs, and prints what the node says of them.
+// plugIn gives the machine its GPUs, and prints what the node reports of them.
 func (d demo) plugIn(ctx context.Context, _ []actor) error {
 	if err := d.Script(ctx, "test/e2e/gpu/install", "eight.layout"); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (d demo) plugIn(ctx context.Context, _ []actor) error {
 	}
 }
 
-// unplug takes the GPUs and their groups away again.
+// unplug removes the GPUs and their groups.
 func (d demo) unplug() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -62,7 +62,7 @@ func (d demo) unplug() {
 	}
 }
 
-// group makes the groups.
+// group creates the groups.
 func (d demo) group(ctx context.Context, _ []actor) error {
 	if err := d.Script(ctx, "test/e2e/gpu/groups", "apply"); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (d demo) group(ctx context.Context, _ []actor) error {
 	return err
 }
 
-// align starts the pod with CPUs and GPUs, and asks inside what it has; the other pod
-// hears why it waits.
+// align starts the pod with CPUs and GPUs, and prints what its container sees. The other pod
+// gets a reason why it waits.
 func (d demo) align(ctx context.Context, actors []actor) error {
 	for _, a := range actors {
 		if _, err := d.Create(ctx, a.pod); err != nil {

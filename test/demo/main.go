@@ -1,7 +1,7 @@
-// Command demo shows the main job on the rig's real parts: what the node
-// publishes, pods of each policy, the CPUs that their containers really got,
-// how the CPUs come back, the turns of two tenants, and a pod with GPUs, which are
-// fake. `make demo` prepares the rig and runs it.
+// Command demo shows the main functions on the real parts of the rig: what the node
+// publishes, pods of each policy, the CPUs that their containers get, how the CPUs are
+// returned, how two tenants share the node, and a pod with GPUs, which are fake.
+// `make demo` prepares the rig and runs it.
 package main
 
 import (

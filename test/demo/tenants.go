@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// tenants are the pods of two tenants, of which the node has room for one at a
-// time, in the order in which they are created.
+// tenants are the pods of two tenants in the order of their creation. The node has room for
+// one at a time.
 func tenants() []actor {
 	of := func(tenant, name string) actor {
 		pod := e2eutil.Pod(name, "spread", e2eutil.Container{Name: "c", CPU: "8"})
@@ -26,7 +26,7 @@ func tenants() []actor {
 	return []actor{of("ann", "train"), of("ann", "tune"), of("ben", "infer")}
 }
 
-// fill lets the first pod run and the others wait.
+// fill creates the pods: the first one runs, the others wait.
 func (d demo) fill(ctx context.Context, actors []actor) error {
 	for i, a := range actors {
 		pod, err := d.Create(ctx, a.pod)
@@ -45,7 +45,7 @@ func (d demo) fill(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// explain prints what the controller says of the pods that wait.
+// explain prints what the controller reports of the waiting pods.
 func (d demo) explain(ctx context.Context, actors []actor) error {
 	stop, err := d.forward(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (d demo) explain(ctx context.Context, actors []actor) error {
 	return err
 }
 
-// takeTurns ends the pod that runs, until none waits.
+// takeTurns ends the running pod again and again until no pod waits.
 func (d demo) takeTurns(ctx context.Context, actors []actor) error {
 	train, tune, infer := actors[0].pod.Name, actors[1].pod.Name, actors[2].pod.Name
 	for _, turn := range []struct{ ends, next string }{{train, infer}, {infer, tune}} {
@@ -82,7 +82,7 @@ func (d demo) takeTurns(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// showWho prints which of the pods that are left runs, and which wait.
+// showWho prints which of the remaining pods runs, and which wait.
 func (d demo) showWho(ctx context.Context, actors []actor) error {
 	for _, a := range actors {
 		pod, err := d.API.CoreV1().Pods(d.Namespace).Get(ctx, a.pod.Name, metav1.GetOptions{})
@@ -101,8 +101,8 @@ func (d demo) showWho(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// forward makes the leading controller's queue reachable on this machine's
-// loopback, until stop is called.
+// forward forwards a local port to the queue API of the leading controller until stop is
+// called.
 func (d demo) forward(ctx context.Context) (stop func(), err error) {
 	const namespace, name = "numalet-system", "numalet-controller"
 	lease, err := d.API.CoordinationV1().Leases(namespace).Get(ctx, name, metav1.GetOptions{})

@@ -10,9 +10,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Account writes a kubeconfig of a service account that exists, with a token for
-// a day and the namespace, and returns its path: whoever uses it may do what the
-// account may, and nothing more.
+// Account writes a kubeconfig for an existing service account, with a token for a day and
+// the namespace, and returns its path. Its user has the rights of the account only.
 func (p *Plane) Account(ctx context.Context, namespace, name string) (string, error) {
 	client, err := p.API()
 	if err != nil {
@@ -35,9 +34,9 @@ func (p *Plane) Account(ctx context.Context, namespace, name string) (string, er
 	return file, clientcmd.WriteToFile(*config, file)
 }
 
-// Install applies what an administrator applies before the controller starts:
-// the types, the namespace and the controller's rights. The Deployment that comes
-// with these has nobody who would run it.
+// Install creates what an administrator creates before the controller starts: the custom
+// resource definitions, the namespace and the controller's rights. No kubelet runs the
+// Deployment of the same manifest.
 func (p *Plane) Install(ctx context.Context, repository string) error {
 	for _, what := range [][]string{
 		{"-k", repository + "/deploy/crds"},

@@ -14,20 +14,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Binds counts the pods of one namespace that become bound, as the API server
-// tells it. It asks for bound pods and their metadata only, so that the counting
-// costs little beside what is counted.
+// Binds counts the pods of a namespace that are bound. It watches only the metadata of bound
+// pods, so that counting costs little compared with what is measured.
 type Binds struct {
 	stop context.CancelFunc
 	done chan struct{}
 	mu   struct {
 		sync.Mutex
-		at map[string]time.Time // when the pod of that name was first seen bound
+		at map[string]time.Time // when each pod was first seen bound, by name
 	}
 	changed chan struct{}
 }
 
-// CountBinds starts counting; Stop ends it.
+// CountBinds starts to count. Stop ends it.
 func (p *Plane) CountBinds(ctx context.Context, namespace string) (*Binds, error) {
 	config, err := p.Config()
 	if err != nil {
@@ -41,13 +40,13 @@ func (p *Plane) CountBinds(ctx context.Context, namespace string) (*Binds, error
 		func(o *metav1.ListOptions) { o.FieldSelector = "spec.nodeName!=" }).Informer()
 	b := &Binds{done: make(chan struct{}), changed: make(chan struct{}, 1)}
 	b.mu.at = map[string]time.Time{}
-	told, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) { b.see(o.(metav1.Object).GetName()) }})
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) { b.see(o.(metav1.Object).GetName()) }})
 	if err != nil {
 		return nil, err
 	}
 	ctx, b.stop = context.WithCancel(ctx)
 	go func() { informer.RunWithContext(ctx); close(b.done) }()
-	if !cache.WaitForCacheSync(ctx.Done(), told.HasSynced) {
+	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return nil, fmt.Errorf("list bound pods of %s: %w", namespace, ctx.Err())
 	}
 	return b, nil
@@ -79,10 +78,10 @@ func (b *Binds) At() map[string]time.Time {
 	return maps.Clone(b.mu.at)
 }
 
-// Await waits until n pods are bound. Where nothing more becomes bound for that
-// long, its error says how far it came.
-func (b *Binds) Await(ctx context.Context, n int, patience time.Duration) error {
-	stuck := time.NewTimer(patience)
+// Await waits until n pods are bound. If no pod is bound for stallTimeout, it returns an
+// error with the number of bound pods.
+func (b *Binds) Await(ctx context.Context, n int, stallTimeout time.Duration) error {
+	stuck := time.NewTimer(stallTimeout)
 	defer stuck.Stop()
 	for {
 		have := b.count()
@@ -93,9 +92,9 @@ func (b *Binds) Await(ctx context.Context, n int, patience time.Duration) error 
 		case <-ctx.Done():
 			return fmt.Errorf("%d of %d pods are bound: %w", have, n, ctx.Err())
 		case <-stuck.C:
-			return fmt.Errorf("%d of %d pods are bound, and none more within %v", have, n, patience)
+			return fmt.Errorf("%d of %d pods are bound, and none more within %v", have, n, stallTimeout)
 		case <-b.changed:
-			stuck.Reset(patience)
+			stuck.Reset(stallTimeout)
 		}
 	}
 }

@@ -16,15 +16,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Controller is one numalet-controller, with the rights of its service account.
+// Controller is a numalet-controller process with the rights of its service account.
 type Controller struct {
 	*Process
 	Health string // host:port of /readyz and /metrics
 	Queue  string // host:port of /queue
 }
 
-// StartController starts the program as a replica; settings are its flags. It
-// needs Install.
+// StartController starts a replica with extra flags. Install must have been called.
 func (p *Plane) StartController(ctx context.Context, name, program string, settings ...string) (*Controller, error) {
 	kubeconfig, err := p.Account(ctx, "numalet-system", "numalet-controller")
 	if err != nil {
@@ -46,8 +45,8 @@ func (p *Plane) StartController(ctx context.Context, name, program string, setti
 	return &Controller{process, health, queue}, nil
 }
 
-// GiveUpLease makes a lease that its holder gave up, so that the first replica
-// need not wait for one that there never was.
+// GiveUpLease creates a lease that was given up, so that the first replica need not wait for
+// the expiry of a lease.
 func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 	client, err := p.API()
 	if err != nil {
@@ -60,7 +59,7 @@ func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 	return err
 }
 
-// AwaitReady waits until the controller has been told all that there is.
+// AwaitReady waits until the controller has handled all initial lists.
 func (c *Controller) AwaitReady(ctx context.Context) error {
 	for {
 		_, err := c.ask(ctx, "/readyz")
@@ -77,10 +76,10 @@ func (c *Controller) AwaitReady(ctx context.Context) error {
 	}
 }
 
-// profiled is how long a profile takes.
+// profiled is the duration of a profile.
 const profiled = 30 * time.Second
 
-// Profile writes profiles of the next half minute, NAME.cpu.pprof and
+// Profile writes profiles of the next 30 seconds, NAME.cpu.pprof and
 // NAME.allocs.pprof. The controller needs --profiling.
 func (c *Controller) Profile(ctx context.Context, name string) error {
 	// What is allocated is known as of the last collection: hence one before, and
@@ -99,13 +98,13 @@ func (c *Controller) Profile(ctx context.Context, name string) error {
 	return both.Wait()
 }
 
-// collect makes the controller collect garbage.
+// collect makes the controller run the garbage collector.
 func (c *Controller) collect(ctx context.Context) error {
 	_, err := c.ask(ctx, "/debug/pprof/heap?gc=1")
 	return err
 }
 
-// profile writes one profile of some time into a file.
+// profile writes a profile of some seconds into a file.
 func (c *Controller) profile(ctx context.Context, path string, long time.Duration, file string) error {
 	text, err := c.ask(ctx, fmt.Sprintf("/debug/pprof/%s?seconds=%.0f", path, long.Seconds()))
 	if err != nil {
@@ -114,7 +113,7 @@ func (c *Controller) profile(ctx context.Context, path string, long time.Duratio
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// Metric returns the value of a metric, named with its labels as /metrics does.
+// Metric returns the value of a metric, given by name and labels as in /metrics.
 func (c *Controller) Metric(ctx context.Context, name string) (value float64, err error) {
 	text, err := c.ask(ctx, "/metrics")
 	if err != nil {
@@ -146,7 +145,7 @@ func (c *Controller) ask(ctx context.Context, path string) (string, error) {
 	return string(body), err
 }
 
-// freeAddress returns a loopback address that nobody listens on now.
+// freeAddress returns a loopback address that is not in use.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

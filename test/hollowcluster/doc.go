@@ -1,7 +1,7 @@
-// Package hollowcluster is a cluster without machines, for tests and measurements: a
-// real API server that the rig starts alone, Node and NodeTopology objects that
-// nobody stands behind, the programs under test as processes with an identity of
-// their own, and a count of what becomes bound.
+// Package hollowcluster is a cluster without machines, for tests and benchmarks. It has a
+// real API server without nodes, which the rig starts, Node and NodeTopology objects
+// without kubelets and agents, the programs under test as processes with their own
+// accounts, and a counter of bound pods.
 //
-// Nothing is scheduled, started or collected unless the caller does it.
+// It schedules, starts and deletes nothing unless the caller asks for it.
 package hollowcluster

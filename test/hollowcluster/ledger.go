@@ -16,10 +16,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Amounts are thousandths of resources, by name.
+// Amounts are thousandths of resources, by resource name.
 type Amounts map[corev1.ResourceName]int64
 
-// AmountsOf reads a list of resources.
+// AmountsOf reads a resource list.
 func AmountsOf(list corev1.ResourceList) Amounts {
 	a := Amounts{}
 	for name, quantity := range list {
@@ -28,21 +28,21 @@ func AmountsOf(list corev1.ResourceList) Amounts {
 	return a
 }
 
-// Ledger adds up what pods hold on nodes, as a watch over all pods tells in its
-// order: a pod holds from when it is bound until it has ended or is gone. Of
-// exclusive CPUs it holds what its placement says, and of GPUs the cards.
+// Ledger adds up what pods hold on nodes. It gets the events of a watch of all pods in order:
+// a pod holds resources from its binding until it ends or is deleted. It holds the
+// exclusive CPUs and the GPUs of its placement.
 type Ledger struct {
-	Room map[string]Amounts // of each node; what is not in it there is none of
+	Room map[string]Amounts // of each node; a missing resource counts as 0
 	stay map[types.UID]stay
 	held map[string]map[types.UID]Amounts // by node
 }
 
-// stay is where a pod was bound, and how.
+// stay is the node of a bound pod and what the pod holds there.
 type stay struct{ node, placement string }
 
-// See takes one event and reports whether it says that a pod has just been bound.
-// The error says what must not be: a pod that is elsewhere than it was bound, or
-// a node that holds more than it has, and of whom.
+// See handles an event, and reports whether the pod has just been bound. It returns an error
+// if a pod has left the node that it was bound to, or if a node holds more than it has; the
+// error names the holders.
 func (l *Ledger) See(e watch.Event) (bound bool, err error) {
 	pod, ok := e.Object.(*corev1.Pod)
 	if !ok {
@@ -78,7 +78,7 @@ func (l *Ledger) enter(pod *corev1.Pod, at stay) error {
 	return errors.Join(err, l.check(pod, at.node))
 }
 
-// check compares what a node holds with its room.
+// check returns an error if a node holds more than it has.
 func (l *Ledger) check(last *corev1.Pod, node string) error {
 	sum := Amounts{}
 	for _, amounts := range l.held[node] {
@@ -98,7 +98,7 @@ func (l *Ledger) check(last *corev1.Pod, node string) error {
 	return fmt.Errorf("node %s holds with pod %s %s: %v", node, last.Name, strings.Join(over, ", "), l.held[node])
 }
 
-// card begins the name of one card among the resources: there is one of each.
+// card is the prefix of a single card as a resource, of which there is one.
 const card = "card/"
 
 func (l *Ledger) room(node string, name corev1.ResourceName) int64 {
@@ -108,8 +108,8 @@ func (l *Ledger) room(node string, name corev1.ResourceName) int64 {
 	return l.Room[node][name]
 }
 
-// holds returns what a pod takes: its requests, in place of CPUs by name of a NUMA
-// node what it was decided to get, the most of its phases, and each of its cards.
+// holds returns what a pod holds: its requests, with its exclusive CPUs by NUMA node as
+// decided, the maximum over its phases, and each of its cards.
 func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	a := AmountsOf(resource.PodRequests(pod, resource.PodResourcesOptions{}))
 	a[corev1.ResourcePods] = 1000
@@ -134,8 +134,8 @@ func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	return a, nil
 }
 
-// peak returns the most CPUs that the pod has at one time on each NUMA node: init
-// containers come one after another, then the others; sidecars stay.
+// peak returns the maximum number of CPUs that the pod has at a time on each NUMA node: init
+// containers run one after another, then the others; sidecars keep running.
 func peak(pod *corev1.Pod, decided v1alpha1.Placement) map[topology.NodeID]int {
 	most, lasting := map[topology.NodeID]int{}, map[topology.NodeID]int{}
 	for _, c := range pod.Spec.InitContainers {

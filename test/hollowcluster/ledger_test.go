@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// on returns a pod of 5 CPUs that is bound, three of its CPUs to NUMA node 1.
+// on returns a bound pod of 5 CPUs, 3 of which are on NUMA node 1.
 func on(node, name string) *corev1.Pod {
 	pod := Pod("default", name, "", "5", 1)
 	pod.UID = types.UID(name)
@@ -24,7 +24,7 @@ func on(node, name string) *corev1.Pod {
 	return pod
 }
 
-// withCard returns a pod of node a, in which two containers use a card in turn.
+// withCard returns a pod on node a with two containers that use one card, one after another.
 func withCard(name string) *corev1.Pod {
 	pod := Pod("default", name, "", "1", 1)
 	pod.UID, pod.Spec.NodeName = types.UID(name), "a"
@@ -38,7 +38,7 @@ func TestLedger(t *testing.T) {
 	ended.Status.Phase = corev1.PodFailed
 	for name, tc := range map[string]struct {
 		events []watch.Event
-		want   string // of the last event's error; the others have none
+		want   string // the last event's error; the others have none
 		bound  int
 	}{
 		"waits":        {[]watch.Event{{Type: watch.Added, Object: on("", "one")}}, "", 0},
@@ -74,7 +74,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestPeak: an init container's CPUs are used again, a sidecar's are not.
+// TestPeak checks that an init container's CPUs are used again, and a sidecar's are not.
 func TestPeak(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	pod := &corev1.Pod{Spec: corev1.PodSpec{

@@ -15,10 +15,10 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// atOnce is how many objects are made at one time.
+// atOnce is the number of objects that are created concurrently.
 const atOnce = 16
 
-// Each calls do for 0 to n-1, several at one time, until one fails.
+// Each calls do with 0 to n-1, several at a time, until a call fails.
 func Each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
@@ -33,7 +33,7 @@ func Each(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 	return g.Wait()
 }
 
-// MakeNodes makes n nodes of a shape, and their NodeTopologies if the type is
+// MakeNodes creates n nodes of a shape. It also creates their NodeTopologies if the type is
 // installed and the shape has NUMA nodes.
 func (p *Plane) MakeNodes(ctx context.Context, n int, s Shape) error {
 	config, err := p.Config()
@@ -53,8 +53,8 @@ func (p *Plane) MakeNodes(ctx context.Context, n int, s Shape) error {
 	})
 }
 
-// MakeNode makes one node, and its NodeTopology if the shape has NUMA nodes. The
-// NodeTopology goes with the node.
+// MakeNode creates a node, and its NodeTopology if the shape has NUMA nodes. The node owns
+// the NodeTopology.
 func MakeNode(ctx context.Context, client kubernetes.Interface, resources dynamic.Interface, node *corev1.Node, s Shape) error {
 	made, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 	if err != nil || s.NUMA == 0 {
@@ -78,8 +78,8 @@ func publish(ctx context.Context, client dynamic.Interface, t *v1alpha1.NodeTopo
 	return err
 }
 
-// Pod returns a pod of one container that asks for these CPUs, a little memory,
-// and GPUs if there are any; it is Guaranteed.
+// Pod returns a Guaranteed pod of one container that requests CPUs, a little memory, and
+// GPUs if gpus is not 0.
 func Pod(namespace, name, scheduler string, cpus string, gpus int) *corev1.Pod {
 	list := corev1.ResourceList{corev1.ResourceCPU: parse(cpus), corev1.ResourceMemory: parse("128Mi")}
 	if gpus > 0 {
@@ -93,7 +93,7 @@ func Pod(namespace, name, scheduler string, cpus string, gpus int) *corev1.Pod {
 	}
 }
 
-// MakePods makes n pods in a namespace, which is made if it is new.
+// MakePods creates n pods in a namespace, which it creates if necessary.
 func (p *Plane) MakePods(ctx context.Context, namespace string, n int, pod func(i int) *corev1.Pod) error {
 	client, err := p.API()
 	if err != nil {

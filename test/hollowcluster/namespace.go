@@ -20,8 +20,8 @@ func makeNamespace(ctx context.Context, client kubernetes.Interface, name string
 	return nil
 }
 
-// Clear removes the pods and events of a namespace. Nobody runs the pods, so
-// they are gone at once.
+// Clear deletes the pods and events of a namespace. No kubelet runs the pods, so they are
+// gone at once.
 func (p *Plane) Clear(ctx context.Context, namespace string) error {
 	client, err := p.API()
 	if err != nil {
@@ -40,7 +40,7 @@ type collection interface {
 	DeleteCollection(context.Context, metav1.DeleteOptions, metav1.ListOptions) error
 }
 
-// removeAll goes on where a slow API server gave up after its minute.
+// removeAll repeats a deletion that a slow API server aborted after its minute.
 func removeAll(ctx context.Context, c collection) error {
 	for {
 		err := c.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{})

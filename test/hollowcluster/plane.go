@@ -16,17 +16,18 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Plane is a control plane that the rig runs alone. Of one that runs anyhow,
-// Kubeconfig and Dir are enough for what neither starts servers nor calls kubectl.
+// Plane is a control plane without nodes that the rig runs. For an existing control plane,
+// Kubeconfig and Dir are sufficient for everything that neither starts servers nor calls
+// kubectl.
 type Plane struct {
-	Rig        string // the rig's command
+	Rig        string // path of the rig's command
 	Name       string
 	Kubeconfig string // the administrator's
-	Dir        string // for files that need not outlive it
-	Bin        string // holds kubectl and kubeone
+	Dir        string // for temporary files
+	Bin        string // directory of kubectl and kubeone
 }
 
-// Up starts a control plane, or finds the one of that name that runs.
+// Up starts a control plane, or returns the running one of this name.
 func Up(ctx context.Context, rig, name string) (*Plane, error) {
 	said, err := run(exec.CommandContext(ctx, rig, "plane", "up", name))
 	if err != nil {
@@ -41,23 +42,23 @@ func Up(ctx context.Context, rig, name string) (*Plane, error) {
 	return p, nil
 }
 
-// Down stops it and forgets everything.
+// Down stops the control plane and deletes its data.
 func (p *Plane) Down() error {
 	_, err := run(exec.Command(p.Rig, "plane", "down", p.Name))
 	return err
 }
 
-// File is a path in Dir.
+// File returns a path in Dir.
 func (p *Plane) File(name string) string { return filepath.Join(p.Dir, name) }
 
-// Kubectl runs kubectl as the administrator and returns what it printed.
+// Kubectl runs kubectl as the administrator and returns its output.
 func (p *Plane) Kubectl(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(p.Bin, "kubectl"), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Kubeconfig)
 	return run(cmd)
 }
 
-// Config is how the administrator's clients connect: in protobuf, without a limit.
+// Config returns the configuration of the administrator's clients: protobuf, no rate limit.
 func (p *Plane) Config() (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", p.Kubeconfig)
 	if err != nil {
@@ -69,7 +70,7 @@ func (p *Plane) Config() (*rest.Config, error) {
 	return config, nil
 }
 
-// API is the administrator's client.
+// API returns the administrator's client.
 func (p *Plane) API() (kubernetes.Interface, error) {
 	config, err := p.Config()
 	if err != nil {
@@ -78,7 +79,7 @@ func (p *Plane) API() (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// run returns what a command printed; its error has what it complained about.
+// run returns a command's output. The error has the command's error output.
 func run(cmd *exec.Cmd) (string, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

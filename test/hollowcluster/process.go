@@ -12,12 +12,12 @@ import (
 
 // Process is a program under test.
 type Process struct {
-	Log  string // what it says, standard output and error
+	Log  string // path of its standard output and error
 	cmd  *exec.Cmd
 	over chan struct{}
 }
 
-// Start starts a program that writes into a log file of the control plane.
+// Start starts a program with a log file in the control plane's directory.
 func (p *Plane) Start(name, program string, args ...string) (*Process, error) {
 	log, err := os.Create(p.File(name + ".log"))
 	if err != nil {
@@ -34,16 +34,16 @@ func (p *Plane) Start(name, program string, args ...string) (*Process, error) {
 	return r, nil
 }
 
-// PID returns the process id.
+// PID returns the process ID.
 func (r *Process) PID() int { return r.cmd.Process.Pid }
 
-// Signal sends SIGKILL, SIGSTOP or what else there is.
+// Signal sends a signal.
 func (r *Process) Signal(s syscall.Signal) error { return r.cmd.Process.Signal(s) }
 
-// Over is closed when the process has ended.
+// Over returns a channel that is closed when the process has ended.
 func (r *Process) Over() <-chan struct{} { return r.over }
 
-// Stop ends the process, politely at first, and waits until it is over.
+// Stop asks the process to end, kills it if it does not, and waits for its end.
 func (r *Process) Stop(grace time.Duration) error {
 	if err := r.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop %s: %w", r.cmd.Path, err)
@@ -57,10 +57,10 @@ func (r *Process) Stop(grace time.Duration) error {
 	return nil
 }
 
-// Usage is what a process has taken so far.
+// Usage is the resources that a process has used so far.
 type Usage struct {
 	CPU  time.Duration // user and system, all threads
-	Peak int64         // resident set at its largest, bytes
+	Peak int64         // maximum resident set, bytes
 }
 
 // Usage reads /proc/PID/stat and status; see proc_pid_stat and proc_pid_status(5).

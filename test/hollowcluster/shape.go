@@ -17,16 +17,16 @@ import (
 // GPU is the resource name of whole cards.
 const GPU corev1.ResourceName = "nvidia.com/gpu"
 
-// Shape is what every node of a fleet has. One CPU, the first, is reserved.
+// Shape is the resources of each node of a cluster. CPU 0 is reserved.
 type Shape struct {
 	NUMA  int // NUMA nodes
-	CPUs  int // of each NUMA node
+	CPUs  int // per NUMA node
 	GPUs  int
-	Cards string // their model, where agents tell them apart: GPU-NODE-0 and on, as many on each NUMA node
-	Zones int    // nodes take turns in so many zones; none for 0
+	Cards string // model of the cards if agents list them: GPU-NODE-0, ..., spread evenly over the NUMA nodes
+	Zones int    // number of zones, which nodes join in turn; 0 for none
 }
 
-// Node returns the i-th node of the fleet.
+// Node returns the i-th node of the cluster.
 func (s Shape) Node(i int) *corev1.Node {
 	n := s.Named(fmt.Sprintf("node-%05d", i))
 	if s.Zones > 0 {
@@ -35,8 +35,8 @@ func (s Shape) Node(i int) *corev1.Node {
 	return n
 }
 
-// Named returns a node: Ready, and with all resources that kubelet, device
-// plugins and agent would publish.
+// Named returns a ready node with all resources that a kubelet, device plugins and an agent
+// would publish.
 func (s Shape) Named(name string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
 		corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64", v1alpha1.LabelExclusiveCPUs: "true",
@@ -50,7 +50,7 @@ func (s Shape) Named(name string) *corev1.Node {
 	return n
 }
 
-// resources are the node's, less so many reserved CPUs.
+// resources returns the node's resources without some reserved CPUs.
 func (s Shape) resources(reserved int) corev1.ResourceList {
 	list := corev1.ResourceList{
 		corev1.ResourceCPU:    quantity(s.NUMA*s.CPUs - reserved),
@@ -70,7 +70,7 @@ func (s Shape) resources(reserved int) corev1.ResourceList {
 	return list
 }
 
-// topology returns what the agent of a node would publish.
+// topology returns the NodeTopology that a node's agent would publish.
 func (s Shape) topology(node *corev1.Node) *v1alpha1.NodeTopology {
 	t := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: node.Name, OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: types.UID(node.UID)},

@@ -17,10 +17,9 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// Witness sees all pods from the start and keeps a Ledger of them. Where a fleet
-// has to stay nearly full for long, it ends the pod that was bound first whenever
-// more than so many have a place, and one now and then, so that nobody waits for
-// ever.
+// Witness watches all pods from the start and keeps a Ledger of them. To keep a cluster
+// nearly full for long, it can end the pod that was bound first whenever more than a number
+// of pods are bound. It also ends one at intervals, so that no pod waits forever.
 type Witness struct {
 	client kubernetes.Interface
 	keep   int
@@ -29,16 +28,16 @@ type Witness struct {
 	mu     struct {
 		sync.Mutex
 		ledger Ledger
-		places []*corev1.Pod // in the order of their binds
+		places []*corev1.Pod // bound pods in the order of their bindings
 		errs   []error
 	}
 }
 
-// enders is how many pods are being ended at one time.
+// enders is the number of pods that are ended concurrently.
 const enders = 4
 
-// Witness starts to watch, until ctx ends; keep is how many pods keep their place,
-// 0 for all.
+// Witness starts to watch until ctx ends. keep is the number of pods that stay bound, 0 for
+// all.
 func (p *Plane) Witness(ctx context.Context, keep int) (*Witness, error) {
 	client, err := p.API()
 	if err != nil {
@@ -64,7 +63,7 @@ func (p *Plane) Witness(ctx context.Context, keep int) (*Witness, error) {
 	return w, nil
 }
 
-// allPods watches all pods from now on, over lost connections too.
+// allPods watches all pods from now on. It reconnects when the connection is lost.
 func allPods(ctx context.Context, client kubernetes.Interface) (<-chan watch.Event, error) {
 	pods := client.CoreV1().Pods(metav1.NamespaceAll)
 	list, err := pods.List(ctx, metav1.ListOptions{})
@@ -110,7 +109,7 @@ func (w *Witness) see(e watch.Event) {
 	w.makeRoom(w.keep)
 }
 
-// makeRoom ends the oldest pod where more than so many have a place.
+// makeRoom ends the oldest pod if more than keep pods are bound.
 func (w *Witness) makeRoom(keep int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,8 +136,8 @@ func (w *Witness) end(ctx context.Context) {
 	}
 }
 
-// Spare ends few pods while f runs, eight a second: those that wait do not all find
-// room meanwhile.
+// Spare limits how many pods are ended while f runs to eight a second, so that not all
+// waiting pods find room.
 func (w *Witness) Spare(f func()) {
 	w.spares.Store(true)
 	defer w.spares.Store(false)
@@ -153,16 +152,16 @@ func (w *Witness) fail(ctx context.Context, err error) {
 	}
 }
 
-// Said returns how many pods were bound so far, and what must not have been.
+// Said returns how many pods were bound so far, and the first error.
 func (w *Witness) Said() (bound int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.mu.ledger.Bound(), errors.Join(w.mu.errs...)
 }
 
-// Await waits until n pods have been bound, or something happened that must not,
-// or nobody was bound for that long. Meanwhile it calls tend now and then.
-func (w *Witness) Await(ctx context.Context, n int, patience time.Duration, tend func()) error {
+// Await waits until n pods were bound, an error occurs, or no pod was bound for
+// stallTimeout. Meanwhile it calls tend at intervals.
+func (w *Witness) Await(ctx context.Context, n int, stallTimeout time.Duration, tend func()) error {
 	last, stuck := -1, time.Now()
 	for {
 		bound, err := w.Said()
@@ -172,8 +171,8 @@ func (w *Witness) Await(ctx context.Context, n int, patience time.Duration, tend
 		if bound != last {
 			last, stuck = bound, time.Now()
 		}
-		if time.Since(stuck) > patience {
-			return fmt.Errorf("%d of %d pods were bound, and none more within %v", bound, n, patience)
+		if time.Since(stuck) > stallTimeout {
+			return fmt.Errorf("%d of %d pods were bound, and none more within %v", bound, n, stallTimeout)
 		}
 		tend()
 		select {

@@ -1,9 +1,9 @@
-// Package oracle holds package cpuset/pool against the kubelet's static CPU
-// manager: on random machines and fills, what the kubelet can do the ledger
-// does at least as well. The orders in which both choose differ on purpose, so
-// the figures are compared (count, evenness, whole cores), never the CPUs.
+// Package oracle compares package cpuset/pool with the kubelet's static CPU manager: on
+// random machines with random CPUs taken, the pool must do at least as well as the kubelet.
+// Their orders of choice differ on purpose, so the tests compare figures (count, evenness,
+// whole cores) and never the CPUs.
 //
-// It is a module of its own because k8s.io/kubernetes is heavy: run it with
+// It is a module of its own because k8s.io/kubernetes is large. To run it:
 //
 //	cd test/oracle && go test ./...
 package oracle

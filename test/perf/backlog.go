@@ -13,7 +13,7 @@ import (
 
 func podName(i int) string { return fmt.Sprintf("pod-%05d", i) }
 
-// make makes pods number from to from+n-1.
+// make creates n pods, numbered from from on.
 func (f *field) make(ctx context.Context, l load, scheduler string, from, n int) error {
 	if scheduler == "" {
 		scheduler = "nobody"
@@ -21,8 +21,8 @@ func (f *field) make(ctx context.Context, l load, scheduler string, from, n int)
 	return f.plane.MakePods(ctx, namespace, n, func(i int) *corev1.Pod { return l.pod(podName(from+i), scheduler) })
 }
 
-// steady makes pods at a pace and returns how long each waited to be bound, from
-// the moment when the API server said that it was made.
+// steady creates pods at a fixed rate, and returns for each the time from its creation, as
+// the API server confirmed it, to its binding.
 func (f *field) steady(ctx context.Context, c contender, l load, binds *hollowcluster.Binds) ([]time.Duration, error) {
 	made := map[string]time.Time{}
 	next := time.NewTicker(f.Pace)
@@ -39,7 +39,7 @@ func (f *field) steady(ctx context.Context, c contender, l load, binds *hollowcl
 		}
 		made[pod.Name] = time.Now()
 	}
-	if err := binds.Await(ctx, f.Pods+f.Steady, patience); err != nil {
+	if err := binds.Await(ctx, f.Pods+f.Steady, stallTimeout); err != nil {
 		return nil, err
 	}
 	waited := make([]time.Duration, 0, len(made))

@@ -9,17 +9,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// bound is one line of bounds.yaml.
+// bound is a line of bounds.yaml.
 type bound struct {
 	Load     string   `json:"load"`
 	Measure  string   `json:"measure"` // rate, told or cpu
 	Of       string   `json:"of"`
-	To       string   `json:"to,omitempty"` // where given, the quotient is bounded
+	To       string   `json:"to,omitempty"` // if set, the quotient of both is bounded
 	Min, Max *float64 `json:",omitempty"`
 }
 
-// check holds the results against a file of bounds, and prints each quotient; no
-// file, no bounds. Rounds that were left out are passed over.
+// check compares the results with a file of bounds and prints each quotient. Rounds that were
+// not run are skipped. Without a file there are no bounds.
 func check(out io.Writer, file string, results []result) error {
 	if file == "" {
 		return nil
@@ -44,7 +44,7 @@ func check(out io.Writer, file string, results []result) error {
 	return broken
 }
 
-// hold says how a bound stands; nothing where it was not measured.
+// hold returns how a result compares with its bound, or nothing if it was not measured.
 func (b bound) hold(results []result) (string, error) {
 	value, ok := b.value(b.Of, results)
 	text := fmt.Sprintf("%s pods, %s of %s", b.Load, b.Measure, b.Of)
@@ -69,7 +69,7 @@ func (b bound) hold(results []result) (string, error) {
 func (b bound) value(contender string, results []result) (float64, bool) {
 	for _, r := range results {
 		if r.contender == contender && r.load == b.Load {
-			return map[string]float64{"rate": r.rate, "told": r.toldRate(), "cpu": ms(r.cpu)}[b.Measure], true
+			return map[string]float64{"rate": r.rate, "told": r.eventRate(), "cpu": ms(r.cpu)}[b.Measure], true
 		}
 	}
 	return 0, false

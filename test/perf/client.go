@@ -24,17 +24,17 @@ import (
 	"github.com/numalet/numalet/internal/controller/mirror"
 )
 
-// poster posts what a scheduler posts, with the client that the controller has,
-// and decides nothing: the i-th pod goes to the i-th node.
+// poster writes what a scheduler writes, with the controller's client, but decides nothing:
+// the i-th pod goes to the i-th node.
 type poster struct {
 	bindings    *apiwriter.Bindings
 	events      *apiwriter.Events
 	nodes, pods int
 	workers     int
-	reports     bool // creates an event for each pod, too
+	reports     bool // also creates an event for each pod
 }
 
-// client is a process of its own, so that what it takes can be told.
+// client runs as a process of its own, so that its resource usage can be measured.
 func client(args []string) error {
 	flags := flag.NewFlagSet("client", flag.ExitOnError)
 	kubeconfig := flags.String("kubeconfig", "", "how to reach the API server")
@@ -71,12 +71,12 @@ func client(args []string) error {
 	if err := p.post(ctx); err != nil {
 		return err
 	}
-	<-ctx.Done() // what it took is read while it is there
+	<-ctx.Done() // the process must exist when its usage is read
 	return nil
 }
 
-// watch keeps the informers that matter; the controller's others have nothing
-// to tell in this cluster.
+// watch runs the informers that matter; the others of the controller get no events in this
+// cluster.
 func watch(ctx context.Context, config *rest.Config) error {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {

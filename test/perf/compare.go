@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// load is a kind of pods.
+// load is a kind of pods to bind.
 type load struct {
 	name string
 	pod  func(name, scheduler string) *corev1.Pod
@@ -36,7 +36,7 @@ func loads() []load {
 	}
 }
 
-// compare runs all rounds and prints what came out.
+// compare runs all rounds and prints the results.
 func compare(ctx context.Context, o options) (err error) {
 	only, err := regexp.Compile(o.Only)
 	if err != nil {

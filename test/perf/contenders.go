@@ -12,19 +12,19 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// contender binds pods.
+// contender is a program that binds pods.
 type contender struct {
 	name      string
-	scheduler string // in spec.schedulerName; empty for a client that does not look
+	scheduler string // spec.schedulerName; empty for a client that ignores it
 	silent    bool   // it writes no events
 	start     func(context.Context, *field) (started, error)
 }
 
-// started is a contender that stands by.
+// started is a contender that is ready to begin.
 type started struct {
 	process *hollowcluster.Process
-	fire    func(context.Context) (time.Time, error) // lets it begin, and returns when it did
-	profile func(context.Context, string) error      // of the next seconds, into a file; nil where there is none
+	fire    func(context.Context) (time.Time, error) // starts it, and returns when it began
+	profile func(context.Context, string) error      // profiles the next seconds into a file; nil if that is impossible
 }
 
 func contenders() []contender {
@@ -37,8 +37,7 @@ func contenders() []contender {
 	}
 }
 
-// skip reports whether a contender has no business with such pods: only Numalet
-// knows NUMA nodes.
+// skip reports whether a contender cannot bind such pods: only Numalet knows NUMA nodes.
 func (c contender) skip(l load) bool { return l.name == "single" && c.name != "numalet" }
 
 // clientWith starts this program as a client.
@@ -56,8 +55,8 @@ func clientWith(flags ...string) func(context.Context, *field) (started, error) 
 	}
 }
 
-// schedulerConfig is kube-scheduler as it is by default, but for its limits: with
-// the default of 50 requests a second it would be measured, and not the work.
+// schedulerConfig is kube-scheduler's default configuration without its rate limit of 50
+// requests a second, which would otherwise determine the result.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %q, qps: 10000, burst: 10000}

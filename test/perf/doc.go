@@ -1,13 +1,12 @@
-// Command perf measures schedulers side by side: one API server, hollow nodes, a
-// backlog of pods, and in turn a bare client that only posts Bindings, one that
-// posts the same writes as a scheduler does, one that has the same informers,
-// too, kube-scheduler, and Numalet. `make perf` runs it.
+// Command perf compares schedulers. It uses one API server, hollow nodes and a backlog of
+// pods. The contenders are a client that only creates Bindings, one that also writes a
+// scheduler's events, one that also runs a scheduler's informers, kube-scheduler, and
+// Numalet. `make perf` runs it.
 //
-// Every contender stands by with its caches full while the backlog is made, and
-// starts on a signal: the schedulers by getting a lease that this program held,
-// the clients by SIGUSR1. Bound pods a second count from the signal's effect to
-// the last bind, as a third party that watches bound pods sees it. CPU is all
-// that the process took from before the backlog was made until it came to rest,
-// events and all. Then pods come one by one, and how long each waits is
-// measured.
+// Each contender is ready, with full caches, while the backlog is created, and starts on a
+// signal: a scheduler when it gets a lease that this program held, a client on SIGUSR1. The
+// rate is bound pods per second from the signal's effect to the last binding, as seen by a
+// separate watcher. CPU is everything that the process used from before the backlog was
+// created until it was idle again, including events. Then pods are created one by one, and
+// the time until each is bound is measured.
 package main

@@ -16,11 +16,11 @@ import (
 
 const (
 	namespace = "perf"
-	// patience is how long nothing may happen.
-	patience = time.Minute
+	// stallTimeout is how long a round may make no progress.
+	stallTimeout = time.Minute
 )
 
-// field is where the rounds take place.
+// field is the cluster in which the rounds take place.
 type field struct {
 	options
 	plane *hollowcluster.Plane
@@ -56,7 +56,7 @@ func (f *field) furnish(ctx context.Context) (err error) {
 	return nil
 }
 
-// round lets one contender bind one kind of pods.
+// round lets a contender bind one kind of pods.
 func (f *field) round(ctx context.Context, c contender, l load) (r result, err error) {
 	r.contender, r.load = c.name, l.name
 	s, err := c.start(ctx, f)
@@ -64,8 +64,8 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, err
 	}
 	defer func() { _ = s.process.Stop(10 * time.Second) }()
-	// 1. It fills its caches.
-	if err := settle(ctx, s.process); err != nil {
+	// 1. The contender fills its caches.
+	if err := awaitIdle(ctx, s.process); err != nil {
 		return r, err
 	}
 	before, err := s.process.Usage()
@@ -73,7 +73,7 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, err
 	}
 	profiled := f.profile(ctx, s, l)
-	// 2. The backlog is made, and it takes notice.
+	// 2. The backlog is created, and the contender observes it.
 	binds, err := f.plane.CountBinds(ctx, namespace)
 	if err != nil {
 		return r, err
@@ -82,22 +82,22 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 	if err := f.make(ctx, l, c.scheduler, 0, f.Pods); err != nil {
 		return r, err
 	}
-	if err := settle(ctx, s.process); err != nil {
+	if err := awaitIdle(ctx, s.process); err != nil {
 		return r, err
 	}
-	// 3. It starts, and binds them all.
+	// 3. The contender starts and binds all pods.
 	began, err := s.fire(ctx)
 	if err != nil {
 		return r, err
 	}
-	if err := binds.Await(ctx, f.Pods, patience); err != nil {
+	if err := binds.Await(ctx, f.Pods, stallTimeout); err != nil {
 		return r, fmt.Errorf("%w: see %s", err, s.process.Log)
 	}
-	// 4. It comes to rest: events are written behind the binds.
-	if r.events, r.told, err = f.told(ctx, c); err != nil {
+	// 4. The contender becomes idle: events are written after the bindings.
+	if r.events, r.lastEvent, err = f.countEvents(ctx, c); err != nil {
 		return r, err
 	}
-	if err := settle(ctx, s.process); err != nil {
+	if err := awaitIdle(ctx, s.process); err != nil {
 		return r, err
 	}
 	after, err := s.process.Usage()
@@ -105,7 +105,7 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, err
 	}
 	r.fill(began, binds.At(), before, after)
-	// 5. More pods come one by one.
+	// 5. More pods are created one by one.
 	if c.scheduler != "" {
 		if r.steady, err = f.steady(ctx, c, l, binds); err != nil {
 			return r, err
@@ -115,7 +115,7 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 	return r, errors.Join(profiled(), f.clear(ctx, s))
 }
 
-// profile begins a profile, where one is wanted, and returns what waits for its end.
+// profile begins a profile if one is wanted, and returns a function that waits for its end.
 func (f *field) profile(ctx context.Context, s started, l load) func() error {
 	if f.Profile == "" || s.profile == nil {
 		return func() error { return nil }
@@ -125,8 +125,8 @@ func (f *field) profile(ctx context.Context, s started, l load) func() error {
 	return func() error { return <-over }
 }
 
-// clear makes the field as it was: after the contender has ended, so that its
-// watches cost nobody anything.
+// clear restores the cluster. It is called after the contender has ended, so that nobody
+// watches the deletions.
 func (f *field) clear(ctx context.Context, s started) error {
 	if err := s.process.Stop(10 * time.Second); err != nil {
 		return err
@@ -134,10 +134,10 @@ func (f *field) clear(ctx context.Context, s started) error {
 	return f.plane.Clear(ctx, namespace)
 }
 
-// told waits until there are as many events as bound pods, or no more come, and
-// returns how many there are and when the last was seen.
-func (f *field) told(ctx context.Context, c contender) (n int, last time.Time, err error) {
-	for last = time.Now(); !c.silent && n < f.Pods && time.Since(last) < patience/6; time.Sleep(100 * time.Millisecond) {
+// countEvents waits until there are as many events as bound pods, or no more are written. It
+// returns their number and the time of the last one.
+func (f *field) countEvents(ctx context.Context, c contender) (n int, last time.Time, err error) {
+	for last = time.Now(); !c.silent && n < f.Pods && time.Since(last) < stallTimeout/6; time.Sleep(100 * time.Millisecond) {
 		now, err := f.events(ctx)
 		if err != nil {
 			return n, last, err
@@ -149,7 +149,7 @@ func (f *field) told(ctx context.Context, c contender) (n int, last time.Time, e
 	return n, last, nil
 }
 
-// events returns how many events there are.
+// events returns the number of events.
 func (f *field) events(ctx context.Context) (int, error) {
 	list, err := f.api.EventsV1().Events(namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
@@ -162,9 +162,9 @@ func (f *field) events(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// settle waits until a process hardly works any more: twice in a row it takes less
-// than 3 % of a CPU for a second.
-func settle(ctx context.Context, p *hollowcluster.Process) error {
+// awaitIdle waits until a process is idle: it uses less than 3 % of a CPU for a second,
+// twice in a row.
+func awaitIdle(ctx context.Context, p *hollowcluster.Process) error {
 	last, err := p.Usage()
 	for calm := 0; err == nil; calm++ {
 		select {

@@ -11,13 +11,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// lease keeps a scheduler from beginning while this program holds it.
+// lease keeps a scheduler from starting while this program holds it.
 type lease struct {
 	api             kubernetes.Interface
 	namespace, name string
 }
 
-// hold takes the lease, which nobody uses now, for an hour.
+// hold acquires the lease, which nobody holds, for an hour.
 func (l lease) hold(ctx context.Context) error {
 	leases := l.api.CoordinationV1().Leases(l.namespace)
 	if err := leases.Delete(ctx, l.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
@@ -30,7 +30,7 @@ func (l lease) hold(ctx context.Context) error {
 	return err
 }
 
-// release gives the lease up and returns when somebody took it.
+// release gives the lease up, and returns when another process has acquired it.
 func (l lease) release(ctx context.Context) (time.Time, error) {
 	leases := l.api.CoordinationV1().Leases(l.namespace)
 	lease, err := leases.Get(ctx, l.name, metav1.GetOptions{})

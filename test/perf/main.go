@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// options are what is measured, and by what.
+// options are the flags.
 type options struct {
-	Rig, Controller string // programs
+	Rig, Controller string // paths of the programs
 	Nodes, Pods     int
-	Steady          int // pods that come one by one
+	Steady          int // number of pods that are created one by one
 	Pace            time.Duration
-	Only            string // a regular expression of rounds
+	Only            string // regular expression of the rounds to run
 	Bounds          string
-	Settings        string // of the controller, separated by blanks
-	Profile         string // a directory for the controller's profiles
+	Settings        string // flags of the controller, separated by blanks
+	Profile         string // directory for the controller's profiles
 	Keep            bool
 }
 

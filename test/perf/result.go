@@ -12,16 +12,16 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// result is what came out of one round.
+// result is the result of a round.
 type result struct {
-	contender, load string
-	rate            float64 // bound pods a second
-	cpu             time.Duration
-	peak            int64           // bytes
-	backlog         []time.Duration // from the start to each bind, ascending
-	steady          []time.Duration // waits of pods that came one by one
-	events          int
-	began, told     time.Time // when it started, and when the last event was written
+	contender, load  string
+	rate             float64 // bound pods per second
+	cpu              time.Duration
+	peak             int64           // bytes
+	backlog          []time.Duration // times from the start to each binding, ascending
+	steady           []time.Duration // waiting times of the pods that were created one by one
+	events           int
+	began, lastEvent time.Time // times of the start and of the last event
 }
 
 func (r *result) fill(began time.Time, at map[string]time.Time, before, after hollowcluster.Usage) {
@@ -36,10 +36,10 @@ func (r *result) fill(began time.Time, at map[string]time.Time, before, after ho
 	r.peak = after.Peak
 }
 
-// toldRate returns how many pods a second were bound with their events written.
-func (r result) toldRate() float64 { return float64(r.events) / r.told.Sub(r.began).Seconds() }
+// eventRate returns the rate of pods that were bound and have their event.
+func (r result) eventRate() float64 { return float64(r.events) / r.lastEvent.Sub(r.began).Seconds() }
 
-// quantile returns the q-th quantile, 0 ≤ q < 1, of what was measured; 0 of nothing.
+// quantile returns the q-th quantile of the durations, 0 ≤ q < 1, or 0 if there are none.
 func quantile(of []time.Duration, q float64) time.Duration {
 	if len(of) == 0 {
 		return 0
@@ -52,7 +52,7 @@ func (r result) String() string {
 	return fmt.Sprintf("%s, %s: %.0f pods/s, %.2f ms CPU a pod", r.contender, r.load, r.rate, r.cpu.Seconds()*1000)
 }
 
-// table shows the results as docs/benchmarks/logs/performance.md does.
+// table prints the results as in docs/benchmarks/logs/performance.md.
 func table(results []result) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
@@ -63,11 +63,11 @@ func table(results []result) string {
 		if len(r.steady) > 0 {
 			steady = fmt.Sprintf("%.1f / %.1f", ms(quantile(r.steady, .5)), ms(quantile(r.steady, .99)))
 		}
-		told := "–"
+		events := "–"
 		if r.events > 0 {
-			told = fmt.Sprintf("%.0f", r.toldRate())
+			events = fmt.Sprintf("%.0f", r.eventRate())
 		}
-		fmt.Fprintf(w, "| %s\t| %s\t| %.0f\t| %s\t| %.2f\t| %d\t| %.2f / %.2f\t| %s\t|\n", r.load, r.contender, r.rate, told, ms(r.cpu), r.peak>>20,
+		fmt.Fprintf(w, "| %s\t| %s\t| %.0f\t| %s\t| %.2f\t| %d\t| %.2f / %.2f\t| %s\t|\n", r.load, r.contender, r.rate, events, ms(r.cpu), r.peak>>20,
 			quantile(r.backlog, .5).Seconds(), quantile(r.backlog, .99).Seconds(), steady)
 	}
 	w.Flush()
@@ -76,7 +76,7 @@ func table(results []result) string {
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// machine says where this was measured.
+// machine describes the machine of the measurement.
 func machine() string {
 	model := "unknown CPU"
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {

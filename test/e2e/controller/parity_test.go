@@ -62,7 +62,7 @@ func (w *world) upstream() {
 // still waits until every pod has its verdict, and none changes for 3 s.
 func (s *stage) still() string {
 	s.Helper()
-	s.settle()
+	s.awaitVerdicts()
 	for last, since := s.verdicts(), time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		now := s.verdicts()
 		if now != last {

@@ -58,7 +58,7 @@ func newStage(t *testing.T, w *world, scheduler string) *stage {
 func (s *stage) play(sections []txtar.File) {
 	s.Helper()
 	for _, section := range sections {
-		s.settle()
+		s.awaitVerdicts()
 		decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(section.Data), 4096)
 		for {
 			object := &unstructured.Unstructured{}
@@ -168,8 +168,8 @@ func (s *stage) clear() {
 	}
 }
 
-// settle waits until every pod has a verdict.
-func (s *stage) settle() {
+// awaitVerdicts waits until every pod has a verdict.
+func (s *stage) awaitVerdicts() {
 	s.Helper()
 	for deadline := time.Now().Add(30 * time.Second); strings.Contains(s.verdicts(), ": ?\n"); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Cluster is one machine of the rig, the API server that it has joined, and
-// the namespace of the test.
+// Cluster is a machine of the rig, the API server that it has joined, and the namespace of
+// the test.
 type Cluster struct {
 	Rig
 	API       kubernetes.Interface
@@ -26,7 +26,7 @@ type Cluster struct {
 	config    *rest.Config
 }
 
-// Connect returns a Cluster whose API server the kubeconfig names.
+// Connect returns the Cluster of a kubeconfig.
 func Connect(kubeconfig string, rig Rig) (*Cluster, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -37,14 +37,14 @@ func Connect(kubeconfig string, rig Rig) (*Cluster, error) {
 	return &Cluster{Rig: rig, API: api, Namespace: "default", config: config}, err
 }
 
-// As returns a client that acts as somebody else.
+// As returns a client that impersonates another user.
 func (c *Cluster) As(user string) (kubernetes.Interface, error) {
 	config := rest.CopyConfig(c.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user}
 	return kubernetes.NewForConfig(config)
 }
 
-// Create makes a pod on the machine.
+// Create creates a pod on the machine.
 func (c *Cluster) Create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	if pod.Spec.NodeSelector == nil {
 		pod.Spec.NodeSelector = map[string]string{}
@@ -53,7 +53,7 @@ func (c *Cluster) Create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, err
 	return c.API.CoreV1().Pods(c.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 }
 
-// Delete removes a pod and waits until it is gone.
+// Delete deletes a pod and waits until it is gone.
 func (c *Cluster) Delete(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		err := c.API.CoreV1().Pods(c.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
@@ -76,8 +76,8 @@ func (c *Cluster) gone(ctx context.Context, name string) error {
 	})
 }
 
-// Await polls until the pod satisfies the condition; on time-out the error
-// says how the pod stands.
+// Await polls until the pod satisfies a condition. When ctx ends, the error has the pod's
+// state.
 func (c *Cluster) Await(ctx context.Context, name string, ok func(*corev1.Pod) bool) (*corev1.Pod, error) {
 	var pod *corev1.Pod
 	err := poll(ctx, func() (done bool, state string, err error) {
@@ -99,7 +99,7 @@ func Running(pod *corev1.Pod) bool {
 // Succeeded reports whether the pod has completed.
 func Succeeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }
 
-// WaitsFor returns why a pod is not scheduled, "" where nothing is said.
+// WaitsFor returns why a pod is not scheduled, or "".
 func WaitsFor(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
@@ -127,7 +127,7 @@ func (c *Cluster) AwaitEvent(ctx context.Context, pod, reason, text string) erro
 	})
 }
 
-// Lives reads what the containers of the machine have reported so far.
+// Lives reads what the containers of the machine have recorded so far.
 func (c *Cluster) Lives(ctx context.Context) ([]Life, error) {
 	text, err := c.Shell(ctx, "cd "+traces+` && for f in *; do [ ! -e "$f" ] || { echo "==> $f <=="; cat "$f"; }; done`)
 	if err != nil {
@@ -136,15 +136,14 @@ func (c *Cluster) Lives(ctx context.Context) ([]Life, error) {
 	return ParseTraces(text)
 }
 
-// Forget removes the reports of earlier tests, for good: a reset machine would
-// bring back what its disk had not heard of.
+// Forget removes the records of earlier tests and syncs the disk: otherwise a machine that
+// is reset would have them again.
 func (c *Cluster) Forget(ctx context.Context) error {
 	_, err := c.Shell(ctx, "mkdir -p "+traces+" && rm -f "+traces+"/* && sync")
 	return err
 }
 
-// poll asks until done or the context ends, which a test bounds; the error
-// then carries the last state.
+// poll calls a function until it is done or ctx ends. The error then has the last state.
 func poll(ctx context.Context, ask func() (done bool, state string, err error)) error {
 	var last string
 	err := wait.PollUntilContextCancel(ctx, 300*time.Millisecond, true, func(context.Context) (bool, error) {

@@ -1,4 +1,3 @@
-// Package e2eutil is what the end-to-end tests, the soak and the demo share: the
-// rig's machine, pods that report their own CPUs, and the checks on what they
-// reported.
+// Package e2eutil is shared by the end-to-end tests, the soak test and the demo. It has the
+// machine of the rig, pods that record their own CPUs, and checks of these records.
 package e2eutil

@@ -12,9 +12,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// Hollow makes a node of a fleet on the rig's control plane: the controller gives
-// its CPUs away, but no pod on it ever starts. It stays Ready until ctx ends;
-// Bury removes it.
+// Hollow creates a hollow node on the rig's control plane: the controller assigns its CPUs,
+// but no pod on it ever starts. The node stays Ready until ctx ends; Bury removes it.
 func (c *Cluster) Hollow(ctx context.Context, name string, shape hollowcluster.Shape) error {
 	resources, err := dynamic.NewForConfig(c.config)
 	if err != nil {
@@ -29,19 +28,18 @@ func (c *Cluster) Hollow(ctx context.Context, name string, shape hollowcluster.S
 	return nil
 }
 
-// Bury removes what Hollow made. Its pods have to be gone before: nobody else
-// would remove them.
+// Bury removes what Hollow created. The node's pods must be gone, because nobody else would
+// remove them.
 func (c *Cluster) Bury(ctx context.Context, name string) error {
 	return c.API.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}) // its NodeTopology goes with it
 }
 
-// beat gives the signs of life of a kubelet, for which the node lifecycle
-// controller waits 40 s.
+// beat sends a kubelet's heartbeats. The node lifecycle controller tolerates 40 s without.
 func (c *Cluster) beat(ctx context.Context, node string) {
 	every := time.NewTicker(10 * time.Second)
 	defer every.Stop()
 	for ; ctx.Err() == nil; <-every.C {
 		alive := fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
-		_, _ = c.API.CoreV1().Nodes().PatchStatus(ctx, node, alive) // a beat that is lost is followed by another
+		_, _ = c.API.CoreV1().Nodes().PatchStatus(ctx, node, alive) // the next beat makes up for a lost one
 	}
 }

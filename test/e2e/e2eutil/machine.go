@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Machine asks `numalet topo` in the agent's container for the machine: its
-// CPUs with their cores, and its NUMA nodes.
+// Machine runs `numalet topo` in the agent's container and returns the machine with its
+// CPUs, cores and NUMA nodes.
 func (c *Cluster) Machine(ctx context.Context) (*topology.Machine, error) {
 	out, err := exec.CommandContext(ctx, "kubectl", "--namespace", "numalet-system", "exec", "daemonset/numalet",
 		"--container", "agent", "--", "numalet", "topo", "-o", "json").Output()
@@ -21,7 +21,7 @@ func (c *Cluster) Machine(ctx context.Context) (*topology.Machine, error) {
 	return parseMachine(out)
 }
 
-// parseMachine reads as much of the topo contract as a picture needs.
+// parseMachine reads the part of topo's JSON that a picture needs.
 func parseMachine(text []byte) (*topology.Machine, error) {
 	var topo struct {
 		CPUs []struct {

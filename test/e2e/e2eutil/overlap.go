@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Overlaps returns, in words, every moment at which a container ran on a CPU
-// that an exclusive container held, and every exclusive container whose CPUs
-// changed while it lived. It has no false alarm: a sample counts only when the
-// whole of its reading lies within the exclusive container's life.
+// Overlaps describes every moment at which a container ran on a CPU that another container
+// held exclusively, and every exclusive container whose CPUs changed while it ran. It has no
+// false positives: a sample counts only if it was read wholly within the exclusive
+// container's life.
 func Overlaps(lives []Life) []string {
 	var found []string
 	for _, holder := range lives {
@@ -47,8 +47,8 @@ func firstOverlap(holder, other Life) (Sample, bool) {
 	return Sample{}, false
 }
 
-// Moved returns, in words, every exclusive container that was born on other
-// CPUs after a restart than before it.
+// Moved describes every exclusive container that started with other CPUs after a restart
+// than before it.
 func Moved(lives []Life) []string {
 	first := map[string]Life{}
 	var found []string

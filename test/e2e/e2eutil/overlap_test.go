@@ -52,7 +52,7 @@ func TestParseLivesRefuses(t *testing.T) {
 	}
 }
 
-// TestParseTracesInPart checks that a line that is being written is left for later.
+// TestParseTracesInPart checks that a line that is still being written is ignored.
 func TestParseTracesInPart(t *testing.T) {
 	lives, err := ParseTraces("==> p_c_shared <==\nborn 1 0-3\nsample 2 3 0-3\nsample 4 5==> q_c_exclusive <==\nborn 1 4\n==> r_c_shared <==\nborn")
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Mark is a letter on the picture for CPUs that somebody holds.
+// Mark is a letter that marks held CPUs on the picture.
 type Mark struct {
 	Letter byte
 	CPUs   cpuset.Set
 }
 
-// Picture draws a machine, a NUMA node a line and a core a pair of brackets,
-// with a mark for every held CPU and a dot for every shared one.
+// Picture draws a machine with one NUMA node per line and a pair of brackets per core. A held
+// CPU has its holder's mark, a shared one a dot.
 func Picture(m *topology.Machine, marks []Mark) string {
 	var b strings.Builder
 	for _, node := range m.Nodes {

@@ -16,31 +16,31 @@ import (
 
 const (
 	image = "localhost/probe:e2e"
-	// traces is where the containers' files lie, on the node and in the container.
+	// traces is the directory of the containers' records, on the node and in the container.
 	traces = "/var/lib/numalet-e2e"
 )
 
-// Container is one container of a test pod. It runs the probe, which writes
-// its allowed CPUs to a file on the node.
+// Container is a container of a test pod. It runs the probe, which records its allowed CPUs
+// in a file on the node.
 type Container struct {
 	Name    string
 	CPU     string // limit = request, as in a manifest: "2" is exclusive, "500m" is shared
 	Init    bool
 	Sidecar bool
-	On      map[topology.NodeID]int // CPUs by NUMA node, asked explicitly
-	Life    time.Duration           // 0: until told to stop
+	On      map[topology.NodeID]int // CPUs by NUMA node, requested explicitly
+	Life    time.Duration           // 0: until it is stopped
 	Exit    int                     // status after Life
 }
 
-// Exclusive reports whether the container asks for exclusive CPUs in a pod of
-// this policy, which may be none.
+// Exclusive reports whether the container requests exclusive CPUs in a pod with this policy,
+// which may be empty.
 func (c Container) Exclusive(policy string) bool {
 	q, err := resource.ParseQuantity(c.CPU)
 	return c.On != nil || policy != "" && err == nil && q.MilliValue()%1000 == 0
 }
 
-// Pod builds a Guaranteed pod. An empty policy leaves the annotation away: its
-// containers are shared.
+// Pod returns a Guaranteed pod. Without a policy it has no annotation, and its containers
+// use shared CPUs.
 func Pod(name, policy string, containers ...Container) *corev1.Pod {
 	grace := int64(1)
 	pod := &corev1.Pod{
@@ -68,15 +68,15 @@ func Pod(name, policy string, containers ...Container) *corev1.Pod {
 	return pod
 }
 
-// Once makes the pod's containers run once, as a Job's do.
+// Once makes the pod's containers run once, as those of a Job.
 func Once(pod *corev1.Pod) *corev1.Pod {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	return pod
 }
 
-// Crowd builds a pod of n shared containers that only wait: they cost so
-// little that a hundred fit on an emulated machine, and report nothing. It has
-// no CPU limit: one as small as its request throttles runc in the container's cgroup.
+// Crowd returns a pod of n containers with shared CPUs that only wait and record nothing.
+// They cost so little that a hundred fit on an emulated machine. There is no CPU limit: one
+// as small as the request would throttle runc in the container's cgroup.
 func Crowd(name string, n int) *corev1.Pod {
 	pod := Pod(name, "")
 	for i := range n {

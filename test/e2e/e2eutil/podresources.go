@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Holding is what a container has of one resource.
+// Holding is the devices of one resource that a container has.
 type Holding struct {
 	Pod, Container, Resource string
 	IDs                      []string // sorted
 }
 
-// Holders asks the machine's kubelet which devices containers have.
+// Holders returns the devices of each container as the machine's kubelet reports them.
 func (c *Cluster) Holders(ctx context.Context) ([]Holding, error) {
 	text, err := c.Shell(ctx, "/usr/local/bin/podresources")
 	if err != nil {
@@ -22,8 +22,8 @@ func (c *Cluster) Holders(ctx context.Context) ([]Holding, error) {
 	return parseHolders(text, c.Namespace)
 }
 
-// parseHolders reads the lines of the namespace's pods. The kubelet names a device
-// that is on several NUMA nodes several times.
+// parseHolders reads the lines of the namespace's pods. The kubelet lists a device once for
+// each of its NUMA nodes.
 func parseHolders(text, namespace string) (all []Holding, err error) {
 	lines := map[[3]string][]string{}
 	for line := range strings.Lines(text) {
@@ -43,7 +43,7 @@ func parseHolders(text, namespace string) (all []Holding, err error) {
 	return all, nil
 }
 
-// GivenTwice returns a sentence for each device that two containers have.
+// GivenTwice describes each device that two containers have.
 func GivenTwice(all []Holding) (sentences []string) {
 	holder := map[string]Holding{}
 	for _, h := range all {

@@ -36,8 +36,8 @@ func (r Rig) Reboot(ctx context.Context) error {
 	return err
 }
 
-// Spawn starts a command in the machine; the caller waits for it. Its standard
-// output is the returned buffer.
+// Spawn starts a command in the machine, for which the caller waits. Its standard output
+// goes to the returned buffer.
 func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffer, error) {
 	cmd := exec.CommandContext(ctx, r.Bin, "shell", "--flavour", r.Flavour, "sh", "-c", command)
 	out := &bytes.Buffer{}
@@ -45,8 +45,8 @@ func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffe
 	return cmd, out, cmd.Start()
 }
 
-// Script runs a script of the tests for the machine: with its flavour, and what is to
-// be done.
+// Script runs a script of the tests in the machine. Its arguments are the machine's flavour
+// and the action.
 func (r Rig) Script(ctx context.Context, path, what string) error {
 	cmd := exec.CommandContext(ctx, path, r.Flavour, what)
 	cmd.Env = append(os.Environ(), "RIG="+r.Bin)

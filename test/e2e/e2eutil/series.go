@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Series are the values of a scrape, by the metric's name with its labels as
-// Prometheus' text format writes them: `name{label="value"}`.
+// Series are the values of a scrape, by the metric's name and labels in Prometheus' text
+// format: `name{label="value"}`.
 type Series map[string]float64
 
-// ParseSeries reads a page of /metrics without time stamps.
+// ParseSeries reads a page of /metrics without timestamps.
 // Source: https://prometheus.io/docs/instrumenting/exposition_formats/
 func ParseSeries(page string) (Series, error) {
 	all := Series{}
@@ -29,8 +29,8 @@ func ParseSeries(page string) (Series, error) {
 	return all, nil
 }
 
-// Since returns by how much the metric has grown over all labels that begin so;
-// what is not there counts as 0.
+// Since returns by how much the metrics with this prefix have grown in total. A missing
+// metric counts as 0.
 func (s Series) Since(before Series, prefix string) float64 {
 	return s.sum(prefix) - before.sum(prefix)
 }

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Timing is how long the runs of one thing took.
+// Timing is the durations of several runs.
 type Timing struct {
 	What   string
 	Shared int // containers on the node
 	Took   []time.Duration
 }
 
-// median returns the middle one, the upper of two.
+// median returns the median, the upper of two.
 func (t Timing) median() time.Duration { return slices.Sorted(slices.Values(t.Took))[len(t.Took)/2] }
 
-// Table writes timings of a machine in Markdown, in milliseconds. Each has a run.
+// Table writes timings as a Markdown table in milliseconds. Each timing has at least one run.
 func Table(flavour string, timings []Timing) string {
 	var b strings.Builder
 	b.WriteString("| flavour | what | shared containers | runs | median, ms | maximum, ms |\n|---|---|---:|---:|---:|---:|\n")
@@ -27,7 +27,7 @@ func Table(flavour string, timings []Timing) string {
 	return b.String()
 }
 
-// ms writes milliseconds with three digits, or as many as come before the point.
+// ms formats milliseconds with three significant digits, or with all integer digits.
 func ms(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	switch {

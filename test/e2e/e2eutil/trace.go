@@ -10,29 +10,28 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Sample is one reading of a container's allowed CPUs: CPUs was in force at
-// some moment between From and To, in nanoseconds of CLOCK_BOOTTIME, which all
-// containers of a node share.
+// Sample is one reading of a container's allowed CPUs: they were in force at some moment
+// between From and To, in nanoseconds of CLOCK_BOOTTIME, which all containers share.
 type Sample struct {
 	From, To int64
 	CPUs     cpuset.Set
 }
 
-// Life is one run of a container's program: what it was born with, then what
-// it saw, in order. A restart begins a new life.
+// Life is one run of a container's program: its first CPUs and all later samples, in order.
+// A restart begins a new life.
 type Life struct {
 	Pod, Container string
 	Exclusive      bool
 	Samples        []Sample // the first one is the birth
 }
 
-// Born returns the CPUs of the very first instruction.
+// Born returns the CPUs at the very first instruction.
 func (l Life) Born() cpuset.Set { return l.Samples[0].CPUs }
 
 func (l Life) String() string { return l.Pod + "/" + l.Container }
 
-// ParseLives reads what first and probe wrote into one container's file:
-// "born <ns> <cpus>" and "sample <ns> <ns> <cpus>".
+// ParseLives reads the records of a container: "born <ns> <cpus>" and
+// "sample <ns> <ns> <cpus>".
 func ParseLives(r io.Reader, pod, container string, exclusive bool) ([]Life, error) {
 	var lives []Life
 	for lines := bufio.NewScanner(r); lines.Scan(); {
