@@ -8,11 +8,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Jain returns Jain's index of amounts: 1 where all are equal, 1/n where one has all,
+// Jain returns Jain's fairness index: 1 if all amounts are equal, 1/n if one has all,
 //
 //	(Σx)² / (n · Σx²)
 //
-// and 1 where nobody has any. Source: https://arxiv.org/abs/cs/9809099
+// and 1 if all amounts are 0. Source: https://arxiv.org/abs/cs/9809099
 func Jain(xs []float64) float64 {
 	sum, squares := 0., 0.
 	for _, x := range xs {
@@ -37,11 +37,11 @@ func (n *Pods) add(p *sched.Pod) {
 	}
 }
 
-// Waits are times of waiting.
+// Waits are waiting times.
 type Waits []time.Duration
 
-// Quantile returns the smallest of the times that a part q of all at least do not
-// exceed, 0 where there are none. It sorts w.
+// Quantile returns the q-quantile: the smallest of the times that at least a fraction q of
+// them do not exceed. It returns 0 if there are none. It sorts w.
 func (w Waits) Quantile(q float64) time.Duration {
 	if len(w) == 0 {
 		return 0

@@ -2,7 +2,7 @@ package fairness
 
 import "time"
 
-// meter adds up an amount over time: card-seconds, say.
+// meter integrates an amount over time, for example to card-seconds.
 type meter struct {
 	amount, sum float64
 	at          time.Time

@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Settings are what a trial is about.
+// Settings configure a trial.
 type Settings struct {
 	Users     []User
 	Seed      uint64
@@ -22,7 +22,7 @@ type Settings struct {
 	Turns     virtual.Turns
 }
 
-// Outcome is what came of a trial in its second half. Amounts are of cards.
+// Outcome is the result of a trial, measured in its second half. Amounts are in cards.
 type Outcome struct {
 	Turns     virtual.Turns
 	Jain      float64 // of scores per weight: the mean of those of every hour
@@ -33,14 +33,14 @@ type Outcome struct {
 	Users     []UserOutcome
 }
 
-// UserOutcome is what a user has got.
+// UserOutcome is the result for one user.
 type UserOutcome struct {
 	User
 	Cards float64 // that it held on average
 	Waits Waits
 }
 
-// Share lets users share nodes, for two hours at least.
+// Share runs a trial in which users share nodes, for at least two hours.
 func Share(nodes []*sched.Node, samples []Sample, s Settings) (Outcome, error) {
 	if s.For < 2*sampling {
 		return Outcome{}, fmt.Errorf("share %d nodes for %s: want %s at least", len(nodes), s.For, 2*sampling)
@@ -57,10 +57,10 @@ func Share(nodes []*sched.Node, samples []Sample, s Settings) (Outcome, error) {
 	return t.outcome(), nil
 }
 
-// sampling is how often it is looked at what everybody has.
+// sampling is the interval between samples of the users' amounts.
 const sampling = time.Hour
 
-// trial is a trial under way.
+// trial is a running trial.
 type trial struct {
 	Settings
 	cluster   *virtual.Cluster
@@ -74,7 +74,7 @@ type trial struct {
 	meter     meter // of the users' cards
 }
 
-// start has everybody send.
+// start starts all users.
 func (t *trial) start() {
 	for _, u := range t.Users {
 		t.senders[u.Name].send(t.cluster)
@@ -109,7 +109,7 @@ func newTrial(nodes []*sched.Node, samples []Sample, s Settings) (*trial, error)
 	return t, nil
 }
 
-// begin notes how long work has waited that came since measuring began, and has its
+// begin records the waiting time of work that arrived since measuring began, and lets its
 // user send more.
 func (t *trial) begin(r virtual.Ran) {
 	if !t.measuring.IsZero() {
@@ -129,7 +129,7 @@ func (t *trial) end(r virtual.Ran) {
 	}
 }
 
-// cards returns how much of cards a pod asks for.
+// cards returns how many cards a pod requests; parts of cards are fractions.
 func cards(p *sched.Pod) float64 {
 	return float64(p.GPUs.Milli) * float64(p.GPUs.Count) / float64(sched.WholeGPU)
 }
@@ -140,7 +140,7 @@ func (t *trial) wait(r virtual.Ran, d time.Duration) {
 	}
 }
 
-// sample looks at what everybody has.
+// sample samples the users' amounts.
 func (t *trial) sample() {
 	var scores []float64
 	now := t.cluster.Now()

@@ -8,21 +8,21 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Starved is what became of one large pod that came to nodes full of small work of
-// which there is no end. Times are from when it came.
+// Starved is the result for one large pod that arrives at nodes full of small work, which
+// never ends. Times are from its arrival.
 type Starved struct {
 	Large  Sample
 	Began  bool          // it did, within Settings.For
 	Waited time.Duration // until it began, or to the end
-	// Held is when the node was first held back that it waited for at last, and
-	// Enough when so many of those that ran there then had ended that it fitted. Both
-	// are 0 where nothing was held back.
+	// Held is when its final node was first reserved. Enough is when enough of the pods
+	// that ran there at that time had ended for it to fit. Both are 0 if no node was
+	// reserved.
 	Held, Enough time.Duration
 	Small        float64 // cards that small work had until then, of what it had without the large pod
 	SmallAfter   float64 // the same, until the large pod has ended
 }
 
-// Ratio returns how long the pod waited, in units of how long it had to.
+// Ratio returns the waiting time divided by Enough; 1 means that the pod began when it fitted.
 func (s Starved) Ratio() float64 {
 	if s.Enough == 0 {
 		return math.NaN()
@@ -58,12 +58,12 @@ func Starve(nodes []*sched.Node, samples []Sample, s Settings) (Starved, error) 
 	return f.Starved, nil
 }
 
-// part returns what users have had in one trial, of what they have had in another.
+// part returns the users' total in one trial as a fraction of that in another.
 func part(a, b *trial) float64 {
 	return a.meter.area(a.cluster.Now()) / b.meter.area(b.cluster.Now())
 }
 
-// flood is a trial to which the large pod comes.
+// flood is a trial with the large pod.
 type flood struct {
 	*trial
 	Starved
@@ -71,7 +71,7 @@ type flood struct {
 	on   string // the node that is held back for it
 }
 
-// come has the large pod come, and waits until it begins.
+// come submits the large pod, and runs until it begins.
 func (f *flood) come() {
 	pod := *f.Large.Pod
 	pod.UID, pod.Name = large, large
@@ -85,7 +85,7 @@ func (f *flood) come() {
 	}
 }
 
-// look notes what is held back for the large pod.
+// look records the reservation of the large pod.
 func (f *flood) look(pod *sched.Pod) {
 	offer, ok := f.cluster.Reservation(large)
 	if !ok || offer.Node == f.on {

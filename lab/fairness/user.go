@@ -42,8 +42,8 @@ func Users(n, least, most int) []User {
 	return users
 }
 
-// sender sends a user's work: samples drawn at random, the same whatever the order
-// of pods is.
+// sender sends a user's work. The samples are drawn at random, independently of the order
+// of pods in the trial.
 type sender struct {
 	User
 	samples []Sample
@@ -52,7 +52,7 @@ type sender struct {
 	sent    int
 }
 
-// newSender returns the i-th user's.
+// newSender returns the sender of the i-th user.
 func newSender(u User, samples []Sample, seed uint64, i int) *sender {
 	return &sender{User: u, samples: samples, rand: rand.New(rand.NewPCG(seed, uint64(i)))}
 }
@@ -60,7 +60,7 @@ func newSender(u User, samples []Sample, seed uint64, i int) *sender {
 // pause returns how long it takes until the user notices that a pod has begun.
 func (s *sender) pause() time.Duration { return time.Duration(s.rand.Int64N(int64(time.Minute))) }
 
-// send submits what is missing.
+// send submits as many pods as are missing.
 func (s *sender) send(v *virtual.Cluster) {
 	for s.waiting < s.Appetite {
 		sample := s.samples[s.rand.IntN(len(s.samples))]

@@ -1,7 +1,7 @@
-// Package fragmentation measures how much of the free GPUs is of no use to a workload,
-// and scores nodes by how little of it a placement adds.
+// Package fragmentation measures how much free GPU capacity is useless to a workload, and
+// scores nodes by how little of it a placement adds.
 //
-// It knows FGD's measure (Weng et al., "Beware of Fragmentation: Scheduling
+// It uses FGD's measure (Weng et al., "Beware of Fragmentation: Scheduling
 // GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023):
 //
 //	F(n) = Σ p(m) · f(n, m)  over the kinds m of pods, p(m) their share

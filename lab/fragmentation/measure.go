@@ -7,9 +7,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// measure tells what of a node's free GPUs is lost, in one pass over the kinds of
-// pods that ask for GPUs. Other pods have no say: to them all GPUs are useless,
-// whatever the node.
+// measure computes how much of a node's free GPUs is lost, in one pass over the kinds of
+// pods that request GPUs. Other pods are ignored: to them all GPUs are useless on every
+// node.
 //
 //	lost(n) = Σ p(m) · ( f(n, m) + s(n, m) )
 //	s(n, m) = what stays free where n is filled up with pods of kind m alone
@@ -27,8 +27,8 @@ type want struct {
 	memory sched.Bytes
 }
 
-// newMeasure keeps the kinds by falling amount of a card, so that what depends
-// on it alone is computed once.
+// newMeasure sorts the kinds by falling amount of a card, so that values which depend only
+// on that amount are computed once.
 func newMeasure(w Workload) measure {
 	var m measure
 	for _, k := range w {

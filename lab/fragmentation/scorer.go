@@ -10,8 +10,8 @@ import (
 // Scorer scores nodes by how little of their free GPUs a pod would make useless
 // to a workload. It is safe for concurrent use.
 //
-// It remembers its scores by kind of pod and version of node, O(kinds · nodes): a
-// placement changes one node, and all others keep theirs.
+// It caches scores by kind of pod and version of node, in O(kinds · nodes) memory, because a
+// placement changes only one node.
 type Scorer struct {
 	measure measure
 
@@ -64,7 +64,7 @@ func (s *Scorer) score(pod *sched.Pod, node *sched.Node) float64 {
 	return k.value
 }
 
-// scores returns what is remembered of a kind of pod. The caller holds mu.
+// scores returns the cached scores of a kind of pod. The caller holds mu.
 func (s *Scorer) scores(k kindKey) map[string]known {
 	if s.mu.scores[k] == nil {
 		if len(s.mu.scores) >= mostKinds {

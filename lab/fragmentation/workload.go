@@ -9,18 +9,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Workload is the kinds of pods that a cluster sees, by falling share. It is
-// immutable.
+// Workload is the kinds of pods of a workload, sorted by falling share. It is immutable.
 type Workload []Kind
 
-// Kind is pods that ask for the same.
+// Kind is pods with the same requests.
 type Kind struct {
 	Pod   *sched.Pod
 	Share float64 // of all pods
 }
 
-// Of returns the workload of which pods are a sample. Pods that differ in
-// nothing but CPU, memory and GPUs are told apart by these.
+// Of returns the workload that a sample of pods represents. Pods are of the same kind if
+// their CPU, memory and GPU requests are equal.
 func Of(pods []*sched.Pod) Workload {
 	counts, first := map[kindKey]int{}, map[kindKey]*sched.Pod{}
 	for _, p := range pods {
@@ -40,7 +39,7 @@ func Of(pods []*sched.Pod) Workload {
 	return w
 }
 
-// kindKey is what tells kinds apart.
+// kindKey identifies a kind.
 type kindKey struct {
 	cpu    sched.MilliCPU
 	memory sched.Bytes
@@ -66,7 +65,7 @@ func (w Workload) Fragmented(n *sched.Node) float64 {
 	return sum
 }
 
-// freeOf returns what is free on a node's cards.
+// freeOf returns the free amount of a node's cards.
 func freeOf(n *sched.Node) (sum sched.MilliGPU) {
 	for _, card := range n.GPUs {
 		sum += max(0, card.Free)
@@ -88,7 +87,7 @@ func useless(n *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU 
 	return small
 }
 
-// usable reports whether a card has enough free for an ask, and is of its type.
+// usable reports whether a card has enough free for a request and is of its type.
 func usable(ask sched.GPUAsk, card sched.GPU) bool {
 	return card.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, card.Type))
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // ReadSamples reads pods as ReadPods does, with the columns scheduled_time and
-// deletion_time, in seconds. Those that never ran, or did not end, are left out, and
-// each ran for a second at least.
+// deletion_time, in seconds. Pods that never ran or did not end are left out. Durations
+// are at least one second.
 func ReadSamples(r io.Reader) ([]fairness.Sample, error) {
 	var samples []fairness.Sample
 	err := eachPod(r, func(row *row, p *sched.Pod) {

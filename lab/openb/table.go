@@ -33,7 +33,7 @@ func open(r io.Reader, columns ...string) (*table, error) {
 	return t, nil
 }
 
-// each calls do for every further row, until one is wrong. Its error tells the line.
+// each calls do for every further row until one is invalid. Its error has the line number.
 func (t *table) each(do func(row *row)) error {
 	for {
 		fields, err := t.rows.Read()
@@ -52,14 +52,14 @@ func (t *table) each(do func(row *row)) error {
 	}
 }
 
-// row is one row. The first thing that is wrong with it stays in err.
+// row is one row. err is the first error in it.
 type row struct {
 	*table
 	fields []string
 	err    error
 }
 
-// wrong notes what is wrong with a column.
+// wrong records an error in a column.
 func (r *row) wrong(column, want string) {
 	if r.err == nil {
 		r.err = fmt.Errorf("column %s is %q: want %s", column, r.text(column), want)

@@ -20,8 +20,7 @@ type CPU int
 // array was rejected because Linux allows 8192 CPUs and most machines have 64.
 type Set struct{ words []uint64 }
 
-// Of returns the set of the given CPUs. It panics on a negative id, which no
-// kernel hands out.
+// Of returns the set of the given CPUs. It panics on a negative id, which no kernel uses.
 func Of(cpus ...CPU) Set {
 	if len(cpus) == 0 {
 		return Set{}

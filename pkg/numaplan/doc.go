@@ -2,9 +2,9 @@
 // on each NUMA node. It is the only planner: the controller's committer and the
 // node's ledger both use it, so what one places the other accepts.
 //
-// It knows policies, the phases of a pod's life and counts of free CPUs and
-// memory per NUMA node. It refuses to know CPU ids (package pool), GPUs and
-// whole clusters (package filter).
+// It works with policies, the phases of a pod's life, and the numbers of free CPUs and
+// free memory on each NUMA node. CPU ids are in package pool; GPUs and cluster nodes
+// are in package filter.
 //
 //	counts, reason := numaplan.Plan(
 //		numaplan.Request{Policy: podspec.Single, Containers: containers},
@@ -26,6 +26,6 @@
 // many colours as intervals overlap at most. So a pod holds exactly its peak on
 // each NUMA node.
 //
-// plan.go has the question and the answer, search.go the search, options.go the
-// policies, reason.go and refusal.go why a pod does not fit, in codes and in words.
+// plan.go has the API, search.go the search, options.go the policies, and reason.go and
+// refusal.go the codes and messages for pods that do not fit.
 package numaplan

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// options yields the ways to distribute a container by its policy, best first,
-// each once.
+// options yields the ways to distribute a container by its policy, best first and
+// without duplicates.
 func (s *search) options(c int) iter.Seq[Counts] {
 	want := s.Containers[c]
 	if want.PerNode != nil {
@@ -54,8 +54,8 @@ func (s *search) within(c int, t Tier) iter.Seq[Counts] {
 	return s.random(c, t)
 }
 
-// named yields the counts that the container names. A NUMA node that is not here
-// has no room.
+// named yields the counts that the container names. A NUMA node that the view lacks has
+// no free CPUs.
 func (s *search) named(want podspec.Container) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		n, sum := make(Counts, len(s.NUMA)), 0
@@ -69,9 +69,9 @@ func (s *search) named(want podspec.Container) iter.Seq[Counts] {
 	}
 }
 
-// anywhere returns the whole machine for container c. It prefers NUMA nodes where
-// the pod holds least more for it, then for a whole container the best fit, and
-// for one odd CPU the node with most free.
+// anywhere returns a tier with the whole machine for container c. It prefers NUMA nodes
+// where the pod needs the fewest additional CPUs. Among these it prefers the best fit for
+// a whole container, and the most free CPUs for an odd CPU.
 func (s *search) anywhere(c int) Tier {
 	rooms := make([]Room, len(s.NUMA))
 	for n := range rooms {
@@ -89,7 +89,7 @@ func (s *search) anywhere(c int) Tier {
 	}}
 }
 
-// single yields the ways to put k CPUs on one NUMA node; of equal cost the first.
+// single yields the ways to place k CPUs on one NUMA node, cheapest first.
 func (t Tier) single(k int) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		for _, n := range t.cheapest(0, k) {
@@ -102,8 +102,8 @@ func (t Tier) single(k int) iter.Seq[Counts] {
 	}
 }
 
-// spread yields the ways to give every NUMA node its even share of k CPUs. What
-// does not divide goes, one each, to the cheapest nodes; of equal cost the first.
+// spread yields the ways to place an even share of k CPUs on every NUMA node. The cheapest
+// nodes get one CPU of the remainder each, in the first way.
 func (t Tier) spread(k int) iter.Seq[Counts] {
 	return func(yield func(Counts) bool) {
 		share, odd := k/len(t.Rooms), k%len(t.Rooms)
@@ -123,8 +123,8 @@ func (t Tier) spread(k int) iter.Seq[Counts] {
 	}
 }
 
-// cheapest returns the NUMA nodes that can give so many CPUs, by what it costs to
-// go there from fewer.
+// cheapest returns the NUMA nodes that can provide that many CPUs, sorted by the cost of
+// the step from fewer CPUs.
 func (t Tier) cheapest(from, to int) []int {
 	able, few := make([]int, 0, len(t.Rooms)), [8]Cost{}
 	costs := few[:]
@@ -141,8 +141,8 @@ func (t Tier) cheapest(from, to int) []int {
 	return able
 }
 
-// combinations yields the ways to choose k of n, in lexicographic order. The
-// slice is the same each time.
+// combinations yields the ways to choose k of n, in lexicographic order. It reuses the
+// slice.
 func combinations(n, k int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		if k > n {
@@ -211,7 +211,7 @@ func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	return counts, true
 }
 
-// give takes free CPUs out of a room and returns how many.
+// give takes free CPUs from a room and returns how many.
 func give(r *Room, count *int, cpus int) int {
 	*count += cpus
 	r.Free -= cpus

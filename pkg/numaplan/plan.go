@@ -7,31 +7,31 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Request is what one pod asks for.
+// Request is one pod's request.
 type Request struct {
 	Policy     podspec.Policy
 	Seed       uint64              // of Random; equal seeds choose equally
 	Containers []podspec.Container // with exclusive CPUs, in the order in which they start
 }
 
-// View is what one machine has free.
+// View is the free resources of one machine.
 type View struct {
 	NUMA []NUMANode // those with CPUs
-	// CoreWidth is how many CPUs become unfree together: the threads of a core
-	// where no two pods share one. 0 and 1 mean CPUs one by one.
+	// CoreWidth is the allocation unit in CPUs: the threads of a core where pods never
+	// share a core. 0 and 1 mean single CPUs.
 	CoreWidth int
-	// KeepShared demands that one of the free CPUs stays for shared containers,
-	// as no other CPU serves them.
+	// KeepShared requires that one of the free CPUs stays free for shared containers,
+	// because they have no other CPU.
 	KeepShared bool
 }
 
-// NUMANode is what one NUMA node has free. Values below 0 count as 0.
+// NUMANode is the free resources of one NUMA node. Values below 0 count as 0.
 type NUMANode struct {
 	ID         topology.NodeID
 	FreeCPUs   int
 	FreeMemory int64 // bytes in the memory nearest to it
-	// Spare is how many of its CPUs have to stay free for one of them to be
-	// shared, such as 1 or a core's width; 0 where none of them can be shared.
+	// Spare is how many of its CPUs must stay free so that one of them is shared: 1, or
+	// the width of a core. It is 0 where none of them can be shared.
 	Spare int
 	// Near lists the indexes in View.NUMA of the NUMA nodes whose bound memory
 	// may lie in this one's nearest memory; nil means this one only.
@@ -41,14 +41,14 @@ type NUMANode struct {
 // Counts is a number of CPUs for each of View.NUMA, by index.
 type Counts []int
 
-// Hooks are what a caller knows beyond the view. All are optional.
+// Hooks add the caller's constraints and preferences. All are optional.
 type Hooks struct {
-	// Allow reports whether the containers placed so far, by index, may be where
-	// they are; nil counts are not placed yet. It must never allow more containers
-	// where it did not allow fewer.
+	// Allow reports whether the placement of the containers so far, by index, is allowed;
+	// nil counts are not placed yet. It must be monotonic: if it rejects a placement, it
+	// must reject every extension of it.
 	Allow func(placed []Counts) bool
-	// Tiers yields where a container should rather go, best first, such as to
-	// performance cores. What they cannot serve goes anywhere.
+	// Tiers yields preferred parts of the machine for a container, best first, such as
+	// performance cores. A container that fits none of them is placed anywhere.
 	Tiers func(container int, placed []Counts) iter.Seq[Tier]
 }
 
@@ -63,7 +63,7 @@ type Tier struct {
 // Cost rates a choice.
 type Cost [6]int
 
-// Room is what one NUMA node has for one container, beside those placed.
+// Room is what one NUMA node has for one container, given the containers placed so far.
 type Room struct {
 	Idle  int // CPUs of the pod's own that it may reuse
 	Free  int // CPUs that it can have anew
@@ -77,8 +77,8 @@ func (r Room) fresh(k int) int { return max(0, k-r.Idle) }
 // have returns how many CPUs the container can get here.
 func (r Room) have() int { return r.Idle + r.Free }
 
-// Plan returns the counts of each of the request's containers, by index, or why
-// there are none. Equal input, equal output.
+// Plan returns the counts of each of the request's containers, by index, or the reason why
+// there is no plan. It is deterministic.
 func Plan(r Request, v View, h Hooks) ([]Counts, Reason) {
 	s := newSearch(r, v, h)
 	if s.total() > s.free() {
@@ -93,7 +93,7 @@ func Plan(r Request, v View, h Hooks) ([]Counts, Reason) {
 	return nil, s.reason()
 }
 
-// PerNode writes counts down by the ids of the NUMA nodes, without zeros.
+// PerNode returns counts by the ids of the NUMA nodes, without zeros.
 func (v View) PerNode(c Counts) map[topology.NodeID]int {
 	m := make(map[topology.NodeID]int, len(c))
 	for n, k := range c {

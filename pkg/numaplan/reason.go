@@ -10,7 +10,7 @@ import (
 // Reason says why a pod gets no exclusive CPUs. The zero value means that it fits.
 type Reason uint8
 
-// The reasons. Invalid holds for ever; the others may pass when a pod ends.
+// The reasons. Invalid is permanent; the others may pass when a pod ends.
 const (
 	Fits       Reason = iota
 	Invalid           // the request contradicts itself or the machine
@@ -56,8 +56,7 @@ func (s *search) reason() Reason {
 	return NoNode
 }
 
-// leastSpare returns how many CPUs have to stay free at least for one to be
-// shared.
+// leastSpare returns the minimal number of CPUs that must stay free so that one is shared.
 func (s *search) leastSpare() int {
 	least := s.free()
 	for _, on := range s.NUMA {
@@ -68,7 +67,7 @@ func (s *search) leastSpare() int {
 	return least
 }
 
-// fitsWithoutMemory reports whether the memory that is bound is what is lacking.
+// fitsWithoutMemory reports whether the pod would fit if it bound no memory.
 func (s *search) fitsWithoutMemory() bool {
 	r := s.Request
 	r.Containers = slices.Clone(r.Containers)
@@ -80,7 +79,7 @@ func (s *search) fitsWithoutMemory() bool {
 	return bound && newSearch(r, s.View, s.Hooks).place(0)
 }
 
-// fitsWithoutHook reports whether Hooks.Allow is what stands in the way.
+// fitsWithoutHook reports whether the pod would fit without Hooks.Allow.
 func (s *search) fitsWithoutHook() bool {
 	return s.Allow != nil && newSearch(s.Request, s.View, Hooks{Tiers: s.Tiers}).place(0)
 }

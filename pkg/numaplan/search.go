@@ -50,9 +50,10 @@ func newSearch(r Request, v View, h Hooks) *search {
 	return s
 }
 
-// before puts the containers first that name their counts, for they have no
-// choice. The others come by falling count, which packs best; with the policy
-// random as they start: then one way to place each is enough (see search.random).
+// before orders containers for the search. Those that name their counts come first, because
+// they have no choice. The others are sorted by falling count, which packs best. With the
+// policy random they keep their starting order, because then one way to place each of them
+// suffices (see search.random).
 func (r Request) before(a, b podspec.Container) int {
 	switch {
 	case a.PerNode != nil && b.PerNode != nil:
@@ -277,7 +278,7 @@ func (s *search) isDead(state string) bool {
 	return dead && state != ""
 }
 
-// bury remembers a state from which no way leads on, unless not all were tried.
+// bury remembers a state as a dead end, unless the search was cut before it tried all ways.
 func (s *search) bury(state string) {
 	if state == "" || s.cut {
 		return
