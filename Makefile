@@ -14,6 +14,7 @@ check: lint unit oracle ## what needs no rig; on 2 CPUs 20 minutes cold
 
 unit: tools ## unit tests under the race detector, and those of the other modules
 	go test -race ./...
+	go test -count=1 ./internal/testutil/archtest # asks go list, which the test cache does not see
 	for m in deploy/image test/cluster; do go -C $$m test ./... || exit 1; done
 
 oracle: ## the kubelet's static CPU manager as an oracle; minutes to build when cold

@@ -1,5 +1,5 @@
-// Package mirror tests the manifests beside it.
-package mirror
+// Package cluster tests the manifests beside it.
+package cluster
 
 import (
 	"os"

@@ -63,7 +63,7 @@ func (s collector) Collect(to chan<- prometheus.Metric) {
 		to <- gauge("pending_pods", "Pods that are not bound yet, by the queue that they are in.", depth[in], "queue", in.String())
 	}
 	to <- gauge("lists", "Lists that wait for the committer.", s.pipeline.Depth())
-	to <- gauge("nodes", "Nodes in the node information centre.", s.state.View().Len())
+	to <- gauge("nodes", "Nodes that the scheduler knows.", s.state.View().Len())
 	leads := 0
 	if s.lease == nil || s.lease.Leads() {
 		leads = 1
