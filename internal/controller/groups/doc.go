@@ -2,7 +2,7 @@
 // accepted groups as one immutable grouping, and writes the groups' statuses.
 //
 // It knows how groups and GPUs are read from custom resources, and when a group is
-// accepted. It refuses to know who has which permission (Dependencies.Allowed answers
+// accepted. It refuses to know which tenant has which permission (Dependencies.Allowed answers
 // that) and to decide which pod gets which GPU.
 //
 //	r := groups.NewRegistry(groups.Dependencies{Allowed: permissions.Allowed, …})

@@ -58,24 +58,12 @@ func usedMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 		m = machinetest.Machine(1+r.IntN(3), 3+r.IntN(6)).SMT(smt).Memory(uint64(r.IntN(40))).Efficiency("1-2").Build()
 	}
 	o := pool.Options{FullCores: r.IntN(3) == 0}
-	n := &sched.Node{Name: "n", Version: 1, CoreWidth: 1, Spare: 1}
-	if o.FullCores {
-		n.CoreWidth, n.Spare = smt, smt
-	}
 	if r.IntN(2) == 0 {
-		o.Reserved, n.Spare = cpuset.Of(0), 0
+		o.Reserved = cpuset.Of(0)
 	}
-	ledger, err := pool.New(m, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ledger := newLedger(t, m, o)
 	use(t, r, ledger, m)
-	for _, on := range m.Nodes {
-		n.NUMA = append(n.NUMA, sched.NUMANode{
-			ID: on.ID, FreeCPUs: ledger.Available()[on.ID], FreeMemory: sched.Bytes(ledger.AvailableMemory()[on.ID]),
-		})
-	}
-	return ledger, n
+	return ledger, recordOf(m, ledger, o, smt)
 }
 
 // use gives random free CPUs to another pod, one of which stays free, and with full

@@ -59,23 +59,39 @@ func randomMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	smt := 1 + r.IntN(2)
 	m := machinetest.Machine(1+r.IntN(3), 2+r.IntN(4)).SMT(smt).Build()
 	o := pool.Options{FullCores: r.IntN(2) == 0}
-	n := &sched.Node{Name: "n", Version: 1, CoreWidth: 1, Spare: 1}
-	if o.FullCores {
-		n.CoreWidth, n.Spare = smt, smt
-	}
 	if r.IntN(2) == 0 {
-		o.Reserved, n.Spare = cpuset.Of(0), 0
+		o.Reserved = cpuset.Of(0)
 	}
+	ledger := newLedger(t, m, o)
+	return ledger, recordOf(m, ledger, o, smt)
+}
+
+// newLedger returns the ledger of a machine that nobody uses.
+func newLedger(t *testing.T, m *topology.Machine, o pool.Options) *pool.Ledger {
+	t.Helper()
 	ledger, err := pool.New(m, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return ledger
+}
+
+// recordOf returns the record of a machine with smt threads a core, with what its
+// ledger has free.
+func recordOf(m *topology.Machine, ledger *pool.Ledger, o pool.Options, smt int) *sched.Node {
+	n := &sched.Node{Name: "n", Version: 1, CoreWidth: 1, Spare: 1}
+	if o.FullCores {
+		n.CoreWidth, n.Spare = smt, smt
+	}
+	if !o.Reserved.Empty() {
+		n.Spare = 0
+	}
 	for _, on := range m.Nodes {
 		n.NUMA = append(n.NUMA, sched.NUMANode{
-			ID: on.ID, FreeCPUs: ledger.Available()[on.ID], FreeMemory: sched.Bytes(on.MemoryBytes),
+			ID: on.ID, FreeCPUs: ledger.Available()[on.ID], FreeMemory: sched.Bytes(ledger.AvailableMemory()[on.ID]),
 		})
 	}
-	return ledger, n
+	return n
 }
 
 // ask is the pod as the ledger of a node without a controller sees it.
