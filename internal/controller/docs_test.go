@@ -35,6 +35,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	docstest.LintMetrics(t, families)
 	const preface = "The controller serves `/metrics` at `--health-addr`, by default on port 8125. Beside these metrics it serves those of\n" +
 		"controller-runtime, such as `controller_runtime_reconcile_total` and `workqueue_depth`, for its operators of Jobs, Tenants and GPUGroups."
 	scenario.Golden(t, "../../docs/reference/metrics-controller.md", docstest.Metrics("numalet-controller", preface, families))

@@ -13,7 +13,7 @@ import (
 
 const prefix = "numalet_scheduler_"
 
-// metrics are histograms of durations.
+// metrics has the histograms of durations.
 type metrics struct {
 	wait  prometheus.Histogram
 	binds *prometheus.HistogramVec
@@ -22,11 +22,11 @@ type metrics struct {
 func newMetrics() *metrics {
 	return &metrics{
 		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: prefix + "e2e_duration_seconds", Help: "How long a pod was pending until it was bound.",
-			Buckets: prometheus.ExponentialBuckets(.001, 2, 20),
+			Name: prefix + "e2e_duration_seconds", Help: "Time from the creation of a pod until it is bound.",
+			Buckets: prometheus.ExponentialBuckets(.001, 2, 31), // to 12 days: pods wait for quotas and for reserved nodes
 		}),
 		binds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: prefix + "bind_duration_seconds", Help: "How long the API server took to answer a Binding.",
+			Name: prefix + "bind_duration_seconds", Help: "Latency of Binding requests to the API server, by result (bound or error).",
 			Buckets: prometheus.ExponentialBuckets(.0005, 1.6, 20),
 		}, []string{"result"}),
 	}
@@ -56,19 +56,19 @@ func (s collector) Collect(to chan<- prometheus.Metric) {
 		to <- counter(m.name, m.help, m.value(counters))
 	}
 	for i, n := range counters.Index {
-		to <- counter("candidate_index_total", "Position of a pod's node in its list; the last counts all further ones.", n, "index", strconv.Itoa(i))
+		to <- counter("candidate_index_total", "Scheduled pods, by the position of their node in the list of candidates, from 0. The last position includes all further ones.", n, "index", strconv.Itoa(i))
 	}
 	depth := s.queue.Depth()
 	for _, in := range queue.States() {
-		to <- gauge("pending_pods", "Pods that are not bound yet, by the queue that they are in.", depth[in], "queue", in.String())
+		to <- gauge("pending_pods", "Pods that are not bound yet, by queue.", depth[in], "queue", in.String())
 	}
-	to <- gauge("lists", "Lists that wait for the committer.", s.pipeline.Depth())
-	to <- gauge("nodes", "Nodes that the scheduler knows.", s.state.View().Len())
+	to <- gauge("pending_candidate_lists", "Candidate lists that wait for the committer.", s.pipeline.Depth())
+	to <- gauge("nodes", "Nodes that the scheduler has in its cache.", s.state.View().Len())
 	leads := 0
 	if s.lease == nil || s.lease.Leads() {
 		leads = 1
 	}
-	to <- gauge("leader", "1 where this process holds the lease.", leads)
+	to <- gauge("leader", "1 if this process holds the lease, otherwise 0.", leads)
 	s.ledger.Each(func(tenant string, a fairshare.Account) { collectAccount(to, tenant, a) })
 }
 
@@ -78,15 +78,15 @@ func collectAccount(to chan<- prometheus.Metric, tenant string, a fairshare.Acco
 		name, help string
 		value      float64
 	}{
-		{"numalet_tenant_usage", "Cores or cards that a tenant holds.", float64(a.Usage) / 1000},
-		{"numalet_tenant_score", "What a tenant used, in cores or cards, recent use more than old: the more, the later its turn.", a.Score},
+		{"numalet_tenant_usage", "Number of cores or GPUs that a tenant holds.", float64(a.Usage) / 1000},
+		{"numalet_tenant_score", "Decayed average of a tenant's usage, in cores or GPUs. Tenants with a lower score per weight come first in the queue.", a.Score},
 	} {
 		desc := prometheus.NewDesc(m.name, m.help, []string{"tenant", "type"}, nil)
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, m.value, tenant, string(a.Type))
 	}
 }
 
-// countedMetric is a counter of the committer.
+// countedMetric is a counter of the committer. value reads it.
 type countedMetric struct {
 	name, help string
 	value      func(pipeline.Counters) uint64
@@ -94,15 +94,15 @@ type countedMetric struct {
 
 func counted() []countedMetric {
 	return []countedMetric{
-		{"commits_total", "Pods that got a node.", func(c pipeline.Counters) uint64 { return c.Commits }},
-		{"version_hits_total", "Listed nodes that had not changed when the list was committed.", func(c pipeline.Counters) uint64 { return c.Hits }},
-		{"rechecks_passed_total", "Changed nodes that still fitted.", func(c pipeline.Counters) uint64 { return c.Passed }},
-		{"rechecks_failed_total", "Changed nodes that did not fit any more, or were removed.", func(c pipeline.Counters) uint64 { return c.Failed }},
-		{"requeues_total", "Attempts whose listed nodes were all taken by other pods.", func(c pipeline.Counters) uint64 { return c.Requeues }},
-		{"unschedulable_total", "Attempts for which no node fitted the pod.", func(c pipeline.Counters) uint64 { return c.Unschedulable }},
-		{"already_placed_total", "Lists of pods that were placed already.", func(c pipeline.Counters) uint64 { return c.AlreadyPlaced }},
-		{"undone_total", "Decisions that were undone because the Binding failed.", func(c pipeline.Counters) uint64 { return c.Undone }},
-		{"retracted_total", "Gang pods whose node was given back because too few pods of the gang fitted; they are in commits_total, too.", func(c pipeline.Counters) uint64 { return c.Retracted }},
+		{"commits_total", "Pods that were assigned to a node.", func(c pipeline.Counters) uint64 { return c.Commits }},
+		{"version_hits_total", "Candidate nodes that had not changed when their list was committed.", func(c pipeline.Counters) uint64 { return c.Hits }},
+		{"rechecks_passed_total", "Changed candidate nodes that still fit the pod.", func(c pipeline.Counters) uint64 { return c.Passed }},
+		{"rechecks_failed_total", "Changed candidate nodes that no longer fit the pod, or were removed.", func(c pipeline.Counters) uint64 { return c.Failed }},
+		{"requeues_total", "Scheduling attempts in which no candidate node fit the pod any more, so that the pod was queued again.", func(c pipeline.Counters) uint64 { return c.Requeues }},
+		{"unschedulable_total", "Scheduling attempts in which no node fit the pod.", func(c pipeline.Counters) uint64 { return c.Unschedulable }},
+		{"already_placed_total", "Candidate lists of pods that were already assigned to a node.", func(c pipeline.Counters) uint64 { return c.AlreadyPlaced }},
+		{"undone_total", "Assignments that were undone because the Binding failed.", func(c pipeline.Counters) uint64 { return c.Undone }},
+		{"retracted_total", "Assignments of gang pods that were undone because too few pods of the gang fit. commits_total includes them.", func(c pipeline.Counters) uint64 { return c.Retracted }},
 	}
 }
 

@@ -54,7 +54,7 @@ func timeAgent(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 		checkCrowd(ctx, t, n, cpuset.Range(0, 15).Minus(born(ctx, t, "guest", "c")))
 		checkOneCreated(t, before, after)
 		hook.Took = append(hook.Took, seconds(after.Since(before, `numalet_hook_duration_seconds_sum{hook="CreateContainer",`)))
-		shrink.Took = append(shrink.Took, seconds(after.Since(before, `numalet_cgroup_write_duration_seconds_sum{why="shrink"}`)))
+		shrink.Took = append(shrink.Took, seconds(after.Since(before, `numalet_cgroup_write_duration_seconds_sum{cause="shrink"}`)))
 		must(t, cluster.Delete(ctx, "guest"))
 	}
 	must(t, cluster.Delete(ctx, "crowd"))

@@ -21,6 +21,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	docstest.LintMetrics(t, families)
 	const preface = "The device plugin serves `/metrics` at `--health-addr`, by default on the node's loopback, port 8124."
 	scenario.Golden(t, "../../../docs/reference/metrics-deviceplugin.md", docstest.Metrics("numalet-deviceplugin", preface, families))
 }

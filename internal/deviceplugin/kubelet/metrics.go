@@ -16,19 +16,19 @@ func newMetrics(r prometheus.Registerer) metrics {
 	m := metrics{
 		devices: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "numalet_deviceplugin_devices",
-			Help: "Devices published to the kubelet, by resource and state (healthy or unhealthy). Reserved CPUs are unhealthy.",
+			Help: "Devices that are advertised to the kubelet, by resource and state (healthy or unhealthy). Reserved CPUs are unhealthy.",
 		}, []string{"resource", "state"}),
 		registrations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "numalet_deviceplugin_registrations_total",
-			Help: "Registrations that the kubelet accepted.",
+			Help: "Registrations that the kubelet accepted, by resource.",
 		}, []string{"resource"}),
 		drops: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "numalet_deviceplugin_dropped_streams_total",
-			Help: "ListAndWatch streams that the kubelet ended: it stopped, or another plugin registered the resource.",
+			Help: "ListAndWatch streams that the kubelet closed, by resource. The kubelet stopped, or another plugin registered the resource.",
 		}, []string{"resource"}),
 		conflict: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "numalet_deviceplugin_conflict",
-			Help: "1 while the kubelet lists devices of another plugin under the resource.",
+			Help: "1 if the kubelet lists devices of another plugin for the resource, otherwise 0.",
 		}, []string{"resource"}),
 	}
 	r.MustRegister(m.devices, m.registrations, m.drops, m.conflict)

@@ -10,7 +10,7 @@ import (
 func NewRegistry(binary, version string) *prometheus.Registry {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "numalet_build_info",
-		Help:        "Always 1; its labels tell which binary of which version runs.",
+		Help:        "Always 1. The labels are the name and the version of the program.",
 		ConstLabels: prometheus.Labels{"binary": binary, "version": version},
 	})
 	info.Set(1)

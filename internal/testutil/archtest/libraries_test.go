@@ -24,7 +24,7 @@ func libraries() []foreign {
 		{"github.com/containerd/nri", []string{"internal/agent/nri"}},
 		{"github.com/fsnotify/fsnotify", []string{"internal/agent/cgroup", "internal/deviceplugin/kubelet"}},
 		{"github.com/jaypipes/ghw", []string{"internal/platform/ghwcheck"}},
-		{"github.com/prometheus/client_golang", []string{"internal/agent/node/metrics", "internal/controller", "internal/deviceplugin", "internal/platform/telemetry"}},
+		{"github.com/prometheus/client_golang", []string{"internal/agent/node/metrics", "internal/controller", "internal/deviceplugin", "internal/platform/telemetry", "internal/testutil/docstest"}},
 		{"github.com/spf13/cobra", []string{"internal/cli", "lab/commands"}},
 		{"github.com/spf13/pflag", []string{"internal/platform/config"}},
 		{"google.golang.org/grpc", []string{"internal/deviceplugin/kubelet"}},

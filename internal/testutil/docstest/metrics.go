@@ -2,11 +2,50 @@ package docstest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 )
+
+// LintMetrics checks what a program's collectors gave against the naming conventions of
+// Prometheus, as promlint has them, and two rules more: a help text is a sentence, and no
+// label value is a list of CPUs, which would make a new series at each change.
+func LintMetrics(t *testing.T, families []*dto.MetricFamily) {
+	t.Helper()
+	own := slices.DeleteFunc(slices.Clone(families), func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "numalet_") })
+	if len(own) < 2 {
+		t.Errorf("%d metrics of Numalet, want several", len(own))
+	}
+	problems, err := promlint.NewWithMetricFamilies(own).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("metric %s: %s", p.Metric, p.Text)
+	}
+	for _, f := range own {
+		if !strings.HasSuffix(f.GetHelp(), ".") {
+			t.Errorf("metric %s: help %q is not a sentence", f.GetName(), f.GetHelp())
+		}
+		lintLabels(t, f)
+	}
+}
+
+func lintLabels(t *testing.T, f *dto.MetricFamily) {
+	t.Helper()
+	list := regexp.MustCompile(`^\d+([-,]\d+)+$`)
+	for _, m := range f.GetMetric() {
+		for _, l := range m.GetLabel() {
+			if list.MatchString(l.GetValue()) {
+				t.Errorf("metric %s: label %s is a list of CPUs: %q", f.GetName(), l.GetName(), l.GetValue())
+			}
+		}
+	}
+}
 
 // Metrics returns the reference page of a program's metrics, made from what its
 // collectors gave. Those of the Go runtime and of the process are left out.

@@ -8,6 +8,7 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 	"github.com/numalet/numalet/internal/testutil/docstest"
 	"github.com/numalet/numalet/internal/testutil/scenario"
+	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -19,12 +20,15 @@ func TestReference(t *testing.T) {
 	m.Refused("TooFewCPUs")
 	m.Saved(time.Millisecond)
 	m.Wrote("shrink", 1, time.Millisecond)
-	view := node.View{Held: make([]node.Holding, 1), Available: map[topology.NodeID]int{0: 1}}
+	view := node.View{
+		Held: []node.Holding{{CPUs: cpuset.MustParse("1-2")}}, Shared: cpuset.MustParse("0,3"), Available: map[topology.NodeID]int{0: 1},
+	}
 	r.MustRegister(Holdings{View: func() node.View { return view }})
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+	docstest.LintMetrics(t, families)
 	const preface = "The agent serves `/metrics` at `--health-addr`, by default on the node's loopback, port 8123."
 	scenario.Golden(t, "../../../../docs/reference/metrics-agent.md", docstest.Metrics("numalet-agent", preface, families))
 }

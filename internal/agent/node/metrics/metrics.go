@@ -40,20 +40,20 @@ func fast() []float64 { return prometheus.ExponentialBucketsRange(1e-4, 2, 14) }
 func New(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		hooks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "numalet_hook_duration_seconds", Help: "How long the runtime waited for a hook.", Buckets: hookBuckets(),
+			Name: "numalet_hook_duration_seconds", Help: "Duration of the agent's NRI hooks, by hook and result (ok or error).", Buckets: hookBuckets(),
 		}, []string{"hook", "result"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "numalet_refusals_total", Help: "What was refused to pods, by reason.",
+			Name: "numalet_refusals_total", Help: "Requests of pods that the agent refused, by reason.",
 		}, []string{"reason"}),
 		saves: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "numalet_checkpoint_save_duration_seconds", Help: "How long a checkpoint took to be on the disk.", Buckets: fast(),
+			Name: "numalet_checkpoint_save_duration_seconds", Help: "Duration of writing the checkpoint to disk.", Buckets: fast(),
 		}),
 		writes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "numalet_cgroup_write_duration_seconds", Help: "How long all writes for one cause took: shrink, grow or assert.", Buckets: fast(),
-		}, []string{"why"}),
+			Name: "numalet_cgroup_write_duration_seconds", Help: "Duration of writing all cgroups for one change of the shared CPUs, by cause (shrink, grow or assert).", Buckets: fast(),
+		}, []string{"cause"}),
 		cgroups: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "numalet_cgroups_written_total", Help: "Cgroups written, by cause: shrink, grow or assert.",
-		}, []string{"why"}),
+			Name: "numalet_cgroups_written_total", Help: "Cgroups written after changes of the shared CPUs, by cause (shrink, grow or assert).",
+		}, []string{"cause"}),
 	}
 	r.MustRegister(m.hooks, m.refusals, m.saves, m.writes, m.cgroups)
 	return m
@@ -80,7 +80,10 @@ func (m *Metrics) Wrote(why node.Why, cgroups int, took time.Duration) {
 	m.cgroups.WithLabelValues(string(why)).Add(float64(cgroups))
 }
 
-// Holdings collects the CPUs of each container at each scrape.
+// Holdings counts the CPUs of each container at each scrape. Which CPUs they are is in
+// the status of the NodeTopology: as label values they would make a new series at each
+// change. A terminating pod and its replacement can have the same name, so the UID is a
+// label.
 type Holdings struct{ View func() node.View }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -97,15 +100,14 @@ func (h Holdings) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value int, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
 	}
-	held := describe("numalet_container_cpus", "Exclusive CPUs of a container: which, and how many.",
-		"namespace", "pod", "container", "kind", "cpus")
+	held := describe("numalet_container_cpus", "Number of exclusive CPUs of a container.",
+		"namespace", "pod", "uid", "container", "kind")
 	for _, c := range v.Held {
-		gauge(held, c.CPUs.Len(), c.Pod.Namespace, c.Pod.Name, c.Container, c.Kind.String(), c.CPUs.String())
+		gauge(held, c.CPUs.Len(), c.Pod.Namespace, c.Pod.Name, c.Pod.UID, c.Container, c.Kind.String())
 	}
-	gauge(describe("numalet_shared_cpus", "CPUs of everybody who holds none: which, and how many.", "cpus"),
-		v.Shared.Len(), v.Shared.String())
-	gauge(describe("numalet_exclusive_cpus", "CPUs that are held."), v.Exclusive.Len())
-	available := describe("numalet_available_cpus", "CPUs that may still become exclusive, by NUMA node.", "numa")
+	gauge(describe("numalet_shared_cpus", "Number of CPUs shared by the containers without exclusive CPUs."), v.Shared.Len())
+	gauge(describe("numalet_exclusive_cpus", "Number of CPUs that are exclusive to containers."), v.Exclusive.Len())
+	available := describe("numalet_available_cpus", "Number of CPUs that can still become exclusive, by NUMA node.", "numa")
 	for id, n := range v.Available {
 		gauge(available, n, strconv.Itoa(int(id)))
 	}

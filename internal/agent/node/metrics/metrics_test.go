@@ -24,8 +24,9 @@ func TestHoldings(t *testing.T) {
 		Shared: cpuset.MustParse("0,5-7"), Exclusive: cpuset.MustParse("1-4"),
 		Available: map[topology.NodeID]int{0: 0, 8: 3},
 		Held: []node.Holding{
-			{Pod: workload.Pod{Namespace: "ns", Name: "a"}, Container: "main", Kind: podspec.App, CPUs: cpuset.MustParse("1-4")},
-			{Pod: workload.Pod{Namespace: "ns", Name: "a"}, Container: "first", Kind: podspec.Init, CPUs: cpuset.MustParse("1-2")},
+			{Pod: workload.Pod{UID: "1", Namespace: "ns", Name: "a"}, Container: "main", Kind: podspec.App, CPUs: cpuset.MustParse("1-4")},
+			{Pod: workload.Pod{UID: "1", Namespace: "ns", Name: "a"}, Container: "first", Kind: podspec.Init, CPUs: cpuset.MustParse("1-2")},
+			{Pod: workload.Pod{UID: "2", Namespace: "ns", Name: "a"}, Container: "main", Kind: podspec.App, CPUs: cpuset.MustParse("8-11")}, // replaces pod 1, which is terminating
 		},
 	}
 	r := prometheus.NewPedanticRegistry()
@@ -33,10 +34,11 @@ func TestHoldings(t *testing.T) {
 	want := []string{
 		`numalet_available_cpus{numa="0"} 0`,
 		`numalet_available_cpus{numa="8"} 3`,
-		`numalet_container_cpus{container="first",cpus="1-2",kind="init",namespace="ns",pod="a"} 2`,
-		`numalet_container_cpus{container="main",cpus="1-4",kind="app",namespace="ns",pod="a"} 4`,
+		`numalet_container_cpus{container="first",kind="init",namespace="ns",pod="a",uid="1"} 2`,
+		`numalet_container_cpus{container="main",kind="app",namespace="ns",pod="a",uid="1"} 4`,
+		`numalet_container_cpus{container="main",kind="app",namespace="ns",pod="a",uid="2"} 4`,
 		`numalet_exclusive_cpus 4`,
-		`numalet_shared_cpus{cpus="0,5-7"} 4`,
+		`numalet_shared_cpus 4`,
 	}
 	if diff := cmp.Diff(want, scrape(r, "numalet_")); diff != "" {
 		t.Errorf("holdings (-want +got):\n%s", diff)
@@ -52,7 +54,7 @@ func TestMetrics(t *testing.T) {
 	m.Saved(time.Millisecond)
 	m.Wrote(node.Shrink, 7, time.Millisecond)
 	want := []string{
-		`numalet_cgroups_written_total{why="shrink"} 7`,
+		`numalet_cgroups_written_total{cause="shrink"} 7`,
 		`numalet_checkpoint_save_duration_seconds_count 1`,
 		`numalet_hook_duration_seconds_count{hook="CreateContainer",result="error"} 1`,
 		`numalet_hook_duration_seconds_count{hook="CreateContainer",result="ok"} 1`,
