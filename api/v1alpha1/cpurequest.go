@@ -124,6 +124,7 @@ const (
 	NotGuaranteed        Reason = "NotGuaranteed"        // some request is unlike its limit, or missing
 	PlacementForged      Reason = "PlacementForged"      // a decision that no controller made
 	PlacementInvalid     Reason = "PlacementInvalid"     // a decision that is not one of this pod
+	PlacementNewer       Reason = "PlacementNewer"       // a decision of a controller whose release this node does not understand
 	PodLevelResources    Reason = "PodLevelResources"    // spec.resources beside exclusive CPUs
 	PolicyMissing        Reason = "PolicyMissing"        // an annotation that needs a policy beside it
 	UnknownAnnotation    Reason = "UnknownAnnotation"    // a name under numalet.dev/ that means nothing

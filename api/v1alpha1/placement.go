@@ -24,6 +24,9 @@ const PlacementVersion = 1
 //
 //	{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2},"gpus":["GPU-5a…"]}}}
 //
+// A later release may add fields. A reader of this version ignores fields that it does
+// not know, so a field that no reader may ignore is named in requires.
+//
 // +kubebuilder:object:generate=false
 type Placement struct {
 	Version int `json:"version"`
@@ -48,8 +51,15 @@ func FormatPlacement(containers map[string]ContainerPlacement) (string, error) {
 	return string(text), nil
 }
 
-// ParsePlacement parses the annotation's value. It accepts known fields of a known
-// version only, because a part of a decision would be a different decision.
+// ErrNewerPlacement means that a controller of a later release made the placement, and
+// that this release cannot apply it.
+var ErrNewerPlacement = errors.New("it needs a later release of Numalet than this one")
+
+// ParsePlacement parses the annotation's value. It ignores unknown fields, so that the
+// controller can be upgraded before all nodes are. Strict parsing was rejected: the
+// first new field would end every pod on a node that is one release older. The error
+// wraps ErrNewerPlacement if the version is another one, or if a feature is required:
+// this release has none, and a part of a decision would be a different decision.
 func ParsePlacement(text string) (Placement, error) {
 	p, err := decodePlacement([]byte(text))
 	if err == nil {
@@ -61,25 +71,30 @@ func ParsePlacement(text string) (Placement, error) {
 	return p, nil
 }
 
-// versioned has the common field of all versions.
-type versioned struct {
-	Version *int `json:"version"`
+// placementHeader has the common fields of all versions.
+type placementHeader struct {
+	Version  *int     `json:"version"`
+	Requires []string `json:"requires"` // features that a reader must know
 }
 
-// decodePlacement checks the version first, because other versions may have unknown
-// fields.
+// decodePlacement checks the header first, because the fields of other versions may
+// have other types.
 func decodePlacement(text []byte) (p Placement, err error) {
-	var v versioned
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &v); err != nil {
+	var h placementHeader
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &h); err != nil {
 		return p, err
 	}
-	if v.Version == nil {
+	switch {
+	case h.Version == nil:
 		return p, fmt.Errorf("it has no version; version %d is read here", PlacementVersion)
+	case *h.Version < PlacementVersion:
+		return p, fmt.Errorf("version %d is unknown here, where version %d is read", *h.Version, PlacementVersion)
+	case *h.Version > PlacementVersion:
+		return p, fmt.Errorf("%w: version %d, where version %d is read", ErrNewerPlacement, *h.Version, PlacementVersion)
+	case len(h.Requires) > 0:
+		return p, fmt.Errorf("%w: it requires %s", ErrNewerPlacement, strings.Join(h.Requires, ", "))
 	}
-	if *v.Version != PlacementVersion {
-		return p, fmt.Errorf("version %d is unknown here, where version %d is read; let controller and agent be of one release", *v.Version, PlacementVersion)
-	}
-	strict, err := kjson.UnmarshalStrict(text, &p)
+	strict, err := kjson.UnmarshalStrict(text, &p, kjson.DisallowDuplicateFields)
 	return p, errors.Join(append(strict, err)...)
 }
 
@@ -150,10 +165,14 @@ func (c ContainerPlacement) cpus() (sum int) {
 // ReadPlacement parses the placement of a pod and compares it with the pod's request.
 // The error is a *Refusal with the reason PlacementInvalid if the annotation is invalid,
 // has an unknown container or CPUs for a shared one, or has counts that differ from the
-// request in their sum or, for an explicit request, per NUMA node. It does not check the
-// policy, which the controller and the node's ledger do.
+// request in their sum or, for an explicit request, per NUMA node; its reason is
+// PlacementNewer for an ErrNewerPlacement. ReadPlacement does not check the policy, which
+// the controller and the node's ledger do.
 func ReadPlacement(pod *corev1.Pod, request CPURequest) (Placement, error) {
 	p, err := ParsePlacement(pod.Annotations[AnnotationPlacement])
+	if errors.Is(err, ErrNewerPlacement) {
+		return Placement{}, refuse(PlacementNewer, "", "this node cannot apply the placement in the annotation %s: %s; upgrade Numalet on this node, and the kubelet will try again", AnnotationPlacement, err)
+	}
 	if err != nil {
 		return Placement{}, invalidPlacement("", "%s", err)
 	}
