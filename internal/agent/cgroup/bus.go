@@ -2,10 +2,12 @@ package cgroup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	systemd "github.com/coreos/go-systemd/v22/dbus"
+	godbus "github.com/godbus/dbus/v5"
 )
 
 // persistTimeout bounds every persist: its callers hold a lock that all hooks
@@ -44,6 +46,12 @@ func (u *units) disconnect() {
 		conn.Close()
 		u.conn = nil
 	}
+}
+
+// isDisconnected reports whether err is that of a connection, which another connection
+// may not have: neither an answer of the bus or of systemd, nor the end of ctx.
+func isDisconnected(ctx context.Context, err error) bool {
+	return err != nil && ctx.Err() == nil && !errors.As(err, new(godbus.Error))
 }
 
 func (u *units) close() {

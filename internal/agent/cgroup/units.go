@@ -9,6 +9,7 @@ import (
 
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 	godbus "github.com/godbus/dbus/v5"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/numalet/numalet/pkg/cpuset"
 )
@@ -27,11 +28,16 @@ type properties map[string]godbus.Variant
 // Beyond it all of them are dropped, and a later request sends its unit once more.
 const maxAcknowledged = 4096
 
+// maxCalls bounds the calls that wait for an answer. dbus-daemon refuses more than 128
+// of one connection (max_replies_per_connection in dbus-daemon(1)); systemd handles them
+// one after another, so more of them would not be faster.
+const maxCalls = 64
+
 // units compares what systemd should have with what it acknowledged, so that
 // writing an unchanged state again sends no request.
 //
 // A synchronous call per container was rejected: 100 sequential calls take longer
-// than 100 concurrent ones, and a systemd that is busy with a daemon-reload would
+// than concurrent ones, and a systemd that is busy with a daemon-reload would
 // block the first write already.
 type units struct {
 	turn chan struct{} // held by the one persist in progress
@@ -124,10 +130,10 @@ func (u *units) complete(unit string, r *request) {
 	}
 }
 
-// persist sends all pending requests concurrently, waits for the answers, and
-// then for one more: systemd writes cgroups after it has answered, but before it
-// handles the next request (manager_dispatch_cgroup_realize_queue in its main
-// loop). A request that fails stays pending.
+// persist sends all pending requests, waits for the answers, and then for one more:
+// systemd writes cgroups after it has answered, but before it handles the next
+// request (manager_dispatch_cgroup_realize_queue in its main loop). A request that
+// fails stays pending.
 func (u *units) persist(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, persistTimeout)
 	defer cancel()
@@ -141,7 +147,21 @@ func (u *units) persist(ctx context.Context) error {
 	if len(pending) == 0 {
 		return nil
 	}
-	err := u.send(ctx, pending)
+	reused := u.conn != nil
+	err := u.exchange(ctx, pending)
+	if reused && isDisconnected(ctx, err) {
+		err = u.exchange(ctx, u.pending())
+	}
+	return err
+}
+
+// exchange sends requests and waits until systemd has them in force. After a failure
+// the next exchange opens another connection.
+func (u *units) exchange(ctx context.Context, pending map[string]*request) error {
+	err := u.connect(ctx)
+	if err == nil {
+		err = u.send(ctx, pending)
+	}
 	if err == nil {
 		if _, err = u.conn.SystemStateContext(ctx); err != nil {
 			err = fmt.Errorf("wait for systemd: %w", err)
@@ -155,21 +175,12 @@ func (u *units) persist(ctx context.Context) error {
 
 // send sets the properties of every unit, and returns one of the failures.
 func (u *units) send(ctx context.Context, pending map[string]*request) error {
-	if err := u.connect(ctx); err != nil {
-		return err
-	}
-	failures := make(chan error, len(pending))
-	var all sync.WaitGroup
+	var all errgroup.Group // without a context: one unit's failure does not end the others
+	all.SetLimit(maxCalls)
 	for unit, r := range pending {
-		all.Go(func() {
-			if err := u.set(ctx, unit, r); err != nil {
-				failures <- err
-			}
-		})
+		all.Go(func() error { return u.set(ctx, unit, r) })
 	}
-	all.Wait()
-	close(failures)
-	return <-failures
+	return all.Wait()
 }
 
 // set sets the properties of one unit until the unit ends or the machine reboots.
