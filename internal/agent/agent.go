@@ -37,6 +37,7 @@ type agent struct {
 	pods       *nodeapi.Pods
 	events     *nodeapi.Events
 	cluster    *cluster // nil without a controller
+	gpus       *gpus    // nil if Numalet hands out no GPUs on this node
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
 	runtime    adapter
@@ -72,6 +73,7 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	if err := a.newCluster(); err != nil {
 		return nil, err
 	}
+	a.gpus = newGPUs(cfg, a.cluster.notify, log)
 	registry := telemetry.NewRegistry("numalet-agent", telemetry.Version())
 	measured := metrics.New(registry)
 	if err := a.newNode(machine, reserved, measured); err != nil {
@@ -124,10 +126,11 @@ func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured
 	}
 	cfg := node.Config{
 		RequestForm: form, Controller: a.cfg.Controller, Disabled: !a.cfg.ExclusiveCPUs, Reserved: reserved, FullCores: a.cfg.FullCores, BootID: bootID,
+		GPUExemptNamespaces: a.cfg.GPUExemptNamespaces,
 	}
 	a.node, err = node.New(machine, cfg, node.Dependencies{
 		Pods: a.pods, Cgroups: a.cgroups, Processes: a.cgroups, Store: file,
-		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: notifyingMetrics{measured, a.cluster}, Now: time.Now,
+		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: notifyingMetrics{measured, a.cluster}, HasGPUs: a.gpus.any, Now: time.Now,
 	}, snapshot)
 	if a.node == nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"github.com/numalet/numalet/internal/agent/node"
 	"github.com/numalet/numalet/internal/agent/node/metrics"
 	"github.com/numalet/numalet/internal/agent/nodeapi"
-	"github.com/numalet/numalet/internal/gpu/gpufeed"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -20,7 +19,6 @@ import (
 type cluster struct {
 	topology *nodeapi.Topology
 	rejecter *nodeapi.Rejecter
-	gpus     *gpufeed.Client // nil on a node without GPUs
 }
 
 // newCluster sets a.cluster if --controller is set.
@@ -39,11 +37,6 @@ func (a *agent) newCluster() error {
 		return err
 	}
 	a.cluster = &cluster{topology: topology, rejecter: nodeapi.NewRejecter(a.client, time.Now)}
-	if a.cfg.GPUSocket != "" {
-		a.cluster.gpus = gpufeed.NewClient(gpufeed.Options{
-			Socket: a.cfg.GPUSocket, Timeout: gpufeed.DefaultTimeout, Changed: topology.Notify, Log: a.log,
-		})
-	}
 	return nil
 }
 
@@ -52,11 +45,7 @@ func (c *cluster) parts() []func(context.Context) error {
 	if c == nil {
 		return nil
 	}
-	parts := []func(context.Context) error{c.topology.Run, c.rejecter.Run}
-	if c.gpus != nil {
-		parts = append(parts, c.gpus.Run)
-	}
-	return parts
+	return []func(context.Context) error{c.topology.Run, c.rejecter.Run}
 }
 
 // Reject fails a pod whose placement this node cannot apply.
@@ -98,8 +87,8 @@ var (
 // status returns the status of the NodeTopology.
 func (a *agent) status() v1alpha1.NodeTopologyStatus {
 	s := a.node.Report()
-	if a.cluster.gpus != nil {
-		node.ReportGPUs(&s, a.cluster.gpus.Latest())
+	if a.gpus != nil {
+		node.ReportGPUs(&s, a.gpus.latest())
 	}
 	s.Conditions = []metav1.Condition{a.ready()}
 	return s

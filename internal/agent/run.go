@@ -29,6 +29,7 @@ func (a *agent) run(ctx context.Context) error {
 		a.health.Run, a.pods.Run, a.node.Run, a.reconcileWhenListed, a.serveRuntime, a.mark, a.watchCPUs,
 	}
 	parts = append(parts, a.cluster.parts()...)
+	parts = append(parts, a.gpus.parts()...)
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
 	for i, part := range parts {

@@ -14,7 +14,7 @@ import (
 // the CPUs of an exclusive container are in the checkpoint, and no other container runs
 // on them. An error fails the creation; the kubelet retries it.
 func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answer, error) {
-	gpus, err := visibleGPUs(c)
+	gpus, err := n.visibleGPUs(c)
 	if err != nil {
 		return workload.Answer{}, n.reportRefusal(ctx, c, err)
 	}

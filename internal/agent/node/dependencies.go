@@ -81,7 +81,9 @@ type Dependencies struct {
 	Events    Events
 	Rejecter  Rejecter
 	Observer  Observer
-	Now       func() time.Time
+	// HasGPUs reports whether GPUs are handed out on this node; nil means that none are.
+	HasGPUs func() bool
+	Now     func() time.Time
 }
 
 // Config is the configuration of a Node.
@@ -95,4 +97,7 @@ type Config struct {
 	FullCores  bool          // no two pods share a core
 	BootID     string        // of this boot
 	PodWait    time.Duration // how long to wait for an unknown pod; 0 means 1 s
+	// GPUExemptNamespaces are the namespaces whose containers see the GPUs that they
+	// name although none were allocated to them.
+	GPUExemptNamespaces []string
 }

@@ -12,10 +12,12 @@ func TestVisibleGPUs(t *testing.T) {
 	const gpu, mig, shared = "allocated.numalet.dev/gpu", "allocated.numalet.dev/mig-1g.10gb", "allocated.numalet.dev/gpu.shared"
 	const refused = `container "c" sets NVIDIA_VISIBLE_DEVICES to "all", and would see other GPUs than it was given; leave the variable to the device plugin`
 	for name, tc := range map[string]struct {
-		given map[string]string
-		env   []string
-		want  string
-		why   string
+		given     map[string]string
+		env       []string
+		namespace string
+		noGPUs    bool // on the node
+		want      string
+		why       string
 	}{
 		"as the device plugin said":   {given: map[string]string{gpu: "a,b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=b,a"}},
 		"of two resources":            {given: map[string]string{gpu: "b", mig: "MIG-1"}, env: []string{"A=1", "NVIDIA_VISIBLE_DEVICES=MIG-1"}, want: "MIG-1,b"},
@@ -27,11 +29,22 @@ func TestVisibleGPUs(t *testing.T) {
 		"shares of cards":             {given: map[string]string{shared: "a::0,a::3"}, env: []string{"NVIDIA_VISIBLE_DEVICES=a"}},
 		"by CDI":                      {given: map[string]string{gpu: "b"}, env: []string{"A=1"}},
 		"by CDI, as NVIDIA's library": {given: map[string]string{gpu: "b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=void"}},
-		"CPUs only, GPUs by nobody":   {given: map[string]string{"allocated.numalet.dev/numa0-cpu": "numa0-cpu-1"}, env: []string{"NVIDIA_VISIBLE_DEVICES=all"}},
-		"nothing, a variable of none": {env: []string{"NVIDIA_VISIBLE_DEVICES=void"}},
+		"CPUs only, names all":        {given: map[string]string{"allocated.numalet.dev/numa0-cpu": "numa0-cpu-1"}, env: []string{"NVIDIA_VISIBLE_DEVICES=all"}, want: "void"},
+		"none, names one":             {env: []string{"NVIDIA_VISIBLE_DEVICES=b"}, want: "void"},
+		"none, names nothing":         {env: []string{"CUDA_VERSION=9.0"}, want: "void"},
+		"none, names all twice":       {env: []string{"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_VISIBLE_DEVICES=all"}, why: refused},
+		"none, wants none, void":      {env: []string{"NVIDIA_VISIBLE_DEVICES=void"}},
+		"none, wants none":            {env: []string{"NVIDIA_VISIBLE_DEVICES=none"}},
+		"none, wants none, empty":     {env: []string{"NVIDIA_VISIBLE_DEVICES="}},
+		"none, monitoring":            {env: []string{"NVIDIA_VISIBLE_DEVICES=all"}, namespace: "gpu-operator"},
+		"one, monitoring":             {given: map[string]string{gpu: "b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=all"}, namespace: "gpu-operator", want: "b"},
+		"none, none on the node":      {env: []string{"NVIDIA_VISIBLE_DEVICES=all"}, noGPUs: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := visibleGPUs(workload.Container{Name: "c", Annotations: tc.given, Env: tc.env})
+			n := &Node{cfg: Config{GPUExemptNamespaces: []string{"kube-system", "gpu-operator"}}}
+			n.env.HasGPUs = func() bool { return !tc.noGPUs }
+			s := workload.Sandbox{Pod: workload.Pod{Namespace: tc.namespace}}
+			got, err := n.visibleGPUs(workload.Container{Name: "c", Sandbox: s, Annotations: tc.given, Env: tc.env})
 			why := ""
 			if err != nil {
 				why = err.Error()

@@ -38,6 +38,14 @@ func TestSourcesOverrideEachOther(t *testing.T) {
 			env:  map[string]string{"NUMALET_VERBOSITY": "4"}, file: file,
 			want: func(a *Agent) { a.Verbosity, a.ReservedCPUs = 6, Reserved{Given: true} },
 		},
+		"a list of names": {
+			env:  map[string]string{"NUMALET_GPU_EXEMPT_NAMESPACES": "monitoring, kube-system,"},
+			want: func(a *Agent) { a.GPUExemptNamespaces = Names{"monitoring", "kube-system"} },
+		},
+		"an empty list of names": {
+			args: []string{"--gpu-exempt-namespaces="},
+			want: func(a *Agent) { a.GPUExemptNamespaces = nil },
+		},
 		"a flag that repeats the default still wins": {
 			args: []string{"-v=0", "--cpu-request-form=policy", "--reserved-cpus=kubelet"}, file: file,
 			want: func(*Agent) {},

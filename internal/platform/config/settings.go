@@ -37,6 +37,9 @@ type Agent struct {
 	NRISocket   string
 	Checkpoint  string
 	CgroupRoot  string
+	// GPUExemptNamespaces are the namespaces whose containers see the GPUs that they
+	// name although none were allocated to them.
+	GPUExemptNamespaces Names
 }
 
 // DevicePlugin configures cmd/deviceplugin.
@@ -70,6 +73,8 @@ func defaultAgent() Agent {
 		NRISocket:   "/var/run/nri/nri.sock",
 		Checkpoint:  "/var/lib/numalet/checkpoint.json",
 		CgroupRoot:  "/sys/fs/cgroup",
+
+		GPUExemptNamespaces: Names{"kube-system", "numalet-system", "gpu-operator"},
 	}
 	a.HealthAddr = "127.0.0.1:8123"
 	return a
@@ -111,6 +116,7 @@ func (a *Agent) bind(t *pflag.FlagSet) {
 	t.StringVar(&a.NRISocket, "nri-socket", a.NRISocket, "NRI `socket` of the container runtime.")
 	t.StringVar(&a.Checkpoint, "checkpoint", a.Checkpoint, "Checkpoint `file` with the CPUs of every pod.")
 	t.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "Mount point (`directory`) of the cgroup file system.")
+	t.TextVar(&a.GPUExemptNamespaces, "gpu-exempt-namespaces", a.GPUExemptNamespaces, "Namespaces, as a `list` with commas, whose containers see the GPUs that they name in NVIDIA_VISIBLE_DEVICES although none were allocated to them, as monitoring needs. On nodes with GPUs, other containers without GPUs see none.")
 }
 
 func (d *DevicePlugin) bind(t *pflag.FlagSet) {

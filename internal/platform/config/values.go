@@ -46,6 +46,23 @@ func (r *Reserved) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Names is a list of names. The text form has commas between them.
+type Names []string
+
+// MarshalText returns the text form.
+func (n Names) MarshalText() ([]byte, error) { return []byte(strings.Join(n, ",")), nil }
+
+// UnmarshalText parses the text form. Spaces around names and empty names are dropped.
+func (n *Names) UnmarshalText(text []byte) error {
+	*n = nil
+	for name := range strings.SplitSeq(string(text), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			*n = append(*n, name)
+		}
+	}
+	return nil
+}
+
 // RequestForm is the form of CPU requests that a node serves without a controller.
 type RequestForm string
 

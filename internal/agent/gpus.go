@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"context"
+	"os"
+
+	"github.com/go-logr/logr"
+
+	"github.com/numalet/numalet/internal/gpu/gpufeed"
+	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/pci"
+)
+
+// gpus is the node's GPUs. It is nil without --gpu-socket: Numalet then hands out none.
+type gpus struct {
+	client  *gpufeed.Client
+	present bool // the kernel listed a card when the agent started
+}
+
+// newGPUs returns the node's GPUs. The kernel's list counts beside that of numalet-nvml,
+// which may start later than the first containers. If it cannot be read, there may be
+// cards, and containers without any must not see them.
+func newGPUs(cfg config.Agent, changed func(), log logr.Logger) *gpus {
+	if cfg.GPUSocket == "" {
+		return nil
+	}
+	listed, err := pci.Discover(os.DirFS(cfg.SysfsRoot))
+	if err != nil {
+		log.Error(err, "cannot list the cards of this machine; containers without GPUs get NVIDIA_VISIBLE_DEVICES=void")
+	}
+	client := gpufeed.NewClient(gpufeed.Options{Socket: cfg.GPUSocket, Timeout: gpufeed.DefaultTimeout, Changed: changed, Log: log})
+	return &gpus{client: client, present: err != nil || len(listed.Cards) > 0}
+}
+
+// parts returns the functions to run.
+func (g *gpus) parts() []func(context.Context) error {
+	if g == nil {
+		return nil
+	}
+	return []func(context.Context) error{g.client.Run}
+}
+
+// latest returns the inventory that numalet-nvml reported last.
+func (g *gpus) latest() *gpu.Inventory { return g.client.Latest() }
+
+// any reports whether the node has GPUs that Numalet hands out.
+func (g *gpus) any() bool { return g != nil && (g.present || len(g.latest().Cards) > 0) }

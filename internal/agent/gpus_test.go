@@ -1,0 +1,47 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-logr/logr/testr"
+
+	"github.com/numalet/numalet/internal/platform/config"
+)
+
+// TestGPUsBeforeTheFirstReport checks that the node's cards are known from the kernel
+// before numalet-nvml reports them, and that a list which cannot be read counts as cards.
+func TestGPUsBeforeTheFirstReport(t *testing.T) {
+	const devices = "sys/bus/pci/devices"
+	card := map[string]string{"class": "0x030200", "vendor": "0x10de", "numa_node": "0"}
+	other := map[string]string{"class": "0x020000", "vendor": "0x8086", "numa_node": "0"}
+	for name, tc := range map[string]struct {
+		socket string
+		device map[string]string
+		want   bool
+	}{
+		"a card":                     {"/run/numalet/gpu.sock", card, true},
+		"another device":             {"/run/numalet/gpu.sock", other, false},
+		"no device":                  {"/run/numalet/gpu.sock", nil, false},
+		"a card of another plugin's": {"", card, false},
+		"unreadable":                 {"/run/numalet/gpu.sock", map[string]string{"class": "0x030200", "vendor": "0x10de", "numa_node": "?"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			for file, text := range tc.device {
+				path := filepath.Join(root, devices, "0000:1a:00.0", file)
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text+"\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cfg := config.Agent{Shared: config.Shared{GPUSocket: tc.socket, SysfsRoot: root}}
+			if got := newGPUs(cfg, func() {}, testr.New(t)).any(); got != tc.want {
+				t.Errorf("the node has GPUs: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
