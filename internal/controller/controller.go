@@ -26,6 +26,7 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodebackoff"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
@@ -80,7 +81,7 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 // newState creates the state of the nodes, the tenants' ledger, and the queue of pending
 // pods, which is ordered by the tenants' scores.
 func (c *controller) newState(context.Context) (err error) {
-	c.state, err = nodestate.New(nodestate.Profile{
+	c.state, err = nodestate.New(filter.Profile{
 		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta,
 		Policy: distbucket.Policy(c.cfg.Policy), Wide: c.cfg.Candidates,
 	})

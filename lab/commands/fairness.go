@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
-	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
 // world holds the flags of trials on a virtual clock.
@@ -65,7 +65,7 @@ func (w world) read() ([]*sched.Node, []fairness.Sample, error) {
 }
 
 // profile returns the way to look for nodes, as new: one for each trial.
-func (w world) profile(samples []fairness.Sample) (nodestate.Profile, error) {
+func (w world) profile(samples []fairness.Sample) (filter.Profile, error) {
 	var pods []*sched.Pod
 	for _, s := range samples {
 		pods = append(pods, s.Pod)

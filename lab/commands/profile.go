@@ -8,7 +8,6 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/filter"
-	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 // fragmentationAware is the policy that only the simulator has. It needs a sample of the
@@ -29,19 +28,19 @@ func inController(policy string) bool { return policy != fragmentationAware }
 // gpuProfile returns the profile for clusters of GPUs with a policy. The
 // fragmentation-aware one looks at all nodes that fit, and takes the one on which a
 // placement makes the least capacity useless to the workload of which pods are a sample.
-func gpuProfile(policy string, pods []*sched.Pod) (nodestate.Profile, error) {
+func gpuProfile(policy string, pods []*sched.Pod) (filter.Profile, error) {
 	space, err := filter.ParseSpace("gpu-total,gpu-share,gpus,cpu,memory")
 	if err != nil {
-		return nodestate.Profile{}, err
+		return filter.Profile{}, err
 	}
 	policy = canonical(policy)
-	p := nodestate.Profile{Name: policy, Space: space, Policy: distbucket.BestFit, Wide: 1}
+	p := filter.Profile{Name: policy, Space: space, Policy: distbucket.BestFit, Wide: 1}
 	if policy == fragmentationAware {
-		p.Look, p.Score = math.MaxInt, fragmentation.NewScorer(fragmentation.Of(pods)).Score
+		p.Look, p.Scorer = math.MaxInt, fragmentation.NewScorer(fragmentation.Of(pods)).Score
 		return p, nil
 	}
 	if p.Policy, err = distbucket.ParsePolicy(policy); err != nil {
-		return nodestate.Profile{}, fmt.Errorf("%w, or %s", err, fragmentationAware)
+		return filter.Profile{}, fmt.Errorf("%w, or %s", err, fragmentationAware)
 	}
 	return p, nil
 }

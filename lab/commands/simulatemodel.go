@@ -59,7 +59,7 @@ func (m *modelled) run() error {
 	if err != nil {
 		return err
 	}
-	c, err := nodestate.New(nodestate.Profile{Space: space})
+	c, err := nodestate.New(filter.Profile{Space: space})
 	if err != nil {
 		return err
 	}

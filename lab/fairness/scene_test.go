@@ -11,7 +11,6 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/filter"
-	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
 // TestScenarios walks through testdata/*.txt:
@@ -36,7 +35,7 @@ func newScene(t *testing.T) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &scene{settings: Settings{Seed: 1, Settle: 6 * 3600, Profile: nodestate.Profile{Space: space, Policy: distbucket.BestFit, Wide: 1}}}
+	return &scene{settings: Settings{Seed: 1, Settle: 6 * 3600, Profile: filter.Profile{Space: space, Policy: distbucket.BestFit, Wide: 1}}}
 }
 
 // commands returns the commands that a scenario has.

@@ -8,6 +8,7 @@ import (
 	"github.com/numalet/numalet/lab/virtual"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
@@ -18,7 +19,7 @@ type Settings struct {
 	For       time.Duration // of which the second half is measured
 	Settle    float64       // seconds, of scores
 	EndsKnown bool
-	Profile   nodestate.Profile
+	Profile   filter.Profile
 	Turns     virtual.Turns
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
@@ -59,7 +60,7 @@ func TestFull(t *testing.T) {
 // cluster returns the state of a cluster of equal nodes.
 func cluster(t *testing.T, nodes int, cpu sched.MilliCPU) *nodestate.State {
 	t.Helper()
-	c := nodestatetest.New(t, "cpu,memory", nodestate.Profile{})
+	c := nodestatetest.New(t, "cpu,memory", filter.Profile{})
 	for i := range nodes {
 		c.SetNode(&sched.Node{Name: fmt.Sprintf("node-%03d", i), Allocatable: sched.Amounts{CPU: cpu, Memory: 1 << 30, Pods: 110}})
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
@@ -113,7 +114,7 @@ func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
 // controller's default dimensions. It collects garbage first, so that the benchmark need not.
 func (a *arena) newState(policy distbucket.Policy) *nodestate.State {
 	a.Helper()
-	c := nodestatetest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", nodestate.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
+	c := nodestatetest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", filter.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
 	a.cluster.state = c
 	c.Subscribe(a.cluster.Observe)
 	for _, r := range a.records {

@@ -12,6 +12,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
@@ -30,7 +31,7 @@ type scene struct {
 func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	t.Helper()
 	s := &scene{T: t}
-	s.state, s.cluster = newCluster(t, "cpu", nodestate.Profile{Policy: distbucket.FirstFit, Wide: 1})
+	s.state, s.cluster = newCluster(t, "cpu", filter.Profile{Policy: distbucket.FirstFit, Wide: 1})
 	client := fake.NewClientset(objects...)
 	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
 	var err error
@@ -49,7 +50,7 @@ func newScene(t *testing.T, objects ...runtime.Object) *scene {
 }
 
 // newCluster returns a state without nodes, and the filters' view of it.
-func newCluster(t testing.TB, dimensions string, p nodestate.Profile) (*nodestate.State, *Cluster) {
+func newCluster(t testing.TB, dimensions string, p filter.Profile) (*nodestate.State, *Cluster) {
 	t.Helper()
 	state := nodestatetest.New(t, dimensions, p)
 	cluster := NewCluster(state)

@@ -17,6 +17,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/schedtest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
@@ -85,7 +86,7 @@ func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.
 
 func stormState(s *scene, nodes int) *nodestate.State {
 	s.Helper()
-	s.state, s.cluster = newCluster(s, "cpu", nodestate.Profile{Policy: distbucket.LeastFit})
+	s.state, s.cluster = newCluster(s, "cpu", filter.Profile{Policy: distbucket.LeastFit})
 	for i := range nodes {
 		n := node(fmt.Sprint("node-", i)).Capacity(map[v1.ResourceName]string{"pods": "100"}).Obj()
 		s.with([]*v1.Node{n})

@@ -11,6 +11,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
@@ -82,7 +83,7 @@ func newScene(t *testing.T) *scene { return newSceneSaying(t, &scenario.Answer{}
 // newSceneSaying returns a scene that writes to out what the mirror passes to the queue.
 func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	s := &scene{said: out}
-	s.state = nodestatetest.New(t, "cpu,numa-total", nodestate.Profile{})
+	s.state = nodestatetest.New(t, "cpu,numa-total", filter.Profile{})
 	s.state.Subscribe(s.observe)
 	s.state.OnFreed(func(node *sched.Node) { s.say("freed: %s", node.Name) })
 	say := s.say

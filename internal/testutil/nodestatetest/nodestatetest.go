@@ -9,7 +9,7 @@ import (
 )
 
 // New returns a state without nodes, with those dimensions (filter.ParseSpace).
-func New(t testing.TB, dimensions string, p nodestate.Profile) *nodestate.State {
+func New(t testing.TB, dimensions string, p filter.Profile) *nodestate.State {
 	t.Helper()
 	var err error
 	if p.Space, err = filter.ParseSpace(dimensions); err != nil {

@@ -6,7 +6,7 @@
 // assigns nodes. It knows no Kubernetes objects; adapters store their own data in the
 // Foreign fields.
 //
-//	s, err := nodestate.New(nodestate.Profile{Space: space, Theta: theta})
+//	s, err := nodestate.New(filter.Profile{Space: space, Theta: theta})
 //	s.Subscribe(filters.Observe, quotas.Observe)  // before the first change
 //	s.SetNode(node)                               // from the adapter, with everything free
 //	ok := s.Place(pod, record, placement)         // false: the record is not the newest

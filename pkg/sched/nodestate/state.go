@@ -7,6 +7,7 @@ import (
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
 // State is the state of all nodes and the assignments of pods. Its methods may be called
@@ -18,7 +19,7 @@ import (
 // (volcano-sh/volcano#5168). Updating the indexes with each change makes the committer,
 // which is single, do four times the work.
 type State struct {
-	profiles []Profile
+	profiles []filter.Profile
 	view     atomic.Pointer[View]
 	stale    atomic.Bool   // the indexes lag behind some record
 	freedSeq atomic.Uint64 // counts releases of resources; written under mu, before the record
@@ -44,14 +45,14 @@ type State struct {
 }
 
 // New returns a state without nodes, with an index for each profile.
-func New(profiles ...Profile) (*State, error) {
+func New(profiles ...filter.Profile) (*State, error) {
 	if len(profiles) == 0 {
 		return nil, fmt.Errorf("make node state: no profile")
 	}
 	s := &State{}
 	s.mu.assigned, s.mu.reserved = map[string]*Assignment{}, map[string]map[string]bool{}
 	for _, p := range profiles {
-		p, err := p.complete()
+		p, err := p.Complete()
 		if err != nil {
 			return nil, fmt.Errorf("make node state: %w", err)
 		}
@@ -77,7 +78,6 @@ func (s *State) Record(name string) *sched.Node {
 // while View.FreedSeq has the value from when the view was made. It takes no lock.
 func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
 
-// Score returns the score of a node for a pod by the pod's profile.
-func (s *State) Score(pod *sched.Pod, node *sched.Node) sched.Score {
-	return s.profiles[profileOf(s.profiles, pod.Profile)].Score(nil, pod, node)
-}
+// Profile returns the profile of a name, or the default profile if the name is empty or
+// unknown.
+func (s *State) Profile(name string) *filter.Profile { return &s.profiles[profileOf(s.profiles, name)] }

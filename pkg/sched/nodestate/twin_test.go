@@ -11,6 +11,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
@@ -97,7 +98,7 @@ type twinWorld struct {
 
 func newTwinWorld(t *testing.T, seed uint64) *twinWorld {
 	w := &twinWorld{
-		T: t, Rand: rand.New(rand.NewPCG(seed, 7)), state: nodestatetest.New(t, "cpu", nodestate.Profile{}),
+		T: t, Rand: rand.New(rand.NewPCG(seed, 7)), state: nodestatetest.New(t, "cpu", filter.Profile{}),
 		twin: twin{map[string]sched.MilliCPU{}, map[string]twinPod{}, map[string]map[string]bool{}},
 		held: map[string]*nodestate.Assignment{}, used: map[string]*nodestate.Assignment{}, versions: map[string]sched.Version{},
 	}

@@ -6,13 +6,14 @@ import (
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
 // View is an immutable snapshot of the indexes, which refer to the newest records. Any
 // number of goroutines may read it without a lock.
 type View struct {
 	FreedSeq uint64 // how often resources had been released when the view was made
-	profiles []Profile
+	profiles []filter.Profile
 	indexes  []distbucket.ReservingView
 	store    [1]distbucket.ReservingView // inline storage for a single index
 }
@@ -29,13 +30,13 @@ func (s *State) View() *View {
 
 // Profile returns the profile of a name, and its index. It returns the default profile
 // if the name is empty or unknown.
-func (v *View) Profile(name string) (*Profile, *distbucket.ReservingView) {
+func (v *View) Profile(name string) (*filter.Profile, *distbucket.ReservingView) {
 	i := profileOf(v.profiles, name)
 	return &v.profiles[i], &v.indexes[i]
 }
 
-func profileOf(profiles []Profile, name string) int {
-	return max(0, slices.IndexFunc(profiles, func(p Profile) bool { return p.Name == name }))
+func profileOf(profiles []filter.Profile, name string) int {
+	return max(0, slices.IndexFunc(profiles, func(p filter.Profile) bool { return p.Name == name }))
 }
 
 // Len returns the number of nodes.

@@ -13,6 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 	"github.com/numalet/numalet/pkg/topology"
@@ -118,7 +119,7 @@ func decide(b *testing.B, c *nodestate.State, pod sched.Pod) {
 // pods of various sizes at random places.
 func filled(b *testing.B, nodes, percent int) *nodestate.State {
 	b.Helper()
-	c := nodestatetest.New(b, "gpus,numa-single,cpu,memory", nodestate.Profile{Theta: []int64{1, 1, 1000, 1 << 30}, Policy: distbucket.LeastFit})
+	c := nodestatetest.New(b, "gpus,numa-single,cpu,memory", filter.Profile{Theta: []int64{1, 1, 1000, 1 << 30}, Policy: distbucket.LeastFit})
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range nodes {
 		n := server(fmt.Sprintf("node-%06d", i))

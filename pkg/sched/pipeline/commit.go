@@ -126,7 +126,7 @@ func (c *Committer) compare(list sched.List) []entry {
 			c.counts.hits.Add(1)
 			all = append(all, entry{candidate, i, false})
 		default:
-			all = append(all, entry{sched.Candidate{Node: newest, Score: c.state.Score(list.Pod, newest)}, i, true})
+			all = append(all, entry{sched.Candidate{Node: newest, Score: c.state.Profile(list.Pod.Profile).Score(nil, list.Pod, newest)}, i, true})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return b.Score.Compare(a.Score) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
@@ -44,7 +45,7 @@ func TestGangMissesNothing(t *testing.T) {
 // oneNode returns the state of a cluster with one node.
 func oneNode(t *testing.T, cpu sched.MilliCPU) *nodestate.State {
 	t.Helper()
-	c := nodestatetest.New(t, "cpu", nodestate.Profile{})
+	c := nodestatetest.New(t, "cpu", filter.Profile{})
 	c.SetNode(&sched.Node{Name: "node", Allocatable: sched.Amounts{CPU: cpu, Pods: 110}})
 	return c
 }

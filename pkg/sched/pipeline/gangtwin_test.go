@@ -12,6 +12,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
@@ -112,7 +113,7 @@ func compareGangs(t *testing.T, c *nodestate.State, twin *gangTwin, bound map[st
 
 func gangCluster(t *testing.T, r *rand.Rand) (*nodestate.State, *gangTwin) {
 	t.Helper()
-	c := nodestatetest.New(t, "cpu", nodestate.Profile{Policy: distbucket.LeastFit})
+	c := nodestatetest.New(t, "cpu", filter.Profile{Policy: distbucket.LeastFit})
 	twin := &gangTwin{free: map[string]sched.MilliCPU{}, at: map[string]string{}}
 	for i := range 1 + r.IntN(5) {
 		name, cpu := fmt.Sprint("node", i), sched.MilliCPU(1+r.IntN(8))*1000

@@ -116,7 +116,7 @@ func (tr trace) cycle(t *testing.T, c *nodestate.State, pods []*sched.Pod) ran {
 
 func (tr trace) cluster(t *testing.T, r *rand.Rand) *nodestate.State {
 	t.Helper()
-	c := nodestatetest.New(t, "numa-single,numa-spread,gpu-total,cpu,memory,pods", nodestate.Profile{Policy: tr.policy})
+	c := nodestatetest.New(t, "numa-single,numa-spread,gpu-total,cpu,memory,pods", filter.Profile{Policy: tr.policy})
 	for i := range tr.nodes {
 		c.SetNode(tr.node(r, fmt.Sprintf("node-%03d", i)))
 	}

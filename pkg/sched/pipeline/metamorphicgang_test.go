@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/internal/testutil/schedtest"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
@@ -52,7 +52,7 @@ func (q gangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 // runGangs runs four gangs of six and twenty small pods on ten nodes, one a node.
 func runGangs(t *testing.T, proposers int) (gangs map[string]int, small int) {
 	t.Helper()
-	c := nodestatetest.New(t, "cpu", nodestate.Profile{})
+	c := nodestatetest.New(t, "cpu", filter.Profile{})
 	for i := range 10 {
 		c.SetNode(&sched.Node{Name: fmt.Sprint("node-", i), Allocatable: sched.Amounts{CPU: 4000, Pods: 9}})
 	}

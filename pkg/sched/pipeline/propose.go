@@ -79,14 +79,14 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 
 // most returns how many nodes are scored. If GPU groups offer cards to the pod, all
 // nodes that may fit are scored, because the index does not know about groups.
-func (p *Proposer) most(profile *nodestate.Profile) int {
+func (p *Proposer) most(profile *filter.Profile) int {
 	if p.pod.GPUs.Offer != nil {
 		return max(profile.Look, len(p.only))
 	}
 	return profile.Look
 }
 
-func (p *Proposer) query(profile *nodestate.Profile) distbucket.Query {
+func (p *Proposer) query(profile *filter.Profile) distbucket.Query {
 	p.request = profile.Space.AppendPod(p.request[:0], p.pod)
 	return distbucket.Query{
 		Request: p.request, Policy: profile.Policy, Candidates: p.only,
@@ -104,7 +104,7 @@ const listsPerStart = 64
 // node keeps the search in the processor's cache; a random start each time would not.
 // A proposer still has to jump sometimes: behind another proposer it would only find
 // nodes that the other one has just used.
-func (p *Proposer) start(profile *nodestate.Profile) distbucket.Cursor {
+func (p *Proposer) start(profile *filter.Profile) distbucket.Cursor {
 	p.lists++
 	if profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%listsPerStart == 0) {
 		return distbucket.Cursor{}

@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
-	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
@@ -18,9 +18,9 @@ import (
 // the policy would find last.
 func TestLook(t *testing.T) {
 	for look, want := range map[int][]string{0: {"n0"}, 3: {"n2"}, 99: {"n5"}} {
-		c := nodestatetest.New(t, "cpu", nodestate.Profile{
+		c := nodestatetest.New(t, "cpu", filter.Profile{
 			Policy: distbucket.BestFit, Wide: 1, Look: look,
-			Score: func(to []int64, _ *sched.Pod, n *sched.Node) []int64 { return append(to, int64(n.Free.Memory)) },
+			Scorer: func(to []int64, _ *sched.Pod, n *sched.Node) []int64 { return append(to, int64(n.Free.Memory)) },
 		})
 		for i := range 6 {
 			c.SetNode(&sched.Node{Name: fmt.Sprint("n", i), Allocatable: sched.Amounts{CPU: sched.MilliCPU(1000 * (i + 1)), Memory: sched.Bytes(i), Pods: 9}})

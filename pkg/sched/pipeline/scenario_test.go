@@ -8,6 +8,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
@@ -43,7 +44,7 @@ type scene struct {
 
 func newScene(t *testing.T, out *scenario.Answer) *scene {
 	s := &scene{lists: map[string]sched.List{}, bound: map[string]sched.Decision{}}
-	s.state = nodestatetest.New(t, "cpu", nodestate.Profile{Policy: distbucket.FirstFit})
+	s.state = nodestatetest.New(t, "cpu", filter.Profile{Policy: distbucket.FirstFit})
 	s.committer = pipeline.NewCommitter(s.state, nil, pipeline.Effects{
 		Bind: func(d sched.Decision) {
 			s.bound[d.Pod.Name] = d

@@ -11,6 +11,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 	"github.com/numalet/numalet/pkg/sched/queue"
@@ -56,7 +57,7 @@ func TestNobodyIsLost(t *testing.T) {
 
 func newStorm(t *testing.T, seed uint64) *storm {
 	s := &storm{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(0, 0), bound: map[string]bool{}}
-	s.state = nodestatetest.New(t, "cpu", nodestate.Profile{})
+	s.state = nodestatetest.New(t, "cpu", filter.Profile{})
 	for i := range 5 {
 		s.state.SetNode(&sched.Node{Name: fmt.Sprint("node", i), Allocatable: sched.Amounts{CPU: 1000, Pods: 9}})
 	}

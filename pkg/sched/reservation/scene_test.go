@@ -55,7 +55,7 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}, fails: map[string]bool{}}
-	s.state = nodestatetest.New(t, "gpus", nodestate.Profile{})
+	s.state = nodestatetest.New(t, "gpus", filter.Profile{})
 	s.queue = queue.New(queue.Env{
 		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: s.state.FreedSeq,
 	}, queue.Options{Strict: true})

@@ -1,34 +1,33 @@
-package nodestate
+package filter
 
 import (
 	"fmt"
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
-	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
 // Profile is an administrator's scheduling profile: how nodes are searched and scored.
 type Profile struct {
-	Name   string       // pods refer to it; the first profile is the default
-	Space  filter.Space // the dimensions, most important first
-	Theta  []int64      // granularity of each dimension; nil means 1 for all
+	Name   string  // pods refer to it; the first profile is the default
+	Space  Space   // the dimensions, most important first
+	Theta  []int64 // granularity of each dimension; nil means 1 for all
 	Policy distbucket.Policy
 	// Wide is the length of a first list; 0 means 4. With several candidates, a
 	// conflict costs a check of the next one instead of another search.
 	Wide int
 	// Look is the number of nodes that are scored for a first list; 0 means Wide. More
-	// than that is only useful with a Score.
+	// than that is only useful with a Scorer.
 	Look int
-	// Score ranks the nodes that the policy found; nil ranks them as the policy does.
-	Score sched.Scorer
+	// Scorer ranks the nodes that the policy found; nil ranks them as the policy does.
+	Scorer sched.Scorer
 }
 
 // DefaultWide is the length of a first list if the profile sets none.
 const DefaultWide = 4
 
-// complete returns the profile with its defaults, or an error if it is invalid.
-func (p Profile) complete() (Profile, error) {
+// Complete returns the profile with its defaults, or an error if it is invalid.
+func (p Profile) Complete() (Profile, error) {
 	if len(p.Space) == 0 {
 		return p, fmt.Errorf("profile %q has no dimensions", p.Name)
 	}
@@ -45,28 +44,25 @@ func (p Profile) complete() (Profile, error) {
 		p.Wide = DefaultWide
 	}
 	p.Look = max(p.Look, p.Wide)
-	if p.Score == nil {
-		p.Score = p.rank
-	}
-	p.Score = offered(p.Score)
 	return p, nil
 }
 
-// offered prefixes the scores of pods with an Offer by the surplus of offered cards.
-// Fewer surplus cards are better, so that larger groups of cards stay whole.
-func offered(score sched.Scorer) sched.Scorer {
-	return func(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
-		if pod.GPUs.Offer != nil {
-			over := pod.GPUs.Offer(node.For(pod.UID)).Over
-			to = append(to, -int64(over))
-		}
-		return score(to, pod, node)
+// Score appends the score of a node for a pod that fits it, and returns the extended
+// slice. If the pod has an Offer, fewer surplus cards are better than anything else, so
+// that larger groups of cards stay whole.
+func (p *Profile) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
+	if pod.GPUs.Offer != nil {
+		to = append(to, -int64(pod.GPUs.Offer(node.For(pod.UID)).Over))
 	}
+	if p.Scorer != nil {
+		return p.Scorer(to, pod, node)
+	}
+	return p.rank(to, pod, node)
 }
 
 // rank scores a node by its coordinates for LeastFit and BestFit. For the other
 // policies it appends no score, so nodes keep the order of the search.
-func (p Profile) rank(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
+func (p *Profile) rank(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	if p.Policy != distbucket.LeastFit && p.Policy != distbucket.BestFit {
 		return to
 	}
