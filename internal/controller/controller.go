@@ -160,7 +160,6 @@ func (c *controller) newLease(context.Context) (err error) {
 func (c *controller) newPipeline(context.Context) error {
 	c.pipeline = pipeline.New(c.state, pending{c.queue, c.reporter}, pipeline.Config{
 		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: c.bind,
-		Slow:   c.filters.committer.Waits,
 		Undone: func(d sched.Decision) { c.retryOn(d.At.Node); c.queue.ReactivateTenant(d.Pod.Tenant) },
 	})
 	return nil

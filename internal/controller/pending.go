@@ -48,12 +48,12 @@ func (c *controller) lookAgain(ctx context.Context) error {
 
 // bind binds a pod as decided, and reports the outcome. It suppresses waiting reports
 // first, so that none says that the pod is pending once it is bound.
-func (c *controller) bind(ctx context.Context, d sched.Decision) error {
+func (c *controller) bind(ctx context.Context, d sched.Decision, detach func()) error {
 	c.reporter.Suppress(d.Pod.UID)
 	posted := false
-	err := c.filters.committer.Bind(ctx, d, func() error {
+	err := c.filters.committer.Bind(ctx, d, detach, func() error {
 		posted = true
-		return c.binder.Bind(ctx, d)
+		return c.binder.Bind(ctx, d, detach)
 	})
 	if err != nil {
 		c.log.Error(err, "its node gets everything back, and the pod is pending again")

@@ -28,6 +28,7 @@ type Options struct {
 	Fence         func() error               // why this process must not bind now
 	Timeout       time.Duration              // of one request, from the fence's answer on
 	Observe       func(time.Duration, error) // is called after each request; may be nil
+	Sleep         func(time.Duration)        // waits between two tries; nil means time.Sleep
 }
 
 // Binder binds pods. It may be used concurrently.
@@ -38,14 +39,18 @@ func New(o Options) *Binder {
 	if o.Observe == nil {
 		o.Observe = func(time.Duration, error) {}
 	}
+	if o.Sleep == nil {
+		o.Sleep = time.Sleep
+	}
 	return &Binder{o}
 }
 
 const (
-	// maxTries limits how often an unanswered Binding is sent once ctx has ended.
+	// maxTries is how often a Binding without a conclusive answer is sent before its bind is
+	// detached, and how often it is sent at most once ctx has ended.
 	maxTries = 3
-	// retryDelay is the time between two tries.
-	retryDelay = 50 * time.Millisecond
+	// minDelay and maxDelay bound the time between two tries, which doubles.
+	minDelay, maxDelay = 50 * time.Millisecond, 5 * time.Second
 )
 
 // Bind binds a pod as decided. If it returns an error, the pod is not bound there.
@@ -53,8 +58,10 @@ const (
 // A request without an answer may still take effect, even later, so reading the pod
 // proves nothing: Bind sends the same Binding again until it is answered. After the rate
 // limit it returns only when the outcome is known, when the fence closes, or when ctx has
-// ended and maxTries requests were sent; it does not stop for ctx alone.
-func (b *Binder) Bind(ctx context.Context, d sched.Decision) error {
+// ended and maxTries requests were sent; it does not stop for ctx alone. After maxTries it
+// calls detach, because the answer may never come, for example where a webhook of one
+// namespace does not answer.
+func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) error {
 	binding, err := newBinding(d)
 	if err != nil {
 		return err
@@ -62,6 +69,7 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision) error {
 	if err := b.options.Limit.Wait(ctx); err != nil {
 		return fmt.Errorf("bind pod %s to node %q: wait for the rate limit: %w", d.Pod, d.At.Node, err)
 	}
+	delay := minDelay
 	for try := 1; ; try++ {
 		if closed := b.options.Fence(); closed != nil {
 			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, errors.Join(closed, err))
@@ -72,12 +80,17 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision) error {
 		if isAnswer(err) || ctx.Err() != nil && try >= maxTries {
 			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, err)
 		}
-		time.Sleep(retryDelay)
+		if try == maxTries {
+			detach()
+		}
+		b.options.Sleep(delay)
+		delay = min(2*delay, maxDelay)
 	}
 }
 
-// try sends a Binding once. If the answer does not tell where the pod is, it reads the
-// pod; an unanswered read leaves the outcome unknown, too.
+// try sends a Binding once. An answer other than "not found" does not tell where the pod
+// is: the API server can answer 409 or 500 after it has written the Binding. So it reads
+// the pod. As long as that read is not answered with the pod, the outcome is unknown.
 func (b *Binder) try(ctx context.Context, d sched.Decision, binding *corev1.Binding) error {
 	err := b.create(ctx, binding)
 	if err == nil || apierrors.IsNotFound(err) || !isAnswer(err) {
@@ -87,11 +100,14 @@ func (b *Binder) try(ctx context.Context, d sched.Decision, binding *corev1.Bind
 	switch {
 	case bound || apierrors.IsNotFound(readErr):
 		return readErr
-	case readErr != nil && !isAnswer(readErr):
-		return readErr
+	case readErr != nil:
+		return fmt.Errorf("%w: %v; reading the pod: %v", errUnknown, err, readErr)
 	}
 	return err
 }
+
+// errUnknown hides the answers in its text, because they are no answer to the Binding.
+var errUnknown = errors.New("the outcome is unknown")
 
 // isAnswer reports whether an error is the API server's final answer to a request. A
 // request that timed out in the API server may have taken effect.

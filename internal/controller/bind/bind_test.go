@@ -31,9 +31,11 @@ func decision(containers ...sched.ContainerCPUs) sched.Decision {
 // one. An answer may also bind the pod.
 type server struct {
 	*fake.Clientset
-	answers []error
+	answers []error // to Bindings
+	reads   []error // answers to the first reads of the pod
 	binds   bool
 	got     []*corev1.Binding
+	waits   []time.Duration // between tries
 }
 
 func newServer(binds bool, answers ...error) *server {
@@ -54,6 +56,14 @@ func newServer(binds bool, answers ...error) *server {
 		}
 		return true, nil, s.answers[min(len(s.got), len(s.answers))-1]
 	})
+	s.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if len(s.reads) == 0 {
+			return false, nil, nil
+		}
+		first := s.reads[0]
+		s.reads = s.reads[1:]
+		return true, nil, first
+	})
 	return s
 }
 
@@ -61,15 +71,20 @@ func (s *server) binder(fence func() error) *Binder {
 	create := func(ctx context.Context, b *corev1.Binding) error {
 		return s.CoreV1().Pods(b.Namespace).Bind(ctx, b, metav1.CreateOptions{})
 	}
-	return New(Options{CreateBinding: create, Client: s, Limit: flowcontrol.NewFakeAlwaysRateLimiter(), Fence: fence, Timeout: time.Second})
+	return New(Options{
+		CreateBinding: create, Client: s, Limit: flowcontrol.NewFakeAlwaysRateLimiter(), Fence: fence, Timeout: time.Second,
+		Sleep: func(d time.Duration) { s.waits = append(s.waits, d) },
+	})
 }
 
 func open() error { return nil }
 
+func attached() {} // for binds that need not be detached
+
 func TestOneWrite(t *testing.T) {
 	s := newServer(true, nil)
 	d := decision(sched.ContainerCPUs{Container: "main", PerNode: map[topology.NodeID]int{0: 2, 8: 1}})
-	if err := s.binder(open).Bind(t.Context(), d); err != nil {
+	if err := s.binder(open).Bind(t.Context(), d, attached); err != nil {
 		t.Fatal(err)
 	}
 	want := []*corev1.Binding{{
@@ -89,7 +104,7 @@ func TestOneWrite(t *testing.T) {
 
 func TestPlainPodCarriesNoPlacement(t *testing.T) {
 	s := newServer(true, nil)
-	if err := s.binder(open).Bind(t.Context(), decision()); err != nil || s.got[0].Annotations != nil {
+	if err := s.binder(open).Bind(t.Context(), decision(), attached); err != nil || s.got[0].Annotations != nil {
 		t.Errorf("Bind = %v with annotations %v, want none", err, s.got[0].Annotations)
 	}
 }
@@ -121,7 +136,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(tc.binds, tc.answers...)
-			err := s.binder(open).Bind(t.Context(), decision())
+			err := s.binder(open).Bind(t.Context(), decision(), attached)
 			if !errors.Is(err, tc.fails) || (err != nil) != (tc.fails != nil) {
 				t.Errorf("Bind = %v, want %v", err, tc.fails)
 			}
@@ -132,6 +147,51 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("sent %d times, want %d", len(s.got), tc.sent)
 			}
 		})
+	}
+}
+
+// TestUnknown checks that an answer to the Binding counts only once the pod was read: the
+// API server can answer 500 or 409 after the write.
+func TestUnknown(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	broken, assigned := apierrors.NewInternalError(errors.New("etcd")), apierrors.NewConflict(pods, "a", errors.New("already assigned"))
+	for name, tc := range map[string]struct {
+		binds          bool
+		answers, reads []error
+		fails          error
+		sent           int
+	}{
+		"500 after the write, and 500 to the read": {true, []error{broken, assigned}, []error{broken}, nil, 2},
+		"409 after the write, and 429 to the read": {true, []error{assigned}, []error{apierrors.NewTooManyRequests("later", 1)}, nil, 2},
+		"500 before the write":                     {false, []error{broken}, nil, broken, 1},
+		"500 to all, and then not bound":           {false, []error{broken}, []error{broken, broken}, broken, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(tc.binds, tc.answers...)
+			s.reads = tc.reads
+			err := s.binder(open).Bind(t.Context(), decision(), attached)
+			if !errors.Is(err, tc.fails) || (err != nil) != (tc.fails != nil) || len(s.got) != tc.sent {
+				t.Errorf("Bind = %v after %d tries, want %v after %d", err, len(s.got), tc.fails, tc.sent)
+			}
+		})
+	}
+}
+
+// TestDetach checks that a bind without a conclusive answer is detached, and is tried ever
+// more rarely.
+func TestDetach(t *testing.T) {
+	late := apierrors.NewTimeoutError("too long", 0)
+	s := newServer(false, late, late, late, late, late, late, late, late, late, nil)
+	var detached []int
+	if err := s.binder(open).Bind(t.Context(), decision(), func() { detached = append(detached, len(s.got)) }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{maxTries}, detached); diff != "" {
+		t.Errorf("tries before detach (-want +got):\n%s", diff)
+	}
+	ms := time.Millisecond
+	if diff := cmp.Diff([]time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms, 5000 * ms, 5000 * ms}, s.waits); diff != "" {
+		t.Errorf("delays (-want +got):\n%s", diff)
 	}
 }
 
@@ -152,7 +212,7 @@ func TestSilence(t *testing.T) {
 					return nil
 				}
 				return end(stop)
-			}).Bind(ctx, decision())
+			}).Bind(ctx, decision(), attached)
 			if !errors.Is(err, context.DeadlineExceeded) || len(s.got) < 2 || len(s.got) > maxTries {
 				t.Errorf("Bind = %v after %d tries", err, len(s.got))
 			}
@@ -165,7 +225,7 @@ func TestSilence(t *testing.T) {
 func TestFence(t *testing.T) {
 	s := newServer(true, nil)
 	closed := errors.New("lease lost")
-	if err := s.binder(func() error { return closed }).Bind(t.Context(), decision()); !errors.Is(err, closed) {
+	if err := s.binder(func() error { return closed }).Bind(t.Context(), decision(), attached); !errors.Is(err, closed) {
 		t.Errorf("Bind = %v, want the fence's error", err)
 	}
 	if len(s.Actions()) != 0 {
@@ -178,7 +238,7 @@ func TestBegunIsFinished(t *testing.T) {
 	s := newServer(true, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	b := s.binder(func() error { cancel(); return nil })
-	if err := b.Bind(ctx, decision()); err != nil {
+	if err := b.Bind(ctx, decision(), attached); err != nil {
 		t.Errorf("Bind = %v", err)
 	}
 }

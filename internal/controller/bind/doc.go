@@ -5,5 +5,5 @@
 // to bind when its fence says that another replica may lead.
 //
 //	b := bind.New(bind.Options{CreateBinding: bindings.Create, Fence: lease.Check, …})
-//	err := b.Bind(ctx, decision) // an error: the pod is not bound there
+//	err := b.Bind(ctx, decision, detach) // an error: the pod is not bound there
 package bind

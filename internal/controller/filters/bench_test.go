@@ -126,7 +126,7 @@ func (a *arena) runPipeline(b *testing.B, c *nodestate.State, proposers int, car
 		pods[i] = a.pod(fmt.Sprint("new-", i), 500, 4<<30, cards)
 	}
 	queue := schedtest.NewQueue(pods, c.FreedSeq)
-	config := pipeline.Config{Filter: a.second, Bind: func(context.Context, sched.Decision) error { queue.Done(); return nil }}
+	config := pipeline.Config{Filter: a.second, Bind: func(context.Context, sched.Decision, func()) error { queue.Done(); return nil }}
 	for i := range proposers {
 		config.Proposers = append(config.Proposers, pipeline.ProposerOptions{Filter: a.first[i], Rand: rand.New(rand.NewPCG(1, uint64(i)))})
 	}

@@ -123,19 +123,15 @@ func (c *Committer) Unreserve(d sched.Decision) {
 	}
 }
 
-// Waits reports whether Bind must prepare claims first, which may take long.
-func (c *Committer) Waits(d sched.Decision) bool {
-	_, ok := c.reserved.Load(d.Pod.UID)
-	return ok
-}
-
-// Bind prepares the pod's claims (PreBind), and then calls post to bind the pod. It may wait
-// long, for volumes to be provisioned. If it fails, the caller must call Unreserve.
-func (c *Committer) Bind(ctx context.Context, d sched.Decision, post func() error) error {
+// Bind prepares the pod's claims (PreBind), and then calls post to bind the pod. A pod with
+// claims may wait long, for volumes to be provisioned, so its bind is detached first. If it
+// fails, the caller must call Unreserve.
+func (c *Committer) Bind(ctx context.Context, d sched.Decision, detach func(), post func() error) error {
 	r, ok := c.reserved.Load(d.Pod.UID)
 	if !ok {
 		return post()
 	}
+	detach()
 	if err := c.preBind(ctx, r.(*reserved), d); err != nil {
 		return err
 	}

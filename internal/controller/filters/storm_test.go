@@ -95,11 +95,11 @@ func stormState(s *scene, nodes int) *nodestate.State {
 }
 
 // failing returns a bind function that fails for every third pod.
-func failing(c *Committer, bound func(sched.Decision)) func(context.Context, sched.Decision) error {
+func failing(c *Committer, bound func(sched.Decision)) func(context.Context, sched.Decision, func()) error {
 	var mu sync.Mutex
 	tries := 0
-	return func(ctx context.Context, d sched.Decision) error {
-		return c.Bind(ctx, d, func() error {
+	return func(ctx context.Context, d sched.Decision, detach func()) error {
+		return c.Bind(ctx, d, detach, func() error {
 			mu.Lock()
 			defer mu.Unlock()
 			if tries++; tries%3 == 0 {

@@ -73,7 +73,7 @@ func BenchmarkCycle(b *testing.B) {
 				pods[i] = &pod
 			}
 			queue := schedtest.NewQueue(pods, c.FreedSeq)
-			config := pipeline.Config{Bind: func(context.Context, sched.Decision) error { queue.Done(); return nil }}
+			config := pipeline.Config{Bind: func(context.Context, sched.Decision, func()) error { queue.Done(); return nil }}
 			for i := range proposers {
 				config.Proposers = append(config.Proposers, pipeline.ProposerOptions{Rand: rand.New(rand.NewPCG(1, uint64(i)))})
 			}

@@ -92,7 +92,7 @@ func (tr trace) cycle(t *testing.T, c *nodestate.State, pods []*sched.Pod) ran {
 	var mu sync.Mutex
 	bound, tries := map[string]sched.Decision{}, 0
 	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().FreedSeq })
-	config := pipeline.Config{Binders: 3, Bind: func(_ context.Context, d sched.Decision) error {
+	config := pipeline.Config{Binders: 3, Bind: func(_ context.Context, d sched.Decision, _ func()) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if tries++; tr.failing > 0 && tries%tr.failing == 0 {

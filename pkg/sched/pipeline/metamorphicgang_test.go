@@ -60,7 +60,7 @@ func runGangs(t *testing.T, proposers int) (gangs map[string]int, small int) {
 	queue := gangQueue{schedtest.NewQueue(pods, func() uint64 { return c.View().FreedSeq })}
 	var mu sync.Mutex
 	gangs = map[string]int{}
-	config := pipeline.Config{Bind: func(_ context.Context, d sched.Decision) error {
+	config := pipeline.Config{Bind: func(_ context.Context, d sched.Decision, _ func()) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if d.Pod.Gang == nil {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
@@ -39,9 +40,11 @@ type Config struct {
 	Proposers []ProposerOptions // one for each proposer
 	Filter    sched.Filter      // the committer's own instance; nil for none
 	Binders   int               // number of concurrent binds, at least 1
-	Bind      func(context.Context, sched.Decision) error
-	Slow      func(sched.Decision) bool // reports binds that may take long and run outside the binders; nil for none
-	Undone    func(sched.Decision)      // called after a decision was undone, because its node may fit other pods; may be nil
+	// Bind binds a decision; an error means that the pod is not bound. A bind that may take
+	// long calls detach: another goroutine takes its place among the binders, so that it
+	// delays no other pod.
+	Bind   func(ctx context.Context, d sched.Decision, detach func()) error
+	Undone func(sched.Decision) // called after a decision was undone, because its node may fit other pods; may be nil
 }
 
 // Pipeline runs the proposers, the committer and the binders. The package comment
@@ -54,7 +57,13 @@ type Pipeline struct {
 	committer *Committer
 	lists     chan sched.List
 	decisions *decisionQueue
+	binders   sync.WaitGroup
+	detached  atomic.Int32
 }
+
+// maxDetached limits how many binds run outside the binders. Beyond it binders wait, so
+// that an API server that answers nothing is not sent ever more requests.
+const maxDetached = 1024
 
 // New returns a pipeline, which Run starts.
 func New(s *nodestate.State, q Queue, config Config) *Pipeline {
@@ -78,7 +87,7 @@ func New(s *nodestate.State, q Queue, config Config) *Pipeline {
 // all pending decisions are bound or undone. It may be called once.
 func (p *Pipeline) Run(ctx context.Context) error {
 	var err error
-	var proposers, binders sync.WaitGroup
+	var proposers sync.WaitGroup
 	// 1. Proposers take pods in the queue's order and make first lists.
 	var once sync.Once
 	for _, o := range p.config.Proposers {
@@ -91,7 +100,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	go func() { proposers.Wait(); close(p.lists) }()
 	// 3. Binders bind decisions, and undo those that cannot be bound.
 	for range p.config.Binders {
-		binders.Go(func() { p.bind(ctx) })
+		p.binders.Go(func() { p.bind(ctx) })
 	}
 	// 4. The committer handles one list at a time, for pods that the gate permits.
 	for list := range p.lists {
@@ -101,7 +110,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	}
 	// 5. Binders finish the remaining decisions.
 	p.decisions.close()
-	binders.Wait()
+	p.binders.Wait()
 	return err
 }
 
@@ -122,28 +131,37 @@ func (p *Pipeline) enqueue(d sched.Decision) {
 	p.decisions.put(d)
 }
 
-// bind binds decisions one at a time. Slow ones, which for example wait for volumes to
-// be provisioned, run in goroutines of their own so that they do not delay others.
+// bind binds decisions one at a time, until the last one or until one of them was
+// detached: another goroutine then binds the rest.
 func (p *Pipeline) bind(ctx context.Context) {
-	var slow sync.WaitGroup
-	defer slow.Wait()
 	for {
 		d, ok := p.decisions.take()
-		if !ok {
+		if !ok || p.bindOne(ctx, d) {
 			return
 		}
-		if p.config.Slow != nil && p.config.Slow(d) {
-			slow.Go(func() { p.bindOrUndo(ctx, d) })
-			continue
-		}
-		p.bindOrUndo(ctx, d)
 	}
 }
 
-func (p *Pipeline) bindOrUndo(ctx context.Context, d sched.Decision) {
-	if err := p.config.Bind(ctx, d); err != nil {
+// bindOne binds a decision or undoes it. It reports whether the bind was detached.
+func (p *Pipeline) bindOne(ctx context.Context, d sched.Decision) (detached bool) {
+	detach := func() {
+		if detached {
+			return
+		}
+		if p.detached.Add(1) > maxDetached {
+			p.detached.Add(-1)
+			return
+		}
+		detached = true
+		p.binders.Go(func() { p.bind(ctx) })
+	}
+	if err := p.config.Bind(ctx, d, detach); err != nil {
 		p.undo(d)
 	}
+	if detached {
+		p.detached.Add(-1)
+	}
+	return detached
 }
 
 func (p *Pipeline) undo(d sched.Decision) {

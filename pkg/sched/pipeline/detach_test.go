@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestSlow: binds that wait keep nobody from being bound, and are waited for at
-// the end.
-func TestSlow(t *testing.T) {
+// TestDetached checks that binds that wait delay no other pod, and are waited for at the
+// end.
+func TestDetached(t *testing.T) {
 	tr := trace{nodes: 2, node: schedtest.Ample}
 	c := tr.cluster(t, rand.New(rand.NewPCG(1, 6)))
 	names := []string{"slow-1", "slow-2", "slow-3", "quick-1", "quick-2"}
@@ -24,9 +24,10 @@ func TestSlow(t *testing.T) {
 	}
 	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().FreedSeq })
 	volumes, quick, bound := make(chan struct{}), atomic.Int32{}, atomic.Int32{}
-	slow := func(d sched.Decision) bool { return d.Pod.Name[0] == 's' }
-	config := pipeline.Config{Proposers: []pipeline.ProposerOptions{{}}, Binders: 1, Slow: slow, Bind: func(_ context.Context, d sched.Decision) error {
-		if slow(d) {
+	config := pipeline.Config{Proposers: []pipeline.ProposerOptions{{}}, Binders: 1, Bind: func(_ context.Context, d sched.Decision, detach func()) error {
+		if d.Pod.Name[0] == 's' {
+			detach()
+			detach() // has no further effect
 			<-volumes
 		} else if quick.Add(1) == 2 {
 			close(volumes) // made once all others are bound
