@@ -62,11 +62,14 @@ func TestLeastPrivilege(t *testing.T) {
 		t.Errorf("hostPID %v, hostIPC %v, token in every container %v; want none", pod.HostPID, pod.HostIPC, *pod.AutomountServiceAccountToken)
 	}
 	no, yes := false, true
-	want := &corev1.SecurityContext{
-		Privileged: &no, AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes,
-		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-	}
+	// The default profile of AppArmor denies D-Bus, over which only the agent calls systemd.
+	profiles := map[string]*corev1.AppArmorProfile{"agent": {Type: corev1.AppArmorProfileTypeUnconfined}}
 	for _, c := range pod.Containers {
+		want := &corev1.SecurityContext{
+			Privileged: &no, AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes,
+			Capabilities:    &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			AppArmorProfile: profiles[c.Name],
+		}
 		if diff := cmp.Diff(want, c.SecurityContext); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.Name, diff)
 		}

@@ -41,6 +41,7 @@ type agent struct {
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
 	runtime    adapter
+	needs      []need               // of which the label depends
 	podChanged func()               // notifies the adapter
 	online     cpuset.Set           // when the agent read the machine
 	marked     atomic.Pointer[bool] // whether the node has the label; nil while unknown
@@ -81,6 +82,7 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	}
 	registry.MustRegister(metrics.Holdings{View: a.node.View})
 	a.newAdapter(measured)
+	a.needs = []need{{"RuntimeNotServed", a.runtime.Ready}, {"SystemdUnreachable", a.cgroups.Ready}}
 	a.health, err = telemetry.NewServer(cfg.HealthAddr, registry, a.checks()...)
 	return a, err
 }
@@ -157,6 +159,7 @@ func (w warner) Warn(pod workload.Pod, reason, message string) {
 func (a *agent) checks() []telemetry.Check {
 	return []telemetry.Check{
 		{Name: "container runtime", Ready: a.runtime.Ready},
+		{Name: "systemd", Ready: a.cgroups.Ready},
 		{Name: "pods of this node", Ready: func() error {
 			if !a.pods.HasSynced() {
 				return fmt.Errorf("the API server has not listed the pods of this node yet")

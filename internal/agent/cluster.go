@@ -108,7 +108,10 @@ func (a *agent) ready() metav1.Condition {
 	case !a.cfg.ExclusiveCPUs:
 		c.Reason, c.Message = "SwitchedOff", "exclusive CPUs are disabled on this node (--exclusive-cpus=false)"
 	default:
-		c.Reason, c.Message = "RuntimeNotServed", "the agent is not connected to the container runtime; see its /readyz for the reason"
+		c.Reason, c.Message = "RuntimeNotServed", "the agent is about to label the node"
+		if missing, err := a.unserved(); missing != nil {
+			c.Reason, c.Message = missing.reason, err.Error()
+		}
 	}
 	return c
 }

@@ -14,14 +14,31 @@ import (
 )
 
 const (
-	// markEvery is how often the label is compared with the state of the runtime.
+	// markEvery is how often the label is compared with the state of the runtime and of
+	// systemd.
 	markEvery = time.Second
-	// unservedAfter is how long the runtime may be disconnected before the label is
+	// unservedAfter is how long one of them may be disconnected before the label is
 	// removed; agents and runtimes restart.
 	unservedAfter = 2 * time.Minute
 	// withdrawTimeout bounds the attempt of an agent that cannot start.
 	withdrawTimeout = 5 * time.Second
 )
+
+// need is a part without which the node serves no exclusive CPUs.
+type need struct {
+	reason string // of the condition while it is not ready
+	Ready  func() error
+}
+
+// unserved returns the first need that is not ready and why, or nil.
+func (a *agent) unserved() (*need, error) {
+	for i := range a.needs {
+		if err := a.needs[i].Ready(); err != nil {
+			return &a.needs[i], err
+		}
+	}
+	return nil, nil
+}
 
 // mark labels the node while it serves exclusive CPUs, so that pods that request them
 // are scheduled here, and removes the label otherwise. Without NRI nothing else
@@ -31,7 +48,7 @@ func (a *agent) mark(ctx context.Context) error {
 	defer ticker.Stop()
 	var labelled *bool // nil: not changed yet
 	for served := time.Now(); ; {
-		ready := a.runtime.Ready()
+		_, ready := a.unserved()
 		if ready == nil {
 			served = time.Now()
 		}
@@ -51,7 +68,7 @@ func (a *agent) mark(ctx context.Context) error {
 }
 
 // serves reports whether the node serves exclusive CPUs, and whether that is certain:
-// the runtime may be disconnected for a moment.
+// the runtime or systemd may be disconnected for a moment.
 func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) {
 	switch {
 	case !a.cfg.ExclusiveCPUs, errors.Is(ready, nri.ErrUnsupported), unserved >= unservedAfter:

@@ -54,6 +54,7 @@ func labelled(t *testing.T, runtime adapter, before bool) *agent {
 	}
 	a := &agent{log: testr.New(t), client: fake.NewClientset(node), runtime: runtime}
 	a.cfg.NodeName, a.cfg.ExclusiveCPUs = "n", true
+	a.needs = []need{{"RuntimeNotServed", runtime.Ready}}
 	return a
 }
 
@@ -106,6 +107,35 @@ func TestMarkFollowsTheRuntime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestMarkNeedsSystemd: no pod that requests exclusive CPUs is scheduled to a node whose
+// systemd does not answer, because each of its containers would be refused.
+func TestMarkNeedsSystemd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runtime, systemd := &flaky{}, &flaky{}
+		runtime.there.Store(true)
+		a := labelled(t, runtime, false)
+		a.needs = append(a.needs, need{"SystemdUnreachable", systemd.Ready})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- a.mark(ctx) }()
+		for _, answers := range []bool{false, true, false} {
+			systemd.there.Store(answers)
+			time.Sleep(unservedAfter + time.Minute)
+			synctest.Wait()
+			if got, want := a.labelNow(t), map[bool]string{true: "true"}[answers]; got != want {
+				t.Errorf("systemd answers: %v; label %q, want %q", answers, got, want)
+			}
+			if got, want := a.ready().Reason, map[bool]string{true: "Serving", false: "SystemdUnreachable"}[answers]; got != want {
+				t.Errorf("systemd answers: %v; reason %s of the condition, want %s", answers, got, want)
+			}
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestUnsupportedRuntime: the agent lives on, and no pod that asks is sent to

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ func (a *agent) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, a.log))
 	defer stop()
 	parts := []func(context.Context) error{
-		a.health.Run, a.pods.Run, a.node.Run, a.reconcileWhenListed, a.serveRuntime, a.mark, a.watchCPUs,
+		a.health.Run, a.pods.Run, a.node.Run, a.reconcileWhenListed, a.serveRuntime, a.callSystemd, a.mark, a.watchCPUs,
 	}
 	parts = append(parts, a.cluster.parts()...)
 	parts = append(parts, a.gpus.parts()...)
@@ -59,6 +60,34 @@ func (a *agent) serveRuntime(ctx context.Context) error {
 	a.log.Error(err, "no container is pinned on this node; removing the label of the node")
 	<-ctx.Done()
 	return nil
+}
+
+// retryEvery is the time between calls to a systemd that does not answer.
+const retryEvery = 5 * time.Second
+
+// callSystemd sends systemd what hooks could not send it, and checks at the start that it
+// answers, before the node is labelled.
+func (a *agent) callSystemd(ctx context.Context) error {
+	ticker := time.NewTicker(retryEvery)
+	defer ticker.Stop()
+	for failed := ""; ; {
+		err := a.retrySystemd(ctx)
+		if err != nil && err.Error() != failed && ctx.Err() == nil {
+			a.log.Error(err, "systemd does not answer; pods that request exclusive CPUs are refused until it does")
+		}
+		failed = fmt.Sprint(err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (a *agent) retrySystemd(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, retryEvery)
+	defer cancel()
+	return a.cgroups.Retry(ctx)
 }
 
 // reconcileWhenListed reconciles the node again once its pods are listed.

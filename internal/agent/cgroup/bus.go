@@ -31,13 +31,25 @@ func (u *units) connect(ctx context.Context) error {
 	}
 	if err != nil {
 		end()
-		return fmt.Errorf("connect to systemd, which manages the containers' cgroups; mount the host's /run/dbus or /run/systemd: %w", err)
+		return fmt.Errorf("connect to systemd, which manages the containers' cgroups; mount the host's /run/dbus, and run the agent without an AppArmor profile, which denies D-Bus (appArmorProfile: Unconfined): %w", err)
 	}
 	u.conn = conn
 	return nil
 }
 
-func dialSystemd(ctx context.Context) (UnitSetter, error) { return systemd.NewWithContext(ctx) }
+// dialSystemd is systemd.NewWithContext, but returns both errors: that of the bus says
+// more than that a second way does not exist.
+func dialSystemd(ctx context.Context) (UnitSetter, error) {
+	conn, err := systemd.NewSystemConnectionContext(ctx)
+	if err == nil {
+		return conn, nil
+	}
+	direct, directErr := systemd.NewSystemdConnectionContext(ctx)
+	if directErr != nil {
+		return nil, fmt.Errorf("%w; without the bus: %w", err, directErr)
+	}
+	return direct, nil
+}
 
 // disconnect closes a connection that connect opened, so that the next persist
 // opens another one.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -148,6 +149,30 @@ func (c *Cgroups) check(target string, at location, cpus, mems cpuset.Set) error
 // returned nil. What fails is sent again by the next Persist. Concurrent calls run
 // one after another; without the systemd driver a call costs nothing.
 func (c *Cgroups) Persist(ctx context.Context) error { return c.units.persist(ctx) }
+
+// Retry sends what an earlier Persist could not send. If systemd has not answered since
+// the start or since a failure, Retry also waits for an answer. Otherwise, and where
+// systemd does not manage the pods' cgroups, it does nothing.
+func (c *Cgroups) Retry(ctx context.Context) error {
+	if !c.underSystemd() {
+		return nil
+	}
+	return c.units.retry(ctx)
+}
+
+// Ready returns nil if systemd answered the last call or does not manage the pods'
+// cgroups, else the reason. Without systemd no exclusive container can start.
+func (c *Cgroups) Ready() error {
+	if !c.underSystemd() {
+		return nil
+	}
+	return c.units.ready()
+}
+
+// underSystemd reports whether the kubelet uses the systemd driver.
+func (c *Cgroups) underSystemd() bool {
+	return slices.ContainsFunc(c.podParents(), isUnitName)
+}
 
 // Effective returns the CPUs and memory nodes that the kernel has in force.
 func (c *Cgroups) Effective(target string) (cpuset.Set, []topology.NodeID, error) {

@@ -47,6 +47,7 @@ type units struct {
 		sync.Mutex
 		desired      map[string]*request   // by unit: not acknowledged yet
 		acknowledged map[string]properties // by unit: the last request that systemd answered
+		notReady     error                 // of the last exchange with systemd
 	}
 }
 
@@ -57,6 +58,7 @@ type request struct{ properties }
 func newUnits(conn UnitSetter) *units {
 	u := &units{turn: make(chan struct{}, 1), conn: conn, dial: dialSystemd}
 	u.mu.desired, u.mu.acknowledged = map[string]*request{}, map[string]properties{}
+	u.mu.notReady = errors.New("systemd, which manages the containers' cgroups, has not answered yet")
 	return u
 }
 
@@ -135,6 +137,16 @@ func (u *units) complete(unit string, r *request) {
 // request (manager_dispatch_cgroup_realize_queue in its main loop). A request that
 // fails stays pending.
 func (u *units) persist(ctx context.Context) error {
+	return u.update(ctx, func(pending int) bool { return pending > 0 })
+}
+
+// retry is persist, and also waits for an answer if the last one failed.
+func (u *units) retry(ctx context.Context) error {
+	return u.update(ctx, func(pending int) bool { return pending > 0 || u.ready() != nil })
+}
+
+// update sends all pending requests if needed reports so.
+func (u *units) update(ctx context.Context, needed func(pending int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, persistTimeout)
 	defer cancel()
 	select {
@@ -144,7 +156,7 @@ func (u *units) persist(ctx context.Context) error {
 		return fmt.Errorf("wait for systemd: %w", ctx.Err())
 	}
 	pending := u.pending()
-	if len(pending) == 0 {
+	if !needed(len(pending)) {
 		return nil
 	}
 	reused := u.conn != nil
@@ -152,7 +164,21 @@ func (u *units) persist(ctx context.Context) error {
 	if reused && isDisconnected(ctx, err) {
 		err = u.exchange(ctx, u.pending())
 	}
+	u.setReady(err)
 	return err
+}
+
+// ready returns nil if systemd answered the last exchange, else the error of that.
+func (u *units) ready() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.mu.notReady
+}
+
+func (u *units) setReady(reason error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.mu.notReady = reason
 }
 
 // exchange sends requests and waits until systemd has them in force. After a failure

@@ -211,6 +211,40 @@ func TestPersistWaitsAtMostUntilTheDeadline(t *testing.T) {
 	})
 }
 
+// TestReadyOnceSystemdAnswers: under the systemd driver nothing counts as ready before
+// systemd has answered, nor after a failure until it answers again.
+func TestReadyOnceSystemdAnswers(t *testing.T) {
+	const pod = "kubepods.slice/kubepods-pod1.slice"
+	for name, tc := range map[string]struct {
+		dir     string
+		systemd bool
+	}{
+		"systemd":  {pod, true},
+		"cgroupfs": {"kubepods/pod1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{}
+			c := open(t, Options{Root: fake(t, map[string]string{tc.dir + "/cpu.max": "max 100000"}), Units: r})
+			step := func(what string, err error, ready bool) {
+				t.Helper()
+				if (c.Ready() == nil) != (ready || !tc.systemd) {
+					t.Errorf("%s = %v, then Ready = %v", what, err, c.Ready())
+				}
+			}
+			step("start", nil, false)
+			step("Retry", c.Retry(t.Context()), true)
+			r.fail = errors.New("no bus")
+			step("Persist", errors.Join(c.LiftQuota(t.Context(), tc.dir), c.Persist(t.Context())), false)
+			r.fail = nil
+			step("Retry", c.Retry(t.Context()), true)
+			before := r.barriers
+			if err := c.Retry(t.Context()); err != nil || r.barriers != before {
+				t.Errorf("Retry = %v after %d calls, want none", err, r.barriers-before)
+			}
+		})
+	}
+}
+
 func TestMask(t *testing.T) {
 	for list, want := range map[string][]byte{"": nil, "0": {1}, "0,7": {0x81}, "8-9": {0, 3}, "63": {0, 0, 0, 0, 0, 0, 0, 0x80}} {
 		if diff := cmp.Diff(want, mask(cpuset.MustParse(list))); diff != "" {

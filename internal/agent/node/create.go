@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/go-logr/logr"
+
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/workload"
@@ -124,7 +126,8 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 }
 
 // confine writes the CPUs of a container and persists them. The error for a container
-// without a cgroup is fs.ErrNotExist. Callers hold the lock.
+// without a cgroup is fs.ErrNotExist. Where systemd does not answer, only an exclusive
+// container fails. Callers hold the lock.
 func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision) error {
 	start := n.env.Now()
 	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d.CPUs, d.Mems); err != nil {
@@ -132,7 +135,20 @@ func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Dec
 	}
 	err := n.env.Cgroups.Persist(ctx)
 	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
+	if !d.Exclusive {
+		n.persistLater(ctx, err)
+		return nil
+	}
 	return err
+}
+
+// persistLater logs that Persist failed after a shared container or a sandbox was
+// confined, which is no reason to refuse it: the kernel has its CPUs in force, and no
+// exclusive container starts before a later Persist has succeeded.
+func (n *Node) persistLater(ctx context.Context, err error) {
+	if err != nil {
+		logr.FromContextOrDiscard(ctx).Info("systemd does not have the CPUs of a shared container yet; retrying", "err", err.Error())
+	}
 }
 
 // confineRefusal turns an error of confine into a refusal; nil stays nil.

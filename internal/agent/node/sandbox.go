@@ -23,7 +23,7 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 	start := n.env.Now()
 	err := n.env.Cgroups.Confine(ctx, s.Cgroup, n.shared(), nil)
 	if err == nil {
-		err = n.env.Cgroups.Persist(ctx)
+		n.persistLater(ctx, n.env.Cgroups.Persist(ctx))
 	}
 	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {

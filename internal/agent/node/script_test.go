@@ -43,7 +43,7 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show, "report": s.report,
-		"give": s.give,
+		"give": s.give, "systemd": s.setSystemd,
 	} {
 		s.commands[name] = func(c *scenario.Command) { s.fail(do(c.Words)) }
 	}
@@ -142,6 +142,12 @@ func (s *script) createContainer(args []string) error {
 // give: give POD/CONTAINER ID,… is the kubelet allocating GPUs.
 func (s *script) give(args []string) error {
 	s.gpus[args[0]] = args[1]
+	return nil
+}
+
+// setSystemd: systemd down|up
+func (s *script) setSystemd(args []string) error {
+	s.systemd.down = args[0] == "down"
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 type systemd struct {
 	told, pending map[string]string // by cgroup
 	rounds        int               // times that it was told something
+	down          bool              // it does not answer
 }
 
 func (s *systemd) note(path, value string) {

@@ -137,6 +137,9 @@ func (w *world) LiftQuota(_ context.Context, path string) error {
 }
 
 func (w *world) Persist(context.Context) error {
+	if w.systemd.down {
+		return errors.New("systemd does not answer")
+	}
 	w.systemd.settle()
 	return nil
 }
