@@ -92,7 +92,7 @@ func (c *controller) newState(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.ledger = tenants.NewLedger(decay, tenants.Env{Now: wallClock, Rescore: func(name string) { c.queue.Rescore(name) }})
+	c.ledger = tenants.NewLedger(decay, tenants.Env{Now: tenants.SteadyClock(time.Now(), time.Since), Rescore: func(name string) { c.queue.Rescore(name) }})
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	c.queue = queue.NewGangQueue(queue.New(
 		queue.Env{Now: time.Now, FreedSeq: c.state.FreedSeq, After: after, Rank: c.ledger.Rank},

@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/controller/jobs"
 	"github.com/numalet/numalet/internal/controller/tenants"
 )
-
-// wallClock returns the time as precisely as it is stored, in microseconds, so that
-// restored accounts equal the stored ones.
-func wallClock() time.Time { return time.Now().Truncate(time.Microsecond) }
 
 // openLedger restores the stored accounts. The state must be complete: the ledger charges
 // the pods that run at this moment.
