@@ -18,6 +18,7 @@ type Held struct {
 	Static bool         `json:"static,omitempty"` // a static pod, which the API server may never have
 	// Grant.UID is that of the pod, or key(pod, container) for a grant per container.
 	Grant pool.Grant `json:"grant"`
+	Homes pool.Homes `json:"homes,omitempty"` // where the grant's CPUs are, also those that went offline
 }
 
 // Snapshot is the content of the checkpoint.
@@ -43,7 +44,7 @@ func (b *book) reserve(h Held, p pool.Pod) (undo func(), err error) {
 	if h.Grant, err = b.ledger.Reserve(p); err != nil {
 		return nil, err
 	}
-	b.held[p.UID] = h
+	b.enter(h)
 	return func() { b.dropGrant(p.UID) }, nil
 }
 
@@ -52,8 +53,39 @@ func (b *book) restore(h Held) error {
 	if err := b.ledger.Restore(h.Grant); err != nil {
 		return err
 	}
-	b.held[h.Grant.UID] = h
+	b.enter(h)
 	return nil
+}
+
+func (b *book) enter(h Held) {
+	homes := b.ledger.Homes(h.Grant.CPUs())
+	for id, cpus := range h.Homes {
+		if kept := homes[id].Union(cpus.Intersect(h.Grant.CPUs())); !kept.Empty() {
+			homes[id] = kept
+		}
+	}
+	h.Homes = homes
+	b.held[h.Grant.UID] = h
+}
+
+// replaceOffline gives a pod other CPUs for those that went offline, as far as some are
+// free. It returns a function that undoes it, or nil if nothing has changed.
+func (b *book) replaceOffline(uid string) (undo func()) {
+	for _, before := range b.of(uid) {
+		after, earlier := before, undo
+		changed := false
+		if after.Grant, changed = b.ledger.Replace(before.Grant.UID, before.Homes); !changed {
+			continue
+		}
+		b.enter(after)
+		undo = func() {
+			if earlier != nil {
+				earlier()
+			}
+			_ = b.restore(before) // its CPUs were not given to others meanwhile
+		}
+	}
+	return undo
 }
 
 // claim returns the CPUs of a container.

@@ -28,18 +28,27 @@ func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]w
 	if err != nil {
 		return nil, err
 	}
-	if err := n.save(); err != nil {
-		undo()
-		return nil, refuse(CheckpointFailed, "cannot write the checkpoint: %s; free disk space or repair the file system", err)
-	}
-	specs, err := n.clear(ctx, c.Sandbox)
+	specs, err := n.commit(ctx, c.Sandbox, undo)
 	if err != nil {
-		undo()
-		n.finishRelease(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	logr.FromContextOrDiscard(ctx).V(2).Info("carved", "container", c.String(), "cpus", n.decide(c).CPUs.String(), "shared", n.shared().String())
 	return specs, nil
+}
+
+// commit is steps 2 to 4 of carve, for a change of the ledger that undo reverts. Callers
+// hold the lock.
+func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]workload.Spec, error) {
+	if err := n.save(); err != nil {
+		undo()
+		return nil, refuse(CheckpointFailed, "cannot write the checkpoint: %s; free disk space or repair the file system", err)
+	}
+	specs, err := n.clear(ctx, s)
+	if err != nil {
+		undo()
+		n.finishRelease(context.WithoutCancel(ctx))
+	}
+	return specs, err
 }
 
 // clear removes all other containers from the CPUs that were granted to the sandbox's
@@ -113,7 +122,7 @@ func (n *Node) sharers() []sharer {
 			}
 		}
 		for _, c := range p.containers {
-			if _, holds := n.mu.book.claim(p.ref.UID, c.Name); !holds {
+			if !n.decide(c).Exclusive {
 				all = append(all, sharer{"container " + c.String(), c.Cgroup, c.ID})
 			}
 		}

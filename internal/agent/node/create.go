@@ -84,8 +84,10 @@ func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a wo
 	switch {
 	case want != nil:
 		a.Specs, err = n.carve(ctx, c, *want)
-	case n.decide(c).Exclusive:
-		err = n.liftQuotaForGood(ctx, c.Sandbox)
+	case n.holds(c):
+		if a.Specs, err = n.refit(ctx, c); err == nil {
+			err = n.liftQuotaForGood(ctx, c.Sandbox)
+		}
 	}
 	if err != nil {
 		return a, err
@@ -104,14 +106,18 @@ func (n *Node) waitForRequest(ctx context.Context, c workload.Container) (*pool.
 	return want, n.rejectIfPermanent(c.Sandbox, err)
 }
 
+// holds reports whether the container has a claim. Callers hold the lock.
+func (n *Node) holds(c workload.Container) bool {
+	_, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
+	return holds
+}
+
 // grantKnown reports whether the book decides on the container: it has a claim, or its
 // pod has a grant in which the container is shared.
 func (n *Node) grantKnown(c workload.Container) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	uid := c.Sandbox.Pod.UID
-	_, holds := n.mu.book.claim(uid, c.Name)
-	return holds || n.mu.book.whole(uid)
+	return n.holds(c) || n.mu.book.whole(c.Sandbox.Pod.UID)
 }
 
 // assert writes the CPUs of a container that may already run. A container without a

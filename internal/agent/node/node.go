@@ -45,7 +45,7 @@ type pod struct {
 // New returns a node with the grants of a snapshot. Grants that cannot be restored are
 // left out and are in the error, beside a valid node; only a nil *Node is fatal. After
 // a reboot no container of the snapshot runs, but pods that still exist keep their
-// CPUs, unless these are offline or reserved now.
+// CPUs, unless the machine has changed.
 func New(m *topology.Machine, cfg Config, env Dependencies, s Snapshot) (*Node, error) {
 	ledger, err := pool.New(m, pool.Options{Reserved: cfg.Reserved, FullCores: cfg.FullCores})
 	if err != nil {
@@ -61,12 +61,13 @@ func New(m *topology.Machine, cfg Config, env Dependencies, s Snapshot) (*Node, 
 }
 
 func (n *Node) restore(s Snapshot) error {
-	allowed := n.machine.Online().Minus(n.cfg.Reserved)
 	var errs []error
 	for _, h := range s.Held {
-		if s.BootID != n.cfg.BootID && !h.Grant.CPUs().SubsetOf(allowed) {
-			errs = append(errs, fmt.Errorf("drop the grant of CPUs %s to pod %s: they are offline or reserved since the reboot", h.Grant.CPUs(), h.Pod))
-			continue
+		if s.BootID != n.cfg.BootID {
+			if why := n.changed(h); why != nil {
+				errs = append(errs, fmt.Errorf("drop the grant of CPUs %s to pod %s: %w", h.Grant.CPUs(), h.Pod, why))
+				continue
+			}
 		}
 		if err := n.mu.book.restore(h); err != nil {
 			errs = append(errs, fmt.Errorf("restore the grant of CPUs %s to pod %s: %w", h.Grant.CPUs(), h.Pod, err))
@@ -78,11 +79,14 @@ func (n *Node) restore(s Snapshot) error {
 // shared returns the CPUs of all containers without a grant. Callers hold the lock.
 func (n *Node) shared() cpuset.Set { return n.mu.book.ledger.Shared() }
 
-// decide returns the CPUs of a container by the current grants. Callers hold the
-// lock.
+// decide returns the CPUs of a container by the current grants. A container that runs
+// continues on those of its CPUs that are online, or on shared ones if none is. Callers
+// hold the lock.
 func (n *Node) decide(c workload.Container) workload.Decision {
 	if claim, ok := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name); ok {
-		return workload.Decision{CPUs: claim.CPUs, Mems: claim.Mems, Exclusive: true}
+		if cpus := claim.CPUs.Minus(n.mu.book.ledger.Lost(claim)); !cpus.Empty() {
+			return workload.Decision{CPUs: cpus, Mems: claim.Mems, Exclusive: true}
+		}
 	}
 	return workload.Decision{CPUs: n.shared()}
 }

@@ -19,6 +19,7 @@ const (
 	CgroupFailed      v1alpha1.Reason = "CgroupFailed"      // a container cannot be confined
 	FormNotServed     v1alpha1.Reason = "FormNotServed"     // a policy on an explicit node, or the reverse
 	GPUsNamed         v1alpha1.Reason = "GPUsNamed"         // the container itself says which GPUs it sees
+	MachineChanged    v1alpha1.Reason = "MachineChanged"    // CPUs that the container holds are offline, or its memory is gone
 	NotAsked          v1alpha1.Reason = "NotAsked"          // device tokens that the pod's spec does not explain
 	NotDecided        v1alpha1.Reason = "NotDecided"        // GPUs that the controller did not decide on
 	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers yet

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
@@ -43,7 +45,7 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show, "report": s.report,
-		"give": s.give, "systemd": s.setSystemd,
+		"give": s.give, "systemd": s.setSystemd, "offline": s.offline, "online": s.online, "firmware": s.firmware,
 	} {
 		s.commands[name] = func(c *scenario.Command) { s.fail(do(c.Words)) }
 	}
@@ -310,6 +312,44 @@ func (s *script) reboot([]string) error {
 	s.node = nil
 	s.cfg.BootID += "+"
 	return nil
+}
+
+// offline: offline LIST takes CPUs away from the kernel, which then knows neither their
+// NUMA node nor their core, and moves what runs there to the container's other CPUs.
+func (s *script) offline(args []string) error {
+	gone := cpuset.MustParse(args[0])
+	m := *s.machine
+	m.CPUs, m.Nodes = slices.Clone(m.CPUs), slices.Clone(m.Nodes)
+	for i, c := range m.CPUs {
+		if gone.Has(c.ID) {
+			m.CPUs[i] = topology.CPU{ID: c.ID, Package: topology.Unknown, NUMA: topology.Unknown, Core: topology.Unknown, LLC: topology.Unknown}
+		}
+	}
+	for i := range m.Nodes {
+		m.Nodes[i].CPUs = m.Nodes[i].CPUs.Minus(gone)
+	}
+	s.machine = &m
+	for _, g := range s.groups {
+		g.cpus = g.cpus.Minus(gone)
+	}
+	return nil
+}
+
+// online brings all CPUs back.
+func (s *script) online([]string) error {
+	s.machine = newWorld().machine
+	return nil
+}
+
+// firmware: firmware NODES [memoryless] is another number of NUMA nodes per package; the
+// second one may have lost its memory.
+func (s *script) firmware(args []string) error {
+	nodes, err := strconv.Atoi(args[0])
+	s.machine = machinetest.Machine(2, 4).SMT(2).NodesPerPackage(nodes).Memory(8 << 30).Build()
+	if len(args) > 1 {
+		s.machine.Nodes[1].MemoryBytes = 0
+	}
+	return err
 }
 
 // resize: resize POD/CONTAINER CPUS

@@ -55,8 +55,9 @@ func (n *Node) Synced() bool {
 //
 //  1. release pods that have ended
 //  2. add grants of running containers that the checkpoint lacks
-//  3. write the checkpoint
-//  4. shrink all shared containers, then write the exclusive ones
+//  3. replace CPUs that went offline
+//  4. write the checkpoint
+//  5. shrink all shared containers, then write the exclusive ones
 //
 // It reports failures and continues, because the node must start. Callers hold the
 // lock.
@@ -74,6 +75,7 @@ func (n *Node) reconcile(ctx context.Context) {
 			_ = n.reportRefusal(ctx, c, err) // it runs on shared CPUs, and no operation can fail
 		}
 	}
+	n.replaceOffline(ctx)
 	if err := n.save(); err != nil {
 		log.Error(err, "cannot write the checkpoint of the rebuilt grants")
 	}
@@ -116,7 +118,7 @@ func (n *Node) running() []workload.Container {
 // for the CPUs it runs on if it is pinned, else for new ones.
 func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 	uid := c.Sandbox.Pod.UID
-	if _, holds := n.mu.book.claim(uid, c.Name); holds || n.mu.book.whole(uid) {
+	if n.holds(c) || n.mu.book.whole(uid) {
 		return nil
 	}
 	known := func(_ context.Context, uid string) (*corev1.Pod, bool) { return n.env.Pods.Pod(uid) }
@@ -155,15 +157,20 @@ func (n *Node) grantPinned(c workload.Container, p pool.Pod) bool {
 // assertExclusive writes the CPUs of all exclusive containers.
 func (n *Node) assertExclusive(ctx context.Context) {
 	for _, p := range n.mu.pods {
-		for _, c := range p.containers {
-			d := n.decide(c)
-			if !d.Exclusive {
-				continue
-			}
-			err := errors.Join(n.liftQuota(ctx, c.Sandbox), n.assert(ctx, c, d))
-			if err != nil {
-				logr.FromContextOrDiscard(ctx).Error(err, "cannot write the CPUs of an exclusive container", "container", c.String())
-			}
+		n.assertPod(ctx, p)
+	}
+}
+
+// assertPod writes the CPUs of the exclusive containers of a pod.
+func (n *Node) assertPod(ctx context.Context, p *pod) {
+	for _, c := range p.containers {
+		d := n.decide(c)
+		if !d.Exclusive {
+			continue
+		}
+		err := errors.Join(n.liftQuota(ctx, c.Sandbox), n.assert(ctx, c, d))
+		if err != nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "cannot write the CPUs of an exclusive container", "container", c.String())
 		}
 	}
 }

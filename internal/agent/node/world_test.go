@@ -118,6 +118,8 @@ func (w *world) Confine(_ context.Context, path string, cpus cpuset.Set, mems []
 		return fmt.Errorf("confine %s: %w", path, fs.ErrNotExist)
 	case cpus.Empty():
 		return errors.New("empty set")
+	case !cpus.SubsetOf(w.machine.Online()):
+		return fmt.Errorf("the kernel puts %s of %s in force", cpus.Intersect(w.machine.Online()), cpus)
 	case w.broken[path]:
 		return fmt.Errorf("write %s/cpuset.cpus: input/output error", path)
 	}
@@ -174,7 +176,7 @@ func (w *world) Warn(p workload.Pod, reason, message string) {
 // their sentences are tested where they are made.
 func short(r v1alpha1.Reason, message string) string {
 	switch r {
-	case CheckpointFailed, CgroupFailed, FormNotServed, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SwitchedOff:
+	case CheckpointFailed, CgroupFailed, FormNotServed, MachineChanged, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SwitchedOff:
 		return message
 	}
 	return string(r)

@@ -1,0 +1,78 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-logr/logr"
+
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// changed returns why a grant from before a reboot is none of this machine: firmware and
+// boot options can change which CPUs there are and on which NUMA nodes they are. Such a
+// grant is dropped, and its pod gets CPUs like a new one, by its placement if it has one.
+func (n *Node) changed(h Held) error {
+	if !h.Grant.CPUs().SubsetOf(n.machine.Online().Minus(n.cfg.Reserved)) {
+		return errors.New("they are offline or reserved since the reboot")
+	}
+	for _, id := range slices.Sorted(maps.Keys(h.Homes)) {
+		cpus := h.Homes[id]
+		if gone := cpus.Minus(n.mu.book.ledger.Homes(cpus)[id]); !gone.Empty() {
+			return fmt.Errorf("CPUs %s were on NUMA node %d before the reboot", gone, id)
+		}
+	}
+	for _, c := range h.Grant.Claims {
+		if gone := n.withoutMemory(c); len(gone) > 0 {
+			return fmt.Errorf("NUMA nodes %v have no memory since the reboot", gone)
+		}
+	}
+	return nil
+}
+
+// withoutMemory returns the NUMA nodes that a claim's memory is bound to and that are gone
+// or have no memory now.
+func (n *Node) withoutMemory(c pool.Claim) (gone []topology.NodeID) {
+	for _, id := range c.Mems {
+		if node := n.machine.Node(id); node == nil || node.MemoryBytes == 0 {
+			gone = append(gone, id)
+		}
+	}
+	return gone
+}
+
+// replaceOffline gives all pods other CPUs for those that went offline, as far as some
+// are free. Callers hold the lock, and then write the checkpoint and all cgroups.
+func (n *Node) replaceOffline(ctx context.Context) {
+	for _, uid := range n.uids() {
+		if n.mu.book.replaceOffline(uid) != nil {
+			logr.FromContextOrDiscard(ctx).Info("replaced CPUs that went offline", "uid", uid)
+		}
+	}
+}
+
+// refit makes sure that the machine has all that a container holds before the container
+// is created: it replaces offline CPUs, or refuses the container. Callers hold the lock.
+func (n *Node) refit(ctx context.Context, c workload.Container) (specs []workload.Spec, err error) {
+	uid := c.Sandbox.Pod.UID
+	if undo := n.mu.book.replaceOffline(uid); undo != nil {
+		if specs, err = n.commit(ctx, c.Sandbox, undo); err != nil {
+			return nil, err
+		}
+		n.assertPod(ctx, n.mu.pods[uid])
+	}
+	claim, _ := n.mu.book.claim(uid, c.Name)
+	if lost := n.mu.book.ledger.Lost(claim); !lost.Empty() {
+		return nil, refuse(MachineChanged, "container %q holds CPUs %s, of which %s are offline, and no other CPU of their NUMA node is free; bring them online, or wait until another pod ends; the kubelet will try again",
+			c.Name, claim.CPUs, lost)
+	}
+	if gone := n.withoutMemory(claim); len(gone) > 0 {
+		return nil, refuse(MachineChanged, "the memory of container %q is bound to the NUMA nodes %v, which are gone or have no memory; delete the pod, so that it is made and placed anew", c.Name, gone)
+	}
+	return specs, nil
+}

@@ -1,0 +1,71 @@
+package pool
+
+import (
+	"slices"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// Homes is where CPUs are: by NUMA node. The kernel does not report the NUMA node of an
+// offline CPU, so it has to be recorded when the CPU is granted.
+type Homes map[topology.NodeID]cpuset.Set
+
+// Homes returns the NUMA nodes of CPUs, without offline CPUs and those in no NUMA node.
+func (l *Ledger) Homes(cpus cpuset.Set) Homes {
+	homes := Homes{}
+	for _, n := range l.layout.nodes {
+		if here := n.cpus.Intersect(cpus); !here.Empty() {
+			homes[n.id] = here
+		}
+	}
+	return homes
+}
+
+// Lost returns the CPUs of a claim that are offline.
+func (l *Ledger) Lost(c Claim) cpuset.Set { return c.CPUs.Minus(l.layout.online) }
+
+// Replace exchanges each offline CPU of a pod for a free one of the same NUMA node. Where
+// none is free, the pod still holds the offline CPU, so that it has it again once it is
+// online. It returns the pod's grant and whether it has changed.
+func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
+	g = l.grants[uid]
+	for lost := range g.CPUs().Minus(l.layout.online).All() {
+		if free, ok := l.substitute(g, lost, homes); ok {
+			g, changed = g.exchange(lost, free), true
+			l.Release(uid)
+			l.enter(g)
+		}
+	}
+	return g, changed
+}
+
+// substitute returns a free CPU of the NUMA node where the lost one was: preferably of a
+// core of the pod, else in the order of N7 (see domain.take). It leaves a CPU to share.
+func (l *Ledger) substitute(g Grant, lost cpuset.CPU, homes Homes) (cpuset.CPU, bool) {
+	for i := range l.layout.nodes {
+		n := &l.layout.nodes[i]
+		free := l.Free().Intersect(n.cpus)
+		if !homes[n.id].Has(lost) || free.Empty() {
+			continue
+		}
+		if own := free.Intersect(l.layout.siblings(g.CPUs())); !own.Empty() {
+			free = own
+		}
+		s := l.layout.stock(free)
+		n.take(1, s)
+		return s.taken[0], !l.starves(cpuset.Of(s.taken[0]))
+	}
+	return 0, false
+}
+
+// exchange returns the grant with another CPU in place of lost in all claims.
+func (g Grant) exchange(lost, other cpuset.CPU) Grant {
+	g.Claims = slices.Clone(g.Claims)
+	for i, c := range g.Claims {
+		if c.CPUs.Has(lost) {
+			g.Claims[i].CPUs = c.CPUs.Minus(cpuset.Of(lost)).Union(cpuset.Of(other))
+		}
+	}
+	return g
+}
