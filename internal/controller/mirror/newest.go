@@ -46,28 +46,55 @@ func version(o metav1.Object) uint64 {
 	return v
 }
 
+// relistAfter is how long CatchUp waits for one list's newest version.
+const relistAfter = time.Second
+
 // CatchUp waits until the mirror has handled every binding that the API server has now.
-// A synced informer may still lag behind the last bindings of a former leader. It costs
-// O(bound pods) and reads only their metadata.
+// A synced informer may still lag behind the last bindings of a former leader. It reads
+// only the metadata of the bound pods, and costs O(bound pods) for each list.
+//
+// It lists again after relistAfter: if the newest pod is deleted while an informer lists,
+// no event has its version.
 func (n *Newest) CatchUp(ctx context.Context, client metadata.Interface) error {
+	for {
+		newest, err := newestBound(ctx, client)
+		if err != nil {
+			return fmt.Errorf("list bound pods: %w", err)
+		}
+		reached, err := n.wait(ctx, newest)
+		if err != nil {
+			return fmt.Errorf("wait for the last binds: %w", err)
+		}
+		if reached {
+			return nil
+		}
+	}
+}
+
+// newestBound returns the largest resource version of the bound pods.
+func newestBound(ctx context.Context, client metadata.Interface) (newest uint64, err error) {
 	pods := client.Resource(corev1.SchemeGroupVersion.WithResource("pods"))
 	list := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) })
 	list.PageSize = 5000
-	newest := uint64(0)
 	bound := metav1.ListOptions{FieldSelector: "spec.nodeName!=," + living}
-	err := list.EachListItem(ctx, bound, func(obj runtime.Object) error {
+	err = list.EachListItem(ctx, bound, func(obj runtime.Object) error {
 		newest = max(newest, version(obj.(metav1.Object)))
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("list bound pods: %w", err)
-	}
-	for n.version.Load() < newest {
+	return newest, err
+}
+
+// wait waits up to relistAfter and reports whether the mirror has handled a version.
+func (n *Newest) wait(ctx context.Context, version uint64) (reached bool, err error) {
+	expired := time.After(relistAfter)
+	for n.version.Load() < version {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for the last binds: %w", ctx.Err())
+			return false, ctx.Err()
+		case <-expired:
+			return false, nil
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	return nil
+	return true, nil
 }

@@ -42,3 +42,29 @@ func TestCatchUp(t *testing.T) {
 		}
 	})
 }
+
+// TestCatchUpAfterDelete checks that CatchUp returns if the newest pod is deleted and no
+// event has its version, as when an informer lists at that moment.
+func TestCatchUpAfterDelete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scheme := fake.NewTestScheme()
+		if err := metav1.AddMetaToScheme(scheme); err != nil {
+			t.Fatal(err)
+		}
+		last := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "last", ResourceVersion: "100"}}
+		last.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+		client := fake.NewSimpleMetadataClient(scheme, last)
+		n := &Newest{}
+		time.AfterFunc(1500*time.Millisecond, func() {
+			pods := corev1.SchemeGroupVersion.WithResource("pods")
+			if err := client.Resource(pods).Namespace("default").Delete(t.Context(), "last", metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
+		soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := n.CatchUp(soon, client); err != nil {
+			t.Errorf("CatchUp = %v after the pod's deletion", err)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package mirror
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,9 +21,25 @@ func samePod(a, b *corev1.Pod) bool {
 // sameAsk reports whether a pending pod is unchanged for the scheduler. The status counts
 // because it has the names of the resource claims that are created for the pod.
 func sameAsk(a, b *corev1.Pod) bool {
-	return sameSpec(a, b) && maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) &&
+	return sameSpec(a, b) && maps.Equal(a.Labels, b.Labels) && sameAnnotations(a.Annotations, b.Annotations) &&
 		equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses) &&
 		equality.Semantic.DeepEqual(a.Status.ExtendedResourceClaimStatus, b.Status.ExtendedResourceClaimStatus)
+}
+
+// sameAnnotations reports whether the annotations that the mirror reads are unchanged.
+// Other annotations change often and mean nothing here: a change would reset the pod's
+// back-off.
+func sameAnnotations(a, b map[string]string) bool {
+	concern := func(annotations map[string]string) map[string]string {
+		read := map[string]string{}
+		for key, value := range annotations {
+			if strings.Contains(key, v1alpha1.Group) || strings.HasPrefix(key, "kubernetes.io/config.") {
+				read[key] = value
+			}
+		}
+		return read
+	}
+	return maps.Equal(a, b) || maps.Equal(concern(a), concern(b))
 }
 
 // sameSpec reports whether the spec is unchanged. The API server counts changes of the

@@ -25,7 +25,8 @@ func TestSamePod(t *testing.T) {
 		"other spec":     {func(p *corev1.Pod) { p.Generation, p.Spec.Containers[0].Image = 2, "other" }, false},
 		"spec, no count": {func(p *corev1.Pod) { p.Generation, p.Spec.Containers[0].Image = 0, "other" }, false},
 		"a label":        {func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} }, false},
-		"an annotation":  {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, false},
+		"an annotation":  {func(p *corev1.Pod) { p.Annotations = map[string]string{"numalet.dev/gpu-type": "T4"} }, false},
+		"a foreign one":  {func(p *corev1.Pod) { p.Annotations = map[string]string{"example.com/checked": "12:00"} }, true},
 		"being deleted":  {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }, false},
 		"another one":    {func(p *corev1.Pod) { p.UID = "anew" }, false},
 		"a claim is made": {func(p *corev1.Pod) {
