@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -66,7 +67,7 @@ type controller struct {
 // newController creates and connects the parts. It starts nothing except what waits for
 // ctx to end.
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
-	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{})}
+	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{}), measured: newMetrics()}
 	c.factory = mirror.NewInformers(clients.watch)
 	for _, part := range []func(context.Context) error{
 		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.newLease, c.newPipeline, c.newOperators, c.newHealth, c.newExplainer,
@@ -99,8 +100,15 @@ func (c *controller) newState(context.Context) (err error) {
 		queue.Options{Strict: c.cfg.ReserveAfter != 0},
 	))
 	c.avoided = nodebackoff.New(nodebackoff.Env{After: after, Over: c.retryOn}, sched.Backoff{})
-	c.rejected, err = mirror.NewRejected(c.clients.watch, c.avoided.Refused)
+	c.rejected, err = mirror.NewRejected(c.clients.watch, c.avoided.Refused, c.panicked)
 	return err
+}
+
+// panicked counts and logs a panic in the handling of an object. It is called where the
+// panic is recovered, so the stack still has its cause.
+func (c *controller) panicked(object string, cause any) {
+	c.measured.panics.Inc()
+	c.log.Error(fmt.Errorf("panic: %v", cause), "the object does not count, or only in part, until it changes; report this with the stack", "object", object, "stack", string(debug.Stack()))
 }
 
 func (c *controller) newReporter(ctx context.Context) (err error) {
@@ -121,13 +129,14 @@ func (c *controller) newMirror(context.Context) (err error) {
 		Withdraw: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
 		Refused:  c.reporter.Refused,
 		Moved:    c.queue.ReactivateAcross,
-		Odd:      func(err error) { c.log.Error(err, "its terms do not count for other pods") },
+		Odd:      func(err error) { c.log.Error(err, "an object counts in part only") },
+		Panicked: c.panicked,
 	})
 	synced, newest, err := mirror.Watch(c.factory, c.clients.topologies, c.mirror)
 	if err != nil {
 		return err
 	}
-	informer, notified, err := mirror.NewSucceeded(c.clients.watch, c.queue)
+	informer, notified, err := mirror.NewSucceeded(c.clients.watch, c.queue, c.panicked)
 	c.synced, c.newest, c.succeeded = append(append(c.synced, synced...), notified), newest, informer
 	return errors.Join(err, filters.Watch(c.factory, c.queue.ReactivateAcross))
 }
@@ -149,7 +158,6 @@ func (c *controller) newLease(context.Context) (err error) {
 		}
 		c.fence = c.lease.Check
 	}
-	c.measured = newMetrics()
 	c.binder = bind.New(bind.Options{
 		CreateBinding: c.clients.bindings, Client: c.clients.bind, Fence: c.fence, Timeout: c.cfg.BindTimeout, Observe: c.measured.binding,
 		Limit: flowcontrol.NewTokenBucketRateLimiter(c.cfg.BindRate, int(c.cfg.BindRate)+1),

@@ -41,7 +41,7 @@ func (c *controller) newGroups(context.Context) error {
 			func(t *v1alpha1.Tenant) { c.setQuotas(t.Name, t.Spec.Quotas) },
 			func(t *v1alpha1.Tenant) { c.setQuotas(t.Name, nil) })},
 	} {
-		handled, err := w.informer.AddEventHandler(w.handler)
+		handled, err := w.informer.AddEventHandler(mirror.Contain(w.handler, c.panicked))
 		if err != nil {
 			return fmt.Errorf("watch GPU groups: %w", err)
 		}

@@ -13,10 +13,11 @@ import (
 
 const prefix = "numalet_scheduler_"
 
-// metrics has the histograms of durations.
+// metrics has the histograms of durations, and what is counted outside of the pipeline.
 type metrics struct {
-	wait  prometheus.Histogram
-	binds *prometheus.HistogramVec
+	wait   prometheus.Histogram
+	binds  *prometheus.HistogramVec
+	panics prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -29,10 +30,13 @@ func newMetrics() *metrics {
 			Name: prefix + "bind_duration_seconds", Help: "Latency of Binding requests to the API server, by result (bound or error).",
 			Buckets: prometheus.ExponentialBuckets(.0005, 1.6, 20),
 		}, []string{"result"}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: prefix + "handler_panics_total", Help: "Panics in the handling of an object of the API server, such as a pod or a node. The log names the object.",
+		}),
 	}
 }
 
-func (m *metrics) register(r prometheus.Registerer) { r.MustRegister(m.wait, m.binds) }
+func (m *metrics) register(r prometheus.Registerer) { r.MustRegister(m.wait, m.binds, m.panics) }
 
 func (m *metrics) binding(took time.Duration, err error) {
 	result := "bound"

@@ -15,14 +15,14 @@ import (
 // newEnded returns an informer of ended pods, which the mirror's own informer does not
 // list. It also returns whether h has handled the initial list. To save memory, the
 // informer keeps only a few fields of each pod.
-func newEnded(client kubernetes.Interface, which metav1.ListOptions, h cache.ResourceEventHandler) (cache.SharedIndexInformer, cache.InformerSynced, error) {
+func newEnded(client kubernetes.Interface, which metav1.ListOptions, h cache.ResourceEventHandler, report Panicked) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
 		o.FieldSelector, o.LabelSelector = which.FieldSelector, which.LabelSelector
 	})
 	if err := informer.SetTransform(end); err != nil {
 		return nil, nil, fmt.Errorf("watch pods with %s: %w", which.FieldSelector, err)
 	}
-	registration, err := informer.AddEventHandler(h)
+	registration, err := informer.AddEventHandler(Contain(h, report))
 	if err != nil {
 		return nil, nil, fmt.Errorf("watch pods with %s: %w", which.FieldSelector, err)
 	}

@@ -26,6 +26,7 @@ type Env struct {
 	Refused  func(*sched.Pod, error)         // is called when no node can ever provide what a pod requests
 	Moved    func()                          // is called when pods whose fit depends on other pods may fit on more nodes
 	Odd      func(error)                     // is called when an object could be read in part only
+	Panicked Panicked                        // is called when the handling of an object has panicked
 }
 
 // Filters reads what the filters know of objects, for the Foreign of scheduling records.

@@ -12,7 +12,7 @@ import (
 // NewRejected returns an informer that calls notify for each pod whose placement an agent
 // rejects, with the UID of its controlling owner and the node. Pods without an owner and
 // pods that had ended before the start are skipped.
-func NewRejected(client kubernetes.Interface, notify func(owner, node string)) (cache.SharedIndexInformer, error) {
+func NewRejected(client kubernetes.Interface, notify func(owner, node string), panicked Panicked) (cache.SharedIndexInformer, error) {
 	report := func(obj any) {
 		pod := obj.(*corev1.Pod)
 		if owner := ownerOf(pod); owner != "" && rejected(pod) {
@@ -30,7 +30,7 @@ func NewRejected(client kubernetes.Interface, notify func(owner, node string)) (
 				report(now)
 			}
 		},
-	})
+	}, panicked)
 	return informer, err
 }
 

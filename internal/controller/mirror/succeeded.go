@@ -24,12 +24,12 @@ type Successes interface {
 // NewSucceeded returns an informer that notifies s of succeeded pods of gangs that do not
 // belong to a Job of Numalet. Pods without an owner are skipped because nobody replaces
 // them. It also returns whether s was notified of the initial list.
-func NewSucceeded(client kubernetes.Interface, s Successes) (cache.SharedIndexInformer, cache.InformerSynced, error) {
+func NewSucceeded(client kubernetes.Interface, s Successes, report Panicked) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	set := func(pod *corev1.Pod) {
 		if gang, owner := gangID(pod), ownerOf(pod); gang != "" && owner != "" && pod.Status.Phase == corev1.PodSucceeded {
 			s.Succeeded(string(pod.UID), gang, owner)
 		}
 	}
 	which := metav1.ListOptions{FieldSelector: "status.phase=Succeeded", LabelSelector: ofForeignGangs}
-	return newEnded(client, which, Handle(set, func(pod *corev1.Pod) { s.Forgotten(string(pod.UID)) }))
+	return newEnded(client, which, Handle(set, func(pod *corev1.Pod) { s.Forgotten(string(pod.UID)) }), report)
 }

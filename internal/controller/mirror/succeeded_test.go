@@ -61,7 +61,7 @@ func TestSucceeded(t *testing.T) {
 		pod("failed", "job", "train", "Failed"), pod("b", "job", "train", "Running"),
 	)
 	notified := &successes{}
-	informer, knows, err := NewSucceeded(client, notified)
+	informer, knows, err := NewSucceeded(client, notified, newScene(t).mirror.env.Panicked)
 	if err != nil {
 		t.Fatal(err)
 	}

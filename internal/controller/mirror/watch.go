@@ -23,9 +23,13 @@ func Watch(factory informers.SharedInformerFactory, topologies cache.SharedIndex
 	}{
 		{"nodes", core.Nodes().Informer(), handle(m.SetNode, func(n *corev1.Node) { m.RemoveNode(n.Name) }, sameVersion)},
 		{"node topologies", topologies, handle(m.SetTopology, func(t *v1alpha1.NodeTopology) { m.RemoveTopology(t.Name) }, sameVersion)},
-		{"pods", core.Pods().Informer(), newest.track(handle(m.SetPod, m.RemovePod, samePod))},
+		{"pods", core.Pods().Informer(), handle(m.SetPod, m.RemovePod, samePod)},
 	} {
-		r, err := w.informer.AddEventHandler(w.handler)
+		handler := Contain(w.handler, m.env.Panicked)
+		if w.what == "pods" {
+			handler = newest.track(handler)
+		}
+		r, err := w.informer.AddEventHandler(handler)
 		if err != nil {
 			return nil, nil, fmt.Errorf("watch %s: %w", w.what, err)
 		}
