@@ -65,7 +65,7 @@ func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy,
 		}
 		want := podspec.Container{Name: c.Name, Kind: c.Kind, CPUs: cpus}
 		if bind {
-			want.MemoryBytes = uint64(c.Resources.Limits.Memory().Value())
+			want.MemoryBytes = uint64(Amount(*c.Resources.Limits.Memory()))
 		}
 		exclusive = append(exclusive, want)
 	}
@@ -101,8 +101,8 @@ func (c PodContainer) readExplicit() (podspec.Container, error) {
 	want := podspec.Container{Name: c.Name, Kind: c.Kind, PerNode: map[topology.NodeID]int{}}
 	for name, quantity := range c.Resources.Limits {
 		if node, ok := ParseNUMAResource(string(name)); ok && quantity.Sign() > 0 {
-			want.PerNode[node] = int(quantity.Value())
-			want.CPUs += int(quantity.Value())
+			want.PerNode[node] = int(Amount(quantity))
+			want.CPUs = min(want.CPUs+want.PerNode[node], MaxAmount)
 		}
 	}
 	limit, ok := c.Resources.Limits[corev1.ResourceCPU]
@@ -123,11 +123,12 @@ func (c PodContainer) requestsExplicitly() bool {
 	return false
 }
 
-// wholeCPUs returns a positive integer number of CPUs, by the kubelet's rule.
+// wholeCPUs returns a positive integer number of CPUs, by the kubelet's rule. A number
+// that is too large to be counted is an integer, too: no node has as many CPUs.
 // Source: guaranteedCPUs in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/policy_static.go.
 func wholeCPUs(q resource.Quantity) (int, bool) {
-	n := q.Value()
-	return int(n), n > 0 && n*1000 == q.MilliValue()
+	n := Amount(q)
+	return int(n), n == MaxAmount || n > 0 && q.Cmp(*resource.NewQuantity(n, resource.DecimalSI)) == 0
 }
 
 // limitsOf lists the CPU limits: "a: 1500m, b: 2 but exempted by …".

@@ -63,7 +63,7 @@ func cardsOf(gpus []v1alpha1.GPU) (cards []gpu.Card) {
 			c.NUMA = topology.NodeID(*g.NUMA)
 		}
 		if g.Memory != nil {
-			c.MemoryBytes = uint64(g.Memory.Value())
+			c.MemoryBytes = uint64(v1alpha1.Amount(*g.Memory))
 		}
 		if g.Health == gpu.Unhealthy.String() {
 			c.Health = gpu.Health{State: gpu.Unhealthy, Reason: g.Message}

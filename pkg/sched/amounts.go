@@ -1,5 +1,7 @@
 package sched
 
+import "math"
+
 // Amounts are the resources that a node counts as plain numbers.
 type Amounts struct {
 	CPU    MilliCPU
@@ -10,7 +12,9 @@ type Amounts struct {
 	Extended Extended
 }
 
-// Plus returns the sum. It shares a's Extended where b has none.
+// Plus returns the sum, and the nearest int64 where that overflows: too little of a
+// resource must never look like plenty. Overflows do not occur below 8,192 times the
+// largest amount that the controller counts. It shares a's Extended where b has none.
 func (a Amounts) Plus(b Amounts) Amounts { return a.add(b, 1) }
 
 // Minus returns the difference. It may be negative, because other schedulers may
@@ -18,9 +22,22 @@ func (a Amounts) Plus(b Amounts) Amounts { return a.add(b, 1) }
 func (a Amounts) Minus(b Amounts) Amounts { return a.add(b, -1) }
 
 func (a Amounts) add(b Amounts, sign int64) Amounts {
-	a.CPU += b.CPU * MilliCPU(sign)
-	a.Memory += b.Memory * Bytes(sign)
-	a.Pods += b.Pods * int(sign)
+	a.CPU = sum(a.CPU, b.CPU, sign)
+	a.Memory = sum(a.Memory, b.Memory, sign)
+	a.Pods = sum(a.Pods, b.Pods, sign)
 	a.Extended = a.Extended.plus(b.Extended, sign)
 	return a
+}
+
+// sum returns a + sign·b without overflow, for a sign of 1 or -1.
+func sum[T ~int | ~int64](a, b T, sign int64) T {
+	x, y := int64(a), sign*int64(b)
+	switch total := x + y; {
+	case x > 0 && y > 0 && total < 0:
+		return T(int64(math.MaxInt64))
+	case x < 0 && y < 0 && total >= 0:
+		return T(int64(math.MinInt64))
+	default:
+		return T(total)
+	}
 }

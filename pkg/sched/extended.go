@@ -75,25 +75,25 @@ func (e Extended) String() string {
 	return strings.Join(all, ", ")
 }
 
-// plus returns e + sign × other in O(len(e) + len(other)) time. Resources whose
+// plus returns e + sign × other in O(len(e) + len(other)) time, without overflow. Resources whose
 // count becomes 0 stay. The result is e itself where other is empty.
 func (e Extended) plus(other Extended, sign int64) Extended {
 	if len(other) == 0 {
 		return e
 	}
-	sum := make(Extended, 0, max(len(e), len(other))) // one usually has all names of the other
+	total := make(Extended, 0, max(len(e), len(other))) // one usually has all names of the other
 	for _, x := range other {
 		for len(e) > 0 && e[0].compare(x) < 0 {
-			sum, e = append(sum, e[0]), e[1:]
+			total, e = append(total, e[0]), e[1:]
 		}
-		x.count *= sign
+		before := int64(0)
 		if len(e) > 0 && e[0].name == x.name {
-			x.count += e[0].count
-			e = e[1:]
+			before, e = e[0].count, e[1:]
 		}
-		sum = append(sum, x)
+		x.count = sum(before, x.count, sign)
+		total = append(total, x)
 	}
-	return append(sum, e...)
+	return append(total, e...)
 }
 
 func (x extra) compare(other extra) int {

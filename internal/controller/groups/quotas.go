@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
@@ -68,7 +69,7 @@ func (q *Quotas) SetGroups(groups []group.Group) {
 func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) bool {
 	own := limits{}
 	for kind, most := range quotas {
-		own[group.Scope{Tenant: name, Type: kind}] = sched.MilliGPU(most.MilliValue())
+		own[group.Scope{Tenant: name, Type: kind}] = sched.MilliGPU(v1alpha1.MilliAmount(most))
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()

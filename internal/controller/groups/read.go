@@ -20,7 +20,7 @@ func Read(object *v1alpha1.GPUGroup) group.Group {
 		g.Form = form
 	}
 	if q := object.Spec.Quota; q != nil {
-		g.Quota = sched.MilliGPU(q.MilliValue())
+		g.Quota = sched.MilliGPU(v1alpha1.MilliAmount(*q))
 	}
 	for _, n := range object.Spec.Nodes {
 		g.Bindings = append(g.Bindings, group.Binding{Node: n.Name, GPUs: n.GPUs})

@@ -79,7 +79,7 @@ func hostOf(job *v1alpha1.Job, index int) string {
 func slotsOf(job *v1alpha1.Job) int {
 	slots := int64(job.Spec.GPUs)
 	if slots == 0 && job.Spec.CPU != nil {
-		slots = job.Spec.CPU.MilliValue() / 1000
+		slots = v1alpha1.MilliAmount(*job.Spec.CPU) / 1000
 	}
 	return int(max(slots, 1))
 }

@@ -1,19 +1,30 @@
 package mirror
 
 import (
+	"errors"
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
 // requests returns what a pod counts for on its node, by kube-scheduler's rules:
 // init containers, sidecars, overhead and pod-level resources are included. During an
-// in-place resize the larger of the old and the new amount counts.
-func requests(pod *corev1.Pod) sched.Amounts {
-	a := amounts(resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true}))
+// in-place resize the larger of the old and the new amount counts. The error names what
+// is too large to be counted.
+func requests(pod *corev1.Pod) (sched.Amounts, error) {
+	list := resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true})
+	a := amounts(list)
 	a.Pods = 1
-	return a
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		errs = append(errs, v1alpha1.CheckAmount(name, list[name]))
+	}
+	return a, errors.Join(errs...)
 }
 
 // amounts reads a resource list and skips zero quantities.
@@ -24,13 +35,13 @@ func amounts(list corev1.ResourceList) sched.Amounts {
 		switch {
 		case quantity.IsZero():
 		case name == corev1.ResourceCPU:
-			a.CPU = sched.MilliCPU(quantity.MilliValue())
+			a.CPU = sched.MilliCPU(v1alpha1.MilliAmount(quantity))
 		case name == corev1.ResourceMemory:
-			a.Memory = sched.Bytes(quantity.Value())
+			a.Memory = sched.Bytes(v1alpha1.Amount(quantity))
 		case name == corev1.ResourcePods:
-			a.Pods = int(quantity.Value())
+			a.Pods = int(v1alpha1.Amount(quantity))
 		default:
-			others[string(name)] = quantity.Value()
+			others[string(name)] = v1alpha1.Amount(quantity)
 		}
 	}
 	a.Extended = sched.ExtendedOf(others)

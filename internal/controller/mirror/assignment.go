@@ -13,12 +13,15 @@ import (
 
 // assignment returns what a bound pod holds, and whether the pod says all of it. A pod
 // with exclusive CPUs and no placement does not: it holds what its node reports for it
-// (shares), and its requests until the node reports. gpus is the resource of whole cards.
+// (shares), and its requests until the node reports. The same holds for mirror pods: the
+// admission policies cannot keep their authors from claiming a placement that nobody
+// decided. gpus is the resource of whole cards.
 func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool) {
 	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Tenant: tenant(pod), Gang: gangID(pod), Since: boundSince(pod)}
 	a.Ends = ends(pod, a.Since)
 	p, request, err := read(pod)
 	_, placed := pod.Annotations[v1alpha1.AnnotationPlacement]
+	placed = placed && !v1alpha1.IsMirror(pod)
 	switch {
 	case err != nil:
 		a.Amounts = p.Requests

@@ -30,7 +30,7 @@ func decidedCards(p v1alpha1.Placement) []sched.GPUShare {
 func wants(pod *corev1.Pod, gpus string) (all []sched.GPUWant) {
 	for _, c := range v1alpha1.InRunOrder(pod) {
 		limit := c.Resources.Limits[corev1.ResourceName(gpus)]
-		if n := limit.Value(); n > 0 {
+		if n := v1alpha1.Amount(limit); n > 0 {
 			all = append(all, sched.GPUWant{Container: c.Name, Kind: c.Kind, Count: int(n)})
 		}
 	}

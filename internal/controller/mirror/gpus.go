@@ -2,7 +2,10 @@ package mirror
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu"
@@ -62,4 +65,19 @@ func nameless(model string, n int64) []sched.GPU {
 		return nil
 	}
 	return slices.Repeat([]sched.GPU{{Type: model, NUMA: topology.Unknown, Free: sched.WholeGPU}}, int(n))
+}
+
+// MaxGPUs is the largest number of whole cards of one node. Machines have up to 16, and
+// fabrics of PCIe switches attach a few dozen. Each card costs memory in each of the
+// node's records, so the number must not come from a kubelet without a limit.
+const MaxGPUs = 1024
+
+// checkGPUs returns an error if a node reports more cards than MaxGPUs. None of them is
+// then scheduled: to choose 1,024 of them would trust a report that is wrong.
+func checkGPUs(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) error {
+	n := v1alpha1.Amount(node.Status.Allocatable[corev1.ResourceName(gpus)])
+	if n = max(n, int64(len(whole(t)))); n > MaxGPUs {
+		return fmt.Errorf("node %s reports %d of %s, and a node may have at most %d: none of them is given to pods; repair its device plugin", node.Name, n, gpus, MaxGPUs)
+	}
+	return nil
 }

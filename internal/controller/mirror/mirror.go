@@ -58,15 +58,34 @@ type Mirror struct {
 type node struct {
 	object   *corev1.Node
 	topology *v1alpha1.NodeTopology
-	base     *sched.Node                  // as last passed to the state
-	shares   map[string][]sched.NUMAShare // what pods hold by the agent's report, by their UID on the node
-	unplaced map[string]unplaced          // pods whose exclusive CPUs only the agent knows, by UID
+	base     *sched.Node         // as last passed to the state
+	reports  map[string]report   // what pods hold by the agent's report, by their UID on the node
+	unplaced map[string]unplaced // pods whose exclusive CPUs only the agent knows, by UID
+	odd      string              // what is wrong with it, as last reported
 }
 
 // unplaced is a bound pod without a placement: its node chose its exclusive CPUs.
 type unplaced struct {
-	onNode string // UID on the node, which differs for mirror pods
+	namespace, name string
+	onNode          string // UID on the node as its annotation says, which differs for mirror pods
 	nodestate.Assignment
+}
+
+// report is what a pod holds by the agent's report.
+type report struct {
+	namespace, name string
+	shares          []sched.NUMAShare
+}
+
+// in returns what is reported for the pod. A report about another pod does not count,
+// because anybody can set the annotation that names the pod's UID on the node.
+func (p unplaced) in(reports map[string]report) []sched.NUMAShare {
+	for _, uid := range []string{p.UID, p.onNode} {
+		if r, known := reports[uid]; known && r.namespace == p.namespace && r.name == p.name {
+			return r.shares
+		}
+	}
+	return nil
 }
 
 // NewMirror returns a mirror that has seen no object.

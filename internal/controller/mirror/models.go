@@ -57,6 +57,8 @@ func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPUAsk, e
 	switch {
 	case err != nil || ask.Count+ask.Part.Count == 0:
 		return sched.GPUAsk{}, err
+	case ask.Count > MaxGPUs:
+		return sched.GPUAsk{}, fmt.Errorf("the pod requests %d of %s, and a node may have at most %d; request less", ask.Count, m.env.GPUs, MaxGPUs)
 	case ask.Count == 0:
 		return sched.GPUAsk{Part: ask.Part, Types: models}, nil
 	}

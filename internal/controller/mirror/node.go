@@ -16,10 +16,12 @@ import (
 // ready.
 func record(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) *sched.Node {
 	n := &sched.Node{Name: node.Name, Allocatable: amounts(node.Status.Allocatable)}
-	if n.GPUs = named(t); n.GPUs == nil {
-		n.GPUs = nameless(model(node, t), n.Allocatable.Extended.Of(gpus))
+	if checkGPUs(node, t, gpus) == nil {
+		n.GPUs, n.Links = named(t), links(t)
+		if n.GPUs == nil {
+			n.GPUs = nameless(model(node, t), n.Allocatable.Extended.Of(gpus))
+		}
 	}
-	n.Links = links(t)
 	n.Parts = parts(node, t, modelOf(n), gpus)
 	if t == nil || !meta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionReady) {
 		return n
@@ -52,13 +54,13 @@ func bytes(q *resource.Quantity) sched.Bytes {
 	if q == nil {
 		return 0
 	}
-	return sched.Bytes(q.Value())
+	return sched.Bytes(v1alpha1.Amount(*q))
 }
 
-// shares returns what pods hold on each NUMA node by the agent's report, by UID. A list
+// reports returns what pods hold on each NUMA node by the agent's report, by UID. A list
 // that cannot be parsed counts as empty.
-func shares(t *v1alpha1.NodeTopology) map[string][]sched.NUMAShare {
-	all := map[string][]sched.NUMAShare{}
+func reports(t *v1alpha1.NodeTopology) map[string]report {
+	all := map[string]report{}
 	for _, pod := range t.Status.Pods {
 		held := cpuset.Set{}
 		for _, c := range pod.Containers {
@@ -66,7 +68,7 @@ func shares(t *v1alpha1.NodeTopology) map[string][]sched.NUMAShare {
 				held = held.Union(cpus)
 			}
 		}
-		all[pod.UID] = share(held, t.Status.NUMA)
+		all[pod.UID] = report{pod.Namespace, pod.Name, share(held, t.Status.NUMA)}
 	}
 	return all
 }

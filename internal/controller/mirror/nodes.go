@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/pkg/sched"
 )
 
 // SetNode adds or updates a node.
@@ -35,24 +34,24 @@ func (m *Mirror) RemoveNode(name string) {
 func (m *Mirror) SetTopology(t *v1alpha1.NodeTopology) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settopology(t.Name, t, shares(t))
+	m.setTopology(t.Name, t, reports(t))
 }
 
 // RemoveTopology removes a node's topology. The node then has no exclusive CPUs.
 func (m *Mirror) RemoveTopology(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settopology(name, nil, nil)
+	m.setTopology(name, nil, nil)
 	m.tidy(name)
 }
 
 // The caller of the methods below holds m.mu.
-func (m *Mirror) settopology(name string, t *v1alpha1.NodeTopology, held map[string][]sched.NUMAShare) {
+func (m *Mirror) setTopology(name string, t *v1alpha1.NodeTopology, now map[string]report) {
 	n := m.node(name)
-	before := n.shares
-	n.topology, n.shares = t, held
+	before := n.reports
+	n.topology, n.reports = t, now
 	for uid, pod := range n.unplaced {
-		if !slices.Equal(before[pod.onNode], held[pod.onNode]) {
+		if !slices.Equal(pod.in(before), pod.in(now)) {
 			m.adopt(uid, n)
 		}
 	}
@@ -62,7 +61,7 @@ func (m *Mirror) settopology(name string, t *v1alpha1.NodeTopology, held map[str
 // adopt assigns a pod to its node with what the node reports for it.
 func (m *Mirror) adopt(uid string, n *node) {
 	pod := n.unplaced[uid]
-	pod.NUMA = n.shares[pod.onNode]
+	pod.NUMA = pod.in(n.reports)
 	m.env.State.Adopt(pod.Assignment)
 }
 
@@ -74,6 +73,7 @@ func (m *Mirror) refresh(name string, another bool) {
 		return
 	}
 	base := record(n.object, n.topology, m.env.GPUs)
+	m.warn(n)
 	if !another && n.base != nil && reflect.DeepEqual(base, n.base) {
 		return
 	}
@@ -82,4 +82,16 @@ func (m *Mirror) refresh(name string, another bool) {
 	all := *base
 	all.Foreign = n.object
 	m.env.State.SetNode(&all)
+}
+
+// warn reports what is wrong with a node, once until that changes.
+func (m *Mirror) warn(n *node) {
+	odd, text := checkGPUs(n.object, n.topology, m.env.GPUs), ""
+	if odd != nil {
+		text = odd.Error()
+	}
+	if text != n.odd && odd != nil {
+		m.env.Odd(odd)
+	}
+	n.odd = text
 }

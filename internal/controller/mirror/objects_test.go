@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,7 +59,11 @@ func topologyOf(name string, w scenario.Words) *v1alpha1.NodeTopology {
 		t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: model + profile, Model: model, Form: "virtual", Type: gpu.SliceTypeName(model, profile)})
 	}
 	for uid, list := range w.Pairs("holds") {
-		t.Status.Pods = append(t.Status.Pods, v1alpha1.PodCPUs{UID: uid, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: list}}})
+		uid, name, static := strings.Cut(uid, "@")
+		if !static {
+			name = strings.TrimPrefix(uid, "uid-")
+		}
+		t.Status.Pods = append(t.Status.Pods, v1alpha1.PodCPUs{UID: uid, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: list}}})
 	}
 	return t
 }
@@ -108,6 +113,9 @@ func annotate(p *corev1.Pod, w scenario.Words) {
 		if value := w.Value(option); w.Has(option) {
 			p.Annotations[name] = value
 		}
+	}
+	if hash := w.Value("static"); w.Has("static") {
+		p.Annotations[v1alpha1.AnnotationConfigMirror] = hash
 	}
 	if w.Has("gated") {
 		p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}}

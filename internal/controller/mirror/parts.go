@@ -51,7 +51,8 @@ func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[
 		case "":
 		case sharedKind:
 			perCard := max(1, n/max(1, capacity.Of(gpus)))
-			all[resource] = sched.GPUPart{Type: typeOf(model, kind), Milli: sched.WholeGPU / sched.MilliGPU(perCard)}
+			size := max(1, sched.WholeGPU/sched.MilliGPU(perCard)) // no share is free of charge
+			all[resource] = sched.GPUPart{Type: typeOf(model, kind), Milli: size}
 		default:
 			all[resource] = sched.GPUPart{Type: typeOf(sliced(t, kind), kind), Milli: sched.WholeGPU}
 		}

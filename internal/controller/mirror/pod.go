@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -14,14 +15,15 @@ import (
 )
 
 // read returns a pod's request for the scheduler, and its request for exclusive CPUs. If
-// the latter is invalid, it returns an error and only what every pod has.
+// one of them is invalid, it returns an error and only what every pod has.
 func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
+	amounts, excess := requests(pod)
 	p := &sched.Pod{
 		UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name,
-		Requests: requests(pod), Candidates: candidates(pod), Profile: pod.Spec.SchedulerName,
+		Requests: amounts, Candidates: candidates(pod), Profile: pod.Spec.SchedulerName,
 	}
 	request, err := v1alpha1.ReadCPURequest(pod)
-	if err != nil {
+	if err = errors.Join(excess, err); err != nil {
 		return p, request, err
 	}
 	p.CPUPolicy, p.Exclusive, p.Seed = request.Policy, request.Containers, seed(p.UID)

@@ -61,7 +61,7 @@ func (m *Mirror) bound(pod *corev1.Pod) {
 		m.env.State.Adopt(a)
 	} else {
 		n := m.node(a.Node)
-		n.unplaced[a.UID] = unplaced{v1alpha1.NodeUID(pod), a}
+		n.unplaced[a.UID] = unplaced{pod.Namespace, pod.Name, v1alpha1.NodeUID(pod), a}
 		m.adopt(a.UID, n)
 	}
 	m.env.Moved()

@@ -21,7 +21,7 @@ import (
 //	node n1 cpu=8                         the node is so now; gpus=4 cards, of model=T4,
 //	                                      parts=gpu.shared:16,mig-1g.10gb:7 of cards
 //	topology n1 numa=0:0-3,1:4-7          its agent says so now; reserved=LIST, ready=false,
-//	                                      full-cores=2 (threads a core), holds=UID:LIST,UID:LIST,
+//	                                      full-cores=2 (threads a core), holds=UID:LIST,UID@NAME:LIST,
 //	                                      cards=T4,T4 their models, slices=H100:1g.10gb
 //	pod a cpu=2 policy=single             the pod is so now; node=n1 where it is bound, and
 //	                                      placement=0:2,1:1 | bad, scheduler=, phase=, gated=, deleting=, static=UID,

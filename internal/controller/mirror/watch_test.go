@@ -89,8 +89,8 @@ func TestRequests(t *testing.T) {
 		Containers:     []corev1.Container{{Resources: resources("2")}, {Resources: resources("500m")}},
 		Overhead:       corev1.ResourceList{"cpu": quantity("250m")},
 	}}
-	got := requests(pod)
-	if got.CPU != 5250 || got.Pods != 1 || got.Extended.Of("ephemeral-storage") != 3 {
-		t.Errorf("requests = %+v, want 5250m CPU: sidecar 1, init 4, overhead 250m", got)
+	got, err := requests(pod)
+	if err != nil || got.CPU != 5250 || got.Pods != 1 || got.Extended.Of("ephemeral-storage") != 3 {
+		t.Errorf("requests = %+v, %v; want 5250m CPU: sidecar 1, init 4, overhead 250m", got, err)
 	}
 }

@@ -19,6 +19,11 @@ const (
 // Milli is an amount in thousandths of a core or a GPU.
 type Milli int64
 
+// maxCharge bounds what one pod is charged for one type: 10⁹ cores or GPUs. Millions of
+// such pods add up without an overflow. Sums that stop at the largest number were
+// rejected: when one of the pods ends, its amount would be subtracted from too little.
+const maxCharge Milli = 1 << 40
+
 // Charge is an amount held of one type.
 type Charge struct {
 	Type   Type
@@ -39,7 +44,7 @@ func Charges(h sched.Holding, node *sched.Node) []Charge {
 	case len(parts) > 0:
 		charges = parts
 	case h.CPU > 0:
-		charges = []Charge{{CPU, Milli(h.CPU)}}
+		charges = []Charge{{CPU, min(Milli(h.CPU), maxCharge)}}
 	}
 	slices.SortFunc(charges, func(a, b Charge) int { return cmp.Compare(a.Type, b.Type) })
 	return charges
@@ -52,7 +57,7 @@ func ChargeUnnamed(n int64, node *sched.Node) []Charge {
 	if node != nil && len(node.GPUs) > 0 {
 		kind = cmp.Or(Type(node.GPUs[0].Type), AnyGPU)
 	}
-	return []Charge{{Type: kind, Amount: Milli(n) * Milli(sched.WholeGPU)}}
+	return []Charge{{Type: kind, Amount: times(n, sched.WholeGPU)}}
 }
 
 // cardsOf returns the charges for named GPUs.
@@ -71,10 +76,15 @@ func cardsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 func partsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 	for resource, part := range node.Parts {
 		if n := h.Extended.Of(resource); n > 0 {
-			charges = add(charges, Type(part.Type), Milli(n)*Milli(part.Milli))
+			charges = add(charges, Type(part.Type), times(n, part.Milli))
 		}
 	}
 	return charges
+}
+
+// times returns the charge for n GPUs or parts of the same size.
+func times(n int64, size sched.MilliGPU) Milli {
+	return min(min(Milli(n), maxCharge)*Milli(size), maxCharge)
 }
 
 // add adds an amount to the charge of a type. A pod has few charges, so a slice is faster than a map.

@@ -1,0 +1,44 @@
+package v1alpha1
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// MaxAmount is the largest amount that Numalet counts, in units or in thousandths: 1 PiB
+// of memory, or 10¹² CPUs. No machine has as much, and 8,191 such amounts add up without
+// an overflow. A larger quantity counts as MaxAmount.
+//
+// Quantity.Value and Quantity.MilliValue are not safe: the API server accepts quantities
+// whose thousandths exceed 64 bits, and for these they return 0 or a negative number.
+const MaxAmount = 1 << 50
+
+// Amount returns a quantity in units, rounded up, within ±MaxAmount.
+func Amount(q resource.Quantity) int64 { return scaled(q, 0) }
+
+// MilliAmount returns a quantity in thousandths, rounded up, within ±MaxAmount.
+func MilliAmount(q resource.Quantity) int64 { return scaled(q, resource.Milli) }
+
+func scaled(q resource.Quantity, scale resource.Scale) int64 {
+	switch {
+	case q.Cmp(*resource.NewScaledQuantity(MaxAmount, scale)) >= 0:
+		return MaxAmount
+	case q.Cmp(*resource.NewScaledQuantity(-MaxAmount, scale)) <= 0:
+		return -MaxAmount
+	}
+	return q.ScaledValue(scale)
+}
+
+// CheckAmount returns an error if a pod requests more of a resource than is counted.
+func CheckAmount(name corev1.ResourceName, q resource.Quantity) error {
+	most := resource.NewQuantity(MaxAmount, resource.DecimalSI)
+	if name == corev1.ResourceCPU {
+		most = resource.NewMilliQuantity(MaxAmount, resource.DecimalSI)
+	}
+	if q.Cmp(*most) > 0 {
+		return fmt.Errorf("the pod requests %s of %s, which is more than any node can have (at most %s is counted); request less", &q, name, most)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package mirror
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/numalet/numalet/internal/testutil/scenario"
+)
+
+// TestTooManyGPUs checks that no number of cards that a kubelet reports ends the
+// controller or fills its memory, and that such a node is reported once.
+func TestTooManyGPUs(t *testing.T) {
+	for n, want := range map[string]struct {
+		records int
+		odd     string
+	}{
+		"-1":                  {0, ""},
+		"1024":                {1024, ""},
+		"1025":                {0, "odd: node n1 reports 1025 of nvidia.com/gpu, and a node may have at most 1024: none of them is given to pods; repair its device plugin\n"},
+		"10000000":            {0, "odd: node n1 reports 10000000 of nvidia.com/gpu, and a node may have at most 1024: none of them is given to pods; repair its device plugin\n"},
+		"9223372036854775807": {0, "odd: node n1 reports 1125899906842624 of nvidia.com/gpu, and a node may have at most 1024: none of them is given to pods; repair its device plugin\n"},
+	} {
+		t.Run(n, func(t *testing.T) {
+			s := newScene(t)
+			s.mirror.SetNode(nodeOf("n1", scenario.Words{"cpu=8", "gpus=" + n}))
+			s.mirror.SetNode(nodeOf("n1", scenario.Words{"cpu=9", "gpus=" + n}))
+			if got := len(s.state.Record("n1").GPUs); got != want.records {
+				t.Errorf("%d records of cards, want %d", got, want.records)
+			}
+			if got := strings.ReplaceAll(s.said.String(), "freed: n1\n", ""); got != want.odd {
+				t.Errorf("reports %q, want %q", got, want.odd)
+			}
+		})
+	}
+}
+
+// TestTooMuchCPU checks that a pod with more CPU than is counted is refused, and that it
+// holds its node's CPUs, and no fewer, where another scheduler bound it.
+func TestTooMuchCPU(t *testing.T) {
+	for _, cpu := range []string{"9223372036854776", "9223372036854775807", "18446744073709552"} {
+		t.Run(cpu, func(t *testing.T) {
+			s := newScene(t)
+			s.mirror.SetNode(nodeOf("n1", scenario.Words{"cpu=8"}))
+			s.mirror.SetPod(podOf("a", scenario.Words{"cpu=" + cpu}))
+			if got, want := s.said.String(), "refused: default/a: the pod requests "+cpu+" of cpu, which is more than any node can have"; !strings.Contains(got, want) {
+				t.Errorf("%s\nwant %s", got, want)
+			}
+			for _, name := range []string{"b", "c"} {
+				s.mirror.SetPod(podOf(name, scenario.Words{"cpu=" + cpu, "node=n1"}))
+			}
+			if free := s.state.Record("n1").Free.CPU; free >= 0 {
+				t.Errorf("n1 has %dm CPU free beside pods that request %s CPUs", free, cpu)
+			}
+			for _, name := range []string{"b", "c"} {
+				s.mirror.RemovePod(podOf(name, scenario.Words{"node=n1"}))
+			}
+			if free := s.state.Record("n1").Free.CPU; free != 8000 {
+				t.Errorf("n1 has %dm CPU free once these pods are gone, want 8000m", free)
+			}
+		})
+	}
+}
+
+// TestTooManyGPUsRequested checks that a pod that requests more cards than a node may
+// have is refused before anything of that size is made.
+func TestTooManyGPUsRequested(t *testing.T) {
+	s := newScene(t)
+	s.mirror.SetPod(podOf("a", scenario.Words{"cpu=1", "gpus=1000000000"}))
+	if got, want := s.said.String(), "refused: default/a: the pod requests 1000000000 of nvidia.com/gpu, and a node may have at most 1024; request less\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
