@@ -5,6 +5,9 @@ package sched
 type Candidate struct {
 	Node  *Node
 	Score Score
+	// At is the placement on this record. It is zero if it has to be computed when the
+	// node is chosen (filter.Profile.Try says when).
+	At Placement
 }
 
 // List is the candidates that a first-tier scheduler found for a pod, best first.

@@ -46,14 +46,6 @@ type Node struct {
 	Source RecordSource
 }
 
-// RecordSource provides the records of one node.
-type RecordSource interface {
-	Newest() *Node // nil where the node is gone
-	// Foreign returns an adapter's own data about the node, or nil. It is never older
-	// than a record returned by Newest at the same time.
-	Foreign() any
-}
-
 // NUMANode is one NUMA node's exclusive CPUs and memory.
 type NUMANode struct {
 	ID                 topology.NodeID

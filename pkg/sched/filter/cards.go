@@ -15,10 +15,12 @@ type candidates struct {
 	group string // the GPU group of the cards, or ""
 }
 
-// candidatesFor returns the candidates for a request. There are at least as many cards
-// as requested, or the reason why there are not.
-func candidatesFor(ask sched.GPUAsk, node *sched.Node) (candidates, sched.Reason) {
+// candidatesFor returns the candidates for a pod. There are at least as many cards as
+// requested, or the reason why there are not. A pod without exclusive CPUs that requests
+// one card gets only the best candidate, which costs no memory.
+func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) {
 	var cs candidates
+	ask := pod.GPUs
 	switch {
 	case ask.Count <= 0:
 		return cs, unlike(ask, node)
@@ -28,6 +30,8 @@ func candidatesFor(ask sched.GPUAsk, node *sched.Node) (candidates, sched.Reason
 			return cs, offer.Why
 		}
 		cs.cards, cs.group = offered(offer.GPUs, node), offer.Group
+	case ask.Count == 1 && len(pod.Exclusive) == 0:
+		cs.cards = leastFree(ask, node.GPUs)
 	default:
 		cs.cards = slices.DeleteFunc(slices.Clone(node.GPUs), func(card sched.GPU) bool { return !suits(ask, card) })
 	}
@@ -36,6 +40,20 @@ func candidatesFor(ask sched.GPUAsk, node *sched.Node) (candidates, sched.Reason
 	}
 	slices.SortStableFunc(cs.cards, func(a, b sched.GPU) int { return cmp.Compare(a.Free, b.Free) })
 	return cs, sched.Reason{}
+}
+
+// leastFree returns the first of the suitable cards with the least free capacity, or none.
+func leastFree(ask sched.GPUAsk, cards []sched.GPU) []sched.GPU {
+	best := -1
+	for i, card := range cards {
+		if suits(ask, card) && (best < 0 || card.Free < cards[best].Free) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	return cards[best : best+1]
 }
 
 // offered returns the node's records of the offered cards.

@@ -14,7 +14,7 @@ func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 	if r := plain(pod, node); r.Refuses() {
 		return at, r
 	}
-	cards, none := candidatesFor(pod.GPUs, node)
+	cards, none := candidatesFor(pod, node)
 	containers, r := exclusive(pod, node, cards)
 	switch {
 	case r.Refuses():
@@ -39,7 +39,7 @@ func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 		}
 		return lacks(pod.GPUs, node)
 	}
-	cards, none := candidatesFor(pod.GPUs, node)
+	cards, none := candidatesFor(pod, node)
 	if _, r := exclusive(pod, node, cards); r.Refuses() {
 		return r
 	}

@@ -47,6 +47,33 @@ func (p Profile) Complete() (Profile, error) {
 	return p, nil
 }
 
+// Try returns a node as a candidate for a pod, or the reason why the pod does not fit.
+// also is the filters of another system, which come after those of this package; nil for
+// none. The score is appended to *scores, so that all scores of a list share one
+// allocation.
+//
+// The candidate has no placement yet if that may differ later although the record is the
+// same, because the pod has an Offer, or if the choice between several cards would cost
+// more than everything else: only one candidate of a list is needed.
+func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, scores *[]int64) (sched.Candidate, sched.Reason) {
+	c, why := sched.Candidate{Node: node}, sched.Reason{}
+	if pod.GPUs.Count > 1 || pod.GPUs.Offer != nil {
+		why = Check(pod, node)
+	} else {
+		c.At, why = Place(pod, node)
+	}
+	if !why.Refuses() && also != nil {
+		why = also.Check(node)
+	}
+	if why.Refuses() {
+		return sched.Candidate{}, why
+	}
+	before := len(*scores)
+	*scores = p.Score(*scores, pod, node)
+	c.Score = (*scores)[before:len(*scores):len(*scores)]
+	return c, why
+}
+
 // Score appends the score of a node for a pod that fits it, and returns the extended
 // slice. If the pod has an Offer, fewer surplus cards are better than anything else, so
 // that larger groups of cards stay whole.

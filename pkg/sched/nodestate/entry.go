@@ -2,23 +2,24 @@ package nodestate
 
 import (
 	"iter"
-	"sync/atomic"
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 )
 
-// Entry is a node. It may also be a name that has assignments but no node, because the
-// node is not known yet or was removed.
+// Entry is a node, and the sched.RecordSource of its records. It may also be a name that
+// has assignments but no node, because the node is not known yet or was removed.
+//
+// Only one subscriber may call SetForeign, during its call. What it sets is then never
+// older than a record that is read at the same time.
 type Entry struct {
-	name    string
-	known   bool                // the node exists
-	stale   bool                // the indexes lag behind the record
-	slot    Slot                // the newest record
-	foreign atomic.Value        // data of an adapter's filters about the node
-	indexed *sched.Reservation  // the reservation in the indexes
-	handles []distbucket.Handle // in the indexes; nil if the node is not in them
-	pods    []*Assignment       // in any order
+	sched.Slot // the newest record, and what an adapter's filters know of the node
+	name       string
+	known      bool                // the node exists
+	stale      bool                // the indexes lag behind the record
+	indexed    *sched.Reservation  // the reservation in the indexes
+	handles    []distbucket.Handle // in the indexes; nil if the node is not in them
+	pods       []*Assignment       // in any order
 
 	// Inline storage for few handles and pods. It keeps what a decision reads of a node
 	// in one allocation, because with 100,000 nodes each allocation is a cache miss.
@@ -47,24 +48,6 @@ func (e *Entry) Assignments() iter.Seq[*Assignment] {
 		}
 	}
 }
-
-// Slot has the newest record of a node. Nodes in the indexes refer to it.
-type Slot struct{ newest atomic.Pointer[sched.Node] }
-
-// Newest returns the node's record, or nil where the node is gone.
-func (s *Slot) Newest() *sched.Node { return s.newest.Load() }
-
-// Newest returns the node's record, or nil where the node is gone. With Foreign it makes
-// an Entry the sched.RecordSource of its records.
-func (e *Entry) Newest() *sched.Node { return e.slot.Newest() }
-
-// Foreign returns the data of an adapter's filters about the node, or nil.
-func (e *Entry) Foreign() any { return e.foreign.Load() }
-
-// SetForeign sets the result of Foreign. All calls must use the same type. Only one
-// subscriber may call it, during its call; the data is then never older than a record
-// read at the same time.
-func (e *Entry) SetForeign(known any) { e.foreign.Store(known) }
 
 // makeHandles makes unused handles for count indexes.
 func (e *Entry) makeHandles(count int) {
@@ -143,7 +126,7 @@ func (s *State) setRecord(e *Entry, record *sched.Node) {
 			record.Version = old.Version + 1
 		}
 	}
-	e.slot.newest.Store(record)
+	e.SetNewest(record)
 	if !e.stale {
 		e.stale = true
 		s.mu.stale = append(s.mu.stale, e)

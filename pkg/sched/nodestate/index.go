@@ -52,7 +52,7 @@ func (s *State) index(e *Entry, record *sched.Node) {
 			continue
 		}
 		s.indexing.free = s.profiles[i].Space.AppendNode(s.indexing.free[:0], record)
-		node := distbucket.Node{Name: e.name, Free: s.indexing.free, Record: &e.slot}
+		node := distbucket.Node{Name: e.name, Free: s.indexing.free, Record: &e.Slot}
 		if !known {
 			must(index.AddAt(&e.handles[i], node))
 		}

@@ -47,7 +47,7 @@ func (v *View) Len() int { return v.indexes[0].Len() }
 func (v *View) Nodes() iter.Seq[*sched.Node] {
 	return func(yield func(*sched.Node) bool) {
 		for n := range v.indexes[0].Nodes() {
-			if record := n.Record.(*Slot).Newest(); record != nil && !yield(record) {
+			if record := n.Record.(*sched.Slot).Newest(); record != nil && !yield(record) {
 				return
 			}
 		}

@@ -68,8 +68,8 @@ func NewCommitter(s *nodestate.State, f sched.Filter, effects Effects) *Committe
 // Commit places a pod on a node of its first list, or returns it to the queue. It
 // reports whether the pod was placed:
 //
-//  1. Compare versions. Unchanged nodes form the second list and keep their scores.
-//     Changed nodes form the third list and are scored again (T3).
+//  1. Compare versions. Unchanged nodes form the second list and keep their scores and
+//     placements. Changed nodes form the third list and are scored again (T3).
 //  2. Try the nodes of both lists, best score first. A node of the third list is
 //     checked again first; if it passes, it is in the fourth list (T3, T4).
 //  3. If no node is left and the fit depends on other nodes too, make a new list from
@@ -126,7 +126,7 @@ func (c *Committer) compare(list sched.List) []entry {
 			c.counts.hits.Add(1)
 			all = append(all, entry{candidate, i, false})
 		default:
-			all = append(all, entry{sched.Candidate{Node: newest, Score: c.state.Profile(list.Pod.Profile).Score(nil, list.Pod, newest)}, i, true})
+			all = append(all, entry{c.rescored(list.Pod, newest), i, true})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return b.Score.Compare(a.Score) })
@@ -134,15 +134,23 @@ func (c *Committer) compare(list sched.List) []entry {
 	return all
 }
 
+// rescored returns a changed node as a candidate that has not been checked.
+func (c *Committer) rescored(pod *sched.Pod, node *sched.Node) sched.Candidate {
+	return sched.Candidate{Node: node, Score: c.state.Profile(pod.Profile).Score(nil, pod, node)}
+}
+
 // place tries the nodes in order and places the pod on the first one that fits.
 func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool) {
 	rechecker := rechecker{Committer: c, list: list}
 	for _, e := range nodes {
-		at, why := filter.Place(list.Pod, e.Node)
+		var why sched.Reason
+		if !placed(e.Candidate) {
+			e.At, why = filter.Place(list.Pod, e.Node)
+		}
 		if e.changed {
 			why = rechecker.recheck(e.Node, why)
 		}
-		decision := sched.Decision{Pod: list.Pod, At: at}
+		decision := sched.Decision{Pod: list.Pod, At: e.At}
 		if !why.Refuses() && c.record(decision, e.Node) {
 			c.counts.commits.Add(1)
 			c.counts.index(e.index)

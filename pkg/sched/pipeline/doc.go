@@ -9,7 +9,8 @@
 //
 //  1. A Proposer takes the next pod from the queue and reads an immutable view of the
 //     cluster (nodestate.View). It lists the nodes that suit the pod best, with the
-//     records that it read. Proposers share nothing and take no locks.
+//     records that it read and the placements on them. Proposers share nothing and take
+//     no locks.
 //  2. Lists wait in a short FIFO. In a long one they grow stale: the faster the
 //     proposers, the more of the listed nodes have changed by the time the committer reads
 //     the list, and the fewer pods are placed (volcano-sh/volcano#5939).

@@ -65,6 +65,14 @@ func (r *rehearsal) place(pod *sched.Pod) bool {
 	return false
 }
 
+// check returns why a node does not fit the current pod.
+func (p *Proposer) check(node *sched.Node) sched.Reason {
+	if r := filter.Check(p.pod, node); r.Refuses() || p.options.Filter == nil {
+		return r
+	}
+	return p.options.Filter.Check(node)
+}
+
 // plan passes a plan to the additional filters.
 func (p *Proposer) plan(pods []sched.Decision) {
 	if planner, ok := p.options.Filter.(Planner); ok {

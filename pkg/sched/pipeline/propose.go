@@ -24,10 +24,12 @@ type Proposer struct {
 	lists   int                          // lists made so far
 
 	pod      *sched.Pod // the current pod
-	only     []string   // the only nodes that may fit it; nil for any
-	request  []int64    // its coordinates
+	profile  *filter.Profile
+	only     []string // the only nodes that may fit it; nil for any
+	request  []int64  // its coordinates
 	found    []*distbucket.Node
 	accepted []accepted
+	scores   []int64 // of the accepted nodes; the list keeps them
 	accept   func(*distbucket.Node) bool
 }
 
@@ -42,55 +44,64 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 //
 //  1. Read the newest view, and prepare the filters for the pod.
 //  2. Find the first nodes in the order of the profile's policy whose coordinates
-//     suffice and which pass every filter.
+//     suffice and which pass every filter. Place the pod on each, and score it.
 //  3. Sort them by score, best first. Equal scores keep the order of the search.
 //  4. Cut the list to the profile's length.
 //
 // The list is empty if and only if no node of the view fits the pod, because the index
-// yields every node that may fit until the list is full.
+// yields every node that may fit until the list is full. At least its first candidate has
+// a placement, so the committer computes none if nothing has changed.
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	view := p.view()
 	profile, index := view.Profile(pod.Profile)
-	p.found, p.accepted = p.found[:0], p.accepted[:0]
+	p.profile, p.found, p.accepted, p.scores = profile, p.found[:0], p.accepted[:0], nil
 	if !p.begin(pod).Refuses() {
-		p.found = index.AppendPick(p.found, p.query(profile), p.most(profile))
+		p.found = index.AppendPick(p.found, p.query(), p.most())
 	}
-	list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, Candidates: make([]sched.Candidate, len(p.found))}
+	list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, Candidates: p.sorted()}
 	if relay, ok := p.options.Filter.(sched.Relay); ok {
 		list.Begun = relay.Begun()
 	}
-	scores := make([]int64, 0, len(p.found)*(len(profile.Space)+1))
-	best := 0
-	for i, n := range p.found {
-		node, begin := p.record(n.Record.(*nodestate.Slot)), len(scores)
-		scores = profile.Score(scores, pod, node)
-		list.Candidates[i] = sched.Candidate{Node: node, Score: scores[begin:len(scores):len(scores)]}
-		if list.Candidates[i].Score.Compare(list.Candidates[best].Score) > 0 {
-			best = i
-		}
-	}
-	slices.SortStableFunc(list.Candidates, func(a, b sched.Candidate) int { return b.Score.Compare(a.Score) })
-	list.Candidates = list.Candidates[:min(len(list.Candidates), profile.Wide)]
-	if len(list.Candidates) > 0 {
-		p.after[profile.Name] = p.found[best].Cursor()
+	if len(list.Candidates) > 0 && !placed(list.Candidates[0]) && pod.GPUs.Offer == nil {
+		list.Candidates[0].At, _ = filter.Place(pod, list.Candidates[0].Node)
 	}
 	return list
 }
 
-// most returns how many nodes are scored. If GPU groups offer cards to the pod, all
-// nodes that may fit are scored, because the index does not know about groups.
-func (p *Proposer) most(profile *filter.Profile) int {
-	if p.pod.GPUs.Offer != nil {
-		return max(profile.Look, len(p.only))
+// sorted returns the best of the nodes that were found, best first. The next search goes on
+// behind the best.
+func (p *Proposer) sorted() []sched.Candidate {
+	all, best := make([]sched.Candidate, len(p.found)), 0
+	for i, n := range p.found {
+		all[i] = p.candidate(n)
+		if all[i].Score.Compare(all[best].Score) > 0 {
+			best = i
+		}
 	}
-	return profile.Look
+	if len(all) > 0 {
+		p.after[p.profile.Name] = p.found[best].Cursor()
+	}
+	slices.SortStableFunc(all, func(a, b sched.Candidate) int { return b.Score.Compare(a.Score) })
+	return all[:min(len(all), p.profile.Wide)]
 }
 
-func (p *Proposer) query(profile *filter.Profile) distbucket.Query {
-	p.request = profile.Space.AppendPod(p.request[:0], p.pod)
+// placed reports whether a candidate has a placement.
+func placed(c sched.Candidate) bool { return c.At.Node != "" }
+
+// most returns how many nodes are scored. If GPU groups offer cards to the pod, all
+// nodes that may fit are scored, because the index does not know about groups.
+func (p *Proposer) most() int {
+	if p.pod.GPUs.Offer != nil {
+		return max(p.profile.Look, len(p.only))
+	}
+	return p.profile.Look
+}
+
+func (p *Proposer) query() distbucket.Query {
+	p.request = p.profile.Space.AppendPod(p.request[:0], p.pod)
 	return distbucket.Query{
-		Request: p.request, Policy: profile.Policy, Candidates: p.only,
-		Accept: p.accept, After: p.start(profile), Task: p.pod.Claim(), Rand: p.options.Rand,
+		Request: p.request, Policy: p.profile.Policy, Candidates: p.only,
+		Accept: p.accept, After: p.start(), Task: p.pod.Claim(), Rand: p.options.Rand,
 	}
 }
 
@@ -104,12 +115,12 @@ const listsPerStart = 64
 // node keeps the search in the processor's cache; a random start each time would not.
 // A proposer still has to jump sometimes: behind another proposer it would only find
 // nodes that the other one has just used.
-func (p *Proposer) start(profile *filter.Profile) distbucket.Cursor {
+func (p *Proposer) start() distbucket.Cursor {
 	p.lists++
-	if profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%listsPerStart == 0) {
+	if p.profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%listsPerStart == 0) {
 		return distbucket.Cursor{}
 	}
-	return p.after[profile.Name]
+	return p.after[p.profile.Name]
 }
 
 // begin prepares the proposer for a pod. It returns the reason if no node can fit.
@@ -131,37 +142,36 @@ func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
 	return why
 }
 
-// check returns why a node does not fit the current pod.
-func (p *Proposer) check(node *sched.Node) sched.Reason {
-	if r := filter.Check(p.pod, node); r.Refuses() || p.options.Filter == nil {
-		return r
-	}
-	return p.options.Filter.Check(node)
-}
-
-// accepted is a record that fitted.
+// accepted is a node that fitted.
 type accepted struct {
-	slot   *nodestate.Slot
-	record *sched.Node
+	slot *sched.Slot
+	sched.Candidate
 }
 
 // read reads a node's newest record and reports whether it fits. It keeps the record,
 // because the list must contain exactly the version that was checked.
 func (p *Proposer) read(n *distbucket.Node) bool {
-	slot := n.Record.(*nodestate.Slot)
+	slot := n.Record.(*sched.Slot)
 	record := slot.Newest()
-	if record == nil || p.check(record).Refuses() {
+	if record == nil {
 		return false
 	}
-	p.accepted = append(p.accepted, accepted{slot, record})
+	if p.scores == nil {
+		p.scores = make([]int64, 0, min(p.most(), filter.DefaultWide)*(len(p.profile.Space)+1))
+	}
+	candidate, why := p.profile.Try(p.pod, record, p.options.Filter, &p.scores)
+	if why.Refuses() {
+		return false
+	}
+	p.accepted = append(p.accepted, accepted{slot, candidate})
 	return true
 }
 
-// record returns the record of a node that was accepted last.
-func (p *Proposer) record(slot *nodestate.Slot) *sched.Node {
+// candidate returns the node as it was accepted last.
+func (p *Proposer) candidate(n *distbucket.Node) sched.Candidate {
 	for i := len(p.accepted) - 1; ; i-- {
-		if p.accepted[i].slot == slot {
-			return p.accepted[i].record
+		if p.accepted[i].slot == n.Record.(*sched.Slot) {
+			return p.accepted[i].Candidate
 		}
 	}
 }

@@ -1,0 +1,62 @@
+package filter
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/podspec"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+)
+
+// refuser is another system's filter that refuses every node.
+type refuser struct{ sched.Filter }
+
+func (refuser) Check(*sched.Node) sched.Reason { return sched.Reason{Code: sched.Other} }
+
+// TestTry checks which candidates have a placement, and that only those that fit have a
+// score.
+func TestTry(t *testing.T) {
+	node := machine([]int{8, 8}, 0, 0)
+	node.Free = sched.Amounts{CPU: 7000}
+	offering := joint(podspec.Single, "app 2 1")
+	offering.GPUs.Offer = offerOf([]string{"0", "1"})
+	for name, tc := range map[string]struct {
+		pod    *sched.Pod
+		also   sched.Filter
+		placed bool
+		why    sched.Code
+	}{
+		"plain":                   {pod: &sched.Pod{}, placed: true},
+		"exclusive CPUs, a card":  {pod: joint(podspec.Single, "app 2 1"), placed: true},
+		"a card":                  {pod: joint(podspec.Single, "app 0 1"), placed: true},
+		"several cards":           {pod: joint(podspec.Single, "app 2 2")},
+		"an offer":                {pod: offering},
+		"too large":               {pod: joint(podspec.Single, "app 9 1"), why: sched.NoNUMANode},
+		"too many cards":          {pod: joint(podspec.Random, "app 0 3"), why: sched.NoGPU},
+		"another filter refuses":  {pod: &sched.Pod{}, also: refuser{}, why: sched.Other},
+		"both refuse: ours first": {pod: joint(podspec.Random, "app 0 3"), also: refuser{}, why: sched.NoGPU},
+	} {
+		t.Run(name, func(t *testing.T) {
+			profile, err := Profile{Space: fixed()[:1], Policy: distbucket.LeastFit}.Complete()
+			if err != nil {
+				t.Fatal(err)
+			}
+			scores := []int64{99}
+			got, why := profile.Try(tc.pod, node, tc.also, &scores)
+			var want sched.Candidate
+			wantScores := []int64{99}
+			if tc.why == sched.Suits {
+				want = sched.Candidate{Node: node, Score: profile.Score(nil, tc.pod, node)}
+				wantScores = append(wantScores, want.Score...)
+			}
+			if tc.placed {
+				want.At, _ = Place(tc.pod, node)
+			}
+			if diff := cmp.Diff(tc.why, why.Code) + cmp.Diff(want, got) + cmp.Diff(wantScores, scores); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

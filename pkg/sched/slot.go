@@ -1,0 +1,30 @@
+package sched
+
+import "sync/atomic"
+
+// RecordSource provides the records of one node.
+type RecordSource interface {
+	Newest() *Node // nil where the node is gone
+	// Foreign returns an adapter's own data about the node, or nil. It is never older
+	// than a record returned by Newest at the same time.
+	Foreign() any
+}
+
+// Slot is a RecordSource that its owner writes. It has everything that a decision reads of
+// a node, so readers need not call the owner. Any number of goroutines may read it.
+type Slot struct {
+	newest  atomic.Pointer[Node]
+	foreign atomic.Value
+}
+
+// Newest returns the node's record, or nil where the node is gone.
+func (s *Slot) Newest() *Node { return s.newest.Load() }
+
+// SetNewest sets the result of Newest. Only the owner of the slot may call it.
+func (s *Slot) SetNewest(n *Node) { s.newest.Store(n) }
+
+// Foreign returns the data of an adapter about the node, or nil.
+func (s *Slot) Foreign() any { return s.foreign.Load() }
+
+// SetForeign sets the result of Foreign. All calls must use the same type.
+func (s *Slot) SetForeign(known any) { s.foreign.Store(known) }
