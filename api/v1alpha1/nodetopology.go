@@ -49,6 +49,10 @@ func NodeTopologyResource() schema.GroupVersionResource {
 // numalet.dev/exclusive-cpus; of a Tenant, while its spec is in force.
 const ConditionReady = "Ready"
 
+// ConditionAllCPUsUsable is false, of a NodeTopology, while the kubelet's cgroup lacks
+// online CPUs, which no container can then use.
+const ConditionAllCPUsUsable = "AllCPUsUsable"
+
 // NodeTopologyStatus is what the agent found and what it gave. CPU lists are in
 // the kernel's list format, such as "0-3,8".
 type NodeTopologyStatus struct {

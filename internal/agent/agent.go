@@ -43,7 +43,8 @@ type agent struct {
 	runtime    adapter
 	needs      []need               // of which the label depends
 	podChanged func()               // notifies the adapter
-	online     cpuset.Set           // when the agent read the machine
+	usable     cpuset.Set           // online and in the kubelet's cgroup, when the agent read the machine
+	lacking    string               // why some online CPUs are not usable; "" if all are
 	marked     atomic.Pointer[bool] // whether the node has the label; nil while unknown
 	health     *telemetry.Server
 }
@@ -56,7 +57,13 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	if err != nil {
 		return nil, err
 	}
-	a.online = machine.Online()
+	if a.cgroups, err = cgroup.New(cgroup.Options{Root: cfg.CgroupRoot}); err != nil {
+		return nil, err
+	}
+	if machine, err = a.restrict(machine); err != nil {
+		return nil, err
+	}
+	a.usable = machine.Online()
 	if a.client, err = nodeapi.NewClient(cfg.Kubeconfig); err != nil {
 		return nil, err
 	}
@@ -65,9 +72,6 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 		Ended:   func(pod *corev1.Pod) { a.node.PodEnded(v1alpha1.NodeUID(pod)) },
 	}
 	if a.pods, err = nodeapi.NewPods(a.client, cfg.NodeName, handlers); err != nil {
-		return nil, err
-	}
-	if a.cgroups, err = cgroup.New(cgroup.Options{Root: cfg.CgroupRoot}); err != nil {
 		return nil, err
 	}
 	a.events = nodeapi.NewEvents(ctx, a.client, cfg.NodeName)

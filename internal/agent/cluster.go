@@ -90,7 +90,7 @@ func (a *agent) status() v1alpha1.NodeTopologyStatus {
 	if a.gpus != nil {
 		node.ReportGPUs(&s, a.gpus.latest())
 	}
-	s.Conditions = []metav1.Condition{a.ready()}
+	s.Conditions = []metav1.Condition{a.ready(), a.allUsable()}
 	return s
 }
 

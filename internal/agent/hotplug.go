@@ -2,34 +2,81 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
 )
 
 // onlineFile lists the CPUs that are online.
 // Source: https://docs.kernel.org/admin-guide/cputopology.html
 const onlineFile = "sys/devices/system/cpu/online"
 
-// cpusStableFor is how long the online CPUs must be unchanged before the agent ends:
+// cpusStableFor is how long the usable CPUs must be unchanged before the agent ends:
 // when SMT is disabled, CPUs go offline one after another.
 const cpusStableFor = 10 * time.Second
 
-// watchCPUs ends the agent when the online CPUs differ from those at its start. The
-// kubelet restarts it, and it reads the machine again; pods stay pinned meanwhile.
-// Otherwise the shared set would have an offline CPU, which the kernel does not put
-// in force, and every creation of a container would fail. A change of the ledger in
-// place was rejected: it would be code that almost never runs.
+// restrict returns the machine with only the CPUs that containers can use. The kubelet
+// fixes the cpuset of its root cgroup when it starts, so that a CPU that came online later
+// is in no container's reach; the same holds for a kubelet in a narrower cgroup. Such a
+// CPU counts as offline: a container that got it could never start.
+func (a *agent) restrict(m *topology.Machine) (*topology.Machine, error) {
+	limit, group, err := a.cgroups.KubeletCPUs()
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read which CPUs containers can use: %w", err)
+	}
+	if lacking := m.Online().Minus(limit); !lacking.Empty() {
+		a.lacking = fmt.Sprintf("CPUs %s are online, and the kubelet's cgroup %s has only CPUs %s; restart the kubelet, which sets its cgroup at its start", lacking, group, limit)
+		a.log.Info("no container can use some online CPUs", "reason", a.lacking)
+	}
+	return m.Restrict(limit), nil
+}
+
+// allUsable returns the condition that containers can use all online CPUs.
+func (a *agent) allUsable() metav1.Condition {
+	c := metav1.Condition{
+		Type: v1alpha1.ConditionAllCPUsUsable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),
+		Reason: "AllUsable", Message: "containers can use all online CPUs",
+	}
+	if a.lacking != "" {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "KubeletCPUSet", a.lacking
+	}
+	return c
+}
+
+// watchCPUs ends the agent when the CPUs that containers can use differ from those at its
+// start. The kubelet restarts it, and it reads the machine again; pods stay pinned
+// meanwhile. Otherwise the ledger would have an offline CPU, on which no exclusive
+// container starts. A change of the ledger in place was rejected: it would be code that
+// almost never runs.
 func (a *agent) watchCPUs(ctx context.Context) error {
 	ticker := time.NewTicker(cpusStableFor)
 	defer ticker.Stop()
-	return untilOthersOnline(ctx, a.online, ticker.C, func() (cpuset.Set, bool) { return online(os.DirFS(a.cfg.SysfsRoot)) })
+	return untilOthersOnline(ctx, a.usable, ticker.C, a.usableNow)
 }
 
-// untilOthersOnline returns nil when ctx ends, and an error when the online CPUs differ
+// usableNow returns the online CPUs that containers can use, and false if they cannot be
+// read.
+func (a *agent) usableNow() (cpuset.Set, bool) {
+	now, ok := online(os.DirFS(a.cfg.SysfsRoot))
+	limit, _, err := a.cgroups.KubeletCPUs()
+	if errors.Is(err, fs.ErrNotExist) {
+		return now, ok
+	}
+	return now.Intersect(limit), ok && err == nil
+}
+
+// untilOthersOnline returns nil when ctx ends, and an error when the usable CPUs differ
 // from known and are the same at two consecutive ticks. A failed read counts as
 // unchanged.
 func untilOthersOnline(ctx context.Context, known cpuset.Set, tick <-chan time.Time, online func() (cpuset.Set, bool)) error {
@@ -45,7 +92,7 @@ func untilOthersOnline(ctx context.Context, known cpuset.Set, tick <-chan time.T
 		case !ok || now.Equal(known):
 			last = known
 		case now.Equal(last):
-			return fmt.Errorf("the online CPUs are now %s, but were %s when the agent started; the agent ends, so that it reads the machine again at the next start", now, known)
+			return fmt.Errorf("the CPUs that are online and in the kubelet's cgroup are now %s, but were %s when the agent started; the agent ends, so that it reads the machine again at the next start", now, known)
 		default:
 			last = now
 		}

@@ -2,10 +2,17 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"github.com/go-logr/logr/testr"
+
+	"github.com/numalet/numalet/internal/agent/cgroup"
+	"github.com/numalet/numalet/internal/testutil/machinetest"
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
@@ -54,6 +61,53 @@ func TestOtherCPUsOnline(t *testing.T) {
 			}
 			if err := <-ended; (err != nil) != tc.ends {
 				t.Errorf("ended with %v, want an error: %v", err, tc.ends)
+			}
+		})
+	}
+}
+
+// TestKubeletWithoutSomeCPUs: CPUs that the kubelet's cgroup lacks count as offline, and
+// the reason is in a condition.
+func TestKubeletWithoutSomeCPUs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		kubepods string // its CPUs; "" for no such cgroup
+		want     string
+		reason   string
+	}{
+		"all":       {"0-3", "0-3", "AllUsable"},
+		"more":      {"0-7", "0-3", "AllUsable"},
+		"one less":  {"0-2", "0-2", "KubeletCPUSet"},
+		"no cgroup": {"", "0-3", "AllUsable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			files := map[string]string{"cgroup.controllers": "cpuset\n", onlineFile: "0-3\n"}
+			if tc.kubepods != "" {
+				files["kubepods.slice/cpuset.cpus.effective"] = tc.kubepods + "\n"
+				files["kubepods.slice/cpuset.mems.effective"] = "0\n"
+			}
+			for name, text := range files {
+				path := filepath.Join(root, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a := &agent{log: testr.New(t)}
+			a.cfg.SysfsRoot = root
+			var err error
+			if a.cgroups, err = cgroup.New(cgroup.Options{Root: root}); err != nil {
+				t.Fatal(err)
+			}
+			m, err := a.restrict(machinetest.Machine(1, 4).Build())
+			if err != nil {
+				t.Fatal(err)
+			}
+			now, ok := a.usableNow()
+			if got := m.Online().String(); got != tc.want || !ok || now.String() != tc.want {
+				t.Errorf("usable: %s, then %s (%v); want %s", got, now, ok, tc.want)
+			}
+			if c := a.allUsable(); c.Reason != tc.reason {
+				t.Errorf("condition %v, want reason %s", c, tc.reason)
 			}
 		})
 	}

@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"slices"
+
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
@@ -80,6 +82,21 @@ func (m *Machine) Online() cpuset.Set {
 		}
 	}
 	return cpuset.Of(ids...)
+}
+
+// Restrict returns the machine with only these of its online CPUs online.
+func (m *Machine) Restrict(to cpuset.Set) *Machine {
+	restricted := *m
+	restricted.CPUs, restricted.Nodes = slices.Clone(m.CPUs), slices.Clone(m.Nodes)
+	for i := range restricted.CPUs {
+		c := &restricted.CPUs[i]
+		c.Online = c.Online && to.Has(c.ID)
+	}
+	for i := range restricted.Nodes {
+		n := &restricted.Nodes[i]
+		n.CPUs = n.CPUs.Intersect(to)
+	}
+	return &restricted
 }
 
 // Isolated returns the CPUs that the kernel's load balancer does not use.

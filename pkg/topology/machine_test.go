@@ -35,6 +35,18 @@ func TestNodeIsFoundByID(t *testing.T) {
 	}
 }
 
+func TestRestrict(t *testing.T) {
+	m := machine()
+	got := m.Restrict(cpuset.Of(1, 2))
+	want := []topology.Node{{ID: 0}, {ID: 8, CPUs: cpuset.Of(2)}}
+	if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(got.Nodes)); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+	if got.Online().String() != "2" || m.Online().String() != "0,2" {
+		t.Errorf("online: %s, and %s before; want 2, and 0,2 before", got.Online(), m.Online())
+	}
+}
+
 func TestCoreKindString(t *testing.T) {
 	for kind, want := range map[topology.CoreKind]string{
 		topology.UnknownKind: "unknown", topology.Performance: "performance", topology.Efficiency: "efficiency", 99: "unknown",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/pkg/workload"
 )
 
 // ErrNotExist means that a container has no cgroup: it has not started yet, or
@@ -77,38 +78,41 @@ func detect(root string) (tree, error) {
 // Close closes the connection to systemd.
 func (c *Cgroups) Close() { c.units.close() }
 
-// Confine sets the CPUs of a container, and its memory nodes unless mems is
-// empty, and checks that they are in force. Child cgroups that the container
-// created are confined with it. The error for a container without a cgroup is
-// ErrNotExist. The cost is two writes and two reads, about 100 µs.
+// Confine sets the CPUs of a container, and its memory nodes unless there are none, and
+// checks that they are in force. Child cgroups that the container created are confined
+// with it. The error for a container without a cgroup is ErrNotExist. The cost is two
+// writes and two reads, about 100 µs.
+//
+// An exclusive container gets exactly these CPUs, or an error. Another one gets at most
+// these: those that a parent cgroup lacks or that went offline are left out.
 //
 // Under the systemd driver the container's unit must have the same CPUs, or the
 // next daemon-reload reverts the write (systemd#40438). Confine only records
 // that; Persist sends it.
-func (c *Cgroups) Confine(ctx context.Context, target string, cpus cpuset.Set, mems []topology.NodeID) error {
+func (c *Cgroups) Confine(ctx context.Context, target string, d workload.Decision) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("confine %s: %w", target, err)
 	}
-	if cpus.Empty() {
+	if d.CPUs.Empty() {
 		return fmt.Errorf("confine %s: the set of CPUs is empty, which the kernel reads as all CPUs of the parent", target)
 	}
 	at, err := locate(target)
 	if err != nil {
 		return fmt.Errorf("confine %s: %w", target, err)
 	}
-	nodes := nodeSet(mems)
+	nodes := nodeSet(d.Mems)
 	before, _, _ := c.tree.effective(at.path)
-	at, err = confineOrParent(c.tree, at, cpus, nodes)
+	at, err = confineOrParent(c.tree, at, d.CPUs, nodes)
 	if err != nil {
-		return fmt.Errorf("confine %s to CPUs %s: %w", target, cpus, asNotExist(err))
+		return fmt.Errorf("confine %s to CPUs %s: %w", target, d.CPUs, asNotExist(err))
 	}
 	if _, ok := c.tree.(unified); ok && at.unit != "" {
-		if !before.Equal(cpus) {
+		if !before.Equal(d.CPUs) {
 			c.units.invalidate(at.unit)
 		}
-		c.units.require(at.unit, allowed(cpus, nodes))
+		c.units.require(at.unit, allowed(d.CPUs, nodes))
 	}
-	return c.check(target, at, cpus, nodes)
+	return c.check(target, at, d)
 }
 
 // confineOrParent writes a container's cgroup, or its pod's where the kernel denies
@@ -127,17 +131,18 @@ func confineOrParent(t tree, at location, cpus, mems cpuset.Set) (location, erro
 }
 
 // check compares what is in force with what was written: cgroup v2 accepts any
-// list and then intersects it with the parent's.
-func (c *Cgroups) check(target string, at location, cpus, mems cpuset.Set) error {
-	gotCPUs, gotMems, err := c.tree.effective(at.path)
+// list and then intersects it with the parent's, or inherits that if nothing is left.
+func (c *Cgroups) check(target string, at location, d workload.Decision) error {
+	cpus, mems, err := c.tree.effective(at.path)
 	if err != nil {
 		return fmt.Errorf("read back cpuset of %s: %w", target, asNotExist(err))
 	}
-	if !gotCPUs.Equal(cpus) {
-		return fmt.Errorf("confine %s to CPUs %s: the kernel has CPUs %s in force; a parent cgroup lacks the others, or they are offline", target, cpus, gotCPUs)
+	if !cpus.Equal(d.CPUs) && (d.Exclusive || cpus.Empty() || !cpus.SubsetOf(d.CPUs)) {
+		return fmt.Errorf("confine %s to CPUs %s: the kernel has CPUs %s in force; a parent cgroup lacks the others, or they are offline; restart the kubelet, which sets its cgroup at its start",
+			target, d.CPUs, cpus)
 	}
-	if !mems.Empty() && !gotMems.Equal(mems) {
-		return fmt.Errorf("confine %s to the memory of NUMA nodes %s: the kernel has %s in force; a parent cgroup lacks the others", target, mems, gotMems)
+	if want := nodeSet(d.Mems); !want.Empty() && !mems.Equal(want) {
+		return fmt.Errorf("confine %s to the memory of NUMA nodes %s: the kernel has %s in force; a parent cgroup lacks the others", target, want, mems)
 	}
 	return nil
 }
@@ -172,6 +177,19 @@ func (c *Cgroups) Ready() error {
 // underSystemd reports whether the kubelet uses the systemd driver.
 func (c *Cgroups) underSystemd() bool {
 	return slices.ContainsFunc(c.podParents(), isUnitName)
+}
+
+// KubeletCPUs returns the CPUs that the kubelet's root cgroup has in force, which no
+// container can exceed, and its path. The error is fs.ErrNotExist if there is none, or
+// none with a cpuset.
+func (c *Cgroups) KubeletCPUs() (cpuset.Set, string, error) {
+	for _, root := range kubeRoots() {
+		cpus, _, err := c.tree.effective(root)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return cpus, root, err
+		}
+	}
+	return cpuset.Set{}, "", fmt.Errorf("find the cpuset of the kubelet's cgroup: %w", fs.ErrNotExist)
 }
 
 // Effective returns the CPUs and memory nodes that the kernel has in force.

@@ -6,7 +6,7 @@
 // container should have which CPUs, and it never writes an empty set, which the
 // kernel reads as all CPUs of the parent.
 //
-//	err := cgroups.Confine(ctx, "/kubepods/burstable/pod1/c1", cpuset.MustParse("4-15"), nil)
+//	err := cgroups.Confine(ctx, "/kubepods/burstable/pod1/c1", workload.Decision{CPUs: cpuset.MustParse("4-15")})
 //	err = cgroups.Persist(ctx) // now a daemon-reload does not revert it
 //
 // cgroups.go is the API. target.go and scan.go find cgroups, unified.go and

@@ -3,6 +3,7 @@ package cgroup
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,7 +20,15 @@ import (
 // Source: https://docs.kernel.org/admin-guide/cgroup-v1/cpusets.html.
 type legacy struct{ root string }
 
+// confine writes the CPUs that the parent has: the kernel accepts no others in v1.
 func (l legacy) confine(path string, cpus, mems cpuset.Set) error {
+	parent, err := readList(filepath.Dir(l.dir(path)), "cpuset.cpus")
+	if err != nil {
+		return err
+	}
+	if cpus = cpus.Intersect(parent); cpus.Empty() {
+		return fmt.Errorf("the parent cgroup has only CPUs %s; restart the kubelet, which sets its cgroup at its start", parent)
+	}
 	if err := resize(l.dir(path), "cpuset.cpus", cpus); err != nil || mems.Empty() {
 		return err
 	}

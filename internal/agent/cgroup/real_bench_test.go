@@ -19,7 +19,7 @@ func BenchmarkConfine(b *testing.B) {
 	first, _ := all.First()
 	sets := []cpuset.Set{cpuset.Of(first), all}
 	for i := 0; b.Loop(); i++ {
-		if err := c.Confine(b.Context(), group, sets[i%2], nil); err != nil {
+		if err := c.Confine(b.Context(), group, exactly(sets[i%2])); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -61,7 +61,7 @@ func TestRealDaemonReload(t *testing.T) {
 	target := transientScope(t, all)
 	first, _ := all.First()
 	sent, unsent := cpuset.Of(first), all.Minus(cpuset.Of(first))
-	if err := c.Confine(t.Context(), target, sent, nil); err != nil {
+	if err := c.Confine(t.Context(), target, exactly(sent)); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Persist(t.Context()); err != nil {
@@ -71,7 +71,7 @@ func TestRealDaemonReload(t *testing.T) {
 	if got, _, err := c.Effective(target); err != nil || !got.Equal(sent) {
 		t.Errorf("after Persist and daemon-reload: %v, %v; want %v", got, err, sent)
 	}
-	if err := c.Confine(t.Context(), target, unsent, nil); err != nil {
+	if err := c.Confine(t.Context(), target, exactly(unsent)); err != nil {
 		t.Fatal(err)
 	}
 	daemonReload(t)
@@ -94,7 +94,7 @@ func TestRealPersistIsFinal(t *testing.T) {
 	for range 20 {
 		for cpu := range all.All() {
 			want := cpuset.Of(cpu)
-			_ = c.Confine(t.Context(), target, want, nil)
+			_ = c.Confine(t.Context(), target, exactly(want))
 			if err := c.Persist(t.Context()); err != nil {
 				t.Fatal(err)
 			}

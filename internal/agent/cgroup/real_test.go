@@ -100,7 +100,7 @@ func TestRealConfine(t *testing.T) {
 	inner := child(t, c, group, "inner")
 	first, _ := all.First()
 	for _, want := range []cpuset.Set{cpuset.Of(first), all.Minus(cpuset.Of(first)), all} {
-		if err := c.Confine(t.Context(), group, want, nil); err != nil {
+		if err := c.Confine(t.Context(), group, exactly(want)); err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{group, inner} {
@@ -109,7 +109,7 @@ func TestRealConfine(t *testing.T) {
 			}
 		}
 	}
-	if err := c.Confine(t.Context(), group, cpuset.Of(cpuset.MaxCPU), nil); err == nil {
+	if err := c.Confine(t.Context(), group, exactly(cpuset.Of(cpuset.MaxCPU))); err == nil {
 		t.Error("Confine to a CPU that does not exist succeeded")
 	}
 }
@@ -123,14 +123,14 @@ func TestRealNarrowChildStaysNarrow(t *testing.T) {
 	first, _ := all.First()
 	one := cpuset.Of(first)
 	inner := child(t, c, group, "inner")
-	if err := c.Confine(t.Context(), inner, one, nil); err != nil {
+	if err := c.Confine(t.Context(), inner, exactly(one)); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct{ outer, inner cpuset.Set }{
 		{all, one},
 		{one, one},
 	} {
-		if err := c.Confine(t.Context(), group, step.outer, nil); err != nil {
+		if err := c.Confine(t.Context(), group, exactly(step.outer)); err != nil {
 			t.Fatal(err)
 		}
 		if got, _, err := c.Effective(inner); err != nil || !got.Equal(step.inner) {
@@ -181,7 +181,7 @@ func quotaFile(c *Cgroups, group string) (file, limited, lifted string) {
 
 func TestRealGone(t *testing.T) {
 	c, group := private(t)
-	if err := c.Confine(t.Context(), group+"/none", cpuset.Of(0), nil); !errors.Is(err, ErrNotExist) {
+	if err := c.Confine(t.Context(), group+"/none", exactly(cpuset.Of(0))); !errors.Is(err, ErrNotExist) {
 		t.Errorf("Confine without a cgroup = %v, want ErrNotExist", err)
 	}
 	if _, err := os.Stat(c.tree.dir(group + "/none")); err == nil {

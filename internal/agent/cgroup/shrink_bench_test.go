@@ -136,7 +136,7 @@ func (f fleet) runc(args ...string) error {
 
 func (f fleet) confine(b *testing.B, c *Cgroups, to cpuset.Set) error {
 	for _, target := range f.targets {
-		if err := c.Confine(b.Context(), target, to, nil); err != nil {
+		if err := c.Confine(b.Context(), target, exactly(to)); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/pkg/workload"
 )
 
 // fake makes a tree of cgroup v2 out of plain files: path to content. Nothing
@@ -51,6 +52,11 @@ func read(t testing.TB, path ...string) string {
 	return strings.TrimSpace(string(text))
 }
 
+// exactly is the decision of an exclusive container.
+func exactly(cpus cpuset.Set, mems ...topology.NodeID) workload.Decision {
+	return workload.Decision{CPUs: cpus, Mems: mems, Exclusive: true}
+}
+
 const inForce = "kubepods/pod1/c1/cpuset.cpus.effective"
 
 func TestConfineUnified(t *testing.T) {
@@ -59,6 +65,7 @@ func TestConfineUnified(t *testing.T) {
 		target  string
 		cpus    string
 		mems    []topology.NodeID
+		shared  bool
 		wantErr string // part of the message; "" for none
 		gone    bool
 	}{
@@ -77,6 +84,14 @@ func TestConfineUnified(t *testing.T) {
 		"narrowed by a parent": {
 			files: map[string]string{inForce: "4-5\n"},
 			cpus:  "4-7", wantErr: "the kernel has CPUs 4-5 in force; a parent cgroup lacks the others",
+		},
+		"shared, narrowed by a parent": {
+			files: map[string]string{inForce: "4-5\n"},
+			cpus:  "4-7", shared: true,
+		},
+		"shared, the parent has none of them": {
+			files: map[string]string{inForce: "0-3\n"},
+			cpus:  "4-7", shared: true, wantErr: "the kernel has CPUs 0-3 in force",
 		},
 		"memory narrowed by a parent": {
 			files: map[string]string{inForce: "4-7\n"},
@@ -101,7 +116,8 @@ func TestConfineUnified(t *testing.T) {
 				tc.files["kubepods/pod1/c1/cpuset.mems.effective"] = "0-3\n"
 			}
 			root := fake(t, tc.files)
-			err := open(t, Options{Root: root}).Confine(t.Context(), tc.target, cpuset.MustParse(tc.cpus), tc.mems)
+			d := workload.Decision{CPUs: cpuset.MustParse(tc.cpus), Mems: tc.mems, Exclusive: !tc.shared}
+			err := open(t, Options{Root: root}).Confine(t.Context(), tc.target, d)
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
 					t.Errorf("Confine = %v, want an error with %q", err, tc.wantErr)
@@ -158,5 +174,28 @@ func TestPodEmptyUnified(t *testing.T) {
 func TestNewWithoutCgroups(t *testing.T) {
 	if _, err := New(Options{Root: t.TempDir()}); err == nil {
 		t.Error("New found cgroups in an empty directory")
+	}
+}
+
+// TestKubeletCPUs finds what no container can exceed.
+func TestKubeletCPUs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  string
+		none  bool
+	}{
+		"cgroupfs":  {files: map[string]string{"kubepods/cpuset.cpus.effective": "0-5\n", "kubepods/cpuset.mems.effective": "0\n"}, want: "0-5 in /kubepods"},
+		"kind":      {files: map[string]string{"kubelet.slice/kubelet-kubepods.slice/cpuset.cpus.effective": "1\n", "kubelet.slice/kubelet-kubepods.slice/cpuset.mems.effective": "0\n"}, want: "1 in /kubelet.slice/kubelet-kubepods.slice"},
+		"no cpuset": {files: map[string]string{"kubepods/cgroup.procs": ""}, none: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cpus, group, err := open(t, Options{Root: fake(t, tc.files)}).KubeletCPUs()
+			if errors.Is(err, fs.ErrNotExist) != tc.none {
+				t.Fatalf("KubeletCPUs = %v, want none %v", err, tc.none)
+			}
+			if got := cpus.String() + " in " + group; err == nil && got != tc.want {
+				t.Errorf("KubeletCPUs = %s, want %s", got, tc.want)
+			}
+		})
 	}
 }

@@ -71,8 +71,8 @@ func TestPersistSendsTheLatest(t *testing.T) {
 	units := &recorder{}
 	c := open(t, Options{Root: root, Units: units})
 	const target = "kubepods-pod1.slice:cri-containerd:c1"
-	_ = c.Confine(t.Context(), target, cpuset.MustParse("0-9"), nil)
-	if err := c.Confine(t.Context(), target, cpuset.MustParse("8-9"), nil); err != nil {
+	_ = c.Confine(t.Context(), target, exactly(cpuset.MustParse("0-9")))
+	if err := c.Confine(t.Context(), target, exactly(cpuset.MustParse("8-9"))); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.LiftQuota(t.Context(), "kubepods-pod1.slice"); err != nil {
@@ -123,7 +123,7 @@ func TestPersistSendsOnlyChanges(t *testing.T) {
 	c := open(t, Options{Root: root, Units: r})
 	assert := func() {
 		t.Helper()
-		_ = c.Confine(t.Context(), "/"+scopeDir, cpuset.MustParse("8-9"), nil)
+		_ = c.Confine(t.Context(), "/"+scopeDir, exactly(cpuset.MustParse("8-9")))
 		if err := c.Persist(t.Context()); err != nil {
 			t.Fatal(err)
 		}

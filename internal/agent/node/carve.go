@@ -95,7 +95,7 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 	written := 0
 	var errs []error
 	for _, s := range n.sharers() {
-		err := n.env.Cgroups.Confine(ctx, s.cgroup, shared, nil)
+		err := n.env.Cgroups.Confine(ctx, s.cgroup, workload.Decision{CPUs: shared})
 		switch {
 		case err == nil:
 			written++

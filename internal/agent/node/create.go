@@ -136,7 +136,7 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 // container fails. Callers hold the lock.
 func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision) error {
 	start := n.env.Now()
-	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d.CPUs, d.Mems); err != nil {
+	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d); err != nil {
 		return err
 	}
 	err := n.env.Cgroups.Persist(ctx)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -25,8 +24,8 @@ type Pods interface {
 // missing cgroup is fs.ErrNotExist.
 type Cgroups interface {
 	// Confine sets the CPUs of a container or pause process, and its memory nodes
-	// unless mems is nil.
-	Confine(ctx context.Context, cgroup string, cpus cpuset.Set, mems []topology.NodeID) error
+	// unless there are none. A container that is not exclusive may get fewer CPUs.
+	Confine(ctx context.Context, cgroup string, d workload.Decision) error
 	// LiftQuota removes the CFS quota of a pod's cgroup.
 	LiftQuota(ctx context.Context, podCgroup string) error
 	// Persist makes the other writes survive a daemon-reload of systemd, which

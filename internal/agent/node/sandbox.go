@@ -21,7 +21,7 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 		return nil
 	}
 	start := n.env.Now()
-	err := n.env.Cgroups.Confine(ctx, s.Cgroup, n.shared(), nil)
+	err := n.env.Cgroups.Confine(ctx, s.Cgroup, workload.Decision{CPUs: n.shared()})
 	if err == nil {
 		n.persistLater(ctx, n.env.Cgroups.Persist(ctx))
 	}

@@ -111,23 +111,23 @@ func (w *world) Wait(_ context.Context, uid string) (*corev1.Pod, bool) { return
 func (w *world) HasSynced() bool                                        { return !w.unsynced }
 
 // Confine is the kernel's.
-func (w *world) Confine(_ context.Context, path string, cpus cpuset.Set, mems []topology.NodeID) error {
+func (w *world) Confine(_ context.Context, path string, d workload.Decision) error {
 	g := w.groups[path]
 	switch {
 	case g == nil:
 		return fmt.Errorf("confine %s: %w", path, fs.ErrNotExist)
-	case cpus.Empty():
+	case d.CPUs.Empty():
 		return errors.New("empty set")
-	case !cpus.SubsetOf(w.machine.Online()):
-		return fmt.Errorf("the kernel puts %s of %s in force", cpus.Intersect(w.machine.Online()), cpus)
+	case !d.CPUs.SubsetOf(w.machine.Online()):
+		return fmt.Errorf("the kernel puts %s of %s in force", d.CPUs.Intersect(w.machine.Online()), d.CPUs)
 	case w.broken[path]:
 		return fmt.Errorf("write %s/cpuset.cpus: input/output error", path)
 	}
-	g.cpus = cpus
-	if mems != nil {
-		g.mems = mems
+	g.cpus = d.CPUs
+	if d.Mems != nil {
+		g.mems = d.Mems
 	}
-	w.systemd.note(path, cpus.String())
+	w.systemd.note(path, d.CPUs.String())
 	w.look()
 	return nil
 }

@@ -40,6 +40,7 @@ func conditions() []notice {
 		{"PodScheduled", "", "Pod", "False with reason `Unschedulable` while no node suits or others come first, and with `SchedulerError` if the API server refused the Binding.", "Read the message; `numalet why POD`."},
 		{"DisruptionTarget", "", "Pod", "True with reason `" + v1alpha1.ReasonPlacementRejected + "` when the agent ended the pod.", "A Job that is not to count it ignores it in its `podFailurePolicy`."},
 		{v1alpha1.ConditionReady, "", "NodeTopology", "True (`Serving`) while the node serves exclusive CPUs; Unknown (`Starting`); False (`SwitchedOff`, `RuntimeNotServed`, `SystemdUnreachable`).", "The message and the agent's `/readyz` say why."},
+		{v1alpha1.ConditionAllCPUsUsable, "", "NodeTopology", "True (`AllUsable`); False (`KubeletCPUSet`) while the kubelet's cgroup lacks online CPUs: they came online after the kubelet's start, or its cgroup is confined.", "Restart the kubelet."},
 		{v1alpha1.ConditionReady, "", "Tenant", "True (`Counted`) while the spec is in force; False (`BadSpec`).", "Correct the spec as the message says."},
 		{v1alpha1.ConditionWithinQuota, "", "Tenant", "True (`WithinQuota`); False (`OverQuota`) when the tenant holds more than a quota, which may have been lowered.", "Nothing is taken away. New pods wait."},
 		{v1alpha1.ConditionAccepted, "", "GPUGroup", "True (`Accepted`); False with one of the [reasons of GPU groups](#reasons-of-gpu-groups), or `PermissionsUnknown`.", "Correct the group, or ask an administrator for the right."},
