@@ -171,7 +171,7 @@ func (c ContainerPlacement) cpus() (sum int) {
 func ReadPlacement(pod *corev1.Pod, request CPURequest) (Placement, error) {
 	p, err := ParsePlacement(pod.Annotations[AnnotationPlacement])
 	if errors.Is(err, ErrNewerPlacement) {
-		return Placement{}, refuse(PlacementNewer, "", "this node cannot apply the placement in the annotation %s: %s; upgrade Numalet on this node, and the kubelet will try again", AnnotationPlacement, err)
+		return Placement{}, refuse(PlacementNewer, "", "this node cannot apply the placement in the annotation %s: %s; upgrade Numalet on this node", AnnotationPlacement, err)
 	}
 	if err != nil {
 		return Placement{}, invalidPlacement("", "%s", err)

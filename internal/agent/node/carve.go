@@ -59,7 +59,7 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 	}
 	specs, err := n.confineSharers(ctx, Shrink)
 	if err != nil {
-		return nil, refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s; the kubelet retries", err)
+		return nil, refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", err)
 	}
 	return specs, nil
 }

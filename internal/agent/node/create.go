@@ -18,14 +18,24 @@ import (
 func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answer, error) {
 	gpus, err := n.visibleGPUs(c)
 	if err != nil {
-		return workload.Answer{}, n.reportRefusal(ctx, c, err)
+		return workload.Answer{}, n.reportRefusal(ctx, c, err, retried)
 	}
-	a, err := n.reserveAndDecide(ctx, c)
+	a, err := n.create(ctx, c)
 	if !a.Exclusive {
 		a.CPUs = n.unstarted(a.CPUs)
 	}
 	a.GPUs = gpus
-	return a, n.reportRefusal(ctx, c, err)
+	return a, n.reportRefusal(ctx, c, err, retried)
+}
+
+func (n *Node) create(ctx context.Context, c workload.Container) (workload.Answer, error) {
+	a, err := n.reserveAndDecide(ctx, c)
+	if err != nil || !a.Exclusive {
+		return a, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return a, n.liftQuotaForGood(ctx, c.Sandbox)
 }
 
 // unstarted returns the CPUs for the spec of a shared container: the reserved ones,
@@ -43,8 +53,12 @@ func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 
 // Start writes the CPUs of a container before its processes run. Its spec has only the
 // reserved CPUs, or all CPUs if it was created while the agent was down.
+//
+// An error is final for a pod that is not restarted, while the kubelet retries a failed
+// creation of any pod. So what can fail is done by Create, and Start fails only if the
+// container would run on CPUs that are not its own.
 func (n *Node) Start(ctx context.Context, c workload.Container) error {
-	return n.reportRefusal(ctx, c, n.start(ctx, c))
+	return n.reportRefusal(ctx, c, n.start(ctx, c), n.afterFailedStart(c))
 }
 
 func (n *Node) start(ctx context.Context, c workload.Container) error {
@@ -54,9 +68,11 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	d := n.decide(c)
-	err := n.confine(ctx, c, d)
-	if errors.Is(err, fs.ErrNotExist) && !c.Resources.CPUs.Empty() && c.Resources.CPUs.SubsetOf(d.CPUs) {
-		return nil // its spec confines it
+	bySpec := !c.Resources.CPUs.Empty() && c.Resources.CPUs.SubsetOf(d.CPUs)
+	err := n.confine(ctx, c, d, bySpec || !d.Exclusive)
+	if err != nil && bySpec && (!d.Exclusive || errors.Is(err, fs.ErrNotExist)) {
+		logr.FromContextOrDiscard(ctx).Info("the container starts on the CPUs of its spec", "container", c.String(), "cpus", c.Resources.CPUs.String(), "err", err.Error())
+		return nil
 	}
 	return confineRefusal(c, d, err)
 }
@@ -79,15 +95,13 @@ func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a wo
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.mu.synced {
-		return a, refuse(NotReady, "the agent has not seen this node's containers yet; the kubelet will try again")
+		return a, refuse(NotReady, "the agent has not seen this node's containers yet")
 	}
 	switch {
 	case want != nil:
 		a.Specs, err = n.carve(ctx, c, *want)
 	case n.holds(c):
-		if a.Specs, err = n.refit(ctx, c); err == nil {
-			err = n.liftQuotaForGood(ctx, c.Sandbox)
-		}
+		a.Specs, err = n.refit(ctx, c)
 	}
 	if err != nil {
 		return a, err
@@ -124,7 +138,7 @@ func (n *Node) grantKnown(c workload.Container) bool {
 // cgroup has ended or has not started; in the latter case Start writes its CPUs. Callers
 // hold the lock.
 func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Decision) error {
-	err := n.confine(ctx, c, d)
+	err := n.confine(ctx, c, d, !d.Exclusive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -132,28 +146,29 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 }
 
 // confine writes the CPUs of a container and persists them. The error for a container
-// without a cgroup is fs.ErrNotExist. Where systemd does not answer, only an exclusive
-// container fails. Callers hold the lock.
-func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision) error {
+// without a cgroup is fs.ErrNotExist. If systemd does not answer, that is an error unless
+// it can have the CPUs later: a shared container needs no protection, and from a spec the
+// runtime has given them to systemd already. Callers hold the lock.
+func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision, later bool) error {
 	start := n.env.Now()
 	if err := n.env.Cgroups.Confine(ctx, c.Cgroup, d); err != nil {
 		return err
 	}
 	err := n.env.Cgroups.Persist(ctx)
 	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
-	if !d.Exclusive {
+	if later {
 		n.persistLater(ctx, err)
 		return nil
 	}
 	return err
 }
 
-// persistLater logs that Persist failed after a shared container or a sandbox was
-// confined, which is no reason to refuse it: the kernel has its CPUs in force, and no
-// exclusive container starts before a later Persist has succeeded.
+// persistLater logs that Persist failed after a container or a sandbox was confined, and
+// that this is no reason to refuse it: the kernel has its CPUs in force, and no exclusive
+// container is created before a later Persist has succeeded.
 func (n *Node) persistLater(ctx context.Context, err error) {
 	if err != nil {
-		logr.FromContextOrDiscard(ctx).Info("systemd does not have the CPUs of a shared container yet; retrying", "err", err.Error())
+		logr.FromContextOrDiscard(ctx).Info("systemd does not have the CPUs of a container yet; retrying", "err", err.Error())
 	}
 }
 
@@ -162,7 +177,7 @@ func confineRefusal(c workload.Container, d workload.Decision, err error) error 
 	if err == nil {
 		return nil
 	}
-	return refuse(CgroupFailed, "container %q cannot be put on CPUs %s: %s; the kubelet will try again", c.Name, d.CPUs, err)
+	return refuse(CgroupFailed, "container %q cannot be put on CPUs %s: %s", c.Name, d.CPUs, err)
 }
 
 // liftQuotaForGood removes the CFS quota of a pod's cgroup and persists that. Callers
@@ -172,7 +187,7 @@ func (n *Node) liftQuotaForGood(ctx context.Context, s workload.Sandbox) error {
 		return err
 	}
 	if err := n.env.Cgroups.Persist(ctx); err != nil {
-		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s would come back: %s; the kubelet will try again", s.PodCgroup, err)
+		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s would come back: %s", s.PodCgroup, err)
 	}
 	return nil
 }
@@ -182,7 +197,7 @@ func (n *Node) liftQuotaForGood(ctx context.Context, s workload.Sandbox) error {
 func (n *Node) liftQuota(ctx context.Context, s workload.Sandbox) error {
 	err := n.env.Cgroups.LiftQuota(ctx, s.PodCgroup)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s cannot be lifted: %s; the kubelet will try again", s.PodCgroup, err)
+		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s cannot be lifted: %s", s.PodCgroup, err)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type Cgroups interface {
 	LiftQuota(ctx context.Context, podCgroup string) error
 	// Persist makes the other writes survive a daemon-reload of systemd, which
 	// reverts every cgroup that systemd has no properties for. No exclusive
-	// container may start before it has returned nil.
+	// container may be created before it has returned nil.
 	Persist(ctx context.Context) error
 }
 

@@ -68,11 +68,11 @@ func (n *Node) refit(ctx context.Context, c workload.Container) (specs []workloa
 	}
 	claim, _ := n.mu.book.claim(uid, c.Name)
 	if lost := n.mu.book.ledger.Lost(claim); !lost.Empty() {
-		return nil, refuse(MachineChanged, "container %q holds CPUs %s, of which %s are offline, and no other CPU of their NUMA node is free; bring them online, or wait until another pod ends; the kubelet will try again",
+		return nil, refuse(MachineChanged, "container %q holds CPUs %s, of which %s are offline, and no other CPU of their NUMA node is free; bring them online, or wait until another pod ends",
 			c.Name, claim.CPUs, lost)
 	}
 	if gone := n.withoutMemory(claim); len(gone) > 0 {
-		return nil, refuse(MachineChanged, "the memory of container %q is bound to the NUMA nodes %v, which are gone or have no memory; delete the pod, so that it is made and placed anew", c.Name, gone)
+		return nil, refuse(MachineChanged, "the memory of container %q is bound to the NUMA nodes %v, which are gone or have no memory; restore them, or delete the pod, so that it is made and placed anew", c.Name, gone)
 	}
 	return specs, nil
 }

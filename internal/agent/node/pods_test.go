@@ -16,7 +16,7 @@ import (
 )
 
 // pod: pod NAME [policy=P] [place=CONTAINER@NODE=N,…[/GPU,…][;…]] [owner=KIND/NAME]
-// [NAME=VALUE of other annotations] [static]
+// [NAME=VALUE of other annotations] [static] [never], which is its restartPolicy
 // CONTAINER:LIMIT[/REQUEST][@NODE=N…]…
 // A container may be given as init.NAME or sidecar.NAME. The pod's UID is its name.
 func (s *script) pod(args []string) error {
@@ -35,6 +35,8 @@ func (s *script) pod(args []string) error {
 			kind, of, _ := strings.Cut(value, "/")
 			yes := true
 			pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: of, Controller: &yes}}
+		case arg == "never":
+			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 		case arg == "static":
 			pod.Annotations[annotationSource] = "file"
 		case isContainer:

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/numaplan"
@@ -48,13 +50,42 @@ func asRefusal(err error) *v1alpha1.Refusal {
 	return refuse("Internal", "%s", err)
 }
 
-// reportRefusal reports a refusal as an event, in the metrics and in the log. It returns
-// the error for the runtime, which fails the operation; the kubelet retries it.
-func (n *Node) reportRefusal(ctx context.Context, c workload.Container, err error) error {
+// What follows a refusal that may pass (see passes).
+const (
+	retried      = "the kubelet will try again"
+	keepsRunning = "until then the container runs on the shared CPUs"
+)
+
+// afterFailedStart returns what follows a refusal at the start of a container. The runtime
+// has created the container, so the kubelet starts another one only as the pod's
+// restartPolicy says.
+func (n *Node) afterFailedStart(c workload.Container) string {
+	pod, known := n.env.Pods.Pod(c.Sandbox.Pod.UID)
+	switch {
+	case !known:
+		return retried + ", unless the pod's restartPolicy is Never"
+	case pod.Spec.RestartPolicy == corev1.RestartPolicyNever:
+		return "the kubelet does not start it again, because the pod's restartPolicy is Never: create the pod again"
+	}
+	return retried
+}
+
+// passes reports whether a refusal may pass without a change of the pod.
+func passes(r v1alpha1.Reason) bool {
+	return slices.Contains([]v1alpha1.Reason{CheckpointFailed, CgroupFailed, MachineChanged, NotReady, PodUnknown, v1alpha1.PlacementNewer}, r)
+}
+
+// reportRefusal reports a refusal as an event, in the metrics and in the log, with what
+// happens next if it may pass. It returns the error for the runtime, which fails the
+// operation.
+func (n *Node) reportRefusal(ctx context.Context, c workload.Container, err error, next string) error {
 	if err == nil {
 		return nil
 	}
-	r := asRefusal(err)
+	r := *asRefusal(err)
+	if passes(r.Reason) {
+		r.Message += "; " + next
+	}
 	n.env.Observer.Refused(r.Reason)
 	if r.Reason == PlacementRejected {
 		n.env.Rejecter.Reject(c.Sandbox.Pod, v1alpha1.ReasonPlacementRejected, r.Message)
@@ -63,5 +94,5 @@ func (n *Node) reportRefusal(ctx context.Context, c workload.Container, err erro
 		n.env.Events.Warn(c.Sandbox.Pod, EventReason, r.Message)
 	}
 	logr.FromContextOrDiscard(ctx).Info("refused", "container", c.String(), "reason", r.Reason, "message", r.Message)
-	return fmt.Errorf("numalet: %w", r)
+	return fmt.Errorf("numalet: %w", &r)
 }

@@ -45,7 +45,7 @@ func (n *Node) request(ctx context.Context, c workload.Container, find lookup) (
 		return n.staticRequest(c, tokens)
 	}
 	if !known {
-		return nil, refuse(PodUnknown, "the pod asks for exclusive CPUs, but the API server has not told this node's agent about it yet; the kubelet will try again")
+		return nil, refuse(PodUnknown, "the pod asks for exclusive CPUs, but the API server has not told this node's agent about it yet")
 	}
 	then := withSandboxAnnotations(pod, c.Sandbox)
 	request, err := v1alpha1.ReadCPURequest(then)

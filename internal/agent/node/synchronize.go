@@ -72,7 +72,7 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 	for _, c := range n.running() {
 		if err := n.adopt(ctx, c); err != nil {
-			_ = n.reportRefusal(ctx, c, err) // it runs on shared CPUs, and no operation can fail
+			_ = n.reportRefusal(ctx, c, err, keepsRunning) // no operation can fail
 		}
 	}
 	n.replaceOffline(ctx)

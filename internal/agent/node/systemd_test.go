@@ -33,11 +33,15 @@ func (s *systemd) settle() {
 	clear(s.pending)
 }
 
-// lookAtUnits notes what a daemon-reload would revert now that an exclusive
-// container may start.
+// lookAtUnits records what a daemon-reload would revert now that an exclusive container
+// may start. The runtime has given systemd the CPUs of the container's own spec.
 func (w *world) lookAtUnits(id string, d workload.Decision) {
-	if d.Exclusive && len(w.systemd.pending) > 0 {
-		w.overlaps = append(w.overlaps, fmt.Sprintf("%s may start, and systemd was not told of %v", id, slices.Sorted(maps.Keys(w.systemd.pending))))
+	pending := maps.Clone(w.systemd.pending)
+	if c := w.containers[id]; c != nil && pending[c.Cgroup] == d.CPUs.String() {
+		delete(pending, c.Cgroup)
+	}
+	if d.Exclusive && len(pending) > 0 {
+		w.overlaps = append(w.overlaps, fmt.Sprintf("%s may start, and systemd was not told of %v", id, slices.Sorted(maps.Keys(pending))))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // exclusive CPUs cannot change.
 func (n *Node) Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Decision, error) {
 	d, err := n.update(ctx, c, want)
-	return d, n.reportRefusal(ctx, c, err)
+	return d, n.reportRefusal(ctx, c, err, retried)
 }
 
 func (n *Node) update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Decision, error) {
@@ -53,5 +53,5 @@ func resizes(claim pool.Claim, want workload.Resources) bool {
 func (n *Node) Updated(ctx context.Context, c workload.Container) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.reportRefusal(ctx, c, n.assert(ctx, c, n.decide(c)))
+	return n.reportRefusal(ctx, c, n.assert(ctx, c, n.decide(c)), retried)
 }

@@ -21,7 +21,7 @@ func events() []notice {
 	return []notice{
 		{v1alpha1.EventScheduled, "Normal", "Pod", "The controller bound the pod to a node.", ""},
 		{v1alpha1.EventFailedScheduling, "Warning", "Pod", "No node suits the pod, it waits for others, or the API server refused to bind it.", "`numalet why POD`; see [why a pod waits](../tasks/why-a-pod-waits.md)."},
-		{node.EventReason, "Warning", "Pod", "The agent refused to create a container. The kubelet tries again.", "Do what the message says; see [refusals](#refusals-of-the-agent)."},
+		{node.EventReason, "Warning", "Pod", "The agent refused to create or start a container. The kubelet tries again, except at the start of a container with restartPolicy `Never`; the message says so.", "Do what the message says; see [refusals](#refusals-of-the-agent)."},
 		{v1alpha1.ReasonPlacementRejected, "Warning", "Pod", "The node cannot honour the controller's placement; the agent ended the pod.", "Nothing, if the pod has an owner, which makes a new one; else create the pod again."},
 		{v1alpha1.EventFailedCreate, "Warning", "Job", "The API server refused a pod, a Service or a ConfigMap of the Job.", "The message names the cause: a quota, a policy, or another object of that name."},
 		{jobplan.EventPodFailed, "Warning", "Job", "A pod of the Job failed.", "`kubectl logs` of the pod, before another one takes its name."},
