@@ -96,7 +96,7 @@ func (c *controller) newState(context.Context) (err error) {
 	c.ledger = tenants.NewLedger(decay, tenants.Env{Now: tenants.SteadyClock(time.Now(), time.Since), Rescore: func(name string) { c.queue.Rescore(name) }})
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	c.queue = queue.NewGangQueue(queue.New(
-		queue.Env{Now: time.Now, FreedSeq: c.state.FreedSeq, After: after, Rank: c.ledger.Rank},
+		queue.Env{Now: time.Now, FreedSeq: c.state.FreedSeq, After: after, Rank: c.ledger.Rank, Space: c.cfg.Dimensions.Space},
 		queue.Options{Strict: c.cfg.ReserveAfter != 0},
 	))
 	c.avoided = nodebackoff.New(nodebackoff.Env{After: after, Over: c.retryOn}, sched.Backoff{})
@@ -117,18 +117,17 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 }
 
 // newMirror connects the informers to the state, and the subscribers to the state. The
-// queue comes after the quotas: when it retries the pods of a tenant that may hold more,
-// the quotas must have changed already.
+// queue comes after the filters and the quotas: when it retries pods that these have
+// refused, they must have changed already.
 func (c *controller) newMirror(context.Context) (err error) {
-	c.state.Subscribe(c.filters.cluster.Observe, c.ledger.Observe, c.groups.quotas.Observe, c.queue.Observe, c.reporter.Observe)
-	c.state.OnFreed(c.retry)
+	c.state.Subscribe(c.filters.cluster.Observe, c.ledger.Observe, c.groups.quotas.Observe, c.queue.Observe, filters.Announce(c.queue.Notify), c.reporter.Observe)
+	c.state.OnFreed(c.queue.Freed)
 	c.mirror = mirror.NewMirror(mirror.Env{
 		State: c.state, Filters: filters.Reader{}, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,
 		Ours:     func(name string) bool { return name == c.cfg.SchedulerName },
 		Pending:  c.queue.Add,
 		Withdraw: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
 		Refused:  c.reporter.Refused,
-		Moved:    c.queue.ReactivateAcross,
 		Odd:      func(err error) { c.log.Error(err, "an object counts in part only") },
 		Panicked: c.panicked,
 	})
@@ -138,7 +137,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 	}
 	informer, notified, err := mirror.NewSucceeded(c.clients.watch, c.queue, c.panicked)
 	c.synced, c.newest, c.succeeded = append(append(c.synced, synced...), notified), newest, informer
-	return errors.Join(err, filters.Watch(c.factory, c.queue.ReactivateAcross))
+	return errors.Join(err, filters.Watch(c.factory, c.queue.Notify))
 }
 
 // newLease creates the lease, and the binder, which checks the lease.

@@ -7,12 +7,11 @@ import (
 	"github.com/numalet/numalet/internal/controller/bind"
 	"github.com/numalet/numalet/internal/controller/podevents"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// again is how often all unschedulable pods are tried again, in case a change that would
-// help them was not observed.
+// again is how often an unschedulable pod is tried again, in case a change that would help
+// it was not observed.
 const again = time.Minute
 
 // pending is the queue; it also reports pods that no node suits.
@@ -29,21 +28,17 @@ func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	}
 }
 
-// retry reactivates the unschedulable pods that may fit on a node now.
-func (c *controller) retry(node *sched.Node) {
-	c.queue.Reactivate(func(pod *sched.Pod) bool { return pod.Across || filter.FitsAny(pod, node) })
-}
-
 // retryOn reactivates the unschedulable pods that may fit on the named node now.
 func (c *controller) retryOn(name string) {
 	if node := c.state.Record(name); node != nil {
-		c.retry(node)
+		c.queue.Freed(node)
 	}
 }
 
-// lookAgain reactivates all unschedulable pods at intervals of again, until ctx ends.
+// lookAgain retries each unschedulable pod at intervals of again, until ctx ends. Pods that
+// failed together are spread over half of the interval.
 func (c *controller) lookAgain(ctx context.Context) error {
-	return every(ctx, again, func() { c.queue.Reactivate(func(*sched.Pod) bool { return true }) })
+	return every(ctx, time.Second, func() { c.queue.RetryOverdue(again, 1+c.queue.Waiting()/30) })
 }
 
 // bind binds a pod as decided, and reports the outcome. It suppresses waiting reports

@@ -5,7 +5,6 @@ import (
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/queue"
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
@@ -50,13 +49,5 @@ func (v *Cluster) newQueue() podQueue {
 		o.Ends = v.ends
 	}
 	v.reservations = reservation.New(v.state, q, o)
-	return strict{q}
-}
-
-// strict is the controller's queue.
-type strict struct{ *queue.Queue }
-
-// Freed retries the pods that fit the node now.
-func (s strict) Freed(node *sched.Node) {
-	s.Reactivate(func(pod *sched.Pod) bool { return filter.FitsAny(pod, node) })
+	return q
 }

@@ -39,11 +39,25 @@ type Pod struct {
 	// node still fits.
 	Across bool
 
+	// Admitted is the nodes that the pod's own rules about single nodes admit, such as its
+	// node selector and tolerations; nil means all, or that they are not known. Filters
+	// check these rules in any case.
+	Admitted NodeSet
+
+	// Topics name what may make the pod fit besides resources that become free on a node,
+	// such as other pods with a label. They matter only for pods with Across.
+	Topics []Topic
+
 	// Gang is the pod's gang, or nil. A queued pod represents all Members of its gang.
 	Gang *Gang
 
 	// Foreign is an adapter's own immutable view of the pod.
 	Foreign any
+}
+
+// NodeSet is a set of nodes. Sets are comparable; any goroutine may call Has.
+type NodeSet interface {
+	Has(*Node) bool
 }
 
 // Waits returns the result of Wait, or no reason where Wait is nil.

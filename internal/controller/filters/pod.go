@@ -4,9 +4,12 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	csitranslation "k8s.io/csi-translation-lib"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
@@ -14,9 +17,10 @@ import (
 // assignment. It is immutable, and its v1.Pod must not be changed either.
 type Pod struct {
 	info    *framework.PodInfo
-	wide    bool // its filters read all nodes
-	claim   bool // it uses volumes or devices, which must be reserved
-	started bool // its status may change its requests
+	wide    bool              // its filters read all nodes
+	claim   bool              // it uses volumes or devices, which must be reserved
+	started bool              // its status may change its requests
+	spread  []labels.Selector // of the required spread; they select pods in its own namespace
 }
 
 // NewPod returns what the filters know of a pending pod. The error names terms that cannot
@@ -26,7 +30,9 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pod{info: info, wide: wide(info), claim: claims(pod), started: started(&pod.Status)}, nil
+	spread := spreadSelectors(pod)
+	wide := len(info.RequiredAffinityTerms)+len(info.RequiredAntiAffinityTerms)+len(spread) > 0
+	return &Pod{info: info, wide: wide, claim: claims(pod), started: started(&pod.Status), spread: spread}, nil
 }
 
 // NewBoundPod returns what the filters know of a bound pod, for its assignment. before is
@@ -45,13 +51,14 @@ func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 // Reader reads objects for a mirror, which does not know the filters' types.
 type Reader struct{}
 
-// ReadPod is NewPod, with Across.
-func (Reader) ReadPod(pod *v1.Pod) (known any, across bool, err error) {
+// ReadPod sets Foreign to what NewPod returns, and Across and Topics.
+func (Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
 	p, err := NewPod(pod)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
-	return p, p.Across(), nil
+	to.Foreign, to.Across, to.Topics = p, p.Across(), p.topics()
+	return nil
 }
 
 // ReadBoundPod is NewBoundPod.
@@ -83,18 +90,20 @@ func podInfo(pod *v1.Pod) (*framework.PodInfo, error) {
 // on other nodes.
 func (p *Pod) Across() bool { return p.wide || p.claim }
 
-// wide reports whether PreFilter of some plugin reads all nodes: this is so for required
-// (anti-)affinity to pods and for required spread.
-func wide(info *framework.PodInfo) bool {
-	if len(info.RequiredAffinityTerms) > 0 || len(info.RequiredAntiAffinityTerms) > 0 {
-		return true
-	}
-	for _, c := range info.Pod.Spec.TopologySpreadConstraints {
-		if c.WhenUnsatisfiable == v1.DoNotSchedule {
-			return true
+// spreadSelectors returns the selectors of a pod's required spread. Required spread and
+// (anti-)affinity to pods make PreFilter read all nodes.
+func spreadSelectors(pod *v1.Pod) (all []labels.Selector) {
+	for _, c := range pod.Spec.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable != v1.DoNotSchedule {
+			continue
 		}
+		selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
+		if err != nil {
+			selector = labels.Nothing() // the plugin reports it
+		}
+		all = append(all, selector)
 	}
-	return false
+	return all
 }
 
 // claims reports whether the pod has claims, or volumes that count as claims. Bound and

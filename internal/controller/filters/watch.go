@@ -9,19 +9,44 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Watch calls changed after a change of anything that filters read besides nodes and pods:
-// claims, volumes, devices and namespaces. Pods whose fit depends on these have Pod.Across.
-// Watch starts no informer.
+// Watch announces changes of anything that filters read besides nodes and pods: claims,
+// volumes, devices and namespaces. Pods whose fit depends on these have Pod.Across. Watch
+// starts no informer.
 //
-// It calls changed at once and again a second later, because the plugins of volumes and
+// It announces a change at once and again a second later, because the plugins of volumes and
 // devices update their own caches by handlers that may run later than this one, without a
 // way to wait for them.
-func Watch(factory informers.SharedInformerFactory, changed func()) error {
+func Watch(factory informers.SharedInformerFactory, notify Notify) error {
 	storage, devices, core := factory.Storage().V1(), factory.Resource().V1(), factory.Core().V1()
-	changed = twice(changed)
-	handler := cache.ResourceEventHandlerFuncs{
+	claims, names := announcing(notify, topicClaims), announcing(notify, topicNamespaces)
+	_, err := core.Namespaces().Informer().AddEventHandler(names)
+	if err != nil {
+		return fmt.Errorf("watch namespaces: %w", err)
+	}
+	var errs []error
+	for what, informer := range map[string]cache.SharedIndexInformer{
+		"volumes": core.PersistentVolumes().Informer(), "volume claims": core.PersistentVolumeClaims().Informer(),
+		"storage classes": storage.StorageClasses().Informer(), "storage capacities": storage.CSIStorageCapacities().Informer(),
+		"drivers": storage.CSIDrivers().Informer(), "drivers of nodes": storage.CSINodes().Informer(),
+		"attachments":   storage.VolumeAttachments().Informer(),
+		"device claims": devices.ResourceClaims().Informer(), "devices": devices.ResourceSlices().Informer(),
+		"device classes": devices.DeviceClasses().Informer(),
+	} {
+		if _, err := informer.AddEventHandler(claims); err != nil {
+			errs = append(errs, fmt.Errorf("watch %s: %w", what, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// announcing returns a handler that announces each change under a topic.
+func announcing(notify Notify, topic sched.Topic) cache.ResourceEventHandler {
+	changed := twice(func() { notify([]sched.Topic{topic}, nil) })
+	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { changed() },
 		UpdateFunc: func(before, now any) {
 			if before.(metav1.Object).GetResourceVersion() != now.(metav1.Object).GetResourceVersion() {
@@ -30,21 +55,6 @@ func Watch(factory informers.SharedInformerFactory, changed func()) error {
 		},
 		DeleteFunc: func(any) { changed() },
 	}
-	var errs []error
-	for what, informer := range map[string]cache.SharedIndexInformer{
-		"namespaces": core.Namespaces().Informer(),
-		"volumes":    core.PersistentVolumes().Informer(), "volume claims": core.PersistentVolumeClaims().Informer(),
-		"storage classes": storage.StorageClasses().Informer(), "storage capacities": storage.CSIStorageCapacities().Informer(),
-		"drivers": storage.CSIDrivers().Informer(), "drivers of nodes": storage.CSINodes().Informer(),
-		"attachments":   storage.VolumeAttachments().Informer(),
-		"device claims": devices.ResourceClaims().Informer(), "devices": devices.ResourceSlices().Informer(),
-		"device classes": devices.DeviceClasses().Informer(),
-	} {
-		if _, err := informer.AddEventHandler(handler); err != nil {
-			errs = append(errs, fmt.Errorf("watch %s: %w", what, err))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // twice returns a function that calls f at once, and once more a second later for all calls

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // TestWatch checks that changes of claims' resources and of namespaces are noticed.
@@ -17,7 +19,13 @@ func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, calls := fake.NewClientset(), 0
 		factory := informers.NewSharedInformerFactory(client, 0)
-		if err := Watch(factory, func() { calls++ }); err != nil {
+		notify := func(topics []sched.Topic, _ func(*sched.Pod) bool) {
+			if len(topics) != 1 || topics[0] != topicClaims {
+				t.Errorf("announced: %v, want claims", topics)
+			}
+			calls++
+		}
+		if err := Watch(factory, notify); err != nil {
 			t.Fatal(err)
 		}
 		factory.Start(t.Context().Done())

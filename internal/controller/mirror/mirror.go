@@ -24,15 +24,15 @@ type Env struct {
 	Pending  func(queue.Entry)               // is called when a pod is pending, and when its request changes
 	Withdraw func(uid string)                // is called when an unbound pod need not be scheduled, or no longer
 	Refused  func(*sched.Pod, error)         // is called when no node can ever provide what a pod requests
-	Moved    func()                          // is called when pods whose fit depends on other pods may fit on more nodes
 	Odd      func(error)                     // is called when an object could be read in part only
 	Panicked Panicked                        // is called when the handling of an object has panicked
 }
 
 // Filters reads what the filters know of objects, for the Foreign of scheduling records.
 type Filters interface {
-	// ReadPod returns what the filters know of a pending pod, and its sched.Pod.Across.
-	ReadPod(*corev1.Pod) (known any, across bool, err error)
+	// ReadPod sets what the filters know of a pending pod: Foreign, and what follows from
+	// it in other fields.
+	ReadPod(*corev1.Pod, *sched.Pod) error
 	// ReadBoundPod returns what the filters know of a bound pod. What the error names is
 	// left out. before is the pod's assignment until now, or nil.
 	ReadBoundPod(pod *corev1.Pod, before *nodestate.Assignment) (any, error)

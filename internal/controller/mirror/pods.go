@@ -64,7 +64,6 @@ func (m *Mirror) bound(pod *corev1.Pod) {
 		n.unplaced[a.UID] = unplaced{pod.Namespace, pod.Name, v1alpha1.NodeUID(pod), a}
 		m.adopt(a.UID, n)
 	}
-	m.env.Moved()
 }
 
 // pending queues a pod unless it is queued with the same request already.
@@ -100,11 +99,9 @@ func (m *Mirror) ask(pod *corev1.Pod) {
 // complete adds what the filters know of a pod. It also makes the pod avoid nodes that
 // lately rejected placements of the same owner, and applies its tenant's limits.
 func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
-	known, across, err := m.env.Filters.ReadPod(pod)
-	if err != nil {
+	if err := m.env.Filters.ReadPod(pod, p); err != nil {
 		return err
 	}
-	p.Foreign, p.Across = known, across
 	if owner := ownerOf(pod); owner != "" && len(p.Exclusive) > 0 {
 		p.Avoid = func(node string) bool { return m.env.Avoids(owner, node) }
 	}

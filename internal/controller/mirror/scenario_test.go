@@ -98,7 +98,6 @@ func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 		},
 		Withdraw: func(string) {},
 		Refused:  func(p *sched.Pod, err error) { say("refused: %s: %v", p, err) },
-		Moved:    func() { say("moved") },
 		Odd:      func(err error) { say("odd: %v", err) },
 		Panicked: func(object string, cause any) { panic(fmt.Sprint(object, ": ", cause)) },
 	})

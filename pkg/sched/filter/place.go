@@ -73,10 +73,3 @@ func plain(pod *sched.Pod, node *sched.Node) sched.Reason {
 func insufficient(resource string) sched.Reason {
 	return sched.Reason{Code: sched.Insufficient, Detail: resource}
 }
-
-// FitsAny reports whether a pod fits a node, or for a gang whether any of its members
-// does.
-func FitsAny(pod *sched.Pod, node *sched.Node) bool {
-	pods, _ := pod.Together()
-	return slices.ContainsFunc(pods, func(p *sched.Pod) bool { return !Check(p, node).Refuses() })
-}

@@ -36,8 +36,8 @@
 // call the queue. The lock order is state, subscriber, queue. Subscribers and the queue
 // may call only FreedSeq, Entry and Record of the state, which take no lock.
 //
-// OnFreed is called without a lock because it checks all waiting pods. It may run late or
-// after another change. This is safe, because it only causes retries. Undo does not call
+// OnFreed is called without a lock because it checks waiting pods. It may run late or after
+// another change. This is safe, because it only causes retries. Undo does not call
 // OnFreed; otherwise a gang that cannot start would cause its own retry.
 //
 // # What a reader may see late

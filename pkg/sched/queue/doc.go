@@ -2,9 +2,8 @@
 //
 // Types of resource take turns. Pods of one type are ordered by priority, then by their
 // tenant's score, then by age, then by UID; pods of a gang have one turn (GangQueue). The
-// package also knows who waits for whom, how long a pod backs off, and which pods wait
-// for resources to be freed. It has no clock and computes no scores (both are given), and
-// does not know why a node does not fit: the caller says whether a change may help a pod.
+// package also knows who waits for whom, how long a pod backs off, and which pods a change
+// may help. It has no clock and computes no scores (both are given).
 //
 //	q := queue.New(queue.Env{Now: time.Now, After: after, FreedSeq: nodes.FreedSeq, Rank: rank}, queue.Options{})
 //	gangs := queue.NewGangQueue(q)

@@ -69,9 +69,22 @@ func (g *gang) represent(need int) Entry {
 	for i, m := range all {
 		pod.Gang.Members[i] = m.Pod
 		pod.Across = pod.Across || m.Pod.Across
+		if i > 0 {
+			pod.Topics = union(pod.Topics, m.Pod.Topics)
+		}
 	}
 	entry.Pod = &pod
 	return entry
+}
+
+// union returns the topics that are in either list, in a new list if b adds any.
+func union(a, b []sched.Topic) []sched.Topic {
+	for _, topic := range b {
+		if !slices.Contains(a, topic) {
+			a = append(slices.Clip(a), topic)
+		}
+	}
+	return a
 }
 
 // alone returns a pod's entry without its gang.

@@ -59,7 +59,7 @@ func (s *scene) commands() scenario.Commands {
 		"gone":      func(c *scenario.Command) { s.Remove(c.Arg(0)) },
 		"done":      func(c *scenario.Command) { s.Succeeded(c.Arg(0), c.Arg(1), c.Arg(2)) },
 		"forgotten": func(c *scenario.Command) { s.Forgotten(c.Arg(0)) },
-		"free":      func(*scenario.Command) { s.Reactivate(func(*sched.Pod) bool { return true }) },
+		"free":      func(*scenario.Command) { s.RetryOverdue(0, s.Waiting()) },
 	}.Before(func() { s.later(time.Second) })
 }
 

@@ -194,7 +194,7 @@ func (s *storm) forget() {
 	}
 }
 
-func (s *storm) freed() { s.queue.Reactivate(func(*sched.Pod) bool { return true }) }
+func (s *storm) freed() { s.queue.RetryOverdue(0, s.queue.Waiting()) }
 
 // pass lets all back-offs end.
 func (s *storm) pass() {

@@ -2,8 +2,11 @@ package queue
 
 import (
 	"cmp"
+	"container/list"
 	"slices"
 	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // State is where a pending pod is.
@@ -51,11 +54,17 @@ type item struct {
 	reactivated bool // it is unschedulable, and a change may help
 	bypass      bool // while it is unschedulable it does not block others
 
+	topics []sched.Topic // under which waiting has the pod
+	parked *list.Element // in waiting; nil if the pod is not there
+	missed bool          // it is in flight, and a change of its topics may help
+	retry  *time.Time    // when it is retried in its present state; nil for never
+
 	unschedulableCount int       // attempts for which no node fitted, since the pod last changed
 	requeueCount       int       // attempts that failed otherwise, since the last of those
 	eventsSeen         uint64    // the queue's events when it was popped last
 	added              time.Time // to the queue
 	unschedulableSince time.Time // zero if a node may fit it
+	failed             time.Time // when no node fitted it last
 	notBefore          time.Time // end of its back-off, or of its wait on permit
 }
 
@@ -124,7 +133,8 @@ func (q *Queue) leaveState(it *item) {
 	if it.lane != nil {
 		it.lane.in.remove(it)
 	}
-	it.reactivated = false
+	q.mu.waiting.remove(it)
+	it.reactivated, it.retry = false, nil
 }
 
 // enterState moves an item to a state, and into the order of that. It needs q.mu.
@@ -137,6 +147,7 @@ func (q *Queue) enterState(it *item, s State) {
 		it.class.active.insert(it)
 		q.changed.Signal()
 	case InFlight:
+		q.mu.waiting.subscribe(it)
 		if it.permitted && !it.bypass {
 			it.class.onPermit.insert(it)
 		}
@@ -144,7 +155,9 @@ func (q *Queue) enterState(it *item, s State) {
 		it.class.onPermit.insert(it)
 	case Unschedulable:
 		it.class.unschedulable.insert(it)
+		q.mu.waiting.add(it)
 	case Gated:
 		it.class.gated.insert(it)
+		q.mu.waiting.add(it)
 	}
 }

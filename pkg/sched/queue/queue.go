@@ -8,6 +8,7 @@ import (
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
 // Entry is a pending pod and what its turn depends on.
@@ -30,11 +31,15 @@ type Env struct {
 	// Rank is a tenant's score per weight now. Pods of the tenant with the smaller rank
 	// come first. Nil ranks all tenants equally.
 	Rank func(tenant string, t fairshare.Type) float64
+	// Space is the dimensions in which Freed compares pods with a node before it compares
+	// them exactly: CPU and memory if it is nil.
+	Space filter.Space
 }
 
 // Options configure a Queue. Zeros are the defaults.
 type Options struct {
-	Backoff       sched.Backoff // of a pod whose attempt failed: 10 ms to 10 s
+	Backoff       sched.Backoff // of a pod that lost its nodes, or could not be bound: 10 ms to 10 s
+	Unschedulable sched.Backoff // of a pod that fitted no node, as in kube-scheduler: 1 s to 10 s
 	PermitTimeout time.Duration // how long a pod waits on permit: 30 s
 	// Strict makes an unschedulable pod block the pods behind it, of its type, until it
 	// allows them to bypass it, as kueue's StrictFIFO does. Otherwise they bypass it.
@@ -49,7 +54,7 @@ type Options struct {
 //	               ▲ ▲ ▲             │  │  │
 //	               │ │ └─ Backoff ◄──┘  │  │   Requeue: its nodes were taken
 //	               │ │       ▲          │  │
-//	               │ │       │ Reactivate: a change may help
+//	               │ │       │ Freed, Notify: a change may help
 //	               │ └─ Unschedulable,  │  │
 //	               │    Gated ◄─────────┘  │   MarkUnschedulable: no node fits, or it has to wait
 //	               └─ WaitingOnPermit ◄────┘   Permit: a pod ahead is not bound yet
@@ -66,17 +71,19 @@ type Options struct {
 //
 // Workers run concurrently, so without Permit a pod popped later may be bound earlier.
 //
-// Back-off limits how much a busy scheduler retries. After a Reactivate Next returns
-// a pod before its back-off ends if no pod is active, up to maxFailedRetries pods
-// without success. Two simpler ways were rejected. To let all of them wait: 500 pods that
-// wanted two nodes were reactivated whenever a pod ended, all but one failed, and then all
-// slept for the maximal back-off beside free CPUs. To let all of them try: every pod that
-// ends costs O(unschedulable) attempts. With Strict the first unschedulable pod does not
-// back off. A pod that lost its nodes to others or whose Binding failed always backs off,
-// because to retry at once might never end.
+// Back-off bounds what a pod costs that always fails, even if each change may help it: the
+// head of a type and pods with sched.Pod.Across back off like others. A pod that a change
+// may help is active again when its back-off ends. If no pod is active, Next returns it
+// earlier: at once after its first failure, and after a delay that doubles from 10 ms on (see
+// earlyRetry) after further ones. Up to maxFailedRetries pods go so without success. Two
+// simpler ways were rejected. To let all of them wait: 500 pods that wanted two nodes were
+// reactivated whenever a pod ended, all but one failed, and then all slept for the maximal
+// back-off beside free CPUs. To let all of them try: every pod that ends costs
+// O(unschedulable) attempts. A pod that lost its nodes to others or whose Binding failed
+// always backs off, because to retry at once might never end.
 //
-// Complexity: O(log pods + types) a pod, O(log tenants) a score (Rescore), O(unschedulable)
-// a Reactivate.
+// Complexity: O(log pods + types) a pod, O(log tenants) a score (Rescore). A change costs
+// O(log unschedulable), and O(log pods) for each pod that it may help (package wakeindex).
 type Queue struct {
 	env     Env
 	options Options
@@ -87,7 +94,8 @@ type Queue struct {
 		classes []*class         // that have pods
 		last    int              // index of the class that Next returned a pod of last
 		count   Depth
-		events  uint64 // how often ReactivateAcross or ReactivateTenant was called
+		events  uint64 // how often ReactivateTenant was called
+		waiting        // unschedulable and gated pods, by what may help them
 	}
 	changed sync.Cond
 }
@@ -95,6 +103,7 @@ type Queue struct {
 // New returns an empty queue.
 func New(env Env, o Options) *Queue {
 	o.Backoff = o.Backoff.Or(sched.Backoff{First: 10 * time.Millisecond, Most: 10 * time.Second})
+	o.Unschedulable = o.Unschedulable.Or(sched.Backoff{First: time.Second, Most: 10 * time.Second})
 	if o.PermitTimeout <= 0 {
 		o.PermitTimeout = 30 * time.Second
 	}
@@ -102,7 +111,7 @@ func New(env Env, o Options) *Queue {
 		env.Rank = func(string, fairshare.Type) float64 { return 0 }
 	}
 	q := &Queue{env: env, options: o}
-	q.mu.items, q.mu.last = map[string]*item{}, -1
+	q.mu.items, q.mu.last, q.mu.waiting = map[string]*item{}, -1, newWaiting(env.Space)
 	q.changed.L = &q.mu
 	return q
 }
@@ -182,7 +191,7 @@ func (q *Queue) pop() *sched.Pod {
 		q.mu.last = (q.mu.last + 1) % len(q.mu.classes)
 		if it := q.mu.classes[q.mu.last].next(); it != nil {
 			it.permitted = it.state == WaitingOnPermit || it.state == Unschedulable
-			it.eventsSeen = q.mu.events
+			it.eventsSeen, it.missed = q.mu.events, false
 			q.leaveState(it)
 			q.enterState(it, InFlight)
 			return it.Pod

@@ -94,7 +94,7 @@ func TestUnschedulableWaitForWhatHelps(t *testing.T) {
 		if got := next(t, q).UID; got != "none" {
 			t.Fatalf("%s came back though nothing changed", got)
 		}
-		q.Reactivate(func(p *sched.Pod) bool { return p.UID == "b" })
+		q.RetryPod("b")
 		if got := next(t, q).UID; got != "b" {
 			t.Errorf("woken: %s, want b", got)
 		}
@@ -135,7 +135,8 @@ func TestLost(t *testing.T) {
 		q.Add(entry("a"))
 		for range 5 {
 			q.MarkUnschedulable(next(t, q), 0)
-			q.Reactivate(func(*sched.Pod) bool { return true })
+			q.Freed(&sched.Node{})
+			time.Sleep(time.Second)
 		}
 		start := time.Now()
 		q.Requeue(next(t, q))
@@ -160,13 +161,13 @@ func TestMaxFailedRetries(t *testing.T) {
 			return tries
 		}
 		got := []int{try()}
-		for _, helps := range []bool{true, true, false} {
-			q.Reactivate(func(*sched.Pod) bool { return helps })
+		for range 3 {
+			q.Freed(&sched.Node{})
 			got = append(got, try())
 		}
 		time.Sleep(time.Minute)
 		got = append(got, try())
-		if diff := cmp.Diff([]int{100, 32, 32, 32, 36}, got); diff != "" {
+		if diff := cmp.Diff([]int{100, 32, 32, 32, 68}, got); diff != "" {
 			t.Errorf("tries at first, after three changes, and when all back-offs are over (-want +got):\n%s", diff)
 		}
 	})
@@ -178,13 +179,17 @@ func TestEarlyRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
 		for _, uid := range []string{"a", "b", "c", "lost"} {
-			q.Add(entry(uid))
+			e := entry(uid)
+			if uid == "b" {
+				e.Pod.Candidates = []string{"another"}
+			}
+			q.Add(e)
 		}
 		for range 3 {
 			q.MarkUnschedulable(next(t, q), 0)
 		}
 		q.Requeue(next(t, q))
-		q.Reactivate(func(p *sched.Pod) bool { return p.UID != "b" })
+		q.Freed(&sched.Node{Name: "n"})
 		q.Add(entry("new"))
 		var got []string
 		for range 4 {
@@ -200,23 +205,29 @@ func TestEarlyRetry(t *testing.T) {
 	})
 }
 
-// TestReactivateAcross: what changed beside nodes helps pods across nodes, also one that was
-// being looked after.
-func TestReactivateAcross(t *testing.T) {
+// TestNotify checks that what changed besides nodes helps pods with its topic, also one that
+// was in flight.
+func TestNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
 		across := entry("across")
-		across.Pod.Across = true
+		across.Pod.Across, across.Pod.Topics = true, []sched.Topic{{Key: "app", Value: "web"}, {Key: "volumes"}}
 		for _, e := range []queue.Entry{across, entry("local")} {
 			q.Add(e)
 			q.MarkUnschedulable(next(t, q), 0)
 		}
-		q.ReactivateAcross()
+		q.Notify([]sched.Topic{{Key: "app", Value: "db"}}, nil)
+		q.Notify([]sched.Topic{{Key: "volumes"}}, func(p *sched.Pod) bool { return p != across.Pod })
+		time.Sleep(time.Minute)
+		if got := next(t, q).UID; got != "none" {
+			t.Errorf("next is %s before anything helps", got)
+		}
+		q.Notify([]sched.Topic{{Key: "app", Value: "web"}}, nil)
 		time.Sleep(time.Second)
 		if got := next(t, q).UID; got != "across" {
 			t.Errorf("next is %s", got)
 		}
-		q.ReactivateAcross()
+		q.Notify([]sched.Topic{{Key: "volumes"}}, nil)
 		q.MarkUnschedulable(across.Pod, 0)
 		time.Sleep(time.Minute)
 		if got := next(t, q).UID; got != "across" {
@@ -226,6 +237,28 @@ func TestReactivateAcross(t *testing.T) {
 		time.Sleep(time.Minute)
 		if got := q.Depth()[queue.Unschedulable]; got != 2 {
 			t.Errorf("%d unschedulable, want both", got)
+		}
+	})
+}
+
+// TestRetryOverdue checks that pods that failed together are retried a few at a time, once
+// they are overdue.
+func TestRetryOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := (&world{}).queue()
+		for i := range 10 {
+			q.Add(entry(fmt.Sprint(i)))
+			q.MarkUnschedulable(next(t, q), 0)
+		}
+		time.Sleep(time.Minute - 1)
+		var got []int
+		for range 3 {
+			q.RetryOverdue(time.Minute, 6)
+			got = append(got, q.Depth()[queue.Active])
+			time.Sleep(1)
+		}
+		if diff := cmp.Diff([]int{0, 6, 10}, got); diff != "" {
+			t.Errorf("active (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"slices"
-
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -30,57 +28,19 @@ func (q *Queue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 		return
 	}
 	it.requeueCount, it.unschedulableCount = 0, it.unschedulableCount+1
-	it.notBefore = q.env.Now().Add(q.options.Backoff.Delay(it.unschedulableCount))
+	it.failed = q.env.Now()
+	it.notBefore = it.failed.Add(q.options.Unschedulable.Delay(it.unschedulableCount))
 	if it.Pod.Waits().Refuses() {
-		q.enterState(it, Gated)
-	} else {
-		if it.unschedulableSince.IsZero() {
-			it.unschedulableSince = q.env.Now()
-		}
-		q.enterState(it, Unschedulable)
+		q.enterState(it, Gated) // and what ends this comes later
+		return
 	}
-	if it.Pod != pod || q.env.FreedSeq() > freedSeq || (pod.Across || pod.Wait != nil) && it.eventsSeen != q.mu.events {
-		q.reactivate(it)
+	if it.unschedulableSince.IsZero() {
+		it.unschedulableSince = it.failed
 	}
-}
-
-// Reactivate retries the unschedulable and gated pods that a change may help, and those
-// in back-off that an earlier change may help. Call it after the change has counted in
-// Env.FreedSeq.
-func (q *Queue) Reactivate(mayHelp func(*sched.Pod) bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, c := range q.mu.classes {
-		c.failedRetries = 0
-		waiting := slices.AppendSeq(slices.Collect(c.unschedulable.all()), c.gated.all())
-		for _, it := range waiting {
-			if mayHelp(it.Pod) && !(it.state == Gated && it.Pod.Waits().Refuses()) {
-				q.reactivate(it)
-			}
-		}
+	q.enterState(it, Unschedulable)
+	if it.Pod != pod || it.missed || q.env.FreedSeq() > freedSeq || pod.Wait != nil && it.eventsSeen != q.mu.events {
+		q.reactivate(it, !pod.Across)
 	}
-	q.changed.Broadcast()
-}
-
-// ReactivateAcross retries the pods whose fit depends on more than what nodes have free
-// (sched.Pod.Across), after a change of anything else. One that is in flight is
-// retried too, should it turn out to be unschedulable.
-func (q *Queue) ReactivateAcross() {
-	q.reactivateOnEvent(func(pod *sched.Pod) bool { return pod.Across })
-}
-
-// ReactivateTenant retries the pods of a tenant that need not wait any more
-// (sched.Pod.Wait). One that is in flight is retried too, should it turn out to be gated.
-func (q *Queue) ReactivateTenant(tenant string) {
-	q.reactivateOnEvent(func(pod *sched.Pod) bool { return pod.Wait != nil && pod.Tenant == tenant })
-}
-
-// reactivateOnEvent is Reactivate for a change that Env.FreedSeq does not count.
-func (q *Queue) reactivateOnEvent(mayHelp func(*sched.Pod) bool) {
-	q.mu.Lock()
-	q.mu.events++
-	q.mu.Unlock()
-	q.Reactivate(mayHelp)
 }
 
 // endAttempt ends a pod's attempt, which failed, and returns its item, nil if the pod is
@@ -94,23 +54,6 @@ func (q *Queue) endAttempt(pod *sched.Pod) *item {
 	it.class.failedRetries++
 	q.changed.Broadcast()
 	return it
-}
-
-// reactivate lets Next return an unschedulable or gated item, because a change may help
-// it: at once if it is the one that blocks others, else after its back-off, or before
-// that if there is nothing else to do. It needs q.mu.
-func (q *Queue) reactivate(it *item) {
-	if q.options.Strict && it == it.class.unschedulable.first() {
-		it.reactivated = true
-		q.changed.Signal()
-		return
-	}
-	q.leaveState(it)
-	q.backOff(it)
-	if it.state == Backoff {
-		it.class.earlyRetry.insert(it)
-		q.changed.Signal()
-	}
 }
 
 // backOff makes an item active when its back-off is over. It needs q.mu.

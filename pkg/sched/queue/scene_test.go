@@ -103,9 +103,10 @@ func (s *scene) add(c *scenario.Command) {
 
 // arrive adds a pod that asks for cards of a kind.
 func (s *scene) arrive(name, tenant, kind string, cards int, priority int32) {
-	e := Entry{Pod: &sched.Pod{UID: name, Name: name, GPUs: sched.GPUAsk{Count: cards}}, Tenant: tenant, Type: fairshare.Type(kind), Created: s.now}
+	e := Entry{Pod: &sched.Pod{UID: name, Name: name, GPUs: sched.GPUAsk{Count: cards, Milli: sched.WholeGPU}}, Tenant: tenant, Type: fairshare.Type(kind), Created: s.now}
 	e.Priority = priority
 	e.Pod.GPUs.Types = []string{kind}
+	e.Pod.Topics = []sched.Topic{{Key: []string{"even", "odd"}[cards%2]}}
 	e.Pod.Tenant, e.Pod.Wait = tenant, func(*sched.Pod) sched.Reason {
 		if s.waiting[tenant] {
 			return sched.Reason{Code: sched.Anywhere, Detail: tenant + " has too much"}
@@ -141,7 +142,12 @@ func (s *scene) permit(c *scenario.Command) {
 
 func (s *scene) free(c *scenario.Command) {
 	s.freedSeq++
-	s.Reactivate(func(pod *sched.Pod) bool { return pod.GPUs.Types[0] == c.Arg(0) && pod.GPUs.Count <= c.Int(1) })
+	s.Freed(freeCards(c.Arg(0), c.Int(1)))
+}
+
+// freeCards returns a node with free cards of a type.
+func freeCards(kind string, count int) *sched.Node {
+	return &sched.Node{Name: "n", GPUs: slices.Repeat([]sched.GPU{{Type: kind, Free: sched.WholeGPU}}, count)}
 }
 
 // pass lets time pass and does what is due meanwhile.

@@ -85,9 +85,9 @@ func (w twin) act(what, which, how uint8) {
 	if pod == nil {
 		pod = &sched.Pod{UID: uid, Name: uid}
 	}
-	switch what % 17 {
+	switch what % 20 {
 	case 0, 1, 2:
-		w.arrive(uid, fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), 1, int32(how/6%3))
+		w.arrive(uid, fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), 1+int(how)%3, int32(how/6%3))
 	case 3, 4, 5:
 		if pod := w.take(); pod != nil && how%4 != 0 {
 			w.Permit(pod)
@@ -102,7 +102,7 @@ func (w twin) act(what, which, how uint8) {
 		w.Requeue(pod)
 	case 11:
 		w.freedSeq++
-		w.Reactivate(func(pod *sched.Pod) bool { return (pod.UID[0]+how)%3 > 0 })
+		w.Freed(freeCards(fmt.Sprint("type-", how%2), int(how)%4))
 	case 12:
 		w.setBypass(uid, how%2 == 0)
 	case 13:
@@ -113,6 +113,12 @@ func (w twin) act(what, which, how uint8) {
 		w.Remove(uid)
 	case 16:
 		[]func(tenant string){w.scene.bar, w.scene.unbar}[how/3%2](fmt.Sprint("tenant-", how%3))
+	case 17:
+		w.notify(sched.Topic{Key: []string{"even", "odd"}[how%2]})
+	case 18:
+		w.RetryOverdue(time.Minute, int(how%3))
+	case 19:
+		w.RetryPod(uid)
 	}
 	w.check()
 }
@@ -135,6 +141,9 @@ func (w twin) check() {
 		case it.state == Backoff && it.lane != nil:
 			in = &k.earlyRetry
 		}
+		if (it.parked != nil) != (it.state == Unschedulable || it.state == Gated) {
+			w.Fatalf("pod %s is %s, and waiting: %t", uid, it.state, it.parked != nil)
+		}
 		if in == nil != (it.lane == nil) || in != nil && (it.lane.in != in || it.lane.pods[it.index] != it || in.lanes[it.lane.index] != it.lane) {
 			w.Fatalf("pod %s is %s, and not where those are", uid, it.state)
 		}
@@ -151,6 +160,27 @@ func (w twin) check() {
 	}
 }
 
+// notify tells of a topic, and compares whom it helps with all pods that have it.
+func (w twin) notify(topic sched.Topic) {
+	var want, got []string
+	for uid, it := range w.mu.items {
+		if it.parked != nil && slices.Contains(it.Pod.Topics, topic) {
+			want = append(want, uid)
+		}
+	}
+	w.Notify([]sched.Topic{topic}, func(pod *sched.Pod) bool {
+		if w.mu.items[pod.UID].parked != nil {
+			got = append(got, pod.UID)
+		}
+		return true
+	})
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		w.Fatalf("%s helps %v, want %v", topic.Key, got, want)
+	}
+}
+
 // drain fails where a pod is lost: when all is bound that may be, nothing is left.
 func (w twin) drain() {
 	w.Helper()
@@ -162,7 +192,7 @@ func (w twin) drain() {
 	}
 	for range 100 {
 		w.pass(time.Hour)
-		w.Reactivate(func(*sched.Pod) bool { return true })
+		w.RetryOverdue(0, len(w.mu.items))
 		for pod := w.take(); pod != nil; pod = w.take() {
 			w.Remove(pod.UID)
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
-	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
@@ -117,7 +116,7 @@ func (rs *Reservations) release(r *reservation) {
 	r.plan = nil
 	for _, o := range released {
 		if node := rs.state.Record(o.Node); node != nil {
-			rs.queue.Reactivate(func(pod *sched.Pod) bool { return filter.FitsAny(pod, node) })
+			rs.queue.Freed(node)
 		}
 	}
 }
@@ -180,7 +179,9 @@ func (rs *Reservations) reserve(r *reservation, p plan, now time.Time) {
 		}
 	}
 	r.plan = p
-	rs.queue.Reactivate(func(pod *sched.Pod) bool { return pod == r.pod && p.idle() })
+	if p.idle() {
+		rs.queue.RetryPod(r.pod.UID)
+	}
 }
 
 // Reservation returns what is reserved for a pod or a gang, one Offer for each node.

@@ -107,7 +107,9 @@ func (s *scene) run(c *scenario.Command) {
 
 func (s *scene) end(c *scenario.Command) {
 	s.state.Release(c.Arg(0))
-	s.queue.Reactivate(func(pod *sched.Pod) bool { return s.suits(pod, nil) != nil })
+	for node := range s.state.View().Nodes() {
+		s.queue.Freed(node)
+	}
 }
 
 func (s *scene) wait(c *scenario.Command) {

@@ -1,0 +1,76 @@
+package filters
+
+import (
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+)
+
+// Notify retries the waiting pods with a topic if helps returns true; nil helps all.
+type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
+
+// announcer announces changes of nodes and placed pods to pods whose filters read all nodes.
+type announcer struct {
+	notify Notify
+	topics []sched.Topic // reused; the state calls its subscribers one at a time
+}
+
+// Announce returns a subscriber of the state of the nodes. It must come after Cluster.Observe
+// in the order of subscription: pods that are retried must find what was announced.
+func Announce(notify Notify) nodestate.Subscriber { return (&announcer{notify: notify}).observe }
+
+func (a *announcer) observe(e nodestate.Event) {
+	if e.Kind == nodestate.NodeChanged {
+		a.node(e)
+		return
+	}
+	now, was := podOf(e.Now), podOf(e.Was)
+	if now != nil && was != nil && e.Now.Node == e.Was.Node && sameForOthers(now.Pod, was.Pod) {
+		return // for example its Binding is confirmed
+	}
+	a.pod(now)
+	a.pod(was)
+}
+
+// pod announces that a pod was placed, has changed or is gone.
+func (a *announcer) pod(placed *framework.PodInfo) {
+	if placed == nil {
+		return
+	}
+	a.topics = appendPlaced(a.topics[:0], placed.Pod)
+	a.notify(a.topics, func(waiting *sched.Pod) bool {
+		pods, _ := waiting.Together()
+		return slices.ContainsFunc(pods, func(p *sched.Pod) bool { return p.Foreign.(*Pod).concernedBy(placed) })
+	})
+}
+
+// node announces a node that is new or gone, or whose labels or taints have changed.
+func (a *announcer) node(e nodestate.Event) {
+	now, was := nodeOf(e.Node), nodeOf(e.Entry.Newest())
+	if now != nil && was != nil && maps.Equal(now.Labels, was.Labels) &&
+		now.Spec.Unschedulable == was.Spec.Unschedulable && equality.Semantic.DeepEqual(now.Spec.Taints, was.Spec.Taints) {
+		return
+	}
+	a.notify([]sched.Topic{topicNodes}, nil)
+}
+
+// nodeOf returns the object of a record, or nil.
+func nodeOf(record *sched.Node) *v1.Node {
+	if record == nil {
+		return nil
+	}
+	node, _ := record.Foreign.(*v1.Node)
+	return node
+}
+
+// sameForOthers reports whether two versions of a placed pod are the same for the terms and
+// the spread of other pods. Spread does not count a pod that is being deleted.
+func sameForOthers(a, b *v1.Pod) bool {
+	return maps.Equal(a.Labels, b.Labels) && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil)
+}

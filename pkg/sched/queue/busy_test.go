@@ -1,0 +1,64 @@
+package queue
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// TestBackoffBoundsAttempts checks that a pod that always fails is tried a bounded number
+// of times, however many changes may help it. A change comes each millisecond for a
+// minute.
+func TestBackoffBoundsAttempts(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		strict bool // the pod is the one that blocks others
+		across bool
+		most   int
+	}{
+		{"a pod whose fit depends on other nodes", false, true, 20},
+		{"the same at the head of its type", true, true, 20},
+		{"a pod at the head of its type", true, false, 75},
+		{"another pod", false, false, 75},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(Options{Strict: c.strict})
+			s.Add(Entry{Pod: &sched.Pod{UID: "p", Name: "p", Across: c.across}, Type: "cpu", Tenant: "ann"})
+			attempts := 0
+			for range 60_000 {
+				s.freedSeq++
+				s.Freed(&sched.Node{Name: "n"})
+				if pod := s.Poll(); pod != nil {
+					attempts++
+					s.MarkUnschedulable(pod, s.freedSeq)
+				}
+				s.pass(time.Millisecond)
+			}
+			if attempts > c.most {
+				t.Errorf("%d attempts in a minute, want at most %d", attempts, c.most)
+			}
+		})
+	}
+}
+
+// BenchmarkEvent measures an event that helps nobody: a node with a few free CPUs, while
+// pods wait that request more.
+func BenchmarkEvent(b *testing.B) {
+	for _, n := range []int{1000, 10_000, 50_000} {
+		b.Run(fmt.Sprint("waiting=", n), func(b *testing.B) {
+			s := newScene(Options{})
+			for i := range n {
+				pod := &sched.Pod{UID: fmt.Sprint(i), Requests: sched.Amounts{CPU: sched.MilliCPU(2000 + i%5000), Memory: sched.Bytes(i), Pods: 1}}
+				s.Add(Entry{Pod: pod, Type: "cpu", Tenant: "ann"})
+				s.MarkUnschedulable(s.Poll(), 0)
+			}
+			node := &sched.Node{Name: "n", Free: sched.Amounts{CPU: 1000, Memory: 1 << 40, Pods: 100}}
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Freed(node)
+			}
+		})
+	}
+}

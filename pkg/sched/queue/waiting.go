@@ -1,0 +1,83 @@
+package queue
+
+import (
+	"container/list"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/wakeindex"
+)
+
+// waiting finds the unschedulable and gated pods that a change may help. The queue's lock
+// guards it.
+type waiting struct {
+	bySize   *wakeindex.Index               // unschedulable pods
+	byTenant map[string]*wakeindex.Shapes   // unschedulable and gated pods that may have to wait for a quota
+	byTopic  map[sched.Topic]map[*item]bool // by sched.Pod.Topics; also those in flight
+	byAge    *list.List                     // of *item: all, those that wait longest first
+}
+
+func newWaiting(space filter.Space) waiting {
+	if len(space) == 0 {
+		space, _ = filter.ParseSpace("cpu,memory") // both are known
+	}
+	return waiting{wakeindex.New(space), map[string]*wakeindex.Shapes{}, map[sched.Topic]map[*item]bool{}, list.New()}
+}
+
+// add adds an item that has become unschedulable or gated. A gated one does not wait for a
+// node.
+func (w *waiting) add(it *item) {
+	w.subscribe(it)
+	it.parked = w.byAge.PushBack(it)
+	if it.state == Unschedulable {
+		w.bySize.Add(it.Pod)
+	}
+	if it.Pod.Wait == nil {
+		return
+	}
+	if w.byTenant[it.Pod.Tenant] == nil {
+		w.byTenant[it.Pod.Tenant] = wakeindex.NewShapes()
+	}
+	w.byTenant[it.Pod.Tenant].Add(it.Pod)
+}
+
+// subscribe adds an item under its topics.
+func (w *waiting) subscribe(it *item) {
+	it.topics = it.Pod.Topics
+	for _, topic := range it.topics {
+		if w.byTopic[topic] == nil {
+			w.byTopic[topic] = map[*item]bool{}
+		}
+		w.byTopic[topic][it] = true
+	}
+}
+
+// remove undoes add and subscribe, if they were called. The item's pod must be the same.
+func (w *waiting) remove(it *item) {
+	for _, topic := range it.topics {
+		if delete(w.byTopic[topic], it); len(w.byTopic[topic]) == 0 {
+			delete(w.byTopic, topic)
+		}
+	}
+	it.topics = nil
+	if it.parked == nil {
+		return
+	}
+	w.byAge.Remove(it.parked)
+	it.parked = nil
+	w.bySize.Remove(it.Pod.UID)
+	if tenant := w.byTenant[it.Pod.Tenant]; it.Pod.Wait != nil {
+		if tenant.Remove(it.Pod.UID); tenant.Len() == 0 {
+			delete(w.byTenant, it.Pod.Tenant)
+		}
+	}
+}
+
+// of returns the items of pods.
+func (q *Queue) of(pods []*sched.Pod) []*item {
+	items := make([]*item, len(pods))
+	for i, pod := range pods {
+		items[i] = q.mu.items[pod.UID]
+	}
+	return items
+}

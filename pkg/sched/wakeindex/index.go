@@ -1,0 +1,136 @@
+package wakeindex
+
+import (
+	"math/bits"
+	"strconv"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
+)
+
+// Index is unschedulable pods by what they request. It serves one goroutine.
+//
+// It uses the index of nodes the other way round: a shape is stored with a coordinate that
+// is the larger, the less it requests, and a search for a node asks for all coordinates that
+// are at least those of what the node has free.
+type Index struct {
+	*Shapes
+	space    filter.Space
+	bySize   *distbucket.Index
+	made     int      // shapes made so far, which names them
+	searches uint64   // number of searches so far
+	found    []*shape // by the current search
+	size     distbucket.Vector
+}
+
+// New returns an empty index. Pods and nodes are compared in the dimensions of a space, of
+// which there must be at least one, and then exactly.
+func New(space filter.Space) *Index {
+	theta := make(distbucket.Vector, len(space))
+	for i := range theta {
+		theta[i] = 1
+	}
+	bySize, err := distbucket.New(distbucket.Config{Theta: theta})
+	must(err)
+	return &Index{Shapes: NewShapes(), space: space, bySize: bySize}
+}
+
+// Add adds a pod, whose UID must not be in the index.
+func (x *Index) Add(pod *sched.Pod) {
+	s, isNew := x.add(pod)
+	if !isNew {
+		return
+	}
+	x.made++
+	must(x.bySize.AddAt(&s.handle, distbucket.Node{Name: strconv.Itoa(x.made), Free: x.least(pod), Record: s}))
+}
+
+// Remove removes a pod, if it is in the index.
+func (x *Index) Remove(uid string) {
+	if s, isLast := x.remove(uid); isLast {
+		must(x.bySize.Remove(s.handle.Node().Name))
+	}
+}
+
+// Helped returns the pods that fit a node as far as amounts, NUMA nodes, GPUs and
+// sched.Pod.Admitted decide, in any order. For a gang, one member that fits suffices.
+func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
+	unreserved := node
+	if node.Reserved != nil {
+		whole := *node
+		whole.Reserved = nil
+		unreserved = &whole
+	}
+	for _, s := range x.covered(node) {
+		if !fits(s.sample, unreserved) {
+			continue
+		}
+		for _, pod := range s.pods {
+			if node.Reserved == nil && pod.Avoid == nil || fits(pod, node) {
+				pods = append(pods, pod)
+			}
+		}
+	}
+	return pods
+}
+
+// covered returns the shapes that request no more than a node has free, including what is
+// reserved there, in any dimension.
+func (x *Index) covered(node *sched.Node) []*shape {
+	x.searches++
+	x.found = x.found[:0]
+	x.size = x.space.AppendNode(x.size[:0], node)
+	for d := range x.size {
+		x.size[d] = smallness(x.size[d])
+	}
+	// Accept refuses all shapes, so the search visits each one that covers the request, some
+	// of them twice.
+	x.bySize.View().AppendPick(nil, distbucket.Query{Request: x.size, Accept: x.collect}, 1)
+	return x.found
+}
+
+func (x *Index) collect(n *distbucket.Node) bool {
+	if s := n.Record.(*shape); s.search != x.searches {
+		s.search = x.searches
+		x.found = append(x.found, s)
+	}
+	return false
+}
+
+// least returns the smallness of a pod in each dimension. For a gang it is that of the
+// smallest request of any member.
+func (x *Index) least(pod *sched.Pod) distbucket.Vector {
+	pods, _ := pod.Together()
+	at := make(distbucket.Vector, len(x.space))
+	for _, p := range pods {
+		for d, amount := range x.space.Pod(p) {
+			at[d] = max(at[d], smallness(amount))
+		}
+	}
+	return at
+}
+
+// smallness returns a number that is the larger, the smaller an amount is:
+//
+//	request ≤ free ⇒ smallness(request) ≥ smallness(free)
+//
+// It has eight bits behind the leading one, so amounts within 0.4 % may be equal. The amount
+// is not merely negated, because the index's maxima are precise for small numbers only, in
+// the same way.
+func smallness(amount int64) int64 {
+	const most = 64<<8 | 255
+	if amount <= 0 {
+		return most
+	}
+	n := bits.Len64(uint64(amount))
+	return most - (int64(n)<<8 | int64(uint64(amount)<<(64-n)<<1>>(64-8)))
+}
+
+// must panics on an error of the index. There is none: it has a dimension, shapes have
+// unique names, and the vectors have one amount for each dimension.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,119 @@
+package wakeindex
+
+import (
+	"fmt"
+
+	"github.com/numalet/numalet/pkg/podspec"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
+)
+
+// Shapes groups pods by shape. It serves one goroutine.
+type Shapes struct {
+	byKey map[key]*shape
+	byPod map[string]*shape // by UID
+}
+
+// NewShapes returns an empty group.
+func NewShapes() *Shapes { return &Shapes{byKey: map[key]*shape{}, byPod: map[string]*shape{}} }
+
+// key identifies a shape. Pods with equal keys fit the same nodes, apart from reservations
+// and from nodes that an owner's pods avoid.
+type key struct {
+	text  string
+	nodes sched.NodeSet
+}
+
+// shape is the pods of one key; it is never empty.
+type shape struct {
+	key
+	sample *sched.Pod // one of them, which avoids no node
+	pods   []*sched.Pod
+	index  map[string]int // in pods, by UID
+
+	// For Index only.
+	handle distbucket.Handle
+	search uint64 // number of the last search that found it
+}
+
+// add adds a pod. It returns the pod's shape, and true if that is new.
+func (g *Shapes) add(pod *sched.Pod) (*shape, bool) {
+	k := keyOf(pod)
+	s, known := g.byKey[k]
+	if !known {
+		sample := *pod
+		sample.Avoid = nil
+		s = &shape{key: k, sample: &sample, index: map[string]int{}}
+		g.byKey[k] = s
+	}
+	s.index[pod.UID] = len(s.pods)
+	s.pods = append(s.pods, pod)
+	g.byPod[pod.UID] = s
+	return s, !known
+}
+
+// remove removes a pod. It returns its shape, and true if no other pod has that; nil if the
+// pod is not in the group.
+func (g *Shapes) remove(uid string) (*shape, bool) {
+	s := g.byPod[uid]
+	if s == nil {
+		return nil, false
+	}
+	i, last := s.index[uid], len(s.pods)-1
+	s.pods[i] = s.pods[last]
+	s.index[s.pods[i].UID] = i
+	s.pods[last] = nil
+	s.pods = s.pods[:last]
+	delete(s.index, uid)
+	delete(g.byPod, uid)
+	if last == 0 {
+		delete(g.byKey, s.key)
+	}
+	return s, last == 0
+}
+
+// Add adds a pod, whose UID must not be in the group.
+func (g *Shapes) Add(pod *sched.Pod) { g.add(pod) }
+
+// Remove removes a pod, if it is in the group.
+func (g *Shapes) Remove(uid string) { g.remove(uid) }
+
+// Len returns the number of pods.
+func (g *Shapes) Len() int { return len(g.byPod) }
+
+// Released returns the pods that need not wait any more (sched.Pod.Wait), in any order. It
+// calls Wait once for each shape.
+func (g *Shapes) Released() (pods []*sched.Pod) {
+	for _, s := range g.byKey {
+		if !s.sample.Waits().Refuses() {
+			pods = append(pods, s.pods...)
+		}
+	}
+	return pods
+}
+
+// keyOf returns the key of a pod's shape. A gang, and a pod whose CPUs are placed at random,
+// have a shape of their own.
+func keyOf(p *sched.Pod) key {
+	if p.Gang != nil || p.CPUPolicy == podspec.Random && len(p.Exclusive) > 0 {
+		return key{text: "only " + p.UID}
+	}
+	gpus := p.GPUs
+	text := fmt.Sprint(p.Requests, p.CPUPolicy, p.Exclusive, gpus.Count, gpus.Milli, gpus.Types, gpus.Group, gpus.Part, gpus.Wants, p.Candidates == nil, p.Candidates, p.Profile)
+	if p.GPUs.Offer != nil || p.Wait != nil {
+		text += " " + p.Tenant
+	}
+	return key{text, p.Admitted}
+}
+
+// fits reports whether a pod fits a node, or for a gang whether any of its members does.
+func fits(pod *sched.Pod, node *sched.Node) bool {
+	pods, _ := pod.Together()
+	for _, p := range pods {
+		if !filter.Check(p, node).Refuses() && (p.Admitted == nil || p.Admitted.Has(node)) {
+			return true
+		}
+	}
+	return false
+}

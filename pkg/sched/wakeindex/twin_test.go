@@ -1,0 +1,155 @@
+package wakeindex
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/internal/testutil/schedtest"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
+)
+
+// twin is the pods of an index, which it visits all for each question.
+type twin struct {
+	*testing.T
+	index *Index
+	pods  map[string]*sched.Pod // by UID
+}
+
+func newTwin(t *testing.T) *twin {
+	space, err := filter.ParseSpace("cpu,memory,numa-total,numa-single,gpus,gpu-share")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &twin{t, New(space), map[string]*sched.Pod{}}
+}
+
+// nodeNames is a set of nodes by name.
+type nodeNames string
+
+func (s nodeNames) Has(n *sched.Node) bool { return strings.Contains(string(s), n.Name) }
+
+// step makes one random change, and compares what both find.
+func (w *twin) step(r *rand.Rand) {
+	uid := fmt.Sprint(r.IntN(40))
+	if _, has := w.pods[uid]; has {
+		w.index.Remove(uid)
+		delete(w.pods, uid)
+	} else {
+		w.pods[uid] = w.pod(r, uid)
+		w.index.Add(w.pods[uid])
+	}
+	node := schedtest.Node(r, fmt.Sprint("n", r.IntN(3)))
+	if r.IntN(3) == 0 {
+		node = node.Reserve(&sched.Reservation{UID: fmt.Sprint(r.IntN(40)), Holding: sched.Holding{Amounts: node.Free}})
+	}
+	w.compare(node)
+}
+
+// pod returns one of few shapes, so that many pods share one.
+func (w *twin) pod(r *rand.Rand, uid string) *sched.Pod {
+	one := func(uid string) *sched.Pod {
+		pod := schedtest.Pod(rand.New(rand.NewPCG(r.Uint64N(6), 1)), uid)
+		switch r.IntN(4) {
+		case 0:
+			pod.Admitted = nodeNames([]string{"n0", "n1 n2", ""}[r.IntN(3)])
+		case 1:
+			pod.Avoid = func(node string) bool { return node == "n1" }
+		case 2:
+			pod.Candidates = []string{"n2"}[:r.IntN(2)]
+		}
+		return pod
+	}
+	pod := one(uid)
+	if r.IntN(5) == 0 {
+		pod.Gang = &sched.Gang{ID: uid, Need: 2, Members: []*sched.Pod{one(uid + "a"), one(uid + "b")}}
+	}
+	return pod
+}
+
+func (w *twin) compare(node *sched.Node) {
+	w.Helper()
+	var want, got []string
+	for uid, pod := range w.pods {
+		if fits(pod, node) {
+			want = append(want, uid)
+		}
+	}
+	for _, pod := range w.index.Helped(node) {
+		got = append(got, pod.UID)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.Fatalf("helped by %+v (-want +got):\n%s", node, diff)
+	}
+	if w.index.Len() != len(w.pods) {
+		w.Fatalf("%d pods, want %d", w.index.Len(), len(w.pods))
+	}
+}
+
+// TestTwin checks that a node wakes each pod that fits it, and no other.
+func TestTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 30 {
+		w := newTwin(t)
+		for range 300 {
+			w.step(r)
+		}
+	}
+}
+
+func FuzzTwin(f *testing.F) {
+	f.Add(uint64(1), uint8(100))
+	f.Add(uint64(7), uint8(255))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) {
+		w, r := newTwin(t), rand.New(rand.NewPCG(seed, 3))
+		for range steps {
+			w.step(r)
+		}
+	})
+}
+
+// TestSmallness checks that a smaller amount is never less small.
+func TestSmallness(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for range 100_000 {
+		a := r.Int64() >> (1 + r.IntN(62))
+		b := a + r.Int64N(1+a/100)
+		if smallness(a) < smallness(b) {
+			t.Fatalf("smallness(%d) = %d < smallness(%d) = %d", a, smallness(a), b, smallness(b))
+		}
+	}
+	for _, zero := range []int64{0, -1} {
+		if smallness(zero) < smallness(1) {
+			t.Errorf("smallness(%d) < smallness(1)", zero)
+		}
+	}
+}
+
+// TestReleased checks that pods with another tenant or another request are asked anew.
+func TestReleased(t *testing.T) {
+	calls, g := 0, NewShapes()
+	wait := func(p *sched.Pod) sched.Reason {
+		if calls++; p.Tenant == "ann" || p.GPUs.Count > 1 {
+			return sched.Reason{Code: sched.Anywhere, Detail: "quota"}
+		}
+		return sched.Reason{}
+	}
+	for i := range 60 {
+		g.Add(&sched.Pod{UID: fmt.Sprint(i), Tenant: []string{"ann", "bob"}[i%2], GPUs: sched.GPUAsk{Count: 1 + i%3}, Wait: wait})
+	}
+	for _, pod := range g.Released() {
+		if pod.Tenant != "bob" || pod.GPUs.Count != 1 {
+			t.Errorf("pod %s of %s with %d GPUs is released", pod.UID, pod.Tenant, pod.GPUs.Count)
+		}
+	}
+	if n := len(g.Released()); n != 10 || calls != 2*6 {
+		t.Errorf("%d pods after %d calls, want 10 after 12", n, calls)
+	}
+}
