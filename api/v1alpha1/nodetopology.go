@@ -74,6 +74,13 @@ type NodeTopologyStatus struct {
 	// +listType=map
 	// +listMapKey=id
 	GPUs []GPU `json:"gpus,omitempty"`
+	// GPUHolders has the pods that hold GPUs or parts of them, ordered by uid, whichever
+	// scheduler bound them. GPUs that other device plugins or DRA drivers allocated are
+	// not in it.
+	// +optional
+	// +listType=map
+	// +listMapKey=uid
+	GPUHolders []GPUHolder `json:"gpuHolders,omitempty"`
 	// Pods has the pods that hold exclusive CPUs, ordered by uid. What is
 	// available does not contain what they hold.
 	// +optional
@@ -181,6 +188,21 @@ type GPU struct {
 	// Message says what is wrong with it, or why nobody knows, and what is to be done.
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// GPUHolder is a pod that holds GPUs.
+type GPUHolder struct {
+	// UID is that of the pod on its node. It is NAMESPACE/NAME of a pod that the API
+	// server does not have.
+	// +kubebuilder:validation:MinLength=1
+	UID       string `json:"uid"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Devices are the IDs that the kubelet gave the pod's containers: of a card or slice
+	// its UUID, of a share UUID::NUMBER. Ordered.
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	Devices []string `json:"devices"`
 }
 
 // PodCPUs is what one pod holds.

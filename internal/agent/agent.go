@@ -36,8 +36,9 @@ type agent struct {
 	client     kubernetes.Interface
 	pods       *nodeapi.Pods
 	events     *nodeapi.Events
-	cluster    *cluster // nil without a controller
-	gpus       *gpus    // nil if Numalet hands out no GPUs on this node
+	cluster    *cluster    // nil without a controller
+	gpus       *gpus       // nil if Numalet hands out no GPUs on this node
+	holders    *gpuHolders // nil without a controller, and without GPUs
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
 	runtime    adapter
@@ -68,8 +69,8 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 		return nil, err
 	}
 	handlers := nodeapi.Handlers{
-		Changed: func(pod *corev1.Pod) { a.podChanged(); a.cluster.changed(pod) },
-		Ended:   func(pod *corev1.Pod) { a.node.PodEnded(v1alpha1.NodeUID(pod)) },
+		Changed: func(pod *corev1.Pod) { a.podChanged(); a.cluster.changed(pod); a.holders.notify() },
+		Ended:   func(pod *corev1.Pod) { a.node.PodEnded(v1alpha1.NodeUID(pod)); a.holders.notify() },
 	}
 	if a.pods, err = nodeapi.NewPods(a.client, cfg.NodeName, handlers); err != nil {
 		return nil, err
@@ -84,6 +85,7 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	if err := a.newNode(machine, reserved, measured); err != nil {
 		return nil, err
 	}
+	a.newGPUHolders()
 	registry.MustRegister(metrics.Holdings{View: a.node.View})
 	a.newAdapter(measured)
 	a.needs = []need{{"RuntimeNotServed", a.runtime.Ready}, {"SystemdUnreachable", a.cgroups.Ready}}

@@ -89,6 +89,7 @@ func (a *agent) status() v1alpha1.NodeTopologyStatus {
 	s := a.node.Report()
 	if a.gpus != nil {
 		node.ReportGPUs(&s, a.gpus.latest())
+		s.GPUHolders = a.holders.latest()
 	}
 	s.Conditions = []metav1.Condition{a.ready(), a.allUsable()}
 	return s

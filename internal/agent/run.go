@@ -31,6 +31,9 @@ func (a *agent) run(ctx context.Context) error {
 	}
 	parts = append(parts, a.cluster.parts()...)
 	parts = append(parts, a.gpus.parts()...)
+	if a.holders != nil {
+		parts = append(parts, a.holders.run)
+	}
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
 	for i, part := range parts {

@@ -1,6 +1,10 @@
 package node
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
@@ -32,4 +36,20 @@ func describeGPU(v *gpu.Inventory, u gpu.Unit) v1alpha1.GPU {
 	}
 	out.Links = v.Links.Row(u.Card)
 	return out
+}
+
+// GPUHolders returns the pods whose containers were created with GPUs, ordered by UID. A
+// pod holds the GPUs of all of its containers, those of init containers that have ended
+// included, until it has ended: the kubelet gives them to nobody else before.
+func (n *Node) GPUHolders() []v1alpha1.GPUHolder {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []v1alpha1.GPUHolder
+	for uid, p := range n.mu.pods {
+		if len(p.gpus) > 0 {
+			all = append(all, v1alpha1.GPUHolder{UID: uid, Namespace: p.ref.Namespace, Name: p.ref.Name, Devices: slices.Sorted(maps.Keys(p.gpus))})
+		}
+	}
+	slices.SortFunc(all, func(a, b v1alpha1.GPUHolder) int { return cmp.Compare(a.UID, b.UID) })
+	return all
 }

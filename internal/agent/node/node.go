@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
 	"github.com/numalet/numalet/pkg/topology"
@@ -39,6 +40,7 @@ type pod struct {
 	cgroup     string
 	sandboxes  map[string]workload.Sandbox   // by ID, including stopped ones
 	containers map[string]workload.Container // by ID, including exited ones until they are removed
+	gpus       map[string]bool               // IDs of the GPUs of all of its containers until now
 	rejected   error                         // why it was rejected; nil if it was not
 }
 
@@ -112,13 +114,16 @@ func (n *Node) save() error {
 func (n *Node) addContainer(c workload.Container) {
 	p := n.addSandbox(c.Sandbox)
 	p.containers[c.ID] = c
+	for _, id := range v1alpha1.ParseAllocatedGPUs(c.Annotations) {
+		p.gpus[id] = true
+	}
 }
 
 // addSandbox adds a sandbox and returns its pod. Callers hold the lock.
 func (n *Node) addSandbox(s workload.Sandbox) *pod {
 	p := n.mu.pods[s.Pod.UID]
 	if p == nil {
-		p = &pod{ref: s.Pod, sandboxes: map[string]workload.Sandbox{}, containers: map[string]workload.Container{}}
+		p = &pod{ref: s.Pod, sandboxes: map[string]workload.Sandbox{}, containers: map[string]workload.Container{}, gpus: map[string]bool{}}
 		n.mu.pods[s.Pod.UID] = p
 	}
 	p.cgroup = s.PodCgroup

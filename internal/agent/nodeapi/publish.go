@@ -113,14 +113,14 @@ type part struct {
 
 // split returns two parts: the lasting fields (machine, capacity, conditions, GPUs),
 // and those that change with pods (what is available per NUMA node, and the pods
-// with exclusive CPUs).
+// with exclusive CPUs or GPUs).
 func split(s v1alpha1.NodeTopologyStatus) ([]part, error) {
 	lasting, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&s)
 	if err != nil {
 		return nil, fmt.Errorf("encode status: %w", err)
 	}
 	changing := map[string]any{}
-	move(lasting, changing, "pods")
+	move(lasting, changing, "pods", "gpuHolders")
 	if cpus, ok := lasting["cpus"].(map[string]any); ok {
 		changing["cpus"] = available(cpus)
 	}

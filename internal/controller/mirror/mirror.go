@@ -60,32 +60,8 @@ type node struct {
 	topology *v1alpha1.NodeTopology
 	base     *sched.Node         // as last passed to the state
 	reports  map[string]report   // what pods hold by the agent's report, by their UID on the node
-	unplaced map[string]unplaced // pods whose exclusive CPUs only the agent knows, by UID
+	reported map[string]reported // pods of whose holdings the agent knows more, by UID
 	odd      string              // what is wrong with it, as last reported
-}
-
-// unplaced is a bound pod without a placement: its node chose its exclusive CPUs.
-type unplaced struct {
-	namespace, name string
-	onNode          string // UID on the node as its annotation says, which differs for mirror pods
-	nodestate.Assignment
-}
-
-// report is what a pod holds by the agent's report.
-type report struct {
-	namespace, name string
-	shares          []sched.NUMAShare
-}
-
-// in returns what is reported for the pod. A report about another pod does not count,
-// because anybody can set the annotation that names the pod's UID on the node.
-func (p unplaced) in(reports map[string]report) []sched.NUMAShare {
-	for _, uid := range []string{p.UID, p.onNode} {
-		if r, known := reports[uid]; known && r.namespace == p.namespace && r.name == p.name {
-			return r.shares
-		}
-	}
-	return nil
 }
 
 // NewMirror returns a mirror that has seen no object.
@@ -101,7 +77,7 @@ func NewMirror(env Env) *Mirror {
 func (m *Mirror) node(name string) *node {
 	n, ok := m.mu.nodes[name]
 	if !ok {
-		n = &node{unplaced: map[string]unplaced{}}
+		n = &node{reported: map[string]reported{}}
 		m.mu.nodes[name] = n
 	}
 	return n
@@ -109,7 +85,7 @@ func (m *Mirror) node(name string) *node {
 
 // tidy removes a name of which nothing is known any more.
 func (m *Mirror) tidy(name string) {
-	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && len(n.unplaced) == 0 {
+	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && len(n.reported) == 0 {
 		delete(m.mu.nodes, name)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -55,34 +54,4 @@ func bytes(q *resource.Quantity) sched.Bytes {
 		return 0
 	}
 	return sched.Bytes(v1alpha1.Amount(*q))
-}
-
-// reports returns what pods hold on each NUMA node by the agent's report, by UID. A list
-// that cannot be parsed counts as empty.
-func reports(t *v1alpha1.NodeTopology) map[string]report {
-	all := map[string]report{}
-	for _, pod := range t.Status.Pods {
-		held := cpuset.Set{}
-		for _, c := range pod.Containers {
-			if cpus, err := cpuset.Parse(c.CPUs); err == nil {
-				held = held.Union(cpus)
-			}
-		}
-		all[pod.UID] = report{pod.Namespace, pod.Name, share(held, t.Status.NUMA)}
-	}
-	return all
-}
-
-func share(held cpuset.Set, nodes []v1alpha1.NUMANode) []sched.NUMAShare {
-	var on []sched.NUMAShare
-	for _, n := range nodes {
-		cpus, err := cpuset.Parse(n.CPUs)
-		if err != nil {
-			continue
-		}
-		if here := held.Intersect(cpus).Len(); here > 0 {
-			on = append(on, sched.NUMAShare{ID: topology.NodeID(n.ID), CPUs: here})
-		}
-	}
-	return on
 }

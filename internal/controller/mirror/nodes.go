@@ -2,11 +2,11 @@ package mirror
 
 import (
 	"reflect"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // SetNode adds or updates a node.
@@ -34,24 +34,27 @@ func (m *Mirror) RemoveNode(name string) {
 func (m *Mirror) SetTopology(t *v1alpha1.NodeTopology) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.setTopology(t.Name, t, reports(t))
+	m.setTopology(t.Name, t)
 }
 
 // RemoveTopology removes a node's topology. The node then has no exclusive CPUs.
 func (m *Mirror) RemoveTopology(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.setTopology(name, nil, nil)
+	m.setTopology(name, nil)
 	m.tidy(name)
 }
 
 // The caller of the methods below holds m.mu.
-func (m *Mirror) setTopology(name string, t *v1alpha1.NodeTopology, now map[string]report) {
+func (m *Mirror) setTopology(name string, t *v1alpha1.NodeTopology) {
 	n := m.node(name)
-	before := n.reports
-	n.topology, n.reports = t, now
-	for uid, pod := range n.unplaced {
-		if !slices.Equal(pod.in(before), pod.in(now)) {
+	before := map[string]sched.Holding{}
+	for uid, pod := range n.reported {
+		before[uid] = n.holding(pod)
+	}
+	n.topology, n.reports = t, reports(t)
+	for uid, pod := range n.reported {
+		if !before[uid].Equal(n.holding(pod)) {
 			m.adopt(uid, n)
 		}
 	}
@@ -60,8 +63,8 @@ func (m *Mirror) setTopology(name string, t *v1alpha1.NodeTopology, now map[stri
 
 // adopt assigns a pod to its node with what the node reports for it.
 func (m *Mirror) adopt(uid string, n *node) {
-	pod := n.unplaced[uid]
-	pod.NUMA = pod.in(n.reports)
+	pod := n.reported[uid]
+	pod.Holding = n.holding(pod)
 	m.env.State.Adopt(pod.Assignment)
 }
 
@@ -73,6 +76,7 @@ func (m *Mirror) refresh(name string, another bool) {
 		return
 	}
 	base := record(n.object, n.topology, m.env.GPUs)
+	n.deduct(base, m.env.GPUs)
 	m.warn(n)
 	if !another && n.base != nil && reflect.DeepEqual(base, n.base) {
 		return

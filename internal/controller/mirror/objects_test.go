@@ -58,14 +58,24 @@ func topologyOf(name string, w scenario.Words) *v1alpha1.NodeTopology {
 	for model, profile := range w.Pairs("slices") {
 		t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: model + profile, Model: model, Form: "virtual", Type: gpu.SliceTypeName(model, profile)})
 	}
+	for uid, ids := range w.Pairs("gpu-holders") {
+		uid, name := namesOf(uid)
+		t.Status.GPUHolders = append(t.Status.GPUHolders, v1alpha1.GPUHolder{UID: uid, Namespace: "default", Name: name, Devices: strings.Split(ids, "+")})
+	}
 	for uid, list := range w.Pairs("holds") {
-		uid, name, static := strings.Cut(uid, "@")
-		if !static {
-			name = strings.TrimPrefix(uid, "uid-")
-		}
+		uid, name := namesOf(uid)
 		t.Status.Pods = append(t.Status.Pods, v1alpha1.PodCPUs{UID: uid, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: list}}})
 	}
 	return t
+}
+
+// namesOf reads UID@NAME, or uid-NAME.
+func namesOf(text string) (uid, name string) {
+	uid, name, static := strings.Cut(text, "@")
+	if !static {
+		name = strings.TrimPrefix(uid, "uid-")
+	}
+	return uid, name
 }
 
 func podOf(name string, w scenario.Words) *corev1.Pod {
@@ -106,6 +116,9 @@ func podOf(name string, w scenario.Words) *corev1.Pod {
 }
 
 func annotate(p *corev1.Pod, w scenario.Words) {
+	if ids := w.Value("gpu-placement"); w.Has("gpu-placement") {
+		p.Annotations[v1alpha1.AnnotationPlacement] = gpuPlacementOf(strings.Split(ids, "+"))
+	}
 	for option, name := range map[string]string{
 		"policy": v1alpha1.AnnotationCPUPolicy, "static": v1alpha1.AnnotationConfigHash,
 		"gpu-type": v1alpha1.AnnotationGPUType, "gpu-form": v1alpha1.AnnotationGPUForm, "least": v1alpha1.AnnotationGangMinAvailable,
@@ -127,6 +140,14 @@ func annotate(p *corev1.Pod, w scenario.Words) {
 	if text := w.Value("placement"); w.Has("placement") {
 		p.Annotations[v1alpha1.AnnotationPlacement] = placementOf(text)
 	}
+}
+
+func gpuPlacementOf(ids []string) string {
+	value, err := v1alpha1.FormatPlacement(map[string]v1alpha1.ContainerPlacement{"main": {GPUs: ids}})
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
 
 func placementOf(text string) string {

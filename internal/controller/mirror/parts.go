@@ -15,6 +15,9 @@ import (
 // labels of feature discovery.
 const sharedKind = "SHARED"
 
+// sharedSuffix makes the resource of shares from that of whole cards.
+const sharedSuffix = ".shared"
+
 // partKind returns the kind of card part that a resource counts, in the form of a GPU
 // type's suffix: "SHARED" or "MIG-1g.10gb". It is "" for other resources. gpus is the
 // resource of whole cards.
@@ -23,7 +26,7 @@ func partKind(resource, gpus string) string {
 	if profile, slice := strings.CutPrefix(resource, domain+"/mig-"); slice {
 		return "MIG-" + profile
 	}
-	if resource == gpus+".shared" {
+	if resource == gpus+sharedSuffix {
 		return sharedKind
 	}
 	return ""

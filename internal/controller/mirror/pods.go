@@ -43,7 +43,11 @@ func (m *Mirror) RemovePod(pod *corev1.Pod) {
 func (m *Mirror) forget(pod *corev1.Pod) {
 	delete(m.mu.asks, string(pod.UID))
 	if n, ok := m.mu.nodes[pod.Spec.NodeName]; ok {
-		delete(n.unplaced, string(pod.UID))
+		was := n.reported[string(pod.UID)]
+		delete(n.reported, string(pod.UID))
+		if was.HasGPUs() {
+			m.refresh(pod.Spec.NodeName, false) // what the node still reports for it is not free yet
+		}
 		m.tidy(pod.Spec.NodeName)
 	}
 }
@@ -57,12 +61,13 @@ func (m *Mirror) bound(pod *corev1.Pod) {
 		m.env.Odd(err)
 	}
 	a.Foreign = known
-	if all {
+	if all && !a.HasGPUs() {
 		m.env.State.Adopt(a)
 	} else {
 		n := m.node(a.Node)
-		n.unplaced[a.UID] = unplaced{pod.Namespace, pod.Name, v1alpha1.NodeUID(pod), a}
+		n.reported[a.UID] = reported{pod.Namespace, pod.Name, v1alpha1.NodeUID(pod), !all, a}
 		m.adopt(a.UID, n)
+		m.refresh(a.Node, false)
 	}
 }
 

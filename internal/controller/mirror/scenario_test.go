@@ -22,9 +22,10 @@ import (
 //	                                      parts=gpu.shared:16,mig-1g.10gb:7 of cards
 //	topology n1 numa=0:0-3,1:4-7          its agent says so now; reserved=LIST, ready=false,
 //	                                      full-cores=2 (threads a core), holds=UID:LIST,UID@NAME:LIST,
-//	                                      cards=T4,T4 their models, slices=H100:1g.10gb
+//	                                      cards=T4,T4 their models, slices=H100:1g.10gb,
+//	                                      gpu-holders=UID:ID+ID,UID@NAME:ID
 //	pod a cpu=2 policy=single             the pod is so now; node=n1 where it is bound, and
-//	                                      placement=0:2,1:1 | bad, scheduler=, phase=, gated=, deleting=, static=UID,
+//	                                      placement=0:2,1:1 | bad, gpu-placement=ID+ID, scheduler=, phase=, gated=, deleting=, static=UID,
 //	                                      gpus=2, parts=, gpu-type=T4|V100, gpu-form=, tenant=ann, since=SECOND,
 //	                                      gang=train, least=4 (of it start together)
 //	gone node|topology|pod NAME           there is none any more
@@ -142,6 +143,11 @@ func picture(n *sched.Node) string {
 	}
 	for name, free := range n.Free.Extended.All() {
 		text += fmt.Sprintf("; %s %d of %d", name, free, n.Allocatable.Extended.Of(name))
+	}
+	for _, card := range n.GPUs {
+		if card.ID != "" {
+			text += fmt.Sprintf("; card %s %d free", card.ID, card.Free)
+		}
 	}
 	if n.CoreWidth > 1 || n.Spare > 0 {
 		text += fmt.Sprintf("; core width %d, spare %d", n.CoreWidth, n.Spare)

@@ -112,3 +112,33 @@ func readAllocations(ctx context.Context, socket string) (allocations, error) {
 	}
 	return v, nil
 }
+
+// PodDevices is a pod and the IDs of the devices that the kubelet gave its containers.
+type PodDevices struct {
+	Namespace, Name string
+	Devices         []string
+}
+
+// ListDevices returns the pods of the kubelet with a root directory that hold devices, in
+// no order. Init containers other than sidecars are not in the kubelet's list.
+func ListDevices(ctx context.Context, root string) ([]PodDevices, error) {
+	ctx, cancel := context.WithTimeout(ctx, allocationsTimeout)
+	defer cancel()
+	pods, err := listPods(ctx, podResourcesSocket(root))
+	if err != nil {
+		return nil, err
+	}
+	var all []PodDevices
+	for _, pod := range pods {
+		held := PodDevices{Namespace: pod.Namespace, Name: pod.Name}
+		for _, c := range pod.Containers {
+			for _, d := range c.Devices {
+				held.Devices = append(held.Devices, d.DeviceIds...)
+			}
+		}
+		if len(held.Devices) > 0 {
+			all = append(all, held)
+		}
+	}
+	return all, nil
+}

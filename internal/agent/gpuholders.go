@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/deviceplugin/kubelet"
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+// holdersInterval is the time between reads of the kubelet's list, if no pod changes.
+const holdersInterval = 2 * time.Second
+
+// gpuHolders finds out who holds the node's GPUs. The kubelet lists the devices of app
+// containers from the pod's admission on. The node knows those of init containers, which
+// the kubelet does not list, from their creation on. The kubelet's checkpoint has both,
+// but it is internal to the kubelet.
+type gpuHolders struct {
+	list    func(context.Context) ([]kubelet.PodDevices, error) // the kubelet's
+	created func() []v1alpha1.GPUHolder                         // the node's
+	pods    func() []*corev1.Pod                                // of this node, from the API server
+	known   func() *gpu.Inventory
+	changed func() // is called when latest returns another value
+
+	wake chan struct{}
+	mu   struct {
+		sync.Mutex
+		latest []v1alpha1.GPUHolder
+	}
+}
+
+// newGPUHolders sets a.holders, which the NodeTopology is published for.
+func (a *agent) newGPUHolders() {
+	if a.gpus == nil || a.cluster == nil {
+		return
+	}
+	a.holders = &gpuHolders{
+		list: func(ctx context.Context) ([]kubelet.PodDevices, error) {
+			return kubelet.ListDevices(ctx, a.cfg.KubeletDir)
+		},
+		created: a.node.GPUHolders, pods: a.pods.All, known: a.gpus.latest, changed: a.cluster.notify,
+		wake: make(chan struct{}, 1),
+	}
+}
+
+// notify requests a read because a pod has changed. It does not block.
+func (h *gpuHolders) notify() {
+	if h == nil {
+		return
+	}
+	select {
+	case h.wake <- struct{}{}:
+	default: // one is already requested
+	}
+}
+
+// latest returns the holders by the last read, ordered by UID.
+func (h *gpuHolders) latest() []v1alpha1.GPUHolder {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.mu.latest
+}
+
+// run reads until ctx ends. While the kubelet does not answer, its last list counts.
+func (h *gpuHolders) run(ctx context.Context) error {
+	ticker := time.NewTicker(holdersInterval)
+	defer ticker.Stop()
+	var listed []kubelet.PodDevices
+	failed := false
+	for {
+		now, err := h.list(ctx)
+		if err == nil {
+			listed = now
+		} else if !failed {
+			logr.FromContextOrDiscard(ctx).Error(err, "cannot list which pods hold GPUs; the NodeTopology may lack some until the kubelet answers")
+		}
+		failed = err != nil
+		h.set(h.merge(listed))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		case <-h.wake:
+		}
+	}
+}
+
+func (h *gpuHolders) set(now []v1alpha1.GPUHolder) {
+	h.mu.Lock()
+	same := reflect.DeepEqual(now, h.mu.latest)
+	h.mu.latest = now
+	h.mu.Unlock()
+	if !same {
+		h.changed()
+	}
+}
+
+// merge returns the holders by the kubelet's list and by the node. The list may still
+// have pods that have ended, whose devices are free.
+func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
+	byName := map[string]*corev1.Pod{}
+	for _, pod := range h.pods() {
+		byName[pod.Namespace+"/"+pod.Name] = pod
+	}
+	byUID := map[string]v1alpha1.GPUHolder{}
+	add := func(one v1alpha1.GPUHolder) {
+		one.Devices = append(one.Devices, byUID[one.UID].Devices...)
+		slices.Sort(one.Devices)
+		one.Devices = slices.Compact(one.Devices)
+		byUID[one.UID] = one
+	}
+	for _, p := range listed {
+		name := p.Namespace + "/" + p.Name
+		one := v1alpha1.GPUHolder{UID: name, Namespace: p.Namespace, Name: p.Name, Devices: h.gpus(p.Devices)}
+		pod := byName[name]
+		if pod != nil {
+			one.UID = v1alpha1.NodeUID(pod)
+		}
+		if len(one.Devices) > 0 && (pod == nil || !v1alpha1.Ended(pod)) {
+			add(one)
+		}
+	}
+	for _, one := range h.created() {
+		add(one)
+	}
+	return slices.SortedFunc(maps.Values(byUID), func(a, b v1alpha1.GPUHolder) int { return cmp.Compare(a.UID, b.UID) })
+}
+
+// gpus returns the IDs of GPUs among those of all devices.
+func (h *gpuHolders) gpus(ids []string) (found []string) {
+	known := h.known()
+	for _, id := range ids {
+		if _, is := known.Find(v1alpha1.GPUOf(id)); is {
+			found = append(found, id)
+		}
+	}
+	return found
+}

@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/deviceplugin/kubelet"
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+// TestGPUHolders checks that the report has every pod with GPUs, whoever bound it, and
+// the devices of all of its containers.
+func TestGPUHolders(t *testing.T) {
+	pod := func(name, hash string, phase corev1.PodPhase) *corev1.Pod {
+		meta := metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)}
+		if hash != "" {
+			meta.Annotations = map[string]string{v1alpha1.AnnotationConfigHash: hash}
+		}
+		return &corev1.Pod{ObjectMeta: meta, Status: corev1.PodStatus{Phase: phase}}
+	}
+	listed := func(name string, ids ...string) kubelet.PodDevices {
+		return kubelet.PodDevices{Namespace: "ns", Name: name, Devices: ids}
+	}
+	holder := func(uid, name string, ids ...string) v1alpha1.GPUHolder {
+		return v1alpha1.GPUHolder{UID: uid, Namespace: "ns", Name: name, Devices: ids}
+	}
+	h := &gpuHolders{
+		pods: func() []*corev1.Pod {
+			return []*corev1.Pod{pod("a", "", "Running"), pod("over", "", "Failed"), pod("static", "hash", "Running")}
+		},
+		known: func() *gpu.Inventory {
+			return &gpu.Inventory{Cards: []gpu.Card{{UUID: "g0"}, {UUID: "g1"}, {UUID: "g2", MIG: true, Slices: []gpu.Slice{{UUID: "m2"}}}}}
+		},
+	}
+	for name, tc := range map[string]struct {
+		listed        []kubelet.PodDevices
+		created, want []v1alpha1.GPUHolder
+	}{
+		"nobody":                     {},
+		"a card, a share, a slice":   {listed: []kubelet.PodDevices{listed("a", "g0", "m2", "g1::3")}, want: []v1alpha1.GPUHolder{holder("uid-a", "a", "g0", "g1::3", "m2")}},
+		"other devices":              {listed: []kubelet.PodDevices{listed("a", "numa0-cpu-1")}},
+		"has ended":                  {listed: []kubelet.PodDevices{listed("over", "g0")}},
+		"has ended, still has tasks": {created: []v1alpha1.GPUHolder{holder("uid-over", "over", "g0")}, want: []v1alpha1.GPUHolder{holder("uid-over", "over", "g0")}},
+		"unknown to the API server":  {listed: []kubelet.PodDevices{listed("lost", "g0")}, want: []v1alpha1.GPUHolder{holder("ns/lost", "lost", "g0")}},
+		"static":                     {listed: []kubelet.PodDevices{listed("static", "g0")}, want: []v1alpha1.GPUHolder{holder("hash", "static", "g0")}},
+		"an init container's, too": {
+			listed: []kubelet.PodDevices{listed("a", "g1")}, created: []v1alpha1.GPUHolder{holder("uid-a", "a", "g0", "g1")},
+			want: []v1alpha1.GPUHolder{holder("uid-a", "a", "g0", "g1")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h.created = func() []v1alpha1.GPUHolder { return tc.created }
+			if diff := cmp.Diff(tc.want, h.merge(tc.listed)); diff != "" {
+				t.Errorf("holders (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

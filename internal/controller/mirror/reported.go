@@ -1,0 +1,120 @@
+package mirror
+
+import (
+	"slices"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// report is what a pod holds by the agent's report.
+type report struct {
+	namespace, name string
+	shares          []sched.NUMAShare // of exclusive CPUs
+	devices         []string          // IDs of cards, slices and shares
+}
+
+// reports returns what pods hold by the agent's report, by their UID on the node. A list
+// of CPUs that cannot be parsed counts as empty.
+func reports(t *v1alpha1.NodeTopology) map[string]report {
+	all := map[string]report{}
+	if t == nil {
+		return all
+	}
+	for _, pod := range t.Status.Pods {
+		held := cpuset.Set{}
+		for _, c := range pod.Containers {
+			if cpus, err := cpuset.Parse(c.CPUs); err == nil {
+				held = held.Union(cpus)
+			}
+		}
+		all[pod.UID] = report{namespace: pod.Namespace, name: pod.Name, shares: share(held, t.Status.NUMA)}
+	}
+	for _, holder := range t.Status.GPUHolders {
+		r := all[holder.UID]
+		r.namespace, r.name, r.devices = holder.Namespace, holder.Name, holder.Devices
+		all[holder.UID] = r
+	}
+	return all
+}
+
+func share(held cpuset.Set, nodes []v1alpha1.NUMANode) []sched.NUMAShare {
+	var on []sched.NUMAShare
+	for _, n := range nodes {
+		cpus, err := cpuset.Parse(n.CPUs)
+		if err != nil {
+			continue
+		}
+		if here := held.Intersect(cpus).Len(); here > 0 {
+			on = append(on, sched.NUMAShare{ID: topology.NodeID(n.ID), CPUs: here})
+		}
+	}
+	return on
+}
+
+// reported is a bound pod of whose holding its node's agent knows more than the pod says:
+// which exclusive CPUs or GPUs it has, if the controller did not place it.
+type reported struct {
+	namespace, name string
+	onNode          string // UID on the node as its annotation says, which differs for mirror pods
+	cpus            bool   // only the agent knows its exclusive CPUs
+	nodestate.Assignment
+}
+
+// in returns what is reported for the pod, and by which UID. A report about another pod
+// does not count, because anybody can set the annotation that names the pod's UID on the
+// node.
+func (p reported) in(reports map[string]report) (r report, uid string) {
+	for _, uid := range []string{p.UID, p.onNode} {
+		if r, known := reports[uid]; known && r.namespace == p.namespace && r.name == p.name {
+			return r, uid
+		}
+	}
+	return report{}, ""
+}
+
+// holding returns what a pod holds, by its placement and by the agent's report. The cards
+// of a placement count as long as the pod is there, because it fails without them.
+func (n *node) holding(pod reported) sched.Holding {
+	h := pod.Holding
+	r, _ := pod.in(n.reports)
+	if pod.cpus {
+		h.NUMA = r.shares
+	}
+	if len(h.GPUs) > 0 || pod.Cards == 0 {
+		return h
+	}
+	for _, card := range whole(n.topology) {
+		if slices.Contains(r.devices, card.ID) {
+			h.GPUs = append(h.GPUs, sched.GPUShare{ID: card.ID, Milli: sched.WholeGPU})
+		}
+	}
+	return h
+}
+
+// deduct subtracts from a node's cards what no assignment names: shares, and cards that
+// are held by pods which the API server does not have, which have ended there, or which
+// were placed with other cards. gpus is the resource of whole cards.
+func (n *node) deduct(base *sched.Node, gpus string) {
+	assigned := map[string][]sched.GPUShare{} // by UID on the node
+	for _, pod := range n.reported {
+		_, uid := pod.in(n.reports)
+		assigned[uid] = n.holding(pod).GPUs
+	}
+	part := base.Parts[gpus+sharedSuffix].Milli
+	for uid, r := range n.reports {
+		for _, id := range r.devices {
+			card := slices.IndexFunc(base.GPUs, func(g sched.GPU) bool { return g.ID == v1alpha1.GPUOf(id) })
+			switch {
+			case card < 0: // a slice, or a card that the agent does not list
+			case base.GPUs[card].ID != id && part > 0:
+				base.GPUs[card].Free = max(0, base.GPUs[card].Free-part)
+			case !slices.ContainsFunc(assigned[uid], func(s sched.GPUShare) bool { return s.ID == id }):
+				base.GPUs[card].Free = 0
+			}
+		}
+	}
+}
