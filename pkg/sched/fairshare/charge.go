@@ -30,34 +30,37 @@ type Charge struct {
 	Amount Milli
 }
 
-// Charges returns what a pod on a node is charged for, sorted by type, with amounts greater than 0. A pod
-// is charged for the first of these that it has:
+// Charges returns what a pod on a node is charged for, sorted by type, with amounts greater than 0:
 //
-//  1. GPUs, each under its type, and a share of one as a fraction,
-//  2. parts of GPUs,
-//  3. CPU cores.
+//   - GPUs, each under its type, and a share of one as a fraction,
+//   - parts of GPUs, each under its type,
+//   - CPU cores, if it has neither.
 func Charges(h sched.Holding, node *sched.Node) []Charge {
-	var charges []Charge
-	switch parts := partsOf(h, node); {
-	case len(h.GPUs) > 0:
-		charges = cardsOf(h, node)
-	case len(parts) > 0:
-		charges = parts
-	case h.CPU > 0:
+	charges := addParts(cardsOf(h, node), h, node)
+	if len(charges) == 0 && h.CPU > 0 {
 		charges = []Charge{{CPU, min(Milli(h.CPU), maxCharge)}}
 	}
+	return sorted(charges)
+}
+
+func sorted(charges []Charge) []Charge {
 	slices.SortFunc(charges, func(a, b Charge) int { return cmp.Compare(a.Type, b.Type) })
 	return charges
 }
 
 // ChargeUnnamed returns what a pod is charged for n > 0 whole GPUs that were allocated without naming
-// them. A node has such GPUs of one type only. On a nil node, which is not known yet, the type is AnyGPU.
-func ChargeUnnamed(n int64, node *sched.Node) []Charge {
+// them, and for the parts of GPUs that it holds beside them. A node has such GPUs of one type only. On a
+// nil node, which is not known yet, the type is AnyGPU, and n includes the parts.
+func ChargeUnnamed(n int64, h sched.Holding, node *sched.Node) []Charge {
 	kind := AnyGPU
 	if node != nil && len(node.GPUs) > 0 {
 		kind = cmp.Or(Type(node.GPUs[0].Type), AnyGPU)
 	}
-	return []Charge{{Type: kind, Amount: times(n, sched.WholeGPU)}}
+	charges := []Charge{{Type: kind, Amount: times(n, sched.WholeGPU)}}
+	if node == nil {
+		return charges
+	}
+	return sorted(addParts(charges, h, node))
 }
 
 // cardsOf returns the charges for named GPUs.
@@ -72,8 +75,8 @@ func cardsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 	return charges
 }
 
-// partsOf returns the charges for parts of GPUs, which are extended resources.
-func partsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
+// addParts adds the charges for parts of GPUs, which are extended resources.
+func addParts(charges []Charge, h sched.Holding, node *sched.Node) []Charge {
 	for resource, part := range node.Parts {
 		if n := h.Extended.Of(resource); n > 0 {
 			charges = add(charges, Type(part.Type), times(n, part.Milli))

@@ -16,11 +16,13 @@ func TestCharges(t *testing.T) {
 		holds sched.Holding
 		want  []Charge
 	}{
-		"cores":          {sched.Holding{Amounts: cores}, []Charge{{CPU, 3500}}},
-		"nothing":        {sched.Holding{}, nil},
-		"cards, no CPU":  {sched.Holding{Amounts: cores, GPUs: []sched.GPUShare{{ID: "0", Milli: 1000}, {ID: "1", Milli: 1000}}}, []Charge{{"T4", 2000}}},
-		"a share":        {sched.Holding{GPUs: []sched.GPUShare{{ID: "1", Milli: 250}}}, []Charge{{"T4", 250}}},
-		"parts, no CPU":  {sched.Holding{Amounts: sched.Amounts{CPU: 1, Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu.shared": 3})}}, []Charge{{"T4-SHARED", 750}}},
+		"cores":         {sched.Holding{Amounts: cores}, []Charge{{CPU, 3500}}},
+		"nothing":       {sched.Holding{}, nil},
+		"cards, no CPU": {sched.Holding{Amounts: cores, GPUs: []sched.GPUShare{{ID: "0", Milli: 1000}, {ID: "1", Milli: 1000}}}, []Charge{{"T4", 2000}}},
+		"a share":       {sched.Holding{GPUs: []sched.GPUShare{{ID: "1", Milli: 250}}}, []Charge{{"T4", 250}}},
+		"parts, no CPU": {sched.Holding{Amounts: sched.Amounts{CPU: 1, Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu.shared": 3})}}, []Charge{{"T4-SHARED", 750}}},
+		"a card and parts": {sched.Holding{Amounts: sched.Amounts{CPU: 1, Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu.shared": 3})}, GPUs: []sched.GPUShare{{ID: "0", Milli: 1000}}},
+			[]Charge{{"T4", 1000}, {"T4-SHARED", 750}}},
 		"two models":     {sched.Holding{GPUs: []sched.GPUShare{{ID: "1", Milli: 500}, {ID: "2", Milli: 1000}}}, []Charge{{"H200", 1000}, {"T4", 500}}},
 		"a card unknown": {sched.Holding{GPUs: []sched.GPUShare{{ID: "7", Milli: 1000}}}, []Charge{{AnyGPU, 1000}}},
 	} {
@@ -43,7 +45,7 @@ func TestChargeUnnamed(t *testing.T) {
 		"no node is known":    {nil, AnyGPU},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff([]Charge{{tc.want, 2000}}, ChargeUnnamed(2, tc.node)); diff != "" {
+			if diff := cmp.Diff([]Charge{{tc.want, 2000}}, ChargeUnnamed(2, sched.Holding{}, tc.node)); diff != "" {
 				t.Errorf("charges (-want +got):\n%s", diff)
 			}
 		})

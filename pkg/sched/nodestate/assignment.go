@@ -49,10 +49,10 @@ func Decided(d sched.Decision) *Assignment {
 // of its GPUs; it is nil for an unknown node.
 func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 	switch {
+	case a.HasGPUs() && node == nil:
+		return fairshare.ChargeUnnamed(int64(a.Cards+a.Parts), a.Holding, nil)
 	case a.Cards > 0 && len(a.GPUs) == 0:
-		return fairshare.ChargeUnnamed(int64(a.Cards), node)
-	case a.Parts > 0 && node == nil:
-		return fairshare.ChargeUnnamed(int64(a.Parts), nil)
+		return fairshare.ChargeUnnamed(int64(a.Cards), a.Holding, node)
 	case node == nil:
 		node = &sched.Node{}
 	}
