@@ -38,7 +38,10 @@ func (c *controller) newOperators(context.Context) error {
 }
 
 // rescore reorders the queue at intervals until ctx ends, because scores also change with
-// time alone.
+// time alone. Scores that have become negligible are forgotten.
 func (c *controller) rescore(ctx context.Context) error {
-	return every(ctx, c.cfg.ScoreInterval, c.queue.RescoreAll)
+	return every(ctx, c.cfg.ScoreInterval, func() {
+		c.ledger.Prune()
+		c.queue.RescoreAll()
+	})
 }

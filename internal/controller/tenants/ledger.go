@@ -163,6 +163,13 @@ func (l *Ledger) weigh(name string, spec v1alpha1.TenantSpec) error {
 	return nil
 }
 
+// Prune forgets tenants of whom nothing is left but a negligible score.
+func (l *Ledger) Prune() {
+	if book := l.book.Load(); book != nil {
+		book.Prune(l.env.Now())
+	}
+}
+
 // Each calls f with the current state of each account.
 func (l *Ledger) Each(f func(tenant string, a fairshare.Account)) {
 	book := l.book.Load()
