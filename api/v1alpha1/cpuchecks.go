@@ -50,7 +50,7 @@ func sharedContainers(pod *corev1.Pod) ([]string, error) {
 	var exempt []string
 	for name := range strings.SplitSeq(pod.Annotations[AnnotationSharedContainers], ",") {
 		name = strings.TrimSpace(name)
-		if name == "" {
+		if name == "" || slices.Contains(exempt, name) {
 			continue
 		}
 		if !slices.Contains(known, name) {

@@ -82,7 +82,7 @@ func speaker(wants []sched.GPUWant) string {
 	return slices.MinFunc(wants, func(a, b sched.GPUWant) int { return cmp.Compare(b.Count, a.Count) }).Container
 }
 
-// both returns the nodes in both lists. Nil means all nodes.
+// both returns the nodes in both lists, which are sorted. Nil means all nodes.
 func both(a, b []string) []string {
 	switch {
 	case a == nil:
@@ -90,7 +90,10 @@ func both(a, b []string) []string {
 	case b == nil:
 		return a
 	}
-	return append([]string{}, slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })...)
+	return append([]string{}, slices.DeleteFunc(slices.Clone(a), func(name string) bool {
+		_, found := slices.BinarySearch(b, name)
+		return !found
+	})...)
 }
 
 // claim is what a pod may have: by the groups when it was completed, by the quotas of now.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
@@ -68,5 +69,28 @@ func TestTooManyGPUsRequested(t *testing.T) {
 	s.mirror.SetPod(podOf("a", scenario.Words{"cpu=1", "gpus=1000000000"}))
 	if got, want := s.said.String(), "refused: default/a: the pod requests 1000000000 of nvidia.com/gpu, and a node may have at most 1024; request less\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestTooManyNames checks that lists in annotations are read up to a limit.
+func TestTooManyNames(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotation, list string
+		want             string
+	}{
+		"candidates":          {v1alpha1.AnnotationCandidateNodes, strings.Repeat("n1,", MaxCandidates-1) + "n2", "pending"},
+		"too many candidates": {v1alpha1.AnnotationCandidateNodes, strings.Repeat("n,", MaxCandidates), "refused: default/a: the annotation numalet.dev/candidate-nodes lists 4097 nodes, and at most 4096 are read"},
+		"models":              {v1alpha1.AnnotationGPUType, strings.Repeat("T4|", maxModels-1) + "T4", "pending"},
+		"too many models":     {v1alpha1.AnnotationGPUType, strings.Repeat("T4|", maxModels) + "T4", "refused: default/a: the annotation numalet.dev/gpu-type lists 65 models of GPUs, and at most 64 are read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			pod := podOf("a", scenario.Words{"cpu=1", "gpus=1"})
+			pod.Annotations[tc.annotation] = tc.list
+			s.mirror.SetPod(pod)
+			if got := s.said.String(); !strings.HasPrefix(got, tc.want) {
+				t.Errorf("%.200s, want %s", got, tc.want)
+			}
+		})
 	}
 }

@@ -47,8 +47,8 @@ type Mirror struct {
 	env Env
 	mu  struct {
 		sync.Mutex
-		nodes map[string]*node       // by name
-		asks  map[string]*corev1.Pod // the pending pods as last seen, by UID
+		nodes map[string]*node      // by name
+		asks  map[string]pendingPod // the pending pods as last seen, by UID
 		// models counts the nodes with cards of each model.
 		models map[string]int
 	}
@@ -67,7 +67,7 @@ type node struct {
 // NewMirror returns a mirror that has seen no object.
 func NewMirror(env Env) *Mirror {
 	m := &Mirror{env: env}
-	m.mu.nodes, m.mu.asks, m.mu.models = map[string]*node{}, map[string]*corev1.Pod{}, map[string]int{}
+	m.mu.nodes, m.mu.asks, m.mu.models = map[string]*node{}, map[string]pendingPod{}, map[string]int{}
 	return m
 }
 

@@ -70,6 +70,10 @@ func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPUAsk, e
 	return ask, nil
 }
 
+// maxModels is how many models of GPUs a pod may name: each of its GPUs is compared with
+// all of them.
+const maxModels = 64
+
 // allowed reads the annotations that restrict the cards of a pod that requests n GPUs of
 // a form. Nil means no restriction.
 func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string, error) {
@@ -86,6 +90,9 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 		return nil, fmt.Errorf("the annotation %s is %q, and the pod asks for parts of cards; allowed is %s", v1alpha1.AnnotationGPUForm, form, gpu.Virtual)
 	case !typed:
 		return nil, nil
+	}
+	if n := 1 + strings.Count(list, "|"); n > maxModels {
+		return nil, fmt.Errorf("the annotation %s lists %d models of GPUs, and at most %d are read; name fewer, or none for any", v1alpha1.AnnotationGPUType, n, maxModels)
 	}
 	var models []string
 	for name := range strings.SplitSeq(list, "|") {

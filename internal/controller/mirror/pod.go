@@ -20,7 +20,7 @@ func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
 	amounts, excess := requests(pod)
 	p := &sched.Pod{
 		UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name,
-		Requests: amounts, Candidates: candidates(pod), Profile: pod.Spec.SchedulerName,
+		Requests: amounts, Profile: pod.Spec.SchedulerName,
 	}
 	request, err := v1alpha1.ReadCPURequest(pod)
 	if err = errors.Join(excess, err); err != nil {
@@ -28,6 +28,24 @@ func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
 	}
 	p.CPUPolicy, p.Exclusive, p.Seed = request.Policy, request.Containers, seed(p.UID)
 	return p, request, nil
+}
+
+// pendingPod is a pending pod with its request, as far as that depends on the pod alone.
+type pendingPod struct {
+	*corev1.Pod
+	request *sched.Pod // is never changed
+	invalid error      // what is wrong with the request
+}
+
+// readPending reads a pending pod's request.
+func (m *Mirror) readPending(pod *corev1.Pod) pendingPod {
+	p, _, invalid := read(pod)
+	var errs [3]error
+	p.Candidates, errs[0] = candidates(pod)
+	p.Gang, errs[1] = gangOf(pod)
+	errs[2] = m.env.Filters.ReadPod(pod, p)
+	p.Tenant = tenant(pod)
+	return pendingPod{pod, p, errors.Join(invalid, errors.Join(errs[:]...), unforged(pod))}
 }
 
 // unforged refuses a pending pod that carries a placement: only a binding may set it.
@@ -46,11 +64,19 @@ func seed(uid string) uint64 {
 	return h.Sum64()
 }
 
+// MaxCandidates is how many nodes a pod may name as its candidates: each scheduling
+// attempt looks at all of them.
+const MaxCandidates = 4096
+
 // candidates returns the node names that a pod is restricted to, nil if it names none.
-func candidates(pod *corev1.Pod) []string {
+func candidates(pod *corev1.Pod) ([]string, error) {
 	list, ok := pod.Annotations[v1alpha1.AnnotationCandidateNodes]
 	if !ok {
-		return nil
+		return nil, nil
+	}
+	if n := 1 + strings.Count(list, ","); n > MaxCandidates {
+		return nil, fmt.Errorf("the annotation %s lists %d nodes, and at most %d are read; select nodes by a label instead, with nodeSelector or affinity",
+			v1alpha1.AnnotationCandidateNodes, n, MaxCandidates)
 	}
 	names := map[string]bool{}
 	for name := range strings.SplitSeq(list, ",") {
@@ -58,5 +84,5 @@ func candidates(pod *corev1.Pod) []string {
 			names[name] = true
 		}
 	}
-	return append([]string{}, slices.Sorted(maps.Keys(names))...)
+	return append([]string{}, slices.Sorted(maps.Keys(names))...), nil
 }

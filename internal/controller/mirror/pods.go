@@ -13,6 +13,10 @@ import (
 
 // SetPod adds or updates a pod.
 func (m *Mirror) SetPod(pod *corev1.Pod) {
+	var pending pendingPod
+	if m.isPending(pod) {
+		pending = m.readPending(pod) // before the lock: annotations of 256 KiB take a while
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -21,12 +25,18 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 		m.env.State.End(string(pod.UID))
 	case pod.Spec.NodeName != "":
 		m.bound(pod)
-	case m.env.Ours(pod.Spec.SchedulerName) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0:
-		m.pending(pod)
+	case pending.Pod != nil:
+		m.pending(pending)
 	default:
 		delete(m.mu.asks, string(pod.UID))
 		m.env.Withdraw(string(pod.UID))
 	}
+}
+
+// isPending reports whether the controller must find a node for a pod.
+func (m *Mirror) isPending(pod *corev1.Pod) bool {
+	return !v1alpha1.Ended(pod) && pod.Spec.NodeName == "" && m.env.Ours(pod.Spec.SchedulerName) &&
+		pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0
 }
 
 // RemovePod removes a pod. It needs the pod as it was last seen.
@@ -72,9 +82,9 @@ func (m *Mirror) bound(pod *corev1.Pod) {
 }
 
 // pending queues a pod unless it is queued with the same request already.
-func (m *Mirror) pending(pod *corev1.Pod) {
+func (m *Mirror) pending(pod pendingPod) {
 	uid := string(pod.UID)
-	if before, ok := m.mu.asks[uid]; ok && sameAsk(before, pod) {
+	if before, ok := m.mu.asks[uid]; ok && sameAsk(before.Pod, pod.Pod) {
 		return
 	}
 	m.mu.asks[uid] = pod
@@ -82,14 +92,12 @@ func (m *Mirror) pending(pod *corev1.Pod) {
 }
 
 // ask queues a pod with its request, or reports what is wrong with the request.
-func (m *Mirror) ask(pod *corev1.Pod) {
-	p, _, err := read(pod)
-	cards, bad := m.cards(pod, p.Requests)
-	p.GPUs, p.Tenant = cards, tenant(pod)
-	gang, alone := gangOf(pod)
-	p.Gang = gang
-	err = errors.Join(err, bad, alone, unforged(pod), m.complete(p, pod))
-	if err != nil {
+func (m *Mirror) ask(pod pendingPod) {
+	request := *pod.request
+	p := &request
+	cards, bad := m.cards(pod.Pod, p.Requests)
+	p.GPUs = cards
+	if err := errors.Join(pod.invalid, bad, m.complete(p, pod.Pod)); err != nil {
 		m.env.Withdraw(p.UID)
 		m.env.Refused(p, err)
 		return
@@ -101,12 +109,9 @@ func (m *Mirror) ask(pod *corev1.Pod) {
 	m.env.Pending(e)
 }
 
-// complete adds what the filters know of a pod. It also makes the pod avoid nodes that
-// lately rejected placements of the same owner, and applies its tenant's limits.
+// complete makes a pod avoid nodes that lately rejected placements of the same owner, and
+// applies its tenant's limits.
 func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
-	if err := m.env.Filters.ReadPod(pod, p); err != nil {
-		return err
-	}
 	if owner := ownerOf(pod); owner != "" && len(p.Exclusive) > 0 {
 		p.Avoid = func(node string) bool { return m.env.Avoids(owner, node) }
 	}
@@ -129,7 +134,7 @@ func (m *Mirror) askAgain(concerned func(*corev1.Pod) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, pod := range m.mu.asks {
-		if concerned(pod) {
+		if concerned(pod.Pod) {
 			m.ask(pod)
 		}
 	}
