@@ -104,8 +104,9 @@ type GPUGroupNode struct {
 
 // Conditions of a GPUGroup.
 const (
-	// ConditionAccepted is true while the group is in force: its GPUs are there, and
-	// each of its tenants has the right to use them.
+	// ConditionAccepted is true while the newest spec is in force: its GPUs are there,
+	// and each of its tenants has the right to use them. Otherwise the message says what
+	// is in force.
 	ConditionAccepted = "Accepted"
 	// ConditionShared is true where other groups hold some of its GPUs, too.
 	ConditionShared = "Shared"
@@ -120,6 +121,10 @@ type GPUGroupStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// InForce is the spec that was accepted last. It stays in force until another one is
+	// accepted. While its tenants lack the right to use its GPUs, nobody gets them.
+	// +optional
+	InForce *GPUGroupForm `json:"inForce,omitempty"`
 	// GPUs is the number of GPUs or slices in the group.
 	// +optional
 	GPUs int32 `json:"gpus"`
@@ -131,6 +136,13 @@ type GPUGroupStatus struct {
 	// +listType=map
 	// +listMapKey=tenant
 	Usage []TenantGPUs `json:"usage,omitempty"`
+}
+
+// GPUGroupForm is one generation of a group's spec.
+type GPUGroupForm struct {
+	// Generation is that of the object when it had this spec.
+	Generation int64        `json:"generation"`
+	Spec       GPUGroupSpec `json:"spec"`
 }
 
 // TenantGPUs is how much a tenant holds.

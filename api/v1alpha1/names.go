@@ -28,7 +28,7 @@ const (
 	// AnnotationGPUGroup names the GPU group to take GPUs of. The controller sets it to
 	// the group that it took, where the author named none.
 	AnnotationGPUGroup = Group + "/gpu-group"
-	// AnnotationCandidateNodes lists the only nodes that suit.
+	// AnnotationCandidateNodes lists the only nodes that suit, at most 4,096.
 	AnnotationCandidateNodes = Group + "/candidate-nodes"
 	// LabelTenant names the tenant that a Job or a pod is of.
 	LabelTenant = Group + "/tenant"

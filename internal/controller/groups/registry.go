@@ -32,16 +32,18 @@ type Dependencies struct {
 	// Allowed reports whether a tenant has permission to use a GPU of a node, given by the
 	// UUID of its card. An error means that the answer is unknown.
 	Allowed func(ctx context.Context, tenant, node, id string) (bool, error)
-	// Changed is called with the accepted groups when the answers of Match may change,
+	// Changed is called with the groups in force when the answers of Match may change,
 	// before Report is called.
 	Changed func([]group.Group)
 	// Report is called with each new verdict, in any order.
 	Report func(Verdict)
 }
 
-// Registry keeps the accepted groups. A group counts once its newest version was accepted
-// and for as long as its tenants have permission, even if nodes or GPUs of it come and
-// go. Its methods may be called from any goroutine.
+// Registry keeps the groups in force. A group is in force with the form that was accepted
+// last, for as long as its tenants have permission, even if nodes or GPUs of it come and
+// go. When they lose it, the GPUs stay closed to everybody else: a mistake in an edit or in
+// a role must not hand the GPUs of one tenant to all others. A group that was never
+// accepted has no effect. Its methods may be called from any goroutine.
 //
 // Acceptance asks the API server, so only Run does it, in one goroutine: after each change
 // it checks all groups, which costs O(groups · GPUs). An edited group applies after
@@ -62,7 +64,8 @@ type Registry struct {
 	}
 }
 
-// snapshot is the accepted groups, and why the others are not accepted. It is immutable.
+// snapshot is the groups in force or closed, and why pods may not use the others. It is
+// immutable.
 type snapshot struct {
 	grouping *group.Grouping
 	refused  map[string]string // messages by group
@@ -86,7 +89,7 @@ func (r *Registry) Match(request group.Request) (group.Match, error) {
 	return now.grouping.Match(request)
 }
 
-// Empty reports whether no group is accepted.
+// Empty reports whether no group is in force or closed.
 func (r *Registry) Empty() bool { return r.current.Load().grouping.Empty() }
 
 // HasSynced reports whether Run has checked all groups of the informers' first lists.
@@ -182,21 +185,24 @@ func (r *Registry) interval() time.Duration {
 func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 	objects, nodes, moved := r.input()
 	var verdicts []Verdict
-	var accepted []group.Group
+	var inForce, closed []group.Group
 	refused := map[string]string{}
 	for _, object := range objects {
 		v := r.checkGroup(ctx, object, nodes, recheck || moved)
 		verdicts = append(verdicts, v)
-		if v.Accepted {
-			accepted = append(accepted, Read(object))
-		} else {
-			refused[v.Name] = v.Message
+		switch {
+		case v.Serves:
+			inForce = append(inForce, Read(inForm(object, v.InForce)))
+			continue
+		case v.InForce != nil:
+			closed = append(closed, withoutTenants(Read(inForm(object, v.InForce))))
 		}
+		refused[v.Name] = v.Message
 	}
-	now := &snapshot{group.New(accepted, nodes), refused}
+	now := &snapshot{group.New(slices.Concat(inForce, closed), nodes), refused}
 	if !reflect.DeepEqual(now, r.current.Load()) {
 		r.current.Store(now)
-		r.deps.Changed(accepted)
+		r.deps.Changed(inForce)
 	}
 	r.report(verdicts, now.grouping)
 }
@@ -211,11 +217,52 @@ func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, mov
 	return objects, maps.Clone(r.mu.nodes), moved
 }
 
-// checkGroup returns whether a group is accepted. Without recheck a group that was accepted
-// keeps its permissions.
+// withoutTenants returns a group that holds its GPUs and serves nobody.
+func withoutTenants(g group.Group) group.Group {
+	g.Tenants, g.Quota = nil, 0
+	return g
+}
+
+// checkGroup returns whether a group is accepted, and else whether the form that was
+// accepted last is in force. Without recheck a form in force keeps its permissions.
 func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, recheck bool) Verdict {
+	v := r.checkForm(ctx, object, nodes, r.wasAccepted(object), recheck)
+	if v.Accepted {
+		v.InForce = &v1alpha1.GPUGroupForm{Generation: object.Generation, Spec: object.Spec}
+		return v
+	}
+	switch v.InForce = r.lastInForce(object); {
+	case v.InForce == nil:
+		return v
+	case v.InForce.Generation == object.Generation:
+		return v.closed("")
+	}
+	return v.serving(r.checkForm(ctx, inForm(object, v.InForce), nodes, true, recheck))
+}
+
+// inForm returns a group with another form.
+func inForm(object *v1alpha1.GPUGroup, form *v1alpha1.GPUGroupForm) *v1alpha1.GPUGroup {
+	changed := *object
+	changed.Generation, changed.Spec = form.Generation, form.Spec
+	return &changed
+}
+
+// lastInForce returns the form of a group that was accepted last, by this registry or
+// according to the group's status.
+func (r *Registry) lastInForce(object *v1alpha1.GPUGroup) *v1alpha1.GPUGroupForm {
+	if v, known := r.verdicts[object.Name]; known && v.UID == object.UID {
+		return v.InForce
+	}
+	if object.Status.InForce == nil && r.wasAccepted(object) {
+		return &v1alpha1.GPUGroupForm{Generation: object.Generation, Spec: object.Spec}
+	}
+	return object.Status.InForce
+}
+
+// checkForm returns whether one form of a group is accepted. A form that was accepted
+// before keeps the GPUs that remain.
+func (r *Registry) checkForm(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, before, recheck bool) Verdict {
 	g, v := Read(object), Verdict{Name: object.Name, UID: object.UID, Generation: object.Generation}
-	before := r.wasAccepted(object)
 	why := group.Check(g, nodes, nil)
 	if before {
 		why = slices.DeleteFunc(why, isGone)
@@ -223,8 +270,8 @@ func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, no
 	if len(why) > 0 {
 		return v.refused(why)
 	}
-	if old := r.verdicts[object.Name]; !recheck && old.Accepted && old.of(object) {
-		v.Accepted = true
+	if old := r.verdicts[object.Name]; !recheck && old.serves(object) {
+		v.Accepted, v.Serves = true, true
 		return v
 	}
 	why, err := r.missingPermissions(ctx, g, nodes)
@@ -235,7 +282,7 @@ func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, no
 		v.Reason, v.Message = notChecked, err.Error()
 		return v
 	}
-	v.Accepted = true
+	v.Accepted, v.Serves = true, true
 	return v
 }
 
@@ -283,7 +330,7 @@ func (r *Registry) report(verdicts []Verdict, grouping *group.Grouping) {
 	before := r.verdicts
 	r.verdicts = map[string]Verdict{}
 	for _, v := range verdicts {
-		if v.Accepted {
+		if v.InForce != nil {
 			v = v.withGPUs(grouping.HeldGPUs(v.Name))
 		}
 		r.verdicts[v.Name] = v

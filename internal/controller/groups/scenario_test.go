@@ -13,6 +13,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/testutil/scenario"
+	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
@@ -31,6 +32,7 @@ import (
 //	give u ann g 1500                 so many thousandths of the group's GPUs
 //	quota ann T4=2 | end u | limited ann
 //	show                              what the groups say
+//	offer ann n1                      which cards of a node a pod of the tenant with one card may choose from
 //
 // The answers are what is said of groups, and who may hold more than before.
 func TestScenarios(t *testing.T) {
@@ -79,7 +81,7 @@ func (s *scene) verdict(v Verdict) {
 // changed.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
-		"node": s.node, "gone": s.gone, "group": s.group, "remake": s.remake, "again": s.again, "give": s.give, "quota": s.quota, "show": s.show,
+		"node": s.node, "gone": s.gone, "group": s.group, "remake": s.remake, "again": s.again, "give": s.give, "quota": s.quota, "show": s.show, "offer": s.offer,
 		"right":   func(c *scenario.Command) { s.rights[c.Arg(0)+" "+c.Arg(1)] = true },
 		"wrong":   func(c *scenario.Command) { delete(s.rights, c.Arg(0)+" "+c.Arg(1)) },
 		"silence": func(*scenario.Command) { s.silent = true },
@@ -169,6 +171,28 @@ func (s *scene) give(c *scenario.Command) {
 		return
 	}
 	s.quotas.Observe(nodestate.Event{Kind: nodestate.Assigned, UID: d.Pod.UID, Node: node, Now: nodestate.Decided(d)})
+}
+
+func (s *scene) offer(c *scenario.Command) {
+	match, err := s.registry.Match(group.Request{Tenant: c.Arg(0), Form: gpu.Physical, GPUAsk: sched.GPUAsk{Count: 1, Milli: sched.WholeGPU}})
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	node := &sched.Node{Name: c.Arg(1)}
+	for _, g := range s.nodes[c.Arg(1)].Status.GPUs {
+		node.GPUs = append(node.GPUs, sched.GPU{ID: g.ID, Type: g.Model, Free: sched.WholeGPU})
+	}
+	offer, ok := match.On(node)
+	if !ok {
+		c.Line("none of %s", match)
+		return
+	}
+	var ids []string
+	for _, card := range offer.GPUs {
+		ids = append(ids, card.ID)
+	}
+	c.Line("%s of %s", strings.Join(ids, " "), match)
 }
 
 func (s *scene) quota(c *scenario.Command) {

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -134,7 +133,7 @@ func (w *StatusWriter) outdated() map[*v1alpha1.GPUGroup]v1alpha1.GPUGroupStatus
 // status returns a group's status for a verdict and the tenants' usage. Conditions that do
 // not change keep their transition times.
 func status(before v1alpha1.GPUGroupStatus, v Verdict, holders map[string]sched.MilliGPU, now metav1.Time) v1alpha1.GPUGroupStatus {
-	s := v1alpha1.GPUGroupStatus{ObservedGeneration: v.Generation, Conditions: slices.Clone(before.Conditions), GPUs: int32(v.GPUs)}
+	s := v1alpha1.GPUGroupStatus{ObservedGeneration: v.Generation, Conditions: slices.Clone(before.Conditions), InForce: v.InForce, GPUs: int32(v.GPUs)}
 	for _, c := range []metav1.Condition{
 		{Type: v1alpha1.ConditionAccepted, Status: conditionStatus(v.Accepted), Reason: v.Reason, Message: v.Message},
 		{Type: v1alpha1.ConditionShared, Status: conditionStatus(len(v.Shared) > 0), Reason: sharedReason(v), Message: v.sharing()},
@@ -170,21 +169,19 @@ func cards(amount sched.MilliGPU) resource.Quantity {
 	return *resource.NewMilliQuantity(int64(amount), resource.DecimalSI)
 }
 
-// write replaces the status of a group, unless the group was deleted.
+// write replaces the status of a group, unless the group was deleted. It is a JSON patch
+// because a merge patch would keep what the old status has and the new one lacks. The UID
+// makes the API server refuse a status for a later group of the same name.
 func write(ctx context.Context, client dynamic.Interface, object *v1alpha1.GPUGroup, s v1alpha1.GPUGroupStatus) error {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&s)
-	if err != nil {
-		return fmt.Errorf("encode status of GPUGroup %q: %w", object.Name, err)
-	}
-	if len(s.Usage) == 0 {
-		fields["usage"] = nil // a merge patch would keep the old list
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": object.UID}, "status": fields})
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "add", "path": "/metadata/uid", "value": object.UID},
+		{"op": "add", "path": "/status", "value": s},
+	})
 	if err != nil {
 		return fmt.Errorf("encode status of GPUGroup %q: %w", object.Name, err)
 	}
 	_, err = client.Resource(v1alpha1.GPUGroupResource()).
-		Patch(ctx, object.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+		Patch(ctx, object.Name, types.JSONPatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("write status of GPUGroup %q: %w", object.Name, err)
 	}

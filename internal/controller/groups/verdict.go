@@ -18,13 +18,22 @@ type Verdict struct {
 	Accepted   bool
 	Reason     string // in CamelCase, as conditions have it
 	Message    string
-	GPUs       int             // how many it holds
-	Shared     []group.HeldGPU // GPUs that other groups hold, too
+	// InForce is the form that was accepted last; nil if none was.
+	InForce *v1alpha1.GPUGroupForm
+	// Serves is whether pods may use InForce. Otherwise its GPUs are closed to everybody.
+	Serves bool
+	GPUs   int             // how many it holds
+	Shared []group.HeldGPU // GPUs that other groups hold, too
 }
 
 // of reports whether the verdict is about this version of this object.
 func (v Verdict) of(object *v1alpha1.GPUGroup) bool {
 	return v.UID == object.UID && v.Generation == object.Generation
+}
+
+// serves reports whether pods may use this form of this object.
+func (v Verdict) serves(object *v1alpha1.GPUGroup) bool {
+	return v.Serves && v.UID == object.UID && v.InForce.Generation == object.Generation
 }
 
 // Reasons of a verdict besides those of group.GPURefusalReason.
@@ -51,9 +60,29 @@ func (v Verdict) refused(why []*group.GPURefusal) Verdict {
 	return v
 }
 
-// withGPUs completes the verdict that a group is accepted.
+// serving returns the verdict on a refused form while an older one is in force. older is
+// the verdict on that one.
+func (v Verdict) serving(older Verdict) Verdict {
+	if v.Serves = older.Serves; v.Serves {
+		v.Message += fmt.Sprintf("; generation %d stays in force", older.Generation)
+		return v
+	}
+	return v.closed(fmt.Sprintf("generation %d, which was in force: %s", v.InForce.Generation, older.Message))
+}
+
+// closed returns the verdict on a group whose last accepted form may not be used now. why
+// is added to the message, unless it is empty.
+func (v Verdict) closed(why string) Verdict {
+	if why != "" {
+		v.Message += "; " + why
+	}
+	v.Message += "; nobody gets its GPUs until this is repaired or the group is deleted"
+	return v
+}
+
+// withGPUs completes the verdict on a group that holds GPUs.
 func (v Verdict) withGPUs(held []group.HeldGPU) Verdict {
-	v.Accepted, v.Reason, v.GPUs = true, accepted, len(held)
+	v.GPUs = len(held)
 	nodes := map[string]bool{}
 	for _, h := range held {
 		nodes[h.Node] = true
@@ -61,7 +90,9 @@ func (v Verdict) withGPUs(held []group.HeldGPU) Verdict {
 			v.Shared = append(v.Shared, h)
 		}
 	}
-	v.Message = fmt.Sprintf("%s of %s", count(len(held), "GPU"), count(len(nodes), "node"))
+	if v.Accepted {
+		v.Reason, v.Message = accepted, fmt.Sprintf("%s of %s", count(len(held), "GPU"), count(len(nodes), "node"))
+	}
 	return v
 }
 
