@@ -2,7 +2,6 @@ package ghwcheck
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/jaypipes/ghw"
@@ -13,9 +12,8 @@ import (
 
 // ghwMachine is a machine as ghw reports it.
 type ghwMachine struct {
-	memoryBytes uint64
-	nodes       map[topology.NodeID]cpuset.Set
-	cores       []cpuset.Set
+	nodes map[topology.NodeID]cpuset.Set
+	cores []cpuset.Set
 }
 
 // Differences returns the differences between ghw's report of the machine under root and
@@ -30,15 +28,11 @@ func Differences(m *topology.Machine, root string) []string {
 
 func readGHW(root string) (ghwMachine, error) {
 	options := []any{ghw.WithChroot(root), ghw.WithDisableTools(), ghw.WithDisableWarnings()}
-	memory, err := ghw.Memory(options...)
-	if err != nil {
-		return ghwMachine{}, err
-	}
 	info, err := ghw.Topology(options...)
 	if err != nil {
 		return ghwMachine{}, err
 	}
-	v := ghwMachine{memoryBytes: uint64(max(0, memory.TotalUsableBytes)), nodes: map[topology.NodeID]cpuset.Set{}}
+	v := ghwMachine{nodes: map[topology.NodeID]cpuset.Set{}}
 	for _, node := range info.Nodes {
 		var cpus cpuset.Set
 		for _, core := range node.Cores {
@@ -69,15 +63,10 @@ func compare(m *topology.Machine, v ghwMachine) []string {
 	if len(v.nodes) != len(m.Nodes) {
 		differ("ghw sees %d NUMA nodes, sysfs %d", len(v.nodes), len(m.Nodes))
 	}
-	var memory uint64
 	for _, n := range m.Nodes {
-		memory += n.MemoryBytes
 		if cpus, seen := v.nodes[n.ID]; seen && !cpus.Equal(n.CPUs) {
 			differ("ghw sees CPUs %q on NUMA node %d, sysfs %q", cpus, n.ID, n.CPUs)
 		}
-	}
-	if gap := math.Abs(float64(memory) - float64(v.memoryBytes)); gap > float64(memory)/100 {
-		differ("ghw sees %d MiB of memory, the NUMA nodes add up to %d MiB", v.memoryBytes>>20, memory>>20)
 	}
 	for _, threads := range v.cores {
 		if merged := mixes(m, threads); merged {

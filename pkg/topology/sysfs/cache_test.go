@@ -50,6 +50,23 @@ cpu0 package -1 die -1 numa 0 core -1 llc -1
 node0 cpus 0
 `,
 		},
+		"CPUs that contradict each other: neither is believed": {
+			tree: tree{
+				"cpu/online": "0-3", "node/node0/cpumap": "f",
+				"cpu/cpu0/cache/index0/level": "3", "cpu/cpu0/cache/index0/shared_cpu_map": "3",
+				"cpu/cpu1/cache/index0/level": "3", "cpu/cpu1/cache/index0/shared_cpu_map": "3",
+				"cpu/cpu2/cache/index0/level": "3", "cpu/cpu2/cache/index0/shared_cpu_map": "c",
+				"cpu/cpu3/cache/index0/level": "3", "cpu/cpu3/cache/index0/shared_cpu_map": "8",
+			},
+			want: `
+cpu0 package -1 die -1 numa 0 core -1 llc 0
+cpu1 package -1 die -1 numa 0 core -1 llc 0
+cpu2 package -1 die -1 numa 0 core -1 llc -1
+cpu3 package -1 die -1 numa 0 core -1 llc -1
+node0 cpus 0-3
+note: CPUs 2-3 contradict each other about who shares their last-level cache: taken for unknown
+`,
+		},
 		"offline CPUs share the cache": {
 			tree: tree{
 				"cpu/online": "1-2", "node/node0/cpumap": "7",

@@ -49,6 +49,7 @@ func (r *reader) onlineOneByOne(all cpuset.Set) (cpuset.Set, error) {
 // leave outdated ones.
 func (r *reader) cpus(all, online cpuset.Set, nodes []topology.Node) ([]topology.CPU, error) {
 	var cpus []topology.CPU
+	caches := map[cpuset.CPU]cpuset.Set{}
 	for id := range all.All() {
 		cpu := topology.CPU{
 			ID: id, Package: topology.Unknown, Die: topology.Unknown,
@@ -57,13 +58,16 @@ func (r *reader) cpus(all, online cpuset.Set, nodes []topology.Node) ([]topology
 		if online.Has(id) {
 			cpu.Online = true
 			cpu.NUMA = nodeOf(nodes, id)
-			if err := r.readCPU(&cpu, online); err != nil {
+			shared, err := r.readCPU(&cpu, online)
+			if err != nil {
 				return nil, err
 			}
+			caches[id] = shared.Intersect(online)
 		}
 		cpus = append(cpus, cpu)
 	}
 	r.noteWithoutCore(cpus)
+	r.forgetContradictions(cpus, caches)
 	return cpus, nil
 }
 
@@ -95,26 +99,47 @@ func nodeOf(nodes []topology.Node, id cpuset.CPU) topology.NodeID {
 	return topology.Unknown
 }
 
-// readCPU fills in the facts in an online CPU's own directory.
-func (r *reader) readCPU(cpu *topology.CPU, online cpuset.Set) (err error) {
+// readCPU fills in the facts in an online CPU's own directory, and returns the CPUs that
+// share its last-level cache.
+func (r *reader) readCPU(cpu *topology.CPU, online cpuset.Set) (shared cpuset.Set, err error) {
 	dir := fmt.Sprintf("%s/cpu%d", cpuDir, cpu.ID)
 	if cpu.Package, err = r.id(dir + "/topology/physical_package_id"); err != nil {
-		return err
+		return shared, err
 	}
 	if cpu.Die, err = r.id(dir + "/topology/die_id"); err != nil {
-		return err
+		return shared, err
 	}
 	siblings, err := r.siblings(dir)
 	if err != nil {
-		return err
+		return shared, err
 	}
 	cpu.Core = r.smallest(siblings, online, cpu.ID, "core")
-	shared, err := r.lastLevelCache(dir, siblings)
-	if err != nil {
-		return err
+	if shared, err = r.lastLevelCache(dir, siblings); err != nil {
+		return shared, err
 	}
 	cpu.LLC = r.smallest(shared, online, cpu.ID, "last-level cache")
-	return nil
+	return shared, nil
+}
+
+// forgetContradictions sets the last-level cache of CPUs to unknown where one says that
+// they share it and the other says otherwise: neither is more credible.
+func (r *reader) forgetContradictions(cpus []topology.CPU, caches map[cpuset.CPU]cpuset.Set) {
+	var wrong cpuset.Set
+	for id, shared := range caches {
+		for other := range shared.All() {
+			if theirs := caches[other]; !theirs.Empty() && !theirs.Equal(shared) {
+				wrong = wrong.Union(cpuset.Of(id, other))
+			}
+		}
+	}
+	for i := range cpus {
+		if wrong.Has(cpus[i].ID) {
+			cpus[i].LLC = topology.Unknown
+		}
+	}
+	if !wrong.Empty() {
+		r.note("CPUs %s contradict each other about who shares their last-level cache: taken for unknown", wrong)
+	}
 }
 
 // siblings returns the hardware threads of a CPU's core, from the files of Linux 5.3 or

@@ -1,6 +1,7 @@
 package sysfs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,8 +12,7 @@ import (
 const nodeDir = "sys/devices/system/node"
 
 // nodes returns the online NUMA nodes. A kernel without NUMA reports none, and the whole
-// machine is node 0. If nodes overlap because of faulty firmware, the first one keeps
-// its CPUs and the others have none. lstopo does the same in both cases.
+// machine is node 0, as for lstopo.
 func (r *reader) nodes(online cpuset.Set) ([]topology.Node, error) {
 	ids, err := r.nodeIDs()
 	if err != nil {
@@ -26,24 +26,41 @@ func (r *reader) nodes(online cpuset.Set) ([]topology.Node, error) {
 		return r.wholeMachine(online)
 	}
 	var nodes []topology.Node
-	var claimed cpuset.Set
+	var listed cpuset.Set
 	for _, id := range present {
 		n, err := r.node(id, ids)
 		if err != nil {
 			return nil, err
 		}
 		n.CPUs = n.CPUs.Intersect(online)
-		if n.CPUs.Overlaps(claimed) {
-			r.note("node%d lists CPUs of a node before it (%s): taken for a node without CPUs", id, n.CPUs.Intersect(claimed))
-			n.CPUs = cpuset.Set{}
-		}
-		claimed = claimed.Union(n.CPUs)
+		listed = listed.Union(n.CPUs)
 		nodes = append(nodes, n)
 	}
-	if rest := online.Minus(claimed); !rest.Empty() {
+	if rest := online.Minus(listed); !rest.Empty() {
 		r.note("CPUs %s are in no NUMA node", rest)
 	}
+	r.separate(nodes)
 	return nodes, nil
+}
+
+// separate gives each CPU to the smallest node that lists it, the first one of several.
+// Nodes overlap on emulated machines, with faulty firmware, and where a kind of memory is
+// a node that lists the CPUs of other nodes. The smallest node is the most precise.
+// lstopo ignores every node that overlaps an earlier one, and then some CPUs have none.
+func (r *reader) separate(nodes []topology.Node) {
+	bySize := make([]*topology.Node, len(nodes))
+	for i := range nodes {
+		bySize[i] = &nodes[i]
+	}
+	slices.SortStableFunc(bySize, func(a, b *topology.Node) int { return cmp.Compare(a.CPUs.Len(), b.CPUs.Len()) })
+	var taken, several cpuset.Set
+	for _, n := range bySize {
+		several = several.Union(n.CPUs.Intersect(taken))
+		n.CPUs, taken = n.CPUs.Minus(taken), taken.Union(n.CPUs)
+	}
+	if !several.Empty() {
+		r.note("CPUs %s are in several NUMA nodes: each is taken for one of the smallest of these", several)
+	}
 }
 
 // present returns the online nodes that have a directory.

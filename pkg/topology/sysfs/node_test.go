@@ -64,18 +64,46 @@ cpu2 offline
 node0 cpus 0-1 4096 bytes 3 of 2097152 bytes to 0: 10
 `,
 		},
-		"firmware with overlapping nodes: the first keeps its CPUs": {
+		"overlapping nodes of one size: the first keeps what both list": {
 			tree: tree{
 				"cpu/online": "0-2", "node/node0/cpumap": "3", "node/node1/cpumap": "6",
 			},
 			want: `
 cpu0 package -1 die -1 numa 0 core -1 llc -1
 cpu1 package -1 die -1 numa 0 core -1 llc -1
-cpu2 package -1 die -1 numa -1 core -1 llc -1
+cpu2 package -1 die -1 numa 1 core -1 llc -1
 node0 cpus 0-1
+node1 cpus 2
+note: CPUs 1 are in several NUMA nodes: each is taken for one of the smallest of these
+`,
+		},
+		"a node beside all CPUs (a tier of memory): the smallest node has them": {
+			tree: four.with(tree{
+				"node/node0/cpumap": "f", "node/node8/cpumap": "3", "node/node9/cpumap": "c",
+			}),
+			want: `
+cpu0 package -1 die -1 numa 8 core -1 llc -1
+cpu1 package -1 die -1 numa 8 core -1 llc -1
+cpu2 package -1 die -1 numa 9 core -1 llc -1
+cpu3 package -1 die -1 numa 9 core -1 llc -1
+node0 cpus 
+node8 cpus 0-1
+node9 cpus 2-3
+note: CPUs 0-3 are in several NUMA nodes: each is taken for one of the smallest of these
+`,
+		},
+		"two nodes with the same CPUs (two kinds of memory): the first has them": {
+			tree: four.with(tree{
+				"node/node0/cpumap": "f", "node/node1/cpumap": "f",
+			}),
+			want: `
+cpu0 package -1 die -1 numa 0 core -1 llc -1
+cpu1 package -1 die -1 numa 0 core -1 llc -1
+cpu2 package -1 die -1 numa 0 core -1 llc -1
+cpu3 package -1 die -1 numa 0 core -1 llc -1
+node0 cpus 0-3
 node1 cpus 
-note: node1 lists CPUs of a node before it (1): taken for a node without CPUs
-note: CPUs 2 are in no NUMA node
+note: CPUs 0-3 are in several NUMA nodes: each is taken for one of the smallest of these
 `,
 		},
 		"offline CPUs are in several nodes": {
