@@ -139,8 +139,9 @@ func (v *Cluster) Run(d time.Duration) {
 // schedule schedules pods until the queue has none left.
 func (v *Cluster) schedule() {
 	for pod := v.queue.Poll(); pod != nil; pod = v.queue.Poll() {
-		if list := v.proposer.Propose(pod); v.queue.Permit(pod) {
-			v.committer.Commit(list)
+		list := v.proposer.Propose(pod)
+		if ok, _ := v.queue.Permit(pod); ok {
+			v.committer.Commit(list) // which ends the wait for the pod: it is removed, or returned
 		}
 	}
 	if v.reservations != nil && !v.tending && len(v.pending) > 0 {
@@ -160,7 +161,6 @@ func (v *Cluster) begin(d sched.Decision) {
 	ran.Began, ran.At = v.Now(), d.At
 	delete(v.pending, d.Pod.UID)
 	v.running[d.Pod.UID] = ran
-	v.queue.Placed(d.Pod)
 	v.queue.Remove(d.Pod.UID)
 	charges := fairshare.Charges(sched.Hold(d.Pod, d.At), v.state.Record(d.At.Node))
 	v.book.Start(fairshare.Task{UID: d.Pod.UID, Tenant: ran.Tenant, Since: ran.Began, Holds: charges}, ran.Began)

@@ -89,8 +89,7 @@ func (q *kubeQueue) Freed(node *sched.Node) {
 	q.active, q.unschedulable = append(q.active, backing...), nil
 }
 
-func (q *kubeQueue) Permit(*sched.Pod) bool { return true }
-func (q *kubeQueue) Placed(*sched.Pod)      {}
-func (q *kubeQueue) Remove(string)          {}
-func (q *kubeQueue) Rescore(string)         {}
-func (q *kubeQueue) RescoreAll()            {}
+func (q *kubeQueue) Permit(*sched.Pod) (ok, awaited bool) { return true, false }
+func (q *kubeQueue) Remove(string)                        {}
+func (q *kubeQueue) Rescore(string)                       {}
+func (q *kubeQueue) RescoreAll()                          {}

@@ -26,8 +26,7 @@ func (t Turns) String() string { return [...]string{"score", "creation time", "k
 type podQueue interface {
 	Add(queue.Entry)
 	Poll() *sched.Pod
-	Permit(*sched.Pod) bool
-	Placed(*sched.Pod)
+	Permit(*sched.Pod) (ok, awaited bool)
 	MarkUnschedulable(*sched.Pod, uint64)
 	Remove(uid string)
 	Rescore(tenant string)

@@ -13,6 +13,7 @@ import (
 type Effects struct {
 	Bind              func(sched.Decision)     // write the Binding; Undo if that fails
 	Requeue           func(*sched.Pod)         // other pods took its nodes: retry it
+	Undone            func(*sched.Pod)         // it was placed and could not be bound: retry it; nil means Requeue
 	MarkUnschedulable func(*sched.Pod, uint64) // no node fitted it as of that View.FreedSeq
 	// Widen makes a new first list with the committer's own filters. It is used for
 	// members of a gang, and for a pod whose fit depends on other nodes if none of its
@@ -59,6 +60,9 @@ type Committer struct {
 // in addition to package filter's. It may be a Reserver; nil means none.
 func NewCommitter(s *nodestate.State, f sched.Filter, effects Effects) *Committer {
 	committer := &Committer{state: s, filter: f, reserver: noReserver{}, effects: effects}
+	if effects.Undone == nil {
+		committer.effects.Undone = effects.Requeue
+	}
 	if r, ok := f.(Reserver); ok {
 		committer.reserver = r
 	}
@@ -195,7 +199,7 @@ func (c *Committer) Undo(d sched.Decision) {
 	c.reserver.Unreserve(d)
 	if c.state.Undo(d) {
 		c.counts.undone.Add(1)
-		c.effects.Requeue(d.Pod)
+		c.effects.Undone(d.Pod)
 	}
 }
 

@@ -20,20 +20,24 @@ type Queue interface {
 	MarkUnschedulable(pod *sched.Pod, freedSeq uint64)
 }
 
-// Gate is an optional interface of a Queue that keeps pods in order until they are bound.
+// Gate is an optional interface of a Queue that keeps pods in order until they are placed.
 type Gate interface {
 	// Permit reports whether a pod may be placed now. If not, the queue has taken it
-	// back.
-	Permit(*sched.Pod) bool
-	// Placed records that a pod has a node and is being bound.
+	// back. A pod that is permitted is placed or returned before the next call. Placed
+	// must be called only if the pod is awaited.
+	Permit(*sched.Pod) (ok, awaited bool)
+	// Placed records that an awaited pod has a node.
 	Placed(*sched.Pod)
+	// Undone returns a pod that was placed and could not be bound.
+	Undone(*sched.Pod)
 }
 
 // open is a Gate that permits every pod.
-type open struct{}
+type open struct{ Queue }
 
-func (open) Permit(*sched.Pod) bool { return true }
-func (open) Placed(*sched.Pod)      {}
+func (open) Permit(*sched.Pod) (ok, awaited bool) { return true, false }
+func (open) Placed(*sched.Pod)                    {}
+func (o open) Undone(pod *sched.Pod)              { o.Requeue(pod) }
 
 // Config configures a Pipeline. More proposers than pending pods have no effect.
 type Config struct {
@@ -69,7 +73,7 @@ const maxDetached = 1024
 func New(s *nodestate.State, q Queue, config Config) *Pipeline {
 	config.Binders = max(1, config.Binders)
 	p := &Pipeline{
-		state: s, queue: q, gate: open{}, config: config,
+		state: s, queue: q, gate: open{q}, config: config,
 		lists:     make(chan sched.List, 2*len(config.Proposers)),
 		decisions: newDecisionQueue(config.Binders),
 	}
@@ -77,7 +81,7 @@ func New(s *nodestate.State, q Queue, config Config) *Pipeline {
 		p.gate = gate
 	}
 	p.committer = NewCommitter(s, config.Filter, Effects{
-		Bind: p.enqueue, Requeue: q.Requeue, MarkUnschedulable: q.MarkUnschedulable,
+		Bind: p.decisions.put, Requeue: q.Requeue, Undone: p.gate.Undone, MarkUnschedulable: q.MarkUnschedulable,
 		Widen: NewProposer(s.View, ProposerOptions{Filter: config.Filter}).Propose,
 	})
 	return p
@@ -104,8 +108,8 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	}
 	// 4. The committer handles one list at a time, for pods that the gate permits.
 	for list := range p.lists {
-		if p.gate.Permit(list.Pod) {
-			p.committer.Commit(list)
+		if ok, awaited := p.gate.Permit(list.Pod); ok && p.committer.Commit(list) && awaited {
+			p.gate.Placed(list.Pod)
 		}
 	}
 	// 5. Binders finish the remaining decisions.
@@ -122,13 +126,6 @@ func (p *Pipeline) propose(ctx context.Context, proposer *Proposer) error {
 		}
 		p.lists <- proposer.Propose(pod)
 	}
-}
-
-// enqueue passes a decision to the binders. The gate learns first that the pod is
-// placed, so pods behind it need not wait for its Binding.
-func (p *Pipeline) enqueue(d sched.Decision) {
-	p.gate.Placed(d.Pod)
-	p.decisions.put(d)
 }
 
 // bind binds decisions one at a time, until the last one or until one of them was

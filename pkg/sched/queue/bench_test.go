@@ -62,7 +62,7 @@ func BenchmarkInsert(b *testing.B) {
 	})
 }
 
-// BenchmarkPop measures a pod that is taken, permitted and placed, and the next one
+// BenchmarkPop measures a pod that is taken and permitted, and the next one
 // that comes: the number of pods stays.
 func BenchmarkPop(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, entries []Entry) {
@@ -73,7 +73,6 @@ func BenchmarkPop(b *testing.B) {
 		for b.Loop() {
 			pod := s.Poll()
 			s.Permit(pod)
-			s.Placed(pod)
 			s.Remove(pod.UID)
 			e := of[pod.UID]
 			e.Created = e.Created.Add(time.Hour)

@@ -13,7 +13,7 @@ type class struct {
 
 	active        order
 	earlyRetry    order // in back-off; Next may return them before it ends
-	onPermit      order // waiting on permit, or permitted and not placed yet
+	onPermit      order // waiting on permit, or in flight and awaited
 	unschedulable order
 	gated         order
 	failedRetries int // attempts that failed since the last change
@@ -40,9 +40,9 @@ func (c *class) next() *item {
 	return next
 }
 
-// blocker returns the pod that another one has to wait for, or nil: the first that is
-// permitted, or waits on permit, or the first that is unschedulable and does not allow
-// bypass.
+// blocker returns the pod that another one has to wait for, or nil: the first that waits on
+// permit or is awaited, or the first that is unschedulable and does
+// not allow bypass.
 func (c *class) blocker(it *item) *item {
 	if ahead := c.onPermit.first(); ahead != nil && ahead.before(it) {
 		return ahead

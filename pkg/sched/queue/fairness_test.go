@@ -128,7 +128,10 @@ func (c *cards) run(d time.Duration) {
 func (c *cards) give() {
 	for c.free > 0 {
 		pod := c.Poll()
-		if pod == nil || !c.Permit(pod) {
+		if pod == nil {
+			return
+		}
+		if ok, _ := c.Permit(pod); !ok {
 			return
 		}
 		c.start(pod)

@@ -19,7 +19,7 @@ import (
 //	1 … pending       are the Members of the representative that Next returns
 //	≤ 0               have turns of their own, each without a gang
 //
-// A pod that is Placed stays pending until it is Bound. Until then the gang is in flight,
+// A pod that is placed stays pending until it is Bound. Until then the gang is in flight,
 // and a pod whose Binding fails is retried together with those that are pending. A pod
 // that was bound, ends and is created anew counts on the others that are bound.
 //
@@ -135,7 +135,7 @@ func (q *GangQueue) Forgotten(uid string) {
 	q.reconcile(g)
 }
 
-// Requeue returns a pod to the queue, or the gang of a pod whose Binding failed.
+// Requeue returns a pod, or a gang, to the queue whose nodes were taken.
 func (q *GangQueue) Requeue(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -144,22 +144,29 @@ func (q *GangQueue) Requeue(pod *sched.Pod) {
 
 // Permit reports whether a pod, or a gang, may be placed now. A gang whose pods have
 // changed since Next returned it may not, and is retried.
-func (q *GangQueue) Permit(pod *sched.Pod) bool {
+func (q *GangQueue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if newest := q.representative(pod); newest != pod && pod.Gang != nil {
 		q.Queue.Requeue(newest)
-		return false
+		return false, false
 	}
 	return q.Queue.Permit(pod)
 }
 
-// Placed records that a pod has been assigned a node; of a gang, the first of those that
-// start.
+// Placed records that an awaited pod, or gang, has been assigned its nodes.
 func (q *GangQueue) Placed(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.Queue.Placed(q.representative(pod))
+}
+
+// Undone returns a pod to the queue whose Binding failed, together with the pending pods of
+// its gang.
+func (q *GangQueue) Undone(pod *sched.Pod) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.Queue.Undone(q.representative(pod))
 }
 
 // The methods below need q.mu.

@@ -17,8 +17,9 @@ import (
 //	                  is made anew by job when it fails
 //	next              a scheduler takes whose turn it is
 //	permit train      it asks whether those that it took may be placed
-//	blocked train     too few have room
 //	placed a          a has its place, and is being bound
+//	unbound a         a was placed, and could not be bound
+//	blocked train     too few have room
 //	lost a            it could not be bound
 //	bound a [train]   it is bound
 //	gone a            it has ended, or was deleted
@@ -51,9 +52,10 @@ func newScene() *scene {
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"add": s.add, "next": s.next, "show": s.show,
-		"permit":    func(c *scenario.Command) { c.Line("%t", s.Permit(s.pods[c.Arg(0)])) },
+		"permit":    func(c *scenario.Command) { ok, _ := s.Permit(s.pods[c.Arg(0)]); c.Line("%t", ok) },
 		"blocked":   func(c *scenario.Command) { s.MarkUnschedulable(s.pods[c.Arg(0)], 0) },
 		"placed":    func(c *scenario.Command) { s.Placed(s.pods[c.Arg(0)]) },
+		"unbound":   func(c *scenario.Command) { s.Undone(s.pods[c.Arg(0)]) },
 		"lost":      func(c *scenario.Command) { s.Requeue(s.pods[c.Arg(0)]) },
 		"bound":     func(c *scenario.Command) { s.Bound(c.Arg(0), c.Opt(1)) },
 		"gone":      func(c *scenario.Command) { s.Remove(c.Arg(0)) },

@@ -67,8 +67,8 @@ func newStorm(t *testing.T, seed uint64) *storm {
 	}, queue.Options{}))
 	s.proposer = pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{})
 	s.committer = pipeline.NewCommitter(s.state, nil, pipeline.Effects{
-		Bind:  func(d sched.Decision) { s.queue.Placed(d.Pod); s.binding = append(s.binding, d) },
-		Widen: pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{}).Propose, MarkUnschedulable: s.queue.MarkUnschedulable, Requeue: s.queue.Requeue,
+		Bind:  func(d sched.Decision) { s.binding = append(s.binding, d) },
+		Widen: pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{}).Propose, MarkUnschedulable: s.queue.MarkUnschedulable, Requeue: s.queue.Requeue, Undone: s.queue.Undone,
 	})
 	return s
 }
@@ -113,7 +113,8 @@ func (s *storm) commit() {
 	}
 	list := s.taken[0]
 	s.taken = s.taken[1:]
-	if before := len(s.binding); s.queue.Permit(list.Pod) && s.committer.Commit(list) && len(s.binding) > before {
+	before := len(s.binding)
+	if ok, _ := s.queue.Permit(list.Pod); ok && s.committer.Commit(list) && len(s.binding) > before {
 		id := s.binding[before].Pod.UID[:len("gang0")]
 		if n := s.held(id) + s.most(id); n < least {
 			s.Fatalf("%v start with %d of %s", s.binding[before:], n, id)

@@ -50,7 +50,7 @@ type item struct {
 	index  int // in lane
 
 	state       State
-	permitted   bool // it may be bound
+	awaited     bool // in flight after it has waited: others wait for it
 	reactivated bool // it is unschedulable, and a change may help
 	bypass      bool // while it is unschedulable it does not block others
 
@@ -148,7 +148,7 @@ func (q *Queue) enterState(it *item, s State) {
 		q.changed.Signal()
 	case InFlight:
 		q.mu.waiting.subscribe(it)
-		if it.permitted && !it.bypass {
+		if it.awaited && !it.bypass {
 			it.class.onPermit.insert(it)
 		}
 	case WaitingOnPermit:

@@ -7,43 +7,55 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Permit reports whether a pod that is in flight may be bound now: no pod ahead of it
+// Permit reports whether a pod that is in flight may be placed now: no pod ahead of it
 // blocks it. Otherwise the pod waits on permit: Next returns it again, permitted, when
 // nothing blocks it any more. After Options.PermitTimeout it becomes active again. A pod
 // behind an unschedulable one waits without limit.
-func (q *Queue) Permit(pod *sched.Pod) bool {
+//
+// If the pod is awaited, it blocks the pods behind it until it is Placed or returned. No
+// other permitted pod blocks any: one goroutine asks for permits, and it places or returns
+// a pod before it asks for the next one.
+func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, ok := q.mu.items[pod.UID]
-	if !ok || it.state != InFlight {
-		return false
-	}
-	if it.permitted {
-		return true
-	}
-	if it.class.blocker(it) == nil {
-		it.permitted = true
-		q.enterState(it, InFlight)
-		return true
+	it, known := q.mu.items[pod.UID]
+	switch {
+	case !known || it.state != InFlight:
+		return false, false
+	case it.awaited:
+		return true, true
+	case it.class.blocker(it) == nil:
+		return true, false
 	}
 	q.enterState(it, WaitingOnPermit)
 	it.notBefore = q.env.Now().Add(q.options.PermitTimeout)
 	q.activateLater(it)
-	return false
+	return false, false
 }
 
-// Placed records that a pod in flight has been assigned a node, so that the pods behind
-// it may go on while its Binding is written.
+// Placed records that an awaited pod has been assigned a node, so that the pods behind it
+// may go on while its Binding is written.
 func (q *Queue) Placed(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it, ok := q.mu.items[pod.UID]
-	if !ok || it.state != InFlight {
+	if !ok || it.state != InFlight || !it.awaited {
 		return
 	}
 	q.leaveState(it)
-	it.permitted, it.bypass, it.unschedulableSince = false, false, time.Time{}
+	it.awaited = false
 	q.changed.Broadcast()
+}
+
+// Undone returns a pod to the queue that was placed and whose Binding failed. That no node
+// fitted it before does not count any more.
+func (q *Queue) Undone(pod *sched.Pod) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if it := q.endAttempt(pod); it != nil {
+		it.bypass, it.unschedulableSince = false, time.Time{}
+		q.backOffAfterLoss(it)
+	}
 }
 
 // AllowBypass lets the pods behind an unschedulable pod be scheduled before it, until it

@@ -49,21 +49,21 @@ type Options struct {
 // Queue orders pending pods, each of which is in one State. The names are those of
 // kube-scheduler's scheduling queue. Its methods may be called from any goroutine.
 //
-//	        Add              Next            Placed
-//	(new) ───────► Active ─────────► InFlight ──────► (Binding is written) ──► Remove
+//	        Add              Next            Permit
+//	(new) ───────► Active ─────────► InFlight ──────► (placed, Binding is written) ──► Remove
 //	               ▲ ▲ ▲             │  │  │
-//	               │ │ └─ Backoff ◄──┘  │  │   Requeue: its nodes were taken
+//	               │ │ └─ Backoff ◄──┘  │  │   Requeue, Undone: its node was lost
 //	               │ │       ▲          │  │
 //	               │ │       │ Freed, Notify: a change may help
 //	               │ └─ Unschedulable,  │  │
 //	               │    Gated ◄─────────┘  │   MarkUnschedulable: no node fits, or it has to wait
-//	               └─ WaitingOnPermit ◄────┘   Permit: a pod ahead is not bound yet
+//	               └─ WaitingOnPermit ◄────┘   Permit: a pod ahead blocks it
 //
 // Invariants:
 //
-//   - Next never returns a pod while a pod ahead of it, of its type, is permitted and not
-//     yet Placed, or (Options.Strict) is Unschedulable and does not allow bypass. Permit
-//     refuses such a pod. Pods ahead of the blocking one are not affected.
+//   - Next never returns a pod while a pod ahead of it, of its type, has waited on permit and
+//     is not yet Placed, or (Options.Strict) is Unschedulable and does not allow bypass.
+//     Permit refuses such a pod. Pods ahead of the blocking one are not affected.
 //   - A blocked pod stays in its state and is examined again when something changes, so
 //     nothing polls.
 //   - A pod that is removed while it is in flight stays removed: what comes back of it is
@@ -184,13 +184,14 @@ func (q *Queue) wakeAll() {
 }
 
 // pop returns the pod whose turn it is, of the next class that has one, or nil. A pod that
-// has waited on permit is permitted, and so is one that blocks others until it is placed.
+// has waited on permit is awaited by those behind it until it is placed, and so is an
+// unschedulable one.
 // It needs q.mu.
 func (q *Queue) pop() *sched.Pod {
 	for range q.mu.classes {
 		q.mu.last = (q.mu.last + 1) % len(q.mu.classes)
 		if it := q.mu.classes[q.mu.last].next(); it != nil {
-			it.permitted = it.state == WaitingOnPermit || it.state == Unschedulable
+			it.awaited = it.state == WaitingOnPermit || it.state == Unschedulable
 			it.eventsSeen, it.missed = q.mu.events, false
 			q.leaveState(it)
 			q.enterState(it, InFlight)

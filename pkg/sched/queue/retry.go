@@ -4,16 +4,21 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Requeue returns a pod to the queue whose nodes were taken, or whose Binding failed. It
-// backs off, counting from the last time that no node fitted it.
+// Requeue returns a pod to the queue whose nodes were taken. It backs off, counting from
+// the last time that no node fitted it.
 func (q *Queue) Requeue(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if it := q.endAttempt(pod); it != nil {
-		it.requeueCount++
-		it.notBefore = q.env.Now().Add(q.options.Backoff.Delay(it.requeueCount))
-		q.backOff(it)
+		q.backOffAfterLoss(it)
 	}
+}
+
+// backOffAfterLoss makes an item back off whose node was lost. It needs q.mu.
+func (q *Queue) backOffAfterLoss(it *item) {
+	it.requeueCount++
+	it.notBefore = q.env.Now().Add(q.options.Backoff.Delay(it.requeueCount))
+	q.backOff(it)
 }
 
 // MarkUnschedulable returns a pod to the queue that fitted no node as of freedSeq

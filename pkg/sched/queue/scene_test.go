@@ -16,7 +16,8 @@ import (
 //	add a1 ann T4 [2] [prio=5]   a pod of ann's comes, which asks for so many cards, else 1
 //	next                         a scheduler takes the pod whose turn it is
 //	permit a1                    it has looked around, and asks whether a1 may be bound
-//	placed a1                    a1 has a node, which is being written down
+//	placed a1                    a1, which others wait for, has a node
+//	unbound a1                   a1 was placed, and could not be bound
 //	blocked a1                   no node suits a1
 //	lost a1                      others were faster, or a1 could not be bound
 //	bound a1, gone a1            it is pending no more
@@ -65,6 +66,7 @@ func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"score": s.score, "add": s.add, "next": s.next, "permit": s.permit, "free": s.free, "show": s.show, "why": s.why,
 		"placed":  func(c *scenario.Command) { s.Placed(s.pods[c.Arg(0)]) },
+		"unbound": func(c *scenario.Command) { s.Undone(s.pods[c.Arg(0)]) },
 		"blocked": func(c *scenario.Command) { s.MarkUnschedulable(s.pods[c.Arg(0)], s.seen[c.Arg(0)]) },
 		"lost":    func(c *scenario.Command) { s.Requeue(s.pods[c.Arg(0)]) },
 		"bound":   func(c *scenario.Command) { s.Remove(c.Arg(0)) },
@@ -128,8 +130,8 @@ func (s *scene) next(c *scenario.Command) {
 
 func (s *scene) permit(c *scenario.Command) {
 	name := c.Arg(0)
-	if s.Permit(s.pods[name]) {
-		c.Line("%s may be bound", name)
+	if ok, awaited := s.Permit(s.pods[name]); ok {
+		c.Line("%s may be bound%s", name, map[bool]string{true: ", and is awaited"}[awaited])
 		return
 	}
 	e, ok := s.Explain(name)

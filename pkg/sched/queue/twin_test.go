@@ -41,7 +41,7 @@ func (w twin) first(t fairshare.Type, is func(*item) bool) (first *item) {
 // next returns whose turn it is of a type.
 func (w twin) next(t fairshare.Type) *item {
 	binding := w.first(t, func(it *item) bool {
-		return it.state == WaitingOnPermit || it.state == InFlight && it.permitted && !it.bypass
+		return it.state == WaitingOnPermit || it.state == InFlight && it.awaited && !it.bypass
 	})
 	head := w.first(t, func(it *item) bool { return it.state == Unschedulable })
 	free := func(it *item) bool {
@@ -95,7 +95,11 @@ func (w twin) act(what, which, how uint8) {
 	case 6:
 		w.Permit(pod)
 	case 7:
-		w.Placed(pod)
+		if how%2 == 0 {
+			w.Placed(pod)
+		} else {
+			w.Undone(pod)
+		}
 	case 8, 9:
 		w.MarkUnschedulable(pod, w.freedSeq-uint64(how%2))
 	case 10:
@@ -132,7 +136,7 @@ func (w twin) check() {
 		switch {
 		case it.state == Active:
 			in = &k.active
-		case it.state == WaitingOnPermit, it.state == InFlight && it.permitted && !it.bypass:
+		case it.state == WaitingOnPermit, it.state == InFlight && it.awaited && !it.bypass:
 			in = &k.onPermit
 		case it.state == Gated:
 			in = &k.gated

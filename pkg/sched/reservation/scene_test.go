@@ -146,7 +146,7 @@ func (s *scene) try() {
 		if s.fails[pod.UID] {
 			delete(s.fails, pod.UID)
 			s.state.Release(pod.UID)
-			s.queue.Requeue(pod)
+			s.queue.Undone(pod)
 			s.answer.Line("%s cannot be bound to %s", pod, strings.Join(nodes, ", "))
 			continue
 		}
