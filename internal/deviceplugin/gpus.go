@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/internal/agent/nodeapi"
 	"github.com/numalet/numalet/internal/deviceplugin/kubelet"
@@ -19,7 +20,7 @@ import (
 type gpuPublisher struct {
 	client  *gpufeed.Client
 	source  *kubelet.GPUs
-	pods    *nodeapi.Pods // nil without a controller
+	pods    *nodeapi.Pods // nil if nothing depends on them
 	changed func()        // set before anything runs
 }
 
@@ -35,14 +36,19 @@ func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, e
 		HandOver: kubelet.HandOver{CDIKind: cfg.CDIKind, MPSDir: cfg.GPUMPSDir}, Changed: changed, Now: time.Now,
 	})
 	if g.pods != nil {
+		g.source.Pods = func() ([]*corev1.Pod, bool) { return g.pods.All(), g.pods.HasSynced() }
+	}
+	if cfg.DecidedGPUs() {
 		g.source.Decider = kubelet.NewDecider(g.pods, cfg.KubeletDir, log)
 	}
 	return g, nil
 }
 
-// watchPods sets g.pods if a controller decides on the GPUs of pods.
+// watchPods sets g.pods if a controller decides on the GPUs of pods, or if GPUs are
+// offered as a whole and in shares: a card that an init container has is in use until its
+// pod has ended.
 func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
-	if !cfg.DecidedGPUs() {
+	if !cfg.WatchesPods() {
 		return nil
 	}
 	client, err := nodeapi.NewClient(cfg.Kubeconfig)

@@ -25,7 +25,7 @@ func (g *GPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllo
 		}
 	}
 	for _, id := range ids {
-		g.mu.allocated[id] = g.Now()
+		g.mu.allocated[id] = &allocation{resource: resource, at: g.Now()}
 	}
 	g.Changed()
 	ids = slices.SortedFunc(slices.Values(ids), compareIDs)
@@ -45,7 +45,7 @@ func (g *GPUs) conflictError(resource, id string) error {
 		other = g.Resource
 	}
 	return status.Errorf(codes.FailedPrecondition,
-		"allocate %s of %s: the card was just allocated to another container as %s, and a card cannot be allocated as a whole and in shares at the same time; create a new pod, which gets another card or waits",
+		"allocate %s of %s: the card is allocated to another container as %s, and a card cannot be allocated as a whole and in shares at the same time; create a new pod, which gets another card or waits",
 		id, resource, other)
 }
 

@@ -6,14 +6,15 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// allocationGrace is how long a device counts as held after Allocate although the
-// kubelet does not list it: the kubelet lists a pod once it is admitted.
+// allocationGrace is the time after Allocate within which the kubelet lists a device: it
+// lists a pod once it is admitted.
 const allocationGrace = 30 * time.Second
 
 // GPUOptions of NewGPUs.
@@ -23,8 +24,11 @@ type GPUOptions struct {
 	Shares   int    // per card; 0 for none
 	HandOver HandOver
 	Decider  *Decider // nil without a controller
-	Changed  func()   // is called when Allocate changed the healthy devices
-	Now      func() time.Time
+	// Pods returns this node's pods, and whether they are known. It is nil without a
+	// connection to the API server.
+	Pods    func() (pods []*corev1.Pod, known bool)
+	Changed func() // is called when Allocate changed the healthy devices
+	Now     func() time.Time
 }
 
 // GPUs is the Source of a node's GPUs: whole cards as Resource, their shares as
@@ -40,37 +44,40 @@ type GPUs struct {
 
 	mu struct {
 		sync.Mutex
-		listed    map[string]bool      // resources that were ever listed
-		held      map[string]bool      // device IDs in the kubelet's last answer
-		allocated map[string]time.Time // by device ID: the time of Allocate
+		listed    map[string]bool        // resources that were ever listed
+		held      map[string]bool        // device IDs in the kubelet's last answer
+		allocated map[string]*allocation // by device ID
 	}
 }
 
 // NewGPUs returns a Source that has not listed any resource yet.
 func NewGPUs(o GPUOptions) *GPUs {
 	g := &GPUs{GPUOptions: o}
-	g.mu.listed, g.mu.allocated = map[string]bool{}, map[string]time.Time{}
+	g.mu.listed, g.mu.allocated = map[string]bool{}, map[string]*allocation{}
 	return g
 }
 
 func (g *GPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	v := g.Latest()
+	for _, u := range v.Units() {
+		g.mu.listed[g.resource(v, u)] = true
+		if g.sharesOf(u) > 0 {
+			g.mu.listed[g.sharedResource()] = true
+		}
+	}
 	g.updateHeld(before)
 	devices := map[string][]*pluginapi.Device{}
 	for resource := range g.mu.listed {
 		devices[resource] = nil
 	}
-	v := g.Latest()
 	for _, u := range v.Units() {
 		resource := g.resource(v, u)
 		devices[resource] = append(devices[resource], g.device(v, u, u.ID, g.sharesInUse(u.ID)))
 		for i := range g.sharesOf(u) {
 			devices[g.sharedResource()] = append(devices[g.sharedResource()], g.device(v, u, share(u.ID, i), g.inUse(u.ID)))
 		}
-	}
-	for resource := range devices {
-		g.mu.listed[resource] = true
 	}
 	return devices, nil
 }
@@ -83,8 +90,8 @@ func (g *GPUs) updateHeld(before previous) {
 			g.mu.held[id] = true
 		}
 	}
-	for id, at := range g.mu.allocated {
-		if g.Now().Sub(at) >= allocationGrace {
+	for id, a := range g.mu.allocated {
+		if g.over(a, g.mu.held[id]) {
 			delete(g.mu.allocated, id)
 		}
 	}

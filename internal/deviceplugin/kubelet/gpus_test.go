@@ -119,6 +119,20 @@ func TestGPUsAreGivenOneWay(t *testing.T) {
 	})
 }
 
+// TestGPUsHeldAtTheStart checks that the first list after a start knows what containers
+// have.
+func TestGPUsHeldAtTheStart(t *testing.T) {
+	held := map[string]map[string]bool{whole: {"a": true}, shares: {"b::1": true}}
+	devices, err := newGPUs(HandOver{}).list(previous{held: func(resource string) map[string]bool { return held[resource] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{whole: "a -b c@1 d", shares: "-a::0 -a::1 b::0 b::1 c::0@1 c::1@1 d::0 d::1", mig: "m1@1 m2@1"}
+	if diff := cmp.Diff(want, asShown(devices)); diff != "" {
+		t.Errorf("devices (-want +got):\n%s", diff)
+	}
+}
+
 func TestChoose(t *testing.T) {
 	for name, tc := range map[string]struct {
 		given           string // ids
@@ -141,7 +155,7 @@ func TestChoose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newGPUs(HandOver{})
 			for _, id := range strings.Fields(tc.given) {
-				g.mu.allocated[id] = time.Time{}
+				g.mu.allocated[id] = &allocation{}
 			}
 			got := g.choose(t.Context(), tc.resource, &pluginapi.ContainerPreferredAllocationRequest{
 				AvailableDeviceIDs: append(strings.Fields(tc.must), strings.Fields(tc.available)...), MustIncludeDeviceIDs: strings.Fields(tc.must), AllocationSize: tc.count,
@@ -209,7 +223,7 @@ func TestGPUsAtTheKubelet(t *testing.T) {
 	}
 	eventually(t, "status with two cards given", map[string]string{whole: "4/4", shares: "4/8", mig: "2/2"}, k.status)
 	_, err := k.allocate(t, shares, "a::0")
-	if err == nil || !strings.Contains(err.Error(), "allocate a::0 of nvidia.com/gpu.shared: the card was just allocated to another container as nvidia.com/gpu") {
+	if err == nil || !strings.Contains(err.Error(), "allocate a::0 of nvidia.com/gpu.shared: the card is allocated to another container as nvidia.com/gpu") {
 		t.Errorf("share of a card that is given: %v", err)
 	}
 }

@@ -55,6 +55,11 @@ type DevicePlugin struct {
 // DecidedGPUs reports whether a controller decides which GPUs containers get.
 func (d DevicePlugin) DecidedGPUs() bool { return d.Controller && d.GPUSocket != "" }
 
+// WatchesPods reports whether the device plugin needs to know its node's pods.
+func (d DevicePlugin) WatchesPods() bool {
+	return d.DecidedGPUs() || d.GPUSocket != "" && d.GPUShares > 0
+}
+
 func defaultShared() Shared {
 	return Shared{
 		ExclusiveCPUs: true,

@@ -72,7 +72,7 @@ func (d DevicePlugin) validate() error {
 	if d.GPUMPSDir != "" {
 		errs = append(errs, absolute("gpu-mps-dir", d.GPUMPSDir))
 	}
-	if d.DecidedGPUs() && d.NodeName == "" {
+	if d.WatchesPods() && d.NodeName == "" {
 		errs = append(errs, errNameless)
 	}
 	return errors.Join(errs...)
