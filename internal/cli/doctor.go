@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/numalet/numalet/internal/cli/command"
+	"github.com/numalet/numalet/internal/cli/doctor"
+)
+
+// diagnosis is what a run of numalet doctor checks.
+type diagnosis struct {
+	node, cluster         bool
+	root, kubeletConfig   string
+	kubeconfig, namespace string
+}
+
+// errFindings ends numalet doctor with status 1 if something does not work.
+var errFindings = errors.New("some checks failed; see the findings")
+
+// newDoctor returns "numalet doctor": what keeps Numalet from working, and the remedy.
+func newDoctor() *cobra.Command {
+	out := command.Text
+	var d diagnosis
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check a cluster and a node for what Numalet needs",
+		Long: `Check a cluster and a node for what Numalet needs, before and after it is
+installed. Each finding says what is there, why it matters, and what to do.
+
+Without flags it checks the cluster of the kubeconfig, and what the agents report
+about their nodes. With --node it checks this machine, or the one whose root
+directory is --root; add --cluster to check both. It only reads.
+
+The exit status is 1 if something does not work or could not be checked, and 0
+otherwise, with or without warnings.`,
+		Example: `  numalet doctor
+  sudo numalet doctor --node
+  numalet doctor -o json`,
+		Args: command.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			report, err := d.run(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if out == command.JSON {
+				err = command.WriteJSON(cmd.OutOrStdout(), report)
+			} else {
+				err = report.WriteText(cmd.OutOrStdout())
+			}
+			if err == nil && report.Fails() {
+				err = errFindings
+			}
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&d.node, "node", false, "check this machine")
+	flags.BoolVar(&d.cluster, "cluster", false, "check the cluster; the default without --node")
+	flags.StringVar(&d.root, "root", "/", "root `directory` of the machine")
+	flags.StringVar(&d.kubeletConfig, "kubelet-config", "/var/lib/kubelet/config.yaml", "the kubelet's configuration `file`, below --root")
+	flags.StringVar(&d.kubeconfig, "kubeconfig", "", "Kubeconfig `file`. By default the one that kubectl uses.")
+	flags.StringVar(&d.namespace, "namespace", "numalet-system", "`namespace` of Numalet")
+	flags.VarP(&out, "output", "o", "text or json")
+	return cmd
+}
+
+func (d diagnosis) run(ctx context.Context) (report doctor.Report, err error) {
+	if d.cluster || !d.node {
+		clients, err := d.clients()
+		if err != nil {
+			return nil, err
+		}
+		report = doctor.Cluster(ctx, clients)
+	}
+	if d.node {
+		if _, err := os.Stat(d.root); err != nil {
+			return nil, fmt.Errorf("read --root: %w", err)
+		}
+		report = append(report, doctor.Node(os.DirFS(d.root), doctor.NodeOptions{KubeletConfig: strings.TrimLeft(d.kubeletConfig, "/")})...)
+	}
+	return report, nil
+}
+
+func (d diagnosis) clients() (c doctor.Clients, err error) {
+	config, err := userConfig(d.kubeconfig)
+	if err != nil {
+		return c, err
+	}
+	config.Timeout = 30 * time.Second
+	if c.Kube, err = kubernetes.NewForConfig(config); err != nil {
+		return c, fmt.Errorf("make client of %s: %w", config.Host, err)
+	}
+	if c.Dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return c, fmt.Errorf("make client of %s: %w", config.Host, err)
+	}
+	c.Namespace, c.Now = d.namespace, time.Now
+	return c, nil
+}

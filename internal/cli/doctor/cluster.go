@@ -1,0 +1,225 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// Clients read a cluster.
+type Clients struct {
+	Kube      kubernetes.Interface
+	Dynamic   dynamic.Interface
+	Namespace string           // of Numalet
+	Now       func() time.Time // for the age of the lease
+}
+
+// clusterCheck is a check of a cluster. An error becomes a finding with the status Unknown.
+type clusterCheck struct {
+	name string
+	run  func(context.Context, Clients) (Report, error)
+}
+
+func clusterChecks() []clusterCheck {
+	return []clusterCheck{
+		{"kubernetes-version", checkVersion},
+		{"custom-resources", checkResources},
+		{"admission-policies", checkPolicies},
+		{"agent", checkAgent},
+		{"controller", checkController},
+		{"nodes", checkNodes},
+		{"nvidia-plugin", checkPlugin},
+	}
+}
+
+// Cluster checks a cluster.
+func Cluster(ctx context.Context, c Clients) Report {
+	var report Report
+	for _, check := range clusterChecks() {
+		findings, err := check.run(ctx, c)
+		if err != nil {
+			findings = Report{{Status: Unknown, Found: err.Error(), Why: "the check could not be made", Remedy: "use a kubeconfig that may read this, or try again"}}
+		}
+		for _, f := range findings {
+			f.Check = check.name
+			report = append(report, f)
+		}
+	}
+	return report
+}
+
+// install is the remedy of what is missing as a whole.
+const install = "kubectl apply -k deploy/admission, and then kubectl apply -k deploy/cluster"
+
+func checkVersion(_ context.Context, c Clients) (Report, error) {
+	info, err := c.Kube.Discovery().ServerVersion()
+	if err != nil {
+		return nil, err
+	}
+	v, err := version.ParseGeneric(info.GitVersion)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case v.LessThan(version.MajorMinor(1, 34)):
+		return Report{{Status: Error, Found: info.GitVersion, Why: "the controller needs resource.k8s.io/v1, which came with 1.34; older API servers leave it waiting", Remedy: "upgrade to Kubernetes 1.34 or later, or install deploy/daemonset alone"}}, nil
+	case v.LessThan(version.MajorMinor(1, 36)):
+		return Report{{Status: Warning, Found: info.GitVersion, Why: "deploy/admission needs MutatingAdmissionPolicy v1, which came with 1.36", Remedy: "upgrade to 1.36 or later; until then set the nodeSelector and schedulerName in pods yourself"}}, nil
+	}
+	return Report{{Status: OK, Found: info.GitVersion}}, nil
+}
+
+func checkResources(_ context.Context, c Clients) (Report, error) {
+	group := v1alpha1.NodeTopologyResource().GroupVersion().String()
+	list, err := c.Kube.Discovery().ServerResourcesForGroupVersion(group)
+	var missing []string
+	for _, want := range []string{"gpugroups", "jobs", "nodetopologies", "tenants"} {
+		if err != nil || !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == want }) {
+			missing = append(missing, want)
+		}
+	}
+	if len(missing) == 0 {
+		return Report{{Status: OK, Found: "all resources of " + group + " are installed"}}, nil
+	}
+	return Report{{Status: Error, Found: fmt.Sprintf("%s lacks %s", group, strings.Join(missing, ", ")), Why: "agents cannot report their nodes, and the controller does not start", Remedy: "kubectl apply -k deploy/crds"}}, nil
+}
+
+// policies are the names of the policies in deploy/admission that hold for every pod.
+func policies() []string {
+	return []string{"numalet-asks", "numalet-bindings", "numalet-changes", "numalet-own-node", "numalet-own-pods", "numalet-own-topology", "numalet-tolerance"}
+}
+
+func checkPolicies(ctx context.Context, c Clients) (Report, error) {
+	list, err := c.Kube.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for _, name := range policies() {
+		if !slices.ContainsFunc(list.Items, policyNamed(name)) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return Report{{Status: OK, Found: fmt.Sprintf("%d admission policies are installed", len(policies()))}}, nil
+	}
+	return Report{{Status: Error, Found: "missing: " + strings.Join(missing, ", "), Why: "pods may forge placements, and invalid requests are refused only on the node", Remedy: "kubectl apply -k deploy/admission"}}, nil
+}
+
+func checkAgent(ctx context.Context, c Clients) (Report, error) {
+	sets, err := c.Kube.AppsV1().DaemonSets(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=numalet"})
+	if err != nil {
+		return nil, err
+	}
+	if len(sets.Items) == 0 {
+		return Report{{Status: Error, Found: "no DaemonSet of Numalet in namespace " + c.Namespace, Why: "no node pins containers", Remedy: install}}, nil
+	}
+	var report Report
+	for _, set := range sets.Items {
+		report = append(report, agentFinding(set))
+	}
+	return report, nil
+}
+
+func agentFinding(set appsv1.DaemonSet) Finding {
+	f := Finding{Object: set.Name, Status: OK, Found: fmt.Sprintf("%d of %d pods are ready", set.Status.NumberReady, set.Status.DesiredNumberScheduled)}
+	if set.Status.NumberReady < set.Status.DesiredNumberScheduled {
+		f.Status, f.Why = Error, "nodes whose agent is not ready get no pods with exclusive CPUs"
+		f.Remedy = fmt.Sprintf("kubectl -n %s describe pods -l app.kubernetes.io/name=numalet", set.Namespace)
+	}
+	return f
+}
+
+func checkController(ctx context.Context, c Clients) (Report, error) {
+	lease, err := c.Kube.CoordinationV1().Leases(c.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=numalet-controller"})
+	if err != nil {
+		return nil, err
+	}
+	if len(lease.Items) == 0 {
+		return Report{{Status: Info, Found: "no lease numalet-controller", Why: "without the controller, kube-scheduler places pods, and there are no GPU groups, tenants and queues", Remedy: "kubectl apply -k deploy/cluster, if you want them"}}, nil
+	}
+	spec := lease.Items[0].Spec
+	if spec.HolderIdentity == nil || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+		return Report{{Status: Error, Found: "the lease has no holder", Why: "no controller schedules pods", Remedy: "kubectl -n " + c.Namespace + " logs deployment/numalet-controller"}}, nil
+	}
+	age := c.Now().Sub(spec.RenewTime.Time).Round(time.Second)
+	if age > 2*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
+		return Report{{Status: Error, Found: fmt.Sprintf("%s renewed the lease %s ago", *spec.HolderIdentity, age), Why: "no controller schedules pods", Remedy: "kubectl -n " + c.Namespace + " logs deployment/numalet-controller"}}, nil
+	}
+	return Report{{Status: OK, Found: *spec.HolderIdentity + " leads"}}, nil
+}
+
+func checkNodes(ctx context.Context, c Clients) (Report, error) {
+	list, err := c.Dynamic.Resource(v1alpha1.NodeTopologyResource()).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var report Report
+	ready := 0
+	for _, item := range list.Items {
+		var t v1alpha1.NodeTopology
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &t); err != nil {
+			return nil, fmt.Errorf("read NodeTopology %s: %w", item.GetName(), err)
+		}
+		findings := nodeFindings(t)
+		if len(findings) == 0 {
+			ready++
+		}
+		report = append(report, findings...)
+	}
+	summary := Finding{Status: OK, Found: fmt.Sprintf("%d of %d nodes with an agent serve exclusive CPUs", ready, len(list.Items))}
+	if len(list.Items) == 0 {
+		summary.Status, summary.Why, summary.Remedy = Warning, "no agent has reported its node yet", "kubectl -n "+c.Namespace+" logs daemonset/numalet"
+	}
+	return append(Report{summary}, report...), nil
+}
+
+// nodeFindings returns a finding for each condition of a node that is not true. All
+// conditions of a NodeTopology are true while all is well.
+func nodeFindings(t v1alpha1.NodeTopology) (report Report) {
+	for _, condition := range t.Status.Conditions {
+		if condition.Status == metav1.ConditionTrue {
+			continue
+		}
+		f := Finding{Object: t.Name, Status: Warning, Found: condition.Type + ": " + condition.Reason, Why: condition.Message, Remedy: "on the node: numalet doctor --node"}
+		if condition.Type == v1alpha1.ConditionReady {
+			f.Status = Error
+		}
+		report = append(report, f)
+	}
+	return report
+}
+
+func checkPlugin(ctx context.Context, c Clients) (Report, error) {
+	sets, err := c.Kube.AppsV1().DaemonSets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range sets.Items {
+		for _, container := range set.Spec.Template.Spec.Containers {
+			if strings.Contains(container.Image, "k8s-device-plugin") && set.Status.DesiredNumberScheduled > 0 {
+				return Report{{
+					Object: set.Namespace + "/" + set.Name, Status: Warning, Found: "NVIDIA's device plugin runs", Why: "two plugins cannot offer nvidia.com/gpu on one node: the kubelet obeys the one that registered last",
+					Remedy: "keep it off the nodes that Numalet's device plugin serves (deploy/gpu), with its nodeSelector",
+				}}, nil
+			}
+		}
+	}
+	return Report{{Status: OK, Found: "NVIDIA's device plugin does not run"}}, nil
+}
+
+func policyNamed(name string) func(admissionv1.ValidatingAdmissionPolicy) bool {
+	return func(p admissionv1.ValidatingAdmissionPolicy) bool { return p.Name == name }
+}

@@ -1,0 +1,163 @@
+package doctor
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+	fakediscovery "k8s.io/client-go/discovery/fake"
+	"k8s.io/client-go/dynamic/fake"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+var now = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+// world is a cluster on which every check is OK until a test changes it.
+type world struct {
+	version  string
+	crds     []string
+	policies []string
+	objects  []runtime.Object
+	topology map[string]string // status of the condition Ready, by node
+	forbid   string            // resource whose list fails
+}
+
+func installed() *world {
+	holder, seconds, renewed := "numalet-controller-0_x", int32(15), metav1.NewMicroTime(now.Add(-5*time.Second))
+	meta := metav1.ObjectMeta{Namespace: "numalet-system", Name: "numalet", Labels: map[string]string{"app.kubernetes.io/name": "numalet"}}
+	return &world{
+		version: "v1.36.3", crds: []string{"gpugroups", "jobs", "nodetopologies", "tenants"}, policies: policies(),
+		topology: map[string]string{"n1": "True", "n2": "True"},
+		objects: []runtime.Object{
+			&appsv1.DaemonSet{ObjectMeta: meta, Status: appsv1.DaemonSetStatus{NumberReady: 2, DesiredNumberScheduled: 2}},
+			&coordinationv1.Lease{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: "numalet-controller"},
+				Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &renewed},
+			},
+		},
+	}
+}
+
+func (w *world) clients(t *testing.T) Clients {
+	t.Helper()
+	kube := kubefake.NewClientset(w.objects...)
+	for _, name := range w.policies {
+		if err := kube.Tracker().Add(&admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	discovered := kube.Discovery().(*fakediscovery.FakeDiscovery)
+	discovered.FakedServerVersion = &version.Info{GitVersion: w.version}
+	list := &metav1.APIResourceList{GroupVersion: v1alpha1.NodeTopologyResource().GroupVersion().String()}
+	for _, name := range w.crds {
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name})
+	}
+	discovered.Resources = []*metav1.APIResourceList{list}
+	kube.PrependReactor("list", w.forbid, func(clienttesting.Action) (bool, runtime.Object, error) {
+		return w.forbid != "", nil, errors.New("forbidden")
+	})
+	kinds := map[schema.GroupVersionResource]string{v1alpha1.NodeTopologyResource(): "NodeTopologyList"}
+	dynamic := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
+	for name, ready := range w.topology {
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": list.GroupVersion, "kind": "NodeTopology", "metadata": map[string]any{"name": name},
+			"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": ready, "reason": "RuntimeNotServed", "message": "containerd is away"}}},
+		}}
+		if err := dynamic.Tracker().Create(v1alpha1.NodeTopologyResource(), object, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Clients{Kube: kube, Dynamic: dynamic, Namespace: "numalet-system", Now: func() time.Time { return now }}
+}
+
+// TestCluster checks which finding each deviation from a healthy cluster causes.
+func TestCluster(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*world)
+		want   string // "check status: found", one for each finding that is not OK
+	}{
+		"healthy":     {func(*world) {}, ""},
+		"too old":     {func(w *world) { w.version = "v1.33.4" }, "kubernetes-version error: v1.33.4"},
+		"old":         {func(w *world) { w.version = "v1.35.0-eks-1" }, "kubernetes-version warning: v1.35.0-eks-1"},
+		"no tenants":  {func(w *world) { w.crds = w.crds[:3] }, "custom-resources error: numalet.dev/v1alpha1 lacks tenants"},
+		"no policies": {func(w *world) { w.policies = w.policies[2:] }, "admission-policies error: missing: numalet-asks, numalet-bindings"},
+		"no agent":    {func(w *world) { w.objects = w.objects[1:] }, "agent error: no DaemonSet of Numalet in namespace numalet-system"},
+		"an agent is away": {
+			func(w *world) { w.objects[0].(*appsv1.DaemonSet).Status.NumberReady = 1 },
+			"agent error: 1 of 2 pods are ready",
+		},
+		"no controller": {func(w *world) { w.objects = w.objects[:1] }, "controller info: no lease numalet-controller"},
+		"nobody leads": {
+			func(w *world) {
+				w.objects[1].(*coordinationv1.Lease).Spec.RenewTime = &metav1.MicroTime{Time: now.Add(-time.Minute)}
+			},
+			"controller error: numalet-controller-0_x renewed the lease 1m0s ago",
+		},
+		"a node is not served": {func(w *world) { w.topology["n2"] = "False" }, "nodes error: Ready: RuntimeNotServed"},
+		"no node":              {func(w *world) { w.topology = nil }, "nodes warning: 0 of 0 nodes with an agent serve exclusive CPUs"},
+		"another plugin": {
+			func(w *world) {
+				spec := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "example.com/nvidia/k8s-device-plugin:v0.18"}}}}
+				w.objects = append(w.objects, &appsv1.DaemonSet{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "gpu", Name: "nvidia"}, Spec: appsv1.DaemonSetSpec{Template: spec},
+					Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: 1},
+				})
+			},
+			"nvidia-plugin warning: NVIDIA's device plugin runs",
+		},
+		"no permission": {func(w *world) { w.forbid = "leases" }, "controller unknown: forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := installed()
+			tc.change(w)
+			var got []string
+			report := Cluster(t.Context(), w.clients(t))
+			for _, f := range report {
+				if f.Status != OK {
+					got = append(got, f.Check+" "+string(f.Status)+": "+f.Found)
+				}
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(got, "\n")); diff != "" {
+				t.Errorf("findings that are not OK (-want +got):\n%s", diff)
+			}
+			if fails := strings.Contains(tc.want, " error: ") || strings.Contains(tc.want, " unknown: "); report.Fails() != fails {
+				t.Errorf("Fails() = %v, want %v", report.Fails(), fails)
+			}
+		})
+	}
+}
+
+func TestWriteText(t *testing.T) {
+	var text strings.Builder
+	report := Report{
+		{Check: "cgroups", Status: OK, Found: "cgroup v2"},
+		{Check: "nodes", Object: "n1", Status: Error, Found: "Ready: RuntimeNotServed", Why: "containerd is away", Remedy: "start it"},
+	}
+	if err := report.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	want := `OK       cgroups: cgroup v2
+ERROR    nodes (n1): Ready: RuntimeNotServed
+         why: containerd is away
+         do:  start it
+
+2 checks: 1 ok, 0 info, 0 warnings, 1 errors, 0 unknown
+`
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,8 @@
+// Package doctor checks a node and a cluster for what Numalet needs, before and after it
+// is installed. Each finding says what is there, why it matters, and what to do.
+//
+//	report := doctor.Node(os.DirFS("/"), doctor.NodeOptions{})
+//	report = append(report, doctor.Cluster(ctx, clients)...)
+//
+// It only reads. It refuses to guess: what it cannot read is a finding of its own.
+package doctor

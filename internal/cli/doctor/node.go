@@ -1,0 +1,237 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// NodeOptions are the places of files on the node, relative to its root.
+type NodeOptions struct {
+	KubeletConfig string // "" means var/lib/kubelet/config.yaml
+}
+
+// nodeCheck is a check of a machine's files. A file that does not exist must be handled by
+// the check; every other error becomes a finding with the status Unknown.
+type nodeCheck struct {
+	name string
+	run  func(machine) (Finding, error)
+}
+
+// machine is the files of a node.
+type machine struct {
+	fs.FS
+	NodeOptions
+}
+
+func nodeChecks() []nodeCheck {
+	return []nodeCheck{
+		{"cgroups", checkCgroups},
+		{"numa-nodes", checkNUMA},
+		{"kernel-partitions", checkKernel},
+		{"isolated-cpus", checkIsolated},
+		{"container-runtime", checkNRI},
+		{"fail-closed", checkRequired},
+		{"kubelet-managers", checkManagers},
+		{"reserved-cpus", checkReserved},
+		{"apparmor", checkAppArmor},
+		{"irqbalance", checkIRQBalance},
+		{"nvidia-driver", checkDriver},
+	}
+}
+
+// Node checks a machine. root is its root directory, or that of a captured one.
+func Node(root fs.FS, o NodeOptions) Report {
+	if o.KubeletConfig == "" {
+		o.KubeletConfig = "var/lib/kubelet/config.yaml"
+	}
+	var report Report
+	for _, c := range nodeChecks() {
+		f, err := c.run(machine{root, o})
+		if err != nil {
+			f = Finding{Status: Unknown, Found: err.Error(), Why: "the check could not be made", Remedy: "run numalet doctor --node as root"}
+		}
+		f.Check = c.name
+		report = append(report, f)
+	}
+	return report
+}
+
+// text returns a file's content without blanks at its ends, and whether the file exists.
+func (m machine) text(name string) (string, bool, error) {
+	content, err := fs.ReadFile(m, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	return strings.TrimSpace(string(content)), err == nil, err
+}
+
+func checkCgroups(m machine) (Finding, error) {
+	controllers, v2, err := m.text("sys/fs/cgroup/cgroup.controllers")
+	switch {
+	case err != nil:
+		return Finding{}, err
+	case v2 && strings.Contains(" "+controllers+" ", " cpuset "):
+		return Finding{Status: OK, Found: "cgroup v2 with the controller cpuset"}, nil
+	case v2:
+		return Finding{
+			Status: Error, Found: "cgroup v2 without the controller cpuset", Why: "containers cannot be pinned",
+			Remedy: "boot without cgroup_disable=cpuset, on a kernel with CONFIG_CPUSETS",
+		}, nil
+	}
+	if _, v1, err := m.text("sys/fs/cgroup/cpuset/cpuset.cpus"); err != nil || v1 {
+		return Finding{
+			Status: Warning, Found: "cgroup v1", Why: "Kubernetes no longer develops support for cgroup v1, and isolated partitions need v2",
+			Remedy: "boot with systemd.unified_cgroup_hierarchy=1",
+		}, err
+	}
+	return Finding{Status: Error, Found: "no cpuset cgroup is mounted", Why: "containers cannot be pinned", Remedy: "mount cgroup2 at /sys/fs/cgroup"}, nil
+}
+
+func checkNUMA(m machine) (Finding, error) {
+	nodes, err := fs.Glob(m, "sys/devices/system/node/node[0-9]*")
+	if err != nil || len(nodes) > 1 {
+		return Finding{Status: OK, Found: fmt.Sprintf("%d NUMA nodes", len(nodes))}, err
+	}
+	return Finding{Status: Info, Found: "one NUMA node", Why: "the policies spread and single are the same here; exclusive CPUs work"}, nil
+}
+
+// partitionKernel is the first kernel with remote cpuset partitions.
+// Source: https://docs.kernel.org/admin-guide/cgroup-v2.html, cpuset.cpus.exclusive, which came with 6.7.
+const partitionMajor, partitionMinor = 6, 7
+
+func checkKernel(m machine) (Finding, error) {
+	release, _, err := m.text("proc/sys/kernel/osrelease")
+	if err != nil {
+		return Finding{}, err
+	}
+	parts := regexp.MustCompile(`^(\d+)\.(\d+)`).FindStringSubmatch(release)
+	if parts == nil {
+		return Finding{}, fmt.Errorf("kernel release %q: want MAJOR.MINOR", release)
+	}
+	major, _ := strconv.Atoi(parts[1])
+	minor, _ := strconv.Atoi(parts[2])
+	if major > partitionMajor || major == partitionMajor && minor >= partitionMinor {
+		return Finding{Status: OK, Found: "kernel " + release}, nil
+	}
+	return Finding{Status: Info, Found: "kernel " + release, Why: "isolated cpuset partitions below the kubelet's cgroups need 6.7; exclusive CPUs work"}, nil
+}
+
+func checkIsolated(m machine) (Finding, error) {
+	list, _, err := m.text("sys/devices/system/cpu/isolated")
+	if err != nil || list == "" {
+		return Finding{Status: OK, Found: "no CPU is isolated by the kernel's command line"}, err
+	}
+	return Finding{
+		Status: Warning, Found: "isolcpus has " + list, Why: "the scheduler does not balance threads over these CPUs: a shared container with several threads there uses one CPU",
+		Remedy: "remove isolcpus from the kernel's command line, or reserve these CPUs with the setting reserved-cpus",
+	}, nil
+}
+
+func checkNRI(m machine) (Finding, error) {
+	_, err := fs.Stat(m, "var/run/nri/nri.sock")
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = fs.Stat(m, "run/nri/nri.sock")
+	}
+	switch {
+	case err == nil:
+		return Finding{Status: OK, Found: "the socket of NRI exists"}, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return Finding{}, err
+	}
+	return Finding{
+		Status: Error, Found: "no socket /var/run/nri/nri.sock", Why: "the agent cannot pin containers before they start",
+		Remedy: "run containerd 2.0 or later without disabling NRI, or set --enforce=cgroup for the agent (docs/tasks/administer.md, A runtime without NRI)",
+	}, nil
+}
+
+// requiredPlugins matches the setting of containerd that is in deploy/containerd.
+var requiredPlugins = regexp.MustCompile(`(?m)^\s*required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
+
+func checkRequired(m machine) (Finding, error) {
+	files := []string{"etc/containerd/config.toml"}
+	more, err := fs.Glob(m, "etc/containerd/conf.d/*.toml")
+	if err != nil {
+		return Finding{}, err
+	}
+	for _, name := range append(files, more...) {
+		text, _, err := m.text(name)
+		if err != nil {
+			return Finding{}, err
+		}
+		if requiredPlugins.MatchString(text) {
+			return Finding{Status: OK, Found: "containerd requires the agent (/" + name + ")"}, nil
+		}
+	}
+	return Finding{
+		Status: Warning, Found: "containerd does not require the agent", Why: "while the agent is away, containers start on all CPUs, exclusive ones included",
+		Remedy: "install deploy/containerd/numalet.toml as its README says (containerd 2.2 or later)",
+	}, nil
+}
+
+func checkAppArmor(m machine) (Finding, error) {
+	enabled, _, err := m.text("sys/module/apparmor/parameters/enabled")
+	if err != nil || enabled != "Y" {
+		return Finding{Status: OK, Found: "AppArmor is off"}, err
+	}
+	return Finding{Status: Info, Found: "AppArmor is on", Why: "its default profile denies D-Bus to containers; deploy/daemonset sets Unconfined for the agent"}, nil
+}
+
+func checkIRQBalance(m machine) (Finding, error) {
+	names, err := fs.Glob(m, "proc/[0-9]*/comm")
+	if err != nil {
+		return Finding{}, err
+	}
+	for _, name := range names {
+		if comm, _, err := m.text(name); err == nil && comm == "irqbalance" { // a process may end meanwhile
+			return Finding{
+				Status: Warning, Found: "irqbalance runs (process " + path.Base(path.Dir(name)) + ")", Why: "it moves interrupts to exclusive CPUs",
+				Remedy: "systemctl disable --now irqbalance, or ban the CPUs with IRQBALANCE_BANNED_CPULIST",
+			}, nil
+		}
+	}
+	return Finding{Status: OK, Found: "irqbalance does not run"}, nil
+}
+
+func checkDriver(m machine) (Finding, error) {
+	text, loaded, err := m.text("proc/driver/nvidia/version")
+	if loaded {
+		first, _, _ := strings.Cut(text, "\n")
+		return Finding{Status: OK, Found: first}, nil
+	}
+	cards, globErr := m.cards()
+	if err = errors.Join(err, globErr); err != nil || cards == 0 {
+		return Finding{Status: OK, Found: "no NVIDIA GPU"}, err
+	}
+	return Finding{
+		Status: Warning, Found: fmt.Sprintf("%d NVIDIA GPUs, but no driver is loaded", cards), Why: "the GPUs are not offered",
+		Remedy: "install NVIDIA's driver, and then deploy/gpu",
+	}, nil
+}
+
+// cards returns the number of NVIDIA's display controllers on the PCI bus: vendor 0x10de,
+// class 0x03.
+func (m machine) cards() (n int, err error) {
+	vendors, err := fs.Glob(m, "sys/bus/pci/devices/*/vendor")
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range vendors {
+		vendor, _, err := m.text(name)
+		if err != nil {
+			return 0, err
+		}
+		class, _, err := m.text(path.Join(path.Dir(name), "class"))
+		if err != nil {
+			return 0, err
+		}
+		if vendor == "0x10de" && strings.HasPrefix(class, "0x03") {
+			n++
+		}
+	}
+	return n, nil
+}

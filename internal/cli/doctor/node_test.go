@@ -1,0 +1,109 @@
+package doctor
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// healthy returns the files of a node on which every check is OK.
+func healthy() map[string]string {
+	return map[string]string{
+		"sys/fs/cgroup/cgroup.controllers":        "cpuset cpu io memory\n",
+		"sys/devices/system/node/node0/cpulist":   "0-3\n",
+		"sys/devices/system/node/node1/cpulist":   "4-7\n",
+		"sys/devices/system/cpu/isolated":         "\n",
+		"proc/sys/kernel/osrelease":               "6.12.9-amd64\n",
+		"proc/1/comm":                             "systemd\n",
+		"run/nri/nri.sock":                        "",
+		"etc/containerd/conf.d/numalet.toml":      "  required_plugins = [\"numalet\"]\n",
+		"var/lib/kubelet/config.yaml":             "reservedSystemCPUs: 0,4\n",
+		"sys/module/apparmor/parameters/enabled":  "N\n",
+		"sys/bus/pci/devices/0000:00:1f.0/vendor": "0x8086\n",
+		"sys/bus/pci/devices/0000:00:1f.0/class":  "0x060100\n",
+	}
+}
+
+// tree returns a file system with these files; a file with the content "-" is left out.
+func tree(files map[string]string) fstest.MapFS {
+	t := fstest.MapFS{}
+	for name, content := range files {
+		if content != "-" {
+			t[name] = &fstest.MapFile{Data: []byte(content)}
+		}
+	}
+	return t
+}
+
+// TestNode checks which finding each deviation from a healthy node causes.
+func TestNode(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files map[string]string // in place of healthy ones
+		want  string            // "check status: found", one for each finding that is not OK
+	}{
+		"healthy": {},
+		"no cgroups": {
+			map[string]string{"sys/fs/cgroup/cgroup.controllers": "-"},
+			"cgroups error: no cpuset cgroup is mounted",
+		},
+		"cgroup v1": {
+			map[string]string{"sys/fs/cgroup/cgroup.controllers": "-", "sys/fs/cgroup/cpuset/cpuset.cpus": "0-7\n"},
+			"cgroups warning: cgroup v1",
+		},
+		"no cpuset controller": {
+			map[string]string{"sys/fs/cgroup/cgroup.controllers": "cpu memory\n"},
+			"cgroups error: cgroup v2 without the controller cpuset",
+		},
+		"one NUMA node":     {map[string]string{"sys/devices/system/node/node1/cpulist": "-"}, "numa-nodes info: one NUMA node"},
+		"old kernel":        {map[string]string{"proc/sys/kernel/osrelease": "6.1.0-31-amd64"}, "kernel-partitions info: kernel 6.1.0-31-amd64"},
+		"no kernel release": {map[string]string{"proc/sys/kernel/osrelease": "-"}, `kernel-partitions unknown: kernel release "": want MAJOR.MINOR`},
+		"isolcpus":          {map[string]string{"sys/devices/system/cpu/isolated": "2-3"}, "isolated-cpus warning: isolcpus has 2-3"},
+		"no NRI":            {map[string]string{"run/nri/nri.sock": "-"}, "container-runtime error: no socket /var/run/nri/nri.sock"},
+		"fails open": {
+			map[string]string{"etc/containerd/conf.d/numalet.toml": "# required_plugins = [\"numalet\"]\n"},
+			"fail-closed warning: containerd does not require the agent",
+		},
+		"static CPU manager": {
+			map[string]string{"var/lib/kubelet/config.yaml": "cpuManagerPolicy: static\ntopologyManagerPolicy: none\nreservedSystemCPUs: '0'\n"},
+			"kubelet-managers error: cpuManagerPolicy: static",
+		},
+		"all managers": {
+			map[string]string{"var/lib/kubelet/config.yaml": "memoryManagerPolicy: Static\ntopologyManagerPolicy: best-effort\nkubeReserved: {cpu: '1'}\n"},
+			"kubelet-managers error: memoryManagerPolicy: Static, topologyManagerPolicy: best-effort",
+		},
+		"nothing reserved": {
+			map[string]string{"var/lib/kubelet/config.yaml": "maxPods: 250\n"},
+			"reserved-cpus warning: no CPU is reserved for the system",
+		},
+		"no kubelet configuration": {
+			map[string]string{"var/lib/kubelet/config.yaml": "-"},
+			"kubelet-managers warning: no file /var/lib/kubelet/config.yaml\nreserved-cpus warning: no file /var/lib/kubelet/config.yaml",
+		},
+		"AppArmor":   {map[string]string{"sys/module/apparmor/parameters/enabled": "Y\n"}, "apparmor info: AppArmor is on"},
+		"irqbalance": {map[string]string{"proc/812/comm": "irqbalance\n"}, "irqbalance warning: irqbalance runs (process 812)"},
+		"GPU without a driver": {
+			map[string]string{"sys/bus/pci/devices/0000:3b:00.0/vendor": "0x10de\n", "sys/bus/pci/devices/0000:3b:00.0/class": "0x030200\n"},
+			"nvidia-driver warning: 1 NVIDIA GPUs, but no driver is loaded",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := healthy()
+			maps.Copy(files, tc.files)
+			var got []string
+			for _, f := range Node(tree(files), NodeOptions{}) {
+				if f.Status != OK {
+					got = append(got, f.Check+" "+string(f.Status)+": "+f.Found)
+					if f.Why == "" {
+						t.Errorf("%s does not say why it matters", f.Check)
+					}
+				}
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(got, "\n")); diff != "" {
+				t.Errorf("findings that are not OK (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
