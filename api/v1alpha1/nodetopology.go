@@ -134,6 +134,10 @@ type NUMANode struct {
 	// Memory is all that the NUMA node has.
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
+	// AllocatableMemory is what containers on this node's CPUs may bind if none does
+	// yet: memory without huge pages and without what the kernel and the kubelet reserve.
+	// +optional
+	AllocatableMemory *resource.Quantity `json:"allocatableMemory,omitempty"`
 	// AvailableMemory is what containers on this node's CPUs may still bind, in
 	// the memory nearest to them and outside pools of huge pages. Absent where
 	// there are no CPUs.

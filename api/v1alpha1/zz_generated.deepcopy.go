@@ -504,6 +504,11 @@ func (in *NUMANode) DeepCopyInto(out *NUMANode) {
 		x := (*in).DeepCopy()
 		*out = &x
 	}
+	if in.AllocatableMemory != nil {
+		in, out := &in.AllocatableMemory, &out.AllocatableMemory
+		x := (*in).DeepCopy()
+		*out = &x
+	}
 	if in.AvailableMemory != nil {
 		in, out := &in.AvailableMemory, &out.AvailableMemory
 		x := (*in).DeepCopy()

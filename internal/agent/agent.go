@@ -93,10 +93,16 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	return a, err
 }
 
-// readMachine returns the machine and the CPUs that are never exclusive. It returns
-// an error if the kubelet pins containers itself.
-func readMachine(cfg config.Agent, log logr.Logger) (*topology.Machine, cpuset.Set, error) {
-	none := cpuset.Set{}
+// reservation is what containers cannot have exclusively.
+type reservation struct {
+	cpus   cpuset.Set
+	memory map[topology.NodeID]uint64 // bytes that cannot be bound
+}
+
+// readMachine returns the machine and what is reserved on it. It returns an error if the
+// kubelet pins containers itself.
+func readMachine(cfg config.Agent, log logr.Logger) (*topology.Machine, reservation, error) {
+	none := reservation{}
 	machine, err := sysfs.Discover(os.DirFS(cfg.SysfsRoot))
 	if err != nil {
 		return nil, none, err
@@ -108,17 +114,28 @@ func readMachine(cfg config.Agent, log logr.Logger) (*topology.Machine, cpuset.S
 	if err := kubelet.CheckCPUManager(kubeletConfig, cfg.KubeletDir); err != nil {
 		return nil, none, err
 	}
-	reserved, from, err := kubelet.Reserved(cfg.ReservedCPUs, kubeletConfig, machine)
+	cpus, from, err := kubelet.Reserved(cfg.ReservedCPUs, kubeletConfig, machine)
 	if err != nil {
 		return nil, none, err
 	}
-	log.Info("machine", "online", machine.Online().String(), "numaNodes", len(machine.Nodes), "reserved", reserved.String(), "from", from)
-	return machine, reserved, nil
+	log.Info("machine", "online", machine.Online().String(), "numaNodes", len(machine.Nodes), "reserved", cpus.String(), "from", from)
+	memory := kubelet.ReservedMemory(kubeletConfig, machine)
+	log.Info("memory that containers cannot bind", "kubelet", memory, "kernel", kernelReserved(machine))
+	return machine, reservation{cpus, memory}, nil
+}
+
+// kernelReserved returns the bytes of each NUMA node that the kernel keeps, for the log.
+func kernelReserved(m *topology.Machine) map[topology.NodeID]uint64 {
+	bytes := map[topology.NodeID]uint64{}
+	for _, n := range m.Nodes {
+		bytes[n.ID] = n.KernelReserved
+	}
+	return bytes
 }
 
 // newNode restores the grants of the checkpoint. If the checkpoint is missing, damaged
 // or outdated, the node rebuilds them from the running containers.
-func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured *metrics.Metrics) error {
+func (a *agent) newNode(machine *topology.Machine, reserved reservation, measured *metrics.Metrics) error {
 	bootID, err := checkpoint.BootID(os.DirFS(a.cfg.SysfsRoot))
 	if err != nil {
 		return err
@@ -133,7 +150,8 @@ func (a *agent) newNode(machine *topology.Machine, reserved cpuset.Set, measured
 		form = v1alpha1.ExplicitForm
 	}
 	cfg := node.Config{
-		RequestForm: form, Controller: a.cfg.Controller, Disabled: !a.cfg.ExclusiveCPUs, Reserved: reserved, FullCores: a.cfg.FullCores, BootID: bootID,
+		RequestForm: form, Controller: a.cfg.Controller, Disabled: !a.cfg.ExclusiveCPUs, Reserved: reserved.cpus, ReservedMemory: reserved.memory,
+		FullCores: a.cfg.FullCores, BootID: bootID,
 		GPUExemptNamespaces: a.cfg.GPUExemptNamespaces,
 	}
 	a.node, err = node.New(machine, cfg, node.Dependencies{

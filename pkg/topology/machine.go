@@ -60,9 +60,12 @@ type Node struct {
 	ID          NodeID
 	CPUs        cpuset.Set // online CPUs only
 	MemoryBytes uint64     // MemTotal; 0 for a node without memory
-	HugePages   []HugePages
-	Distances   map[NodeID]int // ACPI SLIT: 10 is local, 255 unreachable; nil if unknown
-	GPU         string         // PCI address of the GPU whose memory it is, or ""
+	// KernelReserved is the part of MemoryBytes that the kernel keeps from processes: its
+	// watermarks and lowmem reserves.
+	KernelReserved uint64
+	HugePages      []HugePages
+	Distances      map[NodeID]int // ACPI SLIT: 10 is local, 255 unreachable; nil if unknown
+	GPU            string         // PCI address of the GPU whose memory it is, or ""
 }
 
 // Machine is one computer. CPUs and Nodes are sorted by ID. A Machine is immutable, so

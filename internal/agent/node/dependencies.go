@@ -8,6 +8,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -91,11 +92,13 @@ type Config struct {
 	// Controller means that a cluster controller places pods on this node: its
 	// placements are applied, and both forms of requests are served.
 	Controller bool
-	Disabled   bool          // pods that request exclusive CPUs are refused
-	Reserved   cpuset.Set    // never exclusive
-	FullCores  bool          // no two pods share a core
-	BootID     string        // of this boot
-	PodWait    time.Duration // how long to wait for an unknown pod; 0 means 1 s
+	Disabled   bool       // pods that request exclusive CPUs are refused
+	Reserved   cpuset.Set // never exclusive
+	// ReservedMemory is how many bytes of each NUMA node no container may bind.
+	ReservedMemory map[topology.NodeID]uint64
+	FullCores      bool          // no two pods share a core
+	BootID         string        // of this boot
+	PodWait        time.Duration // how long to wait for an unknown pod; 0 means 1 s
 	// GPUExemptNamespaces are the namespaces whose containers see the GPUs that they
 	// name although none were allocated to them.
 	GPUExemptNamespaces []string

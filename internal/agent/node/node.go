@@ -49,7 +49,7 @@ type pod struct {
 // a reboot no container of the snapshot runs, but pods that still exist keep their
 // CPUs, unless the machine has changed.
 func New(m *topology.Machine, cfg Config, env Dependencies, s Snapshot) (*Node, error) {
-	ledger, err := pool.New(m, pool.Options{Reserved: cfg.Reserved, FullCores: cfg.FullCores})
+	ledger, err := pool.New(m, pool.Options{Reserved: cfg.Reserved, FullCores: cfg.FullCores, ReservedMemory: cfg.ReservedMemory})
 	if err != nil {
 		return nil, fmt.Errorf("create the ledger: %w", err)
 	}

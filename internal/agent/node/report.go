@@ -21,7 +21,7 @@ func (n *Node) Report() v1alpha1.NodeTopologyStatus {
 		numa := describe(node)
 		numa.CPUCounts = n.counts(v, node.ID)
 		if left, ok := v.AvailableMemory[node.ID]; ok {
-			numa.AvailableMemory = bytes(left)
+			numa.AllocatableMemory, numa.AvailableMemory = bytes(v.AllocatableMemory[node.ID]), bytes(left)
 		}
 		r.CPUs.Capacity += numa.Capacity
 		r.CPUs.Allocatable += numa.Allocatable

@@ -14,8 +14,9 @@ type View struct {
 	// By NUMA node with CPUs: the online ones, those not reserved, and those that
 	// can still become exclusive.
 	Capacity, Allocatable, Available map[topology.NodeID]int
-	AvailableMemory                  map[topology.NodeID]uint64 // bytes that can still be bound to a NUMA node
-	Held                             []Holding
+	// Bytes that can be bound to a NUMA node at most, and that can still be bound.
+	AllocatableMemory, AvailableMemory map[topology.NodeID]uint64
+	Held                               []Holding
 }
 
 // Holding is the exclusive CPUs of one container.
@@ -33,7 +34,8 @@ func (n *Node) View() View {
 	l := n.mu.book.ledger
 	v := View{
 		Shared: l.Shared(), Exclusive: l.Exclusive(),
-		Capacity: l.Capacity(), Allocatable: l.Allocatable(), Available: l.Available(), AvailableMemory: l.AvailableMemory(),
+		Capacity: l.Capacity(), Allocatable: l.Allocatable(), Available: l.Available(),
+		AllocatableMemory: l.AllocatableMemory(), AvailableMemory: l.AvailableMemory(),
 	}
 	for _, h := range n.mu.book.sorted() {
 		for _, c := range h.Grant.Claims {

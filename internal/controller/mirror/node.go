@@ -41,11 +41,14 @@ func record(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) *sched.Nod
 	return n
 }
 
-// numaNode counts the CPUs of a NUMA node in whole cores. All of its memory counts: huge
-// pages and nearness are checked by the agent, which knows them.
+// numaNode counts the CPUs of a NUMA node in whole cores. Of an agent that does not report
+// allocatable memory, all memory counts; that agent checks what is reserved.
 func numaNode(on v1alpha1.NUMANode, width int) sched.NUMANode {
 	cpus := int(on.Allocatable) / width * width
-	memory := max(bytes(on.Memory), bytes(on.AvailableMemory))
+	memory := bytes(on.AllocatableMemory)
+	if on.AllocatableMemory == nil {
+		memory = max(bytes(on.Memory), bytes(on.AvailableMemory))
+	}
 	return sched.NUMANode{ID: topology.NodeID(on.ID), CPUs: cpus, FreeCPUs: cpus, Memory: memory, FreeMemory: memory}
 }
 

@@ -18,11 +18,11 @@ import (
 // --config-dir.
 const dropInExtension = ".conf"
 
-// Config is the part of the kubelet's configuration that Numalet uses. The zero
-// value is that of a kubelet without a configuration file.
+// Config is the part of the kubelet's configuration that Numalet uses.
 type Config struct {
 	ReservedSystemCPUs cpuset.Set
 	ReservedMilliCPU   int64 // systemReserved + kubeReserved; ignored if ReservedSystemCPUs is set
+	Memory             Memory
 	CPUManagerPolicy   string
 	Files              []string // that were read, in this order
 }
@@ -95,6 +95,9 @@ func newConfig(k v1beta1.KubeletConfiguration, files []string) (Config, error) {
 			return Config{}, fmt.Errorf("%s.cpu in %s: %w; correct it, or set --reserved-cpus", key, files, err)
 		}
 		c.ReservedMilliCPU += milli
+	}
+	if c.Memory, err = newMemory(k); err != nil {
+		return Config{}, fmt.Errorf("%w, in %s; correct it", err, files)
 	}
 	return c, nil
 }

@@ -18,15 +18,16 @@ func TestReadConfig(t *testing.T) {
 		dropIns map[string]string
 		want    Config
 	}{
-		"no file": {},
+		"no file": {want: Config{Memory: Memory{Eviction: "100Mi"}}},
 		"nothing of interest, keys of another version": {
 			file: "kind: KubeletConfiguration\nmaxPods: 110\nkeyOfTomorrow: {a: 1}\n",
-			want: Config{Files: []string{"config.yaml"}},
+			want: Config{Memory: Memory{Eviction: "100Mi"}, Files: []string{"config.yaml"}},
 		},
 		"CPUs and quantities": {
 			file: "reservedSystemCPUs: 0-1,8\nsystemReserved: {cpu: 500m, memory: 1Gi}\nkubeReserved: {cpu: '1'}\ncpuManagerPolicy: static\n",
 			want: Config{
 				ReservedSystemCPUs: cpuset.MustParse("0-1,8"), ReservedMilliCPU: 1500,
+				Memory:           Memory{Bytes: 1 << 30, Eviction: "100Mi"},
 				CPUManagerPolicy: "static", Files: []string{"config.yaml"},
 			},
 		},
@@ -39,7 +40,8 @@ func TestReadConfig(t *testing.T) {
 			},
 			want: Config{
 				ReservedSystemCPUs: cpuset.Of(2), ReservedMilliCPU: 200,
-				Files: []string{"config.yaml", "drop/10-a.conf", "drop/20-b.conf"},
+				Memory: Memory{Bytes: 1 << 30, Eviction: "100Mi"},
+				Files:  []string{"config.yaml", "drop/10-a.conf", "drop/20-b.conf"},
 			},
 		},
 	} {

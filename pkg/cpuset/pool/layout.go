@@ -20,6 +20,8 @@ type layout struct {
 	// possible. The last class has every CPU.
 	classes []cpuset.Set
 	memory  []topology.Node // NUMA nodes with memory, sorted by id
+	// reservedMemory is Options.ReservedMemory.
+	reservedMemory map[topology.NodeID]uint64
 }
 
 // node is a NUMA node with online CPUs.

@@ -17,6 +17,9 @@ type Options struct {
 	// free SMT siblings of a pod's CPUs stay idle, and a core with a reserved
 	// CPU is never exclusive.
 	FullCores bool
+	// ReservedMemory is how many bytes of each NUMA node are kept for the system: no
+	// container can bind them. The kernel's own reserve comes on top.
+	ReservedMemory map[topology.NodeID]uint64
 }
 
 // Ledger records which container of which pod holds which CPU.
@@ -49,6 +52,7 @@ func New(m *topology.Machine, o Options) (*Ledger, error) {
 		return nil, fmt.Errorf("reserve CPUs %q: this machine has no CPU %s", o.Reserved, strange)
 	}
 	l := &Ledger{layout: newLayout(m), options: o, grants: map[string]Grant{}}
+	l.layout.reservedMemory = o.ReservedMemory
 	if len(l.layout.nodes) == 0 {
 		return nil, fmt.Errorf("read machine: none of its %d CPUs is online and in a NUMA node", len(m.CPUs))
 	}

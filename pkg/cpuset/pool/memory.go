@@ -54,6 +54,21 @@ func ordinary(n topology.Node) uint64 {
 	return bytes
 }
 
+// bindable returns how many bytes of a node containers can bind if none does yet.
+func (l *layout) bindable(n topology.Node) uint64 {
+	bytes := ordinary(n)
+	return bytes - min(bytes, n.KernelReserved+l.reservedMemory[n.ID])
+}
+
+// AllocatableMemory is AvailableMemory of a ledger without grants.
+func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
+	all := make(map[topology.NodeID]uint64, len(l.layout.nodes))
+	for _, n := range l.layout.nodes {
+		all[n.id] = l.layout.freeMemory(n.mems)
+	}
+	return all
+}
+
 // AvailableMemory returns, for each NUMA node with CPUs, how many bytes containers there
 // may still bind in the nearest memory.
 func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
@@ -80,7 +95,7 @@ func (l *layout) freeMemory(nodes []topology.NodeID, pods ...[]Claim) uint64 {
 	free := uint64(0)
 	for _, n := range l.memory {
 		if slices.Contains(nodes, n.ID) {
-			free += ordinary(n)
+			free += l.bindable(n)
 		}
 	}
 	for _, claims := range pods {

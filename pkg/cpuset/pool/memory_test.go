@@ -40,3 +40,35 @@ func TestAvailableMemory(t *testing.T) {
 	l.Release("b")
 	expect(map[topology.NodeID]uint64{0: 100, 1: 100})
 }
+
+// TestReservedMemoryIsNotGranted: a container bound to all of a node's memory would be
+// OOM-killed beside the kernel and the system's daemons.
+func TestReservedMemoryIsNotGranted(t *testing.T) {
+	m := machinetest.Machine(2, 4).Memory(64).Build()
+	m.Nodes[0].KernelReserved = 4
+	for name, tc := range map[string]struct {
+		reserved map[topology.NodeID]uint64
+		want     map[topology.NodeID]uint64
+	}{
+		"kernel only":        {nil, map[topology.NodeID]uint64{0: 60, 1: 64}},
+		"kernel and system":  {map[topology.NodeID]uint64{0: 10, 1: 20}, map[topology.NodeID]uint64{0: 50, 1: 44}},
+		"more than there is": {map[topology.NodeID]uint64{0: 100}, map[topology.NodeID]uint64{0: 0, 1: 64}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := mustNew(t, m, Options{ReservedMemory: tc.reserved})
+			if diff := cmp.Diff(tc.want, l.AvailableMemory()); diff != "" {
+				t.Errorf("available memory (-want +got):\n%s", diff)
+			}
+			for id, bytes := range tc.want {
+				for _, more := range []uint64{1, 0} {
+					want := podspec.Container{Name: "c", CPUs: 1, PerNode: map[topology.NodeID]int{id: 1}, MemoryBytes: bytes + more}
+					_, err := l.Reserve(Pod{UID: "a", Policy: podspec.Single, Containers: []podspec.Container{want}})
+					if (err != nil) != (more > 0) {
+						t.Errorf("bind %d bytes of %d on node %d = %v", bytes+more, bytes, id, err)
+					}
+				}
+				l.Release("a")
+			}
+		})
+	}
+}

@@ -51,5 +51,8 @@ func discover(r *reader) (*topology.Machine, error) {
 	if err := r.gpuMemory(nodes); err != nil {
 		return nil, err
 	}
+	if err := r.kernelReserves(nodes); err != nil {
+		return nil, err
+	}
 	return &topology.Machine{CPUs: cpus, Nodes: nodes, Notes: r.notes}, nil
 }

@@ -32,7 +32,7 @@ func patterns() []string {
 		"sys/devices/cpu_core/cpus", "sys/devices/cpu_atom/cpus", "sys/devices/cpu_lowpower/cpus",
 		"sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
 		node + "/hugepages/hugepages-*/nr_hugepages",
-		"proc/meminfo", "proc/driver/nvidia/gpus/*/numa_status",
+		"proc/meminfo", zoneinfo, "proc/driver/nvidia/gpus/*/numa_status",
 	}
 	for dir, names := range map[string][]string{
 		cpuDir: {"online", "offline", "possible", "present", "isolated", "nohz_full"},

@@ -22,7 +22,7 @@ func TestFilesHoldsAllThatDiscoverReads(t *testing.T) {
 		"node/node0/hugepages/hugepages-2048kB/nr_hugepages":    "0",
 		"sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": "0",
 		"sys/devices/cpu_core/cpus":                             "0", "sys/devices/cpu_atom/cpus": "",
-		"proc/meminfo": "MemTotal: 1 kB",
+		"proc/meminfo": "MemTotal: 1 kB", "proc/zoneinfo": "Node 0, zone DMA",
 		"proc/driver/nvidia/gpus/0000:01:00.0/numa_status": "Node: 0",
 		"cpu/cpu0/topology/ppin":                           "0xdeadbeef", "proc/self/environ": "TOKEN=secret",
 	}).fs()

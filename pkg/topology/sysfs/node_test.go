@@ -1,6 +1,9 @@
 package sysfs_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNodes(t *testing.T) {
 	// four is a machine with four online CPUs of which nothing is told.
@@ -50,6 +53,33 @@ node8 cpus 2-3
 node9 cpus  2048 bytes
 node255 cpus  gpu 0004:04:00.0
 `,
+		},
+		"what the kernel keeps of two zones, the first of which is all kept": {
+			tree: four.with(tree{
+				"node/online": "0", "node/node0/cpumap": "f", "node/node0/meminfo": "Node 0 MemTotal: 8000 kB",
+				"proc/zoneinfo": `Node 0, zone      DMA
+  per-node stats
+      nr_inactive_anon 35533
+  pages free     500
+        boost    0
+        min      21
+        high     31
+        managed  500
+        protection: (0, 0, 1000)
+Node 0, zone   Normal
+  pages free     974771
+        high     100
+        managed  1500
+        protection: (0, 0, 0)
+  pagesets
+    cpu: 0
+              count: 4
+              high:  378
+Node 1, zone   Normal
+        high     7
+`,
+			}),
+			want: strings.ReplaceAll(cpus, "numa 8", "numa 0") + "node0 cpus 0-3 8192000 bytes kernel 2457600\n",
 		},
 		"no NUMA: the machine is one node": {
 			tree: tree{

@@ -66,6 +66,9 @@ func describe(m *topology.Machine) string {
 		if n.MemoryBytes > 0 {
 			fmt.Fprintf(&b, " %d bytes", n.MemoryBytes)
 		}
+		if n.KernelReserved > 0 {
+			fmt.Fprintf(&b, " kernel %d", n.KernelReserved)
+		}
 		for _, pool := range n.HugePages {
 			fmt.Fprintf(&b, " %d of %d bytes", pool.Total, pool.SizeBytes)
 		}

@@ -1,0 +1,29 @@
+package mirror
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// TestMemoryOfANUMANode: a pod is not placed by memory that the node's agent never grants.
+func TestMemoryOfANUMANode(t *testing.T) {
+	gib := func(n int64) *resource.Quantity { return resource.NewQuantity(n<<30, resource.BinarySI) }
+	for name, tc := range map[string]struct {
+		node v1alpha1.NUMANode
+		want sched.Bytes
+	}{
+		"allocatable":      {v1alpha1.NUMANode{Memory: gib(64), AllocatableMemory: gib(60), AvailableMemory: gib(10)}, 60 << 30},
+		"none allocatable": {v1alpha1.NUMANode{Memory: gib(64), AllocatableMemory: gib(0), AvailableMemory: gib(0)}, 0},
+		"older agent":      {v1alpha1.NUMANode{Memory: gib(64), AvailableMemory: gib(10)}, 64 << 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := numaNode(tc.node, 1); got.Memory != tc.want || got.FreeMemory != tc.want {
+				t.Errorf("memory %d, free %d; want %d", got.Memory, got.FreeMemory, tc.want)
+			}
+		})
+	}
+}

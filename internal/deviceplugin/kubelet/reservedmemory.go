@@ -1,0 +1,106 @@
+package kubelet
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/kubelet/config/v1beta1"
+
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// evictionSignal is the key of evictionHard for the node's memory, and defaultEviction
+// its value if evictionHard is not set.
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
+const (
+	evictionSignal  = "memory.available"
+	defaultEviction = "100Mi"
+)
+
+// Memory is what the kubelet keeps of a node's memory for the system.
+type Memory struct {
+	PerNode  map[topology.NodeID]uint64 // reservedMemory; empty if not set
+	Bytes    uint64                     // systemReserved + kubeReserved
+	Eviction string                     // evictionHard: a quantity, or a percentage of all memory; "" for none
+}
+
+// newMemory reads the kubelet's reservations of memory.
+func newMemory(k v1beta1.KubeletConfiguration) (m Memory, err error) {
+	for key, reserved := range map[string]map[string]string{"systemReserved": k.SystemReserved, "kubeReserved": k.KubeReserved} {
+		bytes, err := memoryBytes(reserved["memory"])
+		if err != nil {
+			return m, fmt.Errorf("%s.memory: %w", key, err)
+		}
+		m.Bytes += bytes
+	}
+	m.Eviction = k.EvictionHard[evictionSignal]
+	if k.EvictionHard == nil {
+		m.Eviction = defaultEviction
+	}
+	if _, err := m.eviction(0); err != nil {
+		return m, fmt.Errorf("evictionHard %s: %w", evictionSignal, err)
+	}
+	for _, r := range k.ReservedMemory {
+		if q, ok := r.Limits[corev1.ResourceMemory]; ok && q.Sign() > 0 {
+			if m.PerNode == nil {
+				m.PerNode = map[topology.NodeID]uint64{}
+			}
+			m.PerNode[topology.NodeID(r.NumaNode)] += uint64(q.Value())
+		}
+	}
+	return m, nil
+}
+
+// ReservedMemory returns how many bytes of each NUMA node no container may bind:
+// reservedMemory of the kubelet, as its Memory Manager uses it, else equal parts of
+// systemReserved, kubeReserved and evictionHard on each node with CPUs and memory.
+func ReservedMemory(c Config, m *topology.Machine) map[topology.NodeID]uint64 {
+	if len(c.Memory.PerNode) > 0 {
+		return c.Memory.PerNode
+	}
+	var total uint64
+	for _, n := range m.Nodes {
+		total += n.MemoryBytes
+	}
+	nodes := slices.DeleteFunc(slices.Clone(m.Nodes), func(n topology.Node) bool { return n.MemoryBytes == 0 || n.CPUs.Empty() })
+	eviction, _ := c.Memory.eviction(total) // was parsed before
+	reserved := map[topology.NodeID]uint64{}
+	for _, n := range nodes {
+		count := uint64(len(nodes))
+		reserved[n.ID] = (c.Memory.Bytes + eviction + count - 1) / count
+	}
+	return reserved
+}
+
+// eviction returns the threshold of evictionHard in bytes; total is the memory of the
+// machine.
+func (m Memory) eviction(total uint64) (uint64, error) {
+	percent, isPercentage := strings.CutSuffix(m.Eviction, "%")
+	if !isPercentage {
+		return memoryBytes(m.Eviction)
+	}
+	value, err := strconv.ParseFloat(percent, 64)
+	if err != nil || math.IsNaN(value) || value < 0 || value > 100 {
+		return 0, fmt.Errorf("%q is not a percentage", m.Eviction)
+	}
+	return uint64(value / 100 * float64(total)), nil
+}
+
+func memoryBytes(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return 0, fmt.Errorf("parse quantity %q: %w", text, err)
+	}
+	if q.Sign() < 0 {
+		return 0, fmt.Errorf("quantity %q is negative", text)
+	}
+	return uint64(q.Value()), nil
+}

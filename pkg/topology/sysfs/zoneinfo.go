@@ -1,0 +1,111 @@
+package sysfs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+const zoneinfo = "proc/zoneinfo"
+
+// zone is one zone of a NUMA node's memory, in pages.
+type zone struct {
+	node          topology.NodeID
+	managed       uint64
+	highWatermark uint64
+	protection    uint64 // the largest lowmem reserve against any other zone
+}
+
+// reserved returns the pages that the kernel keeps from processes.
+// Source: calculate_totalreserve_pages in
+// https://github.com/torvalds/linux/blob/v6.12/mm/page_alloc.c
+func (z zone) reserved() uint64 { return min(z.protection+z.highWatermark, z.managed) }
+
+// kernelReserves sets the bytes of each node that the kernel keeps from processes. They
+// are part of MemTotal. They are 0 if there is no zoneinfo.
+func (r *reader) kernelReserves(nodes []topology.Node) error {
+	text, err := r.text(zoneinfo)
+	if err != nil {
+		return err
+	}
+	zones, err := parseZones(text)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", zoneinfo, err)
+	}
+	for i := range nodes {
+		var managed, reserved uint64
+		for _, z := range zones {
+			if z.node == nodes[i].ID {
+				managed, reserved = managed+z.managed, reserved+z.reserved()
+			}
+		}
+		if managed > 0 {
+			pageSize := nodes[i].MemoryBytes / managed // MemTotal is the managed pages
+			nodes[i].KernelReserved = reserved * pageSize
+		}
+	}
+	return nil
+}
+
+// parseZones parses zones such as this one, and skips other lines:
+//
+//	Node 0, zone    DMA32
+//	        high     5550
+//	        managed  772918
+//	        protection: (0, 0, 10752, 10752)
+func parseZones(text string) ([]zone, error) {
+	var zones []zone
+	for line := range strings.Lines(text) {
+		fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n,()", r) })
+		if len(fields) < 2 {
+			continue
+		}
+		if fields[0] == "Node" {
+			zones = append(zones, zone{})
+		}
+		if len(zones) == 0 {
+			continue
+		}
+		if err := zones[len(zones)-1].parse(fields[0], fields[1:]); err != nil {
+			return nil, fmt.Errorf("parse line %q: %w", strings.TrimSpace(line), err)
+		}
+	}
+	return zones, nil
+}
+
+// parse sets the field that a line names.
+func (z *zone) parse(name string, values []string) error {
+	switch name {
+	case "Node":
+		id, err := strconv.ParseUint(values[0], 10, 16)
+		z.node = topology.NodeID(id)
+		return err
+	case "high", "managed":
+		pages, err := parsePages(values[:1])
+		if name == "high" {
+			z.highWatermark = pages
+		} else {
+			z.managed = pages
+		}
+		return err
+	case "protection:":
+		pages, err := parsePages(values)
+		z.protection = pages
+		return err
+	}
+	return nil
+}
+
+// parsePages returns the largest of the values.
+func parsePages(values []string) (most uint64, err error) {
+	for _, v := range values {
+		pages, err := strconv.ParseUint(v, 10, 50)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, pages)
+	}
+	return most, nil
+}
