@@ -22,7 +22,7 @@ func IsMirror(pod *corev1.Pod) bool {
 // pod it is that of the static pod. Anybody can set the annotation to the UID of another
 // pod: only a pod whose namespace and name the node reports, too, is the one with that UID.
 func NodeUID(pod *corev1.Pod) string {
-	if hash := pod.Annotations[AnnotationConfigHash]; hash != "" {
+	if hash := pod.Annotations[AnnotationConfigHash]; hash != "" && IsMirror(pod) {
 		return hash
 	}
 	return string(pod.UID)

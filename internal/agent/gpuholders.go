@@ -113,6 +113,9 @@ func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	}
 	byUID := map[string]v1alpha1.GPUHolder{}
 	add := func(one v1alpha1.GPUHolder) {
+		if other, taken := byUID[one.UID]; taken && (other.Namespace != one.Namespace || other.Name != one.Name) {
+			one.UID = one.Namespace + "/" + one.Name // one of them only says that it is the mirror pod
+		}
 		one.Devices = append(one.Devices, byUID[one.UID].Devices...)
 		slices.Sort(one.Devices)
 		one.Devices = slices.Compact(one.Devices)

@@ -19,7 +19,7 @@ func TestGPUHolders(t *testing.T) {
 	pod := func(name, hash string, phase corev1.PodPhase) *corev1.Pod {
 		meta := metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)}
 		if hash != "" {
-			meta.Annotations = map[string]string{v1alpha1.AnnotationConfigHash: hash}
+			meta.Annotations = map[string]string{v1alpha1.AnnotationConfigHash: hash, v1alpha1.AnnotationConfigMirror: hash}
 		}
 		return &corev1.Pod{ObjectMeta: meta, Status: corev1.PodStatus{Phase: phase}}
 	}
@@ -31,7 +31,7 @@ func TestGPUHolders(t *testing.T) {
 	}
 	h := &gpuHolders{
 		pods: func() []*corev1.Pod {
-			return []*corev1.Pod{pod("a", "", "Running"), pod("over", "", "Failed"), pod("static", "hash", "Running")}
+			return []*corev1.Pod{pod("a", "", "Running"), pod("over", "", "Failed"), pod("static", "hash", "Running"), pod("stranger", "hash", "Running")}
 		},
 		known: func() *gpu.Inventory {
 			return &gpu.Inventory{Cards: []gpu.Card{{UUID: "g0"}, {UUID: "g1"}, {UUID: "g2", MIG: true, Slices: []gpu.Slice{{UUID: "m2"}}}}}
@@ -48,6 +48,10 @@ func TestGPUHolders(t *testing.T) {
 		"has ended, still has tasks": {created: []v1alpha1.GPUHolder{holder("uid-over", "over", "g0")}, want: []v1alpha1.GPUHolder{holder("uid-over", "over", "g0")}},
 		"unknown to the API server":  {listed: []kubelet.PodDevices{listed("lost", "g0")}, want: []v1alpha1.GPUHolder{holder("ns/lost", "lost", "g0")}},
 		"static":                     {listed: []kubelet.PodDevices{listed("static", "g0")}, want: []v1alpha1.GPUHolder{holder("hash", "static", "g0")}},
+		"one that says it is static": {
+			listed: []kubelet.PodDevices{listed("static", "g0"), listed("stranger", "g1")},
+			want:   []v1alpha1.GPUHolder{holder("hash", "static", "g0"), holder("ns/stranger", "stranger", "g1")},
+		},
 		"an init container's, too": {
 			listed: []kubelet.PodDevices{listed("a", "g1")}, created: []v1alpha1.GPUHolder{holder("uid-a", "a", "g0", "g1")},
 			want: []v1alpha1.GPUHolder{holder("uid-a", "a", "g0", "g1")},

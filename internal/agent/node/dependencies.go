@@ -15,9 +15,9 @@ import (
 // Pods is the informer's cache of this node's pods, by the UID that the runtime uses
 // (for a static pod it returns the mirror pod).
 type Pods interface {
-	Pod(uid string) (*corev1.Pod, bool)
+	Pod(workload.Pod) (*corev1.Pod, bool)
 	// Wait is Pod, but waits for an unknown pod until ctx ends.
-	Wait(ctx context.Context, uid string) (*corev1.Pod, bool)
+	Wait(context.Context, workload.Pod) (*corev1.Pod, bool)
 	HasSynced() bool
 }
 

@@ -88,7 +88,7 @@ func (n *Node) rejected(s workload.Sandbox) error {
 	if known := n.addSandbox(s).rejected; known != nil {
 		return known
 	}
-	if pod, known := n.env.Pods.Pod(s.Pod.UID); known && n.isPlaced(s) {
+	if pod, known := n.env.Pods.Pod(s.Pod); known && n.isPlaced(s) {
 		if c, rejected := v1alpha1.Rejection(pod); rejected {
 			return refuse(PlacementRejected, "%s", c.Message)
 		}
@@ -106,7 +106,7 @@ func (n *Node) endedPodHolds() bool {
 // replaces it.
 func (n *Node) reject(s workload.Sandbox, why *v1alpha1.Refusal) error {
 	next := "nobody makes it anew, for no controller owns it: create it again"
-	if pod, known := n.env.Pods.Pod(s.Pod.UID); known {
+	if pod, known := n.env.Pods.Pod(s.Pod); known {
 		if owner := metav1.GetControllerOf(pod); owner != nil {
 			next = owner.Kind + " " + owner.Name + " makes a new one, which is placed anew"
 		}

@@ -60,7 +60,7 @@ const (
 // has created the container, so the kubelet starts another one only as the pod's
 // restartPolicy says.
 func (n *Node) afterFailedStart(c workload.Container) string {
-	pod, known := n.env.Pods.Pod(c.Sandbox.Pod.UID)
+	pod, known := n.env.Pods.Pod(c.Sandbox.Pod)
 	switch {
 	case !known:
 		return retried + ", unless the pod's restartPolicy is Never"

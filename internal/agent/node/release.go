@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/workload"
 )
 
 // sweepInterval is the time between checks of an ended pod with remaining processes.
@@ -84,11 +85,22 @@ func (n *Node) releaseEnded(ctx context.Context, uid string) bool {
 // hasEnded reports whether a pod is terminal or deleted. A static pod may never have
 // been in the API server; it ends when the runtime removes its last sandbox.
 func (n *Node) hasEnded(uid string) bool {
-	if pod, known := n.env.Pods.Pod(uid); known {
+	if pod, known := n.env.Pods.Pod(n.ref(uid)); known {
 		return v1alpha1.Ended(pod)
 	}
 	static := slices.ContainsFunc(n.mu.book.of(uid), func(h Held) bool { return h.Static })
 	return n.env.Pods.HasSynced() && !static
+}
+
+// ref returns the identity of a pod that runs or holds a grant. Callers hold the lock.
+func (n *Node) ref(uid string) workload.Pod {
+	if p := n.mu.pods[uid]; p != nil {
+		return p.ref
+	}
+	for _, h := range n.mu.book.of(uid) {
+		return h.Pod
+	}
+	return workload.Pod{UID: uid}
 }
 
 // empty reports whether the pod has no processes.

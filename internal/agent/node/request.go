@@ -23,8 +23,8 @@ import (
 // Source: k8s.io/kubernetes/pkg/kubelet/types, ConfigSourceAnnotationKey.
 const annotationSource = "kubernetes.io/config.source"
 
-// lookup finds a pod by UID.
-type lookup func(ctx context.Context, uid string) (*corev1.Pod, bool)
+// lookup finds the pod that the runtime knows.
+type lookup func(context.Context, workload.Pod) (*corev1.Pod, bool)
 
 // request returns the CPUs to reserve before the container may run, or nil if the
 // container is shared. The annotations of the sandbox and the container show whether
@@ -66,7 +66,7 @@ func (n *Node) request(ctx context.Context, c workload.Container, find lookup) (
 // runtime's annotations do not show it: by explicit resources that another device plugin
 // allocated, or by mistake with labels. It does not wait for an unknown pod.
 func (n *Node) requestsWithoutAnnotation(s workload.Sandbox) bool {
-	pod, known := n.env.Pods.Pod(s.Pod.UID)
+	pod, known := n.env.Pods.Pod(s.Pod)
 	if !known {
 		return false
 	}
@@ -78,9 +78,9 @@ func (n *Node) requestsWithoutAnnotation(s workload.Sandbox) bool {
 // no mirror pod.
 func (n *Node) find(ctx context.Context, c workload.Container, find lookup) (*corev1.Pod, bool) {
 	if isStatic(c.Sandbox) {
-		return n.env.Pods.Pod(c.Sandbox.Pod.UID)
+		return n.env.Pods.Pod(c.Sandbox.Pod)
 	}
-	return find(ctx, c.Sandbox.Pod.UID)
+	return find(ctx, c.Sandbox.Pod)
 }
 
 func isStatic(s workload.Sandbox) bool {

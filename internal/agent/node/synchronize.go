@@ -121,7 +121,7 @@ func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 	if n.holds(c) || n.mu.book.whole(uid) {
 		return nil
 	}
-	known := func(_ context.Context, uid string) (*corev1.Pod, bool) { return n.env.Pods.Pod(uid) }
+	known := func(_ context.Context, p workload.Pod) (*corev1.Pod, bool) { return n.env.Pods.Pod(p) }
 	want, err := n.request(ctx, c, known)
 	if r := (*v1alpha1.Refusal)(nil); errors.As(err, &r) && r.Reason == PodUnknown {
 		return nil // Reconcile runs again when the informer has the pods

@@ -102,13 +102,13 @@ func (w *world) synchronize() {
 }
 
 // Pod, Wait and HasSynced are the informer.
-func (w *world) Pod(uid string) (*corev1.Pod, bool) {
-	p, ok := w.pods[uid]
-	return p, ok && !w.late[uid] && !w.unsynced
+func (w *world) Pod(known workload.Pod) (*corev1.Pod, bool) {
+	p, ok := w.pods[known.UID]
+	return p, ok && !w.late[known.UID] && !w.unsynced
 }
 
-func (w *world) Wait(_ context.Context, uid string) (*corev1.Pod, bool) { return w.Pod(uid) }
-func (w *world) HasSynced() bool                                        { return !w.unsynced }
+func (w *world) Wait(_ context.Context, known workload.Pod) (*corev1.Pod, bool) { return w.Pod(known) }
+func (w *world) HasSynced() bool                                                { return !w.unsynced }
 
 // Confine is the kernel's.
 func (w *world) Confine(_ context.Context, path string, d workload.Decision) error {

@@ -7,7 +7,7 @@
 //
 //	pods, err := nodeapi.NewPods(client, "node-1", nodeapi.Handlers{Ended: release})
 //	go pods.Run(ctx)
-//	pod, ok := pods.Wait(ctx, uid) // at most until ctx is done
+//	pod, ok := pods.Wait(ctx, known) // at most until ctx is done
 //
 // client.go, then pods.go reads; events.go, reject.go, node.go write; topology.go
 // decides when a NodeTopology is published, publish.go what.

@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
+
+	"github.com/numalet/numalet/pkg/workload"
 )
 
 // Events writes events on pods in the background. Equal events are aggregated into
@@ -59,7 +61,7 @@ func ContainerRef(pod *corev1.Pod, container string) *corev1.ObjectReference {
 // For a static pod that is the mirror pod, because the API server does not know
 // the static pod's own UID.
 func (p *Pods) ObjectRef(r PodRef) *corev1.ObjectReference {
-	if pod, ok := p.Pod(r.UID); ok && pod.Namespace == r.Namespace && pod.Name == r.Name {
+	if pod, ok := p.Pod(workload.Pod{UID: r.UID, Namespace: r.Namespace, Name: r.Name}); ok && pod.Name == r.Name && pod.Namespace == r.Namespace {
 		return ContainerRef(pod, "")
 	}
 	return objectRef(r)

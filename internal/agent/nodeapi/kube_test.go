@@ -14,6 +14,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/workload"
 )
 
 const node = "node-1"
@@ -31,7 +32,7 @@ func pod(name string, phase corev1.PodPhase) *corev1.Pod {
 
 func mirror(name, hash string) *corev1.Pod {
 	p := pod(name, corev1.PodRunning)
-	p.Annotations = map[string]string{v1alpha1.AnnotationConfigHash: hash}
+	p.Annotations = map[string]string{v1alpha1.AnnotationConfigHash: hash, v1alpha1.AnnotationConfigMirror: hash}
 	return p
 }
 
@@ -60,25 +61,33 @@ func running(t *testing.T, client *fake.Clientset, h Handlers) *Pods {
 func TestPodByUID(t *testing.T) {
 	pods := running(t, fake.NewClientset(
 		pod("a", corev1.PodRunning), mirror("static", "hash"),
-		mirror("forged", "uid-a"), mirror("forged-too", "uid-a")), Handlers{})
-	for uid, want := range map[string]string{"uid-a": "a", "hash": "static", "uid-forged": "forged"} {
-		got, ok := pods.Pod(uid)
-		if !ok || got.Name != want {
-			t.Errorf("Pod(%s) = %v, %v; want %s", uid, got, ok, want)
-			continue
-		}
-		if got.ManagedFields != nil {
-			t.Errorf("Pod(%s) keeps managed fields", uid)
-		}
-	}
-	for _, uid := range []string{"uid-b", ""} {
-		if _, ok := pods.Pod(uid); ok {
-			t.Errorf("Pod(%q) found one", uid)
+		mirror("forged", "uid-a"), mirror("forged-too", "uid-a"), mirror("stranger", "hash"), mirror("stranger-too", "hash"), mirror("claims", "unmirrored")), Handlers{})
+	for _, known := range []workload.Pod{ref("a", "uid-a"), ref("static", "hash"), ref("forged", "uid-forged")} {
+		for range 100 { // the index has no order
+			got, ok := pods.Pod(known)
+			if !ok || got.Name != known.Name {
+				t.Fatalf("Pod(%v) = %v, %v", known, got, ok)
+			}
+			if got.ManagedFields != nil {
+				t.Fatalf("Pod(%v) keeps managed fields", known)
+			}
 		}
 	}
-	if n := len(pods.All()); n != 4 || !pods.HasSynced() {
-		t.Errorf("All has %d pods, HasSynced %v; want 4, true", n, pods.HasSynced())
+	for _, known := range []workload.Pod{ref("b", "uid-b"), ref("own", "unmirrored"), {UID: "hash"}, {}} {
+		if got, ok := pods.Pod(known); ok {
+			t.Errorf("Pod(%v) found %s", known, got.Name)
+		}
 	}
+	if n := len(pods.Mirrors("hash")); n != 3 {
+		t.Errorf("%d pods say that they are the mirror pod, want 3", n)
+	}
+	if n := len(pods.All()); n != 7 || !pods.HasSynced() {
+		t.Errorf("All has %d pods, HasSynced %v; want 7, true", n, pods.HasSynced())
+	}
+}
+
+func ref(name, uid string) workload.Pod {
+	return workload.Pod{Namespace: "default", Name: name, UID: uid}
 }
 
 func TestRef(t *testing.T) {
@@ -125,7 +134,7 @@ func TestWaitWakesOnArrival(t *testing.T) {
 	defer cancel()
 	found := make(chan bool)
 	go func() {
-		got, ok := pods.Wait(ctx, "uid-late")
+		got, ok := pods.Wait(ctx, ref("late", "uid-late"))
 		found <- ok && got.Name == "late"
 	}()
 	create(t, client, pod("other", corev1.PodPending))
@@ -139,7 +148,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	pods := running(t, fake.NewClientset(), Handlers{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, ok := pods.Wait(ctx, "uid-never"); ok {
+	if _, ok := pods.Wait(ctx, ref("never", "uid-never")); ok {
 		t.Error("Wait found a pod that never came")
 	}
 }

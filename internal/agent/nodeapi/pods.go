@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/workload"
 )
 
 // Handlers are called one at a time, in the order of the changes. nil ones are
@@ -40,8 +40,20 @@ type Pods struct {
 	}
 }
 
-// byUID is the name of the index of the UIDs that the runtime uses for pods.
-const byUID = "uid"
+// Names of indexes.
+const (
+	byUID       = "uid"
+	byStaticUID = "static-uid" // of pods that say that they are mirror pods
+)
+
+func uidOf(obj any) ([]string, error) { return []string{string(obj.(*corev1.Pod).UID)}, nil }
+
+func staticUIDOf(obj any) ([]string, error) {
+	if pod := obj.(*corev1.Pod); v1alpha1.IsMirror(pod) {
+		return []string{v1alpha1.NodeUID(pod)}, nil
+	}
+	return nil, nil
+}
 
 // NewPods returns a cache that is empty until Run. It drops managed
 // fields, which are a large part of a pod and have no reader here.
@@ -53,11 +65,7 @@ func NewPods(client kubernetes.Interface, node string, h Handlers) (*Pods, error
 		}))
 	p := &Pods{factory: factory, informer: factory.Core().V1().Pods().Informer()}
 	p.mu.added = make(chan struct{})
-	index := func(obj any) ([]string, error) {
-		pod := obj.(*corev1.Pod)
-		return []string{string(pod.UID), v1alpha1.NodeUID(pod)}, nil
-	}
-	if err := p.informer.AddIndexers(cache.Indexers{byUID: index}); err != nil {
+	if err := p.informer.AddIndexers(cache.Indexers{byUID: uidOf, byStaticUID: staticUIDOf}); err != nil {
 		return nil, fmt.Errorf("index pods by UID: %w", err)
 	}
 	registration, err := p.informer.AddEventHandler(p.handler(h))
@@ -123,24 +131,44 @@ func (p *Pods) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// Pod returns the pod that the runtime knows by uid. O(1), from the cache. A pod
-// with that UID takes precedence over one with an annotation that makes it the
-// mirror pod of that UID, because any user can set the annotation.
-func (p *Pods) Pod(uid string) (*corev1.Pod, bool) {
-	found, err := p.informer.GetIndexer().ByIndex(byUID, uid)
-	if err != nil || len(found) == 0 {
-		return nil, false
+// Pod returns the pod that the runtime knows as known, from the cache. For a static pod
+// that is its mirror pod, which has the same namespace and name. A pod of another name
+// that says that it is the mirror pod is never returned: any user can create one, with a
+// request that the static pod does not have. O(1), and O(such pods) for a static pod.
+func (p *Pods) Pod(known workload.Pod) (*corev1.Pod, bool) {
+	if own := p.indexed(byUID, known.UID); len(own) > 0 {
+		return own[0], true
 	}
-	own := slices.IndexFunc(found, func(obj any) bool { return string(obj.(*corev1.Pod).UID) == uid })
-	return found[max(own, 0)].(*corev1.Pod), true
+	for _, pod := range p.Mirrors(known.UID) {
+		if pod.Namespace == known.Namespace && pod.Name == known.Name {
+			return pod, true
+		}
+	}
+	return nil, false
+}
+
+// Mirrors returns the pods that say that they are the mirror pod of a static pod. The
+// caller must find out which of them is.
+func (p *Pods) Mirrors(uid string) []*corev1.Pod { return p.indexed(byStaticUID, uid) }
+
+func (p *Pods) indexed(index, uid string) []*corev1.Pod {
+	found, err := p.informer.GetIndexer().ByIndex(index, uid)
+	if err != nil { // no such index
+		return nil
+	}
+	pods := make([]*corev1.Pod, len(found))
+	for i, obj := range found {
+		pods[i] = obj.(*corev1.Pod)
+	}
+	return pods
 }
 
 // Wait returns the pod as soon as it is in the cache, and false if ctx is done
 // before that.
-func (p *Pods) Wait(ctx context.Context, uid string) (*corev1.Pod, bool) {
+func (p *Pods) Wait(ctx context.Context, known workload.Pod) (*corev1.Pod, bool) {
 	for {
 		added := p.Added()
-		if pod, ok := p.Pod(uid); ok {
+		if pod, ok := p.Pod(known); ok {
 			return pod, true
 		}
 		select {

@@ -109,12 +109,14 @@ type pods struct {
 	byUID map[string]*corev1.Pod
 }
 
-func (p *pods) Pod(uid string) (*corev1.Pod, bool) {
+func (p *pods) Pod(known workload.Pod) (*corev1.Pod, bool) {
 	p.Lock()
 	defer p.Unlock()
-	pod, ok := p.byUID[uid]
+	pod, ok := p.byUID[known.UID]
 	return pod, ok
 }
+
+func (p *pods) Mirrors(string) []*corev1.Pod { return nil }
 
 func (p *pods) set(uid string, pod *corev1.Pod) {
 	p.Lock()
@@ -203,3 +205,43 @@ func mkdir(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 }
+
+// TestStaticPod checks which of the pods that say that they are the mirror pod of a static
+// pod is taken for it.
+func TestStaticPod(t *testing.T) {
+	mirror := func(name, container string) *corev1.Pod {
+		p := &corev1.Pod{}
+		p.Name = name
+		if container != "" {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://" + container}}
+		}
+		return p
+	}
+	group := cgroup.PodCgroup{UID: "hash", Containers: []cgroup.ContainerCgroup{{ID: "pause"}, {ID: "c1"}}}
+	for name, tc := range map[string]struct {
+		pods mirrors
+		want string
+	}{
+		"no mirror pod":        {nil, ""},
+		"its mirror pod":       {mirrors{mirror("static", "c1")}, "static"},
+		"a stranger":           {mirrors{mirror("stranger", "c2")}, ""},
+		"one without a status": {mirrors{mirror("stranger", "")}, ""},
+		"beside strangers":     {mirrors{mirror("stranger", ""), mirror("static", "c1"), mirror("stranger-too", "c2")}, "static"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if pod := (&Watcher{o: Options{Pods: tc.pods}}).pod(group); pod != nil {
+				got = pod.Name
+			}
+			if got != tc.want {
+				t.Errorf("pod %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// mirrors are pods that say that they are the mirror pod of a static pod.
+type mirrors []*corev1.Pod
+
+func (mirrors) Pod(workload.Pod) (*corev1.Pod, bool) { return nil, false }
+func (m mirrors) Mirrors(string) []*corev1.Pod       { return m }

@@ -25,7 +25,10 @@ type Cgroups interface {
 // Pods is the informer's cache of this node's pods, by the UID that the kubelet
 // uses.
 type Pods interface {
-	Pod(uid string) (*corev1.Pod, bool)
+	// Pod returns the pod with a UID.
+	Pod(workload.Pod) (*corev1.Pod, bool)
+	// Mirrors returns the pods that say that they are the mirror pod of a static pod.
+	Mirrors(uid string) []*corev1.Pod
 }
 
 // Node reconciles its state with the list of all sandboxes and containers.
@@ -129,8 +132,8 @@ func (w *Watcher) synchronize(ctx context.Context) error {
 	var containers []workload.Container
 	seen := map[string]*corev1.Pod{}
 	for _, group := range found {
-		pod, ok := w.o.Pods.Pod(group.UID)
-		if !ok {
+		pod := w.pod(group)
+		if pod == nil {
 			pod = w.lastSeen[group.UID] // deleted, but its cgroup still exists
 		}
 		if pod != nil {
@@ -142,6 +145,24 @@ func (w *Watcher) synchronize(ctx context.Context) error {
 	w.lastSeen = seen
 	w.o.Node.Synchronize(ctx, sandboxes, containers)
 	w.ready.Store(true)
+	return nil
+}
+
+// pod returns the pod of a cgroup, or nil. Of the pods that say that they are the mirror
+// pod of a static pod it is the one whose status, which only the kubelet writes, has one
+// of the containers.
+func (w *Watcher) pod(group cgroup.PodCgroup) *corev1.Pod {
+	if pod, ok := w.o.Pods.Pod(workload.Pod{UID: group.UID}); ok {
+		return pod
+	}
+	for _, pod := range w.o.Pods.Mirrors(group.UID) {
+		names := namesByID(pod)
+		for _, c := range group.Containers {
+			if _, is := names[c.ID]; is {
+				return pod
+			}
+		}
+	}
 	return nil
 }
 
