@@ -11,6 +11,24 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
+// boundPod is a bound pod and what it holds.
+type boundPod struct {
+	*corev1.Pod
+	assignment nodestate.Assignment
+	all        bool // the pod says all of it
+}
+
+// readBound reads what a bound pod holds.
+func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
+	a, all := assignment(pod, m.env.GPUs)
+	known, err := m.env.Filters.ReadBoundPod(pod, m.env.State.Assignment(a.UID))
+	if err != nil {
+		m.env.Odd(err)
+	}
+	a.Foreign = known
+	return boundPod{pod, a, all}
+}
+
 // assignment returns what a bound pod holds, and whether the pod says all of it. A pod
 // with exclusive CPUs and no placement does not: it holds what its node reports for it
 // (shares), and its requests until the node reports. The same holds for mirror pods: the

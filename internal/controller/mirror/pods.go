@@ -14,8 +14,13 @@ import (
 // SetPod adds or updates a pod.
 func (m *Mirror) SetPod(pod *corev1.Pod) {
 	var pending pendingPod
-	if m.isPending(pod) {
-		pending = m.readPending(pod) // before the lock: annotations of 256 KiB take a while
+	var bound boundPod
+	switch { // before the lock: annotations of 256 KiB take a while
+	case v1alpha1.Ended(pod):
+	case pod.Spec.NodeName != "":
+		bound = m.readBound(pod)
+	case m.isPending(pod):
+		pending = m.readPending(pod)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -23,8 +28,8 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 	case v1alpha1.Ended(pod):
 		m.forget(pod)
 		m.env.State.End(string(pod.UID))
-	case pod.Spec.NodeName != "":
-		m.bound(pod)
+	case bound.Pod != nil:
+		m.bound(bound)
 	case pending.Pod != nil:
 		m.pending(pending)
 	default:
@@ -33,10 +38,9 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 	}
 }
 
-// isPending reports whether the controller must find a node for a pod.
+// isPending reports whether the controller must find a node for a pod without one.
 func (m *Mirror) isPending(pod *corev1.Pod) bool {
-	return !v1alpha1.Ended(pod) && pod.Spec.NodeName == "" && m.env.Ours(pod.Spec.SchedulerName) &&
-		pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0
+	return m.env.Ours(pod.Spec.SchedulerName) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0
 }
 
 // RemovePod removes a pod. It needs the pod as it was last seen.
@@ -63,19 +67,14 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 }
 
 // bound assigns a pod to its node, whichever scheduler bound it.
-func (m *Mirror) bound(pod *corev1.Pod) {
-	delete(m.mu.asks, string(pod.UID))
-	a, all := assignment(pod, m.env.GPUs)
-	known, err := m.env.Filters.ReadBoundPod(pod, m.env.State.Assignment(a.UID))
-	if err != nil {
-		m.env.Odd(err)
-	}
-	a.Foreign = known
-	if all && !a.HasGPUs() {
+func (m *Mirror) bound(pod boundPod) {
+	a := pod.assignment
+	delete(m.mu.asks, a.UID)
+	if pod.all && !a.HasGPUs() {
 		m.env.State.Adopt(a)
 	} else {
 		n := m.node(a.Node)
-		n.reported[a.UID] = reported{pod.Namespace, pod.Name, v1alpha1.NodeUID(pod), !all, a}
+		n.reported[a.UID] = reported{pod.Namespace, pod.Name, v1alpha1.NodeUID(pod.Pod), !pod.all, a}
 		m.adopt(a.UID, n)
 		m.refresh(a.Node, false)
 	}
