@@ -124,6 +124,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 	c.state.OnFreed(c.queue.Freed)
 	c.mirror = mirror.NewMirror(mirror.Env{
 		State: c.state, Filters: filters.Reader{}, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,
+		Priority: c.cfg.PodPriority,
 		Ours:     func(name string) bool { return name == c.cfg.SchedulerName },
 		Pending:  c.queue.Add,
 		Withdraw: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },

@@ -16,6 +16,8 @@ type Env struct {
 	State   *nodestate.State
 	Filters Filters
 	GPUs    string // name of the resource that counts whole cards
+	// Priority is whether the priority of a pod counts in the queue.
+	Priority bool
 	// Avoids reports whether pods of an owner, given by UID, must avoid a node for now.
 	Avoids func(owner, node string) bool
 	// Limit restricts a pod to the GPUs and quotas of its tenant. The annotations are the pod's.

@@ -102,7 +102,7 @@ func (m *Mirror) ask(pod pendingPod) {
 		return
 	}
 	e := queue.Entry{Pod: p, Created: pod.CreationTimestamp.Time, Type: fairshare.TypeOf(p), Tenant: p.Tenant}
-	if pod.Spec.Priority != nil {
+	if m.env.Priority && pod.Spec.Priority != nil {
 		e.Priority = *pod.Spec.Priority
 	}
 	m.env.Pending(e)
