@@ -53,6 +53,14 @@ const ConditionReady = "Ready"
 // online CPUs, which no container can then use.
 const ConditionAllCPUsUsable = "AllCPUsUsable"
 
+// ConditionKubeletCompatible is false, of a NodeTopology, while the kubelet's settings
+// conflict with Numalet.
+const ConditionKubeletCompatible = "KubeletCompatible"
+
+// ConditionCPUsReserved is false, of a NodeTopology, while no CPU is reserved: then a
+// shared container can start on exclusive CPUs while the agent is away.
+const ConditionCPUsReserved = "CPUsReserved"
+
 // NodeTopologyStatus is what the agent found and what it gave. CPU lists are in
 // the kernel's list format, such as "0-3,8".
 type NodeTopologyStatus struct {

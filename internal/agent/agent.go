@@ -42,8 +42,10 @@ type agent struct {
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
 	runtime    adapter
-	needs      []need               // of which the label depends
-	podChanged func()               // notifies the adapter
+	needs      []need // of which the label depends
+	podChanged func() // notifies the adapter
+	kubelet    *kubeletCheck
+	unreserved bool                 // no CPU is reserved
 	usable     cpuset.Set           // online and in the kubelet's cgroup, when the agent read the machine
 	lacking    string               // why some online CPUs are not usable; "" if all are
 	marked     atomic.Pointer[bool] // whether the node has the label; nil while unknown
@@ -88,7 +90,10 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	a.newGPUHolders()
 	registry.MustRegister(metrics.Holdings{View: a.node.View})
 	a.newAdapter(measured)
-	a.needs = []need{{"RuntimeNotServed", a.runtime.Ready}, {"SystemdUnreachable", a.cgroups.Ready}}
+	a.checkConfig(reserved.cpus)
+	a.needs = []need{
+		{"RuntimeNotServed", a.runtime.Ready}, {"SystemdUnreachable", a.cgroups.Ready}, {kubelet.CPUManagerStatic, a.kubelet.ready},
+	}
 	a.health, err = telemetry.NewServer(cfg.HealthAddr, registry, a.checks()...)
 	return a, err
 }

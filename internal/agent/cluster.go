@@ -91,7 +91,7 @@ func (a *agent) status() v1alpha1.NodeTopologyStatus {
 		node.ReportGPUs(&s, a.gpus.latest())
 		s.GPUHolders = a.holders.latest()
 	}
-	s.Conditions = []metav1.Condition{a.ready(), a.allUsable()}
+	s.Conditions = []metav1.Condition{a.ready(), a.allUsable(), a.kubelet.condition(), a.reservedCondition()}
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/numalet/numalet/internal/agent/nodeapi"
 	"github.com/numalet/numalet/internal/agent/nri"
+	"github.com/numalet/numalet/internal/deviceplugin/kubelet"
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
@@ -71,7 +72,7 @@ func (a *agent) mark(ctx context.Context) error {
 // the runtime or systemd may be disconnected for a moment.
 func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) {
 	switch {
-	case !a.cfg.ExclusiveCPUs, errors.Is(ready, nri.ErrUnsupported), unserved >= unservedAfter:
+	case !a.cfg.ExclusiveCPUs, errors.Is(ready, nri.ErrUnsupported), errors.Is(ready, kubelet.ErrStaticCPUManager), unserved >= unservedAfter:
 		return false, true
 	case ready == nil:
 		return true, true
@@ -96,9 +97,10 @@ func (a *agent) label(ctx context.Context, served bool) {
 	}
 }
 
-// withdraw removes the label of an earlier start from a node whose agent cannot
-// start. It tries once, because the kubelet restarts the agent.
-func withdraw(ctx context.Context, cfg config.Agent, log logr.Logger) {
+// withdraw removes the label of an earlier start from a node whose agent cannot start, and
+// reports the reason as an event of the node. It tries once, because the kubelet restarts
+// the agent.
+func withdraw(ctx context.Context, cfg config.Agent, log logr.Logger, reason error) {
 	ctx, cancel := context.WithTimeout(ctx, withdrawTimeout)
 	defer cancel()
 	client, err := nodeapi.NewClient(cfg.Kubeconfig)
@@ -107,5 +109,9 @@ func withdraw(ctx context.Context, cfg config.Agent, log logr.Logger) {
 	}
 	if err != nil {
 		log.Error(err, "cannot remove the label of the node; pods that request exclusive CPUs may still be scheduled to it")
+		return
+	}
+	if err := nodeapi.WarnNode(ctx, client, cfg.NodeName, EventNodeConfig, "numalet-agent cannot start: "+reason.Error(), time.Now()); err != nil {
+		log.Error(err, "cannot report why the agent does not start")
 	}
 }

@@ -188,7 +188,16 @@ func TestAgentThatCannotStart(t *testing.T) {
 		t.Errorf("serve on a machine without CPUs: %v", err)
 	}
 	want := []string{`PATCH /api/v1/nodes/n {"metadata":{"labels":{"numalet.dev/exclusive-cpus":null}}}`}
-	if diff := cmp.Diff(want, asked); diff != "" {
+	if len(asked) == 0 {
+		t.Fatal("no requests")
+	}
+	event := asked[len(asked)-1]
+	if diff := cmp.Diff(want, asked[:len(asked)-1]); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	for _, part := range []string{"POST /api/v1/namespaces/default/events", "Node", EventNodeConfig, "no online CPU"} {
+		if !strings.Contains(event, part) {
+			t.Errorf("the last request %q lacks %q", event, part)
+		}
 	}
 }

@@ -27,7 +27,7 @@ func (a *agent) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, a.log))
 	defer stop()
 	parts := []func(context.Context) error{
-		a.health.Run, a.pods.Run, a.node.Run, a.reconcileWhenListed, a.serveRuntime, a.callSystemd, a.mark, a.watchCPUs,
+		a.health.Run, a.pods.Run, a.node.Run, a.reconcileWhenListed, a.serveRuntime, a.callSystemd, a.mark, a.watchCPUs, a.kubelet.run,
 	}
 	parts = append(parts, a.cluster.parts()...)
 	parts = append(parts, a.gpus.parts()...)
@@ -112,7 +112,7 @@ func Run(ctx context.Context, cfg config.Agent) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	a, err := newAgent(ctx, cfg, log)
 	if err != nil {
-		withdraw(ctx, cfg, log)
+		withdraw(ctx, cfg, log, err)
 		return err
 	}
 	defer a.close()

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -65,6 +67,27 @@ func (p *Pods) ObjectRef(r PodRef) *corev1.ObjectReference {
 		return ContainerRef(pod, "")
 	}
 	return objectRef(r)
+}
+
+// NodeRef returns the reference of a node for Warn. Events of nodes have the name as UID,
+// as the kubelet's, by which kubectl describe finds them.
+func NodeRef(node string) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node, UID: types.UID(node)}
+}
+
+// WarnNode writes an event of type Warning on a node and waits until the API server has
+// it, for a program that is about to end.
+func WarnNode(ctx context.Context, client kubernetes.Interface, node, reason, message string, now time.Time) error {
+	at := metav1.NewTime(now)
+	_, err := client.CoreV1().Events(metav1.NamespaceDefault).Create(ctx, &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{GenerateName: node + "."},
+		InvolvedObject: *NodeRef(node), Type: corev1.EventTypeWarning, Reason: reason, Message: message,
+		Source: corev1.EventSource{Component: Component, Host: node}, FirstTimestamp: at, LastTimestamp: at, Count: 1,
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create an event of node %q: %w", node, err)
+	}
+	return nil
 }
 
 func objectRef(r PodRef) *corev1.ObjectReference {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/containerd/nri/pkg/api"
 )
@@ -43,13 +44,23 @@ func subscription(version string) api.EventMask {
 	return 0
 }
 
+// oldestMajor is the oldest supported major version of containerd.
+const oldestMajor = 2
+
 // ErrUnsupported means that the container runtime is not supported. A new connection
 // would not help.
 var ErrUnsupported = errors.New("only containerd ≥ 2.0 is supported (CRI-O has not been tested); run containerd on this node, or exclude the node from the DaemonSet")
 
-// supported returns nil for a runtime, by its name, with which the plugin is tested.
+// supported returns nil for a runtime with which the plugin is tested. A version of another
+// form than 1.7.27 or v2.1.0 is that of a development build, and is accepted. containerd
+// 1.7 is refused although NRI can be enabled there: its NRI has neither the validation nor
+// the required plugins that keep a container from running unpinned.
 func supported(runtime, version string) error {
-	if runtime == "containerd" {
+	var major int
+	if _, err := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.", &major); err != nil {
+		major = oldestMajor
+	}
+	if runtime == "containerd" && major >= oldestMajor {
 		return nil
 	}
 	return fmt.Errorf("the container runtime is %s %s, but %w", runtime, version, ErrUnsupported)

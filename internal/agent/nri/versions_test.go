@@ -50,3 +50,25 @@ func TestSubscription(t *testing.T) {
 		})
 	}
 }
+
+func TestSupported(t *testing.T) {
+	for name, tc := range map[string]struct {
+		runtime, version string
+		want             bool
+	}{
+		"the oldest":          {"containerd", "v2.0.0", true},
+		"a candidate":         {"containerd", "2.3.0-rc.1", true},
+		"two digits":          {"containerd", "v10.1.2", true},
+		"a development build": {"containerd", "e3f1c0a", true},
+		"unknown":             {"containerd", "", true},
+		"1.7":                 {"containerd", "1.7.27", false},
+		"1.7 with a v":        {"containerd", "v1.7.0", false},
+		"CRI-O":               {"cri-o", "v1.34.1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := supported(tc.runtime, tc.version); errors.Is(err, ErrUnsupported) == tc.want {
+				t.Errorf("supported(%s %s) = %v, want supported: %v", tc.runtime, tc.version, err, tc.want)
+			}
+		})
+	}
+}

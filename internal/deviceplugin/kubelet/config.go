@@ -24,7 +24,9 @@ type Config struct {
 	ReservedMilliCPU   int64 // systemReserved + kubeReserved; ignored if ReservedSystemCPUs is set
 	Memory             Memory
 	CPUManagerPolicy   string
-	Files              []string // that were read, in this order
+	// MemoryManagerPolicy and TopologyManagerPolicy are "" by default, which is none.
+	MemoryManagerPolicy, TopologyManagerPolicy string
+	Files                                      []string // that were read, in this order
 }
 
 // ReadConfig reads the kubelet's configuration file, which may be absent, and then
@@ -84,7 +86,10 @@ func merge(k *v1beta1.KubeletConfiguration, path string) error {
 }
 
 func newConfig(k v1beta1.KubeletConfiguration, files []string) (Config, error) {
-	c := Config{CPUManagerPolicy: k.CPUManagerPolicy, Files: files}
+	c := Config{
+		CPUManagerPolicy: k.CPUManagerPolicy, MemoryManagerPolicy: k.MemoryManagerPolicy,
+		TopologyManagerPolicy: k.TopologyManagerPolicy, Files: files,
+	}
 	var err error
 	if c.ReservedSystemCPUs, err = cpuset.Parse(k.ReservedSystemCPUs); err != nil {
 		return Config{}, fmt.Errorf("reservedSystemCPUs in %s: %w; correct it, or set --reserved-cpus", files, err)

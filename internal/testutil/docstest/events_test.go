@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/agent"
 	"github.com/numalet/numalet/internal/agent/node"
+	"github.com/numalet/numalet/internal/deviceplugin/kubelet"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/jobplan"
@@ -23,6 +25,7 @@ func events() []notice {
 		{v1alpha1.EventFailedScheduling, "Warning", "Pod", "No node suits the pod, it waits for others, or the API server refused to bind it.", "`numalet why POD`; see [why a pod waits](../tasks/why-a-pod-waits.md)."},
 		{node.EventReason, "Warning", "Pod", "The agent refused to create or start a container. The kubelet tries again, except at the start of a container with restartPolicy `Never`; the message says so.", "Do what the message says; see [refusals](#refusals-of-the-agent)."},
 		{v1alpha1.ReasonPlacementRejected, "Warning", "Pod", "The node cannot honour the controller's placement; the agent ended the pod.", "Nothing, if the pod has an owner, which makes a new one; else create the pod again."},
+		{agent.EventNodeConfig, "Warning", "Node", "The agent cannot start, the kubelet's configuration conflicts with Numalet, or no CPU is reserved.", "Change the configuration of the node as the message says."},
 		{v1alpha1.EventFailedCreate, "Warning", "Job", "The API server refused a pod, a Service or a ConfigMap of the Job.", "The message names the cause: a quota, a policy, or another object of that name."},
 		{jobplan.EventPodFailed, "Warning", "Job", "A pod of the Job failed.", "`kubectl logs` of the pod, before another one takes its name."},
 		{jobplan.ReasonLimit, "Warning", "Job", "The Job failed: its pods failed more often than `backoffLimit`.", "Read the logs of the pods that failed."},
@@ -39,8 +42,10 @@ func conditions() []notice {
 	return []notice{
 		{"PodScheduled", "", "Pod", "False with reason `Unschedulable` while no node suits or others come first, and with `SchedulerError` if the API server refused the Binding.", "Read the message; `numalet why POD`."},
 		{"DisruptionTarget", "", "Pod", "True with reason `" + v1alpha1.ReasonPlacementRejected + "` when the agent ended the pod.", "A Job that is not to count it ignores it in its `podFailurePolicy`."},
-		{v1alpha1.ConditionReady, "", "NodeTopology", "True (`Serving`) while the node serves exclusive CPUs; Unknown (`Starting`); False (`SwitchedOff`, `RuntimeNotServed`, `SystemdUnreachable`).", "The message and the agent's `/readyz` say why."},
+		{v1alpha1.ConditionReady, "", "NodeTopology", "True (`Serving`) while the node serves exclusive CPUs; Unknown (`Starting`); False (`SwitchedOff`, `RuntimeNotServed`, `SystemdUnreachable`, `CPUManagerStatic`).", "The message and the agent's `/readyz` say why."},
 		{v1alpha1.ConditionAllCPUsUsable, "", "NodeTopology", "True (`AllUsable`); False (`KubeletCPUSet`) while the kubelet's cgroup lacks online CPUs: they came online after the kubelet's start, or its cgroup is confined.", "Restart the kubelet."},
+		{v1alpha1.ConditionKubeletCompatible, "", "NodeTopology", "True (`Compatible`); False (`" + kubelet.CPUManagerStatic + "`, `" + kubelet.MemoryManagerStatic + "`, `" + kubelet.TopologyManager + "`) while a setting of the kubelet conflicts with Numalet.", "Change the kubelet's configuration as the message says."},
+		{v1alpha1.ConditionCPUsReserved, "", "NodeTopology", "True (`Reserved`); False (`NothingReserved`) while no CPU is reserved.", "Reserve CPUs as the message says."},
 		{v1alpha1.ConditionReady, "", "Tenant", "True (`Counted`) while the spec is in force; False (`BadSpec`).", "Correct the spec as the message says."},
 		{v1alpha1.ConditionWithinQuota, "", "Tenant", "True (`WithinQuota`); False (`OverQuota`) when the tenant holds more than a quota, which may have been lowered.", "Nothing is taken away. New pods wait."},
 		{v1alpha1.ConditionAccepted, "", "GPUGroup", "True (`Accepted`); False with one of the [reasons of GPU groups](#reasons-of-gpu-groups), or `PermissionsUnknown`.", "Correct the group, or ask an administrator for the right."},

@@ -1,0 +1,48 @@
+package kubelet
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Conflict is a setting of the kubelet that does not work together with Numalet.
+type Conflict struct {
+	Reason  string // one CamelCase word
+	Message string // the setting, its effect, and what to change
+}
+
+// Error returns the message.
+func (c Conflict) Error() string { return c.Message }
+
+// Is makes the conflict of the CPU manager an ErrStaticCPUManager.
+func (c Conflict) Is(target error) bool {
+	return target == ErrStaticCPUManager && c.Reason == CPUManagerStatic
+}
+
+// Reasons of conflicts.
+const (
+	CPUManagerStatic    = "CPUManagerStatic"
+	MemoryManagerStatic = "MemoryManagerStatic"
+	TopologyManager     = "TopologyManager"
+)
+
+// Conflicts returns the settings that conflict with Numalet, the worst first. An error
+// means that the CPU manager's state cannot be read.
+func Conflicts(c Config, root string) (all []Conflict, err error) {
+	static := CheckCPUManager(c, root)
+	if static != nil && !errors.Is(static, ErrStaticCPUManager) {
+		return nil, static
+	}
+	if static != nil {
+		all = append(all, Conflict{CPUManagerStatic, static.Error()})
+	}
+	if c.MemoryManagerPolicy == "Static" {
+		all = append(all, Conflict{MemoryManagerStatic, fmt.Sprintf(
+			"memoryManagerPolicy in %s is Static: the kubelet binds the memory of Guaranteed pods to other NUMA nodes than Numalet, and refuses pods for memory that is free; drain the node, stop the kubelet, set memoryManagerPolicy: None, delete memory_manager_state in the kubelet's root directory and start the kubelet", c.Files)})
+	}
+	if p := c.TopologyManagerPolicy; p != "" && p != "none" {
+		all = append(all, Conflict{TopologyManager, fmt.Sprintf(
+			"topologyManagerPolicy in %s is %s: the kubelet chooses other GPUs than those decided on, or refuses pods with TopologyAffinityError; set topologyManagerPolicy: none and restart the kubelet", c.Files, p)})
+	}
+	return all, nil
+}
