@@ -120,7 +120,12 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 // queue comes after the filters and the quotas: when it retries pods that these have
 // refused, they must have changed already.
 func (c *controller) newMirror(context.Context) (err error) {
-	c.state.Subscribe(c.filters.cluster.Observe, c.ledger.Observe, c.groups.quotas.Observe, c.queue.Observe, filters.Announce(c.queue.Notify), c.reporter.Observe)
+	c.state.Subscribe(c.filters.cluster.Observe)
+	c.state.Subscribe(c.ledger.Observe, nodestate.Bound, nodestate.Released, nodestate.NodeChanged)
+	c.state.Subscribe(c.groups.quotas.Observe)
+	c.state.Subscribe(c.queue.Observe, nodestate.Bound, nodestate.Released)
+	c.state.Subscribe(filters.Announce(c.queue.Notify))
+	c.state.Subscribe(c.reporter.Observe, nodestate.Bound, nodestate.Released)
 	c.state.OnFreed(c.queue.Freed)
 	c.mirror = mirror.NewMirror(mirror.Env{
 		State: c.state, Filters: filters.Reader{}, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,

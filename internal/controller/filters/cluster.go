@@ -49,7 +49,7 @@ func (c *Cluster) Observe(e nodestate.Event) {
 			node, _ = e.Node.Foreign.(*v1.Node)
 		}
 		e.Entry.SetForeign(withNode(infoOf(e.Entry), node))
-	case nodestate.Assigned:
+	case nodestate.Placed, nodestate.Bound:
 		c.assign(e.Entry, e.Now, e.Was)
 	case nodestate.Released, nodestate.Undone:
 		c.remove(e.Was)

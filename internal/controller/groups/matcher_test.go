@@ -50,7 +50,7 @@ func TestParts(t *testing.T) {
 			quotas.SetTenant("ann", limits)
 			cards := &sched.Node{GPUs: []sched.GPU{{ID: "card", Type: tc.of}}}
 			held := nodestate.Assignment{UID: "other", Tenant: "ann", Holding: sched.Holding{GPUs: []sched.GPUShare{{ID: "card", Milli: tc.held}}}}
-			quotas.Observe(nodestate.Event{Kind: nodestate.Assigned, UID: "other", Node: cards, Now: &held})
+			quotas.Observe(nodestate.Event{Kind: nodestate.Bound, UID: "other", Node: cards, Now: &held})
 			pod := &sched.Pod{UID: "pod", Tenant: "ann", GPUs: sched.GPUAsk{Part: sched.PartAsk{Resource: resourceName, Kind: "MIG-1g.10gb", Count: 3}}}
 			if err := (Matcher{Quotas: quotas}).Complete(pod, nil); err != nil {
 				t.Fatal(err)

@@ -185,7 +185,7 @@ func chargesOf(a *nodestate.Assignment, node *sched.Node) []group.QuotaCharge {
 // of the state of the nodes.
 func (q *Quotas) Observe(e nodestate.Event) {
 	switch e.Kind {
-	case nodestate.Assigned:
+	case nodestate.Placed, nodestate.Bound:
 		q.charge(e.Now, e.Node)
 	case nodestate.NodeChanged:
 		for a := range e.Entry.Assignments() {

@@ -170,7 +170,7 @@ func (s *scene) give(c *scenario.Command) {
 		c.Error(err)
 		return
 	}
-	s.quotas.Observe(nodestate.Event{Kind: nodestate.Assigned, UID: d.Pod.UID, Node: node, Now: nodestate.Decided(d)})
+	s.quotas.Observe(nodestate.Event{Kind: nodestate.Placed, UID: d.Pod.UID, Node: node, Now: nodestate.Decided(d)})
 }
 
 func (s *scene) offer(c *scenario.Command) {

@@ -46,7 +46,7 @@ type scene struct {
 // observe prints charges, and bound pods of gangs.
 func (s *scene) observe(e nodestate.Event) {
 	switch e.Kind {
-	case nodestate.Assigned:
+	case nodestate.Bound:
 		if e.Now.Gang != "" {
 			s.say("bound: %s of gang %s", e.UID, e.Now.Gang)
 		}

@@ -100,7 +100,7 @@ func (r *Reporter) Suppress(uid string) { r.failures.suppress(uid) }
 // Observe drops what is known of a pod that is bound, has ended or is gone. It is a
 // subscriber of the state of the nodes.
 func (r *Reporter) Observe(e nodestate.Event) {
-	if e.Kind == nodestate.Assigned && e.Now.Bound || e.Kind == nodestate.Released {
+	if e.Kind == nodestate.Bound || e.Kind == nodestate.Released {
 		r.Forget(e.UID)
 	}
 }

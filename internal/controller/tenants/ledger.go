@@ -85,8 +85,8 @@ func restore(book *fairshare.Book, name string, written v1alpha1.Account, now ti
 // of the nodes.
 func (l *Ledger) Observe(e nodestate.Event) {
 	switch e.Kind {
-	case nodestate.Assigned:
-		if e.Now.Bound && !e.Now.SameCharges(e.Was) {
+	case nodestate.Bound:
+		if !e.Now.SameCharges(e.Was) {
 			l.charge(e.Now, e.Node)
 		}
 	case nodestate.NodeChanged:

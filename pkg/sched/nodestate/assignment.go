@@ -79,7 +79,7 @@ func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement) bool
 		return false
 	}
 	now := Decided(sched.Decision{Pod: pod, At: at})
-	s.emit(Event{Kind: Assigned, UID: pod.UID, Entry: e, Node: read, Now: now})
+	s.emit(Event{Kind: Placed, UID: pod.UID, Entry: e, Node: read, Now: now})
 	s.add(e, now)
 	return true
 }
@@ -98,7 +98,7 @@ func (s *State) adopt(now *Assignment) (freed *Assignment) {
 	defer s.mu.Unlock()
 	now.Bound = true
 	e, was := s.makeEntry(now.Node), s.mu.assigned[now.UID]
-	s.emit(Event{Kind: Assigned, UID: now.UID, Entry: e, Node: e.Newest(), Now: now, Was: was})
+	s.emit(Event{Kind: Bound, UID: now.UID, Entry: e, Node: e.Newest(), Now: now, Was: was})
 	switch {
 	case was == nil:
 		s.add(e, now)

@@ -7,7 +7,8 @@
 // Foreign fields.
 //
 //	s, err := nodestate.New(filter.Profile{Space: space, Theta: theta})
-//	s.Subscribe(filters.Observe, quotas.Observe)  // before the first change
+//	s.Subscribe(filters.Observe)                   // before the first change
+//	s.Subscribe(ledger.Observe, nodestate.Bound)  // only of some kinds
 //	s.SetNode(node)                               // from the adapter, with everything free
 //	ok := s.Place(pod, record, placement)         // false: the record is not the newest
 //	s.Adopt(assignment)                           // a pod is bound, by any scheduler
@@ -21,9 +22,9 @@
 //
 // # Who is notified when
 //
-// Every change of assignments and nodes is one Event. All subscribers see all events in
-// the same order, and each event is delivered in the order of subscription, under the
-// state's lock. Subscribers are called before the record changes, so the order for one
+// Every change of assignments and nodes is one Event. All subscribers see the events of
+// their kinds in the same order, and each event is delivered in the order of subscription,
+// under the state's lock. Subscribers are called before the record changes, so the order for one
 // event is
 //
 //	subscribers ─► freedSeq, if something becomes free ─► record ─► unlock ─► OnFreed

@@ -1,16 +1,21 @@
 package nodestate
 
-import "github.com/numalet/numalet/pkg/sched"
+import (
+	"slices"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
 
 // Kind is the kind of an Event.
-type Kind int
+type Kind uint8
 
 // Kinds of events.
 const (
-	// Assigned: a pod was placed on a node, is known to be bound there, or its resources
-	// there have changed. Now is the assignment. Was is the assignment that it replaces,
-	// possibly on another node, or nil.
-	Assigned Kind = iota + 1
+	// Placed: a pod was placed on a node by a decision. Now is the assignment.
+	Placed Kind = iota
+	// Bound: a pod is known to be bound, or what it holds has changed. Now is the
+	// assignment. Was is the assignment that it replaces, possibly on another node, or nil.
+	Bound
 	// Released: a pod has ended, or is Gone. Was is its assignment, or nil.
 	Released
 	// Undone: a decision could not be bound. Was is the assignment that it had made.
@@ -18,6 +23,7 @@ const (
 	// NodeChanged: a node is new, has changed, or is gone (a nil Node). Its assignments
 	// are unchanged.
 	NodeChanged
+	kinds
 )
 
 // Event is one change. Subscribers must not modify what its pointers refer to, and may
@@ -33,13 +39,23 @@ type Event struct {
 	Gone     bool // Released: the pod was deleted, and no event of it follows
 }
 
-// Subscriber is called for every event, under the state's lock and before the node's
-// record changes. All subscribers see the same order. It must not call the state.
+// Subscriber is called for events, under the state's lock and before the node's record
+// changes. All subscribers see the same order. It must not call the state.
 type Subscriber func(Event)
 
-// Subscribe adds subscribers, which are called in the order of the arguments. It must be
-// called before the first change.
-func (s *State) Subscribe(all ...Subscriber) { s.subscribers = append(s.subscribers, all...) }
+// Subscribe adds a subscriber of some kinds of events, or of all if none is given. It is
+// called after the subscribers that were added before. It must be added before the first
+// change.
+//
+// A decision is an event of its own kind because most subscribers need not know it: the
+// state's lock is held while they run, and the committer waits for that.
+func (s *State) Subscribe(f Subscriber, some ...Kind) {
+	for kind := range kinds {
+		if len(some) == 0 || slices.Contains(some, kind) {
+			s.subscribers[kind] = append(s.subscribers[kind], f)
+		}
+	}
+}
 
 // OnFreed adds a function that is called with a node's newest record after resources
 // became free there: a pod ended or holds less, or the node changed, but not for Undo. It
@@ -49,7 +65,7 @@ func (s *State) OnFreed(f func(*sched.Node)) { s.onFreed = append(s.onFreed, f) 
 
 // emit calls the subscribers. It needs s.mu.
 func (s *State) emit(e Event) {
-	for _, observe := range s.subscribers {
+	for _, observe := range s.subscribers[e.Kind] {
 		observe(e)
 	}
 }

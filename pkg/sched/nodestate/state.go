@@ -25,7 +25,7 @@ type State struct {
 	freedSeq atomic.Uint64 // counts releases of resources; written under mu, before the record
 	entries  sync.Map      // name → *Entry; read without a lock, written under mu
 
-	subscribers []Subscriber
+	subscribers [kinds][]Subscriber
 	onFreed     []func(*sched.Node)
 
 	mu struct {

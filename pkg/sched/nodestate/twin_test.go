@@ -102,14 +102,16 @@ func newTwinWorld(t *testing.T, seed uint64) *twinWorld {
 		twin: twin{map[string]sched.MilliCPU{}, map[string]twinPod{}, map[string]map[string]bool{}},
 		held: map[string]*nodestate.Assignment{}, used: map[string]*nodestate.Assignment{}, versions: map[string]sched.Version{},
 	}
-	w.state.Subscribe(w.hold, w.use, w.see)
+	w.state.Subscribe(w.hold)
+	w.state.Subscribe(w.use, nodestate.Bound, nodestate.Released)
+	w.state.Subscribe(w.see)
 	return w
 }
 
 // hold follows what is decided or bound.
 func (w *twinWorld) hold(e nodestate.Event) {
 	switch e.Kind {
-	case nodestate.Assigned:
+	case nodestate.Placed, nodestate.Bound:
 		if w.held[e.UID] != e.Was {
 			w.Errorf("pod %s is assigned in place of %v, and held %v", e.UID, e.Was, w.held[e.UID])
 		}
@@ -124,11 +126,13 @@ func (w *twinWorld) hold(e nodestate.Event) {
 
 // use follows what is bound.
 func (w *twinWorld) use(e nodestate.Event) {
-	switch {
-	case e.Kind == nodestate.Assigned && e.Now.Bound:
+	switch e.Kind {
+	case nodestate.Bound:
 		w.used[e.UID] = e.Now
-	case e.Kind == nodestate.Released:
+	case nodestate.Released:
 		delete(w.used, e.UID)
+	default:
+		w.Errorf("an event of kind %d, which has no subscription", e.Kind)
 	}
 }
 

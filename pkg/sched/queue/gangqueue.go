@@ -64,10 +64,10 @@ func (q *GangQueue) Add(e Entry) {
 // Observe takes pods out that are bound, have ended or are gone. It is a subscriber of
 // the state of the nodes.
 func (q *GangQueue) Observe(e nodestate.Event) {
-	switch {
-	case e.Kind == nodestate.Assigned && e.Now.Bound:
+	switch e.Kind {
+	case nodestate.Bound:
 		q.Bound(e.UID, e.Now.Gang)
-	case e.Kind == nodestate.Released:
+	case nodestate.Released:
 		q.Remove(e.UID)
 	}
 }
