@@ -19,10 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/internal/controller/apiwriter"
 	"github.com/numalet/numalet/internal/controller/jobs"
 	"github.com/numalet/numalet/internal/controller/mirror"
 	"github.com/numalet/numalet/internal/controller/operators"
+	"github.com/numalet/numalet/internal/controller/podwriter"
 	"github.com/numalet/numalet/internal/platform/config"
 	"github.com/numalet/numalet/internal/platform/kubeapi"
 )
@@ -105,12 +105,12 @@ func (c *clients) connectOperators(config *rest.Config, log logr.Logger) error {
 // connectWriters connects the clients that write for each pod.
 func (c *clients) connectWriters(config *rest.Config, cfg config.Controller) error {
 	config.QPS, config.Timeout = cfg.RequestRate, 0
-	events, err := apiwriter.NewEvents(config)
+	events, err := podwriter.NewEvents(config)
 	if err != nil {
 		return err
 	}
 	config.QPS, config.Timeout = -1, cfg.BindTimeout
-	bindings, err := apiwriter.NewBindings(config)
+	bindings, err := podwriter.NewBindings(config)
 	if err != nil {
 		return err
 	}

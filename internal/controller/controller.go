@@ -15,13 +15,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/flowcontrol"
 
-	"github.com/numalet/numalet/internal/controller/bind"
 	"github.com/numalet/numalet/internal/controller/filters"
 	"github.com/numalet/numalet/internal/controller/groups"
 	"github.com/numalet/numalet/internal/controller/lease"
 	"github.com/numalet/numalet/internal/controller/mirror"
 	"github.com/numalet/numalet/internal/controller/operators"
-	"github.com/numalet/numalet/internal/controller/podevents"
+	"github.com/numalet/numalet/internal/controller/podwriter"
 	"github.com/numalet/numalet/internal/controller/tenants"
 	"github.com/numalet/numalet/internal/platform/config"
 	"github.com/numalet/numalet/internal/platform/telemetry"
@@ -53,8 +52,8 @@ type controller struct {
 	rejected     cache.SharedIndexInformer // of pods whose placement was rejected; updates avoided
 	succeeded    cache.SharedIndexInformer // of succeeded pods of gangs; updates queue
 	filters      hosted
-	reporter     *podevents.Reporter
-	binder       *bind.Binder
+	reporter     *podwriter.Reporter
+	binder       *podwriter.Binder
 	pipeline     *pipeline.Pipeline
 	lease        *lease.Lease  // nil without leader election
 	fence        func() error  // returns why this process must not act now
@@ -112,7 +111,7 @@ func (c *controller) panicked(object string, cause any) {
 }
 
 func (c *controller) newReporter(ctx context.Context) (err error) {
-	c.reporter, err = podevents.New(ctx, podevents.Dependencies{Client: c.clients.report, CreateEvent: c.clients.events, Explain: c.filters.explain})
+	c.reporter, err = podwriter.NewReporter(ctx, podwriter.Dependencies{Client: c.clients.report, CreateEvent: c.clients.events, Explain: c.filters.explain})
 	return err
 }
 
@@ -163,16 +162,19 @@ func (c *controller) newLease(context.Context) (err error) {
 		}
 		c.fence = c.lease.Check
 	}
-	c.binder = bind.New(bind.Options{
-		CreateBinding: c.clients.bindings, Client: c.clients.bind, Fence: c.fence, Timeout: c.cfg.BindTimeout, Observe: c.measured.binding,
+	c.binder = podwriter.NewBinder(podwriter.BinderOptions{
+		CreateBinding: c.clients.bindings, Client: c.clients.bind, Fence: c.fence, Timeout: c.cfg.BindTimeout, Durations: c.measured.binds,
 		Limit: flowcontrol.NewTokenBucketRateLimiter(c.cfg.BindRate, int(c.cfg.BindRate)+1),
 	})
 	return nil
 }
 
 func (c *controller) newPipeline(context.Context) error {
+	writer := &podwriter.Writer{
+		Reporter: c.reporter, Binder: c.binder, Prepare: c.filters.committer.Bind, Waited: c.queue.Waited, Waits: c.measured.wait,
+	}
 	c.pipeline = pipeline.New(c.state, pending{c.queue, c.reporter}, pipeline.Config{
-		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: c.bind,
+		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: writer.Bind,
 		Undone: func(d sched.Decision) { c.retryOn(d.At.Node); c.queue.ReactivateTenant(d.Pod.Tenant) },
 	})
 	return nil

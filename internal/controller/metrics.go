@@ -2,7 +2,6 @@ package controller
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -37,14 +36,6 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) register(r prometheus.Registerer) { r.MustRegister(m.wait, m.binds, m.panics) }
-
-func (m *metrics) binding(took time.Duration, err error) {
-	result := "bound"
-	if err != nil {
-		result = "error"
-	}
-	m.binds.WithLabelValues(result).Observe(took.Seconds())
-}
 
 // collector collects the counters of the scheduler and the lengths of its queues.
 type collector struct{ *controller }

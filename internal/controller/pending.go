@@ -4,8 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/numalet/numalet/internal/controller/bind"
-	"github.com/numalet/numalet/internal/controller/podevents"
+	"github.com/numalet/numalet/internal/controller/podwriter"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
@@ -17,7 +16,7 @@ const again = time.Minute
 // pending is the queue; it also reports pods that no node suits.
 type pending struct {
 	*queue.GangQueue
-	reporter *podevents.Reporter
+	reporter *podwriter.Reporter
 }
 
 // MarkUnschedulable marks a pod in the queue, and reports it if it is still pending.
@@ -39,28 +38,4 @@ func (c *controller) retryOn(name string) {
 // failed together are spread over half of the interval.
 func (c *controller) lookAgain(ctx context.Context) error {
 	return every(ctx, time.Second, func() { c.queue.RetryOverdue(again, 1+c.queue.Waiting()/30) })
-}
-
-// bind binds a pod as decided, and reports the outcome. It suppresses waiting reports
-// first, so that none says that the pod is pending once it is bound.
-func (c *controller) bind(ctx context.Context, d sched.Decision, detach func()) error {
-	c.reporter.Suppress(d.Pod.UID)
-	posted := false
-	err := c.filters.committer.Bind(ctx, d, detach, func() error {
-		posted = true
-		return c.binder.Bind(ctx, d, detach)
-	})
-	if err != nil {
-		c.log.Error(err, "its node gets everything back, and the pod is pending again")
-		if !posted || bind.IsRefusal(err) {
-			c.reporter.Failed(d.Pod, err)
-		}
-		return err
-	}
-	c.log.V(2).Info("bound", "pod", d.Pod.String(), "node", d.At.Node)
-	if waited, ok := c.queue.Waited(d.Pod.UID); ok {
-		c.measured.wait.Observe(waited.Seconds())
-	}
-	c.reporter.Scheduled(d)
-	return nil
 }

@@ -20,15 +20,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/internal/controller/apiwriter"
 	"github.com/numalet/numalet/internal/controller/mirror"
+	"github.com/numalet/numalet/internal/controller/podwriter"
 )
 
 // poster writes what a scheduler writes, with the controller's client, but decides nothing:
 // the i-th pod goes to the i-th node.
 type poster struct {
-	bindings    *apiwriter.Bindings
-	events      *apiwriter.Events
+	bindings    *podwriter.Bindings
+	events      *podwriter.Events
 	nodes, pods int
 	workers     int
 	reports     bool // also creates an event for each pod
@@ -56,10 +56,10 @@ func client(args []string) error {
 	}
 	config.QPS, config.ContentType = -1, runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	if p.bindings, err = apiwriter.NewBindings(config); err != nil {
+	if p.bindings, err = podwriter.NewBindings(config); err != nil {
 		return err
 	}
-	if p.events, err = apiwriter.NewEvents(config); err != nil {
+	if p.events, err = podwriter.NewEvents(config); err != nil {
 		return err
 	}
 	if *watching {

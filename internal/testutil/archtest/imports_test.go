@@ -81,7 +81,7 @@ func TestForbidden(t *testing.T) {
 		"adapter to platform":      {"internal/agent/nri", module + "internal/platform/telemetry", false},
 		"program to its adapter":   {"internal/agent", module + "internal/agent/nri", false},
 		"program to gpu":           {"internal/agent", module + "internal/gpu/gpufeed", false},
-		"program to other program": {"internal/agent", module + "internal/controller/bind", true},
+		"program to other program": {"internal/agent", module + "internal/controller/podwriter", true},
 		"internal to cmd":          {"internal/agent/nri", module + "cmd/agent", true},
 		"internal to lab":          {"internal/controller", module + "lab/virtual", true},
 		"lab to pkg":               {"lab/virtual", module + "pkg/sched", false},

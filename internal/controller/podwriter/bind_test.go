@@ -1,4 +1,4 @@
-package bind
+package podwriter
 
 import (
 	"context"
@@ -71,7 +71,7 @@ func (s *server) binder(fence func() error) *Binder {
 	create := func(ctx context.Context, b *corev1.Binding) error {
 		return s.CoreV1().Pods(b.Namespace).Bind(ctx, b, metav1.CreateOptions{})
 	}
-	return New(Options{
+	return NewBinder(BinderOptions{
 		CreateBinding: create, Client: s, Limit: flowcontrol.NewFakeAlwaysRateLimiter(), Fence: fence, Timeout: time.Second,
 		Sleep: func(d time.Duration) { s.waits = append(s.waits, d) },
 	})
@@ -111,7 +111,7 @@ func TestPlainPodCarriesNoPlacement(t *testing.T) {
 
 // TestAnswers checks that Bind returns an error exactly if the pod is not bound as decided,
 // however the API server answers.
-func TestAnswers(t *testing.T) {
+func TestBindAnswers(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	silence, assigned := context.DeadlineExceeded, apierrors.NewConflict(pods, "a", errors.New("already assigned"))
 	gone, forbidden := apierrors.NewNotFound(pods, "a"), apierrors.NewForbidden(pods, "a", errors.New("policy"))
@@ -140,8 +140,8 @@ func TestAnswers(t *testing.T) {
 			if !errors.Is(err, tc.fails) || (err != nil) != (tc.fails != nil) {
 				t.Errorf("Bind = %v, want %v", err, tc.fails)
 			}
-			if got := IsRefusal(err); got != tc.refused {
-				t.Errorf("IsRefusal(%v) = %v, want %v", err, got, tc.refused)
+			if got := isRefusal(err); got != tc.refused {
+				t.Errorf("isRefusal(%v) = %v, want %v", err, got, tc.refused)
 			}
 			if len(s.got) != tc.sent {
 				t.Errorf("sent %d times, want %d", len(s.got), tc.sent)
@@ -197,7 +197,7 @@ func TestDetach(t *testing.T) {
 
 // TestSilence checks that a Binding without an answer is given up only when the fence
 // closes or the process ends.
-func TestSilence(t *testing.T) {
+func TestBindSilence(t *testing.T) {
 	closed := errors.New("lease lost")
 	for name, end := range map[string]func(context.CancelFunc) error{
 		"no lease":    func(context.CancelFunc) error { return closed },

@@ -1,4 +1,4 @@
-package podevents
+package podwriter
 
 import (
 	"context"

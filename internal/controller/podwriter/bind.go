@@ -1,4 +1,4 @@
-package bind
+package podwriter
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,27 +19,24 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Options are how Bindings are created.
-type Options struct {
+// BinderOptions are how Bindings are created.
+type BinderOptions struct {
 	// CreateBinding sends one Binding, without a rate limit. An error that is an APIStatus
 	// is the API server's answer that the pod was not bound.
 	CreateBinding func(context.Context, *corev1.Binding) error
-	Client        kubernetes.Interface       // reads pods
-	Limit         flowcontrol.RateLimiter    // of Bindings; waited for before the fence is checked
-	Fence         func() error               // why this process must not bind now
-	Timeout       time.Duration              // of one request, from the fence's answer on
-	Observe       func(time.Duration, error) // is called after each request; may be nil
-	Sleep         func(time.Duration)        // waits between two tries; nil means time.Sleep
+	Client        kubernetes.Interface    // reads pods
+	Limit         flowcontrol.RateLimiter // of Bindings; waited for before the fence is checked
+	Fence         func() error            // why this process must not bind now
+	Timeout       time.Duration           // of one request, from the fence's answer on
+	Durations     prometheus.ObserverVec  // of requests in seconds, by result: bound or error; may be nil
+	Sleep         func(time.Duration)     // waits between two tries; nil means time.Sleep
 }
 
 // Binder binds pods. It may be used concurrently.
-type Binder struct{ options Options }
+type Binder struct{ options BinderOptions }
 
-// New returns a binder.
-func New(o Options) *Binder {
-	if o.Observe == nil {
-		o.Observe = func(time.Duration, error) {}
-	}
+// NewBinder returns a binder.
+func NewBinder(o BinderOptions) *Binder {
 	if o.Sleep == nil {
 		o.Sleep = time.Sleep
 	}
@@ -116,9 +114,9 @@ func isAnswer(err error) bool {
 	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err)
 }
 
-// IsRefusal reports whether an error of Bind says that the API server refused the
+// isRefusal reports whether an error of Bind says that the API server refused the
 // Binding: the pod exists and is bound to no node.
-func IsRefusal(err error) bool {
+func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
 		return false
@@ -132,8 +130,19 @@ func (b *Binder) create(ctx context.Context, binding *corev1.Binding) error {
 	defer cancel()
 	began := time.Now()
 	err := b.options.CreateBinding(ctx, binding)
-	b.options.Observe(time.Since(began), err)
+	b.observe(time.Since(began), err)
 	return err
+}
+
+func (b *Binder) observe(took time.Duration, err error) {
+	if b.options.Durations == nil {
+		return
+	}
+	result := "bound"
+	if err != nil {
+		result = "error"
+	}
+	b.options.Durations.WithLabelValues(result).Observe(took.Seconds())
 }
 
 // isBound reads a pod and reports whether it is bound as decided.

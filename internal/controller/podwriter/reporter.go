@@ -1,4 +1,4 @@
-package podevents
+package podwriter
 
 import (
 	"context"
@@ -48,8 +48,8 @@ type Dependencies struct {
 	Explain func(*sched.Pod) string
 }
 
-// New returns a reporter that writes events until ctx ends.
-func New(ctx context.Context, d Dependencies) (*Reporter, error) {
+// NewReporter returns a reporter that writes events until ctx ends.
+func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	bound, err := newBoundEvents(d.CreateEvent)
 	if err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func New(ctx context.Context, d Dependencies) (*Reporter, error) {
 	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
 }
 
-// Scheduled reports that a pod is bound.
-func (r *Reporter) Scheduled(d sched.Decision) {
+// scheduled reports that a pod is bound.
+func (r *Reporter) scheduled(d sched.Decision) {
 	r.bound.add(boundPod{d.Pod, d.At.Node, time.Now()})
 }
 
@@ -84,18 +84,18 @@ func (r *Reporter) Waits(pod *sched.Pod, why string) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
 }
 
-// Failed reports that a pod was placed on a node and could not be bound to it.
-func (r *Reporter) Failed(pod *sched.Pod, err error) {
+// failed reports that a pod was placed on a node and could not be bound to it.
+func (r *Reporter) failed(pod *sched.Pod, err error) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonSchedulerError, message: err.Error()})
 }
 
 // LastReport returns the last message that was reported for a pending pod, or "".
 func (r *Reporter) LastReport(uid string) string { return r.failures.lastReport(uid) }
 
-// Suppress drops the waiting report of a pod that is about to be bound, because the
+// suppress drops the waiting report of a pod that is about to be bound, because the
 // API server records the binding in the same condition. It waits while a report of
 // this pod is being written.
-func (r *Reporter) Suppress(uid string) { r.failures.suppress(uid) }
+func (r *Reporter) suppress(uid string) { r.failures.suppress(uid) }
 
 // Observe drops what is known of a pod that is bound, has ended or is gone. It is a
 // subscriber of the state of the nodes.
@@ -130,7 +130,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 			r.write(ctx, f)
 			r.failures.endWrite()
 		}
-		rest(ctx, (explainShare-1)*took)
+		pause(ctx, (explainShare-1)*took)
 	}
 }
 
@@ -178,8 +178,8 @@ func podReference(pod *sched.Pod) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: types.UID(pod.UID)}
 }
 
-// rest waits for d, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) {
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):

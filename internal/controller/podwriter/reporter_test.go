@@ -1,4 +1,4 @@
-package podevents
+package podwriter
 
 import (
 	"context"
@@ -54,7 +54,7 @@ func run(t *testing.T, f func(*testing.T, *world)) {
 			time.Sleep(time.Second)
 			return fmt.Sprintf("0/3 nodes are available: 3 Insufficient cpu. (%s)", p.Name)
 		}
-		r, err := New(ctx, Dependencies{Client: w.client, CreateEvent: w.createEvent, Explain: explain})
+		r, err := NewReporter(ctx, Dependencies{Client: w.client, CreateEvent: w.createEvent, Explain: explain})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func check(t *testing.T, w *world, want ...string) {
 
 func TestScheduled(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
-		w.Scheduled(sched.Decision{Pod: pod("a"), At: sched.Placement{Node: "n1"}})
+		w.scheduled(sched.Decision{Pod: pod("a"), At: sched.Placement{Node: "n1"}})
 		check(t, w, "event Normal Scheduled Binding by numalet-scheduler on a: Successfully assigned default/a to n1")
 	})
 }
@@ -140,7 +140,7 @@ func TestRefused(t *testing.T) {
 // that fits nowhere.
 func TestFailed(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
-		w.Failed(pod("a"), errors.New("bind pod default/a: not now"))
+		w.failed(pod("a"), errors.New("bind pod default/a: not now"))
 		check(t, w,
 			"event Warning FailedScheduling Binding by numalet-scheduler on a: bind pod default/a: not now",
 			"status of a: bind pod default/a: not now")
@@ -158,16 +158,16 @@ func TestSuppress(t *testing.T) {
 		w.Unschedulable(pod("a")) // being explained
 		w.Unschedulable(pod("b")) // waiting
 		synctest.Wait()
-		w.Suppress("uid-a")
-		w.Suppress("uid-b")
+		w.suppress("uid-a")
+		w.suppress("uid-b")
 		time.Sleep(time.Minute)
 		check(t, w)
 
 		w.failures.explaining = "uid-a"
 		w.failures.beginWrite(failure{pod: pod("a")})
 		suppressed := make(chan bool, 1)
-		go func() { w.Suppress("uid-a"); suppressed <- true }()
-		w.Suppress("uid-b")
+		go func() { w.suppress("uid-a"); suppressed <- true }()
+		w.suppress("uid-b")
 		synctest.Wait()
 		if len(suppressed) != 0 {
 			t.Error("suppressed while it was written")

@@ -1,4 +1,4 @@
-package apiwriter
+package podwriter
 
 import (
 	"context"
@@ -28,7 +28,8 @@ func NewBindings(config *rest.Config) (*Bindings, error) {
 	return &Bindings{client}, err
 }
 
-// Create binds a pod.
+// Create binds a pod. An error that is an APIStatus is the API server's answer; after any
+// other error the pod may be bound or not.
 func (b *Bindings) Create(ctx context.Context, binding *corev1.Binding) error {
 	return b.client.Post().Namespace(binding.Namespace).Resource("pods").Name(binding.Name).SubResource("binding").
 		Body(binding).Do(ctx).Error()

@@ -1,4 +1,4 @@
-package apiwriter
+package podwriter
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package apiwriter
+package podwriter
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // BenchmarkBind creates one Binding after another with a typed client, which uses
 // HTTP/2, and with Bindings, in processor time of client and server together:
 //
-//	go test ./internal/controller/apiwriter -run '^$' -bench Bind -count 6 | benchstat -col /by -
+//	go test ./internal/controller/podwriter -run '^$' -bench Bind -count 6 | benchstat -col /by -
 func BenchmarkBind(b *testing.B) {
 	config := serveTLS(b, func(w http.ResponseWriter, _ *http.Request) {
 		for _, name := range []string{"Audit-Id", "X-Kubernetes-Pf-Flowschema-Uid", "X-Kubernetes-Pf-Prioritylevel-Uid"} {

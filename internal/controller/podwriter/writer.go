@@ -1,0 +1,55 @@
+package podwriter
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// Writer binds pods and reports about them. Its methods may be called from any goroutine.
+type Writer struct {
+	*Reporter
+	Binder *Binder
+	// Prepare prepares the claims of a pod that may have any (sched.Pod.Across), and then
+	// calls post, which binds the pod.
+	Prepare func(ctx context.Context, d sched.Decision, detach func(), post func() error) error
+	Waited  func(uid string) (time.Duration, bool) // how long a pod has been pending, if it is
+	Waits   prometheus.Observer                    // of these times, in seconds
+}
+
+// Bind binds a pod as decided, and reports the outcome. It suppresses waiting reports
+// first, so that none says that the pod is pending once it is bound. If it returns an
+// error, the pod is not bound there.
+func (w *Writer) Bind(ctx context.Context, d sched.Decision, detach func()) error {
+	w.suppress(d.Pod.UID)
+	posted := false
+	post := func() error {
+		posted = true
+		return w.Binder.Bind(ctx, d, detach)
+	}
+	if err := w.prepare(ctx, d, detach, post); err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "its node gets everything back, and the pod is pending again")
+		if !posted || isRefusal(err) {
+			w.failed(d.Pod, err)
+		}
+		return err
+	}
+	logr.FromContextOrDiscard(ctx).V(2).Info("bound", "pod", d.Pod.String(), "node", d.At.Node)
+	if waited, ok := w.Waited(d.Pod.UID); ok {
+		w.Waits.Observe(waited.Seconds())
+	}
+	w.scheduled(d)
+	return nil
+}
+
+// prepare calls post, and Prepare before that if the pod may have claims.
+func (w *Writer) prepare(ctx context.Context, d sched.Decision, detach func(), post func() error) error {
+	if !d.Pod.Across {
+		return post()
+	}
+	return w.Prepare(ctx, d, detach, post)
+}
