@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -94,7 +95,7 @@ func (c *Client) receive(ctx context.Context) error {
 		if err := conn.SetReadDeadline(time.Now().Add(c.Timeout)); err != nil {
 			return err
 		}
-		line, err := lines.ReadString('\n')
+		line, err := readLine(lines)
 		if err == io.EOF {
 			return fmt.Errorf("the server at %s closed the connection", c.Socket)
 		}
@@ -160,17 +161,41 @@ func Fetch(ctx context.Context, socket string) (*gpu.Inventory, error) {
 	}
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
-	line, err := bufio.NewReader(conn).ReadString('\n')
+	line, err := readLine(bufio.NewReader(conn))
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory of GPUs from %s: %w", socket, err)
 	}
 	return parse(line)
 }
 
+// parse reads an inventory. It checks it, because whoever uses an inventory relies on a
+// table of links that has all cards.
 func parse(line string) (*gpu.Inventory, error) {
 	v := &gpu.Inventory{}
 	if err := json.Unmarshal([]byte(line), v); err != nil {
 		return nil, fmt.Errorf("decode the inventory of GPUs: %w", err)
 	}
+	if err := v.Check(); err != nil {
+		return nil, fmt.Errorf("decode the inventory of GPUs: %w", err)
+	}
 	return v, nil
+}
+
+// maxLine bounds a line: a node with 1,024 GPUs, the most that are scheduled, and the
+// links between them, takes a few MiB less.
+const maxLine = 64 << 20
+
+// readLine reads a line up to maxLine: without a limit, a server that never ends its line
+// would fill the memory.
+func readLine(from *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		part, err := from.ReadSlice('\n')
+		if line = append(line, part...); len(line) > maxLine {
+			return "", fmt.Errorf("a line of more than %d bytes is no inventory of GPUs", maxLine)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return string(line), err
+		}
+	}
 }

@@ -1,8 +1,10 @@
 package gpufeed
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,4 +151,34 @@ func TestFetch(t *testing.T) {
 		}
 		return
 	}
+}
+
+// TestReadLine checks lines up to the limit.
+func TestReadLine(t *testing.T) {
+	for name, tc := range map[string]struct {
+		from      io.Reader
+		want, err string
+	}{
+		"short":       {strings.NewReader("{}\nnext\n"), "{}\n", ""},
+		"of buffers":  {strings.NewReader(strings.Repeat("x", 1<<16) + "\n"), strings.Repeat("x", 1<<16) + "\n", ""},
+		"not ended":   {strings.NewReader("{}"), "", "EOF"},
+		"without end": {endless{}, "", "a line of more than 67108864 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := readLine(bufio.NewReader(tc.from))
+			if tc.err == "" && (err != nil || got != tc.want) || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+				t.Errorf("%d bytes, %v; want %d bytes, %q", len(got), err, len(tc.want), tc.err)
+			}
+		})
+	}
+}
+
+// endless is a line without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
 }
