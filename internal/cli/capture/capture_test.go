@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -124,6 +125,8 @@ func TestUnpackRefuses(t *testing.T) {
 		"no tar":         {bytes.NewBufferString(strings.Repeat("x", 1024)), "tar"},
 		"above the root": {archive(t, &tar.Header{Typeflag: tar.TypeReg, Name: "../evil"}), "evil"},
 		"enormous file":  {archive(t, &tar.Header{Typeflag: tar.TypeReg, Name: "sys/big", Size: 1<<20 + 1}), "1048577 bytes"},
+		"long name":      {archive(t, &tar.Header{Typeflag: tar.TypeReg, Name: strings.Repeat("a/", 2048) + "a"}), "the name has 4097 bytes"},
+		"enormous tree":  {archive(t, slices.Repeat([]*tar.Header{{Typeflag: tar.TypeReg, Name: "sys/big", Size: 1 << 20}}, 65)...), "more than 67108864 bytes"},
 		"through a link": {archive(t, &tar.Header{Typeflag: tar.TypeSymlink, Name: "up", Linkname: ".."}, &tar.Header{Typeflag: tar.TypeReg, Name: "up/evil"}), "up/evil"},
 	} {
 		t.Run(name, func(t *testing.T) {

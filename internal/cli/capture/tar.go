@@ -11,8 +11,15 @@ import (
 	"path"
 )
 
-// maxFile bounds one file of a tar: the largest of sysfs is a few pages.
-const maxFile = 1 << 20
+const (
+	// maxFile bounds one file of a tar: the largest of sysfs is a few pages.
+	maxFile = 1 << 20
+	// maxTree bounds all files of a tar: a machine's tree has a few MiB. A tar with sparse
+	// files unpacks to a thousand times its size.
+	maxTree = 64 << 20
+	// maxName bounds a name: it is the kernel's PATH_MAX. Each step of it is a directory.
+	maxName = 4096
+)
 
 // Write writes the named files and directories of root as a tar.
 func Write(w io.Writer, root fs.FS, names []string) error {
@@ -68,7 +75,7 @@ func Unpack(r io.Reader, dir string) error {
 	}
 	defer root.Close()
 	in, made := tar.NewReader(r), directories{root, map[string]bool{}}
-	for {
+	for total := int64(0); total <= maxTree; {
 		header, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -77,12 +84,17 @@ func Unpack(r io.Reader, dir string) error {
 			return fmt.Errorf("unpack a captured tree: %w", err)
 		}
 		if err := unpackOne(made, header, in); err != nil {
-			return fmt.Errorf("unpack a captured tree: %s: %w", header.Name, err)
+			return fmt.Errorf("unpack a captured tree: %.*s: %w", maxName, header.Name, err)
 		}
+		total += header.Size
 	}
+	return fmt.Errorf("unpack a captured tree: it has more than %d bytes, and no machine's has", maxTree)
 }
 
 func unpackOne(in directories, header *tar.Header, content io.Reader) error {
+	if len(header.Name) > maxName {
+		return fmt.Errorf("the name has %d bytes, and at most %d are possible", len(header.Name), maxName)
+	}
 	name := path.Clean(header.Name)
 	if err := in.mkdir(path.Dir(name)); err != nil {
 		return err

@@ -1,0 +1,58 @@
+package capture_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/numalet/numalet/internal/cli/capture"
+)
+
+// FuzzUnpack checks that a tar is refused, or unpacked into its directory, with no file
+// above the limit.
+func FuzzUnpack(f *testing.F) {
+	for _, entries := range [][]*tar.Header{
+		{{Typeflag: tar.TypeDir, Name: "sys/node/"}, {Typeflag: tar.TypeSymlink, Name: "sys/node/cpu", Linkname: "../cpu"}},
+		{{Typeflag: tar.TypeReg, Name: "../evil"}},
+		{{Typeflag: tar.TypeSymlink, Name: "up", Linkname: ".."}, {Typeflag: tar.TypeReg, Name: "up/evil"}},
+		{{Typeflag: tar.TypeReg, Name: "a/b/c/d/e/f", Format: tar.FormatGNU}},
+	} {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		for _, h := range entries {
+			if err := w.WriteHeader(h); err != nil {
+				f.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, archive []byte) {
+		parent := t.TempDir()
+		dir := filepath.Join(parent, "tree")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_ = capture.Unpack(bytes.NewReader(archive), dir) // what it refuses must be harmless, too
+		if entries, err := os.ReadDir(parent); err != nil || len(entries) != 1 {
+			t.Errorf("beside the tree: %v, %v", entries, err)
+		}
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			if info, err := d.Info(); err != nil || info.Size() > 1<<20 {
+				t.Errorf("%s: %v, %v", path, info, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
