@@ -1,0 +1,88 @@
+package v1alpha1
+
+import (
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+// pods returns the pods of testdata/ask as JSON.
+func pods(f *testing.F) (all [][]byte) {
+	f.Helper()
+	files, err := filepath.Glob("testdata/ask/*.txt")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no pods: %v", err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		pod, err := yaml.YAMLToJSON(archive.Files[0].Data)
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(all, pod)
+	}
+	return all
+}
+
+// FuzzReadCPURequest checks that a pod is refused with a reason, or that its request is
+// what its limits can be.
+func FuzzReadCPURequest(f *testing.F) {
+	for _, pod := range pods(f) {
+		f.Add(pod)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var pod corev1.Pod
+		if json.Unmarshal(data, &pod) != nil {
+			return
+		}
+		request, err := ReadCPURequest(&pod)
+		if refusal := (*Refusal)(nil); err != nil && (!errors.As(err, &refusal) || refusal.Reason == "" || refusal.Message == "") {
+			t.Errorf("no refusal: %v", err)
+		}
+		if err != nil && len(request.Containers) > 0 || len(request.Containers) > len(InRunOrder(&pod)) {
+			t.Errorf("%d containers beside %v", len(request.Containers), err)
+		}
+		for _, c := range request.Containers {
+			if c.CPUs <= 0 || c.CPUs > MaxAmount || c.MemoryBytes > MaxAmount {
+				t.Errorf("container %s requests %d CPUs and %d bytes", c.Name, c.CPUs, c.MemoryBytes)
+			}
+		}
+		if _, err := ReadPlacement(&pod, request); err == nil && pod.Annotations[AnnotationPlacement] == "" {
+			t.Error("a placement was read that the pod does not have")
+		}
+	})
+}
+
+// FuzzPodSpec checks that a template is refused, or has a container and can be written.
+func FuzzPodSpec(f *testing.F) {
+	for _, pod := range pods(f) {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(pod, &fields); err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(fields["spec"]))
+	}
+	f.Add([]byte(`{"containers":[{}],"unknown":1}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		template := PodTemplate{Spec: runtime.RawExtension{Raw: data}}
+		spec, err := template.PodSpec()
+		if err != nil {
+			return
+		}
+		if len(spec.Containers) == 0 {
+			t.Error("accepted without a container")
+		}
+		if _, err := json.Marshal(spec); err != nil {
+			t.Errorf("cannot be written: %v", err)
+		}
+	})
+}
