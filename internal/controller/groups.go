@@ -29,7 +29,8 @@ func (c *controller) newGroups(context.Context) error {
 	g.statuses = groups.NewStatusWriter(c.clients.resources, g.quotas.Holders, time.Now)
 	g.registry = groups.NewRegistry(groups.Dependencies{
 		Allowed: groups.NewPermissions(c.clients.watch, time.Now).Allowed, Report: g.statuses.Report,
-		Changed: func(inForce []group.Group) { g.quotas.SetGroups(inForce); c.mirror.AskGPUs() },
+		Panicked: c.panicked,
+		Changed:  func(inForce []group.Group) { g.quotas.SetGroups(inForce); c.mirror.AskGPUs() },
 	})
 	for _, w := range []struct {
 		informer cache.SharedIndexInformer

@@ -30,6 +30,7 @@ func FuzzRegistry(f *testing.F) {
 		}
 		object.Name, topology.Name = "g", "n1"
 		s := newScene(t, &scenario.Answer{})
+		s.registry.deps.Panicked = func(object string, cause any) { t.Fatalf("%s: %v", object, cause) }
 		s.objects["g"], s.rights["ann n1"] = object, true
 		s.registry.SetNode(topology)
 		s.registry.SetGroup(object)

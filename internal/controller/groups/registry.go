@@ -37,6 +37,8 @@ type Dependencies struct {
 	Changed func([]group.Group)
 	// Report is called with each new verdict, in any order.
 	Report func(Verdict)
+	// Panicked is called when the check of a group has panicked.
+	Panicked func(object string, cause any)
 }
 
 // Registry keeps the groups in force. A group is in force with the form that was accepted
@@ -174,8 +176,10 @@ func (r *Registry) Run(ctx context.Context, synced func() bool) error {
 
 // interval is how long permissions are not checked again.
 func (r *Registry) interval() time.Duration {
-	if len(r.current.Load().refused) > 0 {
-		return refusedRecheckInterval
+	for _, v := range r.verdicts {
+		if !v.Accepted {
+			return refusedRecheckInterval
+		}
 	}
 	return recheckInterval
 }
@@ -188,7 +192,7 @@ func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 	var inForce, closed []group.Group
 	refused := map[string]string{}
 	for _, object := range objects {
-		v := r.checkGroup(ctx, object, nodes, recheck || moved)
+		v := r.contained(object, func() Verdict { return r.checkGroup(ctx, object, nodes, recheck || moved) })
 		verdicts = append(verdicts, v)
 		switch {
 		case v.Serves:
@@ -217,6 +221,27 @@ func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, mov
 	return objects, maps.Clone(r.mu.nodes), moved
 }
 
+// contained returns the verdict of a check, and that on a group whose check panics. Such a
+// group is closed if it was accepted once: the other groups, and all pods, must not wait
+// until somebody finds it.
+func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (v Verdict) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		r.deps.Panicked("GPUGroup "+object.Name, cause)
+		v = Verdict{
+			Name: object.Name, UID: object.UID, Generation: object.Generation, InForce: r.lastInForce(object),
+			Reason: checkFailed, Message: "the controller failed to check the group: report this with the controller's log, which has the cause",
+		}
+		if v.InForce != nil {
+			v = v.closed("")
+		}
+	}()
+	return check()
+}
+
 // withoutTenants returns a group that holds its GPUs and serves nobody.
 func withoutTenants(g group.Group) group.Group {
 	g.Tenants, g.Quota = nil, 0
@@ -226,15 +251,17 @@ func withoutTenants(g group.Group) group.Group {
 // checkGroup returns whether a group is accepted, and else whether the form that was
 // accepted last is in force. Without recheck a form in force keeps its permissions.
 func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, recheck bool) Verdict {
-	v := r.checkForm(ctx, object, nodes, r.wasAccepted(object), recheck)
-	if v.Accepted {
+	last := r.lastInForce(object)
+	before := last != nil && last.Generation == object.Generation
+	v := r.checkForm(ctx, object, nodes, before, recheck)
+	v.InForce = last
+	switch {
+	case v.Accepted:
 		v.InForce = &v1alpha1.GPUGroupForm{Generation: object.Generation, Spec: object.Spec}
 		return v
-	}
-	switch v.InForce = r.lastInForce(object); {
-	case v.InForce == nil:
+	case last == nil:
 		return v
-	case v.InForce.Generation == object.Generation:
+	case before:
 		return v.closed("")
 	}
 	return v.serving(r.checkForm(ctx, inForm(object, v.InForce), nodes, true, recheck))
@@ -253,7 +280,7 @@ func (r *Registry) lastInForce(object *v1alpha1.GPUGroup) *v1alpha1.GPUGroupForm
 	if v, known := r.verdicts[object.Name]; known && v.UID == object.UID {
 		return v.InForce
 	}
-	if object.Status.InForce == nil && r.wasAccepted(object) {
+	if object.Status.InForce == nil && isAccepted(object) {
 		return &v1alpha1.GPUGroupForm{Generation: object.Generation, Spec: object.Spec}
 	}
 	return object.Status.InForce
@@ -286,12 +313,9 @@ func (r *Registry) checkForm(ctx context.Context, object *v1alpha1.GPUGroup, nod
 	return v
 }
 
-// wasAccepted reports whether this version of a group was accepted, by this registry or
-// according to the group's status.
-func (r *Registry) wasAccepted(object *v1alpha1.GPUGroup) bool {
-	if v, known := r.verdicts[object.Name]; known && v.of(object) {
-		return v.Accepted
-	}
+// isAccepted reports whether the newest form of a group was accepted according to its
+// status.
+func isAccepted(object *v1alpha1.GPUGroup) bool {
 	return object.Status.ObservedGeneration == object.Generation && meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionAccepted)
 }
 

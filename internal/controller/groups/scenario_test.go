@@ -25,6 +25,7 @@ import (
 //	gone node|group NAME              there is none any more
 //	right ann n1 | right ann n1-0     the tenant may use the node, or the card
 //	wrong ann n1                      it may no longer
+//	bug                               the question what a tenant may do panics; speech ends that, too
 //	silence | speech                  nobody answers who may what; somebody does again
 //	group g ann,bob n1=0,1 n2=n2-3    the group is so now; form=virtual, type=T4, quota=2, was=true: it said so itself
 //	remake g ann n1=0                 it is deleted, and made again at once
@@ -47,6 +48,7 @@ type scene struct {
 	nodes    map[string]*v1alpha1.NodeTopology
 	rights   map[string]bool // "ann n1"
 	silent   bool
+	bug      bool
 	out      *scenario.Answer
 }
 
@@ -58,13 +60,17 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 }
 
 func (s *scene) fresh() {
-	s.registry = NewRegistry(Dependencies{Allowed: s.allowed, Report: s.verdict, Changed: func(groups []group.Group) {
+	panicked := func(object string, cause any) { s.out.Line("%s: %v", object, cause) }
+	s.registry = NewRegistry(Dependencies{Allowed: s.allowed, Report: s.verdict, Panicked: panicked, Changed: func(groups []group.Group) {
 		s.quotas.SetGroups(groups)
 		s.out.Line("accepted: %d", len(groups))
 	}})
 }
 
 func (s *scene) allowed(_ context.Context, tenant, node, id string) (bool, error) {
+	if s.bug {
+		panic("a bug")
+	}
 	if s.silent {
 		return false, errors.New("no answer")
 	}
@@ -85,7 +91,8 @@ func (s *scene) commands() scenario.Commands {
 		"right":   func(c *scenario.Command) { s.rights[c.Arg(0)+" "+c.Arg(1)] = true },
 		"wrong":   func(c *scenario.Command) { delete(s.rights, c.Arg(0)+" "+c.Arg(1)) },
 		"silence": func(*scenario.Command) { s.silent = true },
-		"speech":  func(*scenario.Command) { s.silent = false },
+		"bug":     func(*scenario.Command) { s.bug = true },
+		"speech":  func(*scenario.Command) { s.silent, s.bug = false, false },
 		"end": func(c *scenario.Command) {
 			s.quotas.Observe(nodestate.Event{Kind: nodestate.Released, UID: c.Arg(0)})
 		},

@@ -38,8 +38,9 @@ func (v Verdict) serves(object *v1alpha1.GPUGroup) bool {
 
 // Reasons of a verdict besides those of group.GPURefusalReason.
 const (
-	accepted   = "Accepted"
-	notChecked = "PermissionsUnknown"
+	accepted    = "Accepted"
+	notChecked  = "PermissionsUnknown"
+	checkFailed = "CheckFailed"
 )
 
 // maxSentences limits how many sentences a message has.

@@ -48,7 +48,7 @@ func conditions() []notice {
 		{v1alpha1.ConditionCPUsReserved, "", "NodeTopology", "True (`Reserved`); False (`NothingReserved`) while no CPU is reserved.", "Reserve CPUs as the message says."},
 		{v1alpha1.ConditionReady, "", "Tenant", "True (`Counted`) while the spec is in force; False (`BadSpec`).", "Correct the spec as the message says."},
 		{v1alpha1.ConditionWithinQuota, "", "Tenant", "True (`WithinQuota`); False (`OverQuota`) when the tenant holds more than a quota, which may have been lowered.", "Nothing is taken away. New pods wait."},
-		{v1alpha1.ConditionAccepted, "", "GPUGroup", "True (`Accepted`); False with one of the [reasons of GPU groups](#reasons-of-gpu-groups), or `PermissionsUnknown`.", "Correct the group, or ask an administrator for the right."},
+		{v1alpha1.ConditionAccepted, "", "GPUGroup", "True (`Accepted`); False with one of the [reasons of GPU groups](#reasons-of-gpu-groups), or `PermissionsUnknown`, or `CheckFailed`. The message says what is in force.", "Correct the group, or ask an administrator for the right. `CheckFailed` is a fault of the controller: report it."},
 		{v1alpha1.ConditionShared, "", "GPUGroup", "True while other groups hold some of its GPUs.", ""},
 		{v1alpha1.ConditionSuspended, "", "Job", "True (`" + jobplan.ReasonUser + "`) while `spec.suspend` is true.", ""},
 		{v1alpha1.ConditionComplete, "", "Job", "True (`" + jobplan.ReasonComplete + "`) once every pod succeeded.", ""},
