@@ -39,10 +39,12 @@ type Pod struct {
 	// node still fits.
 	Across bool
 
-	// Admitted is the nodes that the pod's own rules about single nodes admit, such as its
-	// node selector and tolerations; nil means all, or that they are not known. Filters
-	// check these rules in any case.
-	Admitted NodeSet
+	// Admits reports whether the pod's own rules about single nodes admit a node, such as
+	// its node selector and tolerations; nil means that they are not known. Filters check
+	// these rules in any case. Pods with equal NodeRules admit the same nodes. Any goroutine
+	// may call Admits, with any lock held.
+	NodeRules string
+	Admits    func(*Node) bool
 
 	// Topics name what may make the pod fit besides resources that become free on a node,
 	// such as other pods with a label. They matter only for pods with Across.
@@ -53,11 +55,6 @@ type Pod struct {
 
 	// Foreign is an adapter's own immutable view of the pod.
 	Foreign any
-}
-
-// NodeSet is a set of nodes. Sets are comparable; any goroutine may call Has.
-type NodeSet interface {
-	Has(*Node) bool
 }
 
 // Waits returns the result of Wait, or no reason where Wait is nil.

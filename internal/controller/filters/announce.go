@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/numalet/numalet/pkg/sched"
@@ -53,8 +52,7 @@ func (a *announcer) pod(placed *framework.PodInfo) {
 // node announces a node that is new or gone, or whose labels or taints have changed.
 func (a *announcer) node(e nodestate.Event) {
 	now, was := nodeOf(e.Node), nodeOf(e.Entry.Newest())
-	if now != nil && was != nil && maps.Equal(now.Labels, was.Labels) &&
-		now.Spec.Unschedulable == was.Spec.Unschedulable && equality.Semantic.DeepEqual(now.Spec.Taints, was.Spec.Taints) {
+	if now != nil && was != nil && sameForRules(now, was) {
 		return
 	}
 	a.notify([]sched.Topic{topicNodes}, nil)

@@ -115,7 +115,7 @@ func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
 func (a *arena) newState(policy distbucket.Policy) *nodestate.State {
 	a.Helper()
 	c := nodestatetest.New(a, "cpu,memory,pods,numa-total,nvidia.com/gpu", filter.Profile{Theta: []int64{100, 128 << 20, 1, 1, 1}, Policy: policy})
-	a.cluster.state = c
+	a.cluster.state, a.cluster.sets = c, tracked{}
 	c.Subscribe(a.cluster.Observe)
 	for _, r := range a.records {
 		c.SetNode(r)

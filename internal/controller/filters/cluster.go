@@ -26,6 +26,7 @@ import (
 type Cluster struct {
 	state *nodestate.State
 	terms *terms
+	sets  tracked
 
 	mu struct {
 		sync.Mutex
@@ -42,13 +43,18 @@ func NewCluster(state *nodestate.State) *Cluster {
 
 // Observe follows the state.
 func (c *Cluster) Observe(e nodestate.Event) {
+	c.sets.Lock()
+	defer c.sets.Unlock()
 	switch e.Kind {
 	case nodestate.NodeChanged:
 		var node *v1.Node
 		if e.Node != nil {
 			node, _ = e.Node.Foreign.(*v1.Node)
 		}
-		e.Entry.SetForeign(withNode(infoOf(e.Entry), node))
+		before := infoOf(e.Entry)
+		now := withNode(before, node)
+		e.Entry.SetForeign(now)
+		c.sets.changeNode(e.Entry, before, now)
 	case nodestate.Placed, nodestate.Bound:
 		c.assign(e.Entry, e.Now, e.Was)
 	case nodestate.Released, nodestate.Undone:
@@ -93,8 +99,10 @@ func podOf(a *nodestate.Assignment) *framework.PodInfo {
 	return nil
 }
 
-// count adds (1) or removes (-1) a pod's anti-affinity terms and claims.
+// count adds (1) or removes (-1) a pod, its anti-affinity terms and its claims. It needs the
+// lock of c.sets.
 func (c *Cluster) count(pod *framework.PodInfo, node string, sign int) {
+	c.sets.countPod(pod.Pod, int64(sign))
 	if terms := pod.RequiredAntiAffinityTerms; len(terms) > 0 {
 		c.terms.count(node, terms, sign)
 	}

@@ -16,11 +16,14 @@ import (
 // Pod is what the filters know of a pod. It is stored as Foreign in a sched.Pod or an
 // assignment. It is immutable, and its v1.Pod must not be changed either.
 type Pod struct {
-	info    *framework.PodInfo
-	wide    bool              // its filters read all nodes
-	claim   bool              // it uses volumes or devices, which must be reserved
-	started bool              // its status may change its requests
-	spread  []labels.Selector // of the required spread; they select pods in its own namespace
+	info      *framework.PodInfo
+	wide      bool              // its filters read all nodes
+	claim     bool              // it uses volumes or devices, which must be reserved
+	started   bool              // its status may change its requests
+	rules     string            // rulesOf the pod
+	neighbors string            // neighborsOf its required affinity
+	alone     bool              // it matches its required affinity itself
+	spread    []labels.Selector // of the required spread; they select pods in its own namespace
 }
 
 // NewPod returns what the filters know of a pending pod. The error names terms that cannot
@@ -32,7 +35,10 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	}
 	spread := spreadSelectors(pod)
 	wide := len(info.RequiredAffinityTerms)+len(info.RequiredAntiAffinityTerms)+len(spread) > 0
-	return &Pod{info: info, wide: wide, claim: claims(pod), started: started(&pod.Status), spread: spread}, nil
+	return &Pod{
+		info: info, wide: wide, claim: claims(pod), started: started(&pod.Status), spread: spread, rules: rulesOf(pod),
+		neighbors: neighborsOf(info.RequiredAffinityTerms), alone: (&neighbors{terms: info.RequiredAffinityTerms}).match(pod),
+	}, nil
 }
 
 // NewBoundPod returns what the filters know of a bound pod, for its assignment. before is
@@ -48,16 +54,20 @@ func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 	return &Pod{info: info}, err
 }
 
-// Reader reads objects for a mirror, which does not know the filters' types.
-type Reader struct{}
+// Reader reads objects for a mirror, which does not know the filters' types. Without a
+// Cluster, pods do not know which nodes their rules admit.
+type Reader struct{ Cluster *Cluster }
 
-// ReadPod sets Foreign to what NewPod returns, and Across and Topics.
-func (Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
+// ReadPod sets Foreign to what NewPod returns, and what follows from it.
+func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
 	p, err := NewPod(pod)
 	if err != nil {
 		return err
 	}
-	to.Foreign, to.Across, to.Topics = p, p.Across(), p.topics()
+	to.Foreign, to.Across, to.Topics, to.NodeRules = p, p.Across(), p.topics(), p.rules
+	if r.Cluster != nil && p.rules != "" {
+		to.Admits = func(node *sched.Node) bool { return r.Cluster.admits(p.rules, node) }
+	}
 	return nil
 }
 

@@ -21,7 +21,9 @@ type Proposer struct {
 	framework framework.Framework
 	runner    *runner // runs the framework's plugins
 	lister    *lister
-	*begun    // of the current pod
+	*begun                 // of the current pod
+	deferred  bool         // Begin has not run PreFilter for the current pod
+	nowhere   sched.Reason // why no node suits it, from PreFilter
 }
 
 // begun is the result of PreFilter for a pod. It is immutable.
@@ -78,9 +80,26 @@ func newProposer(ctx context.Context, c *Cluster, api API, enabled []string) (*P
 	return &Proposer{ctx: ctx, framework: f, runner: r, lister: l}, nil
 }
 
-// Begin runs PreFilter for a pod, whose Foreign must be a *Pod.
+// Begin runs PreFilter for a pod, whose Foreign must be a *Pod. If it is known without
+// PreFilter that no node suits the pod, it returns an empty list of nodes, and the first Check
+// runs PreFilter.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
-	p.lister.pod, p.begun = pod.Foreign.(*Pod), newBegun()
+	p.lister.pod, p.nowhere = pod.Foreign.(*Pod), sched.Reason{}
+	few := p.few()
+	if p.deferred = few != nil && len(few) == 0; p.deferred {
+		p.begun = newBegun()
+		return few, sched.Reason{}
+	}
+	only, why := p.prepare()
+	if only == nil && !why.Refuses() {
+		only = few
+	}
+	return only, why
+}
+
+// prepare runs PreFilter for the current pod.
+func (p *Proposer) prepare() ([]string, sched.Reason) {
+	p.begun = newBegun()
 	nodes, _ := p.lister.List()
 	var usual bool
 	if p.skip, usual = p.runner.preFilter(p.ctx, p.state, p.lister.pod.info.Pod, nodes); usual {
@@ -107,12 +126,19 @@ func (p *Proposer) Begun() any { return p.begun }
 
 // Resume continues with the result of another Proposer's Begin.
 func (p *Proposer) Resume(pod *sched.Pod, with any) sched.Reason {
-	p.lister.pod, p.begun = pod.Foreign.(*Pod), with.(*begun)
+	p.lister.pod, p.begun, p.deferred, p.nowhere = pod.Foreign.(*Pod), with.(*begun), false, sched.Reason{}
 	return sched.Reason{}
 }
 
 // Check returns why a node's newest info does not suit the current pod.
 func (p *Proposer) Check(node *sched.Node) sched.Reason {
+	if p.deferred {
+		p.deferred = false
+		_, p.nowhere = p.prepare()
+	}
+	if p.nowhere.Refuses() {
+		return p.nowhere
+	}
 	if p.only != nil && !p.only.Has(node.Name) {
 		return p.outside
 	}

@@ -20,6 +20,7 @@ type runner struct {
 	prepare   []preparing
 	judge     []fwk.FilterPlugin
 	untainted skips // the plugins that are skipped for a node that is neither cordoned nor tainted
+	unruled   skips // the plugins that compare more than a pod's rules with a node's labels and taints
 }
 
 // preparing is a PreFilter plugin, and its bit if it is a Filter plugin, too.
@@ -43,6 +44,7 @@ func newRunner(order *config.Plugins, plugins map[string]fwk.Plugin, l *lister) 
 		r.prepare = append(r.prepare, preparing{spared(plugins[p.Name], l).(fwk.PreFilterPlugin), r.named(p.Name)})
 	}
 	r.untainted = r.named(names.NodeUnschedulable, names.TaintToleration)
+	r.unruled = ^r.named(names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity)
 	return r
 }
 

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/numalet/numalet/pkg/sched"
@@ -13,24 +14,31 @@ type Planner interface {
 	Plan([]sched.Decision)
 }
 
+// Refuser is an optional interface of a Filter. Refusals counts all nodes by the reason for
+// which they refuse the pod given to Begin. It returns nil if it does not know that without
+// a check of each node.
+type Refuser interface {
+	Refusals() sched.Tally
+}
+
 // Explain counts the nodes of the newest view by the reason why they do not fit a pod.
 // Nodes that fit are not counted. For a gang it plans one pod after another and
 // explains the first pod that fits no node; planned is the number of pods planned
-// before it. It checks every node, so it is meant for messages to users and not for
+// before it. It checks every node, unless the filters are a Refuser, so it is meant for messages to users and not for
 // every attempt.
 func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
-	r := &rehearsal{Proposer: p, nodes: slices.Collect(p.view().Nodes())}
 	pods, need := pod.Together()
 	if need == 1 || pod.Waits().Refuses() {
-		return 0, p.tally(pod, r.nodes)
+		return 0, p.tally(pod, p.view().Nodes())
 	}
+	r := &rehearsal{Proposer: p, nodes: slices.Collect(p.view().Nodes())}
 	defer p.plan(nil)
 	for i, one := range pods {
 		if len(r.plan) == need || len(r.plan)+len(pods)-i < need {
 			break
 		}
 		if !r.place(one) && tally == nil {
-			planned, tally = len(r.plan), p.tally(one, r.nodes)
+			planned, tally = len(r.plan), p.tally(one, slices.Values(r.nodes))
 		}
 	}
 	if len(r.plan) == need {
@@ -81,9 +89,14 @@ func (p *Proposer) plan(pods []sched.Decision) {
 }
 
 // tally counts the nodes that do not fit a pod.
-func (p *Proposer) tally(pod *sched.Pod, nodes []*sched.Node) sched.Tally {
+func (p *Proposer) tally(pod *sched.Pod, nodes iter.Seq[*sched.Node]) sched.Tally {
 	tally, nowhere := sched.Tally{}, p.begin(pod)
-	for _, node := range nodes {
+	if refuser, ok := p.options.Filter.(Refuser); ok && !nowhere.Refuses() {
+		if all := refuser.Refusals(); all != nil {
+			return all
+		}
+	}
+	for node := range nodes {
 		why := nowhere
 		if !why.Refuses() {
 			why = p.explain(node)

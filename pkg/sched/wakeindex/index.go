@@ -54,7 +54,7 @@ func (x *Index) Remove(uid string) {
 }
 
 // Helped returns the pods that fit a node as far as amounts, NUMA nodes, GPUs and
-// sched.Pod.Admitted decide, in any order. For a gang, one member that fits suffices.
+// sched.Pod.Admits decide, in any order. For a gang, one member that fits suffices.
 func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	unreserved := node
 	if node.Reserved != nil {

@@ -11,23 +11,16 @@ import (
 
 // Shapes groups pods by shape. It serves one goroutine.
 type Shapes struct {
-	byKey map[key]*shape
+	byKey map[string]*shape
 	byPod map[string]*shape // by UID
 }
 
 // NewShapes returns an empty group.
-func NewShapes() *Shapes { return &Shapes{byKey: map[key]*shape{}, byPod: map[string]*shape{}} }
-
-// key identifies a shape. Pods with equal keys fit the same nodes, apart from reservations
-// and from nodes that an owner's pods avoid.
-type key struct {
-	text  string
-	nodes sched.NodeSet
-}
+func NewShapes() *Shapes { return &Shapes{byKey: map[string]*shape{}, byPod: map[string]*shape{}} }
 
 // shape is the pods of one key; it is never empty.
 type shape struct {
-	key
+	key    string
 	sample *sched.Pod // one of them, which avoids no node
 	pods   []*sched.Pod
 	index  map[string]int // in pods, by UID
@@ -93,25 +86,26 @@ func (g *Shapes) Released() (pods []*sched.Pod) {
 	return pods
 }
 
-// keyOf returns the key of a pod's shape. A gang, and a pod whose CPUs are placed at random,
+// keyOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, apart from
+// reservations and from nodes that an owner's pods avoid. A gang, and a pod whose CPUs are placed at random,
 // have a shape of their own.
-func keyOf(p *sched.Pod) key {
+func keyOf(p *sched.Pod) string {
 	if p.Gang != nil || p.CPUPolicy == podspec.Random && len(p.Exclusive) > 0 {
-		return key{text: "only " + p.UID}
+		return "only " + p.UID
 	}
 	gpus := p.GPUs
-	text := fmt.Sprint(p.Requests, p.CPUPolicy, p.Exclusive, gpus.Count, gpus.Milli, gpus.Types, gpus.Group, gpus.Part, gpus.Wants, p.Candidates == nil, p.Candidates, p.Profile)
+	text := fmt.Sprint(p.Requests, p.CPUPolicy, p.Exclusive, gpus.Count, gpus.Milli, gpus.Types, gpus.Group, gpus.Part, gpus.Wants, p.Candidates == nil, p.Candidates, p.Profile, p.NodeRules)
 	if p.GPUs.Offer != nil || p.Wait != nil {
-		text += " " + p.Tenant
+		text += " of " + p.Tenant
 	}
-	return key{text, p.Admitted}
+	return text
 }
 
 // fits reports whether a pod fits a node, or for a gang whether any of its members does.
 func fits(pod *sched.Pod, node *sched.Node) bool {
 	pods, _ := pod.Together()
 	for _, p := range pods {
-		if !filter.Check(p, node).Refuses() && (p.Admitted == nil || p.Admitted.Has(node)) {
+		if !filter.Check(p, node).Refuses() && (p.Admits == nil || p.Admits(node)) {
 			return true
 		}
 	}

@@ -29,11 +29,6 @@ func newTwin(t *testing.T) *twin {
 	return &twin{t, New(space), map[string]*sched.Pod{}}
 }
 
-// nodeNames is a set of nodes by name.
-type nodeNames string
-
-func (s nodeNames) Has(n *sched.Node) bool { return strings.Contains(string(s), n.Name) }
-
 // step makes one random change, and compares what both find.
 func (w *twin) step(r *rand.Rand) {
 	uid := fmt.Sprint(r.IntN(40))
@@ -57,7 +52,8 @@ func (w *twin) pod(r *rand.Rand, uid string) *sched.Pod {
 		pod := schedtest.Pod(rand.New(rand.NewPCG(r.Uint64N(6), 1)), uid)
 		switch r.IntN(4) {
 		case 0:
-			pod.Admitted = nodeNames([]string{"n0", "n1 n2", ""}[r.IntN(3)])
+			pod.NodeRules = []string{"n0", "n1 n2", "none"}[r.IntN(3)]
+			pod.Admits = func(n *sched.Node) bool { return strings.Contains(pod.NodeRules, n.Name) }
 		case 1:
 			pod.Avoid = func(node string) bool { return node == "n1" }
 		case 2:

@@ -1,0 +1,44 @@
+package filters
+
+import (
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
+)
+
+// BenchmarkInfeasible measures a search for a pod that no node suits, although all nodes
+// have room: they lack a label, or a neighbour that the pod requires.
+func BenchmarkInfeasible(b *testing.B) {
+	never := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "never"}}
+	for _, nodes := range []int{1000, 5000, 20_000} {
+		a := newArena(b, nodes, 4, 0.5)
+		state := a.newState(distbucket.LeastFit)
+		proposer := pipeline.NewProposer(state.View, pipeline.ProposerOptions{Filter: a.first[0]})
+		for name, object := range map[string]*v1.Pod{
+			"selector": pod("p").NodeSelector(map[string]string{"disk": "none"}).Obj(),
+			"affinity": pod("p").NodeAffinityIn("disk", []string{"none"}, st.NodeSelectorTypeMatchExpressions).Obj(),
+			"neighbor": pod("p").PodAffinity("zone", never, st.PodAffinityWithRequiredReq).Obj(),
+		} {
+			b.Run(fmt.Sprintf("%s/nodes=%d", name, nodes), func(b *testing.B) {
+				ask := &sched.Pod{UID: "p", Name: "p", Namespace: "default", Requests: sched.Amounts{CPU: 100, Pods: 1}}
+				if err := (Reader{Cluster: a.cluster}).ReadPod(object, ask); err != nil {
+					b.Fatal(err)
+				}
+				proposer.Propose(ask) // the first search visits all nodes
+				b.ReportAllocs()
+				for b.Loop() {
+					if list := proposer.Propose(ask); len(list.Candidates) > 0 {
+						b.Fatal("a node suits the pod")
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package filters
+
+import (
+	"strings"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// neighbors counts the placed pods that match all terms of a required affinity. While there
+// is none, the affinity is not satisfied anywhere, unless the pod matches it itself.
+type neighbors struct {
+	terms []fwk.AffinityTerm
+	count atomic.Int64
+}
+
+func (n *neighbors) match(pod *v1.Pod) bool {
+	for i := range n.terms {
+		if !n.terms[i].Matches(pod, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// topics returns topics of which each pod that matches has one.
+func (n *neighbors) topics() (all []sched.Topic) {
+	for namespace := range n.terms[0].Namespaces {
+		all = append(all, labelTopics(namespace, n.terms[0].Selector)...)
+	}
+	return all
+}
+
+// neighborsOf returns a text that is equal for equal required affinity. It is "" for a pod
+// without, and for one whose terms select namespaces by label, because these labels change.
+func neighborsOf(terms []fwk.AffinityTerm) string {
+	var all strings.Builder
+	for _, t := range terms {
+		if selects(t.NamespaceSelector) {
+			return ""
+		}
+		all.WriteString(text(t))
+	}
+	return all.String()
+}

@@ -1,0 +1,120 @@
+package filters
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// nodeSet is the nodes that pods with equal rules may use: node selector, required node
+// affinity and tolerations. It counts the other nodes by the reason. It is kept up to date
+// as nodes change, so that a pod that no node admits is refused without a visit to any.
+type nodeSet struct {
+	refuse func(*nodeInfo) sched.Reason
+	few    atomic.Pointer[[]string] // names of the admitted nodes; nil if they are more than maxFew
+
+	// The fields below are guarded by the lock of tracked.
+	admitted int
+	names    map[string]bool // what few has
+	refused  sched.Tally
+}
+
+// maxFew is the largest number of nodes that are visited one by one instead of by the index.
+const maxFew = 64
+
+// newNodeSet returns the set of the given nodes that refuse admits.
+func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo) *nodeSet {
+	s := &nodeSet{refuse: refuse, refused: sched.Tally{}, names: map[string]bool{}}
+	for name, info := range nodes {
+		s.add(name, info)
+	}
+	s.publish()
+	return s
+}
+
+// change replaces a node's info; nil is no node.
+func (s *nodeSet) change(name string, before, now *nodeInfo) {
+	if before != nil {
+		s.remove(name, before)
+	}
+	if now != nil {
+		s.add(name, now)
+	}
+	s.publish()
+}
+
+func (s *nodeSet) add(name string, info *nodeInfo) {
+	if why := s.refuse(info); why.Refuses() {
+		s.refused[why]++
+		return
+	}
+	s.admitted++
+	if s.names == nil {
+		return
+	}
+	if s.names[name] = true; len(s.names) > maxFew {
+		s.names = nil
+	}
+}
+
+// remove removes a node. If the set has become small, the names stay unknown: to find them
+// would cost a visit to all nodes, while the index finds the few that have room.
+func (s *nodeSet) remove(name string, info *nodeInfo) {
+	if why := s.refuse(info); why.Refuses() {
+		if s.refused[why]--; s.refused[why] == 0 {
+			delete(s.refused, why)
+		}
+		return
+	}
+	delete(s.names, name)
+	if s.admitted--; s.admitted == 0 {
+		s.names = map[string]bool{}
+	}
+}
+
+func (s *nodeSet) publish() {
+	if s.names == nil {
+		s.few.Store(nil)
+		return
+	}
+	few := slices.AppendSeq(make([]string, 0, len(s.names)), maps.Keys(s.names))
+	s.few.Store(&few)
+}
+
+// rulesOf returns a text that is equal for pods that the same nodes admit, as far as that
+// depends on a node's labels and taints. It is "" for a pod that names its nodes, which
+// PreFilter restricts to these.
+func rulesOf(pod *v1.Pod) string {
+	var text strings.Builder
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		if slices.ContainsFunc(required.NodeSelectorTerms, func(t v1.NodeSelectorTerm) bool { return len(t.MatchFields) > 0 }) {
+			return ""
+		}
+		encoded, err := json.Marshal(required)
+		if err != nil {
+			return ""
+		}
+		text.Write(encoded)
+	}
+	fmt.Fprintf(&text, "%q %q", pod.Spec.NodeName, pod.Spec.NodeSelector)
+	for _, t := range pod.Spec.Tolerations {
+		fmt.Fprintf(&text, " %q %q %q %q", t.Key, t.Operator, t.Value, t.Effect)
+	}
+	return text.String()
+}
+
+// sameForRules reports whether two versions of a node are the same for the rules of all
+// pods. Most changes concern amounts.
+func sameForRules(a, b *v1.Node) bool {
+	return maps.Equal(a.Labels, b.Labels) && a.Spec.Unschedulable == b.Spec.Unschedulable &&
+		equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints)
+}

@@ -1,0 +1,166 @@
+package filters
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// randomNode returns a node with few labels and taints.
+func randomNode(r *rand.Rand, name string) *v1.Node {
+	n := node(name).Unschedulable(r.IntN(6) == 0)
+	if r.IntN(2) == 0 {
+		n.Label("disk", []string{"ssd", "hdd"}[r.IntN(2)])
+	}
+	if r.IntN(3) == 0 {
+		n.Label("zone", []string{"a", "b"}[r.IntN(2)])
+	}
+	if r.IntN(3) == 0 {
+		n.Taints([]v1.Taint{{Key: "batch", Effect: v1.TaintEffectNoSchedule}})
+	}
+	return n.Obj()
+}
+
+// randomRuled returns a pod with rules that few nodes, or none, satisfy.
+func randomRuled(r *rand.Rand) *v1.Pod {
+	p := pod("asks")
+	if r.IntN(2) == 0 {
+		p.NodeSelector(map[string]string{"disk": []string{"ssd", "none"}[r.IntN(2)]})
+	}
+	switch r.IntN(4) {
+	case 0:
+		p.NodeAffinityIn("zone", []string{"a"}, st.NodeSelectorTypeMatchExpressions)
+	case 1:
+		p.NodeAffinityNotIn("disk", []string{"ssd"})
+	case 2:
+		p.NodeAffinityIn(metav1.ObjectNameField, []string{"n1", "n2"}, st.NodeSelectorTypeMatchFields)
+	}
+	if r.IntN(2) == 0 {
+		p.Toleration("batch")
+	}
+	app := map[string]string{"app": []string{"web", "db"}[r.IntN(2)]}
+	switch r.IntN(4) {
+	case 0:
+		p.PodAffinity("zone", &metav1.LabelSelector{MatchLabels: app}, st.PodAffinityWithRequiredReq)
+	case 1:
+		p.PodAffinity("zone", &metav1.LabelSelector{MatchLabels: app}, st.PodAffinityWithRequiredReq).Label("app", "web")
+	}
+	return p.Obj()
+}
+
+// change changes a node, or a pod on it.
+func (s *scene) change(r *rand.Rand) {
+	name := fmt.Sprint("n", r.IntN(len(s.nodes)))
+	uid := fmt.Sprint("placed-", r.IntN(4))
+	switch r.IntN(6) {
+	case 0:
+		s.state.RemoveNode(name)
+	case 1, 2:
+		s.setNode(randomNode(r, name))
+	case 3:
+		s.state.Release(uid)
+	default:
+		placed := pod(uid).Node(name).Label("app", []string{"web", "db", "other"}[r.IntN(3)]).Obj()
+		if err := s.bind(placed); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// TestFewNodes checks that Begin names all nodes that Check accepts, and that Refusals
+// equals what Check says of each node, while nodes and pods change.
+func TestFewNodes(t *testing.T) {
+	s, r := newScene(t), rand.New(rand.NewPCG(6, 6))
+	for i := range 6 {
+		s.with([]*v1.Node{randomNode(r, fmt.Sprint("n", i))})
+	}
+	named, refused := 0, 0
+	for range 2000 {
+		s.change(r)
+		ask := s.ask(randomRuled(r))
+		only, why := s.proposer.Begin(ask)
+		all, tally := s.proposer.Refusals(), sched.Tally{}
+		for _, name := range s.nodes {
+			record := s.state.Record(name)
+			if record == nil {
+				continue
+			}
+			against := why
+			if !why.Refuses() {
+				against = s.proposer.Check(record)
+			}
+			tally[against]++
+			if !against.Refuses() && only != nil && !slices.Contains(only, name) {
+				t.Fatalf("%s suits the pod, and is not among %v", name, only)
+			}
+		}
+		if only != nil {
+			named++
+		}
+		if all == nil || why.Refuses() {
+			continue
+		}
+		refused++
+		if diff := cmp.Diff(tally, all); diff != "" {
+			t.Fatalf("refusals (-want +got):\n%s", diff)
+		}
+	}
+	if named < 1000 || refused < 100 {
+		t.Errorf("of 2000 pods, %d were restricted to few nodes and %d refused by all: want more", named, refused)
+	}
+}
+
+// TestInfeasibleAtOnce checks that a pod that no node can suit is refused without PreFilter,
+// and is not once a node or a neighbor comes.
+func TestInfeasibleAtOnce(t *testing.T) {
+	web := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	for _, c := range []struct {
+		name string
+		pod  *v1.Pod
+		help func(*scene)
+	}{
+		{"selector", pod("p").NodeSelector(map[string]string{"disk": "ssd"}).Obj(), func(s *scene) { s.setNode(node("n0").Label("disk", "ssd").Obj()) }},
+		{"neighbor", pod("p").PodAffinity(v1.LabelHostname, web, st.PodAffinityWithRequiredReq).Obj(), func(s *scene) {
+			if err := s.bind(pod("web").Node("n0").Label("app", "web").Obj()); err != nil {
+				s.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t).with([]*v1.Node{node("n0").Obj()})
+			ask := s.ask(c.pod)
+			if only, _ := s.proposer.Begin(ask); only == nil || len(only) > 0 {
+				t.Errorf("before: Begin = %v, want no node", only)
+			}
+			if why := s.proposer.Check(s.state.Record("n0")); !why.Refuses() {
+				t.Error("before: n0 suits")
+			}
+			c.help(s)
+			if only, _ := s.proposer.Begin(ask); only != nil && len(only) == 0 {
+				t.Error("after: no node may suit")
+			}
+			if why := s.proposer.Check(s.state.Record("n0")); why.Refuses() {
+				t.Errorf("after: n0 does not suit: %s", why)
+			}
+		})
+	}
+}
+
+// TestSetsAreDropped checks that more rules than are kept do no harm.
+func TestSetsAreDropped(t *testing.T) {
+	s := newScene(t).with([]*v1.Node{node("n0").Label("i", "0").Obj()})
+	for i := range 2*maxSets + 1 {
+		only, _ := s.proposer.Begin(s.ask(pod("p").NodeSelector(map[string]string{"i": fmt.Sprint(i % (maxSets + 1))}).Obj()))
+		if suits := i%(maxSets+1) == 0; (len(only) == 1) != suits {
+			t.Fatalf("pod %d: Begin = %v", i, only)
+		}
+	}
+}

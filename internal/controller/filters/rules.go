@@ -1,0 +1,60 @@
+package filters
+
+import (
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// few returns the only nodes that may suit the current pod if they are few: none if no node
+// is admitted by its rules, or if it requires a neighbor that there is not. Nil means that
+// there may be many.
+func (p *Proposer) few() []string {
+	pod := p.lister.pod
+	if pod.neighbors != "" && !pod.alone && len(p.lister.planned.pods) == 0 && p.lister.cluster.neighborsFor(pod).count.Load() == 0 {
+		return []string{}
+	}
+	if pod.rules == "" {
+		return nil
+	}
+	if few := p.nodeSet().few.Load(); few != nil {
+		return *few
+	}
+	return nil
+}
+
+// Refusals counts all nodes by the reason for which the rules of the current pod refuse
+// them. It returns nil if they admit any.
+func (p *Proposer) Refusals() sched.Tally {
+	if p.lister.pod.rules == "" {
+		return nil
+	}
+	return p.lister.cluster.refusals(p.nodeSet())
+}
+
+// nodeSet returns the set of the nodes that the rules of the current pod admit.
+func (p *Proposer) nodeSet() *nodeSet {
+	pod := p.lister.pod
+	if s, ok := p.lister.cluster.sets.nodes.get(pod.rules); ok {
+		return s
+	}
+	return p.lister.cluster.makeNodeSet(pod.rules, p.refuse(pod))
+}
+
+// refuse returns a function that returns why the rules of a pod, and of pods with equal
+// rules, refuse a node. Any goroutine may call the function.
+func (p *Proposer) refuse(pod *Pod) func(*nodeInfo) sched.Reason {
+	state, skip := framework.NewCycleState(), p.runner.unruled
+	for _, plugin := range p.runner.prepare {
+		if plugin.Name() != names.NodeAffinity {
+			continue
+		}
+		if _, status := plugin.PreFilter(p.ctx, state, pod.info.Pod, nil); status.IsSkip() {
+			skip |= plugin.itself
+		}
+	}
+	return func(node *nodeInfo) sched.Reason {
+		return reason(p.runner.filter(p.ctx, state, skip, pod.info.Pod, node), sched.Other)
+	}
+}

@@ -1,0 +1,154 @@
+package filters
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+)
+
+// tracked has what is counted about all nodes and all placed pods for pending pods with equal
+// rules. Cluster updates it under its lock; a set is made when a pod first needs it, by a
+// visit to all nodes, and readers of a set take no lock.
+//
+// It has at most maxSets of each kind. When there are more, all are dropped, and those that
+// are still needed are made again. Counting uses of each set was rejected: rules are few,
+// except where each pod has its own.
+type tracked struct {
+	sync.Mutex
+	nodes     kept[*nodeSet]   // by rules
+	neighbors kept[*neighbors] // by required affinity
+	byTopic   map[sched.Topic][]*neighbors
+	topics    []sched.Topic // reused
+}
+
+const maxSets = 512
+
+// kept is a map that is read without a lock and written under one.
+type kept[T any] struct {
+	all sync.Map
+	len int
+}
+
+func (k *kept[T]) get(key string) (value T, ok bool) {
+	found, ok := k.all.Load(key)
+	if ok {
+		value = found.(T)
+	}
+	return value, ok
+}
+
+// put adds a value. It reports whether all others were dropped.
+func (k *kept[T]) put(key string, value T) (dropped bool) {
+	if dropped = k.len == maxSets; dropped {
+		k.all.Clear()
+		k.len = 0
+	}
+	k.all.Store(key, value)
+	k.len++
+	return dropped
+}
+
+// admits reports whether rules admit a node, or have no set.
+func (c *Cluster) admits(rules string, node *sched.Node) bool {
+	s, ok := c.sets.nodes.get(rules)
+	info := c.at(node)
+	return !ok || info == nil || !s.refuse(info).Refuses()
+}
+
+// refusals returns a copy of a set's tally, or nil if the set admits any node.
+func (c *Cluster) refusals(s *nodeSet) sched.Tally {
+	c.sets.Lock()
+	defer c.sets.Unlock()
+	if s.admitted > 0 {
+		return nil
+	}
+	return maps.Clone(s.refused)
+}
+
+// makeNodeSet returns the set of the nodes that rules admit, new if there is none. refuse
+// returns why they refuse a node.
+func (c *Cluster) makeNodeSet(rules string, refuse func(*nodeInfo) sched.Reason) *nodeSet {
+	c.sets.Lock()
+	defer c.sets.Unlock()
+	if s, ok := c.sets.nodes.get(rules); ok {
+		return s
+	}
+	all := map[string]*nodeInfo{}
+	for e := range c.state.Entries() {
+		if info := known(e); info != nil {
+			all[e.Name()] = info
+		}
+	}
+	s := newNodeSet(refuse, all)
+	c.sets.nodes.put(rules, s)
+	return s
+}
+
+// neighborsFor returns the count of the pods that match a pod's required affinity.
+func (c *Cluster) neighborsFor(pod *Pod) *neighbors {
+	if n, ok := c.sets.neighbors.get(pod.neighbors); ok {
+		return n
+	}
+	c.sets.Lock()
+	defer c.sets.Unlock()
+	if n, ok := c.sets.neighbors.get(pod.neighbors); ok {
+		return n
+	}
+	n := &neighbors{terms: pod.info.RequiredAffinityTerms}
+	for e := range c.state.Entries() {
+		for _, placed := range infoOf(e).Pods {
+			if n.match(placed.GetPod()) {
+				n.count.Add(1)
+			}
+		}
+	}
+	if c.sets.neighbors.put(pod.neighbors, n) || c.sets.byTopic == nil {
+		c.sets.byTopic = map[sched.Topic][]*neighbors{}
+	}
+	for _, topic := range n.topics() {
+		c.sets.byTopic[topic] = append(c.sets.byTopic[topic], n)
+	}
+	return n
+}
+
+// The methods below need the lock of tracked.
+
+// changeNode updates all sets after a change of a node; a nil Node is none.
+func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {
+	was, is := before.Node(), now.Node()
+	switch {
+	case was == nil:
+		before = nil
+	case is != nil && sameForRules(was, is):
+		return
+	}
+	if is == nil {
+		now = nil
+	}
+	s.nodes.all.Range(func(_, set any) bool {
+		set.(*nodeSet).change(e.Name(), before, now)
+		return true
+	})
+}
+
+// countPod adds (1) or removes (-1) a placed pod.
+func (s *tracked) countPod(pod *v1.Pod, sign int64) {
+	if len(s.byTopic) == 0 {
+		return
+	}
+	s.topics = appendPlaced(s.topics[:0], pod)
+	var counted []*neighbors
+	for _, topic := range s.topics {
+		for _, n := range s.byTopic[topic] {
+			if !slices.Contains(counted, n) && n.match(pod) {
+				n.count.Add(sign)
+				counted = append(counted, n)
+			}
+		}
+	}
+}
