@@ -138,8 +138,9 @@ func kernelReserved(m *topology.Machine) map[topology.NodeID]uint64 {
 	return bytes
 }
 
-// newNode restores the grants of the checkpoint. If the checkpoint is missing, damaged
-// or outdated, the node rebuilds them from the running containers.
+// newNode restores the grants of the checkpoint. If the checkpoint is missing or damaged,
+// the node rebuilds them from the running containers. One of another version is an error:
+// to overwrite it would lose the CPUs of containers that are not running now.
 func (a *agent) newNode(machine *topology.Machine, reserved reservation, measured *metrics.Metrics) error {
 	bootID, err := checkpoint.BootID(os.DirFS(a.cfg.SysfsRoot))
 	if err != nil {
@@ -147,6 +148,9 @@ func (a *agent) newNode(machine *topology.Machine, reserved reservation, measure
 	}
 	file := checkpoint.File[node.Snapshot]{Path: a.cfg.Checkpoint}
 	snapshot, err := file.Load()
+	if errors.Is(err, checkpoint.ErrVersion) {
+		return err
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		a.log.Error(err, "cannot load the checkpoint; rebuilding the grants from the running containers")
 	}

@@ -11,9 +11,12 @@ import (
 	"path/filepath"
 )
 
-// Version is the format that Save writes. Load treats a file of another version
-// as damaged.
+// Version is the format that Save writes, and the only one that Load reads.
 const Version = 1
+
+// ErrVersion means that a release with another format wrote the file, which Load leaves
+// as it is: it is not damaged, and that release can still read it.
+var ErrVersion = errors.New("checkpoint has another format")
 
 // ErrDamaged means that the file exists but is invalid. Load has renamed it to its
 // old name with DamagedSuffix.
@@ -53,8 +56,8 @@ func (f File[T]) Save(value T) error {
 	return nil
 }
 
-// Load returns the saved value. The error is fs.ErrNotExist without a file, and
-// ErrDamaged for an invalid one, which it renames.
+// Load returns the saved value. The error is fs.ErrNotExist without a file, ErrVersion
+// for one of another version, and ErrDamaged for an invalid one, which it renames.
 func (f File[T]) Load() (T, error) {
 	var zero, value T
 	text, err := os.ReadFile(f.Path)
@@ -64,8 +67,11 @@ func (f File[T]) Load() (T, error) {
 	if err == nil {
 		err = decode(text, &value)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return value, nil
+	case errors.Is(err, ErrVersion):
+		return zero, fmt.Errorf("load %s: %w", f.Path, err)
 	}
 	aside := f.Path + DamagedSuffix
 	if renameErr := os.Rename(f.Path, aside); renameErr != nil {
@@ -80,7 +86,8 @@ func decode(text []byte, into any) error {
 		return fmt.Errorf("parse envelope: %w", err)
 	}
 	if e.Version != Version {
-		return fmt.Errorf("version %d, want %d", e.Version, Version)
+		return fmt.Errorf("%w: version %d, and this release reads version %d; install a release that reads it, or drain the node and delete the file",
+			ErrVersion, e.Version, Version)
 	}
 	if got := sum(e.Content); got != e.SHA256 {
 		return fmt.Errorf("checksum %s, want %s", got, e.SHA256)

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,7 +53,6 @@ func TestLoadSetsDamagedAside(t *testing.T) {
 		"zeros":            func(s string) string { return strings.Repeat("\x00", len(s)) },
 		"torn":             func(s string) string { return s[:len(s)/2] },
 		"edited":           func(s string) string { return strings.Replace(s, "0-3", "0-4", 1) },
-		"other version":    func(s string) string { return strings.Replace(s, `"version":1`, `"version":2`, 1) },
 		"not an envelope":  func(string) string { return `[1,2]` },
 		"content mistyped": func(string) string { return `{"version":1,"sha256":"` + sum([]byte(`[]`)) + `","content":[]}` },
 	} {
@@ -82,6 +82,23 @@ func TestLoadSetsDamagedAside(t *testing.T) {
 				t.Errorf("Save() after damage = %v", err)
 			}
 		})
+	}
+}
+
+// TestLoadNamesAnotherVersion: the file stays as it is, for the release that wrote it.
+func TestLoadNamesAnotherVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "checkpoint.json")
+	for _, text := range []string{`{"version":2,"sha256":"","content":{}}`, `{"version":2,"entries":[]}`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := File[value]{Path: path}.Load()
+		if !errors.Is(err, ErrVersion) || errors.Is(err, ErrDamaged) || !strings.Contains(fmt.Sprint(err), "version 2, and this release reads version 1") {
+			t.Errorf("Load() of %s = %v, want ErrVersion with both versions", text, err)
+		}
+		if diff := cmp.Diff([]string{"checkpoint.json"}, names(t, filepath.Dir(path))); diff != "" {
+			t.Errorf("files (-want +got):\n%s", diff)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ type lookup func(context.Context, workload.Pod) (*corev1.Pod, bool)
 // lock, because find may wait.
 func (n *Node) request(ctx context.Context, c workload.Container, find lookup) (*pool.Pod, error) {
 	tokens := v1alpha1.ParseAllocated(c.Annotations)
-	announced := len(tokens) > 0 || v1alpha1.MayRequest(c.Sandbox.Annotations) && !n.placedWithoutCPUs(c.Sandbox)
+	announced := n.announces(c)
 	switch {
 	case announced && n.cfg.Disabled:
 		return nil, refuse(SwitchedOff, "exclusive CPUs are switched off on this node; delete the pod and let it run on a node labelled %s=true",
@@ -60,6 +60,12 @@ func (n *Node) request(ctx context.Context, c workload.Container, find lookup) (
 		return nil, err
 	}
 	return poolPod(c.Sandbox.Pod.UID, placed), nil
+}
+
+// announces reports whether the annotations of a container or of its sandbox show that its
+// pod may request exclusive CPUs.
+func (n *Node) announces(c workload.Container) bool {
+	return len(v1alpha1.ParseAllocated(c.Annotations)) > 0 || v1alpha1.MayRequest(c.Sandbox.Annotations) && !n.placedWithoutCPUs(c.Sandbox)
 }
 
 // requestsWithoutAnnotation reports whether a known pod requests CPUs although the

@@ -283,7 +283,7 @@ func (s *script) setLate(args []string) error {
 // informer: informer away|synced
 func (s *script) informer(args []string) error {
 	s.unsynced = args[0] == "away"
-	if !s.unsynced {
+	if !s.unsynced && s.node != nil {
 		s.node.Reconcile(context.Background())
 	}
 	return nil

@@ -54,7 +54,8 @@ func (n *Node) Synced() bool {
 // reconcile brings the ledger and the cgroups in line with the known containers:
 //
 //  1. release pods that have ended
-//  2. add grants of running containers that the checkpoint lacks
+//  2. add grants of running containers that the checkpoint lacks, and confirm those whose
+//     pod was unknown
 //  3. replace CPUs that went offline
 //  4. write the checkpoint
 //  5. shrink all shared containers, then write the exclusive ones
@@ -118,7 +119,14 @@ func (n *Node) running() []workload.Container {
 // for the CPUs it runs on if it is pinned, else for new ones.
 func (n *Node) adopt(ctx context.Context, c workload.Container) error {
 	uid := c.Sandbox.Pod.UID
+	_, podKnown := n.env.Pods.Pod(c.Sandbox.Pod)
+	if podKnown {
+		n.dropUnconfirmed(c)
+	}
 	if n.holds(c) || n.mu.book.whole(uid) {
+		return nil
+	}
+	if !podKnown && c.Resources.Pinned() && n.announces(c) && n.holdUnconfirmed(c) {
 		return nil
 	}
 	known := func(_ context.Context, p workload.Pod) (*corev1.Pod, bool) { return n.env.Pods.Pod(p) }

@@ -60,8 +60,8 @@ func TestTranslate(t *testing.T) {
 			pod:       plain,
 			sandboxes: []workload.Sandbox{whole("u", "/kubepods/podu", plain)},
 		},
-		"unknown": {
-			sandboxes: []workload.Sandbox{whole("u", "", nil), whole("pause", "/kubepods/podu/pause", nil), whole("c1", "/kubepods/podu/c1", nil)},
+		"unknown: its containers may be exclusive, so nothing is written": {
+			sandboxes: []workload.Sandbox{whole("u", "", nil)},
 		},
 		"asks, not named yet": {
 			pod:       early,
@@ -152,6 +152,7 @@ func TestRunNotices(t *testing.T) {
 	told.await(t, 0)
 	mkdir(t, pod)
 	told.await(t, 1)
+	api.set("u", asking(map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}, nil, ""))
 	mkdir(t, filepath.Join(pod, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"))
 	told.await(t, 2)
 	api.set("u", asking(nil, nil, ""))

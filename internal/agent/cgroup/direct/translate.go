@@ -12,7 +12,8 @@ import (
 )
 
 // translate returns a pod's cgroups in the terms of package workload. pod is nil
-// if it is not in the informer's cache yet.
+// if it is not in the informer's cache yet. Then none of its cgroups is written, because
+// its containers may be exclusive.
 //
 // A pod without a request becomes one sandbox in the pod's own cgroup. The pod
 // cgroup of any other is not written, because exclusive CPUs are outside of the
@@ -20,11 +21,12 @@ import (
 // and shared sandboxes before that. The status never has the pause process.
 func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []workload.Container) {
 	whole := workload.Sandbox{ID: group.UID, Pod: workload.Pod{UID: group.UID}, PodCgroup: group.Target}
-	if pod != nil {
-		whole.Pod.Namespace, whole.Pod.Name = pod.Namespace, pod.Name
-		whole.Annotations = pod.Annotations
+	if pod == nil {
+		return []workload.Sandbox{whole}, nil
 	}
-	if pod != nil && !mayRequest(pod) {
+	whole.Pod.Namespace, whole.Pod.Name = pod.Namespace, pod.Name
+	whole.Annotations = pod.Annotations
+	if !mayRequest(pod) {
 		whole.Cgroup = group.Target
 		return []workload.Sandbox{whole}, nil
 	}
@@ -56,9 +58,6 @@ func mayRequest(pod *corev1.Pod) bool {
 // the kubelet reports as "containerd://<id>".
 func namesByID(pod *corev1.Pod) map[string]string {
 	names := map[string]string{}
-	if pod == nil {
-		return names
-	}
 	status := &pod.Status
 	for _, list := range [][]corev1.ContainerStatus{
 		status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses,
