@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Job is work that ends: pods that are alike, what each of them needs, and how
-// many of them must run together.
+// Job is work that ends: a number of equal pods, the resources of each pod, and the
+// number of pods that must run at the same time.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -22,8 +22,8 @@ import (
 // +kubebuilder:printcolumn:name="GPU-Type",type=string,JSONPath=`.spec.gpuType`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 58",message="the names of a job's pods, which are names of hosts, begin with its own: at most 58 characters"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="a job's name is that of its Service: a letter first, and then letters, digits and hyphens"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 58",message="the names of the pods begin with the name of the job and are host names: use at most 58 characters"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the Service of a job has the name of the job: begin with a lowercase letter, and use lowercase letters, digits and hyphens"
 type Job struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

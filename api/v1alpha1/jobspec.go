@@ -2,83 +2,85 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// JobSpec is what a job is and when it is over. Fields that batch/v1 Job has too
+// JobSpec describes a job and when it ends. Fields that the Job of batch/v1 also has
 // mean the same here.
 //
 // +kubebuilder:validation:XValidation:rule="self.minAvailable <= self.replicas",message="minAvailable must not be more than replicas"
-// +kubebuilder:validation:XValidation:rule="!has(self.cpuPolicy) || has(self.cpu) && has(self.memory) && quantity(string(self.cpu)).isInteger()",message="cpuPolicy asks for exclusive CPUs: give cpu as a whole number, such as 4, and memory"
-// +kubebuilder:validation:XValidation:rule="self.gpus > 0 || !has(self.gpuType) && !has(self.gpuForm)",message="gpuType and gpuForm say which GPUs suit: give gpus, how many"
+// +kubebuilder:validation:XValidation:rule="!has(self.cpuPolicy) || has(self.cpu) && has(self.memory) && quantity(string(self.cpu)).isInteger()",message="cpuPolicy requests exclusive CPUs: set cpu to a whole number, such as 4, and set memory"
+// +kubebuilder:validation:XValidation:rule="self.gpus > 0 || !has(self.gpuType) && !has(self.gpuForm)",message="gpuType and gpuForm restrict which GPUs are allocated: set gpus to their number"
 // +kubebuilder:validation:XValidation:rule="oldSelf.suspend || self.replicas == oldSelf.replicas && self.minAvailable == oldSelf.minAvailable",message="replicas and minAvailable can change only while the job is suspended"
 // +kubebuilder:validation:XValidation:rule="oldSelf.suspend || self.gpus == oldSelf.gpus && has(self.gpuType) == has(oldSelf.gpuType) && (!has(self.gpuType) || self.gpuType == oldSelf.gpuType) && has(self.gpuForm) == has(oldSelf.gpuForm) && (!has(self.gpuForm) || self.gpuForm == oldSelf.gpuForm)",message="gpus, gpuType and gpuForm can change only while the job is suspended"
 // +kubebuilder:validation:XValidation:rule="oldSelf.suspend || has(self.cpu) == has(oldSelf.cpu) && (!has(self.cpu) || quantity(string(self.cpu)).compareTo(quantity(string(oldSelf.cpu))) == 0) && has(self.memory) == has(oldSelf.memory) && (!has(self.memory) || quantity(string(self.memory)).compareTo(quantity(string(oldSelf.memory))) == 0) && has(self.cpuPolicy) == has(oldSelf.cpuPolicy) && (!has(self.cpuPolicy) || self.cpuPolicy == oldSelf.cpuPolicy)",message="cpu, memory and cpuPolicy can change only while the job is suspended"
 // +kubebuilder:validation:XValidation:rule="oldSelf.suspend || self.template == oldSelf.template",message="template can change only while the job is suspended"
 type JobSpec struct {
 	JobNeeds `json:",inline"`
-	// Replicas is how many pods the job has.
+	// Replicas is the number of pods.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4096
 	Replicas int32 `json:"replicas,omitempty"`
-	// MinAvailable is how many of the pods start together or not at all: with 1
-	// each starts when there is room for it, with as many as replicas none starts
-	// before there is room for all.
+	// MinAvailable is the number of pods that must start at the same time. With 1 each
+	// pod starts as soon as it fits on a node. With the value of replicas no pod starts
+	// before all of them fit.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	MinAvailable int32 `json:"minAvailable,omitempty"`
-	// Suspend keeps the job from running; a job that runs loses its pods.
+	// Suspend prevents the job from running. If the job runs, its pods are deleted.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend"`
-	// BackoffLimit is how often a pod that failed is made anew before the job fails.
-	// A pod that was evicted, or that the node refused, did not fail.
+	// BackoffLimit is the number of times that failed pods are replaced before the job
+	// fails. Pods that were evicted or that the node refused do not count.
 	// +optional
 	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=0
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
-	// ActiveDeadlineSeconds is how long the job may run before it fails, counted
-	// from status.startTime on: what it waits for room is left out, unlike in
-	// batch/v1. Absent means as long as it takes.
+	// ActiveDeadlineSeconds is the time after status.startTime at which a job that still
+	// runs fails. Unlike in batch/v1 the time in the queue does not count. Absent means
+	// no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
-	// TTLSecondsAfterFinished is how long the job is kept when it is over. Absent
-	// means until somebody deletes it.
+	// TTLSecondsAfterFinished is the time after which a finished job is deleted. Absent
+	// means never.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
-	// Template is what each pod is made of.
+	// Template describes the pods.
 	Template PodTemplate `json:"template"`
 }
 
-// JobNeeds is what each pod needs. It becomes the requests and limits of the
-// first container of the template, and annotations of the pod.
+// JobNeeds are the resources of each pod. They become requests and limits of the first
+// container of the template, and annotations of the pod.
 type JobNeeds struct {
-	// CPU is how many cores.
+	// CPU is the number of CPUs of each pod.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="cpu must be more than 0"
 	CPU *resource.Quantity `json:"cpu,omitempty"`
-	// CPUPolicy makes them exclusive, and says how they fall on NUMA nodes.
+	// CPUPolicy makes the CPUs exclusive and selects how they are distributed over NUMA
+	// nodes: evenly (spread), all on one (single), or as Numalet chooses (random).
 	// +optional
 	// +kubebuilder:validation:Enum=spread;single;random
 	CPUPolicy string `json:"cpuPolicy,omitempty"`
-	// Memory is how many bytes.
+	// Memory is the amount of memory of each pod, in bytes.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="memory must be more than 0"
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// GPUs is how many cards, or virtual parts of cards.
+	// GPUs is the number of GPUs of each pod, or of virtual parts of GPUs.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	GPUs int32 `json:"gpus"`
-	// GPUType is the only model that suits.
+	// GPUType is the model of the GPUs. Absent means any model.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	GPUType string `json:"gpuType,omitempty"`
-	// GPUForm is the only form that suits: whole cards or virtual parts.
+	// GPUForm is physical for whole GPUs or virtual for parts of GPUs. Absent means
+	// either.
 	// +optional
 	// +kubebuilder:validation:Enum=physical;virtual
 	GPUForm string `json:"gpuForm,omitempty"`

@@ -5,61 +5,63 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// JobPhase sums up where a job is.
+// JobPhase summarizes the state of a job.
 //
 // +kubebuilder:validation:Enum=Pending;Running;Suspended;Succeeded;Failed
 type JobPhase string
 
-// Phases. A job goes between the first three as often as it takes, and is over
-// with one of the last two.
+// Phases. A job can change between the first three any number of times. The last two
+// are final.
 const (
-	JobPending   JobPhase = "Pending" // no pod runs, or fewer than minAvailable
+	JobPending   JobPhase = "Pending" // fewer pods run than minAvailable, or none
 	JobRunning   JobPhase = "Running"
 	JobSuspended JobPhase = "Suspended"
-	JobSucceeded JobPhase = "Succeeded" // every pod did
+	JobSucceeded JobPhase = "Succeeded" // every pod succeeded
 	JobFailed    JobPhase = "Failed"
 )
 
-// Conditions of a job, by the names that batch/v1 has for them. Of the last two one
-// is true when the job is over.
+// Conditions of a job, with the names of batch/v1. One of the last two is true once the
+// job has finished.
 const (
 	ConditionSuspended = "Suspended"
 	ConditionComplete  = "Complete"
 	ConditionFailed    = "Failed"
 )
 
-// JobStatus is how far a job is.
+// JobStatus is the observed state of a job.
 type JobStatus struct {
-	// ObservedGeneration is that of the spec that the controller goes by.
+	// ObservedGeneration is the generation of the spec that the controller last observed.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Phase summarizes the state of the job.
 	// +optional
 	Phase JobPhase `json:"phase,omitempty"`
-	// Message says in a sentence why the job is in its phase.
+	// Message explains the phase in one sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// StartTime is when the job began to run, minAvailable of its pods at least; of
-	// one that was suspended, when it did so last.
+	// StartTime is the time at which at least minAvailable pods ran. If the job was
+	// suspended, it is the time of its latest start.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// CompletionTime is when the job succeeded.
+	// CompletionTime is the time at which the job succeeded.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 	PodCounts      `json:",inline"`
-	// CompletedIndexes are those of the pods that succeeded, such as 0-2,5: they are
-	// not made again, even if their pods are deleted.
+	// CompletedIndexes are the indexes of the pods that succeeded, such as 0-2,5. They are
+	// not run again, even if their pods are deleted.
 	// +optional
 	CompletedIndexes string `json:"completedIndexes,omitempty"`
-	// Failures says which pods failed, and how often, ordered by index.
+	// Failures lists the indexes whose pods failed, and how often, ordered by index.
 	// +optional
 	// +listType=map
 	// +listMapKey=index
 	Failures []IndexFailures `json:"failures,omitempty"`
-	// Objects made for the job, in its namespace; ordered by kind and name.
+	// Objects are the objects created for the job in its namespace, ordered by kind and
+	// name.
 	// +optional
 	// +listType=map
 	// +listMapKey=kind
@@ -67,29 +69,32 @@ type JobStatus struct {
 	Objects []JobObject `json:"objects,omitempty"`
 }
 
-// PodCounts are pods of a job.
+// PodCounts counts the pods of a job.
 type PodCounts struct {
-	// Active are pending or running.
+	// Active is the number of pending and running pods.
 	// +optional
 	Active int32 `json:"active"`
-	// Ready are those of the active ones that are ready.
+	// Ready is the number of active pods that are ready.
 	// +optional
 	Ready int32 `json:"ready"`
+	// Succeeded is the number of pods that succeeded.
 	// +optional
 	Succeeded int32 `json:"succeeded"`
-	// Failed counts each pod that failed, those made anew too.
+	// Failed is the number of pods that failed, including those that were replaced.
 	// +optional
 	Failed int32 `json:"failed"`
 }
 
-// IndexFailures are of the pods with one index.
+// IndexFailures counts the failed pods with one index.
 type IndexFailures struct {
+	// Index is the completion index of the pods.
 	Index int32 `json:"index"`
+	// Count is the number of failed pods.
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count"`
 }
 
-// JobObject is a Pod, Service or ConfigMap.
+// JobObject identifies a Pod, Service or ConfigMap of a job.
 type JobObject struct {
 	// +kubebuilder:validation:MinLength=1
 	Kind string `json:"kind"`

@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// NodeTopology is what one node has and what of it is free, NUMA node by NUMA
-// node, and which containers hold the rest. It is named after its Node, is owned
-// by it, and is written by the agent that runs there; nobody else writes it.
+// NodeTopology is the hardware of one node by NUMA node, how much of it is available,
+// and which containers hold exclusive CPUs. It has the name of its Node and is owned by
+// it. Only the agent on that node writes it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -44,180 +44,201 @@ func NodeTopologyResource() schema.GroupVersionResource {
 	return GroupVersion().WithResource("nodetopologies")
 }
 
-// ConditionReady is true, of a NodeTopology, while pods that ask for exclusive CPUs
-// are served on the node, which is when it carries the label
-// numalet.dev/exclusive-cpus; of a Tenant, while its spec is in force.
+// ConditionReady of a NodeTopology is true while the node serves pods that request
+// exclusive CPUs; the node then has the label numalet.dev/exclusive-cpus. ConditionReady
+// of a Tenant is true while the controller applies its spec.
 const ConditionReady = "Ready"
 
-// ConditionAllCPUsUsable is false, of a NodeTopology, while the kubelet's cgroup lacks
-// online CPUs, which no container can then use.
+// ConditionAllCPUsUsable of a NodeTopology is false while the kubelet's cgroup lacks online
+// CPUs, which no container can then use.
 const ConditionAllCPUsUsable = "AllCPUsUsable"
 
-// ConditionKubeletCompatible is false, of a NodeTopology, while the kubelet's settings
+// ConditionKubeletCompatible of a NodeTopology is false while settings of the kubelet
 // conflict with Numalet.
 const ConditionKubeletCompatible = "KubeletCompatible"
 
-// ConditionCPUsReserved is false, of a NodeTopology, while no CPU is reserved: then a
-// shared container can start on exclusive CPUs while the agent is away.
+// ConditionCPUsReserved of a NodeTopology is false while no CPU is reserved. A shared
+// container can then start on exclusive CPUs while the agent does not run.
 const ConditionCPUsReserved = "CPUsReserved"
 
-// NodeTopologyStatus is what the agent found and what it gave. CPU lists are in
-// the kernel's list format, such as "0-3,8".
+// NodeTopologyStatus is the hardware that the agent discovered and the CPUs that it
+// allocated. CPU lists are in the kernel's list format, such as "0-3,8".
 type NodeTopologyStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Machine is the hardware of the node and its configuration.
 	// +optional
 	Machine Machine `json:"machine"`
-	// CPUs sums up the NUMA nodes.
+	// CPUs are the totals over all NUMA nodes.
 	// +optional
 	CPUs CPUCounts `json:"cpus"`
-	// NUMA has every NUMA node, those with memory only too, ordered by id.
+	// NUMA lists all NUMA nodes, including those without CPUs, ordered by id.
 	// +optional
 	// +listType=map
 	// +listMapKey=id
 	NUMA []NUMANode `json:"numa,omitempty"`
+	// GPUs lists the GPUs and their parts.
 	// +optional
 	// +listType=map
 	// +listMapKey=id
 	GPUs []GPU `json:"gpus,omitempty"`
-	// GPUHolders has the pods that hold GPUs or parts of them, ordered by uid, whichever
-	// scheduler bound them. GPUs that other device plugins or DRA drivers allocated are
-	// not in it.
+	// GPUHolders lists the pods that hold GPUs or parts of GPUs, ordered by uid, no matter
+	// which scheduler bound them. GPUs that other device plugins or DRA drivers allocated
+	// are not listed.
 	// +optional
 	// +listType=map
 	// +listMapKey=uid
 	GPUHolders []GPUHolder `json:"gpuHolders,omitempty"`
-	// Pods has the pods that hold exclusive CPUs, ordered by uid. What is
-	// available does not contain what they hold.
+	// Pods lists the pods that hold exclusive CPUs, ordered by uid. Their CPUs are not
+	// part of the available CPUs.
 	// +optional
 	// +listType=map
 	// +listMapKey=uid
 	Pods []PodCPUs `json:"pods,omitempty"`
 }
 
-// Machine is the shape of the computer and what its administrator decided.
+// Machine is the hardware of the node and how its administrator configured it.
 type Machine struct {
-	Packages  int32 `json:"packages"`
+	// Packages is the number of CPU packages (sockets).
+	Packages int32 `json:"packages"`
+	// NUMANodes is the number of NUMA nodes.
 	NUMANodes int32 `json:"numaNodes"`
-	Cores     int32 `json:"cores"`
-	// ThreadsPerCore is that of the widest core.
+	// Cores is the number of physical cores.
+	Cores int32 `json:"cores"`
+	// ThreadsPerCore is the largest number of hardware threads of a core.
 	ThreadsPerCore int32 `json:"threadsPerCore"`
-	// GPUs are the cards.
+	// GPUs is the number of physical GPUs.
 	GPUs int32 `json:"gpus"`
-	// GPUDriver is the version of the driver, and CUDA the newest that it serves.
+	// GPUDriver is the version of the GPU driver.
 	// +optional
 	GPUDriver string `json:"gpuDriver,omitempty"`
+	// CUDA is the newest version of CUDA that the driver supports.
 	// +optional
 	CUDA string `json:"cuda,omitempty"`
-	// ReservedCPUs are never exclusive; they are always shared.
+	// ReservedCPUs are the CPUs that never become exclusive. They are always shared.
 	// +optional
 	ReservedCPUs string `json:"reservedCPUs"`
-	// FullCores says that no two pods share a core: CPUs are taken in whole cores.
+	// FullCores means that CPUs are allocated as whole cores, so that no two pods share a
+	// core.
 	// +optional
 	FullCores bool `json:"fullCores"`
 }
 
-// CPUCounts are logical CPUs that are online.
+// CPUCounts counts logical CPUs.
 type CPUCounts struct {
+	// Capacity is the number of online CPUs.
 	Capacity int32 `json:"capacity"`
-	// Allocatable is the capacity less reserved CPUs.
+	// Allocatable is the capacity without the reserved CPUs.
 	Allocatable int32 `json:"allocatable"`
-	// Available is what can still become exclusive. One of them stays shared
-	// where no CPU is reserved.
+	// Available is the number of CPUs that can still become exclusive. If no CPU is
+	// reserved, one of them stays shared.
 	// +optional
 	Available int32 `json:"available"`
 }
 
 // NUMANode is one NUMA node.
 type NUMANode struct {
-	// ID is the kernel's: sparse, never an index.
+	// ID is the kernel's id of the NUMA node. Ids can have gaps.
 	// +kubebuilder:validation:Minimum=0
 	ID int32 `json:"id"`
-	// CPUs are those online; none on a node with memory only.
+	// CPUs are the online CPUs. Empty if the NUMA node has only memory.
 	// +optional
 	CPUs      string `json:"cpus"`
 	CPUCounts `json:",inline"`
-	// Memory is all that the NUMA node has.
+	// Memory is the total memory of the NUMA node.
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// AllocatableMemory is what containers on this node's CPUs may bind if none does
-	// yet: memory without huge pages and without what the kernel and the kubelet reserve.
+	// AllocatableMemory is the memory that could be bound to containers on CPUs of this NUMA
+	// node if none was bound: without huge pages and without the memory that is reserved for
+	// the kernel and the kubelet.
 	// +optional
 	AllocatableMemory *resource.Quantity `json:"allocatableMemory,omitempty"`
-	// AvailableMemory is what containers on this node's CPUs may still bind, in
-	// the memory nearest to them and outside pools of huge pages. Absent where
-	// there are no CPUs.
+	// AvailableMemory is the memory that can still be bound to containers on CPUs of this
+	// NUMA node. It is the memory nearest to these CPUs, without huge pages. Absent if the
+	// NUMA node has no CPUs.
 	// +optional
 	AvailableMemory *resource.Quantity `json:"availableMemory,omitempty"`
-	// Distances to NUMA nodes as the firmware tells them (ACPI SLIT).
+	// Distances are the distances to all NUMA nodes, as reported by the firmware (ACPI
+	// SLIT).
 	// +optional
 	// +listType=map
 	// +listMapKey=id
 	Distances []Distance `json:"distances,omitempty"`
 }
 
-// Distance to a NUMA node: 10 is local, 255 unreachable.
+// Distance is the distance to a NUMA node.
 type Distance struct {
-	ID    int32 `json:"id"`
+	// ID is the id of the other NUMA node.
+	ID int32 `json:"id"`
+	// Value is the distance: 10 is local, 255 is unreachable.
 	Value int32 `json:"value"`
 }
 
-// GPU is one card, or one part of a card that is given away by itself.
+// GPU is a physical GPU, or a part of one that is allocated separately.
 type GPU struct {
-	// ID is the UUID that containers and monitoring know it by.
+	// ID is the UUID of the GPU, as containers and monitoring see it.
 	// +kubebuilder:validation:MinLength=1
-	ID    string `json:"id"`
-	Index int32  `json:"index"`
+	ID string `json:"id"`
+	// Index is the index of the physical GPU in NVIDIA's tools.
+	Index int32 `json:"index"`
+	// Model is the product name of the GPU.
 	Model string `json:"model"`
-	// Type is what node labels, quotas and the annotation numalet.dev/gpu-type
-	// name it by; that of a MIG slice ends in its profile.
+	// Type is the name of the model in node labels, in quotas and in the annotation
+	// numalet.dev/gpu-type. The type of a MIG slice ends with its profile.
 	// +optional
 	Type string `json:"type,omitempty"`
-	// Card is the ID of the card that a part is of.
+	// Card is the ID of the physical GPU that this part belongs to. Absent for physical
+	// GPUs.
 	// +optional
 	Card string `json:"card,omitempty"`
+	// Form is physical for a whole GPU and virtual for a part of one.
 	// +kubebuilder:validation:Enum=physical;virtual
 	Form string `json:"form"`
+	// Memory is the memory of the GPU, or of the part.
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// BusID is the card's PCI address.
+	// BusID is the PCI address of the physical GPU.
 	// +optional
 	BusID string `json:"busID,omitempty"`
-	// NUMA is the id of the NUMA node next to it; absent when nobody knows.
+	// NUMA is the id of the NUMA node nearest to the GPU. Absent if it is unknown.
 	// +optional
 	NUMA *int32 `json:"numa,omitempty"`
-	// Links say how a card reaches the cards of the node, in the order of their
-	// indexes, as "nvidia-smi topo -m" does: NV12, PIX, PXB, PHB, NODE or SYS; "-"
-	// is the card itself, and "?" what nobody tells. Absent where no link is known,
-	// and of parts.
+	// Links are the connections to the GPUs of the node, in the order of their indexes
+	// and in the notation of "nvidia-smi topo -m": NV12, PIX, PXB, PHB, NODE or SYS. "-"
+	// is the GPU itself, and "?" is an unknown connection. Absent if no connection is
+	// known, and for parts of GPUs.
 	// +optional
 	// +listType=atomic
 	Links []string `json:"links,omitempty"`
+	// Health is the state of the GPU. Unhealthy GPUs are not allocated.
 	// +kubebuilder:validation:Enum=Healthy;Unhealthy;Unknown
 	Health string `json:"health"`
-	// Message says what is wrong with it, or why nobody knows, and what is to be done.
+	// Message explains why the GPU is not healthy or its health is unknown, and what to
+	// do.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
 // GPUHolder is a pod that holds GPUs.
 type GPUHolder struct {
-	// UID is that of the pod on its node. It is NAMESPACE/NAME of a pod that the API
-	// server does not have.
+	// UID is the UID of the pod on its node. It is NAMESPACE/NAME if the API server does not
+	// have the pod.
 	// +kubebuilder:validation:MinLength=1
-	UID       string `json:"uid"`
+	UID string `json:"uid"`
+	// Namespace is the namespace of the pod.
 	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	// Devices are the IDs that the kubelet gave the pod's containers: of a card or slice
-	// its UUID, of a share UUID::NUMBER. Ordered.
+	// Name is the name of the pod.
+	Name string `json:"name"`
+	// Devices are the IDs of the devices that the kubelet gave the pod's containers, in
+	// ascending order: the UUID of a GPU or MIG slice, or UUID::NUMBER for a share.
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	Devices []string `json:"devices"`
 }
 
-// PodCPUs is what one pod holds.
+// PodCPUs lists the exclusive CPUs of one pod.
 type PodCPUs struct {
 	// +kubebuilder:validation:MinLength=1
 	UID       string `json:"uid"`
@@ -228,9 +249,11 @@ type PodCPUs struct {
 	Containers []ContainerCPUs `json:"containers"`
 }
 
-// ContainerCPUs says where one container runs. Containers of one pod that never
-// run together may name the same CPU.
+// ContainerCPUs lists the exclusive CPUs of one container. Containers of one pod that
+// never run at the same time can have the same CPUs.
 type ContainerCPUs struct {
+	// Name is the name of the container.
 	Name string `json:"name"`
+	// CPUs are the CPUs of the container.
 	CPUs string `json:"cpus"`
 }

@@ -9,24 +9,27 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// PodTemplate is a core/v1 PodTemplateSpec with a spec that is kept as it was
-// written. The schema does not repeat that of a pod: it would be 20 times as long,
-// too long for kubectl apply, and the rule that a template stays as it is would cost
-// more than the API server allows. PodSpec reads it, and one job that is written
-// badly keeps nobody from reading the others.
+// PodTemplate is a PodTemplateSpec of core/v1. The API server does not validate its
+// spec. The schema of pods is not repeated here: the definition would be 20 times as
+// long, too long for kubectl apply, and the rule that the template does not change would
+// exceed the cost limit of the API server. The method PodSpec parses the spec, so that
+// an invalid template makes one job fail and not the list of all jobs.
 type PodTemplate struct {
+	// Metadata are the labels and annotations of the pods.
 	// +optional
 	Metadata PodTemplateMeta `json:"metadata,omitempty"`
-	// Spec is a core/v1 PodSpec.
+	// Spec is a PodSpec of core/v1.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Spec runtime.RawExtension `json:"spec"`
 }
 
-// PodTemplateMeta is what a pod carries besides its name. Labels and annotations
-// under numalet.dev/ that the job's fields stand for come from there.
+// PodTemplateMeta are the labels and annotations of a pod. Fields of the job set the
+// annotations under numalet.dev/ for its resources.
 type PodTemplateMeta struct {
+	// Labels are the labels of each pod.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
+	// Annotations are the annotations of each pod.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }

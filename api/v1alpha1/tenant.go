@@ -46,7 +46,7 @@ func TenantResource() schema.GroupVersionResource {
 // TenantSpec is what an administrator grants.
 type TenantSpec struct {
 	// Weight is the tenant's share relative to that of other tenants: with weight 2 a
-	// tenant may use twice as much as with weight 1 for the same place in the queue.
+	// tenant may use twice as much as with weight 1 for the same position in the queue.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="weight must be more than 0"
