@@ -15,8 +15,10 @@ import (
 
 const preface = `# Commands of numalet
 
-` + "`numalet`" + ` shows a machine and a cluster as Numalet sees them, and tries out decisions. Installed as ` + "`kubectl-numalet`" + ` it is
-` + "`kubectl numalet`" + `. Exit status 0 is success, 1 a refusal or a failure, 2 wrong usage.
+` + "`numalet`" + ` shows a machine, the scheduling queue and GPU groups, and simulates decisions. Installed as ` + "`kubectl-numalet`" + ` it is
+` + "`kubectl numalet`" + `. Exit status 0 is success, 1 a failure or a request
+that cannot be met, 2 wrong usage. ` + "`numalet completion --help`" + ` explains how to enable completion in your shell. Input files are
+limited to 64 MiB.
 
 This page is generated from the commands; ` + "`make generate`" + ` writes it. ` + "`go run ./cmd/numalet COMMAND --help`" + ` prints the same.
 `

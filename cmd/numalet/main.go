@@ -1,8 +1,8 @@
-// Command numalet is the command line interface: it shows a machine's topology and
-// simulates decisions. Installed as kubectl-numalet it is "kubectl numalet".
+// Command numalet is the command line tool: it shows a machine, the scheduling queue and GPU
+// groups, and simulates decisions. Installed as kubectl-numalet it is "kubectl numalet".
 //
-// The exit status is 0 for success, 1 for a refusal or a failure, with the reason on
-// standard error, and 2 for wrong usage.
+// The exit status is 0 for success, 1 for a failure or a request that cannot be met, with
+// the reason on standard error, and 2 for wrong usage.
 package main
 
 import (

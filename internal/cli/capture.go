@@ -6,21 +6,20 @@ import (
 	"os"
 	"strings"
 
-	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
 	"github.com/numalet/numalet/internal/cli/capture"
+	"github.com/numalet/numalet/internal/cli/command"
 	"github.com/numalet/numalet/pkg/gpu/pci"
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// newCapture returns "numalet capture": the machine's files, to take along.
+// newCapture returns "numalet capture".
 func newCapture() *cobra.Command {
 	root := live
 	cmd := &cobra.Command{
 		Use:   "capture FILE.tar | DIR | -",
-		Short: "Write the files that describe this machine, for --root elsewhere",
+		Short: "Write the files that describe this machine, for --root on another one",
 		Long: `Write the files that describe this machine: to a tar file if the name ends in .tar
 or is - (standard output), otherwise to a directory, which must not exist. Only files
 about CPUs, NUMA nodes, memory sizes and the positions of NVIDIA GPUs are included: no
@@ -37,7 +36,7 @@ names, no serial numbers, no processes. Attach the result to a bug report.`,
 				return fmt.Errorf("open root: %w", err)
 			}
 			defer tree.Close()
-			files, err := described(tree)
+			files, err := machineFiles(tree)
 			if err != nil {
 				return err
 			}
@@ -54,8 +53,8 @@ names, no serial numbers, no processes. Attach the result to a bug report.`,
 	return cmd
 }
 
-// described returns the files that describe the machine. Cards alone describe none.
-func described(tree *capture.Tree) ([]string, error) {
+// machineFiles returns the files that describe the machine, none if it has no CPUs.
+func machineFiles(tree *capture.Tree) ([]string, error) {
 	files, err := sysfs.Files(tree)
 	if err != nil || len(files) == 0 {
 		return nil, err
@@ -64,7 +63,7 @@ func described(tree *capture.Tree) ([]string, error) {
 	return append(files, cards...), err
 }
 
-// save writes a new tar or a new directory.
+// save writes a new tar file or a new directory.
 func save(name string, tree *capture.Tree, files []string) error {
 	if _, err := os.Lstat(name); err == nil {
 		return fmt.Errorf("%s exists: name a new file or directory", name)

@@ -61,7 +61,7 @@ func TestTopoMarksUse(t *testing.T) {
 		t.Fatal(got.stderr)
 	}
 	scenario.Golden(t, "testdata/topouse.txt", got.stdout)
-	for file, want := range map[string]string{"testdata/topo.txt": "read NodeTopology", "nowhere.json": "no such file"} {
+	for file, want := range map[string]string{"testdata/topo.txt": "not JSON: want a NodeTopology", "nowhere.json": "no such file"} {
 		got := numalet("topo", "--root", testMachine(t), "--node-topology", file)
 		if got.status != 1 || !strings.Contains(got.stderr, want) {
 			t.Errorf("with %s: status %d, stderr %q, want 1 and %q", file, got.status, got.stderr, want)

@@ -63,13 +63,13 @@ otherwise, with or without warnings.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&d.node, "node", false, "check this machine")
-	flags.BoolVar(&d.cluster, "cluster", false, "check the cluster; the default without --node")
-	flags.StringVar(&d.root, "root", "/", "root `directory` of the machine")
-	flags.StringVar(&d.kubeletConfig, "kubelet-config", "/var/lib/kubelet/config.yaml", "the kubelet's configuration `file`, below --root")
+	flags.BoolVar(&d.node, "node", false, "Check this machine.")
+	flags.BoolVar(&d.cluster, "cluster", false, "Check the cluster. The default without --node.")
+	flags.StringVar(&d.root, "root", "/", "Root `directory` of the machine.")
+	flags.StringVar(&d.kubeletConfig, "kubelet-config", "/var/lib/kubelet/config.yaml", "Configuration `file` of the kubelet, below --root.")
 	flags.StringVar(&d.kubeconfig, "kubeconfig", "", "Kubeconfig `file`. By default the one that kubectl uses.")
-	flags.StringVar(&d.namespace, "namespace", "numalet-system", "`namespace` of Numalet")
-	flags.VarP(&out, "output", "o", "text or json")
+	flags.StringVar(&d.namespace, "namespace", "numalet-system", "`Namespace` of Numalet.")
+	command.OutputFlag(cmd, &out)
 	return cmd
 }
 
@@ -91,7 +91,7 @@ func (d diagnosis) run(ctx context.Context) (report doctor.Report, err error) {
 }
 
 func (d diagnosis) clients() (c doctor.Clients, err error) {
-	config, err := userConfig(d.kubeconfig)
+	config, err := (&cluster{d.kubeconfig}).config()
 	if err != nil {
 		return c, err
 	}

@@ -1,10 +1,11 @@
 package cli
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/numalet/numalet/lab/openb"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/gpu/group"
@@ -13,22 +14,22 @@ import (
 
 // newGroups returns "numalet groups".
 func newGroups() *cobra.Command {
-	kubeconfig, out := "", command.Text
+	at, out := cluster{}, command.Text
 	cmd := &cobra.Command{
 		Use:   "groups",
 		Short: "Show and create GPU groups",
 		Long: `Show the GPU groups of the cluster: all of them if you may list them, otherwise those
 that your roles name.`,
 		Args: command.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listGroups(cmd, kubeconfig, out) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return listGroups(cmd, at, out) },
 	}
-	cmd.PersistentFlags().StringVar(&kubeconfig, "kubeconfig", "", "Kubeconfig file. By default the one that kubectl uses.")
-	cmd.Flags().VarP(&out, "output", "o", "Output format: text or json.")
-	cmd.AddCommand(newGroupsPlan(), newGroupsPropose(&kubeconfig))
+	at.flag(cmd)
+	command.OutputFlag(cmd, &out)
+	cmd.AddCommand(newGroupsPlan(), newGroupsPropose(&at))
 	return cmd
 }
 
-// newGroupsPlan returns "numalet groups plan": groups for what is expected.
+// newGroupsPlan returns "numalet groups plan".
 func newGroupsPlan() *cobra.Command {
 	var file, kind string
 	var demands []int
@@ -37,14 +38,14 @@ func newGroupsPlan() *cobra.Command {
 		Use:   "plan",
 		Short: "Propose groups in which all demands fit at the same time",
 		Long: `Propose a GPU group for each expected container, so that all containers fit at the
-same time, in any order of arrival. Groups share GPUs only if they do not all fit. Nodes are a CSV file in the format of Alibaba's
-openb GPU trace.`,
+same time, in any order of arrival. If they do not all fit, groups share GPUs and the
+exit status is 1. The nodes are a CSV file in the format of Alibaba's openb GPU trace.`,
 		Example: `  numalet groups plan --nodes nodes.csv --demands 2,1,2,3
   numalet groups plan --nodes openb_node_list_all_node.csv --demands 8,4,4 --type G2 -o json`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" || len(demands) == 0 {
-				return command.WrongUsage("say where the nodes are with --nodes FILE, and how many GPUs each container needs with --demands 2,1,…")
+				return command.WrongUsage("give the nodes with --nodes FILE, and the number of GPUs of each container with --demands 2,1,…")
 			}
 			nodes, err := command.ReadFile(file, openb.ReadNodes)
 			if err != nil {
@@ -58,18 +59,19 @@ openb GPU trace.`,
 			if err != nil {
 				return command.BadUsage(err)
 			}
-			return plan(proposal, nodes).write(cmd.OutOrStdout(), out, proposal.Outcome)
+			return errors.Join(plan(proposal, nodes).write(cmd.OutOrStdout(), out), notFitting(proposal))
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&file, "nodes", "", "CSV file of nodes.")
 	flags.IntSliceVar(&demands, "demands", nil, "Number of GPUs of each container, all on one node.")
 	flags.StringVar(&kind, "type", "", "Use only GPUs of this type.")
-	flags.VarP(&out, "output", "o", "Output format: text or json.")
+	command.OutputFlag(cmd, &out)
+	command.CompleteFiles(cmd, "nodes", "csv")
 	return cmd
 }
 
-// inventories returns what is known of the nodes' cards.
+// inventories returns the GPUs of the nodes by node.
 func inventories(nodes []*sched.Node) group.Nodes {
 	all := group.Nodes{}
 	for _, n := range nodes {

@@ -6,22 +6,21 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/cli/command"
 	"github.com/numalet/numalet/internal/controller/groups"
 )
 
 // listGroups prints the groups that the user may see.
-func listGroups(cmd *cobra.Command, kubeconfig string, out command.Format) error {
-	eye, err := openGroups(kubeconfig)
+func listGroups(cmd *cobra.Command, at cluster, out command.Format) error {
+	client, err := at.groups()
 	if err != nil {
 		return err
 	}
-	groups, err := eye.Groups(cmd.Context())
+	groups, err := client.Groups(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -31,8 +30,8 @@ func listGroups(cmd *cobra.Command, kubeconfig string, out command.Format) error
 	return writeGroups(cmd.OutOrStdout(), groups)
 }
 
-func openGroups(kubeconfig string) (*groups.Client, error) {
-	config, err := userConfig(kubeconfig)
+func (c *cluster) groups() (*groups.Client, error) {
+	config, err := c.config()
 	if err != nil {
 		return nil, err
 	}

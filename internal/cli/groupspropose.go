@@ -3,25 +3,20 @@ package cli
 import (
 	"fmt"
 	"io"
-	"slices"
-
-	"github.com/numalet/numalet/internal/cli/command"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/cli/command"
 	"github.com/numalet/numalet/internal/controller/groups"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// newGroupsPropose returns "numalet groups propose": groups of a live cluster's
-// GPUs, to be confirmed or edited.
-func newGroupsPropose(kubeconfig *string) *cobra.Command {
+// newGroupsPropose returns "numalet groups propose".
+func newGroupsPropose(at *cluster) *cobra.Command {
 	var tenant, kind, prefix string
 	var demands []int
 	var containers []string
@@ -30,13 +25,14 @@ func newGroupsPropose(kubeconfig *string) *cobra.Command {
 		Short: "Write groups of this cluster's GPUs, in which all demands fit at the same time",
 		Long: `Write a GPUGroup for each expected container, from the GPUs that you may use and that
 are in no group yet, so that all containers fit at the same time, in any order of
-arrival. The cluster is not changed: review the output, edit it, and apply it.`,
+arrival. If they do not all fit, groups share GPUs and the exit status is 1. The cluster
+is not changed: review the output, edit it, and apply it.`,
 		Example: `  numalet groups propose --tenant ann --demands 2,1,2,3 > groups.yaml
   kubectl apply -f groups.yaml`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tenant == "" || len(demands) == 0 || len(containers) > 0 && len(containers) != len(demands) {
-				return command.WrongUsage("say for whom with --tenant NAME, how many GPUs each container needs with --demands 2,1,…, and with --containers the name of each, or of none")
+				return command.WrongUsage("give the tenant with --tenant NAME, the number of GPUs of each container with --demands 2,1,…, and with --containers either the names of all containers or none")
 			}
 			e := group.Estimate{Form: gpu.Physical, Type: kind}
 			for i, d := range demands {
@@ -45,11 +41,11 @@ arrival. The cluster is not changed: review the output, edit it, and apply it.`,
 					e.Demands[i].Container = containers[i]
 				}
 			}
-			eye, err := openGroups(*kubeconfig)
+			client, err := at.groups()
 			if err != nil {
 				return err
 			}
-			nodes, err := eye.Free(cmd.Context())
+			nodes, err := client.Free(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -65,11 +61,12 @@ arrival. The cluster is not changed: review the output, edit it, and apply it.`,
 	return cmd
 }
 
-// naming is for whom groups are, and what their names begin with.
+// naming has the tenant of new groups and the prefix of their names.
 type naming struct{ tenant, prefix string }
 
-// writeProposal writes groups, and beside them what does not fit.
-func writeProposal(out, beside io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
+// writeProposal writes groups to out and a summary to messages. The error is about demands
+// that do not fit.
+func writeProposal(out, messages io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
 	proposal, err := group.Propose(nodes, e, nil)
 	if err != nil {
 		return command.BadUsage(err)
@@ -90,30 +87,9 @@ func writeProposal(out, beside io.Writer, nodes group.Nodes, e group.Estimate, n
 			return err
 		}
 	}
-	_, err = fmt.Fprintln(beside, says(proposal, nodes))
+	if err := notFitting(proposal); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(messages, allFit)
 	return err
-}
-
-// says sums up a proposal for people.
-func says(p group.Proposal, nodes group.Nodes) string {
-	shared := slices.ContainsFunc(p.Groups, func(g group.ProposedGroup) bool { return g.Share })
-	switch {
-	case len(p.Unplaced) > 0:
-		return fmt.Sprintf("%d of the demands are for more GPUs than any of the nodes that you may use has (%d nodes)", len(p.Unplaced), len(nodes))
-	case shared:
-		return "they cannot all fit at the same time, so some groups share GPUs"
-	}
-	return "all of them fit at the same time"
-}
-
-// userConfig returns how to reach the cluster as kubectl does: by a kubeconfig file,
-// or $KUBECONFIG, or ~/.kube/config.
-func userConfig(kubeconfig string) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("find the cluster: %w", err)
-	}
-	return config, nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -9,13 +10,12 @@ import (
 	"text/tabwriter"
 
 	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/gpu/group/pack"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// planned is what "numalet groups plan -o json" prints: a contract.
+// planned is the output of "numalet groups plan -o json".
 type planned struct {
 	Groups   []plannedGroup `json:"groups"`   // in the order of the demands
 	Unplaced []int          `json:"unplaced"` // demands larger than any node
@@ -26,10 +26,10 @@ type plannedGroup struct {
 	Node   string `json:"node"`
 	GPUs   []int  `json:"gpus"` // indexes
 	Demand int    `json:"demand"`
-	Shared bool   `json:"shared,omitempty"` // some of them are in other groups, too
+	Shared bool   `json:"shared,omitempty"` // other groups have some of these GPUs, too
 }
 
-// plan sums up a proposal.
+// plan summarizes a proposal.
 func plan(p group.Proposal, nodes []*sched.Node) planned {
 	sum := planned{Groups: []plannedGroup{}, Unplaced: []int{}}
 	for i, g := range p.Groups {
@@ -46,7 +46,7 @@ func plan(p group.Proposal, nodes []*sched.Node) planned {
 	return sum
 }
 
-func (p planned) write(out io.Writer, f command.Format, o pack.Outcome) error {
+func (p planned) write(out io.Writer, f command.Format) error {
 	if f == command.JSON {
 		return command.WriteJSON(out, p)
 	}
@@ -61,12 +61,24 @@ func (p planned) write(out io.Writer, f command.Format, o pack.Outcome) error {
 	for _, d := range p.Unplaced {
 		fmt.Fprintf(out, "%d GPUs are more than any node has\n", d)
 	}
-	_, err := fmt.Fprintln(out, map[pack.Outcome]string{
-		pack.All:     "all of them fit at the same time",
-		pack.Proven:  "they cannot all fit at the same time",
-		pack.Unknown: "no way was found for all of them to fit at the same time",
-	}[o])
-	return err
+	return nil
+}
+
+const allFit = "all demands fit at the same time"
+
+// notFitting returns an error if not all demands of a proposal fit at the same time.
+func notFitting(p group.Proposal) error {
+	message := "the demands cannot all fit at the same time"
+	switch p.Outcome {
+	case pack.All:
+		return nil
+	case pack.Unknown:
+		message = "no way was found to fit all demands at the same time"
+	}
+	if n := len(p.Unplaced); n > 0 {
+		message = fmt.Sprintf("%d of the demands are for more GPUs than any node has, and %s", n, message)
+	}
+	return errors.New(message + ": add GPUs or reduce the demands")
 }
 
 func (g plannedGroup) demand() string {

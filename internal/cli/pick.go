@@ -12,27 +12,27 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// picked is what "numalet pick -o json" prints: a contract.
+// picked is the output of "numalet pick -o json".
 type picked struct {
 	CPUs    cpuset.Set              `json:"cpus"`
-	PerNUMA map[topology.NodeID]int `json:"perNUMA"` // nodes that give none are left out
+	PerNUMA map[topology.NodeID]int `json:"perNUMA"` // only NUMA nodes with picked CPUs
 }
 
-// newPick returns "numalet pick": which CPUs a container would get.
+// newPick returns "numalet pick".
 func newPick() *cobra.Command {
 	root, out := live, command.Text
 	var o pool.PickOptions
 	cmd := &cobra.Command{
 		Use:   "pick",
 		Short: "Try out which CPUs a container would get",
-		Long: `Try out which exclusive CPUs a container would get: as the agent chooses, with
-nothing taken. At least one CPU stays shared.`,
+		Long: `Try out which exclusive CPUs a container would get. The agent's algorithm chooses them.
+No CPU is allocated. At least one CPU stays shared.`,
 		Example: `  numalet pick --policy spread --cpus 4
   numalet pick --root machine.tar --policy single --cpus 8 --used 0-3 --reserved 0,16 -o json`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.CPUs < 1 {
-				return command.WrongUsage("say how many CPUs with --cpus N, 1 or more")
+				return command.WrongUsage("give the number of CPUs with --cpus N, at least 1")
 			}
 			m, err := machine(root)
 			if err != nil {
@@ -51,13 +51,14 @@ nothing taken. At least one CPU stays shared.`,
 	}
 	rootFlag(cmd, &root)
 	flags := cmd.Flags()
-	flags.TextVar(&o.Policy, "policy", podspec.Random, "spread, single or random")
-	flags.IntVar(&o.CPUs, "cpus", 0, "how many CPUs")
-	flags.TextVar(&o.Used, "used", cpuset.Set{}, "list of CPUs that other containers hold")
-	flags.TextVar(&o.Reserved, "reserved", cpuset.Set{}, "list of CPUs that are never exclusive")
-	flags.Uint64Var(&o.Seed, "seed", 0, "what the policy random draws from: equal seeds choose equally")
-	flags.BoolVar(&o.FullCores, "full-cores", false, "share no core with another pod")
-	flags.VarP(&out, "output", "o", "text or json")
+	flags.TextVar(&o.Policy, "policy", podspec.Random, "Distribution of the CPUs over NUMA nodes: spread (evenly), single (all on one) or random (Numalet chooses).")
+	command.Complete(cmd, "policy", podspec.Random.String(), podspec.Spread.String(), podspec.Single.String())
+	flags.IntVar(&o.CPUs, "cpus", 0, "Number of CPUs.")
+	flags.TextVar(&o.Used, "used", cpuset.Set{}, "CPUs that other containers hold, as a list such as 0-3,8.")
+	flags.TextVar(&o.Reserved, "reserved", cpuset.Set{}, "CPUs that are never exclusive, as a list such as 0-3,8.")
+	flags.Uint64Var(&o.Seed, "seed", 0, "Seed of the policy random. Equal seeds choose equal CPUs.")
+	flags.BoolVar(&o.FullCores, "full-cores", false, "Allocate whole cores, so that the container shares no core with another pod.")
+	command.OutputFlag(cmd, &out)
 	return cmd
 }
 

@@ -1,3 +1,6 @@
+// Package cli is the command line tool for users and administrators: numalet, or "kubectl
+// numalet". It shows a machine, the scheduling queue and GPU groups, and tries out
+// decisions.
 package cli
 
 import (
@@ -6,14 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/numalet/numalet/internal/cli/command"
+	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// NewRoot returns the whole command tree, named as it was called, with more
-// commands beside those of this package.
+// NewRoot returns the command numalet with the subcommands of this package and more. Its
+// help shows "kubectl numalet" if it was called as kubectl-numalet.
 func NewRoot(calledAs string, more ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "numalet",
-		Short:         "Show machines as Numalet sees them, and simulate decisions",
+		Short:         "Show machines, the scheduling queue and GPU groups, and simulate decisions",
+		Version:       telemetry.Version(),
 		Args:          command.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -34,7 +34,7 @@ func TestExitStatus(t *testing.T) {
 		"help":                    {args: []string{"topo", "--help"}, status: 0},
 		"unknown command":         {args: []string{"frob"}, status: 2, stderr: `unknown command "frob"`},
 		"unknown flag":            {args: []string{"topo", "--frob"}, status: 2, stderr: "unknown flag: --frob"},
-		"unknown format":          {args: []string{"topo", "-o", "xml"}, status: 2, stderr: "choose text, json or svg"},
+		"unknown format":          {args: []string{"topo", "-o", "xml"}, status: 2, stderr: "use text, json or svg"},
 		"too many arguments":      {args: []string{"topo", "here"}, status: 2, stderr: `"here"`},
 		"capture without a place": {args: []string{"capture"}, status: 2, stderr: "give a destination"},
 		"no such root":            {args: []string{"topo", "--root", "/nonexistent"}, status: 1, stderr: "/nonexistent: no such file"},

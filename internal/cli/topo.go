@@ -5,11 +5,10 @@ import (
 	"io"
 	"slices"
 
-	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
 	"github.com/numalet/numalet/internal/cli/capture"
+	"github.com/numalet/numalet/internal/cli/command"
 	"github.com/numalet/numalet/internal/platform/config"
 	"github.com/numalet/numalet/internal/platform/ghwcheck"
 	"github.com/numalet/numalet/pkg/gpu"
@@ -21,12 +20,12 @@ import (
 // live is the root of the running machine.
 const live = "/"
 
-// topo is "numalet topo": the machine, for people, for pages and for programs.
+// topo has the flags of "numalet topo".
 type topo struct {
 	root, socket string
 	nodeTopology string // file, or "-" for standard input
 	out          topoFormat
-	check        bool // compare with what the library ghw sees
+	check        bool // compare with the library ghw
 }
 
 // newTopo returns "numalet topo".
@@ -39,12 +38,12 @@ func newTopo() *cobra.Command {
 smallest CPU), cores (in brackets, with their hardware threads), GPUs beside their
 NUMA nodes, and the distances between NUMA nodes.
 
-Where numalet-nvml runs, it lists the GPUs. Elsewhere the kernel does: it knows where
-NVIDIA's cards are, but neither their indexes nor their MIG slices.
+If numalet-nvml runs on the machine, it lists the GPUs. Otherwise sysfs lists them, without
+their indexes and MIG slices.
 
-With --node-topology the picture also shows which CPUs are reserved, shared and
-exclusive. Behind the number of a CPU stands the letter of the container that holds
-it, r if it is reserved, or a dot if it is shared.`,
+With --node-topology the picture also shows how the CPUs are used. The character after
+the number of a CPU is r for a reserved CPU, a dot for a shared CPU, and otherwise the
+letter of the container that holds the CPU.`,
 		Example: `  numalet topo
   numalet topo -o json
   numalet topo -o svg > machine.svg
@@ -54,10 +53,11 @@ it, r if it is reserved, or a dot if it is shared.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return t.run(cmd) },
 	}
 	rootFlag(cmd, &t.root)
-	cmd.Flags().VarP(&t.out, "output", "o", "text, json or svg")
-	cmd.Flags().StringVar(&t.socket, "gpu-socket", t.socket, "socket of numalet-nvml, which lists this node's GPUs")
-	cmd.Flags().StringVar(&t.nodeTopology, "node-topology", "", "file with the node's NodeTopology as JSON, or - for standard input: mark what CPUs are used for")
-	cmd.Flags().BoolVar(&t.check, "check", true, "warn where the library ghw sees the running machine differently")
+	cmd.Flags().VarP(&t.out, "output", "o", "Output format: text, json or svg.")
+	command.Complete(cmd, "output", string(topoText), string(topoJSON), string(topoSVG))
+	cmd.Flags().StringVar(&t.socket, "gpu-socket", t.socket, "Socket of numalet-nvml, which lists the GPUs of this machine.")
+	cmd.Flags().StringVar(&t.nodeTopology, "node-topology", "", "File with the NodeTopology of the node as JSON, or - for standard input. It shows how the CPUs are used.")
+	cmd.Flags().BoolVar(&t.check, "check", true, "Warn if the library ghw reports another topology for the running machine.")
 	return cmd
 }
 
@@ -66,15 +66,15 @@ func (t topo) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	v, doubts, err := gpus(cmd.Context(), t.root, t.socket)
+	v, warnings, err := gpus(cmd.Context(), t.root, t.socket)
 	if err != nil {
 		return err
 	}
-	doubts = slices.Concat(m.Notes, doubts)
+	warnings = slices.Concat(m.Notes, warnings)
 	if t.check && t.root == live {
-		doubts = slices.Concat(doubts, differences(m, v))
+		warnings = slices.Concat(warnings, differences(m, v))
 	}
-	warn(cmd.ErrOrStderr(), doubts)
+	warn(cmd.ErrOrStderr(), warnings)
 	node := nodeUse{}
 	if t.nodeTopology != "" {
 		if node, err = readUse(cmd, t.nodeTopology); err != nil {
@@ -93,8 +93,8 @@ func (t topo) run(cmd *cobra.Command) error {
 	return drawText(cmd.OutOrStdout(), m, v.Cards, node.use)
 }
 
-// drawText writes the picture as text, and where the use of CPUs is known, who holds
-// which.
+// drawText writes the picture as text. If the use of CPUs is known, it adds a legend of
+// the containers.
 func drawText(w io.Writer, m *topology.Machine, cards []gpu.Card, use *picture.Use) error {
 	if use == nil {
 		return picture.Draw(w, m, cards, nil)
@@ -116,8 +116,8 @@ type topoFormat string
 
 const (
 	topoText topoFormat = "text" // for people
-	topoJSON topoFormat = "json" // for programs: a contract
-	topoSVG  topoFormat = "svg"  // for pages
+	topoJSON topoFormat = "json" // for programs; later versions only add fields
+	topoSVG  topoFormat = "svg"  // for web pages
 )
 
 func (f *topoFormat) String() string { return string(*f) }
@@ -128,25 +128,25 @@ func (f *topoFormat) Type() string { return "format" }
 // Set is for pflag.
 func (f *topoFormat) Set(s string) error {
 	if !slices.Contains([]topoFormat{topoText, topoJSON, topoSVG}, topoFormat(s)) {
-		return fmt.Errorf("no such format: choose %s, %s or %s", topoText, topoJSON, topoSVG)
+		return fmt.Errorf("unknown format: use %s, %s or %s", topoText, topoJSON, topoSVG)
 	}
 	*f = topoFormat(s)
 	return nil
 }
 
-// differences returns where ghw sees the running machine differently. It knows
-// cards by name, from the file pci.ids, so where there are none it is not asked.
+// differences returns how ghw's view of the running machine differs. GPUs are compared
+// only if there are any: ghw needs the file pci.ids for them.
 func differences(m *topology.Machine, v *gpu.Inventory) []string {
-	doubts := ghwcheck.Differences(m, live)
+	warnings := ghwcheck.Differences(m, live)
 	if len(v.Cards) == 0 {
-		return doubts
+		return warnings
 	}
-	return slices.Concat(doubts, ghwcheck.CardDifferences(v, live))
+	return slices.Concat(warnings, ghwcheck.CardDifferences(v, live))
 }
 
-// rootFlag adds --root to a command that looks at a machine.
+// rootFlag adds --root to a command that reads a machine.
 func rootFlag(cmd *cobra.Command, root *string) {
-	cmd.Flags().StringVar(root, "root", *root, "the machine: a directory that holds sys and proc, or a tar of it")
+	cmd.Flags().StringVar(root, "root", *root, "Machine to read: / for this one, a directory with sys and proc, or a tar file of such a directory.")
 }
 
 // machine discovers the machine under root.
@@ -159,9 +159,9 @@ func machine(root string) (*topology.Machine, error) {
 	return sysfs.Discover(tree)
 }
 
-// warn writes one line for each doubt.
-func warn(w io.Writer, doubts []string) {
-	for _, d := range doubts {
-		fmt.Fprintf(w, "warning: %s\n", d)
+// warn writes one line for each warning.
+func warn(w io.Writer, warnings []string) {
+	for _, line := range warnings {
+		fmt.Fprintf(w, "warning: %s\n", line)
 	}
 }

@@ -14,22 +14,22 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// gpuPatience is how long numalet-nvml may take to answer.
-const gpuPatience = 2 * time.Second
+// gpuTimeout is the time that numalet-nvml has to answer.
+const gpuTimeout = 2 * time.Second
 
-// gpus returns the GPUs of the machine under root: of the running one as
-// numalet-nvml tells of them, where somebody listens at the socket; else as the
-// kernel does. The doubt, if any, is why that is so.
-func gpus(ctx context.Context, root, socket string) (v *gpu.Inventory, doubts []string, err error) {
+// gpus returns the GPUs of the machine under root. Those of the running machine are from
+// numalet-nvml if it runs; all others are from sysfs. It warns if numalet-nvml runs and
+// does not answer.
+func gpus(ctx context.Context, root, socket string) (v *gpu.Inventory, warnings []string, err error) {
 	if root == live && socket != "" {
-		ctx, cancel := context.WithTimeout(ctx, gpuPatience)
+		ctx, cancel := context.WithTimeout(ctx, gpuTimeout)
 		defer cancel()
 		v, err := gpufeed.Fetch(ctx, socket)
 		if err == nil {
 			return v, nil, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			doubts = []string{err.Error() + ": the GPUs are shown as the kernel tells of them"}
+			warnings = []string{err.Error() + ": the GPUs are listed from sysfs instead, without indexes and MIG slices"}
 		}
 	}
 	tree, err := capture.Open(root)
@@ -38,12 +38,12 @@ func gpus(ctx context.Context, root, socket string) (v *gpu.Inventory, doubts []
 	}
 	defer tree.Close()
 	v, err = pci.Discover(tree)
-	return v, doubts, err
+	return v, warnings, err
 }
 
 type gpuJSON struct {
-	ID          string          `json:"id"`    // "" where NVIDIA's driver does not tell
-	Index       int             `json:"index"` // -1 where NVIDIA's library was not asked
+	ID          string          `json:"id"`    // "" if unknown
+	Index       int             `json:"index"` // -1 if unknown
 	Model       string          `json:"model"`
 	PCI         gpu.Address     `json:"pci"`
 	NUMA        topology.NodeID `json:"numa"`

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// machineJSON is the contract of "numalet topo -o json". Ids that the kernel
-// does not tell are -1; core and llc are the smallest CPU id of the group.
+// machineJSON is the output of "numalet topo -o json". Unknown ids are -1. core and llc are
+// the smallest CPU id of the core and of the CPUs that share the last-level cache.
 type machineJSON struct {
 	CPUs []cpuJSON  `json:"cpus"`
 	NUMA []numaJSON `json:"numa"`
@@ -69,7 +69,7 @@ func nodeJSON(n topology.Node) numaJSON {
 	return doc
 }
 
-// kindJSON leaves the kind out where all cores are of one kind.
+// kindJSON omits the kind if all cores are of one kind.
 func kindJSON(k topology.CoreKind) string {
 	if k == topology.UnknownKind {
 		return ""

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -15,25 +14,30 @@ import (
 	"github.com/numalet/numalet/pkg/topology/picture"
 )
 
-// nodeUse is what a NodeTopology adds to a picture of its node.
+// nodeUse is the part of a NodeTopology that the picture of its node shows.
 type nodeUse struct {
 	use   *picture.Use
-	cards []gpu.Card // nil where it names none
+	cards []gpu.Card // nil if it has none
 }
 
 // readUse reads a NodeTopology, as JSON, from a file, or from the command's standard
 // input for "-".
 func readUse(cmd *cobra.Command, file string) (nodeUse, error) {
 	if file == "-" {
-		return parseUse(cmd.InOrStdin())
+		return parseUse(command.TextReader(cmd.InOrStdin()))
 	}
 	return command.ReadFile(file, parseUse)
 }
 
+const wantNodeTopology = "want a NodeTopology as JSON, from: kubectl get nodetopology NODE -o json"
+
 func parseUse(r io.Reader) (nodeUse, error) {
 	var t v1alpha1.NodeTopology
-	if err := json.NewDecoder(r).Decode(&t); err != nil {
-		return nodeUse{}, fmt.Errorf("read NodeTopology: %w", err)
+	if err := command.DecodeJSON(r, &t); err != nil {
+		return nodeUse{}, fmt.Errorf("%w: %s", err, wantNodeTopology)
+	}
+	if t.Kind != "NodeTopology" {
+		return nodeUse{}, fmt.Errorf("its kind is %q: %s", t.Kind, wantNodeTopology)
 	}
 	reserved, err := cpuset.Parse(t.Status.Machine.ReservedCPUs)
 	if err != nil {
@@ -52,7 +56,7 @@ func parseUse(r io.Reader) (nodeUse, error) {
 	return nodeUse{use, cardsOf(t.Status.GPUs)}, nil
 }
 
-// cardsOf returns the cards of a NodeTopology, without their parts.
+// cardsOf returns the physical GPUs of a NodeTopology.
 func cardsOf(gpus []v1alpha1.GPU) (cards []gpu.Card) {
 	for _, g := range gpus {
 		if g.Card != "" {

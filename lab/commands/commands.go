@@ -1,8 +1,8 @@
-// Package commands has the laboratory's commands of the numalet tool: they run the
-// real engine on traces and virtual clocks, and touch no cluster.
+// Package commands has the simulation commands of the numalet tool. They run the
+// scheduling engine on traces and virtual clocks, without a cluster.
 package commands
 
 import "github.com/spf13/cobra"
 
-// All returns the laboratory's commands: score and simulate.
+// All returns the commands score and simulate.
 func All() []*cobra.Command { return []*cobra.Command{newScore(), newSimulate()} }

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
+	"github.com/numalet/numalet/internal/cli/command"
 	"github.com/numalet/numalet/lab/fairness"
 	"github.com/numalet/numalet/lab/openb"
 	"github.com/numalet/numalet/lab/virtual"
@@ -18,8 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// world holds the flags of trials on a virtual clock.
-type world struct {
+// trial holds the flags of simulations on a virtual clock.
+type trial struct {
 	nodes, pods string // files
 	every       int
 	longest     time.Duration
@@ -29,7 +28,7 @@ type world struct {
 	out         command.Format
 }
 
-func (w *world) bind(cmd *cobra.Command) {
+func (w *trial) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&w.nodes, "nodes", "", "CSV file of nodes.")
 	flags.StringVar(&w.pods, "pods", "", "CSV file of pods, from which samples are drawn.")
@@ -38,13 +37,16 @@ func (w *world) bind(cmd *cobra.Command) {
 	flags.IntVar(&w.cards, "cards", 8, "Leave out pods that request more GPUs than this.")
 	flags.StringVar(&w.policy, "policy", "bestfit", policyHelp+".")
 	flags.Uint64Var(&w.seed, "seed", 1, "Seed for drawing samples. Equal seeds draw equal samples.")
-	flags.VarP(&w.out, "output", "o", "Output format: text or json.")
+	command.OutputFlag(cmd, &w.out)
+	command.CompleteFiles(cmd, "nodes", "csv")
+	command.CompleteFiles(cmd, "pods", "csv")
+	command.Complete(cmd, "policy", policies()...)
 }
 
 // read returns nodes and samples.
-func (w world) read() ([]*sched.Node, []fairness.Sample, error) {
+func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
 	if w.nodes == "" || w.pods == "" || w.every < 1 || w.longest <= 0 {
-		return nil, nil, command.WrongUsage("say where the nodes and pods are with --nodes FILE --pods FILE; --every and --longest are more than 0")
+		return nil, nil, command.WrongUsage("give the nodes and pods with --nodes FILE --pods FILE; --every and --longest are more than 0")
 	}
 	all, err := command.ReadFile(w.nodes, openb.ReadNodes)
 	if err != nil {
@@ -64,8 +66,8 @@ func (w world) read() ([]*sched.Node, []fairness.Sample, error) {
 	return nodes, slices.DeleteFunc(samples, func(s fairness.Sample) bool { return s.GPUs.Count > w.cards }), nil
 }
 
-// profile returns the way to look for nodes, as new: one for each trial.
-func (w world) profile(samples []fairness.Sample) (filter.Profile, error) {
+// profile returns a new scheduling profile, one for each trial.
+func (w trial) profile(samples []fairness.Sample) (filter.Profile, error) {
 	var pods []*sched.Pod
 	for _, s := range samples {
 		pods = append(pods, s.Pod)
@@ -80,17 +82,25 @@ func (w world) profile(samples []fairness.Sample) (filter.Profile, error) {
 	return p, nil
 }
 
+// Limits of what is simulated.
+const (
+	maxUsers   = 10_000
+	maxWaiting = 100_000 // pods of a user
+	minHours   = 2.4     // the outcome is sampled once an hour
+	maxDays    = 3650
+	maxTrials  = 10_000
+)
+
 // fairnessRun holds the flags of "numalet simulate fairness".
 type fairnessRun struct {
-	world
+	trial
 	users, least, most int
 	days               float64
 }
 
-// newFairness returns "numalet simulate fairness": how an order of pods shares a
-// cluster among users.
+// newFairness returns "numalet simulate fairness".
 func newFairness() *cobra.Command {
-	f := fairnessRun{world: world{out: command.Text}}
+	f := fairnessRun{trial: trial{out: command.Text}}
 	cmd := &cobra.Command{
 		Use:   "fairness",
 		Short: "Simulate how users with different demand share a cluster",
@@ -116,8 +126,13 @@ those that request several GPUs.`,
 }
 
 func (f fairnessRun) run(out io.Writer) error {
-	if f.users < 1 || f.least < 1 || f.most < f.least {
-		return command.WrongUsage("--users and --least are 1 at least, and --most is not less than --least")
+	switch {
+	case f.users < 1 || f.users > maxUsers:
+		return command.WrongUsage("--users is from 1 to %d", maxUsers)
+	case f.least < 1 || f.most < f.least || f.most > maxWaiting:
+		return command.WrongUsage("--least is 1 or more, and --most is from --least to %d", maxWaiting)
+	case !(f.days >= minHours/24 && f.days <= maxDays):
+		return command.WrongUsage("--days is from %.1f to %d", minHours/24, maxDays)
 	}
 	nodes, samples, err := f.read()
 	if err != nil {
@@ -131,7 +146,7 @@ func (f fairnessRun) run(out io.Writer) error {
 		}
 		o, err := fairness.Share(nodes, samples, fairness.Settings{
 			Users: fairness.Users(f.users, f.least, f.most), Seed: f.seed, For: time.Duration(f.days * float64(24*time.Hour)),
-			Settle: fairshare.DefaultSettle, Profile: profile, Turns: turns,
+			Constant: fairshare.DefaultSettle, Profile: profile, Turns: turns,
 		})
 		if err != nil {
 			return err

@@ -11,10 +11,10 @@ import (
 )
 
 // fragmentationAware is the policy that only the simulator has. It needs a sample of the
-// workload to come, which a controller does not have.
+// future workload, which a controller does not have.
 const fragmentationAware = "fragmentation"
 
-// canonical returns the name of a policy, which may be given as "default".
+// canonical replaces the old name "default".
 func canonical(policy string) string {
 	if policy == "default" {
 		return fragmentationAware
@@ -22,12 +22,17 @@ func canonical(policy string) string {
 	return policy
 }
 
-// inController returns whether a profile of the controller can have the policy.
+// inController reports whether a profile of the controller can have the policy.
 func inController(policy string) bool { return policy != fragmentationAware }
 
-// gpuProfile returns the profile for clusters of GPUs with a policy. The
-// fragmentation-aware one looks at all nodes that fit, and takes the one on which a
-// placement makes the least capacity useless to the workload of which pods are a sample.
+// policies returns the policies that choose equally each time.
+func policies() []string {
+	return []string{"leastfit", "bestfit", "firstfit", "nextfit", fragmentationAware}
+}
+
+// gpuProfile returns the profile for GPU clusters with a policy. fragmentationAware scores
+// all nodes that fit. It chooses the node on which the placement makes the least GPU
+// capacity unusable for the workload; pods are a sample of it.
 func gpuProfile(policy string, pods []*sched.Pod) (filter.Profile, error) {
 	space, err := filter.ParseSpace("gpu-total,gpu-share,gpus,cpu,memory")
 	if err != nil {

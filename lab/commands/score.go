@@ -9,45 +9,44 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
+	"github.com/numalet/numalet/internal/cli/command"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// newScore returns "numalet score": how a tenant's score follows its usage.
+// newScore returns "numalet score".
 func newScore() *cobra.Command {
-	settle, step := seconds(fairshare.DefaultSettle), seconds(0)
+	constant, step, format := seconds(fairshare.DefaultSettle), seconds(0), command.Text
 	cmd := &cobra.Command{
 		Use:   "score",
 		Short: "Compute how a tenant's score follows its usage",
 		Long: `Compute how a tenant's score follows its usage, as the controller does. The command
 reads lines of "time,usage" from standard input and writes "time,usage,score". A usage
-holds until the next line, and the score of the first line is 0. All times are numbers
+lasts until the next line, and the score of the first line is 0. All times are numbers
 of seconds or durations such as 90m.`,
 		Example: `  printf 'time,usage\n0,8\n604800,8\n' | numalet score
-  numalet score --settle 10 --step 1 <usage.csv`,
+  numalet score --time-constant 10 --step 1 <usage.csv`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			decay, err := fairshare.Settle(float64(settle))
+			decay, err := fairshare.Settle(float64(constant))
 			if err != nil {
 				return command.BadUsage(err)
 			}
 			if cmd.Flags().Changed("step") && !(step > 0) {
-				return command.WrongUsage("step %v s: want more than 0, or no --step", float64(step))
+				return command.WrongUsage("--step %v s: want more than 0, or no --step", float64(step))
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
-			s := scorer{decay: decay, step: float64(step), out: out}
-			if err := s.run(cmd.InOrStdin()); err != nil {
-				out.Flush()
-				return fmt.Errorf("score usage: %w", err)
+			s := scorer{decay: decay, step: float64(step), out: out, format: format}
+			if err := s.run(command.TextReader(cmd.InOrStdin())); err != nil {
+				return errors.Join(fmt.Errorf("score usage: %w", err), out.Flush())
 			}
 			return out.Flush()
 		},
 	}
-	cmd.Flags().Var(&settle, "settle", "Time constant: after it, the score has reached 63 % of a constant usage.")
+	cmd.Flags().Var(&constant, "time-constant", "Time constant: after it, the score has reached 63 % of a constant usage.")
 	cmd.Flags().Var(&step, "step", "Compute the score at least this often. The result is the same. (default once per line)")
+	command.OutputFlag(cmd, &format)
 	return cmd
 }
 
@@ -56,29 +55,54 @@ type scorer struct {
 	decay fairshare.Decay
 	step  float64 // seconds, 0 for none
 	out   io.Writer
-	last  sample // the line above, if any
+	last  sample // the previous line, if any
 	score float64
+
+	format command.Format
+	scored []scored // for JSON
 }
 
-// run writes what it reads, each with its score.
+// scored is one line of the output as JSON.
+type scored struct {
+	Seconds float64 `json:"seconds"`
+	Usage   float64 `json:"usage"`
+	Score   float64 `json:"score"`
+}
+
+// run reads samples and writes each with its score.
 func (s *scorer) run(in io.Reader) error {
-	return readSamples(in, func(now sample) error {
-		if now.isHeader() {
-			_, err := fmt.Fprintln(s.out, "time,usage,score")
-			return err
-		}
+	if err := readSamples(in, s.line); err != nil {
+		return err
+	}
+	if s.format == command.JSON {
+		return command.WriteJSON(s.out, s.scored)
+	}
+	return nil
+}
+
+func (s *scorer) line(now sample) error {
+	header := now.isHeader()
+	if !header {
 		if err := s.follow(now); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(s.out, "%s,%s,%s\n", now.text[0], now.text[1], strconv.FormatFloat(s.score, 'g', -1, 64))
-		return err
-	})
+	}
+	var err error
+	switch {
+	case s.format == command.JSON && !header:
+		s.scored = append(s.scored, scored{now.time, now.usage, s.score})
+	case header && s.format == command.Text:
+		_, err = fmt.Fprintln(s.out, "time,usage,score")
+	case s.format == command.Text:
+		_, err = fmt.Fprintf(s.out, "%s,%s,%s\n", now.text[0], now.text[1], strconv.FormatFloat(s.score, 'g', -1, 64))
+	}
+	return err
 }
 
-// maxSteps bounds the work of one line: some seconds.
+// maxSteps limits the steps of one line, which then takes some seconds.
 const maxSteps = 1e7
 
-// follow brings the score up to a sample's time.
+// follow updates the score to the time of a sample.
 func (s *scorer) follow(now sample) error {
 	before := s.last
 	s.last = now
@@ -87,14 +111,14 @@ func (s *scorer) follow(now sample) error {
 	}
 	passed := now.time - before.time
 	if passed < 0 {
-		return fmt.Errorf("time %s is before %s, that of the line above: sort the lines by time", now.text[0], before.text[0])
+		return fmt.Errorf("time %s is before %s, the time of the previous line: sort the lines by time", now.text[0], before.text[0])
 	}
 	steps := 1.
 	if s.step > 0 {
 		steps = max(1, math.Ceil(passed/s.step))
 	}
 	if steps > maxSteps {
-		return fmt.Errorf("%v s since the line above are %.0f steps of %v s, want %.0f at most: choose a larger --step",
+		return fmt.Errorf("%v s since the previous line are %.0f steps of %v s, want at most %.0f: use a larger --step",
 			passed, steps, s.step, maxSteps)
 	}
 	for range int(steps) {

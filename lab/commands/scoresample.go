@@ -9,18 +9,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/numalet/numalet/lab/openb"
 )
 
 // sample is a line of "time,usage".
 type sample struct {
 	time, usage float64
-	text        []string // as it was read, trimmed
+	text        []string // the fields without blanks
 }
 
 func (s sample) isHeader() bool { return slices.Equal(s.text, []string{"time", "usage"}) }
 
-// readSamples calls do for each line: the first may be the names of the columns.
-// Its error tells the line.
+// readSamples calls do for each line. The first line may be a header. Errors have the
+// line number.
 func readSamples(in io.Reader, do func(sample) error) error {
 	rows := csv.NewReader(in)
 	rows.FieldsPerRecord = -1
@@ -33,7 +35,7 @@ func readSamples(in io.Reader, do func(sample) error) error {
 			return nil
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("%w: want lines of time,usage", openb.CSVError(err))
 		}
 		line, _ := rows.FieldPos(0)
 		s, err := parseSample(fields)
@@ -57,12 +59,12 @@ func parseSample(fields []string) (s sample, err error) {
 		return s, fmt.Errorf("time %q: want a number of seconds, or a duration such as 90m", s.text[0])
 	}
 	if s.usage, err = finite(strconv.ParseFloat(s.text[1], 64)); err != nil || s.usage < 0 {
-		return s, fmt.Errorf("usage %q: want an amount of cards or cores, 0 or more", s.text[1])
+		return s, fmt.Errorf("usage %q: want a number of GPUs or cores, 0 or more", s.text[1])
 	}
 	return s, nil
 }
 
-// finite returns a number that was read, and an error if it is not finite.
+// finite returns an error if a number is not finite.
 func finite(x float64, err error) (float64, error) {
 	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
 		err = strconv.ErrRange

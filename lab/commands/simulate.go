@@ -6,10 +6,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
+	"github.com/numalet/numalet/internal/cli/command"
 	"github.com/numalet/numalet/lab/openb"
 	"github.com/numalet/numalet/lab/replay"
 	"github.com/numalet/numalet/pkg/sched"
@@ -17,7 +16,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// policyHelp lists the policies that choose equally each time.
+// policyHelp is the help of the flag --policy, without the policy random.
 const policyHelp = "Node selection policy: leastfit, bestfit, firstfit, nextfit, fragmentation (simulator only; also called default)"
 
 // simulation holds the flags of "numalet simulate".
@@ -29,7 +28,7 @@ type simulation struct {
 	out                     command.Format
 }
 
-// newSimulate returns "numalet simulate": where pods would go, without a cluster.
+// newSimulate returns "numalet simulate".
 func newSimulate() *cobra.Command {
 	s := simulation{out: command.Text}
 	cmd := &cobra.Command{
@@ -39,9 +38,10 @@ func newSimulate() *cobra.Command {
 controller's engine and without a cluster. Nodes and pods are CSV files in the format
 of Alibaba's openb GPU trace.
 
-The policy fragmentation (also called default) is not available in the controller: it
-knows the whole trace, and minimizes the free GPU capacity that becomes useless to it.
-It shows what is within reach. All other policies are those of the controller.`,
+The policy fragmentation (also called default) is not available in the controller. It
+knows the whole trace, and minimizes the free GPU capacity that the pods of the trace
+cannot use. It shows how much better than the controller's policies an algorithm with
+this knowledge can be.`,
 		Example: `  numalet simulate --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --policy bestfit -o json
   numalet simulate --virtual-clock`,
 		Args: command.NoArgs,
@@ -59,15 +59,18 @@ It shows what is within reach. All other policies are those of the controller.`,
 	flags.Uint64Var(&s.seed, "seed", 0, "Seed of the policy random. Equal seeds give equal placements.")
 	flags.StringVar(&s.placements, "placements", "", "Write the placements to this CSV file, with the columns pod, node and gpus.")
 	flags.BoolVar(&s.virtual, "virtual-clock", false, "Run the model of two-tier scheduling on a virtual clock instead.")
-	flags.VarP(&s.out, "output", "o", "Output format: text or json.")
+	command.OutputFlag(cmd, &s.out)
+	command.CompleteFiles(cmd, "nodes", "csv")
+	command.CompleteFiles(cmd, "pods", "csv")
+	command.Complete(cmd, "policy", append(policies(), "random")...)
 	cmd.AddCommand(newFairness(), newStarvation())
 	return cmd
 }
 
-// run reads, decides and reports.
+// run places the pods of a trace.
 func (s simulation) run(out io.Writer) error {
 	if s.nodes == "" || s.pods == "" {
-		return command.WrongUsage("say where the nodes and pods are with --nodes FILE --pods FILE")
+		return command.WrongUsage("give the nodes and pods with --nodes FILE --pods FILE")
 	}
 	nodes, err := command.ReadFile(s.nodes, openb.ReadNodes)
 	if err != nil {

@@ -7,29 +7,27 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/numalet/numalet/lab/virtual"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// modelPods is how many pods of the worked model come at once.
+// modelPods is the number of pods, which arrive at the same time.
 const modelPods = 100
 
-// modelled is one line of "numalet simulate --virtual-clock": when each of the
-// pods that came at once had its place.
+// modelled is one line of "numalet simulate --virtual-clock": when each pod was placed.
 type modelled struct {
 	Scheduler     string  `json:"scheduler"`
 	Proposers     int     `json:"proposers"` // first-tier schedulers
 	Pods          int     `json:"pods"`
 	ProposeMillis int64   `json:"proposeMillis"`
-	CommitMillis  int64   `json:"commitMillis"` // 0: a single scheduler decides and commits in one
+	CommitMillis  int64   `json:"commitMillis"` // 0: a single scheduler has no separate commit
 	EndMillis     int64   `json:"endMillis"`
-	PodMillis     []int64 `json:"podMillis"` // in the order of their ends
+	PodMillis     []int64 `json:"podMillis"` // in ascending order
 }
 
-// showModel runs the worked model of two-tier scheduling through the engine.
+// showModel runs the model of two-tier scheduling with the engine.
 func showModel(out io.Writer, f command.Format) error {
 	lines := []modelled{
 		{Scheduler: "single", Proposers: 1, ProposeMillis: 200},
@@ -53,7 +51,7 @@ func showModel(out io.Writer, f command.Format) error {
 	return table.Flush()
 }
 
-// run lets the pods come to a cluster with room for all.
+// run schedules the pods on a cluster with room for all of them.
 func (m *modelled) run() error {
 	space, err := filter.ParseSpace("cpu")
 	if err != nil {

@@ -6,29 +6,28 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/numalet/numalet/lab/fragmentation"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// simulated is what "numalet simulate -o json" prints: a contract.
+// simulated is the output of "numalet simulate -o json".
 type simulated struct {
 	Policy               string  `json:"policy"`
-	PolicyInController   bool    `json:"policyInController"` // false: only the simulator has it
+	PolicyInController   bool    `json:"policyInController"` // false if only the simulator has it
 	Seed                 uint64  `json:"seed"`
 	Nodes                int     `json:"nodes"`
 	Pods                 int     `json:"pods"`
 	Placed               int     `json:"placed"`
 	GPUs                 int     `json:"gpus"`
 	GPUAllocatedPercent  float64 `json:"gpuAllocatedPercent"`
-	GPUFragmentedPercent float64 `json:"gpuFragmentedPercent"` // of all cards, by FGD's measure (package fragmentation)
+	GPUFragmentedPercent float64 `json:"gpuFragmentedPercent"` // of all GPUs, measured as in package fragmentation
 	CPUAllocatedPercent  float64 `json:"cpuAllocatedPercent"`
 	DecideSeconds        float64 `json:"decideSeconds"` // without reading files
 	DecisionsPerSecond   float64 `json:"decisionsPerSecond"`
 }
 
-// report sums up what a simulation left, in which so many pods were placed.
+// report summarizes a simulation that placed a number of pods.
 func report(s simulation, c *nodestate.State, pods []*sched.Pod, placed int, took time.Duration) simulated {
 	sum := simulated{
 		Policy: canonical(s.policy), PolicyInController: inController(canonical(s.policy)), Seed: s.seed, Nodes: c.View().Len(), Pods: len(pods), Placed: placed,
@@ -52,7 +51,7 @@ func report(s simulation, c *nodestate.State, pods []*sched.Pod, placed int, too
 	return sum
 }
 
-// percent returns part of whole, and 0 where there is nothing.
+// percent returns part as a percentage of whole, or 0 if whole is 0.
 func percent(part, whole float64) float64 {
 	if whole == 0 {
 		return 0

@@ -4,10 +4,9 @@ import (
 	"io"
 	"time"
 
-	"github.com/numalet/numalet/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
+	"github.com/numalet/numalet/internal/cli/command"
 	"github.com/numalet/numalet/lab/fairness"
 	"github.com/numalet/numalet/lab/virtual"
 	"github.com/numalet/numalet/pkg/sched"
@@ -16,15 +15,15 @@ import (
 
 // starvation holds the flags of "numalet simulate starvation".
 type starvation struct {
-	world
+	trial
 	trials int
 	hours  float64
 	known  bool
 }
 
-// newStarvation returns "numalet simulate starvation": whether large work starves.
+// newStarvation returns "numalet simulate starvation".
 func newStarvation() *cobra.Command {
-	s := starvation{world: world{out: command.Text}}
+	s := starvation{trial: trial{out: command.Text}}
 	cmd := &cobra.Command{
 		Use:   "starvation",
 		Short: "Simulate whether a large pod starves among small ones",
@@ -46,8 +45,11 @@ several trials it shows the mean and the worst case too.`,
 }
 
 func (s starvation) run(out io.Writer) error {
-	if s.trials < 1 || s.hours <= 0 {
-		return command.WrongUsage("--trials is 1 at least, and --hours is more than 0")
+	switch {
+	case s.trials < 1 || s.trials > maxTrials:
+		return command.WrongUsage("--trials is from 1 to %d", maxTrials)
+	case !(s.hours >= 0.1 && s.hours <= 24*maxDays):
+		return command.WrongUsage("--hours is from 0.1 to %d", 24*maxDays)
 	}
 	nodes, samples, err := s.read()
 	if err != nil {
@@ -76,7 +78,7 @@ func (s starvation) try(nodes []*sched.Node, samples []fairness.Sample, turns vi
 	}
 	o, err := fairness.Starve(nodes, samples, fairness.Settings{
 		Users: fairness.Users(20, 4, 64), Seed: seed, For: time.Duration(s.hours * float64(time.Hour)),
-		Settle: fairshare.DefaultSettle, Profile: profile, Turns: turns, EndsKnown: s.known,
+		Constant: fairshare.DefaultSettle, Profile: profile, Turns: turns, EndsKnown: s.known,
 	})
 	if err != nil {
 		return starved{}, err

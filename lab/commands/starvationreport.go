@@ -10,38 +10,38 @@ import (
 	"github.com/numalet/numalet/lab/virtual"
 )
 
-// starved is what "numalet simulate starvation -o json" prints for a trial. Seconds
-// are from when the large pod came.
+// starved is the result of one trial in "numalet simulate starvation -o json". Times are
+// from the arrival of the large pod.
 type starved struct {
 	Order             string  `json:"order"`
 	Seed              uint64  `json:"seed"`
-	Cards             int     `json:"cards"` // that the large pod asks for
-	Began             bool    `json:"began"`
+	GPUs              int     `json:"gpus"` // that the large pod requests
+	Started           bool    `json:"started"`
 	WaitedSeconds     float64 `json:"waitedSeconds"`
-	HeldSeconds       float64 `json:"heldSeconds"`     // until its node was held back
-	EnoughSeconds     float64 `json:"enoughSeconds"`   // until enough that ran there had ended
-	Ratio             float64 `json:"ratio,omitempty"` // of the wait to that; none where nothing was held back
-	SmallPercent      float64 `json:"smallPercent"`    // of what small work has without the large pod, until that began
-	SmallAfterPercent float64 `json:"smallAfterPercent"`
+	ReservedSeconds   float64 `json:"reservedSeconds"`   // until its node was reserved
+	FreeSeconds       float64 `json:"freeSeconds"`       // until enough of the pods that ran there then had ended
+	Ratio             float64 `json:"ratio,omitempty"`   // waitedSeconds / freeSeconds, if a node was reserved
+	SmallPercent      float64 `json:"smallPercent"`      // GPUs of small pods until the large pod started; without it 100
+	SmallAfterPercent float64 `json:"smallAfterPercent"` // the same until the large pod ended
 }
 
 func starvedOf(turns virtual.Turns, seed uint64, o fairness.Starved) starved {
 	s := starved{
-		Order: turns.String(), Seed: seed, Cards: o.Large.GPUs.Count, Began: o.Began,
-		WaitedSeconds: o.Waited.Seconds(), HeldSeconds: o.Held.Seconds(), EnoughSeconds: o.Enough.Seconds(),
+		Order: turns.String(), Seed: seed, GPUs: o.Large.GPUs.Count, Started: o.Started,
+		WaitedSeconds: o.Waited.Seconds(), ReservedSeconds: o.Reserved.Seconds(), FreeSeconds: o.Free.Seconds(),
 		SmallPercent: 100 * o.Small, SmallAfterPercent: 100 * o.SmallAfter,
 	}
-	if o.Enough > 0 {
+	if o.Free > 0 {
 		s.Ratio = o.Ratio()
 	}
 	return s
 }
 
-// showStarved prints a line for each trial, and for each order the mean and the worst
-// of several, if the large pod had a node held back and began in all of them.
+// showStarved prints a line for each trial. For each order with several trials it adds the
+// mean and the worst case, if the large pod got a reservation and started in all of them.
 func showStarved(out io.Writer, all []starved) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "order\tseed\tcards\theld back after\tenough ended after\tbegun after\tratio\tsmall work until then\tuntil it ended\t")
+	fmt.Fprintln(table, "order\tseed\tGPUs\tnode reserved after\tenough pods ended after\tstarted after\tratio\tsmall pods until then\tuntil it ended\t")
 	for len(all) > 0 {
 		n := slices.IndexFunc(all, func(s starved) bool { return s.Order != all[0].Order })
 		if n < 0 {
@@ -57,21 +57,21 @@ func showStarved(out io.Writer, all []starved) error {
 }
 
 func showTrial(table io.Writer, s starved) {
-	if !s.Began {
-		fmt.Fprintf(table, "%s\t%d\t%d\t\t\tnot in %s\t\t\t\t\n", s.Order, s.Seed, s.Cards, brief(s.WaitedSeconds))
+	if !s.Started {
+		fmt.Fprintf(table, "%s\t%d\t%d\t\t\tnot in %s\t\t\t\t\n", s.Order, s.Seed, s.GPUs, inUnit(s.WaitedSeconds))
 		return
 	}
-	held, enough, ratio := "", "", ""
-	if s.EnoughSeconds > 0 {
-		held, enough, ratio = brief(s.HeldSeconds), brief(s.EnoughSeconds), fmt.Sprintf("%.2f", s.Ratio)
+	reserved, free, ratio := "", "", ""
+	if s.FreeSeconds > 0 {
+		reserved, free, ratio = inUnit(s.ReservedSeconds), inUnit(s.FreeSeconds), fmt.Sprintf("%.2f", s.Ratio)
 	}
 	fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%.1f %%\t%.1f %%\t\n",
-		s.Order, s.Seed, s.Cards, held, enough, brief(s.WaitedSeconds), ratio, s.SmallPercent, s.SmallAfterPercent)
+		s.Order, s.Seed, s.GPUs, reserved, free, inUnit(s.WaitedSeconds), ratio, s.SmallPercent, s.SmallAfterPercent)
 }
 
-// showSums sums up the trials of one order.
+// showSums prints the mean and the worst case of the trials of one order.
 func showSums(table io.Writer, trials []starved) {
-	if len(trials) < 2 || slices.ContainsFunc(trials, func(s starved) bool { return !s.Began || s.Ratio == 0 }) {
+	if len(trials) < 2 || slices.ContainsFunc(trials, func(s starved) bool { return !s.Started || s.Ratio == 0 }) {
 		return
 	}
 	mean, worst := starved{}, trials[0]
@@ -91,5 +91,5 @@ func showSums(table io.Writer, trials []starved) {
 }
 
 func showSum(table io.Writer, name string, s starved) {
-	fmt.Fprintf(table, "%s\t\t\t\t\t%s\t%.2f\t%.1f %%\t%.1f %%\t\n", name, brief(s.WaitedSeconds), s.Ratio, s.SmallPercent, s.SmallAfterPercent)
+	fmt.Fprintf(table, "%s\t\t\t\t\t%s\t%.2f\t%.1f %%\t%.1f %%\t\n", name, inUnit(s.WaitedSeconds), s.Ratio, s.SmallPercent, s.SmallAfterPercent)
 }

@@ -2,8 +2,8 @@
 // clock, synthetic users with different demand submit work; the package measures how much
 // each user gets, how long work waits, and whether large pods starve among small ones.
 //
-// It makes no scheduling decisions: the queue, the pipeline and the reservations are those
-// of package virtual, which are the controller's.
+// It makes no scheduling decisions: package virtual runs the controller's queue, pipeline
+// and reservations.
 //
-//	outcome, err := fair.Share(nodes, samples, fair.Settings{Users: fair.Users(20, 1.1, 8), Turns: virtual.ByScore})
+//	outcome, err := fairness.Share(nodes, samples, fairness.Settings{Users: fairness.Users(20, 4, 64), Turns: virtual.ByScore})
 package fairness

@@ -27,7 +27,7 @@ func Jain(xs []float64) float64 {
 // Pods counts pods.
 type Pods struct {
 	All   int
-	Large int // those that ask for several cards
+	Large int // pods with several GPUs
 }
 
 func (n *Pods) add(p *sched.Pod) {

@@ -2,7 +2,7 @@ package fairness
 
 import "time"
 
-// meter integrates an amount over time, for example to card-seconds.
+// meter integrates an amount over time, for example to GPU-seconds.
 type meter struct {
 	amount, sum float64
 	at          time.Time

@@ -35,7 +35,7 @@ func newScene(t *testing.T) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &scene{settings: Settings{Seed: 1, Settle: 6 * 3600, Profile: filter.Profile{Space: space, Policy: distbucket.BestFit, Wide: 1}}}
+	return &scene{settings: Settings{Seed: 1, Constant: 6 * 3600, Profile: filter.Profile{Space: space, Policy: distbucket.BestFit, Wide: 1}}}
 }
 
 // commands returns the commands that a scenario has.
@@ -80,10 +80,10 @@ func (s *scene) share(c *scenario.Command) {
 	c.Line("Jain's index of scores per weight %.4f; %.1f %% of the cards in use; waiting: median %s, p99 %s",
 		o.Jain, 100*o.Allocated, minutes(o.All.Quantile(.5)), minutes(o.All.Quantile(.99)))
 	c.Line("%d pods have begun, of which %d ask for several cards; %d wait at the end, of which %d do",
-		o.Began.All, o.Began.Large, o.Waiting.All, o.Waiting.Large)
+		o.Started.All, o.Started.Large, o.Waiting.All, o.Waiting.Large)
 	for _, u := range o.Users {
 		c.Line("%s, weight %g, appetite %2d: %4.1f cards, median %s, p99 %s",
-			u.Name, u.Weight, u.Appetite, u.Cards, minutes(u.Waits.Quantile(.5)), minutes(u.Waits.Quantile(.99)))
+			u.Name, u.Weight, u.Demand, u.Cards, minutes(u.Waits.Quantile(.5)), minutes(u.Waits.Quantile(.99)))
 	}
 }
 
@@ -94,12 +94,12 @@ func (s *scene) starve(c *scenario.Command) {
 		c.Error(err)
 		return
 	}
-	if !o.Began {
+	if !o.Started {
 		c.Line("%d cards: not begun after %s", o.Large.GPUs.Count, minutes(o.Waited))
 		return
 	}
 	c.Line("%d cards: begun after %s; held back after %s, enough had ended after %s: %.2f times that",
-		o.Large.GPUs.Count, minutes(o.Waited), minutes(o.Held), minutes(o.Enough), o.Ratio())
+		o.Large.GPUs.Count, minutes(o.Waited), minutes(o.Reserved), minutes(o.Free), o.Ratio())
 	c.Line("small work had %.1f %% of what it has without the large, and %.1f %% until that had ended", 100*o.Small, 100*o.SmallAfter)
 }
 

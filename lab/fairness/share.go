@@ -17,27 +17,27 @@ type Settings struct {
 	Users     []User
 	Seed      uint64
 	For       time.Duration // of which the second half is measured
-	Settle    float64       // seconds, of scores
+	Constant  float64       // time constant of the scores, in seconds
 	EndsKnown bool
 	Profile   filter.Profile
 	Turns     virtual.Turns
 }
 
-// Outcome is the result of a trial, measured in its second half. Amounts are in cards.
+// Outcome is the result of a trial, measured in its second half.
 type Outcome struct {
 	Turns     virtual.Turns
-	Jain      float64 // of scores per weight: the mean of those of every hour
-	Allocated float64 // part of all cards
-	Began     Pods
-	Waiting   Pods  // at the end, that ask for cards
-	All       Waits // of work that came in that half: until it began, or to the end
+	Jain      float64 // of scores per weight, the mean over all hours
+	Allocated float64 // GPUs in use as a fraction of all GPUs
+	Started   Pods
+	Waiting   Pods  // GPU pods at the end
+	All       Waits // of the pods that arrived in that half, until they started or to the end
 	Users     []UserOutcome
 }
 
 // UserOutcome is the result for one user.
 type UserOutcome struct {
 	User
-	Cards float64 // that it held on average
+	Cards float64 // GPUs held on average
 	Waits Waits
 }
 
@@ -66,13 +66,13 @@ type trial struct {
 	Settings
 	cluster   *virtual.Cluster
 	senders   map[string]*sender
-	all       float64 // cards
+	all       float64 // GPUs
 	measuring time.Time
 	jain      []float64
-	held      map[string]float64 // by user, summed up over the samples
+	held      map[string]float64 // GPUs by user, the sum over the samples
 	began     Pods
 	waits     map[string]Waits
-	meter     meter // of the users' cards
+	meter     meter // of the users' GPUs
 }
 
 // start starts all users.
@@ -83,7 +83,7 @@ func (t *trial) start() {
 }
 
 func newTrial(nodes []*sched.Node, samples []Sample, s Settings) (*trial, error) {
-	decay, err := fairshare.Settle(s.Settle)
+	decay, err := fairshare.Settle(s.Constant)
 	if err != nil {
 		return nil, err
 	}
@@ -96,11 +96,11 @@ func newTrial(nodes []*sched.Node, samples []Sample, s Settings) (*trial, error)
 		c.SetNode(n)
 		t.all += float64(len(n.GPUs))
 	}
-	samples = suiting(nodes, samples)
+	samples = fitting(nodes, samples)
 	if !slices.ContainsFunc(samples, func(s Sample) bool { return s.GPUs.Count > 0 }) {
-		return nil, fmt.Errorf("share %d nodes: no sample asks for a card and fits one of them", len(nodes))
+		return nil, fmt.Errorf("share %d nodes: no pod of the trace requests a GPU and fits one of them", len(nodes))
 	}
-	t.cluster = virtual.NewCluster(c, virtual.Rules{Turns: s.Turns, Decay: decay, EndsKnown: s.EndsKnown, Began: t.begin, Ended: t.end})
+	t.cluster = virtual.NewCluster(c, virtual.Rules{Turns: s.Turns, Decay: decay, EndsKnown: s.EndsKnown, Started: t.begin, Ended: t.end})
 	for i, u := range s.Users {
 		t.senders[u.Name] = newSender(u, samples, s.Seed, i)
 		if err := t.cluster.Book().Weigh(u.Name, u.Weight); err != nil {
@@ -110,8 +110,8 @@ func newTrial(nodes []*sched.Node, samples []Sample, s Settings) (*trial, error)
 	return t, nil
 }
 
-// begin records the waiting time of work that arrived since measuring began, and lets its
-// user send more.
+// begin records the waiting time of a pod that arrived since the start of the measurement.
+// Its user then sends another one.
 func (t *trial) begin(r virtual.Ran) {
 	if !t.measuring.IsZero() {
 		t.began.add(r.Pod)
@@ -130,7 +130,7 @@ func (t *trial) end(r virtual.Ran) {
 	}
 }
 
-// cards returns how many cards a pod requests; parts of cards are fractions.
+// cards returns the number of GPUs that a pod requests; parts of GPUs are fractions.
 func cards(p *sched.Pod) float64 {
 	return float64(p.GPUs.Milli) * float64(p.GPUs.Count) / float64(sched.WholeGPU)
 }
@@ -141,7 +141,7 @@ func (t *trial) wait(r virtual.Ran, d time.Duration) {
 	}
 }
 
-// sample samples the users' amounts.
+// sample records what the users hold.
 func (t *trial) sample() {
 	var scores []float64
 	now := t.cluster.Now()
@@ -157,7 +157,7 @@ func (t *trial) sample() {
 }
 
 func (t *trial) outcome() Outcome {
-	o := Outcome{Turns: t.Turns, Began: t.began}
+	o := Outcome{Turns: t.Turns, Started: t.began}
 	for r := range t.cluster.Pending() {
 		t.wait(r, t.cluster.Now().Sub(r.Created))
 		if r.Type != fairshare.CPU {

@@ -11,30 +11,31 @@ import (
 // Starved is the result for one large pod that arrives at nodes full of small work, which
 // never ends. Times are from its arrival.
 type Starved struct {
-	Large  Sample
-	Began  bool          // it did, within Settings.For
-	Waited time.Duration // until it began, or to the end
-	// Held is when its final node was first reserved. Enough is when enough of the pods
+	Large   Sample
+	Started bool          // within Settings.For
+	Waited  time.Duration // until it started, or to the end
+	// Reserved is when its final node was first reserved. Free is when enough of the pods
 	// that ran there at that time had ended for it to fit. Both are 0 if no node was
 	// reserved.
-	Held, Enough time.Duration
-	Small        float64 // cards that small work had until then, of what it had without the large pod
-	SmallAfter   float64 // the same, until the large pod has ended
+	Reserved, Free time.Duration
+	Small          float64 // GPUs of small pods until the large pod started, divided by those without the large pod
+	SmallAfter     float64 // the same until the large pod ended
 }
 
-// Ratio returns the waiting time divided by Enough; 1 means that the pod began when it fitted.
+// Ratio returns the waiting time divided by Free; 1 means that the pod started as soon as it
+// fit.
 func (s Starved) Ratio() float64 {
-	if s.Enough == 0 {
+	if s.Free == 0 {
 		return math.NaN()
 	}
-	return s.Waited.Seconds() / s.Enough.Seconds()
+	return s.Waited.Seconds() / s.Free.Seconds()
 }
 
-// Starve lets the sample that asks for the most cards, and of those for the most
-// cores, come in the middle of Settings.For. Small samples, of one card at most, are
-// sent by the users. It runs twice, with and without the large one.
+// Starve runs a trial in which the users submit samples with at most one GPU. In the middle
+// of Settings.For the largest sample arrives: the one with the most GPUs, and of several
+// the one with the most cores. A second trial without it is the base of comparison.
 func Starve(nodes []*sched.Node, samples []Sample, s Settings) (Starved, error) {
-	large, small := split(suiting(nodes, samples))
+	large, small := split(fitting(nodes, samples))
 	with, err := newTrial(nodes, small, s)
 	if err != nil {
 		return Starved{}, err
@@ -48,8 +49,8 @@ func Starve(nodes []*sched.Node, samples []Sample, s Settings) (Starved, error) 
 		t.cluster.Run(s.For / 2)
 		t.meter.reset(t.cluster.Now())
 	}
-	f := flood{trial: with, Starved: Starved{Large: large}}
-	f.come()
+	f := largeTrial{trial: with, Starved: Starved{Large: large}}
+	f.submit()
 	without.cluster.Run(f.Waited)
 	f.Small = part(with, without)
 	with.cluster.Run(large.Took)
@@ -63,42 +64,42 @@ func part(a, b *trial) float64 {
 	return a.meter.area(a.cluster.Now()) / b.meter.area(b.cluster.Now())
 }
 
-// flood is a trial with the large pod.
-type flood struct {
+// largeTrial is a trial with the large pod.
+type largeTrial struct {
 	*trial
 	Starved
-	came time.Time
-	on   string // the node that is held back for it
+	arrived time.Time
+	node    string // reserved for it
 }
 
-// come submits the large pod, and runs until it begins.
-func (f *flood) come() {
+// submit submits the large pod and runs the trial until it starts.
+func (f *largeTrial) submit() {
 	pod := *f.Large.Pod
 	pod.UID, pod.Name = large, large
-	f.came = f.cluster.Now()
+	f.arrived = f.cluster.Now()
 	f.cluster.Submit(virtual.Work{Pod: &pod, Tenant: large, Takes: f.Large.Took})
-	for f.Waited < f.For/2 && !f.Began {
+	for f.Waited < f.For/2 && !f.Started {
 		f.cluster.Run(time.Second)
 		f.Waited += time.Second
-		f.Began = !f.cluster.Waits(large)
-		f.look(&pod)
+		f.Started = !f.cluster.Waits(large)
+		f.recordReservation(&pod)
 	}
 }
 
-// look records the reservation of the large pod.
-func (f *flood) look(pod *sched.Pod) {
+// recordReservation records when the large pod got its reservation.
+func (f *largeTrial) recordReservation(pod *sched.Pod) {
 	offer, ok := f.cluster.Reservation(large)
-	if !ok || offer.Node == f.on {
+	if !ok || offer.Node == f.node {
 		return
 	}
-	f.on, f.Held = offer.Node, f.Waited
-	f.Enough = max(f.Held, f.cluster.Fits(pod, offer.Node).Sub(f.came))
+	f.node, f.Reserved = offer.Node, f.Waited
+	f.Free = max(f.Reserved, f.cluster.Fits(pod, offer.Node).Sub(f.arrived))
 }
 
-// large is the large pod's name, and that of its tenant.
+// large is the name of the large pod and of its tenant.
 const large = "large"
 
-// split returns the largest sample, and those of one card at most.
+// split returns the largest sample, and the samples with at most one GPU.
 func split(samples []Sample) (large Sample, small []Sample) {
 	for _, s := range samples {
 		if large.Pod == nil || s.GPUs.Count > large.GPUs.Count || s.GPUs.Count == large.GPUs.Count && s.Requests.CPU > large.Requests.CPU {

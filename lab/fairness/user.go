@@ -19,22 +19,22 @@ type Sample struct {
 	Took time.Duration
 }
 
-// User sends work all the time: as many pods that ask for cards as its Appetite is
-// wait at any time, and when one begins it sends the next within a minute. Pods that
-// ask for none come between them.
+// User submits pods all the time, so that a number of its GPU pods, Demand, are waiting.
+// When one of them starts, the user submits the next within a minute. Pods without GPUs
+// come between them.
 type User struct {
-	Name     string
-	Weight   fairshare.Weight
-	Appetite int
+	Name   string
+	Weight fairshare.Weight
+	Demand int
 }
 
-// Users returns users whose appetites grow from least to most, each by the same
-// factor. Every fourth has a weight of 2.
+// Users returns users whose demand grows from least to most, each by the same factor.
+// Every fourth has a weight of 2.
 func Users(n, least, most int) []User {
 	users := make([]User, n)
 	for i := range users {
-		appetite := float64(least) * math.Pow(float64(most)/float64(least), float64(i)/float64(max(1, n-1)))
-		users[i] = User{fmt.Sprintf("user-%02d", i+1), fairshare.DefaultWeight, int(math.Round(appetite))}
+		demand := float64(least) * math.Pow(float64(most)/float64(least), float64(i)/float64(max(1, n-1)))
+		users[i] = User{fmt.Sprintf("user-%02d", i+1), fairshare.DefaultWeight, int(math.Round(demand))}
 		if i%4 == 3 {
 			users[i].Weight = 2
 		}
@@ -62,7 +62,7 @@ func (s *sender) pause() time.Duration { return time.Duration(s.rand.Int64N(int6
 
 // send submits as many pods as are missing.
 func (s *sender) send(v *virtual.Cluster) {
-	for s.waiting < s.Appetite {
+	for s.waiting < s.Demand {
 		sample := s.samples[s.rand.IntN(len(s.samples))]
 		pod := *sample.Pod
 		s.sent++
@@ -75,8 +75,8 @@ func (s *sender) send(v *virtual.Cluster) {
 	}
 }
 
-// suiting returns the samples that fit some node when it is empty.
-func suiting(nodes []*sched.Node, samples []Sample) []Sample {
+// fitting returns the samples that fit some node when it is empty.
+func fitting(nodes []*sched.Node, samples []Sample) []Sample {
 	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool {
 		return !slices.ContainsFunc(nodes, func(n *sched.Node) bool { return fits(s.Pod, n) })
 	})

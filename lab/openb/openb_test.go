@@ -40,6 +40,9 @@ func TestReadSamples(t *testing.T) {
 	if diff := cmp.Diff(map[string]time.Duration{"a": time.Minute, "b": time.Second}, ran); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
+	if _, err := ReadSamples(strings.NewReader(columns + "a,1,0,0,0,0,9223372037\n")); err == nil || !strings.Contains(err.Error(), `column deletion_time is "9223372037": want a whole number from 0 to 9223372036`) {
+		t.Errorf("error %v of a time that overflows a duration", err)
+	}
 	const want = `line 2: column deletion_time is "4": want a time that is not before scheduled_time`
 	if _, err := ReadSamples(strings.NewReader(columns + "a,1,0,0,0,5,4\n")); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q in it", err, want)
@@ -48,9 +51,9 @@ func TestReadSamples(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"empty":          {"", "read pods: read the names of the columns: EOF"},
-		"missing column": {"name,cpu_milli\n", `no column "memory_mib"`},
-		"ragged":         {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1\n", "wrong number of fields"},
+		"empty":          {"", "read pods: the file is empty: want CSV with the columns "},
+		"missing column": {"name,cpu_milli\n", `line 1: no column "memory_mib": want CSV with the columns name, cpu_milli, memory_mib, num_gpu, gpu_milli`},
+		"ragged":         {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1\n", "line 2: 2 fields: want 5, one for each column of line 1"},
 		"negative":       {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,-1,1,0,0\n", `line 2: column cpu_milli is "-1"`},
 		"too much":       {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,9999999999999,0,0\n", `line 2: column memory_mib is "9999999999999"`},
 		"no name":        {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\n,1,1,0,0\n", `line 2: column name is ""`},

@@ -19,7 +19,7 @@ func ReadPods(r io.Reader) ([]*sched.Pod, error) {
 
 // eachPod calls do for every row, which may need more columns.
 func eachPod(r io.Reader, do func(*row, *sched.Pod), more ...string) error {
-	t, err := open(r, append(more, "name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")...)
+	t, err := open(r, append([]string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}, more...)...)
 	if err != nil {
 		return fmt.Errorf("read pods: %w", err)
 	}

@@ -2,11 +2,15 @@ package openb
 
 import (
 	"io"
+	"math"
 	"time"
 
 	"github.com/numalet/numalet/lab/fairness"
 	"github.com/numalet/numalet/pkg/sched"
 )
+
+// maxSeconds is the longest time.Duration.
+const maxSeconds = int64(math.MaxInt64 / time.Second)
 
 // ReadSamples reads pods as ReadPods does, with the columns scheduled_time and
 // deletion_time, in seconds. Pods that never ran or did not end are left out. Durations
@@ -17,7 +21,7 @@ func ReadSamples(r io.Reader) ([]fairness.Sample, error) {
 		if row.text("scheduled_time") == "" || row.text("deletion_time") == "" {
 			return
 		}
-		took := row.number("deletion_time") - row.number("scheduled_time")
+		took := row.upTo(maxSeconds, "deletion_time") - row.upTo(maxSeconds, "scheduled_time")
 		if took < 0 {
 			row.wrong("deletion_time", "a time that is not before scheduled_time")
 		}

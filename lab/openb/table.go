@@ -7,9 +7,10 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// table is a CSV file whose first row names the columns, in any order.
+// table is a CSV file whose first row has the names of the columns, in any order.
 type table struct {
 	rows    *csv.Reader
 	columns []string
@@ -18,30 +19,50 @@ type table struct {
 
 // open reads the first row. It is an error if a column is missing.
 func open(r io.Reader, columns ...string) (*table, error) {
+	want := "want CSV with the columns " + strings.Join(columns, ", ")
 	rows := csv.NewReader(r)
 	rows.ReuseRecord = true
 	first, err := rows.Read()
-	if err != nil {
-		return nil, fmt.Errorf("read the names of the columns: %w", err)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("the file is empty: " + want)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s", CSVError(err), want)
 	}
 	t := &table{rows: rows, columns: slices.Clone(first), names: map[string]bool{}}
 	for _, name := range columns {
 		if !slices.Contains(t.columns, name) {
-			return nil, fmt.Errorf("no column %q among %q", name, t.columns)
+			return nil, fmt.Errorf("line 1: no column %q: %s", name, want)
 		}
 	}
 	return t, nil
+}
+
+// CSVError returns an error of a csv.Reader in words for the author of the file.
+func CSVError(err error) error {
+	var p *csv.ParseError
+	if !errors.As(err, &p) {
+		return err
+	}
+	what := "text after a closing quote, or a quote that is never closed"
+	if errors.Is(err, csv.ErrBareQuote) {
+		what = "a quote inside a field"
+	}
+	return fmt.Errorf("line %d, column %d: %s: put the whole field in quotes, and double the quotes in it", p.Line, p.Column, what)
 }
 
 // each calls do for every further row until one is invalid. Its error has the line number.
 func (t *table) each(do func(row *row)) error {
 	for {
 		fields, err := t.rows.Read()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-		if err != nil {
-			return err
+		case errors.Is(err, csv.ErrFieldCount):
+			line, _ := t.rows.FieldPos(0)
+			return fmt.Errorf("line %d: %d fields: want %d, one for each column of line 1", line, len(fields), len(t.columns))
+		case err != nil:
+			return CSVError(err)
 		}
 		r := &row{table: t, fields: fields}
 		do(r)
@@ -52,7 +73,7 @@ func (t *table) each(do func(row *row)) error {
 	}
 }
 
-// row is one row. err is the first error in it.
+// row is one row. err is its first error.
 type row struct {
 	*table
 	fields []string
@@ -66,7 +87,7 @@ func (r *row) wrong(column, want string) {
 	}
 }
 
-// text returns a field, and "" where there is no such column.
+// text returns a field, or "" if there is no such column.
 func (r *row) text(column string) string {
 	if i := slices.Index(r.columns, column); i >= 0 {
 		return r.fields[i]
@@ -74,7 +95,8 @@ func (r *row) text(column string) string {
 	return ""
 }
 
-// name returns a field that is the row's name: no other row has it.
+// name returns the field with the name of the row. It is an error if another row has that
+// name.
 func (r *row) name(column string) string {
 	name := r.text(column)
 	if name == "" || r.names[name] {
@@ -84,7 +106,7 @@ func (r *row) name(column string) string {
 	return name
 }
 
-// amount is the most that a number is: as many mebibytes are less than 2^63 bytes.
+// amount is the limit for numbers: as many mebibytes are less than 2^63 bytes.
 const amount = 1<<42 - 1
 
 // number returns a field that is a whole number.

@@ -23,20 +23,20 @@ type Work struct {
 // Ran is work that was placed.
 type Ran struct {
 	Work
-	Type           fairshare.Type
-	Created, Began time.Time
-	At             sched.Placement
+	Type             fairshare.Type
+	Created, Started time.Time
+	At               sched.Placement
 }
 
 // Waited returns how long the work waited until it was placed.
-func (r Ran) Waited() time.Duration { return r.Began.Sub(r.Created) }
+func (r Ran) Waited() time.Duration { return r.Started.Sub(r.Created) }
 
 // Rules configure a cluster.
 type Rules struct {
 	Turns     Turns
 	Decay     fairshare.Decay
 	EndsKnown bool      // reservations know when running work ends
-	Began     func(Ran) // called when work starts; may be nil
+	Started   func(Ran) // called when work starts; may be nil
 	Ended     func(Ran) // called when work ends; may be nil
 }
 
@@ -158,16 +158,16 @@ func (v *Cluster) tend() {
 // begin starts work that was placed.
 func (v *Cluster) begin(d sched.Decision) {
 	ran := v.pending[d.Pod.UID]
-	ran.Began, ran.At = v.Now(), d.At
+	ran.Started, ran.At = v.Now(), d.At
 	delete(v.pending, d.Pod.UID)
 	v.running[d.Pod.UID] = ran
 	v.queue.Remove(d.Pod.UID)
 	charges := fairshare.Charges(sched.Hold(d.Pod, d.At), v.state.Record(d.At.Node))
-	v.book.Start(fairshare.Task{UID: d.Pod.UID, Tenant: ran.Tenant, Since: ran.Began, Holds: charges}, ran.Began)
+	v.book.Start(fairshare.Task{UID: d.Pod.UID, Tenant: ran.Tenant, Since: ran.Started, Holds: charges}, ran.Started)
 	v.queue.Rescore(ran.Tenant)
 	v.clock.after(ran.Takes, func() { v.end(ran) })
-	if v.rules.Began != nil {
-		v.rules.Began(ran)
+	if v.rules.Started != nil {
+		v.rules.Started(ran)
 	}
 }
 
@@ -189,5 +189,5 @@ func (v *Cluster) ends(uid string) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	return r.Began.Add(r.Takes)
+	return r.Started.Add(r.Takes)
 }

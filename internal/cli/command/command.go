@@ -1,5 +1,5 @@
-// Package command has what all commands of the tool share: exit statuses, wrong
-// usage, and formats of output.
+// Package command has what all commands of the tool share: exit statuses, input files
+// and output formats.
 package command
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Execute runs a command and returns the exit status: 0 for success, 1 for a
-// refusal or a failure, 2 for wrong usage.
+// Execute runs a command and returns the exit status: 0 for success, 1 for a failure or a
+// request that cannot be met, 2 for wrong usage.
 func Execute(root *cobra.Command, stderr io.Writer) int {
 	cmd, err := root.ExecuteC()
 	if err == nil {
@@ -25,18 +25,18 @@ func Execute(root *cobra.Command, stderr io.Writer) int {
 	return 1
 }
 
-// UsageError marks an error in how the tool was called: exit status 2.
+// UsageError is an error in the arguments of a command. The exit status is 2.
 type UsageError struct{ error }
 
-// BadUsage marks err as an error in how the tool was called.
+// BadUsage makes a UsageError of err.
 func BadUsage(err error) error { return UsageError{err} }
 
-// WrongUsage returns a UsageError with that message.
+// WrongUsage returns a UsageError with a formatted message.
 func WrongUsage(format string, args ...any) error {
 	return UsageError{fmt.Errorf(format, args...)}
 }
 
-// NoArgs refuses positional arguments.
+// NoArgs returns a UsageError if there are positional arguments.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if err := cobra.NoArgs(cmd, args); err != nil {
 		return UsageError{err}

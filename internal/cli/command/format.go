@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/spf13/cobra"
 )
 
 // Format is the value of -o. It implements pflag.Value.
@@ -12,7 +14,7 @@ type Format string
 // Formats of output.
 const (
 	Text Format = "text" // for people
-	JSON Format = "json" // for programs: a contract
+	JSON Format = "json" // for programs; later versions only add fields
 )
 
 func (f *Format) String() string { return string(*f) }
@@ -23,10 +25,32 @@ func (f *Format) Type() string { return "format" }
 // Set is for pflag.
 func (f *Format) Set(s string) error {
 	if s != string(Text) && s != string(JSON) {
-		return fmt.Errorf("no such format: choose %s or %s", Text, JSON)
+		return fmt.Errorf("unknown format: use %s or %s", Text, JSON)
 	}
 	*f = Format(s)
 	return nil
+}
+
+// OutputFlag adds --output to a command.
+func OutputFlag(cmd *cobra.Command, out *Format) {
+	cmd.Flags().VarP(out, "output", "o", "Output format: text or json.")
+	Complete(cmd, "output", string(Text), string(JSON))
+}
+
+// Complete makes the shell offer these values of a flag. It panics if there is no such
+// flag.
+func Complete(cmd *cobra.Command, flag string, values ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err)
+	}
+}
+
+// CompleteFiles makes the shell offer the files with these extensions for a flag. It
+// panics if there is no such flag.
+func CompleteFiles(cmd *cobra.Command, flag string, extensions ...string) {
+	if err := cmd.MarkFlagFilename(flag, extensions...); err != nil {
+		panic(err)
+	}
 }
 
 // WriteJSON writes v as one indented document.

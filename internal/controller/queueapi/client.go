@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
 // Client reads a controller's queue.
 type Client struct {
-	Server string // its URL
+	Server string // URL of the API
 }
+
+// maxResponse is the limit for the size of a response, some 100,000 pods.
+const maxResponse = 64 << 20
 
 // Queue returns all pending pods, by type and in their order.
 func (c Client) Queue(ctx context.Context) (pods []Pod, err error) {
@@ -22,7 +26,7 @@ func (c Client) Queue(ctx context.Context) (pods []Pod, err error) {
 
 // Why returns one pending pod.
 func (c Client) Why(ctx context.Context, namespace, name string) (pod Pod, err error) {
-	return pod, c.get(ctx, "/queue/"+namespace+"/"+name, &pod)
+	return pod, c.get(ctx, "/queue/"+url.PathEscape(namespace)+"/"+url.PathEscape(name), &pod)
 }
 
 func (c Client) get(ctx context.Context, path string, into any) error {
@@ -35,12 +39,19 @@ func (c Client) get(ctx context.Context, path string, into any) error {
 		return fmt.Errorf("connect to the controller: %w: forward a port of the pod that holds the lease first: kubectl -n numalet-system port-forward POD 8127", err)
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		why, err := io.ReadAll(io.LimitReader(response.Body, 1<<12))
-		return errors.Join(errors.New(strings.TrimSpace(string(why))), err)
+	body := io.LimitReader(response.Body, maxResponse)
+	if response.Header.Get("Content-Type") != jsonType {
+		return fmt.Errorf("%s is not the queue API of a Numalet controller (it answered %s): forward port 8127 of the pod that holds the lease", c.Server, response.Status)
 	}
-	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
+	var failed failure
+	if response.StatusCode != http.StatusOK {
+		into = &failed
+	}
+	if err := json.NewDecoder(body).Decode(into); err != nil {
 		return fmt.Errorf("decode the response of the controller: %w", err)
+	}
+	if failed.Message != "" {
+		return errors.New(failed.Message)
 	}
 	return nil
 }

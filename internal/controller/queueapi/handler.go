@@ -7,16 +7,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Source is where a handler reads from. Its functions may be called from any goroutine.
+// Source has the functions that a handler reads the queue with. Its functions may be called from any goroutine.
 type Source struct {
 	List    func() []queue.Explanation
 	Explain func(uid string) (queue.Explanation, bool)
 	Message func(uid string) string // a pod's last event
-	Leads   func() bool             // whether this process schedules, so that its queue is the cluster's
+	Leads   func() bool             // whether this process is the leader, whose queue is the cluster's
 }
 
 // New returns a handler of GET /queue, all pending pods by type and in their order,
-// and GET /queue/NAMESPACE/NAME, one of them. A request costs O(pods · log pods).
+// and GET /queue/NAMESPACE/NAME, one of them. All responses are JSON; that of an error has
+// a message. A request costs O(pods · log pods).
 func New(s Source) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /queue", s.ifLeading(s.queue))
@@ -24,11 +25,11 @@ func New(s Source) *http.ServeMux {
 	return mux
 }
 
-// ifLeading refuses requests to a replica that does not schedule.
+// ifLeading refuses requests to a replica on standby.
 func (s Source) ifLeading(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.Leads() {
-			http.Error(w, "this replica is on standby: ask the holder of the lease (kubectl -n numalet-system get leases)", http.StatusServiceUnavailable)
+			writeJSON(w, http.StatusServiceUnavailable, failure{"this replica is on standby: connect to the holder of the lease (kubectl -n numalet-system get leases)"})
 			return
 		}
 		next(w, r)
@@ -40,7 +41,7 @@ func (s Source) queue(w http.ResponseWriter, _ *http.Request) {
 	for _, e := range s.List() {
 		pods = append(pods, podOf(e))
 	}
-	writeJSON(w, pods)
+	writeJSON(w, http.StatusOK, pods)
 }
 
 func (s Source) why(w http.ResponseWriter, r *http.Request) {
@@ -52,15 +53,23 @@ func (s Source) why(w http.ResponseWriter, r *http.Request) {
 		if full, ok := s.Explain(e.UID); ok {
 			pod := podOf(full)
 			pod.Needs, pod.Message = needs(full), s.Message(e.UID)
-			writeJSON(w, pod)
+			writeJSON(w, http.StatusOK, pod)
 			return
 		}
 	}
-	http.Error(w, "pod "+name+" is not in the queue: it is bound, deleted, rejected, has scheduling gates, or another scheduler's", http.StatusNotFound)
+	writeJSON(w, http.StatusNotFound, failure{"pod " + name + " is not in the queue: it is bound, deleted or rejected, it has scheduling gates, or it belongs to another scheduler"})
 }
 
+// failure is the response of a request that failed.
+type failure struct {
+	Message string `json:"message"`
+}
+
+const jsonType = "application/json"
+
 // writeJSON ignores errors: the client has gone.
-func writeJSON(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", jsonType)
+	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v)
 }
