@@ -18,10 +18,15 @@ type boundPod struct {
 	all        bool // the pod says all of it
 }
 
-// readBound reads what a bound pod holds.
+// readBound reads what a bound pod holds. Its tenant stays what it was when it was assigned:
+// anybody who may edit a pod could otherwise charge it to another tenant.
 func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 	a, all := assignment(pod, m.env.GPUs)
-	known, err := m.env.Filters.ReadBoundPod(pod, m.env.State.Assignment(a.UID))
+	before := m.env.State.Assignment(a.UID)
+	if before != nil {
+		a.Tenant = before.Tenant
+	}
+	known, err := m.env.Filters.ReadBoundPod(pod, before)
 	if err != nil {
 		m.env.Odd(err)
 	}

@@ -37,6 +37,8 @@ func TestChanges(t *testing.T) {
 		"no policy":               {annotate(v1alpha1.AnnotationCPUPolicy, "null"), "", created},
 		"exemption":               {annotate(v1alpha1.AnnotationSharedContainers, `"main"`), "", created},
 		"placement":               {annotate(v1alpha1.AnnotationPlacement, `"{}"`), "", created},
+		"tenant":                  {`{"metadata":{"labels":{"numalet.dev/tenant":"victim"}}}`, "", "the label numalet.dev/tenant cannot change"},
+		"foreign label":           {`{"metadata":{"labels":{"example.com/team":"x"}}}`, "", ""},
 		"foreign annotation":      {annotate("example.com/note", `"x"`), "", ""},
 		"resize exclusive":        {resize("main", "2"), "resize", resized},
 		"resize to fraction":      {resize("main", "3500m"), "resize", resized},
