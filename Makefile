@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller takeover perf latency soak gpu-check
+.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller takeover perf perf-busy latency soak gpu-check
 
 IMAGE ?= localhost/numalet:dev
 FLAVOUR ?= plain# of the rig's machine: plain, systemd or wide
@@ -104,6 +104,11 @@ perf: bin rig ## decisions in memory; kube-scheduler, Numalet and bare clients s
 	CGO_ENABLED=0 GOGC=400 go test -trimpath ./internal/controller/filters -run '^$$' -bench 'Cycle/nodes=5000/cards=./proposers=4' -benchtime 40000x
 	go build -o build/perf ./test/perf
 	build/perf -nodes $(NODES) -pods $(PODS) -bounds test/perf/bounds.yaml
+
+WAITING ?= 300
+perf-busy: bin rig ## how fast kube-scheduler and Numalet bind while pods wait that nothing can place; NODES, PODS, WAITING
+	go build -o build/perf ./test/perf
+	build/perf -nodes $(NODES) -pods $(PODS) -waiting $(WAITING)
 
 latency: cluster ## how long creations wait for the containers that share, as in docs/benchmarks/logs/performance.md; half an hour
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency

@@ -16,19 +16,29 @@ import (
 
 // load is a kind of pods to bind.
 type load struct {
-	name string
-	pod  func(name, scheduler string) *corev1.Pod
+	name    string
+	pod     func(name, scheduler string) *corev1.Pod
+	waiting int // number of pods that wait meanwhile and cannot be placed
 }
 
-func loads() []load {
+// loads returns all loads, or where pods wait, one without and one with these.
+func loads(waiting int) []load {
+	all := allLoads()
+	if waiting > 0 {
+		return []load{all[0], busy(all[0], waiting)}
+	}
+	return all
+}
+
+func allLoads() []load {
 	return []load{
-		{"plain", func(name, scheduler string) *corev1.Pod {
+		{name: "plain", pod: func(name, scheduler string) *corev1.Pod {
 			return hollowcluster.Pod(namespace, name, scheduler, "100m", 0)
 		}},
-		{"gpu", func(name, scheduler string) *corev1.Pod {
+		{name: "gpu", pod: func(name, scheduler string) *corev1.Pod {
 			return hollowcluster.Pod(namespace, name, scheduler, "100m", 1)
 		}},
-		{"single", func(name, scheduler string) *corev1.Pod {
+		{name: "single", pod: func(name, scheduler string) *corev1.Pod {
 			pod := hollowcluster.Pod(namespace, name, scheduler, "2", 0)
 			pod.Annotations[v1alpha1.AnnotationCPUPolicy] = v1alpha1.PolicySingle
 			return pod
@@ -56,9 +66,9 @@ func compare(ctx context.Context, o options) (err error) {
 		defer f.plane.Down()
 	}
 	var results []result
-	for _, l := range loads() {
+	for _, l := range loads(o.Waiting) {
 		for _, c := range contenders() {
-			if name := c.name + " " + l.name; c.skip(l) || !only.MatchString(name) {
+			if name := c.name + " " + l.name; c.skip(l, o.Waiting) || !only.MatchString(name) {
 				continue
 			}
 			r, err := f.round(ctx, c, l)

@@ -37,8 +37,11 @@ func contenders() []contender {
 	}
 }
 
-// skip reports whether a contender cannot bind such pods: only Numalet knows NUMA nodes.
-func (c contender) skip(l load) bool { return l.name == "single" && c.name != "numalet" }
+// skip reports whether a contender does not bind such pods: only Numalet knows NUMA nodes. If
+// pods wait in some rounds, only schedulers take part.
+func (c contender) skip(l load, waiting int) bool {
+	return l.name == "single" && c.name != "numalet" || waiting > 0 && c.scheduler == ""
+}
 
 // clientWith starts this program as a client.
 func clientWith(flags ...string) func(context.Context, *field) (started, error) {

@@ -9,4 +9,7 @@
 // separate watcher. CPU is everything that the process used from before the backlog was
 // created until it was idle again, including events. Then pods are created one by one, and
 // the time until each is bound is measured.
+//
+// With -waiting, the schedulers bind plain pods twice: without other pods, and while older
+// pods wait that nothing can place. `make perf-busy` runs this.
 package main

@@ -79,6 +79,9 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, err
 	}
 	defer binds.Stop()
+	if err := f.makeWaiting(ctx, c.scheduler, l.waiting); err != nil {
+		return r, err
+	}
 	if err := f.make(ctx, l, c.scheduler, 0, f.Pods); err != nil {
 		return r, err
 	}
@@ -93,11 +96,15 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 	if err := binds.Await(ctx, f.Pods, stallTimeout); err != nil {
 		return r, fmt.Errorf("%w: see %s", err, s.process.Log)
 	}
-	// 4. The contender becomes idle: events are written after the bindings.
+	// 4. The contender becomes idle: events are written after the bindings. While pods wait,
+	// it retries them and may never be idle.
 	if r.events, r.lastEvent, err = f.countEvents(ctx, c); err != nil {
 		return r, err
 	}
-	if err := awaitIdle(ctx, s.process); err != nil {
+	if l.waiting == 0 {
+		err = awaitIdle(ctx, s.process)
+	}
+	if err != nil {
 		return r, err
 	}
 	after, err := s.process.Usage()
@@ -130,6 +137,11 @@ func (f *field) profile(ctx context.Context, s started, l load) func() error {
 func (f *field) clear(ctx context.Context, s started) error {
 	if err := s.process.Stop(10 * time.Second); err != nil {
 		return err
+	}
+	if f.Waiting > 0 {
+		if err := f.plane.Clear(ctx, waitingNamespace); err != nil {
+			return err
+		}
 	}
 	return f.plane.Clear(ctx, namespace)
 }

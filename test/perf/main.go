@@ -14,6 +14,7 @@ import (
 type options struct {
 	Rig, Controller string // paths of the programs
 	Nodes, Pods     int
+	Waiting         int // number of pods that wait in some rounds and cannot be placed
 	Steady          int // number of pods that are created one by one
 	Pace            time.Duration
 	Only            string // regular expression of the rounds to run
@@ -32,6 +33,7 @@ func main() {
 	flag.StringVar(&o.Controller, "controller", "build/bin/numalet-controller", "the program under test")
 	flag.IntVar(&o.Nodes, "nodes", 5000, "how many nodes there are")
 	flag.IntVar(&o.Pods, "pods", 5000, "how many pods the backlog has")
+	flag.IntVar(&o.Waiting, "waiting", 0, "if set, only plain pods and schedulers, without and with so many `pods` that cannot be placed: a third too large, a third that selects no node, a third that requires a neighbor that never comes")
 	flag.IntVar(&o.Steady, "steady", 200, "how many pods come one by one after it")
 	flag.DurationVar(&o.Pace, "pace", 20*time.Millisecond, "how long after each other they come")
 	flag.StringVar(&o.Only, "only", "", "a regular expression of the `rounds` to run, such as 'numalet|floor'")
