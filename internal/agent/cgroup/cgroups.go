@@ -250,6 +250,19 @@ func (c *Cgroups) PodEmpty(target string) (bool, error) {
 	return empty, nil
 }
 
+// PodExists reports whether a pod has a cgroup. The kubelet removes it after the pod has
+// ended.
+func (c *Cgroups) PodExists(target string) (bool, error) {
+	at, err := locate(target)
+	if err != nil {
+		return false, err
+	}
+	if _, err = os.Stat(c.tree.dir(at.path)); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // asNotExist translates the kernel's two errors for a missing cgroup into
 // ErrNotExist: ENOENT, and ENODEV when it was removed while its file was open.
 func asNotExist(err error) error {

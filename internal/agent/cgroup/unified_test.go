@@ -171,6 +171,18 @@ func TestPodEmptyUnified(t *testing.T) {
 	}
 }
 
+func TestPodExists(t *testing.T) {
+	c := open(t, Options{Root: fake(t, map[string]string{"kubepods/pod1/cgroup.procs": ""})})
+	for pod, want := range map[string]bool{"/kubepods/pod1": true, "/kubepods/pod2": false} {
+		if got, err := c.PodExists(pod); err != nil || got != want {
+			t.Errorf("PodExists(%s) = %v, %v; want %v", pod, got, err, want)
+		}
+	}
+	if _, err := c.PodExists(""); err == nil {
+		t.Error("PodExists of no target succeeded")
+	}
+}
+
 func TestNewWithoutCgroups(t *testing.T) {
 	if _, err := New(Options{Root: t.TempDir()}); err == nil {
 		t.Error("New found cgroups in an empty directory")

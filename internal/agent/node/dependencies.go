@@ -35,9 +35,11 @@ type Cgroups interface {
 	Persist(ctx context.Context) error
 }
 
-// Processes reports whether a pod has no processes.
+// Processes reports whether a pod has no processes, and whether the kubelet has not removed
+// its cgroup yet.
 type Processes interface {
 	PodEmpty(podCgroup string) (bool, error)
+	PodExists(podCgroup string) (bool, error)
 }
 
 // Store makes a snapshot durable before it returns.

@@ -15,6 +15,11 @@ import (
 // sweepInterval is the time between checks of an ended pod with remaining processes.
 const sweepInterval = time.Second
 
+// staticSweepInterval is the time between checks of static pods that hold CPUs. Nothing may
+// announce their end: they may have no mirror pod, and for a runtime that has restarted see
+// PodEnded.
+const staticSweepInterval = 10 * time.Second
+
 // PodEnded requests a sweep because a pod may have ended: it is terminal or deleted.
 // It does not block. The runtime's StopPodSandbox and RemovePodSandbox are not
 // enough: they mostly come before the API server has the change, and containerd 2.4
@@ -39,10 +44,20 @@ func (n *Node) Run(ctx context.Context) error {
 		case <-n.ended:
 		case <-again.C:
 		}
-		if left := n.Sweep(ctx); left > 0 {
+		switch left := n.Sweep(ctx); {
+		case left > 0:
 			again.Reset(sweepInterval)
+		case n.holdsStatic():
+			again.Reset(staticSweepInterval)
 		}
 	}
+}
+
+// holdsStatic reports whether a static pod holds CPUs.
+func (n *Node) holdsStatic() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.ContainsFunc(n.mu.book.sorted(), func(h Held) bool { return h.Static })
 }
 
 // Sweep releases the grants of ended pods and returns how many of those pods still
@@ -83,13 +98,25 @@ func (n *Node) releaseEnded(ctx context.Context, uid string) bool {
 }
 
 // hasEnded reports whether a pod is terminal or deleted. A static pod may never have
-// been in the API server; it ends when the runtime removes its last sandbox.
+// been in the API server; it ends when the runtime removes its last sandbox, or the kubelet
+// the pod's cgroup.
 func (n *Node) hasEnded(uid string) bool {
 	if pod, known := n.env.Pods.Pod(n.ref(uid)); known {
 		return v1alpha1.Ended(pod)
 	}
 	static := slices.ContainsFunc(n.mu.book.of(uid), func(h Held) bool { return h.Static })
-	return n.env.Pods.HasSynced() && !static
+	if static {
+		return n.removed(uid)
+	}
+	return n.env.Pods.HasSynced()
+}
+
+// removed reports whether the kubelet has removed the cgroups of a pod.
+func (n *Node) removed(uid string) bool {
+	return !slices.ContainsFunc(n.cgroups(uid), func(cgroup string) bool {
+		exists, err := n.env.Processes.PodExists(cgroup)
+		return exists || err != nil
+	})
 }
 
 // ref returns the identity of a pod that runs or holds a grant. Callers hold the lock.

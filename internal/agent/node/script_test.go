@@ -45,7 +45,7 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show, "report": s.report,
-		"give": s.give, "gpus": s.showGPUs, "systemd": s.setSystemd, "offline": s.offline, "online": s.online, "firmware": s.firmware,
+		"give": s.give, "gpus": s.showGPUs, "systemd": s.setSystemd, "collect": s.collect, "offline": s.offline, "online": s.online, "firmware": s.firmware,
 	} {
 		s.commands[name] = func(c *scenario.Command) { s.fail(do(c.Words)) }
 	}
@@ -231,6 +231,12 @@ func (s *script) removePod(args []string) error {
 			return nil
 		}
 	}
+	return nil
+}
+
+// collect: collect POD is the kubelet removing the cgroup of a pod that has ended.
+func (s *script) collect(args []string) error {
+	s.world.removed["/pod"+args[0]] = true
 	return nil
 }
 

@@ -28,6 +28,7 @@ type world struct {
 	node    *Node // nil while the agent is away
 
 	groups   map[string]*group // the kernel's cgroups by path
+	removed  map[string]bool   // pods' cgroups that the kubelet has removed
 	overlaps []string          // what the kernel saw that must never be
 
 	sandboxes  map[string]workload.Sandbox  // the runtime's, by ID
@@ -62,6 +63,7 @@ func newWorld() *world {
 		machine:    machinetest.Machine(2, 4).SMT(2).NodesPerPackage(2).Memory(8 << 30).Build(),
 		cfg:        Config{RequestForm: v1alpha1.PolicyForm, Reserved: cpuset.Of(0), BootID: "boot1", PodWait: time.Millisecond},
 		groups:     map[string]*group{},
+		removed:    map[string]bool{},
 		sandboxes:  map[string]workload.Sandbox{},
 		containers: map[string]*runtimeContainer{},
 		pods:       map[string]*corev1.Pod{},
@@ -155,6 +157,9 @@ func (w *world) PodEmpty(cgroup string) (bool, error) {
 	}
 	return true, nil
 }
+
+// PodExists reports whether the kubelet has not removed the pod's cgroup.
+func (w *world) PodExists(cgroup string) (bool, error) { return !w.removed[cgroup], nil }
 
 // Save is the disk.
 func (w *world) Save(s Snapshot) error {
