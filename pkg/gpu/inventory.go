@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -30,6 +31,51 @@ func (v *Inventory) Check() error {
 		return nil
 	}
 	return v.Links.check(len(v.Cards))
+}
+
+// WithLost returns the inventory with the cards of an earlier one that it lacks, as they
+// were. While a card is lacking the driver can number the others anew, so all known cards
+// keep the index of the earlier inventory. O(cards²).
+func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
+	all := *v
+	all.Cards, all.Links = slices.Clone(v.Cards), nil
+	for _, c := range earlier.Cards {
+		if _, found := v.Find(c.UUID); !found {
+			all.Cards = append(all.Cards, c)
+		}
+	}
+	if len(all.Cards) == len(v.Cards) {
+		return v
+	}
+	for i := range all.Cards {
+		if at, known := earlier.Find(all.Cards[i].UUID); known {
+			all.Cards[i].Index = earlier.Cards[at].Index
+		}
+	}
+	slices.SortStableFunc(all.Cards, func(a, b Card) int { return cmp.Compare(a.Index, b.Index) })
+	if v.Links != nil || earlier.Links != nil {
+		all.Links = all.linksFrom(v, earlier)
+	}
+	return &all
+}
+
+// linksFrom returns the links between the cards from the first of the inventories that has
+// both cards.
+func (v *Inventory) linksFrom(sources ...*Inventory) Links {
+	table := make(Links, len(v.Cards))
+	for a := range v.Cards {
+		table[a] = make([]Link, len(v.Cards))
+		for b := range v.Cards {
+			for _, from := range slices.Backward(sources) {
+				i, hasA := from.Find(v.Cards[a].UUID)
+				j, hasB := from.Find(v.Cards[b].UUID)
+				if hasA && hasB {
+					table[a][b] = from.Links.between(i, j)
+				}
+			}
+		}
+	}
+	return table
 }
 
 // Find returns the index of the card with an ID, which is the card's own UUID or

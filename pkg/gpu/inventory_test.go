@@ -118,3 +118,42 @@ func TestParseForm(t *testing.T) {
 		}
 	}
 }
+
+// TestWithLost keeps cards that an inventory lacks, with their links and indexes.
+func TestWithLost(t *testing.T) {
+	// inventory has cards of the form UUID=INDEX; between a and b are as many NVLinks as
+	// the sum of their letters (a is 1).
+	inventory := func(cards ...string) *Inventory {
+		v := &Inventory{Links: Links{}}
+		for _, c := range cards {
+			v.Cards = append(v.Cards, Card{UUID: c[:1], Index: int(c[2] - '0')})
+		}
+		for i, a := range v.Cards {
+			v.Links = append(v.Links, make([]Link, len(cards)))
+			for j, b := range v.Cards {
+				if i != j {
+					v.Links[i][j].NVLinks = int(a.UUID[0]-'a') + int(b.UUID[0]-'a') + 2
+				}
+			}
+		}
+		return v
+	}
+	for name, tc := range map[string]struct{ earlier, now, want *Inventory }{
+		"nothing is lost":         {inventory("a=0", "b=1"), inventory("a=1", "b=0"), inventory("a=1", "b=0")},
+		"the first is lost":       {inventory("a=0", "b=1", "c=2"), inventory("b=1", "c=2"), inventory("a=0", "b=1", "c=2")},
+		"others are renumbered":   {inventory("a=0", "b=1", "c=2"), inventory("b=0", "c=1"), inventory("a=0", "b=1", "c=2")},
+		"all are lost":            {inventory("a=0", "b=1"), &Inventory{}, inventory("a=0", "b=1")},
+		"there was nothing":       {&Inventory{}, inventory("a=0"), inventory("a=0")},
+		"a new one beside a lost": {inventory("a=0"), inventory("b=1"), func() *Inventory { v := inventory("a=0", "b=1"); v.Links = Links{{{}, {}}, {{}, {}}}; return v }()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := tc.now.WithLost(tc.earlier)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("inventory (-want +got):\n%s", diff)
+			}
+			if err := got.Check(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

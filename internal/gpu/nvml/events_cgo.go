@@ -17,14 +17,10 @@ const faultEvents = nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccE
 // noInstance is the ID in events without a MIG instance.
 const noInstance = 0xFFFFFFFF
 
-// register registers for a card's events, once. Faults of a card without events are
-// only found by probes.
+// register registers for a card's events, once. After a failure the next inventory
+// repeats it. Until then faults of the card are only found by probes.
 func (d *driver) register(uuid string, card nvml.Device) error {
-	d.mu.Lock()
-	_, known := d.mu.watched[card]
-	d.mu.watched[card] = uuid
-	d.mu.Unlock()
-	if known {
+	if !d.watch(card, uuid) {
 		return nil
 	}
 	supported, ret := card.GetSupportedEventTypes()
@@ -32,9 +28,25 @@ func (d *driver) register(uuid string, card nvml.Device) error {
 		ret = card.RegisterEvents(supported&faultEvents, d.events)
 	}
 	if ret != nvml.SUCCESS {
+		d.unwatch(card)
 		return fmt.Errorf("register for events of GPU %s: %w; its health is only polled", uuid, ret)
 	}
 	return nil
+}
+
+// watch adds a card, before its first event, and reports whether it was not there.
+func (d *driver) watch(card nvml.Device, uuid string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, watched := d.mu.watched[card]
+	d.mu.watched[card] = uuid
+	return !watched
+}
+
+func (d *driver) unwatch(card nvml.Device) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.mu.watched, card)
 }
 
 func (d *driver) Next(wait time.Duration) (health.Event, bool, error) {

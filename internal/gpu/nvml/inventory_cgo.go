@@ -49,7 +49,7 @@ func (d *driver) versions() (driver, cuda string, err error) {
 	return driver, fmt.Sprintf("%d.%d", number/1000, number%1000/10), nil
 }
 
-// readCard reads a card. Only its NUMA node may be unknown.
+// readCard reads a card. Only its NUMA node and its size of memory may be unknown.
 func (d *driver) readCard(index int) (nvml.Device, gpu.Card, error) {
 	card := gpu.Card{Index: index}
 	handle, ret := d.lib.DeviceGetHandleByIndex(index)
@@ -62,11 +62,9 @@ func (d *driver) readCard(index int) (nvml.Device, gpu.Card, error) {
 	if card.Model, ret = handle.GetName(); ret != nvml.SUCCESS {
 		return nil, card, fmt.Errorf("read model: %w", ret)
 	}
-	memory, ret := handle.GetMemoryInfo()
-	if ret != nvml.SUCCESS {
+	if card.MemoryBytes, ret = memorySize(handle); ret != nvml.SUCCESS {
 		return nil, card, fmt.Errorf("read size of memory: %w", ret)
 	}
-	card.MemoryBytes = memory.Total
 	pci, ret := handle.GetPciInfo()
 	if ret != nvml.SUCCESS {
 		return nil, card, fmt.Errorf("read PCI address: %w", ret)
@@ -78,6 +76,17 @@ func (d *driver) readCard(index int) (nvml.Device, gpu.Card, error) {
 	card.NUMA = d.numaNode(card.PCI, handle)
 	card.MIG, card.Slices, err = migDevices(handle)
 	return handle, card, err
+}
+
+// memorySize returns the bytes of a card's memory, and 0 for a card that shares the memory
+// of the machine (GB10, in DGX Spark), where the driver does not support the query.
+// https://docs.nvidia.com/dgx/dgx-spark/known-issues.html
+func memorySize(handle nvml.Device) (uint64, nvml.Return) {
+	memory, ret := handle.GetMemoryInfo()
+	if ret == nvml.ERROR_NOT_SUPPORTED {
+		return 0, nvml.SUCCESS
+	}
+	return memory.Total, ret
 }
 
 // text returns a zero-terminated string.

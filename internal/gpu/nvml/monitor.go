@@ -39,10 +39,10 @@ type MonitorOptions struct {
 
 // Monitor maintains a node's inventory and its health. If the driver no longer lists
 // a card or is removed, the card stays in the inventory as unhealthy, until the
-// driver lists all cards again or the monitor ends.
+// driver lists it again or the monitor ends.
 type Monitor struct {
 	MonitorOptions
-	complete  *gpu.Inventory // the last one with all cards
+	complete  *gpu.Inventory // with all cards that were ever listed, lost ones as they were
 	health    *health.Tracker
 	open      cdi.Source     // the driver of this session; nil between sessions
 	published *gpu.Inventory // the last one
@@ -140,18 +140,14 @@ func (m *Monitor) poll(driver Driver) {
 	m.publish()
 }
 
-// update replaces the inventory, unless the new one lacks a card.
+// update replaces what the driver lists, and keeps the other cards.
 func (m *Monitor) update(now *gpu.Inventory) {
-	if now.Check() != nil {
+	all := now.WithLost(m.complete)
+	if all.Check() != nil {
 		return
 	}
-	for i := range m.complete.Cards {
-		if _, found := now.Find(m.complete.Cards[i].UUID); !found {
-			return
-		}
-	}
-	m.complete = now
-	m.health.SetInventory(now)
+	m.complete = all
+	m.health.SetInventory(all)
 }
 
 // markLost records that no card answers, because there is no driver.

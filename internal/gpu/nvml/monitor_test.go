@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/health"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -48,6 +49,59 @@ func TestLibraryThatDoesNotStart(t *testing.T) {
 	monitor := NewMonitor(MonitorOptions{Open: func() (Driver, error) { return nil, stale }})
 	if err := monitor.Run(t.Context()); !errors.Is(err, stale) {
 		t.Errorf("Run: %v", err)
+	}
+}
+
+// card returns a card of a fake inventory, in MIG mode if it has slices.
+func card(uuid string, index int, slices ...string) gpu.Card {
+	c := gpu.Card{UUID: uuid, Index: index, MIG: len(slices) > 0}
+	for _, s := range slices {
+		c.Slices = append(c.Slices, gpu.Slice{UUID: s})
+	}
+	return c
+}
+
+// listed is a driver whose cards change.
+type listed struct {
+	Driver
+	cards []gpu.Card
+	err   error
+}
+
+func (l *listed) Inventory() (*gpu.Inventory, error) { return &gpu.Inventory{Cards: l.cards}, l.err }
+func (l *listed) Close()                             {}
+func (l *listed) Probe(uuid string) health.Probe {
+	_, answers := (&gpu.Inventory{Cards: l.cards}).Find(uuid)
+	return health.Probe{Answers: answers}
+}
+
+// TestLostCardFreezesNoOther: while a card is lost, the slices of another one are made and
+// destroyed, and the node shows that.
+func TestLostCardFreezesNoOther(t *testing.T) {
+	var units []string
+	monitor := NewMonitor(MonitorOptions{Now: time.Now, Log: funcr.New(func(_, _ string) {}, funcr.Options{}), Publish: func(v *gpu.Inventory) {
+		units = nil
+		for _, u := range v.Units() {
+			units = append(units, u.ID+" "+u.Health.State.String())
+		}
+	}})
+	driver := &listed{}
+	for _, step := range []struct {
+		cards []gpu.Card
+		err   error
+		want  []string
+	}{
+		{cards: []gpu.Card{card("a", 0), card("m", 1, "m1", "m2")}, want: []string{"a Healthy", "m1 Healthy", "m2 Healthy"}},
+		{cards: []gpu.Card{card("m", 1, "m1", "m2")}, err: errors.New("read GPU 0: GPU is lost"), want: []string{"a Unhealthy", "m1 Healthy", "m2 Healthy"}},
+		{cards: []gpu.Card{card("m", 1, "m2", "m3")}, err: errors.New("read GPU 0: GPU is lost"), want: []string{"a Unhealthy", "m2 Healthy", "m3 Healthy"}},
+		{cards: []gpu.Card{card("m", 0, "m3"), card("n", 1)}, want: []string{"a Unhealthy", "m3 Healthy", "n Healthy"}},
+		{cards: []gpu.Card{card("a", 0), card("m", 1, "m3"), card("n", 2)}, want: []string{"a Healthy", "m3 Healthy", "n Healthy"}},
+	} {
+		driver.cards, driver.err = step.cards, step.err
+		monitor.poll(driver)
+		if diff := cmp.Diff(step.want, units); diff != "" {
+			t.Errorf("units (-want +got):\n%s", diff)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func (d *driver) Probe(uuid string) health.Probe {
 	if ret != nvml.SUCCESS {
 		return health.Probe{Error: ret.Error()}
 	}
-	if _, ret := card.GetMemoryInfo(); ret != nvml.SUCCESS {
+	if _, ret := memorySize(card); ret != nvml.SUCCESS {
 		return health.Probe{Error: ret.Error()}
 	}
 	p := health.Probe{Answers: true, Action: action(card)}

@@ -46,10 +46,22 @@ func (i Instance) covers(gpuInstance, computeInstance int) bool {
 type remedy uint8
 
 const (
-	none  remedy = iota // not a fault of the GPU
-	probe               // the card answers, and the driver requests no action
-	reset               // a reset, or a driver that reports that no action is needed
+	none   remedy = iota // not a fault of the GPU
+	probe                // the card answers, and the driver requests no action
+	reset                // a reset, or a driver that reports that no action is needed
+	reboot               // as reset, but the card cannot be reset: it is not on the bus
 )
+
+// advice returns what an administrator has to do where the driver requests nothing, or "".
+func (r remedy) advice() string {
+	switch r {
+	case reset:
+		return ResetGPU.advice()
+	case reboot:
+		return RebootNode.advice()
+	}
+	return ""
+}
 
 // xid classifies an Xid: as a fault of an application, as one that needs a reset, or
 // as any other. Applications cause those that NVIDIA's own device plugin ignores.
@@ -70,7 +82,7 @@ func xid(number uint64) (remedy, string) {
 	case 74:
 		return reset, "Xid 74: NVLink error"
 	case 79:
-		return reset, "Xid 79: the GPU has fallen off the bus"
+		return reboot, "Xid 79: the GPU has fallen off the bus"
 	case 95:
 		return reset, "Xid 95: uncontained memory error"
 	case 63:

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -55,13 +56,12 @@ func (u *unit) remove(ended func(fault) bool) {
 // what to do.
 func (u *unit) health() gpu.Health {
 	var reasons []string
-	advice := u.advice
+	worst := none
 	for _, f := range u.faults {
 		reasons = append(reasons, f.String())
-		if advice == "" && f.remedy == reset {
-			advice = ResetGPU.advice()
-		}
+		worst = max(worst, f.remedy)
 	}
+	advice := cmp.Or(u.advice, worst.advice())
 	if len(reasons) == 0 && u.advice != "" {
 		reasons = []string{"the driver requests a recovery action"}
 	}

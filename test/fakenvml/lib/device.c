@@ -110,6 +110,8 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int len
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 {
 	nvmlReturn_t r = answers(device);
+	if (!r && !device.handle->memory)
+		return NVML_ERROR_NOT_SUPPORTED;
 	if (!r)
 		*memory = (nvmlMemory_t){.total = device.handle->memory, .free = device.handle->memory};
 	return r;

@@ -9,6 +9,7 @@
  *
  *   xid UUID NUMBER [GI [CI]]   doublebit UUID   unavailable UUID
  *   lost UUID   found UUID   ecc UUID COUNT   action UUID NUMBER
+ *   deaf UUID   hears UUID
  *
  * The first three are events, for the event sets that were there before them.
  * The others are what a card is like from then on. */
@@ -32,6 +33,10 @@ static void mark(const char *line)
 		card->lost = 1;
 	else if (!strcmp(verb, "found"))
 		card->lost = 0;
+	else if (!strcmp(verb, "deaf"))
+		card->deaf = 1;
+	else if (!strcmp(verb, "hears"))
+		card->deaf = 0;
 	else if (!strcmp(verb, "ecc"))
 		card->ecc = (unsigned long long)n;
 	else if (!strcmp(verb, "action"))
@@ -42,7 +47,7 @@ void events_replay(void)
 {
 	char line[256];
 	for (int i = 0; i < machine.ncards; i++)
-		machine.cards[i].lost = machine.cards[i].action = 0, machine.cards[i].ecc = 0;
+		machine.cards[i].lost = machine.cards[i].deaf = machine.cards[i].action = 0, machine.cards[i].ecc = 0;
 	FILE *f = fopen(events_path(), "r");
 	if (!f)
 		return;
@@ -117,6 +122,8 @@ nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long
 nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types, nvmlEventSet_t set)
 {
 	nvmlReturn_t r = answers(device);
+	if (!r && device.handle->deaf)
+		return NVML_ERROR_UNKNOWN;
 	if (!r)
 		set.handle->wanted[place(device.handle)] |= types;
 	return r;

@@ -13,9 +13,10 @@
 typedef struct nvmlDevice_st gpu;
 struct nvmlDevice_st {
 	char uuid[96], name[160], bus[NVML_DEVICE_PCI_BUS_ID_BUFFER_SIZE];
-	unsigned long long memory;
+	unsigned long long memory; /* 0: not supported */
 	int numa; /* -1: not told */
 	int mig, lost, action;
+	int deaf; /* its events cannot be registered */
 	unsigned long long ecc;
 	gpu *card; /* of a slice; NULL for a card */
 	unsigned int gi, ci;
