@@ -16,6 +16,7 @@ type List struct {
 	Pod        *Pod
 	Candidates []Candidate
 	FreedSeq   uint64 // the cluster's release counter when the nodes were read
+	NarrowSeq  uint64 // the counter of changes that make unchanged nodes unfit, before that
 	Begun      any    // node-independent results of the filters; see Relay
 }
 

@@ -31,7 +31,8 @@ type Pod struct {
 
 	// Wait returns the reason why the pod must wait on every node, such as an
 	// exhausted quota. For a gang it covers as many pods as must start together. Any
-	// goroutine may call it, with any lock held; nil means that the pod need not wait.
+	// goroutine may call it, with any lock held; nil means that the pod need not wait,
+	// and is subject to no quota.
 	Wait func(*Pod) Reason
 
 	// Across is set if the pod's fit on a node depends on other nodes too, for example

@@ -55,6 +55,9 @@ func (c *Cluster) Observe(e nodestate.Event) {
 		now := withNode(before, node)
 		e.Entry.SetForeign(now)
 		c.sets.changeNode(e.Entry, before, now)
+		if len(now.PodsWithRequiredAntiAffinity) > 0 {
+			c.state.Narrow() // its zone may be another one now
+		}
 	case nodestate.Placed, nodestate.Bound:
 		c.assign(e.Entry, e.Now, e.Was)
 	case nodestate.Released, nodestate.Undone:
@@ -105,6 +108,9 @@ func (c *Cluster) count(pod *framework.PodInfo, node string, sign int) {
 	c.sets.countPod(pod.Pod, int64(sign))
 	if terms := pod.RequiredAntiAffinityTerms; len(terms) > 0 {
 		c.terms.count(node, terms, sign)
+		if sign > 0 {
+			c.state.Narrow()
+		}
 	}
 	for _, v := range pod.Pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {

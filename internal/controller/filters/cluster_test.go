@@ -70,7 +70,7 @@ func TestRecords(t *testing.T) {
 			}
 		}
 		pod := s.ask(pod(fmt.Sprint("p", i)).Obj())
-		if !s.state.Place(pod, s.state.Record("a"), sched.Placement{Node: "a"}) {
+		if !s.state.Place(pod, s.state.Record("a"), sched.Placement{Node: "a"}, s.state.NarrowSeq()) {
 			t.Fatalf("step %d: the node is another", i)
 		}
 		for j, record := range records {

@@ -119,7 +119,7 @@ func (w *world) place(p *v1.Pod) {
 func (w *world) assume(p *v1.Pod, node string) sched.Decision {
 	d := sched.Decision{Pod: w.scene.ask(p), At: sched.Placement{Node: node}}
 	if record := w.scene.state.Record(node); record != nil {
-		w.scene.state.Place(d.Pod, record, d.At)
+		w.scene.state.Place(d.Pod, record, d.At, w.scene.state.NarrowSeq())
 	}
 	return d
 }

@@ -69,13 +69,13 @@ func (a *Assignment) SameCharges(was *Assignment) bool {
 }
 
 // Place assigns a pod to a node and releases the pod's reservations. It returns false
-// and changes nothing if read is not the node's newest record, or if the pod is already
-// assigned.
-func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement) bool {
+// and changes nothing if read is not the node's newest record, if NarrowSeq is more than
+// seen, or if the pod is already assigned.
+func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement, seen uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := read.Source.(*Entry)
-	if _, has := s.mu.assigned[pod.UID]; has || !ok || e.Newest() != read {
+	if _, has := s.mu.assigned[pod.UID]; has || !ok || e.Newest() != read || s.narrowed.Load() > seen {
 		return false
 	}
 	now := Decided(sched.Decision{Pod: pod, At: at})

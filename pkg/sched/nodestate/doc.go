@@ -10,7 +10,7 @@
 //	s.Subscribe(filters.Observe)                   // before the first change
 //	s.Subscribe(ledger.Observe, nodestate.Bound)  // only of some kinds
 //	s.SetNode(node)                               // from the adapter, with everything free
-//	ok := s.Place(pod, record, placement)         // false: the record is not the newest
+//	ok := s.Place(pod, record, placement, seen)   // false: the record is not the newest
 //	s.Adopt(assignment)                           // a pod is bound, by any scheduler
 //
 // # Invariants
@@ -35,7 +35,10 @@
 //
 // A subscriber must not call the state: it would deadlock. It may take its own locks and
 // call the queue. The lock order is state, subscriber, queue. Subscribers and the queue
-// may call only FreedSeq, Entry and Record of the state, which take no lock.
+// may call only FreedSeq, Narrow, Entry and Record of the state, which take no lock.
+//
+// A record is that of one node, but what a filter knows of one node may make pods unfit for
+// another one. The subscriber then calls Narrow, and Place refuses what was checked before.
 //
 // OnFreed is called without a lock because it checks waiting pods. It may run late or after
 // another change. This is safe, because it only causes retries. Undo does not call

@@ -12,7 +12,7 @@ import (
 // updateIndexes updates the indexes from the stale entries' records and makes a new view.
 func (s *State) updateIndexes() {
 	s.mu.Lock()
-	due, freedSeq := s.indexing.due[:0], s.freedSeq.Load()
+	due, v := s.indexing.due[:0], &View{FreedSeq: s.freedSeq.Load(), NarrowSeq: s.narrowed.Load()}
 	for _, e := range s.mu.stale {
 		due = append(due, indexUpdate{e, e.Newest()})
 		e.stale = false
@@ -25,7 +25,7 @@ func (s *State) updateIndexes() {
 	for _, d := range due {
 		s.index(d.Entry, d.record)
 	}
-	s.publish(freedSeq)
+	s.publish(v)
 	clear(due)
 	s.indexing.due = due
 }
@@ -88,10 +88,9 @@ func held(free, left []int64) []int64 {
 	return left
 }
 
-// publish makes the newest view.
-func (s *State) publish(freedSeq uint64) {
-	v := &View{FreedSeq: freedSeq, profiles: s.profiles}
-	v.indexes = v.store[:0]
+// publish completes a view, and makes it the newest.
+func (s *State) publish(v *View) {
+	v.profiles, v.indexes = s.profiles, v.store[:0]
 	for _, index := range s.indexing.indexes {
 		v.indexes = append(v.indexes, index.View())
 	}

@@ -23,6 +23,7 @@ type State struct {
 	view     atomic.Pointer[View]
 	stale    atomic.Bool   // the indexes lag behind some record
 	freedSeq atomic.Uint64 // counts releases of resources; written under mu, before the record
+	narrowed atomic.Uint64 // counts calls of Narrow; written under mu
 	entries  sync.Map      // name → *Entry; read without a lock, written under mu
 
 	subscribers [kinds][]Subscriber
@@ -62,7 +63,7 @@ func New(profiles ...filter.Profile) (*State, error) {
 		}
 		s.profiles, s.indexing.indexes = append(s.profiles, p), append(s.indexing.indexes, index)
 	}
-	s.publish(0)
+	s.publish(&View{})
 	return s, nil
 }
 
@@ -77,6 +78,14 @@ func (s *State) Record(name string) *sched.Node {
 // FreedSeq returns how often resources were released since the start. It is current,
 // while View.FreedSeq has the value from when the view was made. It takes no lock.
 func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
+
+// Narrow records that pods may fit no more on nodes whose records are unchanged, for example
+// because a pod was placed that keeps others away. Only subscribers may call it, during
+// their call, after other goroutines can find out for which pods this is so.
+func (s *State) Narrow() { s.narrowed.Add(1) }
+
+// NarrowSeq returns how often Narrow was called since the start. It takes no lock.
+func (s *State) NarrowSeq() uint64 { return s.narrowed.Load() }
 
 // Profile returns the profile of a name, or the default profile if the name is empty or
 // unknown.

@@ -268,9 +268,13 @@ func (w *twinWorld) place(uid, node string, cpu sched.MilliCPU) {
 		record = record.Take(sched.Holding{}) // one that is not the newest
 	}
 	_, placed := w.twin.pods[uid]
-	want := !placed && record == w.state.Record(node)
+	seen, narrowed := w.state.NarrowSeq(), w.IntN(8) == 0
+	if narrowed {
+		w.state.Narrow()
+	}
+	want := !placed && !narrowed && record == w.state.Record(node)
 	pod := &sched.Pod{UID: uid, Tenant: "bob", Requests: sched.Amounts{CPU: cpu}}
-	if got := w.state.Place(pod, record, sched.Placement{Node: node}); got != want {
+	if got := w.state.Place(pod, record, sched.Placement{Node: node}, seen); got != want {
 		w.Errorf("place %s on %s: %v, want %v", uid, node, got, want)
 	}
 	if want {

@@ -12,10 +12,11 @@ import (
 // View is an immutable snapshot of the indexes, which refer to the newest records. Any
 // number of goroutines may read it without a lock.
 type View struct {
-	FreedSeq uint64 // how often resources had been released when the view was made
-	profiles []filter.Profile
-	indexes  []distbucket.ReservingView
-	store    [1]distbucket.ReservingView // inline storage for a single index
+	FreedSeq  uint64 // how often resources had been released when the view was made
+	NarrowSeq uint64 // State.NarrowSeq of that moment
+	profiles  []filter.Profile
+	indexes   []distbucket.ReservingView
+	store     [1]distbucket.ReservingView // inline storage for a single index
 }
 
 // View returns the newest view. It contains all earlier changes, unless another

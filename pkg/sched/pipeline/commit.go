@@ -24,9 +24,11 @@ type Effects struct {
 // Reserver is an optional interface of a Filter. It reserves resources that nodestate
 // does not track, such as volumes.
 type Reserver interface {
-	// Reserve is called before a decision is recorded. The node's record is the one
-	// that the decision was computed from; Check of this or another instance accepted
-	// it. Reserve may still refuse.
+	// Reserve is called before a decision is recorded, for a pod that may have to wait
+	// (sched.Pod.Wait) or whose fit depends on other nodes too (sched.Pod.Across), and for
+	// any pod if State.NarrowSeq has grown since its list was made. The node's record is
+	// the one that the decision was computed from; Check of this or another instance
+	// accepted it. Reserve may still refuse.
 	Reserve(sched.Decision, *sched.Node) sched.Reason
 	// Unreserve undoes Reserve because the decision was not recorded or not bound. Any
 	// goroutine may call it.
@@ -155,7 +157,7 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 			why = rechecker.recheck(e.Node, why)
 		}
 		decision := sched.Decision{Pod: list.Pod, At: e.At}
-		if !why.Refuses() && c.record(decision, e.Node) {
+		if !why.Refuses() && c.record(decision, e.Node, list.NarrowSeq) {
 			c.counts.commits.Add(1)
 			c.counts.index(e.index)
 			return decision, true
@@ -164,12 +166,27 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 	return sched.Decision{}, false
 }
 
-// record records a decision in the state and with the reserver, or with neither.
-func (c *Committer) record(d sched.Decision, read *sched.Node) bool {
+// record records a decision in the state. seen is the NarrowSeq of its list. The reserver
+// is involved only where it may refuse: most pods have nothing to reserve.
+func (c *Committer) record(d sched.Decision, read *sched.Node, seen uint64) bool {
+	if !d.Pod.Across && d.Pod.Wait == nil {
+		if c.state.Place(d.Pod, read, d.At, seen) {
+			return true
+		}
+		if c.state.NarrowSeq() == seen {
+			return false
+		}
+	}
+	return c.reserve(d, read)
+}
+
+// reserve records a decision in the state and with the reserver, or with neither.
+func (c *Committer) reserve(d sched.Decision, read *sched.Node) bool {
+	seen := c.state.NarrowSeq()
 	if c.state.Holds(d.Pod.UID) || c.reserver.Reserve(d, read).Refuses() {
 		return false
 	}
-	if c.state.Place(d.Pod, read, d.At) {
+	if c.state.Place(d.Pod, read, d.At, seen) {
 		return true
 	}
 	c.reserver.Unreserve(d)

@@ -58,7 +58,7 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	if !p.begin(pod).Refuses() {
 		p.found = index.AppendPick(p.found, p.query(), p.most())
 	}
-	list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, Candidates: p.sorted()}
+	list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, NarrowSeq: view.NarrowSeq, Candidates: p.sorted()}
 	if relay, ok := p.options.Filter.(sched.Relay); ok {
 		list.Begun = relay.Begun()
 	}

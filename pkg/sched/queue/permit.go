@@ -10,7 +10,8 @@ import (
 // Permit reports whether a pod that is in flight may be placed now: no pod ahead of it
 // blocks it. Otherwise the pod waits on permit: Next returns it again, permitted, when
 // nothing blocks it any more. After Options.PermitTimeout it becomes active again. A pod
-// behind an unschedulable one waits without limit.
+// behind an unschedulable one waits without limit. A pod whose request has changed since
+// Next returned it is active again.
 //
 // If the pod is awaited, it blocks the pods behind it until it is Placed or returned. No
 // other permitted pod blocks any: one goroutine asks for permits, and it places or returns
@@ -21,6 +22,10 @@ func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	it, known := q.mu.items[pod.UID]
 	switch {
 	case !known || it.state != InFlight:
+		return false, false
+	case it.Pod != pod: // its request has changed since Next returned it
+		q.leaveState(it)
+		q.enterState(it, Active)
 		return false, false
 	case it.awaited:
 		return true, true

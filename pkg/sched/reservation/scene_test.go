@@ -97,7 +97,7 @@ func (s *scene) run(c *scenario.Command) {
 	node := s.state.Record(c.Arg(1))
 	pod := s.pod(c.Arg(0), c.Int(2))
 	at, why := filter.Place(pod, node)
-	if why.Refuses() || !s.state.Place(pod, node, at) {
+	if why.Refuses() || !s.state.Place(pod, node, at, s.state.NarrowSeq()) {
 		c.Line("refused: %s", why)
 	}
 	if c.Opt(3) != "" {
@@ -167,7 +167,7 @@ func (s *scene) place(pods []*sched.Pod) (nodes []string) {
 			return nil
 		}
 		at, _ := filter.Place(pod, node)
-		s.state.Place(pod, node, at)
+		s.state.Place(pod, node, at, s.state.NarrowSeq())
 		placed = append(placed, sched.Decision{Pod: pod, At: at})
 		nodes = append(nodes, node.Name)
 	}

@@ -1,0 +1,19 @@
+package queue
+
+import "testing"
+
+// TestPermitChanged checks that a pod whose request changes in flight is not placed as it
+// was before.
+func TestPermitChanged(t *testing.T) {
+	s := newScene(Options{})
+	s.arrive("a", "ann", "T4", 1, 0)
+	before := s.Poll()
+	s.arrive("a", "ann", "T4", 2, 0)
+	if ok, _ := s.Permit(before); ok {
+		t.Error("the pod may be placed with its former request")
+	}
+	after := s.Poll()
+	if ok, _ := s.Permit(after); !ok || after.GPUs.Count != 2 {
+		t.Errorf("permitted: %v, cards %d, want 2", ok, after.GPUs.Count)
+	}
+}
