@@ -8,6 +8,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/agent/nodeapi"
 	"github.com/numalet/numalet/internal/agent/nri"
 	"github.com/numalet/numalet/internal/deviceplugin/kubelet"
@@ -21,8 +22,12 @@ const (
 	// unservedAfter is how long one of them may be disconnected before the label is
 	// removed; agents and runtimes restart.
 	unservedAfter = 2 * time.Minute
-	// withdrawTimeout bounds the attempt of an agent that cannot start.
-	withdrawTimeout = 5 * time.Second
+	// checkLabelEvery is how often the label is read: another client may have changed it. A
+	// watch would need the right to list all nodes.
+	checkLabelEvery = time.Minute
+	// labelTimeout bounds the reading of the label, and the attempt of an agent that
+	// cannot start to remove it.
+	labelTimeout = 5 * time.Second
 )
 
 // need is a part without which the node serves no exclusive CPUs.
@@ -48,10 +53,16 @@ func (a *agent) mark(ctx context.Context) error {
 	ticker := time.NewTicker(markEvery)
 	defer ticker.Stop()
 	var labelled *bool // nil: not changed yet
-	for served := time.Now(); ; {
+	for served, checked := time.Now(), time.Now(); ; {
 		_, ready := a.unserved()
 		if ready == nil {
 			served = time.Now()
+		}
+		if labelled != nil && time.Since(checked) >= checkLabelEvery {
+			checked = time.Now()
+			if a.labelChanged(ctx, *labelled) {
+				labelled = nil
+			}
 		}
 		want, certain := a.serves(ready, time.Since(served))
 		if certain && (labelled == nil || *labelled != want) {
@@ -80,6 +91,21 @@ func (a *agent) serves(ready error, unserved time.Duration) (yes, certain bool) 
 	return false, false
 }
 
+// labelChanged reports whether another client set or removed the label.
+func (a *agent) labelChanged(ctx context.Context, labelled bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, labelTimeout)
+	defer cancel()
+	now, err := nodeapi.NodeMarked(ctx, a.client, a.cfg.NodeName)
+	if err != nil {
+		a.log.V(2).Info("cannot read the label of the node", "err", err.Error())
+		return false
+	}
+	if now != labelled {
+		a.log.Info("another client changed the label of the node; restoring it", "label", v1alpha1.LabelExclusiveCPUs, "set", labelled)
+	}
+	return now != labelled
+}
+
 // label sets or removes the label. It retries until it succeeds or ctx ends.
 func (a *agent) label(ctx context.Context, served bool) {
 	set := map[bool]func(context.Context, kubernetes.Interface, string) error{true: nodeapi.MarkNode, false: nodeapi.UnmarkNode}[served]
@@ -101,7 +127,7 @@ func (a *agent) label(ctx context.Context, served bool) {
 // reports the reason as an event of the node. It tries once, because the kubelet restarts
 // the agent.
 func withdraw(ctx context.Context, cfg config.Agent, log logr.Logger, reason error) {
-	ctx, cancel := context.WithTimeout(ctx, withdrawTimeout)
+	ctx, cancel := context.WithTimeout(ctx, labelTimeout)
 	defer cancel()
 	client, err := nodeapi.NewClient(cfg.Kubeconfig)
 	if err == nil {

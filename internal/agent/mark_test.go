@@ -18,6 +18,7 @@ import (
 	"github.com/go-logr/logr/testr"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
 	corev1 "k8s.io/api/core/v1"
@@ -99,6 +100,39 @@ func TestMarkFollowsTheRuntime(t *testing.T) {
 					if got := a.labelNow(t); got != tc.want[i] {
 						t.Errorf("after %d s: label %q, want %q", 90*(i+1), got, tc.want[i])
 					}
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestMarkRestoresTheLabel: a label that another client removed or set comes back, or goes
+// away again.
+func TestMarkRestoresTheLabel(t *testing.T) {
+	for name, off := range map[string]bool{"removed while it serves": false, "set while it is switched off": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				runtime := &flaky{}
+				runtime.there.Store(true)
+				a := labelled(t, runtime, false)
+				a.cfg.ExclusiveCPUs = !off
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- a.mark(ctx) }()
+				synctest.Wait()
+				want := a.labelNow(t)
+				other := map[bool]func(context.Context, kubernetes.Interface, string) error{true: nodeapi.MarkNode, false: nodeapi.UnmarkNode}[off]
+				if err := other(ctx, a.client, "n"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * time.Minute)
+				synctest.Wait()
+				if got := a.labelNow(t); got != want {
+					t.Errorf("label %q after two minutes, want %q again", got, want)
 				}
 				cancel()
 				if err := <-ended; err != nil {

@@ -23,6 +23,16 @@ func UnmarkNode(ctx context.Context, client kubernetes.Interface, node string) e
 	return patchLabel(ctx, client, node, nil)
 }
 
+// NodeMarked reports whether the node has the label. The API server answers from its
+// cache.
+func NodeMarked(ctx context.Context, client kubernetes.Interface, node string) (bool, error) {
+	found, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{ResourceVersion: "0"})
+	if err != nil {
+		return false, fmt.Errorf("get node %q: %w", node, err)
+	}
+	return found.Labels[v1alpha1.LabelExclusiveCPUs] == "true", nil
+}
+
 // patchLabel sends a JSON merge patch, in which null removes a field (RFC 7386).
 func patchLabel(ctx context.Context, client kubernetes.Interface, node string, value any) error {
 	patch, err := json.Marshal(map[string]any{
