@@ -19,6 +19,7 @@ import (
 // +kubebuilder:printcolumn:name="GPUs",type=integer,JSONPath=`.status.gpus`
 // +kubebuilder:printcolumn:name="Used",type=string,JSONPath=`.status.used`
 // +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
+// +kubebuilder:printcolumn:name="Enforcement",type=string,priority=1,JSONPath=`.status.inForce.spec.enforcement`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Accepted")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type GPUGroup struct {
@@ -85,7 +86,18 @@ type GPUGroupSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="quota must be more than 0: leave it out where there is no bound"
 	Quota *resource.Quantity `json:"quota,omitempty"`
+	// Enforcement says whether nodes keep others out. With strict, a node refuses
+	// containers that got a GPU of the group, or a share of one, without a decision of
+	// the controller. With advisory, the group binds only pods that the controller
+	// schedules.
+	// +optional
+	// +kubebuilder:default=strict
+	// +kubebuilder:validation:Enum=strict;advisory
+	Enforcement string `json:"enforcement,omitempty"`
 }
+
+// EnforcementAdvisory is the enforcement of a group that nodes do not enforce.
+const EnforcementAdvisory = "advisory"
 
 // GPUGroupNode lists GPUs of one node.
 type GPUGroupNode struct {

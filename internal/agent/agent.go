@@ -165,7 +165,7 @@ func (a *agent) newNode(machine *topology.Machine, reserved reservation, measure
 	}
 	a.node, err = node.New(machine, cfg, node.Dependencies{
 		Pods: a.pods, Cgroups: a.cgroups, Processes: a.cgroups, Store: file,
-		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: notifyingMetrics{measured, a.cluster}, HasGPUs: a.gpus.any, Now: time.Now,
+		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: notifyingMetrics{measured, a.cluster}, HasGPUs: a.gpus.any, GroupOf: a.groupOf, Now: time.Now,
 	}, snapshot)
 	if a.node == nil {
 		return err

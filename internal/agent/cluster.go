@@ -19,6 +19,7 @@ import (
 type cluster struct {
 	topology *nodeapi.Topology
 	rejecter *nodeapi.Rejecter
+	groups   *nodeapi.Groups
 }
 
 // newCluster sets a.cluster if --controller is set.
@@ -36,7 +37,11 @@ func (a *agent) newCluster() error {
 	if err != nil {
 		return err
 	}
-	a.cluster = &cluster{topology: topology, rejecter: nodeapi.NewRejecter(a.client, time.Now)}
+	groups, err := nodeapi.NewGroups(resources)
+	if err != nil {
+		return err
+	}
+	a.cluster = &cluster{topology: topology, rejecter: nodeapi.NewRejecter(a.client, time.Now), groups: groups}
 	return nil
 }
 
@@ -45,7 +50,7 @@ func (c *cluster) parts() []func(context.Context) error {
 	if c == nil {
 		return nil
 	}
-	return []func(context.Context) error{c.topology.Run, c.rejecter.Run}
+	return []func(context.Context) error{c.topology.Run, c.rejecter.Run, c.groups.Run}
 }
 
 // Reject fails a pod whose placement this node cannot apply.

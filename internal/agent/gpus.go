@@ -46,3 +46,12 @@ func (g *gpus) latest() *gpu.Inventory { return g.client.Latest() }
 
 // any reports whether the node has GPUs that Numalet hands out.
 func (g *gpus) any() bool { return g != nil && (g.present || len(g.latest().Cards) > 0) }
+
+// groupOf returns the group that reserves a card of this node, or a slice or share of it,
+// and whether the groups are known.
+func (a *agent) groupOf(id string) (group string, known bool) {
+	if a.cluster == nil || a.gpus == nil {
+		return "", true
+	}
+	return a.cluster.groups.Reserved(a.cfg.NodeName, a.gpus.latest(), id)
+}

@@ -20,8 +20,9 @@ import (
 type gpuPublisher struct {
 	client  *gpufeed.Client
 	source  *kubelet.GPUs
-	pods    *nodeapi.Pods // nil if nothing depends on them
-	changed func()        // set before anything runs
+	pods    *nodeapi.Pods   // nil if nothing depends on them
+	groups  *nodeapi.Groups // nil without a controller
+	changed func()          // set before anything runs
 }
 
 func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, error) {
@@ -39,6 +40,9 @@ func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, e
 		g.source.Pods = func() ([]*corev1.Pod, bool) { return g.pods.All(), g.pods.HasSynced() }
 	}
 	if cfg.DecidedGPUs() {
+		if err := g.watchGroups(cfg); err != nil {
+			return nil, err
+		}
 		g.source.Decider = kubelet.NewDecider(g.pods, cfg.KubeletDir, log)
 	}
 	return g, nil
@@ -59,12 +63,32 @@ func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	return err
 }
 
+// watchGroups sets g.groups. Until they are known, every card may be in one.
+func (g *gpuPublisher) watchGroups(cfg config.DevicePlugin) error {
+	resources, err := nodeapi.NewResources(cfg.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	if g.groups, err = nodeapi.NewGroups(resources); err != nil {
+		return err
+	}
+	g.source.Reserved = func(card string) bool {
+		group, known := g.groups.Reserved(cfg.NodeName, g.client.Latest(), card)
+		return group != "" || !known
+	}
+	return nil
+}
+
 // parts returns the functions to run.
 func (g *gpuPublisher) parts() []func(context.Context) error {
-	if g.pods == nil {
-		return []func(context.Context) error{g.client.Run}
+	parts := []func(context.Context) error{g.client.Run}
+	if g.pods != nil {
+		parts = append(parts, g.pods.Run)
 	}
-	return []func(context.Context) error{g.client.Run, g.pods.Run}
+	if g.groups != nil {
+		parts = append(parts, g.groups.Run)
+	}
+	return parts
 }
 
 // checks returns the readiness checks.

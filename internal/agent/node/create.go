@@ -83,7 +83,7 @@ func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a wo
 	if err := n.checkPlacer(c.Sandbox); err != nil {
 		return a, err
 	}
-	if err := n.checkGPUs(c); err != nil {
+	if err := errors.Join(n.checkGPUs(c), n.checkGroups(c)); err != nil {
 		return a, err
 	}
 	var want *pool.Pod

@@ -85,6 +85,9 @@ type Dependencies struct {
 	Observer  Observer
 	// HasGPUs reports whether GPUs are handed out on this node; nil means that none are.
 	HasGPUs func() bool
+	// GroupOf returns the GPU group that keeps others from a card, slice or share, or "",
+	// and whether the groups are known. nil means that there are no groups.
+	GroupOf func(id string) (group string, known bool)
 	Now     func() time.Time
 }
 

@@ -55,3 +55,42 @@ func asDecided(p v1alpha1.Placement, decided, given []string) bool {
 
 // list returns sorted IDs, separated by commas.
 func list(ids []string) string { return strings.Join(slices.Sorted(slices.Values(ids)), ", ") }
+
+// checkGroups refuses a container with a GPU, slice or share of a GPU group on which the
+// controller did not decide. Other schedulers, spec.nodeName and static pods know no
+// groups, and the kubelet alone chooses shares. The pod keeps the GPU until it ends, so
+// nobody gets it meanwhile. A refusal in Allocate, which would end the pod, was rejected:
+// the device plugin API does not name the pod.
+func (n *Node) checkGroups(c workload.Container) error {
+	if n.env.GroupOf == nil {
+		return nil
+	}
+	decided := n.decidedGPUs(c.Sandbox)
+	for _, id := range slices.Sorted(slices.Values(v1alpha1.ParseAllocatedGPUs(c.Annotations))) {
+		if slices.Contains(decided, id) {
+			continue
+		}
+		switch group, known := n.env.GroupOf(id); {
+		case !known:
+			return refuse(NotReady, "the agent does not know the GPU groups yet, and container %q has the GPU %s, which may be in one", c.Name, id)
+		case group == "":
+		case n.isPlaced(c.Sandbox):
+			return n.reject(c.Sandbox, refuse(NotDecided, "the kubelet gave container %q the GPU %s of GPU group %s, and the controller decided on other GPUs", c.Name, id, group))
+		default:
+			return refuse(GPUReserved, "the kubelet gave container %q the GPU %s, which is reserved for GPU group %s; delete the pod, and let the controller schedule it (spec.schedulerName)", c.Name, id, group)
+		}
+	}
+	return nil
+}
+
+// decidedGPUs returns the GPUs that the controller decided on for a pod.
+func (n *Node) decidedGPUs(s workload.Sandbox) []string {
+	if !n.isPlaced(s) {
+		return nil
+	}
+	p, err := v1alpha1.ParsePlacement(s.Annotations[v1alpha1.AnnotationPlacement])
+	if err != nil {
+		return nil // reading the request refuses the pod for it
+	}
+	return p.GPUs()
+}

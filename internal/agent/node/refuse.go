@@ -20,11 +20,12 @@ const (
 	CheckpointFailed  v1alpha1.Reason = "CheckpointFailed"  // what would be granted cannot be remembered
 	CgroupFailed      v1alpha1.Reason = "CgroupFailed"      // a container cannot be confined
 	FormNotServed     v1alpha1.Reason = "FormNotServed"     // a policy on an explicit node, or the reverse
+	GPUReserved       v1alpha1.Reason = "GPUReserved"       // a GPU of a group that the controller did not decide on
 	GPUsNamed         v1alpha1.Reason = "GPUsNamed"         // the container itself says which GPUs it sees
 	MachineChanged    v1alpha1.Reason = "MachineChanged"    // CPUs that the container holds are offline, or its memory is gone
 	NotAsked          v1alpha1.Reason = "NotAsked"          // device tokens that the pod's spec does not explain
 	NotDecided        v1alpha1.Reason = "NotDecided"        // GPUs that the controller did not decide on
-	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers yet
+	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers, or the GPU groups, yet
 	PlacementRejected v1alpha1.Reason = "PlacementRejected" // a decision that this node cannot carry out
 	PodUnknown        v1alpha1.Reason = "PodUnknown"        // the API server has not told of the pod yet
 	Resize            v1alpha1.Reason = "Resize"            // in-place resize of an exclusive container

@@ -45,7 +45,7 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show, "report": s.report,
-		"give": s.give, "gpus": s.showGPUs, "systemd": s.setSystemd, "collect": s.collect, "offline": s.offline, "online": s.online, "firmware": s.firmware,
+		"give": s.give, "gpus": s.showGPUs, "groups": s.setGroups, "systemd": s.setSystemd, "collect": s.collect, "offline": s.offline, "online": s.online, "firmware": s.firmware,
 	} {
 		s.commands[name] = func(c *scenario.Command) { s.fail(do(c.Words)) }
 	}
@@ -150,6 +150,18 @@ func (s *script) give(args []string) error {
 // setSystemd: systemd down|up
 func (s *script) setSystemd(args []string) error {
 	s.systemd.down = args[0] == "down"
+	return nil
+}
+
+// setGroups: groups CARD=GROUP… are the GPU groups; without one they are not known.
+func (s *script) setGroups(args []string) error {
+	s.reserved = nil
+	for card, group := range scenario.Pairs(strings.ReplaceAll(strings.Join(args, ","), "=", ":")) {
+		if s.reserved == nil {
+			s.reserved = map[string]string{}
+		}
+		s.reserved[card] = group
+	}
 	return nil
 }
 

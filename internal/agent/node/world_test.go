@@ -43,6 +43,7 @@ type world struct {
 	events     []string
 	rejected   map[string]string // messages to the pods that are to be set Failed, by UID
 	refused    []v1alpha1.Reason
+	reserved   map[string]string // GPU groups by ID of card; nil: not known
 }
 
 // group is one cgroup of a container or pause process.
@@ -70,9 +71,14 @@ func newWorld() *world {
 		late:       map[string]bool{},
 		broken:     map[string]bool{},
 		rejected:   map[string]string{},
+		reserved:   map[string]string{},
 		systemd:    systemd{told: map[string]string{}, pending: map[string]string{}},
 	}
 	return w
+}
+
+func (w *world) groupOf(id string) (string, bool) {
+	return w.reserved[v1alpha1.GPUOf(id)], w.reserved != nil
 }
 
 // startAgent starts the agent from the checkpoint on the disk, and connects it
@@ -86,7 +92,7 @@ func (w *world) startAgent() error {
 	}
 	var err error
 	w.node, err = New(w.machine, w.cfg, Dependencies{
-		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, Now: func() time.Time { return time.Time{} },
+		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, GroupOf: w.groupOf, Now: func() time.Time { return time.Time{} },
 	}, s)
 	w.synchronize()
 	return err
@@ -181,7 +187,7 @@ func (w *world) Warn(p workload.Pod, reason, message string) {
 // their sentences are tested where they are made.
 func short(r v1alpha1.Reason, message string) string {
 	switch r {
-	case CheckpointFailed, CgroupFailed, FormNotServed, MachineChanged, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SwitchedOff:
+	case CheckpointFailed, CgroupFailed, FormNotServed, GPUReserved, MachineChanged, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SwitchedOff:
 		return message
 	}
 	return string(r)

@@ -9,6 +9,6 @@
 //	go pods.Run(ctx)
 //	pod, ok := pods.Wait(ctx, known) // at most until ctx is done
 //
-// client.go, then pods.go reads; events.go, reject.go, node.go write; topology.go
+// client.go, then pods.go and groups.go read; events.go, reject.go, node.go write; topology.go
 // decides when a NodeTopology is published, publish.go what.
 package nodeapi

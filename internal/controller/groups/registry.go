@@ -290,6 +290,10 @@ func (r *Registry) lastInForce(object *v1alpha1.GPUGroup) *v1alpha1.GPUGroupForm
 // before keeps the GPUs that remain.
 func (r *Registry) checkForm(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, before, recheck bool) Verdict {
 	g, v := Read(object), Verdict{Name: object.Name, UID: object.UID, Generation: object.Generation}
+	if g.Form == gpu.Virtual {
+		v.Reason, v.Message = partsNotServed, fmt.Sprintf("group %q: groups of parts of GPUs keep nobody out, because the kubelet alone decides which part a container gets: set the form to %s", g.Name, gpu.Physical)
+		return v
+	}
 	why := group.Check(g, nodes, nil)
 	if before {
 		why = slices.DeleteFunc(why, isGone)

@@ -27,7 +27,7 @@ import (
 //	wrong ann n1                      it may no longer
 //	bug                               the question what a tenant may do panics; speech ends that, too
 //	silence | speech                  nobody answers who may what; somebody does again
-//	group g ann,bob n1=0,1 n2=n2-3    the group is so now; form=virtual, type=T4, quota=2, was=true: it said so itself
+//	group g ann,bob n1=0,1 n2=n2-3    the group is so now; form=virtual, type=T4, quota=2, enforcement=advisory, was=true: it said so itself
 //	remake g ann n1=0                 it is deleted, and made again at once
 //	again                             a new registry gets all objects
 //	give u ann g 1500                 so many thousandths of the group's GPUs
@@ -137,6 +137,8 @@ func (s *scene) group(c *scenario.Command) {
 	g.Spec = v1alpha1.GPUGroupSpec{Tenants: strings.Split(c.Arg(1), ","), Form: "physical"}
 	for key, value := range c.Values() {
 		switch key {
+		case "enforcement":
+			g.Spec.Enforcement = value
 		case "form":
 			g.Spec.Form = value
 		case "type":

@@ -38,9 +38,10 @@ func (v Verdict) serves(object *v1alpha1.GPUGroup) bool {
 
 // Reasons of a verdict besides those of group.GPURefusalReason.
 const (
-	accepted    = "Accepted"
-	notChecked  = "PermissionsUnknown"
-	checkFailed = "CheckFailed"
+	accepted       = "Accepted"
+	notChecked     = "PermissionsUnknown"
+	checkFailed    = "CheckFailed"
+	partsNotServed = "PartsNotServed"
 )
 
 // maxSentences limits how many sentences a message has.
@@ -93,6 +94,9 @@ func (v Verdict) withGPUs(held []group.HeldGPU) Verdict {
 	}
 	if v.Accepted {
 		v.Reason, v.Message = accepted, fmt.Sprintf("%s of %s", count(len(held), "GPU"), count(len(nodes), "node"))
+		if v.InForce.Spec.Enforcement == v1alpha1.EnforcementAdvisory {
+			v.Message += "; advisory: nodes do not keep pods of other schedulers out"
+		}
 	}
 	return v
 }

@@ -37,11 +37,14 @@ func (g *GPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllo
 	return response, nil
 }
 
-// conflictError says in which form the card is allocated. The kubelet fails the pod
+// conflictError says in which form the card is allocated, or that it has no shares. The kubelet fails the pod
 // with this message, and the owner of the pod creates a new one.
 func (g *GPUs) conflictError(resource, id string) error {
 	other := g.sharedResource()
-	if isShare(id) {
+	switch {
+	case isShare(id) && g.reserved(v1alpha1.GPUOf(id)):
+		return status.Errorf(codes.FailedPrecondition, "allocate %s of %s: the card is in a GPU group, and such a card has no shares; create a new pod, which gets another card or waits", id, resource)
+	case isShare(id):
 		other = g.Resource
 	}
 	return status.Errorf(codes.FailedPrecondition,

@@ -55,11 +55,11 @@ func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map
 	return free
 }
 
-// conflicts reports whether a device's card is allocated in the other form. Callers
-// hold the lock.
+// conflicts reports whether a device's card is allocated in the other form, or has no
+// shares. Callers hold the lock.
 func (g *GPUs) conflicts(id string) bool {
 	if isShare(id) {
-		return g.inUse(v1alpha1.GPUOf(id))
+		return g.inUse(v1alpha1.GPUOf(id)) || g.reserved(v1alpha1.GPUOf(id))
 	}
 	return g.sharesInUse(id)
 }

@@ -26,9 +26,12 @@ type GPUOptions struct {
 	Decider  *Decider // nil without a controller
 	// Pods returns this node's pods, and whether they are known. It is nil without a
 	// connection to the API server.
-	Pods    func() (pods []*corev1.Pod, known bool)
-	Changed func() // is called when Allocate changed the healthy devices
-	Now     func() time.Time
+	Pods func() (pods []*corev1.Pod, known bool)
+	// Reserved reports whether a card is in a GPU group, which has no shares. nil means
+	// that there are no groups.
+	Reserved func(card string) bool
+	Changed  func() // is called when Allocate changed the healthy devices
+	Now      func() time.Time
 }
 
 // GPUs is the Source of a node's GPUs: whole cards as Resource, their shares as
@@ -76,7 +79,7 @@ func (g *GPUs) list(before previous) (map[string][]*pluginapi.Device, error) {
 		resource := g.resource(v, u)
 		devices[resource] = append(devices[resource], g.device(v, u, u.ID, g.sharesInUse(u.ID)))
 		for i := range g.sharesOf(u) {
-			devices[g.sharedResource()] = append(devices[g.sharedResource()], g.device(v, u, share(u.ID, i), g.inUse(u.ID)))
+			devices[g.sharedResource()] = append(devices[g.sharedResource()], g.device(v, u, share(u.ID, i), g.inUse(u.ID) || g.reserved(u.ID)))
 		}
 	}
 	return devices, nil
@@ -114,7 +117,12 @@ func (g *GPUs) sharesInUse(card string) bool {
 	return false
 }
 
-// device returns a card, share or slice as a device. If its health becomes unknown
+// reserved reports whether a card has no shares because it is in a GPU group: the
+// controller decides who gets it, and only the kubelet chooses shares.
+func (g *GPUs) reserved(card string) bool { return g.Reserved != nil && g.Reserved(card) }
+
+// device returns a card, share or slice as a device, and whether it is allocated in the
+// other form or reserved. If its health becomes unknown
 // while a container has it, it stays healthy, because the kubelet does not admit a
 // container again whose device is not. A device with a known fault is unhealthy.
 func (g *GPUs) device(v *gpu.Inventory, u gpu.Unit, id string, otherForm bool) *pluginapi.Device {

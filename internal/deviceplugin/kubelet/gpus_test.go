@@ -133,6 +133,30 @@ func TestGPUsHeldAtTheStart(t *testing.T) {
 	}
 }
 
+// TestGroupedGPUsHaveNoShares checks that shares of a card in a GPU group are neither
+// offered nor allocated, except to the container that has one.
+func TestGroupedGPUsHaveNoShares(t *testing.T) {
+	g := newGPUs(HandOver{})
+	if _, err := g.allocate(shares, []string{"b::0"}); err != nil {
+		t.Fatal(err)
+	}
+	g.Reserved = func(card string) bool { return card == "a" || card == "b" }
+	devices, err := g.list(previous{held: func(string) map[string]bool { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{whole: "a -b c@1 d", shares: "-a::0 -a::1 b::0 -b::1 c::0@1 c::1@1 d::0 d::1", mig: "m1@1 m2@1"}
+	if diff := cmp.Diff(want, asShown(devices)); diff != "" {
+		t.Errorf("devices (-want +got):\n%s", diff)
+	}
+	if _, err := g.allocate(shares, []string{"a::0"}); err == nil || !strings.Contains(err.Error(), "in a GPU group") {
+		t.Errorf("a share of a grouped card: %v", err)
+	}
+	if _, err := g.allocate(whole, []string{"a"}); err != nil {
+		t.Errorf("a grouped card: %v", err)
+	}
+}
+
 func TestChoose(t *testing.T) {
 	for name, tc := range map[string]struct {
 		given           string // ids

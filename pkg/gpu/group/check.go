@@ -118,8 +118,8 @@ func (c *checker) unit(node string, u gpu.Unit) *GPURefusal {
 		return refuse(NoPermission, "group %q: tenant %s has no permission to use GPU %q of node %q: remove it from the group, or ask an administrator for permission",
 			g.Name, strings.Join(g.Tenants, ", "), card, node)
 	case g.Form == gpu.Physical && u.Form == gpu.Virtual:
-		return refuse(WrongForm, "group %q: card %q of node %q is in MIG mode, so only its slices are allocated: remove it from the group, or set the group's form to %s",
-			g.Name, card, node, gpu.Virtual)
+		return refuse(WrongForm, "group %q: card %q of node %q is in MIG mode, so only its slices are allocated: remove it from the group",
+			g.Name, card, node)
 	case g.Type != "" && u.Type != g.Type:
 		return refuse(WrongType, "group %q: GPU %q of node %q is of type %s, not %s: remove it from the group, or change the group's type",
 			g.Name, u.ID, node, u.Type, g.Type)
