@@ -25,6 +25,8 @@ type Matcher struct {
 func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 	named := annotations[v1alpha1.AnnotationGPUGroup]
 	switch {
+	case named == "" && m.Groups.Empty() && !m.Quotas.Limited(p.Tenant):
+		return nil
 	case p.GPUs.Count == 0 && named != "":
 		return fmt.Errorf("the annotation %s names %q, but no container asks for whole GPUs: give one a limit of them, or remove the annotation",
 			v1alpha1.AnnotationGPUGroup, named)
@@ -43,9 +45,6 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 	}
 	p.Candidates = both(p.Candidates, match.Nodes())
 	c := claim{pod: p, match: match, quotas: m.Quotas, asked: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
-	if m.Groups.Empty() && !m.Quotas.Limited(p.Tenant) {
-		return nil
-	}
 	p.GPUs.Offer, p.Wait = c.offer, c.wait
 	return nil
 }

@@ -71,13 +71,19 @@ type Registry struct {
 type snapshot struct {
 	grouping *group.Grouping
 	refused  map[string]string // messages by group
+	empty    bool              // no group is in force; kept here because it is asked for every pod
+}
+
+func newSnapshot(inForce []group.Group, nodes group.Nodes, refused map[string]string) *snapshot {
+	grouping := group.New(inForce, nodes)
+	return &snapshot{grouping, refused, grouping.Empty()}
 }
 
 // NewRegistry returns a Registry without groups and nodes.
 func NewRegistry(d Dependencies) *Registry {
 	r := &Registry{deps: d, changed: make(chan struct{}, 1), verdicts: map[string]Verdict{}}
 	r.mu.groups, r.mu.nodes = map[string]*v1alpha1.GPUGroup{}, group.Nodes{}
-	r.current.Store(&snapshot{group.New(nil, nil), map[string]string{}})
+	r.current.Store(newSnapshot(nil, nil, map[string]string{}))
 	return r
 }
 
@@ -92,7 +98,7 @@ func (r *Registry) Match(request group.Request) (group.Match, error) {
 }
 
 // Empty reports whether no group is in force or closed.
-func (r *Registry) Empty() bool { return r.current.Load().grouping.Empty() }
+func (r *Registry) Empty() bool { return r.current.Load().empty }
 
 // HasSynced reports whether Run has checked all groups of the informers' first lists.
 func (r *Registry) HasSynced() bool { return r.ready.Load() }
@@ -203,7 +209,7 @@ func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 		}
 		refused[v.Name] = v.Message
 	}
-	now := &snapshot{group.New(slices.Concat(inForce, closed), nodes), refused}
+	now := newSnapshot(slices.Concat(inForce, closed), nodes, refused)
 	if !reflect.DeepEqual(now, r.current.Load()) {
 		r.current.Store(now)
 		r.deps.Changed(inForce)
