@@ -1,11 +1,11 @@
-// Package lab is the laboratory: it runs the controller's engine on traces and on a
-// virtual clock, without a cluster, and no product code depends on it but the tool
-// numalet, which has its commands (lab/commands).
+// Package lab contains the simulations. They run the controller's scheduling engine on
+// traces and on a virtual clock, without a cluster. Only the tool numalet uses them, for the
+// commands in lab/commands.
 //
-//	fragmentation   how much free GPU capacity is useless to a workload; a policy that minimizes it
-//	replay          the pods of a trace, one after the other
-//	virtual         work that arrives, runs and ends on a virtual clock
-//	fairness        who gets how much over weeks, and whether large pods starve
-//	openb           the format of Alibaba's GPU trace
-//	openbcheck      an independent program that checks placements and full GPUs
+//	fragmentation   measures how much free GPU capacity a workload cannot use, and minimizes it
+//	replay          schedules the pods of a trace, one after the other
+//	virtual         schedules work that arrives, runs and ends on a virtual clock
+//	fairness        measures how users share a cluster over weeks, and whether large pods starve
+//	openb           reads and writes the format of Alibaba's GPU trace
+//	openbcheck      is a separate program that checks the placements of a simulation
 package lab

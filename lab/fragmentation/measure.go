@@ -12,11 +12,12 @@ import (
 // node.
 //
 //	lost(n) = Σ p(m) · ( f(n, m) + s(n, m) )
-//	s(n, m) = what stays free where n is filled up with pods of kind m alone
+//	s(n, m) = the capacity that stays free if n is filled up with pods of kind m only
 //
-// f is FGD's: it asks whether one more pod fits, and so finds a node too good
-// until its last CPU is gone. s sees CPUs run out before the cards do. On openb's
-// trace, in its order, f alone allocates 93.6 % of the cards, both 95.4 %.
+// f is the measure of FGD. It only considers whether one more pod fits, so it does not
+// change until the last CPU of a node is used. s also considers that the CPUs can be used
+// up before the GPUs. With the pods of openb's trace in their order, f alone allocates
+// 93.6 % of the GPUs, and both together 95.4 %.
 type measure []want
 
 // want is one kind of pod.
@@ -27,7 +28,7 @@ type want struct {
 	memory sched.Bytes
 }
 
-// newMeasure sorts the kinds by falling amount of a card, so that values which depend only
+// newMeasure sorts the kinds by descending amount per GPU, so that values which depend only
 // on that amount are computed once.
 func newMeasure(w Workload) measure {
 	var m measure
@@ -40,7 +41,7 @@ func newMeasure(w Workload) measure {
 	return m
 }
 
-// lost returns lost(n), in thousandths of a card. O(kinds + amounts · cards).
+// lost returns lost(n), in thousandths of a GPU. O(kinds + amounts · GPUs).
 func (m measure) lost(n *sched.Node) float64 {
 	free := freeOf(n)
 	if free == 0 {
@@ -57,11 +58,11 @@ func (m measure) lost(n *sched.Node) float64 {
 	return sum
 }
 
-// room is what a node's cards are to one kind of pod.
+// room is the GPU capacity of a node for one kind of pod.
 type room struct {
-	able  int            // cards with enough free
-	slots int            // parts of cards of the amount asked for
-	small sched.MilliGPU // what is free on the other cards
+	able  int            // GPUs with enough free capacity
+	slots int            // requested amounts that fit the GPUs
+	small sched.MilliGPU // free capacity of the other GPUs
 }
 
 func (w *want) room(n *sched.Node) (r room) {
@@ -84,7 +85,7 @@ func (w *want) useless(n *sched.Node, r room, free sched.MilliGPU) sched.MilliGP
 	return r.small
 }
 
-// used returns how much pods of the kind use if the node is filled up with them.
+// used returns the capacity in use if the node is filled up with pods of the kind.
 func (w *want) used(n *sched.Node, r room) sched.MilliGPU {
 	pods := r.slots / w.Count
 	if need := w.cpu * sched.MilliCPU(pods); need > n.Free.CPU {

@@ -7,8 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Scorer scores nodes by how little of their free GPUs a pod would make useless
-// to a workload. It is safe for concurrent use.
+// Scorer scores nodes by how little of their free GPU capacity a pod would make useless to
+// a workload. It is safe for concurrent use.
 //
 // It caches scores by kind of pod and version of node, in O(kinds · nodes) memory, because a
 // placement changes only one node.
@@ -22,13 +22,13 @@ type Scorer struct {
 	}
 }
 
-// known is a figure of one version of a node.
+// known is a cached value for one version of a node.
 type known struct {
 	version sched.Version
 	value   float64
 }
 
-// mostKinds is how many kinds of pods are remembered; then it starts anew.
+// mostKinds is the limit of cached kinds of pods. The cache is cleared when it is reached.
 const mostKinds = 512
 
 // NewScorer returns a scorer for a workload.
@@ -42,9 +42,8 @@ func (s *Scorer) forget() {
 	s.mu.lost, s.mu.scores = map[string]known{}, map[kindKey]map[string]known{}
 }
 
-// Score is the sched.Scorer: what is lost now less what would be lost with the
-// pod there, in thousandths of a thousandth of a card. A pod that does not fit
-// makes all that is free useless.
+// Score is the sched.Scorer: lost(n) now minus lost(n) with the pod on the node, in
+// millionths of a GPU. A pod that does not fit makes all free capacity useless.
 func (s *Scorer) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	return append(to, int64(s.score(pod, node)*1000))
 }
@@ -85,7 +84,7 @@ func (s *Scorer) lost(node *sched.Node) float64 {
 	return k.value
 }
 
-// gain returns lost(n) before less lost(n) with the pod.
+// gain returns lost(n) minus lost(n) with the pod on the node.
 func (s *Scorer) gain(pod *sched.Pod, node *sched.Node, before float64) float64 {
 	at, why := filter.Place(pod, node)
 	if why.Refuses() {

@@ -9,10 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Workload is the kinds of pods of a workload, sorted by falling share. It is immutable.
+// Workload is a list of the kinds of pods, sorted by descending share. It is immutable.
 type Workload []Kind
 
-// Kind is pods with the same requests.
+// Kind is a set of pods with the same requests.
 type Kind struct {
 	Pod   *sched.Pod
 	Share float64 // of all pods
@@ -52,7 +52,7 @@ func key(p *sched.Pod) kindKey {
 	return kindKey{p.Requests.CPU, p.Requests.Memory, p.GPUs.Count, p.GPUs.Milli, strings.Join(p.GPUs.Types, "|")}
 }
 
-// Fragmented returns F(n), in thousandths of a card. O(kinds · cards).
+// Fragmented returns F(n), in thousandths of a GPU. O(kinds · GPUs).
 func (w Workload) Fragmented(n *sched.Node) float64 {
 	free := freeOf(n)
 	if free == 0 {
@@ -65,7 +65,7 @@ func (w Workload) Fragmented(n *sched.Node) float64 {
 	return sum
 }
 
-// freeOf returns the free amount of a node's cards.
+// freeOf returns the free capacity of a node's GPUs.
 func freeOf(n *sched.Node) (sum sched.MilliGPU) {
 	for _, card := range n.GPUs {
 		sum += max(0, card.Free)
@@ -87,7 +87,7 @@ func useless(n *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU 
 	return small
 }
 
-// usable reports whether a card has enough free for a request and is of its type.
+// usable reports whether a GPU has enough free capacity for a request and has its type.
 func usable(ask sched.GPUAsk, card sched.GPU) bool {
 	return card.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, card.Type))
 }

@@ -1,5 +1,5 @@
-// Package openb reads clusters and workloads in the format of Alibaba's openb
-// GPU trace, and writes where pods were placed.
+// Package openb reads nodes and pods in the format of Alibaba's openb GPU trace, and writes
+// placements.
 //
 // Source: https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2023
 package openb

@@ -8,16 +8,16 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// podsPerNode stands for no limit: the trace names none.
+// podsPerNode is practically no limit. The trace has none.
 const podsPerNode = 1 << 20
 
-// cardsPerNode is the most that a node may have: more than any has.
+// cardsPerNode limits the GPUs of a node.
 const cardsPerNode = 1024
 
 const mebibyte = 1 << 20
 
 // ReadNodes reads nodes from CSV with the columns sn, cpu_milli, memory_mib, gpu
-// (how many cards) and model. Cards are named by their index, from 0.
+// (the number of GPUs) and model. The ids of the GPUs are their indexes, from 0.
 func ReadNodes(r io.Reader) ([]*sched.Node, error) {
 	t, err := open(r, "sn", "cpu_milli", "memory_mib", "gpu", "model")
 	if err != nil {

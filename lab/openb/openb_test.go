@@ -58,7 +58,7 @@ func TestReadErrors(t *testing.T) {
 		"too much":       {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,9999999999999,0,0\n", `line 2: column memory_mib is "9999999999999"`},
 		"no name":        {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\n,1,1,0,0\n", `line 2: column name is ""`},
 		"twice":          {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,0,0\na,1,1,0,0\n", `line 3: column name is "a": want a name that no other row has`},
-		"no such share":  {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,1,0\n", `column gpu_milli is "0": want 1 to 1000 thousandths of a card`},
+		"no such share":  {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,1,0\n", `column gpu_milli is "0": want 1 to 1000 thousandths of a GPU`},
 		"too many":       {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,99999999999,1000\n", `column num_gpu is "99999999999": want a whole number from 0 to 1024`},
 		"of two the 1st": {"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,1,many\n", `column gpu_milli is "many": want a whole number`},
 	} {

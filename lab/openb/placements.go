@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// WritePlacements writes "pod,node,gpus" as CSV, a row for each decision; gpus
-// is "index:milli;index:milli".
+// WritePlacements writes the decisions as CSV with the columns pod, node and gpus. gpus is
+// "index:milli;index:milli".
 func WritePlacements(w io.Writer, decisions []sched.Decision) error {
 	rows := csv.NewWriter(w)
 	rows.Write([]string{"pod", "node", "gpus"}) // errors stay until Error

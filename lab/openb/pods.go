@@ -9,15 +9,15 @@ import (
 )
 
 // ReadPods reads pods from CSV with the columns name, cpu_milli, memory_mib,
-// num_gpu, gpu_milli (of each card) and, optionally, gpu_spec: the types of card
-// allowed, separated by "|". They stay in the order of the file.
+// num_gpu, gpu_milli (of each GPU) and, optionally, gpu_spec, which has the allowed GPU
+// types, separated by "|". The order is that of the file.
 func ReadPods(r io.Reader) ([]*sched.Pod, error) {
 	var pods []*sched.Pod
 	err := eachPod(r, func(_ *row, p *sched.Pod) { pods = append(pods, p) })
 	return pods, err
 }
 
-// eachPod calls do for every row, which may need more columns.
+// eachPod calls do for each row. more are further columns that must exist.
 func eachPod(r io.Reader, do func(*row, *sched.Pod), more ...string) error {
 	t, err := open(r, append([]string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}, more...)...)
 	if err != nil {
@@ -38,7 +38,7 @@ func pod(row *row) *sched.Pod {
 	if p.GPUs.Count = int(row.upTo(cardsPerNode, "num_gpu")); p.GPUs.Count > 0 {
 		p.GPUs.Milli = milli
 		if milli < 1 || milli > sched.WholeGPU {
-			row.wrong("gpu_milli", fmt.Sprintf("1 to %d thousandths of a card", sched.WholeGPU))
+			row.wrong("gpu_milli", fmt.Sprintf("1 to %d thousandths of a GPU", sched.WholeGPU))
 		}
 	}
 	if spec := row.text("gpu_spec"); spec != "" {

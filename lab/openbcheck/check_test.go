@@ -16,17 +16,17 @@ func TestCheck(t *testing.T) {
 	}{
 		"sound":              {"half,a,0:500\none,a,1:1000\n", ""},
 		"nothing":            {"", ""},
-		"card overflows":     {"half,a,0:500\nmost,a,0:600\n", "card a/0: 1100 thousandths"},
-		"whole and part":     {"half,a,0:500\none,a,0:1000\n", "card a/0: 1500 thousandths"},
+		"card overflows":     {"half,a,0:500\nmost,a,0:600\n", "GPU a/0: 1100 thousandths"},
+		"whole and part":     {"half,a,0:500\none,a,0:1000\n", "GPU a/0: 1500 thousandths"},
 		"other amount":       {"half,a,0:400\n", "0:400: want 500"},
-		"too few cards":      {"two,a,0:1000\n", "1 cards, want 2"},
-		"one card twice":     {"two,a,0:1000;0:1000\n", "each card once"},
-		"no such card":       {"half,a,2:500\n", "are not there"},
-		"no such node":       {"plain,b,\n", "are not there"},
-		"no such pod":        {"none,a,\n", "no such pod"},
+		"too few cards":      {"two,a,0:1000\n", "1 GPUs, want 2"},
+		"one card twice":     {"two,a,0:1000;0:1000\n", "each GPU once"},
+		"no such card":       {"half,a,2:500\n", "unknown nodes"},
+		"no such node":       {"plain,b,\n", "unknown nodes"},
+		"unknown pod":        {"none,a,\n", "unknown pod"},
 		"pod twice":          {"half,a,0:500\nhalf,a,1:500\n", "twice"},
 		"too few CPUs":       {"half,a,0:500\nplain,a,\n", "node a: 5000 thousandths of a CPU"},
-		"GPUs for no reason": {"plain,a,0:0\n", "1 cards, want 0"},
+		"GPUs for no reason": {"plain,a,0:0\n", "1 GPUs, want 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -1,8 +1,8 @@
-// Command openb plays Alibaba's openb GPU trace with numalet simulate: for each
-// seed the pods in an order at random, and some of them once more until they ask
-// for as many GPUs as there are. It checks each placement by itself, sharing no
-// code with what it checks, and prints mean and deviation. It is how the GPU
-// figures of docs/benchmarks/logs/performance.md are made:
+// Command openbcheck runs Alibaba's openb GPU trace with numalet simulate, and checks the
+// placements. For each seed the pods are in random order, and some are repeated until their
+// requests add up to all GPUs. The check shares no code with Numalet. The output is the mean
+// and the standard deviation. The GPU results in docs/benchmarks/logs/performance.md are
+// from this command:
 //
 //	go build -o build/numalet ./cmd/numalet
 //	go run ./lab/openbcheck -numalet build/numalet -trace DIR
@@ -20,29 +20,29 @@ import (
 )
 
 func main() {
-	numalet := flag.String("numalet", "numalet", "the program to check")
-	trace := flag.String("trace", "", "directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
+	numalet := flag.String("numalet", "numalet", "Path of the program to check.")
+	trace := flag.String("trace", "", "Directory with openb_node_list_all_node.csv and openb_pod_list_default.csv.")
 	policy := flag.String("policy", "fragmentation", "Policy of numalet simulate.")
-	seeds := flag.Uint64("seeds", 10, "how many orders of the pods")
+	seeds := flag.Uint64("seeds", 10, "Number of random orders of the pods.")
 	flag.Parse()
 	nodes := filepath.Join(*trace, "openb_node_list_all_node.csv")
 	pods := filepath.Join(*trace, "openb_pod_list_default.csv")
-	if err := play(run{*numalet, nodes, pods, *policy}, *seeds); err != nil {
+	if err := simulate(run{*numalet, nodes, pods, *policy}, *seeds); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run is what one simulation needs.
+// run has the arguments of a simulation.
 type run struct{ numalet, nodes, pods, policy string }
 
-// outcome is what numalet simulate says that came of it.
+// outcome is the part of the output of numalet simulate that is used here.
 type outcome struct {
 	Placed     int
 	Allocated  float64 `json:"gpuAllocatedPercent"`
 	Fragmented float64 `json:"gpuFragmentedPercent"`
 }
 
-func play(r run, seeds uint64) error {
+func simulate(r run, seeds uint64) error {
 	dir, err := os.MkdirTemp("", "openb")
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func play(r run, seeds uint64) error {
 	return nil
 }
 
-// seed simulates one order of the pods, and checks it.
+// seed simulates one order of the pods and checks the placements.
 func (r run) seed(dir string, seed uint64) (o outcome, err error) {
 	pods, placed := filepath.Join(dir, "pods.csv"), filepath.Join(dir, "placed.csv")
 	if err := shuffle(r.nodes, r.pods, pods, seed); err != nil {
@@ -74,11 +74,11 @@ func (r run) seed(dir string, seed uint64) (o outcome, err error) {
 		return o, fmt.Errorf("%v: %w", cmd.Args, err)
 	}
 	if err := json.Unmarshal(out, &o); err != nil {
-		return o, fmt.Errorf("read what %v printed: %w", cmd.Args, err)
+		return o, fmt.Errorf("decode the output of %v: %w", cmd.Args, err)
 	}
 	percent, err := check(r.nodes, pods, placed)
 	if err == nil && math.Abs(percent-o.Allocated) > 1e-6 {
-		err = fmt.Errorf("it says that %f %% of GPUs are allocated, but its placements allocate %f %%", o.Allocated, percent)
+		err = fmt.Errorf("the output says that %f %% of the GPUs are allocated, but the placements allocate %f %%", o.Allocated, percent)
 	}
 	return o, err
 }

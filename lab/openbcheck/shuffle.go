@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// table is a CSV file: rows by the columns' names.
+// table is a CSV file with a header.
 type table struct {
 	columns []string
 	rows    [][]string
@@ -33,19 +33,19 @@ func readTable(file string) (table, error) {
 
 func (t table) text(row []string, column string) string { return row[slices.Index(t.columns, column)] }
 
-// number returns a field that is a number; an empty one is 0.
+// number returns a numeric field, 0 if it is empty.
 func (t table) number(row []string, column string) int64 {
 	n, _ := strconv.ParseInt(t.text(row, column), 10, 64)
 	return n
 }
 
-// milli returns what a pod asks for, in thousandths of a card.
+// milli returns the requested GPU capacity of a pod, in thousandths of a GPU.
 func (t table) milli(row []string) int64 {
 	return t.number(row, "num_gpu") * t.number(row, "gpu_milli")
 }
 
-// shuffle writes the pods in an order at random, and then pods drawn once more
-// until they ask for as many GPUs as the nodes have.
+// shuffle writes the pods in random order, then random pods again until the requests add up
+// to the GPUs of the nodes.
 func shuffle(nodes, pods, to string, seed uint64) error {
 	n, err := readTable(nodes)
 	if err != nil {

@@ -36,7 +36,7 @@ func (r Result) End() time.Duration {
 }
 
 // Run starts with all pods pending, in queue order, and runs until each is placed or fits
-// no node. A proposer reads the state when it takes a pod, and appends its list to the
+// no node. A proposer reads the state when it starts with a pod, and appends its list to the
 // FIFO at the end of its step. It waits while the FIFO has 2·Proposers lists. A commit
 // takes effect at the end of its step.
 func Run(c *nodestate.State, pods []*sched.Pod, m Model) Result {
