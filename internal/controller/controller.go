@@ -107,7 +107,7 @@ func (c *controller) newState(context.Context) (err error) {
 // panic is recovered, so the stack still has its cause.
 func (c *controller) panicked(object string, cause any) {
 	c.measured.panics.Inc()
-	c.log.Error(fmt.Errorf("panic: %v", cause), "the object does not count, or only in part, until it changes; report this with the stack", "object", object, "stack", string(debug.Stack()))
+	c.log.Error(fmt.Errorf("panic: %v", cause), "the object is ignored, or handled only in part, until it changes; please report this with the stack", "object", object, "stack", string(debug.Stack()))
 }
 
 func (c *controller) newReporter(ctx context.Context) (err error) {
@@ -133,7 +133,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 		Pending:  c.queue.Add,
 		Withdraw: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
 		Refused:  c.reporter.Refused,
-		Odd:      func(err error) { c.log.Error(err, "an object counts in part only") },
+		Odd:      func(err error) { c.log.Error(err, "an object is handled only in part") },
 		Panicked: c.panicked,
 	})
 	synced, newest, err := mirror.Watch(c.factory, c.clients.topologies, c.mirror)

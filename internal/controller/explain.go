@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// waitsLong is how long a pod waits before its author learns which pods come first.
+	// waitsLong is the waiting time after which an event on the pod says which pods come first.
 	waitsLong = 10 * time.Second
 	// atOnce limits how many such reports are made at a time.
 	atOnce = 100

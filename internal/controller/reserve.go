@@ -12,8 +12,8 @@ import (
 // tending is how often reservations are updated.
 const tending = 250 * time.Millisecond
 
-// newReservations creates the reservations of nodes for blocked pods, with filters of
-// their own.
+// newReservations creates the reservations of nodes for blocked pods. They have their own
+// filters.
 func (c *controller) newReservations(ctx context.Context) error {
 	if c.cfg.ReserveAfter == 0 {
 		return nil

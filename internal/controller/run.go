@@ -35,7 +35,8 @@ func (c *controller) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// report reports to pods' authors once this process leads. Until then the leader does.
+// report writes events and conditions of pods once this process leads. Until then the leader
+// does.
 func (c *controller) report(ctx context.Context) error {
 	select {
 	case <-c.leads:
@@ -44,7 +45,7 @@ func (c *controller) report(ctx context.Context) error {
 	return c.reporter.Run(ctx)
 }
 
-// operate runs the operators once this process leads.
+// operate runs the operators of custom resources once this process leads.
 func (c *controller) operate(ctx context.Context) error {
 	select {
 	case <-c.leads:
@@ -80,7 +81,7 @@ func (c *controller) watch(ctx context.Context) error {
 // schedule places pods until ctx ends. It first waits until the state is complete:
 // otherwise CPUs that are held would appear free.
 func (c *controller) schedule(ctx context.Context) error {
-	c.log.Info("leading; waiting for the books to be complete")
+	c.log.Info("leading; waiting until the state is complete")
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
 		return nil
 	}
@@ -100,7 +101,7 @@ func (c *controller) schedule(ctx context.Context) error {
 	if err := c.pipeline.Run(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
-	c.log.Info("ended; what was begun is bound or given back")
+	c.log.Info("ended; bindings in flight are finished or undone")
 	return nil
 }
 

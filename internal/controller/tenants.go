@@ -18,7 +18,7 @@ func (c *controller) openLedger(ctx context.Context) error {
 		return fmt.Errorf("list tenants (is deploy/crds installed?): %w", err)
 	}
 	if err := c.ledger.Open(stored.Items); err != nil {
-		c.log.Error(err, "these scores are made anew from what runs")
+		c.log.Error(err, "these scores are recomputed from the running pods")
 	}
 	c.queue.RescoreAll()
 	return nil

@@ -141,7 +141,7 @@ func (t Tier) cheapest(from, to int) []int {
 	return able
 }
 
-// combinations yields the ways to choose k of n, in lexicographic order. It reuses the
+// combinations yields all choices of k out of n, in lexicographic order. It reuses the
 // slice.
 func combinations(n, k int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
@@ -168,11 +168,11 @@ func combinations(n, k int) iter.Seq[[]int] {
 	}
 }
 
-// random yields the way that the seed chooses. In a pod of which no container
-// names its counts that one is enough: containers are placed as they start, so
-// what is idle on one NUMA node is idle at the same time as on the others, and
-// reusing it first holds exactly the pod's peak, the least that can be. Beside
-// containers that name their counts all ways follow.
+// random yields the distribution that the seed selects. It is sufficient if no container of
+// the pod names its counts: containers are placed in the order in which they start, so the
+// pod's idle CPUs on all NUMA nodes are idle at the same time. Reusing them first uses
+// exactly the pod's peak, which is the minimum. If some containers name their counts, all
+// other distributions follow.
 func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 	k := s.Containers[c].CPUs
 	return func(yield func(Counts) bool) {
@@ -184,9 +184,9 @@ func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 	}
 }
 
-// drawn distributes k CPUs: over the pod's own first, then over those that
-// complete its cores, and the rest over as few NUMA nodes as can be, if possible
-// in whole cores, in an order that the seed draws.
+// drawn distributes k CPUs. It uses the pod's idle CPUs first, then free CPUs in cores that
+// the pod already uses. The others are on as few NUMA nodes as possible, if possible in whole
+// cores. The seed determines the order of the NUMA nodes.
 func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	counts, left := make(Counts, len(t.Rooms)), slices.Clone(t.Rooms)
 	for n := range left {
@@ -211,7 +211,7 @@ func (t Tier) drawn(k int, seed uint64) (Counts, bool) {
 	return counts, true
 }
 
-// give takes free CPUs from a room and returns how many.
+// give moves free CPUs from a room to count and returns how many.
 func give(r *Room, count *int, cpus int) int {
 	*count += cpus
 	r.Free -= cpus
@@ -219,9 +219,9 @@ func give(r *Room, count *int, cpus int) int {
 	return cpus
 }
 
-// roomiest returns the NUMA node that gives most of k CPUs, as whole cores where
-// one node gives all of them so, or where none gives all, and how many; of equals
-// the first in order.
+// roomiest returns the NUMA node with the most of k CPUs and their number. Whole cores are
+// preferred if one node has k CPUs in whole cores, or if no node has k free CPUs. Ties go to
+// the first node in order.
 func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	most := func(have func(Room) int) int {
 		return slices.MaxFunc(order, func(a, b int) int { return cmp.Compare(min(k, have(left[a])), min(k, have(left[b]))) })
@@ -233,8 +233,8 @@ func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	return free, min(k, left[free].Free)
 }
 
-// each yields every way to distribute k CPUs over the rooms after those counted.
-// It is false where the receiver wants no more.
+// each yields all distributions of k CPUs over the rooms that counts does not have yet. It
+// returns false if yield did.
 func (t Tier) each(counts Counts, k int, yield func(Counts) bool) bool {
 	n := len(counts)
 	if n == len(t.Rooms) {

@@ -10,26 +10,27 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Refusal is a pod that gets no exclusive CPUs, as an error: which container,
-// what it asked for, and what was free to it, once the containers that start
-// before it had theirs. NoneShared and SearchCut are about the pod as a whole.
+// Refusal is the error for a pod that gets no exclusive CPUs. It has the first container that
+// does not fit, its request, and the resources that the containers before it leave free.
+// NoneShared and SearchCut are about the whole pod.
 type Refusal struct {
 	Reason      Reason
 	Container   string
 	Policy      podspec.Policy
 	CPUs        int
-	PerNode     map[topology.NodeID]int // asked for by name; nil without
-	MemoryBytes uint64                  // asked for, where memory is bound
+	PerNode     map[topology.NodeID]int // requested by NUMA node; otherwise nil
+	MemoryBytes uint64                  // requested, if memory is bound
 	Free        map[topology.NodeID]int
-	FreeMemory  map[topology.NodeID]uint64 // bytes near each node; nil unless NoMemory
+	FreeMemory  map[topology.NodeID]uint64 // bytes nearest to each NUMA node; nil unless NoMemory
 	Detail      string                     // of Invalid
-	// What the same pod was tried with, all its containers (not when Invalid):
+	// Results of other attempts to place the whole pod (not for Invalid):
 	Never    bool // it would not fit even if every other pod ended
 	AtRandom bool // it would fit now with the policy random
 }
 
-// Explain says why Plan found nothing: it places the containers as they start,
-// each by the policy's best choice, and names the first one that finds no room.
+// Explain returns why Plan found no solution. It places the containers in the order in which
+// they start, each with the best choice of the policy, and reports the first one that does
+// not fit.
 func Explain(r Request, v View, h Hooks) *Refusal {
 	_, reason := Plan(r, v, h)
 	s := newSearch(r, v, h)
@@ -52,7 +53,7 @@ func Explain(r Request, v View, h Hooks) *Refusal {
 	return &Refusal{Reason: reason, Policy: r.Policy, CPUs: s.total(), Free: s.freePerNode(func(on NUMANode, _ int) int { return max(0, on.FreeCPUs) })}
 }
 
-// refuse explains why container c found no room beside those placed.
+// refuse explains why container c does not fit in addition to those placed.
 func (s *search) refuse(c int) *Refusal {
 	rooms, want := s.anywhere(c).Rooms, s.Containers[c]
 	r := &Refusal{
@@ -70,7 +71,7 @@ func (s *search) refuse(c int) *Refusal {
 	return r
 }
 
-// lack returns what container c lacks.
+// lack returns the reason why container c does not fit.
 func (s *search) lack(c int, rooms []Room) Reason {
 	want := s.Containers[c]
 	switch {
@@ -86,8 +87,8 @@ func (s *search) lack(c int, rooms []Room) Reason {
 	return TooFew
 }
 
-// hasCPUs reports whether a container by the policy single has a place but for
-// its memory.
+// hasCPUs reports whether a container with the policy single would fit without its memory
+// request.
 func (s *search) hasCPUs(want podspec.Container, rooms []Room) bool {
 	enough := func(n int) bool {
 		if want.PerNode != nil {
@@ -112,8 +113,8 @@ func (s *search) freePerNode(free func(NUMANode, int) int) map[topology.NodeID]i
 	return m
 }
 
-// Error says in one sentence what was asked, what is free on each NUMA node,
-// and what to do.
+// Error returns a sentence with the request, the free resources of each NUMA node, and what
+// to do.
 func (r *Refusal) Error() string {
 	if r.Reason == Invalid {
 		return fmt.Sprintf("%s cannot have exclusive CPUs: %s", r.subject(), r.Detail)
@@ -121,7 +122,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s asks for %s%s, but %s; %s", r.subject(), exclusive(r.CPUs), r.wish(), r.shortage(), r.advice())
 }
 
-// subject names the container; the only container of a question may have no name.
+// subject returns the name of the container, which can be missing in a trial request.
 func (r *Refusal) subject() string {
 	switch {
 	case r.Reason == NoneShared || r.Reason == SearchCut:
@@ -132,7 +133,7 @@ func (r *Refusal) subject() string {
 	return fmt.Sprintf("container %q", r.Container)
 }
 
-// wish says how the CPUs should lie.
+// wish describes the requested distribution of the CPUs.
 func (r *Refusal) wish() string {
 	switch r.Reason {
 	case Uneven:
@@ -150,7 +151,7 @@ func (r *Refusal) wish() string {
 	return ""
 }
 
-// shortage says what is free and why that does not do.
+// shortage describes the free resources and why they do not suffice.
 func (r *Refusal) shortage() string {
 	if r.Reason == NoMemory {
 		return "no node has both free: " + r.freeOfBoth()
@@ -173,7 +174,7 @@ func (r *Refusal) freeOfBoth() string {
 	return strings.Join(parts, ", ")
 }
 
-// advice says what the pod's author can do.
+// advice describes what the author of the pod can do.
 func (r *Refusal) advice() string {
 	ways := []string{"ask for fewer CPUs"}
 	switch r.Reason {

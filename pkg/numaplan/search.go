@@ -9,31 +9,31 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// Bounds of the search.
+// Limits of the search.
 const (
-	// SearchLimit is how many choices one Plan tries at most: 8 NUMA nodes and a
-	// dozen containers need far fewer, since equal states are searched once.
+	// SearchLimit is the maximum number of choices that one Plan tries. 8 NUMA nodes and a
+	// dozen containers need far fewer, because equal states are searched once.
 	SearchLimit = 20000
-	// rememberAfter is how many choices are tried before dead ends are remembered:
-	// most searches end sooner, and remembering allocates.
+	// rememberAfter is the number of choices that are tried before dead ends are stored. Most
+	// searches end before that, and storing allocates memory.
 	rememberAfter = 64
 )
 
-// search is a depth-first search for counts with which every container has its
-// policy and the pod's peak fits on every NUMA node.
+// search is a depth-first search for counts that satisfy the policy of every container, and
+// with which the pod's peak fits on every NUMA node.
 type search struct {
 	Request
 	View
 	Hooks
 	order  []int    // containers, in the order in which they are placed
 	placed []Counts // by container; nil while not placed
-	few    struct { // memory of order and placed, if containers are few
+	few    struct { // avoids allocations if there are few containers
 		order  [4]int
 		placed [4]Counts
 	}
 	tries int
 	cut   bool                // SearchLimit was reached
-	dead  map[string]struct{} // states from which no way leads on
+	dead  map[string]struct{} // states without a solution
 }
 
 func newSearch(r Request, v View, h Hooks) *search {
@@ -68,7 +68,7 @@ func (r Request) before(a, b podspec.Container) int {
 	return cmp.Compare(b.CPUs, a.CPUs)
 }
 
-// place places the containers from the i-th in order on.
+// place places the containers in order, beginning with the i-th.
 func (s *search) place(i int) bool {
 	if i == len(s.order) {
 		return true
@@ -93,10 +93,9 @@ func (s *search) place(i int) bool {
 	return false
 }
 
-// placeSparing places the containers of the policy random such that one CPU of
-// a given NUMA node stays shared, for each in turn: of the many ways to place
-// them only one is tried, which may take the wrong CPUs. Other policies have
-// tried all ways.
+// placeSparing repeats the search for the policy random, for each NUMA node in turn, with a
+// CPU of that node set aside as shared. The policy random tries only one of the many
+// distributions, which may leave no CPU that can be shared. Other policies try all of them.
 func (s *search) placeSparing() bool {
 	if !s.KeepShared || s.Policy != podspec.Random {
 		return false
@@ -117,8 +116,8 @@ func (s *search) placeSparing() bool {
 	return false
 }
 
-// fits reports whether what is placed so far has room: placing more only
-// raises a peak.
+// fits reports whether the containers placed so far fit. Placing more containers can only
+// increase the peaks.
 func (s *search) fits() bool {
 	shares := !s.KeepShared
 	for n := range s.NUMA {
@@ -140,19 +139,19 @@ func (s *search) on(c, n int) int {
 	return s.placed[c][n]
 }
 
-// peak returns how many CPUs the pod holds on a NUMA node.
+// peak returns the largest number of CPUs that the pod uses on a NUMA node at one time.
 func (s *search) peak(n int) int {
 	return int(podspec.Peak(s.Containers, func(c int) int64 { return int64(s.on(c, n)) }))
 }
 
-// beside returns the most CPUs that containers hold on a NUMA node while
+// beside returns the largest number of CPUs that other containers use on a NUMA node while
 // container c runs.
 func (s *search) beside(c, n int) int {
 	return int(besides(s.Containers, c, func(other int) int64 { return int64(s.on(other, n)) }))
 }
 
-// besides returns the most that the other containers weigh while container c
-// runs: a weight that outweighs all others makes its time the peak.
+// besides returns the largest total weight of the other containers while container c runs.
+// The weight of c is larger than all others together, so the peak is at a time when c runs.
 func besides(containers []podspec.Container, c int, weight func(int) int64) int64 {
 	const heavy = 1 << 60
 	return podspec.Peak(containers, func(other int) int64 {
@@ -163,7 +162,7 @@ func besides(containers []podspec.Container, c int, weight func(int) int64) int6
 	}) - heavy
 }
 
-// wholeCores rounds CPUs up to whole cores where no two pods share one.
+// wholeCores rounds CPUs up to whole cores if pods do not share cores.
 func (v *View) wholeCores(cpus int) int {
 	if v.CoreWidth <= 1 {
 		return cpus
@@ -176,8 +175,8 @@ func (s *search) binds(c int) bool {
 	return s.Policy == podspec.Single && s.Containers[c].MemoryBytes > 0
 }
 
-// memoryFits reports whether the memory nearest to a NUMA node has room for the
-// containers that are bound there.
+// memoryFits reports whether the memory nearest to a NUMA node is sufficient for the
+// containers that are bound to it.
 func (s *search) memoryFits(n int) bool {
 	if s.Policy != podspec.Single {
 		return true
@@ -200,8 +199,7 @@ func (s *search) bound(c, n int) int64 {
 	return int64(s.Containers[c].MemoryBytes)
 }
 
-// boundNear returns the bytes of container c that may lie in the memory nearest
-// to NUMA node n.
+// boundNear returns the bytes of container c that may be in the memory nearest to NUMA node n.
 func (s *search) boundNear(c, n int) int64 {
 	if s.NUMA[n].Near == nil {
 		return s.bound(c, n)
@@ -214,12 +212,12 @@ func (s *search) boundNear(c, n int) int64 {
 	return 0
 }
 
-// total returns how many CPUs the pod holds on all NUMA nodes together.
+// total returns the largest number of CPUs that the pod uses at one time.
 func (s *search) total() int {
 	return int(podspec.Peak(s.Containers, func(c int) int64 { return int64(s.Containers[c].CPUs) }))
 }
 
-// free returns how many CPUs are free on all NUMA nodes together.
+// free returns the number of free CPUs on all NUMA nodes.
 func (s *search) free() (sum int) {
 	for _, on := range s.NUMA {
 		sum += max(0, on.FreeCPUs)
@@ -227,9 +225,9 @@ func (s *search) free() (sum int) {
 	return sum
 }
 
-// state describes what the containers from the i-th in order on can find: for
-// each NUMA node what is free and what is used at each moment of the pod's life,
-// whatever the node's name. It is "" where states are not compared.
+// state identifies the situation before the i-th container is placed: for each NUMA node the
+// free resources, and the pod's usage in each phase of its life. Ids of interchangeable NUMA
+// nodes are left out. It is "" if states are not compared.
 func (s *search) state(i int) string {
 	if s.tries < rememberAfter || s.Allow != nil {
 		return ""
@@ -244,8 +242,8 @@ func (s *search) state(i int) string {
 	return string(rune(i)) + strings.Join(nodes, "|")
 }
 
-// interchangeable reports whether NUMA nodes differ by what they have free only:
-// no container names one, and each has memory of its own.
+// interchangeable reports whether NUMA nodes differ only in their free resources: no
+// container names a NUMA node, and each NUMA node has its own memory.
 func (s *search) interchangeable() bool {
 	return !slices.ContainsFunc(s.NUMA, func(n NUMANode) bool { return n.Near != nil }) &&
 		!slices.ContainsFunc(s.Containers, func(c podspec.Container) bool { return c.PerNode != nil })
@@ -278,7 +276,7 @@ func (s *search) isDead(state string) bool {
 	return dead && state != ""
 }
 
-// bury remembers a state as a dead end, unless the search was cut before it tried all ways.
+// bury stores a state as a dead end, unless the search ended before it tried all choices.
 func (s *search) bury(state string) {
 	if state == "" || s.cut {
 		return

@@ -61,8 +61,8 @@ func TestChurn(t *testing.T) {
 	nothingHeld(ctx, t)
 }
 
-// churnOne takes one pod through its life. One that runs once may be over when it
-// was killed in its start; the others start again.
+// churnOne creates a pod, waits until it runs, and deletes it. A pod that runs once may end
+// early if a program was killed during its start; other pods are restarted.
 func churnOne(ctx context.Context, t *testing.T, i int) {
 	rng := rand.New(rand.NewPCG(*seed, uint64(i)+1))
 	pod := shape(rng, i)
@@ -87,9 +87,9 @@ func churnOne(ctx context.Context, t *testing.T, i int) {
 	}
 }
 
-// shape draws a pod: of any policy or shared, with or without companions,
-// running on or ending soon. No exclusive pod asks for more than 4 CPUs, so
-// that five of them mostly fit on the 14 CPUs there are, and sometimes wait.
+// shape draws a random pod: of any policy or shared, with or without more containers, and
+// running until deletion or ending soon. Exclusive pods request at most 4 CPUs, so that five
+// of them mostly fit on the 14 CPUs, and sometimes wait.
 func shape(rng *rand.Rand, i int) *corev1.Pod {
 	name := churnNames(i + 1)[i]
 	policy := []string{"spread", "single", "random", ""}[rng.IntN(4)]

@@ -20,8 +20,8 @@ const (
 	replicas   = "app.kubernetes.io/name=numalet-controller"
 )
 
-// TestTakeOver: of the Deployment's replicas one leads. When it is told to end
-// another one schedules, and knows what is held.
+// TestTakeOver checks that one replica of the Deployment leads. After it has ended, another
+// one schedules and knows the existing assignments.
 func TestTakeOver(t *testing.T) {
 	ctx := start(t, 6*time.Minute, "held", "fits", "too-many")
 	must(t, awaitLeader(ctx, ""))
@@ -82,7 +82,7 @@ func leaders(ctx context.Context, t *testing.T) []string {
 	return found
 }
 
-// find asks every replica whether it leads.
+// find returns the replica that leads.
 func find(ctx context.Context) (leaders []string, err error) {
 	pods, err := controllers(ctx)
 	for _, pod := range pods {
@@ -97,7 +97,7 @@ func find(ctx context.Context) (leaders []string, err error) {
 	return leaders, err
 }
 
-// controllers returns the replicas that run and are not told to end.
+// controllers returns the replicas that run and are not terminating.
 func controllers(ctx context.Context) (run []corev1.Pod, err error) {
 	list, err := cluster.API.CoreV1().Pods(system).List(ctx, metav1.ListOptions{LabelSelector: replicas})
 	if err != nil {

@@ -31,7 +31,7 @@ func TestWide(t *testing.T) {
 func placeAligned(ctx context.Context, t *testing.T, cpus int, tenant string) *corev1.Pod {
 	t.Helper()
 	pod := e2eutil.Once(e2eutil.Pod("aligned", "single", e2eutil.Container{Name: "c0", CPU: fmt.Sprint(cpus)}))
-	ask(&pod.Spec.Containers[0], time.Hour, map[string]int{whole: 2})
+	request(&pod.Spec.Containers[0], time.Hour, map[string]int{whole: 2})
 	return place(ctx, t, ofTenant(pod, tenant))
 }
 

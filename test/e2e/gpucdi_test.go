@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// gpuCDI hands GPUs over as CDI devices, of a specification that says only which
-// is which, to a container that asks for them under two resources.
+// gpuCDI allocates GPUs as CDI devices to a container that requests them as two resources.
+// The CDI specification only identifies the GPUs.
 func gpuCDI(ctx context.Context, t *testing.T) {
 	spec := filepath.Join(t.TempDir(), "fake.json")
 	must(t, os.WriteFile(spec, specification(append(wholeCards(), smallSlices()...)), 0o644))

@@ -17,10 +17,10 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// gpuChurn lets pods of two tenants and of nobody come and go, to which the
-// controller gives cards. Each container has those that were decided on, as it says
-// itself and the kubelet does; none is outside of its tenant's group; and a watch
-// over all pods sees none promised twice at any time.
+// gpuChurn creates and deletes GPU pods of two tenants and of no tenant. Each container must
+// have the GPUs that the controller assigned, both in its own view and in the kubelet's, and
+// only GPUs of its tenant's group. A watch over all pods checks that no GPU is assigned twice
+// at any time.
 func gpuChurn(ctx context.Context, t *testing.T) {
 	var workers, watcher sync.WaitGroup
 	watching, stop := context.WithCancel(ctx)
@@ -78,8 +78,8 @@ func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 	return asked
 }
 
-// turn returns whose pod is the i-th, and what its containers ask for: one or two of
-// its tenant's three cards, so that others may be decided on for one like it.
+// turn returns the tenant of the i-th pod and the requests of its containers: one or two of
+// the tenant's three GPUs.
 func turn(i int) (tenant string, asks []map[string]int) {
 	if i%5 == 4 {
 		return "", []map[string]int{{whole: 1}}
@@ -87,8 +87,8 @@ func turn(i int) (tenant string, asks []map[string]int) {
 	return []string{"ann", "ben"}[i%2], [][]map[string]int{{{whole: 1}}, {{whole: 1}, {whole: 1}}, {{whole: 2}}}[i%3]
 }
 
-// checkGroup checks that a pod has cards of its tenant's group of gpu/groups.yaml, or,
-// of nobody's, the one in none.
+// checkGroup checks that a pod has GPUs of its tenant's group in gpu/groups.yaml. A pod
+// without a tenant has the GPU that is in no group.
 func checkGroup(t *testing.T, pod *corev1.Pod, tenant string) {
 	t.Helper()
 	if got := pod.Annotations[v1alpha1.AnnotationGPUGroup]; got != tenant {

@@ -33,7 +33,7 @@ func gpuGroups(ctx context.Context, t *testing.T) {
 	must(t, cluster.Delete(ctx, "over", "next"))
 }
 
-// refused makes pods that name groups of which they may have nothing.
+// refused creates pods that name groups which they may not use.
 func refused(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for name, tc := range map[string]struct{ tenant, group, why string }{
@@ -86,8 +86,7 @@ func editApplies(ctx context.Context, t *testing.T, cards []string) *corev1.Pod 
 	return next
 }
 
-// regroup gives a group other cards, of which a tenant may hold so many, and returns
-// the version that the group has then.
+// regroup replaces the GPUs and the quota of a group, and returns its new generation.
 func regroup(ctx context.Context, t *testing.T, group string, quota int, cards []string) (version string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"quota":%d,"nodes":[{"name":%q,"gpus":["%s"]}]}}`, quota, cluster.Node(), strings.Join(cards, `","`))

@@ -37,23 +37,23 @@ func gpuNames(n int) (names []string) {
 
 func gpuName(i int) string { return fmt.Sprintf("gpu-%03d", i) }
 
-// gpuPod is a pod with a container for each ask: c0, c1 and so on. They share their
-// CPUs and say what they see.
-func gpuPod(name string, life time.Duration, asks ...map[string]int) *corev1.Pod {
+// gpuPod is a pod with a container for each request: c0, c1 and so on. The containers have
+// shared CPUs and report the GPUs that they see.
+func gpuPod(name string, life time.Duration, requests ...map[string]int) *corev1.Pod {
 	var containers []e2eutil.Container
-	for i := range asks {
+	for i := range requests {
 		containers = append(containers, e2eutil.Container{Name: fmt.Sprint("c", i), CPU: "10m"})
 	}
 	pod := e2eutil.Once(e2eutil.Pod(name, "", containers...))
-	for i, gpus := range asks {
+	for i, gpus := range requests {
 		delete(pod.Spec.Containers[i].Resources.Limits, corev1.ResourceCPU)
-		ask(&pod.Spec.Containers[i], life, gpus)
+		request(&pod.Spec.Containers[i], life, gpus)
 	}
 	return pod
 }
 
-// ask gives a container GPUs, and lets it say what it sees.
-func ask(c *corev1.Container, life time.Duration, gpus map[string]int) {
+// request adds GPUs to a container, which reports the GPUs that it sees.
+func request(c *corev1.Container, life time.Duration, gpus map[string]int) {
 	c.Command = []string{"/probe", "see", "-for", life.String()}
 	limits := maps.Clone(c.Resources.Limits)
 	for name, count := range gpus {
@@ -62,7 +62,7 @@ func ask(c *corev1.Container, life time.Duration, gpus map[string]int) {
 	c.Resources.Limits = limits
 }
 
-// ofTenant leaves a pod of a tenant, or of nobody, to the controller.
+// ofTenant makes the controller schedule a pod of a tenant, or of no tenant for "".
 func ofTenant(pod *corev1.Pod, tenant string) *corev1.Pod {
 	pod.Spec.SchedulerName = scheduler
 	if tenant != "" {
@@ -137,7 +137,7 @@ func checkSaw(t *testing.T, pod *corev1.Pod) {
 	}
 }
 
-// look asks inside a container that runs what it sees.
+// look returns what a running container sees.
 func look(ctx context.Context, t *testing.T, pod *corev1.Pod, container string) map[string]string {
 	t.Helper()
 	out, err := exec.CommandContext(ctx, "kubectl", "exec", pod.Name, "-c", container, "--", "/probe", "see").Output()

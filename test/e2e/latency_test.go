@@ -31,16 +31,16 @@ func TestLatency(t *testing.T) {
 	must(t, requireAgent(ctx, false))
 	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
 	sendAway(ctx, t)
-	// Not 100: in emulation an update takes about 0.9 s, and the kubelet gives
-	// up a creation after 2 minutes.
+	// Fewer than 100: an update needs about 0.9 s in emulation, and the kubelet's timeout for
+	// a creation is 2 minutes.
 	for _, n := range []int{1, 10} {
 		timings = append(timings, timeUpdates(ctx, t, n)...)
 	}
 	callBack(ctx, t)
 }
 
-// timeAgent creates exclusive containers beside n shared ones, and asks the
-// agent's metrics how long its hook took.
+// timeAgent creates exclusive containers while n shared ones run, and reads the duration of
+// the hook from the agent's metrics.
 func timeAgent(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	t.Helper()
 	hook := e2eutil.Timing{What: "agent: CreateContainer", Shared: n}
@@ -62,7 +62,7 @@ func timeAgent(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 }
 
 // checkOneCreated checks that what the agent measured is one container's
-// creation. Tries that failed before count as part of it, and are told of.
+// creation. Failed attempts before it are included and logged.
 func checkOneCreated(t *testing.T, before, after e2eutil.Series) {
 	t.Helper()
 	const count = `numalet_hook_duration_seconds_count{hook="CreateContainer",result=`

@@ -15,10 +15,9 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestOffline takes a shared CPU offline and brings it back. Both times the
-// agent ends and comes back with the machine as it is now: the exclusive pod
-// keeps its CPUs, others are made without the CPU that is gone, and the node
-// publishes what there is.
+// TestOffline sets a shared CPU offline and online again. Each time the agent restarts and
+// discovers the machine again. The exclusive pod keeps its CPUs, new pods do not get the
+// offline CPU, and the node publishes the online CPUs.
 func TestOffline(t *testing.T) {
 	ctx := start(t, 10*time.Minute, "held", "shared", "without", "with")
 	numalet(ctx, t, "rollout", "restart", "daemonset/numalet") // a pod whose restarts the kubelet does not delay yet
@@ -55,7 +54,7 @@ func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) 
 	awaitCPUs(ctx, t, "shared", "c", room)
 }
 
-// plug takes a CPU of the machine offline (0) or brings it online (1).
+// plug sets a CPU of the machine offline (0) or online (1).
 func plug(ctx context.Context, cpu cpuset.CPU, online int) error {
 	_, err := cluster.Shell(ctx, fmt.Sprintf("echo %d >/sys/devices/system/cpu/cpu%d/online", online, cpu))
 	return err

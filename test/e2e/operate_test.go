@@ -53,8 +53,8 @@ func TestUpgrade(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestSwitchedOff: a node on which exclusive CPUs are switched off publishes
-// none and takes no pod that asks; one that runs keeps its CPUs to its end.
+// TestSwitchedOff checks a node where exclusive CPUs are disabled. It publishes none and
+// accepts no pod that requests them. A running pod keeps its CPUs until it ends.
 func TestSwitchedOff(t *testing.T) {
 	alone(t)
 	ctx := start(t, 6*time.Minute, "held", "shared", "late")

@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// scheduler is whom deploy/controller/admission gives pods that ask to.
+// scheduler is the schedulerName that deploy/controller/admission sets.
 const scheduler = "numalet-scheduler"
 
 // TestPlaced starts one pod of each policy: it is born on exactly as many CPUs
@@ -138,7 +138,7 @@ func perNode(cpus cpuset.Set) map[topology.NodeID]int {
 	return n
 }
 
-// less takes CPUs off what is available.
+// less subtracts CPUs from the available ones.
 func less(available map[topology.NodeID]int, cpus cpuset.Set) map[topology.NodeID]int {
 	left := map[topology.NodeID]int{}
 	for id, n := range available {

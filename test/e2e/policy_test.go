@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestPolicies starts one pod of each policy and looks at what its container
-// was born with: how many CPUs on each NUMA node, and whether cores are whole.
+// TestPolicies starts one pod of each policy and checks the first CPUs of its container: how
+// many are on each NUMA node, and whether cores are whole.
 func TestPolicies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy string

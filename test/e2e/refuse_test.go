@@ -21,7 +21,7 @@ import (
 // eventReason is the reason of the events by which the agent refuses.
 const eventReason = "NumaletRefused"
 
-// badInput is N9: what a pod can ask wrongly, and what its author is told.
+// badInput lists invalid requests of pods, and the messages for their authors.
 var badInput = map[string]struct {
 	policy  string
 	cpu     string
@@ -99,7 +99,7 @@ func TestRefusedResize(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// resize asks for another cpu limit of a running pod's only container.
+// resize changes the cpu limit of the only container of a running pod.
 func resize(ctx context.Context, pod, cpu string) error {
 	patch := fmt.Sprintf(`{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":%q},"limits":{"cpu":%[1]q}}}]}}`, cpu)
 	_, err := cluster.API.CoreV1().Pods(cluster.Namespace).Patch(ctx, pod, types.StrategicMergePatchType,

@@ -22,9 +22,9 @@ import (
 // rejected is the reason of pods whose placement their node cannot honour.
 const rejected = v1alpha1.ReasonPlacementRejected
 
-// TestRejected: a Job's pod whose placement gives away what is held fails, with
-// a reason that the Job ignores; the Job makes it anew, and the controller
-// places that one where there is room.
+// TestRejected checks that a pod of a Job fails if its placement has CPUs that another pod
+// holds. The Job ignores the reason of the failure and creates a new pod, which the
+// controller places on a node with room.
 func TestRejected(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held")
 	must(t, cluster.Forget(ctx))
@@ -53,7 +53,7 @@ func TestRejected(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestForged: nobody but the controller places a pod.
+// TestForged checks that only the controller may set a placement.
 func TestForged(t *testing.T) {
 	ctx := start(t, 2*time.Minute, "by-hand", "bound", "placed")
 	by := e2eutil.Pod("by-hand", "single", e2eutil.Container{Name: "c", CPU: "2"})

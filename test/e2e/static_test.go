@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestStaticPod: a pod that the kubelet reads from a file asks like any other,
-// also before the API server has heard of it.
+// TestStaticPod checks that a pod that the kubelet reads from a file gets exclusive CPUs,
+// even before the API server has its mirror pod.
 func TestStaticPod(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "shared")
 	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))

@@ -28,7 +28,7 @@ const stormPods = 500
 // deleted as soon as it runs, or is bound to the hollow node, so that places
 // change hands all the time. A watch over all pods sees no CPU promised twice
 // at any time, no node rejects a placement, and every pod gets its turn. The
-// controller runs beside the control plane: an emulated one is too slow for it.
+// controller runs next to the control plane, because an emulated machine is too slow.
 func TestStorm(t *testing.T) {
 	ctx := start(t, 15*time.Minute)
 	t.Cleanup(func() { scaleControllers(context.Background(), t, 2) })
@@ -63,7 +63,7 @@ func TestStorm(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// room is what there is of a node to give away.
+// room returns the allocatable amounts of a node.
 func room(ctx context.Context, t *testing.T, node string) hollowcluster.Amounts {
 	t.Helper()
 	n, err := cluster.API.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
@@ -71,7 +71,7 @@ func room(ctx context.Context, t *testing.T, node string) hollowcluster.Amounts 
 	return hollowcluster.AmountsOf(n.Status.Allocatable)
 }
 
-// hostController runs a controller beside the control plane until the test ends,
+// hostController runs a controller next to the control plane until the test ends,
 // with the identity that deploy/controller gives it.
 func hostController(ctx context.Context, t *testing.T, args ...string) *hollowcluster.Controller {
 	t.Helper()
@@ -104,7 +104,7 @@ func hollow(ctx context.Context, t *testing.T, name string, shape hollowcluster.
 	must(t, cluster.Hollow(alive, name, shape))
 }
 
-// watchPods tells of all pods of the cluster, in the order in which they were written.
+// watchPods sends all changes of pods in the cluster, in their order.
 func watchPods(ctx context.Context, t *testing.T) <-chan apiwatch.Event {
 	t.Helper()
 	pods := cluster.API.CoreV1().Pods(metav1.NamespaceAll)

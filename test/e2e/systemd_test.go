@@ -26,8 +26,8 @@ func TestDaemonReload(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestSystemBus restarts the system bus, by which the agent tells systemd of
-// cpusets, under its connection: pods are pinned as ever, and systemd knows.
+// TestSystemBus restarts the system bus, over which the agent sets cpusets in systemd. The
+// agent reconnects: pods are still pinned, and systemd has their cpusets.
 func TestSystemBus(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 5*time.Minute, "shared", "first", "second")

@@ -19,9 +19,9 @@ import (
 // updatesLog is where test/e2e/updates prints, in the machine.
 const updatesLog = "/run/updates.log"
 
-// timeUpdates lets the NRI plugin of test/e2e/updates move n shared containers
-// whenever another one is created, each time to fewer CPUs, and then lets it
-// move none: what a creation takes anyway. The agent must be away.
+// timeUpdates measures the creation of containers while the NRI plugin of test/e2e/updates
+// moves n shared containers at each creation, each time to fewer CPUs. It then measures
+// creations without moves for comparison. The agent must not run.
 func timeUpdates(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	t.Helper()
 	create(ctx, t, e2eutil.Crowd("crowd", n))
@@ -52,7 +52,7 @@ type creation struct {
 	cpus  string        // where to
 }
 
-// split tells the creations that moved the crowd from those that moved nothing.
+// split separates the creations that moved containers from those that did not.
 func split(t *testing.T, n int, sets []string, made []creation) []e2eutil.Timing {
 	t.Helper()
 	var got, want []string

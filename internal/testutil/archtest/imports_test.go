@@ -1,4 +1,4 @@
-// Package archtest holds the rules of the house as tests.
+// Package archtest checks the rules of the architecture: which package may import which.
 package archtest
 
 import (
@@ -20,10 +20,10 @@ type pkg struct {
 	Imports    []string
 }
 
-// TestImportsPointOneWay checks the house: cmd → internal → api, pkg → stdlib;
-// packages of different rooms under internal do not import each other, pkg imports
-// nothing foreign, and only the importers named in libraries import a foreign
-// system's library.
+// TestImportsPointOneWay checks the layers: cmd → internal → api, pkg → stdlib. Packages of
+// different programs under internal do not import each other. pkg imports only pkg and the
+// standard library. Only the packages listed in libraries import the library of a foreign
+// system.
 func TestImportsPointOneWay(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range list(t) {
@@ -46,17 +46,17 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// TestRooms checks that internal has the rooms that docs/design/ARCHITECTURE.md tells of, and
-// no other.
+// TestRooms checks that internal has only the directories that docs/design/ARCHITECTURE.md
+// describes.
 func TestRooms(t *testing.T) {
 	for _, p := range list(t) {
 		if path, ok := strings.CutPrefix(p.ImportPath, module+"internal/"); ok && !slices.Contains(rooms(), top(path)) {
-			t.Errorf("internal/%s is in none of the rooms %v", path, rooms())
+			t.Errorf("internal/%s is in none of the directories %v", path, rooms())
 		}
 	}
 }
 
-// rooms are the folders of internal: who lives there.
+// rooms are the directories of internal.
 func rooms() []string {
 	return []string{"agent", "cli", "controller", "deviceplugin", "gpu", "platform", "testutil"}
 }
@@ -108,14 +108,14 @@ func forbidden(from, to string) string {
 	switch top(from) {
 	case "pkg":
 		if own && top(to) != "pkg" || !own && strings.Contains(to, ".") {
-			return "pkg knows: it imports pkg and the standard library only"
+			return "pkg imports only pkg and the standard library"
 		}
 		if to == "log" || strings.HasPrefix(to, "log/") || to == "os/exec" || strings.HasPrefix(to, "net") {
-			return "pkg neither logs nor touches"
+			return "pkg does not log and does no I/O"
 		}
 	case "api":
 		if own && top(to) != "api" && to != "pkg/podspec" && to != "pkg/topology" {
-			return "api is the protocol: it imports api, pkg/podspec and Kubernetes' types only"
+			return "api imports only api, pkg/podspec, pkg/topology and types of Kubernetes"
 		}
 	case "internal":
 		return forbiddenInside(from, to, own)
@@ -129,9 +129,9 @@ func forbiddenInside(from, to string, own bool) string {
 	case !own:
 		return ""
 	case top(to) == "cmd":
-		return "cmd starts: nothing imports it"
+		return "nothing imports cmd"
 	case top(to) == "lab" && !allowed(from, to):
-		return "the laboratory is out of the product's way"
+		return "only the tool numalet uses the simulations in lab"
 	case top(to) != "internal" || adapter(from) == adapter(to):
 		return ""
 	case room(to) == "platform" || room(to) == "testutil":
@@ -142,7 +142,7 @@ func forbiddenInside(from, to string, own bool) string {
 	return "adapters do not import each other: declare a one-method interface and let the program's own package wire it"
 }
 
-// isProgram reports whether a package wires a whole program: it is the room itself.
+// isProgram reports whether a package connects the parts of a program.
 func isProgram(path string) bool {
 	return strings.Count(path, "/") == 1 || path == "internal/gpu/nvmlserver"
 }
@@ -161,7 +161,7 @@ func top(path string) string {
 	return first
 }
 
-// room returns who a package under internal belongs to: "agent" of
+// room returns the directory of internal that a package is in: "agent" for
 // "internal/agent/nri".
 func room(path string) string { return top(strings.TrimPrefix(path, "internal/")) }
 

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// foreign is the library of a foreign system, and the packages that may import it.
+// foreign is a library of another system, and the packages that may import it.
 type foreign struct {
 	path      string
 	importers []string
 }
 
-// libraries are the libraries of foreign systems. What is in none of them is types
-// and helpers, which anybody outside pkg may use.
+// libraries lists the libraries of other systems. All packages outside pkg may import other
+// libraries, which have only types and helpers.
 func libraries() []foreign {
 	return []foreign{
 		{"github.com/NVIDIA/go-nvml", []string{"internal/gpu/nvml"}},
@@ -40,8 +40,7 @@ func libraries() []foreign {
 	}
 }
 
-// library returns the library that an import path belongs to, or nil: of several the
-// one with the longest path.
+// library returns the library with the longest path that an import path is in, or nil.
 func library(path string) *foreign {
 	var found *foreign
 	for _, lib := range libraries() {
@@ -52,8 +51,8 @@ func library(path string) *foreign {
 	return found
 }
 
-// importer returns the one of importers that a package is, or is below, or "". Tests
-// of real parts, below test, may import anything.
+// importer returns the first of importers that a package is in, or "". Packages in test may
+// import any library.
 func importer(from string, importers []string) string {
 	if top(from) == "test" {
 		return "test"

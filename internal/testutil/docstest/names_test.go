@@ -37,7 +37,7 @@ func TestReferenceOfNames(t *testing.T) {
 	scenario.Golden(t, root+"/docs/reference/annotations.md", b.String())
 }
 
-// kindOfName tells from a constant's name what it names.
+// kindOfName returns "annotation", "label" and so on, from the name of a constant.
 func kindOfName(name string) (kind string, ok bool) {
 	switch {
 	case strings.HasPrefix(name, "Annotation"):

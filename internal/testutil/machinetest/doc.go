@@ -1,6 +1,6 @@
-// Package machinetest builds machines for tests, in words:
+// Package machinetest builds machines for tests:
 //
 //	m := machinetest.Machine(2, 28).SMT(2).NodesPerPackage(2).Build()
 //
-// It invents machines; captured ones come from package topology/sysfs.
+// The machines are synthetic. Package topology/sysfs reads captured machines.
 package machinetest

@@ -5,8 +5,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Builder collects what a machine is like. Each method returns a changed copy,
-// so a builder may be kept and branched.
+// Builder has the properties of a machine. Each method returns a changed copy, so several
+// machines can be derived from one builder.
 type Builder struct {
 	packages, cores, smt   int // cores per package
 	nodes, caches          int // NUMA nodes per package, last-level caches per node
@@ -43,14 +43,14 @@ func (b Builder) Adjacent() Builder { b.adjacent = true; return b }
 // Memory sets the bytes of each NUMA node that has CPUs.
 func (b Builder) Memory(bytes uint64) Builder { b.memory = bytes; return b }
 
-// Offline takes the listed CPUs offline.
+// Offline sets the listed CPUs offline.
 func (b Builder) Offline(list string) Builder { b.offline = cpuset.MustParse(list); return b }
 
 // Isolated isolates the listed CPUs from the kernel's load balancer.
 func (b Builder) Isolated(list string) Builder { b.isolated = cpuset.MustParse(list); return b }
 
-// Homeless puts the listed CPUs in no NUMA node, as the kernel does with those
-// of a node that is offline.
+// Homeless removes the listed CPUs from all NUMA nodes, as the kernel does with the CPUs of a
+// NUMA node that is offline.
 func (b Builder) Homeless(list string) Builder { b.homeless = cpuset.MustParse(list); return b }
 
 // Efficiency makes the listed CPUs efficiency cores and all others performance cores.

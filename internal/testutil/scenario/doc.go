@@ -1,6 +1,6 @@
 // Package scenario is the harness of all golden text suites. A suite is a folder
-// testdata and a Go test that makes the answers; "go test -rewrite" writes the answers
-// of now into the files, and the diff shows what changed.
+// testdata and a Go test that computes the answers. "go test -rewrite" writes the current
+// answers to the files, and the diff shows what changed.
 //
 // Most suites are scenarios: text files of commands, each followed by its answer.
 //
@@ -12,7 +12,7 @@
 //
 // A line that starts with "> " is a command: a name and words, of which some have the
 // form key=value. A line that starts with "#" is a comment. Everything else is an
-// answer. The test is a table of handlers over a world that each file gets anew:
+// answer. The test has a table of command handlers; their state is new for each file:
 //
 //	func TestScenarios(t *testing.T) {
 //		scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands {
@@ -23,6 +23,6 @@
 //
 //	func (w *world) machine(c *scenario.Command) { w.cores = c.IntValue("cores", 4) }
 //
-// Where a suite is one input and its outputs, a file is a txtar archive; see [Cases].
-// Output that needs no input is compared by [Golden].
+// If a suite has one input and its outputs, each file is a txtar archive; see [Cases].
+// [Golden] compares output without input.
 package scenario

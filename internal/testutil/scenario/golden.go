@@ -47,8 +47,8 @@ func Golden(t *testing.T, file, got string) {
 	}
 }
 
-// Cases runs each file of a pattern, a txtar archive: the sections that answer returns
-// have to be those at its end. It is given all sections, those of now too.
+// Cases runs each file of a pattern, a txtar archive. The last sections of the file must be
+// those that answer returns. answer gets all sections of the file.
 func Cases(t *testing.T, pattern string, answer func(t *testing.T, sections []txtar.File) []txtar.File) {
 	t.Helper()
 	Each(t, pattern, func(t *testing.T, file string) {

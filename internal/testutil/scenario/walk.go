@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Walk runs each scenario of testdata/*.txt in a world of its own, which open makes.
-// What the world has to say while a command runs, it writes to out.
+// Walk runs each scenario of testdata/*.txt. For each scenario open creates the state of the
+// test and returns its commands. Output of a command is written to out.
 func Walk(t *testing.T, open func(t *testing.T, out *Answer) Commands) {
 	t.Helper()
 	WalkFiles(t, "testdata/*.txt", open)
@@ -27,8 +27,8 @@ func WalkFiles(t *testing.T, pattern string, open func(t *testing.T, out *Answer
 	})
 }
 
-// transcript returns a scenario with the answers of now. An answer ends with an empty
-// line; commands without one may follow each other directly, as they do in text.
+// transcript returns a scenario with the current answers. An empty line follows each answer.
+// Commands without an answer can follow each other directly.
 func transcript(t testing.TB, text string, commands Commands, out *Answer) string {
 	var b strings.Builder
 	lines := strings.Split(text, "\n")
@@ -49,7 +49,7 @@ func transcript(t testing.TB, text string, commands Commands, out *Answer) strin
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// follows says whether a command or a comment follows without an empty line between.
+// follows reports whether a command or a comment follows without an empty line.
 func follows(lines []string) bool {
 	return len(lines) > 0 && (strings.HasPrefix(lines[0], ">") || strings.HasPrefix(lines[0], "#"))
 }
@@ -58,8 +58,8 @@ func follows(lines []string) bool {
 // to the command.
 type Commands map[string]func(*Command)
 
-// Play runs commands and returns the answers to them. A command that does not exist, or
-// that cannot be read, is an error of the test and has a line in the answer.
+// Play runs commands and returns their answers. A command that is unknown or malformed is a
+// test error and has a line in the answer.
 func (c Commands) Play(t testing.TB, out *Answer, lines ...string) string {
 	t.Helper()
 	var b strings.Builder

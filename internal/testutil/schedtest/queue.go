@@ -9,12 +9,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// ErrDrained ends a cycle: every pod has its place, or none suits it.
+// ErrDrained is returned when each pod is placed or fits no node.
 var ErrDrained = errors.New("no pod is pending")
 
-// Queue is pending pods in the order in which they came. A pod is out from Next
-// on until Done, Requeue or MarkUnschedulable. When none is pending and none is out, Next
-// returns ErrDrained.
+// Queue is a FIFO queue of pending pods. A pod is in flight between Next and one of Done,
+// Requeue and MarkUnschedulable. Next returns ErrDrained if no pod is pending or in flight.
 type Queue struct {
 	gains func() uint64 // of the newest view
 
@@ -52,15 +51,15 @@ func (q *Queue) Next(context.Context) (*sched.Pod, error) {
 	return pod, nil
 }
 
-// Done says that a pod is bound.
+// Done is called when a pod is bound.
 func (q *Queue) Done() { q.back(func() {}) }
 
-// Requeue takes a pod back, to be tried again.
+// Requeue returns a pod to the queue.
 func (q *Queue) Requeue(pod *sched.Pod) {
 	q.back(func() { q.mu.pending = append(q.mu.pending, pod) })
 }
 
-// MarkUnschedulable takes a pod back, to be tried again when gains have grown.
+// MarkUnschedulable returns a pod to the queue, which is retried after resources became free.
 func (q *Queue) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	q.back(func() {
 		if gains < q.mu.seen {
@@ -71,15 +70,15 @@ func (q *Queue) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	})
 }
 
-// Unschedulable returns the pods that nothing suits.
+// Unschedulable returns the pods that fit no node.
 func (q *Queue) Unschedulable() []*sched.Pod {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Clone(q.mu.unschedulable)
 }
 
-// back counts a pod as no longer out, and wakes those that a change may help.
-// O(1) where nothing has become free.
+// back counts a pod as no longer in flight, and retries unschedulable pods if resources
+// became free. O(1) otherwise.
 func (q *Queue) back(enter func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Node returns a small node, partly used: up to 3 NUMA nodes, up to 4 cards of
-// two types, some with full cores, a spare CPU or a reservation of the pod
-// "someone".
+// Node returns a small random node that is partly used. It has up to 3 NUMA nodes and up to 4
+// GPUs of two types. Some nodes allocate whole cores, keep a CPU shared, or are reserved for
+// the pod "someone".
 func Node(r *rand.Rand, name string) *sched.Node {
 	n := &sched.Node{Name: name, Version: 1, CoreWidth: 1 + r.IntN(2), Spare: r.IntN(2)}
 	n.Allocatable = sched.Amounts{CPU: 16000, Memory: 64, Pods: 8, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 2})}
@@ -40,7 +40,7 @@ func Node(r *rand.Rand, name string) *sched.Node {
 	return n
 }
 
-// Ample returns a node with room for dozens of any pods.
+// Ample returns a node on which dozens of pods fit.
 func Ample(_ *rand.Rand, name string) *sched.Node {
 	n := &sched.Node{Name: name, Version: 1}
 	n.Allocatable = sched.Amounts{CPU: 1e6, Memory: 1e6, Pods: 500, Extended: sched.ExtendedOf(map[string]int64{"example.com/nic": 100})}
@@ -54,8 +54,8 @@ func Ample(_ *rand.Rand, name string) *sched.Node {
 	return n
 }
 
-// Pod returns a pod with up to 3 exclusive containers of all kinds, by policy or
-// by name of the NUMA node, with whole cards, shares of them, or none.
+// Pod returns a random pod with up to 3 exclusive containers of all kinds. CPUs are requested
+// by policy or by NUMA node, and GPUs as whole GPUs, as shares, or not at all.
 func Pod(r *rand.Rand, name string) *sched.Pod {
 	p := &sched.Pod{UID: name, Name: name, Seed: r.Uint64()}
 	p.Requests = sched.Amounts{CPU: sched.MilliCPU(r.IntN(6) * 500), Memory: sched.Bytes(r.IntN(9)), Pods: 1}

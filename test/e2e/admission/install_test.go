@@ -90,8 +90,7 @@ func kind(object *unstructured.Unstructured) schema.GroupVersionResource {
 	return object.GroupVersionKind().GroupVersion().WithResource(plural)
 }
 
-// await returns once each policy is in force: the server takes a moment to
-// compile what it was given.
+// await returns when all policies are active: the API server compiles them first.
 func await(t *testing.T, client *kubernetes.Clientset) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
@@ -104,7 +103,7 @@ func await(t *testing.T, client *kubernetes.Clientset) {
 	t.Fatal("the policies are not in force after 30 s")
 }
 
-// selected reports whether a pod that asks gets its nodeSelector.
+// selected reports whether a pod that requests exclusive CPUs gets the nodeSelector.
 func selected(client *kubernetes.Clientset) bool {
 	got, err := client.CoreV1().Pods("default").Create(context.Background(), pod("canary", "numalet.dev/cpu-policy", "single"), dry)
 	return err == nil && got.Spec.NodeSelector["numalet.dev/exclusive-cpus"] == "true"

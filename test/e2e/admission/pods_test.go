@@ -10,8 +10,7 @@ import (
 
 const tolerance = "tolerate-missing-nri-plugins.noderesource.dev"
 
-// pod returns a Guaranteed pod of 4 CPUs that no scheduler takes up, with one
-// annotation.
+// pod returns a Guaranteed pod with 4 CPUs and one annotation, which no scheduler handles.
 func pod(name, key, value string) *corev1.Pod {
 	return complete(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{key: value}},

@@ -1,5 +1,5 @@
-// Package controller tests the built numalet-controller on a real API server,
-// with nodes that nobody stands behind and its service account's rights only:
+// Package controller tests the built numalet-controller with a real API server and simulated
+// nodes. The controller has only the rights of its service account:
 //
 //	make e2e-controller
 package controller

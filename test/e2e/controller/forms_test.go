@@ -69,7 +69,7 @@ func TestForms(t *testing.T) {
 	t.Log(w.event("big", "FailedScheduling"), "/", w.event("spread", "Scheduled"))
 }
 
-// event returns the note of an event on a pod, empty while there is none.
+// event returns the message of an event on a pod, or "" if there is none yet.
 func (w *world) event(pod, reason string) string {
 	w.Helper()
 	list, err := w.api.EventsV1().Events("default").List(w.ctx, metav1.ListOptions{})

@@ -15,9 +15,9 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestGangs: two gangs of six pods compete for ten nodes, of which each pod needs one.
-// One runs; of the other nothing is bound until that has ended. Then the other runs: six
-// nodes are held back for it, so that single pods, which would fit at once, come later.
+// TestGangs lets two gangs of six pods compete for ten nodes; each pod needs one node. One
+// gang runs, and no pod of the other is bound until the first has ended. Then the other
+// runs: six nodes are reserved for it, so that single pods that would fit start later.
 func TestGangs(t *testing.T) {
 	w := newWorld(t, 10, hollowcluster.Shape{NUMA: 1, CPUs: 5})
 	for i := range 6 { // mixed, as when two operators make them at one time
@@ -83,7 +83,8 @@ func (w *world) gang(name string) (n int) {
 	return n
 }
 
-// ofGang is a pod that needs a node of five CPUs for itself, of which least start together.
+// ofGang returns a pod of a gang that needs a whole node of five CPUs. least is the minimum
+// number of pods that start together.
 func ofGang(gang string, i, least int) *corev1.Pod {
 	pod := hollowcluster.Pod("default", fmt.Sprint(gang, "-", i), "numalet-scheduler", "4", 0)
 	pod.Labels[v1alpha1.LabelGang] = gang

@@ -200,7 +200,8 @@ func ttl(j *jobs) {
 	})
 }
 
-// inTheWay: what is somebody else's is left alone, and the author is told.
+// inTheWay checks that a Job does not change objects of others that have its names, and that
+// it reports them.
 func inTheWay(j *jobs) {
 	j.create(ours("taken-1", "1", ""))
 	mine := j.pod("taken-1").UID

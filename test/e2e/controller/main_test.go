@@ -72,9 +72,8 @@ func newPlane(t *testing.T, n int, s hollowcluster.Shape) *world {
 	return w
 }
 
-// admission puts the policies in force: nobody may place pods but the
-// controller, and pods that ask go to it. The API server takes them up after a
-// while.
+// admission installs the policies: only the controller may set placements, and pods that
+// request exclusive CPUs get its schedulerName. The API server applies them after a delay.
 func (w *world) admission() {
 	w.Helper()
 	for _, dir := range []string{"/deploy/admission", "/deploy/controller/admission"} {

@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// noBinds keeps pods named unlucky from being bound, whoever binds them.
+// noBinds refuses all Bindings of pods named unlucky.
 const noBinds = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: no-binds}
@@ -58,7 +58,8 @@ func TestBindRefused(t *testing.T) {
 	}
 }
 
-// TestForged: nobody but the controller places pods, not even an administrator.
+// TestForged checks that only the controller may set placements, and not even an
+// administrator.
 func TestForged(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	forged := map[string]string{v1alpha1.AnnotationPlacement: `{"version":1,"containers":{"main":{"cpus":{"1":8}}}}`}

@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// replicas are two controllers, of which one leads. One that ends is started
-// again (tend), as a kubelet does: a busy machine may cost a leader its lease.
+// replicas are two controllers; one of them leads. A controller that ends is restarted
+// (tend), as by a kubelet: on a busy machine a leader may lose its lease.
 type replicas struct {
 	*world
 	running [2]*hollowcluster.Controller

@@ -149,8 +149,8 @@ func (s *stage) delete(object *unstructured.Unstructured) {
 	}
 }
 
-// clear removes all that was made, the last first, until it is gone. Namespaces
-// stay, for nobody would empty them.
+// clear deletes all created objects, the last ones first, and waits until they are gone.
+// Namespaces remain, because no controller would empty them.
 func (s *stage) clear() {
 	s.Helper()
 	s.made = slices.DeleteFunc(s.made, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Namespace" })

@@ -37,9 +37,8 @@ func TestFrozen(t *testing.T) {
 	})
 }
 
-// takeOver has pods of all forms, all of which wait from the start, bound on a
-// fleet that is nearly full, whose leader goes whenever another part of them is
-// bound.
+// takeOver creates pods of all forms, which are all pending at the start, on nodes that are
+// nearly full. The leader ends each time that another part of the pods is bound.
 func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func())) {
 	pods := *takeoverPods
 	shape := hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2}
@@ -71,8 +70,8 @@ func takeOver(t *testing.T, goes func(r *replicas, round int, someBound func()))
 	t.Logf("%d pods bound once by %d replicas; %d binds were left alone without a lease", pods, len(r.logs), r.fenced)
 }
 
-// full ends all pods and has others take every exclusive CPU there is: nothing
-// has remained booked.
+// full ends all pods and starts others on all exclusive CPUs. This shows that no CPU is still
+// assigned to an ended pod.
 func (w *world) full(nodes int, s hollowcluster.Shape, await func(n int)) {
 	w.Helper()
 	w.must(w.Clear(w.ctx, "default"))
@@ -82,7 +81,7 @@ func (w *world) full(nodes int, s hollowcluster.Shape, await func(n int)) {
 	await(2 * nodes)
 }
 
-// crowd is the i-th of pods that ask in all forms, in turn.
+// crowd returns the i-th pod; the pods have all forms of requests in turn.
 func crowd(i int) *corev1.Pod {
 	name := fmt.Sprintf("pod-%05d", i)
 	switch i % 8 {
@@ -107,7 +106,7 @@ func crowd(i int) *corev1.Pod {
 	return pod
 }
 
-// explicit asks for CPUs of NUMA nodes 0 and 1 by name.
+// explicit requests CPUs of NUMA nodes 0 and 1 by name.
 func explicit(name, on0, on1 string) *corev1.Pod {
 	zero, one := quantity(on0), quantity(on1)
 	sum := zero.DeepCopy()

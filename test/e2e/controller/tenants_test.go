@@ -23,8 +23,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// settle is the settling time of scores here: what takes a week in a cluster takes
-// 80 s.
+// settle is the time constant of scores in these tests: 80 s correspond to a week in a
+// cluster.
 const settle = 20 * time.Second
 
 // office is a world with tenants: a node of two cards of each of three models.
@@ -58,7 +58,7 @@ func newOffice(t *testing.T) *office {
 	return o
 }
 
-// begin starts a controller whose scores settle soon.
+// begin starts a controller with a short time constant of scores.
 func (o *office) begin(name string) {
 	o.Helper()
 	var err error
@@ -69,7 +69,7 @@ func (o *office) begin(name string) {
 	o.must(o.controller.AwaitReady(o.ctx))
 }
 
-// open makes a Tenant, of which that score is stored.
+// open creates a Tenant with a stored score.
 func (o *office) open(name string, of fairshare.Type, score float64) {
 	o.Helper()
 	t := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}

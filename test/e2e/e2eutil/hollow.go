@@ -28,8 +28,8 @@ func (c *Cluster) Hollow(ctx context.Context, name string, shape hollowcluster.S
 	return nil
 }
 
-// Bury removes what Hollow created. The node's pods must be gone, because nobody else would
-// remove them.
+// Bury deletes what Hollow created. The pods of the node must be deleted first, because it
+// has no kubelet that would do it.
 func (c *Cluster) Bury(ctx context.Context, name string) error {
 	return c.API.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}) // its NodeTopology goes with it
 }

@@ -11,7 +11,7 @@ import (
 // agentAddress is where the node's agent answers HTTP.
 const agentAddress = "127.0.0.1:8123"
 
-// awaitReady asks the agent's /readyz until it answers 200.
+// awaitReady polls the agent's /readyz until the status is 200.
 func awaitReady() error {
 	last := "no answer"
 	for range 900 {

@@ -1,8 +1,7 @@
-// Command probe is what the end-to-end tests run inside containers and beside
-// them on the node.
+// Command probe is the program that the end-to-end tests run in containers and on the node.
 //
-//	probe run FILE [-for D] [-exit N]   samples its own allowed CPUs into FILE until it is told to stop
-//	probe sleep                         waits until it is told to stop
+//	probe run FILE [-for D] [-exit N]   samples its own allowed CPUs into FILE until it gets a signal
+//	probe sleep                         waits until it gets a signal
 //	probe watch [-root DIR]             watches every container's effective cpuset on the node for overlaps
 //	probe see [-for D]                  says in its termination message which GPUs, CPUs and memory nodes it has
 //	probe show                          prints the allowed CPUs of process 1, the container's own

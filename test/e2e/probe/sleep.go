@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// sleep waits to be told to stop. It costs a node nothing meanwhile, so a
-// hundred of them fit on an emulated one.
+// sleep waits for a signal to end. It uses no CPU time meanwhile, so that a hundred of them
+// can run on an emulated node.
 func sleep() {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, os.Interrupt)

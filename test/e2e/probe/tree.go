@@ -59,8 +59,8 @@ func (t tree) containers() []string {
 	return leaves
 }
 
-// isContainer tells "<64 hex>" (cgroupfs driver) and "cri-containerd-<64 hex>.scope"
-// (systemd driver) from slices and pods.
+// isContainer reports whether a cgroup is that of a container: "<64 hex>" (cgroupfs driver)
+// or "cri-containerd-<64 hex>.scope" (systemd driver).
 func isContainer(name string) bool {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "cri-containerd-"), ".scope")
 	return len(name) == 64 && strings.Trim(name, "0123456789abcdef") == ""

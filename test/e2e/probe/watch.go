@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// report is what watch prints, as JSON, when it is told to stop.
+// report is the output of watch, as JSON, when it gets a signal to end.
 type report struct {
 	Passes     int      `json:"passes"`     // over all containers of the node
 	Readings   int      `json:"readings"`   // of one container's effective cpuset
 	Exclusive  int      `json:"exclusive"`  // distinct exclusive containers seen
 	Shared     int      `json:"shared"`     // distinct shared containers seen
 	Violations []string `json:"violations"` // overlaps of containers, in words
-	// Sandboxes counts readings of a pause process on exclusive CPUs, where it
-	// sleeps until the runtime tells the agent of it, which it does when the
-	// whole sandbox is ready (RunPodSandbox). No program of a pod's author runs then.
+	// Sandboxes counts readings of pause processes on exclusive CPUs. A new pause process
+	// sleeps there until the sandbox is ready and the runtime calls the agent
+	// (RunPodSandbox). No program of the pod runs before that.
 	Sandboxes int   `json:"sandboxes"`
 	LongestMS int64 `json:"longestMs"` // longest time between two passes
 }

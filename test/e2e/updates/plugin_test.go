@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPlugin creates three containers beside a pod of two, with CPUs for the
+// TestPlugin creates three containers while a pod of two containers runs, with CPUs for the
 // first two creations.
 func TestPlugin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
