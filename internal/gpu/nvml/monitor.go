@@ -44,6 +44,7 @@ type Monitor struct {
 	MonitorOptions
 	complete  *gpu.Inventory // with all cards that were ever listed, lost ones as they were
 	health    *health.Tracker
+	dog       *watchdog
 	open      cdi.Source     // the driver of this session; nil between sessions
 	published *gpu.Inventory // the last one
 	lost      int            // consecutive polls with a lost card
@@ -53,7 +54,7 @@ type Monitor struct {
 // NewMonitor returns a Monitor that opens no driver before Run.
 func NewMonitor(o MonitorOptions) *Monitor {
 	none := &gpu.Inventory{}
-	return &Monitor{MonitorOptions: o, complete: none, health: health.New(none, o.MinFault), published: none}
+	return &Monitor{MonitorOptions: o, complete: none, health: health.New(none, o.MinFault), dog: newWatchdog(o.Now), published: none}
 }
 
 // Run publishes until ctx ends, and then returns nil. A library that exists but
@@ -80,10 +81,13 @@ func (m *Monitor) Run(ctx context.Context) error {
 	}
 }
 
+// Live returns an error if a call of NVIDIA's library hangs. It is safe for concurrent use.
+func (m *Monitor) Live() error { return m.dog.live() }
+
 // session monitors with an open driver, and returns why the driver has to be opened
 // again.
 func (m *Monitor) session(ctx context.Context) error {
-	driver, err := m.Open()
+	driver, err := m.dog.open(m.Open)
 	if err != nil {
 		return err
 	}
@@ -161,7 +165,9 @@ func (m *Monitor) markLost(why error) {
 func (m *Monitor) publish() {
 	now := m.health.Apply(m.complete)
 	if m.Prepare != nil {
+		returned := m.dog.watch("preparing the allocation of GPUs")
 		now = m.Prepare(now, m.open)
+		returned()
 	}
 	if !reflect.DeepEqual(now, m.published) {
 		m.logChanges(now)

@@ -46,7 +46,7 @@ func TestAbsentIsSaidOnce(t *testing.T) {
 // TestLibraryThatDoesNotStart ends the process, which the kubelet starts anew.
 func TestLibraryThatDoesNotStart(t *testing.T) {
 	stale := errors.New("start libnvidia-ml.so.1: RM has detected an NVML/RM version mismatch.")
-	monitor := NewMonitor(MonitorOptions{Open: func() (Driver, error) { return nil, stale }})
+	monitor := NewMonitor(MonitorOptions{Open: func() (Driver, error) { return nil, stale }, Now: time.Now})
 	if err := monitor.Run(t.Context()); !errors.Is(err, stale) {
 		t.Errorf("Run: %v", err)
 	}
@@ -70,6 +70,10 @@ type listed struct {
 
 func (l *listed) Inventory() (*gpu.Inventory, error) { return &gpu.Inventory{Cards: l.cards}, l.err }
 func (l *listed) Close()                             {}
+func (l *listed) Next(wait time.Duration) (health.Event, bool, error) {
+	time.Sleep(wait)
+	return health.Event{}, false, nil
+}
 func (l *listed) Probe(uuid string) health.Probe {
 	_, answers := (&gpu.Inventory{Cards: l.cards}).Find(uuid)
 	return health.Probe{Answers: answers}

@@ -21,15 +21,16 @@ func Run(ctx context.Context, cfg config.NVML) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	version := telemetry.Version()
 	log.Info("start", "version", version)
-	health, err := telemetry.NewServer(cfg.HealthAddr, telemetry.NewRegistry("numalet-nvml", version))
-	if err != nil {
-		return err
-	}
 	feed := gpufeed.NewServer(cfg.GPUSocket)
 	monitor := nvml.NewMonitor(nvml.MonitorOptions{
 		Open: func() (nvml.Driver, error) { return open(cfg, log) }, Prepare: specWriter(cfg, log), Publish: feed.Publish,
 		Tick: time.Tick(cfg.Refresh), Now: time.Now, MinFault: cfg.RecoveryDelay, Log: log,
 	})
+	health, err := telemetry.NewServer(cfg.HealthAddr, telemetry.NewRegistry("numalet-nvml", version),
+		telemetry.Check{Name: "NVML", Ready: monitor.Live, Live: monitor.Live})
+	if err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return health.Run(ctx) })
 	group.Go(func() error { return feed.Run(ctx) })

@@ -19,9 +19,11 @@ const shutdownTimeout = 2 * time.Second
 type Check struct {
 	Name  string
 	Ready func() error // nil when ready, else the reason
+	// Live, if not nil, returns an error when only a restart of the process can help.
+	Live func() error
 }
 
-// Server serves /healthz (the process answers), /readyz (every check passes;
+// Server serves /healthz (the process answers, and every check is live), /readyz (every check passes;
 // else 503 with the reasons) and /metrics.
 type Server struct {
 	listener net.Listener
@@ -32,7 +34,7 @@ type Server struct {
 // NewServer listens on addr, a host:port; port 0 takes a free one.
 func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Server, error) {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /healthz", healthz(checks))
 	mux.HandleFunc("GET /readyz", readyz(checks))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	s, err := Listen(addr, mux)
@@ -77,6 +79,21 @@ func (s *Server) Run(ctx context.Context) error {
 		s.http.Close()
 	}
 	return nil
+}
+
+func healthz(checks []Check) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for _, c := range checks {
+			if c.Live == nil {
+				continue
+			}
+			if err := c.Live(); err != nil {
+				http.Error(w, fmt.Sprintf("[-] %s: %v", c.Name, err), http.StatusServiceUnavailable)
+				return
+			}
+		}
+		fmt.Fprintln(w, "ok")
+	}
 }
 
 func readyz(checks []Check) http.HandlerFunc {

@@ -6,14 +6,15 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestReadyz(t *testing.T) {
-	good := Check{"kubelet", func() error { return nil }}
-	bad := Check{"runtime", func() error { return errors.New("no socket at /run/nri.sock") }}
+	good := Check{Name: "kubelet", Ready: func() error { return nil }}
+	bad := Check{Name: "runtime", Ready: func() error { return errors.New("no socket at /run/nri.sock") }}
 	for name, tc := range map[string]struct {
 		checks []Check
 		status int
@@ -43,6 +44,26 @@ func TestHealthzAndMetrics(t *testing.T) {
 	_, body := fetch(t, url+"/metrics")
 	if want := `numalet_build_info{binary="test",version="v0"} 1`; !strings.Contains(body, want) {
 		t.Errorf("/metrics lacks %q", want)
+	}
+}
+
+// TestHealthz: a process that only a restart can help says so; one that is not ready is
+// not restarted.
+func TestHealthz(t *testing.T) {
+	var hangs atomic.Bool
+	live := func() error {
+		if hangs.Load() {
+			return errors.New("it hangs")
+		}
+		return nil
+	}
+	url := serve(t, Check{Name: "slow", Ready: func() error { return errors.New("not yet") }}, Check{Name: "library", Ready: live, Live: live})
+	if status, body := fetch(t, url+"/healthz"); status != 200 || body != "ok\n" {
+		t.Errorf("/healthz: %d %q", status, body)
+	}
+	hangs.Store(true)
+	if status, body := fetch(t, url+"/healthz"); status != 503 || body != "[-] library: it hangs\n" {
+		t.Errorf("/healthz of a hung process: %d %q", status, body)
 	}
 }
 

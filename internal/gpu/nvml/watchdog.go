@@ -1,0 +1,95 @@
+package nvml
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/numalet/numalet/internal/gpu/nvml/cdi"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/gpu/health"
+)
+
+// hungAfter is how long a call of the driver may take. The first one on a node without
+// NVIDIA's persistence daemon initializes all GPUs, which takes a minute for 16 of them.
+const hungAfter = 3 * time.Minute
+
+// watchdog knows which calls of the driver have not returned.
+type watchdog struct {
+	now func() time.Time
+	mu  struct {
+		sync.Mutex
+		began map[string]time.Time // by call; no two of one name run at the same time
+	}
+}
+
+func newWatchdog(now func() time.Time) *watchdog {
+	w := &watchdog{now: now}
+	w.mu.began = map[string]time.Time{}
+	return w
+}
+
+// watch records a call until the returned function is called.
+func (w *watchdog) watch(call string) (returned func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.began[call] = w.now()
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.mu.began, call)
+	}
+}
+
+// live returns an error if a call hangs.
+func (w *watchdog) live() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for call, began := range w.mu.began {
+		if took := w.now().Sub(began); took >= hungAfter {
+			return fmt.Errorf("NVIDIA's library has not returned from %s for %s; if a restart of this container does not help, drain and reboot the node", call, took.Round(time.Second))
+		}
+	}
+	return nil
+}
+
+// open opens a driver whose calls are watched.
+func (w *watchdog) open(open func() (Driver, error)) (Driver, error) {
+	defer w.watch("opening the driver")()
+	d, err := open()
+	if err != nil {
+		return nil, err
+	}
+	return watchedDriver{d, w}, nil
+}
+
+// watchedDriver is a Driver whose calls a watchdog records.
+type watchedDriver struct {
+	Driver
+	dog *watchdog
+}
+
+func (d watchedDriver) Inventory() (*gpu.Inventory, error) {
+	defer d.dog.watch("reading the GPUs")()
+	return d.Driver.Inventory()
+}
+
+func (d watchedDriver) Probe(card string) health.Probe {
+	defer d.dog.watch("reading the health of " + card)()
+	return d.Driver.Probe(card)
+}
+
+func (d watchedDriver) Next(wait time.Duration) (health.Event, bool, error) {
+	defer d.dog.watch("waiting for an event")()
+	return d.Driver.Next(wait)
+}
+
+func (d watchedDriver) Describer(p cdi.Paths) (cdi.Describer, error) {
+	defer d.dog.watch("describing the GPUs")()
+	return d.Driver.Describer(p)
+}
+
+func (d watchedDriver) Close() {
+	defer d.dog.watch("closing the driver")()
+	d.Driver.Close()
+}
