@@ -67,9 +67,12 @@ func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool
 	if rejected := n.rejected(s); rejected != nil {
 		return nil, rejected
 	}
+	if !n.isPlaced(s) {
+		return n.reserveWholeCores(c, p)
+	}
 	undo, err = n.reserve(c, p)
-	if err == nil || !n.isPlaced(s) {
-		return undo, err
+	if err == nil {
+		return undo, nil
 	}
 	n.sweep(ctx)
 	undo, err = n.reserve(c, p)

@@ -29,6 +29,7 @@ const (
 	PlacementRejected v1alpha1.Reason = "PlacementRejected" // a decision that this node cannot carry out
 	PodUnknown        v1alpha1.Reason = "PodUnknown"        // the API server has not told of the pod yet
 	Resize            v1alpha1.Reason = "Resize"            // in-place resize of an exclusive container
+	SMTAlignment      v1alpha1.Reason = "SMTAlignment"      // CPUs that are no whole cores, on a node with full cores
 	SwitchedOff       v1alpha1.Reason = "SwitchedOff"       // exclusive CPUs are off on this node
 )
 

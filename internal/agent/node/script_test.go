@@ -80,7 +80,7 @@ func (s *script) flush() {
 	s.events, s.overlaps = nil, nil
 }
 
-// agent start|kill [form=explicit] [reserved=LIST] [controller] [off]
+// agent start|kill [form=explicit] [reserved=LIST] [controller] [off] [full-cores]
 func (s *script) agent(args []string) error {
 	for _, arg := range args[1:] {
 		name, value, _ := strings.Cut(arg, "=")
@@ -93,6 +93,8 @@ func (s *script) agent(args []string) error {
 			s.cfg.Controller = value != "false"
 		case "off":
 			s.cfg.Disabled = value != "false"
+		case "full-cores":
+			s.cfg.FullCores = value != "false"
 		}
 	}
 	if args[0] == "kill" {

@@ -187,7 +187,7 @@ func (w *world) Warn(p workload.Pod, reason, message string) {
 // their sentences are tested where they are made.
 func short(r v1alpha1.Reason, message string) string {
 	switch r {
-	case CheckpointFailed, CgroupFailed, FormNotServed, GPUReserved, MachineChanged, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SwitchedOff:
+	case CheckpointFailed, CgroupFailed, FormNotServed, GPUReserved, MachineChanged, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SMTAlignment, SwitchedOff:
 		return message
 	}
 	return string(r)

@@ -55,13 +55,21 @@ func (l *Ledger) siblings(cpus cpuset.Set) cpuset.Set {
 	return l.layout.siblings(cpus)
 }
 
+// Idle returns the CPUs that stay idle beside CPUs that a pod holds: with FullCores the
+// other threads of their cores.
+func (l *Ledger) Idle(held cpuset.Set) cpuset.Set {
+	return l.siblings(held).Minus(held).Minus(l.options.Reserved)
+}
+
 // Capacity returns the number of online CPUs of each NUMA node that has any. CPUs in no
 // NUMA node are not counted.
 func (l *Ledger) Capacity() map[topology.NodeID]int { return l.layout.perNode(l.layout.online) }
 
-// Allocatable returns the capacity less reserved CPUs.
+// Allocatable returns the capacity less the CPUs that are never exclusive: reserved ones,
+// and with FullCores the other threads of their cores.
 func (l *Ledger) Allocatable() map[topology.NodeID]int {
-	return l.layout.perNode(l.layout.online.Minus(l.options.Reserved))
+	never := l.options.Reserved.Union(l.siblings(l.options.Reserved))
+	return l.layout.perNode(l.layout.online.Minus(never))
 }
 
 // Available returns how many CPUs of each NUMA node are free (see Free).
