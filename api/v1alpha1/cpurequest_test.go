@@ -16,19 +16,19 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestReadCPURequest reads the pod of each testdata/ask/*.txt and compares what it
-// asks for, or why it is refused, with the file's section "ask".
+// TestReadCPURequest reads the pod of each testdata/cpurequest/*.txt and compares what it
+// asks for, or why it is refused, with the file's section "request".
 func TestReadCPURequest(t *testing.T) {
-	scenario.Cases(t, "testdata/ask/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
+	scenario.Cases(t, "testdata/cpurequest/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
 		var pod corev1.Pod
 		if err := yaml.UnmarshalStrict(given[0].Data, &pod); err != nil {
 			t.Fatal(err)
 		}
-		return []txtar.File{{Name: "ask", Data: []byte(show(ReadCPURequest(&pod)))}}
+		return []txtar.File{{Name: "request", Data: []byte(show(ReadCPURequest(&pod)))}}
 	})
 }
 
-// show prints an ask a line per container, and a refusal with its reason.
+// show prints a request with a line per container, or a refusal with its reason.
 func show(request CPURequest, err error) string {
 	var b strings.Builder
 	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
@@ -67,7 +67,7 @@ func TestExclusive(t *testing.T) {
 		t.Errorf("Exclusive(b) = %v, %v; want 2 CPUs", got, ok)
 	}
 	if _, ok := request.Exclusive("c"); ok {
-		t.Error("Exclusive(c) found a container that does not ask")
+		t.Error("Exclusive(c) found a container without exclusive CPUs")
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// pods returns the pods of testdata/ask as JSON.
+// pods returns the pods of testdata/cpurequest as JSON.
 func pods(f *testing.F) (all [][]byte) {
 	f.Helper()
-	files, err := filepath.Glob("testdata/ask/*.txt")
+	files, err := filepath.Glob("testdata/cpurequest/*.txt")
 	if err != nil || len(files) == 0 {
 		f.Fatalf("no pods: %v", err)
 	}

@@ -83,7 +83,7 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 func (c *controller) newState(context.Context) (err error) {
 	c.state, err = nodestate.New(filter.Profile{
 		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta,
-		Policy: distbucket.Policy(c.cfg.Policy), Wide: c.cfg.Candidates,
+		Policy: distbucket.Policy(c.cfg.Policy), Candidates: c.cfg.Candidates,
 	})
 	if err != nil {
 		return err

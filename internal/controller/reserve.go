@@ -30,7 +30,7 @@ func (c *controller) newReservations(ctx context.Context) error {
 			}
 			return end
 		},
-		Suits: func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
+		Fits: func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 			own.Plan(planned)
 			_, nowhere := own.Begin(pod)
 			return func(node *sched.Node) bool { return !nowhere.Refuses() && !own.Check(node).Refuses() }

@@ -146,7 +146,7 @@ func (f fairnessRun) run(out io.Writer) error {
 		}
 		o, err := fairness.Share(nodes, samples, fairness.Settings{
 			Users: fairness.Users(f.users, f.least, f.most), Seed: f.seed, For: time.Duration(f.days * float64(24*time.Hour)),
-			Constant: fairshare.DefaultSettle, Profile: profile, Turns: turns,
+			Constant: fairshare.DefaultTimeConstant, Profile: profile, Turns: turns,
 		})
 		if err != nil {
 			return err

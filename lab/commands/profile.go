@@ -39,9 +39,9 @@ func gpuProfile(policy string, pods []*sched.Pod) (filter.Profile, error) {
 		return filter.Profile{}, err
 	}
 	policy = canonical(policy)
-	p := filter.Profile{Name: policy, Space: space, Policy: distbucket.BestFit, Wide: 1}
+	p := filter.Profile{Name: policy, Space: space, Policy: distbucket.BestFit, Candidates: 1}
 	if policy == fragmentationAware {
-		p.Look, p.Scorer = math.MaxInt, fragmentation.NewScorer(fragmentation.Of(pods)).Score
+		p.Scored, p.Scorer = math.MaxInt, fragmentation.NewScorer(fragmentation.Of(pods)).Score
 		return p, nil
 	}
 	if p.Policy, err = distbucket.ParsePolicy(policy); err != nil {

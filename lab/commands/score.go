@@ -17,7 +17,7 @@ import (
 
 // newScore returns "numalet score".
 func newScore() *cobra.Command {
-	constant, step, format := seconds(fairshare.DefaultSettle), seconds(0), command.Text
+	constant, step, format := seconds(fairshare.DefaultTimeConstant), seconds(0), command.Text
 	cmd := &cobra.Command{
 		Use:   "score",
 		Short: "Compute how a tenant's score follows its usage",
@@ -29,7 +29,7 @@ of seconds or durations such as 90m.`,
   numalet score --time-constant 10 --step 1 <usage.csv`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			decay, err := fairshare.Settle(float64(constant))
+			decay, err := fairshare.NewDecay(float64(constant))
 			if err != nil {
 				return command.BadUsage(err)
 			}

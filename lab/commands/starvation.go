@@ -78,7 +78,7 @@ func (s starvation) try(nodes []*sched.Node, samples []fairness.Sample, turns vi
 	}
 	o, err := fairness.Starve(nodes, samples, fairness.Settings{
 		Users: fairness.Users(20, 4, 64), Seed: seed, For: time.Duration(s.hours * float64(time.Hour)),
-		Constant: fairshare.DefaultSettle, Profile: profile, Turns: turns, EndsKnown: s.known,
+		Constant: fairshare.DefaultTimeConstant, Profile: profile, Turns: turns, EndsKnown: s.known,
 	})
 	if err != nil {
 		return starved{}, err

@@ -35,7 +35,7 @@ func newScene(t *testing.T) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &scene{settings: Settings{Seed: 1, Constant: 6 * 3600, Profile: filter.Profile{Space: space, Policy: distbucket.BestFit, Wide: 1}}}
+	return &scene{settings: Settings{Seed: 1, Constant: 6 * 3600, Profile: filter.Profile{Space: space, Policy: distbucket.BestFit, Candidates: 1}}}
 }
 
 // commands returns the commands that a scenario has.
@@ -55,9 +55,9 @@ func (s *scene) add(c *scenario.Command) {
 
 func (s *scene) sample(c *scenario.Command) {
 	cards := c.Float(0)
-	ask := sched.GPUAsk{Count: int(cards), Milli: sched.WholeGPU}
+	ask := sched.GPURequest{Count: int(cards), Milli: sched.WholeGPU}
 	if cards < 1 {
-		ask = sched.GPUAsk{Count: 1, Milli: sched.MilliGPU(1000 * cards)}
+		ask = sched.GPURequest{Count: 1, Milli: sched.MilliGPU(1000 * cards)}
 	}
 	s.samples = append(s.samples, Sample{&sched.Pod{Requests: sched.Amounts{Pods: 1}, GPUs: ask}, c.Duration(1)})
 }

@@ -83,7 +83,7 @@ func (t *trial) start() {
 }
 
 func newTrial(nodes []*sched.Node, samples []Sample, s Settings) (*trial, error) {
-	decay, err := fairshare.Settle(s.Constant)
+	decay, err := fairshare.NewDecay(s.Constant)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type measure []want
 
 // want is one kind of pod.
 type want struct {
-	sched.GPUAsk
+	sched.GPURequest
 	share  float64
 	cpu    sched.MilliCPU
 	memory sched.Bytes
@@ -67,7 +67,7 @@ type room struct {
 
 func (w *want) room(n *sched.Node) (r room) {
 	for _, card := range n.GPUs {
-		if !usable(w.GPUAsk, card) {
+		if !usable(w.GPURequest, card) {
 			r.small += max(0, card.Free)
 			continue
 		}

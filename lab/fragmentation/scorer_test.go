@@ -18,11 +18,11 @@ func sample(r *rand.Rand, n int) []*sched.Pod {
 		p := &sched.Pod{UID: fmt.Sprint("p", i), Requests: sched.Amounts{CPU: sched.MilliCPU(1000 * (1 + r.IntN(4))), Memory: 1, Pods: 1}}
 		switch r.IntN(4) {
 		case 0:
-			p.GPUs = sched.GPUAsk{Count: 1, Milli: []sched.MilliGPU{190, 470, 810}[r.IntN(3)]}
+			p.GPUs = sched.GPURequest{Count: 1, Milli: []sched.MilliGPU{190, 470, 810}[r.IntN(3)]}
 		case 1:
-			p.GPUs = sched.GPUAsk{Count: 1, Milli: 1000, Types: [][]string{nil, {"T4"}}[r.IntN(2)]}
+			p.GPUs = sched.GPURequest{Count: 1, Milli: 1000, Types: [][]string{nil, {"T4"}}[r.IntN(2)]}
 		case 2:
-			p.GPUs = sched.GPUAsk{Count: 2, Milli: 1000}
+			p.GPUs = sched.GPURequest{Count: 2, Milli: 1000}
 		}
 		pods = append(pods, p)
 	}
@@ -103,7 +103,7 @@ func TestScorerRemembers(t *testing.T) {
 // measure alone sees no difference, but on the one with few CPUs the other cards
 // would be of no use any more.
 func TestScorerKeepsCPUs(t *testing.T) {
-	pod := &sched.Pod{UID: "p", Requests: sched.Amounts{CPU: 4000, Pods: 1}, GPUs: sched.GPUAsk{Count: 1, Milli: 1000}}
+	pod := &sched.Pod{UID: "p", Requests: sched.Amounts{CPU: 4000, Pods: 1}, GPUs: sched.GPURequest{Count: 1, Milli: 1000}}
 	s := NewScorer(Of([]*sched.Pod{pod}))
 	node := func(name string, cpu sched.MilliCPU) *sched.Node {
 		n := &sched.Node{Name: name, Free: sched.Amounts{CPU: cpu, Pods: 9}}

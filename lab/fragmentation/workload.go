@@ -88,6 +88,6 @@ func useless(n *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU 
 }
 
 // usable reports whether a GPU has enough free capacity for a request and has its type.
-func usable(ask sched.GPUAsk, card sched.GPU) bool {
+func usable(ask sched.GPURequest, card sched.GPU) bool {
 	return card.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, card.Type))
 }

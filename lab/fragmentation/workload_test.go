@@ -36,5 +36,5 @@ func TestFragmented(t *testing.T) {
 }
 
 func ask(count int, milli sched.MilliGPU) *sched.Pod {
-	return &sched.Pod{Requests: sched.Amounts{CPU: 1000, Pods: 1}, GPUs: sched.GPUAsk{Count: count, Milli: milli}}
+	return &sched.Pod{Requests: sched.Amounts{CPU: 1000, Pods: 1}, GPUs: sched.GPURequest{Count: count, Milli: milli}}
 }

@@ -20,7 +20,7 @@ func TestReadPods(t *testing.T) {
 	requests := sched.Amounts{CPU: 500, Memory: 2 << 20, Pods: 1}
 	want := []*sched.Pod{
 		{UID: "a", Name: "a", Requests: requests},
-		{UID: "b", Name: "b", Requests: requests, GPUs: sched.GPUAsk{Count: 1, Milli: 460, Types: []string{"V100M16", "V100M32"}}},
+		{UID: "b", Name: "b", Requests: requests, GPUs: sched.GPURequest{Count: 1, Milli: 460, Types: []string{"V100M16", "V100M32"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pods (-want +got):\n%s", diff)

@@ -17,7 +17,7 @@ type List struct {
 	Candidates []Candidate
 	FreedSeq   uint64 // the cluster's release counter when the nodes were read
 	NarrowSeq  uint64 // the counter of changes that make unchanged nodes unfit, before that
-	Begun      any    // node-independent results of the filters; see Relay
+	Results    any    // node-independent results of the filters; see Relay
 }
 
 // Decision is a pod and its placement.
@@ -44,9 +44,9 @@ type Filter interface {
 // pods whose fit on a node does not depend on other nodes.
 type Relay interface {
 	Filter
-	// Begun returns the results of Begin for the current pod. They are immutable.
-	Begun() any
-	// Resume replaces Begin, given the results of another instance's Begun for the
+	// Results returns the results of Begin for the current pod. They are immutable.
+	Results() any
+	// Resume replaces Begin, given the results of another instance's Results for the
 	// same pod. It is cheaper than Begin.
 	Resume(pod *Pod, begun any) Reason
 }

@@ -20,7 +20,7 @@ type Pod struct {
 	Exclusive []podspec.Container
 	Seed      uint64 // of the policy random
 
-	GPUs GPUAsk
+	GPUs GPURequest
 
 	Candidates []string // names of the only nodes allowed; nil means all
 	Profile    string   // name of the scheduling profile; "" is the default
@@ -74,8 +74,8 @@ func (p *Pod) String() string {
 	return p.Namespace + "/" + p.Name
 }
 
-// GPUAsk is a request for cards of one node: Count cards, Milli of each.
-type GPUAsk struct {
+// GPURequest is a request for cards of one node: Count cards, Milli of each.
+type GPURequest struct {
 	Count int
 	Milli MilliGPU
 	Types []string // allowed types; nil means any
@@ -83,27 +83,27 @@ type GPUAsk struct {
 
 	// Part is the request for parts of cards, used where Count is 0. Requests counts
 	// these parts too, and they are matched against the node's free amounts.
-	Part PartAsk
+	Part GPUPartRequest
 
-	// Wants lists the containers that use the cards, in the order in which they run.
-	Wants []GPUWant
+	// PerContainer lists the containers that use the cards, in the order in which they run.
+	PerContainer []ContainerGPUs
 	// Offer returns the cards of a node that the pod may choose from. It is called
 	// after the node fits in all other respects. Any goroutine may call it; nil means
 	// all cards that fit.
 	Offer func(*Node) Offer
 }
 
-// PartAsk is a request for Count of an extended resource that counts parts of cards
+// GPUPartRequest is a request for Count of an extended resource that counts parts of cards
 // of one kind. The types of such parts end in "-" and Kind, such as "SHARED" or
 // "MIG-1g.10gb".
-type PartAsk struct {
+type GPUPartRequest struct {
 	Resource string
 	Kind     string
 	Count    int
 }
 
-// GPUWant is how many cards one container requests.
-type GPUWant struct {
+// ContainerGPUs is how many cards one container requests.
+type ContainerGPUs struct {
 	Container string
 	Kind      podspec.Kind
 	Count     int

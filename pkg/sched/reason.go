@@ -13,7 +13,7 @@ type Code uint8
 
 // The reasons why a node does not fit a pod. The zero value means that it fits.
 const (
-	Suits         Code = iota
+	Fits          Code = iota
 	NotCandidate       // the pod lists its candidate nodes, and the node is not among them
 	Avoided            // the node recently rejected a pod of the same owner
 	Insufficient       // too little of the resource in Detail is free
@@ -38,7 +38,7 @@ type Reason struct {
 }
 
 // Refuses reports whether there is a reason.
-func (r Reason) Refuses() bool { return r.Code != Suits }
+func (r Reason) Refuses() bool { return r.Code != Fits }
 
 // String returns the reason in the style of kube-scheduler's messages.
 func (r Reason) String() string { return strings.ReplaceAll(r.lines(), "\n", ", ") }
@@ -51,7 +51,7 @@ func (r Reason) lines() string {
 		return r.Detail
 	}
 	words := map[Code]string{
-		Suits:         "node(s) fit",
+		Fits:          "node(s) fit",
 		NotCandidate:  "node(s) were not among the pod's candidates",
 		Avoided:       "node(s) rejected the placement of a pod of the same owner a short time ago",
 		NoExclusive:   "node(s) had no exclusive CPUs",

@@ -12,10 +12,10 @@ type Span struct {
 // Spans returns which of a pod's cards each container gets. App containers and
 // sidecars get cards of their own. An init container reuses the cards of later app
 // containers; it shares none with the sidecars that already run.
-func (a GPUAsk) Spans() []Span {
-	spans := make([]Span, len(a.Wants))
+func (a GPURequest) Spans() []Span {
+	spans := make([]Span, len(a.PerContainer))
 	sidecars, apps := 0, 0
-	for i, w := range a.Wants {
+	for i, w := range a.PerContainer {
 		spans[i] = Span{w.Container, sidecars, w.Count}
 		switch w.Kind {
 		case podspec.Sidecar:
@@ -32,7 +32,7 @@ func (a GPUAsk) Spans() []Span {
 // ranges of Spans. If cards without an ID are missing from the list, the last
 // containers get fewer. The result is a suggestion: the kubelet may assign the pod's
 // cards to containers differently, for example if init containers come first.
-func (a GPUAsk) Split(cards []GPUShare) map[string][]string {
+func (a GPURequest) Split(cards []GPUShare) map[string][]string {
 	split := map[string][]string{}
 	for _, s := range a.Spans() {
 		for i := s.First; i < min(s.First+s.Count, len(cards)); i++ {

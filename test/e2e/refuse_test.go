@@ -146,7 +146,7 @@ func explicitly(node, n string) func(*corev1.Pod) {
 func withoutAdmission(t *testing.T) {
 	t.Helper()
 	bindings := cluster.API.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
-	for _, name := range []string{"numalet-asks", "numalet-changes"} {
+	for _, name := range []string{"numalet-cpu-requests", "numalet-changes"} {
 		binding, err := bindings.Get(t.Context(), name, metav1.GetOptions{})
 		must(t, err)
 		must(t, bindings.Delete(t.Context(), name, metav1.DeleteOptions{}))

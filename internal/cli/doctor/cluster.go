@@ -98,7 +98,7 @@ func checkResources(_ context.Context, c Clients) (Report, error) {
 
 // policies are the names of the policies in deploy/admission that hold for every pod.
 func policies() []string {
-	return []string{"numalet-asks", "numalet-bindings", "numalet-changes", "numalet-own-node", "numalet-own-pods", "numalet-own-topology", "numalet-tenants", "numalet-tolerance"}
+	return []string{"numalet-bindings", "numalet-changes", "numalet-cpu-requests", "numalet-own-node", "numalet-own-pods", "numalet-own-topology", "numalet-tenants", "numalet-tolerance"}
 }
 
 func checkPolicies(ctx context.Context, c Clients) (Report, error) {

@@ -94,7 +94,7 @@ func TestCluster(t *testing.T) {
 		"too old":     {func(w *world) { w.version = "v1.33.4" }, "kubernetes-version error: v1.33.4"},
 		"old":         {func(w *world) { w.version = "v1.35.0-eks-1" }, "kubernetes-version warning: v1.35.0-eks-1"},
 		"no tenants":  {func(w *world) { w.crds = w.crds[:3] }, "custom-resources error: numalet.dev/v1alpha1 lacks tenants"},
-		"no policies": {func(w *world) { w.policies = w.policies[2:] }, "admission-policies error: missing: numalet-asks, numalet-bindings"},
+		"no policies": {func(w *world) { w.policies = w.policies[2:] }, "admission-policies error: missing: numalet-bindings, numalet-changes"},
 		"no agent":    {func(w *world) { w.objects = w.objects[1:] }, "agent error: no DaemonSet of Numalet in namespace numalet-system"},
 		"an agent is away": {
 			func(w *world) { w.objects[0].(*appsv1.DaemonSet).Status.NumberReady = 1 },

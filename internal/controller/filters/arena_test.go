@@ -98,7 +98,7 @@ func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
 	if cards > 0 {
 		asks["nvidia.com/gpu"] = *resource.NewQuantity(cards, resource.DecimalSI)
 		p.Requests.Extended = sched.ExtendedOf(map[string]int64{"nvidia.com/gpu": cards})
-		p.GPUs = sched.GPUAsk{Count: int(cards), Milli: sched.WholeGPU}
+		p.GPUs = sched.GPURequest{Count: int(cards), Milli: sched.WholeGPU}
 	}
 	object := st.MakePod().Name(name).UID(name).Namespace("default").Label("app", "web").Container("web").Obj()
 	object.Spec.Containers[0].Resources.Requests = asks

@@ -121,8 +121,8 @@ func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
 	return sets.List(p.only), sched.Reason{}
 }
 
-// Begun returns the result of Begin.
-func (p *Proposer) Begun() any { return p.begun }
+// Results returns the result of Begin.
+func (p *Proposer) Results() any { return p.begun }
 
 // Resume continues with the result of another Proposer's Begin.
 func (p *Proposer) Resume(pod *sched.Pod, with any) sched.Reason {

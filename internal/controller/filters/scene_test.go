@@ -31,7 +31,7 @@ type scene struct {
 func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	t.Helper()
 	s := &scene{T: t}
-	s.state, s.cluster = newCluster(t, "cpu", filter.Profile{Policy: distbucket.FirstFit, Wide: 1})
+	s.state, s.cluster = newCluster(t, "cpu", filter.Profile{Policy: distbucket.FirstFit, Candidates: 1})
 	client := fake.NewClientset(objects...)
 	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
 	var err error

@@ -39,7 +39,7 @@ func FuzzRegistry(f *testing.F) {
 		if v.Reason == "" || v.Message == "" || v.Accepted && !v.Serves {
 			t.Errorf("verdict %+v", v)
 		}
-		match, err := s.registry.Match(group.Request{Tenant: "eve", Form: gpu.Physical, GPUAsk: sched.GPUAsk{Count: 1, Milli: sched.WholeGPU}})
+		match, err := s.registry.Match(group.Request{Tenant: "eve", Form: gpu.Physical, GPURequest: sched.GPURequest{Count: 1, Milli: sched.WholeGPU}})
 		if err != nil {
 			t.Fatal(err)
 		}

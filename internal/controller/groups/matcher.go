@@ -35,7 +35,7 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 		return nil
 	}
 	match, err := m.Groups.Match(group.Request{
-		Tenant: p.Tenant, Group: named, Container: speaker(p.GPUs.Wants), Form: gpu.Physical, GPUAsk: p.GPUs,
+		Tenant: p.Tenant, Group: named, Container: speaker(p.GPUs.PerContainer), Form: gpu.Physical, GPURequest: p.GPUs,
 	})
 	if err != nil {
 		return err
@@ -74,11 +74,11 @@ func (m Matcher) offerParts(p *sched.Pod, node *sched.Node) sched.Offer {
 
 // speaker returns the container whose name groups match: the one with the most GPUs, the
 // first of several.
-func speaker(wants []sched.GPUWant) string {
+func speaker(wants []sched.ContainerGPUs) string {
 	if len(wants) == 0 {
 		return ""
 	}
-	return slices.MinFunc(wants, func(a, b sched.GPUWant) int { return cmp.Compare(b.Count, a.Count) }).Container
+	return slices.MinFunc(wants, func(a, b sched.ContainerGPUs) int { return cmp.Compare(b.Count, a.Count) }).Container
 }
 
 // both returns the nodes in both lists, which are sorted. Nil means all nodes.

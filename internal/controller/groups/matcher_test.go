@@ -51,7 +51,7 @@ func TestParts(t *testing.T) {
 			cards := &sched.Node{GPUs: []sched.GPU{{ID: "card", Type: tc.of}}}
 			held := nodestate.Assignment{UID: "other", Tenant: "ann", Holding: sched.Holding{GPUs: []sched.GPUShare{{ID: "card", Milli: tc.held}}}}
 			quotas.Observe(nodestate.Event{Kind: nodestate.Bound, UID: "other", Node: cards, Now: &held})
-			pod := &sched.Pod{UID: "pod", Tenant: "ann", GPUs: sched.GPUAsk{Part: sched.PartAsk{Resource: resourceName, Kind: "MIG-1g.10gb", Count: 3}}}
+			pod := &sched.Pod{UID: "pod", Tenant: "ann", GPUs: sched.GPURequest{Part: sched.GPUPartRequest{Resource: resourceName, Kind: "MIG-1g.10gb", Count: 3}}}
 			if err := (Matcher{Groups: NewRegistry(Dependencies{}), Quotas: quotas}).Complete(pod, nil); err != nil {
 				t.Fatal(err)
 			}

@@ -183,7 +183,7 @@ func (s *scene) give(c *scenario.Command) {
 }
 
 func (s *scene) offer(c *scenario.Command) {
-	match, err := s.registry.Match(group.Request{Tenant: c.Arg(0), Form: gpu.Physical, GPUAsk: sched.GPUAsk{Count: 1, Milli: sched.WholeGPU}})
+	match, err := s.registry.Match(group.Request{Tenant: c.Arg(0), Form: gpu.Physical, GPURequest: sched.GPURequest{Count: 1, Milli: sched.WholeGPU}})
 	if err != nil {
 		c.Error(err)
 		return

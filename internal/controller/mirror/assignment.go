@@ -56,7 +56,7 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 	if placed {
 		a.Group = pod.Annotations[v1alpha1.AnnotationGPUGroup] // before a placement it is only a request
 	}
-	a.Cards, a.Parts = int(a.Extended.Of(gpus)), partAsk(a.Amounts, gpus).Count
+	a.Cards, a.Parts = int(a.Extended.Of(gpus)), partRequest(a.Amounts, gpus).Count
 	return a, all
 }
 

@@ -27,11 +27,11 @@ func decidedCards(p v1alpha1.Placement) []sched.GPUShare {
 }
 
 // wants returns the number of whole cards of each container that requests any.
-func wants(pod *corev1.Pod, gpus string) (all []sched.GPUWant) {
+func wants(pod *corev1.Pod, gpus string) (all []sched.ContainerGPUs) {
 	for _, c := range v1alpha1.InRunOrder(pod) {
 		limit := c.Resources.Limits[corev1.ResourceName(gpus)]
 		if n := v1alpha1.Amount(limit); n > 0 {
-			all = append(all, sched.GPUWant{Container: c.Name, Kind: c.Kind, Count: int(n)})
+			all = append(all, sched.ContainerGPUs{Container: c.Name, Kind: c.Kind, Count: int(n)})
 		}
 	}
 	return all

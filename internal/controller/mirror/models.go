@@ -47,8 +47,8 @@ func modelOf(n *sched.Node) string {
 // cards returns which cards, or parts of cards, a pod requests. The number comes from its
 // requests, the models from its annotation. Models that the cluster does not have are
 // dropped, unless that would drop all: the pod then waits for such a card.
-func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPUAsk, error) {
-	ask := sched.GPUAsk{Count: int(requests.Extended.Of(m.env.GPUs)), Milli: sched.WholeGPU, Part: partAsk(requests, m.env.GPUs)}
+func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPURequest, error) {
+	ask := sched.GPURequest{Count: int(requests.Extended.Of(m.env.GPUs)), Milli: sched.WholeGPU, Part: partRequest(requests, m.env.GPUs)}
 	form := gpu.Physical
 	if ask.Count == 0 {
 		form = gpu.Virtual
@@ -56,13 +56,13 @@ func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPUAsk, e
 	models, err := allowed(pod, form, ask.Count+ask.Part.Count, m.env.GPUs)
 	switch {
 	case err != nil || ask.Count+ask.Part.Count == 0:
-		return sched.GPUAsk{}, err
+		return sched.GPURequest{}, err
 	case ask.Count > MaxGPUs:
-		return sched.GPUAsk{}, fmt.Errorf("the pod requests %d of %s, and a node may have at most %d; request less", ask.Count, m.env.GPUs, MaxGPUs)
+		return sched.GPURequest{}, fmt.Errorf("the pod requests %d of %s, and a node may have at most %d; request less", ask.Count, m.env.GPUs, MaxGPUs)
 	case ask.Count == 0:
-		return sched.GPUAsk{Part: ask.Part, Types: models}, nil
+		return sched.GPURequest{Part: ask.Part, Types: models}, nil
 	}
-	ask.Wants = wants(pod, m.env.GPUs)
+	ask.PerContainer = wants(pod, m.env.GPUs)
 	known := slices.DeleteFunc(slices.Clone(models), func(name string) bool { return m.mu.models[name] <= 0 })
 	if ask.Types = known; len(known) == 0 {
 		ask.Types = models

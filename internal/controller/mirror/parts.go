@@ -32,15 +32,15 @@ func partKind(resource, gpus string) string {
 	return ""
 }
 
-// partAsk returns which parts of cards are requested. Of several such resources it takes
+// partRequest returns which parts of cards are requested. Of several such resources it takes
 // the first by name.
-func partAsk(amounts sched.Amounts, gpus string) sched.PartAsk {
+func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {
 	for resource, n := range amounts.Extended.All() {
 		if kind := partKind(resource, gpus); kind != "" && n > 0 {
-			return sched.PartAsk{Resource: resource, Kind: kind, Count: int(n)}
+			return sched.GPUPartRequest{Resource: resource, Kind: kind, Count: int(n)}
 		}
 	}
-	return sched.PartAsk{}
+	return sched.GPUPartRequest{}
 }
 
 // parts returns the type and size of the parts that each resource of a node counts. The

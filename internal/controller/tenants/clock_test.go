@@ -25,7 +25,7 @@ func TestClockJumps(t *testing.T) {
 				}
 				return passed
 			}
-			decay, err := fairshare.Settle(3600)
+			decay, err := fairshare.NewDecay(3600)
 			if err != nil {
 				t.Fatal(err)
 			}

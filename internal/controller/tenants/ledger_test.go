@@ -29,7 +29,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // an hour.
 func newWorld(t *testing.T, second float64) *world {
 	t.Helper()
-	d, err := fairshare.Settle(3600)
+	d, err := fairshare.NewDecay(3600)
 	if err != nil {
 		t.Fatal(err)
 	}

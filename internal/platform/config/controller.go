@@ -43,7 +43,7 @@ func defaultController() Controller {
 		Process:           Process{HealthAddr: ":8125", LogFormat: Text},
 		SchedulerName:     "numalet-scheduler",
 		GPUResource:       "nvidia.com/gpu",
-		ScoreTimeConstant: fairshare.DefaultSettle * time.Second,
+		ScoreTimeConstant: fairshare.DefaultTimeConstant * time.Second,
 		ScoreInterval:     time.Minute,
 		PodPriority:       true,
 		Policy:            IndexPolicy(distbucket.LeastFit),

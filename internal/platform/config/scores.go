@@ -12,7 +12,7 @@ func (c Controller) Decay() (fairshare.Decay, error) {
 	if c.HalfLife > 0 {
 		return fairshare.HalfLife(time.Duration(c.HalfLife).Seconds())
 	}
-	return fairshare.Settle(c.ScoreTimeConstant.Seconds())
+	return fairshare.NewDecay(c.ScoreTimeConstant.Seconds())
 }
 
 // Maybe is a duration, or 0 for none. The text form is "none" or a positive duration, so

@@ -72,9 +72,9 @@ func Pod(r *rand.Rand, name string) *sched.Pod {
 	}
 	switch r.IntN(4) {
 	case 0:
-		p.GPUs = sched.GPUAsk{Count: 1 + r.IntN(2), Milli: sched.WholeGPU}
+		p.GPUs = sched.GPURequest{Count: 1 + r.IntN(2), Milli: sched.WholeGPU}
 	case 1:
-		p.GPUs = sched.GPUAsk{Count: 1, Milli: sched.MilliGPU(1+r.IntN(9)) * 100}
+		p.GPUs = sched.GPURequest{Count: 1, Milli: sched.MilliGPU(1+r.IntN(9)) * 100}
 	}
 	if p.GPUs.Count > 0 && r.IntN(2) == 0 {
 		p.GPUs.Types = []string{"H200"}

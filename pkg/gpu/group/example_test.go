@@ -39,7 +39,7 @@ func ExampleMatch_Best() {
 	}, nodes)
 	record := &sched.Node{Name: "n1", GPUs: []sched.GPU{{ID: "x", Type: "T4", Free: 1000}, {ID: "y", Type: "T4", Free: 1000}}}
 	for _, tenant := range []string{"a", "b"} {
-		match, _ := grouping.Match(group.Request{Tenant: tenant, GPUAsk: sched.GPUAsk{Count: 1, Milli: sched.WholeGPU}})
+		match, _ := grouping.Match(group.Request{Tenant: tenant, GPURequest: sched.GPURequest{Count: 1, Milli: sched.WholeGPU}})
 		offer, err := match.Best([]*sched.Node{record})
 		fmt.Println(match, offer.GPUs, err)
 	}

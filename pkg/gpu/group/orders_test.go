@@ -48,7 +48,7 @@ func arrive(t *testing.T, groups []Group, nodes Nodes, order []int) (stranded []
 	t.Helper()
 	grouping, all := New(groups, nodes), records(nodes)
 	for _, count := range order {
-		m, err := grouping.Match(Request{Tenant: "a", GPUAsk: sched.GPUAsk{Count: count, Milli: sched.WholeGPU}})
+		m, err := grouping.Match(Request{Tenant: "a", GPURequest: sched.GPURequest{Count: count, Milli: sched.WholeGPU}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ type Request struct {
 	Group     string   // the group that the pod names, or ""
 	Container string   // the identifier by which a group may name the container, or ""
 	Form      gpu.Form // AnyForm means a share if less than a card is requested, else cards
-	sched.GPUAsk
+	sched.GPURequest
 }
 
 // form returns the requested form.

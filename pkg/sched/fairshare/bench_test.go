@@ -11,7 +11,7 @@ import (
 // BenchmarkTenWeeks reads a tenant's score each minute for ten weeks, while the usage changes each hour.
 func BenchmarkTenWeeks(b *testing.B) {
 	for b.Loop() {
-		book := New(settle(b, DefaultSettle))
+		book := New(newDecay(b, DefaultTimeConstant))
 		for minute := range 10 * 7 * 24 * 60 {
 			now := start.Add(time.Duration(minute) * time.Minute)
 			if minute%60 == 0 {
@@ -26,7 +26,7 @@ func BenchmarkTenWeeks(b *testing.B) {
 func BenchmarkTask(b *testing.B) {
 	for _, n := range []int{10, 1000, 100_000} {
 		b.Run(fmt.Sprint("tenants=", n), func(b *testing.B) {
-			book, tenants := New(settle(b, DefaultSettle)), names(n)
+			book, tenants := New(newDecay(b, DefaultTimeConstant)), names(n)
 			holds := []Charge{{"T4", 1000}}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
@@ -39,7 +39,7 @@ func BenchmarkTask(b *testing.B) {
 }
 
 func BenchmarkRank(b *testing.B) {
-	book, tenants := New(settle(b, DefaultSettle)), names(1000)
+	book, tenants := New(newDecay(b, DefaultTimeConstant)), names(1000)
 	for _, tenant := range tenants {
 		book.Start(Task{tenant, tenant, start, []Charge{{"T4", 1000}, {"H200", 1000}}}, start)
 	}

@@ -22,7 +22,7 @@ func cards(uid string, since float64, n Milli) Task {
 }
 
 func TestTypesAreCountedApart(t *testing.T) {
-	b := New(settle(t, 10))
+	b := New(newDecay(t, 10))
 	b.Start(Task{UID: "a", Tenant: "ann", Holds: []Charge{{"T4", 500}, {"H200", 2000}}}, start)
 	b.Start(Task{UID: "b", Tenant: "ann", Holds: []Charge{{CPU, 8000}}}, start)
 	b.Start(Task{UID: "c", Tenant: "bob", Holds: []Charge{{"T4", 1000}}}, start)
@@ -53,7 +53,7 @@ func TestFirstSeen(t *testing.T) {
 		{cards("a", 70, 2), cards("b", 90, 3)},
 		{cards("b", 90, 3), cards("a", 70, 2)},
 	} {
-		b := New(settle(t, 10))
+		b := New(newDecay(t, 10))
 		for _, task := range order {
 			b.Start(task, after(100))
 		}
@@ -81,7 +81,7 @@ func TestHarmless(t *testing.T) {
 		"a task that holds nothing": func(b *Book) { b.Start(Task{UID: "c", Tenant: "ann"}, after(5)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := settle(t, 10)
+			d := newDecay(t, 10)
 			b := New(d)
 			b.Start(task, start)
 			more(b)
@@ -99,7 +99,7 @@ func TestHarmless(t *testing.T) {
 
 // TestTimeNeverGoesBack checks that no time is charged twice and scores remain numbers and never fall.
 func TestTimeNeverGoesBack(t *testing.T) {
-	b := New(settle(t, 10))
+	b := New(newDecay(t, 10))
 	b.Start(cards("a", 0, 1), start)
 	last := 0.
 	for _, second := range []float64{10, 3, -1e6, 10, 12, 11, 12} {
@@ -121,7 +121,7 @@ func TestTimeNeverGoesBack(t *testing.T) {
 // TestRestart ends a controller at second 50, 10 seconds after it stored accounts, and starts another
 // at 60: its scores must be those of one controller.
 func TestRestart(t *testing.T) {
-	d := settle(t, 10)
+	d := newDecay(t, 10)
 	one, first := New(d), New(d)
 	for _, b := range []*Book{one, first} {
 		b.Start(cards("stays", 0, 2), start)
@@ -154,7 +154,7 @@ func TestRestart(t *testing.T) {
 // TestStoredBySeconds starts tasks twice a second, late and with start times in whole seconds. Wherever a
 // controller ends, the next one must come to the same scores.
 func TestStoredBySeconds(t *testing.T) {
-	d := settle(t, 1000)
+	d := newDecay(t, 1000)
 	var told []Task
 	one := New(d)
 	for half := range 60 {
@@ -186,7 +186,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"negative usage": {Type: "T4", Usage: -1},
 		"open already":   {Type: CPU},
 	} {
-		b := New(settle(t, 10))
+		b := New(newDecay(t, 10))
 		b.Start(Task{UID: "a", Tenant: "ann", Holds: []Charge{{CPU, 1}}}, start)
 		if err := b.Restore("ann", stored, start); err == nil || !strings.Contains(err.Error(), "tenant ann") {
 			t.Errorf("%s: error %v", name, err)
@@ -196,7 +196,7 @@ func TestRestoreRefuses(t *testing.T) {
 
 // TestRestoreFromTheFuture checks that an account stored by a fast clock does not stand still until then.
 func TestRestoreFromTheFuture(t *testing.T) {
-	b := New(settle(t, 10))
+	b := New(newDecay(t, 10))
 	if err := b.Restore("ann", Account{Type: "T4", Score: 8, Time: after(1e6)}, start); err != nil {
 		t.Fatal(err)
 	}

@@ -54,16 +54,16 @@ func TestChargeUnnamed(t *testing.T) {
 
 func TestTypeOf(t *testing.T) {
 	for name, tc := range map[string]struct {
-		ask  sched.GPUAsk
+		ask  sched.GPURequest
 		want Type
 	}{
-		"no card":       {sched.GPUAsk{}, "cpu"},
-		"any card":      {sched.GPUAsk{Count: 1}, "gpu"},
-		"one model":     {sched.GPUAsk{Count: 1, Types: []string{"T4"}}, "T4"},
-		"two models":    {sched.GPUAsk{Count: 1, Types: []string{"T4", "H200", "T4"}}, "H200|T4"},
-		"shares":        {sched.GPUAsk{Part: sched.PartAsk{Kind: "SHARED", Count: 2}}, "SHARED"},
-		"slices":        {sched.GPUAsk{Part: sched.PartAsk{Kind: "MIG-1g.10gb", Count: 1}, Types: []string{"H100", "A100"}}, "A100-MIG-1g.10gb|H100-MIG-1g.10gb"},
-		"named in vain": {sched.GPUAsk{Types: []string{"T4"}}, "cpu"},
+		"no card":       {sched.GPURequest{}, "cpu"},
+		"any card":      {sched.GPURequest{Count: 1}, "gpu"},
+		"one model":     {sched.GPURequest{Count: 1, Types: []string{"T4"}}, "T4"},
+		"two models":    {sched.GPURequest{Count: 1, Types: []string{"T4", "H200", "T4"}}, "H200|T4"},
+		"shares":        {sched.GPURequest{Part: sched.GPUPartRequest{Kind: "SHARED", Count: 2}}, "SHARED"},
+		"slices":        {sched.GPURequest{Part: sched.GPUPartRequest{Kind: "MIG-1g.10gb", Count: 1}, Types: []string{"H100", "A100"}}, "A100-MIG-1g.10gb|H100-MIG-1g.10gb"},
+		"named in vain": {sched.GPURequest{Types: []string{"T4"}}, "cpu"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := TypeOf(&sched.Pod{GPUs: tc.ask}); got != tc.want {

@@ -11,7 +11,7 @@ import (
 
 // TestChart draws how a score follows usage: testdata/chart.txt, with T = 42 h.
 func TestChart(t *testing.T) {
-	scenario.Golden(t, "testdata/chart.txt", draw(New(settle(t, DefaultSettle))))
+	scenario.Golden(t, "testdata/chart.txt", draw(New(newDecay(t, DefaultTimeConstant))))
 }
 
 // draw lets ann use cards for three weeks, and draws a line each twelve hours.

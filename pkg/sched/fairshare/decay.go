@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// DefaultSettle is the default settling time T in seconds. After 4T, which is a week, a score is within
+// DefaultTimeConstant is the default time constant T in seconds. After 4T, which is a week, a score is within
 // 2 % of a constant usage.
-const DefaultSettle = 7 * 24 * 3600 / 4.
+const DefaultTimeConstant = 7 * 24 * 3600 / 4.
 
-// Decay is how fast a score S follows usage g. With the settling time T,
+// Decay is how fast a score S follows usage g. With the time constant T,
 //
 //	S(t) = e^(−Δt/T) · S(t−Δt) + (1 − e^(−Δt/T)) · g
 //
@@ -23,13 +23,13 @@ const DefaultSettle = 7 * 24 * 3600 / 4.
 // between two samples is free.
 //
 // The zero Decay is not usable.
-type Decay struct{ settle float64 }
+type Decay struct{ constant float64 }
 
-// Settle returns the decay with settling time T in seconds. It returns an error unless T is positive and
+// NewDecay returns the decay with time constant T in seconds. It returns an error unless T is positive and
 // finite: decay cannot be turned off.
-func Settle(seconds float64) (Decay, error) {
+func NewDecay(seconds float64) (Decay, error) {
 	if !positive(seconds) {
-		return Decay{}, fmt.Errorf("settling time %v s: want more than 0, such as %v (the score then follows usage within a week)", seconds, DefaultSettle)
+		return Decay{}, fmt.Errorf("time constant %v s: want more than 0, such as %v (the score then follows usage within a week)", seconds, DefaultTimeConstant)
 	}
 	return Decay{seconds}, nil
 }
@@ -39,7 +39,7 @@ func Settle(seconds float64) (Decay, error) {
 //	half-life = T · ln 2
 func HalfLife(seconds float64) (Decay, error) {
 	if !positive(seconds) {
-		return Decay{}, fmt.Errorf("half-life %v s: want more than 0, such as %.0f (a settling time of %v s)", seconds, DefaultSettle*math.Ln2, DefaultSettle)
+		return Decay{}, fmt.Errorf("half-life %v s: want more than 0, such as %.0f (a time constant of %v s)", seconds, DefaultTimeConstant*math.Ln2, DefaultTimeConstant)
 	}
 	return Decay{seconds / math.Ln2}, nil
 }
@@ -50,7 +50,7 @@ func HalfLife(seconds float64) (Decay, error) {
 //
 // because the difference rounds to 0 where Δt ≪ T.
 func (d Decay) Next(score, used, seconds float64) float64 {
-	x := -seconds / d.settle
+	x := -seconds / d.constant
 	return math.Exp(x)*score - math.Expm1(x)*used
 }
 

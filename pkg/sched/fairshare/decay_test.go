@@ -9,7 +9,7 @@ import (
 
 // TestTrackingError is the worked example: the error after a step in usage, with T = 10 and Δt = 1.
 func TestTrackingError(t *testing.T) {
-	d := settle(t, 10)
+	d := newDecay(t, 10)
 	score := 0.
 	for second := 1; second <= 40; second++ {
 		score = d.Next(score, 8, 1)
@@ -30,27 +30,27 @@ func TestSplitting(t *testing.T) {
 
 func FuzzSplitting(f *testing.F) {
 	f.Add(10., 1., 0., 8., 10)
-	f.Add(DefaultSettle, 7*86400., 3., 0.25, 10_080)
+	f.Add(DefaultTimeConstant, 7*86400., 3., 0.25, 10_080)
 	f.Add(1e-3, 1e9, 1., 1e6, 3)
-	f.Fuzz(func(t *testing.T, settling, seconds, score, used float64, parts int) {
-		for _, x := range []float64{settling, seconds, score, used} {
-			if !(x >= 0 && x <= 1e12) || settling < 1e-6 {
+	f.Fuzz(func(t *testing.T, constant, seconds, score, used float64, parts int) {
+		for _, x := range []float64{constant, seconds, score, used} {
+			if !(x >= 0 && x <= 1e12) || constant < 1e-6 {
 				t.Skip()
 			}
 		}
-		checkSplit(t, settling, seconds, score, used, 1+int(uint(parts)%1000))
+		checkSplit(t, constant, seconds, score, used, 1+int(uint(parts)%1000))
 	})
 }
 
-func checkSplit(t *testing.T, settling, seconds, score, used float64, parts int) {
+func checkSplit(t *testing.T, constant, seconds, score, used float64, parts int) {
 	t.Helper()
-	d := settle(t, settling)
+	d := newDecay(t, constant)
 	want, got := d.Next(score, used, seconds), score
 	for range parts {
 		got = d.Next(got, used, seconds/float64(parts))
 	}
 	if !near(want, got) {
-		t.Errorf("T=%v, S=%v, g=%v: after %v s in %d parts the score is %v, at once %v", settling, score, used, seconds, parts, got, want)
+		t.Errorf("T=%v, S=%v, g=%v: after %v s in %d parts the score is %v, at once %v", constant, score, used, seconds, parts, got, want)
 	}
 	if low, high := min(score, used), max(score, used); got < low*(1-1e-9) || got > high*(1+1e-9) {
 		t.Errorf("score %v is not between %v and %v", got, low, high)
@@ -71,9 +71,9 @@ func TestHalfLife(t *testing.T) {
 func TestNothingTurnsItOff(t *testing.T) {
 	for _, x := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for name, do := range map[string]func() error{
-			"settling time": func() error { _, err := Settle(x); return err },
+			"time constant": func() error { _, err := NewDecay(x); return err },
 			"half-life":     func() error { _, err := HalfLife(x); return err },
-			"weight":        func() error { return New(settle(t, 1)).Weigh("ann", Weight(x)) },
+			"weight":        func() error { return New(newDecay(t, 1)).Weigh("ann", Weight(x)) },
 		} {
 			if err := do(); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "more than 0") {
 				t.Errorf("%s %v: error %v, want one that says what is wanted", name, x, err)
@@ -82,9 +82,9 @@ func TestNothingTurnsItOff(t *testing.T) {
 	}
 }
 
-func settle(t testing.TB, seconds float64) Decay {
+func newDecay(t testing.TB, seconds float64) Decay {
 	t.Helper()
-	d, err := Settle(seconds)
+	d, err := NewDecay(seconds)
 	if err != nil {
 		t.Fatal(err)
 	}

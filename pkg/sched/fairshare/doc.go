@@ -6,7 +6,7 @@
 // It knows the score, what a pod is charged for, and how to continue after a restart. It has no clock
 // (the caller passes times), no queue and no storage.
 //
-//	decay, err := fairshare.Settle(fairshare.DefaultSettle)
+//	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
 //	book := fairshare.New(decay)
 //	book.Start(fairshare.Task{UID: uid, Tenant: "ann", Since: started, Holds: held}, now)
 //	first := book.Rank("ann", "T4", now) < book.Rank("bob", "T4", now)

@@ -9,7 +9,7 @@ import (
 
 // Ann has used eight cards for four days and uses none now; Bob has just begun.
 func Example() {
-	decay, err := fairshare.Settle(fairshare.DefaultSettle)
+	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
 	if err != nil {
 		panic(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // TestPrune checks which tenants are forgotten, and when.
 func TestPrune(t *testing.T) {
-	decay, err := Settle(3600)
+	decay, err := NewDecay(3600)
 	if err != nil {
 		t.Fatal(err)
 	}

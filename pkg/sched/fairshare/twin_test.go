@@ -11,10 +11,10 @@ import (
 // twin is the obvious implementation: it keeps the history of all tasks and integrates it for every
 // answer.
 type twin struct {
-	settle float64
-	held   []interval
-	open   map[string]int // into held, by UID
-	now    float64
+	constant float64
+	held     []interval
+	open     map[string]int // into held, by UID
+	now      float64
 }
 
 type interval struct {
@@ -51,7 +51,7 @@ func (w *twin) score(tenant string, now float64) (sum float64) {
 	w.now = max(w.now, now)
 	for _, h := range w.held {
 		if h.tenant == tenant {
-			sum += h.amount * (math.Exp((min(h.to, w.now)-w.now)/w.settle) - math.Exp((h.from-w.now)/w.settle))
+			sum += h.amount * (math.Exp((min(h.to, w.now)-w.now)/w.constant) - math.Exp((h.from-w.now)/w.constant))
 		}
 	}
 	return sum
@@ -66,7 +66,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{T: t, book: New(settle(t, 100)), twin: twin{settle: 100, open: map[string]int{}, now: math.Inf(-1)}}
+	return &world{T: t, book: New(newDecay(t, 100)), twin: twin{constant: 100, open: map[string]int{}, now: math.Inf(-1)}}
 }
 
 // act does what four numbers say; now and then the clock is set back.

@@ -43,7 +43,7 @@ func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) 
 }
 
 // leastFree returns the first of the suitable cards with the least free capacity, or none.
-func leastFree(ask sched.GPUAsk, cards []sched.GPU) []sched.GPU {
+func leastFree(ask sched.GPURequest, cards []sched.GPU) []sched.GPU {
 	best := -1
 	for i, card := range cards {
 		if suits(ask, card) && (best < 0 || card.Free < cards[best].Free) {
@@ -69,7 +69,7 @@ func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 	return cards
 }
 
-// choose returns a pod's cards, in the order of sched.GPUAsk.Split; containers are the
+// choose returns a pod's cards, in the order of sched.GPURequest.Split; containers are the
 // pod's exclusive CPUs. Several whole cards are chosen for the best connections.
 // Otherwise containers with exclusive CPUs get cards near them first. Cards without an
 // ID are left out: only their number is known, and the kubelet chooses them. It takes
@@ -83,7 +83,7 @@ func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []sched
 	switch {
 	case ask.Count > 1 && ask.Milli == sched.WholeGPU && node.Links != nil:
 		chosen = cs.connected(pod, node, nearby(ask, containers))
-	case len(containers) > 0 && len(ask.Wants) > 0:
+	case len(containers) > 0 && len(ask.PerContainer) > 0:
 		chosen = cs.beside(nearby(ask, containers))
 	}
 	shares := make([]sched.GPUShare, 0, ask.Count)
@@ -128,7 +128,7 @@ func (cs candidates) nearest(nodes []topology.NodeID, taken []bool) int {
 
 // nearby returns for each of a pod's cards the NUMA nodes, sorted by ID, with exclusive
 // CPUs of the containers that use the card.
-func nearby(ask sched.GPUAsk, containers []sched.ContainerCPUs) [][]topology.NodeID {
+func nearby(ask sched.GPURequest, containers []sched.ContainerCPUs) [][]topology.NodeID {
 	near := make([][]topology.NodeID, ask.Count)
 	for _, span := range ask.Spans() {
 		at := slices.IndexFunc(containers, func(c sched.ContainerCPUs) bool { return c.Container == span.Container })
@@ -148,7 +148,7 @@ func nearby(ask sched.GPUAsk, containers []sched.ContainerCPUs) [][]topology.Nod
 }
 
 // lacks returns why a node has too few cards for a request.
-func lacks(ask sched.GPUAsk, node *sched.Node) sched.Reason {
+func lacks(ask sched.GPURequest, node *sched.Node) sched.Reason {
 	switch {
 	case ask.Count <= 0:
 		return unlike(ask, node)
@@ -161,7 +161,7 @@ func lacks(ask sched.GPUAsk, node *sched.Node) sched.Reason {
 }
 
 // unlike returns why a node's parts of cards do not satisfy a request.
-func unlike(ask sched.GPUAsk, node *sched.Node) sched.Reason {
+func unlike(ask sched.GPURequest, node *sched.Node) sched.Reason {
 	if ask.Part.Count == 0 {
 		return sched.Reason{}
 	}
@@ -177,12 +177,12 @@ func unlike(ask sched.GPUAsk, node *sched.Node) sched.Reason {
 
 // suits reports whether a card satisfies a request. A request for a whole card needs all
 // of it free, so a card is never allocated both as a whole and in parts.
-func suits(ask sched.GPUAsk, card sched.GPU) bool {
+func suits(ask sched.GPURequest, card sched.GPU) bool {
 	return card.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, card.Type))
 }
 
 // able counts the cards that satisfy a request.
-func able(ask sched.GPUAsk, have []sched.GPU) int {
+func able(ask sched.GPURequest, have []sched.GPU) int {
 	n := 0
 	for _, card := range have {
 		if suits(ask, card) {

@@ -21,10 +21,10 @@ type team struct {
 // first, so that the others do not take the cards near them. Then larger teams come
 // first, because they profit most from good connections. Cards that only init
 // containers use form a team of their own.
-func teams(ask sched.GPUAsk, near [][]topology.NodeID) []team {
+func teams(ask sched.GPURequest, near [][]topology.NodeID) []team {
 	edges := make([]bool, ask.Count+1)
 	for i, span := range ask.Spans() {
-		if ask.Wants[i].Kind != podspec.Init {
+		if ask.PerContainer[i].Kind != podspec.Init {
 			edges[min(span.First, ask.Count)], edges[min(span.First+span.Count, ask.Count)] = true, true
 		}
 	}

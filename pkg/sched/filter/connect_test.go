@@ -53,7 +53,7 @@ func FuzzConnected(f *testing.F) {
 		given := linking{pod, node, at}.score(at.GPUs)
 		for _, set := range subsets(node.GPUs, pod.GPUs.Count) {
 			if better := (linking{pod, node, at}).score(set); better.compare(given) < 0 && pod.GPUs.Count > 1 {
-				t.Fatalf("%v of policy %v with CPUs %v on %v, linked %v: %v is better than %v", pod.GPUs.Wants, policy, at.Containers, node.GPUs, node.Links, set, at.GPUs)
+				t.Fatalf("%v of policy %v with CPUs %v on %v, linked %v: %v is better than %v", pod.GPUs.PerContainer, policy, at.Containers, node.GPUs, node.Links, set, at.GPUs)
 			}
 		}
 	})

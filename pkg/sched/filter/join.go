@@ -13,7 +13,7 @@ import (
 // same NUMA node. Only the policy single requires this; with other policies, near cards
 // are merely preferred.
 func joins(pod *sched.Pod) bool {
-	return pod.CPUPolicy == podspec.Single && len(pod.Exclusive) > 0 && len(pod.GPUs.Wants) > 0
+	return pod.CPUPolicy == podspec.Single && len(pod.Exclusive) > 0 && len(pod.GPUs.PerContainer) > 0
 }
 
 // allow returns the planner's check that the candidates suffice for the containers placed

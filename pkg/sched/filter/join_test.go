@@ -45,7 +45,7 @@ func joint(policy podspec.Policy, containers ...string) *sched.Pod {
 			p.Exclusive = append(p.Exclusive, podspec.Container{Name: name, Kind: k, CPUs: cpus})
 		}
 		if cards > 0 {
-			p.GPUs.Wants = append(p.GPUs.Wants, sched.GPUWant{Container: name, Kind: k, Count: cards})
+			p.GPUs.PerContainer = append(p.GPUs.PerContainer, sched.ContainerGPUs{Container: name, Kind: k, Count: cards})
 		}
 	}
 	for _, s := range p.GPUs.Spans() {
@@ -107,7 +107,7 @@ func TestJoin(t *testing.T) {
 func shown(pod *sched.Pod, at sched.Placement) string {
 	split := pod.GPUs.Split(at.GPUs)
 	var parts []string
-	for _, w := range pod.GPUs.Wants {
+	for _, w := range pod.GPUs.PerContainer {
 		on := ""
 		for _, c := range at.Containers {
 			if c.Container == w.Container {
@@ -229,7 +229,7 @@ func apart(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 		on[card.ID] = card.NUMA
 	}
 	split := pod.GPUs.Split(at.GPUs)
-	for _, w := range pod.GPUs.Wants {
+	for _, w := range pod.GPUs.PerContainer {
 		if len(split[w.Container]) != w.Count {
 			return fmt.Sprintf("container %s has %d cards, not %d", w.Container, len(split[w.Container]), w.Count)
 		}

@@ -27,7 +27,7 @@ func TestLedgerHonours(t *testing.T) {
 		ledger, node := randomMachine(t, r)
 		for i := range 12 {
 			pod := schedtest.Pod(r, fmt.Sprint("pod-", i))
-			pod.UID, pod.Requests, pod.GPUs = pod.Name, sched.Amounts{}, sched.GPUAsk{}
+			pod.UID, pod.Requests, pod.GPUs = pod.Name, sched.Amounts{}, sched.GPURequest{}
 			if len(pod.Exclusive) == 0 {
 				continue
 			}

@@ -13,18 +13,18 @@ type Profile struct {
 	Space  Space   // the dimensions, most important first
 	Theta  []int64 // granularity of each dimension; nil means 1 for all
 	Policy distbucket.Policy
-	// Wide is the length of a first list; 0 means 4. With several candidates, a
+	// Candidates is the length of a first list; 0 means 4. With several candidates, a
 	// conflict costs a check of the next one instead of another search.
-	Wide int
-	// Look is the number of nodes that are scored for a first list; 0 means Wide. More
+	Candidates int
+	// Scored is the number of nodes that are scored for a first list; 0 means Candidates. More
 	// than that is only useful with a Scorer.
-	Look int
+	Scored int
 	// Scorer ranks the nodes that the policy found; nil ranks them as the policy does.
 	Scorer sched.Scorer
 }
 
-// DefaultWide is the length of a first list if the profile sets none.
-const DefaultWide = 4
+// DefaultCandidates is the length of a first list if the profile sets none.
+const DefaultCandidates = 4
 
 // Complete returns the profile with its defaults, or an error if it is invalid.
 func (p Profile) Complete() (Profile, error) {
@@ -40,10 +40,10 @@ func (p Profile) Complete() (Profile, error) {
 	if len(p.Theta) != len(p.Space) {
 		return p, fmt.Errorf("profile %q has %d dimensions, but %d granularities", p.Name, len(p.Space), len(p.Theta))
 	}
-	if p.Wide <= 0 {
-		p.Wide = DefaultWide
+	if p.Candidates <= 0 {
+		p.Candidates = DefaultCandidates
 	}
-	p.Look = max(p.Look, p.Wide)
+	p.Scored = max(p.Scored, p.Candidates)
 	return p, nil
 }
 

@@ -47,7 +47,7 @@ func TestTry(t *testing.T) {
 			got, why := profile.Try(tc.pod, node, tc.also, &scores)
 			var want sched.Candidate
 			wantScores := []int64{99}
-			if tc.why == sched.Suits {
+			if tc.why == sched.Fits {
 				want = sched.Candidate{Node: node, Score: profile.Score(nil, tc.pod, node)}
 				wantScores = append(wantScores, want.Score...)
 			}

@@ -159,7 +159,7 @@ func plain() sched.Pod {
 
 func withGPU() sched.Pod {
 	pod := plain()
-	pod.GPUs = sched.GPUAsk{Count: 1, Milli: sched.WholeGPU}
+	pod.GPUs = sched.GPURequest{Count: 1, Milli: sched.WholeGPU}
 	return pod
 }
 

@@ -256,8 +256,8 @@ func (r *rechecker) check(node *sched.Node) sched.Reason {
 // begin prepares the filters for the pod. It resumes from the proposer's results where
 // the fit depends on no other node.
 func (r *rechecker) begin() sched.Reason {
-	if relay, ok := r.filter.(sched.Relay); ok && r.list.Begun != nil && !r.list.Pod.Across {
-		return relay.Resume(r.list.Pod, r.list.Begun)
+	if relay, ok := r.filter.(sched.Relay); ok && r.list.Results != nil && !r.list.Pod.Across {
+		return relay.Resume(r.list.Pod, r.list.Results)
 	}
 	_, why := r.filter.Begin(r.list.Pod)
 	return why

@@ -25,7 +25,7 @@ func TestListedPlacement(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			state := nodestatetest.New(t, "gpus", filter.Profile{})
 			state.SetNode(&sched.Node{Name: "n", GPUs: []sched.GPU{{ID: "first", Free: sched.WholeGPU}, {ID: "listed", Free: sched.WholeGPU}}})
-			pod := &sched.Pod{UID: "p", GPUs: sched.GPUAsk{Count: 1, Milli: sched.WholeGPU}}
+			pod := &sched.Pod{UID: "p", GPUs: sched.GPURequest{Count: 1, Milli: sched.WholeGPU}}
 			list := pipeline.NewProposer(state.View, pipeline.ProposerOptions{}).Propose(pod)
 			list.Candidates[0].At.GPUs[0].ID = "listed"
 			tc.change(state)

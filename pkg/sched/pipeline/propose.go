@@ -60,7 +60,7 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	}
 	list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, NarrowSeq: view.NarrowSeq, Candidates: p.sorted()}
 	if relay, ok := p.options.Filter.(sched.Relay); ok {
-		list.Begun = relay.Begun()
+		list.Results = relay.Results()
 	}
 	if len(list.Candidates) > 0 && !placed(list.Candidates[0]) && pod.GPUs.Offer == nil {
 		list.Candidates[0].At, _ = filter.Place(pod, list.Candidates[0].Node)
@@ -82,7 +82,7 @@ func (p *Proposer) sorted() []sched.Candidate {
 		p.after[p.profile.Name] = p.found[best].Cursor()
 	}
 	slices.SortStableFunc(all, func(a, b sched.Candidate) int { return b.Score.Compare(a.Score) })
-	return all[:min(len(all), p.profile.Wide)]
+	return all[:min(len(all), p.profile.Candidates)]
 }
 
 // placed reports whether a candidate has a placement.
@@ -92,9 +92,9 @@ func placed(c sched.Candidate) bool { return c.At.Node != "" }
 // nodes that may fit are scored, because the index does not know about groups.
 func (p *Proposer) most() int {
 	if p.pod.GPUs.Offer != nil {
-		return max(p.profile.Look, len(p.only))
+		return max(p.profile.Scored, len(p.only))
 	}
-	return p.profile.Look
+	return p.profile.Scored
 }
 
 func (p *Proposer) query() distbucket.Query {
@@ -157,7 +157,7 @@ func (p *Proposer) read(n *distbucket.Node) bool {
 		return false
 	}
 	if p.scores == nil {
-		p.scores = make([]int64, 0, min(p.most(), filter.DefaultWide)*(len(p.profile.Space)+1))
+		p.scores = make([]int64, 0, min(p.most(), filter.DefaultCandidates)*(len(p.profile.Space)+1))
 	}
 	candidate, why := p.profile.Try(p.pod, record, p.options.Filter, &p.scores)
 	if why.Refuses() {

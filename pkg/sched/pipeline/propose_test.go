@@ -19,7 +19,7 @@ import (
 func TestLook(t *testing.T) {
 	for look, want := range map[int][]string{0: {"n0"}, 3: {"n2"}, 99: {"n5"}} {
 		c := nodestatetest.New(t, "cpu", filter.Profile{
-			Policy: distbucket.BestFit, Wide: 1, Look: look,
+			Policy: distbucket.BestFit, Candidates: 1, Scored: look,
 			Scorer: func(to []int64, _ *sched.Pod, n *sched.Node) []int64 { return append(to, int64(n.Free.Memory)) },
 		})
 		for i := range 6 {

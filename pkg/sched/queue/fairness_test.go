@@ -86,7 +86,7 @@ type cards struct {
 }
 
 func newCards(t *testing.T, free int, byScore bool) *cards {
-	decay, err := fairshare.Settle(fairshare.DefaultSettle)
+	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func (s *scene) add(c *scenario.Command) {
 
 // arrive adds a pod that asks for cards of a kind.
 func (s *scene) arrive(name, tenant, kind string, cards int, priority int32) {
-	e := Entry{Pod: &sched.Pod{UID: name, Name: name, GPUs: sched.GPUAsk{Count: cards, Milli: sched.WholeGPU}}, Tenant: tenant, Type: fairshare.Type(kind), Created: s.now}
+	e := Entry{Pod: &sched.Pod{UID: name, Name: name, GPUs: sched.GPURequest{Count: cards, Milli: sched.WholeGPU}}, Tenant: tenant, Type: fairshare.Type(kind), Created: s.now}
 	e.Priority = priority
 	e.Pod.GPUs.Types = []string{kind}
 	e.Pod.Topics = []sched.Topic{{Key: []string{"even", "odd"}[cards%2]}}

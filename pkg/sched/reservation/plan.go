@@ -99,7 +99,7 @@ func (rs *Reservations) candidates(pod *sched.Pod) (all []*candidate) {
 // of its gang. The pods of a gang are mostly alike, so the nodes are ranked by their
 // offers to the pod before.
 func (rs *Reservations) best(candidates []*candidate, pod *sched.Pod, planned []sched.Decision) *candidate {
-	suits := rs.options.Suits(pod, planned)
+	suits := rs.options.Fits(pod, planned)
 	ranked := slices.SortedFunc(slices.Values(candidates), func(a, b *candidate) int { return a.offer.Compare(b.offer) })
 	for _, c := range ranked {
 		if suits(c.node) && c.evaluate(pod) {

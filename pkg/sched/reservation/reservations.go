@@ -22,10 +22,10 @@ type Options struct {
 	// Ends returns when a bound pod will end, zero if unknown. Nil means that no end is
 	// known.
 	Ends func(uid string) time.Time
-	// Suits returns a function for a pod that reports whether a node would fit apart from
+	// Fits returns a function for a pod that reports whether a node would fit apart from
 	// resources: it checks constraints that do not end with the pods on the node, such
 	// as taints. planned are the other pods of the gang. Nil means that every node would.
-	Suits func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool
+	Fits func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool
 }
 
 // Reservations reserves nodes for the first blocked pod of each type. Only that pod gets
@@ -57,8 +57,8 @@ func New(s *nodestate.State, q *queue.Queue, o Options) *Reservations {
 	if o.Ends == nil {
 		o.Ends = func(string) time.Time { return time.Time{} }
 	}
-	if o.Suits == nil {
-		o.Suits = func(*sched.Pod, []sched.Decision) func(*sched.Node) bool {
+	if o.Fits == nil {
+		o.Fits = func(*sched.Pod, []sched.Decision) func(*sched.Node) bool {
 			return func(*sched.Node) bool { return true }
 		}
 	}

@@ -59,7 +59,7 @@ func newScene(t *testing.T) *scene {
 	s.queue = queue.New(queue.Env{
 		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: s.state.FreedSeq,
 	}, queue.Options{Strict: true})
-	s.reservations = reservation.New(s.state, s.queue, reservation.Options{Ends: func(uid string) time.Time { return s.ends[uid] }, Suits: s.search})
+	s.reservations = reservation.New(s.state, s.queue, reservation.Options{Ends: func(uid string) time.Time { return s.ends[uid] }, Fits: s.search})
 	return s
 }
 
@@ -238,7 +238,7 @@ func until(node string, offers []reservation.Offer) (text string) {
 }
 
 func (s *scene) pod(name string, cards int) *sched.Pod {
-	pod := &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}, GPUs: sched.GPUAsk{Count: cards, Milli: sched.WholeGPU}}
+	pod := &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}, GPUs: sched.GPURequest{Count: cards, Milli: sched.WholeGPU}}
 	s.pods[name] = pod
 	return pod
 }

@@ -94,7 +94,7 @@ func keyOf(p *sched.Pod) string {
 		return "only " + p.UID
 	}
 	gpus := p.GPUs
-	text := fmt.Sprint(p.Requests, p.CPUPolicy, p.Exclusive, gpus.Count, gpus.Milli, gpus.Types, gpus.Group, gpus.Part, gpus.Wants, p.Candidates == nil, p.Candidates, p.Profile, p.NodeRules)
+	text := fmt.Sprint(p.Requests, p.CPUPolicy, p.Exclusive, gpus.Count, gpus.Milli, gpus.Types, gpus.Group, gpus.Part, gpus.PerContainer, p.Candidates == nil, p.Candidates, p.Profile, p.NodeRules)
 	if p.GPUs.Offer != nil || p.Wait != nil {
 		text += " of " + p.Tenant
 	}

@@ -138,7 +138,7 @@ func TestReleased(t *testing.T) {
 		return sched.Reason{}
 	}
 	for i := range 60 {
-		g.Add(&sched.Pod{UID: fmt.Sprint(i), Tenant: []string{"ann", "bob"}[i%2], GPUs: sched.GPUAsk{Count: 1 + i%3}, Wait: wait})
+		g.Add(&sched.Pod{UID: fmt.Sprint(i), Tenant: []string{"ann", "bob"}[i%2], GPUs: sched.GPURequest{Count: 1 + i%3}, Wait: wait})
 	}
 	for _, pod := range g.Released() {
 		if pod.Tenant != "bob" || pod.GPUs.Count != 1 {

@@ -45,7 +45,7 @@ func newOffice(t *testing.T) *office {
 	o.must(v1alpha1.AddToScheme(known))
 	o.tenants, err = client.New(plain, client.Options{Scheme: known})
 	o.must(err)
-	o.decay, err = fairshare.Settle(settle.Seconds())
+	o.decay, err = fairshare.NewDecay(settle.Seconds())
 	o.must(err)
 	resources, err := dynamic.NewForConfig(config)
 	o.must(err)
