@@ -111,7 +111,7 @@ func (c *controller) panicked(object string, cause any) {
 }
 
 func (c *controller) newReporter(ctx context.Context) (err error) {
-	c.reporter, err = podwriter.NewReporter(ctx, podwriter.Dependencies{Client: c.clients.report, CreateEvent: c.clients.events, Explain: c.filters.explain})
+	c.reporter, err = podwriter.NewReporter(ctx, podwriter.Dependencies{Client: c.clients.report, CreateEvent: c.clients.events, Explain: c.filters.explain, Kind: c.filters.kind})
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/numalet/numalet/internal/controller/filters"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
+	"github.com/numalet/numalet/pkg/sched/wakeindex"
 )
 
 // hosted has instances of kube-scheduler's filters, one for each user of filters.
@@ -39,6 +40,18 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 	f.explain = func(pod *sched.Pod) string { return why(explainer, pod) }
 	f.committer, err = filters.NewCommitter(ctx, f.cluster, api, c.groups.quotas)
 	return err
+}
+
+// kind returns a text that is equal only for pods with the same explanation, or "". Gangs have
+// none, and neither have pods that avoid nodes or are offered certain GPUs.
+func (h *hosted) kind(pod *sched.Pod) string {
+	if pod.Gang != nil || pod.Avoid != nil || pod.GPUs.Offer != nil || pod.Waits().Refuses() {
+		return ""
+	}
+	if rules := h.cluster.Kind(pod.Foreign.(*filters.Pod)); rules != "" {
+		return wakeindex.ShapeOf(pod) + rules
+	}
+	return ""
 }
 
 // why returns why no node suits a pod, or why too few nodes suit its gang.

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// explainShare limits explanations to 1/explainShare of one CPU: each costs O(nodes).
+	// explainShare limits explanations to 1/explainShare of one CPU: most cost O(nodes).
 	explainShare = 10
 	// repeatAfter is how soon the same event is written again: events expire.
 	repeatAfter = 10 * time.Minute
@@ -34,6 +34,8 @@ const (
 type Reporter struct {
 	client      kubernetes.Interface
 	explain     func(*sched.Pod) string
+	kindOf      func(*sched.Pod) string
+	shared      explanations
 	broadcaster events.EventBroadcaster // of failures, which come again
 	bound       *boundEvents
 	failures    *failureQueue
@@ -46,6 +48,9 @@ type Dependencies struct {
 	// Explain returns why no node suits a pod, or why too few nodes suit its gang. Only Run
 	// calls it.
 	Explain func(*sched.Pod) string
+	// Kind returns a text that is equal only for pods with the same explanation, or "". Only
+	// Run calls it; nil means that no two pods have.
+	Kind func(*sched.Pod) string
 }
 
 // NewReporter returns a reporter that writes events until ctx ends.
@@ -54,7 +59,10 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reporter{client: d.Client, explain: d.Explain, bound: bound, failures: newFailureQueue()}
+	r := &Reporter{client: d.Client, explain: d.Explain, kindOf: d.Kind, bound: bound, failures: newFailureQueue()}
+	if r.kindOf == nil {
+		r.kindOf = func(*sched.Pod) string { return "" }
+	}
 	r.broadcaster = events.NewBroadcaster(&events.EventSinkImpl{Interface: d.Client.EventsV1()})
 	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
 }
@@ -123,7 +131,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 		}
 		began := time.Now()
 		if f.message == "" {
-			f.message = f.attempt.explain(r.explain)
+			f.message = r.shared.of(f.attempt, r.kindOf(f.attempt.pod), r.explain)
 		}
 		took := time.Since(began)
 		if r.failures.beginWrite(f) {

@@ -32,7 +32,7 @@ type shape struct {
 
 // add adds a pod. It returns the pod's shape, and true if that is new.
 func (g *Shapes) add(pod *sched.Pod) (*shape, bool) {
-	k := keyOf(pod)
+	k := ShapeOf(pod)
 	s, known := g.byKey[k]
 	if !known {
 		sample := *pod
@@ -86,10 +86,10 @@ func (g *Shapes) Released() (pods []*sched.Pod) {
 	return pods
 }
 
-// keyOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, apart from
+// ShapeOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, apart from
 // reservations and from nodes that an owner's pods avoid. A gang, and a pod whose CPUs are placed at random,
 // have a shape of their own.
-func keyOf(p *sched.Pod) string {
+func ShapeOf(p *sched.Pod) string {
 	if p.Gang != nil || p.CPUPolicy == podspec.Random && len(p.Exclusive) > 0 {
 		return "only " + p.UID
 	}

@@ -1,0 +1,52 @@
+package filters
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/kubernetes/pkg/scheduler/util"
+)
+
+// Kind returns a text that is equal only for pods that the filters refuse on the same nodes
+// for the same reasons, apart from amounts. It is "" for a pod that names its nodes, has
+// claims or has run.
+func (c *Cluster) Kind(pod *Pod) string {
+	if pod.rules == "" || pod.claim || pod.started {
+		return ""
+	}
+	object := pod.info.Pod
+	var kind strings.Builder
+	fmt.Fprintf(&kind, "%s %s %s", object.Namespace, pod.rules, ports(object))
+	for t := range pod.terms() {
+		kind.WriteString(text(*t))
+	}
+	fmt.Fprint(&kind, len(pod.info.RequiredAffinityTerms), pod.alone)
+	for _, selector := range pod.spread {
+		fmt.Fprint(&kind, selector.Matches(labels.Set(object.Labels)))
+	}
+	spread, err := json.Marshal(object.Spec.TopologySpreadConstraints)
+	if err != nil {
+		return ""
+	}
+	kind.Write(spread)
+	if c.terms.some.Load() { // placed pods' anti-affinity may select the pod by its labels
+		for _, key := range slices.Sorted(maps.Keys(object.Labels)) {
+			fmt.Fprintf(&kind, " %q=%q", key, object.Labels[key])
+		}
+	}
+	return kind.String()
+}
+
+// ports returns the host ports of a pod.
+func ports(pod *v1.Pod) string {
+	var all []string
+	for _, p := range util.GetHostPorts(pod) {
+		all = append(all, fmt.Sprint(p.HostIP, p.Protocol, p.HostPort))
+	}
+	return strings.Join(all, ",")
+}

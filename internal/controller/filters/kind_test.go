@@ -1,0 +1,52 @@
+package filters
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+)
+
+// TestKind checks that pods of one kind are refused by the same nodes for the same reasons,
+// while nodes and pods change.
+func TestKind(t *testing.T) {
+	s, r := newScene(t), rand.New(rand.NewPCG(9, 9))
+	for i := range 6 {
+		s.with([]*v1.Node{randomNode(r, fmt.Sprint("n", i))})
+	}
+	shared := 0
+	for range 60 {
+		for range 10 {
+			s.change(r)
+		}
+		var nodes []string
+		for i := range 6 {
+			if name := fmt.Sprint("n", i); s.state.Record(name) != nil {
+				nodes = append(nodes, name)
+			}
+		}
+		s.nodes = nodes
+		seen := map[string]map[string]string{}
+		for range 30 {
+			object := randomRuled(r)
+			kind := s.cluster.Kind(s.ask(object).Foreign.(*Pod))
+			if kind == "" {
+				continue
+			}
+			against, _ := s.judge(s.proposer, object)
+			if before, ok := seen[kind]; ok {
+				shared++
+				if diff := cmp.Diff(before, against); diff != "" {
+					t.Fatalf("two pods of the kind %q (-first +second):\n%s", kind, diff)
+				}
+			}
+			seen[kind] = against
+		}
+		s.nodes = []string{"n0", "n1", "n2", "n3", "n4", "n5"}
+	}
+	if shared < 200 {
+		t.Errorf("only %d pods share a kind", shared)
+	}
+}
