@@ -128,13 +128,13 @@ func (c *controller) newMirror(context.Context) (err error) {
 	c.state.OnFreed(c.queue.Freed)
 	c.mirror = mirror.NewMirror(mirror.Env{
 		State: c.state, Filters: filters.Reader{Cluster: c.filters.cluster}, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,
-		Priority: c.cfg.PodPriority,
-		Ours:     func(name string) bool { return name == c.cfg.SchedulerName },
-		Pending:  c.queue.Add,
-		Withdraw: func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
-		Refused:  c.reporter.Refused,
-		Odd:      func(err error) { c.log.Error(err, "an object is handled only in part") },
-		Panicked: c.panicked,
+		Priority:      c.cfg.PodPriority,
+		SchedulerName: c.cfg.SchedulerName,
+		Pending:       c.queue.Add,
+		Withdraw:      func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
+		Refused:       c.reporter.Refused,
+		Odd:           func(err error) { c.log.Error(err, "an object is handled only in part") },
+		Panicked:      c.panicked,
 	})
 	synced, newest, err := mirror.Watch(c.factory, c.clients.topologies, c.mirror)
 	if err != nil {

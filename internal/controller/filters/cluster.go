@@ -72,7 +72,7 @@ func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 		c.remove(was)
 		return
 	}
-	c.count(pod, to.Name(), 1)
+	c.count(pod, now.Node, 1)
 	old := podOf(was)
 	if old == nil || was.Entry() != to {
 		to.SetForeign(withPod(infoOf(to), pod))
@@ -80,7 +80,7 @@ func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 		return
 	}
 	to.SetForeign(withPod(withoutPod(infoOf(to), old), pod))
-	c.count(old, to.Name(), -1)
+	c.count(old, was.Node, -1)
 }
 
 // remove removes a pod from its node.

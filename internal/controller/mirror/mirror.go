@@ -13,21 +13,21 @@ import (
 
 // Env is what a mirror updates and calls. Its functions must not call the mirror.
 type Env struct {
-	State   *nodestate.State
-	Filters Filters
-	GPUs    string // name of the resource that counts whole cards
+	State         *nodestate.State
+	Filters       Filters
+	GPUs          string // name of the resource that counts whole cards
+	SchedulerName string // of the pods that the controller schedules
 	// Priority is whether the priority of a pod counts in the queue.
 	Priority bool
 	// Avoids reports whether pods of an owner, given by UID, must avoid a node for now.
 	Avoids func(owner, node string) bool
 	// Limit restricts a pod to the GPUs and quotas of its tenant. The annotations are the pod's.
 	Limit    func(p *sched.Pod, annotations map[string]string) error
-	Ours     func(schedulerName string) bool // reports whether the controller schedules pods with this name
-	Pending  func(queue.Entry)               // is called when a pod is pending, and when its request changes
-	Withdraw func(uid string)                // is called when an unbound pod need not be scheduled, or no longer
-	Refused  func(*sched.Pod, error)         // is called when no node can ever provide what a pod requests
-	Odd      func(error)                     // is called when an object could be read in part only
-	Panicked Panicked                        // is called when the handling of an object has panicked
+	Pending  func(queue.Entry)       // is called when a pod is pending, and when its request changes
+	Withdraw func(uid string)        // is called when an unbound pod need not be scheduled, or no longer
+	Refused  func(*sched.Pod, error) // is called when no node can ever provide what a pod requests
+	Odd      func(error)             // is called when an object could be read in part only
+	Panicked Panicked                // is called when the handling of an object has panicked
 }
 
 // Filters reads what the filters know of objects, for the Foreign of scheduling records.

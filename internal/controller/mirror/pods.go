@@ -15,8 +15,9 @@ import (
 func (m *Mirror) SetPod(pod *corev1.Pod) {
 	var pending pendingPod
 	var bound boundPod
+	ended := v1alpha1.Ended(pod)
 	switch { // before the lock: annotations of 256 KiB take a while
-	case v1alpha1.Ended(pod):
+	case ended:
 	case pod.Spec.NodeName != "":
 		bound = m.readBound(pod)
 	case m.isPending(pod):
@@ -25,7 +26,7 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
-	case v1alpha1.Ended(pod):
+	case ended:
 		m.forget(pod)
 		m.env.State.End(string(pod.UID))
 	case bound.Pod != nil:
@@ -40,7 +41,7 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 
 // isPending reports whether the controller must find a node for a pod without one.
 func (m *Mirror) isPending(pod *corev1.Pod) bool {
-	return m.env.Ours(pod.Spec.SchedulerName) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0
+	return pod.Spec.SchedulerName == m.env.SchedulerName && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0
 }
 
 // RemovePod removes a pod. It needs the pod as it was last seen.
