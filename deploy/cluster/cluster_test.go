@@ -3,6 +3,10 @@ package cluster
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -32,6 +36,109 @@ func TestWorkWithController(t *testing.T) {
 	plugin, err := config.LoadDevicePlugin(input(over[1]))
 	if err != nil || !plugin.Controller {
 		t.Errorf("device plugin works with a controller: %v (%v), want true", plugin.Controller, err)
+	}
+}
+
+// TestPoliciesAreInstalled checks that the agents and the controller come with the
+// policies that confine them.
+func TestPoliciesAreInstalled(t *testing.T) {
+	var k struct{ Resources []string }
+	data, err := os.ReadFile("kustomization.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, &k); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"../crds", "../daemonset", "../controller", "../admission"} {
+		if !slices.Contains(k.Resources, folder) {
+			t.Errorf("deploy/cluster lacks %s", folder)
+		}
+	}
+}
+
+// TestPoliciesInAnyNamespace checks that policies recognize the accounts of Numalet in any
+// namespace, and with a prefix or suffix of an overlay.
+func TestPoliciesInAnyNamespace(t *testing.T) {
+	files, err := filepath.Glob("../admission/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no policies: %v", err)
+	}
+	account := regexp.MustCompile(`request\.userInfo\.username\.matches\('([^']+)'\)`)
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "numalet-system") {
+			t.Errorf("%s names the namespace numalet-system, and means nothing in another one", file)
+		}
+		for _, m := range account.FindAllStringSubmatch(string(text), -1) {
+			found++
+			checkAccount(t, regexp.MustCompile(m[1]))
+		}
+	}
+	if found != 4 {
+		t.Errorf("%d policies recognize an account, want the three of the agent and that of bindings", found)
+	}
+}
+
+// TestSubjectsFollowTheNamespace checks that role bindings name the service accounts as
+// the same files define them: kustomize then renames both, in an overlay with another
+// namespace.
+func TestSubjectsFollowTheNamespace(t *testing.T) {
+	type object struct {
+		Kind     string
+		Metadata struct{ Name, Namespace string }
+		Subjects []struct{ Name, Namespace string }
+	}
+	for _, file := range []string{"../daemonset/rbac.yaml", "../controller/rbac.yaml"} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accounts, subjects := map[string]string{}, 0
+		for document := range strings.SplitSeq(string(data), "\n---\n") {
+			var o object
+			if err := yaml.Unmarshal([]byte(document), &o); err != nil {
+				t.Fatal(err)
+			}
+			if o.Kind == "ServiceAccount" {
+				accounts[o.Metadata.Name] = o.Metadata.Namespace
+			}
+			for _, s := range o.Subjects {
+				subjects++
+				if namespace, defined := accounts[s.Name]; !defined || namespace != s.Namespace {
+					t.Errorf("%s binds %s/%s, and defines accounts %v", file, s.Namespace, s.Name, accounts)
+				}
+			}
+		}
+		if subjects == 0 {
+			t.Errorf("%s binds nobody", file)
+		}
+	}
+}
+
+// checkAccount checks an expression for the account numalet-agent or numalet-controller.
+func checkAccount(t *testing.T, e *regexp.Regexp) {
+	t.Helper()
+	name := "numalet-agent"
+	if strings.Contains(e.String(), "controller") {
+		name = "numalet-controller"
+	}
+	for user, want := range map[string]bool{
+		"system:serviceaccount:numalet-system:" + name:         true,
+		"system:serviceaccount:another:" + name:                true,
+		"system:serviceaccount:another:east-" + name + "-blue": true,
+		"system:serviceaccount:another:default":                false,
+		"system:serviceaccount:" + name + ":default":           false,
+		name:                  false,
+		"system:node:" + name: false,
+	} {
+		if got := e.MatchString(user); got != want {
+			t.Errorf("%s matches %s: %v, want %v", e, user, got, want)
+		}
 	}
 }
 

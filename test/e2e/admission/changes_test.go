@@ -73,7 +73,7 @@ func TestBindingCarriesNoPlacement(t *testing.T) {
 func TestToleranceIsForSystemPods(t *testing.T) {
 	client, _ := server(t)
 	p := pod("tolerant", tolerance, "true")
-	expect(t, dryRun(client, p), "is for pods in kube-system and numalet-system")
+	expect(t, dryRun(client, p), "is for pods in kube-system and in namespaces with the label numalet.dev/system")
 	p.Namespace = "kube-system"
 	_, err := client.CoreV1().Pods(p.Namespace).Create(context.Background(), p, dry)
 	expect(t, err, "")
