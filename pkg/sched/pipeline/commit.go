@@ -78,8 +78,9 @@ func NewCommitter(s *nodestate.State, f sched.Filter, effects Effects) *Committe
 //     placements. Changed nodes form the third list and are scored again (T3).
 //  2. Try the nodes of both lists, best score first. A node of the third list is
 //     checked again first; if it passes, it is in the fourth list (T3, T4).
-//  3. If no node is left and the fit depends on other nodes too, make a new list from
-//     the newest state. The committer waits for this search.
+//  3. If none of the listed nodes is left and the fit depends on other nodes too, make a
+//     new list from the newest state. The committer waits for this search, so it does
+//     not make one where the proposer listed no node.
 //  4. Bind the pod, or return it to the queue (T4).
 //
 // Nodes of the third list are checked one at a time. Checking all of them first has
@@ -90,7 +91,7 @@ func (c *Committer) Commit(list sched.List) bool {
 		return c.commitGang(list)
 	}
 	decision, ok := c.place(list, c.compare(list))
-	if !ok && list.Pod.Across && c.effects.Widen != nil {
+	if !ok && list.Pod.Across && len(list.Candidates) > 0 && c.effects.Widen != nil {
 		list = c.effects.Widen(list.Pod)
 		decision, ok = c.place(list, entries(list))
 	}
