@@ -20,6 +20,9 @@ func TestRunReleasesStaticPods(t *testing.T) {
 		go func() { ended <- s.node.Run(ctx) }()
 		synctest.Wait()
 		s.play("stop u lost", "remove u lost", "collect u")
+		if held := s.node.View().Held; len(held) != 1 {
+			t.Errorf("%v before the next check, want what the container had", held)
+		}
 		time.Sleep(2 * staticSweepInterval)
 		synctest.Wait()
 		if held := s.node.View().Held; len(held) > 0 {
