@@ -5,5 +5,6 @@
 // restarts, and nodeapi talks to the API server.
 //
 // agent.go wires, run.go runs; cluster.go is for the cluster controller, mark.go
-// labels the node, hotplug.go ends the agent when CPUs go online or offline.
+// labels the node, hotplug.go finds the CPUs that containers can use, and ends
+// the agent when these change.
 package agent
