@@ -19,16 +19,22 @@ import (
 // as nodes change, so that a pod that no node admits is refused without a visit to any.
 type nodeSet struct {
 	refuse func(*nodeInfo) sched.Reason
-	few    atomic.Pointer[[]string] // names of the admitted nodes; nil if they are more than maxFew
+	few    atomic.Pointer[[]string] // names of the admitted nodes; nil if they are not few
 
 	// The fields below are guarded by the lock of tracked.
-	admitted int
-	names    map[string]bool // what few has
+	all      int             // number of all nodes
+	admitted int             // number of admitted nodes
+	names    map[string]bool // of the admitted nodes; nil if they were more than maxFew
 	refused  sched.Tally
 }
 
-// maxFew is the largest number of nodes that are visited one by one instead of by the index.
-const maxFew = 64
+// Admitted nodes are visited one by one instead of by the index if they are at most maxFew,
+// and one in fewShare of all nodes: where most nodes are admitted, as in a small cluster, the
+// index finds one that has room with fewer visits.
+const (
+	maxFew   = 64
+	fewShare = 4
+)
 
 // newNodeSet returns the set of the given nodes that refuse admits.
 func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo) *nodeSet {
@@ -52,6 +58,7 @@ func (s *nodeSet) change(name string, before, now *nodeInfo) {
 }
 
 func (s *nodeSet) add(name string, info *nodeInfo) {
+	s.all++
 	if why := s.refuse(info); why.Refuses() {
 		s.refused[why]++
 		return
@@ -68,6 +75,7 @@ func (s *nodeSet) add(name string, info *nodeInfo) {
 // remove removes a node. If the set has become small, the names stay unknown: to find them
 // would cost a visit to all nodes, while the index finds the few that have room.
 func (s *nodeSet) remove(name string, info *nodeInfo) {
+	s.all--
 	if why := s.refuse(info); why.Refuses() {
 		if s.refused[why]--; s.refused[why] == 0 {
 			delete(s.refused, why)
@@ -81,7 +89,7 @@ func (s *nodeSet) remove(name string, info *nodeInfo) {
 }
 
 func (s *nodeSet) publish() {
-	if s.names == nil {
+	if s.names == nil || s.admitted*fewShare > s.all {
 		s.few.Store(nil)
 		return
 	}

@@ -62,3 +62,23 @@ func BenchmarkEvent(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkNotify measures the binding of a pod that concerns nobody, while pods wait for a
+// neighbor with another label.
+func BenchmarkNotify(b *testing.B) {
+	for _, n := range []int{1000, 10_000, 50_000} {
+		b.Run(fmt.Sprint("waiting=", n), func(b *testing.B) {
+			s := newScene(Options{})
+			for i := range n {
+				pod := &sched.Pod{UID: fmt.Sprint(i), Across: true, Topics: []sched.Topic{{Scope: "default", Key: "app", Value: "never"}}}
+				s.Add(Entry{Pod: pod, Type: "cpu", Tenant: "ann"})
+				s.MarkUnschedulable(s.Poll(), 0)
+			}
+			placed := []sched.Topic{{Scope: "default"}, {Scope: "default", Key: "app", Value: "web"}, {Scope: "*"}, {Scope: "*", Key: "app", Value: "web"}}
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Notify(placed, nil)
+			}
+		})
+	}
+}
