@@ -2,15 +2,36 @@ package podspec
 
 import "github.com/numalet/numalet/pkg/topology"
 
-// Container is what one container with exclusive CPUs asks for.
+// Container is the request of one container with exclusive CPUs.
 type Container struct {
 	Name string
 	Kind Kind
 	CPUs int // > 0
-	// PerNode fixes the count on each NUMA node (explicit asks, placements);
-	// nil leaves it to the pod's policy. Its values add up to CPUs.
+	// PerNode has the number of CPUs on each NUMA node, for explicit requests and
+	// placements. The values add up to CPUs. nil means that the pod's policy decides.
 	PerNode map[topology.NodeID]int
-	// MemoryBytes > 0 binds the container's memory to the NUMA node of its
-	// CPUs (Single only) and counts this much there; 0 leaves memory alone.
+	// MemoryBytes is the amount of memory that is bound to the NUMA node of the CPUs (Single
+	// only). 0 means that memory is not bound.
 	MemoryBytes uint64
+}
+
+// Peak returns the largest total weight of the containers that run at the same time.
+// Containers are in the order in which they start:
+//
+//	max( initᵢ + Σ sidecars before i,  Σ apps + Σ sidecars )
+//
+// https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/#resource-sharing-within-containers
+func Peak(containers []Container, weight func(i int) int64) int64 {
+	var sidecars, inits, apps int64
+	for i, c := range containers {
+		switch c.Kind {
+		case Init:
+			inits = max(inits, sidecars+weight(i))
+		case Sidecar:
+			sidecars += weight(i)
+		case App:
+			apps += weight(i)
+		}
+	}
+	return max(inits, sidecars+apps)
 }

@@ -1,3 +1,8 @@
+// Package capture carries a machine's topology files from one computer to
+// another: as a tar, or as a directory, that is read as a root of its own.
+//
+// It knows tar and symbolic links; it refuses to know which files matter
+// (package topology/sysfs says that) and to follow a link out of the tree.
 package capture
 
 import (
@@ -58,8 +63,8 @@ func openTar(name string) (*Tree, error) {
 	return tree, nil
 }
 
-// chroot is a directory whose links, absolute ones too, stay inside it: a
-// captured tree must not show files of the machine on which it is looked at.
+// chroot is a directory whose links, including absolute ones, stay inside it. A
+// captured tree must not show files of the machine on which it is read.
 type chroot string
 
 // Open implements fs.FS.
