@@ -2,7 +2,6 @@ package queue
 
 import (
 	"container/heap"
-	"iter"
 	"slices"
 )
 
@@ -68,19 +67,6 @@ func (o *order) first() *item {
 		return nil
 	}
 	return o.lanes[0].pods[0]
-}
-
-// all yields all pods, unordered. The order must not change meanwhile.
-func (o *order) all() iter.Seq[*item] {
-	return func(yield func(*item) bool) {
-		for _, l := range o.lanes {
-			for _, it := range l.pods {
-				if !yield(it) {
-					return
-				}
-			}
-		}
-	}
 }
 
 func (o *order) insert(it *item) {
