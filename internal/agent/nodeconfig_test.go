@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,9 +32,14 @@ func TestKubeletIsCheckedAgain(t *testing.T) {
 		defer cancel()
 		a.events = nodeapi.NewEvents(ctx, a.client, "n")
 		defer a.events.Close()
-		var now []kubelet.Conflict
-		var unreadable error
-		a.kubelet = &kubeletCheck{read: func() ([]kubelet.Conflict, error) { return now, unreadable }, changed: a.kubeletChanged}
+		type answer struct {
+			conflicts []kubelet.Conflict
+			err       error
+		}
+		var now atomic.Pointer[answer]
+		read := func() ([]kubelet.Conflict, error) { return now.Load().conflicts, now.Load().err }
+		now.Store(&answer{})
+		a.kubelet = &kubeletCheck{read: read, changed: a.kubeletChanged}
 		a.needs = append(a.needs, need{kubelet.CPUManagerStatic, a.kubelet.ready})
 		ended := make(chan error, 2)
 		go func() { ended <- a.mark(ctx) }()
@@ -52,7 +58,7 @@ func TestKubeletIsCheckedAgain(t *testing.T) {
 			{conflicts: []kubelet.Conflict{static, memory}, condition: "False CPUManagerStatic", ready: "False CPUManagerStatic", events: 2},
 			{condition: "True Compatible", ready: "True Serving", label: "true", events: 2},
 		} {
-			now, unreadable = step.conflicts, step.unreadable
+			now.Store(&answer{step.conflicts, step.unreadable})
 			time.Sleep(kubeletEvery + 2*markEvery)
 			synctest.Wait()
 			got := []string{a.kubelet.condition().Reason, a.ready().Reason, a.labelNow(t)}

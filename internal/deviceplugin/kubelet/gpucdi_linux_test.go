@@ -58,7 +58,7 @@ func TestCDIDevicesResolve(t *testing.T) {
 	for resource, ids := range offered(t, v) {
 		for _, id := range ids {
 			g := byCDI(v)
-			if _, err := g.list(previous{}); err != nil {
+			if _, err := g.list(nothingHeld()); err != nil {
 				t.Fatal(err)
 			}
 			response, err := g.allocate(resource, []string{id})
@@ -111,10 +111,13 @@ func byCDI(v *gpu.Inventory) *GPUs {
 	})
 }
 
+// nothingHeld is what the kubelet answers at first: no container has a device.
+func nothingHeld() previous { return previous{held: func(string) map[string]bool { return nil }} }
+
 // offered returns the ids of all healthy devices by resource.
 func offered(t *testing.T, v *gpu.Inventory) map[string][]string {
 	t.Helper()
-	listed, err := byCDI(v).list(previous{})
+	listed, err := byCDI(v).list(nothingHeld())
 	if err != nil {
 		t.Fatal(err)
 	}

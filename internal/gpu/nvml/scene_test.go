@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -42,7 +43,7 @@ type scene struct {
 	machine   fstest.MapFS
 	tick      chan time.Time
 	published chan *gpu.Inventory
-	now       time.Time
+	passed    atomic.Int64 // nanoseconds since the start
 	inventory *gpu.Inventory
 }
 
@@ -90,7 +91,7 @@ func (s *scene) start(c *scenario.Command) {
 			case <-ctx.Done():
 			}
 		},
-		Tick: s.tick, Now: func() time.Time { return s.now }, MinFault: time.Minute, Log: testr.New(s.t),
+		Tick: s.tick, Now: s.now, MinFault: time.Minute, Log: testr.New(s.t),
 	})
 	done := make(chan error, 1)
 	go func() { done <- monitor.Run(ctx) }()
@@ -103,11 +104,13 @@ func (s *scene) start(c *scenario.Command) {
 	c.WriteString(s.changes())
 }
 
+func (s *scene) now() time.Time { return time.Time{}.Add(time.Duration(s.passed.Load())) }
+
 func (s *scene) look(c *scenario.Command) {
 	if c.Opt(0) != "" {
-		s.now = s.now.Add(c.Duration(0))
+		s.passed.Add(int64(c.Duration(0)))
 	}
-	s.tick <- s.now
+	s.tick <- s.now()
 	c.WriteString(s.changes())
 }
 
