@@ -61,6 +61,10 @@ const ConditionKubeletCompatible = "KubeletCompatible"
 // container can then start on exclusive CPUs while the agent does not run.
 const ConditionCPUsReserved = "CPUsReserved"
 
+// ConditionGPUsHealthy is false, of a NodeTopology, while a GPU of the node is unhealthy. A
+// node without GPUs does not have it.
+const ConditionGPUsHealthy = "GPUsHealthy"
+
 // NodeTopologyStatus is the hardware that the agent discovered and the CPUs that it
 // allocated. CPU lists are in the kernel's list format, such as "0-3,8".
 type NodeTopologyStatus struct {

@@ -81,7 +81,7 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	if err := a.newCluster(); err != nil {
 		return nil, err
 	}
-	a.gpus = newGPUs(cfg, a.cluster.notify, log)
+	a.gpus = newGPUs(cfg, a.gpusChanged, log)
 	registry := telemetry.NewRegistry("numalet-agent", telemetry.Version())
 	measured := metrics.New(registry)
 	if err := a.newNode(machine, reserved, measured); err != nil {
@@ -89,6 +89,9 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	}
 	a.newGPUHolders()
 	registry.MustRegister(metrics.Holdings{View: a.node.View})
+	if a.gpus != nil {
+		registry.MustRegister(metrics.GPUs{Inventory: a.gpus.latest})
+	}
 	a.newAdapter(measured)
 	a.checkConfig(reserved.cpus)
 	a.needs = []need{

@@ -97,6 +97,9 @@ func (a *agent) status() v1alpha1.NodeTopologyStatus {
 		s.GPUHolders = a.holders.latest()
 	}
 	s.Conditions = []metav1.Condition{a.ready(), a.allUsable(), a.kubelet.condition(), a.reservedCondition()}
+	if a.gpus != nil {
+		s.Conditions = append(s.Conditions, gpusHealthy(a.gpus.latest())...)
+	}
 	return s
 }
 

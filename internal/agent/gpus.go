@@ -16,6 +16,8 @@ import (
 type gpus struct {
 	client  *gpufeed.Client
 	present bool // the kernel listed a card when the agent started
+	// unhealthy has the GPUs that the last inventory had as unhealthy, by ID.
+	unhealthy map[string]bool
 }
 
 // newGPUs returns the node's GPUs. The kernel's list counts beside that of numalet-nvml,

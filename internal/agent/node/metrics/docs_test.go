@@ -9,6 +9,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/docstest"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
@@ -24,6 +25,7 @@ func TestReference(t *testing.T) {
 		Held: []node.Holding{{CPUs: cpuset.MustParse("1-2")}}, Shared: cpuset.MustParse("0,3"), Available: map[topology.NodeID]int{0: 1},
 	}
 	r.MustRegister(Holdings{View: func() node.View { return view }})
+	r.MustRegister(GPUs{Inventory: func() *gpu.Inventory { return &gpu.Inventory{Cards: []gpu.Card{{UUID: "GPU-0"}}} }})
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/numalet/numalet/internal/agent/node"
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 	"github.com/numalet/numalet/pkg/workload"
@@ -63,6 +64,24 @@ func TestMetrics(t *testing.T) {
 	got := scrape(r, "numalet_cgroups_", "numalet_checkpoint_save_duration_seconds_count", "numalet_hook_duration_seconds_count", "numalet_refusals_")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+}
+
+func TestGPUs(t *testing.T) {
+	v := &gpu.Inventory{Cards: []gpu.Card{
+		{UUID: "GPU-a", Model: "NVIDIA H100", Health: gpu.Health{State: gpu.Healthy}},
+		{UUID: "GPU-b", Model: "NVIDIA H100", Health: gpu.Health{State: gpu.Unhealthy, Reason: "Xid 79"}},
+		{UUID: "GPU-c", Model: "NVIDIA H100"},
+	}}
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(GPUs{Inventory: func() *gpu.Inventory { return v }})
+	want := []string{
+		`numalet_gpu_healthy{gpu="GPU-a",type="NVIDIA-H100"} 1`,
+		`numalet_gpu_healthy{gpu="GPU-b",type="NVIDIA-H100"} 0`,
+		`numalet_gpu_healthy{gpu="GPU-c",type="NVIDIA-H100"} 0`,
+	}
+	if diff := cmp.Diff(want, scrape(r, "numalet_gpu")); diff != "" {
+		t.Errorf("GPUs (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/gpu"
+)
+
+// inventory returns cards with these states and reasons.
+func inventory(health ...gpu.Health) *gpu.Inventory {
+	v := &gpu.Inventory{}
+	for i, h := range health {
+		v.Cards = append(v.Cards, gpu.Card{UUID: fmt.Sprintf("GPU-%d", i), Index: i, Model: "NVIDIA H100", Health: h})
+	}
+	return v
+}
+
+func TestGPUsHealthy(t *testing.T) {
+	ok, unknown, sick := gpu.Health{State: gpu.Healthy}, gpu.Health{Reason: "no updates"}, gpu.Health{State: gpu.Unhealthy, Reason: "Xid 79; reboot the node"}
+	many := make([]gpu.Health, maxListed+3)
+	for i := range many {
+		many[i] = sick
+	}
+	for name, tc := range map[string]struct {
+		health []gpu.Health
+		want   string // status, reason and the end of the message; "" for no condition
+	}{
+		"no GPUs":                 {nil, ""},
+		"healthy":                 {[]gpu.Health{ok, ok}, "True Healthy all GPUs of the node are healthy"},
+		"not monitored":           {[]gpu.Health{ok, unknown}, "Unknown NotMonitored GPU-1: no updates"},
+		"unknown without reason":  {[]gpu.Health{{}}, "Unknown NotMonitored GPU-0"},
+		"unhealthy before others": {[]gpu.Health{unknown, sick}, "False Unhealthy GPU-1: Xid 79; reboot the node"},
+		"many":                    {many, "and 3 more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			for _, c := range gpusHealthy(inventory(tc.health...)) {
+				got += fmt.Sprintf("%s %s %s", c.Status, c.Reason, c.Message)
+			}
+			if !strings.HasSuffix(got, tc.want) || tc.want == "" && got != "" {
+				t.Errorf("condition %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestGPUEvents: there is one event each time a GPU becomes unhealthy.
+func TestGPUEvents(t *testing.T) {
+	ok, sick, sicker := gpu.Health{State: gpu.Healthy}, gpu.Health{State: gpu.Unhealthy, Reason: "Xid 95"}, gpu.Health{State: gpu.Unhealthy, Reason: "Xid 95, Xid 79"}
+	g, got := &gpus{}, []string{}
+	for _, health := range [][]gpu.Health{{ok, ok}, {sick, ok}, {sicker, ok}, {sicker, sick}, {ok, sick}, {sick, sick}} {
+		g.report(inventory(health...), func(message string) { got = append(got, message) })
+	}
+	want := []string{
+		"GPU GPU-0 (NVIDIA-H100) is unhealthy: Xid 95",
+		"GPU GPU-1 (NVIDIA-H100) is unhealthy: Xid 95",
+		"GPU GPU-0 (NVIDIA-H100) is unhealthy: Xid 95",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
