@@ -12,7 +12,7 @@ import (
 
 const prefix = "numalet_scheduler_"
 
-// metrics has the histograms of durations, and what is counted outside of the pipeline.
+// metrics has histograms of durations, and counters that the pipeline does not keep.
 type metrics struct {
 	wait   prometheus.Histogram
 	binds  *prometheus.HistogramVec

@@ -227,7 +227,7 @@ func (d *drawing) chips(g group) box {
 	return d.cardsOf(node)
 }
 
-// cardsOf returns chips for the cards of a NUMA node.
+// cardsOf draws each card of a NUMA node as a small box.
 func (d *drawing) cardsOf(node topology.NodeID) box {
 	var boxes []box
 	for _, c := range d.cards {
