@@ -108,15 +108,20 @@ func newConfig(k v1beta1.KubeletConfiguration, files []string) (Config, error) {
 }
 
 func milliCPU(text string) (int64, error) {
+	q, err := amount(text)
+	return q.MilliValue(), err
+}
+
+// amount parses a quantity, which must not be negative. An empty text is 0.
+func amount(text string) (q resource.Quantity, err error) {
 	if text == "" {
-		return 0, nil
+		return q, nil
 	}
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return 0, fmt.Errorf("parse quantity %q: %w", text, err)
+	if q, err = resource.ParseQuantity(text); err != nil {
+		return q, fmt.Errorf("parse quantity %q: %w", text, err)
 	}
 	if q.Sign() < 0 {
-		return 0, fmt.Errorf("quantity %q is negative", text)
+		return resource.Quantity{}, fmt.Errorf("quantity %q is negative", text)
 	}
-	return q.MilliValue(), nil
+	return q, nil
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kubelet/config/v1beta1"
 
 	"github.com/numalet/numalet/pkg/topology"
@@ -92,15 +91,6 @@ func (m Memory) eviction(total uint64) (uint64, error) {
 }
 
 func memoryBytes(text string) (uint64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return 0, fmt.Errorf("parse quantity %q: %w", text, err)
-	}
-	if q.Sign() < 0 {
-		return 0, fmt.Errorf("quantity %q is negative", text)
-	}
-	return uint64(q.Value()), nil
+	q, err := amount(text)
+	return uint64(q.Value()), err
 }
