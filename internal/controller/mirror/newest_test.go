@@ -13,17 +13,23 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
+// withLastPod returns an API server whose only pod has the name last and the version 100.
+func withLastPod(t *testing.T) *fake.FakeMetadataClient {
+	t.Helper()
+	scheme := fake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	last := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "last", ResourceVersion: "100"}}
+	last.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	return fake.NewSimpleMetadataClient(scheme, last)
+}
+
 // TestCatchUp checks that CatchUp returns once the mirror has handled the last binding,
 // or a later event such as another pod's deletion.
 func TestCatchUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		scheme := fake.NewTestScheme()
-		if err := metav1.AddMetaToScheme(scheme); err != nil {
-			t.Fatal(err)
-		}
-		last := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "last", ResourceVersion: "100"}}
-		last.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
-		client := fake.NewSimpleMetadataClient(scheme, last)
+		client := withLastPod(t)
 		n, handled := &Newest{}, 0
 		handler := n.track(cache.ResourceEventHandlerFuncs{AddFunc: func(any) { handled++ }, DeleteFunc: func(any) { handled++ }})
 		pod := func(version string) *corev1.Pod {
@@ -47,13 +53,7 @@ func TestCatchUp(t *testing.T) {
 // event has its version, as when an informer lists at that moment.
 func TestCatchUpAfterDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		scheme := fake.NewTestScheme()
-		if err := metav1.AddMetaToScheme(scheme); err != nil {
-			t.Fatal(err)
-		}
-		last := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "last", ResourceVersion: "100"}}
-		last.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
-		client := fake.NewSimpleMetadataClient(scheme, last)
+		client := withLastPod(t)
 		n := &Newest{}
 		time.AfterFunc(1500*time.Millisecond, func() {
 			pods := corev1.SchemeGroupVersion.WithResource("pods")
