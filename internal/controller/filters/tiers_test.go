@@ -76,7 +76,7 @@ func (t *tiers) wantNodes(want map[string]string) {
 func (t *tiers) wantSentBack(unschedulable, again []string) {
 	t.Helper()
 	if diff := cmp.Diff([][]string{unschedulable, again}, [][]string{t.unschedulable, t.again}); diff != "" {
-		t.Errorf("pods parked, and to be tried again (-want +got):\n%s", diff)
+		t.Errorf("unschedulable pods, and those to be retried (-want +got):\n%s", diff)
 	}
 }
 

@@ -163,7 +163,7 @@ func (l *Ledger) weigh(name string, spec v1alpha1.TenantSpec) error {
 	return nil
 }
 
-// Prune forgets tenants of whom nothing is left but a negligible score.
+// Prune forgets tenants that have nothing left but a negligible score.
 func (l *Ledger) Prune() {
 	if book := l.book.Load(); book != nil {
 		book.Prune(l.env.Now())

@@ -10,8 +10,8 @@ import (
 // default decay.
 const negligible = 1e-3
 
-// Prune forgets accounts that are not used and whose score is negligible, and tenants of
-// whom nothing is left. Anybody can invent tenants, in namespaces or labels, so the book
+// Prune forgets accounts that are not used and whose score is negligible, and tenants that
+// have nothing left. Anybody can invent tenants, in namespaces or labels, so the book
 // and its metrics would grow for ever. A tenant with a weight of its own is kept. O(accounts).
 func (b *Book) Prune(now time.Time) {
 	b.mu.Lock()

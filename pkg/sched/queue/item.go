@@ -54,10 +54,10 @@ type item struct {
 	reactivated bool // it is unschedulable, and a change may help
 	bypass      bool // while it is unschedulable it does not block others
 
-	topics []sched.Topic // under which waiting has the pod
-	parked *list.Element // in waiting; nil if the pod is not there
-	missed bool          // it is in flight, and a change of its topics may help
-	retry  *time.Time    // when it is retried in its present state; nil for never
+	topics     []sched.Topic // under which waiting has the pod
+	byAgeEntry *list.Element // its place in waiting.byAge; nil if the pod is not there
+	missed     bool          // it is in flight, and a change of its topics may help
+	retry      *time.Time    // when it is retried in its present state; nil for never
 
 	unschedulableCount int       // attempts for which no node fitted, since the pod last changed
 	requeueCount       int       // attempts that failed otherwise, since the last of those

@@ -145,8 +145,8 @@ func (w twin) check() {
 		case it.state == Backoff && it.lane != nil:
 			in = &k.earlyRetry
 		}
-		if (it.parked != nil) != (it.state == Unschedulable || it.state == Gated) {
-			w.Fatalf("pod %s is %s, and waiting: %t", uid, it.state, it.parked != nil)
+		if (it.byAgeEntry != nil) != (it.state == Unschedulable || it.state == Gated) {
+			w.Fatalf("pod %s is %s, and waiting: %t", uid, it.state, it.byAgeEntry != nil)
 		}
 		if in == nil != (it.lane == nil) || in != nil && (it.lane.in != in || it.lane.pods[it.index] != it || in.lanes[it.lane.index] != it.lane) {
 			w.Fatalf("pod %s is %s, and not where those are", uid, it.state)
@@ -168,12 +168,12 @@ func (w twin) check() {
 func (w twin) notify(topic sched.Topic) {
 	var want, got []string
 	for uid, it := range w.mu.items {
-		if it.parked != nil && slices.Contains(it.Pod.Topics, topic) {
+		if it.byAgeEntry != nil && slices.Contains(it.Pod.Topics, topic) {
 			want = append(want, uid)
 		}
 	}
 	w.Notify([]sched.Topic{topic}, func(pod *sched.Pod) bool {
-		if w.mu.items[pod.UID].parked != nil {
+		if w.mu.items[pod.UID].byAgeEntry != nil {
 			got = append(got, pod.UID)
 		}
 		return true

@@ -28,7 +28,7 @@ func newWaiting(space filter.Space) waiting {
 // node.
 func (w *waiting) add(it *item) {
 	w.subscribe(it)
-	it.parked = w.byAge.PushBack(it)
+	it.byAgeEntry = w.byAge.PushBack(it)
 	if it.state == Unschedulable {
 		w.bySize.Add(it.Pod)
 	}
@@ -60,11 +60,11 @@ func (w *waiting) remove(it *item) {
 		}
 	}
 	it.topics = nil
-	if it.parked == nil {
+	if it.byAgeEntry == nil {
 		return
 	}
-	w.byAge.Remove(it.parked)
-	it.parked = nil
+	w.byAge.Remove(it.byAgeEntry)
+	it.byAgeEntry = nil
 	w.bySize.Remove(it.Pod.UID)
 	if tenant := w.byTenant[it.Pod.Tenant]; it.Pod.Wait != nil {
 		if tenant.Remove(it.Pod.UID); tenant.Len() == 0 {

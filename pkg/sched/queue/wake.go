@@ -32,7 +32,7 @@ func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 			case helps != nil && !helps(it.Pod):
 			case it.state == InFlight:
 				it.missed = true
-			case it.parked != nil:
+			case it.byAgeEntry != nil:
 				q.reactivate(it, false)
 				woken++
 			}
