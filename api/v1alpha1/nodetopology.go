@@ -83,6 +83,11 @@ type NodeTopologyStatus struct {
 	// +listType=map
 	// +listMapKey=id
 	NUMA []NUMANode `json:"numa,omitempty"`
+	// Caches lists the online cores by last-level cache, ordered by their smallest CPU. A
+	// cache that spans packages or NUMA nodes is listed once for each of them.
+	// +optional
+	// +listType=atomic
+	Caches []Cache `json:"caches,omitempty"`
 	// GPUs lists the GPUs and their parts.
 	// +optional
 	// +listType=map
@@ -170,6 +175,23 @@ type NUMANode struct {
 	// +listType=map
 	// +listMapKey=id
 	Distances []Distance `json:"distances,omitempty"`
+}
+
+// Cache lists the cores of one NUMA node that share a last-level cache.
+type Cache struct {
+	// ID is the smallest CPU that shares the cache. Absent if the kernel does not report the
+	// cache.
+	// +optional
+	ID *int32 `json:"id,omitempty"`
+	// Package is the id of the CPU package (socket). Absent if it is unknown.
+	// +optional
+	Package *int32 `json:"package,omitempty"`
+	// NUMA is the id of the NUMA node. Absent if the CPUs are in no NUMA node.
+	// +optional
+	NUMA *int32 `json:"numa,omitempty"`
+	// Cores lists the CPUs of each core, such as "0,64" for a core with two hardware threads.
+	// +listType=atomic
+	Cores []string `json:"cores"`
 }
 
 // Distance is the distance to a NUMA node.

@@ -16,7 +16,7 @@ import (
 // conditions.
 func (n *Node) Report() v1alpha1.NodeTopologyStatus {
 	v := n.View()
-	r := v1alpha1.NodeTopologyStatus{Machine: n.shape(), Pods: podsOf(v.Held)}
+	r := v1alpha1.NodeTopologyStatus{Machine: n.shape(), Caches: cachesOf(n.machine), Pods: podsOf(v.Held)}
 	for _, node := range n.machine.Nodes {
 		numa := describe(node)
 		numa.CPUCounts = n.counts(v, node.ID)
@@ -67,6 +67,26 @@ func describe(node topology.Node) v1alpha1.NUMANode {
 		out.Distances = append(out.Distances, v1alpha1.Distance{ID: int32(to), Value: int32(node.Distances[to])})
 	}
 	return out
+}
+
+// cachesOf returns the cores of a machine by last-level cache.
+func cachesOf(m *topology.Machine) (caches []v1alpha1.Cache) {
+	for _, c := range m.Caches() {
+		out := v1alpha1.Cache{ID: known(c.ID), Package: known(c.Package), NUMA: known(c.NUMA)}
+		for _, core := range c.Cores {
+			out.Cores = append(out.Cores, core.String())
+		}
+		caches = append(caches, out)
+	}
+	return caches
+}
+
+// known returns nil for an ID that the kernel does not report.
+func known[ID ~int](id ID) *int32 {
+	if id == topology.Unknown {
+		return nil
+	}
+	return new(int32(id))
 }
 
 func bytes(n uint64) *resource.Quantity { return resource.NewQuantity(int64(n), resource.BinarySI) }

@@ -1,0 +1,53 @@
+package topology_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// TestCaches compares CPUsOf with the CPUs of random machines: whatever the parts of a
+// machine are, Caches keeps the place of each online CPU.
+func TestCaches(t *testing.T) {
+	for seed := range uint64(500) {
+		m, want := randomMachine(rand.New(rand.NewPCG(seed, 0)))
+		if diff := cmp.Diff(want, topology.CPUsOf(m.Caches())); diff != "" {
+			t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
+		}
+	}
+}
+
+// randomMachine returns a machine of cores with up to three threads, some of them offline,
+// and what CPUsOf should return for it.
+func randomMachine(r *rand.Rand) (m *topology.Machine, online []topology.CPU) {
+	m = &topology.Machine{}
+	cores := 1 + r.IntN(8)
+	type place struct {
+		pkg, numa int
+		llc       cpuset.CPU
+	}
+	places := make([]place, cores)
+	for i := range places {
+		places[i] = place{r.IntN(3) - 1, r.IntN(3) - 1, cpuset.CPU(r.IntN(3) - 1)}
+	}
+	first := map[int]cpuset.CPU{} // the smallest online CPU of a core
+	for id := range cores * (1 + r.IntN(3)) {
+		core := id % cores
+		c := topology.CPU{ID: cpuset.CPU(id), Online: r.IntN(5) > 0, Isolated: r.IntN(5) == 0, Die: r.IntN(2)}
+		c.Package, c.NUMA, c.LLC = places[core].pkg, topology.NodeID(places[core].numa), places[core].llc
+		if _, seen := first[core]; !seen && c.Online {
+			first[core] = c.ID
+		}
+		c.Core = first[core]
+		m.CPUs = append(m.CPUs, c)
+		if c.Online {
+			c.Isolated, c.Die = false, 0
+			online = append(online, c)
+		}
+	}
+	return m, online
+}
