@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -40,11 +41,12 @@ type clients struct {
 	lease      kubernetes.Interface
 	metadata   metadata.Interface
 	topologies cache.SharedIndexInformer
-	groups     cache.SharedIndexInformer // of GPUGroups
-	quotas     cache.SharedIndexInformer // of Tenants
-	resources  dynamic.Interface         // for statuses of GPUGroups
-	tenants    client.Reader             // reads Tenants
-	operators  manager.Manager           // runs the reconcilers of custom resources; nil for none
+	groups     cache.SharedIndexInformer                // of GPUGroups
+	quotas     cache.SharedIndexInformer                // of Tenants
+	resources  dynamic.Interface                        // for statuses of GPUGroups
+	tenants    client.Reader                            // reads Tenants
+	operators  manager.Manager                          // runs the reconcilers of custom resources; nil for none
+	authorize  func(http.Handler) (http.Handler, error) // lets only authorized users read metrics
 }
 
 func connect(cfg config.Controller, log logr.Logger) (clients, error) {
@@ -70,6 +72,9 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 		return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
 	if err := c.connectOperators(config, log); err != nil {
+		return clients{}, err
+	}
+	if c.authorize, err = authorized(config, log.WithName("metrics")); err != nil {
 		return clients{}, err
 	}
 	if c.metadata, err = metadata.NewForConfig(config); err != nil {

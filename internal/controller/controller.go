@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
@@ -19,7 +18,6 @@ import (
 	"github.com/numalet/numalet/internal/controller/groups"
 	"github.com/numalet/numalet/internal/controller/lease"
 	"github.com/numalet/numalet/internal/controller/mirror"
-	"github.com/numalet/numalet/internal/controller/operators"
 	"github.com/numalet/numalet/internal/controller/podwriter"
 	"github.com/numalet/numalet/internal/controller/tenants"
 	"github.com/numalet/numalet/internal/platform/config"
@@ -60,6 +58,7 @@ type controller struct {
 	leads        chan struct{} // closed once this process schedules
 	measured     *metrics
 	health       *telemetry.Server
+	metrics      *telemetry.Server
 	explains     *telemetry.Server // nil for none
 }
 
@@ -69,7 +68,7 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{}), measured: newMetrics()}
 	c.factory = mirror.NewInformers(clients.watch)
 	for _, part := range []func(context.Context) error{
-		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.newLease, c.newPipeline, c.newOperators, c.newHealth, c.newExplainer,
+		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.newLease, c.newPipeline, c.newOperators, c.newHealth, c.newMetricsServer, c.newExplainer,
 	} {
 		if err := part(ctx); err != nil {
 			return nil, err
@@ -181,13 +180,6 @@ func (c *controller) newPipeline(context.Context) error {
 }
 
 func (c *controller) newHealth(context.Context) (err error) {
-	registry := telemetry.NewRegistry(component, telemetry.Version())
-	c.measured.register(registry)
-	registry.MustRegister(collector{c})
-	all := prometheus.Gatherers{registry, operators.Metrics()}
-	c.health, err = telemetry.NewServer(c.cfg.HealthAddr, all, telemetry.Check{Name: "nodes, topologies and pods", Ready: c.listed})
-	if err == nil && c.cfg.Profiling {
-		c.health.Profile()
-	}
+	c.health, err = telemetry.NewServer(c.cfg.HealthAddr, nil, telemetry.Check{Name: "nodes, topologies and pods", Ready: c.listed})
 	return err
 }

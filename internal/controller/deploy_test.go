@@ -76,6 +76,9 @@ func TestDeployment(t *testing.T) {
 	if port := c.Ports[0]; cfg.HealthAddr != ":8125" || port.ContainerPort != 8125 || port.Name != c.LivenessProbe.HTTPGet.Port.StrVal {
 		t.Errorf("probed at %v, served at %s", port, cfg.HealthAddr)
 	}
+	if port := c.Ports[1]; cfg.MetricsAddr != ":8443" || port.ContainerPort != 8443 || !cfg.MetricsSecure {
+		t.Errorf("port of metrics %v, served at %s, only to authorized users: %v", port, cfg.MetricsAddr, cfg.MetricsSecure)
+	}
 	if *d.Spec.Replicas != 2 || d.Spec.Template.Spec.SchedulerName == cfg.SchedulerName {
 		t.Errorf("%d replicas, scheduled by %s", *d.Spec.Replicas, d.Spec.Template.Spec.SchedulerName)
 	}

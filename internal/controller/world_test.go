@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -43,8 +45,9 @@ type world struct {
 	made       map[string]*v1alpha1.GPUGroup // the current ones
 	controller *controller
 	mu         sync.Mutex
-	refuse     func(*corev1.Binding) error // nil for none
-	watched    map[string]int              // watches by resource; an object created before its watch begins is not seen
+	refuse     func(*corev1.Binding) error              // nil for none
+	authorize  func(http.Handler) (http.Handler, error) // of requests for metrics; nil for none
+	watched    map[string]int                           // watches by resource; an object created before its watch begins is not seen
 }
 
 func newWorld(t *testing.T) *world {
@@ -92,7 +95,7 @@ func storedTenants(t *testing.T) client.Client {
 func (w *world) start(settings ...string) {
 	w.Helper()
 	cfg, err := config.LoadController(config.Input{
-		Args:      append(settings, "--leader-elect=false", "--health-addr=127.0.0.1:0", "--queue-addr=127.0.0.1:0"),
+		Args:      append(settings, "--leader-elect=false", "--health-addr=127.0.0.1:0", "--metrics-addr=127.0.0.1:0", "--metrics-secure="+strconv.FormatBool(w.authorize != nil), "--queue-addr=127.0.0.1:0"),
 		LookupEnv: func(string) (string, bool) { return "", false },
 	})
 	if err != nil {
@@ -101,7 +104,7 @@ func (w *world) start(settings ...string) {
 	topologies := cache.NewSharedIndexInformer(w.topologies, &v1alpha1.NodeTopology{}, 0, cache.Indexers{})
 	one := clients{
 		watch: w.client, bind: w.client, report: w.client, lease: w.client, bindings: w.createBinding, events: w.createEvent,
-		metadata: nobody(w.T), topologies: topologies, tenants: w.tenants,
+		metadata: nobody(w.T), authorize: w.authorize, topologies: topologies, tenants: w.tenants,
 		groups: cache.NewSharedIndexInformer(w.groups, &v1alpha1.GPUGroup{}, 0, cache.Indexers{}),
 		quotas: cache.NewSharedIndexInformer(w.quotas, &v1alpha1.Tenant{}, 0, cache.Indexers{}), resources: w.statuses(),
 	}

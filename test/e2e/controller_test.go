@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/test/e2e/e2eutil"
@@ -114,11 +117,38 @@ func controllers(ctx context.Context) (run []corev1.Pod, err error) {
 // countedBy returns a replica's metrics, which the machine can reach and the
 // control plane cannot.
 func countedBy(ctx context.Context, pod corev1.Pod) (e2eutil.Series, error) {
-	page, err := cluster.Shell(ctx, "/usr/local/bin/probe metrics "+pod.Status.PodIP+":8125")
+	token, err := scraper(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := cluster.Shell(ctx, "/usr/local/bin/probe metrics "+pod.Status.PodIP+":8443 "+token)
 	if err != nil {
 		return nil, err
 	}
 	return e2eutil.ParseSeries(page)
+}
+
+// scraper returns the token of an account that may read the controller's metrics, as an
+// administrator creates it for Prometheus.
+func scraper(ctx context.Context) (string, error) {
+	const name = "e2e-scraper"
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := cluster.API.CoreV1().ServiceAccounts(system).Create(ctx, account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return "", err
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "numalet-metrics-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: system}},
+	}
+	if _, err := cluster.API.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return "", err
+	}
+	made, err := cluster.API.CoreV1().ServiceAccounts(system).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return made.Status.Token, nil
 }
 
 // countedByLeader returns the metrics of the replica that leads.

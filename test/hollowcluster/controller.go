@@ -19,8 +19,9 @@ import (
 // Controller is a numalet-controller process with the rights of its service account.
 type Controller struct {
 	*Process
-	Health string // host:port of /readyz and /metrics
-	Queue  string // host:port of /queue
+	Health  string // host:port of /readyz
+	Metrics string // host:port of /metrics
+	Queue   string // host:port of /queue
 }
 
 // StartController starts a replica with extra flags. Install must have been called.
@@ -29,20 +30,20 @@ func (p *Plane) StartController(ctx context.Context, name, program string, setti
 	if err != nil {
 		return nil, err
 	}
-	health, err := freeAddress()
+	c := &Controller{}
+	for _, address := range []*string{&c.Health, &c.Metrics, &c.Queue} {
+		if *address, err = freeAddress(); err != nil {
+			return nil, err
+		}
+	}
+	args := append([]string{
+		"--kubeconfig=" + kubeconfig, "--health-addr=" + c.Health, "--metrics-addr=" + c.Metrics, "--metrics-secure=false", "--queue-addr=" + c.Queue,
+	}, settings...)
+	c.Process, err = p.Start(name, program, args...)
 	if err != nil {
 		return nil, err
 	}
-	queue, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	args := append([]string{"--kubeconfig=" + kubeconfig, "--health-addr=" + health, "--queue-addr=" + queue}, settings...)
-	process, err := p.Start(name, program, args...)
-	if err != nil {
-		return nil, err
-	}
-	return &Controller{process, health, queue}, nil
+	return c, nil
 }
 
 // GiveUpLease creates a lease that was given up, so that the first replica need not wait for
@@ -62,7 +63,7 @@ func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 // AwaitReady waits until the controller has handled all initial lists.
 func (c *Controller) AwaitReady(ctx context.Context) error {
 	for {
-		_, err := c.ask(ctx, "/readyz")
+		_, err := ask(ctx, c.Health, "/readyz")
 		if err == nil {
 			return nil
 		}
@@ -100,13 +101,13 @@ func (c *Controller) Profile(ctx context.Context, name string) error {
 
 // collect makes the controller run the garbage collector.
 func (c *Controller) collect(ctx context.Context) error {
-	_, err := c.ask(ctx, "/debug/pprof/heap?gc=1")
+	_, err := ask(ctx, c.Metrics, "/debug/pprof/heap?gc=1")
 	return err
 }
 
 // profile writes a profile of some seconds into a file.
 func (c *Controller) profile(ctx context.Context, path string, long time.Duration, file string) error {
-	text, err := c.ask(ctx, fmt.Sprintf("/debug/pprof/%s?seconds=%.0f", path, long.Seconds()))
+	text, err := ask(ctx, c.Metrics, fmt.Sprintf("/debug/pprof/%s?seconds=%.0f", path, long.Seconds()))
 	if err != nil {
 		return fmt.Errorf("profile the controller: %w", err)
 	}
@@ -115,7 +116,7 @@ func (c *Controller) profile(ctx context.Context, path string, long time.Duratio
 
 // Metric returns the value of a metric, given by name and labels as in /metrics.
 func (c *Controller) Metric(ctx context.Context, name string) (value float64, err error) {
-	text, err := c.ask(ctx, "/metrics")
+	text, err := ask(ctx, c.Metrics, "/metrics")
 	if err != nil {
 		return 0, err
 	}
@@ -125,11 +126,12 @@ func (c *Controller) Metric(ctx context.Context, name string) (value float64, er
 			return value, err
 		}
 	}
-	return 0, fmt.Errorf("read metric %s of %s: there is none", name, c.Health)
+	return 0, fmt.Errorf("read metric %s of %s: there is none", name, c.Metrics)
 }
 
-func (c *Controller) ask(ctx context.Context, path string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.Health+path, nil)
+// ask returns the answer of a server of the controller.
+func ask(ctx context.Context, address, path string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		return "", err
 	}

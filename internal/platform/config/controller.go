@@ -15,6 +15,8 @@ import (
 type Controller struct {
 	Process
 	Kubeconfig        string // "" means in cluster
+	MetricsAddr       string // host:port of /metrics
+	MetricsSecure     bool   // HTTPS, and only for those whom the API server authorizes
 	SchedulerName     string // of the pods to schedule
 	GPUResource       string // counts whole cards
 	ScoreTimeConstant time.Duration
@@ -41,6 +43,8 @@ type Controller struct {
 func defaultController() Controller {
 	return Controller{
 		Process:           Process{HealthAddr: ":8125", LogFormat: Text},
+		MetricsAddr:       ":8443",
+		MetricsSecure:     true,
 		SchedulerName:     "numalet-scheduler",
 		GPUResource:       "nvidia.com/gpu",
 		ScoreTimeConstant: fairshare.DefaultTimeConstant * time.Second,
@@ -66,6 +70,8 @@ func defaultController() Controller {
 func (c *Controller) bind(t *pflag.FlagSet) {
 	c.Process.bind(t)
 	t.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
+	t.StringVar(&c.MetricsAddr, "metrics-addr", c.MetricsAddr, "Listen address (`host:port`) of /metrics, which names tenants and what they use.")
+	t.BoolVar(&c.MetricsSecure, "metrics-secure", c.MetricsSecure, "Serve /metrics over HTTPS, with a self-signed certificate, to users whom the API server authenticates and whose role allows get on the nonResourceURL /metrics. Use false only with a loopback address.")
 	t.StringVar(&c.SchedulerName, "scheduler-name", c.SchedulerName, "The `name` in spec.schedulerName of the pods to schedule.")
 	t.StringVar(&c.GPUResource, "gpu-resource", c.GPUResource, "The `name` of the resource that counts whole GPUs.")
 	t.DurationVar(&c.ScoreTimeConstant, "score-time-constant", c.ScoreTimeConstant, "Time constant of tenants' scores, as a `duration`. After it, a score has reached 63 % of a constant usage; after four times that (a week by default), 98 %.")
@@ -86,7 +92,8 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 	t.StringVar(&c.LeaseNS, "lease-namespace", c.LeaseNS, "The `namespace` of the lease.")
 	t.StringVar(&c.LeaseName, "lease-name", c.LeaseName, "The `name` of the lease.")
 	t.DurationVar(&c.LeaseDuration, "lease-duration", c.LeaseDuration, "How long a leader may act after its last renewal, as a `duration` of whole seconds. After an unclean exit the next leader waits 2 × lease-duration + bind-timeout.")
-	t.BoolVar(&c.Profiling, "profiling", c.Profiling, "Serve /debug/pprof beside /metrics, without authentication.")
+	t.BoolVar(&c.Profiling, "profiling", c.Profiling, "Serve /debug/pprof beside /metrics, to users whose role allows get on these nonResourceURLs.")
+	t.Lookup("health-addr").Usage = "Listen address (`host:port`) of /healthz and /readyz."
 	renameEnv(t, "lease-namespace", "POD_NAMESPACE")
 }
 
@@ -104,6 +111,7 @@ func (c Controller) validate() error {
 	if c.SchedulerName == "" {
 		errs = append(errs, errors.New("scheduler-name is empty: give the name that pods have in spec.schedulerName"))
 	}
+	errs = append(errs, listenable("metrics-addr", c.MetricsAddr))
 	if c.QueueAddr != "" {
 		errs = append(errs, listenable("queue-addr", c.QueueAddr))
 	}

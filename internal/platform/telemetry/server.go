@@ -2,10 +2,10 @@ package telemetry
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,19 +24,21 @@ type Check struct {
 }
 
 // Server serves /healthz (the process answers, and every check is live), /readyz (every check passes;
-// else 503 with the reasons) and /metrics.
+// else 503 with the reasons), and /metrics if it has metrics.
 type Server struct {
 	listener net.Listener
-	mux      *http.ServeMux
 	http     http.Server
 }
 
-// NewServer listens on addr, a host:port; port 0 takes a free one.
+// NewServer listens on addr, a host:port; port 0 takes a free one. Without metrics there is
+// no /metrics.
 func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz(checks))
 	mux.HandleFunc("GET /readyz", readyz(checks))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	if metrics != nil {
+		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	}
 	s, err := Listen(addr, mux)
 	if err != nil {
 		return nil, fmt.Errorf("%w: choose another --health-addr", err)
@@ -44,21 +46,18 @@ func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Serv
 	return s, nil
 }
 
-// Listen listens on addr and serves only the given handlers.
-func Listen(addr string, mux *http.ServeMux) (*Server, error) {
+// Listen listens on addr and serves only the given handler.
+func Listen(addr string, handler http.Handler) (*Server, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for requests: %w", err)
 	}
-	return &Server{l, mux, http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}, nil
+	return &Server{l, http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}}, nil
 }
 
-// Profile adds /debug/pprof, with profiles of CPU time and memory. Call it before
-// Run.
-func (s *Server) Profile() {
-	s.mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	s.mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	s.mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+// Encrypt makes the server speak HTTPS with a certificate. Call it before Run.
+func (s *Server) Encrypt(certificate tls.Certificate) {
+	s.listener = tls.NewListener(s.listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 }
 
 // Addr returns the address the server listens on.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -15,7 +16,7 @@ const agentAddress = "127.0.0.1:8123"
 func awaitReady() error {
 	last := "no answer"
 	for range 900 {
-		if status, _, err := get(agentAddress, "/readyz"); err != nil {
+		if status, _, err := get(agentAddress, "/readyz", ""); err != nil {
 			last = err.Error()
 		} else if strings.Contains(status, " 200 ") {
 			return nil
@@ -27,9 +28,9 @@ func awaitReady() error {
 	return fmt.Errorf("the agent is not ready after three minutes: %s", last)
 }
 
-// metrics prints what a program has counted.
-func metrics(to io.Writer, address string) error {
-	status, body, err := get(address, "/metrics")
+// metrics prints what a program has counted. A token means HTTPS.
+func metrics(to io.Writer, address, token string) error {
+	status, body, err := get(address, "/metrics", token)
 	if err == nil && !strings.Contains(status, " 200 ") {
 		err = fmt.Errorf("%s says %s to /metrics", address, status)
 	}
@@ -42,8 +43,8 @@ func metrics(to io.Writer, address string) error {
 
 // get speaks plain HTTP/1.0, for want of wget on one kind of node and to keep
 // this program small.
-func get(address, path string) (status, body string, err error) {
-	conn, err := net.DialTimeout("tcp", address, time.Second)
+func get(address, path, token string) (status, body string, err error) {
+	conn, err := dial(address, token != "")
 	if err != nil {
 		return "", "", err
 	}
@@ -51,7 +52,7 @@ func get(address, path string) (status, body string, err error) {
 	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		return "", "", err
 	}
-	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n", path, address); err != nil {
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.0\r\nHost: %s\r\n%s\r\n", path, address, authorization(token)); err != nil {
 		return "", "", err
 	}
 	answer, err := io.ReadAll(conn)
@@ -61,4 +62,22 @@ func get(address, path string) (status, body string, err error) {
 	head, body, _ := strings.Cut(string(answer), "\r\n\r\n")
 	status, _, _ = strings.Cut(head, "\r\n")
 	return status, body, nil
+}
+
+// dial connects to an address, with TLS if encrypted. The certificates of Numalet's
+// programs are self-signed.
+func dial(address string, encrypted bool) (net.Conn, error) {
+	conn, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil || !encrypted {
+		return conn, err
+	}
+	return tls.Client(conn, &tls.Config{InsecureSkipVerify: true}), nil
+}
+
+// authorization returns the header with a token, or "" without one.
+func authorization(token string) string {
+	if token == "" {
+		return ""
+	}
+	return "Authorization: Bearer " + token + "\r\n"
 }

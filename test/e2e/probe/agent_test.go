@@ -18,7 +18,7 @@ func TestGet(t *testing.T) {
 	}))
 	defer server.Close()
 	for path, want := range map[string]string{"/metrics": " 200 ", "/readyz": " 503 "} {
-		status, body, err := get(strings.TrimPrefix(server.URL, "http://"), path)
+		status, body, err := get(strings.TrimPrefix(server.URL, "http://"), path, "")
 		if err != nil || !strings.Contains(status, want) || body != long {
 			t.Errorf("get(%s) = %q, %d bytes, %v, want %q and %d bytes", path, status, len(body), err, want, len(long))
 		}

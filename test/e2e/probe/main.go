@@ -6,7 +6,7 @@
 //	probe see [-for D]                  says in its termination message which GPUs, CPUs and memory nodes it has
 //	probe show                          prints the allowed CPUs of process 1, the container's own
 //	probe ready                         waits until the node's agent says that it is ready
-//	probe metrics [HOST:PORT]           prints the metrics of the node's agent, or of whoever serves there
+//	probe metrics [HOST:PORT [TOKEN]]   prints the metrics of the node's agent, or of whoever serves there
 package main
 
 import (
@@ -42,7 +42,14 @@ func dispatch(args []string) error {
 	case "ready":
 		return awaitReady()
 	case "metrics":
-		return metrics(os.Stdout, append(args[1:], agentAddress)[0])
+		address, token := agentAddress, ""
+		if len(args) > 1 {
+			address = args[1]
+		}
+		if len(args) > 2 {
+			token = args[2]
+		}
+		return metrics(os.Stdout, address, token)
 	}
 	return fmt.Errorf("%q is none of run, sleep, see, watch, show, ready and metrics", args[0])
 }

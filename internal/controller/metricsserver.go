@@ -1,0 +1,83 @@
+package controller
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+
+	"github.com/numalet/numalet/internal/controller/operators"
+	"github.com/numalet/numalet/internal/platform/telemetry"
+)
+
+// newMetricsServer creates the server of /metrics. It is another one than that of the
+// probes: the kubelet has no token, and the metrics name tenants.
+func (c *controller) newMetricsServer(context.Context) error {
+	registry := telemetry.NewRegistry(component, telemetry.Version())
+	c.measured.register(registry)
+	registry.MustRegister(collector{c})
+	handler, err := c.secured(metricsHandler(prometheus.Gatherers{registry, operators.Metrics()}, c.cfg.Profiling))
+	if err != nil {
+		return err
+	}
+	if c.metrics, err = telemetry.Listen(c.cfg.MetricsAddr, handler); err != nil {
+		return fmt.Errorf("%w: choose another --metrics-addr", err)
+	}
+	if !c.cfg.MetricsSecure {
+		return nil
+	}
+	// The certificate encrypts, and proves nothing: a scraper cannot know it. A certificate
+	// of an issuer in the cluster would need a component that renews it.
+	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)
+	if err != nil {
+		return fmt.Errorf("create the certificate of /metrics: %w", err)
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return fmt.Errorf("read the certificate of /metrics: %w", err)
+	}
+	c.metrics.Encrypt(pair)
+	return nil
+}
+
+// secured returns the handler behind the checks of --metrics-secure.
+func (c *controller) secured(handler http.Handler) (http.Handler, error) {
+	if !c.cfg.MetricsSecure {
+		return handler, nil
+	}
+	return c.clients.authorize(handler)
+}
+
+// authorized returns a function that wraps a handler so that the API server authenticates
+// and authorizes each of its requests.
+func authorized(config *rest.Config, log logr.Logger) (func(http.Handler) (http.Handler, error), error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)
+	}
+	filter, err := filters.WithAuthenticationAndAuthorization(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("authorize requests for /metrics: %w", err)
+	}
+	return func(handler http.Handler) (http.Handler, error) { return filter(log, handler) }, nil
+}
+
+// metricsHandler serves /metrics, and /debug/pprof if profiling is set.
+func metricsHandler(all prometheus.Gatherer, profiling bool) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{}))
+	if profiling {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
