@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched/queue"
@@ -160,4 +161,34 @@ func TestAvoidsNodeThatRejected(t *testing.T) {
 	})
 	w.owned("another", "other")
 	w.await("another's is bound", func() bool { _, ok := w.bound()["another"]; return ok })
+}
+
+// TestExplanationFollowsNodes checks that a pod's condition is brought up to date when a node
+// changes that its node selector does not admit, long before the pod's next attempt.
+func TestExplanationFollowsNodes(t *testing.T) {
+	w := newWorld(t)
+	cordoned := func(n *corev1.Node, _ *v1alpha1.NodeTopology) {
+		n.Labels, n.Spec.Unschedulable = map[string]string{corev1.LabelHostname: n.Name}, true
+	}
+	w.node("a", 4, cordoned)
+	w.node("b", 4, cordoned)
+	w.start()
+	pod := pendingPod("elsewhere", "2", "")
+	pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: "a"}
+	w.create(pod)
+	w.await("both nodes are unschedulable", func() bool {
+		return w.unscheduled("elsewhere") == "0/2 nodes are available: 2 node(s) were unschedulable."
+	})
+	nodes := w.client.CoreV1().Nodes()
+	b, err := nodes.Get(w.Context(), "b", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Spec.Unschedulable = false
+	if _, err := nodes.Update(w.Context(), b, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.await("one of them is not what the pod selects", func() bool {
+		return w.unscheduled("elsewhere") == "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) were unschedulable."
+	})
 }

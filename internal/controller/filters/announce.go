@@ -14,15 +14,24 @@ import (
 // Notify retries the waiting pods with a topic if helps returns true; nil helps all.
 type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 
-// announcer announces changes of nodes and placed pods to pods whose filters read all nodes.
+// Outdated is told the rules (sched.Pod.NodeRules) of pods for which the nodes count
+// otherwise than before: those that refuse them, or their reasons.
+type Outdated func(rules string)
+
+// announcer announces changes of nodes and placed pods to pods whose filters read all nodes,
+// and changes of nodes to those who explain why no node suits a pod.
 type announcer struct {
-	notify Notify
-	topics []sched.Topic // reused; the state calls its subscribers one at a time
+	cluster  *Cluster
+	notify   Notify
+	outdated Outdated
+	topics   []sched.Topic // reused; the state calls its subscribers one at a time
 }
 
-// Announce returns a subscriber of the state of the nodes. It must come after Cluster.Observe
-// in the order of subscription: pods that are retried must find what was announced.
-func Announce(notify Notify) nodestate.Subscriber { return (&announcer{notify: notify}).observe }
+// Announce returns a subscriber of the state of the nodes. It must come after the cluster's
+// Observe in the order of subscription: pods that are retried must find what was announced.
+func (c *Cluster) Announce(notify Notify, outdated Outdated) nodestate.Subscriber {
+	return (&announcer{cluster: c, notify: notify, outdated: outdated}).observe
+}
 
 func (a *announcer) observe(e nodestate.Event) {
 	if e.Kind == nodestate.NodeChanged {
@@ -56,6 +65,9 @@ func (a *announcer) node(e nodestate.Event) {
 		return
 	}
 	a.notify([]sched.Topic{topicNodes}, nil)
+	for _, rules := range a.cluster.changed() {
+		a.outdated(rules)
+	}
 }
 
 // nodeOf returns the object of a record, or nil.

@@ -46,46 +46,55 @@ func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo)
 	return s
 }
 
-// change replaces a node's info; nil is no node.
-func (s *nodeSet) change(name string, before, now *nodeInfo) {
+// change replaces a node's info; nil is no node. It reports whether the set counts the node
+// otherwise than before.
+func (s *nodeSet) change(name string, before, now *nodeInfo) bool {
+	var was, is sched.Reason
 	if before != nil {
-		s.remove(name, before)
+		was = s.remove(name, before)
 	}
 	if now != nil {
-		s.add(name, now)
+		is = s.add(name, now)
 	}
 	s.publish()
+	return was != is || (before == nil) != (now == nil)
 }
 
-func (s *nodeSet) add(name string, info *nodeInfo) {
+// add adds a node. It returns why the node is refused.
+func (s *nodeSet) add(name string, info *nodeInfo) sched.Reason {
 	s.all++
-	if why := s.refuse(info); why.Refuses() {
+	why := s.refuse(info)
+	if why.Refuses() {
 		s.refused[why]++
-		return
+		return why
 	}
 	s.admitted++
 	if s.names == nil {
-		return
+		return why
 	}
 	if s.names[name] = true; len(s.names) > maxFew {
 		s.names = nil
 	}
+	return why
 }
 
-// remove removes a node. If the set has become small, the names stay unknown: to find them
-// would cost a visit to all nodes, while the index finds the few that have room.
-func (s *nodeSet) remove(name string, info *nodeInfo) {
+// remove removes a node. It returns why the node was refused. If the set has become small,
+// the names stay unknown: to find them would cost a visit to all nodes, while the index finds
+// the few that have room.
+func (s *nodeSet) remove(name string, info *nodeInfo) sched.Reason {
 	s.all--
-	if why := s.refuse(info); why.Refuses() {
+	why := s.refuse(info)
+	if why.Refuses() {
 		if s.refused[why]--; s.refused[why] == 0 {
 			delete(s.refused, why)
 		}
-		return
+		return why
 	}
 	delete(s.names, name)
 	if s.admitted--; s.admitted == 0 {
 		s.names = map[string]bool{}
 	}
+	return why
 }
 
 func (s *nodeSet) publish() {

@@ -164,3 +164,31 @@ func TestSetsAreDropped(t *testing.T) {
 		}
 	}
 }
+
+// TestOutdated checks which changes of nodes make the explanation of a pod outdated that
+// selects disk=ssd.
+func TestOutdated(t *testing.T) {
+	s, outdated := newScene(t), map[string]int{}
+	s.state.Subscribe(s.cluster.Announce(func([]sched.Topic, func(*sched.Pod) bool) {}, func(rules string) { outdated[rules]++ }))
+	ask := s.ask(pod("p").NodeSelector(map[string]string{"disk": "ssd"}).Obj())
+	s.proposer.Begin(ask)
+	for _, c := range []struct {
+		event string
+		do    func()
+		want  int
+	}{
+		{"a node comes", func() { s.setNode(node("n1").Obj()) }, 1},
+		{"its annotation changes", func() { s.setNode(node("n1").Annotation("a", "b").Obj()) }, 0},
+		{"a label changes that the pod does not select", func() { s.setNode(node("n1").Label("zone", "z1").Obj()) }, 0},
+		{"it is cordoned", func() { s.setNode(node("n1").Unschedulable(true).Obj()) }, 1},
+		{"it has the label, too", func() { s.setNode(node("n1").Label("disk", "ssd").Unschedulable(true).Obj()) }, 0},
+		{"it is uncordoned", func() { s.setNode(node("n1").Label("disk", "ssd").Obj()) }, 1},
+		{"it is gone", func() { s.state.RemoveNode("n1") }, 1},
+	} {
+		clear(outdated)
+		c.do()
+		if got := outdated[ask.Foreign.(*Pod).rules]; got != c.want {
+			t.Errorf("%s: outdated %d times, want %d", c.event, got, c.want)
+		}
+	}
+}

@@ -119,12 +119,13 @@ func TestAnnounce(t *testing.T) {
 	web, db := map[string]string{"app": "web"}, map[string]string{"app": "db"}
 	helped := 0
 	state = nodestatetest.New(t, "cpu", filter.Profile{})
-	state.Subscribe(NewCluster(state).Observe)
-	state.Subscribe(Announce(func(topics []sched.Topic, helps func(*sched.Pod) bool) {
+	cluster := NewCluster(state)
+	state.Subscribe(cluster.Observe)
+	state.Subscribe(cluster.Announce(func(topics []sched.Topic, helps func(*sched.Pod) bool) {
 		if slices.ContainsFunc(topics, func(topic sched.Topic) bool { return slices.Contains(ask.Topics, topic) }) && (helps == nil || helps(ask)) {
 			helped++
 		}
-	}))
+	}, func(string) {}))
 	for _, c := range []struct {
 		event string
 		do    func()

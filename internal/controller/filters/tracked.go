@@ -24,6 +24,7 @@ type tracked struct {
 	neighbors kept[*neighbors] // by required affinity
 	byTopic   map[sched.Topic][]*neighbors
 	topics    []sched.Topic // reused
+	changed   []string      // rules whose set counts the node of the last event otherwise than before
 }
 
 const maxSets = 512
@@ -68,6 +69,13 @@ func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 		return nil
 	}
 	return maps.Clone(s.refused)
+}
+
+// changed returns the rules whose sets count the node of the last event otherwise than before.
+func (c *Cluster) changed() []string {
+	c.sets.Lock()
+	defer c.sets.Unlock()
+	return slices.Clone(c.sets.changed)
 }
 
 // makeNodeSet returns the set of the nodes that rules admit, new if there is none. refuse
@@ -120,6 +128,7 @@ func (c *Cluster) neighborsFor(pod *Pod) *neighbors {
 
 // changeNode updates all sets after a change of a node; a nil Node is none.
 func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {
+	s.changed = s.changed[:0]
 	was, is := before.Node(), now.Node()
 	switch {
 	case was == nil:
@@ -130,8 +139,10 @@ func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {
 	if is == nil {
 		now = nil
 	}
-	s.nodes.all.Range(func(_, set any) bool {
-		set.(*nodeSet).change(e.Name(), before, now)
+	s.nodes.all.Range(func(rules, set any) bool {
+		if set.(*nodeSet).change(e.Name(), before, now) {
+			s.changed = append(s.changed, rules.(string))
+		}
 		return true
 	})
 }

@@ -1,10 +1,14 @@
 package podwriter
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/pkg/sched"
 )
@@ -56,6 +60,68 @@ func TestSharedExplanationsAge(t *testing.T) {
 			}
 			if n := w.explained.Load(); n != want {
 				t.Errorf("kind %q: %d explanations, want %d", kind, n, want)
+			}
+		})
+	}
+}
+
+// TestOutdated checks that pods get a new explanation once other nodes refuse them, except
+// those with other rules and those that are bound or gone, and that an equal explanation is
+// not written again.
+func TestOutdated(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		why := "2 node(s) were unschedulable"
+		w.kindOf = func(p *sched.Pod) string { return p.NodeRules }
+		w.explain = func(p *sched.Pod) string { return p.NodeRules + ": " + why }
+		for _, name := range []string{"a", "bound", "gone", "other"} {
+			p := pod(name)
+			if p.NodeRules = "on a"; name == "other" {
+				p.NodeRules = "on c"
+			}
+			w.Unschedulable(p)
+		}
+		w.Refused(pod("refused"), errors.New("remove the annotation"))
+		time.Sleep(time.Second)
+		w.suppress("uid-bound")
+		w.Forget("uid-gone")
+		for range 2 {
+			why = "1 node(s) were unschedulable"
+			w.Outdated("on a")
+			w.Outdated("") // of a pod that was refused
+			time.Sleep(time.Minute)
+		}
+		synctest.Wait()
+		var got []string
+		for _, said := range w.written() {
+			if strings.HasPrefix(said, "status") {
+				got = append(got, said)
+			}
+		}
+		want := []string{
+			"status of a: on a: 1 node(s) were unschedulable", "status of a: on a: 2 node(s) were unschedulable",
+			"status of bound: on a: 2 node(s) were unschedulable", "status of gone: on a: 2 node(s) were unschedulable",
+			"status of other: on c: 2 node(s) were unschedulable", "status of refused: remove the annotation",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("conditions (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// BenchmarkOutdated measures a change of nodes while pods wait whose explanation it outdates.
+func BenchmarkOutdated(b *testing.B) {
+	for _, n := range []int{1000, 50_000} {
+		b.Run(fmt.Sprint("waiting=", n), func(b *testing.B) {
+			r := &Reporter{failures: newFailureQueue(), outdated: newOutdated()}
+			for i := range n {
+				r.Unschedulable(pod(fmt.Sprint(i)))
+				f, _ := r.failures.pop()
+				r.failures.beginWrite(f)
+				r.failures.endWrite()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Outdated("")
 			}
 		})
 	}

@@ -17,12 +17,13 @@ type explanations struct {
 }
 
 // of returns why no node suits the pod of a failed attempt, or too few suit its gang. It calls
-// explain unless a pod of the same kind was explained lately; "" is no kind.
+// explain unless a pod of the same kind was explained lately, and not before the attempt
+// requires; "" is no kind.
 func (e *explanations) of(a *attempt, kind string, explain func(*sched.Pod) string) string {
 	if kind == "" || a.why != "" {
 		return a.explain(explain)
 	}
-	if time.Since(e.began) >= shareFor {
+	if time.Since(e.began) >= shareFor || e.began.Before(a.since) {
 		e.byKind, e.began = map[string]string{}, time.Now()
 	}
 	shared, ok := e.byKind[kind]

@@ -12,12 +12,14 @@ import (
 
 // failureQueue holds failures that are not reported yet, the newest of each pod, in
 // the order in which their pods first failed; and the last report of each pending pod.
-// Its methods may be called from any goroutine.
+// Reported failures whose explanation is outdated come after all others. Its methods may be
+// called from any goroutine.
 type failureQueue struct {
 	mu         sync.Mutex
-	waiting    map[string]failure // by UID
-	order      []string           // UIDs; some of them may have left waiting
+	waiting    line
+	outdated   line
 	reported   map[string]report  // by UID, of pending pods
+	explained  map[string]failure // by UID: the last report, where an attempt explained it
 	explaining string             // UID of the pod whose failure is being explained
 	writing    string             // UID of the pod whose report is being written
 	written    *sync.Cond         // writing is empty
@@ -34,8 +36,9 @@ type failure struct {
 
 // attempt is one failed attempt to place a pod, together with its gang.
 type attempt struct {
-	pod *sched.Pod
-	why string // "" until it is explained; used by Run only
+	pod   *sched.Pod
+	since time.Time // an explanation from before does not count; zero for any
+	why   string    // "" until it is explained; used by Run only
 }
 
 // explain returns why the attempt failed. It calls f once for the whole gang.
@@ -64,7 +67,10 @@ type report struct {
 }
 
 func newFailureQueue() *failureQueue {
-	q := &failureQueue{waiting: map[string]failure{}, reported: map[string]report{}, arrived: make(chan struct{}, 1)}
+	q := &failureQueue{
+		waiting: newLine(), outdated: newLine(), reported: map[string]report{}, explained: map[string]failure{},
+		arrived: make(chan struct{}, 1),
+	}
 	q.written = sync.NewCond(&q.mu)
 	return q
 }
@@ -72,14 +78,9 @@ func newFailureQueue() *failureQueue {
 func (q *failureQueue) add(f failure) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if _, ok := q.waiting[f.pod.UID]; !ok {
-		q.order = append(q.order, f.pod.UID)
-	}
-	q.waiting[f.pod.UID] = f
-	select {
-	case q.arrived <- struct{}{}:
-	default:
-	}
+	q.outdated.remove(f.pod.UID)
+	q.waiting.add(f)
+	signal(q.arrived)
 }
 
 // suppress drops a pod's failure, and waits while its report is being written.
@@ -102,7 +103,9 @@ func (q *failureQueue) forget(uid string) {
 
 // drop drops a failure whose report is not being written. The caller holds q.mu.
 func (q *failureQueue) drop(uid string) {
-	delete(q.waiting, uid)
+	q.waiting.remove(uid)
+	q.outdated.remove(uid)
+	delete(q.explained, uid)
 	if q.explaining == uid {
 		q.explaining = ""
 	}
@@ -125,16 +128,14 @@ func (q *failureQueue) next(ctx context.Context) (failure, bool) {
 func (q *failureQueue) pop() (failure, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.order) > 0 {
-		uid := q.order[0]
-		q.order = q.order[1:]
-		if f, ok := q.waiting[uid]; ok {
-			delete(q.waiting, uid)
-			q.explaining = uid
-			return f, true
-		}
+	f, ok := q.waiting.pop()
+	if !ok {
+		f, ok = q.outdated.pop()
 	}
-	return failure{}, false
+	if ok {
+		q.explaining = f.pod.UID
+	}
+	return f, ok
 }
 
 // beginWrite reports whether the failure is to be written: it is not if the pod was
@@ -146,6 +147,9 @@ func (q *failureQueue) beginWrite(f failure) bool {
 		return false
 	}
 	q.explaining, q.writing = "", f.pod.UID
+	if delete(q.explained, f.pod.UID); f.attempt != nil {
+		q.explained[f.pod.UID] = f
+	}
 	return true
 }
 

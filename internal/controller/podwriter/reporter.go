@@ -39,6 +39,7 @@ type Reporter struct {
 	broadcaster events.EventBroadcaster // of failures, which come again
 	bound       *boundEvents
 	failures    *failureQueue
+	outdated    *outdated
 }
 
 // Dependencies are what a Reporter writes with.
@@ -59,7 +60,7 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reporter{client: d.Client, explain: d.Explain, kindOf: d.Kind, bound: bound, failures: newFailureQueue()}
+	r := &Reporter{client: d.Client, explain: d.Explain, kindOf: d.Kind, bound: bound, failures: newFailureQueue(), outdated: newOutdated()}
 	if r.kindOf == nil {
 		r.kindOf = func(*sched.Pod) string { return "" }
 	}
@@ -120,9 +121,10 @@ func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
 // those of failures one after another. After each explanation it rests, so that
 // explanations take at most 1/explainShare of a CPU.
 func (r *Reporter) Run(ctx context.Context) error {
-	var bound sync.WaitGroup
-	bound.Go(func() { r.bound.run(ctx) })
-	defer bound.Wait()
+	var others sync.WaitGroup
+	others.Go(func() { r.bound.run(ctx) })
+	others.Go(func() { r.renew(ctx) })
+	defer others.Wait()
 	for {
 		f, ok := r.failures.next(ctx)
 		if !ok {

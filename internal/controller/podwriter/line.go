@@ -1,0 +1,30 @@
+package podwriter
+
+// line is failures, at most one of each pod, in the order in which their pods were added.
+type line struct {
+	failures map[string]failure // by UID
+	order    []string           // UIDs; some of them may have left
+}
+
+func newLine() line { return line{failures: map[string]failure{}} }
+
+// add adds a failure, or replaces the pod's earlier one.
+func (l *line) add(f failure) {
+	if _, ok := l.failures[f.pod.UID]; !ok {
+		l.order = append(l.order, f.pod.UID)
+	}
+	l.failures[f.pod.UID] = f
+}
+
+func (l *line) remove(uid string) { delete(l.failures, uid) }
+
+// pop removes and returns the first failure, and false if there is none.
+func (l *line) pop() (f failure, ok bool) {
+	for len(l.order) > 0 && !ok {
+		uid := l.order[0]
+		l.order = l.order[1:]
+		f, ok = l.failures[uid]
+		delete(l.failures, uid)
+	}
+	return f, ok
+}
