@@ -3,8 +3,10 @@ package gpu
 
 import (
 	"os"
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
@@ -12,57 +14,104 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestAllMeetAtOneSocket reads the patch over deploy/daemonset as the three
-// programs read their settings.
+// TestAllMeetAtOneSocket reads both manifests as the three programs read their settings.
 func TestAllMeetAtOneSocket(t *testing.T) {
-	patch := read(t)
-	containers := map[string]corev1.Container{}
-	for _, c := range patch.Spec.Template.Spec.Containers {
-		containers[c.Name] = c
-	}
-	nvml, err := config.LoadNVML(input(containers["nvml"]))
+	clients, server := read(t, "clients.yaml"), read(t, "nvml.yaml")
+	nvml, err := config.LoadNVML(input(container(t, server, "nvml")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent, err := config.LoadAgent(input(containers["agent"]))
+	agent, err := config.LoadAgent(input(container(t, clients, "agent")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugin, err := config.LoadDevicePlugin(input(containers["deviceplugin"]))
+	plugin, err := config.LoadDevicePlugin(input(container(t, clients, "deviceplugin")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if agent.GPUSocket != nvml.GPUSocket || plugin.GPUSocket != nvml.GPUSocket {
-		t.Errorf("the GPUs are told at %q, and listened for at %q and %q", nvml.GPUSocket, agent.GPUSocket, plugin.GPUSocket)
+	want := onHost(t, server, "nvml", nvml.GPUSocket)
+	for name, socket := range map[string]string{"agent": agent.GPUSocket, "deviceplugin": plugin.GPUSocket} {
+		if got := onHost(t, clients, name, socket); got != want {
+			t.Errorf("%s listens at %s of the host, served is %s", name, got, want)
+		}
 	}
-	if get := containers["nvml"].LivenessProbe.HTTPGet; nvml.HealthAddr != get.Host+":"+get.Port.String() {
+	if get := container(t, server, "nvml").LivenessProbe.HTTPGet; nvml.HealthAddr != get.Host+":"+get.Port.String() {
 		t.Errorf("probed at %s:%s, serves at %s", get.Host, get.Port.String(), nvml.HealthAddr)
 	}
 }
 
-// TestSpecificationsReachTheHost follows the default of --gpu-cdi-dir to the
-// host's directory, which is containerd's default.
+// TestSpecificationsReachTheHost follows the default of --gpu-cdi-dir to the host's
+// directory, which is containerd's default.
 func TestSpecificationsReachTheHost(t *testing.T) {
-	pod := read(t).Spec.Template.Spec
-	sources := map[string]string{}
+	d := read(t, "nvml.yaml")
+	cfg, err := config.LoadNVML(input(container(t, d, "nvml")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := onHost(t, d, "nvml", cfg.CDIDir+"/spec.json"); got != "/var/run/cdi/spec.json" {
+		t.Errorf("specifications are written to %s of the host", got)
+	}
+}
+
+// TestLeastPrivilege checks what a container that is privileged for the device nodes has
+// beside them.
+func TestLeastPrivilege(t *testing.T) {
+	d := read(t, "nvml.yaml")
+	pod, c := d.Spec.Template.Spec, container(t, d, "nvml")
+	yes := true
+	want := &corev1.SecurityContext{
+		Privileged: &yes, ReadOnlyRootFilesystem: &yes,
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: []corev1.Capability{"SYS_ADMIN"}},
+	}
+	if diff := cmp.Diff(want, c.SecurityContext); diff != "" {
+		t.Errorf("security context (-want +got):\n%s", diff)
+	}
+	if pod.HostPID || pod.HostIPC || pod.ServiceAccountName != "" || *pod.AutomountServiceAccountToken {
+		t.Error("it shares processes or has an account; want neither")
+	}
+	var writable, mounted []string
 	for _, v := range pod.Volumes {
 		if v.HostPath != nil {
-			sources[v.Name] = v.HostPath.Path
+			mounted = append(mounted, v.HostPath.Path)
 		}
 	}
-	for _, c := range pod.Containers {
-		for _, m := range c.VolumeMounts {
-			if m.MountPath != "/var/run/cdi" {
-				continue
-			}
-			cfg, err := config.LoadNVML(input(c))
-			if err != nil || cfg.CDIDir != m.MountPath || sources[m.Name] != "/var/run/cdi" || m.ReadOnly {
-				t.Errorf("written to %s, %v: mounted at %s from the host's %s", cfg.CDIDir, err, m.MountPath, sources[m.Name])
-			}
-			return
+	for _, m := range c.VolumeMounts {
+		if !m.ReadOnly {
+			writable = append(writable, m.MountPath)
 		}
 	}
-	t.Error("no container has the directory of CDI specifications")
+	if diff := cmp.Diff([]string{"/run/numalet", "/usr", "/dev", "/var/run/cdi"}, mounted); diff != "" {
+		t.Errorf("directories of the host (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"/run/numalet", "/var/run/cdi"}, writable); diff != "" {
+		t.Errorf("writable directories (-want +got):\n%s", diff)
+	}
+}
+
+// onHost returns the path on the host of a path in a container.
+func onHost(t *testing.T, d appsv1.DaemonSet, name, path string) string {
+	t.Helper()
+	for _, m := range container(t, d, name).VolumeMounts {
+		if len(path) <= len(m.MountPath) || path[:len(m.MountPath)+1] != m.MountPath+"/" {
+			continue
+		}
+		volumes := d.Spec.Template.Spec.Volumes
+		if i := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == m.Name }); i >= 0 && volumes[i].HostPath != nil {
+			return volumes[i].HostPath.Path + path[len(m.MountPath):]
+		}
+	}
+	t.Fatalf("%s of container %s is not on the host", path, name)
+	return ""
+}
+
+func container(t *testing.T, d appsv1.DaemonSet, name string) corev1.Container {
+	t.Helper()
+	all := d.Spec.Template.Spec.Containers
+	i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("DaemonSet %s has no container %s", d.Name, name)
+	}
+	return all[i]
 }
 
 // input is what the kubelet would start the container with, but without the
@@ -82,9 +131,9 @@ func input(c corev1.Container) config.Input {
 	}}
 }
 
-func read(t *testing.T) (d appsv1.DaemonSet) {
+func read(t *testing.T, file string) (d appsv1.DaemonSet) {
 	t.Helper()
-	data, err := os.ReadFile("nvml.yaml")
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (d demo) unplug() {
 	defer cancel()
 	err := d.Script(ctx, "test/e2e/gpu/groups", "delete")
 	if err == nil {
-		_, err = kubectl(ctx, "apply", "-k", "deploy/cluster")
+		err = d.Script(ctx, "test/e2e/gpu/remove")
 	}
 	if err != nil {
 		fmt.Println("clean up:", err)

@@ -39,7 +39,7 @@ func TestGPU(t *testing.T) {
 func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]int64) {
 	t.Helper()
 	t.Cleanup(func() {
-		numalet(context.Background(), t, "apply", "-k", "../../deploy/cluster")
+		must(t, cluster.Script(context.Background(), "./gpu/remove"))
 		rollOut(context.Background(), t)
 	})
 	must(t, cluster.Script(ctx, "./gpu/install", layout))

@@ -29,7 +29,7 @@ func TestUninstall(t *testing.T) {
 	for _, part := range []string{"controller/admission", "admission", "cluster"} {
 		numalet(ctx, t, "delete", "--wait", "-k", "../../deploy/"+part)
 	}
-	_, err = cluster.Shell(ctx, "rm -r /var/lib/numalet")
+	_, err = cluster.Shell(ctx, "rm -r /var/lib/numalet && rm -rf /run/numalet")
 	must(t, err)
 
 	awaitCPUs(ctx, t, "stays", "c", stays)

@@ -47,8 +47,8 @@ func (r Rig) Spawn(ctx context.Context, command string) (*exec.Cmd, *bytes.Buffe
 
 // Script runs a script of the tests in the machine. Its arguments are the machine's flavour
 // and the action.
-func (r Rig) Script(ctx context.Context, path, what string) error {
-	cmd := exec.CommandContext(ctx, path, r.Flavour, what)
+func (r Rig) Script(ctx context.Context, path string, args ...string) error {
+	cmd := exec.CommandContext(ctx, path, append([]string{r.Flavour}, args...)...)
 	cmd.Env = append(os.Environ(), "RIG="+r.Bin)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w: %s", cmd, err, out)
