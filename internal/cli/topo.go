@@ -9,6 +9,7 @@ import (
 
 	"github.com/numalet/numalet/internal/cli/capture"
 	"github.com/numalet/numalet/internal/cli/command"
+	"github.com/numalet/numalet/internal/cli/nodemap"
 	"github.com/numalet/numalet/internal/platform/config"
 	"github.com/numalet/numalet/internal/platform/ghwcheck"
 	"github.com/numalet/numalet/pkg/gpu"
@@ -75,40 +76,22 @@ func (t topo) run(cmd *cobra.Command) error {
 		warnings = slices.Concat(warnings, differences(m, v))
 	}
 	warn(cmd.ErrOrStderr(), warnings)
-	node := nodeUse{}
+	node := nodemap.Node{}
 	if t.nodeTopology != "" {
 		if node, err = readUse(cmd, t.nodeTopology); err != nil {
 			return err
 		}
 	}
-	if node.cards != nil {
-		v.Cards = node.cards
+	if node.Cards != nil {
+		v.Cards = node.Cards
 	}
 	switch t.out {
 	case topoJSON:
 		return command.WriteJSON(cmd.OutOrStdout(), toJSON(m, v))
 	case topoSVG:
-		return picture.SVG(cmd.OutOrStdout(), m, v.Cards, node.use)
+		return picture.SVG(cmd.OutOrStdout(), m, v.Cards, node.Use)
 	}
-	return drawText(cmd.OutOrStdout(), m, v.Cards, node.use)
-}
-
-// drawText writes the picture as text. If the use of CPUs is known, it adds a legend of
-// the containers.
-func drawText(w io.Writer, m *topology.Machine, cards []gpu.Card, use *picture.Use) error {
-	if use == nil {
-		return picture.Draw(w, m, cards, nil)
-	}
-	if err := picture.Draw(w, m, cards, use.Mark); err != nil {
-		return err
-	}
-	for i, line := range use.Legend() {
-		if i == 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintln(w, line)
-	}
-	return nil
+	return picture.DrawUse(cmd.OutOrStdout(), m, v.Cards, node.Use)
 }
 
 // topoFormat is the value of topo's -o. It implements pflag.Value.

@@ -8,21 +8,12 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/cli/command"
-	"github.com/numalet/numalet/pkg/cpuset"
-	"github.com/numalet/numalet/pkg/gpu"
-	"github.com/numalet/numalet/pkg/topology"
-	"github.com/numalet/numalet/pkg/topology/picture"
+	"github.com/numalet/numalet/internal/cli/nodemap"
 )
-
-// nodeUse is the part of a NodeTopology that the picture of its node shows.
-type nodeUse struct {
-	use   *picture.Use
-	cards []gpu.Card // nil if it has none
-}
 
 // readUse reads a NodeTopology, as JSON, from a file, or from the command's standard
 // input for "-".
-func readUse(cmd *cobra.Command, file string) (nodeUse, error) {
+func readUse(cmd *cobra.Command, file string) (nodemap.Node, error) {
 	if file == "-" {
 		return parseUse(command.TextReader(cmd.InOrStdin()))
 	}
@@ -31,48 +22,17 @@ func readUse(cmd *cobra.Command, file string) (nodeUse, error) {
 
 const wantNodeTopology = "want a NodeTopology as JSON, from: kubectl get nodetopology NODE -o json"
 
-func parseUse(r io.Reader) (nodeUse, error) {
+func parseUse(r io.Reader) (nodemap.Node, error) {
 	var t v1alpha1.NodeTopology
 	if err := command.DecodeJSON(r, &t); err != nil {
-		return nodeUse{}, fmt.Errorf("%w: %s", err, wantNodeTopology)
+		return nodemap.Node{}, fmt.Errorf("%w: %s", err, wantNodeTopology)
 	}
 	if t.Kind != "NodeTopology" {
-		return nodeUse{}, fmt.Errorf("its kind is %q: %s", t.Kind, wantNodeTopology)
+		return nodemap.Node{}, fmt.Errorf("its kind is %q: %s", t.Kind, wantNodeTopology)
 	}
-	reserved, err := cpuset.Parse(t.Status.Machine.ReservedCPUs)
+	node, err := nodemap.Read(&t)
 	if err != nil {
-		return nodeUse{}, fmt.Errorf("read reserved CPUs of NodeTopology: %w", err)
+		return nodemap.Node{}, fmt.Errorf("NodeTopology %q: %w", t.Name, err)
 	}
-	use := &picture.Use{Reserved: reserved}
-	for _, pod := range t.Status.Pods {
-		for _, c := range pod.Containers {
-			cpus, err := cpuset.Parse(c.CPUs)
-			if err != nil {
-				return nodeUse{}, fmt.Errorf("read CPUs of container %s of pod %s/%s: %w", c.Name, pod.Namespace, pod.Name, err)
-			}
-			use.Held = append(use.Held, picture.Holder{Name: pod.Namespace + "/" + pod.Name + " " + c.Name, CPUs: cpus})
-		}
-	}
-	return nodeUse{use, cardsOf(t.Status.GPUs)}, nil
-}
-
-// cardsOf returns the physical GPUs of a NodeTopology.
-func cardsOf(gpus []v1alpha1.GPU) (cards []gpu.Card) {
-	for _, g := range gpus {
-		if g.Card != "" {
-			continue
-		}
-		c := gpu.Card{UUID: g.ID, Index: int(g.Index), Model: g.Model, PCI: gpu.Address(g.BusID), NUMA: topology.Unknown}
-		if g.NUMA != nil {
-			c.NUMA = topology.NodeID(*g.NUMA)
-		}
-		if g.Memory != nil {
-			c.MemoryBytes = uint64(v1alpha1.Amount(*g.Memory))
-		}
-		if g.Health == gpu.Unhealthy.String() {
-			c.Health = gpu.Health{State: gpu.Unhealthy, Reason: g.Message}
-		}
-		cards = append(cards, c)
-	}
-	return cards
+	return node, nil
 }

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/numalet/numalet/pkg/cpuset"
@@ -17,7 +18,7 @@ type cells struct {
 func newCells(m *topology.Machine, mark func(cpuset.CPU) string) cells {
 	c := cells{mark: mark}
 	for _, cell := range c.cells(m.CPUs) {
-		c.width = max(c.width, len([]rune(cell)))
+		c.width = max(c.width, columnsOf(cell))
 	}
 	return c
 }
@@ -31,7 +32,7 @@ func (c cells) lines(cpus []topology.CPU, width int) []string {
 		if i > 0 && i%perLine == 0 {
 			lines, line = append(lines, strings.TrimRight(strings.Join(line, " "), " ")), nil
 		}
-		line = append(line, fmt.Sprintf("%-*s", c.width, cell))
+		line = append(line, cell+strings.Repeat(" ", c.width-columnsOf(cell)))
 	}
 	return append(lines, strings.TrimRight(strings.Join(line, " "), " "))
 }
@@ -74,6 +75,12 @@ func (c cells) thread(cpu topology.CPU) string {
 	}
 	return text
 }
+
+// escape matches an escape sequence that colours a terminal (ECMA-48, SGR).
+var escape = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// columnsOf returns the width of a text on a terminal.
+func columnsOf(text string) int { return len([]rune(escape.ReplaceAllString(text, ""))) }
 
 func kindLetter(k topology.CoreKind) string {
 	switch k {

@@ -15,9 +15,22 @@ const columns = 80
 
 // Draw writes a machine as text: a line of totals, the tree of its online CPUs, the
 // parts that are not in the tree, and the distances between NUMA nodes. In the tree, SMT
-// siblings share a pair of brackets, and cards are listed with their NUMA nodes. mark,
+// siblings share a pair of brackets, and GPUs are listed with their NUMA nodes. mark,
 // if not nil, returns the suffix of a CPU's number, such as the letter of its holder.
 func Draw(w io.Writer, m *topology.Machine, cards []gpu.Card, mark func(cpuset.CPU) string) error {
+	return draw(w, m, cards, mark, nil)
+}
+
+// DrawUse writes a machine as Draw does, with the marks of its use and a legend of the
+// holders. If use is nil, it is Draw without marks.
+func DrawUse(w io.Writer, m *topology.Machine, cards []gpu.Card, use *Use) error {
+	if use == nil {
+		return draw(w, m, cards, nil, nil)
+	}
+	return draw(w, m, cards, use.Mark, use)
+}
+
+func draw(w io.Writer, m *topology.Machine, cards []gpu.Card, mark func(cpuset.CPU) string, use *Use) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", totals(m))
 	c := newCells(m, mark)
@@ -25,8 +38,9 @@ func Draw(w io.Writer, m *topology.Machine, cards []gpu.Card, mark func(cpuset.C
 		b.WriteString(g.label + "\n")
 		drawGroup(&b, g, "", c)
 	}
-	drawRemarks(&b, m, cards)
+	drawRemarks(&b, m, cards, use)
 	drawDistances(&b, m)
+	drawLegend(&b, use)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -47,6 +61,14 @@ func drawGroup(b *strings.Builder, g group, indent string, c cells) {
 		b.WriteString(indent + branch + part.label + "\n")
 		drawGroup(b, part, indent+below, c)
 	}
+}
+
+// drawLegend writes a line for each holder.
+func drawLegend(b *strings.Builder, use *Use) {
+	if use == nil || len(use.Held) == 0 {
+		return
+	}
+	b.WriteString("\n" + strings.Join(use.Legend(), "\n") + "\n")
 }
 
 // totals returns the first line: "2 packages · 4 NUMA nodes · 8 cores · 16 CPUs · 62.8 GiB".

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/gpu"
@@ -89,7 +91,30 @@ func TestUse(t *testing.T) {
 	for id := range cpuset.CPU(4) {
 		marks += use.Mark(id)
 	}
-	if got, want := marks+"|"+strings.Join(use.Legend(), ""), "r·AA|A  default/a main  2-3"; got != want {
+	if got, want := marks+"|"+strings.Join(use.Legend(), ""), "r·AA|A  default/a main  CPUs 2-3"; got != want {
 		t.Errorf("marks and legend are %q, want %q", got, want)
+	}
+}
+
+// TestPaintKeepsColumns checks that colours do not move anything.
+func TestPaintKeepsColumns(t *testing.T) {
+	draw := func(paint func(int, string) string) string {
+		use := &picture.Use{Paint: paint, Held: []picture.Holder{
+			{Name: "default/a main", CPUs: cpuset.Of(1, 9), GPUs: []string{"GPU-1"}}, {Name: "default/b", GPUs: []string{"GPU-1"}},
+		}}
+		var b strings.Builder
+		if err := picture.DrawUse(&b, server(), []gpu.Card{{UUID: "GPU-1", NUMA: 1}}, use); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	red := func(_ int, text string) string { return "\x1b[1;31m" + text + "\x1b[0m" }
+	painted := draw(red)
+	plain := strings.NewReplacer("\x1b[1;31m", "", "\x1b[0m", "").Replace(painted)
+	if diff := cmp.Diff(draw(nil), plain); diff != "" {
+		t.Errorf("without its colours, the painted picture differs (-plain +painted):\n%s", diff)
+	}
+	if want := "held by " + red(0, "A") + ", " + red(0, "B"); !strings.Contains(painted, want) {
+		t.Errorf("no %q in:\n%s", want, painted)
 	}
 }

@@ -13,13 +13,13 @@ import (
 const maxDistances = 16
 
 // drawRemarks writes the parts of the machine that are not in the tree.
-func drawRemarks(b *strings.Builder, m *topology.Machine, cards []gpu.Card) {
+func drawRemarks(b *strings.Builder, m *topology.Machine, cards []gpu.Card, use *Use) {
 	var lines []string
 	add := func(what, format string, args ...any) {
 		lines = append(lines, fmt.Sprintf("%-12s %s\n", what, fmt.Sprintf(format, args...)))
 	}
 	for _, c := range cards {
-		add("GPU "+title(c), "%s", describe(c))
+		add("GPU "+title(c), "%s%s", describe(c), heldBy(c, use))
 		if c.MIG {
 			add("", "%s", slicesOf(c))
 		}
@@ -51,6 +51,18 @@ func drawRemarks(b *strings.Builder, m *topology.Machine, cards []gpu.Card) {
 	if len(lines) > 0 {
 		b.WriteString("\n" + strings.Join(lines, ""))
 	}
+}
+
+// heldBy returns the letters of the holders of a card: " · held by A".
+func heldBy(c gpu.Card, use *Use) string {
+	var by []string
+	for _, i := range use.holders(c.UUID) {
+		by = append(by, use.paint(i, letter(i)))
+	}
+	if len(by) == 0 {
+		return ""
+	}
+	return " · held by " + strings.Join(by, ", ")
 }
 
 func offline(m *topology.Machine) cpuset.Set {

@@ -205,7 +205,7 @@ func (d *drawing) cpu(c topology.CPU) box {
 func (d *drawing) class(c cpuset.CPU) string {
 	switch i := d.use.holder(c); {
 	case i >= 0:
-		return fmt.Sprintf("held%d", i%heldColours)
+		return heldClass(i)
 	case d.use.Reserved.Has(c):
 		return "reserved"
 	}
@@ -232,12 +232,28 @@ func (d *drawing) cardsOf(node topology.NodeID) box {
 	var boxes []box
 	for _, c := range d.cards {
 		if c.NUMA == node {
-			label := "GPU " + title(c)
-			boxes = append(boxes, chip("card", label, int(charWidth*float64(len(label)))+2*gap, threadSize))
+			class, label := d.held(c)
+			boxes = append(boxes, chip(class, label, int(charWidth*float64(len(label)))+2*gap, threadSize))
 		}
 	}
 	return rows(boxes, rowWidth/2)
 }
+
+// held returns the style and the text of a card: those of its first holder, and the
+// letters of all holders.
+func (d *drawing) held(c gpu.Card) (class, label string) {
+	class, label = "card", "GPU "+title(c)
+	for n, i := range d.use.holders(c.UUID) {
+		if n == 0 {
+			class = heldClass(i)
+		}
+		label += " " + letter(i)
+	}
+	return class, label
+}
+
+// heldClass returns the style of what the holder at an index has.
+func heldClass(i int) string { return fmt.Sprintf("held%d", i%heldColours) }
 
 // withoutCPUs returns boxes for NUMA nodes with memory only, and for cards whose NUMA
 // node is unknown or has no CPUs.
@@ -271,8 +287,8 @@ func (d *drawing) legend() (all box) {
 		return all
 	}
 	for i, h := range d.use.Held {
-		key := chip(fmt.Sprintf("held%d", i%heldColours), letter(i), threadSize, lineHeight)
-		all = column(all, row([]box{key, text(fmt.Sprintf("%s: exclusive CPUs %s", h.Name, h.CPUs))}, gap))
+		key := chip(heldClass(i), letter(i), threadSize, lineHeight)
+		all = column(all, row([]box{key, text(h.Name + ": " + h.what())}, gap))
 	}
 	all = column(all, row([]box{chip("shared", "", threadSize, lineHeight), text("shared CPUs")}, gap))
 	if !d.use.Reserved.Empty() {

@@ -2,21 +2,27 @@ package picture
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Use is the use of a machine's CPUs. CPUs without a holder are shared, including
+// Use is the use of a machine's CPUs and GPUs. CPUs without a holder are shared, including
 // reserved ones.
 type Use struct {
 	Reserved cpuset.Set // never exclusive
-	Held     []Holder   // of exclusive CPUs; the first is A
+	Held     []Holder   // the first is A
+	// Paint, if not nil, colours the text of the holder at an index of Held, such as with
+	// escape sequences of a terminal. It keeps the text's width on the screen.
+	Paint func(holder int, text string) string
 }
 
-// Holder is a container with exclusive CPUs.
+// Holder is a container with exclusive CPUs, or a pod with GPUs.
 type Holder struct {
 	Name string // such as "default/training main"
 	CPUs cpuset.Set
+	GPUs []string // UUIDs of GPUs of which it has all or a part
 }
 
 // letters is the number of distinct letters; further holders reuse them.
@@ -27,12 +33,20 @@ func letter(i int) string { return string(rune('A' + i%letters)) }
 
 // holder returns the index of the first holder of a CPU, or -1.
 func (u *Use) holder(c cpuset.CPU) int {
+	return slices.IndexFunc(u.Held, func(h Holder) bool { return h.CPUs.Has(c) })
+}
+
+// holders returns the indexes of the holders of a GPU. Several hold shares or slices of it.
+func (u *Use) holders(uuid string) (found []int) {
+	if u == nil {
+		return nil
+	}
 	for i, h := range u.Held {
-		if h.CPUs.Has(c) {
-			return i
+		if slices.Contains(h.GPUs, uuid) {
+			found = append(found, i)
 		}
 	}
-	return -1
+	return found
 }
 
 // Mark returns the suffix of a CPU's number: the letter of its holder, r if it is
@@ -40,17 +54,36 @@ func (u *Use) holder(c cpuset.CPU) int {
 func (u *Use) Mark(c cpuset.CPU) string {
 	switch i := u.holder(c); {
 	case i >= 0:
-		return letter(i)
+		return u.paint(i, letter(i))
 	case u.Reserved.Has(c):
 		return "r"
 	}
 	return "·"
 }
 
-// Legend returns a line for each holder, "A  default/training main  2,4,8,12".
+func (u *Use) paint(holder int, text string) string {
+	if u.Paint == nil {
+		return text
+	}
+	return u.Paint(holder, text)
+}
+
+// Legend returns a line for each holder: "A  default/training main  CPUs 2,4,8,12".
 func (u *Use) Legend() (lines []string) {
 	for i, h := range u.Held {
-		lines = append(lines, fmt.Sprintf("%s  %s  %s", letter(i), h.Name, h.CPUs))
+		lines = append(lines, fmt.Sprintf("%s  %s  %s", u.paint(i, letter(i)), h.Name, h.what()))
 	}
 	return lines
+}
+
+// what says what a holder has: "CPUs 2,4 · 1 GPU".
+func (h Holder) what() string {
+	var parts []string
+	if !h.CPUs.Empty() {
+		parts = append(parts, "CPUs "+h.CPUs.String())
+	}
+	if n := len(h.GPUs); n > 0 {
+		parts = append(parts, count(n, "GPU"))
+	}
+	return strings.Join(parts, " · ")
 }

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/cli/command"
+	"github.com/numalet/numalet/internal/cli/nodemap"
+	"github.com/numalet/numalet/pkg/topology/picture"
+)
+
+// newMap returns "numalet map".
+func newMap() *cobra.Command {
+	at, svg := cluster{}, false
+	cmd := &cobra.Command{
+		Use:   "map [NODE]",
+		Short: "Show who holds the CPUs and GPUs of the nodes",
+		Long: `Show who holds the CPUs and GPUs of the nodes, from their NodeTopologies.
+
+Without a name it shows one line for each NUMA node. With the name of a node it draws
+the node: packages, NUMA nodes, last-level caches, cores and GPUs. The character after
+the number of a CPU is r for a reserved CPU, a dot for a shared CPU, and otherwise the
+letter of the container that holds the CPU. On a terminal, each holder has a colour.`,
+		Example: `  kubectl numalet map
+  kubectl numalet map node-a
+  kubectl numalet map node-a --svg > node-a.svg`,
+		Args: mapArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			topologies, err := at.nodeTopologies()
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 && svg {
+				return command.WrongUsage("--svg draws one node: name it")
+			}
+			if len(args) == 0 {
+				return mapAll(cmd, topologies)
+			}
+			return mapNode(cmd, topologies, args[0], svg)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return completeNodes(cmd.Context(), at, args)
+		},
+	}
+	at.flag(cmd)
+	cmd.Flags().BoolVar(&svg, "svg", false, "Draw the node as SVG.")
+	return cmd
+}
+
+func mapArgs(cmd *cobra.Command, args []string) error {
+	if err := cobra.MaximumNArgs(1)(cmd, args); err != nil {
+		return command.BadUsage(err)
+	}
+	return nil
+}
+
+// nodeTopologies returns a client for the NodeTopologies of the cluster.
+func (c *cluster) nodeTopologies() (dynamic.ResourceInterface, error) {
+	config, err := c.config()
+	if err != nil {
+		return nil, err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make client of %s: %w", config.Host, err)
+	}
+	return client.Resource(v1alpha1.NodeTopologyResource()), nil
+}
+
+// mapAll writes the overview of all nodes.
+func mapAll(cmd *cobra.Command, from dynamic.ResourceInterface) error {
+	topologies, err := listTopologies(cmd.Context(), from)
+	if err != nil {
+		return err
+	}
+	if len(topologies) == 0 {
+		return errors.New("there are no NodeTopologies: no node runs numalet-agent, which creates them; kubectl numalet doctor says more")
+	}
+	return nodemap.Overview(cmd.OutOrStdout(), topologies)
+}
+
+func listTopologies(ctx context.Context, from dynamic.ResourceInterface) ([]v1alpha1.NodeTopology, error) {
+	list, err := from.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list NodeTopologies: %w", err)
+	}
+	topologies := make([]v1alpha1.NodeTopology, len(list.Items))
+	for i := range list.Items {
+		if err := decodeTopology(&list.Items[i], &topologies[i]); err != nil {
+			return nil, err
+		}
+	}
+	return topologies, nil
+}
+
+func decodeTopology(from *unstructured.Unstructured, to *v1alpha1.NodeTopology) error {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, to); err != nil {
+		return fmt.Errorf("decode NodeTopology %q: %w", from.GetName(), err)
+	}
+	return nil
+}
+
+// mapNode draws one node.
+func mapNode(cmd *cobra.Command, from dynamic.ResourceInterface, name string, svg bool) error {
+	found, err := from.Get(cmd.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("node %q has no NodeTopology: there is no such node, or numalet-agent does not run on it; kubectl numalet map lists those that have one", name)
+	}
+	if err != nil {
+		return fmt.Errorf("get NodeTopology %q: %w", name, err)
+	}
+	var t v1alpha1.NodeTopology
+	if err := decodeTopology(found, &t); err != nil {
+		return err
+	}
+	return drawNode(cmd.OutOrStdout(), &t, svg)
+}
+
+func drawNode(out io.Writer, t *v1alpha1.NodeTopology, svg bool) error {
+	node, err := nodemap.Read(t)
+	if err != nil {
+		return fmt.Errorf("NodeTopology %q: %w", t.Name, err)
+	}
+	if svg {
+		return picture.SVG(out, node.Machine, node.Cards, node.Use)
+	}
+	if command.Coloured(out) {
+		node.Use.Paint = nodemap.Paint
+	}
+	return picture.DrawUse(out, node.Machine, node.Cards, node.Use)
+}
+
+// completeNodes offers the names of NodeTopologies.
+func completeNodes(ctx context.Context, at cluster, args []string) (names []string, d cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	from, err := at.nodeTopologies()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	list, err := from.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	for _, t := range list.Items {
+		names = append(names, t.GetName())
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

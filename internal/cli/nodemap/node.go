@@ -1,0 +1,175 @@
+// Package nodemap turns NodeTopologies into pictures: one node with the holders of its CPUs
+// and GPUs, or an overview of many nodes.
+package nodemap
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/topology"
+	"github.com/numalet/numalet/pkg/topology/picture"
+)
+
+// Node is what a NodeTopology says of a node, in the form that package picture draws.
+type Node struct {
+	Machine *topology.Machine
+	Cards   []gpu.Card // nil if it has none
+	Use     *picture.Use
+}
+
+// Read reads a NodeTopology. Its errors name the field.
+func Read(t *v1alpha1.NodeTopology) (Node, error) {
+	machine, err := machineOf(&t.Status)
+	if err != nil {
+		return Node{}, err
+	}
+	use, err := useOf(&t.Status)
+	if err != nil {
+		return Node{}, err
+	}
+	return Node{machine, cardsOf(t.Status.GPUs), use}, nil
+}
+
+// machineOf returns the online parts of the machine. An older agent does not list caches:
+// the packages, caches and cores of its CPUs are unknown.
+func machineOf(s *v1alpha1.NodeTopologyStatus) (*topology.Machine, error) {
+	m := &topology.Machine{}
+	for _, n := range s.NUMA {
+		node, err := numaOf(n)
+		if err != nil {
+			return nil, err
+		}
+		m.Nodes = append(m.Nodes, node)
+	}
+	if len(s.Caches) == 0 {
+		m.CPUs = topology.CPUsOf(withoutCaches(m.Nodes))
+		return m, nil
+	}
+	caches, err := cachesOf(s.Caches)
+	if err != nil {
+		return nil, err
+	}
+	m.CPUs = topology.CPUsOf(caches)
+	return m, nil
+}
+
+func numaOf(n v1alpha1.NUMANode) (topology.Node, error) {
+	cpus, err := cpuset.Parse(n.CPUs)
+	if err != nil {
+		return topology.Node{}, fmt.Errorf("read CPUs of NUMA node %d: %w", n.ID, err)
+	}
+	node := topology.Node{ID: topology.NodeID(n.ID), CPUs: cpus}
+	if n.Memory != nil {
+		node.MemoryBytes = uint64(v1alpha1.Amount(*n.Memory))
+	}
+	if len(n.Distances) > 0 {
+		node.Distances = map[topology.NodeID]int{}
+	}
+	for _, d := range n.Distances {
+		node.Distances[topology.NodeID(d.ID)] = int(d.Value)
+	}
+	return node, nil
+}
+
+// withoutCaches returns one group of CPUs for each NUMA node, each CPU as a core.
+func withoutCaches(nodes []topology.Node) (caches []topology.Cache) {
+	for _, n := range nodes {
+		c := topology.Cache{ID: topology.Unknown, Package: topology.Unknown, NUMA: n.ID}
+		for cpu := range n.CPUs.All() {
+			c.Cores = append(c.Cores, cpuset.Of(cpu))
+		}
+		caches = append(caches, c)
+	}
+	return caches
+}
+
+func cachesOf(list []v1alpha1.Cache) (caches []topology.Cache, err error) {
+	for _, c := range list {
+		cache := topology.Cache{ID: cpuset.CPU(known(c.ID)), Package: known(c.Package), NUMA: topology.NodeID(known(c.NUMA))}
+		for _, core := range c.Cores {
+			cpus, err := cpuset.Parse(core)
+			if err != nil {
+				return nil, fmt.Errorf("read cores of a cache: %w", err)
+			}
+			cache.Cores = append(cache.Cores, cpus)
+		}
+		caches = append(caches, cache)
+	}
+	return caches, nil
+}
+
+// known returns topology.Unknown for an absent ID.
+func known(id *int32) int {
+	if id == nil {
+		return topology.Unknown
+	}
+	return int(*id)
+}
+
+// useOf returns who holds CPUs and GPUs. A pod's GPUs are listed with its first container
+// with exclusive CPUs: a NodeTopology does not say which container has them.
+func useOf(s *v1alpha1.NodeTopologyStatus) (*picture.Use, error) {
+	reserved, err := cpuset.Parse(s.Machine.ReservedCPUs)
+	if err != nil {
+		return nil, fmt.Errorf("read reserved CPUs: %w", err)
+	}
+	use := &picture.Use{Reserved: reserved}
+	first := map[string]int{} // of a pod's UID, the index of its first holder
+	for _, pod := range s.Pods {
+		first[pod.UID] = len(use.Held)
+		for _, c := range pod.Containers {
+			cpus, err := cpuset.Parse(c.CPUs)
+			if err != nil {
+				return nil, fmt.Errorf("read CPUs of container %s of pod %s/%s: %w", c.Name, pod.Namespace, pod.Name, err)
+			}
+			use.Held = append(use.Held, picture.Holder{Name: pod.Namespace + "/" + pod.Name + " " + c.Name, CPUs: cpus})
+		}
+	}
+	for _, pod := range s.GPUHolders {
+		i, seen := first[pod.UID]
+		if !seen {
+			i = len(use.Held)
+			use.Held = append(use.Held, picture.Holder{Name: pod.Namespace + "/" + pod.Name})
+		}
+		use.Held[i].GPUs = physical(pod.Devices, s.GPUs)
+	}
+	return use, nil
+}
+
+// physical returns the UUIDs of the GPUs that have these devices, each once.
+func physical(devices []string, gpus []v1alpha1.GPU) (uuids []string) {
+	for _, device := range devices {
+		uuid := v1alpha1.GPUOf(device)
+		if i := slices.IndexFunc(gpus, func(g v1alpha1.GPU) bool { return g.ID == uuid && g.Card != "" }); i >= 0 {
+			uuid = gpus[i].Card
+		}
+		if !slices.Contains(uuids, uuid) {
+			uuids = append(uuids, uuid)
+		}
+	}
+	return uuids
+}
+
+// cardsOf returns the physical GPUs of a NodeTopology.
+func cardsOf(gpus []v1alpha1.GPU) (cards []gpu.Card) {
+	for _, g := range gpus {
+		if g.Card != "" {
+			continue
+		}
+		c := gpu.Card{UUID: g.ID, Index: int(g.Index), Model: g.Model, PCI: gpu.Address(g.BusID), NUMA: topology.Unknown}
+		if g.NUMA != nil {
+			c.NUMA = topology.NodeID(*g.NUMA)
+		}
+		if g.Memory != nil {
+			c.MemoryBytes = uint64(v1alpha1.Amount(*g.Memory))
+		}
+		if g.Health == gpu.Unhealthy.String() {
+			c.Health = gpu.Health{State: gpu.Unhealthy, Reason: g.Message}
+		}
+		cards = append(cards, c)
+	}
+	return cards
+}
