@@ -100,15 +100,18 @@ takeover: bin rig ## bind 2,000 pods while the leading controller is killed and 
 
 NODES ?= 5000
 PODS ?= 5000
-perf: bin rig ## measure decisions in memory, and compare with kube-scheduler and plain clients; NODES, PODS; 10 minutes on 2 idle CPUs
+ONLY ?=# a regular expression of rounds, such as 'numalet|floor'
+perf: bin rig ## measure decisions in memory, and compare with kube-scheduler and plain clients; NODES, PODS, ONLY; 12 minutes on 2 idle CPUs
 	CGO_ENABLED=0 GOGC=400 go test -trimpath ./internal/controller/filters -run '^$$' -bench 'Cycle/nodes=5000/cards=./proposers=4' -benchtime 40000x
 	go build -o build/perf ./test/perf
-	build/perf -nodes $(NODES) -pods $(PODS) -bounds test/perf/bounds.yaml
+	build/perf -nodes $(NODES) -pods $(PODS) -only '$(ONLY)' -bounds test/perf/bounds.yaml
 
-WAITING ?= 300
-perf-busy: bin rig ## compare how fast kube-scheduler and Numalet bind while unschedulable pods wait; NODES, PODS, WAITING
+FILL ?= 50,95
+WAITING ?= 3000
+perf-busy: PODS = 2000
+perf-busy: bin rig ## compare schedulers in clusters that are FILL % full, while WAITING unschedulable pods wait and while none do; NODES, PODS, ONLY; 15 minutes
 	go build -o build/perf ./test/perf
-	build/perf -nodes $(NODES) -pods $(PODS) -waiting $(WAITING)
+	build/perf -nodes $(NODES) -pods $(PODS) -fill $(FILL) -waiting $(WAITING) -only '$(ONLY)'
 
 latency: cluster ## measure the delay of container creation, as in docs/benchmarks/logs/performance.md; 30 minutes
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Latency

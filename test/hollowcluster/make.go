@@ -36,6 +36,12 @@ func Each(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 // MakeNodes creates n nodes of a shape. It also creates their NodeTopologies if the type is
 // installed and the shape has NUMA nodes.
 func (p *Plane) MakeNodes(ctx context.Context, n int, s Shape) error {
+	return p.MakeNodesFrom(ctx, n, s, s.Node)
+}
+
+// MakeNodesFrom creates nodes as MakeNodes does, from the nodes that a function returns, which
+// may have more labels and taints than those of the shape.
+func (p *Plane) MakeNodesFrom(ctx context.Context, n int, s Shape, node func(i int) *corev1.Node) error {
 	config, err := p.Config()
 	if err != nil {
 		return err
@@ -49,7 +55,7 @@ func (p *Plane) MakeNodes(ctx context.Context, n int, s Shape) error {
 		return err
 	}
 	return Each(ctx, n, func(ctx context.Context, i int) error {
-		return MakeNode(ctx, client, resources, s.Node(i), s)
+		return MakeNode(ctx, client, resources, node(i), s)
 	})
 }
 

@@ -19,6 +19,12 @@ type Process struct {
 
 // Start starts a program with a log file in the control plane's directory.
 func (p *Plane) Start(name, program string, args ...string) (*Process, error) {
+	return p.StartWith(nil, name, program, args...)
+}
+
+// StartWith starts a program as Start does, with more variables in its environment, such as
+// "GOGC=400".
+func (p *Plane) StartWith(env []string, name, program string, args ...string) (*Process, error) {
 	log, err := os.Create(p.File(name + ".log"))
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
@@ -26,6 +32,7 @@ func (p *Plane) Start(name, program string, args ...string) (*Process, error) {
 	defer log.Close()
 	r := &Process{Log: log.Name(), cmd: exec.Command(program, args...), over: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = log, log
+	r.cmd.Env = append(os.Environ(), env...)
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := r.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)

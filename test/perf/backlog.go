@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,13 +14,28 @@ import (
 
 func podName(i int) string { return fmt.Sprintf("pod-%05d", i) }
 
-// make creates n pods, numbered from from on.
-func (f *field) make(ctx context.Context, l load, scheduler string, from, n int) error {
+// make creates the pods of the backlog.
+func (f *field) make(ctx context.Context, l load, scheduler string) error {
 	if scheduler == "" {
 		scheduler = "nobody"
 	}
-	return f.plane.MakePods(ctx, namespace, n, func(i int) *corev1.Pod { return l.pod(podName(from+i), scheduler) })
+	return f.plane.MakePods(ctx, namespace, f.Pods, func(i int) *corev1.Pod { return l.pod(i, scheduler) })
 }
+
+// await waits until n pods are bound. It reports whether the limit has passed before that.
+func (f *field) await(ctx context.Context, binds *hollowcluster.Binds, n int, limit time.Duration) (stopped bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err = binds.Await(limited, n, limit)
+	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
+		return true, nil
+	}
+	return false, err
+}
+
+// freshLimit is how long a pod that was created by itself may take to be bound. Those that
+// take longer count with the time that they have waited.
+const freshLimit = 30 * time.Second
 
 // steady creates pods at a fixed rate, and returns for each the time from its creation, as
 // the API server confirmed it, to its binding.
@@ -33,20 +49,22 @@ func (f *field) steady(ctx context.Context, c contender, l load, binds *hollowcl
 			return nil, ctx.Err()
 		case <-next.C:
 		}
-		pod := l.pod(podName(f.Pods+i), c.scheduler)
+		pod := l.pod(f.Pods+i, c.scheduler)
 		if _, err := f.api.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
 			return nil, err
 		}
 		made[pod.Name] = time.Now()
 	}
-	if err := binds.Await(ctx, f.Pods+f.Steady, stallTimeout); err != nil {
+	if _, err := f.await(ctx, binds, f.Pods+f.Steady, freshLimit); err != nil {
 		return nil, err
 	}
-	waited := make([]time.Duration, 0, len(made))
-	for name, at := range binds.At() {
-		if began, ok := made[name]; ok {
-			waited = append(waited, max(0, at.Sub(began)))
+	waited, end, bound := make([]time.Duration, 0, len(made)), time.Now(), binds.At()
+	for name, began := range made {
+		at, ok := bound[name]
+		if !ok {
+			at = end
 		}
+		waited = append(waited, max(0, at.Sub(began)))
 	}
 	return waited, nil
 }

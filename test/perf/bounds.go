@@ -9,18 +9,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// bound is a line of bounds.yaml.
+// bound is a line of bounds.yaml: limits of the quotient of two contenders' values in one run.
+// Values by themselves are not bounded, because they depend on the machine.
 type bound struct {
 	Load     string   `json:"load"`
-	Measure  string   `json:"measure"` // rate, told or cpu
+	Measure  string   `json:"measure"` // bound, told or cpu
 	Of       string   `json:"of"`
-	To       string   `json:"to,omitempty"` // if set, the quotient of both is bounded
+	To       string   `json:"to"`
 	Min, Max *float64 `json:",omitempty"`
 }
 
 // check compares the results with a file of bounds and prints each quotient. Rounds that were
 // not run are skipped. Without a file there are no bounds.
-func check(out io.Writer, file string, results []result) error {
+func check(out io.Writer, file string, results results) error {
 	if file == "" {
 		return nil
 	}
@@ -45,32 +46,24 @@ func check(out io.Writer, file string, results []result) error {
 }
 
 // hold returns how a result compares with its bound, or nothing if it was not measured.
-func (b bound) hold(results []result) (string, error) {
-	value, ok := b.value(b.Of, results)
-	text := fmt.Sprintf("%s pods, %s of %s", b.Load, b.Measure, b.Of)
-	if b.To != "" {
-		to, known := b.value(b.To, results)
-		value, ok = value/to, ok && known
-		text += " : " + b.To
-	}
-	if !ok {
+func (b bound) hold(results results) (string, error) {
+	value, to := b.value(b.Of, results), b.value(b.To, results)
+	if value == 0 || to == 0 {
 		return "", nil
 	}
-	text += fmt.Sprintf(" = %.2f", value)
+	value /= to
+	text := fmt.Sprintf("%s pods, %s of %s : %s = %.2f", b.Load, b.Measure, b.Of, b.To, value)
 	switch {
 	case b.Min != nil && value < *b.Min:
-		return text, fmt.Errorf("%s, want at least %v", text, *b.Min)
+		return fmt.Sprintf("%s, want at least %v", text, *b.Min), fmt.Errorf("%s, want at least %v", text, *b.Min)
 	case b.Max != nil && value > *b.Max:
-		return text, fmt.Errorf("%s, want at most %v", text, *b.Max)
+		return fmt.Sprintf("%s, want at most %v", text, *b.Max), fmt.Errorf("%s, want at most %v", text, *b.Max)
 	}
 	return text, nil
 }
 
-func (b bound) value(contender string, results []result) (float64, bool) {
-	for _, r := range results {
-		if r.contender == contender && r.load == b.Load {
-			return map[string]float64{"rate": r.rate, "told": r.eventRate(), "cpu": ms(r.cpu)}[b.Measure], true
-		}
-	}
-	return 0, false
+// value returns a contender's value, or 0 if it was not measured.
+func (b bound) value(contender string, results results) float64 {
+	r, _ := results.of(contender, b.Load)
+	return map[string]float64{"bound": r.rate, "told": r.told(), "cpu": ms(r.cpu)}[b.Measure]
 }

@@ -14,15 +14,20 @@ import (
 type options struct {
 	Rig, Controller string // paths of the programs
 	Nodes, Pods     int
-	Waiting         int // number of pods that wait in some rounds and cannot be placed
-	Steady          int // number of pods that are created one by one
-	Pace            time.Duration
+	Fill            fills         // empty for an empty cluster
+	Waiting         int           // number of pods that wait in some rounds and cannot be placed
+	Steady          int           // number of pods that are created one by one
+	Pace            time.Duration // between them
+	Limit           time.Duration
 	Only            string // regular expression of the rounds to run
 	Bounds          string
 	Settings        string // flags of the controller, separated by blanks
 	Profile         string // directory for the controller's profiles
 	Keep            bool
 }
+
+// busy reports whether the cluster is not empty.
+func (o options) busy() bool { return len(o.Fill) > 0 }
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "client" {
@@ -33,15 +38,20 @@ func main() {
 	flag.StringVar(&o.Controller, "controller", "build/bin/numalet-controller", "the program under test")
 	flag.IntVar(&o.Nodes, "nodes", 5000, "how many nodes there are")
 	flag.IntVar(&o.Pods, "pods", 5000, "how many pods the backlog has")
-	flag.IntVar(&o.Waiting, "waiting", 0, "if set, only plain pods and schedulers, without and with so many `pods` that cannot be placed: a third too large, a third that selects no node, a third that requires a neighbor that never comes")
-	flag.IntVar(&o.Steady, "steady", 200, "how many pods come one by one after it")
+	flag.TextVar(&o.Fill, "fill", o.Fill, "`percentages` to which the nodes are full, such as 50,95; a tenth of the nodes then have a taint, and a fifth of the pods have affinity or spread. Empty: an empty cluster with plain pods, pods with a GPU, and pods with exclusive CPUs")
+	flag.IntVar(&o.Waiting, "waiting", 0, "with -fill, also run rounds in which so many `pods` wait that cannot be placed: a third too large, a third that selects no node, a third that requires a neighbor that never comes; for Numalet also a gang with one member too many")
+	flag.IntVar(&o.Steady, "steady", 200, "how many pods come one by one after the backlog")
 	flag.DurationVar(&o.Pace, "pace", 20*time.Millisecond, "how long after each other they come")
-	flag.StringVar(&o.Only, "only", "", "a regular expression of the `rounds` to run, such as 'numalet|floor'")
+	flag.DurationVar(&o.Limit, "limit", 175*time.Second, "how long a contender may take for the backlog; then it is stopped, and its rate so far is its result")
+	flag.StringVar(&o.Only, "only", "", "a regular expression of the `rounds` to run, such as 'numalet|floor'; without it, those that make perf and make perf-busy are about")
 	flag.StringVar(&o.Bounds, "bounds", "", "a `file` of bounds to hold the result against")
 	flag.StringVar(&o.Settings, "settings", "", "more `settings` of the controller, separated by blanks")
 	flag.StringVar(&o.Profile, "profile", "", "a `directory` for profiles of the controller, of its time and of what it allocates, from before the backlog on")
 	flag.BoolVar(&o.Keep, "keep", false, "leave the control plane and its logs at the end")
 	flag.Parse()
+	if o.Waiting > 0 && !o.busy() {
+		exit(fmt.Errorf("-waiting %d: give -fill, too: pods wait in busy clusters only", o.Waiting))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	exit(compare(ctx, o))

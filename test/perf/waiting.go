@@ -3,32 +3,40 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// waitingNamespace has the pods that cannot be placed. They have a namespace of their own, so
-// that only the pods of the backlog and their events are counted.
-const waitingNamespace = "perf-waiting"
+const (
+	// waitingNamespace has the pods that cannot be placed. They have a namespace of their own,
+	// so that only the pods of the backlog and their events are counted.
+	waitingNamespace = "perf-waiting"
+	// gangLabel is on the nodes that the waiting gang selects.
+	gangLabel = "numalet.test/gang"
+	// gangRoom is how many members of the gang fit: each on a node of its own.
+	gangRoom = 200
+)
 
-// busy returns a load with pods that wait beside the backlog. It is for schedulers: a client
-// would bind them.
-func busy(l load, waiting int) load {
-	return load{name: fmt.Sprintf("%s, %d waiting", l.name, waiting), pod: l.pod, waiting: waiting}
-}
-
-// makeWaiting creates pods that nothing can place: a third requests more CPUs than a node
-// has, a third selects no node, and a third requires a neighbor that never comes.
-func (f *field) makeWaiting(ctx context.Context, scheduler string, n int) error {
+// makeWaiting creates pods that nothing can place. Numalet also gets a gang with one member
+// more than fit; kube-scheduler would place all the others of it.
+func (f *field) makeWaiting(ctx context.Context, c contender, n int) error {
 	if n == 0 {
 		return nil
 	}
-	return f.plane.MakePods(ctx, waitingNamespace, n, func(i int) *corev1.Pod { return unplaceable(scheduler, i) })
+	err := f.plane.MakePods(ctx, waitingNamespace, n, func(i int) *corev1.Pod { return unplaceable(c.scheduler, i) })
+	if err != nil || c.name != ourName {
+		return err
+	}
+	members := f.gangNodes() + 1
+	return f.plane.MakePods(ctx, waitingNamespace, members, func(i int) *corev1.Pod { return gangMember(c.scheduler, i, members) })
 }
 
+// unplaceable returns one of the pods that wait: a third requests more CPUs than a node has, a
+// third selects no node, and a third requires a neighbor that never comes.
 func unplaceable(scheduler string, i int) *corev1.Pod {
 	cpus := "100m"
 	if i%3 == 0 {
@@ -39,9 +47,32 @@ func unplaceable(scheduler string, i int) *corev1.Pod {
 	case 1:
 		pod.Spec.NodeSelector = map[string]string{"numalet.test/none": "none"}
 	case 2:
-		pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "never"}}, TopologyKey: corev1.LabelTopologyZone,
-		}}}}
+		pod.Spec.Affinity = &corev1.Affinity{PodAffinity: beside(map[string]string{"app": "never"})}
 	}
 	return pod
+}
+
+// gangMember returns a member of the gang. Each requires one of the gang's nodes for itself.
+func gangMember(scheduler string, i, members int) *corev1.Pod {
+	pod := hollowcluster.Pod(waitingNamespace, fmt.Sprintf("gang-%05d", i), scheduler, "100m", 0)
+	pod.Labels[v1alpha1.LabelGang] = "too-large"
+	pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(members)
+	pod.Spec.NodeSelector = map[string]string{gangLabel: "room"}
+	pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: apart(pod, "gang")}
+	return pod
+}
+
+// forGang reports whether the i-th node is one of the gang's: the emptier ones, which have no
+// taint.
+func forGang(i int) bool { return i%5 < 2 && i < gangRoom/2*5 }
+
+// gangNodes returns how many nodes the gang may use.
+func (f *field) gangNodes() int {
+	n := 0
+	for i := range f.Nodes {
+		if forGang(i) {
+			n++
+		}
+	}
+	return n
 }

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// kubeSettings is how one of the kube-schedulers differs from the default.
+type kubeSettings struct {
+	name    string
+	env     []string
+	percent int    // percentageOfNodesToScore; 0 is the default, which depends on the number of nodes
+	plugins string // plugins of its profile, as YAML
+}
+
+// kubeSchedulers returns kube-scheduler as it is, and with each setting that could explain
+// why it is slower than Numalet: Numalet collects garbage less often, scores nodes by fewer
+// criteria, and looks at fewer nodes.
+func kubeSchedulers() []contender {
+	var all []contender
+	for _, s := range []kubeSettings{
+		{name: kubeName},
+		{name: kubeName + ", GOGC=400", env: []string{"GOGC=400"}}, // gcPercent of cmd/controller
+		{name: kubeName + ", no scores", plugins: `{score: {disabled: [{name: "*"}]}, preScore: {disabled: [{name: "*"}]}}`},
+		{name: kubeName + ", 1 % of nodes", percent: 1}, // with 100 nodes as a minimum, which no setting lowers
+	} {
+		all = append(all, contender{name: s.name, scheduler: "default-scheduler", start: s.start})
+	}
+	return all
+}
+
+// schedulerConfig is kube-scheduler's default configuration without its rate limit of 50
+// requests a second, which would otherwise determine the result.
+const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: %q, qps: 10000, burst: 10000}
+leaderElection: {leaderElect: true, resourceNamespace: kube-system, resourceName: %s}
+percentageOfNodesToScore: %d
+profiles:
+- schedulerName: default-scheduler
+  plugins: %s
+`
+
+func (s kubeSettings) start(ctx context.Context, f *field) (started, error) {
+	l := lease{f.api, "kube-system", "kube-scheduler"}
+	if err := l.hold(ctx); err != nil {
+		return started{}, err
+	}
+	config := f.plane.File("scheduler.yaml")
+	plugins := s.plugins
+	if plugins == "" {
+		plugins = "{}"
+	}
+	text := fmt.Appendf(nil, schedulerConfig, f.plane.File("kube-scheduler.kubeconfig"), l.name, s.percent, plugins)
+	if err := os.WriteFile(config, text, 0o600); err != nil {
+		return started{}, fmt.Errorf("write configuration of kube-scheduler: %w", err)
+	}
+	process, err := f.plane.StartWith(s.env, "kube-scheduler", filepath.Join(f.plane.Bin, "kubeone"), "kube-scheduler",
+		"--config="+config, "--secure-port=0")
+	return started{process: process, fire: l.release}, err
+}

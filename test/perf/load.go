@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/hollowcluster"
+)
+
+// load is a kind of pods to bind, and the cluster to bind them in.
+type load struct {
+	name    string
+	pod     func(i int, scheduler string) *corev1.Pod
+	fill    int // percentage to which the nodes are full
+	waiting int // number of pods that wait meanwhile and cannot be placed
+}
+
+// loads returns the loads in the order in which they are run.
+func loads(o options) []load {
+	if !o.busy() {
+		return emptyLoads()
+	}
+	var all []load
+	for _, percent := range o.Fill {
+		l := load{name: fmt.Sprintf("%d %% full", percent), pod: mixed, fill: percent}
+		all = append(all, l)
+		if o.Waiting > 0 {
+			l.name, l.waiting = fmt.Sprintf("%s, %d waiting", l.name, o.Waiting), o.Waiting
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+func emptyLoads() []load {
+	return []load{
+		{name: "plain", pod: func(i int, scheduler string) *corev1.Pod {
+			return hollowcluster.Pod(namespace, podName(i), scheduler, "100m", 0)
+		}},
+		{name: "gpu", pod: func(i int, scheduler string) *corev1.Pod {
+			return hollowcluster.Pod(namespace, podName(i), scheduler, "100m", 1)
+		}},
+		{name: "single", pod: func(i int, scheduler string) *corev1.Pod {
+			pod := hollowcluster.Pod(namespace, podName(i), scheduler, "2", 0)
+			pod.Annotations[v1alpha1.AnnotationCPUPolicy] = v1alpha1.PolicySingle
+			return pod
+		}},
+	}
+}
+
+// possible reports whether a contender can take part: only Numalet knows NUMA nodes, and a
+// client ignores whether a node is full.
+func (l load) possible(c contender) bool {
+	if l.name == "single" {
+		return c.name == ourName
+	}
+	return l.fill == 0 || c.scheduler != ""
+}
+
+// usual reports whether a contender takes part unless -only says more. Other settings of
+// kube-scheduler are run once each in an empty and in a busy cluster, which shows whether they
+// matter. All of them with all loads would take more than half an hour.
+func (l load) usual(c contender) bool {
+	variant := strings.HasPrefix(c.name, kubeName+",")
+	switch {
+	case l.fill > 0:
+		return !variant || l.fill == 50 && l.waiting == 0
+	case l.name == "gpu":
+		return !variant && c.name != "floor, no events"
+	}
+	return true
+}

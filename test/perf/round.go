@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+)
+
+// round lets a contender bind one kind of pods.
+func (f *field) round(ctx context.Context, c contender, l load) (r result, err error) {
+	r.contender, r.load = c.name, l
+	if err := f.fill(ctx, l.fill); err != nil {
+		return r, err
+	}
+	s, err := c.start(ctx, f)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = s.process.Stop(10 * time.Second) }()
+	// 1. The contender fills its caches.
+	if err := awaitIdle(ctx, s.process); err != nil {
+		return r, err
+	}
+	before, err := s.process.Usage()
+	if err != nil {
+		return r, err
+	}
+	profiled := f.profile(ctx, s, l)
+	// 2. The pods are created, those that wait for ever first, and the contender observes them.
+	binds, err := f.plane.CountBinds(ctx, namespace)
+	if err != nil {
+		return r, err
+	}
+	defer binds.Stop()
+	if err := f.makeWaiting(ctx, c, l.waiting); err != nil {
+		return r, err
+	}
+	if err := f.make(ctx, l, c.scheduler); err != nil {
+		return r, err
+	}
+	if err := awaitIdle(ctx, s.process); err != nil {
+		return r, err
+	}
+	// 3. The contender starts and binds all pods, or as many as it can.
+	began, err := s.fire(ctx)
+	if err != nil {
+		return r, err
+	}
+	if r.stopped, err = f.await(ctx, binds, f.Pods, f.Limit); err != nil {
+		return r, err
+	}
+	r.fillRate(began, time.Now(), binds.At())
+	// 4. The contender becomes idle: events are written after the bindings. While pods wait,
+	// it retries them and may never be idle.
+	if l.waiting == 0 && !r.stopped {
+		if r.events, r.lastEvent, err = f.countEvents(ctx, c); err == nil {
+			err = awaitIdle(ctx, s.process)
+		}
+	}
+	if err != nil {
+		return r, err
+	}
+	after, err := s.process.Usage()
+	if err != nil {
+		return r, err
+	}
+	r.fillUsage(before, after)
+	// 5. More pods are created one by one.
+	if c.scheduler != "" && !r.stopped {
+		if r.steady, err = f.steady(ctx, c, l, binds); err != nil {
+			return r, err
+		}
+	}
+	say("%s", r)
+	return r, errors.Join(profiled(), f.clear(ctx, s))
+}
+
+// profile begins a profile if one is wanted, and returns a function that waits for its end.
+func (f *field) profile(ctx context.Context, s started, l load) func() error {
+	if f.Profile == "" || s.profile == nil {
+		return func() error { return nil }
+	}
+	over := make(chan error, 1)
+	go func() { over <- s.profile(ctx, filepath.Join(f.Profile, l.name)) }()
+	return func() error { return <-over }
+}
+
+// clear restores the cluster. It is called after the contender has ended, so that nobody
+// watches the deletions.
+func (f *field) clear(ctx context.Context, s started) error {
+	if err := s.process.Stop(10 * time.Second); err != nil {
+		return err
+	}
+	if f.Waiting > 0 {
+		if err := f.plane.Clear(ctx, waitingNamespace); err != nil {
+			return err
+		}
+	}
+	return f.plane.Clear(ctx, namespace)
+}

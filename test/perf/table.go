@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+)
+
+// table prints the results as in docs/benchmarks/logs/performance.md.
+func (rs results) table(o options) string {
+	rows := rs.emptyRows()
+	if o.busy() {
+		rows = rs.busyRows(o)
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintf(w, "| %s\t|\n", strings.Join(row, "\t| "))
+	}
+	w.Flush()
+	return b.String()
+}
+
+// emptyRows has one row for each round, with both rates and what they are compared with.
+func (rs results) emptyRows() [][]string {
+	rows := [][]string{
+		{"pods", "who", "bound pods/s", "× kube-scheduler", "told pods/s", "× kube-scheduler", "× floor", "ms CPU a pod", "peak MiB", "one by one p50 / p99 ms"},
+		{"---", "---", "---:", "---:", "---:", "---:", "---:", "---:", "---:", "---:"},
+	}
+	for _, r := range rs {
+		kube, _ := rs.of(kubeName, r.load.name)
+		floor, _ := rs.of(floorName, r.load.name)
+		rows = append(rows, []string{
+			r.load.name, r.contender, rateOf(r), times(r.rate, kube.rate), number(r.told()), times(r.told(), kube.told()), times(r.told(), floor.told()),
+			fmt.Sprintf("%.2f", ms(r.cpu)), fmt.Sprint(r.peak >> 20), oneByOne(r),
+		})
+	}
+	return rows
+}
+
+// busyRows has one row for each contender and fill, without and with pods that wait.
+func (rs results) busyRows(o options) [][]string {
+	with := fmt.Sprintf("with %d waiting", o.Waiting)
+	rows := [][]string{
+		{"nodes", "who", "bound pods/s", "× kube-scheduler", with, "of the rate without", "× kube-scheduler", "one by one p50 / p99 ms", with},
+		{"---", "---", "---:", "---:", "---:", "---:", "---:", "---:", "---:"},
+	}
+	for _, l := range loads(o) {
+		for _, c := range contenders() {
+			r, measured := rs.of(c.name, l.name)
+			busy, also := rs.waiting(c.name, l.fill)
+			if l.waiting > 0 || !measured && !also {
+				continue
+			}
+			kube, _ := rs.of(kubeName, l.name)
+			busyKube, _ := rs.waiting(kubeName, l.fill)
+			rows = append(rows, []string{
+				l.name, c.name, rateOf(r), times(r.rate, kube.rate), rateOf(busy), times(busy.rate, r.rate), times(busy.rate, busyKube.rate), oneByOne(r), oneByOne(busy),
+			})
+		}
+	}
+	return rows
+}
+
+// waiting returns a contender's result with pods that wait.
+func (rs results) waiting(contender string, fill int) (result, bool) {
+	for _, r := range rs {
+		if r.contender == contender && r.load.fill == fill && r.load.waiting > 0 {
+			return r, true
+		}
+	}
+	return result{}, false
+}
+
+// rateOf returns the rate, and if the contender was stopped, how many pods it had bound.
+func rateOf(r result) string {
+	if r.stopped {
+		return fmt.Sprintf("%s (stopped after %d)", number(r.rate), r.bound)
+	}
+	return number(r.rate)
+}
+
+func oneByOne(r result) string {
+	if len(r.steady) == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f / %.1f", ms(quantile(r.steady, .5)), ms(quantile(r.steady, .99)))
+}
+
+// number returns a rate, or a dash if it was not measured. Small rates keep their digits.
+func number(rate float64) string {
+	switch {
+	case rate == 0:
+		return "–"
+	case rate < 10:
+		return fmt.Sprintf("%.2g", rate)
+	}
+	return fmt.Sprintf("%.0f", rate)
+}
+
+// times returns a quotient, or a dash if a value was not measured.
+func times(value, to float64) string {
+	if value == 0 || to == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f", value/to)
+}
