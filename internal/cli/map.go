@@ -19,9 +19,15 @@ import (
 	"github.com/numalet/numalet/pkg/topology/picture"
 )
 
+// nodeMap has the flags of "numalet map".
+type nodeMap struct {
+	out command.Format
+	svg bool
+}
+
 // newMap returns "numalet map".
 func newMap() *cobra.Command {
-	at, svg := cluster{}, false
+	at, look := cluster{}, nodeMap{out: command.Text}
 	cmd := &cobra.Command{
 		Use:   "map [NODE]",
 		Short: "Show who holds the CPUs and GPUs of the nodes",
@@ -40,20 +46,18 @@ letter of the container that holds the CPU. On a terminal, each holder has a col
 			if err != nil {
 				return err
 			}
-			if len(args) == 0 && svg {
-				return command.WrongUsage("--svg draws one node: name it")
-			}
 			if len(args) == 0 {
-				return mapAll(cmd, topologies)
+				return look.all(cmd, topologies)
 			}
-			return mapNode(cmd, topologies, args[0], svg)
+			return look.one(cmd, topologies, args[0])
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return completeNodes(cmd.Context(), at, args)
 		},
 	}
 	at.flag(cmd)
-	cmd.Flags().BoolVar(&svg, "svg", false, "Draw the node as SVG.")
+	command.OutputFlag(cmd, &look.out)
+	cmd.Flags().BoolVar(&look.svg, "svg", false, "Draw the node as SVG.")
 	return cmd
 }
 
@@ -77,8 +81,11 @@ func (c *cluster) nodeTopologies() (dynamic.ResourceInterface, error) {
 	return client.Resource(v1alpha1.NodeTopologyResource()), nil
 }
 
-// mapAll writes the overview of all nodes.
-func mapAll(cmd *cobra.Command, from dynamic.ResourceInterface) error {
+// all writes the overview of all nodes.
+func (look nodeMap) all(cmd *cobra.Command, from dynamic.ResourceInterface) error {
+	if look.svg {
+		return command.WrongUsage("--svg draws one node: name it")
+	}
 	topologies, err := listTopologies(cmd.Context(), from)
 	if err != nil {
 		return err
@@ -86,7 +93,19 @@ func mapAll(cmd *cobra.Command, from dynamic.ResourceInterface) error {
 	if len(topologies) == 0 {
 		return errors.New("there are no NodeTopologies: no node runs numalet-agent, which creates them; kubectl numalet doctor says more")
 	}
-	return nodemap.Overview(cmd.OutOrStdout(), topologies)
+	summaries := summarize(topologies)
+	if look.out == command.JSON {
+		return command.WriteJSON(cmd.OutOrStdout(), summaries)
+	}
+	return nodemap.Overview(cmd.OutOrStdout(), summaries)
+}
+
+func summarize(topologies []v1alpha1.NodeTopology) []nodemap.Summary {
+	summaries := make([]nodemap.Summary, len(topologies))
+	for i := range topologies {
+		summaries[i] = nodemap.Summarize(&topologies[i])
+	}
+	return summaries
 }
 
 func listTopologies(ctx context.Context, from dynamic.ResourceInterface) ([]v1alpha1.NodeTopology, error) {
@@ -110,8 +129,8 @@ func decodeTopology(from *unstructured.Unstructured, to *v1alpha1.NodeTopology) 
 	return nil
 }
 
-// mapNode draws one node.
-func mapNode(cmd *cobra.Command, from dynamic.ResourceInterface, name string, svg bool) error {
+// one draws one node.
+func (look nodeMap) one(cmd *cobra.Command, from dynamic.ResourceInterface, name string) error {
 	found, err := from.Get(cmd.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("node %q has no NodeTopology: there is no such node, or numalet-agent does not run on it; kubectl numalet map lists those that have one", name)
@@ -123,15 +142,18 @@ func mapNode(cmd *cobra.Command, from dynamic.ResourceInterface, name string, sv
 	if err := decodeTopology(found, &t); err != nil {
 		return err
 	}
-	return drawNode(cmd.OutOrStdout(), &t, svg)
+	if look.out == command.JSON {
+		return command.WriteJSON(cmd.OutOrStdout(), nodemap.Summarize(&t))
+	}
+	return look.draw(cmd.OutOrStdout(), &t)
 }
 
-func drawNode(out io.Writer, t *v1alpha1.NodeTopology, svg bool) error {
+func (look nodeMap) draw(out io.Writer, t *v1alpha1.NodeTopology) error {
 	node, err := nodemap.Read(t)
 	if err != nil {
 		return fmt.Errorf("NodeTopology %q: %w", t.Name, err)
 	}
-	if svg {
+	if look.svg {
 		return picture.SVG(out, node.Machine, node.Cards, node.Use)
 	}
 	if command.Coloured(out) {

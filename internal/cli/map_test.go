@@ -48,10 +48,11 @@ func nodeTopologies(t *testing.T) string {
 func TestMap(t *testing.T) {
 	config := nodeTopologies(t)
 	for golden, args := range map[string][]string{
-		"map.txt":     {"node-a"},
-		"map.svg":     {"node-a", "--svg"},
-		"map-old.txt": {"node-b"},
-		"map-all.txt": nil,
+		"map.txt":      {"node-a"},
+		"map.svg":      {"node-a", "--svg"},
+		"map-old.txt":  {"node-b"},
+		"map-all.txt":  nil,
+		"map-all.json": {"-o", "json"},
 	} {
 		t.Run(golden, func(t *testing.T) {
 			got := numalet(append([]string{"map", "--kubeconfig", config}, args...)...)

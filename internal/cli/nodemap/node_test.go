@@ -11,16 +11,16 @@ import (
 
 func TestBar(t *testing.T) {
 	for name, tc := range map[string]struct {
-		counts v1alpha1.CPUCounts
+		counts NUMA
 		want   string
 	}{
-		"empty":              {v1alpha1.CPUCounts{Capacity: 8, Allocatable: 8, Available: 8}, "[························]"},
-		"full":               {v1alpha1.CPUCounts{Capacity: 8, Allocatable: 8}, "[########################]"},
-		"some of each":       {v1alpha1.CPUCounts{Capacity: 8, Allocatable: 6, Available: 2}, "[############······rrrrrr]"},
-		"disabled":           {v1alpha1.CPUCounts{Capacity: 8}, "[rrrrrrrrrrrrrrrrrrrrrrrr]"},
-		"few of many":        {v1alpha1.CPUCounts{Capacity: 256, Allocatable: 255, Available: 254}, "[#······················r]"},
-		"one free of many":   {v1alpha1.CPUCounts{Capacity: 256, Allocatable: 255, Available: 1}, "[######################·r]"},
-		"one free, no other": {v1alpha1.CPUCounts{Capacity: 256, Allocatable: 256, Available: 1}, "[#######################·]"},
+		"empty":              {NUMA{Capacity: 8, Allocatable: 8, Available: 8}, "[························]"},
+		"full":               {NUMA{Capacity: 8, Allocatable: 8}, "[########################]"},
+		"some of each":       {NUMA{Capacity: 8, Allocatable: 6, Available: 2}, "[############······rrrrrr]"},
+		"disabled":           {NUMA{Capacity: 8}, "[rrrrrrrrrrrrrrrrrrrrrrrr]"},
+		"few of many":        {NUMA{Capacity: 256, Allocatable: 255, Available: 254}, "[#······················r]"},
+		"one free of many":   {NUMA{Capacity: 256, Allocatable: 255, Available: 1}, "[######################·r]"},
+		"one free, no other": {NUMA{Capacity: 256, Allocatable: 256, Available: 1}, "[#######################·]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, bar(tc.counts)); diff != "" {

@@ -1,0 +1,60 @@
+package nodemap
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// Summary is how full a node is.
+type Summary struct {
+	Name  string `json:"name"`
+	Ready string `json:"ready"` // True, False or Unknown: whether it serves pods with exclusive CPUs
+	NUMA  []NUMA `json:"numa"`  // with CPUs only
+}
+
+// NUMA is how full a NUMA node is, in logical CPUs and physical GPUs.
+type NUMA struct {
+	ID          int32 `json:"id"`
+	Capacity    int32 `json:"capacity"`
+	Allocatable int32 `json:"allocatable"` // without reserved CPUs
+	Available   int32 `json:"available"`   // can still become exclusive
+	GPUs        int32 `json:"gpus"`
+	FreeGPUs    int32 `json:"freeGPUs"` // of which no pod holds a share or a slice
+}
+
+// Summarize summarizes a node. O(GPUs · devices that pods hold).
+func Summarize(t *v1alpha1.NodeTopology) Summary {
+	s := Summary{Name: t.Name, Ready: "Unknown", NUMA: []NUMA{}}
+	if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+		s.Ready = string(c.Status)
+	}
+	var held []string
+	for _, pod := range t.Status.GPUHolders {
+		held = append(held, physical(pod.Devices, t.Status.GPUs)...)
+	}
+	for _, n := range t.Status.NUMA {
+		if n.Capacity == 0 {
+			continue
+		}
+		numa := NUMA{ID: n.ID, Capacity: n.Capacity, Allocatable: n.Allocatable, Available: n.Available}
+		numa.countGPUs(t.Status.GPUs, held)
+		s.NUMA = append(s.NUMA, numa)
+	}
+	return s
+}
+
+// countGPUs counts the physical GPUs of the NUMA node, and those that are not held.
+func (n *NUMA) countGPUs(gpus []v1alpha1.GPU, held []string) {
+	for _, g := range gpus {
+		if g.Card != "" || g.NUMA == nil || *g.NUMA != n.ID {
+			continue
+		}
+		n.GPUs++
+		if !slices.Contains(held, g.ID) {
+			n.FreeGPUs++
+		}
+	}
+}
