@@ -122,7 +122,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 	c.state.Subscribe(c.ledger.Observe, nodestate.Bound, nodestate.Released, nodestate.NodeChanged)
 	c.state.Subscribe(c.groups.quotas.Observe)
 	c.state.Subscribe(c.queue.Observe, nodestate.Bound, nodestate.Released)
-	c.state.Subscribe(c.filters.cluster.Announce(c.queue.Notify, c.reporter.Outdated))
+	c.filters.cluster.Announce(c.queue.Notify, c.reporter.Outdated)
 	c.state.Subscribe(c.reporter.Observe, nodestate.Bound, nodestate.Released)
 	c.state.OnFreed(c.queue.Freed)
 	c.mirror = mirror.NewMirror(mirror.Env{

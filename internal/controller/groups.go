@@ -25,7 +25,7 @@ type gpuGroups struct {
 
 func (c *controller) newGroups(context.Context) error {
 	g := &c.groups
-	g.quotas = groups.NewQuotas(c.queue.ReactivateTenant, func() { g.statuses.Notify() })
+	g.quotas = groups.NewQuotas(c.state.Visit, c.queue.ReactivateTenant, func() { g.statuses.Notify() })
 	g.statuses = groups.NewStatusWriter(c.clients.resources, g.quotas.Holders, time.Now)
 	g.registry = groups.NewRegistry(groups.Dependencies{
 		Allowed: groups.NewPermissions(c.clients.watch, time.Now).Allowed, Report: g.statuses.Report,

@@ -27,10 +27,15 @@ type announcer struct {
 	topics   []sched.Topic // reused; the state calls its subscribers one at a time
 }
 
-// Announce returns a subscriber of the state of the nodes. It must come after the cluster's
-// Observe in the order of subscription: pods that are retried must find what was announced.
-func (c *Cluster) Announce(notify Notify, outdated Outdated) nodestate.Subscriber {
-	return (&announcer{cluster: c, notify: notify, outdated: outdated}).observe
+// Announce subscribes to the state of the nodes. Call it after the cluster's Observe was
+// subscribed: pods that are retried must find what was announced.
+//
+// A placed pod is announced once it is bound, and not when it is decided: pods wait for it
+// some milliseconds longer, but not for one that cannot be bound, and the committer does not
+// wait for the announcement.
+func (c *Cluster) Announce(notify Notify, outdated Outdated) {
+	a := &announcer{cluster: c, notify: notify, outdated: outdated}
+	c.state.Subscribe(a.observe, nodestate.Bound, nodestate.Released, nodestate.Undone, nodestate.NodeChanged)
 }
 
 func (a *announcer) observe(e nodestate.Event) {
@@ -39,14 +44,17 @@ func (a *announcer) observe(e nodestate.Event) {
 		return
 	}
 	now, was := podOf(e.Now), podOf(e.Was)
-	if now != nil && was != nil && e.Now.Node == e.Was.Node && sameForOthers(now.Pod, was.Pod) {
-		return // for example its Binding is confirmed
+	same := now != nil && was != nil && e.Now.Node == e.Was.Node && sameForOthers(now.Pod, was.Pod)
+	if same && e.Was.Bound {
+		return
 	}
 	a.pod(now)
-	a.pod(was)
+	if !same {
+		a.pod(was)
+	}
 }
 
-// pod announces that a pod was placed, has changed or is gone.
+// pod announces that a pod was bound, has changed or is gone.
 func (a *announcer) pod(placed *framework.PodInfo) {
 	if placed == nil {
 		return

@@ -169,7 +169,7 @@ func TestSetsAreDropped(t *testing.T) {
 // selects disk=ssd.
 func TestOutdated(t *testing.T) {
 	s, outdated := newScene(t), map[string]int{}
-	s.state.Subscribe(s.cluster.Announce(func([]sched.Topic, func(*sched.Pod) bool) {}, func(rules string) { outdated[rules]++ }))
+	s.cluster.Announce(func([]sched.Topic, func(*sched.Pod) bool) {}, func(rules string) { outdated[rules]++ })
 	ask := s.ask(pod("p").NodeSelector(map[string]string{"disk": "ssd"}).Obj())
 	s.proposer.Begin(ask)
 	for _, c := range []struct {

@@ -115,17 +115,26 @@ func TestAnnounce(t *testing.T) {
 		}
 		state.Adopt(nodestate.Assignment{UID: name, Node: "n1", Foreign: known})
 	}
+	decide := func(name string, labels map[string]string) {
+		known, err := NewPod(pod(name).Labels(labels).Obj())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !state.Place(&sched.Pod{UID: name, Foreign: known}, state.Record("n1"), sched.Placement{Node: "n1"}, state.NarrowSeq()) {
+			t.Errorf("%s is not placed", name)
+		}
+	}
 	set := func(n *v1.Node) { state.SetNode(&sched.Node{Name: n.Name, Foreign: n}) }
 	web, db := map[string]string{"app": "web"}, map[string]string{"app": "db"}
 	helped := 0
 	state = nodestatetest.New(t, "cpu", filter.Profile{})
 	cluster := NewCluster(state)
 	state.Subscribe(cluster.Observe)
-	state.Subscribe(cluster.Announce(func(topics []sched.Topic, helps func(*sched.Pod) bool) {
+	cluster.Announce(func(topics []sched.Topic, helps func(*sched.Pod) bool) {
 		if slices.ContainsFunc(topics, func(topic sched.Topic) bool { return slices.Contains(ask.Topics, topic) }) && (helps == nil || helps(ask)) {
 			helped++
 		}
-	}, func(string) {}))
+	}, func(string) {})
 	for _, c := range []struct {
 		event string
 		do    func()
@@ -141,6 +150,10 @@ func TestAnnounce(t *testing.T) {
 		{"the other becomes a neighbour", func() { bind("db", web) }, 1},
 		{"another ends", func() { bind("plain", nil); state.Release("plain") }, 0},
 		{"a neighbour ends", func() { state.Release("web") }, 1},
+		{"a neighbour is decided", func() { decide("next", web) }, 0},
+		{"it is bound", func() { bind("next", web) }, 1},
+		{"another is decided", func() { decide("last", web) }, 0},
+		{"it cannot be bound", func() { state.Undo(sched.Decision{Pod: &sched.Pod{UID: "last"}, At: sched.Placement{Node: "n1"}}) }, 1},
 		{"the node is gone", func() { state.RemoveNode("n1") }, 1},
 	} {
 		helped = 0

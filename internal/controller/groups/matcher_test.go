@@ -7,7 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
@@ -43,14 +45,15 @@ func TestParts(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			quotas, limits := NewQuotas(func(string) {}, func() {}), map[string]resource.Quantity{}
+			state, limits := nodestatetest.New(t, "cpu", filter.Profile{}), map[string]resource.Quantity{}
+			quotas := NewQuotas(state.Visit, func(string) {}, func() {})
+			state.Subscribe(quotas.Observe)
 			for kind, most := range tc.quotas {
 				limits[kind] = resource.MustParse(most)
 			}
 			quotas.SetTenant("ann", limits)
-			cards := &sched.Node{GPUs: []sched.GPU{{ID: "card", Type: tc.of}}}
-			held := nodestate.Assignment{UID: "other", Tenant: "ann", Holding: sched.Holding{GPUs: []sched.GPUShare{{ID: "card", Milli: tc.held}}}}
-			quotas.Observe(nodestate.Event{Kind: nodestate.Bound, UID: "other", Node: cards, Now: &held})
+			state.SetNode(&sched.Node{Name: "n", GPUs: []sched.GPU{{ID: "card", Type: tc.of}}})
+			state.Adopt(nodestate.Assignment{UID: "other", Node: "n", Tenant: "ann", Holding: sched.Holding{GPUs: []sched.GPUShare{{ID: "card", Milli: tc.held}}}})
 			pod := &sched.Pod{UID: "pod", Tenant: "ann", GPUs: sched.GPURequest{Part: sched.GPUPartRequest{Resource: resourceName, Kind: "MIG-1g.10gb", Count: 3}}}
 			if err := (Matcher{Groups: NewRegistry(Dependencies{}), Quotas: quotas}).Complete(pod, nil); err != nil {
 				t.Fatal(err)

@@ -2,8 +2,8 @@ package groups
 
 import (
 	"fmt"
+	"iter"
 	"maps"
-	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -19,33 +19,39 @@ import (
 // from the moment when their node is decided (Observe). Its methods may be called from any
 // goroutine; freed and moved must not call it.
 //
-// Adding up charges costs ten times as much as storing them, and most tenants have no
-// quota. So the charges of a tenant are only stored until it gets its first quota.
+// Charges are computed only where they matter: for tenants with a quota, and for the usage of
+// groups. Most tenants have no quota, and the committer waits while a decision is charged. A
+// tenant that gets its first quota is charged for the pods that are assigned at that moment.
 type Quotas struct {
-	freed func(tenant string) // is called when a tenant may hold more than before
-	moved func()              // is called when the usage of a tenant with a quota, or of a group, has changed
-	mu    struct {
+	assigned Assigned
+	freed    func(tenant string) // is called when a tenant may hold more than before
+	moved    func()              // is called when the usage of a tenant with a quota, or of a group, has changed
+	mu       struct {
 		sync.Mutex
 		quotas  *group.Quotas
 		tenants map[string]limits // quotas of tenants, by tenant
 		groups  limits            // quotas of groups
 		limits  map[string]int    // number of quotas of each tenant
-		pods    map[string]holder // by UID
+		pods    map[string]holder // that are charged, by UID
 	}
 }
+
+// Assigned calls a function with all assignments, and keeps others from changing them until
+// the function returns (nodestate.State.Visit).
+type Assigned func(func(iter.Seq[*nodestate.Assignment]))
 
 // limits are the maximum amounts.
 type limits map[group.Scope]sched.MilliGPU
 
-// holder is a pod and its charges.
+// holder is a pod that is charged.
 type holder struct {
 	tenant  string
-	charges []group.QuotaCharge
+	inGroup bool // its GPUs are from a group
 }
 
 // NewQuotas returns Quotas without quotas and pods.
-func NewQuotas(freed func(tenant string), moved func()) *Quotas {
-	q := &Quotas{freed: freed, moved: moved}
+func NewQuotas(assigned Assigned, freed func(tenant string), moved func()) *Quotas {
+	q := &Quotas{assigned: assigned, freed: freed, moved: moved}
 	q.mu.quotas = group.NewQuotas()
 	q.mu.tenants, q.mu.limits, q.mu.pods = map[string]limits{}, map[string]int{}, map[string]holder{}
 	return q
@@ -54,14 +60,16 @@ func NewQuotas(freed func(tenant string), moved func()) *Quotas {
 // SetGroups replaces the quotas of groups by those of the groups in force. It does not call
 // freed or moved, because a change of groups queues all pods with GPUs again anyway.
 func (q *Quotas) SetGroups(groups []group.Group) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	all := limits{}
 	for i := range groups {
 		maps.Copy(all, groups[i].Limits())
 	}
-	q.replace(q.mu.groups, all)
-	q.mu.groups = all
+	q.assigned(func(pods iter.Seq[*nodestate.Assignment]) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.replace(q.mu.groups, all, pods)
+		q.mu.groups = all
+	})
 }
 
 // SetTenant replaces the quotas of a tenant, and reports whether they have changed. Nil
@@ -71,51 +79,50 @@ func (q *Quotas) SetTenant(name string, quotas map[string]resource.Quantity) boo
 	for kind, most := range quotas {
 		own[group.Scope{Tenant: name, Type: kind}] = sched.MilliGPU(v1alpha1.MilliAmount(most))
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if maps.Equal(own, q.mu.tenants[name]) {
-		return false
-	}
-	q.replace(q.mu.tenants[name], own)
-	if q.mu.tenants[name] = own; len(own) == 0 {
-		delete(q.mu.tenants, name)
-	}
-	return true
+	changed := false
+	q.assigned(func(pods iter.Seq[*nodestate.Assignment]) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if changed = !maps.Equal(own, q.mu.tenants[name]); !changed {
+			return
+		}
+		q.replace(q.mu.tenants[name], own, pods)
+		if q.mu.tenants[name] = own; len(own) == 0 {
+			delete(q.mu.tenants, name)
+		}
+	})
+	return changed
 }
 
-// The caller of replace and limit holds q.mu.
-
-// replace replaces old limits by new ones.
-func (q *Quotas) replace(old, now limits) {
+// replace replaces old limits by new ones. Tenants that had no limit before are charged for
+// their pods. It needs q.mu.
+func (q *Quotas) replace(old, now limits, pods iter.Seq[*nodestate.Assignment]) {
 	for s := range old {
 		q.mu.quotas.Unlimit(s)
 		if q.mu.limits[s.Tenant]--; q.mu.limits[s.Tenant] == 0 {
 			delete(q.mu.limits, s.Tenant)
 		}
 	}
+	first := map[string]bool{}
 	for s, most := range now {
-		q.limit(s, most)
+		q.mu.quotas.Limit(s, most)
+		if q.mu.limits[s.Tenant]++; q.mu.limits[s.Tenant] == 1 {
+			first[s.Tenant] = true
+		}
 	}
-}
-
-// limit sets a limit. On the first limit of a tenant it adds up the tenant's charges.
-func (q *Quotas) limit(s group.Scope, most sched.MilliGPU) {
-	q.mu.quotas.Limit(s, most)
-	if q.mu.limits[s.Tenant]++; q.mu.limits[s.Tenant] > 1 {
+	if len(first) == 0 {
 		return
 	}
-	for uid, pod := range q.mu.pods {
-		if pod.tenant == s.Tenant {
-			q.mu.quotas.Charge(uid, pod.tenant, pod.charges)
+	for a := range pods {
+		if first[a.Tenant] {
+			q.count(a, a.Entry().Newest())
 		}
 	}
 }
 
 // counts reports whether the charges of a pod are added up: for a quota of its tenant, or
-// for the usage of a group, which its status shows.
-func (q *Quotas) counts(h holder) bool {
-	return q.mu.limits[h.tenant] > 0 || slices.ContainsFunc(h.charges, func(c group.QuotaCharge) bool { return c.Group != "" })
-}
+// for the usage of a group, which its status shows. It needs q.mu.
+func (q *Quotas) counts(h holder) bool { return q.mu.limits[h.tenant] > 0 || h.inGroup }
 
 // Limited reports whether a tenant has any quota, of its own or of a group.
 func (q *Quotas) Limited(tenant string) bool {
@@ -207,16 +214,28 @@ func (q *Quotas) Observe(e nodestate.Event) {
 	}
 }
 
-// charge replaces the charges of a pod.
+// charge replaces the charges of a pod, if they are added up.
 func (q *Quotas) charge(a *nodestate.Assignment, node *sched.Node) {
-	h := holder{a.Tenant, chargesOf(a, node)}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.mu.pods[a.UID] = h
-	if q.counts(h) {
-		q.mu.quotas.Charge(a.UID, h.tenant, h.charges)
+	if q.counts(holder{a.Tenant, a.Group != ""}) {
+		q.count(a, node)
 		q.moved()
+	} else if _, counted := q.mu.pods[a.UID]; counted {
+		q.drop(a.UID)
 	}
+}
+
+// count adds up the charges of a pod. It needs q.mu.
+func (q *Quotas) count(a *nodestate.Assignment, node *sched.Node) {
+	q.mu.pods[a.UID] = holder{a.Tenant, a.Group != ""}
+	q.mu.quotas.Charge(a.UID, a.Tenant, chargesOf(a, node))
+}
+
+// drop removes the charges of a pod. It needs q.mu.
+func (q *Quotas) drop(uid string) {
+	delete(q.mu.pods, uid)
+	q.mu.quotas.Return(uid)
 }
 
 // release removes a pod, and reports whether its charges were added up.
@@ -227,8 +246,7 @@ func (q *Quotas) release(uid string) (tenant string, counted bool) {
 	if !known {
 		return "", false
 	}
-	delete(q.mu.pods, uid)
-	q.mu.quotas.Return(uid)
+	q.drop(uid)
 	return h.tenant, q.counts(h)
 }
 

@@ -12,10 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
@@ -43,6 +45,7 @@ func TestScenarios(t *testing.T) {
 type scene struct {
 	t        *testing.T
 	registry *Registry
+	state    *nodestate.State // with one node, host, and one card
 	quotas   *Quotas
 	objects  map[string]*v1alpha1.GPUGroup
 	nodes    map[string]*v1alpha1.NodeTopology
@@ -54,7 +57,10 @@ type scene struct {
 
 func newScene(t *testing.T, out *scenario.Answer) *scene {
 	s := &scene{t: t, out: out, objects: map[string]*v1alpha1.GPUGroup{}, nodes: map[string]*v1alpha1.NodeTopology{}, rights: map[string]bool{}}
-	s.quotas = NewQuotas(func(tenant string) { out.Line("freed: %s", tenant) }, func() {})
+	s.state = nodestatetest.New(t, "cpu", filter.Profile{})
+	s.quotas = NewQuotas(s.state.Visit, func(tenant string) { out.Line("freed: %s", tenant) }, func() {})
+	s.state.Subscribe(s.quotas.Observe)
+	s.state.SetNode(&sched.Node{Name: "host", GPUs: []sched.GPU{{ID: "card", Type: "A100"}}})
 	s.fresh()
 	return s
 }
@@ -93,9 +99,7 @@ func (s *scene) commands() scenario.Commands {
 		"silence": func(*scenario.Command) { s.silent = true },
 		"bug":     func(*scenario.Command) { s.bug = true },
 		"speech":  func(*scenario.Command) { s.silent, s.bug = false, false },
-		"end": func(c *scenario.Command) {
-			s.quotas.Observe(nodestate.Event{Kind: nodestate.Released, UID: c.Arg(0)})
-		},
+		"end":     func(c *scenario.Command) { s.state.Release(c.Arg(0)) },
 		"limited": func(c *scenario.Command) { c.Line("%v", s.quotas.Limited(c.Arg(0))) },
 	}.After(func(*scenario.Command) { s.registry.checkGroups(s.t.Context(), true) })
 }
@@ -171,15 +175,17 @@ func (s *scene) again(*scenario.Command) {
 }
 
 func (s *scene) give(c *scenario.Command) {
-	node := &sched.Node{GPUs: []sched.GPU{{ID: "card", Type: "A100"}}}
+	host := s.state.Record("host")
 	d := sched.Decision{Pod: &sched.Pod{UID: c.Arg(0), Tenant: c.Arg(1)}, At: sched.Placement{
-		GPUGroup: c.Arg(2), GPUs: []sched.GPUShare{{ID: "card", Milli: sched.MilliGPU(c.Int(3))}},
+		Node: host.Name, GPUGroup: c.Arg(2), GPUs: []sched.GPUShare{{ID: "card", Milli: sched.MilliGPU(c.Int(3))}},
 	}}
-	if err := s.quotas.Check(d, node); err != nil {
+	if err := s.quotas.Check(d, host); err != nil {
 		c.Error(err)
 		return
 	}
-	s.quotas.Observe(nodestate.Event{Kind: nodestate.Placed, UID: d.Pod.UID, Node: node, Now: nodestate.Decided(d)})
+	if !s.state.Place(d.Pod, host, d.At, s.state.NarrowSeq()) {
+		c.Line("it is assigned already")
+	}
 }
 
 func (s *scene) offer(c *scenario.Command) {

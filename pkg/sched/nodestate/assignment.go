@@ -1,6 +1,8 @@
 package nodestate
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -184,6 +186,14 @@ func (s *State) Assignments(node string) []*Assignment {
 		return nil
 	}
 	return slices.SortedFunc(e.Assignments(), func(a, b *Assignment) int { return strings.Compare(a.UID, b.UID) })
+}
+
+// Visit calls f with all assignments, in any order, while none of them can change. The rules
+// for subscribers hold for f, and it may read the records of the assignments' entries.
+func (s *State) Visit(f func(iter.Seq[*Assignment])) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(maps.Values(s.mu.assigned))
 }
 
 // These methods need s.mu.
