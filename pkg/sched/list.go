@@ -1,13 +1,28 @@
 package sched
 
+import "cmp"
+
 // Candidate is a node that fitted a pod when its record was read. The record
 // carries the version.
 type Candidate struct {
-	Node  *Node
-	Score Score
+	Node *Node
+	// Surplus is how many cards beyond the request the pod would be given, and so be lost to
+	// pods that need many. It is 0 for a pod without an Offer.
+	Surplus int
+	// Preference is how much the pod prefers the node (Preferrer). It is 0 for all candidates
+	// of a pod that prefers none.
+	Preference int64
+	Score      Score // by the profile
 	// At is the placement on this record. It is zero if it has to be computed when the
 	// node is chosen (filter.Profile.Try says when).
 	At Placement
+}
+
+// Compare returns a negative number if c is worse than other. Few surplus cards come first,
+// so that what a pod prefers never breaks up a group of cards that others need whole. The
+// profile decides between nodes that the pod prefers equally.
+func (c Candidate) Compare(other Candidate) int {
+	return cmp.Or(cmp.Compare(other.Surplus, c.Surplus), cmp.Compare(c.Preference, other.Preference), c.Score.Compare(other.Score))
 }
 
 // List is the candidates that a first-tier scheduler found for a pod, best first.
@@ -49,4 +64,17 @@ type Relay interface {
 	// Resume replaces Begin, given the results of another instance's Results for the
 	// same pod. It is cheaper than Begin.
 	Resume(pod *Pod, begun any) Reason
+}
+
+// Preferrer is a Filter that also rates nodes by what a pod prefers, such as preferred
+// affinity. A pod that prefers nothing costs one call of Preferring.
+type Preferrer interface {
+	Filter
+	// Preferring returns how many nodes to rate for the pod given to Begin, in a cluster of so
+	// many nodes. It returns 0 if the pod prefers no node to another.
+	Preferring(nodes int) int
+	// Prefer rates nodes that fit the pod given to Begin, and calls choose with one rating for
+	// each. Greater is better. choose returns the index of the node that the pod will get
+	// unless that changes: the ratings for later pods count the pod there already.
+	Prefer(nodes []*Node, choose func(ratings []int64) int)
 }

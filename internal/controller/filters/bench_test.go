@@ -8,6 +8,9 @@ import (
 	"runtime"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
 	"github.com/numalet/numalet/internal/testutil/schedtest"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
@@ -147,4 +150,33 @@ func (a *arena) runPipeline(b *testing.B, c *nodestate.State, proposers int, car
 	b.ReportMetric(float64(n.Passed+n.Failed)/float64(b.N), "re-checks/op")
 	b.ReportMetric(float64(n.Requeues)/float64(b.N), "requeues/op")
 	a.end(c, pods...)
+}
+
+// BenchmarkPrefer measures a first list for a pod that prefers some nodes to others: by their
+// labels, and by the pods in each zone, which needs a look at all pods.
+func BenchmarkPrefer(b *testing.B) {
+	for _, nodes := range []int{1000, 5000} {
+		a := newArena(b, nodes, 20, 0.1)
+		c := a.newState(distbucket.LeastFit)
+		for name, object := range map[string]*st.PodWrapper{
+			"nodes": preferring(liking("p"), "7", 1),
+			"pods":  liking("p").SpreadConstraint(1, "zone", v1.ScheduleAnyway, st.MakeLabelSelector().Exists("app").Obj(), nil, nil, nil, nil),
+		} {
+			foreign, err := NewPod(object.Obj())
+			if err != nil {
+				b.Fatal(err)
+			}
+			ask := a.pod("p", 500, 4<<30, 0)
+			ask.Foreign = foreign
+			p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
+			b.Run(fmt.Sprintf("nodes=%d/by=%s", nodes, name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if len(p.Propose(ask).Candidates) == 0 {
+						b.Fatal("no node fits")
+					}
+				}
+			})
+		}
+	}
 }

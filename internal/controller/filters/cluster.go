@@ -24,9 +24,13 @@ import (
 // nodes pay for a list of them. kube-scheduler takes a snapshot of all nodes in each cycle;
 // here a snapshot would be older than the records of the state.
 type Cluster struct {
-	state *nodestate.State
-	terms *terms
-	sets  tracked
+	state     *nodestate.State
+	terms     *terms // required anti-affinity of placed pods
+	draws     *terms // what else makes placed pods draw others near or keep them away
+	sets      tracked
+	shunned   shunned
+	images    images
+	proposals proposals
 
 	mu struct {
 		sync.Mutex
@@ -36,7 +40,7 @@ type Cluster struct {
 
 // NewCluster returns the filters' view of a state. The caller must subscribe its Observe.
 func NewCluster(state *nodestate.State) *Cluster {
-	c := &Cluster{state: state, terms: newTerms()}
+	c := &Cluster{state: state, terms: newTerms(), draws: newTerms()}
 	c.mu.claims = map[string]int{}
 	return c
 }
@@ -55,6 +59,8 @@ func (c *Cluster) Observe(e nodestate.Event) {
 		now := withNode(before, node)
 		e.Entry.SetForeign(now)
 		c.sets.changeNode(e.Entry, before, now)
+		c.shunned.change(before.Node(), node)
+		c.images.change(before.Node(), node)
 		if len(now.PodsWithRequiredAntiAffinity) > 0 {
 			c.state.Narrow() // its zone may be another one now
 		}
@@ -73,6 +79,7 @@ func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 		return
 	}
 	c.count(pod, now.Node, 1)
+	c.proposals.remove(pod)
 	old := podOf(was)
 	if old == nil || was.Entry() != to {
 		to.SetForeign(withPod(infoOf(to), pod))
@@ -112,6 +119,7 @@ func (c *Cluster) count(pod *framework.PodInfo, node string, sign int) {
 			c.state.Narrow()
 		}
 	}
+	c.draws.count(node, drawsOf(pod), sign)
 	for _, v := range pod.Pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {
 			continue
@@ -141,7 +149,8 @@ func (c *Cluster) used(claim string) bool {
 func SameNode(a, b *v1.Node) bool {
 	equal := equality.Semantic.DeepEqual
 	return equal(a.Labels, b.Labels) && equal(a.Annotations, b.Annotations) && equal(a.Spec, b.Spec) &&
-		equal(a.Status.Allocatable, b.Status.Allocatable) && equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures)
+		equal(a.Status.Allocatable, b.Status.Allocatable) && equal(a.Status.Images, b.Status.Images) &&
+		equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures)
 }
 
 // infoOf returns the info of an entry's node, with the pods on it.

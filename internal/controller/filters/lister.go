@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/numalet/numalet/pkg/sched"
 )
@@ -19,6 +20,8 @@ type lister struct {
 	namespaces corelisters.NamespaceLister
 	pod        *Pod // the current pod
 	planned    planned
+	surveyed   []fwk.NodeInfo                  // what List returns while nodes are rated; nil while they are not
+	proposed   map[string][]*framework.PodInfo // the pods that ratings count in addition, by node
 }
 
 func newLister(c *Cluster, api API) *lister {
@@ -27,12 +30,25 @@ func newLister(c *Cluster, api API) *lister {
 
 // node returns a node's newest info including planned pods, or nil.
 func (l *lister) node(name string) *nodeInfo {
-	return l.planned.on(name, l.cluster.node(name))
+	return l.on(name, l.cluster.node(name))
 }
 
 // at returns the same as node, for a record.
 func (l *lister) at(node *sched.Node) *nodeInfo {
-	return l.planned.on(node.Name, l.cluster.at(node))
+	return l.on(node.Name, l.cluster.at(node))
+}
+
+// on returns a node's info with what is planned there, and while nodes are rated also with
+// what is proposed there.
+func (l *lister) on(name string, info *nodeInfo) *nodeInfo {
+	info = l.planned.on(name, info)
+	if info == nil {
+		return nil
+	}
+	for _, pod := range l.proposed[name] {
+		info = withPod(info, pod)
+	}
+	return info
 }
 
 // NodeInfos returns the lister of nodes.
@@ -46,31 +62,48 @@ func (l *lister) PodGroupStates() fwk.PodGroupStateLister { return nil }
 
 // List returns all nodes if the current pod's filters read them, else none.
 func (l *lister) List() ([]fwk.NodeInfo, error) {
-	if !l.pod.wide {
+	switch {
+	case l.surveyed != nil:
+		return l.surveyed, nil
+	case !l.pod.wide:
 		return nil, nil
 	}
-	var all []fwk.NodeInfo
+	return l.all(), nil
+}
+
+// all returns the infos of all nodes.
+func (l *lister) all() (all []fwk.NodeInfo) {
 	for e := range l.cluster.state.Entries() {
-		if info := l.planned.on(e.Name(), known(e)); info != nil {
+		if info := l.on(e.Name(), known(e)); info != nil {
 			all = append(all, info)
 		}
 	}
-	return all, nil
+	return all
 }
 
-// HavePodsWithAffinityList returns none: only scoring reads it.
-func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return nil, nil }
+// HavePodsWithAffinityList returns the nodes of pods that draw the current pod near or keep
+// it away. Only ratings read it.
+func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return l.infos(l.drawn()), nil }
 
 // HavePodsWithRequiredAntiAffinityList returns the nodes of pods whose anti-affinity excludes
 // the current pod. Other pods with anti-affinity do not concern it.
 func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
-	var found []fwk.NodeInfo
-	for name := range l.apart() {
+	return l.infos(l.apart()), nil
+}
+
+// infos returns the infos of the nodes that exist.
+func (l *lister) infos(names sets.Set[string]) (found []fwk.NodeInfo) {
+	for name := range names {
 		if info := l.node(name); info != nil {
 			found = append(found, info)
 		}
 	}
-	return found, nil
+	return found
+}
+
+// drawn returns the names of the nodes of HavePodsWithAffinityList.
+func (l *lister) drawn() sets.Set[string] {
+	return l.cluster.draws.nodes(l.pod.info.Pod, l.namespace)
 }
 
 // apart returns the names of those nodes.

@@ -23,6 +23,7 @@ type Pod struct {
 	rules     string            // rulesOf the pod
 	neighbors string            // neighborsOf its required affinity
 	alone     bool              // it matches its required affinity itself
+	wishes    wishes            // what it prefers
 	spread    []labels.Selector // of the required spread; they select pods in its own namespace
 }
 
@@ -36,7 +37,7 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	spread := spreadSelectors(pod)
 	wide := len(info.RequiredAffinityTerms)+len(info.RequiredAntiAffinityTerms)+len(spread) > 0
 	return &Pod{
-		info: info, wide: wide, claim: claims(pod), started: started(&pod.Status), spread: spread, rules: rulesOf(pod),
+		info: info, wide: wide, claim: claims(pod), started: started(&pod.Status), spread: spread, rules: rulesOf(pod), wishes: wishesOf(info),
 		neighbors: neighborsOf(info.RequiredAffinityTerms), alone: (&neighbors{terms: info.RequiredAffinityTerms}).match(pod),
 	}, nil
 }

@@ -37,7 +37,7 @@ type API struct {
 func local() []string {
 	return []string{
 		names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit,
-		names.VolumeRestrictions, names.PodTopologySpread, names.InterPodAffinity, names.NodeDeclaredFeatures,
+		names.VolumeRestrictions, names.PodTopologySpread, names.InterPodAffinity, names.NodeDeclaredFeatures, names.ImageLocality,
 		names.PrioritySort, names.DefaultBinder, // not used here, but a profile is invalid without them
 	}
 }
@@ -61,6 +61,17 @@ func newFramework(ctx context.Context, l *lister, api API, enabled []string, mor
 	profile.Plugins.MultiPoint.Enabled = slices.DeleteFunc(profile.Plugins.MultiPoint.Enabled, func(p config.Plugin) bool {
 		return !slices.Contains(enabled, p.Name)
 	})
+	for _, p := range profile.Plugins.MultiPoint.Enabled {
+		if !slices.Contains(rating(), p.Name) {
+			profile.Plugins.PreScore.Disabled = append(profile.Plugins.PreScore.Disabled, config.Plugin{Name: p.Name})
+			profile.Plugins.Score.Disabled = append(profile.Plugins.Score.Disabled, config.Plugin{Name: p.Name})
+		}
+	}
+	for i := range profile.PluginConfig {
+		if args, ok := profile.PluginConfig[i].Args.(*config.PodTopologySpreadArgs); ok {
+			args.DefaultingType, args.DefaultConstraints = config.ListDefaulting, nil
+		}
+	}
 	options := append([]runtime.Option{
 		runtime.WithClientSet(api.Client),
 		runtime.WithInformerFactory(api.Informers),

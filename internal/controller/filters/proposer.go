@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Proposer has the filters of one first-tier scheduler: PreFilter and Filter, without those
-// of volumes and devices, whose reservations only the Committer knows. It implements
-// sched.Relay and must be used from one goroutine.
+// Proposer has the filters of one first-tier scheduler: PreFilter, Filter and what rates
+// nodes, without those of volumes and devices, whose reservations only the Committer knows.
+// It implements sched.Relay and sched.Preferrer, and must be used from one goroutine.
 type Proposer struct {
 	ctx       context.Context
 	framework framework.Framework
@@ -24,6 +24,10 @@ type Proposer struct {
 	*begun                 // of the current pod
 	deferred  bool         // Begin has not run PreFilter for the current pod
 	nowhere   sched.Reason // why no node suits it, from PreFilter
+
+	// These are set by Preferring.
+	nodes  int                              // in the cluster
+	images map[string]fwk.ImageStateSummary // of the current pod, if they matter
 }
 
 // begun is the result of PreFilter for a pod. It is immutable.

@@ -10,10 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// terms is the set of the required anti-affinity terms of placed pods, with the nodes of the
-// pods that have each term. Its methods may be called from any goroutine.
+// terms is the set of the terms of placed pods that concern other pods, with the nodes of the
+// pods that have each term. One has the required anti-affinity, and another one what only
+// matters for ratings. Its methods may be called from any goroutine.
 //
 // kube-scheduler matches a pending pod with every placed pod that has such a term. All pods
 // of one controller have the same terms, so matching terms costs only O(terms for the pod's
@@ -89,7 +91,7 @@ func (t *terms) forget(known *term) {
 	}
 }
 
-// nodes returns the nodes of all pods whose anti-affinity excludes a pod. namespace returns
+// nodes returns the nodes of all pods that have a term that selects a pod. namespace returns
 // the labels of the pod's namespace and is called only if needed.
 func (t *terms) nodes(pod *v1.Pod, namespace func() labels.Set) sets.Set[string] {
 	if !t.some.Load() {
@@ -121,3 +123,19 @@ func text(a fwk.AffinityTerm) string {
 // selects reports whether a selector can select anything. A selector that was left out
 // cannot; its String is empty like that of one that selects everything.
 func selects(s labels.Selector) bool { return s.Empty() || s.String() != "" }
+
+// drawsOf returns the terms of a pod that count in the ratings of other pods: its preferred
+// affinity and anti-affinity, and its required affinity, which kube-scheduler takes as
+// mutual.
+func drawsOf(pod *framework.PodInfo) []fwk.AffinityTerm {
+	if len(pod.PreferredAffinityTerms)+len(pod.PreferredAntiAffinityTerms) == 0 {
+		return pod.RequiredAffinityTerms
+	}
+	all := slices.Clone(pod.RequiredAffinityTerms)
+	for _, terms := range [][]fwk.WeightedAffinityTerm{pod.PreferredAffinityTerms, pod.PreferredAntiAffinityTerms} {
+		for _, t := range terms {
+			all = append(all, t.AffinityTerm)
+		}
+	}
+	return all
+}

@@ -56,11 +56,12 @@ func (p Profile) Complete() (Profile, error) {
 // same, because the pod has an Offer, or if the choice between several cards would cost
 // more than everything else: only one candidate of a list is needed.
 func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, scores *[]int64) (sched.Candidate, sched.Reason) {
-	c, why := sched.Candidate{Node: node}, sched.Reason{}
+	var at sched.Placement
+	var why sched.Reason
 	if pod.GPUs.Count > 1 || pod.GPUs.Offer != nil {
 		why = Check(pod, node)
 	} else {
-		c.At, why = Place(pod, node)
+		at, why = Place(pod, node)
 	}
 	if !why.Refuses() && also != nil {
 		why = also.Check(node)
@@ -68,23 +69,25 @@ func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, score
 	if why.Refuses() {
 		return sched.Candidate{}, why
 	}
-	before := len(*scores)
-	*scores = p.Score(*scores, pod, node)
-	c.Score = (*scores)[before:len(*scores):len(*scores)]
+	c := p.Rate(pod, node, scores)
+	c.At = at
 	return c, why
 }
 
-// Score appends the score of a node for a pod that fits it, and returns the extended
-// slice. If the pod has an Offer, fewer surplus cards are better than anything else, so
-// that larger groups of cards stay whole.
-func (p *Profile) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
+// Rate returns a node with its surplus and its score for a pod that fits it. The score is
+// appended to *scores.
+func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.Candidate {
+	c, before := sched.Candidate{Node: node}, len(*scores)
 	if pod.GPUs.Offer != nil {
-		to = append(to, -int64(pod.GPUs.Offer(node.For(pod.UID)).Over))
+		c.Surplus = pod.GPUs.Offer(node.For(pod.UID)).Over
 	}
 	if p.Scorer != nil {
-		return p.Scorer(to, pod, node)
+		*scores = p.Scorer(*scores, pod, node)
+	} else {
+		*scores = p.rank(*scores, pod, node)
 	}
-	return p.rank(to, pod, node)
+	c.Score = (*scores)[before:len(*scores):len(*scores)]
+	return c
 }
 
 // rank scores a node by its coordinates for LeastFit and BestFit. For the other

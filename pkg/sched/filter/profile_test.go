@@ -48,7 +48,7 @@ func TestTry(t *testing.T) {
 			var want sched.Candidate
 			wantScores := []int64{99}
 			if tc.why == sched.Fits {
-				want = sched.Candidate{Node: node, Score: profile.Score(nil, tc.pod, node)}
+				want = profile.Rate(tc.pod, node, new([]int64))
 				wantScores = append(wantScores, want.Score...)
 			}
 			if tc.placed {

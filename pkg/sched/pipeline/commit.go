@@ -133,17 +133,22 @@ func (c *Committer) compare(list sched.List) []entry {
 			c.counts.hits.Add(1)
 			all = append(all, entry{candidate, i, false})
 		default:
-			all = append(all, entry{c.rescored(list.Pod, newest), i, true})
+			all = append(all, entry{c.rescored(list.Pod, candidate, newest), i, true})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b entry) int { return b.Score.Compare(a.Score) })
+	slices.SortStableFunc(all, func(a, b entry) int { return b.Compare(a.Candidate) })
 	c.buffer = all
 	return all
 }
 
-// rescored returns a changed node as a candidate that has not been checked.
-func (c *Committer) rescored(pod *sched.Pod, node *sched.Node) sched.Candidate {
-	return sched.Candidate{Node: node, Score: c.state.Profile(pod.Profile).Score(nil, pod, node)}
+// rescored returns a changed node as a candidate that has not been checked. How much the pod
+// prefers it stays as it was listed, and may be outdated: a preference may depend on all
+// nodes, and no pod is worth that work in the committer. What the pod requires is checked
+// again.
+func (c *Committer) rescored(pod *sched.Pod, listed sched.Candidate, node *sched.Node) sched.Candidate {
+	now := c.state.Profile(pod.Profile).Rate(pod, node, new([]int64))
+	now.Preference = listed.Preference
+	return now
 }
 
 // place tries the nodes in order and places the pod on the first one that fits.

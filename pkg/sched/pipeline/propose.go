@@ -20,12 +20,14 @@ type ProposerOptions struct {
 type Proposer struct {
 	view    func() *nodestate.View
 	options ProposerOptions
+	prefers sched.Preferrer              // the filter of options; nil if it rates no nodes
 	after   map[string]distbucket.Cursor // by profile: behind the best node of the last list
 	lists   int                          // lists made so far
 
 	pod      *sched.Pod // the current pod
 	profile  *filter.Profile
 	only     []string // the only nodes that may fit it; nil for any
+	rated    int      // how many nodes to rate by what it prefers; 0 if it prefers none
 	request  []int64  // its coordinates
 	found    []*distbucket.Node
 	accepted []accepted
@@ -37,6 +39,7 @@ type Proposer struct {
 func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 	p := &Proposer{view: view, options: o, after: map[string]distbucket.Cursor{}}
 	p.accept = p.read
+	p.prefers, _ = o.Filter.(sched.Preferrer)
 	return p
 }
 
@@ -45,8 +48,9 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 //  1. Read the newest view, and prepare the filters for the pod.
 //  2. Find the first nodes in the order of the profile's policy whose coordinates
 //     suffice and which pass every filter. Place the pod on each, and score it.
-//  3. Sort them by score, best first. Equal scores keep the order of the search.
-//  4. Cut the list to the profile's length.
+//  3. If the pod prefers some nodes to others, find more of them and rate them.
+//  4. Sort them, best first. Equal ones keep the order of the search.
+//  5. Cut the list to the profile's length.
 //
 // The list is empty if and only if no node of the view fits the pod, because the index
 // yields every node that may fit until the list is full. At least its first candidate has
@@ -54,8 +58,11 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	view := p.view()
 	profile, index := view.Profile(pod.Profile)
-	p.profile, p.found, p.accepted, p.scores = profile, p.found[:0], p.accepted[:0], nil
+	p.profile, p.found, p.accepted, p.scores, p.rated = profile, p.found[:0], p.accepted[:0], nil, 0
 	if !p.begin(pod).Refuses() {
+		if p.prefers != nil {
+			p.rated = p.prefers.Preferring(view.Len())
+		}
 		p.found = index.AppendPick(p.found, p.query(), p.most())
 	}
 	list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, NarrowSeq: view.NarrowSeq, Candidates: p.sorted()}
@@ -71,30 +78,57 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 // sorted returns the best of the nodes that were found, best first. The next search goes on
 // behind the best.
 func (p *Proposer) sorted() []sched.Candidate {
-	all, best := make([]sched.Candidate, len(p.found)), 0
+	all := make([]sched.Candidate, len(p.found))
 	for i, n := range p.found {
 		all[i] = p.candidate(n)
-		if all[i].Score.Compare(all[best].Score) > 0 {
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	if p.rated > 0 {
+		p.rate(all)
+	}
+	p.after[p.profile.Name] = p.found[best(all)].Cursor()
+	slices.SortStableFunc(all, func(a, b sched.Candidate) int { return b.Compare(a) })
+	return all[:min(len(all), p.profile.Candidates)]
+}
+
+// rate sets how much the pod prefers each of the nodes.
+func (p *Proposer) rate(all []sched.Candidate) {
+	nodes := make([]*sched.Node, len(all))
+	for i := range all {
+		nodes[i] = all[i].Node
+	}
+	p.prefers.Prefer(nodes, func(ratings []int64) int {
+		for i := range all {
+			all[i].Preference = ratings[i]
+		}
+		return best(all)
+	})
+}
+
+// best returns the index of the first of the best candidates.
+func best(all []sched.Candidate) int {
+	best := 0
+	for i := range all {
+		if all[i].Compare(all[best]) > 0 {
 			best = i
 		}
 	}
-	if len(all) > 0 {
-		p.after[p.profile.Name] = p.found[best].Cursor()
-	}
-	slices.SortStableFunc(all, func(a, b sched.Candidate) int { return b.Score.Compare(a.Score) })
-	return all[:min(len(all), p.profile.Candidates)]
+	return best
 }
 
 // placed reports whether a candidate has a placement.
 func placed(c sched.Candidate) bool { return c.At.Node != "" }
 
 // most returns how many nodes are scored. If GPU groups offer cards to the pod, all
-// nodes that may fit are scored, because the index does not know about groups.
+// nodes that may fit are scored, because the index does not know about groups. It does not
+// know what pods prefer either, so more nodes are scored for a pod that prefers some.
 func (p *Proposer) most() int {
 	if p.pod.GPUs.Offer != nil {
-		return max(p.profile.Scored, len(p.only))
+		return max(p.profile.Scored, p.rated, len(p.only))
 	}
-	return p.profile.Scored
+	return max(p.profile.Scored, p.rated)
 }
 
 func (p *Proposer) query() distbucket.Query {

@@ -1,0 +1,104 @@
+package filters
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// rating returns the plugins that rate nodes. Kube-scheduler has more of them, which compare
+// amounts: that is what the policy of the profile is for.
+func rating() []string {
+	return []string{names.TaintToleration, names.NodeAffinity, names.PodTopologySpread, names.InterPodAffinity, names.ImageLocality}
+}
+
+// wishes is what a pod prefers by its own specification.
+type wishes struct {
+	some bool // it prefers some nodes to others
+	near bool // and that depends on the pods there
+}
+
+// wishesOf reads what a pod prefers.
+func wishesOf(info *framework.PodInfo) wishes {
+	var w wishes
+	w.near = len(info.PreferredAffinityTerms)+len(info.PreferredAntiAffinityTerms) > 0
+	for _, c := range info.Pod.Spec.TopologySpreadConstraints {
+		w.near = w.near || c.WhenUnsatisfiable == v1.ScheduleAnyway
+	}
+	a := info.Pod.Spec.Affinity
+	w.some = w.near || a != nil && a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
+	return w
+}
+
+// Preferring returns how many of so many nodes to rate for the pod given to Begin. It returns
+// 0 if neither the pod's specification, nor taints, images or other pods make it prefer a
+// node. This is asked for each pod, so each part first reads one word that tells whether
+// there is anything of its kind in the cluster.
+func (p *Proposer) Preferring(nodes int) int {
+	pod, c := p.lister.pod, p.lister.cluster
+	if p.deferred {
+		return 0
+	}
+	p.nodes, p.images = nodes, c.images.matter(pod.info.Pod, nodes)
+	if pod.wishes.some || p.images != nil || c.shunned.by(pod.info.Pod) || len(p.lister.drawn()) > 0 {
+		return min(nodes, DefaultRated)
+	}
+	return 0
+}
+
+// DefaultRated is how many nodes are rated for a pod that prefers some to others.
+const DefaultRated = 256
+
+// Prefer rates nodes that fit the pod given to Begin, by the sum of kube-scheduler's plugins
+// (rating) with its weights. It calls choose with the ratings, and counts the pod on the node
+// that choose returns until the pod is assigned.
+func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int) {
+	pod, proposed := p.lister.pod, &p.lister.cluster.proposals
+	if !pod.wishes.near {
+		choose(p.rate(nodes))
+		return
+	}
+	proposed.turn.Lock()
+	defer proposed.turn.Unlock()
+	best := choose(p.rate(nodes))
+	proposed.add(pod.info, nodes[best].Name)
+}
+
+// rate returns the ratings. A node that is gone, and all nodes if a plugin fails, rate 0: a
+// preference is never a reason not to place a pod.
+func (p *Proposer) rate(nodes []*sched.Node) []int64 {
+	l := p.lister
+	l.survey(p.nodes)
+	defer l.endSurvey()
+	ratings := make([]int64, len(nodes))
+	infos, index := make([]fwk.NodeInfo, 0, len(nodes)), make([]int, 0, len(nodes))
+	for i, node := range nodes {
+		info := l.at(node)
+		switch {
+		case info == nil:
+			continue
+		case p.images != nil:
+			infos = append(infos, imaged(info, p.images))
+		default:
+			infos = append(infos, info)
+		}
+		index = append(index, i)
+	}
+	status := p.framework.RunPreScorePlugins(p.ctx, p.state, l.pod.info.Pod, infos)
+	var all []fwk.NodePluginScores
+	if status.IsSuccess() {
+		all, status = p.framework.RunScorePlugins(p.ctx, p.state, l.pod.info.Pod, infos)
+	}
+	if !status.IsSuccess() {
+		klog.FromContext(p.ctx).Error(status.AsError(), "what a pod prefers is not known; it gets any node that fits", "pod", klog.KObj(l.pod.info.Pod))
+		return ratings
+	}
+	for i, scores := range all {
+		ratings[index[i]] = scores.TotalScore
+	}
+	return ratings
+}
