@@ -61,6 +61,10 @@ const ConditionKubeletCompatible = "KubeletCompatible"
 // container can then start on exclusive CPUs while the agent does not run.
 const ConditionCPUsReserved = "CPUsReserved"
 
+// ConditionCPUsUndisturbed of a NodeTopology is false while interrupts, kernel threads and
+// other processes use too much of the time of exclusive CPUs.
+const ConditionCPUsUndisturbed = "CPUsUndisturbed"
+
 // ConditionGPUsHealthy is false, of a NodeTopology, while a GPU of the node is unhealthy. A
 // node without GPUs does not have it.
 const ConditionGPUsHealthy = "GPUsHealthy"

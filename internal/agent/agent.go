@@ -17,6 +17,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/agent/cgroup"
 	"github.com/numalet/numalet/internal/agent/checkpoint"
+	"github.com/numalet/numalet/internal/agent/foreign"
 	"github.com/numalet/numalet/internal/agent/node"
 	"github.com/numalet/numalet/internal/agent/node/metrics"
 	"github.com/numalet/numalet/internal/agent/nodeapi"
@@ -49,6 +50,7 @@ type agent struct {
 	usable     cpuset.Set           // online and in the kubelet's cgroup, when the agent read the machine
 	lacking    string               // why some online CPUs are not usable; "" if all are
 	marked     atomic.Pointer[bool] // whether the node has the label; nil while unknown
+	foreign    *foreign.Monitor
 	health     *telemetry.Server
 }
 
@@ -88,7 +90,8 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 		return nil, err
 	}
 	a.newGPUHolders()
-	registry.MustRegister(metrics.Holdings{View: a.node.View})
+	a.newForeign()
+	registry.MustRegister(metrics.Holdings{View: a.node.View}, metrics.Foreign{Times: a.foreignTimes})
 	if a.gpus != nil {
 		registry.MustRegister(metrics.GPUs{Inventory: a.gpus.latest})
 	}

@@ -96,7 +96,8 @@ func (a *agent) status() v1alpha1.NodeTopologyStatus {
 		node.ReportGPUs(&s, a.gpus.latest())
 		s.GPUHolders = a.holders.latest()
 	}
-	s.Conditions = []metav1.Condition{a.ready(), a.allUsable(), a.kubelet.condition(), a.reservedCondition()}
+	s.Conditions = []metav1.Condition{a.ready(), a.allUsable(), a.kubelet.condition(), a.reservedCondition(),
+		undisturbed(a.foreign.Noisy(), a.cfg.ForeignTimeThreshold, a.cfg.ForeignTimeWindow)}
 	if a.gpus != nil {
 		s.Conditions = append(s.Conditions, gpusHealthy(a.gpus.latest())...)
 	}

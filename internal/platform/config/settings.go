@@ -40,6 +40,11 @@ type Agent struct {
 	// GPUExemptNamespaces are the namespaces whose containers see the GPUs that they
 	// name although none were allocated to them.
 	GPUExemptNamespaces Names
+	HostProc            string // the host's /proc
+	// ForeignTimeThreshold is the percentage of the time of exclusive CPUs that others may
+	// use within ForeignTimeWindow before it is reported; 0 reports nothing.
+	ForeignTimeThreshold float64
+	ForeignTimeWindow    time.Duration
 }
 
 // DevicePlugin configures cmd/deviceplugin.
@@ -80,6 +85,10 @@ func defaultAgent() Agent {
 		CgroupRoot:  "/sys/fs/cgroup",
 
 		GPUExemptNamespaces: Names{"kube-system", "numalet-system", "gpu-operator"},
+
+		HostProc:             "/proc",
+		ForeignTimeThreshold: 5,
+		ForeignTimeWindow:    5 * time.Minute,
 	}
 	a.HealthAddr = "127.0.0.1:8123"
 	return a
@@ -122,6 +131,9 @@ func (a *Agent) bind(t *pflag.FlagSet) {
 	t.StringVar(&a.Checkpoint, "checkpoint", a.Checkpoint, "Checkpoint `file` with the CPUs of every pod.")
 	t.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "Mount point (`directory`) of the cgroup file system.")
 	t.TextVar(&a.GPUExemptNamespaces, "gpu-exempt-namespaces", a.GPUExemptNamespaces, "Namespaces, as a `list` with commas, whose containers see the GPUs that they name in NVIDIA_VISIBLE_DEVICES although none were allocated to them, as monitoring needs. On nodes with GPUs, other containers without GPUs see none.")
+	t.StringVar(&a.HostProc, "host-proc", a.HostProc, "`Directory` with the host's /proc, which has the kernel's threads. In a container it is a mount of the host's.")
+	t.Float64Var(&a.ForeignTimeThreshold, "foreign-time-threshold", a.ForeignTimeThreshold, "The `percentage` of the time of a container's exclusive CPUs, within --foreign-time-window, at which the use by interrupts, kernel threads and other processes is reported as an event and a condition. 0 reports nothing.")
+	t.DurationVar(&a.ForeignTimeWindow, "foreign-time-window", a.ForeignTimeWindow, "The `duration` over which --foreign-time-threshold applies.")
 }
 
 func (d *DevicePlugin) bind(t *pflag.FlagSet) {

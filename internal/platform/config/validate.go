@@ -17,6 +17,9 @@ const maxShares = 60
 // minRefresh prevents the device plugin from reading sysfs continuously.
 const minRefresh = 100 * time.Millisecond
 
+// minForeignTimeWindow is several measurements, which the agent makes every 10 s.
+const minForeignTimeWindow = time.Minute
+
 func (s Shared) validate() error {
 	errs := []error{
 		absolute("kubelet-dir", s.KubeletDir),
@@ -47,6 +50,13 @@ func (a Agent) validate() error {
 		absolute("nri-socket", a.NRISocket),
 		absolute("checkpoint", a.Checkpoint),
 		absolute("cgroup-root", a.CgroupRoot),
+		absolute("host-proc", a.HostProc),
+	}
+	if a.ForeignTimeThreshold < 0 || a.ForeignTimeThreshold > 100 {
+		errs = append(errs, fmt.Errorf("foreign-time-threshold %g is not a percentage from 0 to 100", a.ForeignTimeThreshold))
+	}
+	if a.ForeignTimeWindow < minForeignTimeWindow {
+		errs = append(errs, fmt.Errorf("foreign-time-window %s is below %s", a.ForeignTimeWindow, minForeignTimeWindow))
 	}
 	if a.NodeName == "" {
 		errs = append(errs, errNameless)

@@ -26,6 +26,7 @@ func TestReference(t *testing.T) {
 	}
 	r.MustRegister(Holdings{View: func() node.View { return view }})
 	r.MustRegister(GPUs{Inventory: func() *gpu.Inventory { return &gpu.Inventory{Cards: []gpu.Card{{UUID: "GPU-0"}}} }})
+	r.MustRegister(Foreign{Times: func() []ForeignTime { return []ForeignTime{{BySource: map[string]time.Duration{"other": 1}}} }})
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -85,6 +85,23 @@ func TestGPUs(t *testing.T) {
 	}
 }
 
+func TestForeign(t *testing.T) {
+	one := ForeignTime{
+		Pod: workload.Pod{UID: "1", Namespace: "ns", Name: "a"}, Container: "main", Measured: time.Minute,
+		BySource: map[string]time.Duration{"interrupts": time.Second, "other": 1500 * time.Millisecond},
+	}
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(Foreign{Times: func() []ForeignTime { return []ForeignTime{one} }})
+	want := []string{
+		`numalet_container_exclusive_cpu_seconds_total{container="main",namespace="ns",pod="a",uid="1"} 60`,
+		`numalet_container_foreign_cpu_seconds_total{container="main",namespace="ns",pod="a",source="interrupts",uid="1"} 1`,
+		`numalet_container_foreign_cpu_seconds_total{container="main",namespace="ns",pod="a",source="other",uid="1"} 1.5`,
+	}
+	if diff := cmp.Diff(want, scrape(r, "numalet_")); diff != "" {
+		t.Errorf("foreign time (-want +got):\n%s", diff)
+	}
+}
+
 // TestHookQuantiles: from 1 ms to 2 s no bucket is so wide that a quantile read
 // from it means little.
 func TestHookQuantiles(t *testing.T) {

@@ -1,0 +1,202 @@
+// Package foreign measures the foreign time of exclusive CPUs: what interrupts, kernel
+// threads and other processes used of them. Package cputime computes it; this package reads
+// the files, and reports containers with too much of it.
+package foreign
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/cputime"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// every is the time between two measurements. /proc/stat counts in steps of 10 ms, which is
+// 0.1 % of it.
+const every = 10 * time.Second
+
+// Container is a container with exclusive CPUs.
+type Container struct {
+	Pod    workload.Pod
+	Name   string
+	ID     string // the runtime's
+	Cgroup string
+	CPUs   cpuset.Set
+}
+
+// Options of New.
+type Options struct {
+	Proc fs.FS // the host's /proc
+	// Containers returns the exclusive containers, including exited ones.
+	Containers func() []Container
+	// Held returns all containers that hold CPUs, also between two starts.
+	Held func() []Name
+	// Usage returns the CPU time of a cgroup; the error is fs.ErrNotExist for none.
+	Usage func(cgroup string, on cpuset.Set) (time.Duration, error)
+	// Threshold is the share of the CPUs' time, over the Window, at which a container is
+	// reported. 0 reports none.
+	Threshold float64
+	Window    time.Duration
+	// Warn reports a container, and Changed that Noisy has another answer.
+	Warn    func(pod workload.Pod, message string)
+	Changed func()
+	Now     func() time.Time
+}
+
+// Name identifies a container across its restarts.
+type Name struct{ UID, Container string }
+
+// Total is the foreign time of a container since the agent saw it first.
+type Total struct {
+	Pod       workload.Pod
+	Container string
+	cputime.Foreign
+	Recent cputime.Foreign // within the window
+	Noisy  bool            // it is too much
+}
+
+// Monitor measures the exclusive containers of this node.
+type Monitor struct {
+	o    Options
+	proc procfs // of the one sampling at a time
+	mu   struct {
+		sync.Mutex
+		meters map[Name]*meter
+	}
+}
+
+type meter struct {
+	total Total
+	cputime.Meter
+	cputime.Alarm
+}
+
+// New returns a monitor that has measured nothing.
+func New(o Options) *Monitor {
+	m := &Monitor{o: o, proc: procfs{root: o.Proc}}
+	m.mu.meters = map[Name]*meter{}
+	return m
+}
+
+// Run measures until ctx ends. A failure is logged once; no container depends on it.
+func (m *Monitor) Run(ctx context.Context) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	log := logr.FromContextOrDiscard(ctx)
+	for failed := ""; ; {
+		err := m.Sample()
+		if err != nil && err.Error() != failed {
+			log.Error(err, "cannot measure the foreign time of exclusive CPUs; retrying", "after", every)
+		}
+		failed = fmt.Sprint(err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Sample measures once. It is called by one goroutine at a time.
+func (m *Monitor) Sample() error {
+	m.forget()
+	containers := m.o.Containers()
+	if len(containers) == 0 {
+		return nil
+	}
+	online, err := m.proc.read()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	now, before := m.o.Now(), m.Noisy()
+	for _, c := range containers {
+		used, err := m.o.Usage(c.Cgroup, c.CPUs)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it has exited, or has not started
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		m.add(c, cputime.Take(now, c.ID, c.CPUs, used, online, &m.proc.threads))
+	}
+	if !slices.Equal(before, m.Noisy()) {
+		m.o.Changed()
+	}
+	return errors.Join(errs...)
+}
+
+// add adds a sample to a container's meter, and reports the container if there is too much
+// foreign time.
+func (m *Monitor) add(c Container, s cputime.Sample) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := Name{c.Pod.UID, c.Name}
+	one := m.mu.meters[name]
+	if one == nil {
+		one = &meter{total: Total{Pod: c.Pod, Container: c.Name}}
+		m.mu.meters[name] = one
+	}
+	t := &one.total
+	t.Foreign = t.Plus(one.Meter.Add(s))
+	was := t.Noisy
+	t.Recent, t.Noisy = one.Update(s.At, t.Foreign, m.o.Threshold, m.o.Window)
+	if t.Noisy = t.Noisy && m.o.Threshold > 0; t.Noisy && !was {
+		m.o.Warn(c.Pod, m.describe(*t, c.CPUs))
+	}
+}
+
+// describe says how much foreign time there was in the window, mostly of what, and what to
+// do about it.
+func (m *Monitor) describe(t Total, cpus cpuset.Set) string {
+	most := slices.MaxFunc(Sources(), func(a, b Source) int { return cmp.Compare(a.Used(t.Recent), b.Used(t.Recent)) })
+	return fmt.Sprintf("others used %.1f%% of the time of the exclusive CPUs %s of container %q in the last %s, most of it %s: %s",
+		100*t.Recent.Share(), cpus, t.Container, m.o.Window, most.name, most.remedy)
+}
+
+// forget drops the containers that hold no CPUs any more.
+func (m *Monitor) forget() {
+	held := map[Name]bool{}
+	for _, name := range m.o.Held() {
+		held[name] = true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.mu.meters, func(name Name, _ *meter) bool { return !held[name] })
+}
+
+// Totals returns the measurements, ordered by pod and container.
+func (m *Monitor) Totals() []Total {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []Total
+	for _, one := range m.mu.meters {
+		all = append(all, one.total)
+	}
+	slices.SortFunc(all, func(a, b Total) int { return strings.Compare(a.key(), b.key()) })
+	return all
+}
+
+func (t Total) key() string { return t.Pod.String() + "/" + t.Pod.UID + "/" + t.Container }
+
+// Noisy names the containers with too much foreign time.
+func (m *Monitor) Noisy() (names []string) {
+	for _, t := range m.Totals() {
+		if t.Noisy {
+			names = append(names, t.Pod.String()+"/"+t.Container)
+		}
+	}
+	return names
+}

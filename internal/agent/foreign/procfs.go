@@ -1,0 +1,83 @@
+package foreign
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/cputime"
+)
+
+// procfs reads the times of CPUs and of kernel threads from a /proc. Only the host's /proc
+// has the kernel's threads: that of a container has its own PID namespace.
+type procfs struct {
+	root    fs.FS
+	known   map[cputime.PID]bool // by PID: whether it is a kernel thread
+	threads cputime.Threads
+}
+
+// read returns the times of the online CPUs, and counts what kernel threads have used.
+func (p *procfs) read() (map[cpuset.CPU]cputime.Times, error) {
+	text, err := fs.ReadFile(p.root, "stat")
+	if err != nil {
+		return nil, fmt.Errorf("read the times of the CPUs: %w", err)
+	}
+	online, err := cputime.ParseStat(string(text))
+	if err != nil {
+		return nil, err
+	}
+	return online, p.readThreads()
+}
+
+// readThreads reads each kernel thread. A process is read once, to learn that it is none:
+// a machine can have ten times as many processes. A process that ended and a kernel thread
+// that got its PID within one interval would be taken for a process; the time of that thread
+// then counts as that of other processes.
+func (p *procfs) readThreads() error {
+	entries, err := fs.ReadDir(p.root, ".")
+	if err != nil {
+		return fmt.Errorf("list kernel threads: %w", err)
+	}
+	known, now := map[cputime.PID]bool{}, map[cputime.PID]cputime.Task{}
+	for _, e := range entries {
+		number, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue // a file that is no process
+		}
+		pid := cputime.PID(number)
+		if kernel, seen := p.known[pid]; seen && !kernel {
+			known[pid] = false
+			continue
+		}
+		task, err := p.task(e.Name())
+		if err != nil && !ended(err) {
+			return err
+		}
+		if err != nil {
+			continue
+		}
+		if known[pid] = task.Kernel; task.Kernel {
+			now[pid] = task
+		}
+	}
+	p.known = known
+	p.threads.Update(now)
+	return nil
+}
+
+func (p *procfs) task(pid string) (cputime.Task, error) {
+	text, err := fs.ReadFile(p.root, pid+"/stat")
+	if err != nil {
+		return cputime.Task{}, fmt.Errorf("read /proc/%s/stat: %w", pid, err)
+	}
+	return cputime.ParseTask(string(text))
+}
+
+// ended reports whether a process ended before its file was opened or read.
+func ended(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
+}

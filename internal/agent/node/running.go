@@ -1,0 +1,31 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// Running is an exclusive container that has a cgroup, or had one until it exited.
+type Running struct {
+	workload.Container
+	CPUs cpuset.Set // those of its CPUs that are online
+}
+
+// Running returns the exclusive containers that the runtime has, ordered by ID.
+func (n *Node) Running() []Running {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []Running
+	for _, p := range n.mu.pods {
+		for _, c := range p.containers {
+			if d := n.decide(c); d.Exclusive {
+				all = append(all, Running{c, d.CPUs})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Running) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}

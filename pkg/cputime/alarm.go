@@ -1,0 +1,40 @@
+package cputime
+
+import (
+	"slices"
+	"time"
+)
+
+// Alarm says whether the foreign time of a container was too much for a while. The zero
+// value is ready.
+type Alarm struct {
+	past []reading // of the window, and one before it
+	on   bool
+}
+
+// reading is the sum of all foreign time until one moment.
+type reading struct {
+	at  time.Time
+	sum Foreign
+}
+
+// Update takes the sum of all foreign time until now. The alarm goes on when the share over
+// a whole window is at least the threshold, and off when it is below half of that, so that
+// a share around the threshold causes one change. It returns the foreign time in the window,
+// or in the shorter time that is known.
+func (a *Alarm) Update(at time.Time, sum Foreign, threshold float64, window time.Duration) (recent Foreign, on bool) {
+	a.past = append(a.past, reading{at, sum})
+	start := at.Add(-window)
+	within := slices.IndexFunc(a.past, func(r reading) bool { return r.at.After(start) })
+	a.past = slices.Delete(a.past, 0, max(within-1, 0))
+	first := a.past[0]
+	recent = sum.Minus(first.sum)
+	whole := !first.at.After(start)
+	switch {
+	case whole && recent.Share() >= threshold:
+		a.on = true
+	case recent.Share() < threshold/2:
+		a.on = false
+	}
+	return recent, a.on
+}

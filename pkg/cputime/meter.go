@@ -1,0 +1,113 @@
+package cputime
+
+import (
+	"time"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// Sample is the counters of a container and of its CPUs at one moment. Each counter is a sum
+// over the CPUs, from any start that the counter keeps.
+type Sample struct {
+	At        time.Time
+	Container string     // the runtime's ID: a restarted container has another one
+	CPUs      cpuset.Set // those of the container that are online
+	Times                // of the CPUs
+	Kernel    time.Duration
+	Owner     time.Duration // that the container used
+}
+
+// Take returns the sample of a container from the times and the kernel threads of the
+// machine.
+func Take(at time.Time, container string, cpus cpuset.Set, owner time.Duration, online map[cpuset.CPU]Times, kernel *Threads) Sample {
+	s := Sample{At: at, Container: container, Owner: owner}
+	var present []cpuset.CPU
+	for cpu := range cpus.All() {
+		if t, ok := online[cpu]; ok {
+			present = append(present, cpu)
+			s.Busy += t.Busy
+			s.Interrupts += t.Interrupts
+		}
+	}
+	s.CPUs = cpuset.Of(present...)
+	s.Kernel = kernel.On(s.CPUs)
+	return s
+}
+
+// Foreign is foreign time by its source, and what it is part of.
+type Foreign struct {
+	Interrupts time.Duration // hard and soft
+	Kernel     time.Duration // threads of the kernel
+	Other      time.Duration // other processes
+	Exclusive  time.Duration // of the CPUs, idle or busy, while they were measured
+}
+
+// Total returns the sum of all sources.
+func (f Foreign) Total() time.Duration { return f.Interrupts + f.Kernel + f.Other }
+
+// Share returns the part of the CPUs' time that was foreign, from 0 to 1.
+func (f Foreign) Share() float64 {
+	if f.Exclusive <= 0 {
+		return 0
+	}
+	return min(float64(f.Total())/float64(f.Exclusive), 1)
+}
+
+// Plus returns the sum of two measurements.
+func (f Foreign) Plus(g Foreign) Foreign {
+	return Foreign{f.Interrupts + g.Interrupts, f.Kernel + g.Kernel, f.Other + g.Other, f.Exclusive + g.Exclusive}
+}
+
+// Minus returns the measurement without an earlier one that it includes.
+func (f Foreign) Minus(g Foreign) Foreign {
+	return Foreign{f.Interrupts - g.Interrupts, f.Kernel - g.Kernel, f.Other - g.Other, f.Exclusive - g.Exclusive}
+}
+
+// Meter measures the foreign time of one container. The zero value is ready.
+//
+// The counters are not read at one instant, and /proc/stat counts in steps of 10 ms, so the
+// container may seem to have used more than its CPUs were busy. Such a debt is taken off
+// the next difference. Without it, a counter that only grows would add up the errors of one
+// direction.
+type Meter struct {
+	last Sample
+	debt time.Duration
+}
+
+// maxDebt bounds the debt of one CPU to twice the step of /proc/stat, so that it never hides
+// more foreign time than the error that it stands for.
+const maxDebt = 2 * tick
+
+// Add returns the foreign time since the last sample. It is nothing if the samples do not
+// compare: the container has restarted, a CPU went offline or came back, or a counter was
+// reset.
+func (m *Meter) Add(now Sample) Foreign {
+	before := m.last
+	m.last = now
+	if !now.follows(before) {
+		m.debt = 0
+		return Foreign{}
+	}
+	foreign := (now.Busy - before.Busy) - (now.Owner - before.Owner) - m.debt
+	m.debt = min(max(-foreign, 0), maxDebt*time.Duration(now.CPUs.Len()))
+	f := split(max(foreign, 0), now.Interrupts-before.Interrupts, now.Kernel-before.Kernel)
+	f.Exclusive = now.At.Sub(before.At) * time.Duration(now.CPUs.Len())
+	return f
+}
+
+// follows reports whether s is a later sample of the same container on the same CPUs.
+func (s Sample) follows(before Sample) bool {
+	return s.Container == before.Container && s.CPUs.Equal(before.CPUs) && s.At.After(before.At) &&
+		s.Busy-before.Busy >= 0 && s.Interrupts-before.Interrupts >= 0 && s.Kernel-before.Kernel >= 0 && s.Owner-before.Owner >= 0
+}
+
+// split divides foreign time among its sources. What is measured of a source counts first;
+// the rest is that of other processes. A kernel without CONFIG_IRQ_TIME_ACCOUNTING charges
+// an interrupt to the process that it interrupts: that part is the container's own time,
+// and not foreign.
+func split(foreign, interrupts, kernel time.Duration) (f Foreign) {
+	f.Interrupts = min(interrupts, foreign)
+	f.Kernel = min(kernel, foreign-f.Interrupts)
+	f.Other = foreign - f.Interrupts - f.Kernel
+	return f
+}

@@ -1,0 +1,74 @@
+package cputime
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// Task is a thread as /proc/PID/stat has it.
+type Task struct {
+	Name   string
+	Kernel bool          // a thread of the kernel
+	CPU    cpuset.CPU    // on which it ran last
+	Used   time.Duration // since it exists, in user and system mode
+	Start  uint64        // in ticks after boot; it tells apart two tasks with one PID
+}
+
+// Fields of /proc/PID/stat after the name, by their number in the manual less 3.
+// Source: proc_pid_stat(5).
+const (
+	flagsField     = 9 - 3
+	utimeField     = 14 - 3
+	stimeField     = 15 - 3
+	startField     = 22 - 3
+	processorField = 39 - 3
+)
+
+// kernelThread is PF_KTHREAD of include/linux/sched.h, in the flags of /proc/PID/stat.
+const kernelThread = 0x00200000
+
+// ParseTask parses /proc/PID/stat. The name is in parentheses and may have spaces and
+// parentheses itself.
+func ParseTask(text string) (t Task, err error) {
+	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return t, fmt.Errorf("parse /proc/PID/stat %q: it has no name in parentheses", text)
+	}
+	fields := strings.Fields(text[end+1:])
+	if len(fields) <= processorField {
+		return t, fmt.Errorf("parse /proc/PID/stat of %q: %d fields after the name, want %d", text[open+1:end], len(fields), processorField+1)
+	}
+	t.Name = text[open+1 : end]
+	if err := t.parse(fields); err != nil {
+		return Task{}, fmt.Errorf("parse /proc/PID/stat of %q: %w", t.Name, err)
+	}
+	return t, nil
+}
+
+func (t *Task) parse(fields []string) error {
+	flags, err := strconv.ParseUint(fields[flagsField], 10, 32)
+	if err != nil {
+		return fmt.Errorf("flags: %w", err)
+	}
+	cpu, err := strconv.ParseUint(fields[processorField], 10, 16)
+	if err != nil {
+		return fmt.Errorf("processor: %w", err)
+	}
+	if t.Start, err = strconv.ParseUint(fields[startField], 10, 64); err != nil {
+		return fmt.Errorf("start time: %w", err)
+	}
+	inUser, err := parseCount(fields[utimeField], tick)
+	if err != nil {
+		return fmt.Errorf("user time: %w", err)
+	}
+	inSystem, err := parseCount(fields[stimeField], tick)
+	if err != nil {
+		return fmt.Errorf("system time: %w", err)
+	}
+	t.Kernel, t.CPU, t.Used = flags&kernelThread != 0, cpuset.CPU(cpu), inUser+inSystem
+	return nil
+}
