@@ -17,7 +17,7 @@ func TestRunning(t *testing.T) {
 	for _, c := range s.node.Running() {
 		got = append(got, fmt.Sprint(c.String(), " ", c.CPUs))
 	}
-	if diff := cmp.Diff([]string{"default/a/main 2-3,10-11"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"ns/a/main 2-3,10-11"}, got); diff != "" {
 		t.Errorf("running (-want +got):\n%s", diff)
 	}
 }
