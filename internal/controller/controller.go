@@ -126,7 +126,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 	c.state.Subscribe(c.reporter.Observe, nodestate.Bound, nodestate.Released)
 	c.state.OnFreed(c.queue.Freed)
 	c.mirror = mirror.NewMirror(mirror.Env{
-		State: c.state, Filters: filters.Reader{Cluster: c.filters.cluster}, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,
+		State: c.state, Filters: filters.Reader{Cluster: c.filters.cluster, Freed: c.retryOn}, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,
 		Priority:      c.cfg.PodPriority,
 		SchedulerName: c.cfg.SchedulerName,
 		Pending:       c.queue.Add,

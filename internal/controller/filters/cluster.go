@@ -31,6 +31,7 @@ type Cluster struct {
 	shunned   shunned
 	images    images
 	proposals proposals
+	nominated nominations
 
 	mu struct {
 		sync.Mutex

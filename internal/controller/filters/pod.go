@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	csitranslation "k8s.io/csi-translation-lib"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
@@ -57,7 +58,25 @@ func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 
 // Reader reads objects for a mirror, which does not know the filters' types. Without a
 // Cluster, pods do not know which nodes their rules admit.
-type Reader struct{ Cluster *Cluster }
+type Reader struct {
+	Cluster *Cluster
+	Freed   func(node string) // is called after a node has more room than its record tells
+}
+
+// Nominate reads for which node another scheduler has nominated a pod; nil is a pod that it
+// need not place any more.
+func (r Reader) Nominate(uid types.UID, pod *v1.Pod) {
+	if r.Cluster == nil {
+		return
+	}
+	node := ""
+	if pod != nil {
+		node = pod.Status.NominatedNodeName
+	}
+	if left := r.Cluster.nominated.set(uid, pod, node); left != "" {
+		r.Freed(left)
+	}
+}
 
 // ReadPod sets Foreign to what NewPod returns, and what follows from it.
 func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {

@@ -150,5 +150,12 @@ func (p *Proposer) Check(node *sched.Node) sched.Reason {
 	if info == nil {
 		return sched.Reason{Code: sched.Other, Detail: "node(s) were gone"}
 	}
-	return reason(p.runner.filter(p.ctx, p.state, p.skip, p.lister.pod.info.Pod, info), sched.Other)
+	pod := p.lister.pod.info.Pod
+	if why := reason(p.runner.filter(p.ctx, p.state, p.skip, pod, info), sched.Other); why.Refuses() {
+		return why
+	}
+	if full := p.lister.cluster.nominated.before(pod, info); full != nil {
+		return reason(p.runner.filter(p.ctx, p.state, p.skip, pod, full), sched.Other)
+	}
+	return sched.Reason{}
 }

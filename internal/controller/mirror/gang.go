@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched"
@@ -30,9 +31,14 @@ func ownerOf(pod *corev1.Pod) string {
 }
 
 // gangOf returns a pending pod's gang with its minimum size as Need, or nil. The label
-// and the annotation must be set together.
+// and the annotation must be set together. A PodGroup of Kubernetes (spec.schedulingGroup) is
+// refused unless the pod also has these: placed one by one, its pods could deadlock.
 func gangOf(pod *corev1.Pod) (*sched.Gang, error) {
 	id := gangID(pod)
+	if group := pod.Spec.SchedulingGroup; group != nil && id == "" {
+		return nil, fmt.Errorf("the pod belongs to PodGroup %s by spec.schedulingGroup, which the controller does not read, so it cannot start the group's pods together; name the group in the label %s and its size in the annotation %s, or leave the pod to kube-scheduler",
+			ptr.Deref(group.PodGroupName, ""), v1alpha1.LabelGang, v1alpha1.AnnotationGangMinAvailable)
+	}
 	least, says := pod.Annotations[v1alpha1.AnnotationGangMinAvailable]
 	switch {
 	case id == "" && !says:

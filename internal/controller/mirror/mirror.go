@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/sched"
@@ -38,6 +39,9 @@ type Filters interface {
 	// ReadBoundPod returns what the filters know of a bound pod. What the error names is
 	// left out. before is the pod's assignment until now, or nil.
 	ReadBoundPod(pod *corev1.Pod, before *nodestate.Assignment) (any, error)
+	// Nominate reads for which node another scheduler has nominated a pending pod; nil is a
+	// pod that it need not place any more. It is called without a lock.
+	Nominate(uid types.UID, pod *corev1.Pod)
 	// SameNode reports whether two versions of a node are the same for the filters.
 	SameNode(a, b *corev1.Node) bool
 }

@@ -108,6 +108,9 @@ func podOf(name string, w scenario.Words) *corev1.Pod {
 	if name := w.Value("tenant"); w.Has("tenant") {
 		p.Labels[v1alpha1.LabelTenant] = name
 	}
+	if name := w.Value("group"); w.Has("group") {
+		p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
+	}
 	if name := w.Value("gang"); w.Has("gang") {
 		p.Labels[v1alpha1.LabelGang] = name
 	}

@@ -23,6 +23,7 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 	case m.isPending(pod):
 		pending = m.readPending(pod)
 	}
+	defer m.nominate(pod) // after the lock, and after a bound pod counts on its node
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -44,8 +45,19 @@ func (m *Mirror) isPending(pod *corev1.Pod) bool {
 	return pod.Spec.SchedulerName == m.env.SchedulerName && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0
 }
 
+// nominate passes on for which node another scheduler has nominated a pod, as long as the pod
+// is pending.
+func (m *Mirror) nominate(pod *corev1.Pod) {
+	pending := pod
+	if pod.Spec.SchedulerName == m.env.SchedulerName || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || v1alpha1.Ended(pod) {
+		pending = nil
+	}
+	m.env.Filters.Nominate(pod.UID, pending)
+}
+
 // RemovePod removes a pod. It needs the pod as it was last seen.
 func (m *Mirror) RemovePod(pod *corev1.Pod) {
+	m.env.Filters.Nominate(pod.UID, nil)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget(pod)

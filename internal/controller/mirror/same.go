@@ -14,7 +14,7 @@ import (
 // samePod reports whether a pod is unchanged for the mirror and the filters. Most status
 // updates of kubelets do not concern them.
 func samePod(a, b *corev1.Pod) bool {
-	return a.UID == b.UID && sameAsk(a, b) && v1alpha1.Ended(a) == v1alpha1.Ended(b) &&
+	return a.UID == b.UID && sameAsk(a, b) && a.Status.NominatedNodeName == b.Status.NominatedNodeName && v1alpha1.Ended(a) == v1alpha1.Ended(b) &&
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameSize(a, b)
 }
 
