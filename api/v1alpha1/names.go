@@ -30,7 +30,9 @@ const (
 	AnnotationGPUGroup = Group + "/gpu-group"
 	// AnnotationCandidateNodes lists the only nodes that suit, at most 4,096.
 	AnnotationCandidateNodes = Group + "/candidate-nodes"
-	// LabelTenant names the tenant that a Job or a pod is of.
+	// LabelTenant names the tenant that a Job or a pod is of. Without it a pod is of the
+	// tenant of its Namespace: the same label there, else the Namespace's name. Naming
+	// another tenant needs the verb use on it.
 	LabelTenant = Group + "/tenant"
 	// LabelGang names the gang, in the pod's namespace, that a pod is of. A Job with a
 	// minAvailable sets it to the job's name.
@@ -64,6 +66,15 @@ const (
 	// Allocate returns and that the agent reads in CreateContainer: the exact
 	// join between device tokens and container.
 	allocatedPrefix = "allocated." + Group + "/"
+)
+
+// Labels that an administrator sets on Namespaces, besides the label of the tenant.
+const (
+	// LabelEnforcement, if it is "advisory", lets the pods of a Namespace use other
+	// schedulers, nodeName and claims for GPUs and exclusive CPUs.
+	LabelEnforcement = Group + "/enforcement"
+	// LabelSystem marks the Namespace of Numalet, whose pods may start before the agent.
+	LabelSystem = Group + "/system"
 )
 
 // Reasons of events, as kube-scheduler and the Job controller name theirs.

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/numalet/numalet/internal/controller/filters"
-	"github.com/numalet/numalet/internal/controller/groups"
 	"github.com/numalet/numalet/internal/controller/lease"
 	"github.com/numalet/numalet/internal/controller/mirror"
 	"github.com/numalet/numalet/internal/controller/podwriter"
@@ -45,6 +44,8 @@ type controller struct {
 	groups       gpuGroups       // GPU groups and quotas
 	queue        *queue.GangQueue
 	mirror       *mirror.Mirror
+	namespaces   *mirror.Namespaces
+	known        *tenants.Known            // tenants with a Tenant
 	reservations *reservation.Reservations // nil for none
 	avoided      *nodebackoff.List
 	rejected     cache.SharedIndexInformer // of pods whose placement was rejected; updates avoided
@@ -125,8 +126,11 @@ func (c *controller) newMirror(context.Context) (err error) {
 	c.filters.cluster.Announce(c.queue.Notify, c.reporter.Outdated)
 	c.state.Subscribe(c.reporter.Observe, nodestate.Bound, nodestate.Released)
 	c.state.OnFreed(c.queue.Freed)
+	if c.namespaces, err = mirror.NewNamespaces(c.clients.watch); err != nil {
+		return err
+	}
 	c.mirror = mirror.NewMirror(mirror.Env{
-		State: c.state, Filters: filters.Reader{Cluster: c.filters.cluster, Freed: c.retryOn}, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete, GPUs: c.cfg.GPUResource,
+		State: c.state, Filters: filters.Reader{Cluster: c.filters.cluster, Freed: c.retryOn}, Avoids: c.avoided.Avoids, Limit: c.limit, NamespaceTenant: c.namespaces.Tenant, GPUs: c.cfg.GPUResource,
 		Priority:      c.cfg.PodPriority,
 		SchedulerName: c.cfg.SchedulerName,
 		Pending:       c.queue.Add,
@@ -141,7 +145,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 	}
 	informer, notified, err := mirror.NewSucceeded(c.clients.watch, c.queue, c.panicked)
 	c.synced, c.newest, c.succeeded = append(append(c.synced, synced...), notified), newest, informer
-	return errors.Join(err, filters.Watch(c.factory, c.queue.Notify))
+	return errors.Join(err, c.namespaces.Watch(c.mirror), filters.Watch(c.factory, c.queue.Notify))
 }
 
 // newLease creates the lease, and the binder, which checks the lease.

@@ -12,7 +12,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/controller/groups"
 	"github.com/numalet/numalet/internal/controller/mirror"
+	"github.com/numalet/numalet/internal/controller/tenants"
 	"github.com/numalet/numalet/pkg/gpu/group"
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // gpuGroups has the GPU groups in force, and the quotas of groups and tenants.
@@ -25,6 +27,7 @@ type gpuGroups struct {
 
 func (c *controller) newGroups(context.Context) error {
 	g := &c.groups
+	c.known = tenants.NewKnown(c.cfg.UnknownTenants)
 	g.quotas = groups.NewQuotas(c.state.Visit, c.queue.ReactivateTenant, func() { g.statuses.Notify() })
 	g.statuses = groups.NewStatusWriter(c.clients.resources, g.quotas.Holders, time.Now)
 	g.registry = groups.NewRegistry(groups.Dependencies{
@@ -39,8 +42,8 @@ func (c *controller) newGroups(context.Context) error {
 		{c.clients.topologies, mirror.Handle(g.registry.SetNode, g.registry.RemoveNode)},
 		{c.clients.groups, mirror.Handle(g.setGroup, g.removeGroup)},
 		{c.clients.quotas, mirror.Handle(
-			func(t *v1alpha1.Tenant) { c.setQuotas(t.Name, t.Spec.Quotas) },
-			func(t *v1alpha1.Tenant) { c.setQuotas(t.Name, nil) })},
+			func(t *v1alpha1.Tenant) { c.setKnown(t.Name, true); c.setQuotas(t.Name, t.Spec.Quotas) },
+			func(t *v1alpha1.Tenant) { c.setKnown(t.Name, false); c.setQuotas(t.Name, nil) })},
 	} {
 		handled, err := w.informer.AddEventHandler(mirror.Contain(w.handler, c.panicked))
 		if err != nil {
@@ -67,6 +70,26 @@ func (c *controller) setQuotas(tenant string, quotas map[string]resource.Quantit
 	if c.groups.quotas.SetTenant(tenant, quotas) {
 		c.mirror.AskTenant(tenant)
 	}
+}
+
+// setKnown sets whether a tenant has a Tenant, and queues the pods again whose tenant has
+// become known or unknown.
+func (c *controller) setKnown(tenant string, exists bool) {
+	switch changed, all := c.known.Set(tenant, exists); {
+	case all:
+		c.mirror.AskAll()
+	case changed:
+		c.mirror.AskTenant(tenant)
+	}
+}
+
+// limit restricts a pod to the GPUs and quotas of its tenant. Pods of an unknown tenant wait.
+func (c *controller) limit(p *sched.Pod, annotations map[string]string) error {
+	if unknown := c.known.Check(p.Tenant); unknown != nil {
+		p.Wait = func(*sched.Pod) sched.Reason { return sched.Reason{Code: sched.Anywhere, Detail: unknown.Error()} }
+		return nil
+	}
+	return groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete(p, annotations)
 }
 
 // hasSynced reports whether the registry has handled the initial lists.

@@ -172,6 +172,7 @@ func TestQuotas(t *testing.T) {
 	w.quotas.Add(&v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "bob"}, Spec: v1alpha1.TenantSpec{
 		Quotas: map[string]resource.Quantity{"cpu": resource.MustParse("1"), "T4": resource.MustParse("0")},
 	}})
+	w.quotas.Add(&v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "ann"}})
 	w.start()
 	w.gpuPod("a", "ann", "", 2)
 	w.await("a is bound", func() bool { return w.given()["a"] != "" })

@@ -68,8 +68,13 @@ func (c *controller) elect(ctx context.Context) error {
 
 // watch runs the informers until ctx ends.
 func (c *controller) watch(ctx context.Context) error {
-	c.factory.StartWithContext(ctx)
 	var wg sync.WaitGroup
+	wg.Go(func() { c.namespaces.Run(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), c.namespaces.HasSynced) {
+		wg.Wait()
+		return nil
+	}
+	c.factory.StartWithContext(ctx)
 	wg.Go(func() { c.clients.topologies.RunWithContext(ctx) })
 	wg.Go(func() { c.rejected.RunWithContext(ctx) })
 	wg.Go(func() { c.succeeded.RunWithContext(ctx) })

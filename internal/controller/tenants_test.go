@@ -2,10 +2,12 @@ package controller
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -55,6 +57,59 @@ func TestTenantsTakeTurnsByScore(t *testing.T) {
 			t.Errorf("%s is not bound, but %v are", name, bound)
 		}
 	}
+}
+
+// TestTenantOfNamespace checks that a pod that names no tenant is of the one of its
+// Namespace, also after the Namespace's label has changed, and that pods of a tenant without
+// a Tenant wait with that reason until it is created.
+func TestTenantOfNamespace(t *testing.T) {
+	w := newWorld(t)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{v1alpha1.LabelTenant: "ann"}}}
+	if err := w.client.Tracker().Add(namespace); err != nil {
+		t.Fatal(err)
+	}
+	w.quotas.Add(&v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "ann"}})
+	w.node("n1", 4)
+	w.start()
+	w.pod("first", "2", "single")
+	w.await("the first is charged to ann", func() bool { return w.isBound("first") && w.controller.ledger.Rank("ann", "cpu") > 0 })
+
+	relabelled := namespace.DeepCopy()
+	relabelled.Labels[v1alpha1.LabelTenant] = "ben"
+	if _, err := w.client.CoreV1().Namespaces().Update(t.Context(), relabelled, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.await("the label is seen", func() bool { return w.controller.namespaces.Tenant("default") == "ben" })
+	w.pod("second", "2", "single")
+	w.await("the second hears that nobody knows ben", func() bool {
+		return strings.Contains(w.unscheduled("second"), `the tenant "ben" is unknown: ask an administrator to create a Tenant of this name`)
+	})
+	w.quotas.Add(&v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "ben"}})
+	w.await("the second is charged to ben", func() bool { return w.isBound("second") && w.controller.ledger.Rank("ben", "cpu") > 0 })
+	if rank := w.controller.ledger.Rank("ann", "cpu"); rank <= 0 {
+		t.Errorf("ann's rank is %v, want more than 0: her pod is still hers", rank)
+	}
+}
+
+// TestTenantFollowsNamespace checks that a pending pod gets the tenant of its Namespace when
+// the label changes.
+func TestTenantFollowsNamespace(t *testing.T) {
+	w := newWorld(t)
+	w.quotas.Add(&v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "ann"}})
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	if err := w.client.Tracker().Add(namespace); err != nil {
+		t.Fatal(err)
+	}
+	w.node("n1", 4)
+	w.start()
+	w.pod("a", "2", "single")
+	w.await("its tenant is unknown", func() bool { return strings.Contains(w.unscheduled("a"), `the tenant "default" is unknown`) })
+	labelled := namespace.DeepCopy()
+	labelled.Labels = map[string]string{v1alpha1.LabelTenant: "ann"}
+	if _, err := w.client.CoreV1().Namespaces().Update(t.Context(), labelled, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.await("it is ann's", func() bool { return w.isBound("a") })
 }
 
 // TestWhy checks that the queue API and the pod's condition say why a pod waits.

@@ -19,11 +19,11 @@ type boundPod struct {
 }
 
 // readBound reads what a bound pod holds. Its tenant stays what it was when it was assigned:
-// anybody who may edit a pod could otherwise charge it to another tenant.
+// a change of the pod's or of the Namespace's label must not charge it to another tenant.
 func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 	a, all := assignment(pod, m.env.GPUs)
 	before := m.env.State.Assignment(a.UID)
-	if before != nil {
+	if a.Tenant = m.tenant(pod); before != nil {
 		a.Tenant = before.Tenant
 	}
 	known, err := m.env.Filters.ReadBoundPod(pod, before)
@@ -34,13 +34,13 @@ func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 	return boundPod{pod, a, all}
 }
 
-// assignment returns what a bound pod holds, and whether the pod says all of it. A pod
+// assignment returns what a bound pod holds, without its tenant, and whether the pod says all of it. A pod
 // with exclusive CPUs and no placement does not: it holds what its node reports for it
 // (shares), and its requests until the node reports. The same holds for mirror pods: the
 // admission policies cannot keep their authors from claiming a placement that nobody
 // decided. gpus is the resource of whole cards.
 func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool) {
-	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Tenant: tenant(pod), Gang: gangID(pod), Since: boundSince(pod)}
+	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Gang: gangID(pod), Since: boundSince(pod)}
 	a.Ends = ends(pod, a.Since)
 	p, request, err := read(pod)
 	_, placed := pod.Annotations[v1alpha1.AnnotationPlacement]
@@ -74,10 +74,10 @@ func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (
 	return sched.Hold(p, at), true
 }
 
-// tenant returns the tenant that a pod is charged to: the value of its label, or its
-// namespace. Deployments, StatefulSets and batch Jobs copy the label from their template.
-func tenant(pod *corev1.Pod) string {
-	return cmp.Or(pod.Labels[v1alpha1.LabelTenant], pod.Namespace)
+// tenant returns the tenant that a pod is charged to. A pod that names none is of the tenant
+// of its Namespace. The admission policies decide who may name another one.
+func (m *Mirror) tenant(pod *corev1.Pod) string {
+	return cmp.Or(pod.Labels[v1alpha1.LabelTenant], m.env.NamespaceTenant(pod.Namespace), pod.Namespace)
 }
 
 // boundSince returns when a pod was bound, to the second. The API server records the

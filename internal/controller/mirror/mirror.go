@@ -22,6 +22,9 @@ type Env struct {
 	Priority bool
 	// Avoids reports whether pods of an owner, given by UID, must avoid a node for now.
 	Avoids func(owner, node string) bool
+	// NamespaceTenant returns the tenant that a Namespace's label names, or "". Nil is for
+	// Namespaces without labels.
+	NamespaceTenant func(namespace string) string
 	// Limit restricts a pod to the GPUs and quotas of its tenant. The annotations are the pod's.
 	Limit    func(p *sched.Pod, annotations map[string]string) error
 	Pending  func(queue.Entry)       // is called when a pod is pending, and when its request changes
@@ -72,6 +75,9 @@ type node struct {
 
 // NewMirror returns a mirror that has seen no object.
 func NewMirror(env Env) *Mirror {
+	if env.NamespaceTenant == nil {
+		env.NamespaceTenant = func(string) string { return "" }
+	}
 	m := &Mirror{env: env}
 	m.mu.nodes, m.mu.asks, m.mu.models = map[string]*node{}, map[string]pendingPod{}, map[string]int{}
 	return m

@@ -44,7 +44,7 @@ func (m *Mirror) readPending(pod *corev1.Pod) pendingPod {
 	p.Candidates, errs[0] = candidates(pod)
 	p.Gang, errs[1] = gangOf(pod)
 	errs[2] = m.env.Filters.ReadPod(pod, p)
-	p.Tenant = tenant(pod)
+	p.Tenant = m.tenant(pod)
 	return pendingPod{pod, p, errors.Join(invalid, errors.Join(errs[:]...), unforged(pod))}
 }
 

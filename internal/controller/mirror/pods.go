@@ -133,20 +133,38 @@ func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
 // AskGPUs queues all pending pods that request GPUs again, after a change of the GPUs
 // that they may have. O(pending pods).
 func (m *Mirror) AskGPUs() {
-	m.askAgain(func(pod *corev1.Pod) bool { return len(wants(pod, m.env.GPUs)) > 0 })
+	m.askAgain(func(pod pendingPod) bool { return len(wants(pod.Pod, m.env.GPUs)) > 0 })
 }
 
 // AskTenant queues all pending pods of a tenant again, after a change of its quotas.
 // O(pending pods).
 func (m *Mirror) AskTenant(name string) {
-	m.askAgain(func(pod *corev1.Pod) bool { return tenant(pod) == name })
+	m.askAgain(func(pod pendingPod) bool { return pod.request.Tenant == name })
 }
 
-func (m *Mirror) askAgain(concerned func(*corev1.Pod) bool) {
+// AskAll queues all pending pods again. O(pending pods).
+func (m *Mirror) AskAll() { m.askAgain(func(pendingPod) bool { return true }) }
+
+func (m *Mirror) askAgain(concerned func(pendingPod) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, pod := range m.mu.asks {
-		if concerned(pod.Pod) {
+		if concerned(pod) {
+			m.ask(pod)
+		}
+	}
+}
+
+// AskNamespace queues the pending pods of a namespace again whose tenant is another one than
+// before, after a change of the Namespace. O(pending pods).
+func (m *Mirror) AskNamespace(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for uid, pod := range m.mu.asks {
+		if now := m.tenant(pod.Pod); pod.Namespace == name && pod.request.Tenant != now {
+			request := *pod.request
+			request.Tenant, pod.request = now, &request
+			m.mu.asks[uid] = pod
 			m.ask(pod)
 		}
 	}

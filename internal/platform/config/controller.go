@@ -22,7 +22,8 @@ type Controller struct {
 	ScoreTimeConstant time.Duration
 	HalfLife          Maybe         // of scores; replaces ScoreTimeConstant if set
 	ScoreInterval     time.Duration // between updates of the stored scores
-	PodPriority       bool          // the priority of a pod counts before its tenant's score
+	UnknownTenants    UnknownTenants
+	PodPriority       bool // the priority of a pod counts before its tenant's score
 	Policy            IndexPolicy
 	Dimensions        Dimensions
 	Candidates        int // nodes per proposal
@@ -49,6 +50,7 @@ func defaultController() Controller {
 		GPUResource:       "nvidia.com/gpu",
 		ScoreTimeConstant: fairshare.DefaultTimeConstant * time.Second,
 		ScoreInterval:     time.Minute,
+		UnknownTenants:    WaitIfAny,
 		PodPriority:       true,
 		Policy:            IndexPolicy(distbucket.LeastFit),
 		Dimensions:        defaultDimensions(),
@@ -78,6 +80,7 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 	t.TextVar(&c.HalfLife, "score-half-life", c.HalfLife, "The same setting as a half-life: the `duration` in which the score of a tenant that uses nothing halves. none uses score-time-constant.")
 	t.DurationVar(&c.ScoreInterval, "score-interval", c.ScoreInterval, "How often scores reorder the queue and are stored in Tenants, as a `duration`. Pods that start or end count at once.")
 	t.BoolVar(&c.PodPriority, "pod-priority", c.PodPriority, "Order pods by their priority first, as kube-scheduler does, and then by the scores of their tenants. Use false where users may choose any PriorityClass: whoever has the highest priority would always come first.")
+	t.TextVar(&c.UnknownTenants, "unknown-tenants", c.UnknownTenants, "What happens to pods of tenants without a Tenant: wait makes them wait, schedule schedules them, and auto makes them wait as soon as there is any Tenant.")
 	t.TextVar(&c.Policy, "policy", c.Policy, "Which of the nodes that fit is preferred: leastfit, bestfit, firstfit, nextfit or random.")
 	t.TextVar(&c.Dimensions, "dimensions", c.Dimensions, "Resources by which nodes are compared, as a `list` with the most important first. Each has a granularity: cpu (thousandths)/100,memory (bytes)/134217728,pods,numa-total,numa-single,numa-spread,gpus or the name of a resource.")
 	t.IntVar(&c.Candidates, "candidates", c.Candidates, "Number of candidate nodes for a pod. After a conflict the next candidate is tried without another search.")

@@ -136,6 +136,7 @@ func TestTenants(t *testing.T) {
 	o.open("ann", "T4", 2*(1-math.Exp(-4)))
 	o.open("bob", "", 0)
 	o.open("carl", "", 0)
+	o.open("dora", "", 0)
 	runs := hollowcluster.Pod("default", "runs", "numalet-scheduler", "2", 0)
 	runs.Labels[v1alpha1.LabelTenant], runs.Spec.NodeName = "carl", "of-t4"
 	o.create(runs)

@@ -1,0 +1,54 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// Namespaces knows the tenants of Namespaces. It has an informer of its own, which lists
+// before the pods are listed: a bound pod keeps the tenant with which it was first seen.
+type Namespaces struct{ informer cache.SharedIndexInformer }
+
+// NewNamespaces returns Namespaces that know nothing until Run.
+func NewNamespaces(client kubernetes.Interface) (*Namespaces, error) {
+	informer := coreinformers.NewNamespaceInformer(client, 0, cache.Indexers{})
+	if err := informer.SetTransform(Trim); err != nil {
+		return nil, fmt.Errorf("watch namespaces: %w", err)
+	}
+	return &Namespaces{informer}, nil
+}
+
+// Watch makes a mirror read the tenants of a Namespace's pending pods again when the
+// Namespace changes.
+func (n *Namespaces) Watch(m *Mirror) error {
+	ask := func(namespace *corev1.Namespace) { m.AskNamespace(namespace.Name) }
+	handler := handle(ask, ask, func(a, b *corev1.Namespace) bool { return tenantLabel(a) == tenantLabel(b) })
+	if _, err := n.informer.AddEventHandler(Contain(handler, m.env.Panicked)); err != nil {
+		return fmt.Errorf("watch namespaces: %w", err)
+	}
+	return nil
+}
+
+// Run watches Namespaces until ctx ends.
+func (n *Namespaces) Run(ctx context.Context) { n.informer.RunWithContext(ctx) }
+
+// HasSynced reports whether all Namespaces were listed.
+func (n *Namespaces) HasSynced() bool { return n.informer.HasSynced() }
+
+// Tenant returns the tenant that the label of a Namespace names, or "".
+func (n *Namespaces) Tenant(name string) string {
+	object, found, err := n.informer.GetStore().GetByKey(name)
+	if err != nil || !found {
+		return ""
+	}
+	return tenantLabel(object.(*corev1.Namespace))
+}
+
+func tenantLabel(n *corev1.Namespace) string { return n.Labels[v1alpha1.LabelTenant] }

@@ -1,0 +1,53 @@
+package tenants
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/platform/config"
+)
+
+// Known is the set of tenants that have a Tenant. Its methods may be called from any
+// goroutine.
+type Known struct {
+	unknown config.UnknownTenants
+	mu      struct {
+		sync.RWMutex
+		names map[string]bool
+	}
+}
+
+// NewKnown returns a Known without tenants.
+func NewKnown(unknown config.UnknownTenants) *Known {
+	k := &Known{unknown: unknown}
+	k.mu.names = map[string]bool{}
+	return k
+}
+
+// Set adds or removes a tenant. It reports whether the answers of Check have changed for this
+// tenant, and for all others, too.
+func (k *Known) Set(name string, exists bool) (changed, all bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.mu.names[name] == exists {
+		return false, false
+	}
+	some := len(k.mu.names) > 0
+	if exists {
+		k.mu.names[name] = true
+	} else {
+		delete(k.mu.names, name)
+	}
+	return k.unknown != config.ScheduleUnknown, k.unknown == config.WaitIfAny && some != (len(k.mu.names) > 0)
+}
+
+// Check returns an error, for the author of a pod, if the pods of a tenant have to wait.
+func (k *Known) Check(name string) error {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if k.mu.names[name] || k.unknown == config.ScheduleUnknown || k.unknown == config.WaitIfAny && len(k.mu.names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the tenant %q is unknown: ask an administrator to create a Tenant of this name, or to label the namespace with %s", name, v1alpha1.LabelTenant)
+}

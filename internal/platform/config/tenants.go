@@ -1,0 +1,27 @@
+package config
+
+import "fmt"
+
+// UnknownTenants is what happens to the pods of tenants without a Tenant.
+type UnknownTenants string
+
+const (
+	// WaitIfAny makes them wait as soon as there is a Tenant. Without any, nobody has quotas
+	// or weights, and all are alike.
+	WaitIfAny       UnknownTenants = "auto"
+	WaitAlways      UnknownTenants = "wait"
+	ScheduleUnknown UnknownTenants = "schedule"
+)
+
+// MarshalText writes the setting.
+func (u UnknownTenants) MarshalText() ([]byte, error) { return []byte(u), nil }
+
+// UnmarshalText parses the setting.
+func (u *UnknownTenants) UnmarshalText(text []byte) error {
+	switch v := UnknownTenants(text); v {
+	case WaitIfAny, WaitAlways, ScheduleUnknown:
+		*u = v
+		return nil
+	}
+	return fmt.Errorf("%q: want auto, wait or schedule", text)
+}
