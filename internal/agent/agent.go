@@ -23,6 +23,7 @@ import (
 	"github.com/numalet/numalet/internal/agent/nodeapi"
 	"github.com/numalet/numalet/internal/deviceplugin/kubelet"
 	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/platform/kubeapi"
 	"github.com/numalet/numalet/internal/platform/telemetry"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
@@ -52,6 +53,8 @@ type agent struct {
 	marked     atomic.Pointer[bool] // whether the node has the label; nil while unknown
 	foreign    *foreign.Monitor
 	health     *telemetry.Server
+	// confinement is that of the agent's account by the admission policies.
+	confinement *kubeapi.Confinement
 }
 
 // newAgent reads the machine, the kubelet's configuration and the checkpoint, and
@@ -79,6 +82,9 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	if a.pods, err = nodeapi.NewPods(a.client, cfg.NodeName, handlers); err != nil {
 		return nil, err
 	}
+	a.confinement = kubeapi.NewConfinement(kubeapi.ConfinementOptions{Try: func(ctx context.Context) error {
+		return nodeapi.Overstep(ctx, a.client, cfg.NodeName)
+	}})
 	a.events = nodeapi.NewEvents(ctx, a.client, cfg.NodeName)
 	if err := a.newCluster(); err != nil {
 		return nil, err
@@ -205,5 +211,6 @@ func (a *agent) checks() []telemetry.Check {
 			}
 			return nil
 		}},
+		{Name: "admission policies", Ready: a.confinement.Ready},
 	}
 }

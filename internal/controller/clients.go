@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -46,6 +47,7 @@ type clients struct {
 	resources  dynamic.Interface                        // for statuses of GPUGroups
 	tenants    client.Reader                            // reads Tenants
 	operators  manager.Manager                          // runs the reconcilers of custom resources; nil for none
+	overstep   func(context.Context) error              // tries what the policies forbid
 	authorize  func(http.Handler) (http.Handler, error) // lets only authorized users read metrics
 }
 
@@ -90,6 +92,11 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
 			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 		}
+	}
+	c.overstep = func(ctx context.Context) error {
+		stray := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "numalet-policy-check"}} // of no Job
+		_, err := c.report.CoreV1().ConfigMaps(cfg.LeaseNS).Create(ctx, stray, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
 	}
 	return c, c.connectWriters(config, cfg)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/numalet/numalet/internal/controller/podwriter"
 	"github.com/numalet/numalet/internal/controller/tenants"
 	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/platform/kubeapi"
 	"github.com/numalet/numalet/internal/platform/telemetry"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
@@ -60,7 +61,8 @@ type controller struct {
 	measured     *metrics
 	health       *telemetry.Server
 	metrics      *telemetry.Server
-	explains     *telemetry.Server // nil for none
+	confinement  *kubeapi.Confinement // by the admission policies
+	explains     *telemetry.Server    // nil for none
 }
 
 // newController creates and connects the parts. It starts nothing except what waits for
@@ -69,7 +71,7 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{}), measured: newMetrics()}
 	c.factory = mirror.NewInformers(clients.watch)
 	for _, part := range []func(context.Context) error{
-		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.newLease, c.newPipeline, c.newOperators, c.newHealth, c.newMetricsServer, c.newExplainer,
+		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newExplainer,
 	} {
 		if err := part(ctx); err != nil {
 			return nil, err
@@ -183,7 +185,14 @@ func (c *controller) newPipeline(context.Context) error {
 	return nil
 }
 
+// newConfinement creates the check whether the policies confine this program's account.
+func (c *controller) newConfinement(context.Context) error {
+	c.confinement = kubeapi.NewConfinement(kubeapi.ConfinementOptions{Try: c.clients.overstep})
+	return nil
+}
+
 func (c *controller) newHealth(context.Context) (err error) {
-	c.health, err = telemetry.NewServer(c.cfg.HealthAddr, nil, telemetry.Check{Name: "nodes, topologies and pods", Ready: c.listed})
+	c.health, err = telemetry.NewServer(c.cfg.HealthAddr, nil, telemetry.Check{Name: "nodes, topologies and pods", Ready: c.listed},
+		telemetry.Check{Name: "admission policies", Ready: c.confinement.Ready})
 	return err
 }

@@ -35,13 +35,14 @@ func (p *Plane) Account(ctx context.Context, namespace, name string) (string, er
 }
 
 // Install creates what an administrator creates before the controller starts: the custom
-// resource definitions, the namespace and the controller's rights. No kubelet runs the
+// resource definitions, the namespace, the controller's rights, and the policies that confine it. No kubelet runs the
 // Deployment of the same manifest.
 func (p *Plane) Install(ctx context.Context, repository string) error {
 	for _, what := range [][]string{
 		{"-k", repository + "/deploy/crds"},
 		{"-f", repository + "/deploy/daemonset/namespace.yaml"},
 		{"-k", repository + "/deploy/controller"},
+		{"-f", repository + "/deploy/admission/controller-writes.yaml"}, // without it the controller is not ready
 	} {
 		if _, err := p.Kubectl(ctx, append([]string{"apply", "--server-side"}, what...)...); err != nil {
 			return err

@@ -63,7 +63,7 @@ func (p *Plane) GiveUpLease(ctx context.Context, namespace, name string) error {
 // AwaitReady waits until the controller has handled all initial lists.
 func (c *Controller) AwaitReady(ctx context.Context) error {
 	for {
-		_, err := ask(ctx, c.Health, "/readyz")
+		err := c.Ready(ctx)
 		if err == nil {
 			return nil
 		}
@@ -75,6 +75,12 @@ func (c *Controller) AwaitReady(ctx context.Context) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// Ready returns why the controller is not ready, or nil.
+func (c *Controller) Ready(ctx context.Context) error {
+	_, err := ask(ctx, c.Health, "/readyz")
+	return err
 }
 
 // profiled is the duration of a profile.

@@ -34,15 +34,8 @@ type jobs struct {
 
 // TestJobs plays the life of several jobs, each of another name.
 func TestJobs(t *testing.T) {
-	j := &jobs{world: newWorld(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16})}
-	config, err := j.Config()
-	j.must(err)
-	config.ContentType = runtime.ContentTypeJSON // there is no protobuf of custom resources
-	known := runtime.NewScheme()
-	j.must(scheme.AddToScheme(known))
-	j.must(v1alpha1.AddToScheme(known))
-	j.objects, err = client.New(config, client.Options{Scheme: known})
-	j.must(err)
+	w := newWorld(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16})
+	j := &jobs{w, w.objects()}
 	for name, play := range map[string]func(*jobs){
 		"guide": guide, "succeeds": succeeds, "retries": retries, "gang": gang, "suspend": suspend, "ttl": ttl, "in the way": inTheWay, "cascade": cascade,
 	} {
@@ -52,6 +45,20 @@ func TestJobs(t *testing.T) {
 			play(&jobs{&own, j.objects})
 		})
 	}
+}
+
+// objects returns a client of all kinds of objects.
+func (w *world) objects() client.Client {
+	w.Helper()
+	config, err := w.Config()
+	w.must(err)
+	config.ContentType = runtime.ContentTypeJSON // there is no protobuf of custom resources
+	known := runtime.NewScheme()
+	w.must(scheme.AddToScheme(known))
+	w.must(v1alpha1.AddToScheme(known))
+	objects, err := client.New(config, client.Options{Scheme: known})
+	w.must(err)
+	return objects
 }
 
 // guide: the example of the user guide is two pods that are bound and know each
