@@ -79,7 +79,7 @@ func (v *Cluster) Book() *fairshare.Book { return v.book }
 
 // Submit adds work now. It is scheduled with the next event or the next Run.
 func (v *Cluster) Submit(w Work) {
-	ran := Ran{Work: w, Type: fairshare.TypeOf(w.Pod), Created: v.Now()}
+	ran := Ran{Work: w, Type: fairshare.Type(w.Pod.ResourceType()), Created: v.Now()}
 	v.pending[w.Pod.UID] = ran
 	v.queue.Add(queue.Entry{Pod: w.Pod, Created: ran.Created, Type: ran.Type, Tenant: w.Tenant})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // Matcher decides which GPUs a pod may use.
@@ -64,7 +63,7 @@ func (m Matcher) limit(p *sched.Pod) {
 // of all GPUs, and that of the parts' type.
 func (m Matcher) offerParts(p *sched.Pod, node *sched.Node) sched.Offer {
 	part := node.Parts[p.GPUs.Part.Resource]
-	for _, kind := range []string{string(fairshare.AnyGPU), part.Type} {
+	for _, kind := range []string{sched.TypeAnyGPU, part.Type} {
 		if err := m.Quotas.Over(group.Scope{Tenant: p.Tenant, Type: kind}, sched.MilliGPU(p.GPUs.Part.Count)*part.Milli); err != nil {
 			return sched.Offer{Why: sched.Reason{Code: sched.Other, Detail: err.Error()}}
 		}

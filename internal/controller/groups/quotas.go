@@ -11,7 +11,6 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu/group"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
@@ -164,11 +163,11 @@ func due(p *sched.Pod) group.QuotaCharge {
 	case p.GPUs.Count > 0 && len(p.GPUs.Types) == 1:
 		return group.QuotaCharge{Type: p.GPUs.Types[0], Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
 	case p.GPUs.Count > 0:
-		return group.QuotaCharge{Type: string(fairshare.AnyGPU), Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
+		return group.QuotaCharge{Type: sched.TypeAnyGPU, Group: p.GPUs.Group, Milli: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
 	case p.GPUs.Part.Count > 0:
-		return group.QuotaCharge{Type: string(fairshare.AnyGPU), Milli: 1} // the minimum
+		return group.QuotaCharge{Type: sched.TypeAnyGPU, Milli: 1} // the minimum
 	}
-	return group.QuotaCharge{Type: string(fairshare.CPU), Milli: sched.MilliGPU(p.Requests.CPU)}
+	return group.QuotaCharge{Type: sched.TypeCPU, Milli: sched.MilliGPU(p.Requests.CPU)}
 }
 
 // Check returns an error if a decision exceeds a quota. The node's record has the types of

@@ -44,30 +44,36 @@ func modelOf(n *sched.Node) string {
 	return n.GPUs[0].Type
 }
 
-// cards returns which cards, or parts of cards, a pod requests. The number comes from its
-// requests, the models from its annotation. Models that the cluster does not have are
-// dropped, unless that would drop all: the pod then waits for such a card.
-func (m *Mirror) cards(pod *corev1.Pod, requests sched.Amounts) (sched.GPURequest, error) {
-	ask := sched.GPURequest{Count: int(requests.Extended.Of(m.env.GPUs)), Milli: sched.WholeGPU, Part: partRequest(requests, m.env.GPUs)}
+// gpuRequest returns which GPUs, or parts of GPUs, a pod requests. The number comes from its
+// requests, the models from its annotation.
+func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPURequest, error) {
+	ask := sched.GPURequest{Count: int(requests.Extended.Of(gpus)), Milli: sched.WholeGPU, Part: partRequest(requests, gpus)}
 	form := gpu.Physical
 	if ask.Count == 0 {
 		form = gpu.Virtual
 	}
-	models, err := allowed(pod, form, ask.Count+ask.Part.Count, m.env.GPUs)
+	var err error
+	ask.Types, err = allowed(pod, form, ask.Count+ask.Part.Count, gpus)
 	switch {
 	case err != nil || ask.Count+ask.Part.Count == 0:
 		return sched.GPURequest{}, err
 	case ask.Count > MaxGPUs:
-		return sched.GPURequest{}, fmt.Errorf("the pod requests %d of %s, and a node may have at most %d; request less", ask.Count, m.env.GPUs, MaxGPUs)
+		return sched.GPURequest{}, fmt.Errorf("the pod requests %d of %s, and a node may have at most %d; request less", ask.Count, gpus, MaxGPUs)
 	case ask.Count == 0:
-		return sched.GPURequest{Part: ask.Part, Types: models}, nil
+		return sched.GPURequest{Part: ask.Part, Types: ask.Types}, nil
 	}
-	ask.PerContainer = wants(pod, m.env.GPUs)
-	known := slices.DeleteFunc(slices.Clone(models), func(name string) bool { return m.mu.models[name] <= 0 })
-	if ask.Types = known; len(known) == 0 {
-		ask.Types = models
-	}
+	ask.PerContainer = wants(pod, gpus)
 	return ask, nil
+}
+
+// known returns the models of a request for whole GPUs without those that the cluster does
+// not have, unless that would drop all: the pod then waits for such a GPU.
+func (m *Mirror) known(ask sched.GPURequest) []string {
+	known := slices.DeleteFunc(slices.Clone(ask.Types), func(name string) bool { return m.mu.models[name] <= 0 })
+	if ask.Count == 0 || len(known) == 0 {
+		return ask.Types
+	}
+	return known
 }
 
 // maxModels is how many models of GPUs a pod may name: each of its GPUs is compared with

@@ -40,10 +40,11 @@ type pendingPod struct {
 // readPending reads a pending pod's request.
 func (m *Mirror) readPending(pod *corev1.Pod) pendingPod {
 	p, _, invalid := read(pod)
-	var errs [3]error
-	p.Candidates, errs[0] = candidates(pod)
-	p.Gang, errs[1] = gangOf(pod)
-	errs[2] = m.env.Filters.ReadPod(pod, p)
+	var errs [4]error
+	p.GPUs, errs[0] = gpuRequest(pod, p.Requests, m.env.GPUs)
+	p.Candidates, errs[1] = candidates(pod)
+	p.Gang, errs[2] = gangOf(pod)
+	errs[3] = m.env.Filters.ReadPod(pod, p)
 	p.Tenant = m.tenant(pod)
 	return pendingPod{pod, p, errors.Join(invalid, errors.Join(errs[:]...), unforged(pod))}
 }

@@ -107,14 +107,13 @@ func (m *Mirror) pending(pod pendingPod) {
 func (m *Mirror) ask(pod pendingPod) {
 	request := *pod.request
 	p := &request
-	cards, bad := m.cards(pod.Pod, p.Requests)
-	p.GPUs = cards
-	if err := errors.Join(pod.invalid, bad, m.complete(p, pod.Pod)); err != nil {
+	p.GPUs.Types = m.known(p.GPUs)
+	if err := errors.Join(pod.invalid, m.complete(p, pod.Pod)); err != nil {
 		m.env.Withdraw(p.UID)
 		m.env.Refused(p, err)
 		return
 	}
-	e := queue.Entry{Pod: p, Created: pod.CreationTimestamp.Time, Type: fairshare.TypeOf(p), Tenant: p.Tenant}
+	e := queue.Entry{Pod: p, Created: pod.CreationTimestamp.Time, Type: fairshare.Type(p.ResourceType()), Tenant: p.Tenant}
 	if m.env.Priority && pod.Spec.Priority != nil {
 		e.Priority = *pod.Spec.Priority
 	}
@@ -133,7 +132,7 @@ func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
 // AskGPUs queues all pending pods that request GPUs again, after a change of the GPUs
 // that they may have. O(pending pods).
 func (m *Mirror) AskGPUs() {
-	m.askAgain(func(pod pendingPod) bool { return len(wants(pod.Pod, m.env.GPUs)) > 0 })
+	m.askAgain(func(pod pendingPod) bool { return len(pod.request.GPUs.PerContainer) > 0 })
 }
 
 // AskTenant queues all pending pods of a tenant again, after a change of its quotas.

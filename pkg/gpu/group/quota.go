@@ -11,7 +11,7 @@ import (
 )
 
 // Scope is what a limit applies to: a tenant's GPUs of one type, of all types
-// (fairshare.AnyGPU) or of one group, or its cores (fairshare.CPU).
+// (sched.TypeAnyGPU) or of one group, or its cores (sched.TypeCPU).
 type Scope struct {
 	Tenant string
 	Type   string // "" if Group is set
@@ -23,9 +23,9 @@ func (s Scope) String() string {
 	switch {
 	case s.Group != "":
 		return fmt.Sprintf("tenant %s, GPU group %s", s.Tenant, s.Group)
-	case s.Type == string(fairshare.CPU):
+	case s.Type == sched.TypeCPU:
 		return fmt.Sprintf("tenant %s, CPUs", s.Tenant)
-	case s.Type == string(fairshare.AnyGPU):
+	case s.Type == sched.TypeAnyGPU:
 		return fmt.Sprintf("tenant %s, GPUs of all types", s.Tenant)
 	}
 	return fmt.Sprintf("tenant %s, GPU type %s", s.Tenant, s.Type)
@@ -44,7 +44,7 @@ func (g *Group) Limits() map[Scope]sched.MilliGPU {
 
 // QuotaCharge is the GPUs of one type, or the cores, that a pod holds or is about to hold.
 type QuotaCharge struct {
-	Type  string // fairshare.CPU for cores
+	Type  string // sched.TypeCPU for cores
 	Group string // the group that the GPUs came from, or ""
 	Milli sched.MilliGPU
 }
@@ -152,8 +152,8 @@ func sums(tenant string, charges []QuotaCharge) map[Scope]sched.MilliGPU {
 	all := map[Scope]sched.MilliGPU{}
 	for _, c := range charges {
 		all[Scope{Tenant: tenant, Type: c.Type}] += c.Milli
-		if c.Type != string(fairshare.CPU) && c.Type != string(fairshare.AnyGPU) {
-			all[Scope{Tenant: tenant, Type: string(fairshare.AnyGPU)}] += c.Milli
+		if c.Type != sched.TypeCPU && c.Type != sched.TypeAnyGPU {
+			all[Scope{Tenant: tenant, Type: sched.TypeAnyGPU}] += c.Milli
 		}
 		if c.Group != "" {
 			all[Scope{Tenant: tenant, Group: c.Group}] += c.Milli
@@ -186,7 +186,7 @@ func (q *Quotas) refuse(s Scope, amount sched.MilliGPU) *GPURefusal {
 // count returns an amount as "1 GPU", "0.5 GPUs" or "2 CPUs".
 func (s Scope) count(amount sched.MilliGPU) string {
 	noun := "GPU"
-	if s.Type == string(fairshare.CPU) {
+	if s.Type == sched.TypeCPU {
 		noun = "CPU"
 	}
 	if amount == sched.WholeGPU {

@@ -8,12 +8,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Type is a type of resource with an account of its own: CPU, or a model and form of GPU by its name.
+// Type is a type of resource with an account of its own (sched.Pod.ResourceType).
 type Type string
 
 const (
-	CPU    Type = "cpu"
-	AnyGPU Type = "gpu" // requested: any model; used: a GPU whose model is unknown
+	CPU    Type = sched.TypeCPU
+	AnyGPU Type = sched.TypeAnyGPU
 )
 
 // Milli is an amount in thousandths of a core or a GPU.
@@ -98,33 +98,6 @@ func add(charges []Charge, t Type, amount Milli) []Charge {
 	}
 	charges[i].Amount += amount
 	return charges
-}
-
-// TypeOf returns the type that a pod waits for:
-//
-//	CPU           no GPUs
-//	"T4"          GPUs of one model
-//	"A|B"         GPUs of several models, in alphabetical order
-//	AnyGPU        GPUs of any model
-//	"T4-SHARED"   parts of one model, and "A-SHARED|B-SHARED" of several
-//	"SHARED"      parts of one kind, of any model
-func TypeOf(pod *sched.Pod) Type {
-	part := pod.GPUs.Part
-	switch {
-	case pod.GPUs.Count == 0 && part.Count == 0:
-		return CPU
-	case pod.GPUs.Count == 0 && len(pod.GPUs.Types) == 0:
-		return Type(part.Kind)
-	case len(pod.GPUs.Types) == 0:
-		return AnyGPU
-	}
-	models := slices.Sorted(slices.Values(pod.GPUs.Types))
-	if pod.GPUs.Count == 0 {
-		for i := range models {
-			models[i] += "-" + part.Kind
-		}
-	}
-	return Type(strings.Join(slices.Compact(models), "|"))
 }
 
 // Counts reports whether use of a type counts against those that wait for t.

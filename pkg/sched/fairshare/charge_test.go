@@ -52,27 +52,6 @@ func TestChargeUnnamed(t *testing.T) {
 	}
 }
 
-func TestTypeOf(t *testing.T) {
-	for name, tc := range map[string]struct {
-		ask  sched.GPURequest
-		want Type
-	}{
-		"no card":       {sched.GPURequest{}, "cpu"},
-		"any card":      {sched.GPURequest{Count: 1}, "gpu"},
-		"one model":     {sched.GPURequest{Count: 1, Types: []string{"T4"}}, "T4"},
-		"two models":    {sched.GPURequest{Count: 1, Types: []string{"T4", "H200", "T4"}}, "H200|T4"},
-		"shares":        {sched.GPURequest{Part: sched.GPUPartRequest{Kind: "SHARED", Count: 2}}, "SHARED"},
-		"slices":        {sched.GPURequest{Part: sched.GPUPartRequest{Kind: "MIG-1g.10gb", Count: 1}, Types: []string{"H100", "A100"}}, "A100-MIG-1g.10gb|H100-MIG-1g.10gb"},
-		"named in vain": {sched.GPURequest{Types: []string{"T4"}}, "cpu"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := TypeOf(&sched.Pod{GPUs: tc.ask}); got != tc.want {
-				t.Errorf("TypeOf = %s, want %s", got, tc.want)
-			}
-		})
-	}
-}
-
 func TestCountsParts(t *testing.T) {
 	for _, tc := range []struct {
 		waits, used Type

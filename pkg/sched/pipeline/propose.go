@@ -27,6 +27,7 @@ type Proposer struct {
 	pod      *sched.Pod // the current pod
 	profile  *filter.Profile
 	only     []string // the only nodes that may fit it; nil for any
+	results  any      // of the additional filters' Begin
 	rated    int      // how many nodes to rate by what it prefers; 0 if it prefers none
 	request  []int64  // its coordinates
 	found    []*distbucket.Node
@@ -58,17 +59,15 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	view := p.view()
 	profile, index := view.Profile(pod.Profile)
+	nodes := view.Len()
 	p.profile, p.found, p.accepted, p.scores, p.rated = profile, p.found[:0], p.accepted[:0], nil, 0
 	if !p.begin(pod).Refuses() {
 		if p.prefers != nil {
-			p.rated = p.prefers.Preferring(view.Len())
+			p.rated = p.prefers.Preferring(nodes)
 		}
 		p.found = index.AppendPick(p.found, p.query(), p.most())
 	}
-	list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, NarrowSeq: view.NarrowSeq, Candidates: p.sorted()}
-	if relay, ok := p.options.Filter.(sched.Relay); ok {
-		list.Results = relay.Results()
-	}
+	list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, NarrowSeq: view.NarrowSeq, Candidates: p.sorted(), Results: p.results}
 	if len(list.Candidates) > 0 && !placed(list.Candidates[0]) && pod.GPUs.Offer == nil {
 		list.Candidates[0].At, _ = filter.Place(pod, list.Candidates[0].Node)
 	}
@@ -159,7 +158,7 @@ func (p *Proposer) start() distbucket.Cursor {
 
 // begin prepares the proposer for a pod. It returns the reason if no node can fit.
 func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
-	p.pod, p.only = pod, pod.Candidates
+	p.pod, p.only, p.results = pod, pod.Candidates, nil
 	if why := pod.Waits(); why.Refuses() {
 		return why
 	}
@@ -167,6 +166,9 @@ func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
 		return sched.Reason{}
 	}
 	only, why := p.options.Filter.Begin(pod)
+	if relay, ok := p.options.Filter.(sched.Relay); ok {
+		p.results = relay.Results()
+	}
 	switch {
 	case p.only == nil:
 		p.only = only

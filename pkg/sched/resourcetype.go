@@ -1,0 +1,39 @@
+package sched
+
+import (
+	"slices"
+	"strings"
+)
+
+// Types of resources that are no model of GPU.
+const (
+	TypeCPU    = "cpu"
+	TypeAnyGPU = "gpu" // requested: any model; used: a GPU whose model is unknown
+)
+
+// ResourceType returns the type of resource that a pod waits for:
+//
+//	TypeCPU       no GPUs
+//	"T4"          GPUs of one model
+//	"A|B"         GPUs of several models, in alphabetical order
+//	TypeAnyGPU    GPUs of any model
+//	"T4-SHARED"   parts of one model, and "A-SHARED|B-SHARED" of several
+//	"SHARED"      parts of one kind, of any model
+func (p *Pod) ResourceType() string {
+	part := p.GPUs.Part
+	switch {
+	case p.GPUs.Count == 0 && part.Count == 0:
+		return TypeCPU
+	case p.GPUs.Count == 0 && len(p.GPUs.Types) == 0:
+		return part.Kind
+	case len(p.GPUs.Types) == 0:
+		return TypeAnyGPU
+	}
+	models := slices.Sorted(slices.Values(p.GPUs.Types))
+	if p.GPUs.Count == 0 {
+		for i := range models {
+			models[i] += "-" + part.Kind
+		}
+	}
+	return strings.Join(slices.Compact(models), "|")
+}
