@@ -20,6 +20,7 @@ type cluster struct {
 	topology *nodeapi.Topology
 	rejecter *nodeapi.Rejecter
 	groups   *nodeapi.Groups
+	alive    *nodeapi.Heartbeat
 }
 
 // newCluster sets a.cluster if --controller is set.
@@ -41,7 +42,8 @@ func (a *agent) newCluster() error {
 	if err != nil {
 		return err
 	}
-	a.cluster = &cluster{topology: topology, rejecter: nodeapi.NewRejecter(a.client, time.Now), groups: groups}
+	a.cluster = &cluster{topology: topology, rejecter: nodeapi.NewRejecter(a.client, time.Now), groups: groups,
+		alive: nodeapi.NewHeartbeat(a.client, a.cfg.NodeName, a.cfg.LeaseNS)}
 	return nil
 }
 
@@ -50,7 +52,7 @@ func (c *cluster) parts() []func(context.Context) error {
 	if c == nil {
 		return nil
 	}
-	return []func(context.Context) error{c.topology.Run, c.rejecter.Run, c.groups.Run}
+	return []func(context.Context) error{c.topology.Run, c.rejecter.Run, c.groups.Run, c.alive.Run}
 }
 
 // Reject fails a pod whose placement this node cannot apply.

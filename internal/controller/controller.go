@@ -51,6 +51,8 @@ type controller struct {
 	avoided      *nodebackoff.List
 	rejected     cache.SharedIndexInformer // of pods whose placement was rejected; updates avoided
 	succeeded    cache.SharedIndexInformer // of succeeded pods of gangs; updates queue
+	heartbeats   *mirror.Heartbeats
+	leases       cache.SharedIndexInformer // of agents; updates heartbeats
 	filters      hosted
 	reporter     *podwriter.Reporter
 	binder       *podwriter.Binder
@@ -145,9 +147,25 @@ func (c *controller) newMirror(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	c.heartbeats = mirror.NewHeartbeats(time.Now, c.agentAlive)
+	leases, listed, err := mirror.NewHeartbeatInformer(c.clients.watch, c.cfg.LeaseNS, c.heartbeats, c.panicked)
+	if err != nil {
+		return fmt.Errorf("watch the Leases of agents: %w", err)
+	}
+	c.leases = leases
 	informer, notified, err := mirror.NewSucceeded(c.clients.watch, c.queue, c.panicked)
-	c.synced, c.newest, c.succeeded = append(append(c.synced, synced...), notified), newest, informer
+	c.synced, c.newest, c.succeeded = append(append(c.synced, synced...), notified, listed), newest, informer
 	return errors.Join(err, c.namespaces.Watch(c.mirror), filters.Watch(c.factory, c.queue.Notify))
+}
+
+// agentAlive excludes a node from placements of exclusive CPUs while its agent is away.
+func (c *controller) agentAlive(node string, alive bool) {
+	if alive {
+		c.log.Info("the agent of a node renews its Lease again", "node", node)
+	} else {
+		c.log.Info("the agent of a node does not renew its Lease; no exclusive CPUs are placed there until it does", "node", node)
+	}
+	c.mirror.SetAlive(node, alive)
 }
 
 // newLease creates the lease, and the binder, which checks the lease.

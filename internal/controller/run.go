@@ -19,7 +19,7 @@ func (c *controller) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
-	parts := []func(context.Context) error{c.health.Run, c.metrics.Run, c.confinement.Run, c.report, c.watch, c.lookAgain, c.rescore, c.operate, c.reportWaiting, c.answer, c.runGroups, c.tendReservations}
+	parts := []func(context.Context) error{c.health.Run, c.metrics.Run, c.confinement.Run, c.report, c.watch, c.lookAgain, c.rescore, c.operate, c.reportWaiting, c.answer, c.runGroups, c.tendReservations, c.checkHeartbeats}
 	errs := make([]error, len(parts)+1)
 	var wg sync.WaitGroup
 	for i, part := range parts {
@@ -78,6 +78,7 @@ func (c *controller) watch(ctx context.Context) error {
 	wg.Go(func() { c.clients.topologies.RunWithContext(ctx) })
 	wg.Go(func() { c.rejected.RunWithContext(ctx) })
 	wg.Go(func() { c.succeeded.RunWithContext(ctx) })
+	wg.Go(func() { c.leases.RunWithContext(ctx) })
 	wg.Wait()
 	c.factory.Shutdown()
 	return nil
@@ -108,6 +109,13 @@ func (c *controller) schedule(ctx context.Context) error {
 	}
 	c.log.Info("ended; bindings in flight are finished or undone")
 	return nil
+}
+
+// checkHeartbeatsEvery is how often expired Leases of agents are looked for.
+const checkHeartbeatsEvery = 5 * time.Second
+
+func (c *controller) checkHeartbeats(ctx context.Context) error {
+	return every(ctx, checkHeartbeatsEvery, c.heartbeats.Check)
 }
 
 // listed returns an error until all initial lists were handled.

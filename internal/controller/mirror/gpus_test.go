@@ -29,7 +29,7 @@ func TestLinks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			topology := &v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{GPUs: tc.gpus}}
-			got := record(nodeOf("n", nil), topology, "nvidia.com/gpu")
+			got := record(&node{object: nodeOf("n", nil), topology: topology}, "nvidia.com/gpu")
 			if diff := cmp.Diff(tc.want, got.Links); diff != "" {
 				t.Errorf("links (-want +got):\n%s", diff)
 			}

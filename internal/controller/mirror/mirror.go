@@ -67,6 +67,7 @@ type Mirror struct {
 type node struct {
 	object   *corev1.Node
 	topology *v1alpha1.NodeTopology
+	silent   bool                // its agent does not renew its Lease
 	base     *sched.Node         // as last passed to the state
 	reports  map[string]report   // what pods hold by the agent's report, by their UID on the node
 	reported map[string]reported // pods of whose holdings the agent knows more, by UID
@@ -97,7 +98,7 @@ func (m *Mirror) node(name string) *node {
 
 // tidy removes a name of which nothing is known any more.
 func (m *Mirror) tidy(name string) {
-	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && len(n.reported) == 0 {
+	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && !n.silent && len(n.reported) == 0 {
 		delete(m.mu.nodes, name)
 	}
 }

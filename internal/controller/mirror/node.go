@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -11,9 +10,10 @@ import (
 )
 
 // record returns a node with all of its resources free. Its exclusive CPUs are those that
-// its agent publishes; there are none without a topology (nil) or while the agent is not
-// ready.
-func record(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) *sched.Node {
+// its agent publishes; there are none without a topology, or while the agent is not ready
+// or not alive.
+func record(of *node, gpus string) *sched.Node {
+	node, t := of.object, of.topology
 	n := &sched.Node{Name: node.Name, Allocatable: amounts(node.Status.Allocatable)}
 	if checkGPUs(node, t, gpus) == nil {
 		n.GPUs, n.Links = named(t), links(t)
@@ -22,7 +22,7 @@ func record(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) *sched.Nod
 		}
 	}
 	n.Parts = parts(node, t, modelOf(n), gpus)
-	if t == nil || !meta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionReady) {
+	if t == nil || of.silent || !meta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionReady) {
 		return n
 	}
 	machine := t.Status.Machine

@@ -45,6 +45,16 @@ func (m *Mirror) RemoveTopology(name string) {
 	m.tidy(name)
 }
 
+// SetAlive sets whether the agent of a node is alive. The node of one that is not has no
+// exclusive CPUs for new pods, as if its topology was not ready.
+func (m *Mirror) SetAlive(name string, alive bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.node(name).silent = !alive
+	m.refresh(name, false)
+	m.tidy(name)
+}
+
 // The caller of the methods below holds m.mu.
 func (m *Mirror) setTopology(name string, t *v1alpha1.NodeTopology) {
 	n := m.node(name)
@@ -75,7 +85,7 @@ func (m *Mirror) refresh(name string, another bool) {
 	if n.object == nil {
 		return
 	}
-	base := record(n.object, n.topology, m.env.GPUs)
+	base := record(n, m.env.GPUs)
 	n.deduct(base, m.env.GPUs)
 	m.warn(n)
 	if !another && n.base != nil && reflect.DeepEqual(base, n.base) {

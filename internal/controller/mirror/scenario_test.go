@@ -112,6 +112,7 @@ func (s *scene) commands() scenario.Commands {
 		"topology": func(c *scenario.Command) { s.mirror.SetTopology(topologyOf(c.Arg(0), c.Words)) },
 		"pod":      func(c *scenario.Command) { s.mirror.SetPod(podOf(c.Arg(0), c.Words)) },
 		"gone":     s.gone,
+		"agent":    func(c *scenario.Command) { s.mirror.SetAlive(c.Arg(0), c.Arg(1) == "alive") },
 		"show":     func(c *scenario.Command) { c.WriteString(s.show()) },
 	}
 }

@@ -41,6 +41,7 @@ type Agent struct {
 	// name although none were allocated to them.
 	GPUExemptNamespaces Names
 	HostProc            string // the host's /proc
+	LeaseNS             string // of the Lease that says that the agent is alive
 	// ForeignTimeThreshold is the percentage of the time of exclusive CPUs that others may
 	// use within ForeignTimeWindow before it is reported; 0 reports nothing.
 	ForeignTimeThreshold float64
@@ -87,6 +88,7 @@ func defaultAgent() Agent {
 		GPUExemptNamespaces: Names{"kube-system", "numalet-system", "gpu-operator"},
 
 		HostProc:             "/proc",
+		LeaseNS:              "numalet-system",
 		ForeignTimeThreshold: 5,
 		ForeignTimeWindow:    5 * time.Minute,
 	}
@@ -132,6 +134,8 @@ func (a *Agent) bind(t *pflag.FlagSet) {
 	t.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "Mount point (`directory`) of the cgroup file system.")
 	t.TextVar(&a.GPUExemptNamespaces, "gpu-exempt-namespaces", a.GPUExemptNamespaces, "Namespaces, as a `list` with commas, whose containers see the GPUs that they name in NVIDIA_VISIBLE_DEVICES although none were allocated to them, as monitoring needs. On nodes with GPUs, other containers without GPUs see none.")
 	t.StringVar(&a.HostProc, "host-proc", a.HostProc, "`Directory` with the host's /proc, which has the kernel's threads. In a container it is a mount of the host's.")
+	t.StringVar(&a.LeaseNS, "lease-namespace", a.LeaseNS, "The `namespace` of the Lease that the agent renews while it runs, with --controller.")
+	renameEnv(t, "lease-namespace", "POD_NAMESPACE")
 	t.Float64Var(&a.ForeignTimeThreshold, "foreign-time-threshold", a.ForeignTimeThreshold, "The `percentage` of the time of a container's exclusive CPUs, within --foreign-time-window, at which the use by interrupts, kernel threads and other processes is reported as an event and a condition. 0 reports nothing.")
 	t.DurationVar(&a.ForeignTimeWindow, "foreign-time-window", a.ForeignTimeWindow, "The `duration` over which --foreign-time-threshold applies.")
 }

@@ -30,7 +30,7 @@ func libraries() []foreign {
 		{"google.golang.org/grpc", []string{"internal/deviceplugin/kubelet"}},
 		{"k8s.io/kubelet", []string{"internal/deviceplugin/kubelet"}},
 		{"k8s.io/client-go", []string{"internal/agent", "internal/cli", "internal/controller", "internal/platform/kubeapi"}},
-		{"k8s.io/component-helpers", []string{"internal/controller/filters", "internal/controller/mirror"}},
+		{"k8s.io/component-helpers", []string{"internal/agent/nodeapi", "internal/controller/filters", "internal/controller/mirror"}},
 		{"k8s.io/kubernetes", []string{"internal/controller/filters"}},
 		{"k8s.io/kube-scheduler", []string{"internal/controller/filters"}},
 		{"k8s.io/dynamic-resource-allocation", []string{"internal/controller/filters"}},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,6 +104,22 @@ func TestAgentPatchesItsOwnNode(t *testing.T) {
 				metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 			expect(t, err, tc.want)
 		})
+	}
+}
+
+// TestOwnLease: the agent writes the Lease of its node, and not the one of the leader
+// election, nor that of another node.
+func TestOwnLease(t *testing.T) {
+	_, config := server(t)
+	agent := asAgent(config, "numalet-e2e-own")
+	for name, want := range map[string]string{
+		v1alpha1.HeartbeatName("numalet-e2e-own"):   "",
+		v1alpha1.HeartbeatName("numalet-e2e-other"): "may not write Lease",
+		"numalet-controller":                        "may not write Lease",
+	} {
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		_, err := agent.CoordinationV1().Leases("default").Create(context.Background(), lease, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		expect(t, err, want)
 	}
 }
 

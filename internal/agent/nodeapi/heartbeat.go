@@ -1,0 +1,55 @@
+package nodeapi
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/component-helpers/apimachinery/lease"
+	"k8s.io/utils/clock"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+const (
+	// leaseDuration is how long after a renewal the agent counts as alive. An upgrade of the
+	// DaemonSet replaces an agent faster.
+	leaseDuration = time.Minute
+	// renewEvery is a quarter of it, as with kubelets.
+	renewEvery = leaseDuration / 4
+)
+
+// Heartbeat renews the Lease that says that the agent of a node is alive, as the kubelet's
+// Lease says of the kubelet. The condition Ready of the NodeTopology cannot say it: an agent
+// that has ended changes no condition. To renew a time in the NodeTopology was rejected: it
+// is a hundred times as large, and every watcher would read it each time.
+type Heartbeat struct {
+	lease lease.Controller
+}
+
+// NewHeartbeat returns a heartbeat for a node, with a Lease in a namespace.
+func NewHeartbeat(client kubernetes.Interface, node, namespace string) *Heartbeat {
+	owned := func(l *coordinationv1.Lease) error {
+		l.Labels = map[string]string{v1alpha1.LabelHeartbeat: "true"}
+		if len(l.OwnerReferences) > 0 {
+			return nil
+		}
+		// The Lease is deleted with the Node.
+		found, err := client.CoreV1().Nodes().Get(context.Background(), node, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("get node %q, the owner of the Lease: %w", node, err)
+		}
+		l.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node, UID: found.UID}}
+		return nil
+	}
+	return &Heartbeat{lease.NewController(clock.RealClock{}, client, node, int32(leaseDuration/time.Second), nil, renewEvery, v1alpha1.HeartbeatName(node), namespace, owned)}
+}
+
+// Run renews the Lease until ctx ends.
+func (h *Heartbeat) Run(ctx context.Context) error {
+	h.lease.Run(ctx)
+	return nil
+}
