@@ -60,6 +60,10 @@ const (
 	LabelJobIndex = Group + "/job-index"
 	// LabelJobAttempt says how many pods with this index failed before this one.
 	LabelJobAttempt = Group + "/job-attempt"
+	// AnnotationAuthor names the user who wrote the spec of a GPUGroup.
+	AnnotationAuthor = Group + "/author"
+	// AnnotationAuthorGroups lists the groups of that user, one a line.
+	AnnotationAuthorGroups = Group + "/author-groups"
 	// LabelExclusiveCPUs marks a node whose agent pins ("true").
 	LabelExclusiveCPUs = Group + "/exclusive-cpus"
 	// allocatedPrefix starts the container annotations that the device plugin's

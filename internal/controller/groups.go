@@ -30,8 +30,9 @@ func (c *controller) newGroups(context.Context) error {
 	c.known = tenants.NewKnown(c.cfg.UnknownTenants)
 	g.quotas = groups.NewQuotas(c.state.Visit, c.queue.ReactivateTenant, func() { g.statuses.Notify() })
 	g.statuses = groups.NewStatusWriter(c.clients.resources, g.quotas.Holders, time.Now)
+	permissions := groups.NewPermissions(c.clients.watch, time.Now)
 	g.registry = groups.NewRegistry(groups.Dependencies{
-		Allowed: groups.NewPermissions(c.clients.watch, time.Now).Allowed, Report: g.statuses.Report,
+		Allowed: permissions.Allowed, Authors: permissions, Report: g.statuses.Report,
 		Panicked: c.panicked,
 		Changed:  func(inForce []group.Group) { g.quotas.SetGroups(inForce); c.mirror.AskGPUs() },
 	})

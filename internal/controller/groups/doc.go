@@ -9,7 +9,7 @@
 //	go r.Run(ctx, synced)
 //	match, err := r.Match(request)
 //
-// registry.go accepts groups and verdict.go says why not; permissions.go asks the API
+// registry.go accepts groups and verdict.go says why not; author.go and permissions.go ask the API
 // server; statuswriter.go writes statuses; matcher.go and quotas.go serve the scheduler;
 // client.go serves the command line; read.go converts objects.
 package groups

@@ -3,6 +3,7 @@ package groups
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -19,18 +20,31 @@ const (
 	deniedTTL  = time.Second
 )
 
-// Permissions asks the API server's authorizer, usually RBAC, what tenants may do. A tenant
-// is the user group "numalet.dev:tenant:NAME". It may use a GPU if it has the verb "use" on
-// the node's nodetopologies.numalet.dev, or on the gpus.numalet.dev with the UUID of the
-// card. Permissions is not safe for concurrent use.
+// Permissions asks the API server's authorizer, usually RBAC, what tenants and users may do.
+// A tenant is the user group "numalet.dev:tenant:NAME". A subject may use a GPU if it has the
+// verb "use" on the node's nodetopologies.numalet.dev, or on the gpus.numalet.dev with the
+// UUID of the card; it may use a tenant if it has the verb on tenants.numalet.dev. Permissions
+// is not safe for concurrent use.
 type Permissions struct {
 	client kubernetes.Interface
 	now    func() time.Time
 	cache  map[permission]answer
 }
 
-// permission is a tenant's permission to use one object, or all if name is "".
-type permission struct{ tenant, resource, name string }
+// Subject is who has permissions. Groups are one a line.
+type Subject struct{ User, Groups string }
+
+// tenantSubject returns a tenant as a subject.
+func tenantSubject(tenant string) Subject {
+	name := v1alpha1.TenantSubject(tenant)
+	return Subject{name, name + "\nsystem:authenticated"}
+}
+
+// permission is a subject's permission to use one object, or all if name is "".
+type permission struct {
+	subject        Subject
+	resource, name string
+}
 
 type answer struct {
 	allowed bool
@@ -44,11 +58,27 @@ func NewPermissions(client kubernetes.Interface, now func() time.Time) *Permissi
 
 // Allowed reports whether a tenant may use a GPU of a node, given by the UUID of its card.
 func (p *Permissions) Allowed(ctx context.Context, tenant, node, id string) (bool, error) {
-	for _, q := range []permission{
-		{tenant, v1alpha1.NodeTopologyResource().Resource, ""},
-		{tenant, v1alpha1.NodeTopologyResource().Resource, node},
-		{tenant, v1alpha1.ResourceGPUs, id},
-	} {
+	return p.UsesGPU(ctx, tenantSubject(tenant), node, id)
+}
+
+// UsesGPU reports whether a subject may use a GPU of a node.
+func (p *Permissions) UsesGPU(ctx context.Context, who Subject, node, id string) (bool, error) {
+	return p.any(ctx,
+		permission{who, v1alpha1.NodeTopologyResource().Resource, ""},
+		permission{who, v1alpha1.NodeTopologyResource().Resource, node},
+		permission{who, v1alpha1.ResourceGPUs, id})
+}
+
+// UsesTenant reports whether a subject may use a tenant.
+func (p *Permissions) UsesTenant(ctx context.Context, who Subject, tenant string) (bool, error) {
+	return p.any(ctx,
+		permission{who, v1alpha1.TenantResource().Resource, ""},
+		permission{who, v1alpha1.TenantResource().Resource, tenant})
+}
+
+// any reports whether a subject has one of several permissions.
+func (p *Permissions) any(ctx context.Context, permissions ...permission) (bool, error) {
+	for _, q := range permissions {
 		if allowed, err := p.check(ctx, q); allowed || err != nil {
 			return allowed, err
 		}
@@ -62,15 +92,15 @@ func (p *Permissions) check(ctx context.Context, q permission) (bool, error) {
 		return a.allowed, nil
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:   v1alpha1.TenantSubject(q.tenant),
-		Groups: []string{v1alpha1.TenantSubject(q.tenant), "system:authenticated"},
+		User:   q.subject.User,
+		Groups: strings.Split(q.subject.Groups, "\n"),
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Verb: v1alpha1.VerbUse, Group: v1alpha1.Group, Resource: q.resource, Name: q.name,
 		},
 	}}
 	done, err := p.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
-		return false, fmt.Errorf("check whether tenant %q may %s %s %q: %w", q.tenant, v1alpha1.VerbUse, q.resource, q.name, err)
+		return false, fmt.Errorf("check whether %q may %s %s %q: %w", q.subject.User, v1alpha1.VerbUse, q.resource, q.name, err)
 	}
 	p.evict()
 	a := answer{done.Status.Allowed, p.now().Add(deniedTTL)}

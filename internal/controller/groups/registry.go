@@ -32,6 +32,8 @@ type Dependencies struct {
 	// Allowed reports whether a tenant has permission to use a GPU of a node, given by the
 	// UUID of its card. An error means that the answer is unknown.
 	Allowed func(ctx context.Context, tenant, node, id string) (bool, error)
+	// Authors answers what the authors of groups may do. Nil leaves them unchecked.
+	Authors Authors
 	// Changed is called with the groups in force when the answers of Match may change,
 	// before Report is called.
 	Changed func([]group.Group)
@@ -312,6 +314,13 @@ func (r *Registry) checkForm(ctx context.Context, object *v1alpha1.GPUGroup, nod
 		return v
 	}
 	why, err := r.missingPermissions(ctx, g, nodes)
+	if len(why) == 0 && err == nil && !before {
+		var missing string
+		if missing, err = r.authorLacks(ctx, object, nodes); missing != "" {
+			v.Reason, v.Message = authorNotAllowed, missing
+			return v
+		}
+	}
 	switch {
 	case len(why) > 0:
 		return v.refused(why)

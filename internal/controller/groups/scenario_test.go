@@ -26,10 +26,11 @@ import (
 //	node n1 A100 4 [sliced]           the node has so many cards n1-0 …; sliced: each is one slice
 //	gone node|group NAME              there is none any more
 //	right ann n1 | right ann n1-0     the tenant may use the node, or the card
+//	right carl tenant:ann             the author may use the tenant
 //	wrong ann n1                      it may no longer
 //	bug                               the question what a tenant may do panics; speech ends that, too
 //	silence | speech                  nobody answers who may what; somebody does again
-//	group g ann,bob n1=0,1 n2=n2-3    the group is so now; form=virtual, type=T4, quota=2, enforcement=advisory, was=true: it said so itself
+//	group g ann,bob n1=0,1 n2=n2-3    the group is so now; form=virtual, type=T4, quota=2, enforcement=advisory, was=true: it said so itself; author=carl: he wrote it
 //	remake g ann n1=0                 it is deleted, and made again at once
 //	again                             a new registry gets all objects
 //	give u ann g 1500                 so many thousandths of the group's GPUs
@@ -67,7 +68,7 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 
 func (s *scene) fresh() {
 	panicked := func(object string, cause any) { s.out.Line("%s: %v", object, cause) }
-	s.registry = NewRegistry(Dependencies{Allowed: s.allowed, Report: s.verdict, Panicked: panicked, Changed: func(groups []group.Group) {
+	s.registry = NewRegistry(Dependencies{Allowed: s.allowed, Authors: authors{s}, Report: s.verdict, Panicked: panicked, Changed: func(groups []group.Group) {
 		s.quotas.SetGroups(groups)
 		s.out.Line("accepted: %d", len(groups))
 	}})
@@ -81,6 +82,17 @@ func (s *scene) allowed(_ context.Context, tenant, node, id string) (bool, error
 		return false, errors.New("no answer")
 	}
 	return s.rights[tenant+" "+node] || s.rights[tenant+" "+id], nil
+}
+
+// authors has the rights of authors.
+type authors struct{ *scene }
+
+func (a authors) UsesTenant(ctx context.Context, who Subject, tenant string) (bool, error) {
+	return a.allowed(ctx, who.User, "tenant:"+tenant, "")
+}
+
+func (a authors) UsesGPU(ctx context.Context, who Subject, node, id string) (bool, error) {
+	return a.allowed(ctx, who.User, node, id)
 }
 
 func (s *scene) verdict(v Verdict) {
@@ -141,6 +153,8 @@ func (s *scene) group(c *scenario.Command) {
 	g.Spec = v1alpha1.GPUGroupSpec{Tenants: strings.Split(c.Arg(1), ","), Form: "physical"}
 	for key, value := range c.Values() {
 		switch key {
+		case "author":
+			g.Annotations = map[string]string{v1alpha1.AnnotationAuthor: value}
 		case "enforcement":
 			g.Spec.Enforcement = value
 		case "form":

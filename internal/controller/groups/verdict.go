@@ -42,6 +42,9 @@ const (
 	notChecked     = "PermissionsUnknown"
 	checkFailed    = "CheckFailed"
 	partsNotServed = "PartsNotServed"
+	// authorNotAllowed is that the author of a spec may not use a tenant or a GPU of it, or
+	// of the one that it replaces.
+	authorNotAllowed = "AuthorNotAllowed"
 )
 
 // maxSentences limits how many sentences a message has.
