@@ -1,21 +1,45 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/numalet/numalet/internal/controller/groups"
+	"github.com/numalet/numalet/internal/controller/queueapi"
 )
 
 // cluster is a cluster as kubectl finds it: by a kubeconfig file, by $KUBECONFIG, or by
-// ~/.kube/config.
-type cluster struct{ kubeconfig string }
+// ~/.kube/config, with kubectl's flags over it.
+//
+// The flags are those of client-go. The library k8s.io/cli-runtime has the same ones, and
+// brings kustomize and a disk cache along.
+type cluster struct {
+	kubeconfig string
+	overrides  clientcmd.ConfigOverrides
+}
 
-// flag adds --kubeconfig to a command and its subcommands.
+// flag adds kubectl's flags to a command and its subcommands.
 func (c *cluster) flag(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&c.kubeconfig, "kubeconfig", "", "Kubeconfig file. By default the one that kubectl uses.")
-	if err := cmd.MarkPersistentFlagFilename("kubeconfig"); err != nil {
+	flags := cmd.PersistentFlags()
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "Kubeconfig file. By default the one that kubectl uses.")
+	clientcmd.BindOverrideFlags(&c.overrides, flags, clientcmd.ConfigOverrideFlags{
+		CurrentContext: clientcmd.FlagInfo{LongName: clientcmd.FlagContext, Description: "The context of the kubeconfig to use."},
+		ContextOverrideFlags: clientcmd.ContextOverrideFlags{
+			Namespace: clientcmd.FlagInfo{LongName: clientcmd.FlagNamespace, ShortName: "n", Description: "Namespace. By default that of the context."},
+		},
+		AuthOverrideFlags: clientcmd.AuthOverrideFlags{
+			Impersonate:       clientcmd.FlagInfo{LongName: clientcmd.FlagImpersonate, Description: "User to act as."},
+			ImpersonateGroups: clientcmd.FlagInfo{LongName: clientcmd.FlagImpersonateGroup, Description: "Group to act as; may be repeated."},
+		},
+		Timeout: clientcmd.FlagInfo{LongName: clientcmd.FlagTimeout, Default: "0", Description: "Timeout of a request, such as 5s. 0 for none."},
+	})
+	err := errors.Join(cmd.MarkPersistentFlagFilename("kubeconfig"),
+		cmd.RegisterFlagCompletionFunc("context", c.completeContexts), cmd.RegisterFlagCompletionFunc("namespace", c.completeNamespaces))
+	if err != nil {
 		panic(err)
 	}
 }
@@ -28,7 +52,7 @@ func (c *cluster) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// namespace returns the namespace of the current context, or "default".
+// namespace returns the namespace of the flag or of the context, or "default".
 func (c *cluster) namespace() (string, error) {
 	namespace, _, err := c.load().Namespace()
 	if err != nil {
@@ -40,5 +64,31 @@ func (c *cluster) namespace() (string, error) {
 func (c *cluster) load() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.kubeconfig
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &c.overrides)
+}
+
+// queue returns a client of the queue API.
+func (c *cluster) queue() (queueapi.Client, error) {
+	config, err := c.config()
+	if err != nil {
+		return queueapi.Client{}, err
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return queueapi.Client{}, fmt.Errorf("make client of %s: %w", config.Host, err)
+	}
+	url, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return queueapi.Client{}, fmt.Errorf("find the cluster: %w", err)
+	}
+	return queueapi.Client{Server: url.String(), HTTP: client}, nil
+}
+
+// objects returns a client of the custom resources that the user may read.
+func (c *cluster) objects() (*groups.Client, error) {
+	config, err := c.config()
+	if err != nil {
+		return nil, err
+	}
+	return groups.NewClient(config)
 }

@@ -91,7 +91,7 @@ func (d diagnosis) run(ctx context.Context) (report doctor.Report, err error) {
 }
 
 func (d diagnosis) clients() (c doctor.Clients, err error) {
-	config, err := (&cluster{d.kubeconfig}).config()
+	config, err := (&cluster{kubeconfig: d.kubeconfig}).config()
 	if err != nil {
 		return c, err
 	}

@@ -14,17 +14,19 @@ import (
 
 // newGroups returns "numalet groups".
 func newGroups() *cobra.Command {
-	at, out := cluster{}, command.Text
+	var at cluster
+	var out command.View
 	cmd := &cobra.Command{
-		Use:   "groups",
+		Use:   "groups [GROUP]...",
 		Short: "Show and create GPU groups",
 		Long: `Show the GPU groups of the cluster: all of them if you may list them, otherwise those
 that your roles name.`,
-		Args: command.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listGroups(cmd, at, out) },
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: offer(100, at.groupNames),
+		RunE:              func(cmd *cobra.Command, args []string) error { return listGroups(cmd, &at, out, args) },
 	}
 	at.flag(cmd)
-	command.OutputFlag(cmd, &out)
+	command.ViewFlag(cmd, &out)
 	cmd.AddCommand(newGroupsPlan(), newGroupsPropose(&at))
 	return cmd
 }

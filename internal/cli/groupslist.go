@@ -4,19 +4,17 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/cli/command"
-	"github.com/numalet/numalet/internal/controller/groups"
 )
 
 // listGroups prints the groups that the user may see.
-func listGroups(cmd *cobra.Command, at cluster, out command.Format) error {
-	client, err := at.groups()
+func listGroups(cmd *cobra.Command, at *cluster, out command.View, names []string) error {
+	client, err := at.objects()
 	if err != nil {
 		return err
 	}
@@ -24,31 +22,37 @@ func listGroups(cmd *cobra.Command, at cluster, out command.Format) error {
 	if err != nil {
 		return err
 	}
-	if out == command.JSON {
-		return command.WriteJSON(cmd.OutOrStdout(), v1alpha1.GPUGroupList{Items: groups})
+	if groups, err = chosen(groups, names, func(g v1alpha1.GPUGroup) string { return g.Name }); err != nil {
+		return err
 	}
-	return writeGroups(cmd.OutOrStdout(), groups)
+	return out.Write(cmd.OutOrStdout(), v1alpha1.GPUGroupList{Items: groups}, func(w io.Writer) error { return writeGroups(w, groups, out == command.Wide) })
 }
 
-func (c *cluster) groups() (*groups.Client, error) {
-	config, err := c.config()
-	if err != nil {
-		return nil, err
-	}
-	return groups.NewClient(config)
-}
-
-func writeGroups(to io.Writer, groups []v1alpha1.GPUGroup) error {
+func writeGroups(to io.Writer, groups []v1alpha1.GPUGroup, wide bool) error {
 	if len(groups) == 0 {
 		_, err := fmt.Fprintln(to, "no GPU groups that you may see")
 		return err
 	}
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "GROUP\tTENANTS\tFORM\tTYPE\tGPUS\tUSED\tBY\tACCEPTED")
-	for i := range groups {
-		fmt.Fprintln(table, strings.Join(row(&groups[i]), "\t"))
+	rows := [][]string{{"GROUP", "TENANTS", "FORM", "TYPE", "GPUS", "USED", "BY", "ACCEPTED"}}
+	if wide {
+		rows[0] = append(rows[0], "MESSAGE")
 	}
-	return table.Flush()
+	for i := range groups {
+		cells := row(&groups[i])
+		if wide {
+			cells = append(cells, why(&groups[i]))
+		}
+		rows = append(rows, cells)
+	}
+	return command.Table(to, rows)
+}
+
+// why returns the message about a group's acceptance.
+func why(g *v1alpha1.GPUGroup) string {
+	if c := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionAccepted); c != nil {
+		return c.Message
+	}
+	return "-"
 }
 
 func row(g *v1alpha1.GPUGroup) []string {

@@ -41,7 +41,7 @@ is not changed: review the output, edit it, and apply it.`,
 					e.Demands[i].Container = containers[i]
 				}
 			}
-			client, err := at.groups()
+			client, err := at.objects()
 			if err != nil {
 				return err
 			}

@@ -64,3 +64,16 @@ func TestNoiseSince(t *testing.T) {
 		t.Errorf("since (-want +got):\n%s", diff)
 	}
 }
+
+// TestServerAddress checks which addresses of servers are accepted.
+func TestServerAddress(t *testing.T) {
+	for text, want := range map[string]server{
+		"http://host:1": "http://host:1", "host:1": "http://host:1", "https://host": "https://host", // as curl, without the scheme
+		"ftp://host": "", "http://": "", "%%": "", "": "",
+	} {
+		var got server
+		if err := got.Set(text); got != want || (err == nil) != (want != "") {
+			t.Errorf("Set(%q) is %q, %v; want %q", text, got, err, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,33 +12,47 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeQueue serves one pending pod in the namespace team, as the queue API does.
-func fakeQueue(t *testing.T) string {
-	const pod = `{"name":"team/train","type":"T4","tenant":"ann","score":2,"position":1,"of":1,"state":"active","waited":"3s","waitsFor":"it waits for its turn"}`
-	mux := http.NewServeMux()
-	for path, page := range map[string]struct{ kind, content string }{
-		"/queue":            {"application/json", "[" + pod + "]"},
-		"/queue/team/train": {"application/json", pod},
-		"/page/queue":       {"text/html", "<html>\nWelcome"},
-	} {
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", page.kind)
-			w.Write([]byte(page.content))
-		})
+const trainPod = `{"apiVersion":"queue.numalet.dev/v1alpha1","kind":"PendingPod","metadata":{"namespace":"team","name":"train","uid":"u1"},` +
+	`"status":{"type":"T4","tenant":"ann","score":2,"position":1,"of":1,"state":"active","waited":"3s","waitsFor":"it waits for its turn"}}`
+
+const objectMissing = `{"kind":"Status","status":"Failure","reason":"NotFound","code":404,"message":"%s \"%s\" not found","details":{"kind":"%[1]s","name":"%s"}}`
+
+// fakeCluster is an API server of a cluster with one pending pod in the namespace team.
+func fakeCluster(t *testing.T) string {
+	const queue = "/apis/queue.numalet.dev/v1alpha1/"
+	pages := map[string]string{
+		queue + "pendingpods":                       `{"items":[` + trainPod + `]}`,
+		queue + "namespaces/team/pendingpods":       `{"items":[` + trainPod + `]}`,
+		queue + "namespaces/other/pendingpods":      `{"items":[]}`,
+		queue + "namespaces/team/pendingpods/train": trainPod,
+		"/apis/numalet.dev/v1alpha1/tenants":        `{"apiVersion":"numalet.dev/v1alpha1","kind":"TenantList","items":[{"apiVersion":"numalet.dev/v1alpha1","kind":"Tenant","metadata":{"name":"ann"},"spec":{"weight":"2","quotas":{"T4":"8"}},"status":{"accounts":[{"type":"cpu","usage":"3","score":"1.23456789","lastUpdateTime":"2026-01-01T00:00:00.000000Z"}]}}]}`,
+		"/apis/numalet.dev/v1alpha1/gpugroups":      `{"apiVersion":"numalet.dev/v1alpha1","kind":"GPUGroupList","items":[{"apiVersion":"numalet.dev/v1alpha1","kind":"GPUGroup","metadata":{"name":"g1"},"spec":{"tenants":["ann"],"form":"physical"},"status":{"gpus":4}}]}`,
+		"/apis/numalet.dev/v1alpha1/nodetopologies": `{"apiVersion":"numalet.dev/v1alpha1","kind":"NodeTopologyList","items":[{"apiVersion":"numalet.dev/v1alpha1","kind":"NodeTopology","metadata":{"name":"n1"},"status":{"conditions":[{"type":"Ready","status":"True"}],"cpus":{"allocatable":14,"available":5},"numa":[{"id":0,"allocatable":6,"available":2},{"id":1,"allocatable":8,"available":3}],"gpus":[{"id":"G0"},{"id":"G1"},{"id":"M0","card":"G1"}],"gpuHolders":[{"uid":"u","devices":["M0::3"]}]}}]}`,
+		"/api/v1/namespaces":                        `{"items":[{"metadata":{"name":"team"}}]}`,
 	}
-	server := httptest.NewServer(mux)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		page, ok := pages[r.URL.Path]
+		if !ok {
+			path := strings.Split(r.URL.Path, "/")
+			w.WriteHeader(http.StatusNotFound)
+			page = fmt.Sprintf(objectMissing, path[max(len(path)-2, 0)], path[len(path)-1], path[len(path)-1])
+		}
+		fmt.Fprint(w, page)
+	}))
 	t.Cleanup(server.Close)
 	return server.URL
 }
 
-// kubeconfig writes one whose current context has the namespace team.
-func kubeconfig(t *testing.T) string {
+// kubeconfig writes one whose current context has the namespace team; the context there has
+// the namespace other.
+func kubeconfig(t *testing.T, server string) string {
 	file := filepath.Join(t.TempDir(), "config")
-	const content = `apiVersion: v1
+	content := `apiVersion: v1
 kind: Config
 current-context: here
-contexts: [{name: here, context: {cluster: c, user: u, namespace: team}}]
-clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
+contexts: [{name: here, context: {cluster: c, user: u, namespace: team}}, {name: there, context: {cluster: c, user: u, namespace: other}}]
+clusters: [{name: c, cluster: {server: "` + server + `"}}]
 users: [{name: u, user: {}}]
 `
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
@@ -46,62 +61,74 @@ users: [{name: u, user: {}}]
 	return file
 }
 
-func TestQueueAsJSON(t *testing.T) {
-	server := fakeQueue(t)
-	const pod = `"name": "team/train",`
-	for _, args := range [][]string{{"queue"}, {"why", "train", "-n", "team"}} {
-		got := numalet(append(args, "--server", server, "-o", "json")...)
-		if got.status != 0 || !strings.Contains(got.stdout, pod) {
-			t.Errorf("%v: status %d, stdout %q, stderr %q", args, got.status, got.stdout, got.stderr)
+// TestShow checks what the commands that read a cluster print.
+func TestShow(t *testing.T) {
+	file := kubeconfig(t, fakeCluster(t))
+	for line, want := range map[string]string{
+		"why train":             "team/train is number 1 of 1 pods that wait for T4, pending for 3s",
+		"why train -o json":     `"uid": "u1"`,
+		"why train -o yaml":     "waitsFor: it waits for its turn",
+		"queue":                 "T4    1         team/train  ann     2      3s      active  it waits for its turn\n",
+		"queue -A -o wide":      "PRIORITY  OF  UID\n",
+		"queue -n other":        "no pod is pending\n",
+		"queue --context there": "no pod is pending\n",
+		"queue -o json":         `"kind": "PendingPodList"`,
+		"tenants":               "TENANT  WEIGHT  TYPE  USES  QUOTA  SCORE\nann     2       T4    0     8      0\nann     2       cpu   3     -      1.235\n",
+		"tenants ann -o yaml":   "name: ann",
+		"tenants -o wide":       "2026-01-01T00:00:00Z",
+		"top":                   "NODE  READY  CPUS  FREE CPUS  GPUS  FREE GPUS  PODS\nn1    yes    14    5          2     1          0\n",
+		"top n1 -o wide":        "n1    1     8     3          -\n",
+		"top -o json":           `"available": 5`,
+		"groups":                "g1     ann      physical  any   4     0     -   not yet\n",
+		"groups g1 -o wide":     "MESSAGE\n",
+		"groups -o yaml":        "name: g1",
+	} {
+		got := numalet(append(strings.Fields(line), "--kubeconfig", file)...)
+		if got.status != 0 || !strings.Contains(got.stdout, want) {
+			t.Errorf("numalet %s: status %d, stderr %q, stdout\n%s\nwant\n%s", line, got.status, got.stderr, got.stdout, want)
 		}
 	}
-}
-
-// TestWhyUsesNamespaceOfKubeconfig checks that why finds a pod in the namespace that
-// kubectl would use.
-func TestWhyUsesNamespaceOfKubeconfig(t *testing.T) {
-	server, file := fakeQueue(t), kubeconfig(t)
-	if got := numalet("why", "train", "--server", server, "--kubeconfig", file); got.status != 0 || !strings.HasPrefix(got.stdout, "team/train is number 1 of 1") {
-		t.Errorf("flag --kubeconfig: status %d, stdout %q, stderr %q", got.status, got.stdout, got.stderr)
-	}
 	t.Setenv("KUBECONFIG", file)
-	if got := numalet("why", "train", "--server", server); got.status != 0 {
+	if got := numalet("why", "train"); got.status != 0 {
 		t.Errorf("$KUBECONFIG: status %d, stderr %q", got.status, got.stderr)
 	}
-	if got := numalet("why", "train", "--server", server, "-n", "other"); got.status != 1 {
-		t.Errorf("-n other: status %d, stdout %q", got.status, got.stdout)
-	}
 }
 
-func TestServerAddress(t *testing.T) {
-	server := fakeQueue(t)
-	for address, want := range map[string]result{
-		server: {status: 0}, strings.TrimPrefix(server, "http://"): {status: 0}, // as curl, without the scheme
-		"ftp://host": {status: 2, stderr: `invalid argument "ftp://host" for "--server" flag: want a URL such as http://127.0.0.1:8127`},
-		"http://":    {status: 2, stderr: "want a URL such as"}, "%%": {status: 2, stderr: "want a URL such as"}, "": {status: 2, stderr: "want a URL such as"},
-		server + "/page": {status: 1, stderr: server + "/page is not the queue API of a Numalet controller"},
-		server + "/none": {status: 1, stderr: server + "/none is not the queue API of a Numalet controller"},
+// TestShowNothing checks the exit status and the message if there is nothing to show.
+func TestShowNothing(t *testing.T) {
+	file := kubeconfig(t, fakeCluster(t))
+	for line, want := range map[string]string{
+		"tenants bob":          `there is no "bob", or you may not see it`,
+		"top n9":               `there is no "n9", or you may not see it`,
+		"groups g9":            `there is no "g9", or you may not see it`,
+		"queue --context none": `context was not found for specified context: none`,
 	} {
-		got := numalet("queue", "--server", address)
-		if got.status != want.status || !strings.Contains(got.stderr, want.stderr) {
-			t.Errorf("--server %q: status %d, stderr %q, want %d, %q", address, got.status, got.stderr, want.status, want.stderr)
+		if got := numalet(append(strings.Fields(line), "--kubeconfig", file)...); got.status != 1 || !strings.Contains(got.stderr, want) {
+			t.Errorf("numalet %s: status %d, stderr %q, want %q", line, got.status, got.stderr, want)
 		}
 	}
 }
 
 // TestCompletion checks which values the shell offers.
 func TestCompletion(t *testing.T) {
-	server := fakeQueue(t)
+	at := "--kubeconfig " + kubeconfig(t, fakeCluster(t)) + " "
 	for line, want := range map[string]string{
-		"topo -o ":                             "text json svg",
-		"queue -o ":                            "text json",
-		"pick --policy ":                       "random spread single",
-		"pick -o ":                             "text json",
-		"groups -o ":                           "text json",
-		"groups plan -o ":                      "text json",
-		"why -o ":                              "text json",
-		"why --server " + server + " -n team ": "train",
-		"why --server " + server + " -n default ": "",
+		"topo -o ":                            "text json svg",
+		"queue -o ":                           "text wide json yaml",
+		"pick --policy ":                      "random spread single",
+		"pick -o ":                            "text json",
+		"groups -o ":                          "text wide json yaml",
+		"groups plan -o ":                     "text json",
+		"why -o ":                             "text wide json yaml",
+		"why " + at:                           "train",
+		"why " + at + "-n other ":             "",
+		"why " + at + "train ":                "",
+		"tenants " + at:                       "ann",
+		"groups " + at + "g":                  "g1",
+		"top " + at:                           "n1",
+		"queue " + at + "-n ":                 "team",
+		"queue " + at + "--context ":          "here there",
+		"queue --kubeconfig /none --context ": "",
 	} {
 		got := numalet(append([]string{"__complete"}, strings.Split(line, " ")...)...)
 		values, _, _ := strings.Cut(got.stdout, ":")

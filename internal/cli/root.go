@@ -1,6 +1,6 @@
 // Package cli is the command line tool for users and administrators: numalet, or "kubectl
-// numalet". It shows a machine, the scheduling queue and GPU groups, and tries out
-// decisions.
+// numalet". It shows a machine, the scheduling queue, tenants and GPU groups, and
+// tries out decisions.
 package cli
 
 import (
@@ -28,7 +28,7 @@ func NewRoot(calledAs string, more ...*cobra.Command) *cobra.Command {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl numalet"}
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return command.BadUsage(err) })
-	root.AddCommand(newCapture(), newDoctor(), newGroups(), newMap(), newNoise(), newPick(), newQueue(), newTopo(), newWhy())
+	root.AddCommand(newCapture(), newDoctor(), newGroups(), newMap(), newNoise(), newPick(), newQueue(), newTenants(), newTop(), newTopo(), newWhy())
 	root.AddCommand(more...)
 	return root
 }

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,95 +11,66 @@ import (
 	"github.com/numalet/numalet/internal/controller/queueapi"
 )
 
-// why has the flags of "numalet why".
-type why struct {
-	server    server
-	cluster   cluster
-	namespace string // "" for that of the kubeconfig's current context
-	out       command.Format
-}
-
+// newWhy returns "numalet why".
 func newWhy() *cobra.Command {
-	w := why{server: forwarded, out: command.Text}
+	var at cluster
+	var out command.View
 	cmd := &cobra.Command{
 		Use:               "why POD",
 		Short:             "Explain why a pod is pending, and what would let it run",
-		Long:              "Show a pending pod's position, its tenant's score, the pods ahead of it, what it\nwaits for, and what would let it run." + forward,
-		ValidArgsFunction: w.complete,
+		Long:              "Show a pending pod's position, its tenant's score, the pods ahead of it, what it\nwaits for, and what would let it run." + byRights,
+		ValidArgsFunction: offer(1, at.pendingPods),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return command.WrongUsage("give the name of one pod")
 			}
-			return w.run(cmd, args[0])
+			pod, err := at.why(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			return out.Write(cmd.OutOrStdout(), pod, func(w io.Writer) error { return showWhy(w, pod) })
 		},
 	}
-	w.server.flag(cmd)
-	w.cluster.flag(cmd)
-	cmd.Flags().StringVarP(&w.namespace, "namespace", "n", "", "`Namespace` of the pod. By default that of the current context, as in kubectl.")
-	command.OutputFlag(cmd, &w.out)
+	at.flag(cmd)
+	command.ViewFlag(cmd, &out)
 	return cmd
 }
 
-func (w *why) run(cmd *cobra.Command, name string) error {
-	if err := w.findNamespace(); err != nil {
-		return err
-	}
-	pod, err := w.server.client().Why(cmd.Context(), w.namespace, name)
+func (c *cluster) why(cmd *cobra.Command, name string) (pod queueapi.PendingPod, err error) {
+	namespace, err := c.namespace()
 	if err != nil {
-		return err
+		return pod, err
 	}
-	if w.out == command.JSON {
-		return command.WriteJSON(cmd.OutOrStdout(), pod)
+	client, err := c.queue()
+	if err != nil {
+		return pod, err
 	}
-	showWhy(cmd.OutOrStdout(), pod)
-	return nil
+	return client.Get(cmd.Context(), namespace, name)
 }
 
-func (w *why) findNamespace() (err error) {
-	if w.namespace == "" {
-		w.namespace, err = w.cluster.namespace()
-	}
-	return err
-}
-
-// complete returns the pending pods of the namespace, for the shell. It returns none if
-// the queue does not answer within a second.
-func (w *why) complete(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 || w.findNamespace() != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	parent := cmd.Context()
-	if parent == nil {
-		parent = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(parent, time.Second)
-	defer cancel()
-	pods, _ := w.server.client().Queue(ctx)
-	var names []cobra.Completion
-	for _, p := range pods {
-		if name, ok := strings.CutPrefix(p.Name, w.namespace+"/"); ok {
-			names = append(names, name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-func showWhy(out io.Writer, p queueapi.Pod) {
-	if p.Position > 0 {
-		fmt.Fprintf(out, "%s is number %d of %d pods that wait for %s, pending for %s\n", p.Name, p.Position, p.Of, p.Type, p.Waited)
+func showWhy(out io.Writer, p queueapi.PendingPod) error {
+	s, style := p.Status, command.StyleOf(out)
+	place := ""
+	if s.Position > 0 {
+		place = fmt.Sprintf("is number %d of %d pods that wait for %s", s.Position, s.Of, s.Type)
 	} else {
-		fmt.Fprintf(out, "%s waits for %s, pending for %s\n", p.Name, p.Type, p.Waited)
+		place = "waits for " + s.Type
 	}
-	fmt.Fprintf(out, "  score    %.4g (tenant %s), priority %d\n", p.Score, p.Tenant, p.Priority)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s, pending for %s\n", style.Bold(p.Namespace+"/"+p.Name), place, s.Waited)
+	fmt.Fprintf(&b, "  score    %.4g (tenant %s), priority %d\n", s.Score, s.Tenant, s.Priority)
 	var ahead []string
-	for _, a := range p.Ahead {
+	for _, a := range s.Ahead {
 		ahead = append(ahead, fmt.Sprintf("%d of %s (score %.4g)", a.Pods, a.Tenant, a.Score))
 	}
 	if ahead != nil {
-		fmt.Fprintf(out, "  ahead    %s\n", strings.Join(ahead, ", "))
+		fmt.Fprintf(&b, "  ahead    %s\n", strings.Join(ahead, ", "))
 	}
-	fmt.Fprintf(out, "  state    %s: %s\n  needs    %s\n", p.State, p.WaitsFor, p.Needs)
-	if p.Message != "" {
-		fmt.Fprintf(out, "  message  %s\n", p.Message)
+	fmt.Fprintf(&b, "  state    %s: %s\n", s.State, style.Warn(s.WaitsFor))
+	fmt.Fprintf(&b, "  needs    %s\n", style.Good(s.Needs))
+	if s.Message != "" {
+		fmt.Fprintf(&b, "  message  %s\n", s.Message)
 	}
+	_, err := io.WriteString(out, b.String())
+	return err
 }

@@ -64,7 +64,7 @@ type controller struct {
 	health       *telemetry.Server
 	metrics      *telemetry.Server
 	confinement  *kubeapi.Confinement // by the admission policies
-	explains     *telemetry.Server    // nil for none
+	answers      *answers             // nil for none
 }
 
 // newController creates and connects the parts. It starts nothing except what waits for
@@ -73,7 +73,7 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{}), measured: newMetrics()}
 	c.factory = mirror.NewInformers(clients.watch)
 	for _, part := range []func(context.Context) error{
-		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newExplainer,
+		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newAnswers,
 	} {
 		if err := part(ctx); err != nil {
 			return nil, err

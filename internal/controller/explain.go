@@ -2,11 +2,8 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/numalet/numalet/internal/controller/queueapi"
-	"github.com/numalet/numalet/internal/platform/telemetry"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
@@ -17,18 +14,6 @@ const (
 	atOnce = 100
 )
 
-// newExplainer creates the server of numalet queue and numalet why.
-func (c *controller) newExplainer(context.Context) (err error) {
-	if c.cfg.QueueAddr == "" {
-		return nil
-	}
-	answers := queueapi.New(queueapi.Source{List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport, Leads: c.schedules})
-	if c.explains, err = telemetry.Listen(c.cfg.QueueAddr, answers); err != nil {
-		return fmt.Errorf("%w: choose another --queue-addr", err)
-	}
-	return nil
-}
-
 // schedules reports whether this process schedules.
 func (c *controller) schedules() bool {
 	select {
@@ -37,14 +22,6 @@ func (c *controller) schedules() bool {
 	default:
 		return false
 	}
-}
-
-// answer serves the queue API until ctx ends.
-func (c *controller) answer(ctx context.Context) error {
-	if c.explains == nil {
-		return nil
-	}
-	return c.explains.Run(ctx)
 }
 
 // reportWaiting reports which pods come first for pods that have waited long, until ctx

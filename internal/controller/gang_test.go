@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/internal/controller/queueapi"
 )
 
 // together creates n pending pods of a gang with two exclusive CPUs each.
@@ -52,10 +51,10 @@ func TestGangs(t *testing.T) {
 	w.together("b", 2, 3)
 	w.start()
 	w.await("the gang a has started", func() bool { return w.started("a") == 3 })
-	client := queueapi.Client{Server: "http://" + w.controller.explains.Addr()}
+	client := w.asks()
 	w.await("b lacks a pod", func() bool {
-		pod, err := client.Why(t.Context(), "default", "b-1")
-		return err == nil && strings.Contains(pod.WaitsFor, "at least 1 more pod(s) must be created")
+		pod, err := client.Get(t.Context(), "default", "b-1")
+		return err == nil && strings.Contains(pod.Status.WaitsFor, "at least 1 more pod(s) must be created")
 	})
 	w.create(ofGang("b", 2, 3))
 	w.await("the authors of all of b hear why they wait", func() bool {
@@ -132,9 +131,9 @@ func TestGangOverQuota(t *testing.T) {
 	w.await("all of b hear why they wait", func() bool {
 		return strings.Contains(w.unscheduled("b-0"), why) && strings.Contains(w.unscheduled("b-2"), why)
 	})
-	client := queueapi.Client{Server: "http://" + w.controller.explains.Addr()}
-	if pod, err := client.Why(t.Context(), "default", "b-1"); err != nil || !strings.Contains(pod.WaitsFor, why) {
-		t.Errorf("b-1 waits for %q, %v; want %s", pod.WaitsFor, err, why)
+	client := w.asks()
+	if pod, err := client.Get(t.Context(), "default", "b-1"); err != nil || !strings.Contains(pod.Status.WaitsFor, why) {
+		t.Errorf("b-1 waits for %q, %v; want %s", pod.Status.WaitsFor, err, why)
 	}
 	w.pod("single", "2", "single")
 	w.await("a younger pod that is within the quota passes", func() bool { return w.isBound("single") })

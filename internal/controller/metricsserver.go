@@ -11,10 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
 	"github.com/numalet/numalet/internal/controller/operators"
+	"github.com/numalet/numalet/internal/platform/kubeapi"
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
@@ -36,15 +36,11 @@ func (c *controller) newMetricsServer(context.Context) error {
 	}
 	// The certificate encrypts, and proves nothing: a scraper cannot know it. A certificate
 	// of an issuer in the cluster would need a component that renews it.
-	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)
+	certificate, _, err := kubeapi.SelfSigned("localhost")
 	if err != nil {
-		return fmt.Errorf("create the certificate of /metrics: %w", err)
+		return err
 	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		return fmt.Errorf("read the certificate of /metrics: %w", err)
-	}
-	c.metrics.Encrypt(pair)
+	c.metrics.Encrypt(&tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 	return nil
 }
 

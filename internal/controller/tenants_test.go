@@ -121,17 +121,17 @@ func TestWhy(t *testing.T) {
 	w.of("bob", "b1")
 	w.start()
 	w.await("both are blocked", func() bool { return w.controller.queue.Depth()[queue.Unschedulable] == 2 })
-	client := queueapi.Client{Server: "http://" + w.controller.explains.Addr()}
+	client := w.asks()
 	w.await("their authors hear why", func() bool { return w.unscheduled("a1") != "" && w.unscheduled("b1") != "" })
-	pod, err := client.Why(t.Context(), "default", "a1")
+	pod, err := client.Get(t.Context(), "default", "a1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]queueapi.Ahead{{Tenant: "bob", Pods: 1}}, pod.Ahead); diff != "" || pod.Position != 2 || pod.Tenant != "ann" {
+	if diff := cmp.Diff([]queueapi.Ahead{{Tenant: "bob", Pods: 1}}, pod.Status.Ahead); diff != "" || pod.Status.Position != 2 || pod.Status.Tenant != "ann" {
 		t.Errorf("%+v, ahead (-want +got):\n%s", pod, diff)
 	}
-	if pod.Message != w.unscheduled("a1") || pod.Score > 8 || pod.Score < 7.9 {
-		t.Errorf("said %q, score %v; want the condition, and about 8", pod.Message, pod.Score)
+	if pod.Status.Message != w.unscheduled("a1") || pod.Status.Score > 8 || pod.Status.Score < 7.9 {
+		t.Errorf("said %q, score %v; want the condition, and about 8", pod.Status.Message, pod.Status.Score)
 	}
 }
 

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -32,6 +34,7 @@ import (
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/controller/queueapi"
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
@@ -96,7 +99,7 @@ func storedTenants(t *testing.T) client.Client {
 func (w *world) start(settings ...string) {
 	w.Helper()
 	cfg, err := config.LoadController(config.Input{
-		Args:      append(settings, "--leader-elect=false", "--health-addr=127.0.0.1:0", "--metrics-addr=127.0.0.1:0", "--metrics-secure="+strconv.FormatBool(w.authorize != nil), "--queue-addr=127.0.0.1:0"),
+		Args:      append(settings, "--leader-elect=false", "--health-addr=127.0.0.1:0", "--metrics-addr=127.0.0.1:0", "--metrics-secure="+strconv.FormatBool(w.authorize != nil), "--queue-addr="),
 		LookupEnv: func(string) (string, bool) { return "", false },
 	})
 	if err != nil {
@@ -123,6 +126,15 @@ func (w *world) start(settings ...string) {
 		}
 	})
 	w.await("nodes, pods, and apart from them those that failed and those that succeeded are watched", func() bool { return w.watches("nodes") == 1 && w.watches("pods") == 3 })
+}
+
+// asks returns a client of the queue API, as which everything is allowed.
+func (w *world) asks() queueapi.Client {
+	source := w.controller.answersFrom()
+	source.Allow = func(*http.Request, *authorizationv1.ResourceAttributes) error { return nil }
+	server := httptest.NewServer(queueapi.New(source))
+	w.Cleanup(server.Close)
+	return queueapi.Client{Server: server.URL, HTTP: server.Client()}
 }
 
 func (w *world) createBinding(ctx context.Context, b *corev1.Binding) error {

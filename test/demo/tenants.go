@@ -59,7 +59,7 @@ func (d demo) explain(ctx context.Context, actors []actor) error {
 	}
 	fmt.Printf("  $ numalet queue\n%s", indent(queue))
 	last := waiting[0].pod.Name
-	why, err := d.numalet(ctx, "why", last)
+	why, err := d.numalet(ctx, "why", "-n", d.Namespace, last)
 	fmt.Printf("\n  $ numalet why %s\n%s", last, indent(why))
 	return err
 }
@@ -101,32 +101,45 @@ func (d demo) showWho(ctx context.Context, actors []actor) error {
 	return nil
 }
 
-// forward forwards a local port to the queue API of the leading controller until stop is
-// called.
+// forward makes the API server serve the queue API of the leading controller until stop is
+// called. The API server of the rig runs outside of the cluster, where it reaches pods only
+// by forwarded ports.
 func (d demo) forward(ctx context.Context) (stop func(), err error) {
-	const namespace, name = "numalet-system", "numalet-controller"
-	lease, err := d.API.CoordinationV1().Leases(namespace).Get(ctx, name, metav1.GetOptions{})
+	const queueAPI = "deploy/controller/queueapi"
+	if _, err := kubectl(ctx, "apply", "-k", queueAPI); err != nil {
+		return nil, err
+	}
+	lease, err := kubectl(ctx, "-n", "numalet-system", "get", "lease", "numalet-controller", "-o", "jsonpath={.spec.holderIdentity}")
 	if err != nil {
-		return nil, fmt.Errorf("find out which controller leads: %w", err)
+		return nil, err
 	}
-	if lease.Spec.HolderIdentity == nil {
-		return nil, fmt.Errorf("no controller leads: nobody holds the lease %s/%s", namespace, name)
-	}
-	pod, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+	leader, _, _ := strings.Cut(lease, "_")
 	ctx, cancel := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, "kubectl", "-n", namespace, "port-forward", pod, "8127")
+	cmd := exec.CommandContext(ctx, "kubectl", "-n", "numalet-system", "port-forward", leader, "8127")
+	stop = func() {
+		cancel()
+		_ = cmd.Wait()
+		_, _ = kubectl(context.WithoutCancel(ctx), "delete", "-k", queueAPI)
+	}
 	said, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		cancel()
-		return nil, fmt.Errorf("forward a port of %s: %w", pod, err)
+	if err == nil {
+		_, err = bufio.NewReader(said).ReadString('\n')
 	}
-	stop = func() { cancel(); _ = cmd.Wait() }
-	if line, err := bufio.NewReader(said).ReadString('\n'); err != nil {
+	for _, args := range [][]string{
+		{"-n", "numalet-system", "patch", "service", "numalet-queue", "--type=merge", "-p", `{"spec": {"type": "ExternalName", "externalName": "localhost"}}`},
+		{"patch", "apiservice", "v1alpha1.queue.numalet.dev", "--type=merge", "-p", `{"spec": {"service": {"port": 8127}}}`},
+		{"wait", "--for=condition=Available", "apiservice/v1alpha1.queue.numalet.dev", "--timeout=60s"},
+	} {
+		if err == nil {
+			_, err = kubectl(ctx, args...)
+		}
+	}
+	if err != nil {
 		stop()
-		return nil, fmt.Errorf("forward a port of %s: it said %q: %w", pod, line, err)
+		return nil, fmt.Errorf("serve the queue API: %w", err)
 	}
 	return stop, nil
 }
@@ -134,7 +147,7 @@ func (d demo) forward(ctx context.Context) (stop func(), err error) {
 // awaitQueue returns the queue once n pods are in it.
 func (d demo) awaitQueue(ctx context.Context, n int) (string, error) {
 	for {
-		queue, err := d.numalet(ctx, "queue")
+		queue, err := d.numalet(ctx, "queue", "--all-namespaces")
 		if err != nil || strings.Count(queue, "\n") == n+1 {
 			return queue, err
 		}

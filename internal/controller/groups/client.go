@@ -44,10 +44,20 @@ func (c *Client) Groups(ctx context.Context) ([]v1alpha1.GPUGroup, error) {
 	return listVisible[v1alpha1.GPUGroup](ctx, c, v1alpha1.GPUGroupResource())
 }
 
+// Tenants returns the tenants that the user may read.
+func (c *Client) Tenants(ctx context.Context) ([]v1alpha1.Tenant, error) {
+	return listVisible[v1alpha1.Tenant](ctx, c, v1alpha1.TenantResource())
+}
+
+// Topologies returns the nodes that the user may read.
+func (c *Client) Topologies(ctx context.Context) ([]v1alpha1.NodeTopology, error) {
+	return listVisible[v1alpha1.NodeTopology](ctx, c, v1alpha1.NodeTopologyResource())
+}
+
 // Free returns the GPUs that the user may read and use, and that are in none of the groups
 // that the user may read.
 func (c *Client) Free(ctx context.Context) (group.Nodes, error) {
-	topologies, err := listVisible[v1alpha1.NodeTopology](ctx, c, v1alpha1.NodeTopologyResource())
+	topologies, err := c.Topologies(ctx)
 	if err != nil {
 		return nil, err
 	}

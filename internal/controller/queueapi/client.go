@@ -9,49 +9,75 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Client reads a controller's queue.
+// Client reads the queue through the API server.
 type Client struct {
-	Server string // URL of the API
+	Server string       // URL of the API server
+	HTTP   *http.Client // with the caller's credentials
 }
+
+// ErrNoAPI is returned if the cluster does not serve the queue API at the moment.
+var ErrNoAPI = errors.New("the cluster does not serve the queue API")
 
 // maxResponse is the limit for the size of a response, some 100,000 pods.
 const maxResponse = 64 << 20
 
-// Queue returns all pending pods, by type and in their order.
-func (c Client) Queue(ctx context.Context) (pods []Pod, err error) {
-	return pods, c.get(ctx, "/queue", &pods)
+// List returns the pending pods of a namespace, or all if it is "", by type and in their
+// order.
+func (c Client) List(ctx context.Context, namespace string) ([]PendingPod, error) {
+	var list PendingPodList
+	err := c.get(ctx, within(namespace), &list)
+	return list.Items, err
 }
 
-// Why returns one pending pod.
-func (c Client) Why(ctx context.Context, namespace, name string) (pod Pod, err error) {
-	return pod, c.get(ctx, "/queue/"+url.PathEscape(namespace)+"/"+url.PathEscape(name), &pod)
+// Get returns one pending pod.
+func (c Client) Get(ctx context.Context, namespace, name string) (pod PendingPod, err error) {
+	return pod, c.get(ctx, within(namespace)+"/"+url.PathEscape(name), &pod)
+}
+
+func within(namespace string) string {
+	if namespace == "" {
+		return root + "/" + Resource
+	}
+	return root + "/namespaces/" + url.PathEscape(namespace) + "/" + Resource
 }
 
 func (c Client) get(ctx context.Context, path string, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.Server, "/")+path, nil)
 	if err != nil {
-		return fmt.Errorf("connect to the controller: %w", err)
+		return fmt.Errorf("ask the API server: %w", err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	request.Header.Set("Accept", jsonType)
+	response, err := c.HTTP.Do(request)
 	if err != nil {
-		return fmt.Errorf("connect to the controller: %w: forward a port of the pod that holds the lease first: kubectl -n numalet-system port-forward POD 8127", err)
+		return fmt.Errorf("ask the API server: %w", err)
 	}
 	defer response.Body.Close()
 	body := io.LimitReader(response.Body, maxResponse)
-	if response.Header.Get("Content-Type") != jsonType {
-		return fmt.Errorf("%s is not the queue API of a Numalet controller (it answered %s): forward port 8127 of the pod that holds the lease", c.Server, response.Status)
-	}
-	var failed failure
 	if response.StatusCode != http.StatusOK {
-		into = &failed
+		return failure(response, body)
 	}
 	if err := json.NewDecoder(body).Decode(into); err != nil {
-		return fmt.Errorf("decode the response of the controller: %w", err)
-	}
-	if failed.Message != "" {
-		return errors.New(failed.Message)
+		return fmt.Errorf("decode the answer of the queue API: %w", err)
 	}
 	return nil
+}
+
+// failure returns the error of a response. A path that nobody serves, and a server that is
+// away, are ErrNoAPI; a pod that does not wait is a NotFound with a name.
+func failure(response *http.Response, body io.Reader) error {
+	var status metav1.Status
+	if err := json.NewDecoder(body).Decode(&status); err != nil || status.Kind != "Status" {
+		status = metav1.Status{Status: metav1.StatusFailure, Code: int32(response.StatusCode), Message: response.Status}
+	}
+	failed := &apierrors.StatusError{ErrStatus: status}
+	served := status.Details != nil && status.Details.Kind == Resource
+	if response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusNotFound && !served {
+		return fmt.Errorf("%w: %w", ErrNoAPI, failed)
+	}
+	return failed
 }

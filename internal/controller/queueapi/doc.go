@@ -1,9 +1,13 @@
-// Package queueapi serves the scheduling queue over HTTP: a handler for the controller,
-// and a client for command-line tools.
+// Package queueapi answers why a pod waits: it serves the scheduling queue as the
+// aggregated API queue.numalet.dev, and has the client for command-line tools.
 //
-// It has no access control: the controller serves it on its loopback address, which
-// kubectl port-forward reaches.
+// The API server authenticates callers and forwards their names with a client certificate
+// of its own; Access verifies both, and asks the API server whether the caller may read
+// pendingpods. So RBAC decides: the role view lets users see the pods of their namespaces.
 //
-//	server, err := telemetry.Listen(addr, queueapi.New(queueapi.Source{List: queue.List, …}))
-//	pods, err := queueapi.Client{Server: "http://127.0.0.1:8127"}.Queue(ctx)
+//	handler := queueapi.New(queueapi.Source{List: queue.List, …, Allow: access.Allow})
+//	pods, err := client.List(ctx, "team")
+//
+// types.go has the resource; handler.go, discovery.go and table.go serve it; access.go says
+// who may read; publish.go tells the API server the certificate and who leads.
 package queueapi

@@ -2,7 +2,13 @@ package queueapi
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
@@ -13,56 +19,97 @@ type Source struct {
 	Explain func(uid string) (queue.Explanation, bool)
 	Message func(uid string) string // a pod's last event
 	Leads   func() bool             // whether this process is the leader, whose queue is the cluster's
+	// Allow returns why the caller of a request may not do what the attributes say. Nil
+	// attributes stand for discovery.
+	Allow func(*http.Request, *authorizationv1.ResourceAttributes) error
 }
 
-// New returns a handler of GET /queue, all pending pods by type and in their order,
-// and GET /queue/NAMESPACE/NAME, one of them. All responses are JSON; that of an error has
-// a message. A request costs O(pods · log pods).
+// New returns a handler of the API: lists of all pending pods and of those of a namespace,
+// one of them, and discovery. A request costs O(pods · log pods).
+//
+// It answers get and list only. A watch would have to send most of the queue whenever a score
+// changes.
 func New(s Source) *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /queue", s.ifLeading(s.queue))
-	mux.HandleFunc("GET /queue/{namespace}/{name}", s.ifLeading(s.why))
+	mux.HandleFunc("GET "+root, s.discover)
+	mux.HandleFunc("GET "+root+"/"+Resource, s.answer("list", s.list))
+	mux.HandleFunc("GET "+root+"/namespaces/{namespace}/"+Resource, s.answer("list", s.list))
+	mux.HandleFunc("GET "+root+"/namespaces/{namespace}/"+Resource+"/{name}", s.answer("get", s.get))
 	return mux
 }
 
-// ifLeading refuses requests to a replica on standby.
-func (s Source) ifLeading(next http.HandlerFunc) http.HandlerFunc {
+// answer checks the caller, then answers with what read returns. The order matters: who may
+// not read learns nothing, not even whether this replica leads.
+func (s Source) answer(verb string, read func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !s.Leads() {
-			writeJSON(w, http.StatusServiceUnavailable, failure{"this replica is on standby: connect to the holder of the lease (kubectl -n numalet-system get leases)"})
+		err := s.Allow(r, &authorizationv1.ResourceAttributes{
+			Verb: verb, Group: Group, Version: Version, Resource: Resource, Namespace: r.PathValue("namespace"), Name: r.PathValue("name"),
+		})
+		if err == nil && !s.Leads() {
+			err = apierrors.NewServiceUnavailable("this replica of numalet-controller is on standby, and only the leader knows the queue: try again in a moment")
+		}
+		if err == nil && (r.FormValue("watch") == "true" || r.FormValue("watch") == "1") {
+			err = apierrors.NewMethodNotSupported(groupResource(), "watch")
+		}
+		if err != nil {
+			refuse(w, err)
 			return
 		}
-		next(w, r)
+		found, err := read(r)
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		writeJSON(w, http.StatusOK, shape(r, found))
 	}
 }
 
-func (s Source) queue(w http.ResponseWriter, _ *http.Request) {
-	pods := []Pod{}
-	for _, e := range s.List() {
-		pods = append(pods, podOf(e))
+func (s Source) list(r *http.Request) (any, error) {
+	if r.FormValue("labelSelector") != "" || r.FormValue("fieldSelector") != "" {
+		return nil, apierrors.NewBadRequest(Resource + " have no selectors: give a namespace, or a name")
 	}
-	writeJSON(w, http.StatusOK, pods)
+	found := PendingPodList{TypeMeta: metav1.TypeMeta{APIVersion: Group + "/" + Version, Kind: Kind + "List"}, Items: []PendingPod{}}
+	within := r.PathValue("namespace")
+	for _, e := range s.List() {
+		if within == "" || e.Pod.Namespace == within {
+			found.Items = append(found.Items, podOf(e))
+		}
+	}
+	return found, nil
 }
 
-func (s Source) why(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("namespace") + "/" + r.PathValue("name")
+func (s Source) get(r *http.Request) (any, error) {
+	e, err := s.find(r.PathValue("namespace"), r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	pod := podOf(e)
+	pod.Status.Needs, pod.Status.Message = needs(e), s.Message(e.UID)
+	return pod, nil
+}
+
+// find explains a pending pod by name.
+func (s Source) find(namespace, name string) (queue.Explanation, error) {
 	for _, e := range s.List() {
-		if e.Name != name {
+		if e.Pod.Namespace != namespace || e.Pod.Name != name {
 			continue
 		}
 		if full, ok := s.Explain(e.UID); ok {
-			pod := podOf(full)
-			pod.Needs, pod.Message = needs(full), s.Message(e.UID)
-			writeJSON(w, http.StatusOK, pod)
-			return
+			return full, nil
 		}
 	}
-	writeJSON(w, http.StatusNotFound, failure{"pod " + name + " is not in the queue: it is bound, deleted or rejected, it has scheduling gates, or it belongs to another scheduler"})
+	return queue.Explanation{}, apierrors.NewNotFound(groupResource(), name)
 }
 
-// failure is the response of a request that failed.
-type failure struct {
-	Message string `json:"message"`
+// refuse writes an error as clients of the API server expect it.
+func refuse(w http.ResponseWriter, err error) {
+	failed := apierrors.APIStatus(nil)
+	if !errors.As(err, &failed) {
+		failed = apierrors.NewInternalError(err)
+	}
+	status := failed.Status()
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	writeJSON(w, int(status.Code), status)
 }
 
 const jsonType = "application/json"
@@ -72,4 +119,10 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v)
+}
+
+// asksFor reports whether a request accepts a form of the response, such as "as=Table".
+func asksFor(r *http.Request, form string) bool {
+	first, _, _ := strings.Cut(r.Header.Get("Accept"), ",")
+	return strings.Contains(first, form)
 }

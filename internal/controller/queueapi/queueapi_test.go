@@ -1,23 +1,36 @@
 package queueapi
 
 import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// serve returns a client of a queue in which bob's pod comes before ann's two pods, and a
-// function that stops the queue's replica from leading.
-func serve(t *testing.T) (Client, func()) {
+// served is a served queue in which bob's pod comes before ann's two pods.
+type served struct {
+	*httptest.Server
+	Client
+	leads, allows bool
+	asked         []authorizationv1.ResourceAttributes
+}
+
+func serve(t *testing.T) *served {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	now, leads := start, true
+	now := start
 	q := queue.New(queue.Env{
 		Now: func() time.Time { return now }, After: func(time.Duration, func()) {}, FreedSeq: func() uint64 { return 0 },
 		Rank: func(tenant string, _ fairshare.Type) float64 { return map[string]float64{"ann": 8, "bob": .5}[tenant] },
@@ -29,47 +42,127 @@ func serve(t *testing.T) (Client, func()) {
 		})
 	}
 	now = start.Add(90 * time.Second)
-	server := httptest.NewServer(New(Source{
-		List: q.List, Explain: q.Explain, Message: func(uid string) string { return "said of " + uid }, Leads: func() bool { return leads },
+	s := &served{leads: true, allows: true}
+	s.Server = httptest.NewServer(New(Source{
+		List: q.List, Explain: q.Explain, Message: func(uid string) string { return "said of " + uid },
+		Leads: func() bool { return s.leads }, Allow: s.allow,
 	}))
-	t.Cleanup(server.Close)
-	return Client{server.URL}, func() { leads = false }
+	t.Cleanup(s.Server.Close)
+	s.Client = Client{s.URL, s.Server.Client()}
+	return s
 }
 
-func TestQueue(t *testing.T) {
-	client, _ := serve(t)
-	pods, err := client.Queue(t.Context())
-	if err != nil {
-		t.Fatal(err)
+func (s *served) allow(_ *http.Request, wish *authorizationv1.ResourceAttributes) error {
+	if wish != nil {
+		s.asked = append(s.asked, *wish)
 	}
-	row := func(name, tenant string, score float64, position int) Pod {
-		return Pod{Name: name, Type: "T4", Tenant: tenant, Score: score, Position: position, Of: 3, State: "active", Waited: "1m30s", WaitsFor: "it waits for its turn"}
+	if !s.allows {
+		return apierrors.NewForbidden(groupResource(), "", errors.New("no"))
 	}
-	want := []Pod{row("bob/b1", "bob", .5, 1), row("ann/a1", "ann", 8, 2), row("ann/a2", "ann", 8, 3)}
-	if diff := cmp.Diff(want, pods); diff != "" {
-		t.Errorf("queue (-want +got):\n%s", diff)
-	}
+	return nil
 }
 
-func TestWhy(t *testing.T) {
-	client, stop := serve(t)
-	pod, err := client.Why(t.Context(), "ann", "a2")
-	if err != nil {
-		t.Fatal(err)
+func TestList(t *testing.T) {
+	s := serve(t)
+	row := func(name string, score float64, position int) []any {
+		return []any{name, score, position, 3, "1m30s", "active", "it waits for its turn"}
 	}
-	if diff := cmp.Diff([]Ahead{{"bob", .5, 1}, {"ann", 8, 1}}, pod.Ahead); diff != "" || pod.Position != 3 || pod.Message != "said of ann/a2" || pod.Needs == "" {
-		t.Errorf("pod %+v, ahead (-want +got):\n%s", pod, diff)
-	}
-	for name, want := range map[string]string{"none": "is not in the queue", "a1": ""} {
-		if _, err := client.Why(t.Context(), "ann", name); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", name, err, want)
+	for namespace, want := range map[string][][]any{
+		"":     {row("bob/b1", .5, 1), row("ann/a1", 8, 2), row("ann/a2", 8, 3)},
+		"ann":  {row("ann/a1", 8, 2), row("ann/a2", 8, 3)},
+		"none": nil,
+	} {
+		pods, err := s.List(t.Context(), namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [][]any
+		for _, p := range pods {
+			got = append(got, []any{p.Namespace + "/" + p.Name, p.Status.Score, p.Status.Position, p.Status.Of, p.Status.Waited, p.Status.State, p.Status.WaitsFor})
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("pods of %q (-want +got):\n%s", namespace, diff)
 		}
 	}
-	stop()
-	if _, err := client.Queue(t.Context()); err == nil || !strings.Contains(err.Error(), "on standby") {
-		t.Errorf("error %v of a replica on standby", err)
+}
+
+func TestGet(t *testing.T) {
+	s := serve(t)
+	pod, err := s.Get(t.Context(), "ann", "a2")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := (Client{"http://127.0.0.1:1"}).Queue(t.Context()); err == nil || !strings.Contains(err.Error(), "port-forward") {
-		t.Errorf("error %v of a controller that is not reachable", err)
+	if diff := cmp.Diff([]Ahead{{"bob", .5, 1}, {"ann", 8, 1}}, pod.Status.Ahead); diff != "" || pod.Status.Position != 3 || pod.Status.Message != "said of ann/a2" || pod.Status.Needs == "" {
+		t.Errorf("pod %+v, ahead (-want +got):\n%s", pod, diff)
+	}
+	want := []authorizationv1.ResourceAttributes{{Verb: "get", Group: Group, Version: Version, Resource: Resource, Namespace: "ann", Name: "a2"}}
+	if diff := cmp.Diff(want, s.asked); diff != "" {
+		t.Errorf("asked who may (-want +got):\n%s", diff)
+	}
+}
+
+// TestRefusals checks the errors, which clients of the API server must understand. Who may
+// not read does not learn whether a pod waits, nor which replica leads.
+func TestRefusals(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*served)
+		path   string
+		want   func(error) bool
+	}{
+		"pod that does not wait":   {nil, "/namespaces/ann/pendingpods/none", apierrors.IsNotFound},
+		"pod of another namespace": {nil, "/namespaces/bob/pendingpods/a1", apierrors.IsNotFound},
+		"standby":                  {func(s *served) { s.leads = false }, "/pendingpods", apierrors.IsServiceUnavailable},
+		"no right":                 {func(s *served) { s.allows, s.leads = false, false }, "/namespaces/ann/pendingpods/none", apierrors.IsForbidden},
+		"no right to discover":     {func(s *served) { s.allows = false }, "", apierrors.IsForbidden},
+		"watch":                    {nil, "/pendingpods?watch=true", apierrors.IsMethodNotSupported},
+		"label selector":           {nil, "/pendingpods?labelSelector=a", apierrors.IsBadRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t)
+			if tc.change != nil {
+				tc.change(s)
+			}
+			if err := s.Client.get(t.Context(), root+tc.path, nil); !tc.want(err) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestNobodyServes(t *testing.T) {
+	s := serve(t)
+	for name, server := range map[string]string{"another server": s.URL + "/nowhere"} {
+		if _, err := (Client{server, http.DefaultClient}).List(t.Context(), ""); !errors.Is(err, ErrNoAPI) {
+			t.Errorf("%s: error %v, want %v", name, err, ErrNoAPI)
+		}
+	}
+	s.leads = false
+	if _, err := s.List(t.Context(), ""); !errors.Is(err, ErrNoAPI) {
+		t.Errorf("standby: error %v, want %v", err, ErrNoAPI)
+	}
+	if _, err := s.Get(t.Context(), "ann", "none"); errors.Is(err, ErrNoAPI) == apierrors.IsNotFound(err) {
+		t.Errorf("error %v is both or neither", err)
+	}
+}
+
+// TestTable checks what kubectl get prints.
+func TestTable(t *testing.T) {
+	s := serve(t)
+	for path, rows := range map[string]int{"/pendingpods": 3, "/namespaces/ann/pendingpods/a1": 1} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+root+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")
+		response, err := s.Server.Client().Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		var got metav1.Table
+		if err := errors.Join(err, json.Unmarshal(body, &got)); err != nil || got.Kind != "Table" || len(got.Rows) != rows {
+			t.Errorf("%s: %v, %s", path, err, body)
+		}
 	}
 }

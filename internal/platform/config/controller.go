@@ -34,6 +34,7 @@ type Controller struct {
 	RequestRate       float32 // other requests per second
 	ReserveAfter      Maybe   // time without a node after which one is reserved; 0: never
 	QueueAddr         string  // host:port of the queue API; "" for none
+	PodIP             string  // of the pod that this process runs in; "" outside of a cluster
 	LeaderElect       bool
 	LeaseNS           string
 	LeaseName         string
@@ -61,7 +62,7 @@ func defaultController() Controller {
 		BindTimeout:       5 * time.Second,
 		RequestRate:       5000,
 		ReserveAfter:      Maybe(time.Second),
-		QueueAddr:         "127.0.0.1:8127",
+		QueueAddr:         ":8127",
 		LeaderElect:       true,
 		LeaseNS:           "numalet-system",
 		LeaseName:         "numalet-controller",
@@ -90,7 +91,8 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 	t.DurationVar(&c.BindTimeout, "bind-timeout", c.BindTimeout, "Timeout of a bind request, as a `duration`.")
 	t.Float32Var(&c.RequestRate, "request-rate", c.RequestRate, "Maximum number of other requests per second: events, conditions, and the lease.")
 	t.TextVar(&c.ReserveAfter, "reserve-after", c.ReserveAfter, "How long a pod that fits no node blocks later pods of its type, as a `duration`. After it, Numalet reserves a node for the pod, and later pods may use what is left. none disables blocking and reservations, as in kube-scheduler.")
-	t.StringVar(&c.QueueAddr, "queue-addr", c.QueueAddr, "Listen address (`host:port`) of the queue API, which shows pending pods of all namespaces to numalet queue and numalet why. On loopback, only users who may forward a port of the pod can reach it. Empty disables it.")
+	t.StringVar(&c.QueueAddr, "queue-addr", c.QueueAddr, "Listen address (`host:port`) of the queue API, which the API server serves to numalet queue and numalet why as queue.numalet.dev. It takes requests from the API server only. Empty disables it.")
+	t.StringVar(&c.PodIP, "pod-ip", c.PodIP, "The `IP` address of the pod that this process runs in. The leader writes it into the EndpointSlice of the queue API. Empty writes none.")
 	t.BoolVar(&c.LeaderElect, "leader-elect", c.LeaderElect, "Elect one of several replicas as leader. Use false only for a single replica that never runs twice.")
 	t.StringVar(&c.LeaseNS, "lease-namespace", c.LeaseNS, "The `namespace` of the lease.")
 	t.StringVar(&c.LeaseName, "lease-name", c.LeaseName, "The `name` of the lease.")
@@ -98,6 +100,7 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 	t.BoolVar(&c.Profiling, "profiling", c.Profiling, "Serve /debug/pprof beside /metrics, to users whose role allows get on these nonResourceURLs.")
 	t.Lookup("health-addr").Usage = "Listen address (`host:port`) of /healthz and /readyz."
 	renameEnv(t, "lease-namespace", "POD_NAMESPACE")
+	renameEnv(t, "pod-ip", "POD_IP")
 }
 
 func (c Controller) validate() error {

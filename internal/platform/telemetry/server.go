@@ -55,9 +55,9 @@ func Listen(addr string, handler http.Handler) (*Server, error) {
 	return &Server{l, http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}}, nil
 }
 
-// Encrypt makes the server speak HTTPS with a certificate. Call it before Run.
-func (s *Server) Encrypt(certificate tls.Certificate) {
-	s.listener = tls.NewListener(s.listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+// Encrypt makes the server speak TLS only. Call it before Run.
+func (s *Server) Encrypt(config *tls.Config) {
+	s.listener = tls.NewListener(s.listener, config)
 }
 
 // Addr returns the address the server listens on.

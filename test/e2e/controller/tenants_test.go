@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/internal/controller/queueapi"
 	"github.com/numalet/numalet/internal/controller/tenants"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/test/hollowcluster"
@@ -188,11 +187,12 @@ func (o *office) typesApart() {
 	})
 	o.create(card("dora", "h", "H200"))
 	o.await("the H200 is given", func() bool { return o.pod("h").Spec.NodeName == "of-h200" })
+	queue := o.serveQueue()
 	o.await("the queue explains a pod that waits", func() bool {
-		pod, err := queueapi.Client{Server: "http://" + o.controller.Queue}.Why(o.ctx, "default", "a59")
-		return err == nil && pod.Type == "T4" && pod.Position > 1 && len(pod.Ahead) > 0
+		pod, err := queue.Get(o.ctx, "default", "a59")
+		return err == nil && pod.Status.Type == "T4" && pod.Status.Position > 1 && len(pod.Status.Ahead) > 0
 	})
-	pods, err := queueapi.Client{Server: "http://" + o.controller.Queue}.Queue(o.ctx)
+	pods, err := queue.List(o.ctx, "")
 	o.must(err)
 	o.Logf("%d pods are pending; the first: %+v", len(pods), pods[0])
 	for i := range 4 {

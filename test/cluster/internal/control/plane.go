@@ -101,6 +101,7 @@ func (p Plane) credentials() error {
 		{Name: "apiserver", DNS: []string{"localhost", "kubernetes.default.svc"},
 			IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(ServiceIP), net.IPv4(10, 0, 2, 2)}},
 		{Name: "apiserver-kubelet-client", Group: "system:masters"},
+		{Name: "front-proxy"}, // names callers to aggregated APIs
 		{Name: "admin", Group: "system:masters"},
 		{Name: "kube-scheduler", Common: "system:kube-scheduler"},
 		{Name: "kube-controller-manager", Common: "system:kube-controller-manager"},

@@ -4,12 +4,43 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// Pod is a pending pod and why it is where it is.
-type Pod struct {
-	Name     string  `json:"name"` // "namespace/name"
+// Names of the API.
+const (
+	Group    = "queue.numalet.dev"
+	Version  = "v1alpha1"
+	Resource = "pendingpods"
+	Kind     = "PendingPod"
+)
+
+const root = "/apis/" + Group + "/" + Version
+
+func groupResource() schema.GroupResource {
+	return schema.GroupResource{Group: Group, Resource: Resource}
+}
+
+// PendingPod is a pending pod and why it is where it is. It has the pod's name and UID.
+type PendingPod struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Status            Status `json:"status"`
+}
+
+// PendingPodList is a list of PendingPods, by type and in their order.
+type PendingPodList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata"`
+	Items           []PendingPod `json:"items"`
+}
+
+// Status says where a pod is in the queue.
+type Status struct {
 	Type     string  `json:"type"` // of resource; types never wait for each other
 	Tenant   string  `json:"tenant"`
 	Score    float64 `json:"score"` // its tenant's, per weight: the smaller, the earlier
@@ -33,15 +64,21 @@ type Ahead struct {
 }
 
 // podOf returns an explanation as the API has it.
-func podOf(e queue.Explanation) Pod {
-	p := Pod{
-		Name: e.Name, Type: string(e.Type), Tenant: e.Tenant, Score: e.Score, Priority: e.Priority, Position: e.Position, Of: e.Of,
+func podOf(e queue.Explanation) PendingPod {
+	s := Status{
+		Type: string(e.Type), Tenant: e.Tenant, Score: e.Score, Priority: e.Priority, Position: e.Position, Of: e.Of,
 		State: e.State.String(), Waited: e.Waited.Round(time.Second).String(), WaitsFor: e.Reason(),
 	}
 	for _, a := range e.Ahead {
-		p.Ahead = append(p.Ahead, Ahead(a))
+		s.Ahead = append(s.Ahead, Ahead(a))
 	}
-	return p
+	return PendingPod{
+		TypeMeta: metav1.TypeMeta{APIVersion: Group + "/" + Version, Kind: Kind},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: e.Pod.Namespace, Name: e.Pod.Name, UID: types.UID(e.UID), CreationTimestamp: metav1.NewTime(e.Created),
+		},
+		Status: s,
+	}
 }
 
 // needs says what would let a pod run, to be read after "needs:".

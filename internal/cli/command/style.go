@@ -1,0 +1,54 @@
+package command
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/term"
+)
+
+// Style marks text on terminals. Its zero value leaves text as it is.
+type Style struct{ colour bool }
+
+// StyleOf returns colours if w is a terminal and NO_COLOR is not set (https://no-color.org).
+func StyleOf(w io.Writer) Style {
+	file, ok := w.(*os.File)
+	return Style{ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+// Bold marks what is most important.
+func (s Style) Bold(text string) string { return s.paint("1", text) }
+
+// Warn marks what stands in the way.
+func (s Style) Warn(text string) string { return s.paint("33", text) }
+
+// Good marks what helps.
+func (s Style) Good(text string) string { return s.paint("32", text) }
+
+func (s Style) paint(code, text string) string {
+	if !s.colour || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Table writes rows in aligned columns. The first row is the header. It is marked after the
+// alignment, which counts the characters of colours as well.
+func Table(w io.Writer, rows [][]string) error {
+	var aligned bytes.Buffer
+	table := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		if _, err := io.WriteString(table, strings.Join(row, "\t")+"\n"); err != nil {
+			return err
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	header, rest, _ := strings.Cut(aligned.String(), "\n")
+	_, err := io.WriteString(w, StyleOf(w).Bold(header)+"\n"+rest)
+	return err
+}

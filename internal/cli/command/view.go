@@ -1,0 +1,61 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+)
+
+// View is the value of -o of commands that show objects of a cluster. It implements
+// pflag.Value.
+type View string
+
+// Views beside Text and JSON, which mean the same as for Format.
+const (
+	Plain View = View(Text)
+	Wide  View = "wide" // more columns
+	YAML  View = "yaml"
+)
+
+func views() []string { return []string{string(Text), string(Wide), string(JSON), string(YAML)} }
+
+func (v *View) String() string { return string(*v) }
+
+// Type names the value in the help text.
+func (v *View) Type() string { return "format" }
+
+// Set is for pflag.
+func (v *View) Set(s string) error {
+	if !slices.Contains(views(), s) {
+		return fmt.Errorf("unknown format: use %s", strings.Join(views(), ", "))
+	}
+	*v = View(s)
+	return nil
+}
+
+// ViewFlag adds --output to a command.
+func ViewFlag(cmd *cobra.Command, v *View) {
+	*v = Plain
+	cmd.Flags().VarP(v, "output", "o", "Output format: text, wide, json or yaml.")
+	Complete(cmd, "output", views()...)
+}
+
+// Write writes objects for programs, or calls text for people.
+func (v View) Write(w io.Writer, objects any, text func(io.Writer) error) error {
+	switch v {
+	case View(JSON):
+		return WriteJSON(w, objects)
+	case YAML:
+		content, err := yaml.Marshal(objects)
+		if err != nil {
+			return fmt.Errorf("write YAML: %w", err)
+		}
+		_, err = w.Write(content)
+		return err
+	}
+	return text(w)
+}

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// server is the URL of a server. It implements pflag.Value.
+type server string
+
+func (s *server) String() string { return string(*s) }
+
+// Type names the value in the help text.
+func (s *server) Type() string { return "URL" }
+
+// Set accepts an address without a scheme, as curl does.
+func (s *server) Set(text string) error {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("want a URL such as " + agentAddress)
+	}
+	*s = server(text)
+	return nil
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/cli/command"
+)
+
+// newTenants returns "numalet tenants".
+func newTenants() *cobra.Command {
+	var at cluster
+	var out command.View
+	cmd := &cobra.Command{
+		Use:   "tenants [TENANT]...",
+		Short: "Show what tenants use, their scores and their quotas",
+		Long: `Show what each tenant uses of each type of resource, its score, by which pods are
+ordered, and its quotas: all tenants if you may list them, otherwise those that your
+roles name.`,
+		ValidArgsFunction: offer(100, at.tenantNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := at.objects()
+			if err != nil {
+				return err
+			}
+			found, err := client.Tenants(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if found, err = chosen(found, args, func(t v1alpha1.Tenant) string { return t.Name }); err != nil {
+				return err
+			}
+			return out.Write(cmd.OutOrStdout(), v1alpha1.TenantList{Items: found}, func(w io.Writer) error { return showTenants(w, found, out == command.Wide) })
+		},
+	}
+	at.flag(cmd)
+	command.ViewFlag(cmd, &out)
+	return cmd
+}
+
+// chosen returns the objects with these names, or all without names.
+func chosen[T any](all []T, names []string, name func(T) string) ([]T, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var found []T
+	for _, want := range names {
+		i := slices.IndexFunc(all, func(t T) bool { return name(t) == want })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no %q, or you may not see it", want)
+		}
+		found = append(found, all[i])
+	}
+	return found, nil
+}
+
+func showTenants(out io.Writer, found []v1alpha1.Tenant, wide bool) error {
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(out, "no tenants that you may see")
+		return err
+	}
+	header := []string{"TENANT", "WEIGHT", "TYPE", "USES", "QUOTA", "SCORE"}
+	if wide {
+		header = append(header, "UPDATED")
+	}
+	rows := [][]string{header}
+	for i := range found {
+		rows = append(rows, tenantRows(&found[i], wide)...)
+	}
+	return command.Table(out, rows)
+}
+
+// tenantRows returns a row for each type that a tenant uses or has a quota of.
+func tenantRows(t *v1alpha1.Tenant, wide bool) (rows [][]string) {
+	weight := "1"
+	if t.Spec.Weight != nil {
+		weight = t.Spec.Weight.String()
+	}
+	accounts := map[string]v1alpha1.Account{}
+	for name := range t.Spec.Quotas {
+		accounts[name] = v1alpha1.Account{Type: name, Score: "0"}
+	}
+	for _, a := range t.Status.Accounts {
+		accounts[a.Type] = a
+	}
+	if len(accounts) == 0 {
+		accounts["-"] = v1alpha1.Account{Type: "-", Score: "0"}
+	}
+	for _, a := range slices.SortedFunc(maps.Values(accounts), func(a, b v1alpha1.Account) int { return cmp.Compare(a.Type, b.Type) }) {
+		quota := "-"
+		if limit, ok := t.Spec.Quotas[a.Type]; ok {
+			quota = limit.String()
+		}
+		row := []string{t.Name, weight, a.Type, a.Usage.String(), quota, shortScore(a.Score)}
+		if wide {
+			row = append(row, a.LastUpdateTime.UTC().Format("2006-01-02T15:04:05Z"))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// shortScore rounds a score for people. Its digits are for the controller.
+func shortScore(text string) string {
+	var score float64
+	if _, err := fmt.Sscan(strings.TrimSpace(text), &score); err != nil {
+		return text
+	}
+	return fmt.Sprintf("%.4g", score)
+}

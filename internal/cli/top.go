@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/cli/command"
+)
+
+// newTop returns "numalet top".
+func newTop() *cobra.Command {
+	var at cluster
+	var out command.View
+	cmd := &cobra.Command{
+		Use:   "top [NODE]...",
+		Short: "Show how many CPUs and GPUs are free on each node and NUMA node",
+		Long: `Show how many CPUs can become exclusive and how many GPUs no pod holds, on each node; -o
+wide shows each NUMA node. Nodes publish this in their NodeTopologies, whose list or names
+your roles must grant.`,
+		ValidArgsFunction: offer(100, at.nodeNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := at.objects()
+			if err != nil {
+				return err
+			}
+			found, err := client.Topologies(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if found, err = chosen(found, args, func(t v1alpha1.NodeTopology) string { return t.Name }); err != nil {
+				return err
+			}
+			return out.Write(cmd.OutOrStdout(), v1alpha1.NodeTopologyList{Items: found}, func(w io.Writer) error { return showTop(w, found, out == command.Wide) })
+		},
+	}
+	at.flag(cmd)
+	command.ViewFlag(cmd, &out)
+	return cmd
+}
+
+func showTop(out io.Writer, found []v1alpha1.NodeTopology, wide bool) error {
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(out, "no nodes that you may see; no agent has published one, or your roles do not name any")
+		return err
+	}
+	rows := [][]string{{"NODE", "READY", "CPUS", "FREE CPUS", "GPUS", "FREE GPUS", "PODS"}}
+	if wide {
+		rows[0] = []string{"NODE", "NUMA", "CPUS", "FREE CPUS", "FREE MEMORY"}
+	}
+	for i := range found {
+		if wide {
+			rows = append(rows, numaRows(&found[i])...)
+			continue
+		}
+		rows = append(rows, nodeRow(&found[i]))
+	}
+	return command.Table(out, rows)
+}
+
+func nodeRow(t *v1alpha1.NodeTopology) []string {
+	ready := "no"
+	if meta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionReady) {
+		ready = "yes"
+	}
+	cards, free := cards(t)
+	c := t.Status.CPUs
+	return []string{t.Name, ready, fmt.Sprint(c.Allocatable), fmt.Sprint(c.Available), fmt.Sprint(cards), fmt.Sprint(free), fmt.Sprint(len(t.Status.Pods))}
+}
+
+func numaRows(t *v1alpha1.NodeTopology) (rows [][]string) {
+	for _, n := range t.Status.NUMA {
+		memory := "-"
+		if n.AvailableMemory != nil {
+			memory = n.AvailableMemory.String()
+		}
+		rows = append(rows, []string{t.Name, fmt.Sprint(n.ID), fmt.Sprint(n.Allocatable), fmt.Sprint(n.Available), memory})
+	}
+	return rows
+}
+
+// cards returns the number of physical GPUs, and how many no pod holds, not even a part of
+// them.
+func cards(t *v1alpha1.NodeTopology) (all, free int) {
+	held := map[string]bool{}
+	for _, h := range t.Status.GPUHolders {
+		for _, device := range h.Devices {
+			id, _, _ := strings.Cut(device, "::") // a share is UUID::NUMBER
+			held[id] = true
+		}
+	}
+	for _, g := range t.Status.GPUs {
+		if g.Card != "" && held[g.ID] {
+			held[g.Card] = true
+		}
+	}
+	for _, g := range t.Status.GPUs {
+		if g.Card != "" {
+			continue
+		}
+		all++
+		if !held[g.ID] {
+			free++
+		}
+	}
+	return all, free
+}

@@ -1,0 +1,113 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/numalet/numalet/internal/controller/queueapi"
+	"github.com/numalet/numalet/internal/platform/kubeapi"
+	"github.com/numalet/numalet/internal/platform/telemetry"
+)
+
+// answers is the server of the queue API.
+type answers struct {
+	server *telemetry.Server
+	access *queueapi.Access
+	pem    []byte // certificate
+}
+
+// republished is how often the leader tells the API server its certificate and address, in
+// case somebody has replaced them.
+const republished = 10 * time.Second
+
+// newAnswers creates the server of numalet queue and numalet why.
+func (c *controller) newAnswers(context.Context) error {
+	if c.cfg.QueueAddr == "" {
+		return nil
+	}
+	certificate, pem, err := kubeapi.SelfSigned(queueapi.Host(c.cfg.LeaseNS))
+	if err != nil {
+		return err
+	}
+	access, err := queueapi.NewAccess(c.clients.watch)
+	if err != nil {
+		return err
+	}
+	source := c.answersFrom()
+	source.Allow = access.Allow
+	server, err := telemetry.Listen(c.cfg.QueueAddr, queueapi.New(source))
+	if err != nil {
+		return fmt.Errorf("%w: choose another --queue-addr", err)
+	}
+	server.Encrypt(queueapi.Config(certificate))
+	c.answers = &answers{server, access, pem}
+	return nil
+}
+
+// answersFrom returns what the queue API reads, without who may read it.
+func (c *controller) answersFrom() queueapi.Source {
+	return queueapi.Source{
+		List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport,
+		Leads: func() bool { return c.schedules() && c.fence() == nil },
+	}
+}
+
+// answer serves the queue API until ctx ends.
+func (c *controller) answer(ctx context.Context) error {
+	if c.answers == nil {
+		return nil
+	}
+	var parts errgroup.Group
+	parts.Go(func() error { c.answers.access.Run(ctx); return nil })
+	parts.Go(func() error { return c.answers.server.Run(ctx) })
+	parts.Go(func() error { return c.publish(ctx) })
+	return parts.Wait()
+}
+
+// publish makes the API lead to this replica once it leads, until ctx ends.
+func (c *controller) publish(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-c.leads:
+	}
+	last := c.publishOnce(ctx, "")
+	return every(ctx, republished, func() { last = c.publishOnce(ctx, last) })
+}
+
+// publishOnce returns what failed, or "". It logs failures other than the last one: without
+// the API people cannot ask, but pods are scheduled.
+func (c *controller) publishOnce(ctx context.Context, last string) string {
+	err := c.publishAddress(ctx)
+	if err == nil {
+		err = queueapi.Trust(ctx, c.clients.resources, c.answers.pem)
+	}
+	if err == nil {
+		return ""
+	}
+	if err.Error() != last {
+		c.log.Info("users cannot ask why their pods wait", "cause", err.Error())
+	}
+	return err.Error()
+}
+
+// publishAddress writes the address of this process, if it has one that others reach.
+func (c *controller) publishAddress(ctx context.Context) error {
+	if c.cfg.PodIP == "" {
+		return nil
+	}
+	_, text, err := net.SplitHostPort(c.answers.server.Addr())
+	if err != nil {
+		return err
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
+	return queueapi.Address(ctx, c.clients.resources, c.cfg.LeaseNS, c.cfg.PodIP, port)
+}

@@ -1,0 +1,23 @@
+package queueapi
+
+import (
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// discover lists the resources. The API server asks for them to see whether this server
+// works, so standbys answer, too.
+func (s Source) discover(w http.ResponseWriter, r *http.Request) {
+	if err := s.Allow(r, nil); err != nil {
+		refuse(w, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, metav1.APIResourceList{
+		TypeMeta:     metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"},
+		GroupVersion: Group + "/" + Version,
+		APIResources: []metav1.APIResource{
+			{Name: Resource, SingularName: "pendingpod", Namespaced: true, Kind: Kind, Verbs: metav1.Verbs{"get", "list"}},
+		},
+	})
+}

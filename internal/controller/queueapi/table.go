@@ -1,0 +1,48 @@
+package queueapi
+
+import (
+	"fmt"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// shape returns what was found as the table that kubectl get asks for, or as it is.
+func shape(r *http.Request, found any) any {
+	if !asksFor(r, "as=Table") {
+		return found
+	}
+	switch found := found.(type) {
+	case PendingPod:
+		return table([]PendingPod{found})
+	case PendingPodList:
+		return table(found.Items)
+	}
+	return found
+}
+
+func table(pods []PendingPod) metav1.Table {
+	t := metav1.Table{
+		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"},
+		ColumnDefinitions: []metav1.TableColumnDefinition{
+			{Name: "Name", Type: "string", Format: "name"},
+			{Name: "Type", Type: "string", Description: "Type of resource that the pod waits for."},
+			{Name: "Position", Type: "string", Description: "Position among the pending pods of the type."},
+			{Name: "Tenant", Type: "string"},
+			{Name: "Waited", Type: "string"},
+			{Name: "State", Type: "string"},
+			{Name: "Waits For", Type: "string", Priority: 1, Description: "What the pod waits for."},
+		},
+		Rows: []metav1.TableRow{},
+	}
+	for _, p := range pods {
+		s := p.Status
+		object := &metav1.PartialObjectMetadata{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
+		t.Rows = append(t.Rows, metav1.TableRow{
+			Cells:  []any{p.Name, s.Type, fmt.Sprintf("%d/%d", s.Position, s.Of), s.Tenant, s.Waited, s.State, s.WaitsFor},
+			Object: runtime.RawExtension{Object: object},
+		})
+	}
+	return t
+}
