@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/numalet/numalet/internal/controller/filters"
+	"github.com/numalet/numalet/internal/controller/groups"
 	"github.com/numalet/numalet/internal/controller/lease"
 	"github.com/numalet/numalet/internal/controller/mirror"
 	"github.com/numalet/numalet/internal/controller/podwriter"
@@ -67,13 +68,13 @@ type controller struct {
 	answers      *answers             // nil for none
 }
 
-// newController creates and connects the parts. It starts nothing except what waits for
-// ctx to end.
+// newController creates and connects the parts. Each step uses only what earlier steps have
+// made. It starts nothing except what waits for ctx to end.
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{}), measured: newMetrics()}
 	c.factory = mirror.NewInformers(clients.watch)
 	for _, part := range []func(context.Context) error{
-		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newAnswers,
+		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.watchGroups, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newAnswers,
 	} {
 		if err := part(ctx); err != nil {
 			return nil, err
@@ -96,12 +97,13 @@ func (c *controller) newState(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.ledger = tenants.NewLedger(decay, tenants.Env{Now: tenants.SteadyClock(time.Now(), time.Since), Rescore: func(name string) { c.queue.Rescore(name) }})
+	c.ledger = tenants.NewLedger(decay, tenants.SteadyClock(time.Now(), time.Since))
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	c.queue = queue.NewGangQueue(queue.New(
 		queue.Env{Now: time.Now, FreedSeq: c.state.FreedSeq, After: after, Rank: c.ledger.Rank, Space: c.cfg.Dimensions.Space},
 		queue.Options{Strict: c.cfg.ReserveAfter != 0},
 	))
+	c.ledger.OnRescore(c.queue.Rescore)
 	c.avoided = nodebackoff.New(nodebackoff.Env{After: after, Over: c.retryOn}, sched.Backoff{})
 	c.rejected, err = mirror.NewRejected(c.clients.watch, c.avoided.Refused, c.panicked)
 	return err
@@ -134,7 +136,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 		return err
 	}
 	c.mirror = mirror.NewMirror(mirror.Env{
-		State: c.state, Filters: filters.Reader{Cluster: c.filters.cluster, Freed: c.retryOn}, Avoids: c.avoided.Avoids, Limit: c.limit, NamespaceTenant: c.namespaces.Tenant, GPUs: c.cfg.GPUResource,
+		State: c.state, Filters: filters.Reader{Cluster: c.filters.cluster, Freed: c.retryOn}, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas, Known: c.known.Check}.Complete, NamespaceTenant: c.namespaces.Tenant, GPUs: c.cfg.GPUResource,
 		Priority:      c.cfg.PodPriority,
 		SchedulerName: c.cfg.SchedulerName,
 		Pending:       c.queue.Add,

@@ -14,7 +14,6 @@ import (
 	"github.com/numalet/numalet/internal/controller/mirror"
 	"github.com/numalet/numalet/internal/controller/tenants"
 	"github.com/numalet/numalet/pkg/gpu/group"
-	"github.com/numalet/numalet/pkg/sched"
 )
 
 // gpuGroups has the GPU groups in force, and the quotas of groups and tenants.
@@ -25,17 +24,26 @@ type gpuGroups struct {
 	synced   []cache.InformerSynced
 }
 
+// newGroups creates the GPU groups, the quotas, and the set of known tenants.
 func (c *controller) newGroups(context.Context) error {
 	g := &c.groups
 	c.known = tenants.NewKnown(c.cfg.UnknownTenants)
-	g.quotas = groups.NewQuotas(c.state.Visit, c.queue.ReactivateTenant, func() { g.statuses.Notify() })
-	g.statuses = groups.NewStatusWriter(c.clients.resources, g.quotas.Holders, time.Now)
+	g.statuses = groups.NewStatusWriter(c.clients.resources, time.Now)
+	g.quotas = groups.NewQuotas(c.state.Visit, c.queue.ReactivateTenant, g.statuses.Notify)
 	permissions := groups.NewPermissions(c.clients.watch, time.Now)
 	g.registry = groups.NewRegistry(groups.Dependencies{
-		Allowed: permissions.Allowed, Authors: permissions, Report: g.statuses.Report,
-		Panicked: c.panicked,
-		Changed:  func(inForce []group.Group) { g.quotas.SetGroups(inForce); c.mirror.AskGPUs() },
+		Allowed: permissions.Allowed, Authors: permissions, Report: g.statuses.Report, Panicked: c.panicked,
 	})
+	c.synced = append(c.synced, g.registry.HasSynced)
+	return nil
+}
+
+// watchGroups connects the informers to the groups, and the groups to the pods that a change
+// concerns.
+func (c *controller) watchGroups(context.Context) error {
+	g := &c.groups
+	g.registry.OnChange(g.quotas.SetGroups)
+	g.registry.OnChange(func([]group.Group) { c.mirror.AskGPUs() })
 	for _, w := range []struct {
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
@@ -52,7 +60,6 @@ func (c *controller) newGroups(context.Context) error {
 		}
 		g.synced = append(g.synced, handled.HasSynced)
 	}
-	c.synced = append(c.synced, g.registry.HasSynced)
 	return nil
 }
 
@@ -84,15 +91,6 @@ func (c *controller) setKnown(tenant string, exists bool) {
 	}
 }
 
-// limit restricts a pod to the GPUs and quotas of its tenant. Pods of an unknown tenant wait.
-func (c *controller) limit(p *sched.Pod, annotations map[string]string) error {
-	if unknown := c.known.Check(p.Tenant); unknown != nil {
-		p.Wait = func(*sched.Pod) sched.Reason { return sched.Reason{Code: sched.Anywhere, Detail: unknown.Error()} }
-		return nil
-	}
-	return groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas}.Complete(p, annotations)
-}
-
 // hasSynced reports whether the registry has handled the initial lists.
 func (g *gpuGroups) hasSynced() bool {
 	for _, synced := range g.synced {
@@ -113,7 +111,7 @@ func (c *controller) runGroups(ctx context.Context) error {
 	wg.Go(func() {
 		select {
 		case <-c.leads:
-			c.groups.statuses.Run(ctx)
+			c.groups.statuses.Run(ctx, c.groups.quotas.Holders)
 		case <-ctx.Done():
 		}
 	})

@@ -15,13 +15,21 @@ import (
 type Matcher struct {
 	Groups *Registry
 	Quotas *Quotas
+	// Known returns why the pods of a tenant have to wait, or nil. A nil Known knows all
+	// tenants.
+	Known func(tenant string) error
 }
 
 // Complete restricts a pod to the nodes and GPUs of the groups that serve it, or to GPUs
-// in no group. It also makes the pod wait while a quota of its tenant is used up. The
-// annotations are the pod's. The pod gets the groups in force now, so it must be completed
-// again when they change. The error is a sentence for the pod's author.
+// in no group. It also makes the pod wait while its tenant is unknown, or while a quota of
+// its tenant is used up. The annotations are the pod's. The pod gets the groups in force now,
+// so it must be completed again when they change. The error is a sentence for the pod's
+// author.
 func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
+	if unknown := m.unknown(p.Tenant); unknown.Refuses() {
+		p.Wait = func(*sched.Pod) sched.Reason { return unknown }
+		return nil
+	}
 	named := annotations[v1alpha1.AnnotationGPUGroup]
 	switch {
 	case named == "" && m.Groups.Empty() && !m.Quotas.Limited(p.Tenant):
@@ -46,6 +54,14 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 	c := claim{pod: p, match: match, quotas: m.Quotas, asked: sched.MilliGPU(p.GPUs.Count) * p.GPUs.Milli}
 	p.GPUs.Offer, p.Wait = c.offer, c.wait
 	return nil
+}
+
+// unknown returns why the pods of a tenant have to wait because nobody knows the tenant.
+func (m Matcher) unknown(tenant string) sched.Reason {
+	if m.Known == nil {
+		return sched.Reason{}
+	}
+	return nowhere(m.Known(tenant))
 }
 
 // limit makes a pod without whole cards wait for its tenant's quotas.

@@ -34,9 +34,6 @@ type Dependencies struct {
 	Allowed func(ctx context.Context, tenant, node, id string) (bool, error)
 	// Authors answers what the authors of groups may do. Nil leaves them unchecked.
 	Authors Authors
-	// Changed is called with the groups in force when the answers of Match may change,
-	// before Report is called.
-	Changed func([]group.Group)
 	// Report is called with each new verdict, in any order.
 	Report func(Verdict)
 	// Panicked is called when the check of a group has panicked.
@@ -55,6 +52,7 @@ type Dependencies struct {
 // at their interval or when a node has changed.
 type Registry struct {
 	deps     Dependencies
+	onChange []func([]group.Group)
 	current  atomic.Pointer[snapshot]
 	changed  chan struct{}
 	ready    atomic.Bool
@@ -88,6 +86,11 @@ func NewRegistry(d Dependencies) *Registry {
 	r.current.Store(newSnapshot(nil, nil, map[string]string{}))
 	return r
 }
+
+// OnChange adds a function that is called with the groups in force when the answers of Match
+// may change, before Dependencies.Report. It must be added before Run is called. Functions are
+// called in the order in which they were added.
+func (r *Registry) OnChange(f func(inForce []group.Group)) { r.onChange = append(r.onChange, f) }
 
 // Match returns which accepted groups serve a request. The error also explains why a group
 // that the request names is not accepted.
@@ -214,7 +217,9 @@ func (r *Registry) checkGroups(ctx context.Context, recheck bool) {
 	now := newSnapshot(slices.Concat(inForce, closed), nodes, refused)
 	if !reflect.DeepEqual(now, r.current.Load()) {
 		r.current.Store(now)
-		r.deps.Changed(inForce)
+		for _, changed := range r.onChange {
+			changed(inForce)
+		}
 	}
 	r.report(verdicts, now.grouping)
 }

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
 // TestEditChecksOneGroup checks that an edit checks the permissions of its group, and those
@@ -17,7 +16,7 @@ func TestEditChecksOneGroup(t *testing.T) {
 	asked := map[string]int{}
 	r := NewRegistry(Dependencies{
 		Allowed: func(_ context.Context, tenant, _, _ string) (bool, error) { asked[tenant]++; return true, nil },
-		Changed: func([]group.Group) {}, Report: func(Verdict) {},
+		Report:  func(Verdict) {},
 	})
 	node := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: v1alpha1.NodeTopologyStatus{
 		GPUs: []v1alpha1.GPU{{ID: "0", Form: "physical"}, {ID: "1", Index: 1, Form: "physical"}},

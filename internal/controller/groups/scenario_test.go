@@ -68,10 +68,9 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 
 func (s *scene) fresh() {
 	panicked := func(object string, cause any) { s.out.Line("%s: %v", object, cause) }
-	s.registry = NewRegistry(Dependencies{Allowed: s.allowed, Authors: authors{s}, Report: s.verdict, Panicked: panicked, Changed: func(groups []group.Group) {
-		s.quotas.SetGroups(groups)
-		s.out.Line("accepted: %d", len(groups))
-	}})
+	s.registry = NewRegistry(Dependencies{Allowed: s.allowed, Authors: authors{s}, Report: s.verdict, Panicked: panicked})
+	s.registry.OnChange(s.quotas.SetGroups)
+	s.registry.OnChange(func(groups []group.Group) { s.out.Line("accepted: %d", len(groups)) })
 }
 
 func (s *scene) allowed(_ context.Context, tenant, node, id string) (bool, error) {

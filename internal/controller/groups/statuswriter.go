@@ -30,7 +30,6 @@ const writeInterval = time.Second
 // methods may be called from any goroutine; Run may be called once.
 type StatusWriter struct {
 	client  dynamic.Interface
-	holders func(group string) map[string]sched.MilliGPU
 	now     func() time.Time
 	changed chan struct{}
 	mu      struct {
@@ -40,10 +39,9 @@ type StatusWriter struct {
 	}
 }
 
-// NewStatusWriter returns a StatusWriter; holders returns how much of a group each tenant
-// holds.
-func NewStatusWriter(client dynamic.Interface, holders func(string) map[string]sched.MilliGPU, now func() time.Time) *StatusWriter {
-	w := &StatusWriter{client: client, holders: holders, now: now, changed: make(chan struct{}, 1)}
+// NewStatusWriter returns a StatusWriter.
+func NewStatusWriter(client dynamic.Interface, now func() time.Time) *StatusWriter {
+	w := &StatusWriter{client: client, now: now, changed: make(chan struct{}, 1)}
 	w.mu.objects, w.mu.verdicts = map[string]*v1alpha1.GPUGroup{}, map[string]Verdict{}
 	return w
 }
@@ -81,15 +79,18 @@ func (w *StatusWriter) Notify() {
 	}
 }
 
+// Holders returns how much of a group each tenant holds.
+type Holders func(group string) map[string]sched.MilliGPU
+
 // Run writes until ctx ends.
-func (w *StatusWriter) Run(ctx context.Context) error {
+func (w *StatusWriter) Run(ctx context.Context, of Holders) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-w.changed:
 		}
-		if w.writeAll(ctx) {
+		if w.writeAll(ctx, of) {
 			select {
 			case <-ctx.Done():
 			case <-time.After(writeInterval):
@@ -100,8 +101,8 @@ func (w *StatusWriter) Run(ctx context.Context) error {
 
 // writeAll writes the statuses that are out of date, and reports whether there were any.
 // Failed writes are repeated in the next round.
-func (w *StatusWriter) writeAll(ctx context.Context) (wrote bool) {
-	for object, status := range w.outdated() {
+func (w *StatusWriter) writeAll(ctx context.Context, of Holders) (wrote bool) {
+	for object, status := range w.outdated(of) {
 		wrote = true
 		if err := write(ctx, w.client, object, status); err != nil {
 			logr.FromContextOrDiscard(ctx).Error(err, "the status of a GPU group is out of date; it is written again")
@@ -113,7 +114,7 @@ func (w *StatusWriter) writeAll(ctx context.Context) (wrote bool) {
 
 // outdated returns the groups whose status differs from the current state, with the status
 // to write.
-func (w *StatusWriter) outdated() map[*v1alpha1.GPUGroup]v1alpha1.GPUGroupStatus {
+func (w *StatusWriter) outdated(of Holders) map[*v1alpha1.GPUGroup]v1alpha1.GPUGroupStatus {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	outdated := map[*v1alpha1.GPUGroup]v1alpha1.GPUGroupStatus{}
@@ -122,7 +123,7 @@ func (w *StatusWriter) outdated() map[*v1alpha1.GPUGroup]v1alpha1.GPUGroupStatus
 		if !known || !v.of(object) {
 			continue
 		}
-		want := status(object.Status, v, w.holders(name), metav1.NewTime(w.now()))
+		want := status(object.Status, v, of(name), metav1.NewTime(w.now()))
 		if !equality.Semantic.DeepEqual(want, object.Status) {
 			outdated[object] = want
 		}

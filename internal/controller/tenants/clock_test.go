@@ -29,7 +29,7 @@ func TestClockJumps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := NewLedger(decay, Env{Now: SteadyClock(time.Unix(1e9, 0), since), Rescore: func(string) {}})
+			l := NewLedger(decay, SteadyClock(time.Unix(1e9, 0), since))
 			if err := l.Open(nil); err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,8 @@
 // It knows how and when accounts are stored, so that a restored score is exact. It does not
 // know how scores are computed (package fairshare) or what they order.
 //
-//	ledger := tenants.NewLedger(decay, tenants.Env{Now: now, Rescore: queue.Rescore})
+//	ledger := tenants.NewLedger(decay, now)
+//	ledger.OnRescore(queue.Rescore)
 //	ledger.Start(task)
 //	err := ledger.Open(stored)
 //	err = tenants.Add(manager, tenants.Reconciler{Ledger: ledger, …})

@@ -13,21 +13,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Env is what a ledger needs. Rescore is called with a tenant whose score has changed for
-// another reason than time, and may call Rank.
-type Env struct {
-	Now     func() time.Time
-	Rescore func(tenant string)
-}
-
 // Ledger has the accounts of all tenants. Until Open it only records which tasks run: a
 // standby replica must not continue from accounts that the leader stored long ago, and
 // accounts must be restored before tasks are charged. Its methods may be called from any
 // goroutine.
 type Ledger struct {
-	env   Env
-	decay fairshare.Decay
-	book  atomic.Pointer[fairshare.Book] // nil until Open
+	now     func() time.Time
+	rescore func(tenant string)
+	decay   fairshare.Decay
+	book    atomic.Pointer[fairshare.Book] // nil until Open
 
 	mu struct {
 		sync.Mutex
@@ -36,17 +30,21 @@ type Ledger struct {
 }
 
 // NewLedger returns a ledger that is not open and has no tasks.
-func NewLedger(d fairshare.Decay, env Env) *Ledger {
-	l := &Ledger{env: env, decay: d}
+func NewLedger(d fairshare.Decay, now func() time.Time) *Ledger {
+	l := &Ledger{now: now, rescore: func(string) {}, decay: d}
 	l.mu.running = map[string]fairshare.Task{}
 	return l
 }
+
+// OnRescore sets the function that is called with a tenant whose score has changed for
+// another reason than time. It may call Rank. It must be set before the first change.
+func (l *Ledger) OnRescore(f func(tenant string)) { l.rescore = f }
 
 // Open restores the stored accounts and charges the running tasks, all of which must be
 // known. It is called once. The error names accounts that could not be read; their scores
 // are computed from the running tasks.
 func (l *Ledger) Open(stored []v1alpha1.Tenant) error {
-	now, book := l.env.Now(), fairshare.New(l.decay)
+	now, book := l.now(), fairshare.New(l.decay)
 	var errs []error
 	for _, t := range stored {
 		errs = append(errs, weigh(book, t.Name, t.Spec))
@@ -113,8 +111,8 @@ func (l *Ledger) Start(t fairshare.Task) {
 	if l.note(func(running map[string]fairshare.Task) { running[t.UID] = t }) {
 		return
 	}
-	l.book.Load().Start(t, l.env.Now())
-	l.env.Rescore(t.Tenant)
+	l.book.Load().Start(t, l.now())
+	l.rescore(t.Tenant)
 }
 
 // End ends a task for good: it uses nothing any more.
@@ -127,8 +125,8 @@ func (l *Ledger) end(uid string, end func(*fairshare.Book, string, time.Time) st
 	if l.note(func(running map[string]fairshare.Task) { delete(running, uid) }) {
 		return
 	}
-	if whose := end(l.book.Load(), uid, l.env.Now()); whose != "" {
-		l.env.Rescore(whose)
+	if whose := end(l.book.Load(), uid, l.now()); whose != "" {
+		l.rescore(whose)
 	}
 }
 
@@ -149,7 +147,7 @@ func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 // Rank returns a tenant's score divided by its weight, for queue.Env; 0 until Open.
 func (l *Ledger) Rank(tenant string, t fairshare.Type) float64 {
 	if book := l.book.Load(); book != nil {
-		return book.Rank(tenant, t, l.env.Now())
+		return book.Rank(tenant, t, l.now())
 	}
 	return 0
 }
@@ -159,14 +157,14 @@ func (l *Ledger) weigh(name string, spec v1alpha1.TenantSpec) error {
 	if err := weigh(l.book.Load(), name, spec); err != nil {
 		return err
 	}
-	l.env.Rescore(name)
+	l.rescore(name)
 	return nil
 }
 
 // Prune forgets tenants that have nothing left but a negligible score.
 func (l *Ledger) Prune() {
 	if book := l.book.Load(); book != nil {
-		book.Prune(l.env.Now())
+		book.Prune(l.now())
 	}
 }
 
@@ -176,7 +174,7 @@ func (l *Ledger) Each(f func(tenant string, a fairshare.Account)) {
 	if book == nil {
 		return
 	}
-	now := l.env.Now()
+	now := l.now()
 	for _, name := range book.Tenants() {
 		for _, a := range book.Accounts(name, now) {
 			f(name, a)

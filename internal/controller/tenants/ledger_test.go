@@ -35,7 +35,8 @@ func newWorld(t *testing.T, second float64) *world {
 	}
 	w := &world{T: t}
 	w.at(second)
-	w.Ledger = NewLedger(d, Env{Now: func() time.Time { return w.now }, Rescore: func(who string) { w.rescored = append(w.rescored, who) }})
+	w.Ledger = NewLedger(d, func() time.Time { return w.now })
+	w.OnRescore(func(who string) { w.rescored = append(w.rescored, who) })
 	return w
 }
 

@@ -21,7 +21,7 @@ import (
 // written. invalid is what is wrong with the spec.
 func (l *Ledger) updateStatus(t *v1alpha1.Tenant, invalid error) bool {
 	before := t.Status.DeepCopy()
-	now := l.env.Now()
+	now := l.now()
 	accounts := l.book.Load().Stored(t.Name, now)
 	t.Status.ObservedGeneration = t.Generation
 	for _, c := range []metav1.Condition{ready(invalid), withinQuota(t.Spec.Quotas, accounts)} {
