@@ -30,9 +30,17 @@ func (c Candidate) Compare(other Candidate) int {
 type List struct {
 	Pod        *Pod
 	Candidates []Candidate
-	FreedSeq   uint64 // the cluster's release counter when the nodes were read
-	NarrowSeq  uint64 // the counter of changes that make unchanged nodes unfit, before that
-	Results    any    // node-independent results of the filters; see Relay
+	Planned    []Planned // instead of Candidates for a gang: nodes for its pods; empty where too few fitted
+	FreedSeq   uint64    // the cluster's release counter when the nodes were read
+	NarrowSeq  uint64    // the counter of changes that make unchanged nodes unfit, before that
+	Results    any       // node-independent results of the filters; see Relay
+}
+
+// Planned is a pod of a gang, and the node that a first-tier scheduler planned for it together
+// with the other pods. Node is the record that was read, without any of these pods.
+type Planned struct {
+	Pod *Pod
+	Candidate
 }
 
 // Decision is a pod and its placement.
@@ -55,14 +63,16 @@ type Filter interface {
 	Check(*Node) Reason
 }
 
-// Relay is a Filter that can resume the work of another instance. This is valid for
-// pods whose fit on a node does not depend on other nodes.
+// Relay is a Filter that can resume the work of another instance.
 type Relay interface {
 	Filter
 	// Results returns the results of Begin for the current pod. They are immutable.
 	Results() any
 	// Resume replaces Begin, given the results of another instance's Results for the
-	// same pod. It is cheaper than Begin.
+	// same pod. It is cheaper than Begin. If the pod's fit depends on other nodes
+	// (Pod.Across), Resume and the Checks that follow accept a node only if it fitted the pod
+	// when Begin was called, and no change since then concerns it. For a pod of a gang, these
+	// may be the results for another one of its pods, which was the first to be planned.
 	Resume(pod *Pod, begun any) Reason
 }
 

@@ -40,6 +40,10 @@ type Pod struct {
 	// node still fits.
 	Across bool
 
+	// Reserves is set if the second tier's filters reserve something for the pod that the
+	// first tier's do not know, such as volumes. Such a pod has Across, too.
+	Reserves bool
+
 	// Admits reports whether the pod's own rules about single nodes admit a node, such as
 	// its node selector and tolerations; nil means that they are not known. Filters check
 	// these rules in any case. Pods with equal NodeRules admit the same nodes. Any goroutine

@@ -32,6 +32,7 @@ type Cluster struct {
 	images    images
 	proposals proposals
 	nominated nominations
+	changes   changes
 
 	mu struct {
 		sync.Mutex
@@ -62,6 +63,9 @@ func (c *Cluster) Observe(e nodestate.Event) {
 		c.sets.changeNode(e.Entry, before, now)
 		c.shunned.change(before.Node(), node)
 		c.images.change(before.Node(), node)
+		if was, is := before.Node(), now.Node(); was == nil || is == nil || !sameForRules(was, is) {
+			c.changes.add(change{node: is})
+		}
 		if len(now.PodsWithRequiredAntiAffinity) > 0 {
 			c.state.Narrow() // its zone may be another one now
 		}
@@ -84,11 +88,21 @@ func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 	old := podOf(was)
 	if old == nil || was.Entry() != to {
 		to.SetForeign(withPod(infoOf(to), pod))
+		c.record(to, now, true)
 		c.remove(was)
 		return
 	}
 	to.SetForeign(withPod(withoutPod(infoOf(to), old), pod))
 	c.count(old, was.Node, -1)
+	if !sameForOthers(pod.Pod, old.Pod) {
+		c.record(to, now, true)
+		c.record(to, was, false)
+	}
+}
+
+// record adds a pod that was placed or has left to the changes.
+func (c *Cluster) record(on *nodestate.Entry, a *nodestate.Assignment, placed bool) {
+	c.changes.add(change{pod: podOf(a), gang: a.Gang, node: infoOf(on).Node(), placed: placed})
 }
 
 // remove removes a pod from its node.
@@ -96,6 +110,7 @@ func (c *Cluster) remove(was *nodestate.Assignment) {
 	if pod := podOf(was); pod != nil {
 		was.Entry().SetForeign(withoutPod(infoOf(was.Entry()), pod))
 		c.count(pod, was.Node, -1)
+		c.record(was.Entry(), was, false)
 	}
 }
 

@@ -19,7 +19,8 @@ type Committer struct {
 	Proposer           // all filters
 	first    *Proposer // filters of the first tier, which are complete for pods without claims
 	quotas   Quotas    // nil for none
-	resumed  bool      // the current pod was resumed, so first checks it
+	current  *Proposer // that checks the current pod: this one, or first
+	still    still     // what has happened since the current pod was checked; empty for most pods
 	reserved sync.Map  // pod UID → *reserved, between Reserve and the end of Bind
 }
 
@@ -44,28 +45,58 @@ func NewCommitter(ctx context.Context, c *Cluster, api API, quotas Quotas) (*Com
 	if err != nil {
 		return nil, err
 	}
-	return &Committer{Proposer: *all, first: first, quotas: quotas}, nil
+	committer := &Committer{Proposer: *all, first: first, quotas: quotas}
+	committer.current = &committer.Proposer
+	return committer, nil
 }
 
 // Begin runs PreFilter of all filters for a pod.
 func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
-	c.resumed = false
+	c.current, c.still = &c.Proposer, still{}
 	return c.Proposer.Begin(pod)
 }
 
-// Resume continues with the results of a Proposer's Begin, which saves PreFilter. The pod
-// must have no claims (sched.Pod.Across).
+// Resume continues with the results of a Proposer's Begin, which saves PreFilter. For a pod
+// whose filters read all nodes these may also be the results of an earlier Begin for another
+// pod of its gang: they are not used except for their time. Check then refuses the nodes on
+// which the pod may fit no more because of what happened since.
 func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
-	c.resumed = true
+	own := pod.Foreign.(*Pod)
+	c.current, c.still = c.first, still{}
+	if own.claim {
+		c.current = &c.Proposer
+	}
+	switch {
+	case own.wide:
+		return c.resumeWide(pod, with.(*begun).mark)
+	case own.claim:
+		_, why := c.Proposer.Begin(pod)
+		return why
+	}
 	return c.first.Resume(pod, with)
 }
 
+// resumeWide continues with a pod whose filters read all nodes, and which was checked as of a
+// mark, without reading all nodes.
+func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
+	c.current.lister.pod = pod.Foreign.(*Pod)
+	still, ok := c.current.lister.stillFits(pod, mark)
+	if !ok {
+		return changedSince
+	}
+	c.still = still
+	return c.current.beginLocal(pod.Foreign.(*Pod))
+}
+
+// changedSince refuses a pod that may fit no more because of other pods.
+var changedSince = sched.Reason{Code: sched.Other, Detail: "node(s) had changed since they were checked"}
+
 // Check returns why the current pod does not fit on a node.
 func (c *Committer) Check(node *sched.Node) sched.Reason {
-	if c.resumed {
-		return c.first.Check(node)
+	if info := c.current.lister.at(node); c.still.pod != nil && info != nil && !c.still.on(info.Node()) {
+		return changedSince
 	}
-	return c.Proposer.Check(node)
+	return c.current.Check(node)
 }
 
 // Reserve reserves a pod's claims. It refuses a pod over a quota. It also refuses a pod that
@@ -93,7 +124,7 @@ func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 	c.lister.pod = pod.Foreign.(*Pod)
 	if pod.Across {
-		return sched.Reason{} // Begin and Check have just been called
+		return sched.Reason{} // Resume and Check have just been called
 	}
 	if apart := c.lister.apart(); len(apart) == 0 {
 		return sched.Reason{}

@@ -8,9 +8,10 @@ import (
 // or of another group of pods that is planned one after the other. Volumes and devices are
 // not planned.
 type planned struct {
-	pods  []sched.Decision
-	nodes map[string]*nodeInfo // infos with the planned pods, by node name
-	terms *terms               // anti-affinity terms of the planned pods
+	pods    []sched.Decision
+	nodes   map[string]*nodeInfo // infos with the planned pods, by node name
+	terms   *terms               // anti-affinity terms of the planned pods
+	counted map[string]*counted  // what was counted for pods of the plan, by lister.alike
 }
 
 // Plan makes the filters see the given pods on their planned nodes, in place of the former
@@ -18,7 +19,7 @@ type planned struct {
 func (p *Proposer) Plan(pods []sched.Decision) {
 	l := p.lister
 	if !l.planned.begins(pods) {
-		l.planned = planned{nodes: map[string]*nodeInfo{}, terms: newTerms()}
+		l.planned = planned{nodes: map[string]*nodeInfo{}, terms: newTerms(), counted: map[string]*counted{}}
 	}
 	for _, d := range pods[len(l.planned.pods):] {
 		if info := l.node(d.At.Node); info != nil {

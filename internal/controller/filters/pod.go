@@ -17,15 +17,16 @@ import (
 // Pod is what the filters know of a pod. It is stored as Foreign in a sched.Pod or an
 // assignment. It is immutable, and its v1.Pod must not be changed either.
 type Pod struct {
-	info      *framework.PodInfo
-	wide      bool              // its filters read all nodes
-	claim     bool              // it uses volumes or devices, which must be reserved
-	started   bool              // its status may change its requests
-	rules     string            // rulesOf the pod
-	neighbors string            // neighborsOf its required affinity
-	alone     bool              // it matches its required affinity itself
-	wishes    wishes            // what it prefers
-	spread    []labels.Selector // of the required spread; they select pods in its own namespace
+	info       *framework.PodInfo
+	wide       bool              // its filters read all nodes
+	claim      bool              // it uses volumes or devices, which must be reserved
+	started    bool              // its status may change its requests
+	rules      string            // rulesOf the pod
+	neighbors  string            // neighborsOf its required affinity
+	alone      bool              // it matches its required affinity itself
+	wishes     wishes            // what it prefers
+	spread     []labels.Selector // of the required spread; they select pods in its own namespace
+	spreadKeys []string          // topology keys of the required spread
 }
 
 // NewPod returns what the filters know of a pending pod. The error names terms that cannot
@@ -35,10 +36,10 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	spread := spreadSelectors(pod)
+	spread, keys := spreadSelectors(pod)
 	wide := len(info.RequiredAffinityTerms)+len(info.RequiredAntiAffinityTerms)+len(spread) > 0
 	return &Pod{
-		info: info, wide: wide, claim: claims(pod), started: started(&pod.Status), spread: spread, rules: rulesOf(pod), wishes: wishesOf(info),
+		info: info, wide: wide, claim: claims(pod), started: started(&pod.Status), spread: spread, spreadKeys: keys, rules: rulesOf(pod), wishes: wishesOf(info),
 		neighbors: neighborsOf(info.RequiredAffinityTerms), alone: (&neighbors{terms: info.RequiredAffinityTerms}).match(pod),
 	}, nil
 }
@@ -84,7 +85,7 @@ func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
 	if err != nil {
 		return err
 	}
-	to.Foreign, to.Across, to.Topics, to.NodeRules = p, p.Across(), p.topics(), p.rules
+	to.Foreign, to.Across, to.Reserves, to.Topics, to.NodeRules = p, p.Across(), p.claim, p.topics(), p.rules
 	if r.Cluster != nil && p.rules != "" {
 		to.Admits = func(node *sched.Node) bool { return r.Cluster.admits(p.rules, node) }
 	}
@@ -120,9 +121,9 @@ func podInfo(pod *v1.Pod) (*framework.PodInfo, error) {
 // on other nodes.
 func (p *Pod) Across() bool { return p.wide || p.claim }
 
-// spreadSelectors returns the selectors of a pod's required spread. Required spread and
-// (anti-)affinity to pods make PreFilter read all nodes.
-func spreadSelectors(pod *v1.Pod) (all []labels.Selector) {
+// spreadSelectors returns the selectors of a pod's required spread and their topology keys.
+// Required spread and (anti-)affinity to pods make PreFilter read all nodes.
+func spreadSelectors(pod *v1.Pod) (all []labels.Selector, keys []string) {
 	for _, c := range pod.Spec.TopologySpreadConstraints {
 		if c.WhenUnsatisfiable != v1.DoNotSchedule {
 			continue
@@ -131,9 +132,9 @@ func spreadSelectors(pod *v1.Pod) (all []labels.Selector) {
 		if err != nil {
 			selector = labels.Nothing() // the plugin reports it
 		}
-		all = append(all, selector)
+		all, keys = append(all, selector), append(keys, c.TopologyKey)
 	}
-	return all
+	return all, keys
 }
 
 // claims reports whether the pod has claims, or volumes that count as claims. Bound and

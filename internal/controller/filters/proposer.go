@@ -32,6 +32,7 @@ type Proposer struct {
 
 // begun is the result of PreFilter for a pod. It is immutable.
 type begun struct {
+	mark    uint64 // of the cluster's changes, from before PreFilter
 	state   fwk.CycleState
 	skip    skips            // plugins that do not concern the pod
 	only    sets.Set[string] // the nodes that PreFilter selected; nil for all
@@ -40,9 +41,11 @@ type begun struct {
 }
 
 // newBegun returns an empty result.
-func newBegun() *begun {
+func (p *Proposer) newBegun() *begun {
 	b := &begun{}
-	b.state = &b.room
+	if b.state = &b.room; p.lister.pod.wide {
+		b.mark = p.lister.cluster.changes.mark()
+	}
 	return b
 }
 
@@ -91,7 +94,7 @@ func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	p.lister.pod, p.nowhere = pod.Foreign.(*Pod), sched.Reason{}
 	few := p.few()
 	if p.deferred = few != nil && len(few) == 0; p.deferred {
-		p.begun = newBegun()
+		p.begun = p.newBegun()
 		return few, sched.Reason{}
 	}
 	only, why := p.prepare()
@@ -103,18 +106,37 @@ func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 
 // prepare runs PreFilter for the current pod.
 func (p *Proposer) prepare() ([]string, sched.Reason) {
-	p.begun = newBegun()
+	if p.prepareAlike() {
+		return nil, sched.Reason{}
+	}
+	p.begun = p.newBegun()
 	nodes, _ := p.lister.List()
 	var usual bool
 	if p.skip, usual = p.runner.preFilter(p.ctx, p.state, p.lister.pod.info.Pod, nodes); usual {
+		p.keepCounted()
 		return nil, sched.Reason{}
 	}
 	return p.beginUpstream()
 }
 
+// beginLocal runs PreFilter for a pod without the filters that read all nodes, which are then
+// left out.
+func (p *Proposer) beginLocal(pod *Pod) sched.Reason {
+	p.lister.pod, p.deferred, p.nowhere = pod, false, sched.Reason{}
+	p.begun = p.newBegun()
+	only, status := p.runner.preFilterLocal(p.ctx, p.state, p.lister.pod.info.Pod, &p.begun.skip)
+	if !status.IsSuccess() {
+		return reason(status, sched.Anywhere)
+	}
+	if !only.AllNodes() {
+		p.only, p.outside = only.NodeNames, sched.Reason{Code: sched.Other, Detail: "node(s) were not selected by PreFilter"}
+	}
+	return sched.Reason{}
+}
+
 // beginUpstream runs PreFilter through the framework, which handles every possible result.
 func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
-	p.begun = newBegun()
+	p.begun = p.newBegun()
 	result, status, by := p.framework.RunPreFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod)
 	p.skip = p.runner.named(sets.List(p.state.GetSkipFilterPlugins())...)
 	if !status.IsSuccess() || result.AllNodes() {

@@ -20,6 +20,8 @@ type runner struct {
 	prepare   []preparing
 	judge     []fwk.FilterPlugin
 	untainted skips // the plugins that are skipped for a node that is neither cordoned nor tainted
+	wide      skips // the plugins that read all nodes
+	affinity  *interpodaffinity.InterPodAffinity
 	unruled   skips // the plugins that compare more than a pod's rules with a node's labels and taints
 }
 
@@ -36,7 +38,7 @@ func (s skips) has(i int) bool { return s>>i&1 == 1 }
 
 // newRunner returns a runner of a framework's plugins.
 func newRunner(order *config.Plugins, plugins map[string]fwk.Plugin, l *lister) *runner {
-	r := &runner{}
+	r := &runner{affinity: affinityOf(plugins)}
 	for _, p := range order.Filter.Enabled {
 		r.judge = append(r.judge, spared(plugins[p.Name], l).(fwk.FilterPlugin))
 	}
@@ -44,6 +46,7 @@ func newRunner(order *config.Plugins, plugins map[string]fwk.Plugin, l *lister) 
 		r.prepare = append(r.prepare, preparing{spared(plugins[p.Name], l).(fwk.PreFilterPlugin), r.named(p.Name)})
 	}
 	r.untainted = r.named(names.NodeUnschedulable, names.TaintToleration)
+	r.wide = r.named(names.PodTopologySpread, names.InterPodAffinity)
 	r.unruled = ^r.named(names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity)
 	return r
 }
@@ -73,6 +76,27 @@ func (r *runner) preFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		}
 	}
 	return skip, true
+}
+
+// preFilterLocal runs PreFilter without the plugins that read all nodes. It adds these, and
+// those that do not concern the pod, to skip. It returns the nodes that the others select.
+func (r *runner) preFilterLocal(ctx context.Context, state fwk.CycleState, pod *v1.Pod, skip *skips) (only *fwk.PreFilterResult, _ *fwk.Status) {
+	*skip = r.wide
+	for _, p := range r.prepare {
+		if p.itself&r.wide != 0 {
+			continue
+		}
+		selected, status := p.PreFilter(ctx, state, pod, nil)
+		switch {
+		case status.IsSkip():
+			*skip |= p.itself
+		case !status.IsSuccess():
+			return nil, status
+		case !selected.AllNodes():
+			only = only.Merge(selected)
+		}
+	}
+	return only, nil
 }
 
 // named returns the set of the Filter plugins with those names.

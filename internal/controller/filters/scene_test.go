@@ -94,7 +94,7 @@ func (s *scene) ask(pod *v1.Pod) *sched.Pod {
 	if err != nil {
 		s.Fatal(err)
 	}
-	return &sched.Pod{UID: string(pod.UID), Name: pod.Name, Across: foreign.Across(), Foreign: foreign}
+	return &sched.Pod{UID: string(pod.UID), Name: pod.Name, Across: foreign.Across(), Reserves: foreign.claim, Foreign: foreign}
 }
 
 // judge returns why each refused node does not suit, and the summary.

@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,7 +44,8 @@ func newTiers(s *scene, names ...string) *tiers {
 	return t
 }
 
-// schedule runs all pods through the first tier, and then through the second.
+// schedule runs all pods through the first tier, and then through the second. It does the
+// same with those whose node was taken, until there are none.
 func (t *tiers) schedule(pods ...*v1.Pod) {
 	t.Helper()
 	t.unschedulable, t.again = nil, nil
@@ -53,6 +55,11 @@ func (t *tiers) schedule(pods ...*v1.Pod) {
 	}
 	for _, l := range lists {
 		t.second.Commit(l)
+	}
+	if taken := t.again; len(taken) > 0 && len(taken) < len(pods) {
+		without := t.unschedulable
+		t.schedule(slices.DeleteFunc(slices.Clone(pods), func(p *v1.Pod) bool { return !slices.Contains(taken, p.Name) })...)
+		t.unschedulable = append(without, t.unschedulable...)
 	}
 }
 
@@ -88,7 +95,7 @@ func TestReserveKeepsApart(t *testing.T) {
 	loner := pod("loner").PodAntiAffinityExists("app", "zone", st.PodAntiAffinityWithRequiredReq).Obj()
 	s.schedule(loner, pod("web").Label("app", "web").Obj())
 	s.wantNodes(map[string]string{"loner": "a"})
-	s.wantSentBack(nil, []string{"web"})
+	s.wantSentBack([]string{"web"}, nil)
 
 	s.undo("loner")
 	s.schedule(pod("web").Label("app", "web").Obj())
@@ -96,7 +103,7 @@ func TestReserveKeepsApart(t *testing.T) {
 }
 
 // TestKeepApartTogether checks pods with mutual anti-affinity that were all proposed for one
-// node: the second tier finds other nodes for all but the first.
+// node: the second tier returns all but the first, which are proposed for other nodes then.
 func TestKeepApartTogether(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b", "c")
 	loner := func(name string) *v1.Pod {
@@ -186,12 +193,14 @@ func TestGang(t *testing.T) {
 			gang := func(n int) *sched.Pod {
 				g := &sched.Gang{ID: "gang", Need: n}
 				for i := range n {
-					g.Members = append(g.Members, s.ask(tc.member(string(rune('p'+i))).Obj()))
+					member := s.ask(tc.member(string(rune('p' + i))).Obj())
+					member.Gang = &sched.Gang{ID: g.ID}
+					g.Members = append(g.Members, member)
 				}
 				return &sched.Pod{UID: g.ID, Name: g.ID, Gang: g, Across: true}
 			}
 			if tc.why != "" {
-				s.second.Commit(sched.List{Pod: gang(3)})
+				s.second.Commit(s.first.Propose(gang(3)))
 				s.wantNodes(map[string]string{})
 				s.wantSentBack([]string{"gang"}, nil)
 				planned, why := s.first.Explain(gang(3))
@@ -199,7 +208,7 @@ func TestGang(t *testing.T) {
 					t.Errorf("after %d %s, want after 2 %s", planned, why, tc.why)
 				}
 			}
-			s.second.Commit(sched.List{Pod: gang(2)})
+			s.second.Commit(s.first.Propose(gang(2)))
 			s.wantNodes(map[string]string{"p": "a", "q": "b"})
 		})
 	}

@@ -99,7 +99,7 @@ func appendPlaced(to []sched.Topic, pod *v1.Pod) []sched.Topic {
 // claims. It counts a pod of any namespace if a term selects namespaces by label.
 func (p *Pod) concernedBy(placed *framework.PodInfo) bool {
 	for t := range p.terms() {
-		if (t.Namespaces.Has(placed.Pod.Namespace) || selects(t.NamespaceSelector)) && t.Selector.Matches(labels.Set(placed.Pod.Labels)) {
+		if selectsPod(*t, placed) {
 			return true
 		}
 	}

@@ -90,7 +90,7 @@ func held(free, left []int64) []int64 {
 
 // publish completes a view, and makes it the newest.
 func (s *State) publish(v *View) {
-	v.profiles, v.indexes = s.profiles, v.store[:0]
+	v.state, v.profiles, v.indexes = s, s.profiles, v.store[:0]
 	for _, index := range s.indexing.indexes {
 		v.indexes = append(v.indexes, index.View())
 	}

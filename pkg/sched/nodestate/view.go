@@ -14,6 +14,7 @@ import (
 type View struct {
 	FreedSeq  uint64 // how often resources had been released when the view was made
 	NarrowSeq uint64 // State.NarrowSeq of that moment
+	state     *State
 	profiles  []filter.Profile
 	indexes   []distbucket.ReservingView
 	store     [1]distbucket.ReservingView // inline storage for a single index
@@ -39,6 +40,10 @@ func (v *View) Profile(name string) (*filter.Profile, *distbucket.ReservingView)
 func profileOf(profiles []filter.Profile, name string) int {
 	return max(0, slices.IndexFunc(profiles, func(p filter.Profile) bool { return p.Name == name }))
 }
+
+// Holds reports whether a pod is assigned to a node now. It takes a lock for a moment, and
+// is meant for the pods of gangs, some of which may be assigned already.
+func (v *View) Holds(uid string) bool { return v.state.Holds(uid) }
 
 // Len returns the number of nodes.
 func (v *View) Len() int { return v.indexes[0].Len() }

@@ -15,9 +15,9 @@ type Effects struct {
 	Requeue           func(*sched.Pod)         // other pods took its nodes: retry it
 	Undone            func(*sched.Pod)         // it was placed and could not be bound: retry it; nil means Requeue
 	MarkUnschedulable func(*sched.Pod, uint64) // no node fitted it as of that View.FreedSeq
-	// Widen makes a new first list with the committer's own filters. It is used for
-	// members of a gang, and for a pod whose fit depends on other nodes if none of its
-	// listed nodes still fits. It may be nil if there are no such pods.
+	// Widen makes a new first list with the committer's own filters. It is used for a pod
+	// with sched.Pod.Reserves if none of its listed nodes fits. It may be nil if there are no
+	// such pods.
 	Widen func(*sched.Pod) sched.List
 }
 
@@ -78,10 +78,10 @@ func NewCommitter(s *nodestate.State, f sched.Filter, effects Effects) *Committe
 //     placements. Changed nodes form the third list and are scored again (T3).
 //  2. Try the nodes of both lists, best score first. A node of the third list is
 //     checked again first; if it passes, it is in the fourth list (T3, T4).
-//  3. If none of the listed nodes is left and the fit depends on other nodes too, make a
-//     new list from the newest state. The committer waits for this search, so it does
-//     not make one where the proposer listed no node.
-//  4. Bind the pod, or return it to the queue (T4).
+//  3. If none of the listed nodes is left, and the committer's filters know what the
+//     proposers' do not (sched.Pod.Reserves), make a new list from the newest state. All
+//     pods wait for this search, so there is none where the proposer listed no node.
+//  4. Bind the pod, or return it to the queue (T4), where a proposer takes it again.
 //
 // Nodes of the third list are checked one at a time. Checking all of them first has
 // the same result, but takes half of the committer's time when there are many
@@ -91,7 +91,7 @@ func (c *Committer) Commit(list sched.List) bool {
 		return c.commitGang(list)
 	}
 	decision, ok := c.place(list, c.compare(list))
-	if !ok && list.Pod.Across && len(list.Candidates) > 0 && c.effects.Widen != nil {
+	if !ok && list.Pod.Reserves && len(list.Candidates) > 0 && c.effects.Widen != nil {
 		list = c.effects.Widen(list.Pod)
 		decision, ok = c.place(list, entries(list))
 	}
@@ -101,6 +101,15 @@ func (c *Committer) Commit(list sched.List) bool {
 	}
 	c.effects.Bind(decision)
 	return true
+}
+
+// search places a pod whose volumes or devices only the committer's filters know.
+func (c *Committer) search(pod *sched.Pod) (sched.Decision, bool) {
+	if !pod.Reserves || c.effects.Widen == nil {
+		return sched.Decision{}, false
+	}
+	list := c.effects.Widen(pod)
+	return c.place(list, entries(list))
 }
 
 // entry is a candidate and its index in the first list.
@@ -259,10 +268,10 @@ func (r *rechecker) check(node *sched.Node) sched.Reason {
 	return r.filter.Check(node)
 }
 
-// begin prepares the filters for the pod. It resumes from the proposer's results where
-// the fit depends on no other node.
+// begin prepares the filters for the pod. It resumes from the proposer's results if there
+// are any.
 func (r *rechecker) begin() sched.Reason {
-	if relay, ok := r.filter.(sched.Relay); ok && r.list.Results != nil && !r.list.Pod.Across {
+	if relay, ok := r.filter.(sched.Relay); ok && r.list.Results != nil {
 		return relay.Resume(r.list.Pod, r.list.Results)
 	}
 	_, why := r.filter.Begin(r.list.Pod)

@@ -9,15 +9,16 @@
 //
 //  1. A Proposer takes the next pod from the queue and reads an immutable view of the
 //     cluster (nodestate.View). It lists the nodes that suit the pod best, with the
-//     records that it read and the placements on them. Proposers share nothing and take
-//     no locks.
+//     records that it read and the placements on them. For a gang it plans nodes for all
+//     its pods. Proposers share nothing.
 //  2. Lists wait in a short FIFO. In a long one they grow stale: the faster the
 //     proposers, the more of the listed nodes have changed by the time the committer reads
 //     the list, and the fewer pods are placed (volcano-sh/volcano#5939).
 //  3. The Committer, the only one that assigns nodes, takes one list at a time. It checks
 //     changed nodes again and assigns the best that still fits; a gang gets nodes for all
 //     the pods that have to start together, or for none. If no node is left, the pod
-//     returns to the queue.
+//     returns to the queue, for another search by a proposer: the committer does not search,
+//     because all pods wait for it (the only exception is sched.Pod.Reserves).
 //  4. Decisions wait for a binder in a second FIFO, which the committer fills and binders
 //     empty half a buffer at a time.
 //  5. A binder writes the Binding. If that fails, the node gets its resources back and

@@ -10,14 +10,14 @@ import (
 )
 
 // TestEmptyList checks that the committer, which all pods share, does not search again for a
-// pod for which a proposer found no node, even if its fit depends on other nodes.
+// pod for which a proposer found no node, even if only the committer knows its volumes.
 func TestEmptyList(t *testing.T) {
 	state, searches, unschedulable := nodestatetest.New(t, "cpu", filter.Profile{}), 0, 0
 	committer := pipeline.NewCommitter(state, nil, pipeline.Effects{
 		Widen:             func(pod *sched.Pod) sched.List { searches++; return sched.List{Pod: pod} },
 		MarkUnschedulable: func(*sched.Pod, uint64) { unschedulable++ },
 	})
-	pod := &sched.Pod{UID: "p", Across: true}
+	pod := &sched.Pod{UID: "p", Across: true, Reserves: true}
 	if committer.Commit(pipeline.NewProposer(state.View, pipeline.ProposerOptions{}).Propose(pod)) {
 		t.Error("the pod is placed on no node")
 	}

@@ -6,30 +6,42 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// commitGang places as many pods of a gang as fit. If fewer fit than must start
-// together, it places none. It reports whether the gang starts:
+// commitGang places the pods of a gang as planned. It reports whether the gang starts:
 //
-//  1. Unless the gang has to wait anyway, place the members in order. Each sees the
-//     nodes with the members before it. Members that are already assigned count too.
-//  2. If too few are placed, undo the new placements and return the gang to the queue.
-//  3. Release the gang's reservations, and bind the pods.
+//  1. If the gang has to wait anyway, or its plan is empty, the gang is unschedulable: no
+//     search follows.
+//  2. Place the pods in the order of the plan. The placement of a pod is checked again only
+//     if its node has changed, other than by pods of the gang, or if it depends on other
+//     nodes. A pod that no longer fits its node is left out; if the pods of the gang depend
+//     on each other, this ends the attempt.
+//  3. If too few are placed, undo the new placements. If a pod has no node, return the gang to
+//     the queue, for another plan: nobody else would report the result for that pod.
+//  4. Release the gang's reservations, and bind the pods.
 //
 // The committer alone assigns nodes, so concurrent readers may see too few free
 // resources meanwhile, but never too many. A gang in the queue holds nothing, so two
-// gangs cannot deadlock. Computing all placements on private copies and recording them
-// at once was rejected: the indexes and the additional filters would not see the
-// members placed before.
+// gangs cannot deadlock.
 //
-// It takes O(members) decisions of the committer.
+// It takes O(members) placements. To search for nodes here, one pod after another, was
+// rejected: a gang of 200 pods with affinity held the committer, and with it the pods of all
+// others, for half a minute.
 func (c *Committer) commitGang(list sched.List) bool {
-	if list.Pod.Waits().Refuses() {
-		c.markGangUnschedulable(list.Pod, list.FreedSeq)
+	gang := list.Pod.Gang
+	if len(list.Planned) == 0 && c.held(gang) < gang.Need || list.Pod.Waits().Refuses() {
+		c.counts.unschedulable.Add(1)
+		c.effects.MarkUnschedulable(list.Pod, list.FreedSeq)
 		return false
 	}
-	gang := list.Pod.Gang
-	placed, held, seen := c.placeGang(gang)
-	if held+len(placed) < gang.Need {
-		c.markGangUnschedulable(list.Pod, seen+c.retract(placed))
+	placed := c.placeGang(list)
+	starts := c.held(gang) >= gang.Need
+	if !starts {
+		c.retract(placed)
+	}
+	if c.held(gang) < len(gang.Members) {
+		c.counts.requeues.Add(1)
+		c.effects.Requeue(list.Pod)
+	}
+	if !starts {
 		return false
 	}
 	c.state.Unreserve(gang.ID)
@@ -39,44 +51,63 @@ func (c *Committer) commitGang(list sched.List) bool {
 	return true
 }
 
-// placeGang places members until too few are left for the gang to start. It also
-// returns how many were already assigned, and the FreedSeq from before its search.
-func (c *Committer) placeGang(gang *sched.Gang) (placed []sched.Decision, held int, seen uint64) {
-	seen = c.state.FreedSeq()
-	for i, pod := range gang.Members {
-		if held+len(placed)+len(gang.Members)-i < gang.Need {
-			break
-		}
+// held counts the pods of a gang that are assigned.
+func (c *Committer) held(gang *sched.Gang) (held int) {
+	for _, pod := range gang.Members {
 		if c.state.Holds(pod.UID) {
 			held++
-			continue
-		}
-		list := c.effects.Widen(pod)
-		seen = min(seen, list.FreedSeq)
-		if d, ok := c.place(list, entries(list)); ok {
-			placed = append(placed, d)
 		}
 	}
-	return placed, held, seen
+	return held
+}
+
+// placeGang places the pods of a plan that still fit. If they depend on each other and one of
+// them does not fit any more, it places none.
+func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
+	own := map[sched.RecordSource]sched.Version{} // how many pods of the plan were placed on a node
+	for _, planned := range list.Planned {
+		if c.state.Holds(planned.Pod.UID) {
+			continue
+		}
+		d, ok := c.placePlanned(planned, list, own[planned.Node.Source])
+		switch {
+		case ok:
+			own[planned.Node.Source]++
+			placed = append(placed, d)
+		case list.Pod.Across:
+			c.retract(placed)
+			return nil
+		}
+	}
+	return placed
+}
+
+// placePlanned places one pod of a plan, after some others on the same node.
+func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others sched.Version) (sched.Decision, bool) {
+	pod := planned.Pod
+	one := sched.List{Pod: pod, NarrowSeq: list.NarrowSeq}
+	if pod.Across {
+		one.Results = list.Results
+	}
+	if newest := planned.Node.Source.Newest(); newest != nil {
+		// Which cards a GPU group offers may change while the record does not.
+		e := entry{Candidate: planned.Candidate, changed: newest.Version != planned.Node.Version+others || pod.GPUs.Offer != nil}
+		if e.Node = newest; e.changed {
+			e.At = sched.Placement{}
+		}
+		e.changed = e.changed || pod.Across
+		if d, ok := c.place(one, []entry{e}); ok {
+			return d, true
+		}
+	}
+	return c.search(pod)
 }
 
 // retract undoes decisions that have not been passed to a binder, the last one first.
-// It returns by how much this increased the state's FreedSeq.
-func (c *Committer) retract(placed []sched.Decision) (freed uint64) {
+func (c *Committer) retract(placed []sched.Decision) {
 	for _, d := range slices.Backward(placed) {
 		c.reserver.Unreserve(d)
-		if c.state.Undo(d) {
-			freed++
-		}
+		c.state.Undo(d)
 		c.counts.retracted.Add(1)
 	}
-	return freed
-}
-
-// markGangUnschedulable returns a gang to the queue that did not fit as of freedSeq.
-// freedSeq includes what the gang's own attempt released: that cannot help the gang,
-// but what other pods released since then can.
-func (c *Committer) markGangUnschedulable(pod *sched.Pod, freedSeq uint64) {
-	c.counts.unschedulable.Add(1)
-	c.effects.MarkUnschedulable(pod, freedSeq)
 }

@@ -12,29 +12,23 @@ import (
 )
 
 // TestGangMissesNothing checks that a gang that did not fit is retried after other pods
-// released resources during its attempt, and not because of what its own attempt released.
+// released resources during its attempt, and only then.
 func TestGangMissesNothing(t *testing.T) {
 	for name, ends := range map[string]bool{"nothing ends": false, "a pod ends meanwhile": true} {
 		t.Run(name, func(t *testing.T) {
 			c := oneNode(t, 4000)
 			c.Adopt(nodestate.Assignment{UID: "old", Node: "node", Holding: sched.Holding{Amounts: sched.Amounts{CPU: 2000, Pods: 1}}})
-			propose := pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose
 			freedSeq := uint64(0)
-			committer := pipeline.NewCommitter(c, nil, pipeline.Effects{
-				MarkUnschedulable: func(_ *sched.Pod, seq uint64) { freedSeq = seq },
-				Widen: func(pod *sched.Pod) sched.List {
-					list := propose(pod)
-					if ends && len(list.Candidates) == 0 {
-						c.Release("old") // after the last search
-					}
-					return list
-				},
-			})
+			committer := pipeline.NewCommitter(c, nil, pipeline.Effects{MarkUnschedulable: func(_ *sched.Pod, seq uint64) { freedSeq = seq }})
 			gang := &sched.Gang{ID: "gang", Need: 3}
 			for i := range 3 {
 				gang.Members = append(gang.Members, &sched.Pod{UID: fmt.Sprint("pod-", i), Requests: sched.Amounts{CPU: 1000, Pods: 1}})
 			}
-			committer.Commit(sched.List{Pod: &sched.Pod{UID: gang.ID, Gang: gang}, FreedSeq: c.FreedSeq()})
+			list := pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose(&sched.Pod{UID: gang.ID, Gang: gang})
+			if ends {
+				c.Release("old")
+			}
+			committer.Commit(list)
 			if again := c.FreedSeq() > freedSeq; again != ends {
 				t.Errorf("unschedulable as of FreedSeq %d, now %d; retried %v, want %v", freedSeq, c.FreedSeq(), again, ends)
 			}

@@ -55,12 +55,13 @@ func TestGangTwin(t *testing.T) {
 		c, twin := gangCluster(t, r)
 		bound := map[string]string{}
 		committer := pipeline.NewCommitter(c, nil, pipeline.Effects{
-			Bind: func(d sched.Decision) { bound[d.Pod.UID] = d.At.Node },
-			Widen: func(p *sched.Pod) sched.List {
-				return pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose(p)
-			},
-			MarkUnschedulable: func(*sched.Pod, uint64) {},
+			Bind:              func(d sched.Decision) { bound[d.Pod.UID] = d.At.Node },
+			MarkUnschedulable: func(*sched.Pod, uint64) {}, Requeue: func(*sched.Pod) {},
 		})
+		commit := func(gang *sched.Gang) bool {
+			list := pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose(&sched.Pod{UID: gang.ID, Gang: gang})
+			return committer.Commit(list)
+		}
 		var gangs []*sched.Gang
 		for range 8 {
 			switch r.IntN(4) {
@@ -77,12 +78,12 @@ func TestGangTwin(t *testing.T) {
 					continue
 				}
 				gang := gangs[r.IntN(len(gangs))]
-				committer.Commit(sched.List{Pod: &sched.Pod{UID: gang.ID, Gang: gang}})
+				commit(gang)
 				twin.commit(gang)
 			default:
 				gang := randomGang(r, len(gangs))
 				gangs = append(gangs, gang)
-				got, want := committer.Commit(sched.List{Pod: &sched.Pod{UID: gang.ID, Gang: gang}}), twin.commit(gang)
+				got, want := commit(gang), twin.commit(gang)
 				if got != want {
 					t.Fatalf("gang %+v starts %v, want %v; bound %v", gang, got, want, bound)
 				}

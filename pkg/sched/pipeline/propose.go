@@ -24,6 +24,7 @@ type Proposer struct {
 	after   map[string]distbucket.Cursor // by profile: behind the best node of the last list
 	lists   int                          // lists made so far
 
+	gang     *gangPlan  // of the current gang; nil for none
 	pod      *sched.Pod // the current pod
 	profile  *filter.Profile
 	only     []string // the only nodes that may fit it; nil for any
@@ -56,8 +57,15 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 // The list is empty if and only if no node of the view fits the pod, because the index
 // yields every node that may fit until the list is full. At least its first candidate has
 // a placement, so the committer computes none if nothing has changed.
+//
+// For a gang it plans nodes for its pods instead (sched.List.Planned).
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	view := p.view()
+	if pod.Gang != nil {
+		list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, NarrowSeq: view.NarrowSeq}
+		p.planGang(pod, view, &list)
+		return list
+	}
 	profile, index := view.Profile(pod.Profile)
 	nodes := view.Len()
 	p.profile, p.found, p.accepted, p.scores, p.rated = profile, p.found[:0], p.accepted[:0], nil, 0
@@ -188,7 +196,7 @@ type accepted struct {
 // because the list must contain exactly the version that was checked.
 func (p *Proposer) read(n *distbucket.Node) bool {
 	slot := n.Record.(*sched.Slot)
-	record := slot.Newest()
+	record := p.recordOf(slot)
 	if record == nil {
 		return false
 	}

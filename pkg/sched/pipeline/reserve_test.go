@@ -51,7 +51,7 @@ func TestReserve(t *testing.T) {
 				propose := pipeline.NewProposer(state.View, pipeline.ProposerOptions{}).Propose
 				committer := pipeline.NewCommitter(state, r, pipeline.Effects{
 					Bind: func(sched.Decision) { bound++ }, Requeue: func(*sched.Pod) {},
-					Widen: func(pod *sched.Pod) sched.List { return sched.List{Pod: pod} }, MarkUnschedulable: func(*sched.Pod, uint64) {},
+					MarkUnschedulable: func(*sched.Pod, uint64) {},
 				})
 				pod := tc.pod
 				pod.UID, pod.Requests = "pod", sched.Amounts{CPU: 500}

@@ -23,6 +23,7 @@ import (
 //	across p                     p's fit depends on other nodes, too
 //	reserve p node1 cpu=2        the node holds so much back for p
 //	gang g need=3 cpu=2 n=5    the first list of a gang of pods g-1 to g-5, of which 3 have to start together
+//	plan g                       where the pods of gang g go, as the first tier plans it now
 //	reserve g node1 cpu=2        the node holds so much back for gang g
 //	commit p                     commit that list
 //	unbind p                     the bind of p failed
@@ -50,9 +51,6 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 			s.bound[d.Pod.Name] = d
 			out.Line("%s goes to %s", d.Pod, d.At.Node)
 		},
-		Widen: func(p *sched.Pod) sched.List {
-			return pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{}).Propose(p)
-		},
 		Requeue:           func(p *sched.Pod) { out.Line("%s is to be tried again", p) },
 		MarkUnschedulable: func(p *sched.Pod, _ uint64) { out.Line("%s waits until something is free", p) },
 	})
@@ -62,7 +60,7 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 // commands returns the commands that a scenario has.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
-		"node": s.node, "gone": s.gone, "take": s.take, "list": s.list, "propose": s.propose, "across": s.across, "gang": s.gang,
+		"node": s.node, "gone": s.gone, "take": s.take, "list": s.list, "propose": s.propose, "across": s.across, "gang": s.gang, "plan": s.plan,
 		"reserve": s.reserve, "commit": s.commit, "unbind": s.unbind, "show": s.show,
 	}
 }
@@ -121,7 +119,15 @@ func (s *scene) gang(c *scenario.Command) {
 	}
 	first := *gang.Members[0]
 	first.Name = name
-	s.lists[name] = sched.List{Pod: &first, FreedSeq: s.state.FreedSeq()}
+	s.lists[name] = sched.List{Pod: &first}
+}
+
+func (s *scene) plan(c *scenario.Command) {
+	list := pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{}).Propose(s.lists[c.Arg(0)].Pod)
+	for _, planned := range list.Planned {
+		c.Line("%s: %s version %d", planned.Pod, planned.Node.Name, planned.Node.Version)
+	}
+	s.lists[c.Arg(0)] = list
 }
 
 func (s *scene) across(c *scenario.Command) { s.lists[c.Arg(0)].Pod.Across = true }

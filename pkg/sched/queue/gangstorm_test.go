@@ -67,8 +67,8 @@ func newStorm(t *testing.T, seed uint64) *storm {
 	}, queue.Options{}))
 	s.proposer = pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{})
 	s.committer = pipeline.NewCommitter(s.state, nil, pipeline.Effects{
-		Bind:  func(d sched.Decision) { s.binding = append(s.binding, d) },
-		Widen: pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{}).Propose, MarkUnschedulable: s.queue.MarkUnschedulable, Requeue: s.queue.Requeue, Undone: s.queue.Undone,
+		Bind:              func(d sched.Decision) { s.binding = append(s.binding, d) },
+		MarkUnschedulable: s.queue.MarkUnschedulable, Requeue: s.queue.Requeue, Undone: s.queue.Undone,
 	})
 	return s
 }

@@ -32,10 +32,15 @@ func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	case it.class.blocker(it) == nil:
 		return true, false
 	}
+	q.waitOnPermit(it)
+	return false, false
+}
+
+// waitOnPermit makes an item wait on permit. It needs q.mu.
+func (q *Queue) waitOnPermit(it *item) {
 	q.enterState(it, WaitingOnPermit)
 	it.notBefore = q.env.Now().Add(q.options.PermitTimeout)
 	q.activateLater(it)
-	return false, false
 }
 
 // Placed records that an awaited pod has been assigned a node, so that the pods behind it

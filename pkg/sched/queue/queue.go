@@ -79,8 +79,8 @@ type Options struct {
 // simpler ways were rejected. To let all of them wait: 500 pods that wanted two nodes were
 // reactivated whenever a pod ended, all but one failed, and then all slept for the maximal
 // back-off beside free CPUs. To let all of them try: every pod that ends costs
-// O(unschedulable) attempts. A pod that lost its nodes to others or whose Binding failed
-// always backs off, because to retry at once might never end.
+// O(unschedulable) attempts. A pod that lost its nodes to others (but see Requeue) or whose
+// Binding failed always backs off, because to retry at once might never end.
 //
 // Complexity: O(log pods + types) a pod, O(log tenants) a score (Rescore). A change costs
 // O(log unschedulable), and O(log pods) for each pod that it may help (package wakeindex).

@@ -4,13 +4,31 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
+// atOnce is how often a gang, or a pod with sched.Pod.Across, that has lost its nodes is
+// retried at once, and how often more with its turn held.
+const atOnce = 2
+
 // Requeue returns a pod to the queue whose nodes were taken. It backs off, counting from
 // the last time that no node fitted it.
+//
+// A gang, or a pod with sched.Pod.Across, loses its nodes more often: it is searched for
+// longer, and depends on more. It is retried at once first, and then with its turn held: while
+// a proposer looks for nodes, the pods behind it, of its type, wait on permit. Only then
+// does it back off. To search in the committer was rejected, because all types wait for that.
 func (q *Queue) Requeue(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if it := q.endAttempt(pod); it != nil {
+	it := q.endAttempt(pod)
+	switch {
+	case it == nil:
+	case !it.Pod.Across && it.Pod.Gang == nil || it.requeueCount >= 2*atOnce:
 		q.backOffAfterLoss(it)
+	case it.requeueCount < atOnce:
+		it.requeueCount++
+		q.enterState(it, Active)
+	default:
+		it.requeueCount++
+		q.waitOnPermit(it)
 	}
 }
 

@@ -1,0 +1,134 @@
+package filters
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// still is what has happened since a pod whose filters read all nodes was checked: where the
+// pod may fit no more, although it did. It is conservative: a pod is then checked again.
+//
+//	change                         the pod requires        it may fit no more
+//	a pod is placed                to keep away from it    in the same domain
+//	                               even spread             in the same domain
+//	                               to be near it           in other domains, if the pod could be the first one
+//	a pod has left                 to be near it           anywhere
+//	                               even spread             in other domains
+//	a node's labels have changed   any of these            anywhere
+type still struct {
+	pod     *Pod
+	gang    string // changes of this gang are its own, and were planned
+	space   labels.Set
+	refused []domain
+	only    []domain
+}
+
+// domain is the nodes that share the value of a label with a node.
+type domain struct{ key, value string }
+
+// domainOf returns the domain of a node, and false if it is in none.
+func domainOf(node *v1.Node, key string) (domain, bool) {
+	if node == nil {
+		return domain{}, false
+	}
+	value, ok := node.Labels[key]
+	return domain{key, value}, ok
+}
+
+// stillFits returns a check of nodes that a pod fitted as of a mark, and false if the pod may
+// fit nowhere any more.
+func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
+	s := still{pod: pod.Foreign.(*Pod), space: l.namespace()}
+	if pod.Gang != nil {
+		s.gang = pod.Gang.ID
+	}
+	return s, l.cluster.changes.since(mark, s.see)
+}
+
+// see takes a change into account. It returns false if the pod may fit nowhere any more.
+func (s *still) see(c *change) bool {
+	switch {
+	case c.pod == nil:
+		return false
+	case c.gang != "" && c.gang == s.gang:
+		return true
+	case c.placed:
+		s.seePlaced(c)
+		return true
+	}
+	return s.seeLeft(c)
+}
+
+func (s *still) seePlaced(c *change) {
+	for _, t := range s.pod.info.RequiredAntiAffinityTerms {
+		if selectsPod(t, c.pod) {
+			s.refused = with(s.refused, c.node, t.TopologyKey)
+		}
+	}
+	for _, t := range c.pod.RequiredAntiAffinityTerms {
+		if t.Matches(s.pod.info.Pod, s.space) {
+			s.refused = with(s.refused, c.node, t.TopologyKey)
+		}
+	}
+	for key := range s.spreads(c.pod) {
+		s.refused = with(s.refused, c.node, key)
+	}
+	if s.pod.alone && s.near(c.pod) {
+		for _, t := range s.pod.info.RequiredAffinityTerms {
+			s.only = with(s.only, c.node, t.TopologyKey)
+		}
+	}
+}
+
+func (s *still) seeLeft(c *change) bool {
+	for key := range s.spreads(c.pod) {
+		s.only = with(s.only, c.node, key)
+	}
+	return !s.near(c.pod)
+}
+
+// near reports whether the pod requires to be near another one.
+func (s *still) near(other *framework.PodInfo) bool {
+	return slices.ContainsFunc(s.pod.info.RequiredAffinityTerms, func(t fwk.AffinityTerm) bool { return selectsPod(t, other) })
+}
+
+// spreads yields the topology keys of the pod's required spread that counts another pod.
+func (s *still) spreads(other *framework.PodInfo) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for i, selector := range s.pod.spread {
+			counts := s.pod.info.Pod.Namespace == other.Pod.Namespace && selector.Matches(labels.Set(other.Pod.Labels))
+			if counts && !yield(s.pod.spreadKeys[i]) {
+				return
+			}
+		}
+	}
+}
+
+// on reports whether the pod still fits a node, as far as other pods are concerned.
+func (s *still) on(node *v1.Node) bool {
+	in := func(d domain) bool {
+		own, ok := domainOf(node, d.key)
+		return ok && own == d
+	}
+	return !slices.ContainsFunc(s.refused, in) && !slices.ContainsFunc(s.only, func(d domain) bool { return !in(d) })
+}
+
+// with adds the domain of a node, unless it is there.
+func with(all []domain, node *v1.Node, key string) []domain {
+	if d, ok := domainOf(node, key); ok && !slices.Contains(all, d) {
+		return append(all, d)
+	}
+	return all
+}
+
+// selectsPod reports whether a term may select a pod. It counts a pod of any namespace if the
+// term selects namespaces by label.
+func selectsPod(t fwk.AffinityTerm, pod *framework.PodInfo) bool {
+	return (t.Namespaces.Has(pod.Pod.Namespace) || selects(t.NamespaceSelector)) && t.Selector.Matches(labels.Set(pod.Pod.Labels))
+}

@@ -1,0 +1,103 @@
+package filters
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/google/go-cmp/cmp"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// TestResume changes the cluster at random between the two tiers. The second tier, which does
+// not read all nodes, must refuse each node that would be refused if it did. It may refuse
+// others, too, but must accept most.
+func TestResume(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	s := newScene(t, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "blue", Labels: map[string]string{"team": "one"}}}, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "green"}})
+	w := &world{Rand: r, scene: s, nodes: map[string]*v1.Node{}, pods: map[string]*v1.Pod{}}
+	fit, accepted, missed, unfit := 0, 0, 0, 0
+	for range 6000 {
+		w.step()
+		ask := s.ask(w.pod("pending").Obj())
+		if !ask.Foreign.(*Pod).wide || len(w.nodes) == 0 {
+			continue
+		}
+		_, nowhere := s.proposer.Begin(ask)
+		listed := map[string]bool{}
+		for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
+			listed[name] = !nowhere.Refuses() && !s.proposer.Check(s.state.Record(name)).Refuses()
+		}
+		results := s.proposer.Results()
+		for range r.IntN(3) {
+			w.step()
+		}
+		_, nowhere = s.proposer.Begin(ask)
+		resumed := s.committer.Resume(ask, results)
+		for name := range w.nodes {
+			record := s.state.Record(name)
+			if !listed[name] || record == nil {
+				continue
+			}
+			fits := !nowhere.Refuses() && !s.proposer.Check(record).Refuses()
+			accepts := !resumed.Refuses() && !s.committer.Check(record).Refuses()
+			switch {
+			case fits && accepts:
+				fit, accepted = fit+1, accepted+1
+			case fits:
+				fit, missed = fit+1, missed+1
+			case accepts:
+				t.Fatalf("node %s is accepted for pod %+v: it fitted before the last changes, and does not now", name, ask.Foreign.(*Pod).info.Pod.Spec)
+			default:
+				unfit++
+			}
+		}
+	}
+	if unfit < 50 || accepted < fit/2 || accepted < 500 {
+		t.Errorf("%d nodes no longer fitted; %d still fitted, of which %d were accepted and %d not: too few to mean much", unfit, fit, accepted, missed)
+	}
+}
+
+// TestCountedPlan compares what the filters say after a plan was made one pod after another,
+// as for a gang, with what they say after it was made at once.
+func TestCountedPlan(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	s := newScene(t)
+	var nodes []*v1.Node
+	for i := range 6 {
+		nodes = append(nodes, node(fmt.Sprint("n", i)).Label("zone", fmt.Sprint("z", i%3)).Obj())
+	}
+	s.with(nodes)
+	for range 60 {
+		kinds := []*st.PodWrapper{
+			pod("near").Label("app", "train").PodAffinityExists("app", "zone", st.PodAffinityWithRequiredReq),
+			pod("apart").Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq),
+			pod("even").Label("app", "train").SpreadConstraint(1, "zone", v1.DoNotSchedule, st.MakeLabelSelector().Exists("app").Obj(), nil, nil, nil, nil),
+			pod("other").Label("app", "web").Label("kind", fmt.Sprint(r.IntN(2))).PodAntiAffinityIn("kind", "zone", []string{"1"}, st.PodAntiAffinityWithRequiredReq),
+		}
+		var plan []sched.Decision
+		s.planner.Plan(nil)
+		for i := range 8 {
+			kind := kinds[r.IntN(len(kinds))].Obj()
+			s.proposer.Plan(nil)
+			s.proposer.Plan(plan)
+			want, _ := s.judge(s.proposer, kind)
+			s.planner.Plan(plan)
+			got, _ := s.judge(s.planner, kind)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("after %d pods, why nodes do not fit pod %s (-planned at once +one after another):\n%s", i, kind.Name, diff)
+			}
+			on := fmt.Sprint("n", r.IntN(len(nodes)))
+			ask := s.ask(kind)
+			ask.UID = fmt.Sprint(kind.Name, i)
+			plan = append(plan, sched.Decision{Pod: ask, At: sched.Placement{Node: on}})
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+)
+
+// gangPlan is where a proposer plans the pods of a gang, and the nodes as they would be then.
+//
+// The index does not know the planned pods. So a search leaves out the nodes on which pods are
+// planned already, and these are compared by their scores with what it finds. If the policy has
+// no scores, or the pod prefers some nodes, the search includes nodes with planned pods.
+type gangPlan struct {
+	nodes   map[*sched.Slot]*plannedNode
+	order   []*plannedNode // in the order in which they were planned
+	planned []sched.Planned
+	placed  []sched.Decision // the same pods, for the filters
+}
+
+// plannedNode is a node with planned pods.
+type plannedNode struct {
+	read *sched.Node // without them
+	with *sched.Node // with them
+}
+
+// planGang plans as many pods of a gang as fit, one after another, each by the view and the
+// pods planned before it. The list is empty if fewer fit than must start together; pods that
+// are already assigned count as fitting. It takes O(members · planned nodes) time to compare
+// scores, and at most one search for each member.
+func (p *Proposer) planGang(gang *sched.Pod, view *nodestate.View, list *sched.List) {
+	if gang.Waits().Refuses() {
+		return
+	}
+	p.gang = &gangPlan{nodes: map[*sched.Slot]*plannedNode{}}
+	defer func() { p.gang = nil; p.plan(nil) }()
+	p.plan(nil)
+	members, held := gang.Gang.Members, 0
+	for i, member := range members {
+		switch {
+		case held+len(p.gang.planned)+len(members)-i < gang.Gang.Need:
+			return
+		case view.Holds(member.UID):
+			held++
+		default:
+			p.planMember(member, view, list)
+		}
+	}
+	if held+len(p.gang.planned) >= gang.Gang.Need {
+		list.Planned = p.gang.planned
+	}
+}
+
+// planMember plans a pod on the best node that fits it, if there is one.
+func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.List) {
+	profile, index := view.Profile(pod.Profile)
+	p.profile, p.found, p.accepted, p.scores, p.rated = profile, p.found[:0], p.accepted[:0], nil, 0
+	if p.begin(pod).Refuses() {
+		return
+	}
+	if p.prefers != nil {
+		p.rated = p.prefers.Preferring(view.Len())
+	}
+	if pod.Across && list.Results == nil {
+		list.Results = p.results
+	}
+	p.found = index.AppendPick(p.found, p.query(), p.most())
+	found := p.sorted()
+	best, ok := p.bestPlanned(pod, found)
+	if !ok && len(found) > 0 {
+		best, ok = found[0], true
+	}
+	if !ok {
+		return
+	}
+	if !placed(best) {
+		best.At, _ = filter.Place(pod, best.Node)
+	}
+	p.gang.add(pod, best)
+	p.plan(p.gang.placed)
+}
+
+// bestPlanned returns the best node with planned pods that fits a pod, if it is better than
+// those found, or as good and first by name.
+func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sched.Candidate, ok bool) {
+	if !p.compares() {
+		return best, false
+	}
+	if len(found) > 0 {
+		best = found[0]
+	}
+	for _, node := range p.gang.order {
+		if !p.allows(node.with.Name) || best.Node != nil && !comesFirst(p.profile.Rate(pod, node.with, &p.scores), best) {
+			continue
+		}
+		if candidate, why := p.profile.Try(pod, node.with, p.options.Filter, &p.scores); !why.Refuses() {
+			best, ok = candidate, true
+		}
+	}
+	return best, ok
+}
+
+// comesFirst reports whether a candidate is better than another one, or as good and first by
+// name.
+func comesFirst(a, b sched.Candidate) bool {
+	if better := a.Compare(b); better != 0 {
+		return better > 0
+	}
+	return a.Node.Name < b.Node.Name
+}
+
+// allows reports whether a node is one of the only nodes that may fit the current pod.
+func (p *Proposer) allows(node string) bool {
+	return p.only == nil || slices.Contains(p.only, node)
+}
+
+// compares reports whether nodes with planned pods are compared with what a search finds.
+func (p *Proposer) compares() bool {
+	return p.rated == 0 && (p.profile.Scorer != nil || p.profile.Policy == distbucket.LeastFit || p.profile.Policy == distbucket.BestFit)
+}
+
+// recordOf returns the record of a node that a search has found, with the planned pods of a
+// gang, or nil if the search has to leave it out.
+func (p *Proposer) recordOf(slot *sched.Slot) *sched.Node {
+	if p.gang == nil {
+		return slot.Newest()
+	}
+	node := p.gang.nodes[slot]
+	switch {
+	case node == nil:
+		return slot.Newest()
+	case p.compares():
+		return nil
+	}
+	return node.with
+}
+
+// add plans a pod on a node.
+func (g *gangPlan) add(pod *sched.Pod, on sched.Candidate) {
+	slot := slotOf(on.Node)
+	node := g.nodes[slot]
+	if node == nil {
+		node = &plannedNode{read: on.Node, with: on.Node}
+		g.nodes[slot], g.order = node, append(g.order, node)
+	}
+	node.with = node.with.Take(sched.Hold(pod, on.At))
+	g.placed = append(g.placed, sched.Decision{Pod: pod, At: on.At})
+	on.Node = node.read
+	g.planned = append(g.planned, sched.Planned{Pod: pod, Candidate: on})
+}
+
+// slotOf returns the slot of a node that a search has found.
+func slotOf(node *sched.Node) *sched.Slot { return &node.Source.(*nodestate.Entry).Slot }

@@ -1,0 +1,58 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// TestLost checks what happens to a pod whose nodes are taken again and again: one that depends
+// on other nodes is retried at once, then with its turn held, and then backs off. Another pod
+// backs off from the first time on.
+func TestLost(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pod  sched.Pod
+		want []State // after each loss
+		held []bool  // whether the pod behind it waits meanwhile
+	}{
+		"a pod":                           {sched.Pod{}, []State{Backoff, Backoff}, []bool{false, false, false}},
+		"one that depends on other nodes": {sched.Pod{Across: true}, []State{Active, Active, WaitingOnPermit, WaitingOnPermit, Backoff, Backoff}, []bool{false, false, false, true, true, false, false}},
+		"a gang":                          {sched.Pod{Gang: &sched.Gang{ID: "a"}}, []State{Active, Active, WaitingOnPermit, WaitingOnPermit, Backoff}, []bool{false, false, false, true, true, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(Options{})
+			first := tc.pod
+			first.UID = "a"
+			s.Add(Entry{Pod: &first, Created: s.now, Type: "cpu", Tenant: "ann"})
+			var got []State
+			var held []bool
+			for range len(tc.want) + 1 {
+				behind := &sched.Pod{UID: "b"}
+				s.Add(Entry{Pod: behind, Created: s.now.Add(time.Hour), Type: "cpu", Tenant: "ann"})
+				if pod := s.Poll(); pod != &first {
+					t.Fatalf("the turn is %v's, want a's", pod)
+				}
+				held = append(held, s.Poll() == nil)
+				s.Remove("b")
+				if len(got) == len(tc.want) {
+					break
+				}
+				if ok, _ := s.Permit(&first); !ok {
+					t.Fatal("a may not be placed")
+				}
+				s.Requeue(&first)
+				state, _ := s.State("a")
+				got = append(got, state)
+				if state == Backoff {
+					s.pass(time.Minute)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got) + cmp.Diff(tc.held, held); diff != "" {
+				t.Errorf("states, and whether the pod behind waits (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
