@@ -15,17 +15,18 @@ check: lint unit oracle ## tests without a cluster; 20 minutes on 2 CPUs with co
 unit: tools ## unit tests with the race detector, and tests of the other modules
 	go test -race ./...
 	go test -count=1 ./internal/testutil/archtest # runs go list, whose result the test cache does not track
-	for m in deploy/image test/cluster; do go -C $$m test ./... || exit 1; done
+	for m in deploy/image deploy/release test/cluster; do go -C $$m test ./... || exit 1; done
 
 oracle: ## compare with the kubelet's static CPU manager; builds some minutes with cold caches
 	cd test/oracle && CGO_ENABLED=0 go test -trimpath ./...
 
-GENERATED = api deploy/crds docs/reference docs/concepts/img
+GENERATED = api deploy/crds deploy/daemonset deploy/controller deploy/gpu docs/reference docs/concepts/img
 REFERENCES = ./cmd/numalet ./internal/agent/node/metrics ./internal/cli ./internal/controller ./internal/deviceplugin/kubelet ./internal/platform/config ./internal/testutil/docstest
 
-generate: ## generate deep copies in api/v1alpha1, deploy/crds, docs/reference and pictures
+generate: ## generate deep copies in api/v1alpha1, deploy/crds, manifests, docs/reference and pictures
 	go tool -modfile=tools/go.mod controller-gen object crd paths=./api/... output:crd:dir=deploy/crds
 	go test -count=1 $(REFERENCES) -run '^Test(Reference|Images)' -rewrite
+	go -C deploy/release test -count=1 ./chart -run '^Test(Manifests|Pools)' -rewrite
 
 verify: generate ## fail if generated files are out of date
 	@git diff --exit-code -- $(GENERATED)
@@ -94,6 +95,7 @@ e2e-wide: rig ## end-to-end tests on a machine with 2 GPUs and 8 CPUs on each NU
 
 e2e-controller: bin rig ## end-to-end tests of the controller with a real API server and simulated nodes
 	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller
+	go -C deploy/release test -tags e2e -count=1 -v ./chart -run Install
 
 takeover: bin rig ## bind 2,000 pods while the leading controller is killed and frozen ten times; 15 minutes
 	go test -tags e2e -count=1 -v -timeout 60m ./test/e2e/controller -run 'Killed|Frozen' -pods 2000 -takeovers 10

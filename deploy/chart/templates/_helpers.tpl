@@ -1,0 +1,52 @@
+{{/* The image of all programs. */}}
+{{- define "numalet.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* The files of the kubelet: the preset, and what replaces parts of it. */}}
+{{- define "numalet.kubelet" -}}
+{{- $presets := dict
+  "kubeadm" (dict "rootDir" "/var/lib/kubelet" "config" "/var/lib/kubelet/config.yaml" "configDir" "")
+  "k3s" (dict "rootDir" "/var/lib/kubelet" "config" "" "configDir" "/var/lib/rancher/k3s/agent/etc/kubelet.conf.d")
+  "eks" (dict "rootDir" "/var/lib/kubelet" "config" "/etc/kubernetes/kubelet/config.json" "configDir" "/etc/kubernetes/kubelet/config.json.d")
+  "bottlerocket" (dict "rootDir" "/var/lib/kubelet" "config" "/etc/kubernetes/kubelet/config" "configDir" "")
+-}}
+{{- $files := get $presets .Values.kubelet.preset -}}
+{{- range $key := list "rootDir" "config" "configDir" -}}
+{{- with get $.Values.kubelet $key -}}{{- $_ := set $files $key . -}}{{- end -}}
+{{- end -}}
+{{ toYaml $files }}
+{{- end -}}
+
+{{/* The pools, each with what it inherits. It fails if they cannot be told apart. */}}
+{{- define "numalet.pools" -}}
+{{- $names := dict -}}
+{{- $pools := list -}}
+{{- range $pool := .Values.pools -}}
+{{- $name := get $pool "name" | default "" -}}
+{{- if and (gt (len $.Values.pools) 1) (or (eq $name "") (empty (get $pool "nodeSelector"))) -}}
+{{- fail "of several pools, each needs a name and a nodeSelector: a node in two pools would have two agents" -}}
+{{- end -}}
+{{- if hasKey $names $name -}}{{- fail (printf "two pools have the name %q" $name) -}}{{- end -}}
+{{- $_ := set $names $name true -}}
+{{- $gpu := and $.Values.gpu.enabled (ne (toString (get $pool "gpu")) "false") -}}
+{{- $pools = append $pools (dict
+  "name" $name "suffix" (ternary "" (printf "-%s" $name) (eq $name "")) "gpu" $gpu
+  "nodeSelector" (get $pool "nodeSelector" | default dict)
+  "tolerations" (ternary (get $pool "tolerations") (list (dict "operator" "Exists")) (hasKey $pool "tolerations"))
+  "settings" (get $pool "settings" | default dict)) -}}
+{{- end -}}
+{{ toYaml $pools }}
+{{- end -}}
+
+{{/* The labels that select the pods of a pool's DaemonSet: of a dict of name (the program) and pool. */}}
+{{- define "numalet.poolLabels" -}}
+app.kubernetes.io/name: {{ .program }}
+{{- with .pool.name }}
+numalet.dev/pool: {{ . }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,59 @@
+// Package chart renders and packs the Helm chart in deploy/chart.
+package chart
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+)
+
+// Target is where a chart is installed.
+type Target struct{ Release, Namespace string }
+
+// Load reads the chart in a directory. It follows symbolic links: the policies and the
+// custom resource definitions are in other directories.
+func Load(dir string) (*helmchart.Chart, error) {
+	c, err := loader.LoadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("load the chart in %s: %w", dir, err)
+	}
+	return c, nil
+}
+
+// Render returns the objects of each template, by the name of its file. Templates without
+// objects are left out.
+func Render(c *helmchart.Chart, to Target, values map[string]any) (map[string]string, error) {
+	capabilities := chartutil.DefaultCapabilities.Copy()
+	capabilities.KubeVersion = chartutil.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}
+	merged, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: to.Release, Namespace: to.Namespace, IsInstall: true}, capabilities)
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := engine.Render(c, merged)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for name, text := range rendered {
+		if text = strings.TrimPrefix(strings.TrimSpace(text), "---\n"); text != "" && !strings.HasSuffix(name, ".tpl") {
+			all[path.Base(name)] = text + "\n"
+		}
+	}
+	return all, nil
+}
+
+// Join returns the objects of all templates as one manifest.
+func Join(rendered map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(rendered)) {
+		all = append(all, rendered[name])
+	}
+	return strings.Join(all, "---\n")
+}

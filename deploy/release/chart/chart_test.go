@@ -1,0 +1,278 @@
+package chart
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the expected files anew")
+
+const deploy = "../../"
+
+func load(t *testing.T) *helmchart.Chart {
+	t.Helper()
+	c, err := Load(deploy + "chart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestUninstallKeepsObjects checks that the kinds of Numalet's objects stay, and with them all
+// Tenants, groups and Jobs.
+func TestUninstallKeepsObjects(t *testing.T) {
+	rendered, err := Render(load(t), Target{"numalet", namespace}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := strings.Count(rendered["crds.yaml"], "\nkind: CustomResourceDefinition\n")
+	if kept := strings.Count(rendered["crds.yaml"], "helm.sh/resource-policy: keep\n"); kinds < 4 || kept != kinds {
+		t.Errorf("%d of %d custom resource definitions stay", kept, kinds)
+	}
+}
+
+// golden compares a text with a file.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; \"go test -rewrite\" writes it anew):\n%s", file, diff)
+	}
+}
+
+func TestLint(t *testing.T) {
+	for _, m := range lint.All(deploy+"chart", nil, "lint", false).Messages {
+		if m.Severity > support.InfoSev {
+			t.Errorf("%s: %v", m.Path, m.Err)
+		}
+	}
+}
+
+// TestManifests checks that the folders for kustomize are as the chart renders them.
+func TestManifests(t *testing.T) {
+	files, err := Manifests(load(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range files {
+		golden(t, deploy+path, text)
+	}
+}
+
+// values parses settings in YAML.
+func values(t *testing.T, text string) map[string]any {
+	t.Helper()
+	v := map[string]any{}
+	if err := sigsyaml.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestPools renders settings of administrators: the workloads, as a golden text.
+func TestPools(t *testing.T) {
+	for name, tc := range map[string]struct {
+		to     Target
+		values string
+	}{
+		"defaults": {Target{"numalet", "numalet-system"}, ``},
+		"pools": {Target{"numa", "platform"}, `
+pools:
+  - {name: cpu, nodeSelector: {pool: cpu}, gpu: false, settings: {reserved-cpus: 0-3, full-cores: true}}
+  - {name: gpu, nodeSelector: {pool: gpu}, tolerations: [{key: gpu, operator: Exists}], settings: {gpu-shares: 2}}
+gpu: {enabled: true, driverRoot: /run/nvidia/driver}
+`},
+		"k3s": {Target{"numalet", "kube-numalet"}, `
+kubelet: {preset: k3s}
+controller: {enabled: false}
+`},
+		"eks":          {Target{"numalet", "numalet-system"}, `kubelet: {preset: eks}`},
+		"bottlerocket": {Target{"numalet", "numalet-system"}, `kubelet: {preset: bottlerocket, rootDir: /data/kubelet}`},
+		"options": {Target{"numalet", "gke"}, `
+podMonitor: {enabled: true, tokenSecret: {name: scraper}}
+networkPolicy: {enabled: true}
+priorityQuota: {enabled: true}
+controller: {replicas: 3, settings: {reserve-after: none, bind-rate: 100}}
+image: {repository: example.com/numalet, digest: "sha256:` + strings.Repeat("a", 64) + `", pullSecrets: [{name: pull}]}
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rendered, err := Render(load(t), tc.to, values(t, tc.values))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, same := range []string{"crds.yaml", "admission.yaml", "rbac.yaml"} { // other tests compare these
+				delete(rendered, same)
+			}
+			golden(t, "testdata/"+name+".yaml", Join(rendered))
+		})
+	}
+}
+
+func TestSchemaRefuses(t *testing.T) {
+	for name, tc := range map[string]struct{ values, want string }{
+		"an unknown key":            {`agents: {}`, "agents"},
+		"an unknown key of a pool":  {`pools: [{nodeselector: {}}]`, "nodeselector"},
+		"no pool":                   {`pools: []`, "pools"},
+		"a name with a dot":         {`pools: [{name: a.b}]`, "name"},
+		"another preset":            {`kubelet: {preset: windows}`, "preset"},
+		"a relative path":           {`kubelet: {config: config.yaml}`, "config"},
+		"no replica":                {`controller: {replicas: 0}`, "replicas"},
+		"a short digest":            {`image: {digest: "sha256:abc"}`, "digest"},
+		"a text as a switch":        {`gpu: {enabled: "no"}`, "enabled"},
+		"a list as a setting":       {`pools: [{settings: {reserved-cpus: [0, 1]}}]`, "reserved-cpus"},
+		"metrics without a token":   {`podMonitor: {enabled: true}`, "name"},
+		"two pools without a name":  {`pools: [{nodeSelector: {a: b}}, {nodeSelector: {a: c}}]`, "each needs a name"},
+		"two pools, one everywhere": {`pools: [{name: a}, {name: b, nodeSelector: {a: c}}]`, "a nodeSelector"},
+		"one name twice":            {`pools: [{name: a, nodeSelector: {a: b}}, {name: a, nodeSelector: {a: c}}]`, "two pools have the name"},
+	} {
+		_, err := Render(load(t), Target{"numalet", "numalet-system"}, values(t, tc.values))
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want an error with %q", name, err, tc.want)
+		}
+	}
+}
+
+// TestSameAsKustomize checks that the chart installs what the folders for kustomize do.
+func TestSameAsKustomize(t *testing.T) {
+	for name, tc := range map[string]struct{ kustomization, values string }{
+		"cluster": {`
+resources: [../cluster, ../controller/queueapi, ../controller/admission]
+`, `{checksums: false}`},
+		"nodes": {`
+resources: [../crds, ../daemonset, ../admission]
+`, `{checksums: false, controller: {enabled: false}}`},
+		"GPUs": {`
+resources: [../cluster, ../controller/queueapi, ../controller/admission]
+components: [../gpu]
+`, `{checksums: false, gpu: {enabled: true}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rendered, err := Render(load(t), Target{"numalet", namespace}, values(t, tc.values))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := objects(t, Join(rendered)), objects(t, build(t, tc.kustomization))
+			delete(want, "Namespace numalet-system") // helm has it created
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the chart differs from kustomize (-kustomize +chart):\n%s", diff)
+			}
+		})
+	}
+}
+
+// build returns what kustomize makes of an overlay beside the folders of deploy.
+func build(t *testing.T, overlay string) string {
+	t.Helper()
+	disk := filesys.MakeFsOnDisk()
+	dir, err := os.MkdirTemp(deploy, "overlay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	header := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(header+overlay), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	made, err := krusty.MakeKustomizer(&krusty.Options{PluginConfig: types.DisabledPluginConfig()}).Run(disk, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := made.AsYaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// objects returns the objects of a manifest, by kind and name, in one form: lists of things
+// with names are sorted, and what only one of the tools adds is left out.
+func objects(t *testing.T, manifest string) map[string]map[string]any {
+	t.Helper()
+	all := map[string]map[string]any{}
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader([]byte(manifest)), 4096)
+	for {
+		object := map[string]any{}
+		err := decoder.Decode(&object)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(object) == 0 {
+			continue
+		}
+		if object["kind"] == "ConfigMap" {
+			data := map[string]any{}
+			if err := sigsyaml.Unmarshal([]byte(object["data"].(map[string]any)["config.yaml"].(string)), &data); err != nil {
+				t.Fatal(err)
+			}
+			object["data"] = data
+		}
+		object = plain(object).(map[string]any)
+		metadata := object["metadata"].(map[string]any)
+		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+			delete(annotations, "helm.sh/resource-policy")
+		}
+		if object["kind"] == "ConfigMap" {
+			delete(metadata, "labels")
+		}
+		all[object["kind"].(string)+" "+metadata["name"].(string)] = object
+	}
+}
+
+// plain sorts lists by name, and removes the suffix of the name of kustomize's ConfigMap.
+func plain(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = plain(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
+		}
+		slices.SortStableFunc(v, func(a, b any) int { return strings.Compare(nameOf(a), nameOf(b)) })
+	case string:
+		if strings.HasPrefix(v, "numalet-") && len(v) == len("numalet-")+10 && strings.Trim(v[8:], "0123456789bcdfghkmt2456789") == "" {
+			return "numalet"
+		}
+		return strings.Join(strings.Fields(v), " ") // kustomize folds long texts in another way
+	}
+	return v
+}
+
+func nameOf(v any) string {
+	if m, ok := v.(map[string]any); ok {
+		if name, ok := m["name"].(string); ok {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,39 @@
+package chart
+
+import (
+	"strings"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+)
+
+// namespace is that of the manifests for kustomize.
+const namespace = "numalet-system"
+
+// Manifests returns the files of the folders for kustomize that come from the chart, by
+// their path in deploy. In the folders that set a namespace, the objects have none: the
+// patches of an overlay would have to name it.
+func Manifests(c *helmchart.Chart) (map[string]string, error) {
+	rendered, err := Render(c, Target{"numalet", namespace}, map[string]any{
+		"checksums":  false, // kustomize renames the ConfigMap instead
+		"controller": map[string]any{"enabled": false},
+	})
+	if err != nil {
+		return nil, err
+	}
+	complete, err := Render(c, Target{"numalet", namespace}, map[string]any{"checksums": false, "gpu": map[string]any{"enabled": true}})
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{
+		"daemonset/daemonset.yaml":   rendered["daemonset.yaml"],
+		"controller/deployment.yaml": complete["controller.yaml"],
+		"gpu/nvml.yaml":              complete["nvml.yaml"],
+	}
+	for path, text := range files {
+		if path != "gpu/nvml.yaml" {
+			text = strings.ReplaceAll(text, "\n  namespace: "+namespace+"\n", "\n")
+		}
+		files[path] = "# Written by make generate from deploy/chart.\n" + text
+	}
+	return files, nil
+}
