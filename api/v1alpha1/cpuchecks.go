@@ -23,6 +23,14 @@ func readPolicy(pod *corev1.Pod) (podspec.Policy, error) {
 	return policy, nil
 }
 
+// checkIsolation checks the annotation numalet.dev/isolation.
+func checkIsolation(pod *corev1.Pod) error {
+	if text, ok := pod.Annotations[AnnotationIsolation]; ok && text != IsolationFull {
+		return refuse(UnknownIsolation, "", "the annotation %s is %q; allowed is %s", AnnotationIsolation, text, IsolationFull)
+	}
+	return nil
+}
+
 // bindsMemory reports whether the memory of containers is bound to the NUMA node of
 // their CPUs. The default is true for the policy single, and false for others.
 func bindsMemory(pod *corev1.Pod, policy podspec.Policy) (bool, error) {

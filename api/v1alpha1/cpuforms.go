@@ -46,6 +46,9 @@ func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy,
 	if err != nil {
 		return 0, nil, err
 	}
+	if err := checkIsolation(pod); err != nil {
+		return 0, nil, err
+	}
 	bind, err := bindsMemory(pod, policy)
 	if err != nil {
 		return 0, nil, err

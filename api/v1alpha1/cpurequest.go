@@ -36,6 +36,9 @@ const (
 	MemoryAny   = "any"   // leave memory alone
 )
 
+// IsolationFull is the value of the annotation numalet.dev/isolation.
+const IsolationFull = "full"
+
 // CPURequest is a pod's request for exclusive CPUs. The zero value is that of a pod
 // without a request.
 //
@@ -46,6 +49,7 @@ type CPURequest struct {
 	// Containers are the exclusive ones, in the order in which they start: init
 	// containers and sidecars in spec order, then app containers in spec order.
 	Containers []podspec.Container
+	Isolated   bool // interrupts and unbound workqueues stay off the CPUs
 	// Placed means that the pod has the annotation numalet.dev/placement. A program
 	// that applies no placements refuses such a pod with RefusePlacement.
 	Placed bool
@@ -72,6 +76,7 @@ func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 	case policy:
 		request.Form = PolicyForm
 		request.Policy, request.Containers, err = readPolicyForm(pod, containers)
+		request.Isolated = pod.Annotations[AnnotationIsolation] == IsolationFull
 	case explicit:
 		request.Form = ExplicitForm
 		request.Containers, err = readExplicitForm(pod, containers)
@@ -79,7 +84,7 @@ func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 		err = checkNoPolicyOptions(pod)
 	}
 	if err != nil {
-		request.Containers = nil
+		request.Containers, request.Isolated = nil, false
 	}
 	return request, err
 }
@@ -96,7 +101,7 @@ func (r CPURequest) Exclusive(name string) (podspec.Container, bool) {
 
 // checkNoPolicyOptions refuses annotations that require a policy.
 func checkNoPolicyOptions(pod *corev1.Pod) error {
-	for _, name := range []string{AnnotationSharedContainers, AnnotationMemoryPolicy} {
+	for _, name := range []string{AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationIsolation} {
 		if _, ok := pod.Annotations[name]; ok {
 			return refuse(PolicyMissing, "", "the pod has the annotation %s, which means something only beside %s; add that one or remove this one",
 				name, AnnotationCPUPolicy)
@@ -129,6 +134,7 @@ const (
 	PolicyMissing        Reason = "PolicyMissing"        // an annotation that needs a policy beside it
 	UnknownAnnotation    Reason = "UnknownAnnotation"    // a name under numalet.dev/ that means nothing
 	UnknownContainer     Reason = "UnknownContainer"     // shared-containers names none of the pod's
+	UnknownIsolation     Reason = "UnknownIsolation"     // an isolation that is not known
 	UnknownMemoryPolicy  Reason = "UnknownMemoryPolicy"  // a memory policy that is not known, or not served
 	UnknownPolicy        Reason = "UnknownPolicy"        // a policy that is not known
 )

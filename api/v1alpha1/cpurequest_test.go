@@ -43,6 +43,9 @@ func show(request CPURequest, err error) string {
 		if request.Form == PolicyForm {
 			form += " " + request.Policy.String()
 		}
+		if request.Isolated {
+			form += ", isolated"
+		}
 		fmt.Fprintln(&b, form)
 	}
 	if request.Placed {

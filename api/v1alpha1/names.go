@@ -21,6 +21,9 @@ const (
 	// AnnotationMemoryPolicy is "local" (default with single: memory on the
 	// NUMA node of the CPUs) or "any" (the opt-out).
 	AnnotationMemoryPolicy = Group + "/memory-policy"
+	// AnnotationIsolation is "full": interrupts and unbound workqueues of the kernel stay off
+	// the exclusive CPUs, too. Needs a node that can (deploy/isolation).
+	AnnotationIsolation = Group + "/isolation"
 	// AnnotationGPUType names the models of GPU that suit, several as A|B.
 	AnnotationGPUType = Group + "/gpu-type"
 	// AnnotationGPUForm is physical for whole GPUs or virtual for parts of them.

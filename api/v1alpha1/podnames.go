@@ -11,7 +11,7 @@ import (
 // knownAnnotations returns the annotations under numalet.dev/ that a pod may have.
 func knownAnnotations() []string {
 	return []string{
-		AnnotationCPUPolicy, AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationPlacement, AnnotationRejectedAt,
+		AnnotationCPUPolicy, AnnotationSharedContainers, AnnotationMemoryPolicy, AnnotationIsolation, AnnotationPlacement, AnnotationRejectedAt,
 		AnnotationGPUType, AnnotationGPUForm, AnnotationGPUGroup, AnnotationCandidateNodes,
 		AnnotationGangMinAvailable,
 	}

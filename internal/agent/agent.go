@@ -18,6 +18,7 @@ import (
 	"github.com/numalet/numalet/internal/agent/cgroup"
 	"github.com/numalet/numalet/internal/agent/checkpoint"
 	"github.com/numalet/numalet/internal/agent/foreign"
+	"github.com/numalet/numalet/internal/agent/isolation"
 	"github.com/numalet/numalet/internal/agent/node"
 	"github.com/numalet/numalet/internal/agent/node/metrics"
 	"github.com/numalet/numalet/internal/agent/nodeapi"
@@ -52,6 +53,7 @@ type agent struct {
 	lacking    string               // why some online CPUs are not usable; "" if all are
 	marked     atomic.Pointer[bool] // whether the node has the label; nil while unknown
 	foreign    *foreign.Monitor
+	isolation  *isolation.Isolation
 	health     *telemetry.Server
 	// confinement is that of the agent's account by the admission policies.
 	confinement *kubeapi.Confinement
@@ -175,9 +177,12 @@ func (a *agent) newNode(machine *topology.Machine, reserved reservation, measure
 		FullCores: a.cfg.FullCores, BootID: bootID,
 		GPUExemptNamespaces: a.cfg.GPUExemptNamespaces,
 	}
+	if err := a.newIsolation(bootID); err != nil {
+		return err
+	}
 	a.node, err = node.New(machine, cfg, node.Dependencies{
 		Pods: a.pods, Cgroups: a.cgroups, Processes: a.cgroups, Store: file,
-		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: notifyingMetrics{measured, a.cluster}, HasGPUs: a.gpus.any, GroupOf: a.groupOf, Now: time.Now,
+		Events: warner{a.events, a.pods}, Rejecter: a.cluster, Observer: notifyingMetrics{measured, a.cluster}, Isolator: a.isolation, HasGPUs: a.gpus.any, GroupOf: a.groupOf, Now: time.Now,
 	}, snapshot)
 	if a.node == nil {
 		return err

@@ -1,7 +1,9 @@
 package cpuset
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,4 +36,18 @@ func ParseMask(mask string) (Set, error) {
 		words[place/2] |= bits << (place % 2 * maskGroupBits)
 	}
 	return trim(words), nil
+}
+
+// Mask writes a set in the kernel's mask format, as ParseMask reads it, without leading groups
+// of zeros: the kernel refuses more groups than the machine has CPUs for.
+func (s Set) Mask() string {
+	var groups []string
+	for _, word := range s.words {
+		groups = append(groups, fmt.Sprintf("%08x", uint32(word)), fmt.Sprintf("%08x", uint32(word>>maskGroupBits)))
+	}
+	for len(groups) > 0 && groups[len(groups)-1] == "00000000" {
+		groups = groups[:len(groups)-1]
+	}
+	slices.Reverse(groups)
+	return cmp.Or(strings.Join(groups, ","), "0")
 }

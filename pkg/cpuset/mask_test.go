@@ -1,7 +1,6 @@
 package cpuset_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -54,28 +53,17 @@ func FuzzParseMask(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := cpuset.ParseMask(format(set))
+		again, err := cpuset.ParseMask(set.Mask())
 		if err != nil || !again.Equal(set) {
 			t.Errorf("ParseMask(%q) = %s, written and read again %s, %v", mask, set, again, err)
 		}
 	})
 }
 
-// format writes a set as a mask.
-func format(set cpuset.Set) string {
-	last := cpuset.CPU(0)
-	for c := range set.All() {
-		last = c
-	}
-	var groups []string
-	for low := last / 32 * 32; low >= 0; low -= 32 {
-		var bits uint32
-		for c := low; c < low+32; c++ {
-			if set.Has(c) {
-				bits |= 1 << (c - low)
-			}
+func TestMask(t *testing.T) {
+	for list, want := range map[string]string{"": "0", "0": "00000001", "0-31": "ffffffff", "32": "00000001,00000000", "16-32,70": "00000040,00000001,ffff0000"} {
+		if got := cpuset.MustParse(list).Mask(); got != want {
+			t.Errorf("%q as a mask: %q, want %q", list, got, want)
 		}
-		groups = append(groups, fmt.Sprintf("%08x", bits))
 	}
-	return strings.Join(groups, ",")
 }

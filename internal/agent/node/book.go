@@ -16,6 +16,8 @@ type Held struct {
 	Pod    workload.Pod `json:"pod"`
 	Cgroup string       `json:"cgroup"`           // of the pod
 	Static bool         `json:"static,omitempty"` // a static pod, which the API server may never have
+	// Isolated means that interrupts and unbound workqueues stay off the CPUs.
+	Isolated bool `json:"isolated,omitempty"`
 	// Unconfirmed means that the container's spec is all that is known: see holdUnconfirmed.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 	// Grant.UID is that of the pod, or key(pod, container) for a grant per container.

@@ -17,7 +17,7 @@ import (
 //  1. reserve them in the ledger, all or nothing
 //  2. write the checkpoint
 //  3. lift the CFS quota of the pod's cgroup, which step 4 persists
-//  4. shrink all shared containers
+//  4. shrink all shared containers, and move interrupts away if the pod asks for that
 //
 // If a step fails, the pod holds nothing, so that no shared container overlaps with
 // it. Only its quota stays lifted, for the kubelet's next attempt. carve returns the
@@ -61,6 +61,13 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 	if err != nil {
 		return nil, refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", err)
 	}
+	// A failure is one of this pod only if it asks for isolation: others start without.
+	if err := n.isolate(ctx); err != nil {
+		if isolates(s) {
+			return nil, err
+		}
+		logr.FromContextOrDiscard(ctx).Error(err, "interrupts may reach isolated CPUs of other pods; retrying")
+	}
 	return specs, nil
 }
 
@@ -71,7 +78,7 @@ func (n *Node) reserve(c workload.Container, p pool.Pod) (undo func(), err error
 	if p.UID == s.Pod.UID && n.mu.book.byContainer(p.UID) {
 		p = onlyContainer(p, c.Name)
 	}
-	return n.mu.book.reserve(Held{Pod: s.Pod, Cgroup: s.PodCgroup, Static: isStatic(s)}, p)
+	return n.mu.book.reserve(Held{Pod: s.Pod, Cgroup: s.PodCgroup, Static: isStatic(s), Isolated: isolates(s)}, p)
 }
 
 // finishRelease writes the checkpoint and adds the released CPUs to all shared
@@ -84,6 +91,9 @@ func (n *Node) finishRelease(ctx context.Context) {
 	}
 	if _, err := n.confineSharers(ctx, Grow); err != nil {
 		log.Error(err, "cannot add the released CPUs to some shared containers; they get them at the next write")
+	}
+	if err := n.isolate(ctx); err != nil {
+		log.Error(err, "cannot put interrupts back to the released CPUs; retrying")
 	}
 }
 

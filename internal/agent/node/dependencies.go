@@ -56,6 +56,14 @@ type Rejecter interface {
 	Reject(pod workload.Pod, reason, message string)
 }
 
+// Isolator keeps interrupts and unbound workqueues off CPUs.
+type Isolator interface {
+	// Check returns why this node cannot, or nil.
+	Check() error
+	// Isolate keeps them off these CPUs and no others.
+	Isolate(ctx context.Context, cpus cpuset.Set) error
+}
+
 // Observer records metrics. Its methods do not block.
 type Observer interface {
 	Refused(v1alpha1.Reason)
@@ -83,6 +91,7 @@ type Dependencies struct {
 	Events    Events
 	Rejecter  Rejecter
 	Observer  Observer
+	Isolator  Isolator
 	// HasGPUs reports whether GPUs are handed out on this node; nil means that none are.
 	HasGPUs func() bool
 	// GroupOf returns the GPU group that keeps others from a card, slice or share, or "",

@@ -52,7 +52,7 @@ func (n *Node) rejectIfPermanent(s workload.Sandbox, err error) error {
 	if err == nil || !n.isPlaced(s) {
 		return err
 	}
-	if r := asRefusal(err); r.Reason == v1alpha1.PlacementInvalid || r.Reason == SwitchedOff {
+	if r := asRefusal(err); r.Reason == v1alpha1.PlacementInvalid || r.Reason == SwitchedOff || r.Reason == NotIsolated {
 		return n.reject(s, r)
 	}
 	return err

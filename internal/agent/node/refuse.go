@@ -22,9 +22,11 @@ const (
 	FormNotServed     v1alpha1.Reason = "FormNotServed"     // a policy on an explicit node, or the reverse
 	GPUReserved       v1alpha1.Reason = "GPUReserved"       // a GPU of a group that the controller did not decide on
 	GPUsNamed         v1alpha1.Reason = "GPUsNamed"         // the container itself says which GPUs it sees
+	IsolationFailed   v1alpha1.Reason = "IsolationFailed"   // interrupts cannot be moved off the CPUs
 	MachineChanged    v1alpha1.Reason = "MachineChanged"    // CPUs that the container holds are offline, or its memory is gone
 	NotAsked          v1alpha1.Reason = "NotAsked"          // device tokens that the pod's spec does not explain
 	NotDecided        v1alpha1.Reason = "NotDecided"        // GPUs that the controller did not decide on
+	NotIsolated       v1alpha1.Reason = "NotIsolated"       // this node cannot isolate CPUs
 	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers, or the GPU groups, yet
 	PlacementRejected v1alpha1.Reason = "PlacementRejected" // a decision that this node cannot carry out
 	PodUnknown        v1alpha1.Reason = "PodUnknown"        // the API server has not told of the pod yet
@@ -74,7 +76,7 @@ func (n *Node) afterFailedStart(c workload.Container) string {
 
 // passes reports whether a refusal may pass without a change of the pod.
 func passes(r v1alpha1.Reason) bool {
-	return slices.Contains([]v1alpha1.Reason{CheckpointFailed, CgroupFailed, MachineChanged, NotReady, PodUnknown, v1alpha1.PlacementNewer}, r)
+	return slices.Contains([]v1alpha1.Reason{CheckpointFailed, CgroupFailed, IsolationFailed, MachineChanged, NotReady, PodUnknown, v1alpha1.PlacementNewer}, r)
 }
 
 // reportRefusal reports a refusal as an event, in the metrics and in the log, with what

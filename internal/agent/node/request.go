@@ -52,6 +52,9 @@ func (n *Node) request(ctx context.Context, c workload.Container, find lookup) (
 	if err != nil {
 		return nil, err
 	}
+	if err := n.checkIsolation(request); err != nil {
+		return nil, err
+	}
 	placed, err := n.placed(c.Sandbox, then, request)
 	if err != nil {
 		return nil, err

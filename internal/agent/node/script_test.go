@@ -437,6 +437,9 @@ func (s *script) showHeld(v View) {
 		s.out.Line("numa%d %s", n.ID, strip(n, owner))
 	}
 	s.out.Line("shared %s", v.Shared)
+	if !s.isolated.Empty() {
+		s.out.Line("isolated %s", s.isolated)
+	}
 	for _, h := range v.Held {
 		s.out.Line("held %s/%s %s %s", h.Pod.Name, h.Container, h.Kind, h.CPUs)
 	}

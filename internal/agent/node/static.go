@@ -30,6 +30,9 @@ func (n *Node) staticRequest(c workload.Container, tokens map[topology.NodeID]in
 	if err != nil {
 		return nil, err
 	}
+	if err := n.checkIsolation(request); err != nil {
+		return nil, err
+	}
 	if exclusive, err := n.admit(c, request, tokens); err != nil || !exclusive {
 		return nil, err
 	}

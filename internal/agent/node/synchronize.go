@@ -84,6 +84,9 @@ func (n *Node) reconcile(ctx context.Context) {
 		log.Error(err, "some shared containers may run on exclusive CPUs; new exclusive containers are refused until this is repaired")
 	}
 	n.assertExclusive(ctx)
+	if err := n.isolate(ctx); err != nil {
+		log.Error(err, "interrupts may reach isolated CPUs; retrying")
+	}
 }
 
 // staticOnly reports whether the pod has grants and all of them are static.
@@ -157,7 +160,7 @@ func (n *Node) grantPinned(c workload.Container, p pool.Pod) bool {
 	claim := pool.Claim{Container: c.Name, Kind: want.Kind, CPUs: c.Resources.CPUs, Mems: c.Resources.Mems, MemoryBytes: want.MemoryBytes}
 	s := c.Sandbox
 	return n.mu.book.restore(Held{
-		Pod: s.Pod, Cgroup: s.PodCgroup, Static: isStatic(s),
+		Pod: s.Pod, Cgroup: s.PodCgroup, Static: isStatic(s), Isolated: isolates(s),
 		Grant: pool.Grant{UID: p.UID, Policy: p.Policy, Claims: []pool.Claim{claim}},
 	}) == nil
 }

@@ -17,7 +17,7 @@ func (n *Node) holdUnconfirmed(c workload.Container) bool {
 	}
 	s := c.Sandbox
 	return n.mu.book.restore(Held{
-		Pod: s.Pod, Cgroup: s.PodCgroup, Static: isStatic(s), Unconfirmed: true,
+		Pod: s.Pod, Cgroup: s.PodCgroup, Static: isStatic(s), Unconfirmed: true, Isolated: isolates(s),
 		Grant: pool.Grant{UID: key(s.Pod.UID, c.Name), Claims: []pool.Claim{claim}},
 	}) == nil
 }

@@ -43,6 +43,7 @@ type world struct {
 	events     []string
 	rejected   map[string]string // messages to the pods that are to be set Failed, by UID
 	refused    []v1alpha1.Reason
+	isolated   cpuset.Set        // off which interrupts are kept
 	reserved   map[string]string // GPU groups by ID of card; nil: not known
 }
 
@@ -92,10 +93,28 @@ func (w *world) startAgent() error {
 	}
 	var err error
 	w.node, err = New(w.machine, w.cfg, Dependencies{
-		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, GroupOf: w.groupOf, Now: func() time.Time { return time.Time{} },
+		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, Isolator: isolator{w}, GroupOf: w.groupOf, Now: func() time.Time { return time.Time{} },
 	}, s)
 	w.synchronize()
 	return err
+}
+
+// isolator is the kernel's interrupts. "irqbalance" and "interrupts" may be broken.
+type isolator struct{ *world }
+
+func (i isolator) Check() error {
+	if i.broken["irqbalance"] {
+		return errors.New("irqbalance runs on the node")
+	}
+	return nil
+}
+
+func (i isolator) Isolate(_ context.Context, cpus cpuset.Set) error {
+	if i.broken["interrupts"] {
+		return errors.New("no space left in the vector table")
+	}
+	i.world.isolated = cpus
+	return nil
 }
 
 func (w *world) synchronize() {

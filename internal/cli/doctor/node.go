@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -32,7 +31,7 @@ func nodeChecks() []nodeCheck {
 	return []nodeCheck{
 		{"cgroups", checkCgroups},
 		{"numa-nodes", checkNUMA},
-		{"kernel-partitions", checkKernel},
+		{"isolation", checkIsolation},
 		{"isolated-cpus", checkIsolated},
 		{"container-runtime", checkNRI},
 		{"fail-closed", checkRequired},
@@ -85,7 +84,7 @@ func checkCgroups(m machine) (Finding, error) {
 	}
 	if _, v1, err := m.text("sys/fs/cgroup/cpuset/cpuset.cpus"); err != nil || v1 {
 		return Finding{
-			Status: Warning, Found: "cgroup v1", Why: "Kubernetes no longer develops support for cgroup v1, and isolated partitions need v2",
+			Status: Warning, Found: "cgroup v1", Why: "Kubernetes no longer develops support for cgroup v1",
 			Remedy: "boot with systemd.unified_cgroup_hierarchy=1",
 		}, err
 	}
@@ -100,25 +99,22 @@ func checkNUMA(m machine) (Finding, error) {
 	return Finding{Status: Info, Found: "one NUMA node", Why: "the policies spread and single are the same here; exclusive CPUs work"}, nil
 }
 
-// partitionKernel is the first kernel with remote cpuset partitions.
-// Source: https://docs.kernel.org/admin-guide/cgroup-v2.html, cpuset.cpus.exclusive, which came with 6.7.
-const partitionMajor, partitionMinor = 6, 7
-
-func checkKernel(m machine) (Finding, error) {
-	release, _, err := m.text("proc/sys/kernel/osrelease")
-	if err != nil {
-		return Finding{}, err
+// checkIsolation checks the files by which the agent moves interrupts and unbound workqueues.
+// Sources: https://docs.kernel.org/core-api/irq/irq-affinity.html and
+// https://docs.kernel.org/core-api/workqueue.html.
+func checkIsolation(m machine) (Finding, error) {
+	for _, name := range []string{"proc/irq/default_smp_affinity", "sys/devices/virtual/workqueue/cpumask"} {
+		_, there, err := m.text(name)
+		if err != nil {
+			return Finding{}, err
+		}
+		if !there {
+			return Finding{
+				Status: Info, Found: "no file /" + name, Why: "pods with the annotation numalet.dev/isolation are refused here; exclusive CPUs work",
+			}, nil
+		}
 	}
-	parts := regexp.MustCompile(`^(\d+)\.(\d+)`).FindStringSubmatch(release)
-	if parts == nil {
-		return Finding{}, fmt.Errorf("kernel release %q: want MAJOR.MINOR", release)
-	}
-	major, _ := strconv.Atoi(parts[1])
-	minor, _ := strconv.Atoi(parts[2])
-	if major > partitionMajor || major == partitionMajor && minor >= partitionMinor {
-		return Finding{Status: OK, Found: "kernel " + release}, nil
-	}
-	return Finding{Status: Info, Found: "kernel " + release, Why: "isolated cpuset partitions below the kubelet's cgroups need 6.7; exclusive CPUs work"}, nil
+	return Finding{Status: OK, Found: "interrupts and unbound workqueues can be kept off CPUs, with deploy/isolation"}, nil
 }
 
 func checkIsolated(m machine) (Finding, error) {
@@ -189,7 +185,7 @@ func checkIRQBalance(m machine) (Finding, error) {
 	for _, name := range names {
 		if comm, _, err := m.text(name); err == nil && comm == "irqbalance" { // a process may end meanwhile
 			return Finding{
-				Status: Warning, Found: "irqbalance runs (process " + path.Base(path.Dir(name)) + ")", Why: "it moves interrupts to exclusive CPUs",
+				Status: Warning, Found: "irqbalance runs (process " + path.Base(path.Dir(name)) + ")", Why: "it moves interrupts to exclusive CPUs, and pods with the annotation numalet.dev/isolation are refused",
 				Remedy: "systemctl disable --now irqbalance, or ban the CPUs with IRQBALANCE_BANNED_CPULIST",
 			}, nil
 		}

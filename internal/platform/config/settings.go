@@ -41,6 +41,7 @@ type Agent struct {
 	// name although none were allocated to them.
 	GPUExemptNamespaces Names
 	HostProc            string // the host's /proc
+	Isolation           bool   // serve numalet.dev/isolation
 	LeaseNS             string // of the Lease that says that the agent is alive
 	// ForeignTimeThreshold is the percentage of the time of exclusive CPUs that others may
 	// use within ForeignTimeWindow before it is reported; 0 reports nothing.
@@ -134,6 +135,7 @@ func (a *Agent) bind(t *pflag.FlagSet) {
 	t.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "Mount point (`directory`) of the cgroup file system.")
 	t.TextVar(&a.GPUExemptNamespaces, "gpu-exempt-namespaces", a.GPUExemptNamespaces, "Namespaces, as a `list` with commas, whose containers see the GPUs that they name in NVIDIA_VISIBLE_DEVICES although none were allocated to them, as monitoring needs. On nodes with GPUs, other containers without GPUs see none.")
 	t.StringVar(&a.HostProc, "host-proc", a.HostProc, "`Directory` with the host's /proc, which has the kernel's threads. In a container it is a mount of the host's.")
+	t.BoolVar(&a.Isolation, "isolation", a.Isolation, "Serve pods with the annotation numalet.dev/isolation: keep interrupts and unbound workqueues off their CPUs. Needs deploy/isolation.")
 	t.StringVar(&a.LeaseNS, "lease-namespace", a.LeaseNS, "The `namespace` of the Lease that the agent renews while it runs, with --controller.")
 	renameEnv(t, "lease-namespace", "POD_NAMESPACE")
 	t.Float64Var(&a.ForeignTimeThreshold, "foreign-time-threshold", a.ForeignTimeThreshold, "The `percentage` of the time of a container's exclusive CPUs, within --foreign-time-window, at which the use by interrupts, kernel threads and other processes is reported as an event and a condition. 0 reports nothing.")

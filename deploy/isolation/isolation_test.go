@@ -1,0 +1,55 @@
+// Package isolation tests the manifest beside it.
+package isolation
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/numalet/numalet/internal/platform/config"
+)
+
+// TestAgentWritesWhatIsMounted reads the manifest as the agent reads its settings: what it
+// writes is mounted, and not read only.
+func TestAgentWritesWhatIsMounted(t *testing.T) {
+	var base, patch appsv1.DaemonSet
+	read(t, "../daemonset/daemonset.yaml", &base)
+	read(t, "agent.yaml", &patch)
+	agent, added := base.Spec.Template.Spec.Containers[0], patch.Spec.Template.Spec.Containers[0]
+	cfg, err := config.LoadAgent(config.Input{Args: []string{agent.Command[2], "--node-name=n"}, LookupEnv: func(name string) (string, bool) {
+		for _, e := range added.Env {
+			if e.Name == name {
+				return e.Value, true
+			}
+		}
+		return "", false
+	}})
+	if err != nil || !cfg.Isolation {
+		t.Fatalf("isolation is %t: %v", cfg.Isolation, err)
+	}
+	for _, m := range added.VolumeMounts {
+		if m.ReadOnly || m.MountPath != cfg.HostProc+"/irq" && m.MountPath != cfg.SysfsRoot+"sys/devices/virtual/workqueue" {
+			t.Errorf("mounted %s, read only %t", m.MountPath, m.ReadOnly)
+		}
+		if !strings.HasPrefix(agent.Command[2], "--host-proc=") {
+			t.Errorf("command %v, want --host-proc", agent.Command)
+		}
+	}
+	if len(added.VolumeMounts) != 2 {
+		t.Errorf("%d mounts, want those of interrupts and workqueues", len(added.VolumeMounts))
+	}
+}
+
+func read(t *testing.T, file string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,27 @@
+package agent
+
+import (
+	"errors"
+	"os"
+
+	"github.com/numalet/numalet/internal/agent/checkpoint"
+	"github.com/numalet/numalet/internal/agent/isolation"
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// newIsolation sets what keeps interrupts off CPUs, also without --isolation: an earlier
+// agent may have left interrupts to put back.
+func (a *agent) newIsolation(bootID string) (err error) {
+	a.isolation, err = isolation.New(isolation.Options{
+		Enabled: a.cfg.Isolation, Proc: a.cfg.HostProc, Sys: a.cfg.SysfsRoot, BootID: bootID,
+		Store: checkpoint.File[isolation.Saved]{Path: a.cfg.Checkpoint + ".interrupts"},
+		Online: func() (cpuset.Set, error) {
+			cpus, ok := online(os.DirFS(a.cfg.SysfsRoot))
+			if !ok {
+				return cpus, errors.New("the kernel's list is not readable")
+			}
+			return cpus, nil
+		},
+	})
+	return err
+}

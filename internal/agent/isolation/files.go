@@ -1,0 +1,122 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// Names of files in the state.
+const (
+	defaultIRQ = "irq/default" // of interrupts that drivers add later
+	workqueues = "workqueue"
+)
+
+// files are the kernel's files with the CPUs of interrupts and of unbound workqueues.
+// Sources: https://docs.kernel.org/core-api/irq/irq-affinity.html;
+// https://docs.kernel.org/core-api/workqueue.html, "Affinity Scopes".
+type files struct{ proc, sys string }
+
+// path returns the path of a file, and whether its format is a mask instead of a list.
+func (f files) path(name string) (path string, mask bool) {
+	switch name {
+	case defaultIRQ:
+		return filepath.Join(f.proc, "irq/default_smp_affinity"), true
+	case workqueues:
+		return filepath.Join(f.sys, "sys/devices/virtual/workqueue/cpumask"), true
+	}
+	return filepath.Join(f.proc, name, "smp_affinity_list"), false
+}
+
+// read returns the contents of all files. An interrupt without an affinity is left out.
+func (f files) read() (map[string]cpuset.Set, error) {
+	entries, err := os.ReadDir(filepath.Join(f.proc, "irq"))
+	if err != nil {
+		return nil, fmt.Errorf("list interrupts: %w", err)
+	}
+	names := []string{defaultIRQ, workqueues}
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err == nil {
+			names = append(names, "irq/"+e.Name())
+		}
+	}
+	all := map[string]cpuset.Set{}
+	for _, name := range names {
+		cpus, err := f.one(name)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EIO) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[name] = cpus
+	}
+	return all, nil
+}
+
+func (f files) one(name string) (cpuset.Set, error) {
+	path, mask := f.path(name)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	parse := cpuset.Parse
+	if mask {
+		parse = cpuset.ParseMask
+	}
+	cpus, err := parse(string(text))
+	if err != nil {
+		return cpuset.Set{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return cpus, nil
+}
+
+func (f files) write(name string, cpus cpuset.Set) error {
+	path, mask := f.path(name)
+	text := cpus.String()
+	if mask {
+		text = cpus.Mask()
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
+}
+
+// writable returns an error if interrupts or workqueues cannot be moved.
+func (f files) writable() error {
+	for _, name := range []string{defaultIRQ, workqueues} {
+		path, _ := f.path(name)
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("the agent cannot write %w; apply deploy/isolation, which mounts it", err)
+		}
+		file.Close()
+	}
+	return nil
+}
+
+// irqbalance returns the process id of irqbalance, or "" if it does not run.
+func (f files) irqbalance() (string, error) {
+	names, err := filepath.Glob(filepath.Join(f.proc, "[0-9]*/comm"))
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		comm, err := os.ReadFile(name)
+		if err == nil && strings.TrimSpace(string(comm)) == "irqbalance" { // a process may end meanwhile
+			return filepath.Base(filepath.Dir(name)), nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,183 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+// kernel is a tree of plain files.
+type kernel struct {
+	*testing.T
+	root  string
+	saved *Saved // nil: none
+	boot  string
+	full  bool // the disk
+}
+
+func newKernel(t *testing.T) *kernel {
+	k := &kernel{T: t, root: t.TempDir(), boot: "b1"}
+	k.write("proc/irq/default_smp_affinity", "000000ff\n")
+	k.write("proc/irq/24/smp_affinity_list", "0-7\n")
+	k.write("proc/irq/25/smp_affinity_list", "3\n")
+	k.write("proc/irq/2/spurious", "none\n") // an interrupt without an affinity
+	k.write("sys/devices/virtual/workqueue/cpumask", "000000ff\n")
+	k.write("proc/77/comm", "kubelet\n")
+	return k
+}
+
+func (k *kernel) write(name, text string) {
+	k.Helper()
+	path := filepath.Join(k.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		k.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// show prints the contents of the files.
+func (k *kernel) show() string {
+	k.Helper()
+	var out []string
+	for _, name := range []string{"proc/irq/24/smp_affinity_list", "proc/irq/25/smp_affinity_list", "proc/irq/default_smp_affinity", "sys/devices/virtual/workqueue/cpumask"} {
+		text, err := os.ReadFile(filepath.Join(k.root, name))
+		if err != nil {
+			k.Fatal(err)
+		}
+		out = append(out, strings.TrimSpace(string(text)))
+	}
+	return strings.Join(out, " ")
+}
+
+// Load and Save are the state file.
+func (k *kernel) Load() (Saved, error) {
+	if k.saved == nil {
+		return Saved{}, fs.ErrNotExist
+	}
+	return *k.saved, nil
+}
+
+func (k *kernel) Save(s Saved) error {
+	if k.full {
+		return errors.New("no space left")
+	}
+	k.saved = &s
+	return nil
+}
+
+// start starts an agent.
+func (k *kernel) start() *Isolation {
+	k.Helper()
+	i, err := New(Options{
+		Enabled: true, Proc: filepath.Join(k.root, "proc"), Sys: k.root, Store: k, BootID: k.boot,
+		Online: func() (cpuset.Set, error) { return cpuset.MustParse("0-7"), nil },
+	})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return i
+}
+
+func (k *kernel) isolate(i *Isolation, cpus string) {
+	k.Helper()
+	if err := i.Isolate(k.Context(), cpuset.MustParse(cpus)); err != nil {
+		k.Fatal(err)
+	}
+}
+
+const (
+	original = "0-7 3 000000ff 000000ff"
+	without  = "0-1,4-7 0-1,4-7 000000f3 000000f3" // CPUs 2-3
+)
+
+func TestIsolate(t *testing.T) {
+	k := newKernel(t)
+	i := k.start()
+	k.isolate(i, "")
+	if k.saved != nil {
+		t.Errorf("saved %v although nothing is isolated", k.saved)
+	}
+	k.isolate(i, "2-3")
+	if diff := cmp.Diff(without, k.show()); diff != "" {
+		t.Errorf("isolated (-want +got):\n%s", diff)
+	}
+	k.write("proc/irq/24/smp_affinity_list", "2") // irqbalance was started
+	if err := i.again(t.Context()); err != nil || !strings.HasPrefix(k.show(), "0-1,4-7 ") {
+		t.Errorf("after another program moved an interrupt: %s, %v", k.show(), err)
+	}
+	k.write("proc/irq/24/smp_affinity_list", "0-7")
+	k.isolate(i, "")
+	if diff := cmp.Diff(original, k.show()); diff != "" || len(k.saved.Files) != 0 {
+		t.Errorf("given back; remembered %v (-want +got):\n%s", k.saved.Files, diff)
+	}
+}
+
+// TestAgentEnds: the agent is killed while CPUs are isolated. The next one puts nothing back
+// before it knows the containers, and then what they do not need.
+func TestAgentEnds(t *testing.T) {
+	k := newKernel(t)
+	k.isolate(k.start(), "2-3")
+	next := k.start()
+	if err := next.again(t.Context()); err != nil || k.show() != without {
+		t.Errorf("before the containers are known: %s, %v", k.show(), err)
+	}
+	k.isolate(next, "")
+	if diff := cmp.Diff(original, k.show()); diff != "" {
+		t.Errorf("after the pod has ended (-want +got):\n%s", diff)
+	}
+}
+
+// TestReboot: the kernel starts with its own settings, and those of the last boot are not
+// written.
+func TestReboot(t *testing.T) {
+	k := newKernel(t)
+	k.isolate(k.start(), "2-3")
+	k.boot = "b2"
+	k.write("proc/irq/24/smp_affinity_list", "0-1,4-7") // as was written before the reboot, by chance
+	next := k.start()
+	k.isolate(next, "2-3")
+	k.isolate(next, "")
+	if got := k.show(); !strings.HasPrefix(got, "0-1,4-7 ") {
+		t.Errorf("after the reboot: %s", got)
+	}
+}
+
+// TestNothingIsMovedUnsaved: what could not be put back is not changed.
+func TestNothingIsMovedUnsaved(t *testing.T) {
+	k := newKernel(t)
+	k.full = true
+	if err := k.start().Isolate(t.Context(), cpuset.MustParse("2-3")); err == nil || k.show() != original {
+		t.Errorf("Isolate() = %v, files %s", err, k.show())
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*kernel, *Isolation)
+		want   string // "" for nil
+	}{
+		"it can":        {func(*kernel, *Isolation) {}, ""},
+		"switched off":  {func(_ *kernel, i *Isolation) { i.o.Enabled = false }, "without --isolation"},
+		"irqbalance":    {func(k *kernel, _ *Isolation) { k.write("proc/99/comm", "irqbalance\n") }, "irqbalance runs on the node (process 99)"},
+		"no workqueues": {func(k *kernel, _ *Isolation) { os.RemoveAll(filepath.Join(k.root, "sys")) }, "workqueue/cpumask: no such file or directory; apply deploy/isolation"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKernel(t)
+			i := k.start()
+			c.change(k, i)
+			if got := fmt.Sprint(i.Check()); !strings.Contains(got, c.want) || c.want == "" && got != "<nil>" {
+				t.Errorf("Check() = %s, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package steering
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+)
+
+func set(list string) cpuset.Set { return cpuset.MustParse(list) }
+
+// text prints files in the order of their names.
+func text(files map[string]cpuset.Set) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		out = append(out, fmt.Sprintf("%s=%s", name, files[name]))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestPlan(t *testing.T) {
+	files := map[string]cpuset.Set{"default": set("0-7"), "24": set("0-7"), "25": set("2"), "26": set("0-1")}
+	state := State{}
+	online := set("0-7")
+	for _, step := range []struct {
+		name     string
+		change   func()
+		isolated string
+		writes   string
+		files    string // after the writes
+		left     string // the files that are remembered after them
+	}{
+		{"nothing is isolated", func() {}, "", "", "24=0-7 25=2 26=0-1 default=0-7", ""},
+		{"two CPUs", func() {}, "2-3", "24=0-1,4-7 25=0-1,4-7 default=0-1,4-7", "24=0-1,4-7 25=0-1,4-7 26=0-1 default=0-1,4-7", "24 25 26 default"},
+		{"the same again", func() {}, "2-3", "", "24=0-1,4-7 25=0-1,4-7 26=0-1 default=0-1,4-7", "24 25 26 default"},
+		{"a new file", func() { files["27"] = set("0-1,4-7") }, "2-3", "", "24=0-1,4-7 25=0-1,4-7 26=0-1 27=0-1,4-7 default=0-1,4-7", "24 25 26 27 default"},
+		{"another program changes one", func() { files["24"] = set("3-4") }, "2-3", "24=4", "24=4 25=0-1,4-7 26=0-1 27=0-1,4-7 default=0-1,4-7", "24 25 26 27 default"},
+		{"more CPUs", func() {}, "1-5", "24=0,6-7 25=0,6-7 26=0 27=0,6-7 default=0,6-7", "24=0,6-7 25=0,6-7 26=0 27=0,6-7 default=0,6-7", "24 25 26 27 default"},
+		{"one goes away", func() { delete(files, "26") }, "1-5", "", "24=0,6-7 25=0,6-7 27=0,6-7 default=0,6-7", "24 25 27 default"},
+		{"fewer CPUs", func() {}, "4", "24=3 25=2 27=0-3,5-7 default=0-3,5-7", "24=3 25=2 27=0-3,5-7 default=0-3,5-7", "24 25 27 default"},
+		{"none", func() {}, "", "24=3-4 27=0-7 default=0-7", "24=3-4 25=2 27=0-7 default=0-7", ""},
+	} {
+		step.change()
+		var writes map[string]cpuset.Set
+		state, writes = state.Plan(files, "default", set(step.isolated), online)
+		maps.Copy(files, writes)
+		state, _ = state.Plan(files, "default", set(step.isolated), online)
+		left := strings.Join(slices.Sorted(maps.Keys(state)), " ")
+		if diff := cmp.Diff([]string{step.writes, step.files, step.left}, []string{text(writes), text(files), left}); diff != "" {
+			t.Errorf("%s: writes, files, remembered (-want +got):\n%s", step.name, diff)
+		}
+	}
+}
+
+// TestPlanSurvivesAnyEnd: the process may end after the state is saved and before any of the
+// writes; another one continues, and in the end each file is as it was.
+func TestPlanSurvivesAnyEnd(t *testing.T) {
+	online := set("0-15")
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		files := map[string]cpuset.Set{}
+		for i := range 1 + r.IntN(5) {
+			files[fmt.Sprint(i)] = some(r)
+		}
+		original, saved := maps.Clone(files), State{}
+		for range 30 {
+			isolated := some(r).Minus(set("0"))
+			next, writes := saved.Plan(files, "0", isolated, online)
+			saved = next
+			for name, want := range writes {
+				if r.IntN(3) > 0 {
+					files[name] = want
+				}
+			}
+			if r.IntN(2) == 0 {
+				continue // ended
+			}
+			maps.Copy(files, writes)
+			for name, now := range files {
+				if now.Overlaps(isolated) {
+					t.Fatalf("seed %d: file %s has %s, isolated are %s", seed, name, now, isolated)
+				}
+			}
+		}
+		_, writes := saved.Plan(files, "0", cpuset.Set{}, online)
+		maps.Copy(files, writes)
+		if diff := cmp.Diff(text(original), text(files)); diff != "" {
+			t.Fatalf("seed %d: files at the end (-want +got):\n%s", seed, diff)
+		}
+	}
+}
+
+// some returns one to four CPUs.
+func some(r *rand.Rand) cpuset.Set {
+	var cpus []cpuset.CPU
+	for range 1 + r.IntN(4) {
+		cpus = append(cpus, cpuset.CPU(r.IntN(16)))
+	}
+	return cpuset.Of(cpus...)
+}
