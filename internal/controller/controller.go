@@ -136,14 +136,14 @@ func (c *controller) newMirror(context.Context) (err error) {
 		return err
 	}
 	c.mirror = mirror.NewMirror(mirror.Env{
-		State: c.state, Filters: filters.Reader{Cluster: c.filters.cluster, Freed: c.retryOn}, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas, Known: c.known.Check}.Complete, NamespaceTenant: c.namespaces.Tenant, GPUs: c.cfg.GPUResource,
-		Priority:      c.cfg.PodPriority,
-		SchedulerName: c.cfg.SchedulerName,
-		Pending:       c.queue.Add,
-		Withdraw:      func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
-		Refused:       c.reporter.Refused,
-		Odd:           func(err error) { c.log.Error(err, "an object is handled only in part") },
-		Panicked:      c.panicked,
+		State: c.state, Filters: filters.Reader{Cluster: c.filters.cluster, Configuration: c.filters.api.Configuration, Freed: c.retryOn}, Avoids: c.avoided.Avoids, Limit: groups.Matcher{Groups: c.groups.registry, Quotas: c.groups.quotas, Known: c.known.Check}.Complete, NamespaceTenant: c.namespaces.Tenant, GPUs: c.cfg.GPUResource,
+		Priority:   c.cfg.PodPriority,
+		Schedulers: c.filters.api.Configuration.SchedulerNames(),
+		Pending:    c.queue.Add,
+		Withdraw:   func(uid string) { c.queue.Remove(uid); c.reporter.Forget(uid) },
+		Refused:    c.reporter.Refused,
+		Odd:        func(err error) { c.log.Error(err, "an object is handled only in part") },
+		Panicked:   c.panicked,
 	})
 	synced, newest, err := mirror.Watch(c.factory, c.clients.topologies, c.mirror)
 	if err != nil {

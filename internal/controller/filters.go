@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/internal/controller/filters"
+	"github.com/numalet/numalet/internal/platform/config"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 	"github.com/numalet/numalet/pkg/sched/wakeindex"
@@ -14,6 +15,7 @@ import (
 
 // hosted has instances of kube-scheduler's filters, one for each user of filters.
 type hosted struct {
+	api       filters.API
 	cluster   *filters.Cluster
 	proposers []pipeline.ProposerOptions
 	committer *filters.Committer
@@ -24,6 +26,10 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 	f := &c.filters
 	f.cluster = filters.NewCluster(c.state)
 	api := filters.API{Client: c.clients.watch, Informers: c.factory}
+	if api.Configuration, err = configuration(c.cfg); err != nil {
+		return err
+	}
+	f.api = api
 	seed := uint64(time.Now().UnixNano())
 	for i := range c.cfg.Proposers {
 		own, err := filters.NewProposer(ctx, f.cluster, api)
@@ -65,4 +71,9 @@ func why(explainer *pipeline.Proposer, pod *sched.Pod) string {
 		text += fmt.Sprintf(": after %d of them, %s", planned, tally)
 	}
 	return text
+}
+
+// configuration reads what the settings and the KubeSchedulerConfiguration say of profiles.
+func configuration(cfg config.Controller) (*filters.Configuration, error) {
+	return filters.ReadConfiguration(cfg.Kubescheduler, filters.Options{SchedulerName: cfg.SchedulerName, GPUResource: cfg.GPUResource, Rated: cfg.Rated})
 }

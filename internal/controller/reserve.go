@@ -18,7 +18,7 @@ func (c *controller) newReservations(ctx context.Context) error {
 	if c.cfg.ReserveAfter == 0 {
 		return nil
 	}
-	own, err := filters.NewPlanner(ctx, c.filters.cluster, filters.API{Client: c.clients.watch, Informers: c.factory})
+	own, err := filters.NewPlanner(ctx, c.filters.cluster, c.filters.api)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (c *controller) schedule(ctx context.Context) error {
 		return err
 	}
 	close(c.leads)
-	c.log.Info("scheduling", "nodes", c.state.View().Len(), "schedulerName", c.cfg.SchedulerName)
+	c.log.Info("scheduling", "nodes", c.state.View().Len(), "schedulerNames", c.filters.api.Configuration.SchedulerNames())
 	if err := c.pipeline.Run(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}

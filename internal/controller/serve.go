@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"os"
 
@@ -14,6 +15,11 @@ import (
 func Run(ctx context.Context, cfg config.Controller) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	klog.SetLogger(log)
+	kubescheduler, err := configuration(cfg) // first: it may name the kubeconfig
+	if err != nil {
+		return err
+	}
+	cfg.Kubeconfig = cmp.Or(cfg.Kubeconfig, kubescheduler.Kubeconfig())
 	clients, err := connect(cfg, log)
 	if err != nil {
 		return err

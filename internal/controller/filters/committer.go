@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/numalet/numalet/pkg/sched"
 )
@@ -33,6 +34,7 @@ type Quotas interface {
 type reserved struct {
 	state fwk.CycleState
 	pod   *v1.Pod
+	by    framework.Framework
 }
 
 // NewCommitter returns the filters of the second-tier scheduler. quotas may be nil.
@@ -137,9 +139,9 @@ func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 
 // claim runs the Reserve plugins with the results of Begin and Check.
 func (c *Committer) claim(d sched.Decision) sched.Reason {
-	r := &reserved{state: c.state, pod: assumed(d)}
-	if status := c.framework.RunReservePluginsReserve(c.ctx, r.state, r.pod, d.At.Node); !status.IsSuccess() {
-		c.framework.RunReservePluginsUnreserve(c.ctx, r.state, r.pod, d.At.Node)
+	r := &reserved{state: c.state, pod: assumed(d), by: c.instanceOf(d.Pod).framework}
+	if status := r.by.RunReservePluginsReserve(c.ctx, r.state, r.pod, d.At.Node); !status.IsSuccess() {
+		r.by.RunReservePluginsUnreserve(c.ctx, r.state, r.pod, d.At.Node)
 		return reason(status, sched.Other)
 	}
 	c.reserved.Store(d.Pod.UID, r)
@@ -150,7 +152,7 @@ func (c *Committer) claim(d sched.Decision) sched.Reason {
 func (c *Committer) Unreserve(d sched.Decision) {
 	if r, ok := c.reserved.LoadAndDelete(d.Pod.UID); ok {
 		r := r.(*reserved)
-		c.framework.RunReservePluginsUnreserve(c.ctx, r.state, r.pod, d.At.Node)
+		r.by.RunReservePluginsUnreserve(c.ctx, r.state, r.pod, d.At.Node)
 	}
 }
 
@@ -174,9 +176,9 @@ func (c *Committer) Bind(ctx context.Context, d sched.Decision, detach func(), p
 }
 
 func (c *Committer) preBind(ctx context.Context, r *reserved, d sched.Decision) error {
-	status := c.framework.RunPreBindPreFlights(ctx, r.state, r.pod, d.At.Node)
+	status := r.by.RunPreBindPreFlights(ctx, r.state, r.pod, d.At.Node)
 	if status.IsSuccess() {
-		status = c.framework.RunPreBindPlugins(ctx, r.state, r.pod, d.At.Node)
+		status = r.by.RunPreBindPlugins(ctx, r.state, r.pod, d.At.Node)
 	}
 	if status.IsSuccess() || status.IsSkip() {
 		return nil

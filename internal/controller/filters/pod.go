@@ -60,8 +60,9 @@ func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 // Reader reads objects for a mirror, which does not know the filters' types. Without a
 // Cluster, pods do not know which nodes their rules admit.
 type Reader struct {
-	Cluster *Cluster
-	Freed   func(node string) // is called after a node has more room than its record tells
+	Cluster       *Cluster
+	Configuration *Configuration    // nil for the default
+	Freed         func(node string) // is called after a node has more room than its record tells
 }
 
 // Nominate reads for which node another scheduler has nominated a pod; nil is a pod that it
@@ -85,6 +86,7 @@ func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
 	if err != nil {
 		return err
 	}
+	r.Configuration.complete(p, to)
 	to.Foreign, to.Across, to.Reserves, to.Topics, to.NodeRules = p, p.Across(), p.claim, p.topics(), p.rules
 	if r.Cluster != nil && p.rules != "" {
 		to.Admits = func(node *sched.Node) bool { return r.Cluster.admits(p.rules, node) }

@@ -22,6 +22,13 @@ type wishes struct {
 	near bool // and that depends on the pods there
 }
 
+// with returns what a pod prefers in a profile. The profile's topology spread constraints
+// apply only to pods that have none.
+func (w wishes) with(profile wishes, pod *v1.Pod) wishes {
+	near := w.near || profile.near && len(pod.Spec.TopologySpreadConstraints) == 0
+	return wishes{w.some || profile.some || near, near}
+}
+
 // wishesOf reads what a pod prefers.
 func wishesOf(info *framework.PodInfo) wishes {
 	var w wishes
@@ -43,14 +50,20 @@ func (p *Proposer) Preferring(nodes int) int {
 	if p.deferred {
 		return 0
 	}
-	p.nodes, p.images = nodes, c.images.matter(pod.info.Pod, nodes)
-	if pod.wishes.some || p.images != nil || c.shunned.by(pod.info.Pod) || len(p.lister.drawn()) > 0 {
-		return min(nodes, DefaultRated)
+	p.wish = pod.wishes.with(p.instance.wishes, pod.info.Pod)
+	p.nodes, p.images = nodes, nil
+	if has(p.rates, names.ImageLocality) {
+		p.images = c.images.matter(pod.info.Pod, nodes)
+	}
+	if p.wish.some && len(p.rates) > 0 || p.images != nil || has(p.rates, names.TaintToleration) && c.shunned.by(pod.info.Pod) ||
+		has(p.rates, names.InterPodAffinity) && len(p.lister.drawn()) > 0 {
+		return p.config.ratedOf(p.profile, nodes)
 	}
 	return 0
 }
 
-// DefaultRated is how many nodes are rated for a pod that prefers some to others.
+// DefaultRated is how many nodes are rated for a pod that prefers some to others, unless that
+// is configured.
 const DefaultRated = 256
 
 // Prefer rates nodes that fit the pod given to Begin, by the sum of kube-scheduler's plugins
@@ -58,7 +71,7 @@ const DefaultRated = 256
 // that choose returns until the pod is assigned.
 func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int) {
 	pod, proposed := p.lister.pod, &p.lister.cluster.proposals
-	if !pod.wishes.near {
+	if !p.wish.near {
 		choose(p.rate(nodes))
 		return
 	}
@@ -72,7 +85,7 @@ func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int)
 // preference is never a reason not to place a pod.
 func (p *Proposer) rate(nodes []*sched.Node) []int64 {
 	l := p.lister
-	l.survey(p.nodes)
+	l.survey(p.wish, p.nodes)
 	defer l.endSurvey()
 	ratings := make([]int64, len(nodes))
 	infos, index := make([]fwk.NodeInfo, 0, len(nodes)), make([]int, 0, len(nodes))

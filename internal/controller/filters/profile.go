@@ -3,7 +3,7 @@ package filters
 import (
 	"context"
 	"fmt"
-	"slices"
+	"maps"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -14,7 +14,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
@@ -29,8 +28,17 @@ import (
 // to. The informers must be started and synced after all instances are created and before
 // one is used.
 type API struct {
-	Client    kubernetes.Interface
-	Informers informers.SharedInformerFactory
+	Client        kubernetes.Interface
+	Informers     informers.SharedInformerFactory
+	Configuration *Configuration // nil for the default
+}
+
+// configuration returns the configuration, or the default.
+func (a API) configuration() (*Configuration, error) {
+	if a.Configuration != nil {
+		return a.Configuration, nil
+	}
+	return Default(Options{Rated: DefaultRated})
 }
 
 // local returns the plugins that need no state of their own beyond nodes and pods.
@@ -48,48 +56,63 @@ func claiming() []string {
 	return []string{names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.DynamicResources}
 }
 
-// newFramework returns an instance of kube-scheduler's framework with the enabled plugins of
-// the default profile, in its order and with its settings, and a runner of these plugins. It
-// runs goroutines until ctx ends.
-func newFramework(ctx context.Context, l *lister, api API, enabled []string, more ...runtime.Option) (framework.Framework, *runner, error) {
-	metrics.Register()
-	defaults, err := latest.Default()
-	if err != nil {
-		return nil, nil, fmt.Errorf("read kube-scheduler's default profile: %w", err)
-	}
-	profile := defaults.Profiles[0]
-	profile.Plugins.MultiPoint.Enabled = slices.DeleteFunc(profile.Plugins.MultiPoint.Enabled, func(p config.Plugin) bool {
-		return !slices.Contains(enabled, p.Name)
-	})
-	for _, p := range profile.Plugins.MultiPoint.Enabled {
-		if !slices.Contains(rating(), p.Name) {
-			profile.Plugins.PreScore.Disabled = append(profile.Plugins.PreScore.Disabled, config.Plugin{Name: p.Name})
-			profile.Plugins.Score.Disabled = append(profile.Plugins.Score.Disabled, config.Plugin{Name: p.Name})
-		}
-	}
-	for i := range profile.PluginConfig {
-		if args, ok := profile.PluginConfig[i].Args.(*config.PodTopologySpreadArgs); ok {
-			args.DefaultingType, args.DefaultConstraints = config.ListDefaulting, nil
-		}
-	}
-	options := append([]runtime.Option{
-		runtime.WithClientSet(api.Client),
-		runtime.WithInformerFactory(api.Informers),
-		runtime.WithSnapshotSharedLister(l),
-	}, more...)
-	made := map[string]fwk.Plugin{}
-	f, err := runtime.NewFramework(ctx, noting(plugins.NewInTreeRegistry(), made), &profile, options...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make an instance of kube-scheduler's framework: %w", err)
-	}
-	return f, newRunner(f.ListPlugins(), made, l), nil
+// instance is kube-scheduler's framework with the plugins of one profile, and a runner of
+// these plugins.
+type instance struct {
+	profile   int // its index
+	framework framework.Framework
+	runner    *runner
+	rates     []config.Plugin // the plugins that rate nodes
+	wishes    wishes          // what all pods of the profile prefer
 }
 
-// noting returns a registry that records the created plugins by name, because a framework
-// does not expose them.
-func noting(r runtime.Registry, made map[string]fwk.Plugin) runtime.Registry {
+// newInstances returns an instance for each profile, with its plugins among those with the
+// given names, in its order and with its settings. They share the plugins that keep
+// reservations. They run goroutines until ctx ends.
+func newInstances(ctx context.Context, l *lister, api API, plugins []string, more ...runtime.Option) (all []*instance, err error) {
+	c, err := api.configuration()
+	if err != nil {
+		return nil, err
+	}
+	shared := map[string]fwk.Plugin{}
+	for i, profile := range c.profiles {
+		made := maps.Clone(shared)
+		f, err := newFramework(ctx, enabled(profile, plugins), registry(made), append([]runtime.Option{
+			runtime.WithClientSet(api.Client), runtime.WithInformerFactory(api.Informers),
+			runtime.WithSnapshotSharedLister(l), runtime.WithParallelism(int(c.parallelism)),
+		}, more...))
+		if err != nil {
+			return nil, fmt.Errorf("profile %s: %w", profile.SchedulerName, err)
+		}
+		listed := f.ListPlugins()
+		all = append(all, &instance{i, f, newRunner(listed, made, l), listed.Score.Enabled, wishesIn(profile)})
+		for _, name := range claiming() {
+			if plugin, ok := made[name]; ok {
+				shared[name] = plugin
+			}
+		}
+	}
+	return all, nil
+}
+
+func newFramework(ctx context.Context, p *config.KubeSchedulerProfile, r runtime.Registry, options []runtime.Option) (framework.Framework, error) {
+	metrics.Register()
+	f, err := runtime.NewFramework(ctx, r, p, options...)
+	if err != nil {
+		return nil, fmt.Errorf("make an instance of kube-scheduler's framework: %w", err)
+	}
+	return f, nil
+}
+
+// registry returns a registry of kube-scheduler's plugins. It returns those in made again, and
+// records the created ones there by name, because a framework does not expose them.
+func registry(made map[string]fwk.Plugin) runtime.Registry {
+	r := plugins.NewInTreeRegistry()
 	for name, create := range r {
 		r[name] = func(ctx context.Context, settings apiruntime.Object, h fwk.Handle) (fwk.Plugin, error) {
+			if p, ok := made[name]; ok {
+				return p, nil
+			}
 			p, err := create(ctx, settings, h)
 			made[name] = p
 			return p, err

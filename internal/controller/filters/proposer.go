@@ -9,6 +9,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/numalet/numalet/pkg/sched"
 )
@@ -18,14 +19,16 @@ import (
 // It implements sched.Relay and sched.Preferrer, and must be used from one goroutine.
 type Proposer struct {
 	ctx       context.Context
-	framework framework.Framework
-	runner    *runner // runs the framework's plugins
+	config    *Configuration
+	instances []*instance // by profile
+	*instance             // of the current pod's profile
 	lister    *lister
 	*begun                 // of the current pod
 	deferred  bool         // Begin has not run PreFilter for the current pod
 	nowhere   sched.Reason // why no node suits it, from PreFilter
 
 	// These are set by Preferring.
+	wish   wishes                           // of the current pod
 	nodes  int                              // in the cluster
 	images map[string]fwk.ImageStateSummary // of the current pod, if they matter
 }
@@ -51,47 +54,65 @@ func (p *Proposer) newBegun() *begun {
 
 // NewProposer returns the filters of one first-tier scheduler.
 func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
-	l := newLister(c, api)
-	f, r, err := newFramework(ctx, l, api, local())
-	if err != nil {
-		return nil, err
-	}
-	return &Proposer{ctx: ctx, framework: f, runner: r, lister: l}, nil
+	return newProposer(ctx, c, api, local())
 }
 
 // NewExplainer returns filters that explain why no node suits, including those of volumes
 // and devices. For these it knows the API objects but not the Committer's reservations, so it
 // must not propose nodes.
 func NewExplainer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
-	return newProposer(ctx, c, api, append(local(), claiming()...))
+	return newClaimer(ctx, c, api, append(local(), claiming()...))
 }
 
 // NewPlanner returns an explainer's filters without the comparison of amounts, for a caller
 // that asks whether a node will suit after other pods end and compares amounts itself.
 func NewPlanner(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	enabled := slices.DeleteFunc(append(local(), claiming()...), func(name string) bool { return name == names.NodeResourcesFit })
-	return newProposer(ctx, c, api, enabled)
+	return newClaimer(ctx, c, api, enabled)
 }
 
-// newProposer returns a Proposer with the enabled plugins.
-func newProposer(ctx context.Context, c *Cluster, api API, enabled []string) (*Proposer, error) {
+// newClaimer returns a Proposer with plugins of volumes and devices among others.
+func newClaimer(ctx context.Context, c *Cluster, api API, plugins []string) (*Proposer, error) {
 	options, err := claimOptions(ctx, api)
 	if err != nil {
 		return nil, err
 	}
-	l := newLister(c, api)
-	f, r, err := newFramework(ctx, l, api, enabled, options...)
+	return newProposer(ctx, c, api, plugins, options...)
+}
+
+// newProposer returns a Proposer with the plugins of those names.
+func newProposer(ctx context.Context, c *Cluster, api API, plugins []string, options ...runtime.Option) (*Proposer, error) {
+	configuration, err := api.configuration()
 	if err != nil {
 		return nil, err
 	}
-	return &Proposer{ctx: ctx, framework: f, runner: r, lister: l}, nil
+	l := newLister(c, api)
+	all, err := newInstances(ctx, l, api, plugins, options...)
+	if err != nil {
+		return nil, err
+	}
+	return &Proposer{ctx: ctx, config: configuration, instances: all, instance: all[0], lister: l}, nil
+}
+
+// use makes a pod the current one.
+func (p *Proposer) use(pod *sched.Pod) {
+	p.lister.pod, p.nowhere = pod.Foreign.(*Pod), sched.Reason{}
+	p.instance = p.instanceOf(pod)
+}
+
+// instanceOf returns the instance of a pod's profile. Any goroutine may call it.
+func (p *Proposer) instanceOf(pod *sched.Pod) *instance {
+	if len(p.instances) == 1 {
+		return p.instances[0]
+	}
+	return p.instances[p.config.profile(pod.Profile)]
 }
 
 // Begin runs PreFilter for a pod, whose Foreign must be a *Pod. If it is known without
 // PreFilter that no node suits the pod, it returns an empty list of nodes, and the first Check
 // runs PreFilter.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
-	p.lister.pod, p.nowhere = pod.Foreign.(*Pod), sched.Reason{}
+	p.use(pod)
 	few := p.few()
 	if p.deferred = few != nil && len(few) == 0; p.deferred {
 		p.begun = p.newBegun()
@@ -152,7 +173,8 @@ func (p *Proposer) Results() any { return p.begun }
 
 // Resume continues with the result of another Proposer's Begin.
 func (p *Proposer) Resume(pod *sched.Pod, with any) sched.Reason {
-	p.lister.pod, p.begun, p.deferred, p.nowhere = pod.Foreign.(*Pod), with.(*begun), false, sched.Reason{}
+	p.use(pod)
+	p.begun, p.deferred = with.(*begun), false
 	return sched.Reason{}
 }
 

@@ -12,7 +12,7 @@ import (
 // there may be many.
 func (p *Proposer) few() []string {
 	pod := p.lister.pod
-	if pod.neighbors != "" && !pod.alone && len(p.lister.planned.pods) == 0 && p.lister.cluster.neighborsFor(pod).count.Load() == 0 {
+	if pod.neighbors != "" && p.runner.named(names.InterPodAffinity) != 0 && !pod.alone && len(p.lister.planned.pods) == 0 && p.lister.cluster.neighborsFor(pod).count.Load() == 0 {
 		return []string{}
 	}
 	if pod.rules == "" {

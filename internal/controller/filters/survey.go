@@ -8,8 +8,8 @@ import (
 // ask for the list of all nodes several times, ImageLocality even once for each node that it
 // rates, so it is made once. For a pod whose wishes do not depend on other pods, only its
 // length counts: the plugins that read further skip the pod.
-func (l *lister) survey(nodes int) {
-	if !l.pod.wishes.near {
+func (l *lister) survey(wish wishes, nodes int) {
+	if !wish.near {
 		l.surveyed = make([]fwk.NodeInfo, nodes)
 		return
 	}

@@ -14,10 +14,10 @@ import (
 
 // Env is what a mirror updates and calls. Its functions must not call the mirror.
 type Env struct {
-	State         *nodestate.State
-	Filters       Filters
-	GPUs          string // name of the resource that counts whole cards
-	SchedulerName string // of the pods that the controller schedules
+	State      *nodestate.State
+	Filters    Filters
+	GPUs       string   // name of the resource that counts whole cards
+	Schedulers []string // names in spec.schedulerName of the pods that the controller schedules
 	// Priority is whether the priority of a pod counts in the queue.
 	Priority bool
 	// Avoids reports whether pods of an owner, given by UID, must avoid a node for now.

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"errors"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -42,14 +43,14 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 
 // isPending reports whether the controller must find a node for a pod without one.
 func (m *Mirror) isPending(pod *corev1.Pod) bool {
-	return pod.Spec.SchedulerName == m.env.SchedulerName && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0
+	return slices.Contains(m.env.Schedulers, pod.Spec.SchedulerName) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0
 }
 
 // nominate passes on for which node another scheduler has nominated a pod, as long as the pod
 // is pending.
 func (m *Mirror) nominate(pod *corev1.Pod) {
 	pending := pod
-	if pod.Spec.SchedulerName == m.env.SchedulerName || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || v1alpha1.Ended(pod) {
+	if slices.Contains(m.env.Schedulers, pod.Spec.SchedulerName) || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || v1alpha1.Ended(pod) {
 		pending = nil
 	}
 	m.env.Filters.Nominate(pod.UID, pending)

@@ -90,7 +90,7 @@ func newSceneSaying(t *testing.T, out *scenario.Answer) *scene {
 	say := s.say
 	s.mirror = NewMirror(Env{
 		State: s.state, Filters: filters.Reader{}, GPUs: "nvidia.com/gpu", Limit: func(*sched.Pod, map[string]string) error { return nil },
-		SchedulerName: "ours",
+		Schedulers: []string{"ours"},
 		Pending: func(e queue.Entry) {
 			say("pending: %s of %s for %s, priority %d, %dm CPU, %d exclusive containers", e.Pod, e.Tenant, e.Type, e.Priority, e.Pod.Requests.CPU, len(e.Pod.Exclusive))
 			if g := e.Pod.Gang; g != nil {

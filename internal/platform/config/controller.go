@@ -18,6 +18,7 @@ type Controller struct {
 	MetricsAddr       string // host:port of /metrics
 	MetricsSecure     bool   // HTTPS, and only for those whom the API server authorizes
 	SchedulerName     string // of the pods to schedule
+	Kubescheduler     []byte // the KubeSchedulerConfiguration in the file of --config, or nil
 	GPUResource       string // counts whole cards
 	ScoreTimeConstant time.Duration
 	HalfLife          Maybe         // of scores; replaces ScoreTimeConstant if set
@@ -27,6 +28,7 @@ type Controller struct {
 	Policy            IndexPolicy
 	Dimensions        Dimensions
 	Candidates        int // nodes per proposal
+	Rated             int // nodes to rate for a pod that prefers some to others
 	Proposers         int
 	Binders           int     // concurrent bind requests
 	BindRate          float32 // bind requests per second
@@ -56,6 +58,7 @@ func defaultController() Controller {
 		Policy:            IndexPolicy(distbucket.LeastFit),
 		Dimensions:        defaultDimensions(),
 		Candidates:        4,
+		Rated:             256,
 		Proposers:         4,
 		Binders:           32,
 		BindRate:          5000,
@@ -75,7 +78,7 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 	t.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
 	t.StringVar(&c.MetricsAddr, "metrics-addr", c.MetricsAddr, "Listen address (`host:port`) of /metrics, which names tenants and what they use.")
 	t.BoolVar(&c.MetricsSecure, "metrics-secure", c.MetricsSecure, "Serve /metrics over HTTPS, with a self-signed certificate, to users whom the API server authenticates and whose role allows get on the nonResourceURL /metrics. Use false only with a loopback address.")
-	t.StringVar(&c.SchedulerName, "scheduler-name", c.SchedulerName, "The `name` in spec.schedulerName of the pods to schedule.")
+	t.StringVar(&c.SchedulerName, "scheduler-name", c.SchedulerName, "The `name` in spec.schedulerName of the pods to schedule. The profiles of a KubeSchedulerConfiguration add theirs.")
 	t.StringVar(&c.GPUResource, "gpu-resource", c.GPUResource, "The `name` of the resource that counts whole GPUs.")
 	t.DurationVar(&c.ScoreTimeConstant, "score-time-constant", c.ScoreTimeConstant, "Time constant of tenants' scores, as a `duration`. After it, a score has reached 63 % of a constant usage; after four times that (a week by default), 98 %.")
 	t.TextVar(&c.HalfLife, "score-half-life", c.HalfLife, "The same setting as a half-life: the `duration` in which the score of a tenant that uses nothing halves. none uses score-time-constant.")
@@ -85,6 +88,7 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 	t.TextVar(&c.Policy, "policy", c.Policy, "Which of the nodes that fit is preferred: leastfit, bestfit, firstfit, nextfit or random.")
 	t.TextVar(&c.Dimensions, "dimensions", c.Dimensions, "Resources by which nodes are compared, as a `list` with the most important first. Each has a granularity: cpu (thousandths)/100,memory (bytes)/134217728,pods,numa-total,numa-single,numa-spread,gpus or the name of a resource.")
 	t.IntVar(&c.Candidates, "candidates", c.Candidates, "Number of candidate nodes for a pod. After a conflict the next candidate is tried without another search.")
+	t.IntVar(&c.Rated, "rated-nodes", c.Rated, "Number of nodes that fit that are rated for a pod that prefers some nodes to others. percentageOfNodesToScore of a KubeSchedulerConfiguration replaces it.")
 	t.IntVar(&c.Proposers, "proposers", c.Proposers, "Number of pods for which nodes are searched concurrently.")
 	t.IntVar(&c.Binders, "binders", c.Binders, "Number of concurrent bind requests.")
 	t.Float32Var(&c.BindRate, "bind-rate", c.BindRate, "Maximum number of bind requests per second.")
@@ -106,7 +110,7 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 func (c Controller) validate() error {
 	errs := []error{c.Process.validate()}
 	for setting, n := range map[string]float64{
-		"candidates": float64(c.Candidates), "proposers": float64(c.Proposers), "binders": float64(c.Binders),
+		"candidates": float64(c.Candidates), "rated-nodes": float64(c.Rated), "proposers": float64(c.Proposers), "binders": float64(c.Binders),
 		"bind-rate": float64(c.BindRate), "bind-timeout": c.BindTimeout.Seconds(), "request-rate": float64(c.RequestRate),
 		"score-time-constant": c.ScoreTimeConstant.Seconds(), "score-interval": c.ScoreInterval.Seconds(),
 	} {

@@ -23,7 +23,7 @@ type Input struct {
 // LoadAgent returns the validated configuration of cmd/agent, or ErrDone.
 func LoadAgent(in Input) (Agent, error) {
 	a := defaultAgent()
-	if err := load("numalet-agent", a.bind, in); err != nil {
+	if _, err := load("numalet-agent", a.bind, in); err != nil {
 		return Agent{}, err
 	}
 	return a, a.validate()
@@ -33,7 +33,7 @@ func LoadAgent(in Input) (Agent, error) {
 // ErrDone.
 func LoadDevicePlugin(in Input) (DevicePlugin, error) {
 	d := defaultDevicePlugin()
-	if err := load("numalet-deviceplugin", d.bind, in); err != nil {
+	if _, err := load("numalet-deviceplugin", d.bind, in); err != nil {
 		return DevicePlugin{}, err
 	}
 	return d, d.validate()
@@ -42,7 +42,7 @@ func LoadDevicePlugin(in Input) (DevicePlugin, error) {
 // LoadNVML returns the validated configuration of cmd/nvml, or ErrDone.
 func LoadNVML(in Input) (NVML, error) {
 	n := defaultNVML()
-	if err := load("numalet-nvml", n.bind, in); err != nil {
+	if _, err := load("numalet-nvml", n.bind, in); err != nil {
 		return NVML{}, err
 	}
 	return n, n.validate()
@@ -52,39 +52,41 @@ func LoadNVML(in Input) (NVML, error) {
 // ErrDone.
 func LoadController(in Input) (Controller, error) {
 	c := defaultController()
-	if err := load("numalet-controller", c.bind, in); err != nil {
+	kubescheduler, err := load("numalet-controller", c.bind, in)
+	if err != nil {
 		return Controller{}, err
 	}
+	c.Kubescheduler = kubescheduler
 	return c, c.validate()
 }
 
 // load fills a table. The precedence is defaults < file < environment < flags. Sources
 // are read from the highest precedence to the lowest, and each sets only the settings
-// that are not set yet.
-func load(binary string, bind func(*pflag.FlagSet), in Input) error {
+// that are not set yet. It returns the KubeSchedulerConfiguration of the file, or nil.
+func load(binary string, bind func(*pflag.FlagSet), in Input) (kubescheduler []byte, err error) {
 	settings := table(binary, bind)
 	flags, actions := withActions(settings)
 	flags.SetOutput(in.Out)
 	if err := flags.Parse(in.Args); err != nil {
-		return parseError(err)
+		return nil, parseError(err)
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q: settings are given as --name=value (see --help)", flags.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q: settings are given as --name=value (see --help)", flags.Arg(0))
 	}
 	if actions.version {
 		fmt.Fprintln(in.Out, in.Version)
-		return ErrDone
+		return nil, ErrDone
 	}
 	if err := fromEnv(flags, in.LookupEnv); err != nil {
-		return err
+		return nil, err
 	}
-	if err := fromFile(settings, actions.file); err != nil {
-		return err
+	if kubescheduler, err = fromFile(settings, actions.file); err != nil {
+		return nil, err
 	}
 	if actions.print {
-		return show(settings, in.Out)
+		return nil, show(settings, in.Out)
 	}
-	return nil
+	return kubescheduler, nil
 }
 
 // show prints the settings, even if they are invalid.
@@ -117,7 +119,7 @@ func withActions(settings *pflag.FlagSet) (*pflag.FlagSet, *actions) {
 	all := pflag.NewFlagSet(settings.Name(), pflag.ContinueOnError)
 	all.SortFlags = false
 	all.AddFlagSet(settings)
-	all.StringVar(&a.file, "config", "", "Configuration `file`: YAML with one key per setting.")
+	all.StringVar(&a.file, "config", "", "Configuration `file`: YAML with one key per setting. It may also have a KubeSchedulerConfiguration of kube-scheduler, alone or as another document, which numalet-controller reads.")
 	all.BoolVar(&a.print, "print-config", false, "Print the configuration in the form of the --config file, and exit.")
 	all.BoolVar(&a.version, "version", false, "Print the version, and exit.")
 	for _, name := range []string{"print-config", "version"} {

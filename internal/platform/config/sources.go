@@ -1,14 +1,18 @@
 package config
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
 
@@ -49,24 +53,45 @@ func fromEnv(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 }
 
 // fromFile sets the settings that are not set yet. All programs can share one file, so
-// keys of other programs are skipped. Unknown and duplicate keys are errors.
-func fromFile(settings *pflag.FlagSet, path string) error {
+// keys of other programs are skipped. Unknown and duplicate keys are errors. It returns the
+// document that is a KubeSchedulerConfiguration, or nil.
+func fromFile(settings *pflag.FlagSet, path string) (kubescheduler []byte, err error) {
 	if path == "" {
-		return nil
+		return nil, nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read the file of --config: %w", err)
+		return nil, fmt.Errorf("read the file of --config: %w", err)
 	}
-	keys := map[string]any{}
-	if err := yaml.UnmarshalStrict(text, &keys); err != nil {
-		return fmt.Errorf("parse %s: %w", path, err)
+	documents, set := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))), false
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return kubescheduler, nil
+		}
+		keys := map[string]any{}
+		if err = errors.Join(err, yaml.UnmarshalStrict(document, &keys)); err != nil {
+			return nil, fmt.Errorf("parse %s: %w", path, err)
+		}
+		switch isKubescheduler := keys["kind"] == "KubeSchedulerConfiguration"; {
+		case len(keys) == 0:
+		case isKubescheduler && kubescheduler != nil, !isKubescheduler && set:
+			return nil, fmt.Errorf("%s: want one document with settings and one KubeSchedulerConfiguration at most; put all keys or profiles in one", path)
+		case isKubescheduler:
+			kubescheduler = document
+		default:
+			set = true
+			if err := setKeys(settings, keys); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
 	}
+}
+
+func setKeys(settings *pflag.FlagSet, keys map[string]any) error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if err := setKey(settings, key, keys[key]); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", path, err))
-		}
+		errs = append(errs, setKey(settings, key, keys[key]))
 	}
 	return errors.Join(errs...)
 }

@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,9 +19,13 @@ import (
 
 // TestParity plays each testdata/parity/*.txt twice, with kube-scheduler and with
 // the controller: both place the same pods, and say the same of the others. The
-// last section of a file is what kube-scheduler says.
+// last section of a file is what kube-scheduler says. Both have the same profiles.
+//
+// No case is about these known differences: kube-scheduler also rates nodes by their free
+// resources and spreads pods of a service or a set that say nothing of it, it preempts, and
+// among equal nodes it chooses at random.
 func TestParity(t *testing.T) {
-	w := newWorld(t, 0, hollowcluster.Shape{}, "--reserve-after=none") // kube-scheduler holds nothing back
+	w := newWorld(t, 0, hollowcluster.Shape{}, "--reserve-after=none", "--config="+profiles(t, "numalet-scheduler", "")) // kube-scheduler holds nothing back
 	w.upstream()
 	scenario.Cases(t, "testdata/parity/*.txt", func(t *testing.T, sections []txtar.File) []txtar.File {
 		last := len(sections) - 1
@@ -49,7 +54,7 @@ func (w *world) upstream() {
 	controllers := []string{"persistentvolume-binder-controller", "persistentvolumeclaim-protection-controller",
 		"persistentvolume-protection-controller", "resourceclaim-controller", "ephemeral-volume-controller"}
 	for _, args := range [][]string{
-		{"kube-scheduler", "--kubeconfig=" + w.File("kube-scheduler.kubeconfig"), "--secure-port=0", "--leader-elect=false"},
+		{"kube-scheduler", "--config=" + profiles(w.T, "default-scheduler", w.File("kube-scheduler.kubeconfig")), "--secure-port=0", "--leader-elect=false"},
 		{"kube-controller-manager", "--kubeconfig=" + w.Kubeconfig, "--secure-port=0", "--leader-elect=false",
 			"--controllers=" + strings.Join(controllers, ",")},
 	} {
@@ -103,4 +108,24 @@ func plain(message string) string {
 	parts := strings.Split(counted, ", ")
 	slices.Sort(parts)
 	return what + ": " + strings.Join(parts, ", ")
+}
+
+// profiles writes testdata/profiles.yaml with a scheduler's name before the names of the
+// profiles. kubeconfig is "" for a scheduler that gets it otherwise; it also gets no profile
+// with its own name, which would replace its default.
+func profiles(t *testing.T, scheduler, kubeconfig string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/profiles.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := strings.ReplaceAll(string(text), "schedulerName: +", "schedulerName: "+scheduler+"-")
+	if kubeconfig != "" {
+		config += "- schedulerName: " + scheduler + "\nclientConnection: {kubeconfig: " + kubeconfig + "}\n"
+	}
+	file := filepath.Join(t.TempDir(), scheduler+".yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

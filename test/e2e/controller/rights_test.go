@@ -47,7 +47,8 @@ func TestEveryPermissionIsUsed(t *testing.T) {
 	record, kubeconfig, err := w.Record(w.ctx, "numalet-system", "numalet-controller")
 	w.must(err)
 	t.Cleanup(record.Close)
-	w.controller, err = w.StartController(w.ctx, "controller", *program, "--kubeconfig="+kubeconfig, "--metrics-secure=true", "--score-interval=1s", "-v=2")
+	w.controller, err = w.StartController(w.ctx, "controller", *program, "--kubeconfig="+kubeconfig, "--metrics-secure=true", "--score-interval=1s", "-v=2",
+		"--config="+profiles(t, "numalet-scheduler", "")) // default constraints read services and sets
 	w.must(err)
 	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
 	w.must(w.controller.AwaitReady(w.ctx))

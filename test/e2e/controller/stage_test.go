@@ -92,6 +92,9 @@ func (s *stage) complete(object *unstructured.Unstructured) *unstructured.Unstru
 			"schedulerName": s.scheduler, "terminationGracePeriodSeconds": int64(0),
 			"containers": []any{map[string]any{"name": "main", "image": "none"}},
 		}})
+		if name, _, _ := unstructured.NestedString(object.Object, "spec", "schedulerName"); strings.HasPrefix(name, "+") { // another profile
+			s.must(unstructured.SetNestedField(object.Object, s.scheduler+"-"+name[1:], "spec", "schedulerName"))
+		}
 		_, placed, _ := unstructured.NestedString(object.Object, "spec", "nodeName")
 		if !placed && !slices.Contains(s.pods, object.GetName()) {
 			s.pods = append(s.pods, object.GetName())

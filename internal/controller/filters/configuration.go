@@ -1,0 +1,197 @@
+package filters
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// Configuration is what kube-scheduler's KubeSchedulerConfiguration says, as far as it is
+// honoured. It is immutable.
+type Configuration struct {
+	profiles    []config.KubeSchedulerProfile // the first is the default
+	percentage  *int32                        // of nodes to rate, for profiles that do not say it
+	parallelism int32
+	rated       int // nodes to rate where no percentage is set
+	kubeconfig  string
+}
+
+// Options are the settings that a configuration completes.
+type Options struct {
+	SchedulerName string // of pods that are scheduled by kube-scheduler's default profile, unless the configuration has a profile of this name
+	GPUResource   string // it cannot be ignored
+	Rated         int    // how many nodes to rate for a pod that prefers some to others
+}
+
+// Default returns the configuration for no file: kube-scheduler's default profile, except
+// that pods without topology spread constraints are not spread. It would be looked up for
+// each pod which services and sets select it.
+func Default(o Options) (*Configuration, error) {
+	defaults, err := latest.Default()
+	if err != nil {
+		return nil, fmt.Errorf("read kube-scheduler's default profile: %w", err)
+	}
+	profile := defaults.Profiles[0]
+	profile.SchedulerName = o.SchedulerName
+	for _, args := range argsOf[*config.PodTopologySpreadArgs](profile) {
+		args.DefaultingType, args.DefaultConstraints = config.ListDefaulting, nil
+	}
+	return &Configuration{profiles: []config.KubeSchedulerProfile{profile}, parallelism: defaults.Parallelism, rated: o.Rated}, nil
+}
+
+// ReadConfiguration reads a KubeSchedulerConfiguration as kube-scheduler does. The error names
+// each field that cannot be honoured, and says what to do.
+func ReadConfiguration(text []byte, o Options) (*Configuration, error) {
+	c, err := Default(o)
+	if err != nil || len(text) == 0 {
+		return c, err
+	}
+	object, kind, err := scheme.Codecs.UniversalDecoder().Decode(text, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read KubeSchedulerConfiguration: %w", err)
+	}
+	read, ok := object.(*config.KubeSchedulerConfiguration)
+	if !ok {
+		return nil, fmt.Errorf("read KubeSchedulerConfiguration: the kind is %s", kind)
+	}
+	read.APIVersion = kind.GroupVersion().String() // validation needs it
+	if invalid := validation.ValidateKubeSchedulerConfiguration(read); invalid != nil {
+		return nil, fmt.Errorf("read KubeSchedulerConfiguration: %w", invalid)
+	}
+	if err := errors.Join(unsupported(read, o)...); err != nil {
+		return nil, fmt.Errorf("KubeSchedulerConfiguration:\n%w", err)
+	}
+	named := func(p config.KubeSchedulerProfile) bool { return p.SchedulerName == o.SchedulerName }
+	if slices.ContainsFunc(read.Profiles, named) {
+		c.profiles = nil
+	}
+	c.profiles = append(c.profiles, read.Profiles...)
+	c.percentage, c.parallelism, c.kubeconfig = read.PercentageOfNodesToScore, read.Parallelism, read.ClientConnection.Kubeconfig
+	return c, nil
+}
+
+// SchedulerNames returns the names of the schedulers whose pods are scheduled.
+func (c *Configuration) SchedulerNames() (all []string) {
+	for _, p := range c.profiles {
+		all = append(all, p.SchedulerName)
+	}
+	return all
+}
+
+// Kubeconfig returns clientConnection.kubeconfig, or "".
+func (c *Configuration) Kubeconfig() string { return c.kubeconfig }
+
+// profile returns the index of a scheduler's profile; the default for unknown names.
+func (c *Configuration) profile(scheduler string) int {
+	return max(0, slices.IndexFunc(c.profiles, func(p config.KubeSchedulerProfile) bool { return p.SchedulerName == scheduler }))
+}
+
+// leastRated is how many nodes are rated at least if a percentage is set, as in kube-scheduler.
+// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/schedule_one.go, minFeasibleNodesToFind.
+const leastRated = 100
+
+// ratedOf returns how many of so many nodes a profile rates.
+func (c *Configuration) ratedOf(profile, nodes int) int {
+	percentage := c.profiles[profile].PercentageOfNodesToScore
+	if percentage == nil {
+		percentage = c.percentage
+	}
+	if percentage == nil || *percentage == 0 {
+		return min(nodes, c.rated)
+	}
+	return min(nodes, max(leastRated, nodes*int(*percentage)/100))
+}
+
+// wishes returns what all pods of a profile prefer, whatever their own specification says.
+func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
+	for _, args := range argsOf[*config.NodeAffinityArgs](profile) {
+		w.some = args.AddedAffinity != nil && len(args.AddedAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
+	}
+	for _, args := range argsOf[*config.PodTopologySpreadArgs](profile) {
+		w.near = args.DefaultingType == config.SystemDefaulting || len(args.DefaultConstraints) > 0
+	}
+	return w
+}
+
+// complete applies the profile of a pod to what was read of it.
+func (c *Configuration) complete(p *Pod, to *sched.Pod) {
+	if c == nil {
+		return
+	}
+	profile := c.profiles[c.profile(to.Profile)]
+	if len(c.profiles) > 1 && p.rules != "" {
+		p.rules = profile.SchedulerName + " " + p.rules // profiles may add affinity, and disable plugins
+	}
+	counted, all := map[string]int64{}, 0
+	for name, count := range to.Requests.Extended.All() {
+		if all++; !ignored(profile, name) {
+			counted[name] = count
+		}
+	}
+	if len(counted) < all {
+		to.Requests.Extended = sched.ExtendedOf(counted)
+	}
+}
+
+// ignored reports whether a profile ignores a resource.
+func ignored(profile config.KubeSchedulerProfile, resource string) bool {
+	for _, args := range argsOf[*config.NodeResourcesFitArgs](profile) {
+		if slices.Contains(args.IgnoredResources, resource) {
+			return true
+		}
+		for _, group := range args.IgnoredResourceGroups {
+			if len(resource) > len(group) && resource[:len(group)+1] == group+"/" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// argsOf returns a profile's arguments of one type: one element, or none.
+func argsOf[T any](profile config.KubeSchedulerProfile) (found []T) {
+	for _, p := range profile.PluginConfig {
+		if args, ok := p.Args.(T); ok {
+			found = append(found, args)
+		}
+	}
+	return found
+}
+
+// enabled returns a copy of a profile with only the given plugins, of which only some rate.
+func enabled(profile config.KubeSchedulerProfile, plugins []string) *config.KubeSchedulerProfile {
+	p := profile
+	p.Plugins = profile.Plugins.DeepCopy()
+	for _, set := range []*config.PluginSet{
+		&p.Plugins.MultiPoint, &p.Plugins.PreEnqueue, &p.Plugins.QueueSort, &p.Plugins.PreFilter, &p.Plugins.Filter, &p.Plugins.PreScore,
+		&p.Plugins.Score, &p.Plugins.Reserve, &p.Plugins.PreBind, &p.Plugins.Bind,
+	} {
+		set.Enabled = slices.DeleteFunc(set.Enabled, func(one config.Plugin) bool { return !slices.Contains(plugins, one.Name) })
+	}
+	for _, name := range plugins {
+		if !slices.Contains(rating(), name) {
+			p.Plugins.PreScore.Disabled = append(p.Plugins.PreScore.Disabled, config.Plugin{Name: name})
+			p.Plugins.Score.Disabled = append(p.Plugins.Score.Disabled, config.Plugin{Name: name})
+		}
+	}
+	return &p
+}
+
+// hard reports whether a default constraint must be satisfied.
+func hard(c v1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable == v1.DoNotSchedule }
+
+// framed are the plugins that kube-scheduler's default profile has besides those that run
+// here. What they do is done in another way, or is documented as missing.
+func framed() []string {
+	return []string{names.SchedulingGates, names.DefaultPreemption, names.NodeResourcesBalancedAllocation, names.GangScheduling,
+		names.TopologyPlacementGenerator, names.PodGroupPodsCount}
+}
