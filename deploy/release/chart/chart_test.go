@@ -276,3 +276,20 @@ func nameOf(v any) string {
 	}
 	return ""
 }
+
+// TestIsolation: a pool that serves isolated CPUs mounts what the agent writes, as
+// deploy/isolation does, and other pools do not.
+func TestIsolation(t *testing.T) {
+	for on, want := range map[bool]int{false: 0, true: 2} {
+		values := map[string]any{"pools": []any{map[string]any{"settings": map[string]any{"isolation": on}}}}
+		rendered, err := Render(load(t), Target{"numalet", namespace}, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := rendered["daemonset.yaml"]
+		got := strings.Count(text, "{name: irq, mountPath: /host/proc/irq}") + strings.Count(text, "{name: workqueue, mountPath: /sys/devices/virtual/workqueue}")
+		if got != want {
+			t.Errorf("isolation %t: %d mounts, want %d", on, got, want)
+		}
+	}
+}

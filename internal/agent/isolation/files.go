@@ -93,6 +93,15 @@ func (f files) write(name string, cpus cpuset.Set) error {
 	return errors.Join(err, file.Close())
 }
 
+// unmovable reports whether an error of a write is the kernel's answer for an interrupt that
+// nobody can move: EIO, or EPERM on later kernels (seen on 6.18). A file that
+// the process may not open is another error.
+// Source: https://github.com/torvalds/linux/blob/v6.12/kernel/irq/proc.c, write_irq_affinity.
+func unmovable(err error) bool {
+	path := (*fs.PathError)(nil)
+	return errors.As(err, &path) && path.Op == "write" && (errors.Is(err, unix.EIO) || errors.Is(err, unix.EPERM))
+}
+
 // writable returns an error if interrupts or workqueues cannot be moved.
 func (f files) writable() error {
 	for _, name := range []string{defaultIRQ, workqueues} {

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/sys/unix"
-
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/steering"
 )
@@ -145,7 +143,7 @@ func (i *Isolation) apply(ctx context.Context) (err error) {
 	for _, name := range slices.Sorted(maps.Keys(writes)) {
 		err := i.files.write(name, writes[name])
 		switch {
-		case errors.Is(err, unix.EIO): // the kernel's answer for interrupts that cannot be moved
+		case unmovable(err):
 			logr.FromContextOrDiscard(ctx).V(2).Info("the kernel lets nobody move this interrupt", "file", name)
 		case errors.Is(err, fs.ErrNotExist): // a driver has freed it
 		case err != nil:

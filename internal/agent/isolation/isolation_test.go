@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/numalet/numalet/pkg/cpuset"
 )
@@ -158,6 +159,19 @@ func TestNothingIsMovedUnsaved(t *testing.T) {
 	k.full = true
 	if err := k.start().Isolate(t.Context(), cpuset.MustParse("2-3")); err == nil || k.show() != original {
 		t.Errorf("Isolate() = %v, files %s", err, k.show())
+	}
+}
+
+func TestUnmovable(t *testing.T) {
+	for err, want := range map[error]bool{
+		&fs.PathError{Op: "write", Err: unix.EIO}:    true,
+		&fs.PathError{Op: "write", Err: unix.EPERM}:  true,
+		&fs.PathError{Op: "open", Err: unix.EPERM}:   false,
+		&fs.PathError{Op: "write", Err: unix.ENOSPC}: false,
+	} {
+		if got := unmovable(errors.Join(err, nil)); got != want {
+			t.Errorf("unmovable(%v) = %t, want %t", err, got, want)
+		}
 	}
 }
 

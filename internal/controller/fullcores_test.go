@@ -1,0 +1,33 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// TestFullCores: on seven cores that can be exclusive, seven pods of one CPU are placed. The
+// native CPUs of the node, which the kubelet counts, would suffice for more.
+func TestFullCores(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8, func(_ *corev1.Node, t *v1alpha1.NodeTopology) {
+		t.Status.Machine.FullCores, t.Status.Machine.ThreadsPerCore, t.Status.Machine.ReservedCPUs = true, 2, "0,8"
+		t.Status.NUMA[0].Allocatable = 6
+	})
+	w.start()
+	for i := range 8 {
+		w.pod(fmt.Sprint("p", i), "1", "random")
+	}
+	w.await("seven pods are bound, and the eighth is told that it does not fit", func() bool {
+		waiting := 0
+		for i := range 8 {
+			if w.unscheduled(fmt.Sprint("p", i)) != "" {
+				waiting++
+			}
+		}
+		return len(w.bound()) == 7 && waiting == 1
+	})
+}
