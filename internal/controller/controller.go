@@ -24,8 +24,8 @@ import (
 	"github.com/numalet/numalet/internal/platform/kubeapi"
 	"github.com/numalet/numalet/internal/platform/telemetry"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/fragmentation"
 	"github.com/numalet/numalet/pkg/sched/nodebackoff"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
@@ -86,10 +86,10 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 // newState creates the state of the nodes, the tenants' ledger, and the queue of pending
 // pods, which is ordered by the tenants' scores.
 func (c *controller) newState(context.Context) (err error) {
-	c.state, err = nodestate.New(filter.Profile{
-		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta,
-		Policy: distbucket.Policy(c.cfg.Policy), Candidates: c.cfg.Candidates,
-	})
+	profile := c.cfg.Policy.Apply(filter.Profile{
+		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta, Candidates: c.cfg.Candidates,
+	}, fragmentation.Options{Now: time.Now})
+	c.state, err = nodestate.New(profile)
 	if err != nil {
 		return err
 	}
@@ -109,11 +109,23 @@ func (c *controller) newState(context.Context) (err error) {
 	return err
 }
 
+// learn tells the profile's ranker which pods there are. The ranker sees pending pods by itself.
+func (c *controller) learn(e nodestate.Event) {
+	ranker := c.state.Profile("").Ranker
+	switch {
+	case ranker == nil:
+	case e.Kind == nodestate.Bound:
+		ranker.SeeHeld(e.UID, e.Now.Holding, e.Now.Cards, e.Now.Since)
+	case e.Gone:
+		ranker.Forget(e.UID)
+	}
+}
+
 // panicked counts and logs a panic in the handling of an object. It is called where the
 // panic is recovered, so the stack still has its cause.
 func (c *controller) panicked(object string, cause any) {
 	c.measured.panics.Inc()
-	c.log.Error(fmt.Errorf("panic: %v", cause), "the object is ignored, or handled only in part, until it changes; a pod to schedule is tried again; please report this with the stack", "object", object, "stack", string(debug.Stack()))
+	c.log.Error(fmt.Errorf("panic: %v", cause), "the object is ignored, or handled only in part, until it changes; please report this with the stack", "object", object, "stack", string(debug.Stack()))
 }
 
 func (c *controller) newReporter(ctx context.Context) (err error) {
@@ -131,6 +143,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 	c.state.Subscribe(c.queue.Observe, nodestate.Bound, nodestate.Released)
 	c.filters.cluster.Announce(c.queue.Notify, c.reporter.Outdated)
 	c.state.Subscribe(c.reporter.Observe, nodestate.Bound, nodestate.Released)
+	c.state.Subscribe(c.learn, nodestate.Bound, nodestate.Released)
 	c.state.OnFreed(c.queue.Freed)
 	if c.namespaces, err = mirror.NewNamespaces(c.clients.watch); err != nil {
 		return err
@@ -200,10 +213,6 @@ func (c *controller) newPipeline(context.Context) error {
 	}
 	c.pipeline = pipeline.New(c.state, pending{c.queue, c.reporter}, pipeline.Config{
 		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: writer.Bind,
-		Panicked: func(pod *sched.Pod, cause any) {
-			c.panicked("pod "+pod.String(), cause)
-			c.reporter.Panicked(pod, cause)
-		},
 		Undone: func(d sched.Decision) { c.retryOn(d.At.Node); c.queue.ReactivateTenant(d.Pod.Tenant) },
 	})
 	return nil

@@ -72,7 +72,7 @@ func (w trial) profile(samples []fairness.Sample) (filter.Profile, error) {
 	for _, s := range samples {
 		pods = append(pods, s.Pod)
 	}
-	p, err := gpuProfile(w.policy, pods)
+	p, err := gpuProfile(w.policy)
 	if err != nil {
 		return p, command.BadUsage(err)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // policyHelp is the help of the flag --policy, without the policy random.
-const policyHelp = "Node selection policy: leastfit, bestfit, firstfit, nextfit, fragmentation (simulator only; also called default)"
+const policyHelp = "Node selection policy: leastfit, bestfit, firstfit, nextfit, fragmentation (also called default)"
 
 // simulation holds the flags of "numalet simulate".
 type simulation struct {
@@ -38,10 +38,9 @@ func newSimulate() *cobra.Command {
 controller's engine and without a cluster. Nodes and pods are CSV files in the format
 of Alibaba's openb GPU trace.
 
-The policy fragmentation (also called default) is not available in the controller. It
-knows the whole trace, and minimizes the free GPU capacity that the pods of the trace
-cannot use. It shows how much better than the controller's policies an algorithm with
-this knowledge can be.`,
+The policies are those of the controller. The policy fragmentation (also called default)
+learns what pods request from the pods that came before, and places each pod where it makes
+the least free GPU capacity useless to such pods.`,
 		Example: `  numalet simulate --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --policy bestfit -o json
   numalet simulate --virtual-clock`,
 		Args: command.NoArgs,
@@ -80,7 +79,7 @@ func (s simulation) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	profile, err := gpuProfile(s.policy, pods)
+	profile, err := gpuProfile(s.policy)
 	if err != nil {
 		return command.BadUsage(err)
 	}

@@ -14,7 +14,6 @@ import (
 // simulated is the output of "numalet simulate -o json".
 type simulated struct {
 	Policy               string  `json:"policy"`
-	PolicyInController   bool    `json:"policyInController"` // false if only the simulator has it
 	Seed                 uint64  `json:"seed"`
 	Nodes                int     `json:"nodes"`
 	Pods                 int     `json:"pods"`
@@ -30,7 +29,7 @@ type simulated struct {
 // report summarizes a simulation that placed a number of pods.
 func report(s simulation, c *nodestate.State, pods []*sched.Pod, placed int, took time.Duration) simulated {
 	sum := simulated{
-		Policy: canonical(s.policy), PolicyInController: inController(canonical(s.policy)), Seed: s.seed, Nodes: c.View().Len(), Pods: len(pods), Placed: placed,
+		Policy: canonical(s.policy), Seed: s.seed, Nodes: c.View().Len(), Pods: len(pods), Placed: placed,
 		DecideSeconds: took.Seconds(), DecisionsPerSecond: float64(len(pods)) / took.Seconds(),
 	}
 	workload := fragmentation.Of(pods)
@@ -63,15 +62,11 @@ func (s simulated) write(out io.Writer, f command.Format) error {
 	if f == command.JSON {
 		return command.WriteJSON(out, s)
 	}
-	policy := s.Policy
-	if !s.PolicyInController {
-		policy += " (a policy of the simulator only, not of the controller)"
-	}
 	_, err := fmt.Fprintf(out, `%s: %d of %d pods placed on %d nodes
 GPUs  %d, %.1f %% allocated, %.1f %% free in fragments
 CPUs  %.1f %% allocated
 took  %.3f s (%.0f decisions/s)
-`, policy, s.Placed, s.Pods, s.Nodes, s.GPUs, s.GPUAllocatedPercent, s.GPUFragmentedPercent,
+`, s.Policy, s.Placed, s.Pods, s.Nodes, s.GPUs, s.GPUAllocatedPercent, s.GPUFragmentedPercent,
 		s.CPUAllocatedPercent, s.DecideSeconds, s.DecisionsPerSecond)
 	return err
 }

@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestSpread(t *testing.T) {
-	if got := spread([]float64{1, 2, 3}); got != "2.00 ± 1.00 %" {
+	if mean, got := spread([]float64{1, 2, 3}); mean != 2 || got != "2.00 ± 1.00 %" {
 		t.Errorf("got %q", got)
 	}
 }

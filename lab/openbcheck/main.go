@@ -5,7 +5,7 @@
 // from this command:
 //
 //	go build -o build/numalet ./cmd/numalet
-//	go run ./lab/openbcheck -numalet build/numalet -trace DIR
+//	go run ./lab/openbcheck -numalet build/numalet -trace DIR -least 95.5
 package main
 
 import (
@@ -24,10 +24,11 @@ func main() {
 	trace := flag.String("trace", "", "Directory with openb_node_list_all_node.csv and openb_pod_list_default.csv.")
 	policy := flag.String("policy", "fragmentation", "Policy of numalet simulate.")
 	seeds := flag.Uint64("seeds", 10, "Number of random orders of the pods.")
+	least := flag.Float64("least", 0, "Fail if the mean of the allocated GPUs is less than this percentage.")
 	flag.Parse()
 	nodes := filepath.Join(*trace, "openb_node_list_all_node.csv")
 	pods := filepath.Join(*trace, "openb_pod_list_default.csv")
-	if err := simulate(run{*numalet, nodes, pods, *policy}, *seeds); err != nil {
+	if err := simulate(run{*numalet, nodes, pods, *policy}, *seeds, *least); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -40,24 +41,32 @@ type outcome struct {
 	Placed     int
 	Allocated  float64 `json:"gpuAllocatedPercent"`
 	Fragmented float64 `json:"gpuFragmentedPercent"`
+	Rate       float64 `json:"decisionsPerSecond"`
 }
 
-func simulate(r run, seeds uint64) error {
+func simulate(r run, seeds uint64, least float64) error {
 	dir, err := os.MkdirTemp("", "openb")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	var allocated, fragmented []float64
+	var rate float64
 	for seed := uint64(1); seed <= seeds; seed++ {
 		o, err := r.seed(dir, seed)
 		if err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
-		fmt.Printf("seed %2d  %d placed, %.2f %% of GPUs allocated, %.2f %% fragmented\n", seed, o.Placed, o.Allocated, o.Fragmented)
+		fmt.Printf("seed %2d  %d placed, %.2f %% of GPUs allocated, %.2f %% fragmented, %.0f decisions/s\n", seed, o.Placed, o.Allocated, o.Fragmented, o.Rate)
 		allocated, fragmented = append(allocated, o.Allocated), append(fragmented, o.Fragmented)
+		rate += o.Rate / float64(seeds)
 	}
-	fmt.Printf("%s, %d seeds: allocated %s, fragmented %s\n", r.policy, seeds, spread(allocated), spread(fragmented))
+	mean, text := spread(allocated)
+	_, free := spread(fragmented)
+	fmt.Printf("%s, %d seeds: allocated %s, fragmented %s, %.0f decisions/s\n", r.policy, seeds, text, free, rate)
+	if mean < least {
+		return fmt.Errorf("%s allocates %.2f %% of the GPUs: want at least %.2f %%", r.policy, mean, least)
+	}
 	return nil
 }
 
@@ -83,14 +92,14 @@ func (r run) seed(dir string, seed uint64) (o outcome, err error) {
 	return o, err
 }
 
-// spread returns mean and standard deviation of a sample.
-func spread(x []float64) string {
-	mean, squares := 0.0, 0.0
+// spread returns the mean of a sample, and mean and standard deviation as text.
+func spread(x []float64) (mean float64, text string) {
+	squares := 0.0
 	for _, v := range x {
 		mean += v / float64(len(x))
 	}
 	for _, v := range x {
 		squares += (v - mean) * (v - mean)
 	}
-	return fmt.Sprintf("%.2f ± %.2f %%", mean, math.Sqrt(squares/float64(max(1, len(x)-1))))
+	return mean, fmt.Sprintf("%.2f ± %.2f %%", mean, math.Sqrt(squares/float64(max(1, len(x)-1))))
 }

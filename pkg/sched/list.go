@@ -49,10 +49,6 @@ type Decision struct {
 	At  Placement
 }
 
-// Scorer appends the score of a node for a pod that fits it, and returns the
-// extended slice. Appending lets all scores of a list share one allocation.
-type Scorer func([]int64, *Pod, *Node) []int64
-
 // Filter adds the filters of another system to those of package filter. An instance
 // handles one pod at a time and serves one goroutine.
 type Filter interface {

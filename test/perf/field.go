@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,8 +44,7 @@ func (f *field) furnish(ctx context.Context) (err error) {
 	if f.api, err = f.plane.API(); err != nil {
 		return err
 	}
-	repository := filepath.Dir(filepath.Dir(f.Rig)) // build/rig
-	if err := f.plane.Install(ctx, repository); err != nil {
+	if err := f.plane.Install(ctx, repository(f.options)); err != nil {
 		return err
 	}
 	began := time.Now()

@@ -3,22 +3,34 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
-
-	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
 // head says what was measured where, and what to bear in mind.
 func head(o options) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Machine: %s\nBuild: %s\nSizes: %d nodes, %d pods, then %d pods one by one\n", machine(), telemetry.Version(), o.Nodes, o.Pods, o.Steady)
+	fmt.Fprintf(&b, "Machine: %s\nCommit: %s, %s\nSizes: %d nodes, %d pods, then %d pods one by one\n", machine(), commit(o), runtime.Version(), o.Nodes, o.Pods, o.Steady)
 	fmt.Fprintf(&b, "Cluster: %s\nWhat favors Numalet here:\n", cluster(o))
 	for _, line := range favors(o) {
 		fmt.Fprintf(&b, "- %s\n", line)
 	}
 	return b.String()
 }
+
+// commit returns the commit of the repository that has the rig, and whether the tree differs.
+func commit(o options) string {
+	out, err := exec.Command("git", "-C", repository(o), "describe", "--always", "--dirty", "--exclude=*").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// repository returns the directory that has build/rig.
+func repository(o options) string { return filepath.Dir(filepath.Dir(o.Rig)) }
 
 // cluster describes how busy the cluster is.
 func cluster(o options) string {

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
@@ -61,9 +60,8 @@ func (p *proposals) remove(pod *framework.PodInfo) {
 	p.some.Store(int32(len(p.mu.recent)))
 }
 
-// beside returns the other pods that count for the ratings of a pod, by node, without those
-// that are planned there and count anyway.
-func (p *proposals) beside(pod *framework.PodInfo, planned map[types.UID]bool) map[string][]*framework.PodInfo {
+// beside returns the other pods that count for the ratings of a pod, by node.
+func (p *proposals) beside(pod *framework.PodInfo) map[string][]*framework.PodInfo {
 	if p.some.Load() == 0 {
 		return nil
 	}
@@ -75,9 +73,7 @@ func (p *proposals) beside(pod *framework.PodInfo, planned map[types.UID]bool) m
 	p.some.Store(int32(len(p.mu.recent)))
 	found := map[string][]*framework.PodInfo{}
 	for _, one := range p.mu.recent {
-		if !planned[one.pod.Pod.UID] {
-			found[one.node] = append(found[one.node], one.pod)
-		}
+		found[one.node] = append(found[one.node], one.pod)
 	}
 	return found
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
 // Controller configures cmd/controller.
@@ -25,7 +26,7 @@ type Controller struct {
 	ScoreInterval     time.Duration // between updates of the stored scores
 	UnknownTenants    UnknownTenants
 	PodPriority       bool // the priority of a pod counts before its tenant's score
-	Policy            IndexPolicy
+	Policy            filter.NodePolicy
 	Dimensions        Dimensions
 	Candidates        int // nodes per proposal
 	Rated             int // nodes to rate for a pod that prefers some to others
@@ -55,7 +56,7 @@ func defaultController() Controller {
 		ScoreInterval:     time.Minute,
 		UnknownTenants:    WaitIfAny,
 		PodPriority:       true,
-		Policy:            IndexPolicy(distbucket.LeastFit),
+		Policy:            filter.NodePolicy{Index: distbucket.LeastFit},
 		Dimensions:        defaultDimensions(),
 		Candidates:        4,
 		Rated:             256,
@@ -85,7 +86,7 @@ func (c *Controller) bind(t *pflag.FlagSet) {
 	t.DurationVar(&c.ScoreInterval, "score-interval", c.ScoreInterval, "How often scores reorder the queue and are stored in Tenants, as a `duration`. Pods that start or end count at once.")
 	t.BoolVar(&c.PodPriority, "pod-priority", c.PodPriority, "Order pods by their priority first, as kube-scheduler does, and then by the scores of their tenants. Use false where users may choose any PriorityClass: whoever has the highest priority would always come first.")
 	t.TextVar(&c.UnknownTenants, "unknown-tenants", c.UnknownTenants, "What happens to pods of tenants without a Tenant: wait makes them wait, schedule schedules them, and auto makes them wait as soon as there is any Tenant.")
-	t.TextVar(&c.Policy, "policy", c.Policy, "Which of the nodes that fit is preferred: leastfit, bestfit, firstfit, nextfit or random.")
+	t.TextVar(&c.Policy, "policy", c.Policy, "Which of the nodes that fit is preferred: leastfit, bestfit, firstfit, nextfit, random, or fragmentation, which keeps free GPUs useful to the pods that have been seen.")
 	t.TextVar(&c.Dimensions, "dimensions", c.Dimensions, "Resources by which nodes are compared, as a `list` with the most important first. Each has a granularity: cpu (thousandths)/100,memory (bytes)/134217728,pods,numa-total,numa-single,numa-spread,gpus or the name of a resource.")
 	t.IntVar(&c.Candidates, "candidates", c.Candidates, "Number of candidate nodes for a pod. After a conflict the next candidate is tried without another search.")
 	t.IntVar(&c.Rated, "rated-nodes", c.Rated, "Number of nodes that fit that are rated for a pod that prefers some nodes to others. percentageOfNodesToScore of a KubeSchedulerConfiguration replaces it.")
@@ -132,17 +133,4 @@ func (c Controller) validate() error {
 		errs = append(errs, fmt.Errorf("lease-duration %s: want whole seconds, two or more", c.LeaseDuration))
 	}
 	return errors.Join(errs...)
-}
-
-// IndexPolicy is the order of preference among the nodes that fit.
-type IndexPolicy distbucket.Policy
-
-// MarshalText writes the policy's name.
-func (p IndexPolicy) MarshalText() ([]byte, error) { return []byte(distbucket.Policy(p).String()), nil }
-
-// UnmarshalText parses the name of a policy.
-func (p *IndexPolicy) UnmarshalText(text []byte) error {
-	policy, err := distbucket.ParsePolicy(string(text))
-	*p = IndexPolicy(policy)
-	return err
 }

@@ -1,16 +1,13 @@
 package filter
 
 import (
-	"slices"
-
 	"github.com/numalet/numalet/pkg/numaplan"
-	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
 // exclusive distributes the exclusive CPUs of a pod's containers over a node's NUMA
 // nodes. It places containers near candidate cards where the pod requires that.
-func exclusive(pod *sched.Pod, node *sched.Node, cards candidates) ([]podspec.Container, sched.Reason) {
+func exclusive(pod *sched.Pod, node *sched.Node, cards candidates) ([]sched.ContainerCPUs, sched.Reason) {
 	if len(pod.Exclusive) == 0 {
 		return nil, sched.Reason{}
 	}
@@ -22,9 +19,9 @@ func exclusive(pod *sched.Pod, node *sched.Node, cards candidates) ([]podspec.Co
 	if why != numaplan.Fits {
 		return nil, sched.Reason{Code: codeOf(why)}
 	}
-	all := slices.Clone(pod.Exclusive)
+	all := make([]sched.ContainerCPUs, len(counts))
 	for c, n := range counts {
-		all[c].PerNode = v.PerNode(n)
+		all[c] = sched.ContainerCPUs{Container: pod.Exclusive[c].Name, PerNode: v.PerNode(n)}
 	}
 	return all, sched.Reason{}
 }

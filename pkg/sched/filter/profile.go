@@ -5,6 +5,7 @@ import (
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
 // Profile is an administrator's scheduling profile: how nodes are searched and scored.
@@ -16,11 +17,8 @@ type Profile struct {
 	// Candidates is the length of a first list; 0 means 4. With several candidates, a
 	// conflict costs a check of the next one instead of another search.
 	Candidates int
-	// Scored is the number of nodes that are scored for a first list; 0 means Candidates. More
-	// than that is only useful with a Scorer.
-	Scored int
-	// Scorer ranks the nodes that the policy found; nil ranks them as the policy does.
-	Scorer sched.Scorer
+	// Ranker replaces the order of the policy by its own; nil for none. Profiles do not share it.
+	Ranker *fragmentation.Ranker
 }
 
 // DefaultCandidates is the length of a first list if the profile sets none.
@@ -43,8 +41,21 @@ func (p Profile) Complete() (Profile, error) {
 	if p.Candidates <= 0 {
 		p.Candidates = DefaultCandidates
 	}
-	p.Scored = max(p.Scored, p.Candidates)
 	return p, nil
+}
+
+// Rank tells the ranker, if there is one, that a node is new or has changed.
+func (p *Profile) Rank(slot *sched.Slot, record *sched.Node) {
+	if p.Ranker != nil {
+		p.Ranker.Set(slot, record)
+	}
+}
+
+// Unrank tells the ranker that a node is gone.
+func (p *Profile) Unrank(name string) {
+	if p.Ranker != nil {
+		p.Ranker.Remove(name)
+	}
 }
 
 // Try returns a node as a candidate for a pod, or the reason why the pod does not fit.
@@ -81,8 +92,8 @@ func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.
 	if pod.GPUs.Offer != nil {
 		c.Surplus = pod.GPUs.Offer(node.For(pod.UID)).Over
 	}
-	if p.Scorer != nil {
-		*scores = p.Scorer(*scores, pod, node)
+	if p.Ranker != nil {
+		*scores = p.Ranker.Score(*scores, pod, node)
 	} else {
 		*scores = p.rank(*scores, pod, node)
 	}

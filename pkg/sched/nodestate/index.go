@@ -48,9 +48,11 @@ func (s *State) index(e *Entry, record *sched.Node) {
 		if record == nil {
 			if known {
 				must(index.Remove(e.name))
+				s.profiles[i].Unrank(e.name)
 			}
 			continue
 		}
+		s.profiles[i].Rank(&e.Slot, record)
 		s.indexing.free = s.profiles[i].Space.AppendNode(s.indexing.free[:0], record)
 		node := distbucket.Node{Name: e.name, Free: s.indexing.free, Record: &e.Slot}
 		if !known {

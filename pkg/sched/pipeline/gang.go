@@ -45,7 +45,9 @@ func (c *Committer) commitGang(list sched.List) bool {
 		return false
 	}
 	c.state.Unreserve(gang.ID)
-	c.bind(placed...)
+	for _, d := range placed {
+		c.effects.Bind(d)
+	}
 	return true
 }
 

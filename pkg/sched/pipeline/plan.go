@@ -67,7 +67,7 @@ func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.
 	if pod.Across && list.Results == nil {
 		list.Results = p.results
 	}
-	p.found = index.AppendPick(p.found, p.query(), p.most())
+	p.find(index)
 	found := p.sorted()
 	best, ok := p.bestPlanned(pod, found)
 	if !ok && len(found) > 0 {
@@ -119,7 +119,7 @@ func (p *Proposer) allows(node string) bool {
 
 // compares reports whether nodes with planned pods are compared with what a search finds.
 func (p *Proposer) compares() bool {
-	return p.rated == 0 && (p.profile.Scorer != nil || p.profile.Policy == distbucket.LeastFit || p.profile.Policy == distbucket.BestFit)
+	return p.rated == 0 && (p.profile.Ranker != nil || p.profile.Policy == distbucket.LeastFit || p.profile.Policy == distbucket.BestFit)
 }
 
 // recordOf returns the record of a node that a search has found, with the planned pods of a

@@ -32,6 +32,7 @@ type Proposer struct {
 	rated    int      // how many nodes to rate by what it prefers; 0 if it prefers none
 	request  []int64  // its coordinates
 	found    []*distbucket.Node
+	ranked   []*sched.Slot // of the profile's ranker
 	accepted []accepted
 	scores   []int64 // of the accepted nodes; the list keeps them
 	accept   func(*distbucket.Node) bool
@@ -49,13 +50,14 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 //
 //  1. Read the newest view, and prepare the filters for the pod.
 //  2. Find the first nodes in the order of the profile's policy whose coordinates
-//     suffice and which pass every filter. Place the pod on each, and score it.
+//     suffice and which pass every filter. Place the pod on each, and score it. If the
+//     profile has a ranker, its order replaces that of the policy.
 //  3. If the pod prefers some nodes to others, find more of them and rate them.
 //  4. Sort them, best first. Equal ones keep the order of the search.
 //  5. Cut the list to the profile's length.
 //
-// The list is empty if and only if no node of the view fits the pod, because the index
-// yields every node that may fit until the list is full. At least its first candidate has
+// The list is empty if and only if no node of the view fits the pod, because the index and
+// the ranker yield every node that may fit until the list is full. At least its first candidate has
 // a placement, so the committer computes none if nothing has changed.
 //
 // For a gang it plans nodes for its pods instead (sched.List.Planned).
@@ -73,7 +75,7 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 		if p.prefers != nil {
 			p.rated = p.prefers.Preferring(nodes)
 		}
-		p.found = index.AppendPick(p.found, p.query(), p.most())
+		p.find(index)
 	}
 	list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, NarrowSeq: view.NarrowSeq, Candidates: p.sorted(), Results: p.results}
 	if len(list.Candidates) > 0 && !placed(list.Candidates[0]) && pod.GPUs.Offer == nil {
@@ -82,20 +84,63 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	return list
 }
 
-// sorted returns the best of the nodes that were found, best first. The next search goes on
-// behind the best.
-func (p *Proposer) sorted() []sched.Candidate {
+// find finds the nodes of the list. A ranker knows neither names nor GPU groups: if only some
+// nodes may fit, the index searches them, and the ranker only scores.
+func (p *Proposer) find(index *distbucket.ReservingView) {
+	if p.profile.Ranker != nil {
+		p.profile.Ranker.See(p.pod)
+	}
+	if p.profile.Ranker == nil || p.only != nil || p.pod.GPUs.Offer != nil {
+		p.found = index.AppendPick(p.found, p.query(), p.most())
+		return
+	}
+	most := p.most()
+	if p.rank(2*most, most) == 0 || p.rated > 0 && len(p.accepted) < most {
+		p.accepted = p.accepted[:0]
+		p.rank(-1, most)
+	}
+}
+
+// rank accepts up to most of the n best nodes of the ranker, and returns how many there are.
+func (p *Proposer) rank(n, most int) int {
+	p.ranked = p.profile.Ranker.Best(p.ranked[:0], p.pod, n)
+	for _, slot := range p.ranked {
+		if p.readSlot(slot) && len(p.accepted) == most {
+			break
+		}
+	}
+	return len(p.accepted)
+}
+
+// candidates returns the nodes that were found, in the order of the search.
+func (p *Proposer) candidates() []sched.Candidate {
+	if len(p.found) == 0 && p.profile.Ranker != nil {
+		all := make([]sched.Candidate, len(p.accepted))
+		for i := range all {
+			all[i] = p.accepted[i].Candidate
+		}
+		return all
+	}
 	all := make([]sched.Candidate, len(p.found))
 	for i, n := range p.found {
 		all[i] = p.candidate(n)
 	}
+	return all
+}
+
+// sorted returns the best of the nodes that were found, best first. The next search goes on
+// behind the best.
+func (p *Proposer) sorted() []sched.Candidate {
+	all := p.candidates()
 	if len(all) == 0 {
 		return nil
 	}
 	if p.rated > 0 {
 		p.rate(all)
 	}
-	p.after[p.profile.Name] = p.found[best(all)].Cursor()
+	if len(p.found) > 0 {
+		p.after[p.profile.Name] = p.found[best(all)].Cursor()
+	}
 	slices.SortStableFunc(all, func(a, b sched.Candidate) int { return b.Compare(a) })
 	return all[:min(len(all), p.profile.Candidates)]
 }
@@ -130,12 +175,13 @@ func placed(c sched.Candidate) bool { return c.At.Node != "" }
 
 // most returns how many nodes are scored. If GPU groups offer cards to the pod, all
 // nodes that may fit are scored, because the index does not know about groups. It does not
-// know what pods prefer either, so more nodes are scored for a pod that prefers some.
+// know what pods prefer either, so more nodes are scored for a pod that prefers some. Nor does
+// it know the order of a ranker.
 func (p *Proposer) most() int {
-	if p.pod.GPUs.Offer != nil {
-		return max(p.profile.Scored, p.rated, len(p.only))
+	if p.pod.GPUs.Offer != nil || p.profile.Ranker != nil {
+		return max(p.profile.Candidates, p.rated, len(p.only))
 	}
-	return max(p.profile.Scored, p.rated)
+	return max(p.profile.Candidates, p.rated)
 }
 
 func (p *Proposer) query() distbucket.Query {
@@ -194,8 +240,9 @@ type accepted struct {
 
 // read reads a node's newest record and reports whether it fits. It keeps the record,
 // because the list must contain exactly the version that was checked.
-func (p *Proposer) read(n *distbucket.Node) bool {
-	slot := n.Record.(*sched.Slot)
+func (p *Proposer) read(n *distbucket.Node) bool { return p.readSlot(n.Record.(*sched.Slot)) }
+
+func (p *Proposer) readSlot(slot *sched.Slot) bool {
 	record := p.recordOf(slot)
 	if record == nil {
 		return false

@@ -8,29 +8,72 @@ import (
 
 	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
-	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/fragmentation"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestLook checks that a profile that looks at more nodes than its list has room
-// for keeps the best of them by score: here the node with the most memory, which
-// the policy would find last.
-func TestLook(t *testing.T) {
-	for look, want := range map[int][]string{0: {"n0"}, 3: {"n2"}, 99: {"n5"}} {
-		c := nodestatetest.New(t, "cpu", filter.Profile{
-			Policy: distbucket.BestFit, Candidates: 1, Scored: look,
-			Scorer: func(to []int64, _ *sched.Pod, n *sched.Node) []int64 { return append(to, int64(n.Free.Memory)) },
+// refusing is a filter that refuses some nodes, and names the only ones that may fit.
+type refusing struct {
+	nodes map[string]bool
+	only  []string
+}
+
+func (r refusing) Begin(*sched.Pod) ([]string, sched.Reason) { return r.only, sched.Reason{} }
+
+func (r refusing) Check(n *sched.Node) sched.Reason {
+	if r.nodes[n.Name] {
+		return sched.Reason{Code: sched.Other, Detail: "refused"}
+	}
+	return sched.Reason{}
+}
+
+// TestRanker checks that a profile with a ranker lists nodes in its order, whichever nodes
+// other filters refuse. The pod itself is the workload: the best nodes lose nothing to such pods,
+// and of these the ones with the fewest free GPUs. A node has as many GPUs as its number.
+func TestRanker(t *testing.T) {
+	refuse := func(n int) refusing {
+		r := refusing{nodes: map[string]bool{}}
+		for i := range n {
+			r.nodes[fmt.Sprint("n", i)] = true
+		}
+		return r
+	}
+	for name, tc := range map[string]struct {
+		filter refusing
+		gpus   int
+		want   []string
+	}{
+		"all may fit":            {refuse(0), 1, []string{"n1", "n2"}},
+		"many GPUs":              {refuse(0), 8, []string{"n8", "n16"}},
+		"the best are refused":   {refuse(3), 1, []string{"n3", "n4"}},
+		"all but a few":          {refuse(19), 1, []string{"n19"}},
+		"all are refused":        {refuse(20), 1, nil},
+		"some are named":         {refusing{only: []string{"n9", "n12", "n8"}}, 8, []string{"n8", "n9"}},
+		"one of them is refused": {refusing{only: []string{"n9", "n12", "n8"}, nodes: map[string]bool{"n8": true}}, 8, []string{"n9", "n12"}},
+		"too many GPUs":          {refuse(0), 99, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var policy filter.NodePolicy
+			if err := policy.UnmarshalText([]byte("fragmentation")); err != nil {
+				t.Fatal(err)
+			}
+			c := nodestatetest.New(t, "cpu,gpus", policy.Apply(filter.Profile{Candidates: 2}, fragmentation.Options{}))
+			for i := range 20 {
+				n := &sched.Node{Name: fmt.Sprint("n", i), Allocatable: sched.Amounts{CPU: sched.MilliCPU(1000 * (20 - i)), Pods: 9}}
+				for g := range i {
+					n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(g), Free: sched.WholeGPU})
+				}
+				c.SetNode(n)
+			}
+			pod := &sched.Pod{Requests: sched.Amounts{CPU: 500, Pods: 1}, GPUs: sched.GPURequest{Count: tc.gpus, Milli: sched.WholeGPU}}
+			var got []string
+			for _, n := range pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: tc.filter}).Propose(pod).Candidates {
+				got = append(got, n.Node.Name)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("nodes (-want +got):\n%s", diff)
+			}
 		})
-		for i := range 6 {
-			c.SetNode(&sched.Node{Name: fmt.Sprint("n", i), Allocatable: sched.Amounts{CPU: sched.MilliCPU(1000 * (i + 1)), Memory: sched.Bytes(i), Pods: 9}})
-		}
-		var got []string
-		for _, n := range pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose(&sched.Pod{Requests: sched.Amounts{CPU: 500, Pods: 1}}).Candidates {
-			got = append(got, n.Node.Name)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("look %d (-want +got):\n%s", look, diff)
-		}
 	}
 }

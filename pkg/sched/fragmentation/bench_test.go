@@ -1,0 +1,87 @@
+package fragmentation_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
+)
+
+// BenchmarkDecision measures what a decision takes in this package, in a cluster that is half
+// full: a pod of one of about 150 kinds is seen and ranked, the first node that fits takes it,
+// and another pod ends on its node. A change is judged by ten runs before and after (-count 10)
+// with golang.org/x/perf/cmd/benchstat.
+func BenchmarkDecision(b *testing.B) {
+	for _, nodes := range []int{100, 1500, 10000} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			c := newCrowd(nodes)
+			for range 4 * nodes {
+				c.decide()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				c.decide()
+			}
+		})
+	}
+}
+
+// crowd is a cluster in which pods come and go.
+type crowd struct {
+	*scene
+	nodes   int
+	running []sched.Decision
+	made    int
+}
+
+func newCrowd(nodes int) *crowd {
+	c := &crowd{scene: newScene(1), nodes: nodes}
+	for i := range nodes {
+		n := &sched.Node{Name: fmt.Sprint("n", i), Free: sched.Amounts{CPU: 96000, Memory: 393216, Pods: 200}}
+		for g := range 8 {
+			n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(g), Type: "G2", Free: sched.WholeGPU})
+		}
+		c.set(n)
+	}
+	return c
+}
+
+// decide places a pod. Half of the cluster is about four such pods a node.
+func (c *crowd) decide() {
+	c.made++
+	pod := kindOfMany(c.r, fmt.Sprint("p", c.made))
+	c.See(pod)
+	for _, slot := range c.Best(nil, pod, 8) {
+		if at, why := filter.Place(pod, slot.Newest()); !why.Refuses() {
+			c.set(slot.Newest().Take(sched.Hold(pod, at)))
+			c.running = append(c.running, sched.Decision{Pod: pod, At: at})
+			break
+		}
+	}
+	if len(c.running) > 4*c.nodes {
+		i := c.r.IntN(len(c.running))
+		d := c.running[i]
+		c.set(c.slots[d.At.Node].Newest().Return(sched.Hold(d.Pod, d.At)))
+		c.running[i] = c.running[len(c.running)-1]
+		c.running = c.running[:len(c.running)-1]
+		c.Forget(d.Pod.UID)
+	}
+}
+
+// kindOfMany draws a pod as in openb's trace: most request one GPU or a part of one.
+func kindOfMany(r *rand.Rand, uid string) *sched.Pod {
+	p := &sched.Pod{UID: uid, Requests: sched.Amounts{CPU: sched.MilliCPU(2000 * (1 + r.IntN(6))), Memory: sched.Bytes(4096 * (1 + r.IntN(3))), Pods: 1}}
+	switch p.GPUs = (sched.GPURequest{Count: 1, Milli: 1000}); r.IntN(20) {
+	case 0:
+		p.GPUs.Count = 2
+	case 1:
+		p.GPUs.Count = 4
+	case 2, 3:
+		p.GPUs = sched.GPURequest{}
+	case 4, 5, 6, 7:
+		p.GPUs.Milli = []sched.MilliGPU{810, 470, 320, 650}[r.IntN(4)]
+	}
+	return p
+}

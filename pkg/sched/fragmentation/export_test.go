@@ -1,0 +1,27 @@
+package fragmentation
+
+import "github.com/numalet/numalet/pkg/sched"
+
+// Typical is a kind of pods that is measured.
+type Typical struct {
+	sched.Amounts
+	sched.GPURequest
+	Share float64
+}
+
+// Typical returns the kinds that are measured.
+func (r *Ranker) Typical() []Typical {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []Typical
+	for _, w := range r.mu.typical {
+		all = append(all, Typical{
+			sched.Amounts{CPU: w.cpu, Memory: w.memory, Pods: 1},
+			sched.GPURequest{Count: w.count, Milli: w.milli, Types: w.types}, w.share,
+		})
+	}
+	return all
+}
+
+// Unfit is the score of a node that a pod does not fit.
+const Unfit = unfit

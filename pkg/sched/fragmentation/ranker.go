@@ -1,0 +1,225 @@
+package fragmentation
+
+import (
+	"sync"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// Options configure a Ranker.
+type Options struct {
+	Now func() time.Time // nil: all pods are seen at the same time
+	// TimeConstant is how long a pod that was seen matters: after it, its weight is 37 %. 0
+	// means DefaultTimeConstant.
+	TimeConstant time.Duration
+}
+
+// DefaultTimeConstant makes a weight of a week ago count 2 %, as those of tenants' scores.
+const DefaultTimeConstant = 42 * time.Hour
+
+// Ranker ranks nodes for pods. It is safe for concurrent use: one lock guards everything,
+// because a ranking takes a few microseconds.
+//
+// Scores are cached by kind of pods and node. An update of a node is only logged; a ranking
+// reads the log, and computes the scores of the nodes in it. With k kinds in use, a decision
+// computes about k scores, whatever the number of nodes, and compares one number of each
+// node. Two other ways were slower: to score all nodes that fit for each pod, and to compute
+// all kinds' scores of a node when it changes.
+//
+// The measure is replaced when the workload that was learned differs much from the one that is
+// measured. Then all scores are computed again, so small differences are left.
+type Ranker struct {
+	options Options
+	mu      struct {
+		sync.Mutex
+		workload workload
+		counted  map[string]bool // UIDs of the pods in workload that exist
+		pods     int             // that workload has seen
+		checkAt  int             // number of pods at which the workload is compared next
+		typical  []want          // the workload that is measured
+		measure  measure
+		epoch    int // how often the measure was replaced
+
+		nodes    []machine
+		index    map[string]int // by name
+		reserved map[int]bool   // nodes with a reservation
+		log      changes
+		rankings map[kind]*ranking
+		uses     uint64
+		lots     []lot // buffer
+		found    []int // buffer
+	}
+}
+
+// machine is one node.
+type machine struct {
+	slot   *sched.Slot
+	record *sched.Node // nil where the node is gone
+	stock  stock       // without what is reserved
+	free   sched.MilliGPU
+	lost   float64
+}
+
+// New returns a ranker without nodes.
+func New(o Options) *Ranker {
+	if o.Now == nil {
+		o.Now = func() time.Time { return time.Time{} }
+	}
+	if o.TimeConstant <= 0 {
+		o.TimeConstant = DefaultTimeConstant
+	}
+	r := &Ranker{options: o}
+	r.mu.workload.constant = o.TimeConstant
+	r.mu.counted, r.mu.index, r.mu.reserved, r.mu.rankings = map[string]bool{}, map[string]int{}, map[int]bool{}, map[kind]*ranking{}
+	return r
+}
+
+// Set adds or updates a node. slot provides its newest record to the callers of Best.
+func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i, known := r.mu.index[record.Name]
+	if !known {
+		i = len(r.mu.nodes)
+		r.mu.nodes, r.mu.index[record.Name] = append(r.mu.nodes, machine{}), i
+	}
+	delete(r.mu.reserved, i)
+	if record.Reserved != nil {
+		r.mu.reserved[i] = true
+	}
+	m := &r.mu.nodes[i]
+	m.slot, m.record, m.stock = slot, record, stockOf(record.For(""), m.stock.lots)
+	m.free, m.lost = m.stock.free(), r.mu.measure.lost(&m.stock)
+	r.mu.log.add(i)
+}
+
+// Remove removes a node. Its place stays, for the case that the node comes back.
+func (r *Ranker) Remove(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i, known := r.mu.index[name]; known {
+		r.mu.nodes[i] = machine{}
+		delete(r.mu.reserved, i)
+		r.mu.log.add(i)
+	}
+}
+
+// Best appends the n best nodes for a pod, best first; n < 0 means all. Only nodes with enough
+// CPU, memory and GPUs are among them. The caller has to check everything else.
+func (r *Ranker) Best(to []*sched.Slot, pod *sched.Pod, n int) []*sched.Slot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.ranking(requestOf(pod))
+	defer r.withReservations(k, pod)()
+	r.mu.found = r.mu.found[:0]
+	if n < 0 || n >= len(r.mu.nodes) {
+		r.mu.found = r.all(r.mu.found, k)
+	} else {
+		r.mu.found = r.best(r.mu.found, k, n)
+	}
+	for _, i := range r.mu.found {
+		to = append(to, r.mu.nodes[i].slot)
+	}
+	return to
+}
+
+// withReservations replaces the scores of the nodes that are reserved for a pod, and returns
+// the function that restores them.
+func (r *Ranker) withReservations(k *ranking, pod *sched.Pod) func() {
+	var nodes []int
+	for i := range r.mu.reserved {
+		if record := r.mu.nodes[i].record; record.Reserved.UID == pod.Claim() {
+			nodes = append(nodes, i)
+			k.scores[i] = r.scoreOf(&k.request, record)
+		}
+	}
+	return func() {
+		for _, i := range nodes {
+			k.scores[i] = r.gain(&r.mu.nodes[i], &k.request)
+		}
+	}
+}
+
+// Score appends the score of a record for a pod: lost(n) now minus lost(n) with the pod on the
+// node, in millionths of a GPU. A node that the pod does not fit has the lowest score.
+func (r *Ranker) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	want := requestOf(pod)
+	if i, ok := r.mu.index[node.Name]; ok && r.mu.nodes[i].record == node && node.Reserved == nil {
+		return append(to, r.ranking(want).scores[i])
+	}
+	return append(to, r.scoreOf(&want, node.For(pod.Claim())))
+}
+
+// scoreOf returns the score of a record with all that is free there. It needs r.mu.
+func (r *Ranker) scoreOf(want *request, record *sched.Node) int64 {
+	m := machine{record: record, stock: stockOf(record, nil)}
+	m.lost = r.mu.measure.lost(&m.stock)
+	return r.gain(&m, want)
+}
+
+// See adds a pod to the workload, if it was not added before.
+func (r *Ranker) See(pod *sched.Pod) {
+	r.see(pod.UID, requestOf(pod), time.Time{})
+}
+
+// SeeHeld adds a pod that was bound at a time, zero for just now, and holds a number of GPUs. So
+// the workload is known after a restart. Which types of GPUs such a pod had requested is unknown.
+func (r *Ranker) SeeHeld(uid string, h sched.Holding, cards int, at time.Time) {
+	want := request{cpu: h.CPU, memory: h.Memory, count: max(cards, len(h.GPUs)), milli: sched.WholeGPU}
+	if len(h.GPUs) > 0 {
+		want.milli = h.GPUs[0].Milli
+	}
+	r.see(uid, want, at)
+}
+
+func (r *Ranker) see(uid string, want request, at time.Time) {
+	if want.count <= 0 {
+		return
+	}
+	if at.IsZero() {
+		at = r.options.Now()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.counted[uid] {
+		return
+	}
+	r.mu.counted[uid] = true
+	r.mu.workload.see(want, at)
+	if r.mu.pods++; r.mu.pods >= r.mu.checkAt {
+		r.mu.checkAt = r.mu.pods + max(firstCheck, r.mu.pods/8)
+		r.learn()
+	}
+}
+
+const (
+	// firstCheck is after how many pods the workload is measured for the first time.
+	firstCheck = 8
+	// mostDistance is how much the learned workload may differ from the measured one.
+	mostDistance = 0.1
+)
+
+// learn replaces the measure if the learned workload differs much from it.
+func (r *Ranker) learn() {
+	typical := r.mu.workload.typical()
+	if distance(typical, r.mu.typical) <= mostDistance {
+		return
+	}
+	r.mu.typical, r.mu.measure = typical, newMeasure(typical)
+	r.mu.epoch++
+	for i := range r.mu.nodes {
+		m := &r.mu.nodes[i]
+		m.lost = r.mu.measure.lost(&m.stock)
+	}
+}
+
+// Forget allows a pod to be counted again. It stays in the workload. It is called when the pod
+// no longer exists, so that the memory for UIDs does not grow.
+func (r *Ranker) Forget(uid string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.mu.counted, uid)
+}

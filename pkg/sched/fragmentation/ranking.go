@@ -1,0 +1,121 @@
+package fragmentation
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// ranking has the scores of all nodes for one kind of pods.
+type ranking struct {
+	request
+	scores []int64 // by index of the node; unfit where the pod does not fit
+	upTo   uint64  // changes of nodes that are in scores
+	epoch  int     // of the measure
+	used   uint64  // when it was last used, as a number of uses of all
+}
+
+// unfit is the score of a node that a pod does not fit.
+const unfit = math.MinInt64
+
+// mostRankings limits the memory, which is O(rankings · nodes).
+const mostRankings = 256
+
+// ranking returns the newest scores for a request. It needs r.mu.
+func (r *Ranker) ranking(want request) *ranking {
+	r.mu.uses++
+	k := kindOf(want)
+	scores := r.mu.rankings[k]
+	if scores == nil {
+		if len(r.mu.rankings) >= mostRankings {
+			r.dropOldest()
+		}
+		scores = &ranking{request: want, epoch: -1}
+		r.mu.rankings[k] = scores
+	}
+	scores.used = r.mu.uses
+	r.update(scores)
+	return scores
+}
+
+// dropOldest removes the ranking that was not used for the longest time.
+func (r *Ranker) dropOldest() {
+	var oldest kind
+	least := uint64(math.MaxUint64)
+	for k, scores := range r.mu.rankings {
+		if scores.used < least {
+			oldest, least = k, scores.used
+		}
+	}
+	delete(r.mu.rankings, oldest)
+}
+
+// update computes the scores of the nodes that have changed since the last time.
+func (r *Ranker) update(k *ranking) {
+	for len(k.scores) < len(r.mu.nodes) {
+		k.scores = append(k.scores, unfit)
+	}
+	if k.epoch != r.mu.epoch || k.upTo < r.mu.log.first {
+		for i := range r.mu.nodes {
+			k.scores[i] = r.gain(&r.mu.nodes[i], &k.request)
+		}
+	} else {
+		for i := range r.mu.log.since(k.upTo) {
+			k.scores[i] = r.gain(&r.mu.nodes[i], &k.request)
+		}
+	}
+	k.epoch, k.upTo = r.mu.epoch, r.mu.log.next()
+}
+
+// gain returns the score of a node.
+func (r *Ranker) gain(m *machine, want *request) int64 {
+	if m.record == nil || !m.stock.fits(want) {
+		return unfit
+	}
+	after := m.stock.less(want, r.mu.lots)
+	r.mu.lots = after.lots
+	return score(m.lost, r.mu.measure.lost(&after))
+}
+
+// score is in millionths of a GPU, so that rounding errors of the sums do not matter.
+func score(before, after float64) int64 { return int64(math.Round((before - after) * 1000)) }
+
+// best appends the indexes of the n best nodes that fit, best first. Among nodes with the same
+// score those with less free come first, so that others stay empty.
+func (r *Ranker) best(to []int, k *ranking, n int) []int {
+	from, worst := len(to), int64(unfit)
+	for i, score := range k.scores {
+		full := len(to)-from == n
+		if score == unfit || full && (score < worst || r.compare(k, i, to[len(to)-1]) >= 0) {
+			continue
+		}
+		if full {
+			to = to[:len(to)-1]
+		}
+		at := len(to)
+		for at > from && r.compare(k, i, to[at-1]) < 0 {
+			at--
+		}
+		to = slices.Insert(to, at, i)
+		worst = k.scores[to[len(to)-1]]
+	}
+	return to
+}
+
+// all appends the indexes of all nodes that fit, best first.
+func (r *Ranker) all(to []int, k *ranking) []int {
+	from := len(to)
+	for i, score := range k.scores {
+		if score != unfit {
+			to = append(to, i)
+		}
+	}
+	slices.SortFunc(to[from:], func(i, j int) int { return r.compare(k, i, j) })
+	return to
+}
+
+// compare returns a negative number if node i is better than node j. It is total.
+func (r *Ranker) compare(k *ranking, i, j int) int {
+	a, b := &r.mu.nodes[i], &r.mu.nodes[j]
+	return cmp.Or(cmp.Compare(k.scores[j], k.scores[i]), cmp.Compare(a.free, b.free), cmp.Compare(a.stock.cpu, b.stock.cpu), cmp.Compare(a.stock.memory, b.stock.memory), cmp.Compare(i, j))
+}

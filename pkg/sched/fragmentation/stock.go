@@ -1,0 +1,112 @@
+package fragmentation
+
+import (
+	"slices"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// stock is what is free on a node, as far as the measure is concerned. GPUs with the same type
+// and the same amount free are one lot, because a node has few different ones: this makes a
+// measurement several times faster than one GPU at a time.
+type stock struct {
+	cpu    sched.MilliCPU
+	memory sched.Bytes
+	lots   []lot // ascending by free; GPUs with nothing free are left out
+}
+
+// lot is n GPUs with the same amount free each.
+type lot struct {
+	free  sched.MilliGPU
+	model string
+	n     int
+}
+
+// request is what a pod requests, as far as the measure is concerned.
+type request struct {
+	cpu    sched.MilliCPU
+	memory sched.Bytes
+	count  int
+	milli  sched.MilliGPU
+	types  []string // nil for any
+}
+
+func requestOf(pod *sched.Pod) request {
+	return request{pod.Requests.CPU, pod.Requests.Memory, pod.GPUs.Count, pod.GPUs.Milli, pod.GPUs.Types}
+}
+
+// stockOf returns the stock of a record. It appends the lots to lots, which it overwrites.
+func stockOf(n *sched.Node, lots []lot) stock {
+	s := stock{n.Free.CPU, n.Free.Memory, lots[:0]}
+	for i := range n.GPUs {
+		s.add(n.GPUs[i].Free, n.GPUs[i].Type, 1)
+	}
+	return s
+}
+
+// add adds GPUs.
+func (s *stock) add(free sched.MilliGPU, model string, n int) {
+	if free <= 0 || n == 0 {
+		return
+	}
+	i := 0
+	for ; i < len(s.lots) && s.lots[i].free <= free; i++ {
+		if s.lots[i].free == free && s.lots[i].model == model {
+			s.lots[i].n += n
+			return
+		}
+	}
+	s.lots = slices.Insert(s.lots, i, lot{free, model, n})
+}
+
+// free returns the free capacity of all GPUs.
+func (s *stock) free() (sum sched.MilliGPU) {
+	for i := range s.lots {
+		sum += s.lots[i].free * sched.MilliGPU(s.lots[i].n)
+	}
+	return sum
+}
+
+// fits reports whether CPU, memory and GPUs suffice for a pod.
+func (s *stock) fits(r *request) bool {
+	if r.cpu > 0 && r.cpu > s.cpu || r.memory > 0 && r.memory > s.memory {
+		return false
+	}
+	able := 0
+	for i := len(s.lots) - 1; i >= 0 && able < r.count && s.lots[i].free >= r.milli; i-- {
+		if s.lots[i].of(r.types) {
+			able += s.lots[i].n
+		}
+	}
+	return able >= r.count
+}
+
+// less returns the stock after a pod that fits was placed. It gets the GPUs with the least
+// free, as package filter chooses them for pods without exclusive CPUs, unless the models of
+// GPUs take turns on the node. The lots are written to lots.
+func (s *stock) less(r *request, lots []lot) stock {
+	after := stock{s.cpu - r.cpu, s.memory - r.memory, append(lots[:0], s.lots...)}
+	need := r.count
+	for i := range s.lots {
+		from := &s.lots[i]
+		if need == 0 || from.free < r.milli || !from.of(r.types) {
+			continue
+		}
+		n := min(need, from.n)
+		after.remove(from, n)
+		after.add(from.free-r.milli, from.model, n)
+		need -= n
+	}
+	return after
+}
+
+// remove removes n GPUs of a lot.
+func (s *stock) remove(from *lot, n int) {
+	i := slices.IndexFunc(s.lots, func(l lot) bool { return l.free == from.free && l.model == from.model })
+	if s.lots[i].n -= n; s.lots[i].n == 0 {
+		s.lots = slices.Delete(s.lots, i, i+1)
+	}
+}
+
+// of reports whether the GPUs are of one of the types; nil means any.
+func (l *lot) of(types []string) bool { return types == nil || slices.Contains(types, l.model) }

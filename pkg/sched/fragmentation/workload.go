@@ -1,0 +1,153 @@
+package fragmentation
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// want is one kind of pods and its share of all.
+type want struct {
+	request
+	share float64
+}
+
+// workload learns which kinds of pods with GPUs there are. Pods are of the same kind if their
+// CPU, memory and GPU requests are equal. A pod that was seen at t has the weight
+//
+//	w = e^(−(now − t)/T)
+//
+// so kinds that are not seen any more are forgotten. Only quotients of weights matter, so
+// weights grow instead of being lowered: a new pod has e^((t − origin)/T).
+type workload struct {
+	constant time.Duration // T
+	origin   time.Time
+	kinds    map[kind]*seen
+	total    float64 // weight of all pods
+}
+
+// seen is one kind and its weight.
+type seen struct {
+	request
+	kind   kind
+	weight float64
+}
+
+// kind identifies pods that request the same.
+type kind struct {
+	cpu    sched.MilliCPU
+	memory sched.Bytes
+	count  int
+	milli  sched.MilliGPU
+	types  string
+}
+
+func kindOf(r request) kind {
+	return kind{r.cpu, r.memory, r.count, r.milli, strings.Join(r.types, "|")}
+}
+
+const (
+	// mostKinds limits the kinds that are remembered.
+	mostKinds = 1024
+	// mostTypical and typicalShare limit the kinds that are measured: each measurement takes
+	// time in proportion to them, and rare kinds hardly change it. On openb's trace 0.95 allocates
+	// 95.48 % of the GPUs, and 0.99 allocates 95.53 %.
+	mostTypical  = 128
+	typicalShare = 0.99
+	// mostGrowth is the exponent at which weights are made smaller again, long before they
+	// overflow.
+	mostGrowth = 100
+)
+
+// see adds a pod. Pods without whole GPUs or shares of them are ignored.
+func (w *workload) see(r request, at time.Time) {
+	if r.count <= 0 || r.milli <= 0 {
+		return
+	}
+	weight := w.weightAt(at)
+	k := kindOf(r)
+	if w.kinds[k] == nil {
+		w.kinds[k] = &seen{request: r, kind: k}
+	}
+	w.kinds[k].weight += weight
+	w.total += weight
+	if len(w.kinds) > mostKinds {
+		w.keep(w.heaviest()[:mostKinds/2])
+	}
+}
+
+// weightAt returns the weight of a pod that is seen now.
+func (w *workload) weightAt(at time.Time) float64 {
+	if w.kinds == nil {
+		w.kinds, w.origin = map[kind]*seen{}, at
+	}
+	growth := at.Sub(w.origin).Seconds() / w.constant.Seconds()
+	if growth > mostGrowth {
+		for _, s := range w.kinds {
+			s.weight *= math.Exp(-growth)
+		}
+		w.total *= math.Exp(-growth)
+		w.origin, growth = at, 0
+	}
+	return math.Exp(growth)
+}
+
+// keep forgets all other kinds.
+func (w *workload) keep(some []*seen) {
+	w.kinds, w.total = map[kind]*seen{}, 0
+	for _, s := range some {
+		w.kinds[s.kind] = s
+		w.total += s.weight
+	}
+}
+
+// heaviest returns the kinds by descending weight.
+func (w *workload) heaviest() []*seen {
+	return slices.SortedFunc(maps.Values(w.kinds), func(a, b *seen) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), a.kind.compare(b.kind))
+	})
+}
+
+func (k kind) compare(l kind) int {
+	return cmp.Or(cmp.Compare(k.count, l.count), cmp.Compare(k.milli, l.milli), strings.Compare(k.types, l.types), cmp.Compare(k.cpu, l.cpu), cmp.Compare(k.memory, l.memory))
+}
+
+// typical returns the heaviest kinds that together make up typicalShare of the pods, with their
+// shares of these pods.
+func (w *workload) typical() []want {
+	var all []want
+	sum := 0.0
+	for _, s := range w.heaviest() {
+		if len(all) == mostTypical || sum >= typicalShare*w.total {
+			break
+		}
+		all = append(all, want{request: s.request, share: s.weight})
+		sum += s.weight
+	}
+	for i := range all {
+		all[i].share /= sum
+	}
+	return all
+}
+
+// distance returns half of the sum of the differences of shares: 0 for the same workloads, 1
+// for workloads without a common kind.
+func distance(a, b []want) float64 {
+	shares := map[kind]float64{}
+	for _, w := range a {
+		shares[kindOf(w.request)] += w.share
+	}
+	for _, w := range b {
+		shares[kindOf(w.request)] -= w.share
+	}
+	sum := 0.0
+	for _, difference := range shares {
+		sum += math.Abs(difference)
+	}
+	return sum / 2
+}
