@@ -1,7 +1,9 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller takeover perf perf-busy latency soak gpu-check
+.PHONY: help test check unit oracle generate verify lint tools bin image release rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller takeover perf perf-busy latency soak gpu-check
 
 IMAGE ?= localhost/numalet:dev
+VERSION ?=# of a release, which the programs report; empty for what the Go tool knows
+LDFLAGS = -s $(if $(strip $(VERSION)),-X github.com/numalet/numalet/internal/platform/telemetry.release=$(strip $(VERSION)))
 FLAVOUR ?= plain# of the rig's machine: plain, systemd or wide
 PROGRAMS = numalet numalet-agent numalet-deviceplugin numalet-controller
 
@@ -40,13 +42,16 @@ tools: # install missing Debian packages
 	@test/tools
 
 bin: tools ## build the programs in build/bin; all but numalet-nvml are static
-	for p in $(PROGRAMS); do CGO_ENABLED=0 go build -trimpath -ldflags=-s -o build/bin/$$p ./cmd/$${p#numalet-} || exit 1; done
-	CGO_ENABLED=1 go build -trimpath -ldflags=-s -o build/bin/numalet-nvml ./cmd/nvml
+	for p in $(PROGRAMS); do CGO_ENABLED=0 go build -trimpath -ldflags="$(LDFLAGS)" -o build/bin/$$p ./cmd/$${p#numalet-} || exit 1; done
+	CGO_ENABLED=1 go build -trimpath -ldflags="$(LDFLAGS)" -o build/bin/numalet-nvml ./cmd/nvml
 
 image: bin ## build the container image, build/numalet.tar (an OCI archive named $(IMAGE))
 	go -C deploy/image run . -o $(CURDIR)/build/numalet.tar -ref $(IMAGE) \
 	  -label org.opencontainers.image.revision=$$(git describe --always --dirty --abbrev=40 --exclude='*') \
 	  $(foreach p,$(PROGRAMS) numalet-nvml,$(CURDIR)/build/bin/$(p)=/usr/bin/$(p)) $$(deploy/image/glibc build/bin/numalet-nvml)
+
+release: tools ## build a release from the git tag of the commit, in build/release; KEY=file signs it, SIGN=no does not; IMAGE_REPOSITORY, URL
+	deploy/release/build
 
 rig: # build the command of the test rig, build/rig
 	@go -C test/cluster build -o $(CURDIR)/build/rig ./cmd/rig

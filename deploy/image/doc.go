@@ -1,8 +1,8 @@
 // Command image writes a container image as an OCI archive, without a registry or a
-// container engine. The image has one layer of local files.
+// container engine. The image has one layer of local files for each architecture.
 //
 //	image -o numalet.tar -ref localhost/numalet:dev -label org.opencontainers.image.revision=$(git rev-parse HEAD) \
-//	      build/bin/numalet-agent=/usr/bin/numalet-agent
+//	      build/bin/numalet-agent=/usr/bin/numalet-agent arm64: build/arm64/numalet-agent=/usr/bin/numalet-agent
 //
 // The output is reproducible: timestamps are zero, owners are root, and entries are
 // sorted. `ctr -n k8s.io images import` and registry tools (`skopeo copy oci-archive:…`)

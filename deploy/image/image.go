@@ -3,131 +3,133 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
-	_ "crypto/sha256" // for go-digest, which uses the linked hash functions
-	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
-	"github.com/opencontainers/go-digest"
-	"github.com/opencontainers/image-spec/specs-go"
-	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// containerdName is the annotation in the index with the full name under which
-// containerd imports the image; the OCI annotation has the tag only.
-const containerdName = "io.containerd.image.name"
+const (
+	// containerdName is the annotation in the index with the full name under which
+	// containerd imports the image; the OCI annotation has the tag only.
+	containerdName = "io.containerd.image.name"
+	tagName        = "org.opencontainers.image.ref.name"
+)
 
-// Image is an image with one layer.
+// Image is an image of one or several architectures, each with one layer.
 type Image struct {
 	Ref        string // registry/name:tag
-	Arch       string // as GOARCH, e.g. amd64
 	Entrypoint []string
 	Labels     map[string]string
-	Files      []File
+	Platforms  []Platform
+}
+
+// Platform is the files of an architecture.
+type Platform struct {
+	Arch  string // as GOARCH, e.g. amd64
+	Files []File
 }
 
 // Write writes the image as an OCI archive (an image layout in a tar).
 func (img *Image) Write(w io.Writer) error {
-	repository, tag, ok := cutLast(img.Ref, ":")
-	if !ok || repository == "" || strings.Contains(tag, "/") {
-		return fmt.Errorf("read image name %q: want registry/name:tag", img.Ref)
-	}
-	tree, err := layer(img.Files)
+	index, err := img.index()
 	if err != nil {
 		return err
 	}
-	a := archive{tw: tar.NewWriter(w)}
-	root := a.blob(v1.MediaTypeImageLayerGzip, a.compress(tree))
-	config := a.json(v1.MediaTypeImageConfig, img.config(digest.FromBytes(tree)))
-	manifest := a.json(v1.MediaTypeImageManifest, v1.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2},
-		MediaType: v1.MediaTypeImageManifest,
-		Config:    config,
-		Layers:    []v1.Descriptor{root},
+	dir, err := os.MkdirTemp("", "image")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if _, err := layout.Write(dir, index); err != nil {
+		return fmt.Errorf("write image %s: %w", img.Ref, err)
+	}
+	return archive(w, dir)
+}
+
+// index returns the index of the archive. It has one entry: the image, or the index of its
+// architectures.
+func (img *Image) index() (v1.ImageIndex, error) {
+	repository, tag, ok := cutLast(img.Ref, ":")
+	if !ok || repository == "" || strings.Contains(tag, "/") {
+		return nil, fmt.Errorf("read image name %q: want registry/name:tag", img.Ref)
+	}
+	named := map[string]string{containerdName: img.Ref, tagName: tag}
+	all := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, p := range img.Platforms {
+		one, err := img.image(p)
+		if err != nil {
+			return nil, err
+		}
+		entry := v1.Descriptor{MediaType: types.OCIManifestSchema1, Platform: &v1.Platform{OS: "linux", Architecture: p.Arch}}
+		if len(img.Platforms) == 1 {
+			entry.Annotations = named
+		}
+		all = mutate.AppendManifests(all, mutate.IndexAddendum{Add: one, Descriptor: entry})
+	}
+	if len(img.Platforms) == 1 {
+		return all, nil
+	}
+	entry := v1.Descriptor{MediaType: types.OCIImageIndex, Annotations: named}
+	return mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{Add: all, Descriptor: entry}), nil
+}
+
+// image returns the image of an architecture.
+func (img *Image) image(p Platform) (v1.Image, error) {
+	tree, err := layer(p.Files)
+	if err != nil {
+		return nil, err
+	}
+	files, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(tree)), nil },
+		tarball.WithMediaType(types.OCILayer))
+	if err != nil {
+		return nil, fmt.Errorf("pack the files for %s: %w", p.Arch, err)
+	}
+	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	base, err = mutate.ConfigFile(base, &v1.ConfigFile{
+		OS: "linux", Architecture: p.Arch, RootFS: v1.RootFS{Type: "layers"},
+		Config: v1.Config{Entrypoint: img.Entrypoint, Env: []string{"PATH=/usr/bin:/bin"}, WorkingDir: "/", Labels: img.Labels},
 	})
-	manifest.Platform = &v1.Platform{OS: "linux", Architecture: img.Arch}
-	manifest.Annotations = map[string]string{containerdName: img.Ref, v1.AnnotationRefName: tag}
-	a.index(manifest)
-	return a.close()
-}
-
-// config returns the configuration of the image. layer is the digest of the uncompressed
-// layer.
-func (img *Image) config(layer digest.Digest) v1.Image {
-	return v1.Image{
-		Platform: v1.Platform{OS: "linux", Architecture: img.Arch},
-		Config: v1.ImageConfig{
-			Entrypoint: img.Entrypoint,
-			Env:        []string{"PATH=/usr/bin:/bin"},
-			WorkingDir: "/",
-			Labels:     img.Labels,
-		},
-		RootFS: v1.RootFS{Type: "layers", DiffIDs: []digest.Digest{layer}},
+	if err != nil {
+		return nil, fmt.Errorf("configure the image for %s: %w", p.Arch, err)
 	}
+	return mutate.AppendLayers(base, files)
 }
 
-// archive writes the entries of an image layout, and records the first error.
-type archive struct {
-	tw  *tar.Writer
-	err error
-}
-
-// blob writes data under its digest.
-func (a *archive) blob(mediaType string, data []byte) v1.Descriptor {
-	d := v1.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
-	a.write("blobs/sha256/"+d.Digest.Encoded(), data)
-	return d
-}
-
-func (a *archive) json(mediaType string, v any) v1.Descriptor {
-	return a.blob(mediaType, a.encode(v))
-}
-
-func (a *archive) index(manifest v1.Descriptor) {
-	a.write(v1.ImageIndexFile, a.encode(v1.Index{
-		Versioned: specs.Versioned{SchemaVersion: 2},
-		MediaType: v1.MediaTypeImageIndex,
-		Manifests: []v1.Descriptor{manifest},
-	}))
-	a.write(v1.ImageLayoutFile, a.encode(v1.ImageLayout{Version: v1.ImageLayoutVersion}))
-}
-
-// compress returns data in gzip format, without a name or a time.
-func (a *archive) compress(data []byte) []byte {
-	var buf bytes.Buffer
-	zw := gzip.NewWriter(&buf)
-	_, err := zw.Write(data)
-	a.keep(err)
-	a.keep(zw.Close())
-	return buf.Bytes()
-}
-
-func (a *archive) encode(v any) []byte {
-	data, err := json.Marshal(v)
-	a.keep(err)
-	return data
-}
-
-func (a *archive) write(name string, data []byte) {
-	if a.err != nil {
-		return
+// archive writes the files of a directory as a tar, without times and owners.
+func archive(w io.Writer, dir string) error {
+	tw := tar.NewWriter(w)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // in lexical order
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if err := tw.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(name), Mode: 0o644, Size: int64(len(data))}); err != nil {
+			return err
+		}
+		_, err = tw.Write(data)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("archive the image: %w", err)
 	}
-	a.keep(a.tw.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(data))}))
-	_, err := a.tw.Write(data)
-	a.keep(err)
-}
-
-func (a *archive) keep(err error) {
-	if a.err == nil {
-		a.err = err
-	}
-}
-
-func (a *archive) close() error {
-	a.keep(a.tw.Close())
-	return a.err
+	return tw.Close()
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {

@@ -18,22 +18,17 @@ import (
 
 func example() *Image {
 	return &Image{
-		Ref: "localhost/example:dev", Arch: "amd64",
+		Ref:        "localhost/example:dev",
 		Entrypoint: []string{"/bin/busybox", "sh"},
 		Labels:     map[string]string{v1.AnnotationRevision: "0123abc"},
-		Files:      []File{Program("/bin/busybox", []byte("ELF")), Link("/bin/sh", "busybox")},
+		Platforms:  []Platform{{"amd64", []File{Program("/bin/busybox", []byte("ELF")), Link("/bin/sh", "busybox")}}},
 	}
 }
 
 func TestArchiveReadsBack(t *testing.T) {
 	blobs := entries(t, write(t, example()))
-	var layout v1.ImageLayout
-	decode(t, blobs[v1.ImageLayoutFile], &layout)
-	if layout.Version != v1.ImageLayoutVersion {
-		t.Errorf("layout version %q, want %q", layout.Version, v1.ImageLayoutVersion)
-	}
 	var index v1.Index
-	decode(t, blobs[v1.ImageIndexFile], &index)
+	decode(t, blobs["index.json"], &index)
 	want := map[string]string{containerdName: "localhost/example:dev", v1.AnnotationRefName: "dev"}
 	if diff := cmp.Diff(want, index.Manifests[0].Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
@@ -58,9 +53,32 @@ func TestArchiveReadsBack(t *testing.T) {
 	}
 }
 
+// TestArchitectures packs two, which a node finds in one index under the image's name.
+func TestArchitectures(t *testing.T) {
+	img := example()
+	img.Platforms = append(img.Platforms, Platform{"arm64", []File{Program("/bin/busybox", []byte("ARM"))}})
+	blobs := entries(t, write(t, img))
+	var top, index v1.Index
+	decode(t, blobs["index.json"], &top)
+	if len(top.Manifests) != 1 || top.Manifests[0].Annotations[containerdName] != img.Ref {
+		t.Fatalf("index %+v, want one entry with the image's name", top)
+	}
+	decode(t, blob(t, blobs, top.Manifests[0]), &index)
+	files := map[string]string{}
+	for _, d := range index.Manifests {
+		var manifest v1.Manifest
+		decode(t, blob(t, blobs, d), &manifest)
+		files[d.Platform.Architecture] = string(entries(t, unzip(t, blob(t, blobs, manifest.Layers[0])))["bin/busybox"])
+	}
+	if diff := cmp.Diff(map[string]string{"amd64": "ELF", "arm64": "ARM"}, files); diff != "" {
+		t.Errorf("programs by architecture (-want +got):\n%s", diff)
+	}
+}
+
 func TestEqualInputGivesEqualBytes(t *testing.T) {
 	swapped := example()
-	swapped.Files[0], swapped.Files[1] = swapped.Files[1], swapped.Files[0]
+	files := swapped.Platforms[0].Files
+	files[0], files[1] = files[1], files[0]
 	if !bytes.Equal(write(t, example()), write(t, swapped)) {
 		t.Error("the order of the files changes the archive")
 	}
@@ -70,9 +88,9 @@ func TestWriteRefuses(t *testing.T) {
 	for name, tc := range map[string]struct{ change func(*Image) }{
 		"no tag":        {func(i *Image) { i.Ref = "localhost:5000/example" }},
 		"no name":       {func(i *Image) { i.Ref = ":dev" }},
-		"relative path": {func(i *Image) { i.Files = []File{Program("bin/x", nil)} }},
-		"unclean path":  {func(i *Image) { i.Files = []File{Program("/bin/../x", nil)} }},
-		"twice":         {func(i *Image) { i.Files = []File{Program("/x", nil), Link("/x", "y")} }},
+		"relative path": {func(i *Image) { i.Platforms[0].Files = []File{Program("bin/x", nil)} }},
+		"unclean path":  {func(i *Image) { i.Platforms[0].Files = []File{Program("/bin/../x", nil)} }},
+		"twice":         {func(i *Image) { i.Platforms[0].Files = []File{Program("/x", nil), Link("/x", "y")} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			img := example()

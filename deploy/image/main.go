@@ -18,9 +18,10 @@ func main() {
 func run(args []string) error {
 	fs := flag.NewFlagSet("image", flag.ContinueOnError)
 	out := fs.String("o", "image.tar", "archive to write")
-	img := Image{Arch: runtime.GOARCH, Labels: map[string]string{}}
+	img := Image{Labels: map[string]string{}}
+	arch, links := runtime.GOARCH, []File(nil)
 	fs.StringVar(&img.Ref, "ref", "localhost/image:dev", "name and tag")
-	fs.StringVar(&img.Arch, "arch", img.Arch, "architecture, in Go's names")
+	fs.StringVar(&arch, "arch", arch, "architecture of the first files, in Go's names; an argument ARCH: begins those of another")
 	fs.Func("entrypoint", "command line, comma separated", func(s string) error {
 		img.Entrypoint = strings.Split(s, ",")
 		return nil
@@ -29,21 +30,31 @@ func run(args []string) error {
 		return pair(s, func(k, v string) { img.Labels[k] = v })
 	})
 	fs.Func("link", "path=target, a symbolic link (repeatable)", func(s string) error {
-		return pair(s, func(p, target string) { img.Files = append(img.Files, Link(p, target)) })
+		return pair(s, func(p, target string) { links = append(links, Link(p, target)) })
 	})
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
+	img.Platforms = []Platform{{Arch: arch}}
 	for _, arg := range fs.Args() {
 		if err := img.add(arg); err != nil {
 			return err
 		}
 	}
+	for i := range img.Platforms {
+		img.Platforms[i].Files = append(img.Platforms[i].Files, links...)
+	}
 	return img.save(*out)
 }
 
-// add adds the file of an argument SOURCE=/path to the image.
+// add adds the file of an argument SOURCE=/path to the image, or begins the files of another
+// architecture.
 func (img *Image) add(arg string) error {
+	if arch, ok := strings.CutSuffix(arg, ":"); ok {
+		img.Platforms = append(img.Platforms, Platform{Arch: arch})
+		return nil
+	}
+	p := &img.Platforms[len(img.Platforms)-1]
 	src, dst, ok := strings.Cut(arg, "=")
 	if !ok {
 		return fmt.Errorf("read argument %q: want SOURCE=/path/in/image", arg)
@@ -52,7 +63,7 @@ func (img *Image) add(arg string) error {
 	if err != nil {
 		return err
 	}
-	img.Files = append(img.Files, Program(dst, data))
+	p.Files = append(p.Files, Program(dst, data))
 	return nil
 }
 

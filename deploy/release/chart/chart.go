@@ -27,6 +27,15 @@ func Load(dir string) (*helmchart.Chart, error) {
 	return c, nil
 }
 
+// LoadArchive reads a packed chart.
+func LoadArchive(file string) (*helmchart.Chart, error) {
+	c, err := loader.LoadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("load the chart %s: %w", file, err)
+	}
+	return c, nil
+}
+
 // Render returns the objects of each template, by the name of its file. Templates without
 // objects are left out.
 func Render(c *helmchart.Chart, to Target, values map[string]any) (map[string]string, error) {

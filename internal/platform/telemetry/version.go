@@ -5,9 +5,15 @@ import (
 	"runtime/debug"
 )
 
-// Version returns what the Go tool recorded about this build: the module's
+// release is the version of a release. The linker sets it.
+var release string
+
+// Version returns the version of the release, or else what the Go tool recorded about this build: the module's
 // version, the commit and whether its tree was dirty.
 func Version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
