@@ -50,6 +50,24 @@ func TestStorm(t *testing.T) {
 	}
 }
 
+// TestStormOfPreferences runs several first-tier schedulers on pods that prefer to be apart.
+// Although many are rated at the same time, all are placed and no node is left out.
+func TestStormOfPreferences(t *testing.T) {
+	const nodes = 6
+	var pods []*v1.Pod
+	for i := range 5 * nodes {
+		pods = append(pods, pod(fmt.Sprint("web-", i)).Label("app", "web").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithPreferredReq).Obj())
+	}
+	used := map[string]bool{}
+	bound := storm(t, 8, nodes, pods)
+	for _, d := range bound {
+		used[d.At.Node] = true
+	}
+	if len(bound) != len(pods) || len(used) != nodes {
+		t.Errorf("%d of %d pods are on %d of %d nodes, want all on all", len(bound), len(pods), len(used), nodes)
+	}
+}
+
 // storm runs both tiers until no pod is pending, and returns the bound pods.
 func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.Decision {
 	t.Helper()
