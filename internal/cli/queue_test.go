@@ -21,14 +21,16 @@ const objectMissing = `{"kind":"Status","status":"Failure","reason":"NotFound","
 func fakeCluster(t *testing.T) string {
 	const queue = "/apis/queue.numalet.dev/v1alpha1/"
 	pages := map[string]string{
-		queue + "pendingpods":                       `{"items":[` + trainPod + `]}`,
-		queue + "namespaces/team/pendingpods":       `{"items":[` + trainPod + `]}`,
-		queue + "namespaces/other/pendingpods":      `{"items":[]}`,
-		queue + "namespaces/team/pendingpods/train": trainPod,
-		"/apis/numalet.dev/v1alpha1/tenants":        `{"apiVersion":"numalet.dev/v1alpha1","kind":"TenantList","items":[{"apiVersion":"numalet.dev/v1alpha1","kind":"Tenant","metadata":{"name":"ann"},"spec":{"weight":"2","quotas":{"T4":"8"}},"status":{"accounts":[{"type":"cpu","usage":"3","score":"1.23456789","lastUpdateTime":"2026-01-01T00:00:00.000000Z"}]}}]}`,
-		"/apis/numalet.dev/v1alpha1/gpugroups":      `{"apiVersion":"numalet.dev/v1alpha1","kind":"GPUGroupList","items":[{"apiVersion":"numalet.dev/v1alpha1","kind":"GPUGroup","metadata":{"name":"g1"},"spec":{"tenants":["ann"],"form":"physical"},"status":{"gpus":4}}]}`,
-		"/apis/numalet.dev/v1alpha1/nodetopologies": `{"apiVersion":"numalet.dev/v1alpha1","kind":"NodeTopologyList","items":[{"apiVersion":"numalet.dev/v1alpha1","kind":"NodeTopology","metadata":{"name":"n1"},"status":{"conditions":[{"type":"Ready","status":"True"}],"cpus":{"allocatable":14,"available":5},"numa":[{"id":0,"allocatable":6,"available":2},{"id":1,"allocatable":8,"available":3}],"gpus":[{"id":"G0"},{"id":"G1"},{"id":"M0","card":"G1"}],"gpuHolders":[{"uid":"u","devices":["M0::3"]}]}}]}`,
-		"/api/v1/namespaces":                        `{"items":[{"metadata":{"name":"team"}}]}`,
+		queue + "pendingpods":                              `{"items":[` + trainPod + `]}`,
+		queue + "namespaces/team/pendingpods":              `{"items":[` + trainPod + `]}`,
+		queue + "namespaces/other/pendingpods":             `{"items":[]}`,
+		queue + "namespaces/team/pendingpods/train":        trainPod,
+		queue + "namespaces/team/pendingpods/train/whatif": `{"variants":[{"change":"as it is","fits":false},{"change":"with the policy random","fits":true,"node":"n1"}]}`,
+		"/api/v1/namespaces/team/pods/gated":               `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"team","name":"gated"},"spec":{"schedulerName":"numalet-scheduler","schedulingGates":[{"name":"wait"}]}}`,
+		"/apis/numalet.dev/v1alpha1/tenants":               `{"apiVersion":"numalet.dev/v1alpha1","kind":"TenantList","items":[{"apiVersion":"numalet.dev/v1alpha1","kind":"Tenant","metadata":{"name":"ann"},"spec":{"weight":"2","quotas":{"T4":"8"}},"status":{"accounts":[{"type":"cpu","usage":"3","score":"1.23456789","lastUpdateTime":"2026-01-01T00:00:00.000000Z"}]}}]}`,
+		"/apis/numalet.dev/v1alpha1/gpugroups":             `{"apiVersion":"numalet.dev/v1alpha1","kind":"GPUGroupList","items":[{"apiVersion":"numalet.dev/v1alpha1","kind":"GPUGroup","metadata":{"name":"g1"},"spec":{"tenants":["ann"],"form":"physical"},"status":{"gpus":4}}]}`,
+		"/apis/numalet.dev/v1alpha1/nodetopologies":        `{"apiVersion":"numalet.dev/v1alpha1","kind":"NodeTopologyList","items":[{"apiVersion":"numalet.dev/v1alpha1","kind":"NodeTopology","metadata":{"name":"n1"},"status":{"conditions":[{"type":"Ready","status":"True"}],"cpus":{"allocatable":14,"available":5},"numa":[{"id":0,"allocatable":6,"available":2},{"id":1,"allocatable":8,"available":3}],"gpus":[{"id":"G0"},{"id":"G1"},{"id":"M0","card":"G1"}],"gpuHolders":[{"uid":"u","devices":["M0::3"]}]}}]}`,
+		"/api/v1/namespaces":                               `{"items":[{"metadata":{"name":"team"}}]}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -66,6 +68,8 @@ func TestShow(t *testing.T) {
 	file := kubeconfig(t, fakeCluster(t))
 	for line, want := range map[string]string{
 		"why train":             "team/train is number 1 of 1 pods that wait for T4, pending for 3s",
+		"why train --what-if":   "CHANGE                  ROOM NOW\nas it is                no\nwith the policy random  on n1\n",
+		"why gated":             "  cause    the pod has the scheduling gates wait: whoever set them has to remove them; nobody schedules it before\n",
 		"why train -o json":     `"uid": "u1"`,
 		"why train -o yaml":     "waitsFor: it waits for its turn",
 		"queue":                 "T4    1         team/train  ann     2      3s      active  it waits for its turn\n",

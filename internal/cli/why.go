@@ -15,6 +15,7 @@ import (
 func newWhy() *cobra.Command {
 	var at cluster
 	var out command.View
+	whatIf := false
 	cmd := &cobra.Command{
 		Use:               "why POD",
 		Short:             "Explain why a pod is pending, and what would let it run",
@@ -24,6 +25,9 @@ func newWhy() *cobra.Command {
 			if len(args) != 1 {
 				return command.WrongUsage("give the name of one pod")
 			}
+			if whatIf {
+				return at.whatIf(cmd, args[0], out)
+			}
 			pod, err := at.why(cmd, args[0])
 			if err != nil {
 				return err
@@ -32,8 +36,38 @@ func newWhy() *cobra.Command {
 		},
 	}
 	at.flag(cmd)
+	cmd.Flags().BoolVar(&whatIf, "what-if", false, "Show which changes of the pod would find room now: fewer CPUs, another policy, any GPU type, fewer restrictions.")
 	command.ViewFlag(cmd, &out)
 	return cmd
+}
+
+// whatIf shows which changes of a pod would find room now.
+func (c *cluster) whatIf(cmd *cobra.Command, name string, out command.View) error {
+	namespace, err := c.namespace()
+	if err != nil {
+		return err
+	}
+	client, err := c.queue()
+	if err != nil {
+		return err
+	}
+	answers, err := client.WhatIf(cmd.Context(), namespace, name)
+	if err != nil {
+		return err
+	}
+	return out.Write(cmd.OutOrStdout(), answers, func(w io.Writer) error { return showWhatIf(w, answers) })
+}
+
+func showWhatIf(out io.Writer, answers queueapi.WhatIf) error {
+	rows := [][]string{{"CHANGE", "ROOM NOW"}}
+	for _, v := range answers.Variants {
+		room := "no"
+		if v.Fits {
+			room = "on " + v.Node
+		}
+		rows = append(rows, []string{v.Change, room})
+	}
+	return command.Table(out, rows)
 }
 
 func (c *cluster) why(cmd *cobra.Command, name string) (pod queueapi.PendingPod, err error) {
@@ -45,32 +79,50 @@ func (c *cluster) why(cmd *cobra.Command, name string) (pod queueapi.PendingPod,
 	if err != nil {
 		return pod, err
 	}
-	return client.Get(cmd.Context(), namespace, name)
+	if pod, err = client.Get(cmd.Context(), namespace, name); unexplained(err) {
+		return c.diagnose(cmd.Context(), namespace, name, err)
+	}
+	return pod, err
 }
 
 func showWhy(out io.Writer, p queueapi.PendingPod) error {
 	s, style := p.Status, command.StyleOf(out)
-	place := ""
-	if s.Position > 0 {
-		place = fmt.Sprintf("is number %d of %d pods that wait for %s", s.Position, s.Of, s.Type)
-	} else {
-		place = "waits for " + s.Type
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s, pending for %s\n", style.Bold(p.Namespace+"/"+p.Name), place, s.Waited)
-	fmt.Fprintf(&b, "  score    %.4g (tenant %s), priority %d\n", s.Score, s.Tenant, s.Priority)
-	var ahead []string
-	for _, a := range s.Ahead {
-		ahead = append(ahead, fmt.Sprintf("%d of %s (score %.4g)", a.Pods, a.Tenant, a.Score))
+	b.WriteString(style.Bold(p.Namespace+"/"+p.Name) + " " + standingOf(s) + "\n")
+	line := func(name, text string) { fmt.Fprintf(&b, "  %-8s %s\n", name, text) }
+	if s.State != notQueued {
+		line("score", fmt.Sprintf("%.4g (tenant %s), priority %d", s.Score, s.Tenant, s.Priority))
+		if len(s.Ahead) > 0 {
+			line("ahead", ahead(s.Ahead))
+		}
+		line("state", s.State+": "+style.Warn(s.WaitsFor))
+		line("needs", style.Good(s.Needs))
 	}
-	if ahead != nil {
-		fmt.Fprintf(&b, "  ahead    %s\n", strings.Join(ahead, ", "))
+	for _, a := range s.Advice {
+		line("cause", style.Warn(a.Cause)+": "+style.Good(a.Remedy))
 	}
-	fmt.Fprintf(&b, "  state    %s: %s\n", s.State, style.Warn(s.WaitsFor))
-	fmt.Fprintf(&b, "  needs    %s\n", style.Good(s.Needs))
 	if s.Message != "" {
-		fmt.Fprintf(&b, "  message  %s\n", s.Message)
+		line("message", s.Message)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// standingOf says where a pod is in the queue.
+func standingOf(s queueapi.Status) string {
+	switch {
+	case s.State == notQueued:
+		return "is not in the queue, created " + s.Waited + " ago"
+	case s.Position == 0:
+		return fmt.Sprintf("waits for %s, pending for %s", s.Type, s.Waited)
+	}
+	return fmt.Sprintf("is number %d of %d pods that wait for %s, pending for %s", s.Position, s.Of, s.Type, s.Waited)
+}
+
+func ahead(tenants []queueapi.Ahead) string {
+	var all []string
+	for _, a := range tenants {
+		all = append(all, fmt.Sprintf("%d of %s (score %.4g)", a.Pods, a.Tenant, a.Score))
+	}
+	return strings.Join(all, ", ")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/numalet/numalet/internal/controller/queueapi"
 	"github.com/numalet/numalet/internal/platform/kubeapi"
 	"github.com/numalet/numalet/internal/platform/telemetry"
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // answers is the server of the queue API.
@@ -52,7 +53,7 @@ func (c *controller) newAnswers(context.Context) error {
 // answersFrom returns what the queue API reads, without who may read it.
 func (c *controller) answersFrom() queueapi.Source {
 	return queueapi.Source{
-		List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport,
+		List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport, TooLarge: c.tooLarge, Try: c.whatIf.try,
 		Leads: func() bool { return c.schedules() && c.fence() == nil },
 	}
 }
@@ -110,4 +111,9 @@ func (c *controller) publishAddress(ctx context.Context) error {
 		return err
 	}
 	return queueapi.Address(ctx, c.clients.resources, c.cfg.LeaseNS, c.cfg.PodIP, port)
+}
+
+// tooLarge says which of a pod's requests is larger than any node, or returns "".
+func (c *controller) tooLarge(pod *sched.Pod) string {
+	return sched.TooLarge(pod, c.state.View().Nodes())
 }

@@ -65,7 +65,8 @@ type controller struct {
 	health       *telemetry.Server
 	metrics      *telemetry.Server
 	confinement  *kubeapi.Confinement // by the admission policies
-	answers      *answers             // nil for none
+	whatIf       *rehearsal
+	answers      *answers // nil for none
 }
 
 // newController creates and connects the parts. Each step uses only what earlier steps have
@@ -74,7 +75,7 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{}), measured: newMetrics()}
 	c.factory = mirror.NewInformers(clients.watch)
 	for _, part := range []func(context.Context) error{
-		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.watchGroups, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newAnswers,
+		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.watchGroups, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newRehearsal, c.newAnswers,
 	} {
 		if err := part(ctx); err != nil {
 			return nil, err

@@ -39,6 +39,11 @@ func (c Client) Get(ctx context.Context, namespace, name string) (pod PendingPod
 	return pod, c.get(ctx, within(namespace)+"/"+url.PathEscape(name), &pod)
 }
 
+// WhatIf returns what would let one pending pod start now.
+func (c Client) WhatIf(ctx context.Context, namespace, name string) (answers WhatIf, err error) {
+	return answers, c.get(ctx, within(namespace)+"/"+url.PathEscape(name)+"/"+whatIfResource, &answers)
+}
+
 func within(namespace string) string {
 	if namespace == "" {
 		return root + "/" + Resource

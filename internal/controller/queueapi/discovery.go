@@ -18,6 +18,7 @@ func (s Source) discover(w http.ResponseWriter, r *http.Request) {
 		GroupVersion: Group + "/" + Version,
 		APIResources: []metav1.APIResource{
 			{Name: Resource, SingularName: "pendingpod", Namespaced: true, Kind: Kind, Verbs: metav1.Verbs{"get", "list"}},
+			{Name: Resource + "/" + whatIfResource, Namespaced: true, Kind: "WhatIf", Verbs: metav1.Verbs{"get"}},
 		},
 	})
 }

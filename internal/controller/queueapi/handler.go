@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
@@ -18,7 +19,11 @@ type Source struct {
 	List    func() []queue.Explanation
 	Explain func(uid string) (queue.Explanation, bool)
 	Message func(uid string) string // a pod's last event
-	Leads   func() bool             // whether this process is the leader, whose queue is the cluster's
+	// TooLarge says which of a pod's requests is larger than any node, or returns "".
+	TooLarge func(*sched.Pod) string
+	Leads    func() bool // whether this process is the leader, whose queue is the cluster's
+	// Try tries changes of a pod; see TryFunc.
+	Try TryFunc
 	// Allow returns why the caller of a request may not do what the attributes say. Nil
 	// attributes stand for discovery.
 	Allow func(*http.Request, *authorizationv1.ResourceAttributes) error
@@ -32,18 +37,20 @@ type Source struct {
 func New(s Source) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root, s.discover)
-	mux.HandleFunc("GET "+root+"/"+Resource, s.answer("list", s.list))
-	mux.HandleFunc("GET "+root+"/namespaces/{namespace}/"+Resource, s.answer("list", s.list))
-	mux.HandleFunc("GET "+root+"/namespaces/{namespace}/"+Resource+"/{name}", s.answer("get", s.get))
+	mux.HandleFunc("GET "+root+"/"+Resource, s.answer("list", "", s.list))
+	mux.HandleFunc("GET "+root+"/namespaces/{namespace}/"+Resource, s.answer("list", "", s.list))
+	const one = root + "/namespaces/{namespace}/" + Resource + "/{name}"
+	mux.HandleFunc("GET "+one, s.answer("get", "", s.get))
+	mux.HandleFunc("GET "+one+"/"+whatIfResource, s.answer("get", whatIfResource, s.whatIf))
 	return mux
 }
 
 // answer checks the caller, then answers with what read returns. The order matters: who may
 // not read learns nothing, not even whether this replica leads.
-func (s Source) answer(verb string, read func(*http.Request) (any, error)) http.HandlerFunc {
+func (s Source) answer(verb, sub string, read func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := s.Allow(r, &authorizationv1.ResourceAttributes{
-			Verb: verb, Group: Group, Version: Version, Resource: Resource, Namespace: r.PathValue("namespace"), Name: r.PathValue("name"),
+			Verb: verb, Group: Group, Version: Version, Resource: Resource, Subresource: sub, Namespace: r.PathValue("namespace"), Name: r.PathValue("name"),
 		})
 		if err == nil && !s.Leads() {
 			err = apierrors.NewServiceUnavailable("this replica of numalet-controller is on standby, and only the leader knows the queue: try again in a moment")
@@ -85,6 +92,7 @@ func (s Source) get(r *http.Request) (any, error) {
 	}
 	pod := podOf(e)
 	pod.Status.Needs, pod.Status.Message = needs(e), s.Message(e.UID)
+	pod.Status.Advice = Advise(strings.Join([]string{s.TooLarge(e.Pod), pod.Status.WaitsFor, pod.Status.Message}, "; "))
 	return pod, nil
 }
 

@@ -25,6 +25,7 @@ type served struct {
 	*httptest.Server
 	Client
 	leads, allows bool
+	leisure       bool // to try changes
 	asked         []authorizationv1.ResourceAttributes
 }
 
@@ -45,7 +46,8 @@ func serve(t *testing.T) *served {
 	s := &served{leads: true, allows: true}
 	s.Server = httptest.NewServer(New(Source{
 		List: q.List, Explain: q.Explain, Message: func(uid string) string { return "said of " + uid },
-		Leads: func() bool { return s.leads }, Allow: s.allow,
+		Try:      func(p *sched.Pod) ([]Variant, bool) { return []Variant{{"as it is", p.Name == "a1", "n1"}}, s.leisure },
+		TooLarge: func(*sched.Pod) string { return "" }, Leads: func() bool { return s.leads }, Allow: s.allow,
 	}))
 	t.Cleanup(s.Server.Close)
 	s.Client = Client{s.URL, s.Server.Client()}
@@ -98,6 +100,24 @@ func TestGet(t *testing.T) {
 	want := []authorizationv1.ResourceAttributes{{Verb: "get", Group: Group, Version: Version, Resource: Resource, Namespace: "ann", Name: "a2"}}
 	if diff := cmp.Diff(want, s.asked); diff != "" {
 		t.Errorf("asked who may (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatIf(t *testing.T) {
+	s := serve(t)
+	if _, err := s.WhatIf(t.Context(), "ann", "a1"); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("error %v, want that there are too many requests", err)
+	}
+	s.leisure = true
+	got, err := s.WhatIf(t.Context(), "ann", "a1")
+	if diff := cmp.Diff([]Variant{{"as it is", true, "n1"}}, got.Variants); diff != "" || err != nil || got.Name != "a1" {
+		t.Errorf("%+v, %v, variants (-want +got):\n%s", got, err, diff)
+	}
+	if asked := s.asked[len(s.asked)-1]; asked.Subresource != whatIfResource || asked.Namespace != "ann" {
+		t.Errorf("asked who may %+v", asked)
+	}
+	if _, err := s.WhatIf(t.Context(), "ann", "none"); !apierrors.IsNotFound(err) {
+		t.Errorf("error %v, want not found", err)
 	}
 }
 

@@ -54,6 +54,8 @@ type Status struct {
 	Ahead   []Ahead `json:"ahead,omitempty"`
 	Needs   string  `json:"needs,omitempty"`   // what would let it run
 	Message string  `json:"message,omitempty"` // its last event: why no node fits it
+	// Advice is what stands in the way, and what helps.
+	Advice []Advice `json:"advice,omitempty"`
 }
 
 // Ahead is the pods of one tenant that are ahead of a pod.

@@ -24,15 +24,16 @@ type user struct {
 	kubeconfig string
 }
 
-// newUser creates an account that may view the pods of its namespace, and nothing in
+// newUser creates an account that may read the pods of its namespace, and nothing in
 // numalet-system. The role numalet-queue-view is a part of view where a controller manager
-// aggregates roles; none runs here.
+// aggregates roles; none runs here, so that view is empty.
 func (w *world) newUser(namespace string) user {
 	w.Helper()
 	for _, args := range [][]string{
 		{"create", "namespace", namespace},
 		{"-n", namespace, "create", "serviceaccount", namespace + "-user"},
-		{"-n", namespace, "create", "rolebinding", "view", "--clusterrole=view", "--serviceaccount=" + namespace + ":" + namespace + "-user"},
+		{"-n", namespace, "create", "role", "view", "--verb=get,list", "--resource=pods"},
+		{"-n", namespace, "create", "rolebinding", "view", "--role=view", "--serviceaccount=" + namespace + ":" + namespace + "-user"},
 		{"-n", namespace, "create", "rolebinding", "queue", "--clusterrole=numalet-queue-view", "--serviceaccount=" + namespace + ":" + namespace + "-user"},
 	} {
 		_, err := w.Kubectl(w.ctx, args...)

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/controller/queueapi"
+)
+
+// schedulerName is that of the controller by default.
+const schedulerName = "numalet-scheduler"
+
+// notQueued is the state of a pod that is not in the queue, or whose queue cannot be asked.
+const notQueued = "notQueued"
+
+// diagnose explains a pod that the queue API does not explain, from the pod alone. asked is
+// why the queue API does not.
+func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked error) (queueapi.PendingPod, error) {
+	config, err := c.config()
+	if err != nil {
+		return queueapi.PendingPod{}, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return queueapi.PendingPod{}, fmt.Errorf("make client of %s: %w", config.Host, err)
+	}
+	pod, err := client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return queueapi.PendingPod{}, err
+	}
+	return unqueued(pod, errors.Is(asked, queueapi.ErrNoAPI), time.Now()), nil
+}
+
+// unqueued explains a pod that is not in the queue. away says that nobody answers for the
+// queue.
+func unqueued(pod *corev1.Pod, away bool, now time.Time) queueapi.PendingPod {
+	p := queueapi.PendingPod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: queueapi.Group + "/" + queueapi.Version, Kind: queueapi.Kind},
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, CreationTimestamp: pod.CreationTimestamp},
+	}
+	p.Status = queueapi.Status{State: notQueued, Waited: now.Sub(pod.CreationTimestamp.Time).Round(time.Second).String(), Message: unscheduled(pod)}
+	found := standing(pod)
+	if found == nil && away {
+		found = &queueapi.Advice{
+			Cause:  "the controller does not answer: none runs or leads, or its queue API is not installed",
+			Remedy: "ask an administrator to check the Deployment numalet-controller and deploy/controller/queueapi in numalet-system",
+		}
+	}
+	if found != nil {
+		p.Status.Advice = append(p.Status.Advice, *found)
+	}
+	p.Status.Advice = append(p.Status.Advice, queueapi.Advise(p.Status.Message)...)
+	if len(p.Status.Advice) == 0 {
+		p.Status.Advice = []queueapi.Advice{{Cause: "the pod is not in the queue", Remedy: "ask again in a moment; if it stays so, look at kubectl describe pod " + pod.Name}}
+	}
+	p.Status.WaitsFor, p.Status.Needs = p.Status.Advice[0].Cause, p.Status.Advice[0].Remedy
+	return p
+}
+
+// standing returns what the pod itself says about why it does not run, or nil.
+func standing(pod *corev1.Pod) *queueapi.Advice {
+	gates := make([]string, len(pod.Spec.SchedulingGates))
+	for i, g := range pod.Spec.SchedulingGates {
+		gates[i] = g.Name
+	}
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return &queueapi.Advice{Cause: "the pod is being deleted", Remedy: "wait until it is gone"}
+	case rejected(pod):
+		return &queueapi.Advice{Cause: "the node rejected the pod's placement, which ended the pod", Remedy: "its owner creates a new one, which is placed elsewhere; a pod without an owner must be created again"}
+	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
+		return &queueapi.Advice{Cause: "the pod has ended (" + string(pod.Status.Phase) + ")", Remedy: "create it again to run it again"}
+	case pod.Spec.NodeName != "":
+		return &queueapi.Advice{Cause: "the pod is on node " + pod.Spec.NodeName + starting(pod), Remedy: "see kubectl describe pod " + pod.Name + " if it does not run"}
+	case len(gates) > 0:
+		return &queueapi.Advice{Cause: "the pod has the scheduling gates " + strings.Join(gates, ", "), Remedy: "whoever set them has to remove them; nobody schedules it before"}
+	case pod.Spec.SchedulerName != schedulerName:
+		return &queueapi.Advice{Cause: "the scheduler " + pod.Spec.SchedulerName + " places the pod, not Numalet", Remedy: "if that is not wanted, create it again with schedulerName: " + schedulerName}
+	}
+	return nil
+}
+
+func rejected(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Reason == v1alpha1.ReasonPlacementRejected {
+			return true
+		}
+	}
+	return pod.Status.Reason == v1alpha1.ReasonPlacementRejected
+}
+
+// starting says what the first container that does not run waits for.
+func starting(pod *corev1.Pod) string {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.State.Waiting != nil && c.State.Waiting.Reason != "" {
+			return ", and container " + c.Name + " waits: " + c.State.Waiting.Reason
+		}
+	}
+	return ""
+}
+
+// unscheduled returns the message of the pod's condition PodScheduled if it is false.
+func unscheduled(pod *corev1.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// unexplained reports whether the pod itself has to say why it does not run.
+func unexplained(err error) bool {
+	return apierrors.IsNotFound(err) || errors.Is(err, queueapi.ErrNoAPI)
+}

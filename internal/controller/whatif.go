@@ -1,0 +1,141 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/numalet/numalet/internal/controller/filters"
+	"github.com/numalet/numalet/internal/controller/queueapi"
+	"github.com/numalet/numalet/pkg/podspec"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/pipeline"
+)
+
+// Questions per second, and at once, for all users together. Each costs some proposals.
+const (
+	whatIfRate  = 2
+	whatIfBurst = 5
+)
+
+// rehearsal tries changed pods with a proposer of its own, which commits nothing.
+type rehearsal struct {
+	limit flowcontrol.RateLimiter
+	read  filters.Reader
+	mu    struct {
+		sync.Mutex
+		proposer *pipeline.Proposer
+	}
+}
+
+// newRehearsal creates the proposer of what-if.
+func (c *controller) newRehearsal(ctx context.Context) error {
+	own, err := filters.NewProposer(ctx, c.filters.cluster, filters.API{Client: c.clients.watch, Informers: c.factory})
+	if err != nil {
+		return err
+	}
+	c.whatIf = &rehearsal{limit: flowcontrol.NewTokenBucketRateLimiter(whatIfRate, whatIfBurst), read: filters.Reader{Cluster: c.filters.cluster}}
+	c.whatIf.mu.proposer = pipeline.NewProposer(c.state.View, pipeline.ProposerOptions{Filter: own})
+	return nil
+}
+
+// try proposes each variant of a pod. Each proposal is bounded as in scheduling: the index
+// finds a few nodes, and does not scan all.
+func (r *rehearsal) try(pod *sched.Pod) ([]queueapi.Variant, bool) {
+	if !r.limit.TryAccept() {
+		return nil, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := []queueapi.Variant{}
+	for _, v := range r.variants(pod) {
+		answer := queueapi.Variant{Change: v.change}
+		if list := r.mu.proposer.Propose(v.pod); len(list.Candidates) > 0 {
+			answer.Fits, answer.Node = true, list.Candidates[0].Node.Name
+		}
+		found = append(found, answer)
+	}
+	return found, true
+}
+
+// variant is a pod with a change.
+type variant struct {
+	change string
+	pod    *sched.Pod
+}
+
+// variants returns the changes that are tried. GPU groups choose cards by the request that
+// they have seen, so the GPUs of a pod of a group are left as they are.
+func (r *rehearsal) variants(pod *sched.Pod) []variant {
+	all := append([]variant{{"as it is", pod}}, fewerCPUs(pod)...)
+	all = append(all, otherPolicies(pod)...)
+	if len(pod.GPUs.Types) > 0 && pod.GPUs.Offer == nil {
+		changed := *pod
+		changed.GPUs.Types = nil
+		all = append(all, variant{"with GPUs of any type", &changed})
+	}
+	return append(all, r.looser(pod)...)
+}
+
+// fewerCPUs halves the CPUs of each container until one is left.
+func fewerCPUs(pod *sched.Pod) (all []variant) {
+	for part := 2; part <= 8 && int64(pod.Requests.CPU)/int64(part) >= 1; part *= 2 {
+		changed := *pod
+		changed.Requests.CPU /= sched.MilliCPU(part)
+		changed.Exclusive = make([]podspec.Container, len(pod.Exclusive))
+		for i, c := range pod.Exclusive {
+			if c.PerNode != nil || c.CPUs < part {
+				return all
+			}
+			c.CPUs /= part
+			changed.Exclusive[i] = c
+		}
+		cpus := strconv.FormatFloat(float64(changed.Requests.CPU)/1000, 'g', 4, 64)
+		all = append(all, variant{fmt.Sprintf("with 1/%d of its CPUs (%s)", part, cpus), &changed})
+	}
+	return all
+}
+
+func otherPolicies(pod *sched.Pod) (all []variant) {
+	if len(pod.Exclusive) == 0 {
+		return nil
+	}
+	for _, policy := range []podspec.Policy{podspec.Random, podspec.Spread, podspec.Single} {
+		if policy == pod.CPUPolicy {
+			continue
+		}
+		changed := *pod
+		changed.CPUPolicy = policy
+		all = append(all, variant{fmt.Sprintf("with the policy %v", policy), &changed})
+	}
+	return all
+}
+
+// looser drops what restricts the nodes, one rule at a time.
+func (r *rehearsal) looser(pod *sched.Pod) (all []variant) {
+	for _, rule := range []struct {
+		change string
+		drop   func(*corev1.PodSpec) bool
+	}{
+		{"without its affinity", func(s *corev1.PodSpec) bool { had := s.Affinity != nil; s.Affinity = nil; return had }},
+		{"without its nodeSelector", func(s *corev1.PodSpec) bool { had := len(s.NodeSelector) > 0; s.NodeSelector = nil; return had }},
+		{"without its topology spread constraints", func(s *corev1.PodSpec) bool {
+			had := len(s.TopologySpreadConstraints) > 0
+			s.TopologySpreadConstraints = nil
+			return had
+		}},
+		{"with a toleration of all taints", func(s *corev1.PodSpec) bool {
+			s.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+			return true
+		}},
+	} {
+		if changed, err := r.read.Changed(pod, rule.drop); err == nil && changed != nil {
+			all = append(all, variant{rule.change, changed})
+		}
+	}
+	return all
+}

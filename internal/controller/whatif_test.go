@@ -1,0 +1,54 @@
+package controller
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/controller/queueapi"
+	"github.com/numalet/numalet/pkg/sched/queue"
+)
+
+// TestWhatIf checks which changes find room, that asking changes nothing, and that the work is
+// limited.
+func TestWhatIf(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8)
+	w.start()
+	pod := pendingPod("a", "12", "single")
+	pod.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+	w.create(pod)
+	w.node("n2", 8, func(n *corev1.Node, _ *v1alpha1.NodeTopology) { n.Labels = map[string]string{"disk": "ssd"} })
+	w.await("it fits no NUMA node", func() bool { return w.controller.queue.Depth()[queue.Unschedulable] == 1 && w.unscheduled("a") != "" })
+	client := w.asks()
+	got, err := client.WhatIf(t.Context(), "default", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []queueapi.Variant{
+		{Change: "as it is"},
+		{Change: "with 1/2 of its CPUs (6)", Fits: true, Node: "n2"},
+		{Change: "with 1/4 of its CPUs (3)", Fits: true, Node: "n2"},
+		{Change: "with 1/8 of its CPUs (1.5)", Fits: true, Node: "n2"},
+		{Change: "with the policy random", Fits: true, Node: "n2"},
+		{Change: "with the policy spread", Fits: true, Node: "n2"},
+		{Change: "without its nodeSelector"},
+		{Change: "with a toleration of all taints"},
+	}
+	if diff := cmp.Diff(want, got.Variants); diff != "" {
+		t.Errorf("variants (-want +got):\n%s", diff)
+	}
+	if len(w.bound()) > 0 || w.controller.queue.Depth()[queue.Unschedulable] != 1 {
+		t.Errorf("asking changed something: %v, %v", w.bound(), w.controller.queue.Depth())
+	}
+	refused := false
+	for range 2 * whatIfBurst {
+		_, err := client.WhatIf(t.Context(), "default", "a")
+		refused = refused || err != nil
+	}
+	if !refused {
+		t.Errorf("%d questions at once were all answered", 2*whatIfBurst)
+	}
+}

@@ -1,0 +1,175 @@
+//go:build e2e
+
+package controller
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/hollowcluster"
+)
+
+// stuck is a pod that cannot run, as a user without rights in numalet-system hears of it.
+type stuck struct {
+	namespace string // "" for team
+	meta      string // fields of metadata, besides the name
+	spec      string // fields of spec, besides the container's image
+	cpu       string // of the container; "" for 100m
+	gpus      int
+	says      string // cause and remedy
+}
+
+// stuckPods are ways in which a pod can be stuck, by name. Of the nodes a to d, b is tainted, c
+// is cordoned, and d has no agent. Pods fill 4 CPUs of a.
+func stuckPods() map[string]stuck {
+	on := func(node string) string { return `nodeSelector: {kubernetes.io/hostname: ` + node + `}, ` }
+	of := func(annotation, value string) string {
+		return fmt.Sprintf(`annotations: {numalet.dev/%s: %q}, `, annotation, value)
+	}
+	gang := func(name, least string) string {
+		return fmt.Sprintf(`labels: {numalet.dev/gang: %s}, annotations: {numalet.dev/gang-min-available: %q}, `, name, least)
+	}
+	return map[string]stuck{
+		"too-large":       {cpu: "500", says: "the pod requests 500 CPUs, and the largest node has 15: request less"},
+		"in-use":          {cpu: "13", says: "too little cpu is free on a node that suits otherwise: wait until pods end"},
+		"no-node":         {spec: `nodeSelector: {disk: tape}, `, says: "no node has the labels that the pod's nodeSelector or node affinity requires: correct the nodeSelector"},
+		"tainted":         {spec: on("b"), says: "nodes have taints that the pod does not tolerate: add a toleration"},
+		"cordoned":        {spec: on("c"), says: "nodes are cordoned: ask an administrator to run kubectl uncordon NODE"},
+		"lonely":          {spec: `affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: none}}}]}}, `, says: "no node runs the pods that the pod's affinity requires: create these pods first"},
+		"unwanted":        {spec: on("a") + `affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: filler}}}]}}, `, says: "an anti-affinity rule keeps the pod from every other node: wait until these pods end"},
+		"over-quota":      {namespace: "limited", cpu: "2", says: "the quota of the tenant is used up (limit 1 CPU): wait until other pods of the tenant end"},
+		"unknown-tenant":  {namespace: "nobody", says: "the tenant nobody does not exist: ask an administrator to create the Tenant"},
+		"unknown-group":   {meta: of("gpu-group", "none"), gpus: 1, says: "the GPU group none does not serve the pod: check kubectl numalet groups"},
+		"unknown-gpu":     {meta: of("gpu-type", "H999"), gpus: 1, says: "too few GPUs of the requested type or group are free: check the type"},
+		"gang-incomplete": {meta: gang("few", "3"), says: "the pod's gang lacks 2 or more pods: create them"},
+		"gang-big-0":      {meta: gang("big", "2"), cpu: "8", says: "too few nodes have room for 2 pods of the gang together: wait until pods end"},
+		"gang-big-1":      {meta: gang("big", "2"), cpu: "8", says: "too few nodes have room for 2 pods of the gang together: wait until pods end"},
+		"gated":           {spec: `schedulingGates: [{name: example.com/wait}], `, says: "the pod has the scheduling gates example.com/wait: whoever set them has to remove them"},
+		"no-volume":       {spec: `volumes: [{name: data, persistentVolumeClaim: {claimName: none}}], `, says: "the PersistentVolumeClaim none does not exist: create it in the namespace of the pod"},
+		"unbound-volume":  {spec: `volumes: [{name: data, persistentVolumeClaim: {claimName: unbound}}], `, says: "a PersistentVolumeClaim is not bound: create a volume for it"},
+		"no-claim":        {spec: `resourceClaims: [{name: card, resourceClaimName: none}], `, says: "a ResourceClaim of the pod does not exist: create it"},
+		"one-numa-node":   {meta: of("cpu-policy", "single"), cpu: "10", says: "no NUMA node has room for a whole container (policy single): request fewer CPUs for each container"},
+		"no-agent":        {meta: of("cpu-policy", "single"), spec: on("d"), cpu: "1", says: "the node's agent is not ready, or publishes no exclusive CPUs: ask an administrator to check kubectl get nodetopologies"},
+		"other-scheduler": {spec: `schedulerName: elsewhere, `, says: "the scheduler elsewhere places the pod, not Numalet: if that is not wanted, create it again with schedulerName: numalet-scheduler"},
+		"port":            {spec: on("a") + `hostNetwork: true, `, says: "its host port is in use: use another hostPort"},
+		"apart":           {meta: `labels: {app: filler}, `, spec: `topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: filler}}}], `, says: "the pod's topology spread constraints allow no node with room: use whenUnsatisfiable: ScheduleAnyway"},
+		"wrong":           {meta: of("gpu-type", "T4"), says: "the pod asks for something that cannot be: correct the pod"},
+	}
+}
+
+// manifest returns the pod as YAML.
+func (s stuck) manifest(name string) string {
+	cpu, more, scheduler, port := s.cpu, "", "schedulerName: numalet-scheduler, ", ""
+	if cpu == "" {
+		cpu = "100m"
+	}
+	if s.gpus > 0 {
+		more = fmt.Sprintf(`, nvidia.com/gpu: "%d"`, s.gpus)
+	}
+	if strings.Contains(s.spec, "schedulerName") {
+		scheduler = ""
+	}
+	if strings.Contains(s.spec, "hostNetwork") {
+		port = "ports: [{containerPort: 80, hostPort: 80}], "
+	}
+	return fmt.Sprintf("---\n{apiVersion: v1, kind: Pod, metadata: {%snamespace: %s, name: %s}, spec: {%s%scontainers: [{name: main, image: localhost/busybox, %sresources: {limits: {cpu: %q, memory: 64Mi%s}}}]}}\n",
+		s.meta, s.namespace, name, scheduler, s.spec, port, cpu, more)
+}
+
+const stuckObjects = `{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: team}}
+---
+{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: limited}, spec: {quotas: {cpu: "1"}}}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: none-yet}, provisioner: example.com/none}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: team, name: unbound}, spec: {storageClassName: none-yet, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+`
+
+// newStuck starts a cluster with the nodes and the users of stuckPods.
+func newStuck(t *testing.T) (*world, map[string]user) {
+	w := newPlane(t, 0, hollowcluster.Shape{})
+	config, err := w.Config()
+	w.must(err)
+	resources, err := dynamic.NewForConfig(config)
+	w.must(err)
+	shape, bare := hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2}, hollowcluster.Shape{NUMA: 2, CPUs: 1}
+	for _, name := range []string{"a", "b", "c"} {
+		w.must(hollowcluster.MakeNode(w.ctx, w.api, resources, shape.Named(name), shape))
+	}
+	_, err = w.api.CoreV1().Nodes().Create(w.ctx, bare.Named("d"), metav1.CreateOptions{}) // without a NodeTopology
+	w.must(err)
+	for _, args := range [][]string{{"taint", "node", "b", "only=others:NoSchedule"}, {"cordon", "c"}} {
+		_, err := w.Kubectl(w.ctx, args...)
+		w.must(err)
+	}
+	w.controller, err = w.StartController(w.ctx, "controller", *program, "-v=2", "--reserve-after=none")
+	w.must(err)
+	w.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
+	w.must(w.controller.AwaitReady(w.ctx))
+	w.serveQueue()
+	users := map[string]user{}
+	for _, namespace := range []string{"team", "limited", "nobody"} {
+		users[namespace] = w.newUser(namespace)
+	}
+	w.apply(stuckObjects)
+	return w, users
+}
+
+// TestReasons makes each of the pods, and checks that numalet why, run by a user without rights
+// in numalet-system, names the cause and the remedy.
+func TestReasons(t *testing.T) {
+	w, users := newStuck(t)
+	filler := stuck{namespace: "team", meta: "labels: {app: filler}, ", spec: "nodeSelector: {kubernetes.io/hostname: a}, hostNetwork: true, ", cpu: "4"}
+	w.apply(filler.manifest("filler"))
+	owned := stuck{namespace: "team", meta: `annotations: {numalet.dev/cpu-policy: random}, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: "1", controller: true}], `, cpu: "1"}
+	w.apply(owned.manifest("rejected"))
+	team := users["team"]
+	placed := func(name string) bool {
+		pod, err := w.api.CoreV1().Pods("team").Get(w.ctx, name, metav1.GetOptions{})
+		return err == nil && pod.Spec.NodeName != ""
+	}
+	w.await("the first pods are placed", func() bool { return placed("filler") && placed("rejected") })
+	reject := fmt.Sprintf(`{"status": {"phase": "Failed", "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": %q}]}}`, v1alpha1.ReasonPlacementRejected)
+	_, err := w.api.CoreV1().Pods("team").Patch(w.ctx, "rejected", types.StrategicMergePatchType, []byte(reject), metav1.PatchOptions{}, "status")
+	w.must(err)
+	cases := stuckPods()
+	var all strings.Builder
+	for name, s := range cases {
+		if s.namespace == "" {
+			s.namespace = "team"
+		}
+		cases[name] = s
+		all.WriteString(s.manifest(name))
+	}
+	w.apply(all.String())
+	w.await("the rejection counts", func() bool { return strings.Contains(team.run(*tool, "why", "rejected"), "rejected") })
+	w.apply(owned.manifest("again"))
+	cases["again"] = stuck{namespace: "team", says: "the node could not honour the placement of an earlier pod of the same owner: wait some minutes"}
+	cases["rejected"] = stuck{namespace: "team", says: "the node rejected the pod's placement, which ended the pod: its owner creates a new one"}
+	cases["filler"] = stuck{namespace: "team", says: "the pod is on node a: see kubectl describe pod filler"}
+	for name, s := range cases {
+		w.hears(users[s.namespace], name, s.says)
+	}
+	w.must(w.controller.Stop(10 * time.Second))
+	w.hears(team, "in-use", "the controller does not answer: none runs or leads, or its queue API is not installed: ask an administrator")
+	w.hears(team, "in-use", "too little cpu is free")
+}
+
+// hears waits until why says something to a user.
+func (w *world) hears(who user, pod, want string) {
+	w.Helper()
+	said := ""
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if said = who.run(*tool, "why", pod); strings.Contains(said, want) {
+			return
+		}
+	}
+	w.Errorf("why %s says\n%s\nwant %q", pod, said, want)
+}
