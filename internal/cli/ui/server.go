@@ -1,0 +1,95 @@
+// Package ui serves a web page that shows a cluster: how full its nodes are, who holds
+// which CPUs and GPUs, the queue, the tenants and the GPU groups.
+//
+// The page has the rights of the user who runs the command, as with kubectl proxy. So the
+// server listens on a loopback address and answers only requests with its token: other users of the
+// computer, and other pages in the browser, cannot read what this user may read.
+package ui
+
+import (
+	"context"
+	"crypto/subtle"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"time"
+)
+
+// cookie is the name of the cookie that has the token after the first request.
+const cookie = "numalet-ui"
+
+// contentPolicy lets the page load nothing from elsewhere. The library of charts sets
+// styles, but through the DOM, which the policy permits.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+//go:embed static
+var static embed.FS
+
+// New returns the handler of the page and its data. Requests need the token: as the query
+// parameter "token", which also sets the cookie, or as the cookie.
+func New(token string, source Source) (http.Handler, error) {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		return nil, fmt.Errorf("open the page: %w", err)
+	}
+	mux := http.NewServeMux()
+	source.handle(mux)
+	mux.Handle("GET /", http.FileServerFS(files))
+	return guard{token, mux}, nil
+}
+
+// guard lets only requests with the token to a handler.
+type guard struct {
+	token string
+	next  http.Handler
+}
+
+// ServeHTTP implements http.Handler.
+func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Security-Policy", contentPolicy)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Cache-Control", "no-store")
+	if !isLoopback(r.Host) {
+		http.Error(w, "this page is served on a loopback address only", http.StatusForbidden)
+		return
+	}
+	if g.matches(r.URL.Query().Get("token")) {
+		http.SetCookie(w, &http.Cookie{Name: cookie, Value: g.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.Redirect(w, r, r.URL.Path, http.StatusSeeOther)
+		return
+	}
+	if c, err := r.Cookie(cookie); err != nil || !g.matches(c.Value) {
+		http.Error(w, "open the address that kubectl numalet ui printed: it has the token", http.StatusForbidden)
+		return
+	}
+	g.next.ServeHTTP(w, r)
+}
+
+func (g guard) matches(token string) bool {
+	return subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1
+}
+
+// isLoopback reports whether a Host header names this computer. A page elsewhere whose name
+// resolves to a loopback address (DNS rebinding) sends its own name.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Serve serves a handler on a listener until ctx ends.
+func Serve(ctx context.Context, on net.Listener, handler http.Handler) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if err := server.Serve(on); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the page: %w", err)
+	}
+	return nil
+}
