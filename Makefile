@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller takeover perf perf-busy latency soak gpu-check
+.PHONY: help test check unit oracle generate verify lint tools bin image release rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller ui-check takeover perf perf-busy latency soak gpu-check
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# of a release, which the programs report; empty for what the Go tool knows
@@ -17,7 +17,7 @@ check: lint unit oracle ## tests without a cluster; 20 minutes on 2 CPUs with co
 unit: tools ## unit tests with the race detector, and tests of the other modules
 	go test -race ./...
 	go test -count=1 ./internal/testutil/archtest # runs go list, whose result the test cache does not track
-	for m in deploy/image deploy/release test/cluster; do go -C $$m test ./... || exit 1; done
+	for m in deploy/image deploy/release test/browser test/cluster; do go -C $$m test ./... || exit 1; done
 
 oracle: ## compare with the kubelet's static CPU manager; builds some minutes with cold caches
 	cd test/oracle && CGO_ENABLED=0 go test -trimpath ./...
@@ -99,8 +99,15 @@ e2e-wide: rig ## end-to-end tests on a machine with 2 GPUs and 8 CPUs on each NU
 	$(ON_RIG) $(E2E) wide -run Wide
 
 e2e-controller: bin rig ## end-to-end tests of the controller with a real API server and simulated nodes
-	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller
+	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller -skip TestUI
 	go -C deploy/release test -tags e2e -count=1 -v ./chart -run Install
+
+AXE = axe-core@4.14.1
+ui-check: bin rig ## the page of numalet ui in headless Chromium: 1,000 nodes, light and dark, keyboard, accessibility; needs npm; 5 minutes
+	@test/tools browser
+	cd build && npm pack --silent $(AXE) && tar -xzf $(subst @,-,$(AXE)).tgz package/axe.min.js
+	go -C test/browser build -o $(CURDIR)/build/browser .
+	go test -tags e2e -count=1 -v ./test/e2e/controller -run TestUI -browser $(CURDIR)/build/browser -axe $(CURDIR)/build/package/axe.min.js -pictures $(CURDIR)/build
 
 takeover: bin rig ## bind 2,000 pods while the leading controller is killed and frozen ten times; 15 minutes
 	go test -tags e2e -count=1 -v -timeout 60m ./test/e2e/controller -run 'Killed|Frozen' -pods 2000 -takeovers 10

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 
@@ -42,18 +41,12 @@ letter of the container that holds the CPU. On a terminal, each holder has a col
   kubectl numalet map node-a --svg > node-a.svg`,
 		Args: mapArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			topologies, err := at.nodeTopologies()
-			if err != nil {
-				return err
-			}
 			if len(args) == 0 {
-				return look.all(cmd, topologies)
+				return look.all(cmd, &at)
 			}
-			return look.one(cmd, topologies, args[0])
+			return look.one(cmd, &at, args[0])
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return completeNodes(cmd.Context(), at, args)
-		},
+		ValidArgsFunction: offer(1, at.nodeNames),
 	}
 	at.flag(cmd)
 	command.OutputFlag(cmd, &look.out)
@@ -82,16 +75,20 @@ func (c *cluster) nodeTopologies() (dynamic.ResourceInterface, error) {
 }
 
 // all writes the overview of all nodes.
-func (look nodeMap) all(cmd *cobra.Command, from dynamic.ResourceInterface) error {
+func (look nodeMap) all(cmd *cobra.Command, at *cluster) error {
 	if look.svg {
 		return command.WrongUsage("--svg draws one node: name it")
 	}
-	topologies, err := listTopologies(cmd.Context(), from)
+	objects, err := at.objects()
+	if err != nil {
+		return err
+	}
+	topologies, err := objects.Topologies(cmd.Context())
 	if err != nil {
 		return err
 	}
 	if len(topologies) == 0 {
-		return errors.New("there are no NodeTopologies: no node runs numalet-agent, which creates them; kubectl numalet doctor says more")
+		return errors.New("there are no NodeTopologies that you may see: numalet-agent creates one for each node that it runs on; kubectl numalet doctor says more")
 	}
 	summaries := summarize(topologies)
 	if look.out == command.JSON {
@@ -108,44 +105,35 @@ func summarize(topologies []v1alpha1.NodeTopology) []nodemap.Summary {
 	return summaries
 }
 
-func listTopologies(ctx context.Context, from dynamic.ResourceInterface) ([]v1alpha1.NodeTopology, error) {
-	list, err := from.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list NodeTopologies: %w", err)
-	}
-	topologies := make([]v1alpha1.NodeTopology, len(list.Items))
-	for i := range list.Items {
-		if err := decodeTopology(&list.Items[i], &topologies[i]); err != nil {
-			return nil, err
-		}
-	}
-	return topologies, nil
-}
-
-func decodeTopology(from *unstructured.Unstructured, to *v1alpha1.NodeTopology) error {
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, to); err != nil {
-		return fmt.Errorf("decode NodeTopology %q: %w", from.GetName(), err)
-	}
-	return nil
-}
-
 // one draws one node.
-func (look nodeMap) one(cmd *cobra.Command, from dynamic.ResourceInterface, name string) error {
-	found, err := from.Get(cmd.Context(), name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("node %q has no NodeTopology: there is no such node, or numalet-agent does not run on it; kubectl numalet map lists those that have one", name)
-	}
+func (look nodeMap) one(cmd *cobra.Command, at *cluster, name string) error {
+	topologies, err := at.nodeTopologies()
 	if err != nil {
-		return fmt.Errorf("get NodeTopology %q: %w", name, err)
+		return err
 	}
-	var t v1alpha1.NodeTopology
-	if err := decodeTopology(found, &t); err != nil {
+	t, err := getTopology(cmd.Context(), topologies, name)
+	if err != nil {
 		return err
 	}
 	if look.out == command.JSON {
-		return command.WriteJSON(cmd.OutOrStdout(), nodemap.Summarize(&t))
+		return command.WriteJSON(cmd.OutOrStdout(), nodemap.Summarize(t))
 	}
-	return look.draw(cmd.OutOrStdout(), &t)
+	return look.draw(cmd.OutOrStdout(), t)
+}
+
+func getTopology(ctx context.Context, from dynamic.ResourceInterface, node string) (*v1alpha1.NodeTopology, error) {
+	found, err := from.Get(ctx, node, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("node %q has no NodeTopology: there is no such node, or numalet-agent does not run on it; kubectl numalet map lists those that have one", node)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get NodeTopology %q: %w", node, err)
+	}
+	t := new(v1alpha1.NodeTopology)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, t); err != nil {
+		return nil, fmt.Errorf("decode NodeTopology %q: %w", node, err)
+	}
+	return t, nil
 }
 
 func (look nodeMap) draw(out io.Writer, t *v1alpha1.NodeTopology) error {
@@ -156,27 +144,6 @@ func (look nodeMap) draw(out io.Writer, t *v1alpha1.NodeTopology) error {
 	if look.svg {
 		return picture.SVG(out, node.Machine, node.Cards, node.Use)
 	}
-	if command.Coloured(out) {
-		node.Use.Paint = nodemap.Paint
-	}
+	node.Use.Paint = command.StyleOf(out).Holder
 	return picture.DrawUse(out, node.Machine, node.Cards, node.Use)
-}
-
-// completeNodes offers the names of NodeTopologies.
-func completeNodes(ctx context.Context, at cluster, args []string) (names []string, d cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	from, err := at.nodeTopologies()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	list, err := from.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	for _, t := range list.Items {
-		names = append(names, t.GetName())
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -28,7 +28,7 @@ func NewRoot(calledAs string, more ...*cobra.Command) *cobra.Command {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl numalet"}
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return command.BadUsage(err) })
-	root.AddCommand(newCapture(), newDoctor(), newGroups(), newMap(), newNoise(), newPick(), newQueue(), newTenants(), newTop(), newTopo(), newWhy())
+	root.AddCommand(newCapture(), newDoctor(), newGroups(), newMap(), newNoise(), newPick(), newQueue(), newTenants(), newTop(), newTopo(), newUI(), newWhy())
 	root.AddCommand(more...)
 	return root
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -51,4 +52,11 @@ func Table(w io.Writer, rows [][]string) error {
 	header, rest, _ := strings.Cut(aligned.String(), "\n")
 	_, err := io.WriteString(w, StyleOf(w).Bold(header)+"\n"+rest)
 	return err
+}
+
+// Holder marks the text of the holder at an index with one of six colours, in bold after
+// the first six holders.
+func (s Style) Holder(index int, text string) string {
+	const colours = 6
+	return s.paint(fmt.Sprintf("%d;%d", index/colours%2, 31+index%colours), text)
 }

@@ -43,13 +43,3 @@ func TestReadFails(t *testing.T) {
 		}
 	}
 }
-
-func TestPaint(t *testing.T) {
-	var got string
-	for _, holder := range []int{0, 5, 6, 12} {
-		got += Paint(holder, "A")
-	}
-	if diff := cmp.Diff("\x1b[0;31mA\x1b[0m\x1b[0;36mA\x1b[0m\x1b[1;31mA\x1b[0m\x1b[0;31mA\x1b[0m", got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,29 +14,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/numalet/numalet/api/v1alpha1"
-	"github.com/numalet/numalet/internal/cli/nodemap"
-	"github.com/numalet/numalet/pkg/topology/picture"
 )
 
 // Source is where the page's data comes from, with the rights of the user.
 type Source struct {
-	Topologies func(context.Context) ([]v1alpha1.NodeTopology, error)
-	Topology   func(ctx context.Context, node string) (*v1alpha1.NodeTopology, error)
-	Tenants    func(context.Context) ([]v1alpha1.Tenant, error)
-	Groups     func(context.Context) ([]v1alpha1.GPUGroup, error)
-	Queue      func(context.Context) ([]Pending, error)
-}
-
-// Pending is a pending pod.
-type Pending struct {
-	Namespace string  `json:"namespace"`
-	Name      string  `json:"name"`
-	Type      string  `json:"type"` // of resource
-	Tenant    string  `json:"tenant"`
-	Score     float64 `json:"score"`
-	Position  int     `json:"position"` // from 1; 0 if it has none
-	Waited    string  `json:"waited"`
-	WaitsFor  string  `json:"waitsFor"`
+	Nodes   func(context.Context) (any, error) // list of how full the nodes are
+	Queue   func(context.Context) (any, error) // list of the pending pods
+	Tenants func(context.Context) ([]v1alpha1.Tenant, error)
+	Groups  func(context.Context) ([]v1alpha1.GPUGroup, error)
+	Map     func(ctx context.Context, node string, svg io.Writer) error
 }
 
 // Tenant is a tenant's share of one type of resource.
@@ -61,33 +48,21 @@ type Group struct {
 
 // handle adds the paths of the data.
 func (s Source) handle(mux *http.ServeMux) {
-	mux.Handle("GET /data/nodes", list(s.nodes))
+	mux.Handle("GET /data/nodes", list(s.Nodes))
+	mux.Handle("GET /data/queue", list(s.Queue))
 	mux.Handle("GET /data/tenants", list(s.tenants))
 	mux.Handle("GET /data/groups", list(s.groups))
-	mux.Handle("GET /data/queue", list(s.Queue))
 	mux.HandleFunc("GET /nodes/{node}", s.picture)
-}
-
-func (s Source) nodes(ctx context.Context) ([]nodemap.Summary, error) {
-	topologies, err := s.Topologies(ctx)
-	if err != nil {
-		return nil, err
-	}
-	nodes := make([]nodemap.Summary, len(topologies))
-	for i := range topologies {
-		nodes[i] = nodemap.Summarize(&topologies[i])
-	}
-	return nodes, nil
 }
 
 // tenants returns one row for each account of each tenant, ordered by type and score per
 // weight: the order of the queue.
-func (s Source) tenants(ctx context.Context) ([]Tenant, error) {
+func (s Source) tenants(ctx context.Context) (any, error) {
 	tenants, err := s.Tenants(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var rows []Tenant
+	rows := []Tenant{}
 	for _, t := range tenants {
 		for _, a := range t.Status.Accounts {
 			row, err := rowOf(&t, a)
@@ -126,7 +101,7 @@ func compareTenants(a, b Tenant) int {
 	return cmp.Compare(a.Name, b.Name)
 }
 
-func (s Source) groups(ctx context.Context) ([]Group, error) {
+func (s Source) groups(ctx context.Context) (any, error) {
 	groups, err := s.Groups(ctx)
 	if err != nil {
 		return nil, err
@@ -146,18 +121,8 @@ func (s Source) groups(ctx context.Context) ([]Group, error) {
 
 // picture writes the map of a node as SVG.
 func (s Source) picture(w http.ResponseWriter, r *http.Request) {
-	t, err := s.Topology(r.Context(), r.PathValue("node"))
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	node, err := nodemap.Read(t)
-	if err != nil {
-		fail(w, err)
-		return
-	}
 	var svg bytes.Buffer
-	if err := picture.SVG(&svg, node.Machine, node.Cards, node.Use); err != nil {
+	if err := s.Map(r.Context(), r.PathValue("node"), &svg); err != nil {
 		fail(w, err)
 		return
 	}
@@ -168,15 +133,12 @@ func (s Source) picture(w http.ResponseWriter, r *http.Request) {
 }
 
 // list answers with a list as JSON.
-func list[T any](load func(context.Context) ([]T, error)) http.HandlerFunc {
+func list(load func(context.Context) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		items, err := load(r.Context())
 		if err != nil {
 			fail(w, err)
 			return
-		}
-		if items == nil {
-			items = []T{}
 		}
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(items)

@@ -17,14 +17,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// source has one node, two tenants, one group and no permission to read the queue.
+// source has one node without details, two tenants, one group and no permission to read the queue.
 func source() Source {
-	node := v1alpha1.NodeTopology{
-		ObjectMeta: metav1.ObjectMeta{Name: "node-a"},
-		Status: v1alpha1.NodeTopologyStatus{NUMA: []v1alpha1.NUMANode{
-			{ID: 0, CPUs: "0-3", CPUCounts: v1alpha1.CPUCounts{Capacity: 4, Allocatable: 3, Available: 1}},
-		}},
-	}
 	tenant := func(name, weight, score string) v1alpha1.Tenant {
 		w := resource.MustParse(weight)
 		return v1alpha1.Tenant{
@@ -34,12 +28,13 @@ func source() Source {
 		}
 	}
 	return Source{
-		Topologies: func(context.Context) ([]v1alpha1.NodeTopology, error) { return []v1alpha1.NodeTopology{node}, nil },
-		Topology: func(_ context.Context, name string) (*v1alpha1.NodeTopology, error) {
-			if name != node.Name {
-				return nil, errors.New("no such node")
+		Nodes: func(context.Context) (any, error) { return []string{"node-a"}, nil },
+		Map: func(_ context.Context, node string, svg io.Writer) error {
+			if node != "node-a" {
+				return errors.New("no such node")
 			}
-			return &node, nil
+			_, err := io.WriteString(svg, "<svg/>")
+			return err
 		},
 		Tenants: func(context.Context) ([]v1alpha1.Tenant, error) {
 			return []v1alpha1.Tenant{tenant("ann", "1", "2"), tenant("ben", "2", "3")}, nil
@@ -47,7 +42,7 @@ func source() Source {
 		Groups: func(context.Context) ([]v1alpha1.GPUGroup, error) {
 			return []v1alpha1.GPUGroup{{ObjectMeta: metav1.ObjectMeta{Name: "g"}, Spec: v1alpha1.GPUGroupSpec{Tenants: []string{"ann"}}}}, nil
 		},
-		Queue: func(context.Context) ([]Pending, error) { return nil, errors.New("you may not list pending pods") },
+		Queue: func(context.Context) (any, error) { return nil, errors.New("you may not list pending pods") },
 	}
 }
 
@@ -69,7 +64,7 @@ func request(t *testing.T, path, host, token string) (status int, body string, h
 
 func TestData(t *testing.T) {
 	for path, want := range map[string]string{
-		"/data/nodes":   `[{"name":"node-a","ready":"Unknown","numa":[{"id":0,"capacity":4,"allocatable":3,"available":1,"gpus":0,"freeGPUs":0}]}]`,
+		"/data/nodes":   `["node-a"]`,
 		"/data/tenants": `[{"name":"ben","weight":2,"type":"T4","usage":1.5,"score":3,"quota":"8"},{"name":"ann","weight":1,"type":"T4","usage":1.5,"score":2,"quota":"8"}]`,
 		"/data/groups":  `[{"name":"g","tenants":["ann"],"type":"","gpus":0,"used":0,"accepted":"Unknown","message":""}]`,
 		"/data/queue":   "you may not list pending pods",
@@ -89,7 +84,7 @@ func TestData(t *testing.T) {
 
 func TestPicture(t *testing.T) {
 	status, body, header := request(t, "/nodes/node-a", "localhost", "secret")
-	if status != http.StatusOK || !strings.HasPrefix(body, "<svg") || header.Get("Content-Type") != "image/svg+xml" {
+	if status != http.StatusOK || body != "<svg/>" || header.Get("Content-Type") != "image/svg+xml" {
 		t.Errorf("status %d, type %q, body %q", status, header.Get("Content-Type"), body)
 	}
 }

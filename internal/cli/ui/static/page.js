@@ -117,8 +117,8 @@ function rows(id, lines, none) {
   $(id).replaceChildren(...body)
 }
 
-const showQueue = pods => rows('queue-rows', pods.map(p =>
-  [p.position || '–', `${p.namespace}/${p.name}`, p.type, p.tenant, number(p.score), p.waited, p.waitsFor]), 'No pod is pending.')
+const showQueue = pods => rows('queue-rows', pods.map(({ metadata: m, status: s }) =>
+  [s.position || '–', `${m.namespace}/${m.name}`, s.type, s.tenant, number(s.score), s.waited, s.waitsFor]), 'No pod that you may see is pending.')
 
 const showGroups = groups => rows('groups-rows', groups.map(g =>
   [g.name, (g.tenants ?? []).join(', '), g.type || 'any', number(g.used), g.gpus, g.accepted === 'True' ? 'yes' : g.message || 'not yet']), 'There are no GPU groups that you may see.')
@@ -181,7 +181,7 @@ async function read(what, show) {
   try {
     const response = await fetch('/data/' + what)
     if (!response.ok) throw new Error(await response.text())
-    show(await response.json())
+    show(await response.json() ?? [])
     problem.hidden = true
     return true
   } catch (error) {

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/internal/cli/command"
+	"github.com/numalet/numalet/internal/cli/ui"
+)
+
+// newUI returns "numalet ui".
+func newUI() *cobra.Command {
+	var at cluster
+	port := uint16(0)
+	cmd := &cobra.Command{
+		Use:   "ui",
+		Short: "Serve a web page that shows the nodes, the queue, the tenants and the GPU groups",
+		Long: `Serve a web page on this computer that shows how full the nodes are, who holds which
+CPUs and GPUs, the queue, the tenants and the GPU groups.
+
+The page has your own rights, as with kubectl proxy: a part that you may not read says so.
+Only who has the printed address can open the page. Press Ctrl-C to stop.`,
+		Example: `  kubectl numalet ui
+  kubectl numalet ui --port 8080`,
+		Args: command.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serveUI(cmd, &at, port) },
+	}
+	at.flag(cmd)
+	cmd.Flags().Uint16Var(&port, "port", port, "Port on the loopback address. 0 is any free one.")
+	return cmd
+}
+
+func serveUI(cmd *cobra.Command, at *cluster, port uint16) error {
+	source, err := at.pageSource()
+	if err != nil {
+		return err
+	}
+	token := rand.Text()
+	page, err := ui.New(token, source)
+	if err != nil {
+		return err
+	}
+	on, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
+	if err != nil {
+		return fmt.Errorf("%w: choose another port with --port", err)
+	}
+	parent := cmd.Context()
+	if parent == nil {
+		parent = context.Background()
+	}
+	ctx, stop := signal.NotifyContext(parent, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	fmt.Fprintf(cmd.OutOrStdout(), "Open http://%s/?token=%s\n", on.Addr(), token)
+	return ui.Serve(ctx, on, page)
+}
+
+// pageSource reads the cluster with the user's rights: the pending pods of all namespaces
+// if the user may list them, else those of the namespace.
+func (c *cluster) pageSource() (ui.Source, error) {
+	objects, err := c.objects()
+	if err != nil {
+		return ui.Source{}, err
+	}
+	topologies, err := c.nodeTopologies()
+	if err != nil {
+		return ui.Source{}, err
+	}
+	queue, err := c.queue()
+	if err != nil {
+		return ui.Source{}, err
+	}
+	namespace, err := c.namespace()
+	if err != nil {
+		return ui.Source{}, err
+	}
+	return ui.Source{
+		Tenants: objects.Tenants, Groups: objects.Groups,
+		Nodes: func(ctx context.Context) (any, error) {
+			found, err := objects.Topologies(ctx)
+			return summarize(found), err
+		},
+		Map: func(ctx context.Context, node string, svg io.Writer) error {
+			t, err := getTopology(ctx, topologies, node)
+			if err != nil {
+				return err
+			}
+			return nodeMap{svg: true}.draw(svg, t)
+		},
+		Queue: func(ctx context.Context) (any, error) {
+			pods, err := queue.List(ctx, metav1.NamespaceAll)
+			if err != nil {
+				return queue.List(ctx, namespace)
+			}
+			return pods, nil
+		},
+	}, nil
+}

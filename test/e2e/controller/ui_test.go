@@ -1,0 +1,65 @@
+//go:build e2e
+
+package controller
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/hollowcluster"
+)
+
+var (
+	browser  = flag.String("browser", "", "test/browser as a program, for TestUI")
+	axe      = flag.String("axe", "", "axe-core as a script")
+	pictures = flag.String("pictures", repository+"/build", "directory of the screenshots")
+)
+
+// TestUI shows 1,000 nodes, pods of two tenants and a queue in Chromium.
+func TestUI(t *testing.T) {
+	if *browser == "" {
+		t.Fatal("give the program with -browser, as make ui-check does")
+	}
+	w := newAnswering(t, 1000, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Cards: "Tesla T4"})
+	for _, tenant := range []string{"ann", "ben"} {
+		w.apply(fmt.Sprintf(`{"apiVersion": "numalet.dev/v1alpha1", "kind": "Tenant", "metadata": {"name": %q}, "spec": {"quotas": {"gpu": 400}}}`, tenant))
+	}
+	for i := range 300 {
+		w.create(uiPod(fmt.Sprintf("train-%03d", i), []string{"ann", "ben"}[i%2], 1+i%2))
+	}
+	w.create(uiPod("too-large", "ann", 8))
+	w.await("the pods are bound", func() bool { return w.pod("train-299").Spec.NodeName != "" })
+
+	ui := exec.CommandContext(w.ctx, *tool, "ui", "--kubeconfig", w.Kubeconfig)
+	out, err := ui.StdoutPipe()
+	w.must(err)
+	w.must(ui.Start())
+	defer func() { _ = ui.Process.Kill(); _ = ui.Wait() }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	w.must(err)
+	url := strings.TrimPrefix(strings.TrimSpace(line), "Open ")
+	report, err := exec.CommandContext(w.ctx, *browser, "-url", url, "-axe", *axe, "-out", *pictures).CombinedOutput()
+	t.Logf("%s", report)
+	w.must(err)
+}
+
+// uiPod is a pod with GPUs and exclusive CPUs.
+func uiPod(name, tenant string, gpus int) *corev1.Pod {
+	limits := corev1.ResourceList{
+		corev1.ResourceCPU: *resource.NewQuantity(4, resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("1Gi"),
+		hollowcluster.GPU: *resource.NewQuantity(int64(gpus), resource.DecimalSI),
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelTenant: tenant}, Annotations: map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "none", Resources: corev1.ResourceRequirements{Limits: limits}}}},
+	}
+}
