@@ -81,13 +81,13 @@ func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 // resumeWide continues with a pod whose filters read all nodes, and which was checked as of a
 // mark, without reading all nodes.
 func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
-	c.current.lister.pod = pod.Foreign.(*Pod)
+	c.current.use(pod)
 	still, ok := c.current.lister.stillFits(pod, mark)
 	if !ok {
 		return changedSince
 	}
 	c.still = still
-	return c.current.beginLocal(pod.Foreign.(*Pod))
+	return c.current.beginLocal()
 }
 
 // changedSince refuses a pod that may fit no more because of other pods.

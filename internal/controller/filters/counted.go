@@ -30,7 +30,7 @@ const affinityState = fwk.StateKey("PreFilter" + names.InterPodAffinity)
 // the plan. It returns false if there is none, or if the pod has to be counted anew.
 func (p *Proposer) prepareAlike() bool {
 	known := p.lister.planned.counted[p.lister.alike()]
-	if known == nil || p.beginLocal(p.lister.pod).Refuses() || p.only != nil {
+	if known == nil || p.runner.affinity == nil || p.beginLocal().Refuses() || p.only != nil {
 		return false
 	}
 	p.state.Write(affinityState, known.data)

@@ -140,10 +140,10 @@ func (p *Proposer) prepare() ([]string, sched.Reason) {
 	return p.beginUpstream()
 }
 
-// beginLocal runs PreFilter for a pod without the filters that read all nodes, which are then
+// beginLocal runs PreFilter for the current pod without the filters that read all nodes, which are then
 // left out.
-func (p *Proposer) beginLocal(pod *Pod) sched.Reason {
-	p.lister.pod, p.deferred, p.nowhere = pod, false, sched.Reason{}
+func (p *Proposer) beginLocal() sched.Reason {
+	p.deferred = false
 	p.begun = p.newBegun()
 	only, status := p.runner.preFilterLocal(p.ctx, p.state, p.lister.pod.info.Pod, &p.begun.skip)
 	if !status.IsSuccess() {
