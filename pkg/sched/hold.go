@@ -13,7 +13,7 @@ func Hold(pod *Pod, at Placement) Holding {
 	return Holding{Amounts: pod.Requests, NUMA: holdNUMA(pod, at.Containers), GPUs: at.GPUs}
 }
 
-func holdNUMA(pod *Pod, containers []ContainerCPUs) []NUMAShare {
+func holdNUMA(pod *Pod, containers []podspec.Container) []NUMAShare {
 	var shares []NUMAShare
 	for _, id := range nodesOf(containers) {
 		on := func(i int) int { return containers[i].PerNode[id] }
@@ -31,7 +31,7 @@ func holdNUMA(pod *Pod, containers []ContainerCPUs) []NUMAShare {
 	return shares
 }
 
-func nodesOf(containers []ContainerCPUs) []topology.NodeID {
+func nodesOf(containers []podspec.Container) []topology.NodeID {
 	var ids []topology.NodeID
 	for _, c := range containers {
 		for id, cpus := range c.PerNode {

@@ -1,22 +1,16 @@
 package sched
 
 import (
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
 // Placement is a pod's node and its CPUs and GPUs there. It is bound with the pod.
 type Placement struct {
 	Node       string
-	Containers []ContainerCPUs // of Pod.Exclusive, in its order
+	Containers []podspec.Container // Pod.Exclusive, each with its PerNode; NUMA nodes without CPUs for it are left out
 	GPUs       []GPUShare
 	GPUGroup   string // the GPU group that GPUs are taken from, or ""
-}
-
-// ContainerCPUs is how many exclusive CPUs a container gets on each NUMA node. NUMA
-// nodes without CPUs for it are left out.
-type ContainerCPUs struct {
-	Container string
-	PerNode   map[topology.NodeID]int
 }
 
 // GPUShare is a part of one card, or all of it.

@@ -67,10 +67,7 @@ func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (
 	if err != nil {
 		return sched.Holding{Amounts: p.Requests}, false
 	}
-	at := sched.Placement{Node: pod.Spec.NodeName, GPUs: decidedCards(decided)}
-	for _, c := range request.Containers {
-		at.Containers = append(at.Containers, sched.ContainerCPUs{Container: c.Name, PerNode: decided.Containers[c.Name].CPUs})
-	}
+	at := sched.Placement{Node: pod.Spec.NodeName, Containers: request.At(decided).Containers, GPUs: decidedCards(decided)}
 	return sched.Hold(p, at), true
 }
 

@@ -179,7 +179,7 @@ func newBinding(d sched.Decision) (*corev1.Binding, error) {
 func placements(d sched.Decision) map[string]v1alpha1.ContainerPlacement {
 	all := make(map[string]v1alpha1.ContainerPlacement, len(d.At.Containers))
 	for _, c := range d.At.Containers {
-		all[c.Container] = v1alpha1.ContainerPlacement{CPUs: c.PerNode}
+		all[c.Name] = v1alpha1.ContainerPlacement{CPUs: c.PerNode}
 	}
 	for name, ids := range d.Pod.GPUs.Split(d.At.GPUs) {
 		if len(ids) > 0 {

@@ -16,11 +16,12 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/util/flowcontrol"
 
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-func decision(containers ...sched.ContainerCPUs) sched.Decision {
+func decision(containers ...podspec.Container) sched.Decision {
 	return sched.Decision{
 		Pod: &sched.Pod{Namespace: "default", Name: "a", UID: "uid-a"},
 		At:  sched.Placement{Node: "n1", Containers: containers},
@@ -83,7 +84,7 @@ func attached() {} // for binds that need not be detached
 
 func TestOneWrite(t *testing.T) {
 	s := newServer(true, nil)
-	d := decision(sched.ContainerCPUs{Container: "main", PerNode: map[topology.NodeID]int{0: 2, 8: 1}})
+	d := decision(podspec.Container{Name: "main", PerNode: map[topology.NodeID]int{0: 2, 8: 1}})
 	if err := s.binder(open).Bind(t.Context(), d, attached); err != nil {
 		t.Fatal(err)
 	}

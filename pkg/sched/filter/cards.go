@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/topology"
 )
@@ -74,7 +75,7 @@ func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 // Otherwise containers with exclusive CPUs get cards near them first. Cards without an
 // ID are left out: only their number is known, and the kubelet chooses them. It takes
 // O(cards · count) time, plus that of gpu.Inventory.Choose.
-func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []sched.ContainerCPUs) []sched.GPUShare {
+func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podspec.Container) []sched.GPUShare {
 	if pod.GPUs.Count <= 0 {
 		return nil
 	}
@@ -128,10 +129,10 @@ func (cs candidates) nearest(nodes []topology.NodeID, taken []bool) int {
 
 // nearby returns for each of a pod's cards the NUMA nodes, sorted by ID, with exclusive
 // CPUs of the containers that use the card.
-func nearby(ask sched.GPURequest, containers []sched.ContainerCPUs) [][]topology.NodeID {
+func nearby(ask sched.GPURequest, containers []podspec.Container) [][]topology.NodeID {
 	near := make([][]topology.NodeID, ask.Count)
 	for _, span := range ask.Spans() {
-		at := slices.IndexFunc(containers, func(c sched.ContainerCPUs) bool { return c.Container == span.Container })
+		at := slices.IndexFunc(containers, func(c podspec.Container) bool { return c.Name == span.Container })
 		if at < 0 {
 			continue
 		}

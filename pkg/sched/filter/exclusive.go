@@ -1,13 +1,16 @@
 package filter
 
 import (
+	"slices"
+
 	"github.com/numalet/numalet/pkg/numaplan"
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
 // exclusive distributes the exclusive CPUs of a pod's containers over a node's NUMA
 // nodes. It places containers near candidate cards where the pod requires that.
-func exclusive(pod *sched.Pod, node *sched.Node, cards candidates) ([]sched.ContainerCPUs, sched.Reason) {
+func exclusive(pod *sched.Pod, node *sched.Node, cards candidates) ([]podspec.Container, sched.Reason) {
 	if len(pod.Exclusive) == 0 {
 		return nil, sched.Reason{}
 	}
@@ -19,9 +22,9 @@ func exclusive(pod *sched.Pod, node *sched.Node, cards candidates) ([]sched.Cont
 	if why != numaplan.Fits {
 		return nil, sched.Reason{Code: codeOf(why)}
 	}
-	all := make([]sched.ContainerCPUs, len(counts))
+	all := slices.Clone(pod.Exclusive)
 	for c, n := range counts {
-		all[c] = sched.ContainerCPUs{Container: pod.Exclusive[c].Name, PerNode: v.PerNode(n)}
+		all[c].PerNode = v.PerNode(n)
 	}
 	return all, sched.Reason{}
 }

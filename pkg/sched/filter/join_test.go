@@ -110,7 +110,7 @@ func shown(pod *sched.Pod, at sched.Placement) string {
 	for _, w := range pod.GPUs.PerContainer {
 		on := ""
 		for _, c := range at.Containers {
-			if c.Container == w.Container {
+			if c.Name == w.Container {
 				on = "on " + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(nodesOf(c)), "[]")), ",") + ": "
 			}
 		}
@@ -119,7 +119,7 @@ func shown(pod *sched.Pod, at sched.Placement) string {
 	return strings.Join(parts, "; ")
 }
 
-func nodesOf(c sched.ContainerCPUs) (ids []topology.NodeID) {
+func nodesOf(c podspec.Container) (ids []topology.NodeID) {
 	for id := range topology.NodeID(64) {
 		if c.PerNode[id] > 0 {
 			ids = append(ids, id)
@@ -203,7 +203,7 @@ func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken
 	if len(taken) == pod.GPUs.Count {
 		at := sched.Placement{Node: node.Name, GPUs: taken}
 		for c, n := range given {
-			on := sched.ContainerCPUs{Container: pod.Exclusive[c].Name, PerNode: map[topology.NodeID]int{}}
+			on := podspec.Container{Name: pod.Exclusive[c].Name, PerNode: map[topology.NodeID]int{}}
 			for i, k := range n {
 				if k > 0 {
 					on.PerNode[node.NUMA[i].ID] = k
@@ -235,9 +235,9 @@ func apart(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 		}
 	}
 	for _, c := range at.Containers {
-		for _, id := range split[c.Container] {
+		for _, id := range split[c.Name] {
 			if c.PerNode[on[id]] == 0 {
-				return fmt.Sprintf("container %s has card %s on NUMA node %d", c.Container, id, on[id])
+				return fmt.Sprintf("container %s has card %s on NUMA node %d", c.Name, id, on[id])
 			}
 		}
 	}

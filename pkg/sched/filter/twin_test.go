@@ -169,8 +169,8 @@ func broken(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 			given[c][i] = container.PerNode[on.ID]
 			total += given[c][i]
 		}
-		if total != pod.Exclusive[c].CPUs || container.Container != pod.Exclusive[c].Name || !obeys(pod, c, node, given[c]) {
-			return fmt.Sprintf("container %s: %v", container.Container, container.PerNode)
+		if total != pod.Exclusive[c].CPUs || container.Name != pod.Exclusive[c].Name || !obeys(pod, c, node, given[c]) {
+			return fmt.Sprintf("container %s: %v", container.Name, container.PerNode)
 		}
 	}
 	if len(given) != len(pod.Exclusive) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -13,7 +14,7 @@ import (
 func number(d sched.Decision) int { return len(d.At.Containers) }
 
 func decision(i int) sched.Decision {
-	return sched.Decision{At: sched.Placement{Containers: make([]sched.ContainerCPUs, i)}}
+	return sched.Decision{At: sched.Placement{Containers: make([]podspec.Container, i)}}
 }
 
 // TestBatches checks that a full queue accepts decisions again when half of it is
