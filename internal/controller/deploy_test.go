@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
@@ -85,5 +86,20 @@ func TestDeployment(t *testing.T) {
 	}
 	if *d.Spec.Replicas != 2 || d.Spec.Template.Spec.SchedulerName == cfg.SchedulerName {
 		t.Errorf("%d replicas, scheduled by %s", *d.Spec.Replicas, d.Spec.Template.Spec.SchedulerName)
+	}
+}
+
+// TestProfiles checks that the configuration in deploy/controller/profiles is honoured.
+func TestProfiles(t *testing.T) {
+	cfg, err := config.LoadController(config.Input{Args: []string{"--config=" + manifests + "profiles/config.yaml"}, LookupEnv: os.LookupEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := configuration(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{cfg.SchedulerName}, read.SchedulerNames()); diff != "" {
+		t.Errorf("scheduler names (-want +got):\n%s", diff)
 	}
 }

@@ -113,6 +113,13 @@ controller: {enabled: false}
 `},
 		"eks":          {Target{"numalet", "numalet-system"}, `kubelet: {preset: eks}`},
 		"bottlerocket": {Target{"numalet", "numalet-system"}, `kubelet: {preset: bottlerocket, rootDir: /data/kubelet}`},
+		"profiles": {Target{"numalet", "numalet-system"}, `
+controller:
+  kubeSchedulerConfiguration:
+    apiVersion: kubescheduler.config.k8s.io/v1
+    kind: KubeSchedulerConfiguration
+    profiles: [{schedulerName: numalet-batch, percentageOfNodesToScore: 20}]
+`},
 		"options": {Target{"numalet", "gke"}, `
 podMonitor: {enabled: true, tokenSecret: {name: scraper}}
 networkPolicy: {enabled: true}

@@ -1,6 +1,8 @@
 package filters
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -9,6 +11,7 @@ import (
 // not planned.
 type planned struct {
 	pods    []sched.Decision
+	uids    map[types.UID]bool   // of the pods
 	nodes   map[string]*nodeInfo // infos with the planned pods, by node name
 	terms   *terms               // anti-affinity terms of the planned pods
 	counted map[string]*counted  // what was counted for pods of the plan, by lister.alike
@@ -19,7 +22,7 @@ type planned struct {
 func (p *Proposer) Plan(pods []sched.Decision) {
 	l := p.lister
 	if !l.planned.begins(pods) {
-		l.planned = planned{nodes: map[string]*nodeInfo{}, terms: newTerms(), counted: map[string]*counted{}}
+		l.planned = planned{uids: map[types.UID]bool{}, nodes: map[string]*nodeInfo{}, terms: newTerms(), counted: map[string]*counted{}}
 	}
 	for _, d := range pods[len(l.planned.pods):] {
 		if info := l.node(d.At.Node); info != nil {
@@ -49,6 +52,6 @@ func (p *planned) on(node string, info *nodeInfo) *nodeInfo {
 
 func (p *planned) add(d sched.Decision, to *nodeInfo) {
 	pod := d.Pod.Foreign.(*Pod).info
-	p.nodes[d.At.Node] = withPod(to, pod)
+	p.uids[pod.Pod.UID], p.nodes[d.At.Node] = true, withPod(to, pod)
 	p.terms.count(d.At.Node, pod.RequiredAntiAffinityTerms, 1)
 }

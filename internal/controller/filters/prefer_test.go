@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // liking returns a pod of the app "web".
@@ -129,6 +131,18 @@ func TestPreferTogether(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPreferInGang checks that the pods of a gang prefer to be apart from each other.
+func TestPreferInGang(t *testing.T) {
+	s := newTiers(newScene(t), "a", "b")
+	gang := &sched.Pod{UID: "gang", Gang: &sched.Gang{ID: "gang", Need: 3}}
+	for _, name := range []string{"1", "2", "3"} {
+		p := liking(name).SpreadConstraint(1, "zone", v1.ScheduleAnyway, st.MakeLabelSelector().Exists("app").Obj(), nil, nil, nil, nil)
+		gang.Gang.Members = append(gang.Gang.Members, s.ask(p.Obj()))
+	}
+	s.second.Commit(s.first.Propose(gang))
+	s.wantNodes(map[string]string{"1": "a", "2": "b", "3": "a"})
 }
 
 // TestPreferChanged checks that the committer keeps a pod's preference between nodes of which

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
@@ -60,8 +61,9 @@ func (p *proposals) remove(pod *framework.PodInfo) {
 	p.some.Store(int32(len(p.mu.recent)))
 }
 
-// beside returns the other pods that count for the ratings of a pod, by node.
-func (p *proposals) beside(pod *framework.PodInfo) map[string][]*framework.PodInfo {
+// beside returns the other pods that count for the ratings of a pod, by node, without those
+// that are planned there and count anyway.
+func (p *proposals) beside(pod *framework.PodInfo, planned map[types.UID]bool) map[string][]*framework.PodInfo {
 	if p.some.Load() == 0 {
 		return nil
 	}
@@ -73,7 +75,9 @@ func (p *proposals) beside(pod *framework.PodInfo) map[string][]*framework.PodIn
 	p.some.Store(int32(len(p.mu.recent)))
 	found := map[string][]*framework.PodInfo{}
 	for _, one := range p.mu.recent {
-		found[one.node] = append(found[one.node], one.pod)
+		if !planned[one.pod.Pod.UID] {
+			found[one.node] = append(found[one.node], one.pod)
+		}
 	}
 	return found
 }

@@ -13,7 +13,7 @@ func (l *lister) survey(wish wishes, nodes int) {
 		l.surveyed = make([]fwk.NodeInfo, nodes)
 		return
 	}
-	l.proposed = l.cluster.proposals.beside(l.pod.info)
+	l.proposed = l.cluster.proposals.beside(l.pod.info, l.planned.uids)
 	if l.surveyed = l.all(); l.surveyed == nil {
 		l.surveyed = []fwk.NodeInfo{}
 	}
