@@ -100,6 +100,46 @@ func add(charges []Charge, t Type, amount Milli) []Charge {
 	return charges
 }
 
+// Overlaps reports whether pods that wait for the two types compete for the same resources.
+func (t Type) Overlaps(u Type) bool {
+	if t == AnyGPU || u == AnyGPU {
+		return t == u || t.isWhole() && u.isWhole()
+	}
+	return slices.ContainsFunc(t.alternatives(), u.Counts) || slices.ContainsFunc(u.alternatives(), t.Counts)
+}
+
+// And returns the type that a gang waits for whose pods wait for the two types: GPUs are
+// scarcer than CPUs, and a gang that needs two models competes with all that need one.
+func (t Type) And(u Type) Type {
+	switch {
+	case t == u || u == CPU:
+		return t
+	case t == CPU:
+		return u
+	case t == AnyGPU && u.isWhole() || u == AnyGPU && t.isWhole():
+		return AnyGPU
+	}
+	names := slices.Sorted(slices.Values(slices.Concat(strings.Split(string(t), "|"), strings.Split(string(u), "|"))))
+	return Type(strings.Join(slices.Compact(names), "|"))
+}
+
+// alternatives returns the types of which a pod accepts any.
+func (t Type) alternatives() (all []Type) {
+	for name := range strings.SplitSeq(string(t), "|") {
+		all = append(all, Type(name))
+	}
+	return all
+}
+
+// isWhole reports whether the type is of whole GPUs.
+func (t Type) isWhole() bool {
+	part := func(u Type) bool {
+		name := "-" + string(u)
+		return strings.HasSuffix(name, "-SHARED") || strings.Contains(name, "-MIG-")
+	}
+	return t != CPU && !slices.ContainsFunc(t.alternatives(), part)
+}
+
 // Counts reports whether use of a type counts against those that wait for t.
 func (t Type) Counts(used Type) bool {
 	switch t {

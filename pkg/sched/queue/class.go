@@ -2,11 +2,14 @@ package queue
 
 import "github.com/numalet/numalet/pkg/sched/fairshare"
 
-// class is the pending pods of one type of resource. Classes never wait for each other.
-// A pod that is in flight without a permit, or backs off without an early retry, is in
+// class is the pending pods of one type of resource. Classes whose types overlap, such as T4
+// and T4|V100, compete for the same resources: their pods stand in one order, so that nobody
+// gets more turns by naming a type differently. Other classes never wait for each other. One
+// class for all that overlap was rejected: a T4 pod would wait for a V100 pod. A pod that is in flight without a permit, or backs off without an early retry, is in
 // none of the orders.
 type class struct {
 	name    fairshare.Type
+	rivals  []*class           // the others whose types overlap
 	strict  bool               // Options.Strict
 	tenants map[string]*tenant // by name
 	pods    int                // pending, in any state
@@ -40,10 +43,46 @@ func (c *class) next() *item {
 	return next
 }
 
-// blocker returns the pod that another one has to wait for, or nil: the first that waits on
-// permit or is awaited, or the first that is unschedulable and does
-// not allow bypass.
+// competing returns the number of pending pods of the class and of overlapping types.
+func (c *class) competing() int {
+	n := c.pods
+	for _, rival := range c.rivals {
+		n += rival.pods
+	}
+	return n
+}
+
+// turn returns the pod that goes when it is the class's turn, or nil: that of next, unless
+// the one of a class with an overlapping type is before it.
+func (c *class) turn() *item {
+	next := c.next()
+	if next == nil {
+		return nil
+	}
+	for _, rival := range c.rivals {
+		if it := rival.next(); it != nil && it.before(next) {
+			next = it
+		}
+	}
+	return next
+}
+
+// blocker returns the pod that another one of the class has to wait for, or nil.
 func (c *class) blocker(it *item) *item {
+	if ahead := c.blocks(it); ahead != nil {
+		return ahead
+	}
+	for _, rival := range c.rivals {
+		if ahead := rival.blocks(it); ahead != nil {
+			return ahead
+		}
+	}
+	return nil
+}
+
+// blocks returns the pod of the class that blocks a pod, or nil: the first that waits on
+// permit or is awaited, or the first that is unschedulable and does not allow bypass.
+func (c *class) blocks(it *item) *item {
 	if ahead := c.onPermit.first(); ahead != nil && ahead.before(it) {
 		return ahead
 	}

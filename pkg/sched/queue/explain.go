@@ -113,10 +113,9 @@ func (q *Queue) Explain(uid string) (Explanation, bool) {
 		return Explanation{}, false
 	}
 	e := q.explain(it)
-	e.Position = 1
 	ahead := map[string]TenantPods{}
 	for _, other := range q.mu.items {
-		if other.class == it.class && other.before(it) {
+		if (other.class == it.class || slices.Contains(it.class.rivals, other.class)) && other.before(it) {
 			e.Position++
 			t := other.tenant
 			ahead[t.name] = TenantPods{t.name, t.rank, ahead[t.name].Pods + 1}
@@ -129,20 +128,39 @@ func (q *Queue) Explain(uid string) (Explanation, bool) {
 }
 
 // List explains all pending pods, by type and then in their order, without Ahead. It
-// costs O(pods · log pods), and holds the lock for O(pods).
+// costs O(pods · log pods · overlapping types), and holds the lock for O(pods).
 func (q *Queue) List() []Explanation {
 	list := q.list()
-	slices.SortFunc(list, func(a, b Explanation) int {
-		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Score, b.Score),
-			a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID))
-	})
-	for i := range list {
-		list[i].Position = 1
-		if i > 0 && list[i].Type == list[i-1].Type {
-			list[i].Position = list[i-1].Position + 1
+	slices.SortFunc(list, func(a, b Explanation) int { return cmp.Or(cmp.Compare(a.Type, b.Type), a.compare(b)) })
+	types := map[fairshare.Type][]Explanation{}
+	for start, end := 0, 0; start < len(list); start = end {
+		for end < len(list) && list[end].Type == list[start].Type {
+			end++
+		}
+		types[list[start].Type] = list[start:end]
+	}
+	for kind, pods := range types {
+		for other, rivals := range types {
+			if kind.Overlaps(other) {
+				countAhead(pods, rivals)
+			}
 		}
 	}
 	return list
+}
+
+// countAhead adds to the positions of pods, which are 1 at first, the number of rivals that
+// are before them. Both are sorted.
+func countAhead(pods, rivals []Explanation) {
+	for i := range pods {
+		ahead, _ := slices.BinarySearchFunc(rivals, pods[i], Explanation.compare)
+		pods[i].Position += ahead
+	}
+}
+
+// compare orders two pods of overlapping types, as item.before does.
+func (e Explanation) compare(f Explanation) int {
+	return cmp.Or(cmp.Compare(f.Priority, e.Priority), cmp.Compare(e.Score, f.Score), e.Created.Compare(f.Created), cmp.Compare(e.UID, f.UID))
 }
 
 func (q *Queue) list() []Explanation {
@@ -159,7 +177,7 @@ func (q *Queue) list() []Explanation {
 func (q *Queue) explain(it *item) Explanation {
 	e := Explanation{
 		Pod: it.Pod, UID: it.Pod.UID, Name: it.Pod.String(), Type: it.Type, Priority: it.Priority, Tenant: it.Tenant, Score: it.tenant.rank,
-		Created: it.Created, Waited: q.env.Now().Sub(it.added), State: it.state, Of: it.class.pods,
+		Created: it.Created, Waited: q.env.Now().Sub(it.added), State: it.state, Of: it.class.competing(), Position: 1,
 	}
 	blocker := it.class.blocker(it)
 	if it.state == Gated {

@@ -59,8 +59,8 @@ func (g *gang) members() []*member {
 }
 
 // represent returns the entry that represents the pending pods in the inner queue. It has
-// the turn of the oldest one and the gang's ID and name. It costs
-// O(members · log members).
+// the turn of the oldest one, among the pods that wait for the GPUs of any member, and the
+// gang's ID and name. It costs O(members · log members).
 func (g *gang) represent(need int) Entry {
 	all := g.members()
 	entry, pod := all[0].Entry, *all[0].Pod
@@ -69,6 +69,7 @@ func (g *gang) represent(need int) Entry {
 	for i, m := range all {
 		pod.Gang.Members[i] = m.Pod
 		pod.Across = pod.Across || m.Pod.Across
+		entry.Type = entry.Type.And(m.Type)
 		if i > 0 {
 			pod.Topics = union(pod.Topics, m.Pod.Topics)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // State is where a pending pod is.
@@ -68,7 +69,8 @@ type item struct {
 	notBefore          time.Time // end of its back-off, or of its wait on permit
 }
 
-// before reports whether a's turn is before b's; both are of one class.
+// before reports whether a's turn is before b's; both are of one class, or of overlapping
+// types.
 func (a *item) before(b *item) bool {
 	if c := cmp.Compare(b.Priority, a.Priority); c != 0 {
 		return c < 0
@@ -95,7 +97,7 @@ func (q *Queue) joinClass(it *item) {
 	i := slices.IndexFunc(q.mu.classes, func(c *class) bool { return c.name == it.Type })
 	if i < 0 {
 		i = len(q.mu.classes)
-		q.mu.classes = append(q.mu.classes, &class{name: it.Type, strict: q.options.Strict, tenants: map[string]*tenant{}})
+		q.addClass(it.Type)
 	}
 	it.class = q.mu.classes[i]
 	it.tenant = it.class.tenants[it.Tenant]
@@ -105,6 +107,30 @@ func (q *Queue) joinClass(it *item) {
 	}
 	it.class.pods++
 	it.tenant.pods++
+}
+
+// addClass adds a class. It needs q.mu.
+func (q *Queue) addClass(name fairshare.Type) {
+	c := &class{name: name, strict: q.options.Strict, tenants: map[string]*tenant{}}
+	for _, other := range q.mu.classes {
+		if name.Overlaps(other.name) {
+			c.rivals, other.rivals = append(c.rivals, other), append(other.rivals, c)
+		}
+	}
+	q.mu.classes = append(q.mu.classes, c)
+}
+
+// removeClass removes a class. It needs q.mu.
+func (q *Queue) removeClass(c *class) {
+	for _, rival := range c.rivals {
+		i := slices.Index(rival.rivals, c)
+		rival.rivals = slices.Delete(rival.rivals, i, i+1)
+	}
+	i := slices.Index(q.mu.classes, c)
+	q.mu.classes = slices.Delete(q.mu.classes, i, i+1)
+	if i <= q.mu.last {
+		q.mu.last--
+	}
 }
 
 // leaveClass undoes joinClass, if there was one, and drops a class and a tenant without
@@ -118,11 +144,7 @@ func (q *Queue) leaveClass(it *item) {
 		delete(c.tenants, it.tenant.name)
 	}
 	if c.pods--; c.pods == 0 {
-		i := slices.Index(q.mu.classes, c)
-		q.mu.classes = slices.Delete(q.mu.classes, i, i+1)
-		if i <= q.mu.last {
-			q.mu.last--
-		}
+		q.removeClass(c)
 	}
 	it.class, it.tenant = nil, nil
 }

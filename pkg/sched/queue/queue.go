@@ -16,7 +16,7 @@ type Entry struct {
 	Pod      *sched.Pod
 	Priority int32
 	Created  time.Time
-	Type     fairshare.Type // of resource; types take turns
+	Type     fairshare.Type // of resource; types take turns, unless they overlap
 	Tenant   string
 }
 
@@ -61,7 +61,7 @@ type Options struct {
 //
 // Invariants:
 //
-//   - Next never returns a pod while a pod ahead of it, of its type, has waited on permit and
+//   - Next never returns a pod while a pod ahead of it, of a type that overlaps its type, has waited on permit and
 //     is not yet Placed, or (Options.Strict) is Unschedulable and does not allow bypass.
 //     Permit refuses such a pod. Pods ahead of the blocking one are not affected.
 //   - A blocked pod stays in its state and is examined again when something changes, so
@@ -82,7 +82,7 @@ type Options struct {
 // O(unschedulable) attempts. A pod that lost its nodes to others (but see Requeue) or whose
 // Binding failed always backs off, because to retry at once might never end.
 //
-// Complexity: O(log pods + types) a pod, O(log tenants) a score (Rescore). A change costs
+// Complexity: O(log pods + types²) a pod, O(log tenants) a score (Rescore). A change costs
 // O(log unschedulable), and O(log pods) for each pod that it may help (package wakeindex).
 type Queue struct {
 	env     Env
@@ -190,7 +190,7 @@ func (q *Queue) wakeAll() {
 func (q *Queue) pop() *sched.Pod {
 	for range q.mu.classes {
 		q.mu.last = (q.mu.last + 1) % len(q.mu.classes)
-		if it := q.mu.classes[q.mu.last].next(); it != nil {
+		if it := q.mu.classes[q.mu.last].turn(); it != nil {
 			it.awaited = it.state == WaitingOnPermit || it.state == Unschedulable
 			it.eventsSeen, it.missed = q.mu.events, false
 			q.leaveState(it)

@@ -38,14 +38,30 @@ func (w twin) first(t fairshare.Type, is func(*item) bool) (first *item) {
 	return first
 }
 
-// next returns whose turn it is of a type.
-func (w twin) next(t fairshare.Type) *item {
+// overlapping returns the types of the queue that overlap one, with that one.
+func (w twin) overlapping(t fairshare.Type) (all []fairshare.Type) {
+	for _, k := range w.mu.classes {
+		if k.name.Overlaps(t) {
+			all = append(all, k.name)
+		}
+	}
+	return all
+}
+
+// free reports whether no pod of a type blocks another one.
+func (w twin) free(t fairshare.Type, it *item) bool {
 	binding := w.first(t, func(it *item) bool {
 		return it.state == WaitingOnPermit || it.state == InFlight && it.awaited && !it.bypass
 	})
 	head := w.first(t, func(it *item) bool { return it.state == Unschedulable })
+	return (binding == nil || !w.before(binding, it)) && (!w.options.Strict || head == nil || head.bypass || !w.before(head, it))
+}
+
+// next returns whose turn it is of a type, if no other type had turns.
+func (w twin) next(t fairshare.Type) *item {
+	head := w.first(t, func(it *item) bool { return it.state == Unschedulable })
 	free := func(it *item) bool {
-		return (binding == nil || !w.before(binding, it)) && (!w.options.Strict || head == nil || head.bypass || !w.before(head, it))
+		return !slices.ContainsFunc(w.overlapping(t), func(u fairshare.Type) bool { return !w.free(u, it) })
 	}
 	next := w.first(t, func(it *item) bool {
 		return free(it) && (it.state == Active || it.state == WaitingOnPermit || it == head && it.reactivated)
@@ -68,7 +84,7 @@ func (w twin) take() *sched.Pod {
 	for i := range w.mu.classes {
 		k := w.mu.classes[(w.mu.last+1+i)%len(w.mu.classes)]
 		if it := w.next(k.name); it != nil && want == nil {
-			want = it.Pod
+			want = w.earliest(k.name).Pod
 		}
 	}
 	got := w.scene.pop()
@@ -77,6 +93,19 @@ func (w twin) take() *sched.Pod {
 	}
 	return got
 }
+
+// earliest returns whose turn it is of all types that overlap one.
+func (w twin) earliest(t fairshare.Type) (earliest *item) {
+	for _, u := range w.overlapping(t) {
+		if it := w.next(u); it != nil && (earliest == nil || w.before(it, earliest)) {
+			earliest = it
+		}
+	}
+	return earliest
+}
+
+// kinds are types of which the last overlaps the others.
+var kinds = []string{"type-0", "type-1", "type-0|type-1"}
 
 // act does one thing to one of twenty pods, which may or may not suit its state.
 func (w twin) act(what, which, how uint8) {
@@ -87,7 +116,7 @@ func (w twin) act(what, which, how uint8) {
 	}
 	switch what % 20 {
 	case 0, 1, 2:
-		w.arrive(uid, fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), 1+int(how)%3, int32(how/6%3))
+		w.arrive(uid, fmt.Sprint("tenant-", how%3), kinds[how/3%3], 1+int(how)%3, int32(how/6%3))
 	case 3, 4, 5:
 		if pod := w.take(); pod != nil && how%4 != 0 {
 			w.Permit(pod)
@@ -110,7 +139,7 @@ func (w twin) act(what, which, how uint8) {
 	case 12:
 		w.setBypass(uid, how%2 == 0)
 	case 13:
-		w.setScore(fmt.Sprint("tenant-", how%3), fmt.Sprint("type-", how/3%2), float64(how%5))
+		w.setScore(fmt.Sprint("tenant-", how%3), kinds[how/3%3], float64(how%5))
 	case 14:
 		w.pass(time.Duration(how) * time.Duration(how) * time.Millisecond)
 	case 15:
