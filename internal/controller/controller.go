@@ -126,7 +126,7 @@ func (c *controller) learn(e nodestate.Event) {
 // panic is recovered, so the stack still has its cause.
 func (c *controller) panicked(object string, cause any) {
 	c.measured.panics.Inc()
-	c.log.Error(fmt.Errorf("panic: %v", cause), "the object is ignored, or handled only in part, until it changes; please report this with the stack", "object", object, "stack", string(debug.Stack()))
+	c.log.Error(fmt.Errorf("panic: %v", cause), "the object is ignored, or handled only in part, until it changes; a pod to schedule is tried again; please report this with the stack", "object", object, "stack", string(debug.Stack()))
 }
 
 func (c *controller) newReporter(ctx context.Context) (err error) {
@@ -214,6 +214,10 @@ func (c *controller) newPipeline(context.Context) error {
 	}
 	c.pipeline = pipeline.New(c.state, pending{c.queue, c.reporter}, pipeline.Config{
 		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: writer.Bind,
+		Panicked: func(pod *sched.Pod, cause any) {
+			c.panicked("pod "+pod.String(), cause)
+			c.reporter.Panicked(pod, cause)
+		},
 		Undone: func(d sched.Decision) { c.retryOn(d.At.Node); c.queue.ReactivateTenant(d.Pod.Tenant) },
 	})
 	return nil

@@ -43,9 +43,21 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 		return err
 	}
 	explainer := pipeline.NewProposer(c.state.View, pipeline.ProposerOptions{Filter: own})
-	f.explain = func(pod *sched.Pod) string { return why(explainer, pod) }
+	f.explain = func(pod *sched.Pod) string { return c.explainPod(explainer, pod) }
 	f.committer, err = filters.NewCommitter(ctx, f.cluster, api, c.groups.quotas)
 	return err
+}
+
+// explainPod returns why no node suits a pod. A panic, which the pod probably causes in the
+// proposers, too, is reported instead.
+func (c *controller) explainPod(explainer *pipeline.Proposer, pod *sched.Pod) (text string) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			c.panicked("pod "+pod.String(), cause)
+			text = fmt.Sprintf("why no node suits the pod is not known: %v", cause)
+		}
+	}()
+	return why(explainer, pod)
 }
 
 // kind returns a text that is equal only for pods with the same explanation, or "". Gangs have

@@ -140,11 +140,11 @@ func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 // claim runs the Reserve plugins with the results of Begin and Check.
 func (c *Committer) claim(d sched.Decision) sched.Reason {
 	r := &reserved{state: c.state, pod: assumed(d), by: c.instanceOf(d.Pod).framework}
+	c.reserved.Store(d.Pod.UID, r) // first: after a panic, Unreserve must find it
 	if status := r.by.RunReservePluginsReserve(c.ctx, r.state, r.pod, d.At.Node); !status.IsSuccess() {
-		r.by.RunReservePluginsUnreserve(c.ctx, r.state, r.pod, d.At.Node)
+		c.Unreserve(d)
 		return reason(status, sched.Other)
 	}
-	c.reserved.Store(d.Pod.UID, r)
 	return sched.Reason{}
 }
 

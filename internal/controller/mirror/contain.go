@@ -19,8 +19,8 @@ type Panicked func(object string, cause any)
 // object is not counted, or in part, until its next change. All else stays valid: locks
 // are released by defer, and records are replaced as a whole.
 //
-// controller-runtime does the same for reconcilers. A panic of the committer or of a
-// proposer still ends the process, because it need not be the fault of one object.
+// controller-runtime does the same for reconcilers, and package pipeline for proposers and the
+// committer.
 func Contain(h cache.ResourceEventHandler, report Panicked) cache.ResourceEventHandler {
 	contained := func(obj any, handle func()) {
 		defer func() {

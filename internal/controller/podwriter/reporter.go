@@ -93,7 +93,15 @@ func (r *Reporter) Waits(pod *sched.Pod, why string) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
 }
 
-// failed reports that a pod was placed on a node and could not be bound to it.
+// Panicked reports that the scheduler panicked when it handled a pod or a gang.
+func (r *Reporter) Panicked(pod *sched.Pod, cause any) {
+	pods, _ := pod.Together()
+	for _, p := range pods {
+		r.failed(p, fmt.Errorf("scheduling the pod panicked and is tried again later; please report this with the log of the scheduler: %v", cause))
+	}
+}
+
+// failed reports that a pod could not be placed, or not be bound to its node.
 func (r *Reporter) failed(pod *sched.Pod, err error) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonSchedulerError, message: err.Error()})
 }

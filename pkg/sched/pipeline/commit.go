@@ -56,6 +56,10 @@ type Committer struct {
 	effects  Effects
 	counts   counts
 	buffer   []entry // reused for each list
+
+	// What abandon undoes.
+	open      []sched.Decision // placed, and not yet passed to a binder
+	reserving sched.Decision   // given to the reserver last
 }
 
 // NewCommitter returns a committer. f is the committer's own instance of the filters
@@ -87,6 +91,7 @@ func NewCommitter(s *nodestate.State, f sched.Filter, effects Effects) *Committe
 // the same result, but takes half of the committer's time when there are many
 // proposers, because most of the listed nodes have then changed.
 func (c *Committer) Commit(list sched.List) bool {
+	c.open, c.reserving = c.open[:0], sched.Decision{Pod: list.Pod}
 	if list.Pod.Gang != nil {
 		return c.commitGang(list)
 	}
@@ -99,8 +104,16 @@ func (c *Committer) Commit(list sched.List) bool {
 		c.returnToQueue(list)
 		return false
 	}
-	c.effects.Bind(decision)
+	c.bind(decision)
 	return true
+}
+
+// bind passes decisions to the binders.
+func (c *Committer) bind(decisions ...sched.Decision) {
+	c.open = c.open[:0]
+	for _, d := range decisions {
+		c.effects.Bind(d)
+	}
 }
 
 // search places a pod whose volumes or devices only the committer's filters know.
@@ -173,6 +186,7 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 		}
 		decision := sched.Decision{Pod: list.Pod, At: e.At}
 		if !why.Refuses() && c.record(decision, e.Node, list.NarrowSeq) {
+			c.open = append(c.open, decision)
 			c.counts.commits.Add(1)
 			c.counts.index(e.index)
 			return decision, true
@@ -198,6 +212,7 @@ func (c *Committer) record(d sched.Decision, read *sched.Node, seen uint64) bool
 // reserve records a decision in the state and with the reserver, or with neither.
 func (c *Committer) reserve(d sched.Decision, read *sched.Node) bool {
 	seen := c.state.NarrowSeq()
+	c.reserving = d
 	if c.state.Holds(d.Pod.UID) || c.reserver.Reserve(d, read).Refuses() {
 		return false
 	}

@@ -45,9 +45,7 @@ func (c *Committer) commitGang(list sched.List) bool {
 		return false
 	}
 	c.state.Unreserve(gang.ID)
-	for _, d := range placed {
-		c.effects.Bind(d)
-	}
+	c.bind(placed...)
 	return true
 }
 

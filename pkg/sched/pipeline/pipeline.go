@@ -49,6 +49,10 @@ type Config struct {
 	// delays no other pod.
 	Bind   func(ctx context.Context, d sched.Decision, detach func()) error
 	Undone func(sched.Decision) // called after a decision was undone, because its node may fit other pods; may be nil
+	// Panicked is called where a panic is recovered that a pod, or a gang, has caused in a
+	// proposer or in the committer. The pod backs off then. Nil means that panics are not
+	// recovered.
+	Panicked func(pod *sched.Pod, cause any)
 }
 
 // Pipeline runs the proposers, the committer and the binders. The package comment
@@ -108,7 +112,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	}
 	// 4. The committer handles one list at a time, for pods that the gate permits.
 	for list := range p.lists {
-		if ok, awaited := p.gate.Permit(list.Pod); ok && p.committer.Commit(list) && awaited {
+		if ok, awaited := p.gate.Permit(list.Pod); ok && p.commit(list) && awaited {
 			p.gate.Placed(list.Pod)
 		}
 	}
@@ -124,7 +128,9 @@ func (p *Pipeline) propose(ctx context.Context, proposer *Proposer) error {
 		if err != nil {
 			return err
 		}
-		p.lists <- proposer.Propose(pod)
+		if list, ok := p.list(proposer, pod); ok {
+			p.lists <- list
+		}
 	}
 }
 
