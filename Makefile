@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller ui-check takeover perf perf-busy latency soak gpu-check
+.PHONY: help test check unit oracle generate verify lint tools bin image release rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check takeover perf perf-busy latency soak gpu-check
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# of a release, which the programs report; empty for what the Go tool knows
@@ -22,8 +22,8 @@ unit: tools ## unit tests with the race detector, and tests of the other modules
 oracle: ## compare with the kubelet's static CPU manager; builds some minutes with cold caches
 	cd test/oracle && CGO_ENABLED=0 go test -trimpath ./...
 
-GENERATED = api deploy/crds deploy/daemonset deploy/controller deploy/gpu docs/reference docs/concepts/img
-REFERENCES = ./cmd/numalet ./internal/agent/node/metrics ./internal/cli ./internal/controller ./internal/deviceplugin/kubelet ./internal/platform/config ./internal/testutil/docstest
+GENERATED = docs/security.md api deploy/crds deploy/daemonset deploy/controller deploy/gpu docs/reference docs/concepts/img
+REFERENCES = ./test/e2e/controller ./cmd/numalet ./internal/agent/node/metrics ./internal/cli ./internal/controller ./internal/deviceplugin/kubelet ./internal/platform/config ./internal/testutil/docstest
 
 generate: ## generate deep copies in api/v1alpha1, deploy/crds, manifests, docs/reference and pictures
 	go tool -modfile=tools/go.mod controller-gen object crd paths=./api/... output:crd:dir=deploy/crds
@@ -108,6 +108,9 @@ ui-check: bin rig ## the page of numalet ui in headless Chromium: 1,000 nodes, l
 	cd build && npm pack --silent $(AXE) && tar -xzf $(subst @,-,$(AXE)).tgz package/axe.min.js
 	go -C test/browser build -o $(CURDIR)/build/browser .
 	go test -tags e2e -count=1 -v ./test/e2e/controller -run TestUI -browser $(CURDIR)/build/browser -axe $(CURDIR)/build/package/axe.min.js -pictures $(CURDIR)/build
+
+e2e-rules: bin rig ## run the attacks of docs/security.md against a real API server with the policies and the controller; 1 minute
+	go test -tags e2e -count=1 -v -timeout 10m ./test/e2e/controller -run 'TestRules$$'
 
 takeover: bin rig ## bind 2,000 pods while the leading controller is killed and frozen ten times; 15 minutes
 	go test -tags e2e -count=1 -v -timeout 60m ./test/e2e/controller -run 'Killed|Frozen' -pods 2000 -takeovers 10

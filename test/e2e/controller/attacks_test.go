@@ -1,0 +1,152 @@
+package controller
+
+// attack is what a user tries in order to get what is not theirs. It is refused by the API
+// server, or gains nothing, or a test of the node's or the scheduler's part covers it.
+type attack struct {
+	name    string
+	as      string // "" for mallory, a user with the role edit in the namespace team-m, and nothing else
+	object  string // that is created, in team-m
+	args    string // of kubectl, if there is no object
+	refused string // words of the refusal
+	query   string // of kubectl get: what comes of the object …
+	gains   string // … has these words
+	gained  string // the same, for people
+	test    string // that covers it
+}
+
+// Who attacks, besides mallory.
+const (
+	// writer may write GPUGroups, and use the tenant ben and the GPUs of node-00001.
+	writer = "ben"
+	// The controllers of the control plane send the pods of templates that mallory wrote.
+	replicaSets = "system:serviceaccount:kube-system:replicaset-controller"
+	daemonSets  = "system:serviceaccount:kube-system:daemon-set-controller"
+	// lookalike is an account that mallory created in her namespace.
+	lookalike = "system:serviceaccount:team-m:numalet-controller"
+)
+
+// pod returns the pod of an attack, with additions to its metadata and its spec.
+func attackPod(name, metadata, spec, resources string) string {
+	return `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + metadata + `}, spec: {` + spec +
+		`containers: [{name: main, image: none, resources: {limits: {` + resources + `}}}]}}`
+}
+
+func attackGroup(name, tenants, more string) string {
+	return `{apiVersion: numalet.dev/v1alpha1, kind: GPUGroup, metadata: {name: ` + name + `}, spec: {tenants: [` + tenants +
+		`], nodes: [{name: node-00000, gpus: ["0"]}]` + more + `}}`
+}
+
+func claim(kind, request string) string {
+	spec := `devices: {requests: [{name: gpu, ` + request + `}]}`
+	if kind == "ResourceClaimTemplate" {
+		spec = `spec: {` + spec + `}`
+	}
+	return `{apiVersion: resource.k8s.io/v1, kind: ` + kind + `, metadata: {name: claim}, spec: {` + spec + `}}`
+}
+
+const (
+	oneGPU       = `cpu: 100m, memory: 1Mi, nvidia.com/gpu: "1"`
+	oneCPU       = `cpu: "1", memory: 1Mi`
+	single       = `, annotations: {numalet.dev/cpu-policy: single}`
+	ofVictim     = `, labels: {numalet.dev/tenant: victim}`
+	waitsBecause = ` -o jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}`
+	bypasses     = "which bypasses numalet-scheduler; remove spec.nodeName"
+	otherwise    = "but only numalet-scheduler assigns them; remove spec.schedulerName"
+	notHers      = "the label numalet.dev/tenant is victim, but the tenant of namespace team-m is mallory"
+	static       = "which marks a static pod; remove it"
+	noClaims     = "but numalet-scheduler assigns the GPUs of this cluster"
+	cannot       = "is forbidden: User"
+)
+
+// attacks are in groups that docs/security.md names.
+var attacks = []struct {
+	title string
+	list  []attack
+}{
+	{"Taking GPUs and CPUs", []attack{
+		{name: "a pod with a GPU names default-scheduler", object: attackPod("a1", "", "schedulerName: default-scheduler, ", oneGPU),
+			query: "pod a1 -o jsonpath={.spec.schedulerName}", gains: "numalet-scheduler", gained: "numalet-scheduler schedules it"},
+		{name: "a pod with a GPU names another scheduler", object: attackPod("a2", "", "schedulerName: mine, ", oneGPU), refused: otherwise},
+		{name: "a pod with a GPU names its node", object: attackPod("a3", "", "nodeName: node-00000, ", oneGPU), refused: bypasses},
+		{name: "a pod with a MIG slice names another scheduler", object: attackPod("a4", "", "schedulerName: mine, ", `nvidia.com/mig-1g.10gb: "1"`), refused: otherwise},
+		{name: "a pod with a share of a GPU names its node", object: attackPod("a5", "", "nodeName: node-00000, ", `nvidia.com/gpu.shared: "1"`), refused: bypasses},
+		{name: "an init container requests the GPU, and the pod names its node", object: attackPod("a6", "",
+			`nodeName: node-00000, initContainers: [{name: first, image: none, resources: {limits: {nvidia.com/gpu: "1"}}}], `, oneCPU), refused: bypasses},
+		{name: "a sidecar requests the GPU, and the pod names another scheduler", object: attackPod("a7", "",
+			`schedulerName: mine, initContainers: [{name: first, image: none, restartPolicy: Always, resources: {limits: {nvidia.com/gpu: "1"}}}], `, oneCPU), refused: otherwise},
+		{name: "a pod with exclusive CPUs by policy names another scheduler", object: attackPod("a8", single, "schedulerName: mine, ", oneCPU), refused: otherwise},
+		{name: "a pod with exclusive CPUs of a NUMA node names its node", object: attackPod("a9", "", "nodeName: node-00000, ", oneCPU+`, numalet.dev/numa0-cpu: "1"`), refused: bypasses},
+		{name: "a DaemonSet's template with a GPU names the node", as: daemonSets, object: attackPod("a10", "", "nodeName: node-00000, ", oneGPU), refused: bypasses},
+		{name: "a ReplicaSet's template with a GPU names another scheduler", as: replicaSets, object: attackPod("a11", "", "schedulerName: mine, ", oneGPU), refused: otherwise},
+		{name: "a pod forges a placement", object: attackPod("a12", `, annotations: {numalet.dev/placement: "{}"}`, "", oneGPU), refused: "which only the numalet controller may set"},
+		{name: "a pod gets a placement later", args: "annotate --overwrite pod mine numalet.dev/placement={}", refused: "cannot change after the pod was created"},
+		{name: "a user binds a pod", args: "create --raw /api/v1/namespaces/team-m/pods/mine/binding -f -",
+			object: `{"apiVersion":"v1","kind":"Binding","metadata":{"name":"mine"},"target":{"kind":"Node","name":"node-00000"}}`, refused: cannot},
+		{name: "a pod poses as a static pod, which no policy checks", object: attackPod("a13", `, annotations: {kubernetes.io/config.mirror: x}`, "nodeName: node-00000, ", oneGPU), refused: static},
+		{name: "a pod takes the hash of a static pod", object: attackPod("a14", `, annotations: {kubernetes.io/config.hash: x}`, "", oneCPU), refused: static},
+		{name: "a pod takes the hash of a static pod later", args: "annotate pod mine kubernetes.io/config.hash=x", refused: static},
+		{name: "a claim requests a GPU of NVIDIA's DRA driver", object: claim("ResourceClaim", "exactly: {deviceClassName: gpu.nvidia.com}"), refused: noClaims},
+		{name: "a template of claims requests a MIG slice", object: claim("ResourceClaimTemplate", "exactly: {deviceClassName: mig.nvidia.com}"), refused: noClaims},
+		{name: "a claim requests a GPU as an alternative", object: claim("ResourceClaim", "firstAvailable: [{name: a, deviceClassName: vfio.gpu.nvidia.com}]"), refused: noClaims},
+		{name: "a pod starts without the agent, on all CPUs", object: attackPod("a15", `, annotations: {tolerate-missing-nri-plugins.noderesource.dev/x: "true"}`, "", oneCPU), refused: "is for pods in kube-system"},
+		{name: "an ephemeral container requests a GPU", args: `patch pod mine --subresource ephemeralcontainers -p {"spec":{"ephemeralContainers":[{"name":"e","image":"x","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}`,
+			refused: "Forbidden"},
+		{name: "a container without GPUs names all of them in NVIDIA_VISIBLE_DEVICES", test: "TestVisibleGPUs of internal/agent/node"},
+		{name: "a GPU is allocated whole and in shares", test: "TestGPUsAreGivenOneWay of internal/deviceplugin/kubelet"},
+		{name: "a share of a GPU that is in a group", test: "TestGroupedGPUsHaveNoShares of internal/deviceplugin/kubelet"},
+		{name: "a pod of another scheduler holds a GPU that the controller takes for free", test: "testdata/gpuholders.txt of internal/controller/mirror"},
+		{name: "a pod that nobody placed gets a GPU of a group from the kubelet", test: "testdata/gpus.txt of internal/agent/node"},
+	}},
+	{"Being somebody else", []attack{
+		{name: "a pod names another tenant", object: attackPod("b1", ofVictim, "", oneGPU), refused: notHers},
+		{name: "a pod names a tenant that nobody knows", object: attackPod("b2", ", labels: {numalet.dev/tenant: fresh}", "", oneGPU), refused: "the label numalet.dev/tenant is fresh"},
+		{name: "a pod changes its tenant", args: "label pod mine numalet.dev/tenant=victim --overwrite", refused: "cannot change after the pod was created"},
+		{name: "a pod drops its tenant", args: "label pod mine numalet.dev/tenant-", refused: "cannot change after the pod was created"},
+		{name: "a pod changes its tenant through its status", args: `patch pod mine --subresource status -p {"metadata":{"labels":{"numalet.dev/tenant":"victim"}}}`, refused: cannot},
+		{name: "a ReplicaSet's template names another tenant", as: replicaSets, object: attackPod("b3", ofVictim, "", oneGPU), refused: notHers},
+		{name: "an account named as the controller's creates a pod of another tenant", as: lookalike, object: attackPod("b4", ofVictim, "", oneGPU), refused: "may write pods of Jobs of numalet.dev, and this one belongs to none"},
+		{name: "a Job names another tenant", as: writer, object: `{apiVersion: numalet.dev/v1alpha1, kind: Job, metadata: {name: b5, labels: {numalet.dev/tenant: victim}},
+  spec: {template: {spec: {containers: [{name: main, image: none}]}}}}`, refused: "the label numalet.dev/tenant is victim"},
+		{name: "a Job names no tenant", as: writer, object: `{apiVersion: numalet.dev/v1alpha1, kind: Job, metadata: {name: b6},
+  spec: {template: {spec: {containers: [{name: main, image: none}]}}}}`, refused: "the job is of no tenant"},
+		{name: "the Namespace gets another tenant", args: "label namespace team-m numalet.dev/tenant=victim --overwrite", refused: cannot},
+		{name: "the Namespace is exempted", args: "label namespace team-m numalet.dev/enforcement=advisory", refused: cannot},
+		{name: "a Tenant raises its quota", args: `patch tenant mallory --type merge -p {"spec":{"quotas":null}}`, refused: cannot},
+		{name: "a user creates a Tenant", object: `{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: fresh}}`, refused: cannot},
+		{name: "a user grants themselves the use of a Tenant", object: `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: b7},
+  rules: [{apiGroups: [numalet.dev], resources: [tenants], verbs: [use]}]}`, refused: cannot},
+	}},
+	{"GPU groups", []attack{
+		{name: "a pod names the group of another tenant", object: attackPod("c1", ", annotations: {numalet.dev/gpu-group: victims}", "", oneGPU),
+			query: "pod c1" + waitsBecause, gains: `is not for tenant "mallory"`, gained: "it waits: the group is not for its tenant"},
+		{name: "a pod changes its group", args: "annotate pod mine numalet.dev/gpu-group=victims", refused: "cannot change after the pod was created"},
+		{name: "a user creates a group", object: attackGroup("c2", "mallory", ""), refused: cannot},
+		{name: "a group for the victim and a container that nobody has locks the victim's GPUs", as: writer, object: attackGroup("c3", "victim", ", containers: [nobody]"),
+			query: `gpugroup c3 -o jsonpath={.status.conditions[?(@.type=="Accepted")].message}`, gains: `its author, user "ben", may not use tenant "victim"`,
+			gained: "it is not accepted: its author may not use the tenant"},
+		{name: "a group of the writer's tenant takes GPUs that the writer may not use", as: writer, object: attackGroup("c4", "ben", ""),
+			query: `gpugroup c4 -o jsonpath={.status.conditions[?(@.type=="Accepted")].reason}`, gains: "NoPermission",
+			gained: "it is not accepted: the tenant has no permission for the GPUs"},
+		{name: "an edit gives the victim's group to the writer", as: writer, args: `patch gpugroup victims --type merge -p {"spec":{"tenants":["ben"]}}`,
+			query: "gpugroup victims -o jsonpath={.status.inForce.spec.tenants}", gains: `["victim"]`, gained: "the spec that was accepted last stays in force"},
+		{name: "an edit names an unknown node, so that the group's GPUs are in no group", as: writer, args: `patch gpugroup victims --type merge -p {"spec":{"nodes":[{"name":"none","gpus":["0"]}]}}`,
+			query: "gpugroup victims -o jsonpath={.status.inForce.spec.nodes[0].name}", gains: "node-00000", gained: "the spec that was accepted last stays in force"},
+		{name: "the writer forges the author", as: writer, args: "annotate gpugroup victims numalet.dev/author=admin --overwrite", refused: "record who wrote the spec of the group"},
+		{name: "the writer deletes the victim's group", as: writer, args: "delete gpugroup victims", refused: "the group is for a tenant that you may not use"},
+	}},
+	{"Jumping the queue", []attack{
+		{name: "a tenant asks for T4, T4|V100 and any GPU, to have three turns", test: "testdata/overlap.txt of pkg/sched/queue"},
+		{name: "a gang stands in the queue of CPUs by its launcher", test: "TestGangStandsWhereItsScarcestNeedStands of pkg/sched/queue"},
+		{name: "a pod has the highest priority", test: "TestPriority of internal/controller/mirror, with --pod-priority=false"},
+		{name: "a second pod goes over the tenant's quota", object: attackPod("d1", "", "", `cpu: 100m, memory: 1Mi, nvidia.com/gpu: "2"`),
+			query: "pod d1" + waitsBecause, gains: "tenant mallory, GPUs of all types", gained: "it waits for the quota"},
+	}},
+	{"Breaking it for all", []attack{
+		{name: "a pod names 5,000 candidate nodes", test: "TestTooManyNames of internal/controller/mirror"},
+		{name: "a pod requests more CPUs than a number can count", test: "TestTooMuchCPU of internal/controller/mirror"},
+		{name: "a kubelet reports 2^63 GPUs", test: "TestTooManyGPUs of internal/controller/mirror"},
+		{name: "a user writes what a node reports", args: `patch nodetopology node-00000 --type merge -p {"status":{"gpus":[]}}`, refused: cannot},
+		{name: "a user releases the controller's lease", args: `patch lease numalet-controller -n numalet-system --type merge -p {"spec":{"holderIdentity":""}}`, refused: cannot},
+		{name: "a misspelt annotation goes unnoticed", object: attackPod("e1", ", annotations: {numalet.dev/cpu-polcy: single}", "", oneCPU), refused: "is unknown; allowed are"},
+	}},
+}

@@ -1,0 +1,128 @@
+//go:build e2e
+
+package controller
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/test/hollowcluster"
+)
+
+// TestRules runs the attacks of attacks_test.go.
+func TestRules(t *testing.T) {
+	w := newWorld(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
+	w.aggregate()
+	w.apply(town)
+	w.await("the victim's group is accepted", func() bool { return w.condition("victims") == "True Accepted" })
+	w.apply(attackPod("mine", ", namespace: team-m, annotations: {numalet.dev/cpu-policy: single}", "", oneCPU))
+	for _, group := range attacks {
+		for _, a := range group.list {
+			if a.test == "" {
+				t.Run(a.name, func(t *testing.T) { w.attack(t, a) })
+			}
+		}
+	}
+}
+
+// attack checks the outcome of an attack.
+func (w *world) attack(t *testing.T, a attack) {
+	said, err := w.attempt(t, a)
+	switch {
+	case a.refused != "" && err == nil:
+		t.Fatalf("admitted: %s", said)
+	case a.refused != "":
+		if !strings.Contains(said, a.refused) {
+			t.Errorf("refused with %q, want: … %s …", said, a.refused)
+		}
+		return
+	case err != nil:
+		t.Fatalf("refused: %s", said)
+	}
+	own := *w
+	own.T = t
+	got := ""
+	own.await(a.query+" has "+a.gains, func() bool {
+		got, _ = w.Kubectl(w.ctx, append([]string{"-n", "team-m", "get"}, strings.Fields(a.query)...)...)
+		return strings.Contains(got, a.gains)
+	})
+	t.Logf("%s", got)
+}
+
+// attempt runs kubectl as the attacker.
+func (w *world) attempt(t *testing.T, a attack) (said string, err error) {
+	args := strings.Fields(a.args)
+	if a.args == "" {
+		args = []string{"create", "-f", "-"}
+	}
+	user := a.as
+	if user == "" {
+		user = "mallory"
+	}
+	cmd := exec.CommandContext(w.ctx, filepath.Join(w.Bin, "kubectl"), append([]string{"-n", "team-m", "--as", user}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Kubeconfig)
+	cmd.Stdin = strings.NewReader(a.object)
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	return string(out), err
+}
+
+// aggregate gives the role edit its rules, as the controller manager does, which does not run
+// here.
+func (w *world) aggregate() {
+	w.Helper()
+	roles := w.api.RbacV1().ClusterRoles()
+	edit, err := roles.Get(w.ctx, "edit", metav1.GetOptions{})
+	w.must(err)
+	edit.Rules = nil
+	for _, kind := range []string{"edit", "view"} {
+		list, err := roles.List(w.ctx, metav1.ListOptions{LabelSelector: "rbac.authorization.k8s.io/aggregate-to-" + kind + "=true"})
+		w.must(err)
+		for _, role := range list.Items {
+			edit.Rules = append(edit.Rules, role.Rules...)
+		}
+	}
+	if len(edit.Rules) == 0 {
+		w.Fatal("the role edit allows nothing")
+	}
+	_, err = roles.Update(w.ctx, edit, metav1.UpdateOptions{})
+	w.must(err)
+}
+
+// town has the victim with a group, mallory with the role edit and a quota, and ben.
+const town = `
+{apiVersion: v1, kind: Namespace, metadata: {name: team-m, labels: {numalet.dev/tenant: mallory}}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: team-m}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: numalet-controller, namespace: team-m}}
+---
+{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: mallory}, spec: {quotas: {gpu: "1"}}}
+---
+{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: victim}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: edit, namespace: team-m},
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit},
+  subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}, {kind: ServiceAccount, name: numalet-controller, namespace: team-m},
+    {apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:serviceaccount:kube-system:daemon-set-controller"}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: victim}, rules: [{apiGroups: [numalet.dev], resources: [nodetopologies], resourceNames: [node-00000], verbs: [use]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: victim}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: victim},
+  subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "numalet.dev:tenant:victim"}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: ben}, rules: [
+  {apiGroups: [numalet.dev], resources: [gpugroups, jobs], verbs: ["*"]},
+  {apiGroups: [numalet.dev], resources: [tenants], resourceNames: [ben], verbs: [use]},
+  {apiGroups: [numalet.dev], resources: [nodetopologies], resourceNames: [node-00001], verbs: [use]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: ben}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ben},
+  subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ben}]}
+---
+{apiVersion: numalet.dev/v1alpha1, kind: GPUGroup, metadata: {name: victims}, spec: {tenants: [victim], nodes: [{name: node-00000, gpus: ["1", "2"]}]}}
+`
