@@ -1,0 +1,77 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/numalet/numalet/internal/cli"
+	"github.com/numalet/numalet/internal/cli/command"
+	"github.com/numalet/numalet/lab/commands"
+)
+
+const repository = "../../"
+
+// TestCommandsOfTheDocs takes the commands from the indented blocks of the pages that newcomers
+// read first. It runs those of numalet. Of others it checks what it can without a cluster: that
+// targets of make and folders of manifests exist. Commands that need a cluster are named in the
+// log; make demo and the end-to-end tests run their like.
+func TestCommandsOfTheDocs(t *testing.T) {
+	makefile, err := os.ReadFile(repository + "Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, page := range []string{"README.md", "docs/getting-started.md"} {
+		text, err := os.ReadFile(repository + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range commandsOf(string(text)) {
+			words := strings.Fields(line)
+			switch {
+			case strings.HasPrefix(line, "go run ./cmd/numalet "):
+				ran++
+				// A machine with few CPUs cannot give what the example asks for; it says so.
+				if out, status := run(words[3:]); status != 0 && !strings.Contains(out, "ask for fewer CPUs") {
+					t.Errorf("%s: %s: status %d:\n%s", page, line, status, out)
+				}
+			case words[0] == "make":
+				if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(words[1]) + `:`).Match(makefile) {
+					t.Errorf("%s: %s: the Makefile has no such target", page, line)
+				}
+			case strings.HasPrefix(line, "kubectl apply -k "):
+				if _, err := os.Stat(filepath.Join(repository, words[3], "kustomization.yaml")); err != nil {
+					t.Errorf("%s: %s: %v", page, line, err)
+				}
+			default:
+				t.Logf("%s: needs a cluster, not run here: %s", page, line)
+			}
+		}
+	}
+	if ran == 0 {
+		t.Error("no command of numalet was found: does the pattern still fit the pages?")
+	}
+}
+
+// commandsOf returns the commands in the indented blocks of a page, without comments.
+func commandsOf(text string) (all []string) {
+	for _, found := range regexp.MustCompile(`(?m)^ {4,}((?:make|kubectl|go run|ctr|eval|numalet) .*)$`).FindAllStringSubmatch(text, -1) {
+		line, _, _ := strings.Cut(found[1], " #")
+		all = append(all, strings.TrimSpace(line))
+	}
+	return all
+}
+
+// run runs the command line tool.
+func run(args []string) (string, int) {
+	var out strings.Builder
+	root := cli.NewRoot("numalet", commands.All()...)
+	root.SetArgs(args)
+	root.SetOut(&out)
+	root.SetErr(&out)
+	status := command.Execute(root, &out)
+	return out.String(), status
+}
