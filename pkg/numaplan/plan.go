@@ -79,7 +79,7 @@ func (r Room) have() int { return r.Idle + r.Free }
 
 // Plan returns the counts of each of the request's containers, by index, or the reason why
 // there is no plan. It is deterministic.
-func Plan(r Request, v View, h Hooks) ([]Counts, Reason) {
+func Plan(r Request, v View, h Hooks) ([]Counts, Outcome) {
 	s := newSearch(r, v, h)
 	if s.total() > s.free() {
 		return nil, TooFew

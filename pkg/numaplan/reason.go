@@ -7,25 +7,25 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// Reason says why a pod gets no exclusive CPUs. The zero value means that it fits.
-type Reason uint8
+// Outcome says why a pod gets no exclusive CPUs. The zero value means that it fits.
+type Outcome uint8
 
-// The reasons. Invalid is permanent; the others may pass when a pod ends.
+// The outcomes. Invalid is permanent; the others may pass when a pod ends.
 const (
-	Fits       Reason = iota
-	Invalid           // the request contradicts itself or the machine
-	TooFew            // not so many CPUs are free
-	Uneven            // a NUMA node cannot give its even share (spread)
-	NoNode            // no NUMA node has so many CPUs free (single)
-	Short             // a NUMA node has fewer free than named for it
-	NoMemory          // no NUMA node has both the CPUs and the memory free (single)
-	NoneShared        // no CPU would stay shared
-	NotAllowed        // Hooks.Allow allows none of the ways that fit (single)
-	SearchCut         // SearchLimit ways were tried, and none fits
+	Fits       Outcome = iota
+	Invalid            // the request contradicts itself or the machine
+	TooFew             // not so many CPUs are free
+	Uneven             // a NUMA node cannot give its even share (spread)
+	NoNode             // no NUMA node has so many CPUs free (single)
+	Short              // a NUMA node has fewer free than named for it
+	NoMemory           // no NUMA node has both the CPUs and the memory free (single)
+	NoneShared         // no CPU would stay shared
+	NotAllowed         // Hooks.Allow allows none of the ways that fit (single)
+	SearchCut          // SearchLimit ways were tried, and none fits
 )
 
 // String returns the reason in CamelCase, as Kubernetes events spell theirs.
-func (r Reason) String() string {
+func (r Outcome) String() string {
 	names := [...]string{
 		"Fits", "Invalid", "TooFewCPUs", "UnevenCPUs", "NoNUMANodeFits", "NUMANodeShort",
 		"NoLocalMemory", "NoSharedCPU", "NotAllowed", "SearchCut",
@@ -33,12 +33,12 @@ func (r Reason) String() string {
 	if int(r) < len(names) {
 		return names[r]
 	}
-	return fmt.Sprintf("Reason(%d)", r)
+	return fmt.Sprintf("Outcome(%d)", r)
 }
 
 // reason returns why a complete search found nothing although enough CPUs are
 // free in all.
-func (s *search) reason() Reason {
+func (s *search) reason() Outcome {
 	switch {
 	case s.KeepShared && s.free() < s.total()+s.leastSpare():
 		return NoneShared

@@ -14,7 +14,7 @@ import (
 // does not fit, its request, and the resources that the containers before it leave free.
 // NoneShared and SearchCut are about the whole pod.
 type Refusal struct {
-	Reason      Reason
+	Reason      Outcome
 	Container   string
 	Policy      podspec.Policy
 	CPUs        int
@@ -72,7 +72,7 @@ func (s *search) refuse(c int) *Refusal {
 }
 
 // lack returns the reason why container c does not fit.
-func (s *search) lack(c int, rooms []Room) Reason {
+func (s *search) lack(c int, rooms []Room) Outcome {
 	want := s.Containers[c]
 	switch {
 	case s.Policy == podspec.Single && s.hasCPUs(want, rooms):

@@ -89,7 +89,7 @@ func (s *search) place(i int) bool {
 		}
 		s.placed[c] = nil
 	}
-	s.bury(state)
+	s.markDead(state)
 	return false
 }
 
@@ -276,8 +276,8 @@ func (s *search) isDead(state string) bool {
 	return dead && state != ""
 }
 
-// bury stores a state as a dead end, unless the search ended before it tried all choices.
-func (s *search) bury(state string) {
+// markDead stores a state as a dead end, unless the search ended before it tried all choices.
+func (s *search) markDead(state string) {
 	if state == "" || s.cut {
 		return
 	}

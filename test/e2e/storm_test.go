@@ -96,10 +96,10 @@ const stormLabel = "numalet-e2e=storm"
 // hollow makes a hollow node until the test ends.
 func hollow(ctx context.Context, t *testing.T, name string, shape hollowcluster.Shape) {
 	t.Helper()
-	alive, bury := context.WithCancel(context.WithoutCancel(ctx))
+	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
 	t.Cleanup(func() {
-		bury()
-		must(t, cluster.Bury(context.Background(), name))
+		stop()
+		must(t, cluster.RemoveHollow(context.Background(), name))
 	})
 	must(t, cluster.Hollow(alive, name, shape))
 }

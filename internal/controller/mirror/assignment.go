@@ -67,7 +67,7 @@ func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (
 	if err != nil {
 		return sched.Holding{Amounts: p.Requests}, false
 	}
-	at := sched.Placement{Node: pod.Spec.NodeName, Containers: request.At(decided).Containers, GPUs: decidedCards(decided)}
+	at := sched.Placement{Node: pod.Spec.NodeName, Containers: request.At(decided).Containers, GPUs: decidedGPUs(decided)}
 	return sched.Hold(p, at), true
 }
 

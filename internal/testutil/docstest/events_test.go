@@ -77,7 +77,7 @@ func TestReferenceOfEvents(t *testing.T) {
 	reasons(t, &b, "Refusals of the agent", counted, "/internal/agent/node/refuse.go", word)
 	reasons(t, &b, "Refusals of requests", "The pod itself is wrong. [Troubleshoot](../tasks/troubleshoot.md#a-request-is-refused) says what to do.", "/api/v1alpha1/cpurequest.go", word)
 	reasons(t, &b, "Refusals for lack of CPUs", "The node lacks what the pod requests, at that moment or for ever.", "/pkg/numaplan/reason.go",
-		func(i int, _ constant) string { return numaplan.Reason(i).String() })
+		func(i int, _ constant) string { return numaplan.Outcome(i).String() })
 	reasons(t, &b, "Reasons of GPU groups", "Why a group is not in force, or why a pod gets no GPUs of it.", "/pkg/gpu/group/refusal.go",
 		func(i int, _ constant) string { return group.GPURefusalReason(i).String() })
 	scenario.Golden(t, root+"/docs/reference/events.md", b.String())

@@ -47,7 +47,7 @@ func (b Builder) cpu(core, thread int) topology.CPU {
 		ID: id, Online: !b.offline.Has(id), Isolated: b.isolated.Has(id),
 		Package: pkg, NUMA: b.nodeID(node), Core: b.id(core, 0), LLC: b.id(firstOfCache, 0),
 	}
-	if b.homeless.Has(id) {
+	if b.outside.Has(id) {
 		c.NUMA = topology.Unknown
 	}
 	if !b.eco.Empty() {

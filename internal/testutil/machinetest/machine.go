@@ -18,7 +18,7 @@ type Builder struct {
 	adjacent               bool
 	memory                 uint64
 	offline, isolated, eco cpuset.Set
-	homeless               cpuset.Set
+	outside                cpuset.Set
 	ids                    []topology.NodeID
 	extra                  []topology.Node
 }
@@ -54,9 +54,9 @@ func (b Builder) Offline(list string) Builder { b.offline = cpuset.MustParse(lis
 // Isolated isolates the listed CPUs from the kernel's load balancer.
 func (b Builder) Isolated(list string) Builder { b.isolated = cpuset.MustParse(list); return b }
 
-// Homeless removes the listed CPUs from all NUMA nodes, as the kernel does with the CPUs of a
+// OutsideNUMA removes the listed CPUs from all NUMA nodes, as the kernel does with the CPUs of a
 // NUMA node that is offline.
-func (b Builder) Homeless(list string) Builder { b.homeless = cpuset.MustParse(list); return b }
+func (b Builder) OutsideNUMA(list string) Builder { b.outside = cpuset.MustParse(list); return b }
 
 // Efficiency makes the listed CPUs efficiency cores and all others performance cores.
 func (b Builder) Efficiency(list string) Builder { b.eco = cpuset.MustParse(list); return b }

@@ -109,7 +109,7 @@ func (l *Ledger) spareOf(n *node, free cpuset.Set) cpuset.Set {
 }
 
 // plan returns how many CPUs each container gets on each NUMA node.
-func (p *placer) plan() ([]numaplan.Counts, numaplan.Reason) {
+func (p *placer) plan() ([]numaplan.Counts, numaplan.Outcome) {
 	return numaplan.Plan(p.pod.request(), p.view, p.hooks())
 }
 

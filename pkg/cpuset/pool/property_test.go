@@ -22,7 +22,7 @@ var machines = map[string]*topology.Machine{
 	"POWER":         machinetest.Machine(2, 6).SMT(8).Adjacent().NodeIDs(0, 8).MemoryNode(252, 1<<30).Build(),
 	"NUMA off":      machinetest.Machine(2, 8).SMT(2).NodesPerPackage(0).Build(),
 	"holes":         machinetest.Machine(2, 8).SMT(2).NodesPerPackage(2).Offline("1,5,20-22").Isolated("8-11,24-27").Build(),
-	"no node":       machinetest.Machine(2, 4).SMT(2).Homeless("0-3,12").Build(),
+	"no node":       machinetest.Machine(2, 4).SMT(2).OutsideNUMA("0-3,12").Build(),
 	"private cache": machinetest.Machine(1, 16).CachesPerNode(16).Build(),
 }
 

@@ -19,7 +19,7 @@ func TestRefusalHasNumbers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy podspec.Policy
 		want   podspec.Container
-		reason numaplan.Reason
+		reason numaplan.Outcome
 		never  bool
 	}{
 		"too few":             {podspec.Random, podspec.Container{CPUs: 16}, numaplan.TooFew, true},

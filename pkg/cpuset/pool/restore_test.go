@@ -98,7 +98,7 @@ func TestGrantAsJSON(t *testing.T) {
 }
 
 func TestWarningsNameWhatNobodyWouldGet(t *testing.T) {
-	m := machinetest.Machine(1, 8).Offline("7").Homeless("5-6").Build()
+	m := machinetest.Machine(1, 8).Offline("7").OutsideNUMA("5-6").Build()
 	l := mustNew(t, m, Options{Reserved: cpuset.Of(0)})
 	g := Grant{UID: "a", Claims: []Claim{{Container: "x", CPUs: cpuset.MustParse("0-1,6-7,99")}}}
 	if err := l.Restore(g); err != nil {

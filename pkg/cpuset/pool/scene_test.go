@@ -36,7 +36,7 @@ type scene struct {
 func (s *scene) build(c *scenario.Command) {
 	b := machinetest.Machine(c.IntValue("packages", 1), c.IntValue("cores", 4)).
 		SMT(c.IntValue("smt", 1)).NodesPerPackage(c.IntValue("nodes", 1)).CachesPerNode(c.IntValue("caches", 1)).
-		Memory(uint64(c.IntValue("GiB", 16)) << 30).Offline(c.Value("offline")).Isolated(c.Value("isolated")).Homeless(c.Value("homeless"))
+		Memory(uint64(c.IntValue("GiB", 16)) << 30).Offline(c.Value("offline")).Isolated(c.Value("isolated")).OutsideNUMA(c.Value("outside-numa"))
 	if eco := c.Value("efficiency"); eco != "" {
 		b = b.Efficiency(eco)
 	}

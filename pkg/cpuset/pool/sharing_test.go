@@ -25,7 +25,7 @@ func TestRefusedOnlyWhenNoSubsetWorks(t *testing.T) {
 		"threads":         machinetest.Machine(2, 2).SMT(2).Build(),
 		"isolated core":   machinetest.Machine(2, 2).SMT(2).Isolated("0,4").Build(),
 		"isolated thread": machinetest.Machine(2, 2).SMT(2).Isolated("4,7").Build(),
-		"no node":         machinetest.Machine(2, 3).Homeless("1").Build(),
+		"no node":         machinetest.Machine(2, 3).OutsideNUMA("1").Build(),
 	} {
 		for _, full := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/full=%t", name, full), func(t *testing.T) { checkRefusals(t, m, full) })

@@ -1,4 +1,4 @@
-// Package pci finds NVIDIA's cards in the kernel's files, without NVIDIA's library.
+// Package pci finds NVIDIA's GPUs in the kernel's files, without NVIDIA's library.
 //
 // It reads PCI devices in sysfs, and what NVIDIA's kernel driver adds in /proc. It
 // does not guess what only the library reports: the index of a card, its memory,

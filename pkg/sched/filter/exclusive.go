@@ -43,7 +43,7 @@ func view(node *sched.Node) numaplan.View {
 }
 
 // codeOf maps the planner's reasons to codes.
-func codeOf(why numaplan.Reason) sched.Code {
+func codeOf(why numaplan.Outcome) sched.Code {
 	switch why {
 	case numaplan.Uneven:
 		return sched.Uneven

@@ -13,7 +13,7 @@ import (
 )
 
 // Hollow creates a hollow node on the rig's control plane: the controller assigns its CPUs,
-// but no pod on it ever starts. The node stays Ready until ctx ends; Bury removes it.
+// but no pod on it ever starts. The node stays Ready until ctx ends; RemoveHollow removes it.
 func (c *Cluster) Hollow(ctx context.Context, name string, shape hollowcluster.Shape) error {
 	resources, err := dynamic.NewForConfig(c.config)
 	if err != nil {
@@ -28,9 +28,9 @@ func (c *Cluster) Hollow(ctx context.Context, name string, shape hollowcluster.S
 	return nil
 }
 
-// Bury deletes what Hollow created. The pods of the node must be deleted first, because it
+// RemoveHollow deletes what Hollow created. The pods of the node must be deleted first, because it
 // has no kubelet that would do it.
-func (c *Cluster) Bury(ctx context.Context, name string) error {
+func (c *Cluster) RemoveHollow(ctx context.Context, name string) error {
 	return c.API.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}) // its NodeTopology goes with it
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// decidedCards returns the whole cards of a placement without duplicates, ordered by
+// decidedGPUs returns the whole GPUs of a placement without duplicates, ordered by
 // container name.
-func decidedCards(p v1alpha1.Placement) []sched.GPUShare {
+func decidedGPUs(p v1alpha1.Placement) []sched.GPUShare {
 	var shares []sched.GPUShare
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(p.Containers)) {
@@ -26,7 +26,7 @@ func decidedCards(p v1alpha1.Placement) []sched.GPUShare {
 	return shares
 }
 
-// wants returns the number of whole cards of each container that requests any.
+// wants returns the number of whole GPUs of each container that requests any.
 func wants(pod *corev1.Pod, gpus string) (all []sched.ContainerGPUs) {
 	for _, c := range v1alpha1.InRunOrder(pod) {
 		limit := c.Resources.Limits[corev1.ResourceName(gpus)]
