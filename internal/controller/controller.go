@@ -89,7 +89,7 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 func (c *controller) newState(context.Context) (err error) {
 	profile := c.cfg.Policy.Apply(filter.Profile{
 		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta, Candidates: c.cfg.Candidates,
-	}, fragmentation.Options{Now: time.Now})
+	}, fragmentation.Options{Now: time.Now, GPUResource: c.cfg.GPUResource})
 	c.state, err = nodestate.New(profile)
 	if err != nil {
 		return err

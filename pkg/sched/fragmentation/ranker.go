@@ -13,6 +13,7 @@ type Options struct {
 	// TimeConstant is how long a pod that was seen matters: after it, its weight is 37 %. 0
 	// means DefaultTimeConstant.
 	TimeConstant time.Duration
+	GPUResource  string // counts the free GPUs of nodes whose GPUs have no IDs
 }
 
 // DefaultTimeConstant makes a weight of a week ago count 2 %, as those of tenants' scores.
@@ -89,7 +90,7 @@ func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 		r.mu.reserved[i] = true
 	}
 	m := &r.mu.nodes[i]
-	m.slot, m.record, m.stock = slot, record, stockOf(record.For(""), m.stock.lots)
+	m.slot, m.record, m.stock = slot, record, stockOf(record.For(""), r.options.GPUResource, m.stock.lots)
 	m.free, m.lost = m.stock.free(), r.mu.measure.lost(&m.stock)
 	r.mu.log.add(i)
 }
@@ -155,7 +156,7 @@ func (r *Ranker) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 
 // scoreOf returns the score of a record with all that is free there. It needs r.mu.
 func (r *Ranker) scoreOf(want *request, record *sched.Node) int64 {
-	m := machine{record: record, stock: stockOf(record, nil)}
+	m := machine{record: record, stock: stockOf(record, r.options.GPUResource, nil)}
 	m.lost = r.mu.measure.lost(&m.stock)
 	return r.gain(&m, want)
 }

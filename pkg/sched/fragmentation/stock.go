@@ -35,9 +35,14 @@ func requestOf(pod *sched.Pod) request {
 	return request{pod.Requests.CPU, pod.Requests.Memory, pod.GPUs.Count, pod.GPUs.Milli, pod.GPUs.Types}
 }
 
-// stockOf returns the stock of a record. It appends the lots to lots, which it overwrites.
-func stockOf(n *sched.Node, lots []lot) stock {
+// stockOf returns the stock of a record. It appends the lots to lots, which it overwrites. If the
+// node's GPUs have no IDs, a resource counts how many of them are free.
+func stockOf(n *sched.Node, resource string, lots []lot) stock {
 	s := stock{n.Free.CPU, n.Free.Memory, lots[:0]}
+	if len(n.GPUs) > 0 && n.GPUs[0].ID == "" {
+		s.add(sched.WholeGPU, n.GPUs[0].Type, int(max(0, min(int64(len(n.GPUs)), n.Free.Extended.Of(resource)))))
+		return s
+	}
 	for i := range n.GPUs {
 		s.add(n.GPUs[i].Free, n.GPUs[i].Type, 1)
 	}

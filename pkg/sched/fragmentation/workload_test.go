@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // TestTypical checks the shares of kinds that were seen at different times.
@@ -49,6 +51,24 @@ func TestTypical(t *testing.T) {
 				t.Errorf("shares (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestUnnamed checks that of GPUs without IDs only those count that the resource says are free.
+func TestUnnamed(t *testing.T) {
+	const resource = "nvidia.com/gpu"
+	for free, want := range map[int64]int{0: 0, 1: 1, 2: 2, 9: 2, -1: 0} {
+		r := New(Options{GPUResource: resource})
+		node := &sched.Node{Name: "n", GPUs: make([]sched.GPU, 2)}
+		node.Free.Extended = sched.ExtendedOf(map[string]int64{resource: free})
+		r.Set(&sched.Slot{}, node)
+		got := 0
+		for len(r.Best(nil, &sched.Pod{GPUs: sched.GPURequest{Count: got + 1, Milli: sched.WholeGPU}}, 1)) == 1 {
+			got++
+		}
+		if got != want {
+			t.Errorf("%d of 2 GPUs free: pods with up to %d GPUs fit, want %d", free, got, want)
+		}
 	}
 }
 
