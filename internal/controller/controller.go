@@ -130,7 +130,10 @@ func (c *controller) panicked(object string, cause any) {
 }
 
 func (c *controller) newReporter(ctx context.Context) (err error) {
-	c.reporter, err = podwriter.NewReporter(ctx, podwriter.Dependencies{Client: c.clients.report, CreateEvent: c.clients.events, Explain: c.filters.explain, Kind: c.filters.kind})
+	c.reporter, err = podwriter.NewReporter(ctx, podwriter.Dependencies{
+		Client: c.clients.report, CreateEvent: c.clients.events, Explain: c.filters.explain, Kind: c.filters.kind,
+		Fence: func() error { return c.fence() }, Timeout: c.cfg.BindTimeout,
+	})
 	return err
 }
 

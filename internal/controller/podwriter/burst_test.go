@@ -13,6 +13,32 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
+// TestConditionFence checks that a process that has lost the lease writes no condition: the
+// pod may be bound by the new leader.
+func TestConditionFence(t *testing.T) {
+	for lost, want := range map[bool]int{false: 1, true: 0} {
+		run(t, func(t *testing.T, w *world) {
+			w.fence = func() error {
+				if lost {
+					return errors.New("the lease is lost")
+				}
+				return nil
+			}
+			w.Refused(pod("a"), errors.New("it requests too much"))
+			synctest.Wait()
+			conditions := 0
+			for _, text := range w.written() {
+				if strings.HasPrefix(text, "status of a") {
+					conditions++
+				}
+			}
+			if conditions != want {
+				t.Errorf("lease lost: %v; %d conditions are written, want %d", lost, conditions, want)
+			}
+		})
+	}
+}
+
 // TestBurst checks that 1,000 pods of three kinds that become unschedulable at once have their
 // condition within 5 s, where an explanation takes 100 ms.
 func TestBurst(t *testing.T) {
@@ -117,7 +143,7 @@ func BenchmarkOutdated(b *testing.B) {
 				r.Unschedulable(pod(fmt.Sprint(i)))
 				f, _ := r.failures.pop()
 				r.failures.beginWrite(f)
-				r.failures.endWrite()
+				r.failures.endWrite(f)
 			}
 			b.ReportAllocs()
 			for b.Loop() {

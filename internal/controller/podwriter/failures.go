@@ -21,8 +21,8 @@ type failureQueue struct {
 	reported   map[string]report  // by UID, of pending pods
 	explained  map[string]failure // by UID: the last report, where an attempt explained it
 	explaining string             // UID of the pod whose failure is being explained
-	writing    string             // UID of the pod whose report is being written
-	written    *sync.Cond         // writing is empty
+	writing    map[string]bool    // UIDs of the pods whose reports are being written
+	written    *sync.Cond         // a report is written
 	arrived    chan struct{}
 }
 
@@ -68,7 +68,7 @@ type report struct {
 
 func newFailureQueue() *failureQueue {
 	q := &failureQueue{
-		waiting: newLine(), outdated: newLine(), reported: map[string]report{}, explained: map[string]failure{},
+		waiting: newLine(), outdated: newLine(), reported: map[string]report{}, explained: map[string]failure{}, writing: map[string]bool{},
 		arrived: make(chan struct{}, 1),
 	}
 	q.written = sync.NewCond(&q.mu)
@@ -88,7 +88,7 @@ func (q *failureQueue) suppress(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.drop(uid)
-	for q.writing == uid {
+	for q.writing[uid] {
 		q.written.Wait()
 	}
 }
@@ -143,20 +143,23 @@ func (q *failureQueue) pop() (failure, bool) {
 func (q *failureQueue) beginWrite(f failure) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	for q.writing[f.pod.UID] { // an earlier one, which this one must not overtake
+		q.written.Wait()
+	}
 	if q.explaining != f.pod.UID {
 		return false
 	}
-	q.explaining, q.writing = "", f.pod.UID
+	q.explaining, q.writing[f.pod.UID] = "", true
 	if delete(q.explained, f.pod.UID); f.attempt != nil {
 		q.explained[f.pod.UID] = f
 	}
 	return true
 }
 
-func (q *failureQueue) endWrite() {
+func (q *failureQueue) endWrite(f failure) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.writing = ""
+	delete(q.writing, f.pod.UID)
 	q.written.Broadcast()
 }
 

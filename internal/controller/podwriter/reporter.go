@@ -27,12 +27,17 @@ const (
 	explainShare = 10
 	// repeatAfter is how soon the same event is written again: events expire.
 	repeatAfter = 10 * time.Minute
+	// conditionWriters is the number of conditions that are written concurrently: autoscalers
+	// wait for those of a burst of pods.
+	conditionWriters = 8
 )
 
 // Reporter writes events and conditions of pods. Its methods may be called from any
 // goroutine, and return at once unless they say otherwise.
 type Reporter struct {
 	client      kubernetes.Interface
+	fence       func() error
+	timeout     time.Duration
 	explain     func(*sched.Pod) string
 	kindOf      func(*sched.Pod) string
 	shared      explanations
@@ -44,7 +49,11 @@ type Reporter struct {
 
 // Dependencies are what a Reporter writes with.
 type Dependencies struct {
-	Client      kubernetes.Interface
+	Client kubernetes.Interface
+	// Fence returns why this process must not write conditions now, because another one may
+	// schedule. Timeout limits a request that the fence permitted. Nil and 0 are none.
+	Fence       func() error
+	Timeout     time.Duration
 	CreateEvent func(context.Context, *eventsv1.Event) error // for pods that are bound
 	// Explain returns why no node suits a pod, or why too few nodes suit its gang. Only Run
 	// calls it.
@@ -60,7 +69,10 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reporter{client: d.Client, explain: d.Explain, kindOf: d.Kind, bound: bound, failures: newFailureQueue(), outdated: newOutdated()}
+	r := &Reporter{client: d.Client, fence: d.Fence, timeout: d.Timeout, explain: d.Explain, kindOf: d.Kind, bound: bound, failures: newFailureQueue(), outdated: newOutdated()}
+	if r.fence == nil {
+		r.fence = func() error { return nil }
+	}
 	if r.kindOf == nil {
 		r.kindOf = func(*sched.Pod) string { return "" }
 	}
@@ -126,16 +138,19 @@ func (r *Reporter) Observe(e nodestate.Event) {
 func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
 
 // Run writes reports until ctx ends: those of bound pods as fast as pods are bound,
-// those of failures one after another. After each explanation it rests, so that
+// those of failures in order, a few at a time. After each explanation it rests, so that
 // explanations take at most 1/explainShare of a CPU.
 func (r *Reporter) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { r.bound.run(ctx) })
 	others.Go(func() { r.renew(ctx) })
 	defer others.Wait()
+	var writes sync.WaitGroup
+	writing := make(chan struct{}, conditionWriters)
 	for {
 		f, ok := r.failures.next(ctx)
 		if !ok {
+			writes.Wait()
 			r.broadcaster.Shutdown()
 			return nil
 		}
@@ -145,8 +160,12 @@ func (r *Reporter) Run(ctx context.Context) error {
 		}
 		took := time.Since(began)
 		if r.failures.beginWrite(f) {
-			r.write(ctx, f)
-			r.failures.endWrite()
+			writing <- struct{}{}
+			writes.Go(func() {
+				r.write(ctx, f)
+				r.failures.endWrite(f)
+				<-writing
+			})
 		}
 		pause(ctx, (explainShare-1)*took)
 	}
@@ -169,7 +188,8 @@ func (r *Reporter) write(ctx context.Context, f failure) {
 }
 
 // setCondition sets the condition PodScheduled to false, which autoscalers and people
-// look for. A pod that was deleted needs none.
+// look for. A pod that was deleted needs none. Like a Binding it needs the lease: otherwise a
+// former leader could overwrite what the API server has set for a pod that another one bound.
 func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": f.pod.UID},
@@ -180,6 +200,14 @@ func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	})
 	if err != nil {
 		return fmt.Errorf("encode condition of pod %s: %w", f.pod, err)
+	}
+	if err := r.fence(); err != nil {
+		return fmt.Errorf("set condition PodScheduled of pod %s: %w", f.pod, err)
+	}
+	if r.timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, r.timeout)
+		defer cancel()
+		ctx = limited
 	}
 	_, err = r.client.CoreV1().Pods(f.pod.Namespace).Patch(ctx, f.pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

@@ -172,7 +172,7 @@ func TestSuppress(t *testing.T) {
 		if len(suppressed) != 0 {
 			t.Error("suppressed while it was written")
 		}
-		w.failures.endWrite()
+		w.failures.endWrite(failure{pod: pod("a")})
 		<-suppressed
 	})
 }
