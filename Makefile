@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check takeover perf perf-busy latency soak gpu-check
+.PHONY: help test check unit oracle generate verify lint tools bin image release rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover perf perf-busy latency soak gpu-check
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# of a release, which the programs report; empty for what the Go tool knows
@@ -111,6 +111,10 @@ ui-check: bin rig ## the page of numalet ui in headless Chromium: 1,000 nodes, l
 
 e2e-rules: bin rig ## run the attacks of docs/security.md against a real API server with the policies and the controller; 1 minute
 	go test -tags e2e -count=1 -v -timeout 10m ./test/e2e/controller -run 'TestRules$$'
+
+alerts-check: ## test the alert rules of deploy/monitoring with Prometheus' promtool
+	@test/tools prometheus
+	cd deploy/monitoring && promtool check rules rules.yaml && promtool test rules rules_test.yaml
 
 takeover: bin rig ## bind 2,000 pods while the leading controller is killed and frozen ten times; 15 minutes
 	go test -tags e2e -count=1 -v -timeout 60m ./test/e2e/controller -run 'Killed|Frozen' -pods 2000 -takeovers 10
