@@ -67,11 +67,7 @@ func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
 }
 
 // profile returns a new scheduling profile, one for each trial.
-func (w trial) profile(samples []fairness.Sample) (filter.Profile, error) {
-	var pods []*sched.Pod
-	for _, s := range samples {
-		pods = append(pods, s.Pod)
-	}
+func (w trial) profile() (filter.Profile, error) {
 	p, err := gpuProfile(w.policy)
 	if err != nil {
 		return p, command.BadUsage(err)
@@ -140,7 +136,7 @@ func (f fairnessRun) run(out io.Writer) error {
 	}
 	var outcomes []fairness.Outcome
 	for _, turns := range []virtual.Turns{virtual.ByScore, virtual.ByAge, virtual.LikeKube} {
-		profile, err := f.profile(samples)
+		profile, err := f.profile()
 		if err != nil {
 			return err
 		}

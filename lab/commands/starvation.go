@@ -72,7 +72,7 @@ func (s starvation) run(out io.Writer) error {
 }
 
 func (s starvation) try(nodes []*sched.Node, samples []fairness.Sample, turns virtual.Turns, seed uint64) (starved, error) {
-	profile, err := s.profile(samples)
+	profile, err := s.profile()
 	if err != nil {
 		return starved{}, err
 	}
