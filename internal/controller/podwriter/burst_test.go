@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,9 +97,10 @@ func TestSharedExplanationsAge(t *testing.T) {
 // not written again.
 func TestOutdated(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
-		why := "2 node(s) were unschedulable"
+		var why atomic.Value // the reporter reads it
+		why.Store("2 node(s) were unschedulable")
 		w.kindOf = func(p *sched.Pod) string { return p.NodeRules }
-		w.explain = func(p *sched.Pod) string { return p.NodeRules + ": " + why }
+		w.explain = func(p *sched.Pod) string { return p.NodeRules + ": " + why.Load().(string) }
 		for _, name := range []string{"a", "bound", "gone", "other"} {
 			p := pod(name)
 			if p.NodeRules = "on a"; name == "other" {
@@ -111,7 +113,7 @@ func TestOutdated(t *testing.T) {
 		w.suppress("uid-bound")
 		w.Forget("uid-gone")
 		for range 2 {
-			why = "1 node(s) were unschedulable"
+			why.Store("1 node(s) were unschedulable")
 			w.Outdated("on a")
 			w.Outdated("") // of a pod that was refused
 			time.Sleep(time.Minute)
