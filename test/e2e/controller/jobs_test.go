@@ -144,7 +144,7 @@ func retries(j *jobs) {
 	j.runs("bad-0", "bad-1")
 	first := j.pod("bad-1")
 	j.ends("bad-1", 3)
-	j.await("another bad-1 is bound", func() bool { return j.bound("bad-1") && j.pod("bad-1").UID != first.UID })
+	j.await("another bad-1 is bound", func() bool { return j.replaced(first) && j.bound("bad-1") })
 	if attempt := j.pod("bad-1").Labels[v1alpha1.LabelJobAttempt]; attempt != "1" {
 		j.Errorf("attempt %s", attempt)
 	}
@@ -168,7 +168,7 @@ func gang(j *jobs) {
 	j.cordon(true)
 	j.must(j.api.CoreV1().Pods("default").Delete(j.ctx, "pair-1", *metav1.NewDeleteOptions(0)))
 	least := func() string { return j.pod("pair-1").Annotations[v1alpha1.AnnotationGangMinAvailable] }
-	j.await("another pair-1 waits", func() bool { return j.exists("pair-1") && j.pod("pair-1").UID != first.UID })
+	j.await("another pair-1 waits", func() bool { return j.replaced(first) })
 	if n := least(); n != "2" {
 		j.Errorf("%s start together, want 2", n)
 	}
@@ -294,14 +294,30 @@ func (j *jobs) cordon(closed bool) {
 	}
 }
 
-func (j *jobs) exists(pod string) bool {
+// found returns a pod as it is now, or nil if there is none: between two attempts there is
+// none for a moment.
+func (j *jobs) found(name string) *corev1.Pod {
 	j.Helper()
-	_, err := j.api.CoreV1().Pods("default").Get(j.ctx, pod, metav1.GetOptions{})
+	pod, err := j.api.CoreV1().Pods("default").Get(j.ctx, name, metav1.GetOptions{})
 	j.must(client.IgnoreNotFound(err))
-	return err == nil
+	if err != nil {
+		return nil
+	}
+	return pod
 }
 
-func (j *jobs) bound(pod string) bool { return j.exists(pod) && j.pod(pod).Spec.NodeName != "" }
+func (j *jobs) exists(pod string) bool { return j.found(pod) != nil }
+
+func (j *jobs) bound(name string) bool {
+	pod := j.found(name)
+	return pod != nil && pod.Spec.NodeName != ""
+}
+
+// replaced reports whether another pod has the name of a pod.
+func (j *jobs) replaced(before *corev1.Pod) bool {
+	pod := j.found(before.Name)
+	return pod != nil && pod.UID != before.UID
+}
 
 func (j *jobs) absent(pod string) {
 	j.Helper()
