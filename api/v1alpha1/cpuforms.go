@@ -126,8 +126,8 @@ func (c PodContainer) requestsExplicitly() bool {
 	return false
 }
 
-// wholeCPUs returns a positive integer number of CPUs, by the kubelet's rule. A number
-// that is too large to be counted is an integer, too: no node has as many CPUs.
+// wholeCPUs returns a positive integer number of CPUs, by the kubelet's rule. MaxAmount, which
+// stands for all larger numbers, counts as an integer, too: no node has that many CPUs.
 // Source: guaranteedCPUs in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/policy_static.go.
 func wholeCPUs(q resource.Quantity) (int, bool) {
 	n := Amount(q)

@@ -5,12 +5,12 @@ import "strings"
 // LabelHeartbeat marks the Lease that the agent of a node renews ("true").
 const LabelHeartbeat = Group + "/heartbeat"
 
-// heartbeatPrefix begins the names of the agents' Leases: a node may have the name of
-// another Lease of the namespace.
+// heartbeatPrefix is the prefix of the names of the agents' Leases. Without it, the name of a node
+// could be that of another Lease of the namespace.
 const heartbeatPrefix = "agent-"
 
 // HeartbeatName returns the name of the Lease that the agent of a node renews.
 func HeartbeatName(node string) string { return heartbeatPrefix + node }
 
-// HeartbeatNode returns the node whose agent renews a Lease, and false for another Lease.
+// HeartbeatNode returns the node whose agent renews a Lease, and false if no agent does.
 func HeartbeatNode(lease string) (string, bool) { return strings.CutPrefix(lease, heartbeatPrefix) }

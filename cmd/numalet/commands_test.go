@@ -15,9 +15,9 @@ import (
 const repository = "../../"
 
 // TestCommandsOfTheDocs takes the commands from the indented blocks of the pages that newcomers
-// read first. It runs those of numalet. Of others it checks what it can without a cluster: that
-// targets of make and folders of manifests exist. Commands that need a cluster are named in the
-// log; make demo and the end-to-end tests run their like.
+// read first. It runs those of numalet. Of the other commands it checks what it can without a
+// cluster: that targets of make and folders of manifests exist. The log names the commands that
+// need a cluster; make demo and the end-to-end tests run similar ones.
 func TestCommandsOfTheDocs(t *testing.T) {
 	makefile, err := os.ReadFile(repository + "Makefile")
 	if err != nil {
@@ -34,7 +34,8 @@ func TestCommandsOfTheDocs(t *testing.T) {
 			switch {
 			case strings.HasPrefix(line, "go run ./cmd/numalet "):
 				ran++
-				// A machine with few CPUs cannot give what the example asks for; it says so.
+				// A machine with few CPUs cannot provide what the example requests; the command
+				// says so.
 				if out, status := run(words[3:]); status != 0 && !strings.Contains(out, "ask for fewer CPUs") {
 					t.Errorf("%s: %s: status %d:\n%s", page, line, status, out)
 				}

@@ -14,7 +14,8 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestAllMeetAtOneSocket reads both manifests as the three programs read their settings.
+// TestAllMeetAtOneSocket checks that the settings in both manifests, as the three programs read
+// them, name the same socket.
 func TestAllMeetAtOneSocket(t *testing.T) {
 	clients, server := read(t, "clients.yaml"), read(t, "nvml.yaml")
 	nvml, err := config.LoadNVML(input(container(t, server, "nvml")))
@@ -53,8 +54,8 @@ func TestSpecificationsReachTheHost(t *testing.T) {
 	}
 }
 
-// TestLeastPrivilege checks what a container that is privileged for the device nodes has
-// beside them.
+// TestLeastPrivilege checks what else the container may use that is privileged to open device
+// nodes.
 func TestLeastPrivilege(t *testing.T) {
 	d := read(t, "nvml.yaml")
 	pod, c := d.Spec.Template.Spec, container(t, d, "nvml")

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// containerdName is the annotation in the index with the full name under which
-	// containerd imports the image; the OCI annotation has the tag only.
+	// containerdName is the annotation in the index with the full name under which containerd
+	// imports the image. The OCI annotation has only the tag.
 	containerdName = "io.containerd.image.name"
 	tagName        = "org.opencontainers.image.ref.name"
 )
@@ -33,7 +33,7 @@ type Image struct {
 	Platforms  []Platform
 }
 
-// Platform is the files of an architecture.
+// Platform has the files for an architecture.
 type Platform struct {
 	Arch  string // as GOARCH, e.g. amd64
 	Files []File
@@ -56,8 +56,8 @@ func (img *Image) Write(w io.Writer) error {
 	return archive(w, dir)
 }
 
-// index returns the index of the archive. It has one entry: the image, or the index of its
-// architectures.
+// index returns the index of the archive. The index has one entry: the image, or an index of the
+// images for all architectures.
 func (img *Image) index() (v1.ImageIndex, error) {
 	repository, tag, ok := cutLast(img.Ref, ":")
 	if !ok || repository == "" || strings.Contains(tag, "/") {

@@ -53,7 +53,8 @@ func TestArchiveReadsBack(t *testing.T) {
 	}
 }
 
-// TestArchitectures packs two, which a node finds in one index under the image's name.
+// TestArchitectures packs an image for two architectures. A node finds both in one index under the
+// image's name.
 func TestArchitectures(t *testing.T) {
 	img := example()
 	img.Platforms = append(img.Platforms, Platform{"arm64", []File{Program("/bin/busybox", []byte("ARM"))}})

@@ -47,8 +47,8 @@ func run(args []string) error {
 	return img.save(*out)
 }
 
-// add adds the file of an argument SOURCE=/path to the image, or begins the files of another
-// architecture.
+// add handles one argument. SOURCE=/path adds a file to the image. An argument that names an
+// architecture begins the files of that architecture.
 func (img *Image) add(arg string) error {
 	if arch, ok := strings.CutSuffix(arg, ":"); ok {
 		img.Platforms = append(img.Platforms, Platform{Arch: arch})

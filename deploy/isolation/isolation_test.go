@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestAgentWritesWhatIsMounted reads the manifest as the agent reads its settings: what it
-// writes is mounted, and not read only.
+// TestAgentWritesWhatIsMounted reads the manifest as the agent reads its settings, and checks that
+// the files that the agent writes are mounted and not read-only.
 func TestAgentWritesWhatIsMounted(t *testing.T) {
 	var base, patch appsv1.DaemonSet
 	read(t, "../daemonset/daemonset.yaml", &base)

@@ -12,7 +12,8 @@ import (
 )
 
 // writeBill writes the bill of materials (CycloneDX) of all programs: the modules that the Go
-// linker recorded in them. It has no serial number and no time, which would differ.
+// linker recorded in them. The bill has no serial number and no time, because these would differ
+// between two builds of the same release.
 func (o options) writeBill() error {
 	files, err := filepath.Glob(filepath.Join(o.programs, "linux_*", "*"))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/deploy/release/chart"
 )
 
-// options say what is released, and from what.
+// options say what to release, and where the inputs are.
 type options struct {
 	version, image, url  string
 	chart, programs, out string
@@ -45,14 +45,14 @@ func (o options) write() error {
 	return o.writeBill()
 }
 
-// entry is a file of an archive.
+// entry is a file in an archive.
 type entry struct {
 	name string
 	data []byte
 	mode int64
 }
 
-// pack writes an archive without times and owners.
+// pack writes an archive. Its entries have no times and no owners.
 func pack(file string, entries []entry) error {
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	var out bytes.Buffer
@@ -78,7 +78,8 @@ func pack(file string, entries []entry) error {
 // versions are the lines of Chart.yaml and values.yaml that a release changes.
 var versions = regexp.MustCompile(`(?m)^(version|appVersion|  repository): .*$`)
 
-// writeChart packs the chart. Helm's own packing writes the present time.
+// writeChart packs the chart. It does not use Helm's own function, which writes the present time
+// into the archive.
 func (o options) writeChart(c *helmchart.Chart) error {
 	var entries []entry
 	for _, f := range c.Raw {

@@ -55,7 +55,7 @@ type agent struct {
 	foreign    *foreign.Monitor
 	isolation  *isolation.Isolation
 	health     *telemetry.Server
-	// confinement is that of the agent's account by the admission policies.
+	// confinement checks that the admission policies confine the agent's account.
 	confinement *kubeapi.Confinement
 }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// EventForeignTime is the reason of the events on a pod of whose exclusive CPUs others used
-// too much.
+// EventForeignTime is the reason of events on a pod. It says that others used too much of the time
+// of the pod's exclusive CPUs.
 const EventForeignTime = "NumaletForeignTime"
 
-// newForeign sets the monitor of what others use of exclusive CPUs.
+// newForeign creates the monitor of foreign time on exclusive CPUs.
 func (a *agent) newForeign() {
 	events := warner{a.events, a.pods}
 	a.foreign = foreign.New(foreign.Options{

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// newIsolation sets what keeps interrupts off CPUs, also without --isolation: an earlier
-// agent may have left interrupts to put back.
+// newIsolation creates the part that keeps interrupts off CPUs. It is needed even without
+// --isolation, because an earlier agent may have moved interrupts that must be moved back.
 func (a *agent) newIsolation(bootID string) (err error) {
 	a.isolation, err = isolation.New(isolation.Options{
 		Enabled: a.cfg.Isolation, Proc: a.cfg.HostProc, Sys: a.cfg.SysfsRoot, BootID: bootID,

@@ -15,8 +15,8 @@ import (
 // cluster is a cluster as kubectl finds it: by a kubeconfig file, by $KUBECONFIG, or by
 // ~/.kube/config, with kubectl's flags over it.
 //
-// The flags are those of client-go. The library k8s.io/cli-runtime has the same ones, and
-// brings kustomize and a disk cache along.
+// The flags are those of client-go. The library k8s.io/cli-runtime has the same flags, but would
+// add kustomize and a disk cache to the program.
 type cluster struct {
 	kubeconfig string
 	overrides  clientcmd.ConfigOverrides

@@ -14,8 +14,8 @@ import (
 // completionTimeout is how long the shell waits for values of an argument.
 const completionTimeout = time.Second
 
-// offer returns a completion of at most max arguments by the names that list returns. It
-// offers nothing if the cluster does not answer in time.
+// offer returns a completion function for at most max arguments. It offers the names that list
+// returns, or nothing if the cluster does not answer in time.
 func offer(max int, list func(context.Context) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= max {
@@ -76,7 +76,7 @@ func (c *cluster) nodeNames(ctx context.Context) ([]string, error) {
 	return namesOf(found, func(i int) string { return found[i].Name }), err
 }
 
-// completeNamespaces offers namespaces to who may list them.
+// completeNamespaces offers the namespaces if the user may list them.
 func (c *cluster) completeNamespaces(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return offer(1, func(ctx context.Context) ([]string, error) {
 		config, err := c.config()

@@ -16,14 +16,15 @@ import (
 	"github.com/numalet/numalet/internal/controller/queueapi"
 )
 
-// schedulerName is that of the controller by default.
+// schedulerName is the controller's default scheduler name.
 const schedulerName = "numalet-scheduler"
 
-// notQueued is the state of a pod that is not in the queue, or whose queue cannot be asked.
+// notQueued is the state of a pod that is not in the queue, or for which the queue API does not
+// answer.
 const notQueued = "notQueued"
 
-// diagnose explains a pod that the queue API does not explain, from the pod alone. asked is
-// why the queue API does not.
+// diagnose explains a pod that the queue API does not explain. It reads only the pod. asked is the
+// error of the queue API.
 func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked error) (queueapi.PendingPod, error) {
 	config, err := c.config()
 	if err != nil {
@@ -40,8 +41,7 @@ func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked er
 	return unqueued(pod, errors.Is(asked, queueapi.ErrNoAPI), time.Now()), nil
 }
 
-// unqueued explains a pod that is not in the queue. away says that nobody answers for the
-// queue.
+// unqueued explains a pod that is not in the queue. away means that no queue API answers.
 func unqueued(pod *corev1.Pod, away bool, now time.Time) queueapi.PendingPod {
 	p := queueapi.PendingPod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: queueapi.Group + "/" + queueapi.Version, Kind: queueapi.Kind},
@@ -66,7 +66,7 @@ func unqueued(pod *corev1.Pod, away bool, now time.Time) queueapi.PendingPod {
 	return p
 }
 
-// standing returns what the pod itself says about why it does not run, or nil.
+// standing returns a cause that is visible in the pod itself, such as scheduling gates, or nil.
 func standing(pod *corev1.Pod) *queueapi.Advice {
 	gates := make([]string, len(pod.Spec.SchedulingGates))
 	for i, g := range pod.Spec.SchedulingGates {
@@ -118,7 +118,7 @@ func unscheduled(pod *corev1.Pod) string {
 	return ""
 }
 
-// unexplained reports whether the pod itself has to say why it does not run.
+// unexplained reports whether the cause has to be found in the pod itself.
 func unexplained(err error) bool {
 	return apierrors.IsNotFound(err) || errors.Is(err, queueapi.ErrNoAPI)
 }

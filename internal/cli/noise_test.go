@@ -54,8 +54,8 @@ func TestNoiseErrors(t *testing.T) {
 	}
 }
 
-// TestNoiseSince: --for shows the difference of two readings, and all of the second one if
-// the agent has restarted between them.
+// TestNoiseSince checks that --for shows the difference of two readings, or the whole second
+// reading if the agent has restarted between them.
 func TestNoiseSince(t *testing.T) {
 	before := noises{"a": {CPUSeconds: 100, Other: 10}, "b": {CPUSeconds: 100, Other: 10}}
 	now := noises{"a": {CPUSeconds: 200, Other: 11}, "b": {CPUSeconds: 50, Other: 5}, "c": {CPUSeconds: 10}}

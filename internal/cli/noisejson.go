@@ -67,8 +67,8 @@ func (c *containerNoise) addSource(source string, seconds float64) {
 	}
 }
 
-// since returns the measurements without earlier ones, ordered by name. Those of an agent
-// that has restarted meanwhile count from its start.
+// since subtracts earlier measurements, and returns the result ordered by name. If the agent has
+// restarted meanwhile, its counters started at zero, so nothing is subtracted.
 func (n noises) since(before noises) []containerNoise {
 	all := []containerNoise{}
 	for _, key := range slices.Sorted(maps.Keys(n)) {

@@ -46,8 +46,8 @@ func fakeCluster(t *testing.T) string {
 	return server.URL
 }
 
-// kubeconfig writes one whose current context has the namespace team; the context there has
-// the namespace other.
+// kubeconfig writes a kubeconfig. Its current context has the namespace team, and the context named
+// "there" has the namespace other.
 func kubeconfig(t *testing.T, server string) string {
 	file := filepath.Join(t.TempDir(), "config")
 	content := `apiVersion: v1

@@ -45,7 +45,7 @@ roles name.`,
 	return cmd
 }
 
-// chosen returns the objects with these names, or all without names.
+// chosen returns the objects with these names, or all objects if there are no names.
 func chosen[T any](all []T, names []string, name func(T) string) ([]T, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -107,7 +107,7 @@ func tenantRows(t *v1alpha1.Tenant, wide bool) (rows [][]string) {
 	return rows
 }
 
-// shortScore rounds a score for people. Its digits are for the controller.
+// shortScore rounds a score for people. Only the controller needs all digits.
 func shortScore(text string) string {
 	var score float64
 	if _, err := fmt.Sscan(strings.TrimSpace(text), &score); err != nil {

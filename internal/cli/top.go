@@ -83,8 +83,7 @@ func numaRows(t *v1alpha1.NodeTopology) (rows [][]string) {
 	return rows
 }
 
-// cards returns the number of physical GPUs, and how many no pod holds, not even a part of
-// them.
+// cards returns the number of physical GPUs, and the number of those that are entirely free.
 func cards(t *v1alpha1.NodeTopology) (all, free int) {
 	held := map[string]bool{}
 	for _, h := range t.Status.GPUHolders {

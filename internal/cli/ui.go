@@ -63,8 +63,8 @@ func serveUI(cmd *cobra.Command, at *cluster, port uint16) error {
 	return ui.Serve(ctx, on, page)
 }
 
-// pageSource reads the cluster with the user's rights: the pending pods of all namespaces
-// if the user may list them, else those of the namespace.
+// pageSource reads the cluster with the user's rights. It reads the pending pods of all namespaces
+// if the user may list them, and else those of the current namespace.
 func (c *cluster) pageSource() (ui.Source, error) {
 	objects, err := c.objects()
 	if err != nil {

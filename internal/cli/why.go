@@ -108,7 +108,7 @@ func showWhy(out io.Writer, p queueapi.PendingPod) error {
 	return err
 }
 
-// standingOf says where a pod is in the queue.
+// standingOf returns a line about the position of a pod in the queue.
 func standingOf(s queueapi.Status) string {
 	switch {
 	case s.State == notQueued:

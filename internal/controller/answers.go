@@ -22,8 +22,8 @@ type answers struct {
 	pem    []byte // certificate
 }
 
-// republished is how often the leader tells the API server its certificate and address, in
-// case somebody has replaced them.
+// republished is the interval at which the leader writes its certificate and address again, in case
+// somebody has replaced them.
 const republished = 10 * time.Second
 
 // newAnswers creates the server of numalet queue and numalet why.
@@ -50,7 +50,7 @@ func (c *controller) newAnswers(context.Context) error {
 	return nil
 }
 
-// answersFrom returns what the queue API reads, without who may read it.
+// answersFrom returns the data that the queue API serves, without the check of the caller's rights.
 func (c *controller) answersFrom() queueapi.Source {
 	return queueapi.Source{
 		List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport, TooLarge: c.tooLarge, Try: c.whatIf.try,
@@ -70,7 +70,8 @@ func (c *controller) answer(ctx context.Context) error {
 	return parts.Wait()
 }
 
-// publish makes the API lead to this replica once it leads, until ctx ends.
+// publish makes the API server send requests to this replica while this replica leads, until ctx
+// ends.
 func (c *controller) publish(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -81,8 +82,8 @@ func (c *controller) publish(ctx context.Context) error {
 	return every(ctx, republished, func() { last = c.publishOnce(ctx, last) })
 }
 
-// publishOnce returns what failed, or "". It logs failures other than the last one: without
-// the API people cannot ask, but pods are scheduled.
+// publishOnce returns what failed, or "". It logs a failure only if it differs from the last one.
+// Without the API, users cannot ask why pods wait, but pods are scheduled.
 func (c *controller) publishOnce(ctx context.Context, last string) string {
 	err := c.publishAddress(ctx)
 	if err == nil {
@@ -97,7 +98,7 @@ func (c *controller) publishOnce(ctx context.Context, last string) string {
 	return err.Error()
 }
 
-// publishAddress writes the address of this process, if it has one that others reach.
+// publishAddress writes the address of this process, if it has one that the API server can reach.
 func (c *controller) publishAddress(ctx context.Context) error {
 	if c.cfg.PodIP == "" {
 		return nil

@@ -110,7 +110,8 @@ func (c *controller) newState(context.Context) (err error) {
 	return err
 }
 
-// learn tells the profile's ranker which pods there are. The ranker sees pending pods by itself.
+// learn tells the profile's ranker about the pods that already have a node. The ranker sees pending
+// pods by itself.
 func (c *controller) learn(e nodestate.Event) {
 	ranker := c.state.Profile("").Ranker
 	switch {
@@ -137,9 +138,9 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 	return err
 }
 
-// newMirror connects the informers to the state, and the subscribers to the state. The
-// queue comes after the filters and the quotas: when it retries pods that these have
-// refused, they must have changed already.
+// newMirror connects the informers to the state, and the subscribers to the state. The queue is
+// subscribed after the filters and the quotas: when the queue retries pods that these refused, the
+// filters and the quotas must already know the change.
 func (c *controller) newMirror(context.Context) (err error) {
 	c.state.Subscribe(c.filters.cluster.Observe)
 	c.state.Subscribe(c.ledger.Observe, nodestate.Bound, nodestate.Released, nodestate.NodeChanged)
@@ -226,7 +227,7 @@ func (c *controller) newPipeline(context.Context) error {
 	return nil
 }
 
-// newConfinement creates the check whether the policies confine this program's account.
+// newConfinement creates a check that the admission policies confine this program's account.
 func (c *controller) newConfinement(context.Context) error {
 	c.confinement = kubeapi.NewConfinement(kubeapi.ConfinementOptions{Try: c.clients.overstep})
 	return nil

@@ -163,8 +163,8 @@ func TestAvoidsNodeThatRejected(t *testing.T) {
 	w.await("another's is bound", func() bool { _, ok := w.bound()["another"]; return ok })
 }
 
-// TestExplanationFollowsNodes checks that a pod's condition is brought up to date when a node
-// changes that its node selector does not admit, long before the pod's next attempt.
+// TestExplanationFollowsNodes changes a node that a pod's node selector does not admit. It checks
+// that the pod's condition is updated long before the pod's next attempt.
 func TestExplanationFollowsNodes(t *testing.T) {
 	w := newWorld(t)
 	cordoned := func(n *corev1.Node, _ *v1alpha1.NodeTopology) {

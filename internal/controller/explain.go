@@ -10,11 +10,11 @@ import (
 const (
 	// waitsLong is the waiting time after which an event on the pod says which pods come first.
 	waitsLong = 10 * time.Second
-	// atOnce limits how many such reports are made at a time.
+	// atOnce limits how many such reports are made in one round.
 	atOnce = 100
 )
 
-// schedules reports whether this process schedules.
+// schedules reports whether this process schedules pods now.
 func (c *controller) schedules() bool {
 	select {
 	case <-c.leads:
@@ -24,8 +24,8 @@ func (c *controller) schedules() bool {
 	}
 }
 
-// reportWaiting reports which pods come first for pods that have waited long, until ctx
-// ends. Pods that were tried have a report of why no node suits them.
+// reportWaiting reports, on pods that have waited long, which pods come before them, until ctx
+// ends. Pods that were tried already have a report of why no node suits them.
 func (c *controller) reportWaiting(ctx context.Context) error {
 	reported := map[string]waitReport{}
 	return every(ctx, waitsLong, func() { reported = c.reportOnce(reported) })

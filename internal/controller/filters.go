@@ -48,8 +48,8 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 	return err
 }
 
-// explainPod returns why no node suits a pod. A panic, which the pod probably causes in the
-// proposers, too, is reported instead.
+// explainPod returns why no node suits a pod. If that panics, the panic is reported instead. The
+// pod probably causes it in the proposers, too.
 func (c *controller) explainPod(explainer *pipeline.Proposer, pod *sched.Pod) (text string) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -60,8 +60,8 @@ func (c *controller) explainPod(explainer *pipeline.Proposer, pod *sched.Pod) (t
 	return why(explainer, pod)
 }
 
-// kind returns a text that is equal only for pods with the same explanation, or "". Gangs have
-// none, and neither have pods that avoid nodes or are offered certain GPUs.
+// kind returns a text that is equal only for pods with the same explanation. It returns "" for
+// gangs, for pods that avoid nodes, and for pods to which only certain GPUs are offered.
 func (h *hosted) kind(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.Avoid != nil || pod.GPUs.Offer != nil || pod.Waits().Refuses() {
 		return ""
@@ -85,7 +85,7 @@ func why(explainer *pipeline.Proposer, pod *sched.Pod) string {
 	return text
 }
 
-// configuration reads what the settings and the KubeSchedulerConfiguration say of profiles.
+// configuration reads the profiles from the settings and the KubeSchedulerConfiguration.
 func configuration(cfg config.Controller) (*filters.Configuration, error) {
 	return filters.ReadConfiguration(cfg.Kubescheduler, filters.Options{SchedulerName: cfg.SchedulerName, GPUResource: cfg.GPUResource, Rated: cfg.Rated})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestFullCores: on seven cores that can be exclusive, seven pods of one CPU are placed. The
-// native CPUs of the node, which the kubelet counts, would suffice for more.
+// TestFullCores checks that seven pods with one CPU each are placed on seven cores that can be
+// exclusive. The node's native CPUs, which the kubelet counts, would suffice for more pods.
 func TestFullCores(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8, func(_ *corev1.Node, t *v1alpha1.NodeTopology) {

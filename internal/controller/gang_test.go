@@ -118,7 +118,7 @@ func TestGangWithFailingBinds(t *testing.T) {
 }
 
 // TestGangOverQuota checks that a gang is compared with its tenant's quota as a whole,
-// even if each pod alone is within it. The gang waits with that reason and blocks nobody.
+// even if each pod alone is within it. The gang waits with that reason and blocks no other pods.
 func TestGangOverQuota(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)

@@ -38,8 +38,8 @@ func (c *controller) newGroups(context.Context) error {
 	return nil
 }
 
-// watchGroups connects the informers to the groups, and the groups to the pods that a change
-// concerns.
+// watchGroups connects the informers to the groups. It also connects the groups to the pods that a
+// change of a group concerns.
 func (c *controller) watchGroups(context.Context) error {
 	g := &c.groups
 	g.registry.OnChange(g.quotas.SetGroups)
@@ -80,7 +80,7 @@ func (c *controller) setQuotas(tenant string, quotas map[string]resource.Quantit
 	}
 }
 
-// setKnown sets whether a tenant has a Tenant, and queues the pods again whose tenant has
+// setKnown sets whether a tenant has a Tenant object. It queues again the pods whose tenant has
 // become known or unknown.
 func (c *controller) setKnown(tenant string, exists bool) {
 	switch changed, all := c.known.Set(tenant, exists); {

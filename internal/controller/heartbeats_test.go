@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestNoPlacementOnSilentNode: a pod is not placed on a node whose NodeTopology says Ready
-// and whose agent has ended, and is placed there once the agent renews its Lease.
+// TestNoPlacementOnSilentNode checks that a pod is not placed on a node whose agent has ended,
+// although the NodeTopology says Ready. Once the agent renews its Lease, the pod is placed there.
 func TestNoPlacementOnSilentNode(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)

@@ -18,8 +18,8 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// newMetricsServer creates the server of /metrics. It is another one than that of the
-// probes: the kubelet has no token, and the metrics name tenants.
+// newMetricsServer creates the server of /metrics. It is separate from the server of the probes:
+// the metrics name tenants and need a token, which the kubelet does not have.
 func (c *controller) newMetricsServer(context.Context) error {
 	registry := telemetry.NewRegistry(component, telemetry.Version())
 	c.measured.register(registry)
@@ -34,8 +34,8 @@ func (c *controller) newMetricsServer(context.Context) error {
 	if !c.cfg.MetricsSecure {
 		return nil
 	}
-	// The certificate encrypts, and proves nothing: a scraper cannot know it. A certificate
-	// of an issuer in the cluster would need a component that renews it.
+	// The certificate only encrypts. It does not prove who the server is, because a scraper cannot
+	// know it. A certificate of an issuer in the cluster would need a component that renews it.
 	certificate, _, err := kubeapi.SelfSigned("localhost")
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (c *controller) newMetricsServer(context.Context) error {
 	return nil
 }
 
-// secured returns the handler behind the checks of --metrics-secure.
+// secured returns the handler with the checks that --metrics-secure requires.
 func (c *controller) secured(handler http.Handler) (http.Handler, error) {
 	if !c.cfg.MetricsSecure {
 		return handler, nil

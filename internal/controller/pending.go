@@ -13,7 +13,7 @@ import (
 // it was not observed.
 const again = time.Minute
 
-// pending is the queue; it also reports pods that no node suits.
+// pending is the queue of pending pods. It also reports pods that no node suits.
 type pending struct {
 	*queue.GangQueue
 	reporter *podwriter.Reporter

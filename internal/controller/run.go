@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/internal/controller/operators"
 )
 
-// run serves until ctx ends, a part fails or the lease is lost. The parts end after
-// scheduling has, so that bindings in flight are finished.
+// run runs all parts until ctx ends, a part fails or the lease is lost. The other parts end after
+// scheduling has ended, so that Bindings in flight are finished.
 func (c *controller) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()
@@ -35,8 +35,8 @@ func (c *controller) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// report writes events and conditions of pods once this process leads. Until then the leader
-// does.
+// report writes events and conditions of pods once this process leads. Before that, the leader
+// writes them.
 func (c *controller) report(ctx context.Context) error {
 	select {
 	case <-c.leads:
@@ -84,8 +84,8 @@ func (c *controller) watch(ctx context.Context) error {
 	return nil
 }
 
-// schedule places pods until ctx ends. It first waits until the state is complete:
-// otherwise CPUs that are held would appear free.
+// schedule places pods until ctx ends. It first waits until the state is complete. Otherwise CPUs
+// that pods hold would appear free.
 func (c *controller) schedule(ctx context.Context) error {
 	c.log.Info("leading; waiting until the state is complete")
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
@@ -111,7 +111,7 @@ func (c *controller) schedule(ctx context.Context) error {
 	return nil
 }
 
-// checkHeartbeatsEvery is how often expired Leases of agents are looked for.
+// checkHeartbeatsEvery is the interval between searches for expired Leases of agents.
 const checkHeartbeatsEvery = 5 * time.Second
 
 func (c *controller) checkHeartbeats(ctx context.Context) error {

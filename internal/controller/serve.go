@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// Run schedules, or stands by for the leader, until ctx ends.
+// Run schedules pods, or waits as a standby while another replica leads, until ctx ends.
 func Run(ctx context.Context, cfg config.Controller) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	klog.SetLogger(log)

@@ -37,8 +37,8 @@ func (c *controller) newOperators(context.Context) error {
 	)
 }
 
-// rescore reorders the queue at intervals until ctx ends, because scores also change with
-// time alone. Scores that have become negligible are forgotten.
+// rescore reorders the queue at intervals until ctx ends, because scores also change when only time
+// passes. It removes scores that have become negligible.
 func (c *controller) rescore(ctx context.Context) error {
 	return every(ctx, c.cfg.ScoreInterval, func() {
 		c.ledger.Prune()

@@ -59,9 +59,9 @@ func TestTenantsTakeTurnsByScore(t *testing.T) {
 	}
 }
 
-// TestTenantOfNamespace checks that a pod that names no tenant is of the one of its
-// Namespace, also after the Namespace's label has changed, and that pods of a tenant without
-// a Tenant wait with that reason until it is created.
+// TestTenantOfNamespace checks that a pod that names no tenant belongs to the tenant of its
+// Namespace, also after the Namespace's label has changed. It also checks that pods of a tenant
+// without a Tenant object wait, with that reason, until the object is created.
 func TestTenantOfNamespace(t *testing.T) {
 	w := newWorld(t)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{v1alpha1.LabelTenant: "ann"}}}

@@ -16,13 +16,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// Questions per second, and at once, for all users together. Each costs some proposals.
+// Requests per second, and the size of a burst, for all users together. Each request makes several
+// proposals.
 const (
 	whatIfRate  = 2
 	whatIfBurst = 5
 )
 
-// rehearsal tries changed pods with a proposer of its own, which commits nothing.
+// rehearsal tries changed pods with a proposer of its own. It commits nothing.
 type rehearsal struct {
 	limit flowcontrol.RateLimiter
 	read  filters.Reader
@@ -32,7 +33,7 @@ type rehearsal struct {
 	}
 }
 
-// newRehearsal creates the proposer of what-if.
+// newRehearsal creates the proposer for what-if requests.
 func (c *controller) newRehearsal(ctx context.Context) error {
 	own, err := filters.NewProposer(ctx, c.filters.cluster, filters.API{Client: c.clients.watch, Informers: c.factory})
 	if err != nil {
@@ -43,8 +44,8 @@ func (c *controller) newRehearsal(ctx context.Context) error {
 	return nil
 }
 
-// try proposes each variant of a pod. Each proposal is bounded as in scheduling: the index
-// finds a few nodes, and does not scan all.
+// try proposes each variant of a pod. The work of each proposal is limited as in scheduling: the
+// index finds a few nodes, and does not scan all.
 func (r *rehearsal) try(pod *sched.Pod) ([]queueapi.Variant, bool) {
 	if !r.limit.TryAccept() {
 		return nil, false
@@ -68,8 +69,8 @@ type variant struct {
 	pod    *sched.Pod
 }
 
-// variants returns the changes that are tried. GPU groups choose cards by the request that
-// they have seen, so the GPUs of a pod of a group are left as they are.
+// variants returns the changes that are tried. The GPUs of a pod of a GPU group stay unchanged,
+// because the group has chosen cards for the original request.
 func (r *rehearsal) variants(pod *sched.Pod) []variant {
 	all := append([]variant{{"as it is", pod}}, fewerCPUs(pod)...)
 	all = append(all, otherPolicies(pod)...)
@@ -115,7 +116,7 @@ func otherPolicies(pod *sched.Pod) (all []variant) {
 	return all
 }
 
-// looser drops what restricts the nodes, one rule at a time.
+// looser returns variants that each drop one rule that restricts the nodes.
 func (r *rehearsal) looser(pod *sched.Pod) (all []variant) {
 	for _, rule := range []struct {
 		change string

@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// TestWhatIf checks which changes find room, that asking changes nothing, and that the work is
-// limited.
+// TestWhatIf checks which changes find room, that a request changes nothing, and that the number of
+// requests is limited.
 func TestWhatIf(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)

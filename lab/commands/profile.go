@@ -5,7 +5,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
-// fragmentationAware is the policy that packs GPUs best. It is also called default.
+// fragmentationAware is the policy that packs GPUs best. Its other name is default.
 const fragmentationAware = "fragmentation"
 
 // canonical replaces the old name "default".
@@ -21,8 +21,8 @@ func policies() []string {
 	return []string{"leastfit", "bestfit", "firstfit", "nextfit", fragmentationAware}
 }
 
-// gpuProfile returns the controller's profile for GPU clusters with a policy. All pods are seen
-// at the same time, in their order, so no policy knows a pod before it comes.
+// gpuProfile returns the controller's profile for GPU clusters with a policy. Pods arrive in order
+// and without time between them. No policy knows a pod before it arrives.
 func gpuProfile(policy string) (filter.Profile, error) {
 	space, err := filter.ParseSpace("gpu-total,gpu-share,gpus,cpu,memory")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package fragmentation measures how much free GPU capacity is useless to a workload. Reports
-// use it. The controller's policy of the same name has a measure of its own, which it computes
-// another way (pkg/sched/fragmentation).
+// Package fragmentation measures how much free GPU capacity is useless to a workload. Reports use
+// this measure. The controller's policy of the same name has a measure of its own, which it
+// computes in another way (pkg/sched/fragmentation).
 //
 // The measure is that of FGD (Weng et al., "Beware of Fragmentation: Scheduling
 // GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023):

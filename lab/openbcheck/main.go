@@ -92,7 +92,7 @@ func (r run) seed(dir string, seed uint64) (o outcome, err error) {
 	return o, err
 }
 
-// spread returns the mean of a sample, and mean and standard deviation as text.
+// spread returns the mean of a sample, and a text with the mean and the standard deviation.
 func spread(x []float64) (mean float64, text string) {
 	squares := 0.0
 	for _, v := range x {

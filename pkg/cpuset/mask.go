@@ -38,8 +38,8 @@ func ParseMask(mask string) (Set, error) {
 	return trim(words), nil
 }
 
-// Mask writes a set in the kernel's mask format, as ParseMask reads it, without leading groups
-// of zeros: the kernel refuses more groups than the machine has CPUs for.
+// Mask writes a set in the kernel's mask format, which ParseMask reads. It leaves out leading
+// groups of zeros, because the kernel refuses more groups than the machine's CPUs need.
 func (s Set) Mask() string {
 	var groups []string
 	for _, word := range s.words {

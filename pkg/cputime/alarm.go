@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Alarm says whether the foreign time of a container was too much for a while. The zero
-// value is ready.
+// Alarm says whether a container had too much foreign time over a window. The zero value is ready.
 type Alarm struct {
 	past []reading // of the window, and one before it
 	on   bool
@@ -18,10 +17,10 @@ type reading struct {
 	sum Foreign
 }
 
-// Update takes the sum of all foreign time until now. The alarm goes on when the share over
-// a whole window is at least the threshold, and off when it is below half of that, so that
-// a share around the threshold causes one change. It returns the foreign time in the window,
-// or in the shorter time that is known.
+// Update takes the sum of all foreign time until now. The alarm goes on when the share over a whole
+// window is at least the threshold. It goes off when the share is below half of the threshold, so
+// that a share near the threshold does not switch it repeatedly. Update returns the foreign time in
+// the window, or in a shorter time if the samples do not span the window yet.
 func (a *Alarm) Update(at time.Time, sum Foreign, threshold float64, window time.Duration) (recent Foreign, on bool) {
 	a.past = append(a.past, reading{at, sum})
 	start := at.Add(-window)

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Sample is the counters of a container and of its CPUs at one moment. Each counter is a sum
-// over the CPUs, from any start that the counter keeps.
+// Sample has the counters of a container and of its CPUs at one moment. Each counter is a sum over
+// the CPUs. It may begin at any value, because only differences between samples are used.
 type Sample struct {
 	At        time.Time
 	Container string     // the runtime's ID: a restarted container has another one
@@ -34,7 +34,7 @@ func Take(at time.Time, container string, cpus cpuset.Set, owner time.Duration, 
 	return s
 }
 
-// Foreign is foreign time by its source, and what it is part of.
+// Foreign is foreign time by its source, and the total time of the CPUs, of which it is a part.
 type Foreign struct {
 	Interrupts time.Duration // hard and soft
 	Kernel     time.Duration // threads of the kernel
@@ -58,17 +58,17 @@ func (f Foreign) Plus(g Foreign) Foreign {
 	return Foreign{f.Interrupts + g.Interrupts, f.Kernel + g.Kernel, f.Other + g.Other, f.Exclusive + g.Exclusive}
 }
 
-// Minus returns the measurement without an earlier one that it includes.
+// Minus subtracts an earlier measurement that this one includes.
 func (f Foreign) Minus(g Foreign) Foreign {
 	return Foreign{f.Interrupts - g.Interrupts, f.Kernel - g.Kernel, f.Other - g.Other, f.Exclusive - g.Exclusive}
 }
 
 // Meter measures the foreign time of one container. The zero value is ready.
 //
-// The counters are not read at one instant, and /proc/stat counts in steps of 10 ms, so the
-// container may seem to have used more than its CPUs were busy. Such a debt is taken off
-// the next difference. Without it, a counter that only grows would add up the errors of one
-// direction.
+// The counters are not read at one instant, and /proc/stat counts in steps of 10 ms. So the
+// container may seem to have used more time than its CPUs were busy. This difference is a debt,
+// which is subtracted from the next measurement. Without the debt, the sum of foreign time would
+// include all errors in one direction and none in the other.
 type Meter struct {
 	last Sample
 	debt time.Duration
@@ -78,9 +78,8 @@ type Meter struct {
 // more foreign time than the error that it stands for.
 const maxDebt = 2 * tick
 
-// Add returns the foreign time since the last sample. It is nothing if the samples do not
-// compare: the container has restarted, a CPU went offline or came back, or a counter was
-// reset.
+// Add returns the foreign time since the last sample. It returns zero if the samples cannot be
+// compared: the container has restarted, a CPU went offline or came back, or a counter was reset.
 func (m *Meter) Add(now Sample) Foreign {
 	before := m.last
 	m.last = now
@@ -101,9 +100,9 @@ func (s Sample) follows(before Sample) bool {
 		s.Busy-before.Busy >= 0 && s.Interrupts-before.Interrupts >= 0 && s.Kernel-before.Kernel >= 0 && s.Owner-before.Owner >= 0
 }
 
-// split divides foreign time among its sources. What is measured of a source counts first;
-// the rest is that of other processes. A kernel without CONFIG_IRQ_TIME_ACCOUNTING charges
-// an interrupt to the process that it interrupts: that part is the container's own time,
+// split divides foreign time among its sources. The measured times of interrupts and kernel threads
+// count first. The rest is the time of other processes. A kernel without CONFIG_IRQ_TIME_ACCOUNTING
+// charges an interrupt to the process that it interrupts: that part is the container's own time,
 // and not foreign.
 func split(foreign, interrupts, kernel time.Duration) (f Foreign) {
 	f.Interrupts = min(interrupts, foreign)

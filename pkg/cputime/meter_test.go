@@ -76,8 +76,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterAgainstTwin: the parts of many short intervals add up to what one long interval
-// has, although each reading is off by up to one step of /proc/stat.
+// TestMeterAgainstTwin checks that the foreign times of many short intervals add up to that of one
+// long interval, although each reading is off by up to one step of /proc/stat.
 func TestMeterAgainstTwin(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -157,8 +157,8 @@ func TestAlarm(t *testing.T) {
 	}
 }
 
-// BenchmarkMachine is one round of the agent on a machine with 512 CPUs and 64 containers of
-// 8 CPUs, without the reading of files.
+// BenchmarkMachine is one measurement of the agent on a machine with 512 CPUs and 64 containers of
+// 8 CPUs. It reads no files.
 func BenchmarkMachine(b *testing.B) {
 	text := "cpu  1 2 3 4 5 6 7 8 9 0\n"
 	for cpu := range 512 {

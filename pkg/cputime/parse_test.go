@@ -66,7 +66,8 @@ func TestParseUsage(t *testing.T) {
 	}
 }
 
-// TestParseErrors: what cannot be read is an error that names it, never a zero.
+// TestParseErrors checks that text that cannot be parsed is an error that names the text, and never
+// counts as zero.
 func TestParseErrors(t *testing.T) {
 	parseStat := func(text string) error { _, err := ParseStat(text); return err }
 	parseTask := func(text string) error { _, err := ParseTask(text); return err }
@@ -99,7 +100,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// FuzzParse: no text ends a program, and what is parsed is not negative.
+// FuzzParse checks that no text causes a panic, and that parsed values are not negative.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{stat, cpuStat, "100 200 0 400 \n", tasks["kworker"], tasks["odd"], "7 () S", "cpu0 1"} {
 		f.Add(text)

@@ -1,8 +1,8 @@
-// Package cputime says for what the time of exclusive CPUs was used. Foreign time is the
-// time that the CPUs of a container were busy, less the time that the container used: the
-// time of interrupts, of kernel threads and of other processes.
+// Package cputime computes what the time of exclusive CPUs was used for. Foreign time is the time
+// that the CPUs of a container were busy, less the time that the container used: the time of
+// interrupts, of kernel threads and of other processes.
 //
-// Its input is the text of kernel files. Text in, numbers out: the agent reads the files.
+// Its input is the text of kernel files, which the agent reads. Its output is numbers.
 package cputime
 
 import (
@@ -20,7 +20,7 @@ import (
 // /proc/stat"; include/asm-generic/param.h.
 const tick = 10 * time.Millisecond
 
-// Times is what the kernel accounted for one CPU since boot.
+// Times has the times that the kernel accounted for one CPU since boot.
 type Times struct {
 	Busy       time.Duration // not idle, including interrupts
 	Interrupts time.Duration // hard and soft
@@ -37,8 +37,8 @@ const (
 	softirq
 )
 
-// ParseStat returns the times of the online CPUs in /proc/stat. Steal is not busy: another
-// machine used the CPU. Guest time is part of user time.
+// ParseStat returns the times of the online CPUs in /proc/stat. Steal time is not busy time,
+// because another virtual machine used the CPU. Guest time is part of user time.
 func ParseStat(text string) (map[cpuset.CPU]Times, error) {
 	cpus := map[cpuset.CPU]Times{}
 	for line := range strings.Lines(text) {

@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Task is a thread as /proc/PID/stat has it.
+// Task has the fields of /proc/PID/stat for one thread.
 type Task struct {
 	Name   string
 	Kernel bool          // a thread of the kernel

@@ -7,14 +7,14 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// PID is the number of a task.
+// PID is a process ID.
 type PID int
 
 // Threads adds up the time that kernel threads used, by CPU. The zero value is ready.
 //
-// What a thread used between two updates counts on the CPU on which it ran last. Most
-// threads are bound to one CPU, for which that is exact. The kernel has no count of kernel
-// threads per CPU; a trace of all context switches was rejected as far too expensive.
+// The time that a thread used between two updates counts on the CPU on which the thread ran last.
+// This is exact for threads that are bound to one CPU, as most are. The kernel has no count of
+// kernel threads per CPU; a trace of all context switches was rejected as far too expensive.
 type Threads struct {
 	last  map[PID]Task
 	onCPU map[cpuset.CPU]time.Duration
@@ -30,8 +30,8 @@ func (t *Threads) Update(now map[PID]Task) {
 	t.last = now
 }
 
-// add adds what the threads have used since the last update. All that a new thread has used
-// was after it.
+// add adds what the threads have used since the last update. A new thread has used all its time
+// after the last update.
 func (t *Threads) add(now map[PID]Task) {
 	for pid, task := range now {
 		if strings.HasPrefix(task.Name, "ksoftirqd/") {

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// ParseUsage returns the CPU time that a cgroup of version 2 and those below it have used,
-// from cpu.stat: usage_usec, in microseconds. It is a sum over all CPUs.
+// ParseUsage returns the CPU time that a cgroup of version 2 and its descendants have used, over
+// all CPUs. It parses cpu.stat, which has the time in microseconds (usage_usec).
 // Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files.
 func ParseUsage(text string) (time.Duration, error) {
 	for line := range strings.Lines(text) {
@@ -28,11 +28,11 @@ func ParseUsage(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("parse cpu.stat: it has no usage_usec")
 }
 
-// ParseUsagePerCPU returns the CPU time that a cgroup of version 1 and those below it have
-// used on some CPUs, from cpuacct.usage_percpu: one number for each possible CPU, in
+// ParseUsagePerCPU returns the CPU time that a cgroup of version 1 and its descendants have used on
+// some CPUs. It parses cpuacct.usage_percpu, which has one number for each possible CPU, in
 // nanoseconds.
-// Source: https://docs.kernel.org/admin-guide/cgroup-v1/cpuacct.html; the file is written
-// by kernel/sched/cpuacct.c, __cpuacct_percpu_seq_show.
+// Source: https://docs.kernel.org/admin-guide/cgroup-v1/cpuacct.html; the file is written by
+// kernel/sched/cpuacct.c, __cpuacct_percpu_seq_show.
 func ParseUsagePerCPU(text string, on cpuset.Set) (used time.Duration, err error) {
 	fields := strings.Fields(text)
 	for cpu := range on.All() {
@@ -48,8 +48,8 @@ func ParseUsagePerCPU(text string, on cpuset.Set) (used time.Duration, err error
 	return used, nil
 }
 
-// parseCount parses a number of units that fits a time.Duration, 292 years. A sum over many
-// CPUs may exceed that; the difference of two such sums is right nevertheless.
+// parseCount parses a number of units. The result must fit a time.Duration, which is at most 292
+// years. A sum over many CPUs may overflow. The difference of two such sums is right nevertheless.
 func parseCount(text string, unit time.Duration) (time.Duration, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err == nil && n > math.MaxInt64/uint64(unit) {

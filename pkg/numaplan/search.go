@@ -276,7 +276,8 @@ func (s *search) isDead(state string) bool {
 	return dead && state != ""
 }
 
-// markDead stores a state as a dead end, unless the search ended before it tried all choices.
+// markDead records a state as a dead end, unless the search ended before it tried all choices from
+// it.
 func (s *search) markDead(state string) {
 	if state == "" || s.cut {
 		return

@@ -12,9 +12,9 @@ type Amounts struct {
 	Extended Extended
 }
 
-// Plus returns the sum, and the nearest int64 where that overflows: too little of a
-// resource must never look like plenty. Overflows do not occur below 8,192 times the
-// largest amount that the controller counts. It shares a's Extended where b has none.
+// Plus returns the sum. If the sum overflows, it returns the nearest int64, so that a shortage of a
+// resource never looks like plenty. Overflows do not occur below 8,192 times the largest amount
+// that the controller counts. It shares a's Extended where b has none.
 func (a Amounts) Plus(b Amounts) Amounts { return a.add(b, 1) }
 
 // Minus returns the difference. It may be negative, because other schedulers may

@@ -6,8 +6,8 @@ import "cmp"
 // carries the version.
 type Candidate struct {
 	Node *Node
-	// Surplus is how many cards beyond the request the pod would be given, and so be lost to
-	// pods that need many. It is 0 for a pod without an Offer.
+	// Surplus is how many cards more than requested the pod's GPU group has free on the node. Pods
+	// that need many cards would lose them. It is 0 for a pod without an Offer.
 	Surplus int
 	// Preference is how much the pod prefers the node (Preferrer). It is 0 for all candidates
 	// of a pod that prefers none.
@@ -18,9 +18,9 @@ type Candidate struct {
 	At Placement
 }
 
-// Compare returns a negative number if c is worse than other. Few surplus cards come first,
-// so that what a pod prefers never breaks up a group of cards that others need whole. The
-// profile decides between nodes that the pod prefers equally.
+// Compare returns a negative number if c is worse than other. A candidate with fewer surplus cards
+// comes first, so that a preference never breaks up a set of cards that other pods need as a whole.
+// The score of the profile decides between nodes that the pod prefers equally.
 func (c Candidate) Compare(other Candidate) int {
 	return cmp.Or(cmp.Compare(other.Surplus, c.Surplus), cmp.Compare(c.Preference, other.Preference), c.Score.Compare(other.Score))
 }
@@ -65,22 +65,22 @@ type Relay interface {
 	// Results returns the results of Begin for the current pod. They are immutable.
 	Results() any
 	// Resume replaces Begin, given the results of another instance's Results for the
-	// same pod. It is cheaper than Begin. If the pod's fit depends on other nodes
-	// (Pod.Across), Resume and the Checks that follow accept a node only if it fitted the pod
-	// when Begin was called, and no change since then concerns it. For a pod of a gang, these
-	// may be the results for another one of its pods, which was the first to be planned.
+	// same pod. It is cheaper than Begin. If the pod's fit depends on other nodes (Pod.Across),
+	// Resume and the Checks that follow accept a node only if the pod fitted it when Begin was
+	// called, and if no change since then concerns the node. For a pod of a gang, begun may be the
+	// results for the first pod of the gang that was planned.
 	Resume(pod *Pod, begun any) Reason
 }
 
 // Preferrer is a Filter that also rates nodes by what a pod prefers, such as preferred
-// affinity. A pod that prefers nothing costs one call of Preferring.
+// affinity. For a pod that prefers nothing, only Preferring is called.
 type Preferrer interface {
 	Filter
-	// Preferring returns how many nodes to rate for the pod given to Begin, in a cluster of so
-	// many nodes. It returns 0 if the pod prefers no node to another.
+	// Preferring returns how many nodes to rate for the pod given to Begin, in a cluster with this
+	// number of nodes. It returns 0 if the pod prefers no node to another.
 	Preferring(nodes int) int
-	// Prefer rates nodes that fit the pod given to Begin, and calls choose with one rating for
-	// each. Greater is better. choose returns the index of the node that the pod will get
-	// unless that changes: the ratings for later pods count the pod there already.
+	// Prefer rates nodes that fit the pod given to Begin, and calls choose with one rating for each
+	// node. Greater is better. choose returns the index of the node that the pod will probably get.
+	// Ratings for later pods already count the pod on that node.
 	Prefer(nodes []*Node, choose func(ratings []int64) int)
 }

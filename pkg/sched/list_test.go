@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestCandidatesInOrder: few surplus cards come before what the pod prefers, and that before
-// the profile's score.
+// TestCandidatesInOrder checks that the number of surplus cards is compared first, then the pod's
+// preference, and then the profile's score.
 func TestCandidatesInOrder(t *testing.T) {
 	all := []sched.Candidate{
 		{Surplus: 1, Preference: 900, Score: sched.Score{9}},

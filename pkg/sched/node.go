@@ -18,8 +18,8 @@ type Node struct {
 	Allocatable Amounts
 	Free        Amounts
 
-	// NUMA has the NUMA nodes with CPUs, sorted by ID. It is empty where
-	// exclusive CPUs are switched off.
+	// NUMA has the NUMA nodes with CPUs, sorted by ID. It is empty if the node offers no exclusive
+	// CPUs.
 	NUMA []NUMANode
 	// CoreWidth is the allocation unit in CPUs: the threads of a core where pods
 	// never share a core (--full-cores). 0 and 1 mean single CPUs.
@@ -55,8 +55,8 @@ type NUMANode struct {
 
 // GPU is one card.
 type GPU struct {
-	// ID is the UUID, or an index where there is none. It is "" where the cards of the
-	// node cannot be told apart; then Amounts alone count how many are free.
+	// ID is the UUID, or an index if there is no UUID. It is "" if the cards of the node cannot be
+	// distinguished. Then only Amounts count how many are free.
 	ID   string
 	Type string
 	NUMA topology.NodeID // topology.Unknown where unknown

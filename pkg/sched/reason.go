@@ -71,8 +71,8 @@ func (r Reason) lines() string {
 type Tally map[Reason]int
 
 // String formats the counts as kube-scheduler does. A node counts under each of its
-// reasons. A reason that lies in the pod itself has no count.
-// "0/5000 nodes are available: 4000 Insufficient cpu, 1000 Insufficient GPUs."
+// reasons. A reason that depends only on the pod has no count. "0/5000 nodes are available: 4000
+// Insufficient cpu, 1000 Insufficient GPUs."
 func (t Tally) String() string {
 	nodes, counts := 0, map[string]int{}
 	for r, n := range t {

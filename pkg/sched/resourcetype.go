@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Types of resources that are no model of GPU.
+// Types of resources that are not models of GPUs.
 const (
 	TypeCPU    = "cpu"
 	TypeAnyGPU = "gpu" // requested: any model; used: a GPU whose model is unknown

@@ -10,8 +10,8 @@ type RecordSource interface {
 	Foreign() any
 }
 
-// Slot is a RecordSource that its owner writes. It has everything that a decision reads of
-// a node, so readers need not call the owner. Any number of goroutines may read it.
+// Slot is a RecordSource that its owner writes. It has all data of a node that a decision reads, so
+// readers need not call the owner. Any number of goroutines may read it.
 type Slot struct {
 	newest  atomic.Pointer[Node]
 	foreign atomic.Value

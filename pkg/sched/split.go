@@ -10,8 +10,8 @@ type Span struct {
 }
 
 // Spans returns which of a pod's cards each container gets. App containers and
-// sidecars get cards of their own. An init container reuses the cards of later app
-// containers; it shares none with the sidecars that already run.
+// sidecars get cards of their own. An init container reuses the cards of later app containers. It
+// shares no cards with sidecars that already run.
 func (a GPURequest) Spans() []Span {
 	spans := make([]Span, len(a.PerContainer))
 	sidecars, apps := 0, 0

@@ -5,11 +5,11 @@ import (
 	"iter"
 )
 
-// TooLarge says which amount that a pod requests is larger than the whole of any node, so
-// that no end of other pods helps, or returns "". O(nodes).
+// TooLarge returns a text that names a requested amount that is larger than the capacity of every
+// node, or "". Such a pod does not fit even if all other pods end. O(nodes).
 //
-// It compares each amount with the largest of any node. A pod can pass and still be too large
-// for each node together, which only the filters know.
+// It compares each amount by itself with the largest of any node. A pod may pass although no single
+// node has enough of all amounts. Only the filters find that.
 func TooLarge(pod *Pod, nodes iter.Seq[*Node]) string {
 	var most Amounts
 	gpus, any := 0, false

@@ -1,5 +1,5 @@
-// Package steering computes how interrupts and unbound workqueues are kept off some CPUs,
-// and how they are put back as they were.
+// Package steering computes how to keep interrupts and unbound workqueues off some CPUs, and how to
+// restore their original CPUs.
 package steering
 
 import (
@@ -8,15 +8,15 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// State says how files with CPUs were before they were changed, by their names. It is saved
-// before each change, so that another process can put them back.
+// State has the original contents of files with CPUs, by file name. It is saved before each change,
+// so that another process can restore the files.
 type State map[string]Line
 
 // Line is one file.
 type Line struct {
 	Original cpuset.Set `json:"original"`
-	// Written are the last two sets written to it, the later one first. The file has the
-	// earlier one if the process ended between the saving of the state and the write.
+	// Written are the last two sets for the file, the later one first. If the process ended after
+	// it saved the state and before it wrote the file, the file has the earlier set.
 	Written [2]cpuset.Set `json:"written"`
 }
 
@@ -25,17 +25,17 @@ func (l Line) wrote(now cpuset.Set) bool {
 	return now.Equal(l.Written[0]) || now.Equal(l.Written[1]) && !l.Written[1].Empty()
 }
 
-// Plan returns what to write so that no file has an isolated CPU, and each has its original
-// set otherwise. A file whose CPUs are all isolated gets the online ones that are not.
+// Plan returns what to write so that each file has its original set without isolated CPUs. If all
+// CPUs of a file are isolated, the file gets all online CPUs that are not isolated.
 //
-//   - files are the present contents. Of those that have gone nothing is remembered.
-//   - A file that somebody else changed keeps the new set as its original.
-//   - inherits names the file, if it is there, whose set new files begin with: a file that
-//     appeared while it was changed has the same original.
+//   - files are the present contents. The next state does not include files that no longer exist.
+//   - If somebody else changed a file, its new set becomes its original set.
+//   - inherits names a file, if it exists, whose set new files start with. A file that appeared
+//     while that file was changed has the same original set.
 //
-// All files are remembered while CPUs are isolated: a file that is not remembered then is a
-// new one. The caller saves the next state, writes, and plans again: when no CPU is isolated
-// and all files are as they were, the state is empty.
+// While CPUs are isolated, the state includes all files, so a file that is not in it is new. The
+// caller saves the next state, writes the files, and plans again. When no CPU is isolated and all
+// files have their original sets, the state is empty.
 func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, online cpuset.Set) (next State, writes map[string]cpuset.Set) {
 	next, writes = State{}, map[string]cpuset.Set{}
 	for name, now := range files {
@@ -59,7 +59,7 @@ func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, onli
 	return next, writes
 }
 
-// line returns what is known of a file with the present set now.
+// line returns the Line of a file whose present set is now.
 func (s State) line(name string, now cpuset.Set, inherits string) Line {
 	known, ok := s[name]
 	if ok && known.wrote(now) {

@@ -58,8 +58,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanSurvivesAnyEnd: the process may end after the state is saved and before any of the
-// writes; another one continues, and in the end each file is as it was.
+// TestPlanSurvivesAnyEnd ends the process after the state is saved and before any of the writes. It
+// checks that another process can continue, and that in the end each file has its original content.
 func TestPlanSurvivesAnyEnd(t *testing.T) {
 	online := set("0-15")
 	for seed := range uint64(300) {

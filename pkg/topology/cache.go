@@ -50,8 +50,8 @@ func (m *Machine) Caches() []Cache {
 	return caches
 }
 
-// CPUsOf returns the CPUs of caches, ordered by ID. It is the inverse of Caches for what
-// Caches keeps: not for dies, kinds of cores, and isolated CPUs. O(CPUs · log CPUs).
+// CPUsOf returns the CPUs of caches, ordered by ID. It is the inverse of Caches, except for what
+// Caches leaves out: dies, kinds of cores, and isolated CPUs. O(CPUs · log CPUs).
 func CPUsOf(caches []Cache) []CPU {
 	var cpus []CPU
 	for _, cache := range caches {

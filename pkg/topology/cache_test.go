@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestCaches compares CPUsOf with the CPUs of random machines: whatever the parts of a
-// machine are, Caches keeps the place of each online CPU.
+// TestCaches compares CPUsOf with the CPUs of random machines. It checks that Caches keeps the
+// position of each online CPU, whatever the machine looks like.
 func TestCaches(t *testing.T) {
 	for seed := range uint64(500) {
 		m, want := randomMachine(rand.New(rand.NewPCG(seed, 0)))
@@ -21,8 +21,8 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// randomMachine returns a machine of cores with up to three threads, some of them offline,
-// and what CPUsOf should return for it.
+// randomMachine returns a machine of cores with up to three threads, and what CPUsOf should return
+// for it. Some threads are offline.
 func randomMachine(r *rand.Rand) (m *topology.Machine, online []topology.CPU) {
 	m = &topology.Machine{}
 	cores := 1 + r.IntN(8)

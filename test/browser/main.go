@@ -144,7 +144,7 @@ func (v *visit) closeMap(ctx context.Context) error {
 	return err
 }
 
-// measure waits for two more readings, and reads the longest task.
+// measure waits until the page has read its data twice more, and then reads the longest task.
 func (v *visit) measure(ctx context.Context) error {
 	if err := chromedp.Do(ctx, chromedp.Sleep(12*time.Second)); err != nil {
 		return err
@@ -161,8 +161,8 @@ func (v *visit) measure(ctx context.Context) error {
 // finding is a violation that axe-core found.
 type finding struct{ ID, Help, Example string }
 
-// check takes a screenshot, and lets axe-core check the page. The debugger runs its script, so
-// that the content security policy stays in force.
+// check takes a screenshot, and lets axe-core check the page. The script of axe-core is run through
+// the debugger, so that the content security policy stays in force.
 func (v *visit) check(ctx context.Context, name string) error {
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {
@@ -174,7 +174,7 @@ func (v *visit) check(ctx context.Context, name string) error {
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](v.axe+"; 0")); err != nil {
 		return fmt.Errorf("load axe-core: %w", err)
 	}
-	// Nodes look alike, and axe-core takes a minute for a thousand of them.
+	// All nodes look alike, and axe-core would take a minute to check a thousand of them.
 	const axe = `axe.run({exclude: ['#grid li:nth-child(n+50)']}).then(r => r.violations.map(v => ({ID: v.id, Help: v.help, Example: v.nodes[0].html})))`
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]finding](axe, chromedp.EvalAwaitPromise))
 	if err != nil {

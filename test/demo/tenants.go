@@ -102,8 +102,8 @@ func (d demo) showWho(ctx context.Context, actors []actor) error {
 }
 
 // forward makes the API server serve the queue API of the leading controller until stop is
-// called. The API server of the rig runs outside of the cluster, where it reaches pods only
-// by forwarded ports.
+// called. The API server of the rig runs outside of the cluster. From there it can reach pods only
+// through forwarded ports.
 func (d demo) forward(ctx context.Context) (stop func(), err error) {
 	const queueAPI = "deploy/controller/queueapi"
 	if _, err := kubectl(ctx, "apply", "-k", queueAPI); err != nil {

@@ -128,8 +128,8 @@ func countedBy(ctx context.Context, pod corev1.Pod) (e2eutil.Series, error) {
 	return e2eutil.ParseSeries(page)
 }
 
-// scraper returns the token of an account that may read the controller's metrics, as an
-// administrator creates it for Prometheus.
+// scraper returns the token of an account that may read the controller's metrics. An administrator
+// creates such an account for Prometheus.
 func scraper(ctx context.Context) (string, error) {
 	const name = "e2e-scraper"
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}

@@ -135,7 +135,7 @@ func (c *Controller) Metric(ctx context.Context, name string) (value float64, er
 	return 0, fmt.Errorf("read metric %s of %s: there is none", name, c.Metrics)
 }
 
-// ask returns the answer of a server of the controller.
+// ask sends a request to one of the controller's servers, and returns the answer.
 func ask(ctx context.Context, address, path string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Permission is what RBAC grants one by one.
+// Permission is the smallest unit that RBAC grants.
 type Permission struct{ Group, Resource, Verb string }
 
-// Record is a proxy of the API server that records which permissions its clients use. RBAC
-// itself does not tell, and the API server's audit log would have to be configured.
+// Record is a proxy of the API server that records which permissions its clients use. RBAC itself
+// does not record this, and the API server's audit log would have to be configured.
 type Record struct {
 	proxy  httputil.ReverseProxy
 	server *httptest.Server

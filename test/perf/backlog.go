@@ -33,8 +33,8 @@ func (f *field) await(ctx context.Context, binds *hollowcluster.Binds, n int, li
 	return false, err
 }
 
-// freshLimit is how long a pod that was created by itself may take to be bound. Those that
-// take longer count with the time that they have waited.
+// freshLimit is how long a pod that was created alone may take to be bound. A pod that takes longer
+// counts with the time that it has waited.
 const freshLimit = 30 * time.Second
 
 // steady creates pods at a fixed rate, and returns for each the time from its creation, as

@@ -10,7 +10,7 @@ import (
 )
 
 // bound is a line of bounds.yaml: limits of the quotient of two contenders' values in one run.
-// Values by themselves are not bounded, because they depend on the machine.
+// Single values have no limits, because they depend on the machine.
 type bound struct {
 	Load     string   `json:"load"`
 	Measure  string   `json:"measure"` // bound, told or cpu

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUnplaceable checks that each third of the waiting pods has another reason to wait.
+// TestUnplaceable checks that each third of the waiting pods waits for a different reason.
 func TestUnplaceable(t *testing.T) {
 	for i := range 6 {
 		pod := unplaceable("s", i)
@@ -39,8 +39,8 @@ func TestGang(t *testing.T) {
 	}
 }
 
-// TestFill checks that nodes are full to the percentage on average, and none to more than
-// all of it.
+// TestFill checks that nodes are full to the percentage on average, and that no node is filled
+// beyond its capacity.
 func TestFill(t *testing.T) {
 	for percent, want := range map[int][]float64{50: {0, 25, 50, 75, 100}, 95: {90, 92.5, 95, 97.5, 100}, 10: {0, 5, 10, 15, 20}} {
 		var got []float64
@@ -58,7 +58,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestMixed checks that a fifth of the pods has a rule about where it may be.
+// TestMixed checks that a fifth of the pods have a rule about their nodes.
 func TestMixed(t *testing.T) {
 	rules := 0
 	for i := range 100 {

@@ -15,8 +15,8 @@ type round struct {
 	load
 }
 
-// rounds returns the rounds to run, in order: those that only matches, or without it the usual
-// ones.
+// rounds returns the rounds to run, in order: those that match only, or the usual ones if there is
+// no only.
 func rounds(o options, only *regexp.Regexp) []round {
 	var all []round
 	for _, l := range loads(o) {

@@ -19,7 +19,7 @@ type contender struct {
 	start     func(context.Context, *field) (started, error)
 }
 
-// Names of contenders to which others are compared.
+// Names of the contenders that others are compared with.
 const (
 	floorName = "floor"
 	kubeName  = "kube-scheduler"

@@ -15,7 +15,7 @@ import (
 
 const (
 	namespace = "perf" // of the pods that are measured
-	// quiet is how long no event may come before no more is expected.
+	// quiet is the time without events after which no more events are expected.
 	quiet = 10 * time.Second
 )
 

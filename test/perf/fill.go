@@ -39,7 +39,7 @@ func (f *fills) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// shape is that of all nodes.
+// shape is the shape of all nodes.
 func shape() hollowcluster.Shape {
 	return hollowcluster.Shape{NUMA: 2, CPUs: 32, GPUs: 8, Zones: 3}
 }
@@ -60,15 +60,15 @@ func (f *field) node(i int) *corev1.Node {
 	return node
 }
 
-// fillOf returns the percentage to which the i-th node is full: a fifth of the nodes each has
-// less, a little less, the mean, a little more, and more. At 50 these are 0, 25, 50, 75 and 100.
+// fillOf returns the percentage to which the i-th node is full. The nodes have five different
+// percentages, a fifth of the nodes each, around the mean. At 50 these are 0, 25, 50, 75 and 100.
 func fillOf(percent, i int) float64 {
 	step := float64(min(percent, 100-percent)) / 2
 	return float64(percent) + float64(i%5-2)*step
 }
 
-// fill lets a bound pod on each node hold a part of its CPUs and GPUs. The pods stay until
-// another percentage is wanted.
+// fill binds a pod to each node, which holds a part of the node's CPUs and GPUs. The pods stay
+// until another percentage is filled.
 func (f *field) fill(ctx context.Context, percent int) error {
 	if f.filled == percent {
 		return nil

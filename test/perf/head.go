@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// head says what was measured where, and what to bear in mind.
+// head describes what was measured, on which machine, and under which conditions.
 func head(o options) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Machine: %s\nCommit: %s, %s\nSizes: %d nodes, %d pods, then %d pods one by one\n", machine(), commit(o), runtime.Version(), o.Nodes, o.Pods, o.Steady)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// kubeSettings is how one of the kube-schedulers differs from the default.
+// kubeSettings has the settings in which one kube-scheduler differs from the default.
 type kubeSettings struct {
 	name    string
 	env     []string
@@ -15,9 +15,9 @@ type kubeSettings struct {
 	plugins string // plugins of its profile, as YAML
 }
 
-// kubeSchedulers returns kube-scheduler as it is, and with each setting that could explain
-// why it is slower than Numalet: Numalet collects garbage less often, scores nodes by fewer
-// criteria, and looks at fewer nodes.
+// kubeSchedulers returns kube-scheduler with its default settings, and with each setting that could
+// explain why it is slower than Numalet. Numalet collects garbage less often, scores nodes by fewer
+// criteria, and visits fewer nodes.
 func kubeSchedulers() []contender {
 	var all []contender
 	for _, s := range []kubeSettings{

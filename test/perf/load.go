@@ -60,7 +60,7 @@ func (l load) possible(c contender) bool {
 	return l.fill == 0 || c.scheduler != ""
 }
 
-// usual reports whether a contender takes part unless -only says more. Other settings of
+// usual reports whether a contender takes part if -only is not set. Other settings of
 // kube-scheduler are run once each in an empty and in a busy cluster, which shows whether they
 // matter. All of them with all loads would take more than half an hour.
 func (l load) usual(c contender) bool {

@@ -10,9 +10,9 @@ import (
 // setLabel groups the pods whose rules concern each other.
 const setLabel = "numalet.test/set"
 
-// mixed returns a small pod for a busy cluster. Of 20 pods in a row four have a rule, each
-// another one: a zone, a node without others of its set, a balance between the zones, and the
-// zone of the others.
+// mixed returns a small pod for a busy cluster. Of 20 consecutive pods, four have a rule, each a
+// different one: a zone, a node without other pods of its set, an even spread over the zones, and
+// the zone of the other pods of its set.
 func mixed(i int, scheduler string) *corev1.Pod {
 	pod := hollowcluster.Pod(namespace, podName(i), scheduler, "100m", 0)
 	switch i % 20 {
@@ -45,7 +45,7 @@ func apart(pod *corev1.Pod, set string) *corev1.PodAntiAffinity {
 	}}}
 }
 
-// beside requires a pod with labels in the zone.
+// beside requires that the pod's zone has another pod with certain labels.
 func beside(labels map[string]string) *corev1.PodAffinity {
 	return &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 		LabelSelector: &metav1.LabelSelector{MatchLabels: labels}, TopologyKey: corev1.LabelTopologyZone,

@@ -27,7 +27,7 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, err
 	}
 	profiled := f.profile(ctx, s, l)
-	// 2. The pods are created, those that wait for ever first, and the contender observes them.
+	// 2. The pods are created, first those that nothing can place, and the contender observes them.
 	binds, err := f.plane.CountBinds(ctx, namespace)
 	if err != nil {
 		return r, err
@@ -76,7 +76,7 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 	return r, errors.Join(profiled(), f.clear(ctx, s))
 }
 
-// profile begins a profile if one is wanted, and returns a function that waits for its end.
+// profile starts a profile if one is requested, and returns a function that waits for its end.
 func (f *field) profile(ctx context.Context, s started, l load) func() error {
 	if f.Profile == "" || s.profile == nil {
 		return func() error { return nil }
@@ -86,8 +86,8 @@ func (f *field) profile(ctx context.Context, s started, l load) func() error {
 	return func() error { return <-over }
 }
 
-// clear restores the cluster. It is called after the contender has ended, so that nobody
-// watches the deletions.
+// clear restores the cluster. It first ends the contender, so that the contender does not have to
+// handle the deletions.
 func (f *field) clear(ctx context.Context, s started) error {
 	if err := s.process.Stop(10 * time.Second); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRounds checks which rounds there are in an empty and in a busy cluster, and with -only.
+// TestRounds checks which rounds are run in an empty cluster, in a busy cluster, and with -only.
 func TestRounds(t *testing.T) {
 	for name, tc := range map[string]struct {
 		o    options

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sample returns a result with all that a table shows.
+// sample returns a result with all values that a table shows.
 func sample(contender string, l load, rate float64) result {
 	began := time.Unix(0, 0)
 	return result{
@@ -83,7 +83,7 @@ plain pods, cpu of numalet : floor = 1.00
 	}
 }
 
-// TestStopped checks that the time of a contender that is stopped counts until it was stopped.
+// TestStopped checks that the time of a contender that was stopped ends when it was stopped.
 func TestStopped(t *testing.T) {
 	began := time.Unix(0, 0)
 	at := map[string]time.Time{"a": began.Add(time.Second), "b": began.Add(2 * time.Second)}

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// waitingNamespace has the pods that cannot be placed. They have a namespace of their own,
-	// so that only the pods of the backlog and their events are counted.
+	// waitingNamespace has the pods that cannot be placed. They are in a namespace of their own, so
+	// that only the pods of the backlog and their events are counted.
 	waitingNamespace = "perf-waiting"
 	// gangLabel is on the nodes that the waiting gang selects.
 	gangLabel = "numalet.test/gang"
@@ -21,8 +21,8 @@ const (
 	gangRoom = 200
 )
 
-// makeWaiting creates pods that nothing can place. Numalet also gets a gang with one member
-// more than fit; kube-scheduler would place all the others of it.
+// makeWaiting creates pods that nothing can place. Numalet also gets a gang with one member more
+// than fits. kube-scheduler does not get it, because it would place all the other members.
 func (f *field) makeWaiting(ctx context.Context, c contender, n int) error {
 	if n == 0 {
 		return nil
@@ -36,7 +36,8 @@ func (f *field) makeWaiting(ctx context.Context, c contender, n int) error {
 }
 
 // unplaceable returns one of the pods that wait: a third requests more CPUs than a node has, a
-// third selects no node, and a third requires a neighbor that never comes.
+// third has a selector that matches no node, and a third requires affinity to a pod that never
+// exists.
 func unplaceable(scheduler string, i int) *corev1.Pod {
 	cpus := "100m"
 	if i%3 == 0 {
@@ -52,7 +53,8 @@ func unplaceable(scheduler string, i int) *corev1.Pod {
 	return pod
 }
 
-// gangMember returns a member of the gang. Each requires one of the gang's nodes for itself.
+// gangMember returns a member of the gang. Each member requires one of the gang's nodes without
+// other members.
 func gangMember(scheduler string, i, members int) *corev1.Pod {
 	pod := hollowcluster.Pod(waitingNamespace, fmt.Sprintf("gang-%05d", i), scheduler, "100m", 0)
 	pod.Labels[v1alpha1.LabelGang] = "too-large"
@@ -62,7 +64,7 @@ func gangMember(scheduler string, i, members int) *corev1.Pod {
 	return pod
 }
 
-// forGang reports whether the i-th node is one of the gang's: the emptier ones, which have no
+// forGang reports whether the i-th node is one of the gang's nodes. These are less full and have no
 // taint.
 func forGang(i int) bool { return i%5 < 2 && i < gangRoom/2*5 }
 

@@ -35,8 +35,8 @@ func load(t *testing.T) *helmchart.Chart {
 	return c
 }
 
-// TestUninstallKeepsObjects checks that the kinds of Numalet's objects stay, and with them all
-// Tenants, groups and Jobs.
+// TestUninstallKeepsObjects checks that helm uninstall keeps the custom resource definitions, and
+// with them all Tenants, groups and Jobs.
 func TestUninstallKeepsObjects(t *testing.T) {
 	rendered, err := Render(load(t), Target{"numalet", namespace}, nil)
 	if err != nil {
@@ -94,7 +94,8 @@ func values(t *testing.T, text string) map[string]any {
 	return v
 }
 
-// TestPools renders settings of administrators: the workloads, as a golden text.
+// TestPools renders the workloads for settings that administrators use, and compares them with a
+// golden file.
 func TestPools(t *testing.T) {
 	for name, tc := range map[string]struct {
 		to     Target
@@ -193,7 +194,7 @@ components: [../gpu]
 	}
 }
 
-// build returns what kustomize makes of an overlay beside the folders of deploy.
+// build returns what kustomize builds from an overlay that is beside the folders of deploy.
 func build(t *testing.T, overlay string) string {
 	t.Helper()
 	disk := filesys.MakeFsOnDisk()
@@ -217,8 +218,8 @@ func build(t *testing.T, overlay string) string {
 	return string(text)
 }
 
-// objects returns the objects of a manifest, by kind and name, in one form: lists of things
-// with names are sorted, and what only one of the tools adds is left out.
+// objects returns the objects of a manifest, by kind and name, in one form: lists of named elements
+// are sorted, and what only one of Helm and kustomize adds is left out.
 func objects(t *testing.T, manifest string) map[string]map[string]any {
 	t.Helper()
 	all := map[string]map[string]any{}
@@ -284,8 +285,8 @@ func nameOf(v any) string {
 	return ""
 }
 
-// TestIsolation: a pool that serves isolated CPUs mounts what the agent writes, as
-// deploy/isolation does, and other pools do not.
+// TestIsolation checks that a pool with isolated CPUs mounts the files that the agent writes, as
+// deploy/isolation does, and that other pools do not.
 func TestIsolation(t *testing.T) {
 	for on, want := range map[bool]int{false: 0, true: 2} {
 		values := map[string]any{"pools": []any{map[string]any{"settings": map[string]any{"isolation": on}}}}

@@ -26,8 +26,8 @@ var rig = flag.String("rig", "../../../build/rig", "the rig's command")
 
 var tenants = schema.GroupVersionResource{Group: "numalet.dev", Version: "v1alpha1", Resource: "tenants"}
 
-// TestInstall installs, upgrades and uninstalls the chart on a real API server, twice: under
-// other names, in other namespaces. Tenants survive.
+// TestInstall installs, upgrades and uninstalls the chart on a real API server. It does so twice,
+// with another release name and namespace, and checks that Tenants survive.
 func TestInstall(t *testing.T) {
 	kubeconfig := plane(t)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -89,7 +89,8 @@ priorityQuota: {enabled: true}
 	}
 }
 
-// remains returns what of Numalet is left in a cluster, except the kinds of its objects.
+// remains returns the objects of Numalet that are left in a cluster, except custom resource
+// definitions.
 func remains(t *testing.T, client dynamic.Interface, namespace string) (left []string) {
 	t.Helper()
 	for _, kind := range []schema.GroupVersionResource{

@@ -10,8 +10,8 @@ import (
 const namespace = "numalet-system"
 
 // Manifests returns the files of the folders for kustomize that come from the chart, by
-// their path in deploy. In the folders that set a namespace, the objects have none: the
-// patches of an overlay would have to name it.
+// their path in deploy. If the kustomization of a folder sets the namespace, its objects have none.
+// Otherwise the patches of an overlay would have to name the namespace.
 func Manifests(c *helmchart.Chart) (map[string]string, error) {
 	rendered, err := Render(c, Target{"numalet", namespace}, map[string]any{
 		"checksums":  false, // kustomize renames the ConfigMap instead

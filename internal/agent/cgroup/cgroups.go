@@ -49,7 +49,8 @@ type tree interface {
 	liftQuota(path string) error
 	// empty reports whether the subtree has no processes.
 	empty(path string) (bool, error)
-	// usage returns the CPU time used on some CPUs, or on all where there is no such figure.
+	// usage returns the CPU time used on some CPUs, or on all CPUs if the kernel does not count it
+	// by CPU.
 	usage(path string, on cpuset.Set) (time.Duration, error)
 	// dir returns the directory whose children are the cgroups below path.
 	dir(path string) string

@@ -10,7 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// TestUsage: version 2 has one figure of a cgroup, version 1 one for each CPU.
+// TestUsage reads both versions: cgroup v2 has one number for a cgroup, and v1 has one for each
+// CPU.
 func TestUsage(t *testing.T) {
 	v2 := fake(t, map[string]string{"kubepods/pod1/c1/cpu.stat": "usage_usec 2500000\nuser_usec 1\n", "kubepods/pod1/bad/cpu.stat": "user_usec 1\n"})
 	v1 := t.TempDir()

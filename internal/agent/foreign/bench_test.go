@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// BenchmarkProc is the reading of this machine's own /proc.
+// BenchmarkProc measures reading the /proc of this machine.
 func BenchmarkProc(b *testing.B) {
 	p := procfs{root: os.DirFS("/proc")}
 	for b.Loop() {
@@ -22,7 +22,8 @@ func BenchmarkProc(b *testing.B) {
 }
 
 // BenchmarkLargeMachine is one measurement on a machine with 512 CPUs, 4,096 kernel threads,
-// and 64 containers of 8 CPUs. Divide it by the 10 s between two.
+// and 64 containers of 8 CPUs. To get the agent's share of a CPU, divide the time by the 10 s
+// between two measurements.
 func BenchmarkLargeMachine(b *testing.B) {
 	proc := b.TempDir()
 	write := func(name, text string) {

@@ -1,6 +1,6 @@
-// Package foreign measures the foreign time of exclusive CPUs: what interrupts, kernel
-// threads and other processes used of them. Package cputime computes it; this package reads
-// the files, and reports containers with too much of it.
+// Package foreign measures the foreign time of exclusive CPUs: the CPU time that interrupts, kernel
+// threads and other processes used. Package cputime computes it. This package reads the files, and
+// reports containers with too much foreign time.
 package foreign
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// every is the time between two measurements. /proc/stat counts in steps of 10 ms, which is
-// 0.1 % of it.
+// every is the time between two measurements. /proc/stat counts in steps of 10 ms, which is 0.1 %
+// of this interval.
 const every = 10 * time.Second
 
 // Container is a container with exclusive CPUs.
@@ -40,15 +40,17 @@ type Options struct {
 	Proc fs.FS // the host's /proc
 	// Containers returns the exclusive containers, including exited ones.
 	Containers func() []Container
-	// Held returns all containers that hold CPUs, also between two starts.
+	// Held returns all containers that hold CPUs, including those that are not running at the
+	// moment, for example before a restart.
 	Held func() []Name
-	// Usage returns the CPU time of a cgroup; the error is fs.ErrNotExist for none.
+	// Usage returns the CPU time of a cgroup. The error is fs.ErrNotExist if the cgroup does not
+	// exist.
 	Usage func(cgroup string, on cpuset.Set) (time.Duration, error)
 	// Threshold is the share of the CPUs' time, over the Window, at which a container is
 	// reported. 0 reports none.
 	Threshold float64
 	Window    time.Duration
-	// Warn reports a container, and Changed that Noisy has another answer.
+	// Warn reports a container. Changed is called when the result of Noisy has changed.
 	Warn    func(pod workload.Pod, message string)
 	Changed func()
 	Now     func() time.Time
@@ -89,7 +91,7 @@ func New(o Options) *Monitor {
 	return m
 }
 
-// Run measures until ctx ends. A failure is logged once; no container depends on it.
+// Run measures until ctx ends. A failure is logged once, and has no effect on containers.
 func (m *Monitor) Run(ctx context.Context) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -158,7 +160,7 @@ func (m *Monitor) add(c Container, s cputime.Sample) {
 	}
 }
 
-// describe says how much foreign time there was in the window, mostly of what, and what to
+// describe says how much foreign time there was in the window, what its main source is, and what to
 // do about it.
 func (m *Monitor) describe(t Total, cpus cpuset.Set) string {
 	most := slices.MaxFunc(Sources(), func(a, b Source) int { return cmp.Compare(a.Used(t.Recent), b.Used(t.Recent)) })
@@ -166,7 +168,7 @@ func (m *Monitor) describe(t Total, cpus cpuset.Set) string {
 		100*t.Recent.Share(), cpus, t.Container, m.o.Window, most.name, most.remedy)
 }
 
-// forget drops the containers that hold no CPUs any more.
+// forget removes the containers that no longer hold CPUs.
 func (m *Monitor) forget() {
 	held := map[Name]bool{}
 	for _, name := range m.o.Held() {

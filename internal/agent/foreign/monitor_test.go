@@ -110,8 +110,8 @@ func TestMonitor(t *testing.T) {
 	}
 }
 
-// TestProcessIsReadOnce: a process that is no kernel thread is not read at each measurement,
-// and one that ends between the listing and the reading is no error.
+// TestProcessIsReadOnce checks that a process that is not a kernel thread is read only once. It
+// also checks that it is no error if a process ends after it was listed and before it is read.
 func TestProcessIsReadOnce(t *testing.T) {
 	m := newMachine()
 	monitor := m.monitor()

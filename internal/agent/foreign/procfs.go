@@ -20,7 +20,7 @@ type procfs struct {
 	threads cputime.Threads
 }
 
-// read returns the times of the online CPUs, and counts what kernel threads have used.
+// read returns the times of the online CPUs, and updates the CPU time of the kernel threads.
 func (p *procfs) read() (map[cpuset.CPU]cputime.Times, error) {
 	text, err := fs.ReadFile(p.root, "stat")
 	if err != nil {
@@ -33,10 +33,10 @@ func (p *procfs) read() (map[cpuset.CPU]cputime.Times, error) {
 	return online, p.readThreads()
 }
 
-// readThreads reads each kernel thread. A process is read once, to learn that it is none:
-// a machine can have ten times as many processes. A process that ended and a kernel thread
-// that got its PID within one interval would be taken for a process; the time of that thread
-// then counts as that of other processes.
+// readThreads reads each kernel thread. A process is read only once, to learn that it is not a
+// kernel thread: a machine can have ten times as many processes as kernel threads. If a process
+// ends and a kernel thread gets its PID within one interval, the thread is taken for the process.
+// Its time then counts as time of other processes.
 func (p *procfs) readThreads() error {
 	entries, err := fs.ReadDir(p.root, ".")
 	if err != nil {

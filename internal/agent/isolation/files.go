@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// Names of files in the state.
+// Names of files in steering.State.
 const (
 	defaultIRQ = "irq/default" // of interrupts that drivers add later
 	workqueues = "workqueue"
@@ -36,7 +36,7 @@ func (f files) path(name string) (path string, mask bool) {
 	return filepath.Join(f.proc, name, "smp_affinity_list"), false
 }
 
-// read returns the contents of all files. An interrupt without an affinity is left out.
+// read returns the contents of all files. An interrupt that has no affinity is left out.
 func (f files) read() (map[string]cpuset.Set, error) {
 	entries, err := os.ReadDir(filepath.Join(f.proc, "irq"))
 	if err != nil {
@@ -93,9 +93,9 @@ func (f files) write(name string, cpus cpuset.Set) error {
 	return errors.Join(err, file.Close())
 }
 
-// unmovable reports whether an error of a write is the kernel's answer for an interrupt that
-// nobody can move: EIO, or EPERM on later kernels (seen on 6.18). A file that
-// the process may not open is another error.
+// unmovable reports whether a write failed because nobody can move the interrupt. The kernel then
+// answers EIO, or EPERM on later kernels (seen on 6.18). If the process may not open the file, the
+// error is another one.
 // Source: https://github.com/torvalds/linux/blob/v6.12/kernel/irq/proc.c, write_irq_affinity.
 func unmovable(err error) bool {
 	path := (*fs.PathError)(nil)

@@ -1,5 +1,5 @@
-// Package isolation keeps interrupts and unbound workqueues of the kernel off isolated CPUs,
-// and puts them back when the CPUs are given back. Package steering computes what to write.
+// Package isolation keeps interrupts and unbound workqueues of the kernel off isolated CPUs, and
+// restores the old settings when the CPUs are released. Package steering computes what to write.
 package isolation
 
 import (
@@ -43,7 +43,8 @@ type Options struct {
 	Online  func() (cpuset.Set, error)
 }
 
-// Isolation is the steering of this machine. It is safe for concurrent use.
+// Isolation keeps interrupts and workqueues of this machine off isolated CPUs. It is safe for
+// concurrent use.
 type Isolation struct {
 	o     Options
 	files files
@@ -56,8 +57,8 @@ type Isolation struct {
 	}
 }
 
-// New returns the isolation with the state of an earlier process. After a reboot the kernel
-// has its own settings again, so that nothing has to be put back.
+// New returns an Isolation with the state of an earlier process. After a reboot the kernel has its
+// default settings again, so the state of the last boot is dropped.
 func New(o Options) (*Isolation, error) {
 	i := &Isolation{o: o, files: files{proc: o.Proc, sys: o.Sys}}
 	saved, err := o.Store.Load()
@@ -89,9 +90,9 @@ func (i *Isolation) Check() error {
 	return nil
 }
 
-// Isolate keeps interrupts and unbound workqueues off these CPUs and no others. When it
-// returns nil, they are off them, except interrupts that the kernel lets nobody move: those
-// of queues that a driver gave one to each CPU, which are raised only for what that CPU sent.
+// Isolate keeps interrupts and unbound workqueues off these CPUs and no others. When it returns
+// nil, only interrupts that the kernel lets nobody move are left on these CPUs. They belong to
+// drivers with one queue for each CPU, and are raised only for requests of that CPU.
 func (i *Isolation) Isolate(ctx context.Context, cpus cpuset.Set) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -102,7 +103,7 @@ func (i *Isolation) Isolate(ctx context.Context, cpus cpuset.Set) error {
 	return i.apply(ctx)
 }
 
-// Run checks from time to time that all is as it should be, until ctx ends.
+// Run checks regularly that all settings are as planned, and corrects them, until ctx ends.
 func (i *Isolation) Run(ctx context.Context) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -128,8 +129,8 @@ func (i *Isolation) again(ctx context.Context) error {
 	return i.apply(ctx)
 }
 
-// apply writes what differs, after it has saved how it was. Without isolated CPUs and a
-// state it reads nothing. Callers hold the lock.
+// apply saves the old contents of the files, and then writes the files that differ from the plan.
+// If there are no isolated CPUs and no saved state, it reads nothing. Callers hold the lock.
 func (i *Isolation) apply(ctx context.Context) (err error) {
 	defer func() { i.mu.done = err == nil }()
 	if i.mu.isolated.Empty() && len(i.mu.state) == 0 {
@@ -157,7 +158,7 @@ func (i *Isolation) apply(ctx context.Context) (err error) {
 	return errors.Join(errs...)
 }
 
-// plan returns what to write, and has saved the state for it. Callers hold the lock.
+// plan saves the state, and returns what to write. Callers hold the lock.
 func (i *Isolation) plan() (map[string]cpuset.Set, error) {
 	now, err := i.files.read()
 	if err != nil {

@@ -123,8 +123,8 @@ func TestIsolate(t *testing.T) {
 	}
 }
 
-// TestAgentEnds: the agent is killed while CPUs are isolated. The next one puts nothing back
-// before it knows the containers, and then what they do not need.
+// TestAgentEnds kills the agent while CPUs are isolated. The next agent restores nothing before it
+// knows the containers, and then restores what they do not need.
 func TestAgentEnds(t *testing.T) {
 	k := newKernel(t)
 	k.isolate(k.start(), "2-3")
@@ -138,8 +138,8 @@ func TestAgentEnds(t *testing.T) {
 	}
 }
 
-// TestReboot: the kernel starts with its own settings, and those of the last boot are not
-// written.
+// TestReboot checks that the state of the last boot is not written after a reboot: the kernel
+// starts with its default settings.
 func TestReboot(t *testing.T) {
 	k := newKernel(t)
 	k.isolate(k.start(), "2-3")
@@ -153,7 +153,7 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// TestNothingIsMovedUnsaved: what could not be put back is not changed.
+// TestNothingIsMovedUnsaved checks that no file is changed if its old content cannot be saved.
 func TestNothingIsMovedUnsaved(t *testing.T) {
 	k := newKernel(t)
 	k.full = true

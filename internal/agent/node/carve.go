@@ -61,7 +61,8 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 	if err != nil {
 		return nil, refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", err)
 	}
-	// A failure is one of this pod only if it asks for isolation: others start without.
+	// If moving interrupts fails, only a pod that asks for isolation fails. Other pods start
+	// anyway.
 	if err := n.isolate(ctx); err != nil {
 		if isolates(s) {
 			return nil, err

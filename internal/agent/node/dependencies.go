@@ -58,9 +58,9 @@ type Rejecter interface {
 
 // Isolator keeps interrupts and unbound workqueues off CPUs.
 type Isolator interface {
-	// Check returns why this node cannot, or nil.
+	// Check returns why this node cannot isolate CPUs, or nil.
 	Check() error
-	// Isolate keeps them off these CPUs and no others.
+	// Isolate keeps interrupts and unbound workqueues off these CPUs and no others.
 	Isolate(ctx context.Context, cpus cpuset.Set) error
 }
 

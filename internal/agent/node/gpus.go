@@ -38,9 +38,9 @@ func describeGPU(v *gpu.Inventory, u gpu.Unit) v1alpha1.GPU {
 	return out
 }
 
-// GPUHolders returns the pods whose containers were created with GPUs, ordered by UID. A
-// pod holds the GPUs of all of its containers, those of init containers that have ended
-// included, until it has ended: the kubelet gives them to nobody else before.
+// GPUHolders returns the pods whose containers were created with GPUs, ordered by UID. Until a pod
+// has ended, it holds the GPUs of all of its containers, including init containers that have ended.
+// Before that, the kubelet gives these GPUs to no other pod.
 func (n *Node) GPUHolders() []v1alpha1.GPUHolder {
 	n.mu.Lock()
 	defer n.mu.Unlock()

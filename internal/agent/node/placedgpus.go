@@ -58,9 +58,9 @@ func list(ids []string) string { return strings.Join(slices.Sorted(slices.Values
 
 // checkGroups refuses a container with a GPU, slice or share of a GPU group on which the
 // controller did not decide. Other schedulers, spec.nodeName and static pods know no
-// groups, and the kubelet alone chooses shares. The pod keeps the GPU until it ends, so
-// nobody gets it meanwhile. A refusal in Allocate, which would end the pod, was rejected:
-// the device plugin API does not name the pod.
+// groups, and the kubelet alone chooses shares. The pod keeps the GPU until the pod ends, so no
+// other pod gets the GPU before. A refusal in Allocate, which would end the pod, was rejected: the
+// device plugin API does not name the pod.
 func (n *Node) checkGroups(c workload.Container) error {
 	if n.env.GroupOf == nil {
 		return nil

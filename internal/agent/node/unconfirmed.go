@@ -22,8 +22,8 @@ func (n *Node) holdUnconfirmed(c workload.Container) bool {
 	}) == nil
 }
 
-// dropUnconfirmed drops the unconfirmed grant of a container whose pod is known, so that
-// adopt makes it anew by the pod's request.
+// dropUnconfirmed drops the unconfirmed grant of a container whose pod is known, so that adopt
+// makes a new one from the pod's request.
 func (n *Node) dropUnconfirmed(c workload.Container) {
 	grant := key(c.Sandbox.Pod.UID, c.Name)
 	if n.mu.book.held[grant].Unconfirmed {

@@ -99,7 +99,7 @@ func (w *world) startAgent() error {
 	return err
 }
 
-// isolator is the kernel's interrupts. "irqbalance" and "interrupts" may be broken.
+// isolator replaces the kernel's interrupts. A scenario may break "irqbalance" and "interrupts".
 type isolator struct{ *world }
 
 func (i isolator) Check() error {

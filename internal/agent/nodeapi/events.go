@@ -39,7 +39,7 @@ func (e *Events) Warn(on *corev1.ObjectReference, reason, message string) {
 	e.recorder.Event(on, corev1.EventTypeWarning, reason, message)
 }
 
-// Close accepts no more events, and writes those that wait.
+// Close writes the events that wait. After that, no events are accepted.
 func (e *Events) Close() { e.broadcaster.Shutdown() }
 
 // PodRef identifies a pod as the runtime knows it.

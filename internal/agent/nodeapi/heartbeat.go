@@ -18,14 +18,14 @@ const (
 	// leaseDuration is how long after a renewal the agent counts as alive. An upgrade of the
 	// DaemonSet replaces an agent faster.
 	leaseDuration = time.Minute
-	// renewEvery is a quarter of it, as with kubelets.
+	// renewEvery is a quarter of leaseDuration, as with kubelets.
 	renewEvery = leaseDuration / 4
 )
 
-// Heartbeat renews the Lease that says that the agent of a node is alive, as the kubelet's
-// Lease says of the kubelet. The condition Ready of the NodeTopology cannot say it: an agent
-// that has ended changes no condition. To renew a time in the NodeTopology was rejected: it
-// is a hundred times as large, and every watcher would read it each time.
+// Heartbeat renews a Lease, which shows that the agent of a node is alive, as the kubelet's Lease
+// does for the kubelet. The condition Ready of the NodeTopology cannot show it, because an agent
+// that has ended cannot change a condition. A time in the NodeTopology was rejected: the object is
+// a hundred times as large as a Lease, and every watcher would receive it at each renewal.
 type Heartbeat struct {
 	lease lease.Controller
 }

@@ -48,8 +48,8 @@ func patchLabel(ctx context.Context, client kubernetes.Interface, node string, v
 	return nil
 }
 
-// Overstep tries, as a dry run, to set a label of the node that is not the agent's. The
-// policies of deploy/admission refuse it.
+// Overstep tries, as a dry run, to set a label of the node that the agent may not set. The policies
+// of deploy/admission refuse this.
 func Overstep(ctx context.Context, client kubernetes.Interface, node string) error {
 	patch := []byte(`{"metadata":{"labels":{"numalet.dev/policy-check":"true"}}}`)
 	_, err := client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})

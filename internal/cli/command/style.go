@@ -23,10 +23,10 @@ func StyleOf(w io.Writer) Style {
 // Bold marks what is most important.
 func (s Style) Bold(text string) string { return s.paint("1", text) }
 
-// Warn marks what stands in the way.
+// Warn marks problems.
 func (s Style) Warn(text string) string { return s.paint("33", text) }
 
-// Good marks what helps.
+// Good marks remedies.
 func (s Style) Good(text string) string { return s.paint("32", text) }
 
 func (s Style) paint(code, text string) string {
@@ -36,8 +36,8 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Table writes rows in aligned columns. The first row is the header. It is marked after the
-// alignment, which counts the characters of colours as well.
+// Table writes rows in aligned columns. The first row is the header. It is coloured only after the
+// columns are aligned, because the alignment counts the characters of escape sequences, too.
 func Table(w io.Writer, rows [][]string) error {
 	var aligned bytes.Buffer
 	table := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)

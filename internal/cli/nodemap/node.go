@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology/picture"
 )
 
-// Node is what a NodeTopology says of a node, in the form that package picture draws.
+// Node has the content of a NodeTopology, in the form that package picture draws.
 type Node struct {
 	Machine *topology.Machine
 	Cards   []gpu.Card // nil if it has none
@@ -33,8 +33,8 @@ func Read(t *v1alpha1.NodeTopology) (Node, error) {
 	return Node{machine, cardsOf(t.Status.GPUs), use}, nil
 }
 
-// machineOf returns the online parts of the machine. An older agent does not list caches:
-// the packages, caches and cores of its CPUs are unknown.
+// machineOf returns the online parts of the machine. An older agent does not list caches. The
+// packages, caches and cores of the CPUs are then unknown.
 func machineOf(s *v1alpha1.NodeTopologyStatus) (*topology.Machine, error) {
 	m := &topology.Machine{}
 	for _, n := range s.NUMA {

@@ -29,8 +29,8 @@ func Overview(w io.Writer, nodes []Summary) error {
 	return err
 }
 
-// bar draws the CPUs of a NUMA node: exclusive ones, then free ones, then the others. A
-// part that is not empty has at least one character.
+// bar draws the CPUs of a NUMA node: first the exclusive CPUs, then the free ones, then the others.
+// A part that is not empty has at least one character.
 func bar(n NUMA) string {
 	exclusive := part(n.Allocatable-n.Available, n.Capacity)
 	reserved := part(n.Capacity-n.Allocatable, n.Capacity)

@@ -46,7 +46,7 @@ func Summarize(t *v1alpha1.NodeTopology) Summary {
 	return s
 }
 
-// countGPUs counts the physical GPUs of the NUMA node, and those that are not held.
+// countGPUs counts the physical GPUs of the NUMA node, and those of them that no pod holds.
 func (n *NUMA) countGPUs(gpus []v1alpha1.GPU, held []string) {
 	for _, g := range gpus {
 		if g.Card != "" || g.NUMA == nil || *g.NUMA != n.ID {

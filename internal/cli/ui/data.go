@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Source is where the page's data comes from, with the rights of the user.
+// Source provides the data of the page. It reads with the rights of the user.
 type Source struct {
 	Nodes   func(context.Context) (any, error) // list of how full the nodes are
 	Queue   func(context.Context) (any, error) // list of the pending pods
@@ -46,7 +46,7 @@ type Group struct {
 	Message  string   `json:"message"`  // why it is not accepted
 }
 
-// handle adds the paths of the data.
+// handle adds the handlers for the paths that serve data.
 func (s Source) handle(mux *http.ServeMux) {
 	mux.Handle("GET /data/nodes", list(s.Nodes))
 	mux.Handle("GET /data/queue", list(s.Queue))
@@ -127,7 +127,7 @@ func (s Source) picture(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
-	// The picture has styles of its own, and nothing else.
+	// The picture contains its own styles and loads nothing.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	w.Write(svg.Bytes())
 }

@@ -1,8 +1,8 @@
 // Package ui serves a web page that shows a cluster: how full its nodes are, who holds
 // which CPUs and GPUs, the queue, the tenants and the GPU groups.
 //
-// The page has the rights of the user who runs the command, as with kubectl proxy. So the
-// server listens on a loopback address and answers only requests with its token: other users of the
+// The page has the rights of the user who runs the command, as kubectl proxy does. So the server
+// listens on a loopback address and answers only requests with its token: other users of the
 // computer, and other pages in the browser, cannot read what this user may read.
 package ui
 
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// cookie is the name of the cookie that has the token after the first request.
+// cookie is the name of the cookie that contains the token after the first request.
 const cookie = "numalet-ui"
 
 // contentPolicy lets the page load nothing from elsewhere. The library of charts sets
@@ -41,7 +41,7 @@ func New(token string, source Source) (http.Handler, error) {
 	return guard{token, mux}, nil
 }
 
-// guard lets only requests with the token to a handler.
+// guard passes only requests with the token to a handler.
 type guard struct {
 	token string
 	next  http.Handler
@@ -73,8 +73,8 @@ func (g guard) matches(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1
 }
 
-// isLoopback reports whether a Host header names this computer. A page elsewhere whose name
-// resolves to a loopback address (DNS rebinding) sends its own name.
+// isLoopback reports whether a Host header names this computer. If the name of a foreign page
+// resolves to a loopback address (DNS rebinding), the browser sends that name.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -89,8 +89,8 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// TestGuard checks that only who has the token reads the page and its data, and only under
-// a name of this computer.
+// TestGuard checks that the page and its data need the token, and a Host header that names this
+// computer.
 func TestGuard(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path, host, token string

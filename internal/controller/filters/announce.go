@@ -14,8 +14,8 @@ import (
 // Notify retries the waiting pods with a topic if helps returns true; nil helps all.
 type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 
-// Outdated is told the rules (sched.Pod.NodeRules) of pods for which the nodes count
-// otherwise than before: those that refuse them, or their reasons.
+// Outdated is called with the rules (sched.Pod.NodeRules) of pods whose explanation is outdated:
+// other nodes refuse them than before, or for other reasons.
 type Outdated func(rules string)
 
 // announcer announces changes of nodes and placed pods to pods whose filters read all nodes,
@@ -28,11 +28,12 @@ type announcer struct {
 }
 
 // Announce subscribes to the state of the nodes. Call it after the cluster's Observe was
-// subscribed: pods that are retried must find what was announced.
+// subscribed. Otherwise a pod could be retried before the filters know the change that was
+// announced.
 //
-// A placed pod is announced once it is bound, and not when it is decided: pods wait for it
-// some milliseconds longer, but not for one that cannot be bound, and the committer does not
-// wait for the announcement.
+// A placed pod is announced when it is bound, and not when its node is decided. The pods that need
+// it are retried some milliseconds later, but never because of a pod that cannot be bound. The
+// committer does not wait for the announcement either.
 func (c *Cluster) Announce(notify Notify, outdated Outdated) {
 	a := &announcer{cluster: c, notify: notify, outdated: outdated}
 	c.state.Subscribe(a.observe, nodestate.Bound, nodestate.Released, nodestate.Undone, nodestate.NodeChanged)

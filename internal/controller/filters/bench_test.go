@@ -152,8 +152,8 @@ func (a *arena) runPipeline(b *testing.B, c *nodestate.State, proposers int, car
 	a.end(c, pods...)
 }
 
-// BenchmarkPrefer measures a first list for a pod that prefers some nodes to others: by their
-// labels, and by the pods in each zone, which needs a look at all pods.
+// BenchmarkPrefer measures making a first list for a pod that prefers some nodes to others, by
+// their labels or by the pods in each zone. The second needs to read all pods.
 func BenchmarkPrefer(b *testing.B) {
 	for _, nodes := range []int{1000, 5000} {
 		a := newArena(b, nodes, 20, 0.1)

@@ -6,8 +6,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Changed returns a pod as it would be with another spec, for the filters: its requests stay
-// as they are. It returns nil if the change changes nothing.
+// Changed returns a pod with another spec for the filters. The requests stay as they are. It
+// returns nil if the change has no effect.
 func (r Reader) Changed(pod *sched.Pod, change func(*v1.PodSpec) bool) (*sched.Pod, error) {
 	of, ok := pod.Foreign.(*Pod)
 	if !ok {

@@ -7,17 +7,17 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// changes are the newest changes of placed pods and of the nodes' labels and taints. A pod
-// whose filters read all nodes was checked as of some change (mark). Whether it still fits
-// follows from the changes since then, which are few, without another visit to all nodes.
+// changes are the newest changes of placed pods and of the nodes' labels and taints. A pod whose
+// filters read all nodes was checked at a certain change (its mark). The changes since then are
+// few. They show whether the pod still fits, without another visit to all nodes.
 type changes struct {
 	mu   sync.RWMutex
 	ring [maxChanges]change
 	next uint64 // mark of the next change
 }
 
-// maxChanges is how many changes are kept: those of several seconds at 1,000 bindings a
-// second. A pod that was checked earlier is checked again.
+// maxChanges is how many changes are kept. At 1,000 bindings a second they span several seconds. A
+// pod that was checked before the oldest of them is checked again.
 const maxChanges = 1 << 13
 
 // change is a pod that was placed or has left its node, or a node that has changed.
@@ -42,9 +42,9 @@ func (c *changes) add(one change) {
 	c.next++
 }
 
-// since calls visit for each change from a mark on, until that returns false. It returns
-// false if visit did, or if some of the changes are not kept any more. Visit must not block:
-// placing pods waits for it.
+// since calls visit for each change from a mark on, until visit returns false. It returns false if
+// visit did, or if some of the changes are no longer kept. visit must not block, because the
+// placement of pods waits for it.
 func (c *changes) since(mark uint64, visit func(*change) bool) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -11,17 +11,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Cluster is the nodes and pods as kube-scheduler's filters see them. It is a subscriber of
-// the state of the nodes. All instances of filters share it, and its methods may be called
-// from any goroutine.
+// Cluster has the nodes and pods in the form that kube-scheduler's filters read. It is a subscriber
+// of the state of the nodes. All instances of filters share it, and its methods may be called from
+// any goroutine.
 //
 // The nodeInfo of a node is stored in the node's entry of the state. It is immutable. A new
 // one is stored before the node's new record, so an info is never older than the record:
-// if the record is unchanged, a check with the info still holds. Readers take no lock. While
-// a pod moves they see it on at least one node.
+// if the record is unchanged, a check with the info still holds. Readers take no lock. While a pod
+// moves to another node, readers see it on at least one of the two nodes.
 //
-// A change costs O(pods of the node), reading a node O(1). Only pods whose filters read all
-// nodes pay for a list of them. kube-scheduler takes a snapshot of all nodes in each cycle;
+// A change costs O(pods of the node), and reading a node costs O(1). A list of all nodes is made
+// only for pods whose filters read it. kube-scheduler takes a snapshot of all nodes in each cycle;
 // here a snapshot would be older than the records of the state.
 type Cluster struct {
 	state     *nodestate.State
@@ -160,8 +160,8 @@ func (c *Cluster) used(claim string) bool {
 	return c.mu.claims[claim] > 0
 }
 
-// SameNode reports whether two versions of a node are the same for the filters. Most status
-// updates of kubelets do not concern them.
+// SameNode reports whether two versions of a node are the same for the filters. Most status updates
+// of kubelets do not matter to them.
 func SameNode(a, b *v1.Node) bool {
 	equal := equality.Semantic.DeepEqual
 	return equal(a.Labels, b.Labels) && equal(a.Annotations, b.Annotations) && equal(a.Spec, b.Spec) &&
@@ -194,7 +194,7 @@ func (c *Cluster) at(node *sched.Node) *nodeInfo {
 	return known(node.Source)
 }
 
-// known returns the info if the source has one of an existing node, else nil.
+// known returns the info of a source if its node exists, and otherwise nil.
 func known(of sched.RecordSource) *nodeInfo {
 	if info, ok := of.Foreign().(*nodeInfo); ok && info.Node() != nil {
 		return info

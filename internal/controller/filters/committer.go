@@ -58,10 +58,10 @@ func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	return c.Proposer.Begin(pod)
 }
 
-// Resume continues with the results of a Proposer's Begin, which saves PreFilter. For a pod
-// whose filters read all nodes these may also be the results of an earlier Begin for another
-// pod of its gang: they are not used except for their time. Check then refuses the nodes on
-// which the pod may fit no more because of what happened since.
+// Resume continues with the results of a Proposer's Begin, which saves PreFilter. For a pod whose
+// filters read all nodes, they may also be the results of an earlier Begin for another pod of its
+// gang. Resume then uses only their mark. Check refuses the nodes on which the pod may no longer
+// fit because of changes since the mark.
 func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 	own := pod.Foreign.(*Pod)
 	c.current, c.still = c.first, still{}
@@ -78,8 +78,8 @@ func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
 	return c.first.Resume(pod, with)
 }
 
-// resumeWide continues with a pod whose filters read all nodes, and which was checked as of a
-// mark, without reading all nodes.
+// resumeWide continues with a pod whose filters read all nodes and which was checked at a mark. It
+// does not read all nodes again.
 func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 	c.current.use(pod)
 	still, ok := c.current.lister.stillFits(pod, mark)
@@ -90,7 +90,7 @@ func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
 	return c.current.beginLocal()
 }
 
-// changedSince refuses a pod that may fit no more because of other pods.
+// changedSince is the reason for a pod that may no longer fit because of later changes.
 var changedSince = sched.Reason{Code: sched.Other, Detail: "node(s) had changed since they were checked"}
 
 // Check returns why the current pod does not fit on a node.
@@ -102,8 +102,8 @@ func (c *Committer) Check(node *sched.Node) sched.Reason {
 }
 
 // Reserve reserves a pod's claims. It refuses a pod over a quota. It also refuses a pod that
-// must now keep away from a pod placed since its list was made: such a change may concern
-// other nodes than those that changed their versions.
+// must now keep away from a pod placed since its list was made: such a change may make nodes unfit
+// whose versions have not changed.
 func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	if c.quotas != nil {
 		if err := c.quotas.Check(d, node); err != nil {
@@ -122,7 +122,8 @@ func (c *Committer) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// stands checks a node again if some placed pod's anti-affinity excludes the pod anywhere.
+// stands checks a node again if the anti-affinity of some placed pod excludes the pod from any
+// node.
 func (c *Committer) stands(pod *sched.Pod, node *sched.Node) sched.Reason {
 	c.lister.pod = pod.Foreign.(*Pod)
 	if pod.Across {
@@ -156,8 +157,8 @@ func (c *Committer) Unreserve(d sched.Decision) {
 	}
 }
 
-// Bind prepares the pod's claims (PreBind), and then calls post to bind the pod. A pod with
-// claims may wait long, for volumes to be provisioned, so its bind is detached first. If it
+// Bind prepares the pod's claims (PreBind), and then calls post to bind the pod. A pod with claims
+// may wait a long time until its volumes are provisioned, so its bind is detached first. If Bind
 // fails, the caller must call Unreserve.
 func (c *Committer) Bind(ctx context.Context, d sched.Decision, detach func(), post func() error) error {
 	r, ok := c.reserved.Load(d.Pod.UID)

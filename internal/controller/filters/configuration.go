@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Configuration is what kube-scheduler's KubeSchedulerConfiguration says, as far as it is
-// honoured. It is immutable.
+// Configuration has the settings of a KubeSchedulerConfiguration that Numalet honours. It is
+// immutable.
 type Configuration struct {
 	profiles    []config.KubeSchedulerProfile // the first is the default
 	percentage  *int32                        // of nodes to rate, for profiles that do not say it
@@ -25,16 +25,16 @@ type Configuration struct {
 	kubeconfig  string
 }
 
-// Options are the settings that a configuration completes.
+// Options are the settings that do not come from a KubeSchedulerConfiguration.
 type Options struct {
 	SchedulerName string // of pods that are scheduled by kube-scheduler's default profile, unless the configuration has a profile of this name
 	GPUResource   string // it cannot be ignored
 	Rated         int    // how many nodes to rate for a pod that prefers some to others
 }
 
-// Default returns the configuration for no file: kube-scheduler's default profile, except
-// that pods without topology spread constraints are not spread. It would be looked up for
-// each pod which services and sets select it.
+// Default returns the configuration that is used without a file. It is kube-scheduler's default
+// profile, except that pods without topology spread constraints are not spread: for each such pod,
+// the services and sets that select it would have to be found.
 func Default(o Options) (*Configuration, error) {
 	defaults, err := latest.Default()
 	if err != nil {
@@ -90,13 +90,16 @@ func (c *Configuration) SchedulerNames() (all []string) {
 // Kubeconfig returns clientConnection.kubeconfig, or "".
 func (c *Configuration) Kubeconfig() string { return c.kubeconfig }
 
-// profile returns the index of a scheduler's profile; the default for unknown names.
+// profile returns the index of a scheduler's profile, or that of the default profile for unknown
+// names.
 func (c *Configuration) profile(scheduler string) int {
 	return max(0, slices.IndexFunc(c.profiles, func(p config.KubeSchedulerProfile) bool { return p.SchedulerName == scheduler }))
 }
 
-// leastRated is how many nodes are rated at least if a percentage is set, as in kube-scheduler.
-// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/schedule_one.go, minFeasibleNodesToFind.
+// leastRated is the smallest number of nodes that are rated if a percentage is set, as in
+// kube-scheduler.
+// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/schedule_one.go,
+// minFeasibleNodesToFind.
 const leastRated = 100
 
 // ratedOf returns how many of so many nodes a profile rates.
@@ -111,7 +114,7 @@ func (c *Configuration) ratedOf(profile, nodes int) int {
 	return min(nodes, max(leastRated, nodes*int(*percentage)/100))
 }
 
-// wishes returns what all pods of a profile prefer, whatever their own specification says.
+// wishesIn returns what all pods of a profile prefer, whatever their own specification says.
 func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 	for _, args := range argsOf[*config.NodeAffinityArgs](profile) {
 		w.some = args.AddedAffinity != nil && len(args.AddedAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
@@ -122,7 +125,9 @@ func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 	return w
 }
 
-// complete applies the profile of a pod to what was read of it.
+// complete applies a pod's profile to what was read of the pod. It drops requests for resources
+// that the profile ignores. If there are several profiles, it adds the profile's name to the pod's
+// rules.
 func (c *Configuration) complete(p *Pod, to *sched.Pod) {
 	if c == nil {
 		return
@@ -167,7 +172,7 @@ func argsOf[T any](profile config.KubeSchedulerProfile) (found []T) {
 	return found
 }
 
-// enabled returns a copy of a profile with only the given plugins, of which only some rate.
+// enabled returns a copy of a profile with only the given plugins. Only some of these rate nodes.
 func enabled(profile config.KubeSchedulerProfile, plugins []string) *config.KubeSchedulerProfile {
 	p := profile
 	p.Plugins = profile.Plugins.DeepCopy()
@@ -189,8 +194,8 @@ func enabled(profile config.KubeSchedulerProfile, plugins []string) *config.Kube
 // hard reports whether a default constraint must be satisfied.
 func hard(c v1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable == v1.DoNotSchedule }
 
-// framed are the plugins that kube-scheduler's default profile has besides those that run
-// here. What they do is done in another way, or is documented as missing.
+// framed are the plugins of kube-scheduler's default profile that do not run here. Numalet does
+// their work in another way, or its documentation says that it does not.
 func framed() []string {
 	return []string{names.SchedulingGates, names.DefaultPreemption, names.NodeResourcesBalancedAllocation, names.GangScheduling,
 		names.TopologyPlacementGenerator, names.PodGroupPodsCount}

@@ -20,8 +20,8 @@ func options() Options {
 	return Options{SchedulerName: "numalet-scheduler", GPUResource: "nvidia.com/gpu", Rated: 256}
 }
 
-// TestRefusedConfigurations reads each testdata/configuration/*.txt without its first lines,
-// and compares what is refused.
+// TestRefusedConfigurations reads each testdata/configuration/*.txt. It adds the header to each
+// configuration, and compares the errors.
 func TestRefusedConfigurations(t *testing.T) {
 	scenario.Cases(t, "testdata/configuration/*.txt", func(t *testing.T, sections []txtar.File) []txtar.File {
 		_, err := ReadConfiguration([]byte(header+string(sections[0].Data)), options())
@@ -32,8 +32,8 @@ func TestRefusedConfigurations(t *testing.T) {
 	})
 }
 
-// twoProfiles has a profile that prefers zone b and ignores a resource, and one that avoids no
-// taint and requires zone c.
+// twoProfiles has two profiles. One prefers zone b and ignores a resource. The other one ignores
+// taints and requires zone c.
 const twoProfiles = header + `
 percentageOfNodesToScore: 10
 clientConnection: {kubeconfig: /etc/kubernetes/scheduler.conf}
@@ -78,8 +78,8 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestOwnProfile checks that a profile of the controller's own name replaces the default, and
-// that no file means that name alone.
+// TestOwnProfile checks that a profile with the controller's own scheduler name replaces the
+// default profile, and that without a file this is the only scheduler name.
 func TestOwnProfile(t *testing.T) {
 	for text, want := range map[string]int{"": 256, header + "profiles: [{schedulerName: numalet-scheduler, percentageOfNodesToScore: 20}]": 400} {
 		c, err := ReadConfiguration([]byte(text), options())
@@ -124,7 +124,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// asked returns a pod of a scheduler as a mirror reads it.
+// asked returns a pod with a scheduler's name, as a mirror reads it.
 func (s *scene) asked(t *testing.T, c *Configuration, scheduler string, pod *v1.Pod) *sched.Pod {
 	t.Helper()
 	ask := &sched.Pod{UID: string(pod.UID), Name: pod.Name, Profile: scheduler, Requests: sched.Amounts{

@@ -11,12 +11,12 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// counted is what the plugin of (anti-)affinity has counted on all nodes for a pod of a gang,
-// including the first planned pods. The next pod with equal terms adds the pods that were
-// planned since, instead of counting all nodes again.
+// counted is what the plugin InterPodAffinity has counted on all nodes for a pod of a gang,
+// including the pods that were planned before it. The next pod with equal terms only adds the pods
+// that were planned since. It does not count all nodes again.
 //
-// The plugin of spread has no such addition: it keeps only the two domains with the fewest
-// pods, so it must count again.
+// For the plugin PodTopologySpread, pods cannot be added in this way: it keeps only the two domains
+// with the fewest pods, so it must count again.
 type counted struct {
 	data    fwk.StateData
 	planned int
@@ -26,8 +26,8 @@ type counted struct {
 // Source: k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity, preFilterStateKey.
 const affinityState = fwk.StateKey("PreFilter" + names.InterPodAffinity)
 
-// prepareAlike runs PreFilter for the current pod with what was counted for an earlier pod of
-// the plan. It returns false if there is none, or if the pod has to be counted anew.
+// prepareAlike runs PreFilter for the current pod with the counts of an earlier pod of the plan. It
+// returns false if there are no such counts, or if the plugin has to count again.
 func (p *Proposer) prepareAlike() bool {
 	known := p.lister.planned.counted[p.lister.alike()]
 	if known == nil || p.runner.affinity == nil || p.beginLocal().Refuses() || p.only != nil {
@@ -45,7 +45,7 @@ func (p *Proposer) prepareAlike() bool {
 	return true
 }
 
-// keepCounted keeps what was counted for the current pod, if it is part of a plan.
+// keepCounted stores the counts for the current pod, if the pod is part of a plan.
 func (p *Proposer) keepCounted() {
 	key := p.lister.alike()
 	if key == "" {
@@ -56,9 +56,9 @@ func (p *Proposer) keepCounted() {
 	}
 }
 
-// alike returns a text that is equal for pods of a plan for which the plugin of
-// (anti-)affinity counts the same. It is "" for a pod that is not part of a plan, or for which
-// all nodes must be counted.
+// alike returns a key. Pods of a plan have the same key if the plugin InterPodAffinity counts the
+// same for them. It is "" for a pod that is not part of a plan, or for which all nodes must be
+// counted.
 func (l *lister) alike() string {
 	if l.planned.counted == nil || len(l.pod.spread) > 0 || !l.pod.wide {
 		return ""
@@ -77,7 +77,7 @@ func (l *lister) alike() string {
 	return key.String()
 }
 
-// affinityOf returns the plugin of (anti-)affinity.
+// affinityOf returns the plugin InterPodAffinity.
 func affinityOf(plugins map[string]fwk.Plugin) *interpodaffinity.InterPodAffinity {
 	plugin, _ := plugins[names.InterPodAffinity].(*interpodaffinity.InterPodAffinity)
 	return plugin

@@ -71,7 +71,8 @@ func BenchmarkHeld(b *testing.B) {
 	}
 }
 
-// gang returns the representative of a gang of so many pods, and some that fit no node.
+// gang returns the representative of a gang with a number of pods, and of some more pods that fit
+// no node.
 func (a *arena) gang(name string, fit, large int, rules func(*st.PodWrapper) *st.PodWrapper) *sched.Pod {
 	g := &sched.Gang{ID: name, Need: fit + large}
 	for i := range fit + large {

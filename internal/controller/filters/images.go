@@ -10,8 +10,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// images counts on how many nodes each image is. Which nodes these are is in the nodes
-// themselves, and only few nodes are rated for a pod.
+// images counts on how many nodes each image is. It does not store which nodes these are: each node
+// lists its images, and only a few nodes are rated for a pod.
 type images struct {
 	some atomic.Bool // whether there are images
 	mu   struct {
@@ -20,8 +20,8 @@ type images struct {
 	}
 }
 
-// change replaces a node's images; nil is no node. The size of an image is the one that was
-// counted last.
+// change replaces a node's images. A nil node does not exist. If nodes report different sizes of an
+// image, the last one counts.
 func (i *images) change(before, now *v1.Node) {
 	was, is := imagesOf(before), imagesOf(now)
 	if len(was)+len(is) == 0 || equality.Semantic.DeepEqual(was, is) {
@@ -64,8 +64,8 @@ func (i *images) count(all []v1.ContainerImage, sign int) {
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/framework/plugins/imagelocality/image_locality.go, minThreshold.
 const worthless = 23 << 20
 
-// matter returns the images of a pod that are known, if the plugin ImageLocality may prefer
-// some of so many nodes for them, else nil.
+// matter returns the images of a pod that some node has. It returns nil if the plugin ImageLocality
+// cannot prefer a node for them in a cluster with this number of nodes.
 func (i *images) matter(pod *v1.Pod, nodes int) map[string]fwk.ImageStateSummary {
 	if !i.some.Load() {
 		return nil
@@ -124,8 +124,8 @@ type withImages struct {
 	states map[string]*fwk.ImageStateSummary
 }
 
-// GetImageStates returns the images. The info itself has none: NumNodes changes with other
-// nodes, and an info does not.
+// GetImageStates returns the images. The node info itself cannot have them: NumNodes changes when
+// other nodes change, and an info is immutable.
 func (n withImages) GetImageStates() map[string]*fwk.ImageStateSummary { return n.states }
 
 // imaged returns a node with those of the given images that it has.

@@ -13,8 +13,8 @@ import (
 )
 
 // Kind returns a text that is equal only for pods that the filters refuse on the same nodes
-// for the same reasons, apart from amounts. It is "" for a pod that names its nodes, has
-// claims or has run.
+// for the same reasons, apart from amounts. It is "" for a pod that names its nodes, that has
+// claims, or that has already run.
 func (c *Cluster) Kind(pod *Pod) string {
 	if pod.rules == "" || pod.claim || pod.started {
 		return ""

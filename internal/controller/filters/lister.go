@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// lister shows the cluster to one instance of the framework as the current pod needs it. The
-// framework lists all nodes in every cycle; only pods whose filters read them get the list.
+// lister gives one instance of the framework the data of the cluster that the current pod needs.
+// The framework lists all nodes in every cycle. The list is empty unless the pod's filters read it.
 type lister struct {
 	cluster    *Cluster
 	namespaces corelisters.NamespaceLister
@@ -38,8 +38,8 @@ func (l *lister) at(node *sched.Node) *nodeInfo {
 	return l.on(node.Name, l.cluster.at(node))
 }
 
-// on returns a node's info with what is planned there, and while nodes are rated also with
-// what is proposed there.
+// on returns a node's info with the pods that are planned there. While nodes are rated, it also
+// adds the pods that are proposed for the node.
 func (l *lister) on(name string, info *nodeInfo) *nodeInfo {
 	info = l.planned.on(name, info)
 	if info == nil {
@@ -81,8 +81,8 @@ func (l *lister) all() (all []fwk.NodeInfo) {
 	return all
 }
 
-// HavePodsWithAffinityList returns the nodes of pods that draw the current pod near or keep
-// it away. Only ratings read it.
+// HavePodsWithAffinityList returns the nodes of pods whose terms attract the current pod or keep it
+// away. Only ratings read it.
 func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return l.infos(l.drawn()), nil }
 
 // HavePodsWithRequiredAntiAffinityList returns the nodes of pods whose anti-affinity excludes
@@ -101,7 +101,7 @@ func (l *lister) infos(names sets.Set[string]) (found []fwk.NodeInfo) {
 	return found
 }
 
-// drawn returns the names of the nodes of HavePodsWithAffinityList.
+// drawn returns the names of the nodes that HavePodsWithAffinityList returns.
 func (l *lister) drawn() sets.Set[string] {
 	return l.cluster.draws.nodes(l.pod.info.Pod, l.namespace)
 }
@@ -115,7 +115,7 @@ func (l *lister) apart() sets.Set[string] {
 	return apart
 }
 
-// namespace returns the labels of the pod's namespace. Like kube-scheduler it returns none
+// namespace returns the labels of the pod's namespace. Like kube-scheduler, it returns no labels
 // for an unknown namespace.
 func (l *lister) namespace() labels.Set {
 	ns, err := l.namespaces.Get(l.pod.info.Pod.Namespace)

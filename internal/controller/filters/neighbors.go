@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// neighbors counts the placed pods that match all terms of a required affinity. While there
-// is none, the affinity is not satisfied anywhere, unless the pod matches it itself.
+// neighbors counts the placed pods that match all terms of a required affinity. While there is no
+// such pod, no node satisfies the affinity, unless the pending pod itself matches the terms.
 type neighbors struct {
 	terms []fwk.AffinityTerm
 	count atomic.Int64
@@ -34,8 +34,9 @@ func (n *neighbors) topics() (all []sched.Topic) {
 	return all
 }
 
-// neighborsOf returns a text that is equal for equal required affinity. It is "" for a pod
-// without, and for one whose terms select namespaces by label, because these labels change.
+// neighborsOf returns a text that is equal for equal required affinity. It is "" for a pod without
+// required affinity, and for a pod whose terms select namespaces by label, because these labels may
+// change.
 func neighborsOf(terms []fwk.AffinityTerm) string {
 	var all strings.Builder
 	for _, t := range terms {

@@ -11,14 +11,14 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// nodeInfo is a node as the filter plugins see it. The amounts that they compare are stored
-// next to it, because with 100,000 nodes each further piece of memory is a cache miss.
+// nodeInfo is a node in the form that the filter plugins read. The amounts that they compare are
+// stored next to it, because with 100,000 nodes each further piece of memory is a cache miss.
 //
 // The methods of framework.NodeInfo change it in place. Here it is immutable: each function
 // below returns a new one that shares the unchanged parts.
 type nodeInfo struct {
-	// open is whether the node is neither cordoned nor tainted. Then the plugins that check this
-	// are skipped, and the v1.Node need not be read.
+	// open is true if the node is neither cordoned nor tainted. The plugins that check this are
+	// then skipped, and the v1.Node need not be read.
 	open bool
 
 	framework.NodeInfo

@@ -14,9 +14,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// nodeSet is the nodes that pods with equal rules may use: node selector, required node
-// affinity and tolerations. It counts the other nodes by the reason. It is kept up to date
-// as nodes change, so that a pod that no node admits is refused without a visit to any.
+// nodeSet is the set of nodes that pods with equal rules may use. Rules are the node selector,
+// required node affinity and tolerations. nodeSet counts the other nodes by the reason why they
+// refuse the pods. It is updated when nodes change, so that a pod that no node admits is refused
+// without a visit to any node.
 type nodeSet struct {
 	refuse func(*nodeInfo) sched.Reason
 	few    atomic.Pointer[[]string] // names of the admitted nodes; nil if they are not few
@@ -28,15 +29,15 @@ type nodeSet struct {
 	refused  sched.Tally
 }
 
-// Admitted nodes are visited one by one instead of by the index if they are at most maxFew,
-// and one in fewShare of all nodes: where most nodes are admitted, as in a small cluster, the
-// index finds one that has room with fewer visits.
+// If at most maxFew nodes are admitted, and at most one in fewShare of all nodes, they are visited
+// one after another, and the index is not used. If most nodes are admitted, as in a small cluster,
+// the index finds a node that has room with fewer visits.
 const (
 	maxFew   = 64
 	fewShare = 4
 )
 
-// newNodeSet returns the set of the given nodes that refuse admits.
+// newNodeSet returns the set of those of the given nodes that the function refuse does not refuse.
 func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo) *nodeSet {
 	s := &nodeSet{refuse: refuse, refused: sched.Tally{}, names: map[string]bool{}}
 	for name, info := range nodes {
@@ -46,8 +47,8 @@ func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo)
 	return s
 }
 
-// change replaces a node's info; nil is no node. It reports whether the set counts the node
-// otherwise than before.
+// change replaces a node's info. A nil info means that the node does not exist. change reports
+// whether the node's result differs from before.
 func (s *nodeSet) change(name string, before, now *nodeInfo) bool {
 	var was, is sched.Reason
 	if before != nil {
@@ -78,9 +79,9 @@ func (s *nodeSet) add(name string, info *nodeInfo) sched.Reason {
 	return why
 }
 
-// remove removes a node. It returns why the node was refused. If the set has become small,
-// the names stay unknown: to find them would cost a visit to all nodes, while the index finds
-// the few that have room.
+// remove removes a node. It returns why the node was refused. If the set has become small, the
+// names stay unknown: finding them would need a visit to all nodes, and the index finds the few
+// nodes that have room.
 func (s *nodeSet) remove(name string, info *nodeInfo) sched.Reason {
 	s.all--
 	why := s.refuse(info)
@@ -106,9 +107,9 @@ func (s *nodeSet) publish() {
 	s.few.Store(&few)
 }
 
-// rulesOf returns a text that is equal for pods that the same nodes admit, as far as that
-// depends on a node's labels and taints. It is "" for a pod that names its nodes, which
-// PreFilter restricts to these.
+// rulesOf returns a text that is equal for pods that the same nodes admit, as far as this depends
+// on the labels and taints of the node. It is "" for a pod that names its nodes, because PreFilter
+// restricts such a pod to these nodes.
 func rulesOf(pod *v1.Pod) string {
 	var text strings.Builder
 	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {

@@ -165,8 +165,8 @@ func TestSetsAreDropped(t *testing.T) {
 	}
 }
 
-// TestOutdated checks which changes of nodes make the explanation of a pod outdated that
-// selects disk=ssd.
+// TestOutdated checks which changes of nodes outdate the explanation of a pod that selects
+// disk=ssd.
 func TestOutdated(t *testing.T) {
 	s, outdated := newScene(t), map[string]int{}
 	s.cluster.Announce(func([]sched.Topic, func(*sched.Pod) bool) {}, func(rules string) { outdated[rules]++ })

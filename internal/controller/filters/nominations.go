@@ -12,11 +12,12 @@ import (
 )
 
 // nominations are the pending pods for which another scheduler has made room on a node, by
-// preemption (status.nominatedNodeName). A pod of lower or equal priority must leave them
-// this room, as in kube-scheduler.
+// preemption (status.nominatedNodeName). A pod of lower or equal priority must not use these
+// resources, as in kube-scheduler.
 //
-// The records of the state do not count this room, because pods of higher priority may use
-// it. So the index may find nodes for nothing, while the few nominations last.
+// The records of the state do not count these resources as used, because pods of higher priority
+// may use them. So the index may find nodes that the filters then refuse. Nominations are few and
+// do not last long.
 type nominations struct {
 	some atomic.Int32 // number of nominations: written under the lock, read before it is taken
 	mu   struct {
@@ -26,8 +27,8 @@ type nominations struct {
 	}
 }
 
-// set makes a pod nominated for a node, "" for none. It returns the node on which it is not
-// nominated any more, or "".
+// set nominates a pod for a node; "" ends its nomination. It returns the node for which the pod is
+// no longer nominated, or "".
 func (n *nominations) set(uid types.UID, pod *v1.Pod, node string) (left string) {
 	if node == "" && n.some.Load() == 0 {
 		return ""
@@ -61,8 +62,8 @@ func (n *nominations) remove(uid types.UID, node string) {
 	}
 }
 
-// before returns a node's info with the pods nominated for it to which a pod must leave room,
-// or nil if there are none.
+// before returns a node's info, including those pods nominated for the node whose room a pod must
+// not use. It returns nil if there are no such pods.
 func (n *nominations) before(pod *v1.Pod, node *nodeInfo) *nodeInfo {
 	if n.some.Load() == 0 {
 		return nil

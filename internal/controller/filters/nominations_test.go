@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// TestNominated checks that pods leave the room that another scheduler has made for a pod of
-// the same or a higher priority, until that pod is bound or gives up.
+// TestNominated checks that pods do not use the room that another scheduler has made for a pod of
+// the same or a higher priority. This ends when that pod is bound or no longer nominated.
 func TestNominated(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("a").Obj(), node("b").Obj()})
 	var freed []string

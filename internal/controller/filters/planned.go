@@ -6,9 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// planned is what one instance sees in addition to the cluster: the planned pods of a gang,
-// or of another group of pods that is planned one after the other. Volumes and devices are
-// not planned.
+// planned has the pods that one instance reads in addition to the cluster: the planned pods of a
+// gang, or of another group of pods that are planned one after another. Volumes and devices are not
+// planned.
 type planned struct {
 	pods    []sched.Decision
 	uids    map[types.UID]bool   // of the pods
@@ -32,7 +32,7 @@ func (p *Proposer) Plan(pods []sched.Decision) {
 	l.planned.pods = pods
 }
 
-// begins reports whether a plan goes on from this one.
+// begins reports whether another plan starts with all pods of this one.
 func (p *planned) begins(pods []sched.Decision) bool {
 	n := len(p.pods)
 	if n == 0 || n > len(pods) {
@@ -42,7 +42,7 @@ func (p *planned) begins(pods []sched.Decision) bool {
 	return last.Pod == same.Pod && last.At.Node == same.At.Node
 }
 
-// on returns a node's info with what is planned there, where something is.
+// on returns a node's info with the pods that are planned there, if any.
 func (p *planned) on(node string, info *nodeInfo) *nodeInfo {
 	if with := p.nodes[node]; with != nil {
 		return with

@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Pod is what the filters know of a pod. It is stored as Foreign in a sched.Pod or an
-// assignment. It is immutable, and its v1.Pod must not be changed either.
+// Pod has the filters' data of a pod. It is stored as Foreign in a sched.Pod or an assignment. It
+// is immutable, and its v1.Pod must not be changed either.
 type Pod struct {
 	info       *framework.PodInfo
 	wide       bool              // its filters read all nodes
@@ -29,8 +29,7 @@ type Pod struct {
 	spreadKeys []string          // topology keys of the required spread
 }
 
-// NewPod returns what the filters know of a pending pod. The error names terms that cannot
-// be read.
+// NewPod returns the filters' data of a pending pod. The error names terms that cannot be read.
 func NewPod(pod *v1.Pod) (*Pod, error) {
 	info, err := podInfo(pod)
 	if err != nil {
@@ -44,8 +43,8 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	}, nil
 }
 
-// NewBoundPod returns what the filters know of a bound pod, for its assignment. before is
-// its assignment until now, or nil. The error names terms that cannot be read; they do not
+// NewBoundPod returns the filters' data of a bound pod, for its assignment. before is its
+// assignment until now, or nil. The error names terms that cannot be read. These terms do not
 // count.
 func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 	if decided := podOf(before); decided != nil && !before.Bound && before.Node == pod.Spec.NodeName && sameSpec(decided.Pod, pod) {
@@ -57,16 +56,16 @@ func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 	return &Pod{info: info}, err
 }
 
-// Reader reads objects for a mirror, which does not know the filters' types. Without a
-// Cluster, pods do not know which nodes their rules admit.
+// Reader reads objects for a mirror, which does not know the filters' types. If Cluster is nil,
+// sched.Pod.Admits of the pods is not set.
 type Reader struct {
 	Cluster       *Cluster
 	Configuration *Configuration    // nil for the default
 	Freed         func(node string) // is called after a node has more room than its record tells
 }
 
-// Nominate reads for which node another scheduler has nominated a pod; nil is a pod that it
-// need not place any more.
+// Nominate reads for which node another scheduler has nominated a pod. A nil pod no longer has to
+// be placed.
 func (r Reader) Nominate(uid types.UID, pod *v1.Pod) {
 	if r.Cluster == nil {
 		return
@@ -80,7 +79,7 @@ func (r Reader) Nominate(uid types.UID, pod *v1.Pod) {
 	}
 }
 
-// ReadPod sets Foreign to what NewPod returns, and what follows from it.
+// ReadPod sets Foreign to the result of NewPod, and sets the other fields that follow from it.
 func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
 	p, err := NewPod(pod)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// rating returns the plugins that rate nodes. Kube-scheduler has more of them, which compare
-// amounts: that is what the policy of the profile is for.
+// rating returns the plugins that rate nodes. Kube-scheduler has more plugins, which compare
+// amounts of resources. Here the policy of the profile does that.
 func rating() []string {
 	return []string{names.TaintToleration, names.NodeAffinity, names.PodTopologySpread, names.InterPodAffinity, names.ImageLocality}
 }
@@ -43,8 +43,8 @@ func wishesOf(info *framework.PodInfo) wishes {
 
 // Preferring returns how many of so many nodes to rate for the pod given to Begin. It returns
 // 0 if neither the pod's specification, nor taints, images or other pods make it prefer a
-// node. This is asked for each pod, so each part first reads one word that tells whether
-// there is anything of its kind in the cluster.
+// node. Preferring is called for each pod. So each check first reads one word, which tells whether
+// the cluster has anything of that kind.
 func (p *Proposer) Preferring(nodes int) int {
 	pod, c := p.lister.pod, p.lister.cluster
 	if p.deferred {
@@ -62,13 +62,12 @@ func (p *Proposer) Preferring(nodes int) int {
 	return 0
 }
 
-// DefaultRated is how many nodes are rated for a pod that prefers some to others, unless that
-// is configured.
+// DefaultRated is how many nodes are rated by default for a pod that prefers some nodes to others.
 const DefaultRated = 256
 
 // Prefer rates nodes that fit the pod given to Begin, by the sum of kube-scheduler's plugins
-// (rating) with its weights. It calls choose with the ratings, and counts the pod on the node
-// that choose returns until the pod is assigned.
+// (rating) with its weights. It calls choose with the ratings. Until the pod is assigned, ratings
+// count it on the node that choose returns.
 func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int) {
 	pod, proposed := p.lister.pod, &p.lister.cluster.proposals
 	if !p.wish.near {
@@ -81,8 +80,8 @@ func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int)
 	proposed.add(pod.info, nodes[best].Name)
 }
 
-// rate returns the ratings. A node that is gone, and all nodes if a plugin fails, rate 0: a
-// preference is never a reason not to place a pod.
+// rate returns the ratings. A node that is gone has the rating 0, and so have all nodes if a plugin
+// fails: a preference is never a reason not to place a pod.
 func (p *Proposer) rate(nodes []*sched.Node) []int64 {
 	l := p.lister
 	l.survey(p.wish, p.nodes)

@@ -22,8 +22,8 @@ func preferring(p *st.PodWrapper, zone string, weight int32) *st.PodWrapper {
 	return p
 }
 
-// TestPrefer checks on which of three nodes a pod is placed that fits on all of them. Without
-// a preference it is the first one.
+// TestPrefer places a pod that fits on each of three nodes, and checks which node it gets. Without
+// a preference it gets the first one.
 func TestPrefer(t *testing.T) {
 	db := pod("db").Label("app", "db").Node("c").Obj()
 	loner := pod("loner").Node("a").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithPreferredReq).Obj()
@@ -111,8 +111,8 @@ func TestPreferEnds(t *testing.T) {
 	}
 }
 
-// TestPreferTogether checks pods that prefer to be apart and that are all proposed before the
-// first of them is assigned.
+// TestPreferTogether checks pods that prefer to be apart from each other. All of them are proposed
+// before the first one is assigned.
 func TestPreferTogether(t *testing.T) {
 	for name, apart := range map[string]func(*st.PodWrapper) *st.PodWrapper{
 		"anti-affinity": func(p *st.PodWrapper) *st.PodWrapper {
@@ -145,8 +145,8 @@ func TestPreferInGang(t *testing.T) {
 	s.wantNodes(map[string]string{"1": "a", "2": "b", "3": "a"})
 }
 
-// TestPreferChanged checks that the committer keeps a pod's preference between nodes of which
-// one has changed since, and checks that node again.
+// TestPreferChanged changes a listed node after it was rated for a pod. It checks that the
+// committer checks that node again and keeps the pod's rating.
 func TestPreferChanged(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b")
 	list := s.first.Propose(s.ask(preferring(liking("p"), "b", 1).Obj()))

@@ -24,9 +24,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
 
-// API is what the filters read of the cluster besides nodes and pods, and what PreBind writes
-// to. The informers must be started and synced after all instances are created and before
-// one is used.
+// API has the clients and informers through which the filters read other objects than nodes and
+// pods, and through which PreBind writes. The informers must be started and synced after all
+// instances are created and before one is used.
 type API struct {
 	Client        kubernetes.Interface
 	Informers     informers.SharedInformerFactory
@@ -41,7 +41,7 @@ func (a API) configuration() (*Configuration, error) {
 	return Default(Options{Rated: DefaultRated})
 }
 
-// local returns the plugins that need no state of their own beyond nodes and pods.
+// local returns the plugins that need no state except nodes and pods.
 func local() []string {
 	return []string{
 		names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit,
@@ -66,9 +66,9 @@ type instance struct {
 	wishes    wishes          // what all pods of the profile prefer
 }
 
-// newInstances returns an instance for each profile, with its plugins among those with the
-// given names, in its order and with its settings. They share the plugins that keep
-// reservations. They run goroutines until ctx ends.
+// newInstances returns an instance for each profile. An instance has those of the profile's plugins
+// that have one of the given names, in the profile's order and with its settings. All instances
+// share the plugins that keep reservations. They run goroutines until ctx ends.
 func newInstances(ctx context.Context, l *lister, api API, plugins []string, more ...runtime.Option) (all []*instance, err error) {
 	c, err := api.configuration()
 	if err != nil {
@@ -104,8 +104,8 @@ func newFramework(ctx context.Context, p *config.KubeSchedulerProfile, r runtime
 	return f, nil
 }
 
-// registry returns a registry of kube-scheduler's plugins. It returns those in made again, and
-// records the created ones there by name, because a framework does not expose them.
+// registry returns a registry of kube-scheduler's plugins. It reuses the plugins in made, and adds
+// each plugin that it creates to made by name, because a framework does not expose its plugins.
 func registry(made map[string]fwk.Plugin) runtime.Registry {
 	r := plugins.NewInTreeRegistry()
 	for name, create := range r {

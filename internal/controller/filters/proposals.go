@@ -11,9 +11,9 @@ import (
 )
 
 // proposals are the pods that were proposed for a node a moment ago and are not assigned yet.
-// Ratings count them. Otherwise pods that prefer to be apart, and that several proposers
-// rate at the same time, would all prefer the same node. kube-scheduler rates one pod at a
-// time.
+// Ratings count them. Otherwise, pods that prefer to be apart would all prefer the same node, if
+// several proposers rate nodes for them at the same time. kube-scheduler does not need this,
+// because it handles one pod at a time.
 //
 // It is a guess: a pod may get another node, or none. Nothing but ratings depends on it.
 type proposals struct {
@@ -31,8 +31,8 @@ type proposal struct {
 	until time.Time
 }
 
-// A proposal counts for proposalTerm at most, and the latest maxProposals count. There are
-// about three for each proposer on their way to the committer.
+// A proposal counts for proposalTerm at most, and only the latest maxProposals count. About three
+// for each proposer are on their way to the committer.
 const (
 	proposalTerm = 5 * time.Second
 	maxProposals = 64
@@ -50,7 +50,7 @@ func (p *proposals) add(pod *framework.PodInfo, node string) {
 	p.some.Store(int32(len(p.mu.recent)))
 }
 
-// remove removes the proposal for a pod, which is assigned now.
+// remove removes the proposal for a pod that is assigned now.
 func (p *proposals) remove(pod *framework.PodInfo) {
 	if p.some.Load() == 0 {
 		return
@@ -61,8 +61,8 @@ func (p *proposals) remove(pod *framework.PodInfo) {
 	p.some.Store(int32(len(p.mu.recent)))
 }
 
-// beside returns the other pods that count for the ratings of a pod, by node, without those
-// that are planned there and count anyway.
+// beside returns the other proposed pods that count in the ratings for a pod, by node. It leaves
+// out pods that are planned on their node, because these count anyway.
 func (p *proposals) beside(pod *framework.PodInfo, planned map[types.UID]bool) map[string][]*framework.PodInfo {
 	if p.some.Load() == 0 {
 		return nil

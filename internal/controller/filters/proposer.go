@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Proposer has the filters of one first-tier scheduler: PreFilter, Filter and what rates
-// nodes, without those of volumes and devices, whose reservations only the Committer knows.
-// It implements sched.Relay and sched.Preferrer, and must be used from one goroutine.
+// Proposer has the filters of one first-tier scheduler: PreFilter, Filter and the plugins that rate
+// nodes. It has no filters of volumes and devices, because only the Committer knows their
+// reservations. It implements sched.Relay and sched.Preferrer, and must be used from one goroutine.
 type Proposer struct {
 	ctx       context.Context
 	config    *Configuration
@@ -58,8 +58,8 @@ func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 }
 
 // NewExplainer returns filters that explain why no node suits, including those of volumes
-// and devices. For these it knows the API objects but not the Committer's reservations, so it
-// must not propose nodes.
+// and devices. The filters of volumes and devices know the API objects, but not the Committer's
+// reservations. So an explainer must not propose nodes.
 func NewExplainer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return newClaimer(ctx, c, api, append(local(), claiming()...))
 }
@@ -71,7 +71,7 @@ func NewPlanner(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return newClaimer(ctx, c, api, enabled)
 }
 
-// newClaimer returns a Proposer with plugins of volumes and devices among others.
+// newClaimer returns a Proposer whose plugins include those of volumes and devices.
 func newClaimer(ctx context.Context, c *Cluster, api API, plugins []string) (*Proposer, error) {
 	options, err := claimOptions(ctx, api)
 	if err != nil {
@@ -108,9 +108,9 @@ func (p *Proposer) instanceOf(pod *sched.Pod) *instance {
 	return p.instances[p.config.profile(pod.Profile)]
 }
 
-// Begin runs PreFilter for a pod, whose Foreign must be a *Pod. If it is known without
-// PreFilter that no node suits the pod, it returns an empty list of nodes, and the first Check
-// runs PreFilter.
+// Begin runs PreFilter for a pod, whose Foreign must be a *Pod. If the rules of the pod already
+// show that no node suits it, Begin returns an empty list of nodes, and the first Check runs
+// PreFilter.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	p.use(pod)
 	few := p.few()
@@ -140,8 +140,8 @@ func (p *Proposer) prepare() ([]string, sched.Reason) {
 	return p.beginUpstream()
 }
 
-// beginLocal runs PreFilter for the current pod without the filters that read all nodes, which are then
-// left out.
+// beginLocal runs PreFilter for the current pod without the filters that read all nodes. Filter
+// then leaves them out, too.
 func (p *Proposer) beginLocal() sched.Reason {
 	p.deferred = false
 	p.begun = p.newBegun()

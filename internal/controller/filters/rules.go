@@ -7,9 +7,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// few returns the only nodes that may suit the current pod if they are few: none if no node
-// is admitted by its rules, or if it requires a neighbor that there is not. Nil means that
-// there may be many.
+// few returns the only nodes that may suit the current pod, if they are few. It returns an empty
+// list if the pod's rules admit no node, or if the pod requires a neighbor that does not exist. Nil
+// means that there may be many such nodes.
 func (p *Proposer) few() []string {
 	pod := p.lister.pod
 	if pod.neighbors != "" && p.runner.named(names.InterPodAffinity) != 0 && !pod.alone && len(p.lister.planned.pods) == 0 && p.lister.cluster.neighborsFor(pod).count.Load() == 0 {

@@ -25,7 +25,7 @@ type runner struct {
 	unruled   skips // the plugins that compare more than a pod's rules with a node's labels and taints
 }
 
-// preparing is a PreFilter plugin, and its bit if it is a Filter plugin, too.
+// preparing is a PreFilter plugin. If it is also a Filter plugin, it has the plugin's bit in skips.
 type preparing struct {
 	fwk.PreFilterPlugin
 	itself skips
@@ -51,7 +51,8 @@ func newRunner(order *config.Plugins, plugins map[string]fwk.Plugin, l *lister) 
 	return r
 }
 
-// spared returns a plugin with the same verdicts that avoids work where the result is known.
+// spared returns a plugin that gives the same verdicts, but does no work if the result is already
+// known.
 func spared(plugin fwk.Plugin, l *lister) fwk.Plugin {
 	switch p := plugin.(type) {
 	case *noderesources.Fit:
@@ -78,8 +79,8 @@ func (r *runner) preFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return skip, true
 }
 
-// preFilterLocal runs PreFilter without the plugins that read all nodes. It adds these, and
-// those that do not concern the pod, to skip. It returns the nodes that the others select.
+// preFilterLocal runs PreFilter without the plugins that read all nodes. It adds these plugins, and
+// those that do not concern the pod, to skip. It returns the nodes that the other plugins select.
 func (r *runner) preFilterLocal(ctx context.Context, state fwk.CycleState, pod *v1.Pod, skip *skips) (only *fwk.PreFilterResult, _ *fwk.Status) {
 	*skip = r.wide
 	for _, p := range r.prepare {

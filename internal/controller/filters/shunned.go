@@ -10,8 +10,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// shunned counts the nodes that have each taint with the effect PreferNoSchedule. A cluster
-// without such taints pays nothing for them.
+// shunned counts the nodes that have each taint with the effect PreferNoSchedule. In a cluster
+// without such taints the count takes no time.
 type shunned struct {
 	taints atomic.Pointer[[]v1.Taint] // the different ones; nil for none
 	mu     struct {
@@ -20,7 +20,7 @@ type shunned struct {
 	}
 }
 
-// change replaces a node's taints; nil is no node.
+// change replaces a node's taints. A nil node does not exist.
 func (s *shunned) change(before, now *v1.Node) {
 	was, is := preferNot(before), preferNot(now)
 	if slices.Equal(was, is) {
@@ -59,7 +59,7 @@ func preferNot(node *v1.Node) (all []v1.Taint) {
 	return all
 }
 
-// by reports whether a pod shuns any node, because it does not tolerate all these taints.
+// by reports whether a pod avoids any node because it does not tolerate all these taints.
 func (s *shunned) by(pod *v1.Pod) bool {
 	all := s.taints.Load()
 	return all != nil && slices.ContainsFunc(*all, func(taint v1.Taint) bool {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 )
 
-// fit is the plugin that compares amounts. It calls the original plugin only to get a
-// message: that sums up the pod's requests in each cycle, although they are known, and
-// matches the name of each extended resource with regular expressions for each node.
+// fit is the plugin that compares amounts. It calls the original plugin only to get a message. In
+// each cycle, the original plugin sums up the pod's requests, although they are known. For each
+// node, it matches the name of each extended resource with regular expressions.
 type fit struct {
 	*noderesources.Fit
 	lister *lister
@@ -67,8 +67,9 @@ func started(s *v1.PodStatus) bool {
 // skipped is the status of a plugin that does not concern a pod.
 var skipped = fwk.NewStatus(fwk.Skip)
 
-// affinity is the plugin of (anti-)affinity between pods. It calls the original plugin only
-// if there is any, because that prepares its state before it notices that there is none.
+// affinity replaces the plugin InterPodAffinity. It calls the original plugin only if any
+// (anti-)affinity matters, because the original plugin prepares its state before it notices that
+// none does.
 type affinity struct {
 	*interpodaffinity.InterPodAffinity
 	lister *lister

@@ -11,8 +11,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// still is what has happened since a pod whose filters read all nodes was checked: where the
-// pod may fit no more, although it did. It is conservative: a pod is then checked again.
+// still collects the changes since a pod whose filters read all nodes was checked. It says on which
+// nodes the pod may no longer fit, although it did. It is conservative: it may refuse a node on
+// which the pod still fits, and the pod is then checked again.
 //
 //	change                         the pod requires        it may fit no more
 //	a pod is placed                to keep away from it    in the same domain
@@ -32,7 +33,7 @@ type still struct {
 // domain is the nodes that share the value of a label with a node.
 type domain struct{ key, value string }
 
-// domainOf returns the domain of a node, and false if it is in none.
+// domainOf returns the domain of a node, and false if the node is gone or has no such label.
 func domainOf(node *v1.Node, key string) (domain, bool) {
 	if node == nil {
 		return domain{}, false
@@ -41,8 +42,8 @@ func domainOf(node *v1.Node, key string) (domain, bool) {
 	return domain{key, value}, ok
 }
 
-// stillFits returns a check of nodes that a pod fitted as of a mark, and false if the pod may
-// fit nowhere any more.
+// stillFits returns a check for nodes that a pod fitted at a mark. It returns false if the pod may
+// no longer fit any node.
 func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 	s := still{pod: pod.Foreign.(*Pod), space: l.namespace()}
 	if pod.Gang != nil {
@@ -51,7 +52,7 @@ func (l *lister) stillFits(pod *sched.Pod, mark uint64) (still, bool) {
 	return s, l.cluster.changes.since(mark, s.see)
 }
 
-// see takes a change into account. It returns false if the pod may fit nowhere any more.
+// see takes a change into account. It returns false if the pod may no longer fit any node.
 func (s *still) see(c *change) bool {
 	switch {
 	case c.pod == nil:
@@ -110,7 +111,7 @@ func (s *still) spreads(other *framework.PodInfo) func(func(string) bool) {
 	}
 }
 
-// on reports whether the pod still fits a node, as far as other pods are concerned.
+// on reports whether the pod still fits a node, with regard to other pods only.
 func (s *still) on(node *v1.Node) bool {
 	in := func(d domain) bool {
 		own, ok := domainOf(node, d.key)
@@ -119,7 +120,7 @@ func (s *still) on(node *v1.Node) bool {
 	return !slices.ContainsFunc(s.refused, in) && !slices.ContainsFunc(s.only, func(d domain) bool { return !in(d) })
 }
 
-// with adds the domain of a node, unless it is there.
+// with adds the domain of a node, unless the list has it.
 func with(all []domain, node *v1.Node, key string) []domain {
 	if d, ok := domainOf(node, key); ok && !slices.Contains(all, d) {
 		return append(all, d)

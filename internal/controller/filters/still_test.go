@@ -16,9 +16,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestResume changes the cluster at random between the two tiers. The second tier, which does
-// not read all nodes, must refuse each node that would be refused if it did. It may refuse
-// others, too, but must accept most.
+// TestResume changes the cluster at random between the two tiers. The second tier does not read all
+// nodes. It must refuse each node that it would refuse if it read all nodes. It may refuse other
+// nodes, too, but must accept most of them.
 func TestResume(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	s := newScene(t, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "blue", Labels: map[string]string{"team": "one"}}}, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "green"}})
@@ -65,8 +65,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestCountedPlan compares what the filters say after a plan was made one pod after another,
-// as for a gang, with what they say after it was made at once.
+// TestCountedPlan compares the filters' answers after two ways to make the same plan: one pod after
+// another, as for a gang, and all pods at once.
 func TestCountedPlan(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	s := newScene(t)

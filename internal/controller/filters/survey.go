@@ -4,10 +4,10 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// survey prepares the lister for the plugins that rate nodes of a cluster of so many. They
-// ask for the list of all nodes several times, ImageLocality even once for each node that it
-// rates, so it is made once. For a pod whose wishes do not depend on other pods, only its
-// length counts: the plugins that read further skip the pod.
+// survey prepares the lister for the plugins that rate nodes, in a cluster with a number of nodes.
+// The plugins read the list of all nodes several times, and ImageLocality reads it once for each
+// node that it rates, so survey makes the list once. For a pod whose preferences do not depend on
+// other pods, only the length of the list matters: the plugins that read its elements skip the pod.
 func (l *lister) survey(wish wishes, nodes int) {
 	if !wish.near {
 		l.surveyed = make([]fwk.NodeInfo, nodes)

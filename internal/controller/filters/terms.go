@@ -13,9 +13,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// terms is the set of the terms of placed pods that concern other pods, with the nodes of the
-// pods that have each term. One has the required anti-affinity, and another one what only
-// matters for ratings. Its methods may be called from any goroutine.
+// terms is the set of the (anti-)affinity terms of placed pods, with the nodes of the pods that
+// have each term. There are two such sets: one has required anti-affinity, and the other one has
+// the terms that only ratings read. Its methods may be called from any goroutine.
 //
 // kube-scheduler matches a pending pod with every placed pod that has such a term. All pods
 // of one controller have the same terms, so matching terms costs only O(terms for the pod's
@@ -124,8 +124,8 @@ func text(a fwk.AffinityTerm) string {
 // cannot; its String is empty like that of one that selects everything.
 func selects(s labels.Selector) bool { return s.Empty() || s.String() != "" }
 
-// drawsOf returns the terms of a pod that count in the ratings of other pods: its preferred
-// affinity and anti-affinity, and its required affinity, which kube-scheduler takes as
+// drawsOf returns the terms of a pod that count in the ratings for other pods. These are its
+// preferred affinity and anti-affinity, and its required affinity, which kube-scheduler treats as
 // mutual.
 func drawsOf(pod *framework.PodInfo) []fwk.AffinityTerm {
 	if len(pod.PreferredAffinityTerms)+len(pod.PreferredAntiAffinityTerms) == 0 {

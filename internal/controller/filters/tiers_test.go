@@ -44,8 +44,8 @@ func newTiers(s *scene, names ...string) *tiers {
 	return t
 }
 
-// schedule runs all pods through the first tier, and then through the second. It does the
-// same with those whose node was taken, until there are none.
+// schedule runs all pods through the first tier, and then through the second. It repeats this with
+// the pods whose node was taken, until there are none.
 func (t *tiers) schedule(pods ...*v1.Pod) {
 	t.Helper()
 	t.unschedulable, t.again = nil, nil

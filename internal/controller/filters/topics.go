@@ -14,10 +14,10 @@ import (
 // required terms select: Scope is a namespace or everywhere, Key and Value are the label, or
 // empty if the term requires no label with a certain value.
 //
-// kube-scheduler's plugins have hints for the same purpose (EventsToRegister). They need to
-// know which plugin refused a pod on which node, which an index that skips nodes cannot tell,
-// and they are asked about each unschedulable pod at each event. Topics find the few pods
-// that a change concerns without a visit to the others.
+// kube-scheduler's plugins have hints for the same purpose (EventsToRegister). Hints need to know
+// which plugin refused a pod on which node, and an index that skips nodes cannot tell this. They
+// are also called for each unschedulable pod at each event. Topics find the few pods that a change
+// concerns without a visit to the others.
 var (
 	topicClaims     = sched.Topic{Key: "claims"}     // volumes, devices, and who uses them
 	topicNamespaces = sched.Topic{Key: "namespaces"} // their labels

@@ -11,13 +11,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// tracked has what is counted about all nodes and all placed pods for pending pods with equal
-// rules. Cluster updates it under its lock; a set is made when a pod first needs it, by a
-// visit to all nodes, and readers of a set take no lock.
+// tracked has counts over all nodes and all placed pods, for pending pods with equal rules. Cluster
+// updates them under its lock. A set is made by a visit to all nodes when a pod first needs it.
+// Readers of a set take no lock.
 //
 // It has at most maxSets of each kind. When there are more, all are dropped, and those that
-// are still needed are made again. Counting uses of each set was rejected: rules are few,
-// except where each pod has its own.
+// are still needed are made again. Counting how many pods use each set was rejected: there are only
+// a few different rules, unless each pod has its own.
 type tracked struct {
 	sync.Mutex
 	nodes     kept[*nodeSet]   // by rules
@@ -71,7 +71,7 @@ func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 	return maps.Clone(s.refused)
 }
 
-// changed returns the rules whose sets count the node of the last event otherwise than before.
+// changed returns the rules for which the result of the last event's node has changed.
 func (c *Cluster) changed() []string {
 	c.sets.Lock()
 	defer c.sets.Unlock()
@@ -126,7 +126,8 @@ func (c *Cluster) neighborsFor(pod *Pod) *neighbors {
 
 // The methods below need the lock of tracked.
 
-// changeNode updates all sets after a change of a node; a nil Node is none.
+// changeNode updates all sets after a change of a node. A nil Node means that the node does not
+// exist.
 func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {
 	s.changed = s.changed[:0]
 	was, is := before.Node(), now.Node()

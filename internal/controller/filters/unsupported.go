@@ -10,8 +10,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// unsupported returns what cannot be honoured of a valid configuration. Fields that have
-// kube-scheduler's default are not named: it cannot be told whether the file has them.
+// unsupported returns an error for each field of a valid configuration that cannot be honoured. It
+// accepts fields with kube-scheduler's default value, because after decoding nobody can tell
+// whether the file sets them.
 func unsupported(c *config.KubeSchedulerConfiguration, o Options) (errs []error) {
 	defaults, err := latest.Default()
 	if err != nil {
@@ -52,7 +53,8 @@ type point struct {
 	do    string // what to do instead of enabling others
 }
 
-// unsupportedPlugins returns what cannot be honoured of a profile's plugins.
+// unsupportedPlugins returns an error for each setting of a profile's plugins that cannot be
+// honoured.
 func unsupportedPlugins(at string, p *config.Plugins) (errs []error) {
 	own, filtering := "kube-scheduler's own plugins can be enabled only; remove it", append(local(), claiming()...)
 	for _, one := range []point{
@@ -100,7 +102,8 @@ func without(set config.PluginSet, name string) bool {
 	return (has(set.Disabled, name) || has(set.Disabled, "*")) && !has(set.Enabled, name)
 }
 
-// unsupportedArgs returns what cannot be honoured of the arguments of a profile's plugins.
+// unsupportedArgs returns an error for each argument of a profile's plugins that cannot be
+// honoured.
 func unsupportedArgs(at string, p, defaults config.KubeSchedulerProfile, o Options) (errs []error) {
 	refuse := func(field, do string) { errs = append(errs, fmt.Errorf("%s: %s is not supported: %s", at, field, do)) }
 	usual := argsOf[*config.NodeResourcesFitArgs](defaults)[0]
@@ -127,8 +130,8 @@ func unsupportedArgs(at string, p, defaults config.KubeSchedulerProfile, o Optio
 	return errs
 }
 
-// differing returns the arguments that must be those of the first profile, because all
-// profiles share the plugins that keep reservations.
+// differing returns an error for each argument that must be the same in the first profile, but is
+// not. All profiles share the plugins that keep reservations.
 func differing(at string, p, first config.KubeSchedulerProfile) (errs []error) {
 	volumes, devices := argsOf[*config.VolumeBindingArgs](p), argsOf[*config.DynamicResourcesArgs](p)
 	if !reflect.DeepEqual(volumes, argsOf[*config.VolumeBindingArgs](first)) {

@@ -57,8 +57,8 @@ func announcing(notify Notify, topic sched.Topic) cache.ResourceEventHandler {
 	}
 }
 
-// twice returns a function that calls f at once, and once more a second later for all calls
-// since.
+// twice returns a function that calls f at once, and again one second later. The second call is
+// made once for all calls in that second.
 func twice(f func()) func() {
 	var mu sync.Mutex
 	due := false

@@ -8,25 +8,24 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/group"
 )
 
-// Authors answers what the authors of groups may do. Permissions is one.
+// Authors answers what the authors of groups may do. Permissions implements it.
 type Authors interface {
 	UsesTenant(ctx context.Context, who Subject, tenant string) (bool, error)
 	UsesGPU(ctx context.Context, who Subject, node, id string) (bool, error)
 }
 
-// author returns who wrote the spec of a group, as the admission policies record it. ok is
-// false if nobody is recorded: the group is older than the policies, or they are not
-// installed.
+// author returns the author of a group's spec, whom the admission policies record. ok is false if
+// no author is recorded, because the group is older than the policies or they are not installed.
 func author(object *v1alpha1.GPUGroup) (who Subject, ok bool) {
 	who.User, ok = object.Annotations[v1alpha1.AnnotationAuthor]
 	who.Groups = object.Annotations[v1alpha1.AnnotationAuthorGroups]
 	return who, ok
 }
 
-// authorLacks returns what the author of a new form of a group may not use, or "". It counts
-// the tenants and GPUs of the form in force, too: to take a GPU out of a group gives it to
-// everybody. The permissions of an author count when a form is accepted, and not later: a
-// group outlives the account of its author.
+// authorLacks returns a message about what the author of a new form of a group may not use, or "".
+// It also checks the tenants and GPUs of the form in force, because everybody can use a GPU that
+// leaves its group. The author needs the permissions only when a form is accepted: a group outlives
+// the account of its author.
 func (r *Registry) authorLacks(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes) (string, error) {
 	who, recorded := author(object)
 	if !recorded || r.deps.Authors == nil {
@@ -45,7 +44,8 @@ func (r *Registry) authorLacks(ctx context.Context, object *v1alpha1.GPUGroup, n
 	return "", nil
 }
 
-// formLacks returns the first tenant or GPU of a form that its author may not use, or "".
+// formLacks returns a message about the first tenant or GPU of a form that its author may not use,
+// or "".
 func (r *Registry) formLacks(ctx context.Context, who Subject, g group.Group, nodes group.Nodes) (lacks string, failed error) {
 	for _, tenant := range g.Tenants {
 		ok, err := r.deps.Authors.UsesTenant(ctx, who, tenant)

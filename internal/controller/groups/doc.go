@@ -2,8 +2,8 @@
 // accepted groups as one immutable grouping, and writes the groups' statuses.
 //
 // It knows how groups and GPUs are read from custom resources, and when a group is
-// accepted. It refuses to know which tenant has which permission (Dependencies.Allowed answers
-// that) and to decide which pod gets which GPU.
+// accepted. It does not know which tenant has which permission (Dependencies.Allowed answers that),
+// and does not decide which pod gets which GPU.
 //
 //	r := groups.NewRegistry(groups.Dependencies{Allowed: permissions.Allowed, …})
 //	go r.Run(ctx, synced)

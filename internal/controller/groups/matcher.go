@@ -15,8 +15,8 @@ import (
 type Matcher struct {
 	Groups *Registry
 	Quotas *Quotas
-	// Known returns why the pods of a tenant have to wait, or nil. A nil Known knows all
-	// tenants.
+	// Known returns why the pods of a tenant have to wait, or nil. If Known is nil, all tenants are
+	// known.
 	Known func(tenant string) error
 }
 
@@ -56,7 +56,7 @@ func (m Matcher) Complete(p *sched.Pod, annotations map[string]string) error {
 	return nil
 }
 
-// unknown returns why the pods of a tenant have to wait because nobody knows the tenant.
+// unknown returns why the pods of a tenant have to wait, if the tenant is not known.
 func (m Matcher) unknown(tenant string) sched.Reason {
 	if m.Known == nil {
 		return sched.Reason{}
@@ -110,7 +110,8 @@ func both(a, b []string) []string {
 	})...)
 }
 
-// claim is what a pod may have: by the groups when it was completed, by the quotas of now.
+// claim is what a pod may have, according to the groups at the time when it was completed and to
+// the quotas as they are now.
 type claim struct {
 	pod    *sched.Pod
 	match  group.Match
@@ -118,8 +119,8 @@ type claim struct {
 	asked  sched.MilliGPU
 }
 
-// wait returns why no node would suit, as far as that is known without looking at nodes:
-// the quota of all GPUs, of the only suitable type, or of every suitable group is used up.
+// wait returns why no node would suit, as far as this is known without reading nodes: the quota of
+// all GPUs, of the only suitable type, or of every suitable group is used up.
 func (c claim) wait(p *sched.Pod) sched.Reason {
 	if why := c.quotas.Wait(p); why.Refuses() {
 		return why

@@ -21,20 +21,20 @@ const (
 )
 
 // Permissions asks the API server's authorizer, usually RBAC, what tenants and users may do.
-// A tenant is the user group "numalet.dev:tenant:NAME". A subject may use a GPU if it has the
-// verb "use" on the node's nodetopologies.numalet.dev, or on the gpus.numalet.dev with the
-// UUID of the card; it may use a tenant if it has the verb on tenants.numalet.dev. Permissions
-// is not safe for concurrent use.
+// A tenant is the user group "numalet.dev:tenant:NAME". A subject may use a GPU if it has the verb
+// "use" on nodetopologies.numalet.dev with the name of the node, or on gpus.numalet.dev with the
+// UUID of the card. It may use a tenant if it has the verb on tenants.numalet.dev. Permissions is
+// not safe for concurrent use.
 type Permissions struct {
 	client kubernetes.Interface
 	now    func() time.Time
 	cache  map[permission]answer
 }
 
-// Subject is who has permissions. Groups are one a line.
+// Subject is a user with groups. Groups has one group in each line.
 type Subject struct{ User, Groups string }
 
-// tenantSubject returns a tenant as a subject.
+// tenantSubject returns the subject for a tenant.
 func tenantSubject(tenant string) Subject {
 	name := v1alpha1.TenantSubject(tenant)
 	return Subject{name, name + "\nsystem:authenticated"}

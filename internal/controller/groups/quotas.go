@@ -18,9 +18,9 @@ import (
 // from the moment when their node is decided (Observe). Its methods may be called from any
 // goroutine; freed and moved must not call it.
 //
-// Charges are computed only where they matter: for tenants with a quota, and for the usage of
-// groups. Most tenants have no quota, and the committer waits while a decision is charged. A
-// tenant that gets its first quota is charged for the pods that are assigned at that moment.
+// Charges are computed only for tenants with a quota, and for the usage of groups. Most tenants
+// have no quota, and the committer has to wait while a decision is charged. When a tenant gets its
+// first quota, it is charged for the pods that are assigned at that moment.
 type Quotas struct {
 	assigned Assigned
 	freed    func(tenant string) // is called when a tenant may hold more than before
@@ -35,14 +35,14 @@ type Quotas struct {
 	}
 }
 
-// Assigned calls a function with all assignments, and keeps others from changing them until
-// the function returns (nodestate.State.Visit).
+// Assigned calls a function with all assignments (nodestate.State.Visit). No assignment can change
+// until the function returns.
 type Assigned func(func(iter.Seq[*nodestate.Assignment]))
 
 // limits are the maximum amounts.
 type limits map[group.Scope]sched.MilliGPU
 
-// holder is a pod that is charged.
+// holder is a pod for which its tenant is charged.
 type holder struct {
 	tenant  string
 	inGroup bool // its GPUs are from a group

@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestQuotasTwin does random things to pods and quotas. After each, every tenant with a quota
-// must be charged for exactly what its pods hold, decided or bound, since before its first
-// quota or not.
+// TestQuotasTwin does random things to pods and quotas. After each step, every tenant with a quota
+// must be charged for exactly what its pods hold. It does not matter whether a pod is decided or
+// bound, or whether it is older than the tenant's first quota.
 func TestQuotasTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		r, state, quotas := rand.New(rand.NewPCG(seed, 3)), nodestatetest.New(t, "cpu", filter.Profile{}), map[string]int64{}
@@ -48,7 +48,7 @@ func TestQuotasTwin(t *testing.T) {
 	}
 }
 
-// checkCharges wants that what is left of each quota is what the tenant's pods do not hold.
+// checkCharges checks that each quota minus what the tenant's pods hold is the amount that is left.
 func checkCharges(t *testing.T, q *Quotas, state *nodestate.State, quotas map[string]int64) {
 	t.Helper()
 	held := map[string]sched.MilliCPU{}

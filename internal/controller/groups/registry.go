@@ -32,7 +32,7 @@ type Dependencies struct {
 	// Allowed reports whether a tenant has permission to use a GPU of a node, given by the
 	// UUID of its card. An error means that the answer is unknown.
 	Allowed func(ctx context.Context, tenant, node, id string) (bool, error)
-	// Authors answers what the authors of groups may do. Nil leaves them unchecked.
+	// Authors answers what the authors of groups may do. If it is nil, authors are not checked.
 	Authors Authors
 	// Report is called with each new verdict, in any order.
 	Report func(Verdict)
@@ -42,8 +42,8 @@ type Dependencies struct {
 
 // Registry keeps the groups in force. A group is in force with the form that was accepted
 // last, for as long as its tenants have permission, even if nodes or GPUs of it come and
-// go. When they lose it, the GPUs stay closed to everybody else: a mistake in an edit or in
-// a role must not hand the GPUs of one tenant to all others. A group that was never
+// go. When its tenants lose the permission, the GPUs stay closed to everybody else: a mistake in an
+// edit or in a role must not give the GPUs of one tenant to all others. A group that was never
 // accepted has no effect. Its methods may be called from any goroutine.
 //
 // Acceptance asks the API server, so only Run does it, in one goroutine: after each change
@@ -234,9 +234,9 @@ func (r *Registry) input() (objects []*v1alpha1.GPUGroup, nodes group.Nodes, mov
 	return objects, maps.Clone(r.mu.nodes), moved
 }
 
-// contained returns the verdict of a check, and that on a group whose check panics. Such a
-// group is closed if it was accepted once: the other groups, and all pods, must not wait
-// until somebody finds it.
+// contained returns the verdict of a check, or a verdict that the check panicked. A group whose
+// check panics is closed if it was accepted once. The other groups and all pods must not wait until
+// somebody finds the cause.
 func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (v Verdict) {
 	defer func() {
 		cause := recover()
@@ -255,14 +255,15 @@ func (r *Registry) contained(object *v1alpha1.GPUGroup, check func() Verdict) (v
 	return check()
 }
 
-// withoutTenants returns a group that holds its GPUs and serves nobody.
+// withoutTenants returns a group that keeps its GPUs and serves no tenant.
 func withoutTenants(g group.Group) group.Group {
 	g.Tenants, g.Quota = nil, 0
 	return g
 }
 
-// checkGroup returns whether a group is accepted, and else whether the form that was
-// accepted last is in force. Without recheck a form in force keeps its permissions.
+// checkGroup returns whether a group is accepted. If it is not, checkGroup returns whether the form
+// that was accepted last is in force. Without recheck, the permissions of a form in force are not
+// checked again.
 func (r *Registry) checkGroup(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, recheck bool) Verdict {
 	last := r.lastInForce(object)
 	before := last != nil && last.Generation == object.Generation

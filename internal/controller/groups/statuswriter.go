@@ -170,9 +170,9 @@ func cards(amount sched.MilliGPU) resource.Quantity {
 	return *resource.NewMilliQuantity(int64(amount), resource.DecimalSI)
 }
 
-// write replaces the status of a group, unless the group was deleted. It is a JSON patch
-// because a merge patch would keep what the old status has and the new one lacks. The UID
-// makes the API server refuse a status for a later group of the same name.
+// write replaces the status of a group, unless the group was deleted. It uses a JSON patch, because
+// a merge patch would keep fields that only the old status has. The UID makes the API server refuse
+// a status for a later group of the same name.
 func write(ctx context.Context, client dynamic.Interface, object *v1alpha1.GPUGroup, s v1alpha1.GPUGroupStatus) error {
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "add", "path": "/metadata/uid", "value": object.UID},

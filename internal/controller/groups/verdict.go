@@ -42,8 +42,8 @@ const (
 	notChecked     = "PermissionsUnknown"
 	checkFailed    = "CheckFailed"
 	partsNotServed = "PartsNotServed"
-	// authorNotAllowed is that the author of a spec may not use a tenant or a GPU of it, or
-	// of the one that it replaces.
+	// authorNotAllowed means that the author of a spec may not use a tenant or a GPU of this spec
+	// or of the spec that it replaces.
 	authorNotAllowed = "AuthorNotAllowed"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// create creates missing objects: the Service and the ConfigMap by which pods find each
-// other, then the pods. It also corrects pending pods. It stops at the first error.
+// create creates missing objects: first the Service and the ConfigMap by which pods find each
+// other, and then the pods. It also corrects pending pods. It stops at the first error.
 func (t *task) create(ctx context.Context) error {
 	if t.spec == nil {
 		return nil
@@ -33,7 +33,8 @@ func (t *task) create(ctx context.Context) error {
 	return t.updateGang(ctx)
 }
 
-// createObject creates an object, unless it exists and is the job's: then the cache is stale.
+// createObject creates an object. If the object already exists and belongs to the job, the cache
+// was stale, and this is no error.
 func (t *task) createObject(ctx context.Context, object client.Object) error {
 	err := t.client.Create(ctx, object)
 	if apierrors.IsAlreadyExists(err) {
@@ -45,7 +46,7 @@ func (t *task) createObject(ctx context.Context, object client.Object) error {
 	return nil
 }
 
-// checkOwner returns an error if an existing object is not the job's.
+// checkOwner returns an error if an existing object does not belong to the job.
 func (t *task) checkOwner(ctx context.Context, object client.Object) error {
 	if err := t.fresh.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 		return fmt.Errorf("read %s %s: %w", kindOf(object), object.GetName(), err)
@@ -56,7 +57,7 @@ func (t *task) checkOwner(ctx context.Context, object client.Object) error {
 	return nil
 }
 
-// own labels an object as the job's, and sets the job as its controller.
+// own adds the job's label to an object, and sets the job as its controller.
 func (t *task) own(object client.Object) error {
 	labels := object.GetLabels()
 	if labels == nil {

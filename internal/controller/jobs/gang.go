@@ -28,8 +28,8 @@ func (t *task) joinGang(pod *corev1.Pod) {
 	}
 }
 
-// updateGang corrects the gang size of pending pods. Pods that have succeeded since these
-// were created will not start again, so the pending ones would wait for them forever.
+// updateGang corrects the gang size of pending pods. Pods that have succeeded since the pending
+// ones were created will not start again, so the pending pods would wait for them forever.
 func (t *task) updateGang(ctx context.Context) error {
 	size := strconv.Itoa(max(t.gangSize(), 1))
 	for _, index := range slices.Sorted(maps.Keys(t.pods)) {

@@ -32,9 +32,9 @@ const (
 // Add adds a reconciler of all jobs to a manager. Pods whose template names no scheduler use
 // schedulerName.
 //
-// Two managers at the same time only waste work, because every write has a precondition: a
-// pod's name makes its creation unique, a status is written only over the version that was
-// read, and pods are deleted by UID.
+// Two managers at the same time do no harm, because every write has a precondition: a pod's name
+// makes its creation unique, a status is written only if its version is the one that was read, and
+// pods are deleted by UID. They only do some work twice.
 func Add(m manager.Manager, schedulerName string) error {
 	r := &reconciler{
 		client: m.GetClient(), fresh: m.GetAPIReader(), recorder: m.GetEventRecorder(component),

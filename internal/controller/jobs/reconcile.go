@@ -37,9 +37,9 @@ type task struct {
 	plan    jobplan.Plan
 }
 
-// Reconcile carries out the next steps of one job. It reads the job from the API server,
-// because its status, which says which failures are counted, must not be older than the
-// statuses of its pods.
+// Reconcile carries out the next steps of one job. It reads the job from the API server. The job's
+// status says which failures are counted, and must not be older than the statuses of the job's
+// pods.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	// 1. Read the job.
 	t := &task{reconciler: r, job: &v1alpha1.Job{}}

@@ -21,7 +21,8 @@ const (
 	// Files of the ConfigMap: host names, one a line; host names with slots as Open MPI
 	// reads them; and as MPICH and Intel MPI read them.
 	hostsFile, openMPIFile, hydraFile = "hosts", "hostfile", "machinefile"
-	// masterPort is the port of the first pod at which the others connect; PyTorch's default.
+	// masterPort is the port of the first pod to which the other pods connect. It is PyTorch's
+	// default.
 	masterPort = "29500"
 )
 

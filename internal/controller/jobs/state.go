@@ -75,8 +75,8 @@ func whyOf(pod *corev1.Pod) string {
 	return pod.Status.Reason
 }
 
-// readPods reads the pods of the job, by index. A stale cache does no harm: a pod that it
-// lacks cannot be created twice, because its name is taken, and pods are deleted by UID.
+// readPods reads the pods of the job, by index. A stale cache does no harm. A pod that it lacks
+// cannot be created twice, because a pod with this name exists, and pods are deleted by UID.
 func (t *task) readPods(ctx context.Context) error {
 	list := &corev1.PodList{}
 	err := t.client.List(ctx, list, client.InNamespace(t.job.Namespace), client.MatchingLabels{v1alpha1.LabelJob: t.job.Name})

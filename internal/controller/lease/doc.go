@@ -1,5 +1,5 @@
-// Package lease elects the one replica that may bind pods, and reports at any time whether
-// this replica still may.
+// Package lease elects the one replica that may bind pods, and reports at any time whether this
+// replica may still bind pods.
 //
 // It knows the API server's Lease. It does not interrupt the leader: the leader calls
 // Check before every step that only a leader may take.

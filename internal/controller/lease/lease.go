@@ -24,13 +24,13 @@ type Options struct {
 
 // Lease is one replica's participation in the election.
 //
-// It is safe if the replicas' clocks run equally fast; they need not agree. The holder may
-// begin a step until Duration after it sent the last accepted renewal. Another replica may
-// take the lease after it saw no renewal for Duration, and then waits for Duration +
-// ActionTimeout. By then the last step of the former holder has ended, even if that
-// process was paused (SIGSTOP). After a released lease the new holder does not wait: the
-// former one had no step under way. A lost lease is never released, because steps of its
-// holder may still be under way.
+// The election is safe if the replicas' clocks run equally fast. The clocks need not show the same
+// time. The holder may begin a step until Duration after it sent the last accepted renewal. Another
+// replica may take the lease after it saw no renewal for Duration, and then waits for Duration +
+// ActionTimeout. By then the last step of the former holder has ended, even if that process was
+// paused (SIGSTOP). If the lease was released, the new holder does not wait, because the former
+// holder had no step in progress. A lost lease is never released, because steps of its holder may
+// still be in progress.
 type Lease struct {
 	options Options
 	record  *record
@@ -61,9 +61,9 @@ func New(client kubernetes.Interface, o Options) (*Lease, error) {
 	return l, nil
 }
 
-// Run waits until this replica is the leader and calls lead once. It releases the lease
-// when lead returns, or when ctx ends before. The context of lead ends with ctx, and when
-// the lease is lost; then Run returns ErrLost. It may be called once.
+// Run waits until this replica is the leader and calls lead once. It releases the lease when lead
+// returns, or when ctx ends before that. The context of lead ends with ctx, and when the lease is
+// lost; then Run returns ErrLost. It may be called once.
 func (l *Lease) Run(ctx context.Context, lead func(context.Context) error) error {
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	over := make(chan struct{})

@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// errBusy keeps a lost lease from being released: steps that began under it may still be
-// under way until it expires.
+// errBusy prevents the release of a lost lease: steps that began under it may still be in progress
+// until it expires.
 var errBusy = errors.New("steps that began under the lease may still be under way")
 
 // record observes reads and writes of the lease. It knows until when this replica holds the

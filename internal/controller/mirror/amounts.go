@@ -14,8 +14,8 @@ import (
 
 // requests returns what a pod counts for on its node, by kube-scheduler's rules:
 // init containers, sidecars, overhead and pod-level resources are included. During an
-// in-place resize the larger of the old and the new amount counts. The error names what
-// is too large to be counted.
+// in-place resize the larger of the old and the new amount counts. The error names the amounts that
+// are too large to count.
 func requests(pod *corev1.Pod) (sched.Amounts, error) {
 	list := resource.PodRequests(pod, resource.PodResourcesOptions{UseStatusResources: true})
 	a := amounts(list)

@@ -18,8 +18,8 @@ type boundPod struct {
 	all        bool // the pod says all of it
 }
 
-// readBound reads what a bound pod holds. Its tenant stays what it was when it was assigned:
-// a change of the pod's or of the Namespace's label must not charge it to another tenant.
+// readBound reads what a bound pod holds. The pod keeps the tenant that it had when it was
+// assigned: a change of the pod's or of the Namespace's label must not charge it to another tenant.
 func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 	a, all := assignment(pod, m.env.GPUs)
 	before := m.env.State.Assignment(a.UID)
@@ -34,11 +34,11 @@ func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 	return boundPod{pod, a, all}
 }
 
-// assignment returns what a bound pod holds, without its tenant, and whether the pod says all of it. A pod
-// with exclusive CPUs and no placement does not: it holds what its node reports for it
-// (shares), and its requests until the node reports. The same holds for mirror pods: the
-// admission policies cannot keep their authors from claiming a placement that nobody
-// decided. gpus is the resource of whole cards.
+// assignment returns what a bound pod holds, without its tenant, and whether the pod itself tells
+// all of it. A pod with exclusive CPUs and no placement does not. It holds what its node reports
+// for it (shares), or its requests until the node reports. The same is true for mirror pods,
+// because the admission policies cannot prevent their authors from adding a placement that the
+// controller did not decide. gpus is the resource of whole cards.
 func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool) {
 	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Gang: gangID(pod), Since: boundSince(pod)}
 	a.Ends = ends(pod, a.Since)
@@ -71,7 +71,7 @@ func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (
 	return sched.Hold(p, at), true
 }
 
-// tenant returns the tenant that a pod is charged to. A pod that names none is of the tenant
+// tenant returns the tenant that a pod is charged to. A pod that names none belongs to the tenant
 // of its Namespace. The admission policies decide who may name another one.
 func (m *Mirror) tenant(pod *corev1.Pod) string {
 	return cmp.Or(pod.Labels[v1alpha1.LabelTenant], m.env.NamespaceTenant(pod.Namespace), pod.Namespace)

@@ -11,13 +11,13 @@ import (
 // "*v1.Pod default/a".
 type Panicked func(object string, cause any)
 
-// Contain returns a handler that reports panics of h and goes on with the next object.
+// Contain returns a handler that reports panics of h and continues with the next object.
 //
-// client-go ends the process when a handler panics. The object that causes a panic is also
-// in the first list of the next process, so every replica would end again and again, and
-// nobody's pods would be scheduled until somebody finds that object. Instead that one
-// object is not counted, or in part, until its next change. All else stays valid: locks
-// are released by defer, and records are replaced as a whole.
+// client-go ends the process when a handler panics. The object that causes a panic is also in the
+// first list of the next process. So every replica would end again and again, and no pods would be
+// scheduled until somebody finds that object. With Contain, only that object is ignored, or is read
+// only in part, until its next change. Everything else stays valid: locks are released by defer,
+// and records are replaced as a whole.
 //
 // controller-runtime does the same for reconcilers, and package pipeline for proposers and the
 // committer.

@@ -31,8 +31,9 @@ func ownerOf(pod *corev1.Pod) string {
 }
 
 // gangOf returns a pending pod's gang with its minimum size as Need, or nil. The label
-// and the annotation must be set together. A PodGroup of Kubernetes (spec.schedulingGroup) is
-// refused unless the pod also has these: placed one by one, its pods could deadlock.
+// and the annotation must be set together. A pod with a PodGroup of Kubernetes
+// (spec.schedulingGroup) is refused unless it also has these two: if its pods were placed one by
+// one, they could deadlock.
 func gangOf(pod *corev1.Pod) (*sched.Gang, error) {
 	id := gangID(pod)
 	if group := pod.Spec.SchedulingGroup; group != nil && id == "" {

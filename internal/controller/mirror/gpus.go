@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// named returns the whole cards that a node's agent lists; cards that are given away in
-// parts are not among them. An unhealthy card has nothing free.
+// named returns the whole cards that a node's agent lists, without cards that are allocated in
+// parts. An unhealthy card has nothing free.
 func named(t *v1alpha1.NodeTopology) (cards []sched.GPU) {
 	for _, g := range whole(t) {
 		card := sched.GPU{ID: g.ID, Type: cmp.Or(g.Type, gpu.TypeName(g.Model)), NUMA: topology.Unknown, Free: sched.WholeGPU}
@@ -56,7 +56,7 @@ func whole(t *v1alpha1.NodeTopology) (cards []v1alpha1.GPU) {
 	return cards
 }
 
-// unhealthy is the health of a card that must not be given away.
+// unhealthy is the health of a card that must not be allocated.
 const unhealthy = "Unhealthy"
 
 // nameless returns n cards without IDs, for a node whose agent lists none.
@@ -72,8 +72,8 @@ func nameless(model string, n int64) []sched.GPU {
 // node's records, so the number must not come from a kubelet without a limit.
 const MaxGPUs = 1024
 
-// checkGPUs returns an error if a node reports more cards than MaxGPUs. None of them is
-// then scheduled: to choose 1,024 of them would trust a report that is wrong.
+// checkGPUs returns an error if a node reports more cards than MaxGPUs. None of them is then used:
+// choosing 1,024 of them would trust a report that is wrong.
 func checkGPUs(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) error {
 	n := v1alpha1.Amount(node.Status.Allocatable[corev1.ResourceName(gpus)])
 	if n = max(n, int64(len(whole(t)))); n > MaxGPUs {

@@ -13,10 +13,10 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Heartbeats finds the nodes whose agent does not renew its Lease any more, as the node
-// lifecycle controller does with kubelets: a Lease is expired if it was the same for its
-// duration by the clock of this process, so that clocks need not agree. A node without a
-// Lease counts as alive: its agent may be of an older release.
+// Heartbeats finds the nodes whose agent no longer renews its Lease, as the node lifecycle
+// controller does for kubelets: a Lease has expired if it did not change for its duration, by the
+// clock of this process. So the clocks of nodes need not agree. A node without a Lease counts as
+// alive: its agent may be of an older release.
 type Heartbeats struct {
 	now func() time.Time
 	set func(node string, alive bool)
@@ -34,8 +34,8 @@ type beat struct {
 	expired  bool
 }
 
-// NewHeartbeats returns heartbeats that call set when an agent stops or begins to renew its
-// Lease.
+// NewHeartbeats returns Heartbeats. They call set when an agent stops renewing its Lease, or starts
+// again.
 func NewHeartbeats(now func() time.Time, set func(node string, alive bool)) *Heartbeats {
 	h := &Heartbeats{now: now, set: set}
 	h.mu.beats = map[string]beat{}
@@ -57,7 +57,7 @@ func NewHeartbeatInformer(client kubernetes.Interface, namespace string, h *Hear
 	return informer, r.HasSynced, nil
 }
 
-// Renewed takes the present version of a Lease.
+// Renewed records the newest version of a Lease.
 func (h *Heartbeats) Renewed(l *coordinationv1.Lease) {
 	node, ok := v1alpha1.HeartbeatNode(l.Name)
 	if !ok || l.Spec.RenewTime == nil || l.Spec.LeaseDurationSeconds == nil {
@@ -75,7 +75,7 @@ func (h *Heartbeats) Renewed(l *coordinationv1.Lease) {
 	}
 }
 
-// Removed forgets a Lease that was deleted, as with its Node.
+// Removed forgets a Lease that was deleted, for example because its Node was.
 func (h *Heartbeats) Removed(l *coordinationv1.Lease) {
 	node, _ := v1alpha1.HeartbeatNode(l.Name)
 	h.mu.Lock()

@@ -12,7 +12,7 @@ import (
 )
 
 // living selects pods that have not ended, as kube-scheduler does. The watch reports a
-// pod that ends as deleted. Pods that ended earlier, which may be many, are never read.
+// pod that ends as deleted. Pods that ended earlier are never read. There may be many of them.
 const living = "status.phase!=Succeeded,status.phase!=Failed"
 
 // NewInformers returns trimmed informers of the objects that the mirror and the filters read.

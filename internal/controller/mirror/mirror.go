@@ -20,10 +20,10 @@ type Env struct {
 	Schedulers []string // names in spec.schedulerName of the pods that the controller schedules
 	// Priority is whether the priority of a pod counts in the queue.
 	Priority bool
-	// Avoids reports whether pods of an owner, given by UID, must avoid a node for now.
+	// Avoids reports whether the pods of an owner, given by UID, must avoid a node at the moment.
 	Avoids func(owner, node string) bool
-	// NamespaceTenant returns the tenant that a Namespace's label names, or "". Nil is for
-	// Namespaces without labels.
+	// NamespaceTenant returns the tenant that a Namespace's label names, or "". If the function is
+	// nil, no Namespace has the label.
 	NamespaceTenant func(namespace string) string
 	// Limit restricts a pod to the GPUs and quotas of its tenant. The annotations are the pod's.
 	Limit    func(p *sched.Pod, annotations map[string]string) error
@@ -34,16 +34,16 @@ type Env struct {
 	Panicked Panicked                // is called when the handling of an object has panicked
 }
 
-// Filters reads what the filters know of objects, for the Foreign of scheduling records.
+// Filters makes the filters' data of objects, for the field Foreign of scheduling records.
 type Filters interface {
-	// ReadPod sets what the filters know of a pending pod: Foreign, and what follows from
-	// it in other fields.
+	// ReadPod sets the filters' data of a pending pod: Foreign, and the other fields that follow
+	// from it.
 	ReadPod(*corev1.Pod, *sched.Pod) error
-	// ReadBoundPod returns what the filters know of a bound pod. What the error names is
-	// left out. before is the pod's assignment until now, or nil.
+	// ReadBoundPod returns the filters' data of a bound pod, without the parts that the error
+	// names. before is the pod's assignment until now, or nil.
 	ReadBoundPod(pod *corev1.Pod, before *nodestate.Assignment) (any, error)
-	// Nominate reads for which node another scheduler has nominated a pending pod; nil is a
-	// pod that it need not place any more. It is called without a lock.
+	// Nominate reads for which node another scheduler has nominated a pending pod. A nil pod no
+	// longer has to be placed. Nominate is called without a lock.
 	Nominate(uid types.UID, pod *corev1.Pod)
 	// SameNode reports whether two versions of a node are the same for the filters.
 	SameNode(a, b *corev1.Node) bool
@@ -63,7 +63,7 @@ type Mirror struct {
 	}
 }
 
-// node is what is known of a node name. Any part may be missing.
+// node has the objects and reports with the name of a node. Any part may be missing.
 type node struct {
 	object   *corev1.Node
 	topology *v1alpha1.NodeTopology
@@ -86,7 +86,7 @@ func NewMirror(env Env) *Mirror {
 
 // The caller of the methods below holds m.mu.
 
-// node returns what is known of a name. It adds an empty node if there is none.
+// node returns the node of a name. It adds an empty one if there is none.
 func (m *Mirror) node(name string) *node {
 	n, ok := m.mu.nodes[name]
 	if !ok {
@@ -96,7 +96,7 @@ func (m *Mirror) node(name string) *node {
 	return n
 }
 
-// tidy removes a name of which nothing is known any more.
+// tidy removes a name for which no part is left.
 func (m *Mirror) tidy(name string) {
 	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && !n.silent && len(n.reported) == 0 {
 		delete(m.mu.nodes, name)

@@ -66,8 +66,8 @@ func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPU
 	return ask, nil
 }
 
-// known returns the models of a request for whole GPUs without those that the cluster does
-// not have, unless that would drop all: the pod then waits for such a GPU.
+// known returns the models of a request for whole GPUs without those that the cluster does not
+// have. If the cluster has none of them, it returns all, and the pod waits for such a GPU.
 func (m *Mirror) known(ask sched.GPURequest) []string {
 	known := slices.DeleteFunc(slices.Clone(ask.Types), func(name string) bool { return m.mu.models[name] <= 0 })
 	if ask.Count == 0 || len(known) == 0 {

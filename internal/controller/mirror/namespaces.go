@@ -12,11 +12,11 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Namespaces knows the tenants of Namespaces. It has an informer of its own, which lists
-// before the pods are listed: a bound pod keeps the tenant with which it was first seen.
+// Namespaces knows the tenants of Namespaces. It has an informer of its own, so that Namespaces are
+// listed before pods are: a bound pod keeps the tenant with which it was first seen.
 type Namespaces struct{ informer cache.SharedIndexInformer }
 
-// NewNamespaces returns Namespaces that know nothing until Run.
+// NewNamespaces returns Namespaces that have no data before Run.
 func NewNamespaces(client kubernetes.Interface) (*Namespaces, error) {
 	informer := coreinformers.NewNamespaceInformer(client, 0, cache.Indexers{})
 	if err := informer.SetTransform(Trim); err != nil {
@@ -25,8 +25,8 @@ func NewNamespaces(client kubernetes.Interface) (*Namespaces, error) {
 	return &Namespaces{informer}, nil
 }
 
-// Watch makes a mirror read the tenants of a Namespace's pending pods again when the
-// Namespace changes.
+// Watch makes a mirror read the tenants of a Namespace's pending pods again whenever the Namespace
+// changes.
 func (n *Namespaces) Watch(m *Mirror) error {
 	ask := func(namespace *corev1.Namespace) { m.AskNamespace(namespace.Name) }
 	handler := handle(ask, ask, func(a, b *corev1.Namespace) bool { return tenantLabel(a) == tenantLabel(b) })

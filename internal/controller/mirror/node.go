@@ -41,8 +41,8 @@ func record(of *node, gpus string) *sched.Node {
 	return n
 }
 
-// numaNode counts the CPUs of a NUMA node in whole cores. Of an agent that does not report
-// allocatable memory, all memory counts; that agent checks what is reserved.
+// numaNode counts the CPUs of a NUMA node in whole cores. If the agent does not report allocatable
+// memory, all memory counts. Such an agent checks by itself how much memory is reserved.
 func numaNode(on v1alpha1.NUMANode, width int) sched.NUMANode {
 	cpus := int(on.Allocatable) / width * width
 	memory := bytes(on.AllocatableMemory)

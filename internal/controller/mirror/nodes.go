@@ -45,8 +45,8 @@ func (m *Mirror) RemoveTopology(name string) {
 	m.tidy(name)
 }
 
-// SetAlive sets whether the agent of a node is alive. The node of one that is not has no
-// exclusive CPUs for new pods, as if its topology was not ready.
+// SetAlive sets whether the agent of a node is alive. If the agent is not alive, the node has no
+// exclusive CPUs for new pods, as if its topology were not ready.
 func (m *Mirror) SetAlive(name string, alive bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,7 +71,7 @@ func (m *Mirror) setTopology(name string, t *v1alpha1.NodeTopology) {
 	m.refresh(name, false)
 }
 
-// adopt assigns a pod to its node with what the node reports for it.
+// adopt assigns a pod to its node. The assignment includes what the node reports for the pod.
 func (m *Mirror) adopt(uid string, n *node) {
 	pod := n.reported[uid]
 	pod.Holding = n.holding(pod)
@@ -98,7 +98,7 @@ func (m *Mirror) refresh(name string, another bool) {
 	m.env.State.SetNode(&all)
 }
 
-// warn reports what is wrong with a node, once until that changes.
+// warn reports what is wrong with a node. It reports the same only once.
 func (m *Mirror) warn(n *node) {
 	odd, text := checkGPUs(n.object, n.topology, m.env.GPUs), ""
 	if odd != nil {

@@ -15,7 +15,8 @@ import (
 // labels of feature discovery.
 const sharedKind = "SHARED"
 
-// sharedSuffix makes the resource of shares from that of whole cards.
+// sharedSuffix is added to the name of the resource of whole cards. The result is the name of the
+// resource of shares.
 const sharedSuffix = ".shared"
 
 // partKind returns the kind of card part that a resource counts, in the form of a GPU

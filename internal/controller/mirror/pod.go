@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// read returns a pod's request for the scheduler, and its request for exclusive CPUs. If
-// one of them is invalid, it returns an error and only what every pod has.
+// read returns a pod's request for the scheduler, and its request for exclusive CPUs. If one of
+// them is invalid, it returns an error, and a request that has only the fields of every pod.
 func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
 	amounts, excess := requests(pod)
 	p := &sched.Pod{
@@ -30,7 +30,7 @@ func read(pod *corev1.Pod) (*sched.Pod, v1alpha1.CPURequest, error) {
 	return p, request, nil
 }
 
-// pendingPod is a pending pod with its request, as far as that depends on the pod alone.
+// pendingPod is a pending pod with the part of its request that depends only on the pod itself.
 type pendingPod struct {
 	*corev1.Pod
 	request *sched.Pod // is never changed
@@ -57,19 +57,19 @@ func unforged(pod *corev1.Pod) error {
 	return nil
 }
 
-// seed returns the random seed of a pod. It depends on the UID alone, so that every
-// leader draws the same.
+// seed returns the random seed of a pod. It depends only on the UID, so that every leader gets the
+// same random numbers.
 func seed(uid string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(uid))
 	return h.Sum64()
 }
 
-// MaxCandidates is how many nodes a pod may name as its candidates: each scheduling
-// attempt looks at all of them.
+// MaxCandidates is how many nodes a pod may name as its candidates. Each scheduling attempt reads
+// all of them.
 const MaxCandidates = 4096
 
-// candidates returns the node names that a pod is restricted to, nil if it names none.
+// candidates returns the node names that a pod is restricted to, or nil if the pod names none.
 func candidates(pod *corev1.Pod) ([]string, error) {
 	list, ok := pod.Annotations[v1alpha1.AnnotationCandidateNodes]
 	if !ok {

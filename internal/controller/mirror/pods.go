@@ -46,8 +46,8 @@ func (m *Mirror) isPending(pod *corev1.Pod) bool {
 	return slices.Contains(m.env.Schedulers, pod.Spec.SchedulerName) && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0
 }
 
-// nominate passes on for which node another scheduler has nominated a pod, as long as the pod
-// is pending.
+// nominate reports the node for which another scheduler has nominated a pod, as long as the pod is
+// pending.
 func (m *Mirror) nominate(pod *corev1.Pod) {
 	pending := pod
 	if slices.Contains(m.env.Schedulers, pod.Spec.SchedulerName) || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || v1alpha1.Ended(pod) {
@@ -67,7 +67,7 @@ func (m *Mirror) RemovePod(pod *corev1.Pod) {
 
 // The caller of the methods below holds m.mu.
 
-// forget drops what the mirror itself knows of a pod. The caller updates the state next.
+// forget removes the mirror's own data of a pod. The caller then updates the state.
 func (m *Mirror) forget(pod *corev1.Pod) {
 	delete(m.mu.asks, string(pod.UID))
 	if n, ok := m.mu.nodes[pod.Spec.NodeName]; ok {
@@ -94,7 +94,7 @@ func (m *Mirror) bound(pod boundPod) {
 	}
 }
 
-// pending queues a pod unless it is queued with the same request already.
+// pending queues a pod, unless the pod is already queued with the same request.
 func (m *Mirror) pending(pod pendingPod) {
 	uid := string(pod.UID)
 	if before, ok := m.mu.asks[uid]; ok && sameAsk(before.Pod, pod.Pod) {
@@ -121,7 +121,7 @@ func (m *Mirror) ask(pod pendingPod) {
 	m.env.Pending(e)
 }
 
-// complete makes a pod avoid nodes that lately rejected placements of the same owner, and
+// complete makes a pod avoid nodes that recently rejected placements of pods of the same owner, and
 // applies its tenant's limits.
 func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
 	if owner := ownerOf(pod); owner != "" && len(p.Exclusive) > 0 {
@@ -155,8 +155,8 @@ func (m *Mirror) askAgain(concerned func(pendingPod) bool) {
 	}
 }
 
-// AskNamespace queues the pending pods of a namespace again whose tenant is another one than
-// before, after a change of the Namespace. O(pending pods).
+// AskNamespace is called after a change of a Namespace. It queues again the pending pods of the
+// namespace whose tenant has changed. O(pending pods).
 func (m *Mirror) AskNamespace(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

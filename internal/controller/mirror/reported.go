@@ -10,14 +10,14 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// report is what a pod holds by the agent's report.
+// report is what a pod holds according to the agent's report.
 type report struct {
 	namespace, name string
 	shares          []sched.NUMAShare // of exclusive CPUs
 	devices         []string          // IDs of cards, slices and shares
 }
 
-// reports returns what pods hold by the agent's report, by their UID on the node. A list
+// reports returns what pods hold according to the agent's report, by their UID on the node. A list
 // of CPUs that cannot be parsed counts as empty.
 func reports(t *v1alpha1.NodeTopology) map[string]report {
 	all := map[string]report{}
@@ -55,8 +55,8 @@ func share(held cpuset.Set, nodes []v1alpha1.NUMANode) []sched.NUMAShare {
 	return on
 }
 
-// reported is a bound pod of whose holding its node's agent knows more than the pod says:
-// which exclusive CPUs or GPUs it has, if the controller did not place it.
+// reported is a bound pod that the controller did not place. The agent of its node knows more about
+// it than the pod itself says: which exclusive CPUs or GPUs it has.
 type reported struct {
 	namespace, name string
 	onNode          string // UID on the node as its annotation says, which differs for mirror pods
@@ -64,9 +64,9 @@ type reported struct {
 	nodestate.Assignment
 }
 
-// in returns what is reported for the pod, and by which UID. A report about another pod
-// does not count, because anybody can set the annotation that names the pod's UID on the
-// node.
+// in returns what is reported for the pod, and the UID under which it is reported. A report about
+// another pod does not count, because anybody can set the annotation that names the pod's UID on
+// the node.
 func (p reported) in(reports map[string]report) (r report, uid string) {
 	for _, uid := range []string{p.UID, p.onNode} {
 		if r, known := reports[uid]; known && r.namespace == p.namespace && r.name == p.name {
@@ -76,8 +76,8 @@ func (p reported) in(reports map[string]report) (r report, uid string) {
 	return report{}, ""
 }
 
-// holding returns what a pod holds, by its placement and by the agent's report. The cards
-// of a placement count as long as the pod is there, because it fails without them.
+// holding returns what a pod holds according to its placement and the agent's report. The cards of
+// a placement count as long as the pod exists, because the pod fails without them.
 func (n *node) holding(pod reported) sched.Holding {
 	h := pod.Holding
 	r, _ := pod.in(n.reports)
@@ -95,9 +95,9 @@ func (n *node) holding(pod reported) sched.Holding {
 	return h
 }
 
-// deduct subtracts from a node's cards what no assignment names: shares, and cards that
-// are held by pods which the API server does not have, which have ended there, or which
-// were placed with other cards. gpus is the resource of whole cards.
+// deduct subtracts from a node's cards what pods hold without an assignment that names it. These
+// are shares, and cards of pods that the API server does not have, that have ended according to the
+// API server, or that were placed with other cards. gpus is the resource of whole cards.
 func (n *node) deduct(base *sched.Node, gpus string) {
 	assigned := map[string][]sched.GPUShare{} // by UID on the node
 	for _, pod := range n.reported {

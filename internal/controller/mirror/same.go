@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// samePod reports whether a pod is unchanged for the mirror and the filters. Most status
-// updates of kubelets do not concern them.
+// samePod reports whether a pod is unchanged for the mirror and the filters. Most status updates of
+// kubelets do not matter to them.
 func samePod(a, b *corev1.Pod) bool {
 	return a.UID == b.UID && sameAsk(a, b) && a.Status.NominatedNodeName == b.Status.NominatedNodeName && v1alpha1.Ended(a) == v1alpha1.Ended(b) &&
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameSize(a, b)
@@ -27,8 +27,8 @@ func sameAsk(a, b *corev1.Pod) bool {
 }
 
 // sameAnnotations reports whether the annotations that the mirror reads are unchanged.
-// Other annotations change often and mean nothing here: a change would reset the pod's
-// back-off.
+// Other annotations change often and have no meaning here. If they counted, each change would reset
+// the pod's back-off.
 func sameAnnotations(a, b map[string]string) bool {
 	concern := func(annotations map[string]string) map[string]string {
 		read := map[string]string{}

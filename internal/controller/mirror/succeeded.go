@@ -22,7 +22,7 @@ type Successes interface {
 }
 
 // NewSucceeded returns an informer that notifies s of succeeded pods of gangs that do not
-// belong to a Job of Numalet. Pods without an owner are skipped because nobody replaces
+// belong to a Job of Numalet. Pods without an owner are skipped, because no controller replaces
 // them. It also returns whether s was notified of the initial list.
 func NewSucceeded(client kubernetes.Interface, s Successes, report Panicked) (cache.SharedIndexInformer, cache.InformerSynced, error) {
 	set := func(pod *corev1.Pod) {

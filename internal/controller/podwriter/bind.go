@@ -51,7 +51,7 @@ const (
 	minDelay, maxDelay = 50 * time.Millisecond, 5 * time.Second
 )
 
-// Bind binds a pod as decided. If it returns an error, the pod is not bound there.
+// Bind binds a pod as decided. If Bind returns an error, the pod is not bound to that node.
 //
 // A request without an answer may still take effect, even later, so reading the pod
 // proves nothing: Bind sends the same Binding again until it is answered. After the rate
@@ -86,9 +86,9 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) erro
 	}
 }
 
-// try sends a Binding once. An answer other than "not found" does not tell where the pod
-// is: the API server can answer 409 or 500 after it has written the Binding. So it reads
-// the pod. As long as that read is not answered with the pod, the outcome is unknown.
+// try sends a Binding once. An error other than "not found" does not tell whether the pod is bound:
+// the API server can answer 409 or 500 after it has written the Binding. So try then reads the pod.
+// The outcome is unknown until a read returns the pod.
 func (b *Binder) try(ctx context.Context, d sched.Decision, binding *corev1.Binding) error {
 	err := b.create(ctx, binding)
 	if err == nil || apierrors.IsNotFound(err) || !isAnswer(err) {
@@ -104,7 +104,8 @@ func (b *Binder) try(ctx context.Context, d sched.Decision, binding *corev1.Bind
 	return err
 }
 
-// errUnknown hides the answers in its text, because they are no answer to the Binding.
+// errUnknown has earlier answers only in its text, and does not wrap them, because they do not
+// answer the Binding.
 var errUnknown = errors.New("the outcome is unknown")
 
 // isAnswer reports whether an error is the API server's final answer to a request. A

@@ -22,8 +22,8 @@ import (
 
 const (
 	// writers is the number of events that are written concurrently while pods are being
-	// bound. The API server serves events and bindings alike: more writers slow down
-	// bindings, fewer delay events without bound.
+	// bound. The API server treats events and Bindings equally. More writers slow down Bindings,
+	// and fewer writers delay events without limit.
 	writers = 4
 	// idleWriters is the number of additional writers that empty the queue once nothing
 	// was bound for idleGap.
@@ -31,17 +31,16 @@ const (
 	idleGap     = 50 * time.Millisecond
 	// queueSize is the number of events that may wait; further ones are dropped.
 	queueSize = 1 << 14
-	// longQueue is the number of waiting events from which on idleWriters are worth
-	// starting.
+	// longQueue is the number of waiting events from which it is worth starting idleWriters.
 	longQueue = 32
 	// drainTimeout limits how long waiting events are still written once the context ends.
 	drainTimeout = 5 * time.Second
 )
 
-// boundEvents writes the event Scheduled of each bound pod, behind the bindings. Each
-// happens once, so there is nothing to count or to merge. client-go's recorder starts a
-// goroutine for each event and keeps the event for 6 to 12 minutes in case it comes
-// again: at 1,000 bindings a second this would hold hundreds of megabytes.
+// boundEvents writes the event Scheduled of each bound pod, after its Binding. Each event happens
+// only once, so there is nothing to count or to merge. client-go's recorder starts a goroutine for
+// each event and keeps the event for 6 to 12 minutes in case it comes again: at 1,000 bindings a
+// second this would hold hundreds of megabytes.
 type boundEvents struct {
 	create    func(context.Context, *eventsv1.Event) error
 	host      string
@@ -132,7 +131,7 @@ func (b *boundEvents) drain(ctx context.Context, more func() bool) {
 	}
 }
 
-// write writes an event. Its loss does no harm: the pod itself says where it runs.
+// write writes an event. A lost event does no harm, because the pod itself names its node.
 func (b *boundEvents) write(ctx context.Context, p boundPod) {
 	if err := b.create(ctx, b.event(p)); err != nil {
 		logr.FromContextOrDiscard(ctx).V(2).Info("event not written", "pod", p.pod.String(), "error", err.Error())

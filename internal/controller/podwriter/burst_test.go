@@ -68,8 +68,8 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// TestSharedExplanationsAge checks that pods of one kind are explained anew after a while,
-// and that pods without a kind share nothing.
+// TestSharedExplanationsAge checks that pods of one kind get a new explanation after some time, and
+// that pods without a kind share nothing.
 func TestSharedExplanationsAge(t *testing.T) {
 	for kind, want := range map[string]int32{"": 12, "web": 4} {
 		run(t, func(t *testing.T, w *world) {
@@ -92,9 +92,8 @@ func TestSharedExplanationsAge(t *testing.T) {
 	}
 }
 
-// TestOutdated checks that pods get a new explanation once other nodes refuse them, except
-// those with other rules and those that are bound or gone, and that an equal explanation is
-// not written again.
+// TestOutdated checks that pods get a new explanation once other nodes refuse them. Pods with other
+// rules, and pods that are bound or gone, get none. An equal explanation is not written again.
 func TestOutdated(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		var why atomic.Value // the reporter reads it
@@ -136,7 +135,7 @@ func TestOutdated(t *testing.T) {
 	})
 }
 
-// BenchmarkOutdated measures a change of nodes while pods wait whose explanation it outdates.
+// BenchmarkOutdated measures a change of nodes that outdates the explanation of waiting pods.
 func BenchmarkOutdated(b *testing.B) {
 	for _, n := range []int{1000, 50_000} {
 		b.Run(fmt.Sprint("waiting=", n), func(b *testing.B) {

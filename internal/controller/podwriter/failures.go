@@ -26,8 +26,8 @@ type failureQueue struct {
 	arrived    chan struct{}
 }
 
-// failure is a pod that was not scheduled. If message is empty, attempt explains the
-// failure when its turn comes. The reason is that of the condition.
+// failure is a pod that was not scheduled. If message is empty, attempt explains the failure when
+// it is reported. reason is the reason in the condition.
 type failure struct {
 	pod             *sched.Pod
 	reason, message string
@@ -49,9 +49,9 @@ func (a *attempt) explain(f func(*sched.Pod) string) string {
 	return a.why
 }
 
-// action returns the event's action. It tells the two kinds of failures apart: within
-// six minutes the recorder merges events that differ only in their message, and keeps
-// the first message.
+// action returns the event's action. It is different for the two kinds of failures, because within
+// six minutes the recorder merges events that differ only in their message, and keeps the first
+// message.
 // Source: k8s.io/client-go/tools/events, getKey.
 func (f failure) action() string {
 	if f.reason == corev1.PodReasonSchedulerError {
@@ -101,7 +101,7 @@ func (q *failureQueue) forget(uid string) {
 	delete(q.reported, uid)
 }
 
-// drop drops a failure whose report is not being written. The caller holds q.mu.
+// drop removes a failure whose report is not being written. The caller holds q.mu.
 func (q *failureQueue) drop(uid string) {
 	q.waiting.remove(uid)
 	q.outdated.remove(uid)
@@ -138,8 +138,8 @@ func (q *failureQueue) pop() (failure, bool) {
 	return f, ok
 }
 
-// beginWrite reports whether the failure is to be written: it is not if the pod was
-// suppressed or forgotten while the failure was explained.
+// beginWrite reports whether to write the failure. It returns false if the pod was suppressed or
+// forgotten while the failure was explained.
 func (q *failureQueue) beginWrite(f failure) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

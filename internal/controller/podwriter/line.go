@@ -1,6 +1,6 @@
 package podwriter
 
-// line is failures, at most one of each pod, in the order in which their pods were added.
+// line is a queue of failures, at most one for each pod, in the order in which the pods were added.
 type line struct {
 	failures map[string]failure // by UID
 	order    []string           // UIDs; some of them may have left

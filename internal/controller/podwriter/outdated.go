@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// settle is how long after a change of nodes explanations are made anew: often several nodes
-// change together, and the change is announced before the state has it.
+// settle is how long to wait after a change of nodes before new explanations are made. Often
+// several nodes change together, and a change is announced before the state has it.
 const settle = time.Second
 
-// outdated is the rules about nodes (sched.Pod.NodeRules) whose explanations are outdated. Its
-// methods may be called from any goroutine.
+// outdated is a set of rules about nodes (sched.Pod.NodeRules). The explanations of pods with these
+// rules are outdated. Its methods may be called from any goroutine.
 type outdated struct {
 	mu      sync.Mutex
 	rules   map[string]bool
@@ -39,16 +39,16 @@ func (o *outdated) take() map[string]bool {
 	return all
 }
 
-// Outdated records that other nodes than before refuse the pods with some rules
-// (sched.Pod.NodeRules), or for other reasons. Pods whose last report was an explanation get a
-// new one, unless it is the same.
+// Outdated records that the explanation of pods with certain rules (sched.Pod.NodeRules) is
+// outdated: other nodes refuse them than before, or for other reasons. A pod whose last report was
+// an explanation gets a new one, unless it is the same.
 //
-// The queue does not retry these pods: no node fits them now that did not before. To retry
-// them only for the explanation was rejected, because each event would cost O(pods).
+// The queue does not retry these pods, because no node fits them now that did not before. A retry
+// only for the explanation was rejected: each event would cost O(pods).
 func (r *Reporter) Outdated(rules string) { r.outdated.add(rules) }
 
-// renew makes outdated explanations anew until ctx ends. Between two times it rests as long
-// as alike pods share one explanation, because it visits all pods.
+// renew replaces outdated explanations until ctx ends. It visits all pods, so after each visit it
+// pauses for shareFor, the time for which pods of one kind share an explanation.
 func (r *Reporter) renew(ctx context.Context) {
 	for {
 		select {
@@ -62,8 +62,8 @@ func (r *Reporter) renew(ctx context.Context) {
 	}
 }
 
-// renew adds the explained failures of all pods with these rules anew, to be explained from
-// the nodes as of now or later. The pods of a gang share an attempt, as before.
+// renew adds the explained failures of all pods with these rules again. They are explained from the
+// nodes as of now or later. The pods of a gang share an attempt, as before.
 func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

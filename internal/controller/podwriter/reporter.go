@@ -27,8 +27,8 @@ const (
 	explainShare = 10
 	// repeatAfter is how soon the same event is written again: events expire.
 	repeatAfter = 10 * time.Minute
-	// conditionWriters is the number of conditions that are written concurrently: autoscalers
-	// wait for those of a burst of pods.
+	// conditionWriters is the number of conditions that are written concurrently: after a burst of
+	// pods, autoscalers wait for the conditions of all of them.
 	conditionWriters = 8
 )
 
@@ -50,8 +50,9 @@ type Reporter struct {
 // Dependencies are what a Reporter writes with.
 type Dependencies struct {
 	Client kubernetes.Interface
-	// Fence returns why this process must not write conditions now, because another one may
-	// schedule. Timeout limits a request that the fence permitted. Nil and 0 are none.
+	// Fence returns why this process must not write conditions now: another process may schedule.
+	// Timeout limits a request that the fence permitted. With a nil Fence there is no fence, and
+	// with 0 no limit.
 	Fence       func() error
 	Timeout     time.Duration
 	CreateEvent func(context.Context, *eventsv1.Event) error // for pods that are bound
@@ -85,8 +86,8 @@ func (r *Reporter) scheduled(d sched.Decision) {
 	r.bound.add(boundPod{d.Pod, d.At.Node, time.Now()})
 }
 
-// Unschedulable reports that no node suits a pod, or too few nodes suit its gang, and
-// why.
+// Unschedulable reports that no node suits a pod, or that too few nodes suit its gang, and the
+// reason.
 func (r *Reporter) Unschedulable(pod *sched.Pod) {
 	pods, _ := pod.Together()
 	shared := &attempt{pod: pod}
@@ -105,7 +106,8 @@ func (r *Reporter) Waits(pod *sched.Pod, why string) {
 	r.failures.add(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
 }
 
-// Panicked reports that the scheduler panicked when it handled a pod or a gang.
+// Panicked reports, on the pod or on all pods of its gang, that the scheduler panicked when it
+// handled them.
 func (r *Reporter) Panicked(pod *sched.Pod, cause any) {
 	pods, _ := pod.Together()
 	for _, p := range pods {
@@ -126,15 +128,15 @@ func (r *Reporter) LastReport(uid string) string { return r.failures.lastReport(
 // this pod is being written.
 func (r *Reporter) suppress(uid string) { r.failures.suppress(uid) }
 
-// Observe drops what is known of a pod that is bound, has ended or is gone. It is a
-// subscriber of the state of the nodes.
+// Observe removes the data of a pod that is bound, has ended or is gone. It is a subscriber of the
+// state of the nodes.
 func (r *Reporter) Observe(e nodestate.Event) {
 	if e.Kind == nodestate.Bound || e.Kind == nodestate.Released {
 		r.Forget(e.UID)
 	}
 }
 
-// Forget drops everything about a pod that is no longer pending.
+// Forget removes all data of a pod that is no longer pending.
 func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
 
 // Run writes reports until ctx ends: those of bound pods as fast as pods are bound,

@@ -10,7 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Writer binds pods and reports about them. Its methods may be called from any goroutine.
+// Writer writes Bindings to the API server, and reports outcomes in the pods' conditions and
+// events. Its methods may be called from any goroutine.
 type Writer struct {
 	*Reporter
 	Binder *Binder
@@ -21,9 +22,9 @@ type Writer struct {
 	Waits   prometheus.Observer                    // of these times, in seconds
 }
 
-// Bind binds a pod as decided, and reports the outcome. It suppresses waiting reports
-// first, so that none says that the pod is pending once it is bound. If it returns an
-// error, the pod is not bound there.
+// Bind binds a pod as decided, and reports the outcome. It first suppresses reports that have not
+// been written, so that none of them says that the pod is pending after it was bound. If Bind
+// returns an error, the pod is not bound to that node.
 func (w *Writer) Bind(ctx context.Context, d sched.Decision, detach func()) error {
 	w.suppress(d.Pod.UID)
 	posted := false

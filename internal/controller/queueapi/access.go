@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// The API server keeps in this ConfigMap how it identifies itself to aggregated APIs.
+// In this ConfigMap the API server publishes how it identifies itself to aggregated APIs.
 const (
 	trustNamespace = "kube-system"
 	trustName      = "extension-apiserver-authentication"
@@ -25,9 +25,9 @@ const (
 
 // Access says who calls, and what the caller may read.
 //
-// It accepts callers only from the API server's proxy, which has authenticated them: it
-// trusts the headers of a request whose client certificate the API server's front-proxy CA
-// has signed. Tokens are refused, so the controller need not be allowed to review them.
+// It accepts callers only through the API server's proxy, which has authenticated them. It trusts
+// the headers of a request if the API server's front-proxy CA has signed the client certificate. It
+// refuses tokens, so the controller needs no permission to review them.
 //
 // The library k8s.io/apiserver/pkg/server would do this and much more, with 250 more
 // packages, among them a client of etcd and exporters of traces.
@@ -38,7 +38,7 @@ type Access struct {
 	caller authenticator.Request
 }
 
-// NewAccess returns an Access. Run must be called for it to accept anybody.
+// NewAccess returns an Access. It accepts nobody before Run is called.
 func NewAccess(client kubernetes.Interface) (*Access, error) {
 	ca, err := dynamiccertificates.NewDynamicCAFromConfigMapController("front-proxy", trustNamespace, trustName, "requestheader-client-ca-file", client)
 	if err != nil {
@@ -61,11 +61,12 @@ func (a *Access) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// Allow returns why the caller may not do something. Discovery (nil) is for everybody whom
-// the API server has authenticated.
+// Allow returns why the caller may not do something. Nil attributes mean discovery, which everybody
+// may do whom the API server has authenticated.
 //
-// The API server has asked RBAC already. It is asked again because a cluster may let other
-// proxies use the front-proxy CA, as Kubernetes recommends for every aggregated API.
+// The API server has already checked the caller with RBAC. Allow checks again, because a cluster
+// may let other proxies use the front-proxy CA. Kubernetes recommends this check for every
+// aggregated API.
 func (a *Access) Allow(r *http.Request, wish *authorizationv1.ResourceAttributes) error {
 	who, known, err := a.caller.AuthenticateRequest(r)
 	if err != nil || !known {

@@ -39,7 +39,8 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign signs a certificate, by its own key if there is no authority yet.
+// sign signs a certificate. If there is no authority yet, the certificate is signed with its own
+// key.
 func (a *authority) sign(template *x509.Certificate) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -65,7 +66,7 @@ func (a *authority) client(name string) []tls.Certificate {
 	return []tls.Certificate{a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})}
 }
 
-// cluster is an API server that trusts the front proxy of an authority and allows ann to
+// cluster is an API server that trusts front-proxy certificates of an authority, and allows ann to
 // read in the namespace team.
 func (a *authority) cluster(reviewed *[]authorizationv1.SubjectAccessReviewSpec) *fake.Clientset {
 	client := fake.NewClientset(&corev1.ConfigMap{
@@ -87,7 +88,8 @@ func (a *authority) cluster(reviewed *[]authorizationv1.SubjectAccessReviewSpec)
 	return client
 }
 
-// TestAccess checks that only the API server may say who calls, and that RBAC decides.
+// TestAccess checks that only the API server may say who the caller is, and that RBAC decides what
+// the caller may read.
 func TestAccess(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	var reviewed []authorizationv1.SubjectAccessReviewSpec

@@ -26,8 +26,8 @@ var ErrNoAPI = errors.New("the cluster does not serve the queue API")
 // maxResponse is the limit for the size of a response, some 100,000 pods.
 const maxResponse = 64 << 20
 
-// List returns the pending pods of a namespace, or all if it is "", by type and in their
-// order.
+// List returns the pending pods of a namespace, or of all namespaces if it is "". They are ordered
+// by type, and then as in the queue.
 func (c Client) List(ctx context.Context, namespace string) ([]PendingPod, error) {
 	var list PendingPodList
 	err := c.get(ctx, within(namespace), &list)
@@ -72,8 +72,8 @@ func (c Client) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// failure returns the error of a response. A path that nobody serves, and a server that is
-// away, are ErrNoAPI; a pod that does not wait is a NotFound with a name.
+// failure returns the error of a response. It returns ErrNoAPI if nobody serves the path, or if the
+// server is not available. For a pod that does not wait, it returns a NotFound with the pod's name.
 func failure(response *http.Response, body io.Reader) error {
 	var status metav1.Status
 	if err := json.NewDecoder(body).Decode(&status); err != nil || status.Kind != "Status" {

@@ -24,8 +24,8 @@ type Source struct {
 	Leads    func() bool // whether this process is the leader, whose queue is the cluster's
 	// Try tries changes of a pod; see TryFunc.
 	Try TryFunc
-	// Allow returns why the caller of a request may not do what the attributes say. Nil
-	// attributes stand for discovery.
+	// Allow returns why the caller of a request may not do what the attributes say. Nil attributes
+	// mean discovery.
 	Allow func(*http.Request, *authorizationv1.ResourceAttributes) error
 }
 
@@ -45,8 +45,8 @@ func New(s Source) *http.ServeMux {
 	return mux
 }
 
-// answer checks the caller, then answers with what read returns. The order matters: who may
-// not read learns nothing, not even whether this replica leads.
+// answer checks the caller, and then answers with what read returns. The order matters: a caller
+// who may not read learns nothing, not even whether this replica leads.
 func (s Source) answer(verb, sub string, read func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := s.Allow(r, &authorizationv1.ResourceAttributes{
@@ -109,7 +109,7 @@ func (s Source) find(namespace, name string) (queue.Explanation, error) {
 	return queue.Explanation{}, apierrors.NewNotFound(groupResource(), name)
 }
 
-// refuse writes an error as clients of the API server expect it.
+// refuse writes an error in the form that clients of the API server expect.
 func refuse(w http.ResponseWriter, err error) {
 	failed := apierrors.APIStatus(nil)
 	if !errors.As(err, &failed) {

@@ -19,16 +19,16 @@ const service = "numalet-queue"
 
 const manager = "numalet-controller" // of fields
 
-// Host is the name that the API server expects in the certificate: that of the Service.
+// Host is the name of the Service. The API server expects it in the certificate.
 func Host(namespace string) string { return service + "." + namespace + ".svc" }
 
 // Config returns the TLS configuration of the server, with the certificate for Host.
 func Config(certificate tls.Certificate) *tls.Config {
-	// Access verifies client certificates, against a CA that may change.
+	// The server does not verify client certificates. Access does, against a CA that may change.
 	return &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
 }
 
-// Trust makes the API server trust a certificate for the API.
+// Trust makes the API server trust a certificate of the API's server.
 func Trust(ctx context.Context, client dynamic.Interface, pem []byte) error {
 	body, err := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": pem}})
 	if err != nil {
@@ -42,8 +42,8 @@ func Trust(ctx context.Context, client dynamic.Interface, pem []byte) error {
 	return nil
 }
 
-// Address makes the Service of the API lead to an address: that of the leader. The next
-// leader replaces it, so it need not be removed by one that dies.
+// Address writes the leader's address as the endpoint of the API's Service. The next leader
+// replaces it, so a leader that ends need not remove it.
 func Address(ctx context.Context, client dynamic.Interface, namespace, ip string, port int) error {
 	family := "IPv4"
 	if strings.Contains(ip, ":") {

@@ -121,8 +121,8 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
-// TestRefusals checks the errors, which clients of the API server must understand. Who may
-// not read does not learn whether a pod waits, nor which replica leads.
+// TestRefusals checks the errors, which clients of the API server must understand. A caller who may
+// not read learns neither whether a pod waits nor which replica leads.
 func TestRefusals(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*served)

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Reason is one cause for which pods wait, and its remedy. Both are parts of one sentence:
-// "CAUSE: REMEDY".
+// Reason is a cause why pods wait, and its remedy. Both are parts of one sentence: "CAUSE: REMEDY".
 type Reason struct {
 	Name   string // in short
 	Cause  string // $1, $2, … are the groups of the pattern
@@ -15,7 +14,7 @@ type Reason struct {
 	pattern *regexp.Regexp // of messages that have this cause
 }
 
-// Advice is what stands in the way of a pod, and what helps.
+// Advice is a cause why a pod waits, and its remedy.
 type Advice struct {
 	Cause  string `json:"cause"`
 	Remedy string `json:"remedy"`
@@ -24,9 +23,9 @@ type Advice struct {
 // String returns both as one sentence.
 func (a Advice) String() string { return a.Cause + ": " + a.Remedy }
 
-// Reasons returns the causes that are known from messages: those of the queue, of Numalet's
-// filters and quotas, and of kube-scheduler's filters. A message has each cause whose pattern
-// it matches. The documentation lists them.
+// Reasons returns the causes that can be recognized in messages: those of the queue, of Numalet's
+// filters and quotas, and of kube-scheduler's filters. A message has each cause whose pattern it
+// matches. The documentation lists them.
 func Reasons() []Reason {
 	row := func(name, pattern, cause, remedy string) Reason {
 		return Reason{Name: name, Cause: cause, Remedy: remedy, pattern: regexp.MustCompile(pattern)}
@@ -66,7 +65,7 @@ func Reasons() []Reason {
 	}
 }
 
-// Advise returns what stands in the way of a pod by a message about it, each cause once.
+// Advise returns the causes that a message about a pod names, each once, with their remedies.
 func Advise(message string) []Advice {
 	var all []Advice
 	for _, r := range Reasons() {

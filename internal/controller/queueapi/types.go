@@ -25,14 +25,15 @@ func groupResource() schema.GroupResource {
 	return schema.GroupResource{Group: Group, Resource: Resource}
 }
 
-// PendingPod is a pending pod and why it is where it is. It has the pod's name and UID.
+// PendingPod is a pending pod, its position in the queue, and why it waits. It has the pod's name
+// and UID.
 type PendingPod struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Status            Status `json:"status"`
 }
 
-// PendingPodList is a list of PendingPods, by type and in their order.
+// PendingPodList is a list of PendingPods, ordered by type, and then as in the queue.
 type PendingPodList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
@@ -54,7 +55,7 @@ type Status struct {
 	Ahead   []Ahead `json:"ahead,omitempty"`
 	Needs   string  `json:"needs,omitempty"`   // what would let it run
 	Message string  `json:"message,omitempty"` // its last event: why no node fits it
-	// Advice is what stands in the way, and what helps.
+	// Advice lists the causes why the pod waits, and their remedies.
 	Advice []Advice `json:"advice,omitempty"`
 }
 

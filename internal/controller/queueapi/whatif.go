@@ -19,16 +19,16 @@ type WhatIf struct {
 	Variants          []Variant `json:"variants"`
 }
 
-// Variant is a change of a pod, and whether a node would have room for the changed pod now,
-// whoever comes first.
+// Variant is a change of a pod, and whether a node would have room for the changed pod now. It does
+// not consider whose turn it is.
 type Variant struct {
 	Change string `json:"change"`
 	Fits   bool   `json:"fits"`
 	Node   string `json:"node,omitempty"` // one with room
 }
 
-// whatIf answers for one pod. The engine's work is limited for all callers together, so that
-// questions cannot slow down scheduling.
+// whatIf answers for one pod. The rate of requests is limited for all callers together, so that
+// they cannot slow down scheduling.
 func (s Source) whatIf(r *http.Request) (any, error) {
 	e, err := s.find(r.PathValue("namespace"), r.PathValue("name"))
 	if err != nil {
@@ -45,6 +45,6 @@ func (s Source) whatIf(r *http.Request) (any, error) {
 	return WhatIf{TypeMeta: metav1.TypeMeta{APIVersion: pod.APIVersion, Kind: "WhatIf"}, ObjectMeta: pod.ObjectMeta, Variants: variants}, nil
 }
 
-// TryFunc tries changes of a pod on the nodes as they are. It returns false if it has
-// too much to do.
+// TryFunc tries changes of a pod on the nodes as they are now. It returns false if there were too
+// many requests.
 type TryFunc = func(*sched.Pod) ([]Variant, bool)

@@ -27,7 +27,7 @@ func Write(accounts []fairshare.Account) []v1alpha1.Account {
 	return written
 }
 
-// Read converts an account of a Tenant's status. A damaged account is an error; the others
+// Read converts an account of a Tenant's status. A damaged account is an error. The other accounts
 // can still be used.
 func Read(a v1alpha1.Account) (fairshare.Account, error) {
 	amount, err := milli(a.Usage)

@@ -6,8 +6,7 @@ import "time"
 // since, which is time.Since in a program, so it uses the monotonic clock.
 //
 // The wall clock was rejected: it can jump. A ledger's time never goes back, so after one
-// jump of 30 days ahead all scores would stand still for 30 days, although the clock was
-// corrected.
+// jump of 30 days ahead all scores would not change for 30 days, although the clock was corrected.
 //
 // Times are whole microseconds, as they are stored, so that restored accounts equal the
 // stored ones.

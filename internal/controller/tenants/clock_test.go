@@ -7,8 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// TestClockJumps checks that scores go on to decay after the wall clock was 30 days ahead
-// for a moment.
+// TestClockJumps checks that scores continue to decay after the wall clock was 30 days ahead for a
+// moment.
 func TestClockJumps(t *testing.T) {
 	for name, tc := range map[string]struct {
 		jumps  bool // the ledger's clock follows the wall clock

@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// Known is the set of tenants that have a Tenant. Its methods may be called from any
+// Known is the set of tenants that have a Tenant object. Its methods may be called from any
 // goroutine.
 type Known struct {
 	unknown config.UnknownTenants
@@ -25,8 +25,8 @@ func NewKnown(unknown config.UnknownTenants) *Known {
 	return k
 }
 
-// Set adds or removes a tenant. It reports whether the answers of Check have changed for this
-// tenant, and for all others, too.
+// Set adds or removes a tenant. It reports whether the result of Check has changed for this tenant,
+// and whether it has changed for all other tenants.
 func (k *Known) Set(name string, exists bool) (changed, all bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestKnown checks who waits before there is a Tenant, with one, and after it is gone.
+// TestKnown checks which tenants' pods wait before there is a Tenant, while there is one, and after
+// it is gone.
 func TestKnown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		unknown config.UnknownTenants

@@ -13,10 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Ledger has the accounts of all tenants. Until Open it only records which tasks run: a
-// standby replica must not continue from accounts that the leader stored long ago, and
-// accounts must be restored before tasks are charged. Its methods may be called from any
-// goroutine.
+// Ledger has the accounts of all tenants. Before Open, it only records which tasks run. A standby
+// replica must not continue from accounts that the leader stored long ago, and accounts must be
+// restored before tasks are charged. Its methods may be called from any goroutine.
 type Ledger struct {
 	now     func() time.Time
 	rescore func(tenant string)
@@ -36,8 +35,8 @@ func NewLedger(d fairshare.Decay, now func() time.Time) *Ledger {
 	return l
 }
 
-// OnRescore sets the function that is called with a tenant whose score has changed for
-// another reason than time. It may call Rank. It must be set before the first change.
+// OnRescore sets a function. It is called with a tenant when the tenant's score has changed for a
+// reason other than time. The function may call Rank. It must be set before the first change.
 func (l *Ledger) OnRescore(f func(tenant string)) { l.rescore = f }
 
 // Open restores the stored accounts and charges the running tasks, all of which must be
@@ -115,7 +114,7 @@ func (l *Ledger) Start(t fairshare.Task) {
 	l.rescore(t.Tenant)
 }
 
-// End ends a task for good: it uses nothing any more.
+// End ends a task permanently. From then on it uses nothing.
 func (l *Ledger) End(uid string) { l.end(uid, (*fairshare.Book).End) }
 
 // Forget removes a task whose pod is gone.

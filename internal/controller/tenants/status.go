@@ -18,7 +18,7 @@ import (
 )
 
 // updateStatus sets a tenant's status from the ledger, and reports whether it must be
-// written. invalid is what is wrong with the spec.
+// written. invalid is the error of the spec, if any.
 func (l *Ledger) updateStatus(t *v1alpha1.Tenant, invalid error) bool {
 	before := t.Status.DeepCopy()
 	now := l.now()
@@ -34,8 +34,8 @@ func (l *Ledger) updateStatus(t *v1alpha1.Tenant, invalid error) bool {
 	return !equality.Semantic.DeepEqual(before, &t.Status)
 }
 
-// visibleChange is the relative change of a score by decay alone that is written, so that
-// the status shows a recent score.
+// visibleChange is the smallest relative change by decay alone after which a score is written, so
+// that the status shows a recent score.
 const visibleChange = .01
 
 // stale reports whether accounts differ from the stored ones by more than decay, or by

@@ -6,8 +6,8 @@ import "fmt"
 type UnknownTenants string
 
 const (
-	// WaitIfAny makes them wait as soon as there is a Tenant. Without any, nobody has quotas
-	// or weights, and all are alike.
+	// WaitIfAny makes them wait as soon as there is a Tenant object. Without any Tenant object, no
+	// tenant has quotas or weights, so all tenants are equal.
 	WaitIfAny       UnknownTenants = "auto"
 	WaitAlways      UnknownTenants = "wait"
 	ScheduleUnknown UnknownTenants = "schedule"

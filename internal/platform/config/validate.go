@@ -17,7 +17,7 @@ const maxShares = 60
 // minRefresh prevents the device plugin from reading sysfs continuously.
 const minRefresh = 100 * time.Millisecond
 
-// minForeignTimeWindow is several measurements, which the agent makes every 10 s.
+// minForeignTimeWindow spans several measurements. The agent measures every 10 s.
 const minForeignTimeWindow = time.Minute
 
 func (s Shared) validate() error {

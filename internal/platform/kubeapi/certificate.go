@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// lifetime is that of a certificate: longer than any process runs.
+// lifetime is the lifetime of a certificate. It is longer than any process runs.
 const lifetime = 10 * 365 * 24 * time.Hour
 
 // SelfSigned returns a new certificate for a host, and its PEM for clients. The key stays in

@@ -15,7 +15,7 @@ const (
 	// confinedEvery is the time between checks while the policies are in force. Each agent
 	// sends a request, so the API server of a large cluster gets many.
 	confinedEvery = 10 * time.Minute
-	// unconfinedEvery is the time between checks until they are in force.
+	// unconfinedEvery is the time between checks while the policies are not in force.
 	unconfinedEvery = 5 * time.Second
 )
 
@@ -24,14 +24,14 @@ var errUnconfined = errors.New("not checked yet whether the policies of deploy/a
 
 // ConfinementOptions are the options of NewConfinement.
 type ConfinementOptions struct {
-	// Try sends, as a dry run, a request that the role allows and the policies refuse.
+	// Try sends a dry run of a request that the role allows and the policies refuse.
 	Try func(context.Context) error
 }
 
 // Confinement knows whether admission policies confine this program's account. Its role
-// alone would make it an administrator of the nodes. It asks the API server to do what the
-// policies refuse, and reads no policies: this needs no permission, and also notices a
-// policy without a binding, or one that does not match the account.
+// alone would make it an administrator of the nodes. Confinement does not read the policies. It
+// sends a request that the policies must refuse. This needs no further permission, and also detects
+// a policy without a binding, or one that does not match the account.
 type Confinement struct {
 	ConfinementOptions
 
@@ -66,8 +66,8 @@ func (c *Confinement) Run(ctx context.Context) error {
 	}
 }
 
-// check tries once, and returns what Ready returns from then on. The answer of before
-// remains while the API server does not answer.
+// check tries once, and returns the new result of Ready. If the answer is uncertain, for example
+// because the API server is away, a program that was ready stays ready.
 func (c *Confinement) check(ctx context.Context) error {
 	err, certain := verdict(c.Try(ctx))
 	c.mu.Lock()
@@ -82,8 +82,8 @@ func (c *Confinement) check(ctx context.Context) error {
 	return err
 }
 
-// verdict returns what the answer to a request means that the policies refuse, and whether
-// it means anything.
+// verdict interprets the answer to a request that the policies must refuse. It returns the result,
+// and false if the answer does not tell whether the policies are in force.
 func verdict(answer error) (err error, certain bool) {
 	switch {
 	case answer == nil:

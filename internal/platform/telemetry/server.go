@@ -30,8 +30,8 @@ type Server struct {
 	http     http.Server
 }
 
-// NewServer listens on addr, a host:port; port 0 takes a free one. Without metrics there is
-// no /metrics.
+// NewServer listens on addr, a host:port. Port 0 selects a free port. Without metrics there is no
+// /metrics.
 func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz(checks))

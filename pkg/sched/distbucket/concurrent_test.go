@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestViewsDoNotChange searches views while the writer goes on, and compares each answer with a copy of
-// the naive twin made with the view. Under the race detector it also shows that readers need no lock.
+// TestViewsDoNotChange searches views while the writer makes changes, and compares each answer with
+// a copy of the naive twin made with the view. Under the race detector it also shows that readers
+// need no lock.
 func TestViewsDoNotChange(t *testing.T) {
 	type both struct {
 		view View

@@ -24,14 +24,14 @@
 //
 // # Complexity
 //
-// Add, Update and Remove are O(log n) to a base of about 7: six pages at 100,000 nodes. Finding the
-// next node that fits takes about as many pages; the worst case is O(n), where maxima cannot separate
-// what fits from what does not. The DistBuckets paper has O(1) for a fixed space, with an array of
-// children in each bucket. That constant is the number of coordinates: memory grows with
-// Π (capacity/θ), which is 10¹¹ for CPU in millicores and memory in MiB at θ = 1, and with a θ coarse
-// enough for arrays, a leaf holds thousands of nodes that need an order of their own. And each
-// update would copy a whole array per level, or make readers wait. The tree takes O(n) memory for every
-// θ, and its versions share pages.
+// Add, Update and Remove are O(log n), with a base of about 7: they read six pages at 100,000
+// nodes. Finding the next node that fits reads about as many pages. The worst case is O(n), if
+// maxima cannot separate nodes that fit from nodes that do not. The DistBuckets paper has O(1) for
+// a fixed space, with an array of children in each bucket. That constant is the number of
+// coordinates: memory grows with Π (capacity/θ), which is 10¹¹ for CPU in millicores and memory in
+// MiB at θ = 1, and with a θ coarse enough for arrays, a leaf holds thousands of nodes that need an
+// order of their own. And each update would copy a whole array per level, or make readers wait. The
+// tree takes O(n) memory for every θ, and its versions share pages.
 //
 // # Concurrency
 //
@@ -39,11 +39,11 @@
 // of goroutines search it without locks. After a view the writer copies a page before it changes it
 // (copy-on-write), so all other pages stay shared.
 //
-// A view is stale once the writer goes on. It may return a node that has been given away since: the
-// caller must check the node's newest state, in Query.Accept and again at commit. It may miss a node
-// whose free resources grew since: the caller must search again before it concludes that nothing
-// fits. Package nodestate numbers everything that was freed, and tells by its View's number whether a
-// failed search was stale.
+// A view is stale once the writer makes further changes. It may return a node whose resources have
+// been allocated since, so the caller must check the node's newest state, in Query.Accept and again
+// at commit. It may miss a node whose free resources have grown since, so the caller must search
+// again before it concludes that nothing fits. Package nodestate counts the releases of resources.
+// The count in its View tells whether a failed search was stale.
 //
 // # Invariants
 //

@@ -2,8 +2,8 @@ package distbucket
 
 import "fmt"
 
-// Node is an element of the index. The index copies Free. It keeps Record as it is, and readers get it
-// without a lock: what it points to must be safe for concurrent use.
+// Node is an element of the index. The index copies Free. It does not copy Record, and readers get
+// Record without a lock. So the data that Record points to must be safe for concurrent use.
 type Node struct {
 	Name   string
 	Free   Vector
@@ -26,14 +26,14 @@ type entry struct {
 	*reservation // set in the trees of Reserving only
 }
 
-// entryWithVectors is an entry and the memory of its two vectors, in one allocation up to six
-// dimensions. Searches read both, and each would be a cache miss elsewhere.
+// entryWithVectors is an entry and the memory of its two vectors, in one allocation for up to six
+// dimensions. Searches read both vectors. In separate allocations, each would be a cache miss.
 type entryWithVectors struct {
 	entry
 	vectors [12]int64
 }
 
-// reservation is what a node sets aside for a task.
+// reservation is the amount that a node reserves for a task.
 type reservation struct {
 	task    string
 	amounts Vector

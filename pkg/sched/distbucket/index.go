@@ -11,20 +11,20 @@ import (
 // since the last view.
 //
 // A view is the roots of two frozen trees and the delta. When the delta is full, its updates go into the
-// tree by coordinate together. Schedulers take the node with the most free again and again, so updates
-// that come together share most of the pages to copy: with one view per update, a decision of two
-// updates left 12.3 KB of garbage at 100,000 nodes without a delta, and 2.2 KB with it (BenchmarkDecide,
-// 4 dimensions, half full, coarse, LeastFit).
+// tree by coordinate together. Schedulers often take the node with the most free resources, so
+// consecutive updates share most of the pages to copy: with one view per update, a decision of two
+// updates left 12.3 KB of garbage at 100,000 nodes without a delta, and 2.2 KB with it
+// (BenchmarkDecide, 4 dimensions, half full, coarse, LeastFit).
 //
-// The tree by name changes only when nodes come and go, since it leads to handles and the log has the
-// rest. Putting each update into it as well took 0.6 µs of a decision at 1,000 nodes and 1.0 µs at
-// 100,000, and made only FirstFit and NextFit faster.
+// The tree by name changes only when nodes are added or removed: it leads to handles, and the log
+// has the updates. With each update also in this tree, a decision took 0.6 µs more at 1,000 nodes
+// and 1.0 µs more at 100,000, and only FirstFit and NextFit were faster.
 //
 // Two simpler ways were measured and rejected:
 //
-//   - Trees changed in place under a sync.RWMutex. An update alone is cheaper, but readers hold the lock
-//     while filters judge what they found, and the one writer waits: 35 to 73 µs per update instead of
-//     9 µs (BenchmarkShared, 1 to 16 proposers).
+//   - Trees changed in place under a sync.RWMutex. A single update is cheaper. But readers hold the
+//     lock while filters check the nodes that were found, and the one writer waits: an update takes
+//     35 to 73 µs instead of 9 µs (BenchmarkShared, 1 to 16 proposers).
 //   - A copy of the trees for each reader. It multiplies the writer's work by the number of readers.
 type Index struct {
 	space   space
@@ -124,8 +124,8 @@ func (x *Index) Len() int { return len(x.handles) }
 // Handle returns the handle of the node of that name, or nil.
 func (x *Index) Handle(name string) *Handle { return x.handles[name] }
 
-// View returns an immutable snapshot. It keeps alive all updates made after it, and its searches by name
-// follow them: keep views for the length of a search, not for longer.
+// View returns an immutable snapshot. As long as a view is referenced, all later updates stay in
+// memory, and its searches by name follow them. So keep a view only for one search.
 func (x *Index) View() View {
 	x.freeze()
 	return View{space: &x.space, trees: x.trees, delta: x.log.delta(), logPosition: x.log.position()}
@@ -165,9 +165,9 @@ func (t *trees) freeze() {
 	t.byName.freeze()
 }
 
-// Handle is a node's place in an index while the node is in it. It saves the search for the name, which
-// takes three times as long among 100,000 nodes as among 1,000: a map of that size is not in the cache.
-// The zero value is free. Its methods are for the writer.
+// Handle identifies a node in an index while the node is in it. It saves the search for the name,
+// which takes three times as long among 100,000 nodes as among 1,000: a map of that size is not in
+// the cache. The zero value is free. Its methods are for the writer.
 type Handle struct {
 	newest atomic.Pointer[entry] // nil if the node was removed; readers of views load it
 	index  *Index                // set on first use, and never changed

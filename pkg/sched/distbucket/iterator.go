@@ -1,7 +1,8 @@
 package distbucket
 
-// iterator is a position between two entries of a frozen tree. Moving on is O(1) amortised, without a
-// search from the root. It lives on the stack: a search allocates nothing.
+// iterator is a position between two entries of a frozen tree. A move to the next entry is O(1)
+// amortised, without a search from the root. The iterator is on the stack, so a search allocates
+// nothing.
 type iterator struct {
 	path  [maxDepth]frame // from the root
 	depth int
@@ -58,7 +59,7 @@ func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 // matcher decides which pages and entries a search has to read: those that may cover a request. The
 // zero value matches everything.
 //
-// A page is ruled out by its parent's summary of it, so a page that cannot match is never read:
+// The summary in the parent page rules a page out, so a page that cannot match is never read:
 //
 //	maxima (codes)  ⇒ exactMax  ⇒ page is read
 //	code            ⇒ exact Free ⇒ not superseded ⇒ entry matches

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// key is the integer by which a tree orders entries first, so that a search compares integers in a page
-// and seldom follows a pointer to an entry.
+// key is the integer that a tree compares first to order entries. So a search compares integers in
+// a page, and rarely follows a pointer to an entry.
 type key uint64
 
 // packCoord packs a coordinate into a key that keeps the lexicographic order. It also returns how many
@@ -19,9 +19,10 @@ type key uint64
 //
 //	(5, 0)  ↦  000100 01  000001
 //
-// Small numbers take few bits, so six dimensions usually fit. What does not fit is cut off, which makes
-// keys equal and never reverses them; comparisons then fall back to the coordinates. Negative numbers
-// are written as 000000 and numbers from 2⁵⁸ on as 111111; nothing follows them.
+// Small numbers take few bits, so six dimensions usually fit. Bits that do not fit are cut off.
+// This can make keys equal, but never reverses their order. Comparisons of equal keys then compare
+// the coordinates. Negative numbers are written as 000000 and numbers from 2⁵⁸ on as 111111;
+// nothing follows them.
 //
 // A fixed width per dimension was rejected: it cuts off amounts in bytes and wastes bits on GPUs.
 func packCoord(x []int64) (k key, left int, exact bool) {

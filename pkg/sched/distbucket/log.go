@@ -2,8 +2,9 @@ package distbucket
 
 import "sync/atomic"
 
-// deltaSize is the most updates that the tree by coordinate lacks. Searches examine them one by one;
-// 16 cost less than the garbage that they save (see Index).
+// deltaSize is the largest number of updates that the tree by coordinate lacks. Searches examine
+// these updates one after another. With 16 updates this costs less than the garbage that they save
+// (see Index).
 const deltaSize = 16
 
 // log is the writer's end of the sequence of updates. It serves two readers:
@@ -90,9 +91,10 @@ type logPosition struct {
 // entry returns the entry that the handle's node had at p. The handle must have had one then. O(1) if
 // the node has not changed since p, and else O(updates since p).
 //
-// It needs no lock. The newest entry is the one at p if its number is not greater. Otherwise an update
-// after p replaced it, and the first such update of the handle has the entry of before: addUpdate stores
-// it in the log before the handle leads to the new entry.
+// It needs no lock. If the number of the newest entry is not greater than that of p, it is also the
+// entry at p. Otherwise an update after p replaced the entry at p. The first such update of the
+// handle has that entry, because addUpdate stores it in the log before the handle leads to the new
+// entry.
 func (p *logPosition) entry(h *Handle) *entry {
 	e := h.newest.Load()
 	if e != nil && e.seq <= p.seq {

@@ -51,8 +51,8 @@ func (c *code) covers(want *code) bool {
 // max returns the maximum of each lane.
 func (c *code) max(other *code) code { return code{maxLanes(c[0], other[0]), maxLanes(c[1], other[1])} }
 
-// distance returns what merging two codes into their maximum would overstate, for the code that is
-// overstated less:
+// distance returns by how much the maximum of two codes overstates them, for the code that it
+// overstates less:
 //
 //	min(Σ(max − c), Σ(max − other)) over all lanes
 //
@@ -80,11 +80,11 @@ func maxLanes(a, b uint64) uint64 {
 // maxima is an upper bound of a set of codes: each code of the set is covered by one of the three.
 // Unused ones are 0.
 //
-// A single maximum hides what matters most: if one half of the nodes has no GPUs left and the other no
-// memory, it claims both. While pods with one GPU each filled 5,000 half-full nodes, finding four nodes
-// took up to 2,000 visits with one maximum, and 20 to 50 with three. A fourth saved a quarter of the
-// visits only where six dimensions ran out independently, and made updates half as expensive again
-// (CPU time, 30,000 nodes).
+// A single maximum is not enough: if one half of the nodes has no GPUs left and the other half has
+// no memory, it says that both are free. While pods with one GPU each filled 5,000 half-full nodes,
+// finding four nodes took up to 2,000 visits with one maximum, and 20 to 50 with three. A fourth
+// maximum saved a quarter of the visits, but only if six dimensions ran out independently. It made
+// updates 50 % more expensive (CPU time, 30,000 nodes).
 //
 // A third tree, on a Z-order curve, found rare nodes before there were three maxima. It was removed:
 // with three, the tree by coordinate needs fewer visits than either tree needed.
@@ -108,8 +108,8 @@ func (m *maxima) add(c code) {
 	m.mergeNearest(c)
 }
 
-// mergeNearest adds c when all places are taken: of the four codes, it merges the two with the smallest
-// distance.
+// mergeNearest adds c when all three maxima are used. Of the four codes, it merges the two with the
+// smallest distance.
 func (m *maxima) mergeNearest(c code) {
 	to, from, least := 0, len(m), m[0].distance(&c)
 	for i := range m {
@@ -137,10 +137,10 @@ func (m *maxima) covers(want *code) bool {
 // exactMax is the exact maximum of each of the first eight dimensions below a page. It is immutable,
 // and pages share it.
 //
-// It settles what codes cannot: where a thousand nodes have exactly as much free and a request asks for
-// one byte more, their codes are equal. It may be too high, since a removal does not lower it: that
-// would read every entry of the page. It is recomputed when items move between pages. Maxima are
-// lowered, so the error stays below the precision of a code.
+// It decides where codes cannot: if a thousand nodes have exactly the same amount free and a
+// request needs one byte more, the codes are equal. exactMax may be too high, because a removal
+// does not lower it: that would have to read every entry of the page. It is recomputed when items
+// move between pages. Maxima are lowered, so the error stays below the precision of a code.
 type exactMax [2 * lanesPerWord]int64
 
 // covers reports whether m is at least request, in the dimensions that m has.

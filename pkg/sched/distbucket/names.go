@@ -11,12 +11,12 @@ const (
 // down, as a controller's initial list has them. Other nodes get the middle between their neighbours.
 const labelStride = 1 << 32
 
-// assignLabel gives a new entry a label between those of its neighbours by name. It returns false if
-// there is none left.
+// assignLabel gives a new entry a label between those of its neighbours by name. It returns false
+// if no label is left between them.
 //
-// A label is an integer that stands for a name: labels order the nodes of an index as their names do.
-// Pages store them, so searches compare integers where names would be two reads elsewhere in memory. A
-// node keeps its label until relabel.
+// A label is an integer in place of a name: labels order the nodes of an index as their names do.
+// Pages store labels, so searches compare integers. A comparison of names would need two reads
+// elsewhere in memory. A node keeps its label until relabel.
 //
 //	name   a      b           c
 //	label  m      m + 2³²     m + 2·2³²       added in order: one stride each
@@ -103,10 +103,12 @@ func (p *page) firstAfterName(name string) int {
 }
 
 // Cursor is a position in the order of names, after one name. The zero value is before all names. A
-// cursor remains valid when its node changes or is removed: it stands for the name.
+// cursor remains valid when its node changes or is removed, because it is a position after the name
+// and not after the node.
 //
-// The label saves the search for the name. It holds in every view of the cursor's index that has seen
-// the node's update and no removal or relabel since. In views of other indexes its position is undefined.
+// The label saves the search for the name. The label is valid in every view of the cursor's index
+// that has seen the node's update and no removal or relabel since. In the views of any other index,
+// the position of the cursor is undefined.
 type Cursor struct {
 	name  string
 	label key    // of the name, or noLabel

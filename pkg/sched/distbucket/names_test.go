@@ -107,7 +107,8 @@ func TestCursorOfHeldNode(t *testing.T) {
 	}
 }
 
-// TestCursorOfRemovedNode goes on after a removed node, whose label another node may have.
+// TestCursorOfRemovedNode continues a search after a removed node. Another node may now have its
+// label.
 func TestCursorOfRemovedNode(t *testing.T) {
 	for next, want := range map[string][]string{"n3": {"n9", "n1", "n3"}, "n7": {"n7", "n9", "n1"}} {
 		x := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})

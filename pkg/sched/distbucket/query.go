@@ -15,9 +15,9 @@ type Query struct {
 	After      Cursor           // where names begin, cyclically; NextFit, and LeastFit and BestFit among equals
 	Task       string           // whose reservations count as free; see Reserving
 
-	// Rand is the source of Random, which is FirstFit without it. If After is zero, LeastFit and BestFit
-	// draw the name to begin with among equals: proposers that search one view then conflict less often
-	// than if each began with the smallest name.
+	// Rand is the random source of the policy Random. If it is nil, Random is the same as FirstFit.
+	// If After is zero, LeastFit and BestFit draw the name to begin with among equals: proposers
+	// that search one view then conflict less often than if each began with the smallest name.
 	Rand *rand.Rand
 }
 

@@ -55,7 +55,7 @@ func (s *search) scan(dst []*entry) (int, bool) {
 	return sc.taken, true
 }
 
-// full reports whether no more nodes are wanted.
+// full reports whether enough nodes have been found.
 func (s *scan) full() bool { return s.taken == len(s.dst) }
 
 // takeInOrder takes the tree's next entry, after the entries of the delta that come before it.

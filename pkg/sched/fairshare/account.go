@@ -13,7 +13,7 @@ type Account struct {
 	Time  time.Time // when Score was computed
 }
 
-// account is an Account and what is known of its tasks.
+// account is an Account with the data of its tasks.
 //
 // Invariant: Usage is what its tasks hold, plus carried.
 type account struct {
@@ -38,8 +38,8 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 	a.Usage += by
 }
 
-// start adds a task that has run since a time. The part of its amount that may be in carried was charged
-// all along. For the rest, the task adds what it would have scored alone:
+// start adds a task that has run since a time. The part of its amount that may be in carried has
+// already been charged. For the rest, the task adds what it would have scored alone:
 //
 //	amount · (1 − e^(−(now − since)/T))
 func (a *account) start(d Decay, now, since time.Time, amount Milli) {
@@ -55,7 +55,7 @@ func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.Usage += amount
 }
 
-// complete drops carried: the tasks that it stood for are gone.
+// complete sets carried to zero, because the tasks that it counted are gone.
 func (a *account) complete(d Decay, now time.Time) {
 	a.change(d, now, -a.carried)
 	a.carried = 0

@@ -21,11 +21,11 @@ type Task struct {
 //
 // Invariants:
 //
-//   - A pod is charged once, by its UID, from the first Start to the first End. Repeating a
-//     call changes nothing, and nor does a Start after End.
+//   - A pod is charged once, by its UID, from the first Start to the first End. A repeated call
+//     changes nothing, and neither does a Start after End.
 //   - Time never goes back: a call with an earlier time counts as of the latest. So no time is charged
 //     twice, and clocks that differ do not lower a score.
-//   - A task that is started late is charged from its Since on.
+//   - A task is charged from its Since on, even if Start is called later.
 type Book struct {
 	decay Decay
 
@@ -97,7 +97,7 @@ func (b *Book) recharge(old, t Task, now time.Time) {
 	}
 }
 
-// End ends a task for good. It returns the task's tenant, or "" if the task held nothing.
+// End ends a task permanently. It returns the task's tenant, or "" if the task held nothing.
 func (b *Book) End(uid string, now time.Time) (tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

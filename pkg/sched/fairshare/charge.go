@@ -49,8 +49,8 @@ func sorted(charges []Charge) []Charge {
 }
 
 // ChargeUnnamed returns what a pod is charged for n > 0 whole GPUs that were allocated without naming
-// them, and for the parts of GPUs that it holds beside them. A node has such GPUs of one type only. On a
-// nil node, which is not known yet, the type is AnyGPU, and n includes the parts.
+// them, and for the parts of GPUs that it also holds. All such GPUs of a node have the same type.
+// On a nil node, which is not known yet, the type is AnyGPU, and n includes the parts.
 func ChargeUnnamed(n int64, h sched.Holding, node *sched.Node) []Charge {
 	kind := AnyGPU
 	if node != nil && len(node.GPUs) > 0 {
@@ -108,8 +108,9 @@ func (t Type) Overlaps(u Type) bool {
 	return slices.ContainsFunc(t.alternatives(), u.Counts) || slices.ContainsFunc(u.alternatives(), t.Counts)
 }
 
-// And returns the type that a gang waits for whose pods wait for the two types: GPUs are
-// scarcer than CPUs, and a gang that needs two models competes with all that need one.
+// And returns the type that a gang waits for if some of its pods wait for one of the types and
+// others for the other. A GPU type takes precedence over CPUs, because GPUs are scarcer. A gang
+// that needs two GPU models competes with all pods that need one of them.
 func (t Type) And(u Type) Type {
 	switch {
 	case t == u || u == CPU:
@@ -123,7 +124,7 @@ func (t Type) And(u Type) Type {
 	return Type(strings.Join(slices.Compact(names), "|"))
 }
 
-// alternatives returns the types of which a pod accepts any.
+// alternatives returns the types that a pod accepts. It accepts any of them.
 func (t Type) alternatives() (all []Type) {
 	for name := range strings.SplitSeq(string(t), "|") {
 		all = append(all, Type(name))
@@ -131,7 +132,7 @@ func (t Type) alternatives() (all []Type) {
 	return all
 }
 
-// isWhole reports whether the type is of whole GPUs.
+// isWhole reports whether the type is a type of whole GPUs.
 func (t Type) isWhole() bool {
 	part := func(u Type) bool {
 		name := "-" + string(u)

@@ -6,13 +6,14 @@ import (
 )
 
 // negligible is the score, in cores or GPUs, below which an unused account is forgotten.
-// One core that was held for ten minutes is as little after two and a half days, with the
-// default decay.
+// With the default decay, one core that was held for ten minutes has this score after two and a
+// half days.
 const negligible = 1e-3
 
 // Prune forgets accounts that are not used and whose score is negligible, and tenants that
-// have nothing left. Anybody can invent tenants, in namespaces or labels, so the book
-// and its metrics would grow for ever. A tenant with a weight of its own is kept. O(accounts).
+// have nothing left. Without Prune, the book and its metrics would grow without limit, because
+// anybody can invent tenants in namespaces or labels. A tenant with a weight of its own is kept.
+// O(accounts).
 func (b *Book) Prune(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

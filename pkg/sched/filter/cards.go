@@ -9,8 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// candidates are the cards of a node that a pod may choose from. They are sorted by free
-// capacity, least first, so that whole cards stay whole; equal ones keep the node's order.
+// candidates are the cards of a node that a pod may choose from. They are sorted by free capacity,
+// least first, so that whole cards stay whole. Cards with equal free capacity keep the node's
+// order.
 type candidates struct {
 	cards []sched.GPU
 	group string // the GPU group of the cards, or ""
@@ -176,8 +177,8 @@ func unlike(ask sched.GPURequest, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// suits reports whether a card satisfies a request. A request for a whole card needs all
-// of it free, so a card is never allocated both as a whole and in parts.
+// suits reports whether a card satisfies a request. A request for a whole card needs a card that is
+// entirely free, so a card is never allocated both as a whole and in parts.
 func suits(ask sched.GPURequest, card sched.GPU) bool {
 	return card.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, card.Type))
 }

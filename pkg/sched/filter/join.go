@@ -17,10 +17,10 @@ func joins(pod *sched.Pod) bool {
 }
 
 // allow returns the planner's check that the candidates suffice for the containers placed
-// so far: each NUMA node has as many cards as must be there. A card whose NUMA node is
-// unknown is never treated as local, except on machines with one NUMA node. It is nil if
-// cards and CPUs need not be on the same NUMA node, or if the node's cards have no IDs,
-// because the kubelet then chooses them.
+// so far: each NUMA node has as many cards as the containers on it need. A card whose NUMA node is
+// unknown is never treated as local, except on machines with one NUMA node. It is nil if cards and
+// CPUs need not be on the same NUMA node, or if the node's cards have no IDs, because the kubelet
+// then chooses them.
 func (cs candidates) allow(pod *sched.Pod, node *sched.Node) func([]numaplan.Counts) bool {
 	if len(cs.cards) == 0 || cs.cards[0].ID == "" || !joins(pod) {
 		return nil

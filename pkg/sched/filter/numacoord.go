@@ -51,8 +51,8 @@ func evenFree(n *sched.Node) int64 {
 }
 
 // ofPolicy returns a function that returns the CPUs of a pod's largest exclusive
-// container, or 0 for pods with another policy. Containers that name their counts are
-// ignored, because no policy applies to them.
+// container, or 0 for pods with another policy. Containers that name their CPU counts by NUMA node
+// are ignored, because no policy applies to them.
 func ofPolicy(policy podspec.Policy) func(*sched.Pod) int64 {
 	return func(p *sched.Pod) int64 {
 		most := 0

@@ -17,7 +17,8 @@ type Profile struct {
 	// Candidates is the length of a first list; 0 means 4. With several candidates, a
 	// conflict costs a check of the next one instead of another search.
 	Candidates int
-	// Ranker replaces the order of the policy by its own; nil for none. Profiles do not share it.
+	// Ranker, if not nil, replaces the order of the policy by its own. Each profile has its own
+	// Ranker.
 	Ranker *fragmentation.Ranker
 }
 

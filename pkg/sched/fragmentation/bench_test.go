@@ -9,10 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// BenchmarkDecision measures what a decision takes in this package, in a cluster that is half
-// full: a pod of one of about 150 kinds is seen and ranked, the first node that fits takes it,
-// and another pod ends on its node. A change is judged by ten runs before and after (-count 10)
-// with golang.org/x/perf/cmd/benchstat.
+// BenchmarkDecision measures the time that a decision takes in this package, in a cluster that is
+// half full. In each step, the ranker sees and ranks a pod of one of about 150 kinds, the first
+// node that fits gets the pod, and another pod ends. To judge a change, compare ten runs before and
+// after it (-count 10) with golang.org/x/perf/cmd/benchstat.
 func BenchmarkDecision(b *testing.B) {
 	for _, nodes := range []int{100, 1500, 10000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
@@ -48,7 +48,7 @@ func newCrowd(nodes int) *crowd {
 	return c
 }
 
-// decide places a pod. Half of the cluster is about four such pods a node.
+// decide places a pod. About four such pods on each node fill half of the cluster.
 func (c *crowd) decide() {
 	c.made++
 	pod := kindOfMany(c.r, fmt.Sprint("p", c.made))
@@ -70,7 +70,7 @@ func (c *crowd) decide() {
 	}
 }
 
-// kindOfMany draws a pod as in openb's trace: most request one GPU or a part of one.
+// kindOfMany draws a random pod as in the openb trace: most pods request one GPU or a part of one.
 func kindOfMany(r *rand.Rand, uid string) *sched.Pod {
 	p := &sched.Pod{UID: uid, Requests: sched.Amounts{CPU: sched.MilliCPU(2000 * (1 + r.IntN(6))), Memory: sched.Bytes(4096 * (1 + r.IntN(3))), Pods: 1}}
 	switch p.GPUs = (sched.GPURequest{Count: 1, Milli: 1000}); r.IntN(20) {

@@ -7,8 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// measure computes how much of a node's free GPUs is lost to a workload. Pods that request no
-// GPU are left out of the workload: to them all GPUs are useless on every node.
+// measure computes how much of a node's free GPUs is lost to a workload. The workload does not
+// include pods that request no GPU, because all GPUs on every node are useless to them.
 //
 //	lost(n) = Σ p(m) · ( f(n, m) + s(n, m) )  over the kinds m of pods, p(m) their share
 //	f(n, m) = the free capacity of all GPUs of n                 if m does not fit n
@@ -21,7 +21,7 @@ import (
 // and both together 95.4 %.
 type measure []group
 
-// group is the kinds of pods that request the same GPUs.
+// group has the kinds of pods that request the same GPUs.
 type group struct {
 	count  int
 	milli  sched.MilliGPU
@@ -32,14 +32,14 @@ type group struct {
 	needs  []need
 }
 
-// need is what one kind of pods requests besides GPUs.
+// need has the requests of one kind of pods for other resources than GPUs.
 type need struct {
 	cpu    sched.MilliCPU
 	memory sched.Bytes
 	share  float64
 }
 
-// newMeasure groups the kinds, those that need the most of a GPU first.
+// newMeasure groups the kinds. The groups that need the largest part of a GPU come first.
 func newMeasure(kinds []want) (m measure) {
 	kinds = slices.Clone(kinds)
 	slices.SortStableFunc(kinds, func(a, b want) int {
@@ -80,8 +80,8 @@ func (m measure) lost(s *stock) float64 {
 	return sum
 }
 
-// scarce returns the group's part of lost(n) where some of its kinds cannot use all GPUs for want
-// of CPU or memory. pods is how many fit the GPUs.
+// scarce returns the group's part of lost(n) if some of its kinds cannot use all GPUs because CPU
+// or memory is short. pods is the number of pods for which the GPUs suffice.
 func (g *group) scarce(s *stock, r room, pods int, free sched.MilliGPU) (sum float64) {
 	for i := range g.needs {
 		n := &g.needs[i]
@@ -107,9 +107,9 @@ func (g *group) used(pods int) sched.MilliGPU { return sched.MilliGPU(pods*g.cou
 // room is the GPU capacity of a node for one group.
 type room struct {
 	able int // GPUs with enough free capacity
-	// slots is how many times what a pod requests of a GPU fits all GPUs. For pods that request
-	// parts of several GPUs this may be too high: two parts of one pod are never on one GPU, but
-	// how many pods fit then would have to be found by trying.
+	// slots is how many times the amount that a pod requests of one GPU fits into all GPUs. For
+	// pods that request parts of several GPUs, this may be too high, because two parts of one pod
+	// are never on one GPU. The exact number could be found only by trying.
 	slots int
 	small sched.MilliGPU // free capacity of the other GPUs
 }

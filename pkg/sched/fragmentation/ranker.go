@@ -10,26 +10,26 @@ import (
 // Options configure a Ranker.
 type Options struct {
 	Now func() time.Time // nil: all pods are seen at the same time
-	// TimeConstant is how long a pod that was seen matters: after it, its weight is 37 %. 0
+	// TimeConstant is the time after which the weight of a pod that was seen has dropped to 37 %. 0
 	// means DefaultTimeConstant.
 	TimeConstant time.Duration
 	GPUResource  string // counts the free GPUs of nodes whose GPUs have no IDs
 }
 
-// DefaultTimeConstant makes a weight of a week ago count 2 %, as those of tenants' scores.
+// DefaultTimeConstant is the default of tenants' scores. A pod that was seen a week ago counts 2 %.
 const DefaultTimeConstant = 42 * time.Hour
 
 // Ranker ranks nodes for pods. It is safe for concurrent use: one lock guards everything,
 // because a ranking takes a few microseconds.
 //
-// Scores are cached by kind of pods and node. An update of a node is only logged; a ranking
-// reads the log, and computes the scores of the nodes in it. With k kinds in use, a decision
-// computes about k scores, whatever the number of nodes, and compares one number of each
-// node. Two other ways were slower: to score all nodes that fit for each pod, and to compute
-// all kinds' scores of a node when it changes.
+// Scores are cached by kind of pods and node. An update of a node is only logged. A ranking reads
+// the log, and computes the scores of the nodes in it. With k kinds in use, a decision computes
+// about k scores, whatever the number of nodes is, and compares one number for each node. Two other
+// ways were slower: scoring all nodes that fit for each pod, and computing the scores of a node for
+// all kinds whenever the node changes.
 //
-// The measure is replaced when the workload that was learned differs much from the one that is
-// measured. Then all scores are computed again, so small differences are left.
+// The measure is replaced when the learned workload differs much from the measured one. All scores
+// are then computed again, so small differences do not replace the measure.
 type Ranker struct {
 	options Options
 	mu      struct {
@@ -95,7 +95,7 @@ func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.log.add(i)
 }
 
-// Remove removes a node. Its place stays, for the case that the node comes back.
+// Remove removes a node. Its index stays reserved, because the node may come back.
 func (r *Ranker) Remove(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +167,8 @@ func (r *Ranker) See(pod *sched.Pod) {
 }
 
 // SeeHeld adds a pod that was bound at a time, zero for just now, and holds a number of GPUs. So
-// the workload is known after a restart. Which types of GPUs such a pod had requested is unknown.
+// the workload is known again after a restart. It is not known which GPU types such a pod
+// requested.
 func (r *Ranker) SeeHeld(uid string, h sched.Holding, cards int, at time.Time) {
 	want := request{cpu: h.CPU, memory: h.Memory, count: max(cards, len(h.GPUs)), milli: sched.WholeGPU}
 	if len(h.GPUs) > 0 {
@@ -197,7 +198,7 @@ func (r *Ranker) see(uid string, want request, at time.Time) {
 }
 
 const (
-	// firstCheck is after how many pods the workload is measured for the first time.
+	// firstCheck is the number of pods after which the workload is measured for the first time.
 	firstCheck = 8
 	// mostDistance is how much the learned workload may differ from the measured one.
 	mostDistance = 0.1

@@ -38,7 +38,7 @@ func (r *Ranker) ranking(want request) *ranking {
 	return scores
 }
 
-// dropOldest removes the ranking that was not used for the longest time.
+// dropOldest removes the ranking that has not been used for the longest time.
 func (r *Ranker) dropOldest() {
 	var oldest kind
 	least := uint64(math.MaxUint64)
@@ -114,7 +114,7 @@ func (r *Ranker) all(to []int, k *ranking) []int {
 	return to
 }
 
-// compare returns a negative number if node i is better than node j. It is total.
+// compare returns a negative number if node i is better than node j. It defines a total order.
 func (r *Ranker) compare(k *ranking, i, j int) int {
 	a, b := &r.mu.nodes[i], &r.mu.nodes[j]
 	return cmp.Or(cmp.Compare(k.scores[j], k.scores[i]), cmp.Compare(a.free, b.free), cmp.Compare(a.stock.cpu, b.stock.cpu), cmp.Compare(a.stock.memory, b.stock.memory), cmp.Compare(i, j))

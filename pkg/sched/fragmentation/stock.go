@@ -6,23 +6,23 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// stock is what is free on a node, as far as the measure is concerned. GPUs with the same type
-// and the same amount free are one lot, because a node has few different ones: this makes a
-// measurement several times faster than one GPU at a time.
+// stock has the free amounts on a node that the measure reads. GPUs with the same type and the same
+// free amount form one lot. A node has only a few lots, so a measurement is several times faster by
+// lot than by GPU.
 type stock struct {
 	cpu    sched.MilliCPU
 	memory sched.Bytes
 	lots   []lot // ascending by free; GPUs with nothing free are left out
 }
 
-// lot is n GPUs with the same amount free each.
+// lot is a number of GPUs of which each has the same free amount.
 type lot struct {
 	free  sched.MilliGPU
 	model string
 	n     int
 }
 
-// request is what a pod requests, as far as the measure is concerned.
+// request has the requests of a pod that the measure reads.
 type request struct {
 	cpu    sched.MilliCPU
 	memory sched.Bytes
@@ -36,7 +36,7 @@ func requestOf(pod *sched.Pod) request {
 }
 
 // stockOf returns the stock of a record. It appends the lots to lots, which it overwrites. If the
-// node's GPUs have no IDs, a resource counts how many of them are free.
+// node's GPUs have no IDs, the amount of the node's resource says how many of them are free.
 func stockOf(n *sched.Node, resource string, lots []lot) stock {
 	s := stock{n.Free.CPU, n.Free.Memory, lots[:0]}
 	if len(n.GPUs) > 0 && n.GPUs[0].ID == "" {
@@ -86,9 +86,9 @@ func (s *stock) fits(r *request) bool {
 	return able >= r.count
 }
 
-// less returns the stock after a pod that fits was placed. It gets the GPUs with the least
-// free, as package filter chooses them for pods without exclusive CPUs, unless the models of
-// GPUs take turns on the node. The lots are written to lots.
+// less returns the stock after a pod that fits was placed. The pod gets the GPUs with the least
+// free capacity. Package filter chooses the same GPUs for pods without exclusive CPUs, unless GPUs
+// of different models alternate on the node. The lots are written to lots.
 func (s *stock) less(r *request, lots []lot) stock {
 	after := stock{s.cpu - r.cpu, s.memory - r.memory, append(lots[:0], s.lots...)}
 	need := r.count

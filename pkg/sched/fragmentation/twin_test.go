@@ -14,7 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
-// randomPod draws a pod of few kinds: shares, cards, several cards, CPUs alone.
+// randomPod draws a pod of one of a few kinds: a share of a GPU, one GPU, several GPUs, or only
+// CPUs.
 func randomPod(r *rand.Rand, uid string) *sched.Pod {
 	p := &sched.Pod{UID: uid, Requests: sched.Amounts{CPU: sched.MilliCPU(1000 * (1 + r.IntN(4))), Memory: 1, Pods: 1}}
 	switch r.IntN(4) {
@@ -134,7 +135,7 @@ func twinScore(kinds []fragmentation.Typical, pod *sched.Pod, node *sched.Node) 
 	return int64(math.Round((twinLost(kinds, node) - twinLost(kinds, node.Take(sched.Hold(pod, at)))) * 1000))
 }
 
-// near reports whether scores are the same but for the rounding of sums.
+// near reports whether scores are equal except for rounding errors of sums.
 func near(a, b int64) bool {
 	return a == b || a != fragmentation.Unfit && b != fragmentation.Unfit && max(a-b, b-a) <= 1
 }
@@ -178,7 +179,8 @@ func (s *scene) run(t *testing.T, steps int) {
 	}
 }
 
-// TestTwin compares rankings with those of placements, while nodes and the workload change.
+// TestTwin compares rankings with those of the twin, which places pods, while nodes and the
+// workload change.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		newScene(seed).run(t, 600)

@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// want is one kind of pods and its share of all.
+// want is one kind of pods and its share of all pods.
 type want struct {
 	request
 	share float64
@@ -22,8 +22,8 @@ type want struct {
 //
 //	w = e^(−(now − t)/T)
 //
-// so kinds that are not seen any more are forgotten. Only quotients of weights matter, so
-// weights grow instead of being lowered: a new pod has e^((t − origin)/T).
+// so kinds that no longer appear are forgotten. Only ratios of weights matter. So old weights are
+// not lowered: a new pod has the weight e^((t − origin)/T), which grows with t.
 type workload struct {
 	constant time.Duration // T
 	origin   time.Time
@@ -54,13 +54,12 @@ func kindOf(r request) kind {
 const (
 	// mostKinds limits the kinds that are remembered.
 	mostKinds = 1024
-	// mostTypical and typicalShare limit the kinds that are measured: each measurement takes
-	// time in proportion to them, and rare kinds hardly change it. On openb's trace 0.95 allocates
-	// 95.48 % of the GPUs, and 0.99 allocates 95.53 %.
+	// mostTypical and typicalShare limit the kinds that are measured: the time of a measurement is
+	// proportional to their number, and rare kinds hardly change the result. On openb's trace 0.95
+	// allocates 95.48 % of the GPUs, and 0.99 allocates 95.53 %.
 	mostTypical  = 128
 	typicalShare = 0.99
-	// mostGrowth is the exponent at which weights are made smaller again, long before they
-	// overflow.
+	// mostGrowth is the exponent at which all weights are scaled down, long before they overflow.
 	mostGrowth = 100
 )
 
@@ -97,7 +96,7 @@ func (w *workload) weightAt(at time.Time) float64 {
 	return math.Exp(growth)
 }
 
-// keep forgets all other kinds.
+// keep forgets all kinds except the given ones.
 func (w *workload) keep(some []*seen) {
 	w.kinds, w.total = map[kind]*seen{}, 0
 	for _, s := range some {
@@ -135,8 +134,8 @@ func (w *workload) typical() []want {
 	return all
 }
 
-// distance returns half of the sum of the differences of shares: 0 for the same workloads, 1
-// for workloads without a common kind.
+// distance returns half of the sum of the absolute differences of shares: 0 for equal workloads,
+// and 1 for workloads without a common kind.
 func distance(a, b []want) float64 {
 	shares := map[kind]float64{}
 	for _, w := range a {

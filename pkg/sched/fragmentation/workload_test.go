@@ -54,7 +54,7 @@ func TestTypical(t *testing.T) {
 	}
 }
 
-// TestUnnamed checks that of GPUs without IDs only those count that the resource says are free.
+// TestUnnamed checks that as many GPUs without IDs count as the node's resource says are free.
 func TestUnnamed(t *testing.T) {
 	const resource = "nvidia.com/gpu"
 	for free, want := range map[int64]int{0: 0, 1: 1, 2: 2, 9: 2, -1: 0} {

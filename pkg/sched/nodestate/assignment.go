@@ -148,8 +148,8 @@ func (s *State) takeOut(uid string, gone bool) *Assignment {
 	return was
 }
 
-// Undo removes the assignment of a decision that could not be bound. It returns false
-// and changes nothing if the pod is bound after all.
+// Undo removes the assignment of a decision that could not be bound. If the pod is bound
+// nevertheless, Undo changes nothing and returns false.
 func (s *State) Undo(d sched.Decision) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,8 +188,8 @@ func (s *State) Assignments(node string) []*Assignment {
 	return slices.SortedFunc(e.Assignments(), func(a, b *Assignment) int { return strings.Compare(a.UID, b.UID) })
 }
 
-// Visit calls f with all assignments, in any order, while none of them can change. The rules
-// for subscribers hold for f, and it may read the records of the assignments' entries.
+// Visit calls f with all assignments, in any order. No assignment can change until Visit returns.
+// The rules for subscribers also hold for f. f may read the records of the assignments' entries.
 func (s *State) Visit(f func(iter.Seq[*Assignment])) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

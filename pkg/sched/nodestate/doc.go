@@ -37,8 +37,9 @@
 // call the queue. The lock order is state, subscriber, queue. Subscribers and the queue
 // may call only FreedSeq, Narrow, Entry and Record of the state, which take no lock.
 //
-// A record is that of one node, but what a filter knows of one node may make pods unfit for
-// another one. The subscriber then calls Narrow, and Place refuses what was checked before.
+// A record describes one node. But a change on one node may make pods unfit for another node, for
+// example by anti-affinity. The filter's subscriber then calls Narrow, and Place refuses decisions
+// that were checked before.
 //
 // OnFreed is called without a lock because it checks waiting pods. It may run late or after
 // another change. This is safe, because it only causes retries. Undo does not call
@@ -47,10 +48,9 @@
 // # What a reader may see late
 //
 // Records are always the newest. Indexes lag: a change only marks its node as stale, and
-// the next View updates the indexes, unless another goroutine is already doing so. Hence
-// assigning a node never waits for an index update, which costs several times the change
-// itself. Nodes that change often are indexed less often. A single reader sees every
-// change.
+// the next View updates the indexes, unless another goroutine is already doing so. So the
+// assignment of a node never waits for an index update, which takes several times as long as the
+// change itself. Nodes that change often are indexed less often. A single reader sees every change.
 //
 // The index finds a node, and the node's newest record decides whether it fits. A stale
 // index can only miss a node whose free resources grew since. View.FreedSeq detects this:

@@ -47,8 +47,8 @@ type Subscriber func(Event)
 // called after the subscribers that were added before. It must be added before the first
 // change.
 //
-// A decision is an event of its own kind because most subscribers need not know it: the
-// state's lock is held while they run, and the committer waits for that.
+// A decision is an event of its own kind, because most subscribers do not need it: the state's lock
+// is held while subscribers run, and the committer waits for the lock.
 func (s *State) Subscribe(f Subscriber, some ...Kind) {
 	for kind := range kinds {
 		if len(some) == 0 || slices.Contains(some, kind) {

@@ -16,8 +16,8 @@ import (
 //
 // Two alternatives were rejected. A snapshot for each proposer costs O(nodes) per
 // decision, which at 5,000 nodes is more than the decision itself
-// (volcano-sh/volcano#5168). Updating the indexes with each change makes the committer,
-// which is single, do four times the work.
+// (volcano-sh/volcano#5168). Updating the indexes with each change would give the single committer
+// four times the work.
 type State struct {
 	profiles []filter.Profile
 	view     atomic.Pointer[View]
@@ -79,9 +79,10 @@ func (s *State) Record(name string) *sched.Node {
 // while View.FreedSeq has the value from when the view was made. It takes no lock.
 func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
 
-// Narrow records that pods may fit no more on nodes whose records are unchanged, for example
-// because a pod was placed that keeps others away. Only subscribers may call it, during
-// their call, after other goroutines can find out for which pods this is so.
+// Narrow records that pods may no longer fit nodes whose records are unchanged, for example because
+// a pod was placed that keeps others away. Only subscribers may call it, and only during their
+// call. Before they call it, they must store the data from which other goroutines can tell which
+// pods are concerned.
 func (s *State) Narrow() { s.narrowed.Add(1) }
 
 // NarrowSeq returns how often Narrow was called since the start. It takes no lock.

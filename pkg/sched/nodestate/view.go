@@ -41,8 +41,8 @@ func profileOf(profiles []filter.Profile, name string) int {
 	return max(0, slices.IndexFunc(profiles, func(p filter.Profile) bool { return p.Name == name }))
 }
 
-// Holds reports whether a pod is assigned to a node now. It takes a lock for a moment, and
-// is meant for the pods of gangs, some of which may be assigned already.
+// Holds reports whether a pod is assigned to a node now. It holds a lock for a short time. It is
+// meant for the pods of a gang, because some of them may be assigned already.
 func (v *View) Holds(uid string) bool { return v.state.Holds(uid) }
 
 // Len returns the number of nodes.

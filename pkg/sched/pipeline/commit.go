@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Effects is how the committer acts on the rest of the scheduler. Only Bind may block,
-// and only until a binder is free. None of the functions may call the committer.
+// Effects has the functions by which the committer acts on the rest of the scheduler. Only Bind may
+// block, and only until a binder is free. None of the functions may call the committer.
 type Effects struct {
 	Bind              func(sched.Decision)     // write the Binding; Undo if that fails
 	Requeue           func(*sched.Pod)         // other pods took its nodes: retry it
@@ -44,11 +44,10 @@ func (noReserver) Unreserve(sched.Decision)                         {}
 // Committer is the second-tier scheduler, the only one that assigns nodes. Commit
 // serves one goroutine; any goroutine may call Undo and Counters.
 //
-// Safety rests on one comparison: the state accepts a placement only if the node's
-// record is the one from which it was computed. Versions only save work. Only nodes
-// that changed since they were listed are checked again. This is less work than
-// checking all of them (as Gödel's binder does), and it rejects fewer pods than
-// refusing every changed node (as Volcano's does).
+// One comparison makes this safe: the state accepts a placement only if the node's record is the
+// one from which the placement was computed. Versions only save work. Only nodes that changed since
+// they were listed are checked again. This is less work than checking all of them (as Gödel's
+// binder does), and it rejects fewer pods than refusing every changed node (as Volcano's does).
 type Committer struct {
 	state    *nodestate.State
 	filter   sched.Filter
@@ -57,7 +56,7 @@ type Committer struct {
 	counts   counts
 	buffer   []entry // reused for each list
 
-	// What abandon undoes.
+	// abandon undoes these.
 	open      []sched.Decision // placed, and not yet passed to a binder
 	reserving sched.Decision   // given to the reserver last
 }
@@ -82,10 +81,10 @@ func NewCommitter(s *nodestate.State, f sched.Filter, effects Effects) *Committe
 //     placements. Changed nodes form the third list and are scored again (T3).
 //  2. Try the nodes of both lists, best score first. A node of the third list is
 //     checked again first; if it passes, it is in the fourth list (T3, T4).
-//  3. If none of the listed nodes is left, and the committer's filters know what the
-//     proposers' do not (sched.Pod.Reserves), make a new list from the newest state. All
-//     pods wait for this search, so there is none where the proposer listed no node.
-//  4. Bind the pod, or return it to the queue (T4), where a proposer takes it again.
+//  3. If none of the listed nodes is left, and only the committer's filters know the pod's volumes
+//     or devices (sched.Pod.Reserves), make a new list from the newest state. All pods wait for
+//     this search, so it is not done if the proposer listed no node.
+//  4. Bind the pod, or return it to the queue (T4). A proposer then takes it again.
 //
 // Nodes of the third list are checked one at a time. Checking all of them first has
 // the same result, but takes half of the committer's time when there are many
@@ -163,10 +162,9 @@ func (c *Committer) compare(list sched.List) []entry {
 	return all
 }
 
-// rescored returns a changed node as a candidate that has not been checked. How much the pod
-// prefers it stays as it was listed, and may be outdated: a preference may depend on all
-// nodes, and no pod is worth that work in the committer. What the pod requires is checked
-// again.
+// rescored returns a changed node as a candidate that has not been checked. The preference stays as
+// listed and may be outdated. A new one may depend on all nodes, and is not worth that work in the
+// committer. What the pod requires is checked again.
 func (c *Committer) rescored(pod *sched.Pod, listed sched.Candidate, node *sched.Node) sched.Candidate {
 	now := c.state.Profile(pod.Profile).Rate(pod, node, new([]int64))
 	now.Preference = listed.Preference
@@ -195,8 +193,8 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 	return sched.Decision{}, false
 }
 
-// record records a decision in the state. seen is the NarrowSeq of its list. The reserver
-// is involved only where it may refuse: most pods have nothing to reserve.
+// record records a decision in the state. seen is the NarrowSeq of its list. The reserver is called
+// only if it may refuse. Most pods have nothing to reserve.
 func (c *Committer) record(d sched.Decision, read *sched.Node, seen uint64) bool {
 	if !d.Pod.Across && d.Pod.Wait == nil {
 		if c.state.Place(d.Pod, read, d.At, seen) {
@@ -240,8 +238,8 @@ func (c *Committer) returnToQueue(list sched.List) {
 }
 
 // Undo reverts a decision that could not be bound. The node gets its resources back,
-// its version grows, and the pod returns to the queue. A pod that is bound after all
-// keeps its assignment.
+// its version grows, and the pod returns to the queue. If the pod is bound nevertheless, it keeps
+// its assignment.
 func (c *Committer) Undo(d sched.Decision) {
 	c.reserver.Unreserve(d)
 	if c.state.Undo(d) {

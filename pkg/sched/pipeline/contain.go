@@ -2,12 +2,13 @@ package pipeline
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// A panic in a proposer or in the committer is most likely the fault of one pod, which would
-// cause it again in the next process: everybody's pods would wait until somebody finds that
-// pod. So the pod backs off, and the others go on. What the attempt has placed is undone. All
-// else stays valid: locks are released by defer, and the filters begin anew with each pod.
+// One pod most likely causes a panic in a proposer or in the committer. It would cause the panic
+// again in the next process, and all pods would wait until somebody finds that pod. So the panic is
+// recovered, the pod backs off, and the scheduler continues with the other pods. The placements of
+// the attempt are undone. Everything else stays valid: locks are released by defer, and the filters
+// start again from the beginning for each pod.
 
-// list makes the first list of a pod. It returns false if that has panicked.
+// list makes the first list of a pod. It returns false if that panicked.
 func (p *Pipeline) list(proposer *Proposer, pod *sched.Pod) (list sched.List, ok bool) {
 	defer p.contain(pod, func() {})
 	return proposer.Propose(pod), true

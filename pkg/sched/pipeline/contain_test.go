@@ -18,7 +18,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// brittle is a filter that panics for a pod in one method, so many times.
+// brittle is a filter that panics for one pod, in one method, a number of times.
 type brittle struct {
 	pod, in string
 	times   *int
@@ -50,9 +50,9 @@ func (b *brittle) Reserve(d sched.Decision, _ *sched.Node) sched.Reason {
 
 func (b *brittle) Unreserve(sched.Decision) {}
 
-// TestPanic checks that a pod, or one pod of a gang, that makes a filter panic in either tier
-// costs the other pods nothing, is reported, leaves no trace, and is placed when the filter
-// works again.
+// TestPanic has a pod, or one pod of a gang, that makes a filter panic in either tier. It checks
+// that other pods are placed as usual, and that the panic is reported and leaves no trace. It also
+// checks that the pod is placed when the filter works again.
 func TestPanic(t *testing.T) {
 	for _, pod := range []string{"p1", "g-1"} {
 		for _, where := range []string{"first Begin", "first Check", "second Begin", "second Reserve"} {

@@ -7,9 +7,9 @@ import (
 )
 
 // decisionQueue is the bounded FIFO between the committer and the binders. When it is
-// full, put waits until half of it is free, so the tiers work in batches. With a
-// channel, each finished bind woke the committer and a proposer for one pod, and the
-// wake-ups cost more than the work.
+// full, put waits until half of it is free, so the tiers work in batches. With a channel, each
+// finished bind woke the committer and a proposer for only one pod, and the wake-ups took more time
+// than the work.
 type decisionQueue struct {
 	mu      sync.Mutex
 	some    sync.Cond // a decision waits, or the queue is closed

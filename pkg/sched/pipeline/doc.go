@@ -11,9 +11,9 @@
 //     cluster (nodestate.View). It lists the nodes that suit the pod best, with the
 //     records that it read and the placements on them. For a gang it plans nodes for all
 //     its pods. Proposers share nothing.
-//  2. Lists wait in a short FIFO. In a long one they grow stale: the faster the
-//     proposers, the more of the listed nodes have changed by the time the committer reads
-//     the list, and the fewer pods are placed (volcano-sh/volcano#5939).
+//  2. Lists wait in a short FIFO. In a long one they would become outdated: the faster the
+//     proposers are, the more listed nodes have changed when the committer reads the list, and the
+//     fewer pods are placed (volcano-sh/volcano#5939).
 //  3. The Committer, the only one that assigns nodes, takes one list at a time. It checks
 //     changed nodes again and assigns the best that still fits; a gang gets nodes for all
 //     the pods that have to start together, or for none. If no node is left, the pod
@@ -24,9 +24,9 @@
 //  5. A binder writes the Binding. If that fails, the node gets its resources back and
 //     the pod returns to the queue.
 //
-// Safety rests on step 3 alone: nodestate assigns resources only if the node's record is
-// the one that the decision was computed from, so a stale view can cost time but never
-// assigns a CPU twice.
+// Step 3 alone makes this safe: nodestate assigns resources only if the node's record is the one
+// that the decision was computed from. So a stale view can cost time, but no CPU is ever assigned
+// twice.
 //
 // The package has no clock, and knows the queue only as the interface Queue. Package
 // lab/virtual runs the same Proposer and Committer on a virtual clock, lab/replay without

@@ -24,8 +24,8 @@ type Refuser interface {
 // Explain counts the nodes of the newest view by the reason why they do not fit a pod.
 // Nodes that fit are not counted. For a gang it plans one pod after another and
 // explains the first pod that fits no node; planned is the number of pods planned
-// before it. It checks every node, unless the filters are a Refuser, so it is meant for messages to users and not for
-// every attempt.
+// before it. Explain checks every node, unless the filters are a Refuser. So it is meant for
+// messages to users, and not for every attempt.
 func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
 	pods, need := pod.Together()
 	if need == 1 || pod.Waits().Refuses() {
@@ -47,7 +47,7 @@ func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
 	return planned, tally
 }
 
-// rehearsal is the nodes as they would be with the planned pods.
+// rehearsal has the nodes as they would be with the planned pods.
 type rehearsal struct {
 	*Proposer
 	nodes []*sched.Node

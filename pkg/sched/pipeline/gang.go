@@ -8,23 +8,23 @@ import (
 
 // commitGang places the pods of a gang as planned. It reports whether the gang starts:
 //
-//  1. If the gang has to wait anyway, or its plan is empty, the gang is unschedulable: no
-//     search follows.
+//  1. If the gang has to wait anyway, or its plan is empty, the gang is unschedulable. There is no
+//     further search.
 //  2. Place the pods in the order of the plan. The placement of a pod is checked again only
 //     if its node has changed, other than by pods of the gang, or if it depends on other
 //     nodes. A pod that no longer fits its node is left out; if the pods of the gang depend
 //     on each other, this ends the attempt.
-//  3. If too few are placed, undo the new placements. If a pod has no node, return the gang to
-//     the queue, for another plan: nobody else would report the result for that pod.
+//  3. If too few pods are placed, undo the new placements. If a pod has no node, return the gang to
+//     the queue for another plan. Otherwise nobody would report the result for that pod.
 //  4. Release the gang's reservations, and bind the pods.
 //
 // The committer alone assigns nodes, so concurrent readers may see too few free
 // resources meanwhile, but never too many. A gang in the queue holds nothing, so two
 // gangs cannot deadlock.
 //
-// It takes O(members) placements. To search for nodes here, one pod after another, was
-// rejected: a gang of 200 pods with affinity held the committer, and with it the pods of all
-// others, for half a minute.
+// It takes O(members) placements. A search for nodes here, one pod after another, was rejected: a
+// gang of 200 pods with affinity occupied the committer for half a minute, and all other pods
+// waited.
 func (c *Committer) commitGang(list sched.List) bool {
 	gang := list.Pod.Gang
 	if len(list.Planned) == 0 && c.held(gang) < gang.Need || list.Pod.Waits().Refuses() {
@@ -59,8 +59,8 @@ func (c *Committer) held(gang *sched.Gang) (held int) {
 	return held
 }
 
-// placeGang places the pods of a plan that still fit. If they depend on each other and one of
-// them does not fit any more, it places none.
+// placeGang places the pods of a plan that still fit. If the pods depend on each other and one of
+// them no longer fits, it places none.
 func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
 	own := map[sched.RecordSource]sched.Version{} // how many pods of the plan were placed on a node
 	for _, planned := range list.Planned {
@@ -80,7 +80,8 @@ func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
 	return placed
 }
 
-// placePlanned places one pod of a plan, after some others on the same node.
+// placePlanned places one pod of a plan. Other pods of the plan may already be placed on the same
+// node.
 func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others sched.Version) (sched.Decision, bool) {
 	pod := planned.Pod
 	one := sched.List{Pod: pod, NarrowSeq: list.NarrowSeq}
@@ -88,7 +89,7 @@ func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others 
 		one.Results = list.Results
 	}
 	if newest := planned.Node.Source.Newest(); newest != nil {
-		// Which cards a GPU group offers may change while the record does not.
+		// The cards that a GPU group offers may change even if the record does not.
 		e := entry{Candidate: planned.Candidate, changed: newest.Version != planned.Node.Version+others || pod.GPUs.Offer != nil}
 		if e.Node = newest; e.changed {
 			e.At = sched.Placement{}

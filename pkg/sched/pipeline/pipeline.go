@@ -44,14 +44,14 @@ type Config struct {
 	Proposers []ProposerOptions // one for each proposer
 	Filter    sched.Filter      // the committer's own instance; nil for none
 	Binders   int               // number of concurrent binds, at least 1
-	// Bind binds a decision; an error means that the pod is not bound. A bind that may take
-	// long calls detach: another goroutine takes its place among the binders, so that it
-	// delays no other pod.
+	// Bind binds a decision; an error means that the pod is not bound. A bind that may take a long
+	// time calls detach. Another goroutine then replaces it among the binders, so that it delays no
+	// other pod.
 	Bind   func(ctx context.Context, d sched.Decision, detach func()) error
 	Undone func(sched.Decision) // called after a decision was undone, because its node may fit other pods; may be nil
-	// Panicked is called where a panic is recovered that a pod, or a gang, has caused in a
-	// proposer or in the committer. The pod backs off then. Nil means that panics are not
-	// recovered.
+	// Panicked is called after a pod or a gang has caused a panic in a proposer or in the
+	// committer, where the panic is recovered. The pod then backs off. If Panicked is nil, panics
+	// are not recovered.
 	Panicked func(pod *sched.Pod, cause any)
 }
 
@@ -69,8 +69,8 @@ type Pipeline struct {
 	detached  atomic.Int32
 }
 
-// maxDetached limits how many binds run outside the binders. Beyond it binders wait, so
-// that an API server that answers nothing is not sent ever more requests.
+// maxDetached limits how many binds run outside the binders. When the limit is reached, binders
+// wait, so that an API server that does not answer does not get more and more requests.
 const maxDetached = 1024
 
 // New returns a pipeline, which Run starts.

@@ -9,11 +9,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// gangPlan is where a proposer plans the pods of a gang, and the nodes as they would be then.
+// gangPlan has the nodes that a proposer plans for the pods of a gang, with their records as if the
+// pods were placed there.
 //
 // The index does not know the planned pods. So a search leaves out the nodes on which pods are
-// planned already, and these are compared by their scores with what it finds. If the policy has
-// no scores, or the pod prefers some nodes, the search includes nodes with planned pods.
+// planned already. These nodes are then compared by their scores with the nodes that the search
+// finds. If the policy has no scores, or the pod prefers some nodes, the search includes nodes with
+// planned pods.
 type gangPlan struct {
 	nodes   map[*sched.Slot]*plannedNode
 	order   []*plannedNode // in the order in which they were planned
@@ -27,10 +29,10 @@ type plannedNode struct {
 	with *sched.Node // with them
 }
 
-// planGang plans as many pods of a gang as fit, one after another, each by the view and the
-// pods planned before it. The list is empty if fewer fit than must start together; pods that
-// are already assigned count as fitting. It takes O(members · planned nodes) time to compare
-// scores, and at most one search for each member.
+// planGang plans as many pods of a gang as fit, one after another. Each pod is planned on the view
+// with the pods planned before it. If fewer pods fit than must start together, the list is empty.
+// Pods that are already assigned count as fitting. It takes O(members · planned nodes) time to
+// compare scores, and at most one search for each member.
 func (p *Proposer) planGang(gang *sched.Pod, view *nodestate.View, list *sched.List) {
 	if gang.Waits().Refuses() {
 		return
@@ -83,8 +85,8 @@ func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.
 	p.plan(p.gang.placed)
 }
 
-// bestPlanned returns the best node with planned pods that fits a pod, if it is better than
-// those found, or as good and first by name.
+// bestPlanned returns the best node with planned pods that fits a pod. It returns false if a found
+// node is better, or is as good and its name comes first.
 func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sched.Candidate, ok bool) {
 	if !p.compares() {
 		return best, false
@@ -103,8 +105,8 @@ func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sc
 	return best, ok
 }
 
-// comesFirst reports whether a candidate is better than another one, or as good and first by
-// name.
+// comesFirst reports whether a candidate is better than another one, or is as good and its name
+// comes first.
 func comesFirst(a, b sched.Candidate) bool {
 	if better := a.Compare(b); better != 0 {
 		return better > 0
@@ -112,12 +114,12 @@ func comesFirst(a, b sched.Candidate) bool {
 	return a.Node.Name < b.Node.Name
 }
 
-// allows reports whether a node is one of the only nodes that may fit the current pod.
+// allows reports whether the filters allow a node for the current pod (p.only).
 func (p *Proposer) allows(node string) bool {
 	return p.only == nil || slices.Contains(p.only, node)
 }
 
-// compares reports whether nodes with planned pods are compared with what a search finds.
+// compares reports whether nodes with planned pods are compared with the nodes that a search finds.
 func (p *Proposer) compares() bool {
 	return p.rated == 0 && (p.profile.Ranker != nil || p.profile.Policy == distbucket.LeastFit || p.profile.Policy == distbucket.BestFit)
 }

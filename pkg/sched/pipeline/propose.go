@@ -60,7 +60,7 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 // the ranker yield every node that may fit until the list is full. At least its first candidate has
 // a placement, so the committer computes none if nothing has changed.
 //
-// For a gang it plans nodes for its pods instead (sched.List.Planned).
+// For a gang, Propose plans nodes for its pods instead (sched.List.Planned).
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	view := p.view()
 	if pod.Gang != nil {
@@ -84,8 +84,8 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	return list
 }
 
-// find finds the nodes of the list. A ranker knows neither names nor GPU groups: if only some
-// nodes may fit, the index searches them, and the ranker only scores.
+// find finds the nodes of the list. A ranker cannot search by node names or GPU groups. If only
+// some nodes may fit, the index searches them, and the ranker only scores them.
 func (p *Proposer) find(index *distbucket.ReservingView) {
 	if p.profile.Ranker != nil {
 		p.profile.Ranker.See(p.pod)
@@ -101,7 +101,8 @@ func (p *Proposer) find(index *distbucket.ReservingView) {
 	}
 }
 
-// rank accepts up to most of the n best nodes of the ranker, and returns how many there are.
+// rank reads the n best nodes of the ranker until enough nodes are accepted (most). It returns the
+// number of accepted nodes.
 func (p *Proposer) rank(n, most int) int {
 	p.ranked = p.profile.Ranker.Best(p.ranked[:0], p.pod, n)
 	for _, slot := range p.ranked {
@@ -128,8 +129,8 @@ func (p *Proposer) candidates() []sched.Candidate {
 	return all
 }
 
-// sorted returns the best of the nodes that were found, best first. The next search goes on
-// behind the best.
+// sorted returns the best of the nodes that were found, best first. The next search continues
+// behind the best node.
 func (p *Proposer) sorted() []sched.Candidate {
 	all := p.candidates()
 	if len(all) == 0 {
@@ -175,8 +176,8 @@ func placed(c sched.Candidate) bool { return c.At.Node != "" }
 
 // most returns how many nodes are scored. If GPU groups offer cards to the pod, all
 // nodes that may fit are scored, because the index does not know about groups. It does not
-// know what pods prefer either, so more nodes are scored for a pod that prefers some. Nor does
-// it know the order of a ranker.
+// know what pods prefer either, so more nodes are scored for a pod that prefers some. The index
+// does not know the order of a ranker either.
 func (p *Proposer) most() int {
 	if p.pod.GPUs.Offer != nil || p.profile.Ranker != nil {
 		return max(p.profile.Candidates, p.rated, len(p.only))

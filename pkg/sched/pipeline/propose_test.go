@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// refusing is a filter that refuses some nodes, and names the only ones that may fit.
+// refusing is a filter that refuses some nodes. Its Begin names the only nodes that may fit.
 type refusing struct {
 	nodes map[string]bool
 	only  []string
@@ -29,8 +29,9 @@ func (r refusing) Check(n *sched.Node) sched.Reason {
 }
 
 // TestRanker checks that a profile with a ranker lists nodes in its order, whichever nodes
-// other filters refuse. The pod itself is the workload: the best nodes lose nothing to such pods,
-// and of these the ones with the fewest free GPUs. A node has as many GPUs as its number.
+// other filters refuse. The workload consists of the pod itself. The best nodes are those on which
+// no GPU becomes useless to such pods, and of these the nodes with the fewest free GPUs. A node has
+// as many GPUs as its number.
 func TestRanker(t *testing.T) {
 	refuse := func(n int) refusing {
 		r := refusing{nodes: map[string]bool{}}

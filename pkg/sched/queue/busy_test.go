@@ -43,8 +43,8 @@ func TestBackoffBoundsAttempts(t *testing.T) {
 	}
 }
 
-// BenchmarkEvent measures an event that helps nobody: a node with a few free CPUs, while
-// pods wait that request more.
+// BenchmarkEvent measures an event that helps no pod: a node with a few free CPUs, while pods wait
+// that request more.
 func BenchmarkEvent(b *testing.B) {
 	for _, n := range []int{1000, 10_000, 50_000} {
 		b.Run(fmt.Sprint("waiting=", n), func(b *testing.B) {
@@ -63,7 +63,7 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkNotify measures the binding of a pod that concerns nobody, while pods wait for a
+// BenchmarkNotify measures the binding of a pod that concerns no other pod, while pods wait for a
 // neighbor with another label.
 func BenchmarkNotify(b *testing.B) {
 	for _, n := range []int{1000, 10_000, 50_000} {

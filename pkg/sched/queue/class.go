@@ -2,11 +2,11 @@ package queue
 
 import "github.com/numalet/numalet/pkg/sched/fairshare"
 
-// class is the pending pods of one type of resource. Classes whose types overlap, such as T4
-// and T4|V100, compete for the same resources: their pods stand in one order, so that nobody
-// gets more turns by naming a type differently. Other classes never wait for each other. One
-// class for all that overlap was rejected: a T4 pod would wait for a V100 pod. A pod that is in flight without a permit, or backs off without an early retry, is in
-// none of the orders.
+// class is the pending pods of one type of resource. Classes whose types overlap, such as T4 and
+// T4|V100, compete for the same resources. Their pods form one order, so that a tenant cannot get
+// more turns by naming a type differently. Other classes never wait for each other. One class for
+// all types that overlap was rejected: a T4 pod would wait for a V100 pod. A pod that is in flight
+// without a permit, or that backs off without an early retry, is in none of the orders.
 type class struct {
 	name    fairshare.Type
 	rivals  []*class           // the others whose types overlap
@@ -23,13 +23,13 @@ type class struct {
 }
 
 // maxFailedRetries is how many attempts may fail after a change until the pods in
-// earlyRetry have to wait for the end of their back-off: more than there are workers, and
-// few.
+// earlyRetry have to wait for the end of their back-off: it is more than the number of workers, but
+// still small.
 const maxFailedRetries = 32
 
 // next returns the pod whose turn it is, or nil: the first of the active pods, those that
-// wait on permit, and the unschedulable pod that a change may help. None of them goes
-// while it has a blocker. Only if there is none of these, a pod that is in back-off goes.
+// wait on permit, and the unschedulable pod that a change may help. A pod with a blocker is not
+// returned. If there is no such pod, next returns a pod that is in back-off.
 func (c *class) next() *item {
 	var next *item
 	for _, it := range []*item{c.active.first(), c.onPermit.first(), c.unschedulable.first()} {
@@ -52,8 +52,8 @@ func (c *class) competing() int {
 	return n
 }
 
-// turn returns the pod that goes when it is the class's turn, or nil: that of next, unless
-// the one of a class with an overlapping type is before it.
+// turn returns the pod that goes when it is the class's turn, or nil. This is the pod of next,
+// unless the next pod of a class with an overlapping type comes before it.
 func (c *class) turn() *item {
 	next := c.next()
 	if next == nil {
@@ -67,7 +67,7 @@ func (c *class) turn() *item {
 	return next
 }
 
-// blocker returns the pod that another one of the class has to wait for, or nil.
+// blocker returns the pod that a pod of the class has to wait for, or nil.
 func (c *class) blocker(it *item) *item {
 	if ahead := c.blocks(it); ahead != nil {
 		return ahead

@@ -149,8 +149,8 @@ func (q *Queue) List() []Explanation {
 	return list
 }
 
-// countAhead adds to the positions of pods, which are 1 at first, the number of rivals that
-// are before them. Both are sorted.
+// countAhead adds the number of rivals that are before a pod to the pod's position. All positions
+// are 1 at first. Both lists are sorted.
 func countAhead(pods, rivals []Explanation) {
 	for i := range pods {
 		ahead, _ := slices.BinarySearchFunc(rivals, pods[i], Explanation.compare)

@@ -124,7 +124,7 @@ func (c *cards) run(d time.Duration) {
 	}
 }
 
-// give starts pods until nobody's turn it is or no card is free.
+// give starts pods until it is no pod's turn or no card is free.
 func (c *cards) give() {
 	for c.free > 0 {
 		pod := c.Poll()

@@ -18,8 +18,8 @@ type gang struct {
 	id      string
 	pending map[string]*member // by UID
 	bound   map[string]bool    // UIDs
-	// succeeded has the UIDs of pods that succeeded, by their owner, which does not
-	// create them anew.
+	// succeeded has the UIDs of pods that succeeded, by their owner, which does not create them
+	// again.
 	succeeded      map[string]map[string]bool
 	representative *sched.Pod // in the inner queue for all pending pods; nil for none
 }
@@ -58,9 +58,9 @@ func (g *gang) members() []*member {
 	return all
 }
 
-// represent returns the entry that represents the pending pods in the inner queue. It has
-// the turn of the oldest one, among the pods that wait for the GPUs of any member, and the
-// gang's ID and name. It costs O(members · log members).
+// represent returns the entry that represents the pending pods in the inner queue. It has the
+// gang's ID and name. It is ordered by the age of the oldest pod, among the pods that wait for the
+// GPUs of any member. It costs O(members · log members).
 func (g *gang) represent(need int) Entry {
 	all := g.members()
 	entry, pod := all[0].Entry, *all[0].Pod

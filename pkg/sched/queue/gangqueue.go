@@ -10,9 +10,9 @@ import (
 
 // GangQueue is a Queue in which the pods of a gang have one turn: a representative, whose
 // UID is the gang's ID, is in the inner queue for all that are pending. Pods are
-// added with their gang's minimum (sched.Pod.Gang, Need without Members). Where a pending
-// pod of a gang is depends on how many pods of the gang still have to start together,
-// which is the minimum less those that are bound or have succeeded:
+// added with their gang's minimum (sched.Pod.Gang, Need without Members). The place of the pending
+// pods of a gang depends on how many pods of the gang still have to start together. This number is
+// the minimum minus the number of pods that are bound or have succeeded:
 //
 //	still to start    the pending pods
 //	> pending         are not in the inner queue: the gang is incomplete
@@ -20,12 +20,12 @@ import (
 //	≤ 0               have turns of their own, each without a gang
 //
 // A pod that is placed stays pending until it is Bound. Until then the gang is in flight,
-// and a pod whose Binding fails is retried together with those that are pending. A pod
-// that was bound, ends and is created anew counts on the others that are bound.
+// and a pod whose Binding fails is retried together with those that are pending. If a bound pod
+// ends and is created again, the new pod starts with the others that are still bound.
 //
 // Its methods may be called from any goroutine; its lock is taken before the inner
-// queue's. An event of a gang costs O(members · log members), because the representative
-// is immutable and made anew.
+// queue's. An event of a gang costs O(members · log members), because the representative is
+// immutable and is replaced at each event.
 type GangQueue struct {
 	*Queue
 	mu struct {
@@ -135,7 +135,7 @@ func (q *GangQueue) Forgotten(uid string) {
 	q.reconcile(g)
 }
 
-// Requeue returns a pod, or a gang, to the queue whose nodes were taken.
+// Requeue returns a pod or a gang to the queue, because other pods took its nodes.
 func (q *GangQueue) Requeue(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -176,7 +176,7 @@ func (q *GangQueue) remove(uid string) {
 	q.Queue.Remove(uid)
 }
 
-// join makes a pod one of a gang's, and of no other's.
+// join adds a pod to a gang, and removes it from any other gang.
 func (q *GangQueue) join(uid, id string) *gang {
 	q.leave(uid, id)
 	g := q.gang(id)
@@ -194,9 +194,8 @@ func (q *GangQueue) gang(id string) *gang {
 	return g
 }
 
-// leave takes a pod out of its gang, unless the gang is id. The others are added to the
-// inner queue anew: if the gang is in flight, nobody else reports the result for the pod
-// that left.
+// leave takes a pod out of its gang, unless the gang is id. The other pods are added to the inner
+// queue again. If the gang is in flight, nobody else reports the result for the pod that left.
 func (q *GangQueue) leave(uid, id string) {
 	g := q.mu.byPod[uid]
 	if g == nil || g.id == id {
@@ -218,7 +217,7 @@ func (q *GangQueue) added(g *gang, uid string) time.Time {
 	return q.env.Now()
 }
 
-// reconcile makes the inner queue have what GangQueue's table says for a gang.
+// reconcile makes the inner queue agree with GangQueue's table for a gang.
 func (q *GangQueue) reconcile(g *gang) {
 	need := g.need()
 	switch {

@@ -8,8 +8,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// TestGangStandsWhereItsScarcestNeedStands checks that a gang whose oldest pod needs CPUs
-// only stands among the pods that wait for GPUs, behind those of tenants that used less.
+// TestGangStandsWhereItsScarcestNeedStands has a gang whose oldest pod needs only CPUs. It checks
+// that the gang is ordered among the pods that wait for GPUs, behind those of tenants that used
+// less.
 func TestGangStandsWhereItsScarcestNeedStands(t *testing.T) {
 	s := newScene(Options{Strict: true})
 	s.setScore("eve", "T4", 9)

@@ -86,13 +86,13 @@ func (a *item) before(b *item) bool {
 
 func (a *item) moved(to int) { a.index = to }
 
-// eligible reports whether Next may return a pod as far as its own state is concerned.
+// eligible reports whether the pod's own state allows Next to return it.
 func (a *item) eligible() bool {
 	return a.state == Active || a.state == WaitingOnPermit || a.state == Unschedulable && a.reactivated
 }
 
-// joinClass makes an item one of its class's and its tenant's, which it creates if they
-// have no pods yet. It needs q.mu.
+// joinClass adds an item to its class and its tenant. It creates them if they have no pods yet. It
+// needs q.mu.
 func (q *Queue) joinClass(it *item) {
 	i := slices.IndexFunc(q.mu.classes, func(c *class) bool { return c.name == it.Type })
 	if i < 0 {
@@ -149,8 +149,8 @@ func (q *Queue) leaveClass(it *item) {
 	it.class, it.tenant = nil, nil
 }
 
-// leaveState takes an item out of the order that it is in. It comes before any change of
-// what items are ordered by, and before enterState. It needs q.mu.
+// leaveState takes an item out of the order that it is in. It must be called before any change of
+// the values that items are ordered by, and before enterState. It needs q.mu.
 func (q *Queue) leaveState(it *item) {
 	if it.lane != nil {
 		it.lane.in.remove(it)

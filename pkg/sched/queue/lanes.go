@@ -14,9 +14,9 @@ import (
 // A score that changes moves the tenant's lanes, one for each priority, not its pods:
 // O(log lanes). insert and remove cost O(log pods), first O(1).
 //
-// Rejected: one heap of all pods, because a tenant with 100,000 pods would make each
-// change of its score O(n log n); and an order-statistic tree, which would give a pod's
-// position in O(log n), because only people ask for that, one pod at a time.
+// Two alternatives were rejected. With one heap of all pods, each change of the score of a tenant
+// with 100,000 pods would cost O(n log n). An order-statistic tree would give a pod's position in
+// O(log n), but only people need positions, of one pod at a time.
 type order struct {
 	lanes heapOf[*lane]
 	of    map[laneKey]*lane
@@ -113,7 +113,7 @@ func (o *order) removeLane(l *lane) {
 	l.tenant.lanes = slices.Delete(l.tenant.lanes, i, i+1)
 }
 
-// heaped is an element of a heapOf. moved tells it its index.
+// heaped is an element of a heapOf. moved is called with the element's new index.
 type heaped[T any] interface {
 	before(T) bool
 	moved(to int)

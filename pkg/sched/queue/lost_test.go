@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestLost checks what happens to a pod whose nodes are taken again and again: one that depends
-// on other nodes is retried at once, then with its turn held, and then backs off. Another pod
-// backs off from the first time on.
+// TestLost checks what happens to a pod whose nodes are taken repeatedly. A pod that depends on
+// other nodes is retried at once, then retried while its turn is held, and then backs off. Any
+// other pod backs off from the first time on.
 func TestLost(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod  sched.Pod

@@ -8,14 +8,13 @@ import (
 )
 
 // Permit reports whether a pod that is in flight may be placed now: no pod ahead of it
-// blocks it. Otherwise the pod waits on permit: Next returns it again, permitted, when
-// nothing blocks it any more. After Options.PermitTimeout it becomes active again. A pod
-// behind an unschedulable one waits without limit. A pod whose request has changed since
-// Next returned it is active again.
+// blocks it. Otherwise the pod waits on permit. When nothing blocks it, Next returns it again with
+// a permit. After Options.PermitTimeout it becomes active again. A pod behind an unschedulable one
+// waits without limit. A pod whose request has changed since Next returned it is active again.
 //
-// If the pod is awaited, it blocks the pods behind it until it is Placed or returned. No
-// other permitted pod blocks any: one goroutine asks for permits, and it places or returns
-// a pod before it asks for the next one.
+// If the pod is awaited, it blocks the pods behind it until it is Placed or returned. No other pod
+// with a permit blocks pods: one goroutine asks for permits, and it places or returns a pod before
+// it asks for the next permit.
 func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -43,8 +42,8 @@ func (q *Queue) waitOnPermit(it *item) {
 	q.activateLater(it)
 }
 
-// Placed records that an awaited pod has been assigned a node, so that the pods behind it
-// may go on while its Binding is written.
+// Placed records that an awaited pod has been assigned a node, so that the pods behind it may
+// continue while its Binding is written.
 func (q *Queue) Placed(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -57,8 +56,8 @@ func (q *Queue) Placed(pod *sched.Pod) {
 	q.changed.Broadcast()
 }
 
-// Undone returns a pod to the queue that was placed and whose Binding failed. That no node
-// fitted it before does not count any more.
+// Undone returns a pod to the queue that was placed and whose Binding failed. Earlier attempts in
+// which no node fitted the pod no longer count.
 func (q *Queue) Undone(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,9 +67,9 @@ func (q *Queue) Undone(pod *sched.Pod) {
 	}
 }
 
-// AllowBypass lets the pods behind an unschedulable pod be scheduled before it, until it
-// is placed or changes: a node is reserved for it, or it will never fit, so that they
-// need not wait.
+// AllowBypass lets the pods behind an unschedulable pod be scheduled before it, until the pod is
+// placed or changes. They need not wait, because a node is reserved for the pod or the pod will
+// never fit.
 func (q *Queue) AllowBypass(uid string) { q.setBypass(uid, true) }
 
 // Block undoes AllowBypass.

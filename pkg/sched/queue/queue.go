@@ -66,21 +66,21 @@ type Options struct {
 //     Permit refuses such a pod. Pods ahead of the blocking one are not affected.
 //   - A blocked pod stays in its state and is examined again when something changes, so
 //     nothing polls.
-//   - A pod that is removed while it is in flight stays removed: what comes back of it is
-//     dropped.
+//   - A pod that is removed while it is in flight stays removed. Later calls that return it to the
+//     queue have no effect.
 //
 // Workers run concurrently, so without Permit a pod popped later may be bound earlier.
 //
-// Back-off bounds what a pod costs that always fails, even if each change may help it: the
-// head of a type and pods with sched.Pod.Across back off like others. A pod that a change
-// may help is active again when its back-off ends. If no pod is active, Next returns it
-// earlier: at once after its first failure, and after a delay that doubles from 10 ms on (see
-// earlyRetry) after further ones. Up to maxFailedRetries pods go so without success. Two
-// simpler ways were rejected. To let all of them wait: 500 pods that wanted two nodes were
-// reactivated whenever a pod ended, all but one failed, and then all slept for the maximal
-// back-off beside free CPUs. To let all of them try: every pod that ends costs
-// O(unschedulable) attempts. A pod that lost its nodes to others (but see Requeue) or whose
-// Binding failed always backs off, because to retry at once might never end.
+// Back-off limits the cost of a pod that always fails, even if each change may help it. The head of
+// a type and pods with sched.Pod.Across back off like other pods. A pod that a change may help is
+// active again when its back-off ends. If no pod is active, Next returns it earlier: at once after
+// its first failure, and after a delay that doubles from 10 ms on (see earlyRetry) after further
+// ones. Up to maxFailedRetries pods go so without success. Two simpler ways were rejected. If all
+// pods waited for the end of their back-off, free CPUs could stay unused: 500 pods that needed two
+// nodes were reactivated whenever a pod ended, all but one failed, and then all waited for the
+// maximal back-off. If all pods were retried, every pod that ends would cost O(unschedulable)
+// attempts. A pod that lost its nodes to others (but see Requeue) or whose Binding failed always
+// backs off, because immediate retries might never end.
 //
 // Complexity: O(log pods + types²) a pod, O(log tenants) a score (Rescore). A change costs
 // O(log unschedulable), and O(log pods) for each pod that it may help (package wakeindex).
@@ -183,10 +183,9 @@ func (q *Queue) wakeAll() {
 	q.changed.Broadcast()
 }
 
-// pop returns the pod whose turn it is, of the next class that has one, or nil. A pod that
-// has waited on permit is awaited by those behind it until it is placed, and so is an
-// unschedulable one.
-// It needs q.mu.
+// pop returns the pod whose turn it is, of the next class that has one, or nil. The pods behind a
+// pod that has waited on permit wait until that pod is placed. The same holds for an unschedulable
+// pod. It needs q.mu.
 func (q *Queue) pop() *sched.Pod {
 	for range q.mu.classes {
 		q.mu.last = (q.mu.last + 1) % len(q.mu.classes)
@@ -230,7 +229,7 @@ func (q *Queue) Depth() Depth {
 	return q.mu.count
 }
 
-// Rescore moves the pods of a tenant to where they belong by its present rank.
+// Rescore moves the pods of a tenant to their positions by its present rank.
 func (q *Queue) Rescore(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

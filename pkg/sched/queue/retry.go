@@ -4,17 +4,18 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// atOnce is how often a gang, or a pod with sched.Pod.Across, that has lost its nodes is
-// retried at once, and how often more with its turn held.
+// atOnce is how often a gang, or a pod with sched.Pod.Across, is retried at once after it has lost
+// its nodes. After that it is retried equally often with its turn held.
 const atOnce = 2
 
-// Requeue returns a pod to the queue whose nodes were taken. It backs off, counting from
-// the last time that no node fitted it.
+// Requeue returns a pod to the queue because other pods took its nodes. The pod backs off. Its
+// delay grows with the losses since the last time that no node fitted it.
 //
-// A gang, or a pod with sched.Pod.Across, loses its nodes more often: it is searched for
-// longer, and depends on more. It is retried at once first, and then with its turn held: while
-// a proposer looks for nodes, the pods behind it, of its type, wait on permit. Only then
-// does it back off. To search in the committer was rejected, because all types wait for that.
+// A gang, or a pod with sched.Pod.Across, loses its nodes more often, because its search takes
+// longer and depends on more nodes. It is first retried at once, and then with its turn held: while
+// a proposer searches nodes for it, the pods of its type behind it wait on permit. Only then does
+// it back off. A search in the committer was rejected, because pods of all types wait for the
+// committer.
 func (q *Queue) Requeue(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -32,16 +33,16 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 	}
 }
 
-// backOffAfterLoss makes an item back off whose node was lost. It needs q.mu.
+// backOffAfterLoss makes an item back off because it lost its node. It needs q.mu.
 func (q *Queue) backOffAfterLoss(it *item) {
 	it.requeueCount++
 	it.notBefore = q.env.Now().Add(q.options.Backoff.Delay(it.requeueCount))
 	q.backOff(it)
 }
 
-// MarkUnschedulable returns a pod to the queue that fitted no node as of freedSeq
-// (Env.FreedSeq). It stays unschedulable until a change may help it, unless one happened
-// since then. A pod that has to wait whatever nodes have free (sched.Pod.Wait) is gated,
+// MarkUnschedulable returns a pod to the queue that fitted no node as of freedSeq (Env.FreedSeq).
+// The pod stays unschedulable until a change may help it. If such a change happened since freedSeq,
+// the pod is retried. A pod that has to wait whatever nodes have free (sched.Pod.Wait) is gated,
 // and does not block the pods behind it.
 func (q *Queue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	q.mu.Lock()
@@ -66,8 +67,8 @@ func (q *Queue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	}
 }
 
-// endAttempt ends a pod's attempt, which failed, and returns its item, nil if the pod is
-// not in flight. Pods behind it may go on. It needs q.mu.
+// endAttempt ends a pod's failed attempt, and returns its item, or nil if the pod is not in flight.
+// Pods behind it may continue. It needs q.mu.
 func (q *Queue) endAttempt(pod *sched.Pod) *item {
 	it, ok := q.mu.items[pod.UID]
 	if !ok || it.state != InFlight {

@@ -48,7 +48,7 @@ func (w twin) overlapping(t fairshare.Type) (all []fairshare.Type) {
 	return all
 }
 
-// free reports whether no pod of a type blocks another one.
+// free reports whether no pod of a type blocks a given pod.
 func (w twin) free(t fairshare.Type, it *item) bool {
 	binding := w.first(t, func(it *item) bool {
 		return it.state == WaitingOnPermit || it.state == InFlight && it.awaited && !it.bypass
@@ -57,7 +57,7 @@ func (w twin) free(t fairshare.Type, it *item) bool {
 	return (binding == nil || !w.before(binding, it)) && (!w.options.Strict || head == nil || head.bypass || !w.before(head, it))
 }
 
-// next returns whose turn it is of a type, if no other type had turns.
+// next returns the pod of a type whose turn it would be if there were no other types.
 func (w twin) next(t fairshare.Type) *item {
 	head := w.first(t, func(it *item) bool { return it.state == Unschedulable })
 	free := func(it *item) bool {
@@ -94,7 +94,7 @@ func (w twin) take() *sched.Pod {
 	return got
 }
 
-// earliest returns whose turn it is of all types that overlap one.
+// earliest returns the pod whose turn it is among all types that overlap a type.
 func (w twin) earliest(t fairshare.Type) (earliest *item) {
 	for _, u := range w.overlapping(t) {
 		if it := w.next(u); it != nil && (earliest == nil || w.before(it, earliest)) {

@@ -24,8 +24,7 @@ func newWaiting(space filter.Space) waiting {
 	return waiting{wakeindex.New(space), map[string]*wakeindex.Shapes{}, map[sched.Topic]map[*item]bool{}, list.New()}
 }
 
-// add adds an item that has become unschedulable or gated. A gated one does not wait for a
-// node.
+// add adds an item that has become unschedulable or gated. A gated item does not wait for a node.
 func (w *waiting) add(it *item) {
 	w.subscribe(it)
 	it.byAgeEntry = w.byAge.PushBack(it)

@@ -20,8 +20,8 @@ func (q *Queue) Freed(node *sched.Node) {
 }
 
 // Notify retries the pods with a topic (sched.Pod.Topics) that something happened to,
-// if helps returns true; nil helps all. One that is in flight is retried too, should it turn
-// out to be unschedulable.
+// if helps returns true; nil helps all. A pod that is in flight is retried, too, if its attempt
+// finds no node.
 func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -41,8 +41,8 @@ func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 	q.changedFor(woken)
 }
 
-// ReactivateTenant retries the pods of a tenant that need not wait any more
-// (sched.Pod.Wait). One that is in flight is retried too, should it turn out to be gated.
+// ReactivateTenant retries the pods of a tenant that no longer have to wait (sched.Pod.Wait). A pod
+// that is in flight is retried, too, if its attempt ends in the state Gated.
 func (q *Queue) ReactivateTenant(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,7 +96,7 @@ func (q *Queue) reactivateAll(items []*item) {
 	q.changedFor(len(items))
 }
 
-// changedFor starts the early retries anew after a change that may help a number of pods.
+// changedFor restarts the early retries after a change that may help a number of pods.
 func (q *Queue) changedFor(pods int) {
 	retries := pods > 0
 	for _, c := range q.mu.classes {
@@ -109,9 +109,9 @@ func (q *Queue) changedFor(pods int) {
 }
 
 // reactivate lets Next return an unschedulable or gated item, because a change may help it:
-// early if nothing else is to be done, and else after its back-off. sure says that a node
-// fits the item as far as the queue knows. The head that blocks others is retried early
-// in its state, because it is what is to be done.
+// early if no pod is active, and otherwise after its back-off. sure means that a node fits the item
+// as far as the queue knows. A head that blocks others stays in its state and is retried early,
+// because no pod behind it can be scheduled before it.
 func (q *Queue) reactivate(it *item, sure bool) {
 	early := it.earlyRetry(sure)
 	if q.options.Strict && it == it.class.unschedulable.first() {
@@ -129,8 +129,8 @@ func (q *Queue) reactivate(it *item, sure bool) {
 	})
 }
 
-// reactivateHead lets Next return the head of a type from a time on, unless it already may
-// at an earlier one.
+// reactivateHead lets Next return the head of a type from a time on, unless Next may already return
+// it earlier.
 func (q *Queue) reactivateHead(it *item, early time.Time, sure bool) {
 	if it.reactivated || it.retry != nil && !early.Before(*it.retry) {
 		return
@@ -148,7 +148,7 @@ func (q *Queue) reactivateHead(it *item, early time.Time, sure bool) {
 
 // earlyRetry returns when Next may return a pod that a change may help before its back-off
 // ends. The delay doubles from 10 ms to 1 s if the pod is sure to fit a node, so that freed
-// resources do not lie idle, and to 10 s otherwise.
+// resources do not stay unused, and to 10 s otherwise.
 func (it *item) earlyRetry(sure bool) time.Time {
 	if it.unschedulableCount <= 1 {
 		return it.failed
@@ -164,7 +164,7 @@ func (it *item) earlyRetry(sure bool) time.Time {
 	return early
 }
 
-// at calls a function at a time, at once if that has passed, unless the item has left its
+// at calls a function at a time, or at once if the time has passed, unless the item has left its
 // state by then. Of the states in which that is called, an item is in an order if it is
 // unschedulable, and not yet in earlyRetry if it backs off.
 func (q *Queue) at(it *item, due time.Time, do func()) {

@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// AssignedPod is a pod on a node, and when it ends.
+// AssignedPod is a pod on a node, and the time when it ends.
 type AssignedPod struct {
 	UID string
 	sched.Holding
@@ -36,8 +36,8 @@ type Offer struct {
 	Unknown  int           // number of pods in the way whose end is unknown
 }
 
-// Compare returns a negative number if a is better than b: fewer pods in the way have
-// an unknown end, then the others end sooner, then the node's name sorts first.
+// Compare returns a negative number if a is better than b. It compares first the number of pods in
+// the way whose end is unknown, then the time when the others end, and then the names of the nodes.
 func (a Offer) Compare(b Offer) int {
 	return cmp.Or(cmp.Compare(a.Unknown, b.Unknown), a.Ready.Compare(b.Ready), strings.Compare(a.Node, b.Node))
 }

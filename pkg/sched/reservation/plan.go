@@ -96,8 +96,8 @@ func (rs *Reservations) candidates(pod *sched.Pod) (all []*candidate) {
 }
 
 // best returns the node with the best offer to a pod, or nil; planned are the other pods
-// of its gang. The pods of a gang are mostly alike, so the nodes are ranked by their
-// offers to the pod before.
+// of its gang. Most pods of a gang are alike, so the nodes are ranked by their offers to the
+// previous pod.
 func (rs *Reservations) best(candidates []*candidate, pod *sched.Pod, planned []sched.Decision) *candidate {
 	suits := rs.options.Fits(pod, planned)
 	ranked := slices.SortedFunc(slices.Values(candidates), func(a, b *candidate) int { return a.offer.Compare(b.offer) })

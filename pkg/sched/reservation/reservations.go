@@ -22,9 +22,9 @@ type Options struct {
 	// Ends returns when a bound pod will end, zero if unknown. Nil means that no end is
 	// known.
 	Ends func(uid string) time.Time
-	// Fits returns a function for a pod that reports whether a node would fit apart from
-	// resources: it checks constraints that do not end with the pods on the node, such
-	// as taints. planned are the other pods of the gang. Nil means that every node would.
+	// Fits returns a function for a pod. The function reports whether a node fits if resources are
+	// not considered: it checks constraints that remain when the pods on the node end, such as
+	// taints. planned are the other pods of the gang. Nil means that every node fits.
 	Fits func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool
 }
 
@@ -109,7 +109,7 @@ func (rs *Reservations) review(t fairshare.Type, r *reservation, head queue.Head
 	}
 }
 
-// release releases the reserved nodes, and reactivates the pods that fit them.
+// release releases the reserved nodes, and retries the pods that fit them.
 func (rs *Reservations) release(r *reservation) {
 	rs.state.Unreserve(r.pod.Claim())
 	released := r.plan

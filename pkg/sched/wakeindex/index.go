@@ -9,11 +9,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Index is unschedulable pods by what they request. It serves one goroutine.
+// Index has the unschedulable pods by their requests. It serves one goroutine.
 //
-// It uses the index of nodes the other way round: a shape is stored with a coordinate that
-// is the larger, the less it requests, and a search for a node asks for all coordinates that
-// are at least those of what the node has free.
+// It uses the index of nodes in reverse: the less a shape requests, the larger is the coordinate
+// with which it is stored. A search for a node asks for all shapes whose coordinates are at least
+// those of the node's free resources.
 type Index struct {
 	*Shapes
 	space    filter.Space
@@ -53,8 +53,8 @@ func (x *Index) Remove(uid string) {
 	}
 }
 
-// Helped returns the pods that fit a node as far as amounts, NUMA nodes, GPUs and
-// sched.Pod.Admits decide, in any order. For a gang, one member that fits suffices.
+// Helped returns the pods that fit a node, in any order. It checks only amounts, NUMA nodes, GPUs
+// and sched.Pod.Admits. For a gang, one member that fits suffices.
 func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	unreserved := node
 	if node.Reserved != nil {
@@ -98,7 +98,7 @@ func (x *Index) collect(n *distbucket.Node) bool {
 	return false
 }
 
-// least returns the smallness of a pod in each dimension. For a gang it is that of the
+// least returns the smallness of a pod in each dimension. For a gang, this is the smallness of the
 // smallest request of any member.
 func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 	pods, _ := pod.Together()
@@ -111,7 +111,7 @@ func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 	return at
 }
 
-// smallness returns a number that is the larger, the smaller an amount is:
+// smallness returns a number. The smaller an amount is, the larger is this number:
 //
 //	request ≤ free ⇒ smallness(request) ≥ smallness(free)
 //

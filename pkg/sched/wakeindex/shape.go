@@ -75,8 +75,8 @@ func (g *Shapes) Remove(uid string) { g.remove(uid) }
 // Len returns the number of pods.
 func (g *Shapes) Len() int { return len(g.byPod) }
 
-// Released returns the pods that need not wait any more (sched.Pod.Wait), in any order. It
-// calls Wait once for each shape.
+// Released returns the pods that no longer have to wait (sched.Pod.Wait), in any order. It calls
+// Wait once for each shape.
 func (g *Shapes) Released() (pods []*sched.Pod) {
 	for _, s := range g.byKey {
 		if !s.sample.Waits().Refuses() {

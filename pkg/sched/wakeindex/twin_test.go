@@ -128,7 +128,8 @@ func TestSmallness(t *testing.T) {
 	}
 }
 
-// TestReleased checks that pods with another tenant or another request are asked anew.
+// TestReleased checks that Wait is called separately for pods with another tenant or another
+// request.
 func TestReleased(t *testing.T) {
 	calls, g := 0, NewShapes()
 	wait := func(p *sched.Pod) sched.Reason {

@@ -76,7 +76,7 @@ func (c cells) thread(cpu topology.CPU) string {
 	return text
 }
 
-// escape matches an escape sequence that colours a terminal (ECMA-48, SGR).
+// escape matches an escape sequence that sets the colour of text on a terminal (ECMA-48, SGR).
 var escape = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // columnsOf returns the width of a text on a terminal.

@@ -21,8 +21,8 @@ func Draw(w io.Writer, m *topology.Machine, cards []gpu.Card, mark func(cpuset.C
 	return draw(w, m, cards, mark, nil)
 }
 
-// DrawUse writes a machine as Draw does, with the marks of its use and a legend of the
-// holders. If use is nil, it is Draw without marks.
+// DrawUse writes a machine as Draw does. It marks how the CPUs and GPUs are used, and adds a legend
+// of the holders. If use is nil, it writes the same as Draw without marks.
 func DrawUse(w io.Writer, m *topology.Machine, cards []gpu.Card, use *Use) error {
 	if use == nil {
 		return draw(w, m, cards, nil, nil)

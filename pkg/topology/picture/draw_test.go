@@ -96,7 +96,7 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestPaintKeepsColumns checks that colours do not move anything.
+// TestPaintKeepsColumns checks that colours do not change the alignment.
 func TestPaintKeepsColumns(t *testing.T) {
 	draw := func(paint func(int, string) string) string {
 		use := &picture.Use{Paint: paint, Held: []picture.Holder{

@@ -239,8 +239,8 @@ func (d *drawing) cardsOf(node topology.NodeID) box {
 	return rows(boxes, rowWidth/2)
 }
 
-// held returns the style and the text of a card: those of its first holder, and the
-// letters of all holders.
+// held returns the style and the text of a card: the style of its first holder, and the letters of
+// all holders.
 func (d *drawing) held(c gpu.Card) (class, label string) {
 	class, label = "card", "GPU "+title(c)
 	for n, i := range d.use.holders(c.UUID) {
@@ -252,7 +252,7 @@ func (d *drawing) held(c gpu.Card) (class, label string) {
 	return class, label
 }
 
-// heldClass returns the style of what the holder at an index has.
+// heldClass returns the CSS class for the CPUs and GPUs of the holder at an index.
 func heldClass(i int) string { return fmt.Sprintf("held%d", i%heldColours) }
 
 // withoutCPUs returns boxes for NUMA nodes with memory only, and for cards whose NUMA

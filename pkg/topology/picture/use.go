@@ -36,7 +36,8 @@ func (u *Use) holder(c cpuset.CPU) int {
 	return slices.IndexFunc(u.Held, func(h Holder) bool { return h.CPUs.Has(c) })
 }
 
-// holders returns the indexes of the holders of a GPU. Several hold shares or slices of it.
+// holders returns the indexes of the holders of a GPU. There are several if they hold shares or
+// slices of the GPU.
 func (u *Use) holders(uuid string) (found []int) {
 	if u == nil {
 		return nil
@@ -76,7 +77,7 @@ func (u *Use) Legend() (lines []string) {
 	return lines
 }
 
-// what says what a holder has: "CPUs 2,4 · 1 GPU".
+// what returns a text about what a holder has, such as "CPUs 2,4 · 1 GPU".
 func (h Holder) what() string {
 	var parts []string
 	if !h.CPUs.Empty() {

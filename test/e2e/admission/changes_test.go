@@ -107,8 +107,8 @@ func TestAgentPatchesItsOwnNode(t *testing.T) {
 	}
 }
 
-// TestOwnLease: the agent writes the Lease of its node, and not the one of the leader
-// election, nor that of another node.
+// TestOwnLease checks that the agent can write the Lease of its own node, and neither the Lease of
+// the leader election nor that of another node.
 func TestOwnLease(t *testing.T) {
 	_, config := server(t)
 	agent := asAgent(config, "numalet-e2e-own")

@@ -25,8 +25,8 @@ type user struct {
 }
 
 // newUser creates an account that may read the pods of its namespace, and nothing in
-// numalet-system. The role numalet-queue-view is a part of view where a controller manager
-// aggregates roles; none runs here, so that view is empty.
+// numalet-system. A controller manager would aggregate the role numalet-queue-view into the role
+// view. None runs here, so the role view is empty.
 func (w *world) newUser(namespace string) user {
 	w.Helper()
 	for _, args := range [][]string{
@@ -44,7 +44,7 @@ func (w *world) newUser(namespace string) user {
 	return user{w, file}
 }
 
-// run runs a program as the user and returns everything it said.
+// run runs a program as the user and returns its output.
 func (u user) run(program string, args ...string) string {
 	out, _ := exec.CommandContext(u.ctx, program, append(args, "--kubeconfig="+u.kubeconfig)...).CombinedOutput()
 	return string(out)
@@ -74,8 +74,9 @@ func (w *world) serveQueue() queueapi.Client {
 	return queueapi.Client{Server: config.Host, HTTP: client}
 }
 
-// TestAnswersFollowRights: a user without rights in numalet-system sees the pending pods of
-// the own namespace, and is refused others. Nobody reaches the controller past the API server.
+// TestAnswersFollowRights checks that a user without rights in numalet-system sees the pending pods
+// of the user's own namespace and no others. It also checks that nobody gets answers from the
+// controller without the API server.
 func TestAnswersFollowRights(t *testing.T) {
 	w := newAnswering(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	ann, bob := w.newUser("ann"), w.newUser("bob")

@@ -1,7 +1,7 @@
 package controller
 
-// attack is what a user tries in order to get what is not theirs. It is refused by the API
-// server, or gains nothing, or a test of the node's or the scheduler's part covers it.
+// attack is an attempt of a user to get something without permission. Either the API server refuses
+// it, or the attempt gains nothing, or a test of the node or the scheduler covers it.
 type attack struct {
 	name    string
 	as      string // "" for mallory, a user with the role edit in the namespace team-m, and nothing else
@@ -18,7 +18,7 @@ type attack struct {
 const (
 	// writer may write GPUGroups, and use the tenant ben and the GPUs of node-00001.
 	writer = "ben"
-	// The controllers of the control plane send the pods of templates that mallory wrote.
+	// The controllers of the control plane create pods from templates that mallory wrote.
 	replicaSets = "system:serviceaccount:kube-system:replicaset-controller"
 	daemonSets  = "system:serviceaccount:kube-system:daemon-set-controller"
 	// lookalike is an account that mallory created in her namespace.

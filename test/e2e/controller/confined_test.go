@@ -75,7 +75,8 @@ func TestConfined(t *testing.T) {
 	}
 }
 
-// TestNotReadyWithoutPolicies takes the policies away from a controller, which says so.
+// TestNotReadyWithoutPolicies deletes the policies while a controller runs, and checks that the
+// controller reports this and is not ready.
 func TestNotReadyWithoutPolicies(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	_, err := w.Kubectl(w.ctx, "delete", "validatingadmissionpolicybinding", "numalet-controller-objects")
@@ -115,7 +116,7 @@ func pausing(name string) *corev1.Pod {
 	return hollowcluster.Pod("default", name, "nobody", "100m", 0)
 }
 
-// ofJob makes a pod that of a Job.
+// ofJob makes a Job the owner of a pod.
 func ofJob(pod *corev1.Pod) *corev1.Pod {
 	yes := true
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "numalet.dev/v1alpha1", Kind: "Job", Name: "a", UID: "a", Controller: &yes}}

@@ -22,8 +22,8 @@ import (
 // last section of a file is what kube-scheduler says. Both have the same profiles.
 //
 // No case is about these known differences: kube-scheduler also rates nodes by their free
-// resources and spreads pods of a service or a set that say nothing of it, it preempts, and
-// among equal nodes it chooses at random.
+// resources, it spreads the pods of a service or a set even if they have no constraints, it
+// preempts pods, and it chooses at random among equal nodes.
 func TestParity(t *testing.T) {
 	w := newWorld(t, 0, hollowcluster.Shape{}, "--reserve-after=none", "--config="+profiles(t, "numalet-scheduler", "")) // kube-scheduler holds nothing back
 	w.upstream()
@@ -111,8 +111,8 @@ func plain(message string) string {
 }
 
 // profiles writes testdata/profiles.yaml with a scheduler's name before the names of the
-// profiles. kubeconfig is "" for a scheduler that gets it otherwise; it also gets no profile
-// with its own name, which would replace its default.
+// profiles. If kubeconfig is "", the scheduler gets its kubeconfig in another way. It then also
+// gets no profile with its own name, because this would replace its default profile.
 func profiles(t *testing.T, scheduler, kubeconfig string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/profiles.yaml")

@@ -16,7 +16,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// stuck is a pod that cannot run, as a user without rights in numalet-system hears of it.
+// stuck is a pod that cannot run, and what numalet why tells a user without rights in
+// numalet-system about it.
 type stuck struct {
 	namespace string // "" for team
 	meta      string // fields of metadata, besides the name
@@ -162,7 +163,7 @@ func TestReasons(t *testing.T) {
 	w.hears(team, "in-use", "too little cpu is free")
 }
 
-// hears waits until why says something to a user.
+// hears waits until numalet why prints a certain text for a user.
 func (w *world) hears(who user, pod, want string) {
 	w.Helper()
 	said := ""

@@ -19,8 +19,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// unseen has the permissions that the scene of TestEveryPermissionIsUsed does not use, and
-// what needs them.
+// unseen lists the permissions that TestEveryPermissionIsUsed does not exercise, and what needs
+// them.
 func unseen() map[hollowcluster.Permission]string {
 	return map[hollowcluster.Permission]string{
 		{Group: "", Resource: "pods", Verb: "get"}:                                     "after a Binding without an answer",
@@ -40,7 +40,7 @@ func unseen() map[hollowcluster.Permission]string {
 
 // TestEveryPermissionIsUsed lets the controller do everything that it does, and checks that
 // it uses each permission of its role, by group, resource and verb: without one of them, the
-// API server would refuse a request. A new rule needs something here that uses it.
+// API server would refuse a request. If you add a rule to the role, add a step here that uses it.
 func TestEveryPermissionIsUsed(t *testing.T) {
 	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Cards: "NVIDIA A100"})
 	w.upstream()
@@ -127,7 +127,7 @@ func (w *world) everything() {
 	}
 }
 
-// provisioned is a pod whose volume a driver provisions on the pod's node.
+// provisioned is a pod with a volume that a driver provisions on the pod's node.
 const provisioned = `
 apiVersion: storage.k8s.io/v1
 kind: StorageClass

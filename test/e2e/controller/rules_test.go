@@ -72,7 +72,7 @@ func (w *world) attempt(t *testing.T, a attack) (said string, err error) {
 	return string(out), err
 }
 
-// aggregate gives the role edit its rules, as the controller manager does, which does not run
+// aggregate gives the role edit its rules. The controller manager would do this, but does not run
 // here.
 func (w *world) aggregate() {
 	w.Helper()
@@ -94,7 +94,8 @@ func (w *world) aggregate() {
 	w.must(err)
 }
 
-// town has the victim with a group, mallory with the role edit and a quota, and ben.
+// town is the cluster of the attacks. It has the victim with a group, mallory with the role edit
+// and a quota, and ben.
 const town = `
 {apiVersion: v1, kind: Namespace, metadata: {name: team-m, labels: {numalet.dev/tenant: mallory}}}
 ---

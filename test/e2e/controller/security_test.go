@@ -26,7 +26,7 @@ func TestReferenceSecurity(t *testing.T) {
 	scenario.Golden(t, securityPage, page)
 }
 
-// between replaces what a page has between two comments.
+// between replaces the text between two comments of a page.
 func between(t *testing.T, page, what, text string) string {
 	t.Helper()
 	start, end := "<!-- "+what+": generated -->\n", "<!-- end of "+what+" -->"
@@ -49,7 +49,7 @@ func attackTables() string {
 	return b.String() + "\n"
 }
 
-// outcome says what comes of an attack.
+// outcome returns a text about the result of an attack.
 func (a attack) outcome() string {
 	switch {
 	case a.test != "":

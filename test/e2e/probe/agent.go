@@ -28,7 +28,7 @@ func awaitReady() error {
 	return fmt.Errorf("the agent is not ready after three minutes: %s", last)
 }
 
-// metrics prints what a program has counted. A token means HTTPS.
+// metrics prints the metrics of a program. It uses HTTPS if there is a token.
 func metrics(to io.Writer, address, token string) error {
 	status, body, err := get(address, "/metrics", token)
 	if err == nil && !strings.Contains(status, " 200 ") {

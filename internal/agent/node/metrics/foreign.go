@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// ForeignTime is what others used of the exclusive CPUs of one container.
+// ForeignTime is the CPU time that others used on the exclusive CPUs of one container.
 type ForeignTime struct {
 	Pod       workload.Pod
 	Container string
