@@ -190,3 +190,30 @@ func TestUnknownFields(t *testing.T) {
 		t.Errorf("error %v, want that a field is unknown", err)
 	}
 }
+
+// TestNodeSetsOfProfiles checks that the set of the nodes that a pod's rules admit is kept up
+// to date by the pod's own profile, also while pods of other profiles are filtered.
+func TestNodeSetsOfProfiles(t *testing.T) {
+	c, err := ReadConfiguration([]byte(twoProfiles), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newTiers(newScene(t), "a", "b")
+	client := fake.NewClientset()
+	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0), Configuration: c}
+	if s.proposer, err = NewProposer(t.Context(), s.cluster, api); err != nil {
+		t.Fatal(err)
+	}
+	selects := pod("p").NodeSelector(map[string]string{"disk": "ssd"}).Obj()
+	s.proposer.Begin(s.asked(t, c, "numalet-scheduler", selects))
+	s.proposer.Begin(s.asked(t, c, "requires-c", pod("q").Obj()))
+	s.setNode(node("a").Label("disk", "ssd").Unschedulable(true).Obj())
+	s.proposer.Begin(s.asked(t, c, "numalet-scheduler", selects))
+	want := sched.Tally{
+		{Code: sched.Other, Detail: "node(s) were unschedulable"}:                        1,
+		{Code: sched.Other, Detail: "node(s) didn't match Pod's node affinity/selector"}: 1,
+	}
+	if diff := cmp.Diff(want, s.proposer.Refusals()); diff != "" {
+		t.Errorf("refusals (-want +got):\n%s", diff)
+	}
+}

@@ -45,16 +45,18 @@ func (p *Proposer) nodeSet() *nodeSet {
 // refuse returns a function that returns why the rules of a pod, and of pods with equal
 // rules, refuse a node. Any goroutine may call the function.
 func (p *Proposer) refuse(pod *Pod) func(*nodeInfo) sched.Reason {
-	state, skip := framework.NewCycleState(), p.runner.unruled
-	for _, plugin := range p.runner.prepare {
+	// The runner of the pod's own profile: p serves pods of other profiles later.
+	runner, ctx, state := p.runner, p.ctx, framework.NewCycleState()
+	skip := runner.unruled
+	for _, plugin := range runner.prepare {
 		if plugin.Name() != names.NodeAffinity {
 			continue
 		}
-		if _, status := plugin.PreFilter(p.ctx, state, pod.info.Pod, nil); status.IsSkip() {
+		if _, status := plugin.PreFilter(ctx, state, pod.info.Pod, nil); status.IsSkip() {
 			skip |= plugin.itself
 		}
 	}
 	return func(node *nodeInfo) sched.Reason {
-		return reason(p.runner.filter(p.ctx, state, skip, pod.info.Pod, node), sched.Other)
+		return reason(runner.filter(ctx, state, skip, pod.info.Pod, node), sched.Other)
 	}
 }

@@ -8,6 +8,7 @@ type attack struct {
 	object  string // that is created, in team-m
 	args    string // of kubectl, if there is no object
 	refused string // words of the refusal
+	or      string // other words, if two policies refuse it: the API server names one of them
 	query   string // of kubectl get: what comes of the object …
 	gains   string // … has these words
 	gained  string // the same, for people
@@ -104,7 +105,8 @@ var attacks = []struct {
 		{name: "a pod drops its tenant", args: "label pod mine numalet.dev/tenant-", refused: "cannot change after the pod was created"},
 		{name: "a pod changes its tenant through its status", args: `patch pod mine --subresource status -p {"metadata":{"labels":{"numalet.dev/tenant":"victim"}}}`, refused: cannot},
 		{name: "a ReplicaSet's template names another tenant", as: replicaSets, object: attackPod("b3", ofVictim, "", oneGPU), refused: notHers},
-		{name: "an account named as the controller's creates a pod of another tenant", as: lookalike, object: attackPod("b4", ofVictim, "", oneGPU), refused: "may write pods of Jobs of numalet.dev, and this one belongs to none"},
+		{name: "an account named as the controller's creates a pod of another tenant", as: lookalike, object: attackPod("b4", ofVictim, "", oneGPU), refused: "may write pods of Jobs of numalet.dev, and this one belongs to none",
+			or: "the label numalet.dev/tenant is victim"},
 		{name: "a Job names another tenant", as: writer, object: `{apiVersion: numalet.dev/v1alpha1, kind: Job, metadata: {name: b5, labels: {numalet.dev/tenant: victim}},
   spec: {template: {spec: {containers: [{name: main, image: none}]}}}}`, refused: "the label numalet.dev/tenant is victim"},
 		{name: "a Job names no tenant", as: writer, object: `{apiVersion: numalet.dev/v1alpha1, kind: Job, metadata: {name: b6},
