@@ -45,16 +45,9 @@ func (w *trial) bind(cmd *cobra.Command) {
 
 // read returns nodes and samples.
 func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
-	if w.nodes == "" || w.pods == "" || w.every < 1 || w.longest <= 0 {
-		return nil, nil, command.WrongUsage("give the nodes and pods with --nodes FILE --pods FILE; --every and --longest are more than 0")
-	}
-	all, err := command.ReadFile(w.nodes, openb.ReadNodes)
+	nodes, err := w.readNodes()
 	if err != nil {
 		return nil, nil, err
-	}
-	var nodes []*sched.Node
-	for i := 0; i < len(all); i += w.every {
-		nodes = append(nodes, all[i])
 	}
 	samples, err := command.ReadFile(w.pods, openb.ReadSamples)
 	if err != nil {
@@ -64,6 +57,22 @@ func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
 		samples[i].Took = min(s.Took, w.longest)
 	}
 	return nodes, slices.DeleteFunc(samples, func(s fairness.Sample) bool { return s.GPUs.Count > w.cards }), nil
+}
+
+// readNodes checks the flags and returns every Nth node.
+func (w trial) readNodes() ([]*sched.Node, error) {
+	if w.nodes == "" || w.pods == "" || w.every < 1 || w.longest <= 0 {
+		return nil, command.WrongUsage("give the nodes and pods with --nodes FILE --pods FILE; --every and --longest are more than 0")
+	}
+	all, err := command.ReadFile(w.nodes, openb.ReadNodes)
+	return everyNth(all, w.every), err
+}
+
+func everyNth(all []*sched.Node, n int) (nodes []*sched.Node) {
+	for i := 0; i < len(all); i += n {
+		nodes = append(nodes, all[i])
+	}
+	return nodes
 }
 
 // profile returns a new scheduling profile, one for each trial.

@@ -62,7 +62,7 @@ the least free GPU capacity useless to such pods.`,
 	command.CompleteFiles(cmd, "nodes", "csv")
 	command.CompleteFiles(cmd, "pods", "csv")
 	command.Complete(cmd, "policy", append(policies(), "random")...)
-	cmd.AddCommand(newFairness(), newStarvation())
+	cmd.AddCommand(newFairness(), newStarvation(), newForecast())
 	return cmd
 }
 

@@ -96,7 +96,7 @@ func newTrial(nodes []*sched.Node, samples []Sample, s Settings) (*trial, error)
 		c.SetNode(n)
 		t.all += float64(len(n.GPUs))
 	}
-	samples = fitting(nodes, samples)
+	samples = Fitting(nodes, samples)
 	if !slices.ContainsFunc(samples, func(s Sample) bool { return s.GPUs.Count > 0 }) {
 		return nil, fmt.Errorf("share %d nodes: no pod of the trace requests a GPU and fits one of them", len(nodes))
 	}

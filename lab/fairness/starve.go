@@ -35,7 +35,7 @@ func (s Starved) Ratio() float64 {
 // of Settings.For the largest sample arrives: the one with the most GPUs, and of several
 // the one with the most cores. A second trial without it is the base of comparison.
 func Starve(nodes []*sched.Node, samples []Sample, s Settings) (Starved, error) {
-	large, small := split(fitting(nodes, samples))
+	large, small := split(Fitting(nodes, samples))
 	with, err := newTrial(nodes, small, s)
 	if err != nil {
 		return Starved{}, err

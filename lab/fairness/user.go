@@ -75,8 +75,8 @@ func (s *sender) send(v *virtual.Cluster) {
 	}
 }
 
-// fitting returns the samples that fit some node when it is empty.
-func fitting(nodes []*sched.Node, samples []Sample) []Sample {
+// Fitting returns the samples that fit some node when it is empty.
+func Fitting(nodes []*sched.Node, samples []Sample) []Sample {
 	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool {
 		return !slices.ContainsFunc(nodes, func(n *sched.Node) bool { return fits(s.Pod, n) })
 	})

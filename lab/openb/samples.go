@@ -18,14 +18,39 @@ const maxSeconds = int64(math.MaxInt64 / time.Second)
 func ReadSamples(r io.Reader) ([]fairness.Sample, error) {
 	var samples []fairness.Sample
 	err := eachPod(r, func(row *row, p *sched.Pod) {
-		if row.text("scheduled_time") == "" || row.text("deletion_time") == "" {
-			return
+		if took, ok := ran(row); ok {
+			samples = append(samples, fairness.Sample{Pod: p, Took: took})
 		}
-		took := row.upTo(maxSeconds, "deletion_time") - row.upTo(maxSeconds, "scheduled_time")
-		if took < 0 {
-			row.wrong("deletion_time", "a time that is not before scheduled_time")
-		}
-		samples = append(samples, fairness.Sample{Pod: p, Took: time.Duration(max(1, took)) * time.Second})
 	}, "scheduled_time", "deletion_time")
 	return samples, err
+}
+
+// Arrival is a sample and when it was created, from the beginning of the trace.
+type Arrival struct {
+	fairness.Sample
+	At time.Duration
+}
+
+// ReadArrivals reads samples as ReadSamples does, with the column creation_time, in seconds.
+func ReadArrivals(r io.Reader) ([]Arrival, error) {
+	var arrivals []Arrival
+	err := eachPod(r, func(row *row, p *sched.Pod) {
+		if took, ok := ran(row); ok {
+			at := time.Duration(row.upTo(maxSeconds, "creation_time")) * time.Second
+			arrivals = append(arrivals, Arrival{fairness.Sample{Pod: p, Took: took}, at})
+		}
+	}, "creation_time", "scheduled_time", "deletion_time")
+	return arrivals, err
+}
+
+// ran returns how long a pod ran, and false if it never ran or did not end.
+func ran(row *row) (took time.Duration, ok bool) {
+	if row.text("scheduled_time") == "" || row.text("deletion_time") == "" {
+		return 0, false
+	}
+	seconds := row.upTo(maxSeconds, "deletion_time") - row.upTo(maxSeconds, "scheduled_time")
+	if seconds < 0 {
+		row.wrong("deletion_time", "a time that is not before scheduled_time")
+	}
+	return time.Duration(max(1, seconds)) * time.Second, true
 }

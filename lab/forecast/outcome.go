@@ -1,0 +1,62 @@
+package forecast
+
+import (
+	"time"
+
+	"github.com/numalet/numalet/lab/fairness"
+)
+
+// Outcome is the result of a trial.
+type Outcome struct {
+	Pods     int // that arrived
+	Unknown  int // without a forecast
+	Unserved int // that never started
+	All      Errors
+	Waited   Errors // of the pods that waited longer than a second
+}
+
+// Errors are the absolute errors of predictions, for the pods that had a forecast and
+// started. Each has the same pods.
+type Errors struct {
+	Waits    fairness.Waits // what happened
+	Forecast fairness.Waits // the forecast's P50
+	None     fairness.Waits // "the pod starts now"
+	Mean     fairness.Waits // "the pod waits as long as those before did on average"
+	ByP50    int            // pods that had started by the forecast's P50
+	ByP90    int            // by its P90, of those
+	WithP90  int            // that had one
+}
+
+func (e *Errors) add(f *forecastOf) {
+	e.Waits = append(e.Waits, f.waited)
+	e.Forecast = append(e.Forecast, (f.waited - f.p50).Abs())
+	e.None = append(e.None, f.waited)
+	e.Mean = append(e.Mean, (f.waited - f.mean).Abs())
+	if f.waited <= f.p50 {
+		e.ByP50++
+	}
+	if f.p90 >= 0 {
+		e.WithP90++
+	}
+	if f.p90 >= 0 && f.waited <= f.p90 {
+		e.ByP90++
+	}
+}
+
+func (t *trial) outcome() Outcome {
+	o := Outcome{Pods: len(t.all)}
+	for _, f := range t.all {
+		switch {
+		case f.unknown != "":
+			o.Unknown++
+		case !f.started:
+			o.Unserved++
+		default:
+			o.All.add(f)
+			if f.waited > time.Second {
+				o.Waited.add(f)
+			}
+		}
+	}
+	return o
+}

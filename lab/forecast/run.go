@@ -1,0 +1,132 @@
+package forecast
+
+import (
+	"slices"
+	"time"
+
+	"github.com/numalet/numalet/lab/virtual"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/forecast"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+)
+
+// Arrival is work that arrives at a time from the beginning on.
+type Arrival struct {
+	virtual.Work
+	At time.Duration
+}
+
+// Settings configure a trial.
+type Settings struct {
+	Seed    uint64 // of the forecasts
+	Profile filter.Profile
+	Turns   virtual.Turns // ByScore or ByAge
+}
+
+// Run runs a trial until all arrivals have started and ended, or cannot.
+func Run(nodes []*sched.Node, arrivals []Arrival, s Settings) (Outcome, error) {
+	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
+	if err != nil {
+		return Outcome{}, err
+	}
+	state, err := nodestate.New(s.Profile)
+	if err != nil {
+		return Outcome{}, err
+	}
+	for _, n := range nodes {
+		state.SetNode(n)
+	}
+	t := &trial{seed: s.Seed, runs: forecast.NewRuns(), asked: map[string]*forecastOf{}}
+	t.cluster = virtual.NewCluster(state, virtual.Rules{Turns: s.Turns, Decay: decay, Started: t.started, Ended: t.ended})
+	until := time.Duration(0)
+	for _, a := range arrivals {
+		t.cluster.After(a.At, func() { t.arrive(a.Work) })
+		until = max(until, a.At)
+	}
+	t.cluster.Run(until)
+	for range maxDays {
+		if t.idle() {
+			break
+		}
+		t.cluster.Run(24 * time.Hour)
+	}
+	return t.outcome(), nil
+}
+
+// maxDays is how long a trial goes on after the last arrival, if pods still wait.
+const maxDays = 30
+
+// trial is a running trial.
+type trial struct {
+	seed    uint64
+	cluster *virtual.Cluster
+	runs    *forecast.Runs
+	asked   map[string]*forecastOf // by UID
+	all     []*forecastOf          // in the order of arrival
+	waits   time.Duration          // of the pods that have started, the sum
+	begun   int
+}
+
+// idle reports whether no work waits.
+func (t *trial) idle() bool { return len(t.cluster.Order()) == 0 }
+
+// forecastOf is what was predicted for a pod when it was created, and what happened. Times
+// are from its creation.
+type forecastOf struct {
+	unknown  forecast.Unknown
+	p50, p90 time.Duration // p90 is negative if unknown
+	mean     time.Duration // the mean wait of the pods that had started by then
+	waited   time.Duration
+	started  bool
+}
+
+// arrive submits work and asks when it will start.
+func (t *trial) arrive(w virtual.Work) {
+	t.cluster.Submit(w)
+	now := t.cluster.Now()
+	a := forecast.Ask(t.present(w), t.runs, t.seed)
+	f := &forecastOf{unknown: a.Unknown, p50: a.P50.Sub(now), p90: -1, mean: t.waits / time.Duration(max(1, t.begun))}
+	if !a.P90.IsZero() {
+		f.p90 = a.P90.Sub(now)
+	}
+	t.asked[w.Pod.UID] = f
+	t.all = append(t.all, f)
+}
+
+// present returns the cluster as it is, and what is before a pod in the queue.
+func (t *trial) present(w virtual.Work) forecast.Present {
+	p := forecast.Present{Now: t.cluster.Now(), Nodes: slices.Collect(t.cluster.Nodes()), Pod: waiting(w)}
+	for _, r := range t.cluster.Running() {
+		p.Running = append(p.Running, forecast.Running{
+			Class: forecast.ClassOf(r.Pod, r.Tenant), UID: r.Pod.UID, Node: r.At.Node, Holds: sched.Hold(r.Pod, r.At), Since: r.Started,
+		})
+	}
+	behind := false
+	for _, r := range t.cluster.Order() {
+		if r.Pod.UID == w.Pod.UID {
+			behind = true
+			continue
+		}
+		if _, reserved := t.cluster.Reservation(r.Pod.UID); !behind || reserved {
+			p.Ahead = append(p.Ahead, waiting(r.Work))
+		}
+	}
+	return p
+}
+
+func waiting(w virtual.Work) forecast.Waiting {
+	return forecast.Waiting{Class: forecast.ClassOf(w.Pod, w.Tenant), Pod: w.Pod}
+}
+
+func (t *trial) started(r virtual.Ran) {
+	f := t.asked[r.Pod.UID]
+	f.waited, f.started = r.Waited(), true
+	t.waits += f.waited
+	t.begun++
+}
+
+func (t *trial) ended(r virtual.Ran) {
+	t.runs.Ended(forecast.ClassOf(r.Pod, r.Tenant), t.cluster.Now().Sub(r.Started))
+}

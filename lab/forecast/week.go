@@ -1,0 +1,101 @@
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/numalet/numalet/lab/virtual"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// cardsOfNode is the number of GPUs of a node of the synthetic week.
+const cardsOfNode = 8
+
+// Nodes returns equal nodes of 8 GPUs.
+func Nodes(n int) []*sched.Node {
+	var nodes []*sched.Node
+	for i := range n {
+		node := &sched.Node{Name: fmt.Sprintf("node-%03d", i), Allocatable: sched.Amounts{CPU: 64_000, Memory: 512 << 30, Pods: 110}}
+		for c := range cardsOfNode {
+			node.GPUs = append(node.GPUs, sched.GPU{ID: strconv.Itoa(c), Type: "T4", Free: sched.WholeGPU})
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes
+}
+
+// user sends pods of a few sizes, which run for about as long each time.
+type user struct {
+	name   string
+	median time.Duration
+	spread float64 // of the logarithm of run times
+	sizes  []int   // GPUs
+}
+
+// newUsers returns users with medians from ten minutes to five hours.
+func newUsers(n int, random *rand.Rand) []user {
+	var users []user
+	for i := range n {
+		minutes := 10 * math.Pow(30, float64(i)/float64(max(1, n-1)))
+		users = append(users, user{
+			fmt.Sprintf("user-%02d", i+1), time.Duration(minutes * float64(time.Minute)), .3 + .7*random.Float64(),
+			[][]int{{1}, {1, 2}, {1, 1, 4}, {2, 8}}[random.IntN(4)],
+		})
+	}
+	return users
+}
+
+// Week returns a week of work for a number of Nodes: twelve users send pods, four times as
+// many by day as by night, so that more is sent by day than the nodes can run, and less by
+// night. All pods together keep the nodes as busy as load says; 1 is all the time.
+func Week(nodes int, load float64, seed uint64) []Arrival {
+	random := rand.New(rand.NewPCG(seed, 0))
+	users := newUsers(12, random)
+	var arrivals []Arrival
+	budget := load * float64(nodes*cardsOfNode) * week.Seconds() / float64(len(users)) // GPU-seconds of a user
+	for _, u := range users {
+		for sent := 0.; sent < budget; {
+			a := u.arrival(len(arrivals), random)
+			sent += a.Takes.Seconds() * float64(a.Pod.GPUs.Count)
+			arrivals = append(arrivals, a)
+		}
+	}
+	slices.SortStableFunc(arrivals, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
+	return arrivals
+}
+
+const week = 7 * 24 * time.Hour
+
+// arrival returns a pod of the user at some time of the week.
+func (u user) arrival(i int, random *rand.Rand) Arrival {
+	cards := u.sizes[random.IntN(len(u.sizes))]
+	name := fmt.Sprintf("%s-%05d", u.name, i)
+	takes := float64(u.median) * math.Exp(u.spread*random.NormFloat64())
+	return Arrival{
+		Work: virtual.Work{
+			Pod: &sched.Pod{
+				UID: name, Name: name, Requests: sched.Amounts{CPU: sched.MilliCPU(4000 * cards), Memory: sched.Bytes(cards) << 34, Pods: 1},
+				GPUs: sched.GPURequest{Count: cards, Milli: sched.WholeGPU},
+			},
+			Tenant: u.name, Takes: time.Duration(takes).Round(time.Second) + time.Second,
+		},
+		At: moment(random),
+	}
+}
+
+// moment returns a time of the week in whole seconds, four times as likely from 8 to 20
+// o'clock as at another time.
+func moment(random *rand.Rand) time.Duration {
+	for {
+		at := time.Duration(random.Int64N(int64(week/time.Second))) * time.Second
+		hour := at % (24 * time.Hour) / time.Hour
+		if hour >= 8 && hour < 20 || random.IntN(4) == 0 {
+			return at
+		}
+	}
+}

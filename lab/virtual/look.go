@@ -1,0 +1,33 @@
+package virtual
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// Nodes yields the nodes as they are.
+func (v *Cluster) Nodes() iter.Seq[*sched.Node] { return v.state.View().Nodes() }
+
+// Running returns the running work in the order of its UIDs.
+func (v *Cluster) Running() []Ran {
+	return slices.SortedFunc(maps.Values(v.running), func(a, b Ran) int { return strings.Compare(a.Pod.UID, b.Pod.UID) })
+}
+
+// Order returns the waiting work in the order in which the controller's queue gives it its
+// turns now, as if all its types overlapped.
+func (v *Cluster) Order() []Ran {
+	ranks := map[string]float64{}
+	for uid, r := range v.pending {
+		if v.rules.Turns == ByScore {
+			ranks[uid] = v.book.Rank(r.Tenant, r.Type, v.Now())
+		}
+	}
+	return slices.SortedFunc(maps.Values(v.pending), func(a, b Ran) int {
+		return cmp.Or(cmp.Compare(ranks[a.Pod.UID], ranks[b.Pod.UID]), a.Created.Compare(b.Created), strings.Compare(a.Pod.UID, b.Pod.UID))
+	})
+}

@@ -1,0 +1,172 @@
+package forecast
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// TestAsk is a table of states of one node with two GPUs. All pods ran for ten minutes.
+func TestAsk(t *testing.T) {
+	held := func(*sched.Pod) sched.Reason { return sched.Reason{Code: sched.Other, Detail: "quota"} }
+	at := func(m int) Answer { return Answer{P50: now.Add(minutes(m)), P90: now.Add(minutes(m))} }
+	for name, tc := range map[string]struct {
+		state func(*scene)
+		want  Answer
+	}{
+		"an idle node":            {func(*scene) {}, at(0)},
+		"one of two GPUs is free": {func(s *scene) { s.run(1, 3) }, at(0)},
+		"full":                    {func(s *scene) { s.run(2, 3) }, at(7)},
+		"the first of two to end": {func(s *scene) { s.run(1, 3); s.run(1, 6) }, at(4)},
+		"both must end":           {func(s *scene) { s.run(1, 3); s.run(1, 6); s.pod(2) }, at(7)},
+		"one pod ahead":           {func(s *scene) { s.run(2, 3); s.ahead(2) }, at(17)},
+		"one ahead beside it":     {func(s *scene) { s.run(2, 3); s.ahead(1) }, at(7)},
+		"ran longer than any did": {func(s *scene) { s.run(2, 25) }, at(25)},
+		"a deadline":              {func(s *scene) { s.run(2, 3); s.Running[0].Ends = now.Add(minutes(2)) }, at(2)},
+		"a deadline that passed":  {func(s *scene) { s.run(2, 3); s.Running[0].Ends = now.Add(-minutes(2)) }, at(0)},
+		"may not pass the first":  {func(s *scene) { s.run(1, 3); s.ahead(2) }, at(17)},
+		"passes a pod of a quota": {func(s *scene) { s.run(1, 3); s.ahead(2); s.Ahead[0].Wait = held }, at(0)},
+		"reserved for one ahead":  {func(s *scene) { s.ahead(2); s.node(0).Reserved = reserve(s.Ahead[0]) }, at(10)},
+		"too large":               {func(s *scene) { s.pod(3) }, Answer{Unknown: Never}},
+		"its rules admit no node": {func(s *scene) { s.Pod.Admits = func(*sched.Node) bool { return false } }, Answer{Unknown: Never}},
+		"its quota":               {func(s *scene) { s.Pod.Wait = held }, Answer{Unknown: Held}},
+		"a gang":                  {func(s *scene) { s.Pod.Gang = &sched.Gang{ID: "gang"} }, Answer{Unknown: Gang}},
+		"no pod has ended":        {func(s *scene) { s.run(2, 3); s.runs = NewRuns() }, Answer{Unknown: NoRunTimes}},
+		"none has, but it fits":   {func(s *scene) { s.runs = NewRuns() }, at(0)},
+		"too many ahead":          {func(s *scene) { s.run(2, 3); s.crowd(3000) }, Answer{Unknown: TooMuch}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(1, 2)
+			s.runs.Ended(Class{Tenant: "ann"}, minutes(10))
+			s.pod(1)
+			tc.state(s)
+			if diff := cmp.Diff(tc.want, Ask(s.Present, s.runs, 1)); diff != "" {
+				t.Errorf("forecast (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestQuantiles has ten pods that ran 1 to 10 minutes: a pod that waits for the only one
+// that runs starts after 5 or 6 minutes in half of the cases, and hardly ever after 10.
+func TestQuantiles(t *testing.T) {
+	s := newScene(1, 1)
+	for m := range 10 {
+		s.runs.Ended(Class{Tenant: "ann"}, minutes(m+1))
+	}
+	s.run(1, 0)
+	s.pod(1)
+	a := Ask(s.Present, s.runs, 1)
+	if p50, p90 := a.P50.Sub(now), a.P90.Sub(now); p50 < minutes(4) || p50 > minutes(7) || p90 < minutes(8) || p90 > minutes(10) {
+		t.Errorf("p50 %s and p90 %s, want about 5m and 9m", p50, p90)
+	}
+}
+
+// TestTwin compares the forecast with a queue at a counter: all pods need one GPU and take
+// equally long, and each goes to the GPU that is free first.
+func TestTwin(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		s := newScene(1+random.IntN(3), 1+random.IntN(4))
+		s.runs.Ended(Class{}, minutes(60))
+		var free []time.Duration // when each GPU is
+		for range s.cards() {
+			ran := random.IntN(60)
+			s.run(1, ran)
+			free = append(free, minutes(60-ran))
+		}
+		var want time.Duration
+		ahead := random.IntN(30)
+		for i := range ahead + 1 {
+			slices.Sort(free)
+			want = free[0]
+			free[0] += minutes(60)
+			if i < ahead {
+				s.ahead(1)
+			}
+		}
+		s.pod(1)
+		a := Ask(s.Present, s.runs, seed)
+		if got := a.P50.Sub(now); got != want || !a.P90.Equal(a.P50) {
+			t.Fatalf("seed %d: %v with %d ahead, want %s", seed, a, ahead, want)
+		}
+	}
+}
+
+// TestProperties checks random states: the forecast is never before now, P90 is never
+// before P50, an equal pod behind does not start earlier, and equal questions have equal
+// answers, which do not change the state.
+func TestProperties(t *testing.T) {
+	for seed := range uint64(300) {
+		s := random(seed)
+		s.pod(1 + int(seed%3))
+		before := fmt.Sprint(s.Nodes, s.Ahead, s.Running)
+		a := Ask(s.Present, s.runs, seed)
+		if diff := cmp.Diff(a, Ask(s.Present, s.runs, seed)); diff != "" || before != fmt.Sprint(s.Nodes, s.Ahead, s.Running) {
+			t.Fatalf("seed %d: the second answer differs, or the state:\n%s", seed, diff)
+		}
+		check(t, seed, a)
+		s.Ahead = append(s.Ahead, s.Pod)
+		s.pod(1 + int(seed%3))
+		behind := Ask(s.Present, s.runs, seed)
+		if later(a.P50, behind.P50) || later(a.P90, behind.P90) {
+			t.Fatalf("seed %d: %v, and %v behind it: want no earlier", seed, a, behind)
+		}
+	}
+}
+
+// later reports whether a is later than b; zero is never.
+func later(a, b time.Time) bool { return !b.IsZero() && (a.IsZero() || a.After(b)) }
+
+func check(t *testing.T, seed uint64, a Answer) {
+	t.Helper()
+	switch {
+	case (a.Unknown == "") == a.P50.IsZero():
+		t.Fatalf("seed %d: %v has neither a time nor a reason, or both", seed, a)
+	case a.Unknown != "":
+	case a.P50.Before(now), later(a.P50, a.P90):
+		t.Fatalf("seed %d: %v, want no time before %s, and P50 first", seed, a, now)
+	}
+}
+
+// FuzzAsk asks in any state.
+func FuzzAsk(f *testing.F) {
+	f.Add(uint64(1), 1)
+	f.Add(uint64(7), 9)
+	f.Fuzz(func(t *testing.T, seed uint64, cards int) {
+		s := random(seed)
+		s.pod(cards % 16)
+		check(t, seed, Ask(s.Present, s.runs, seed))
+	})
+}
+
+// BenchmarkAsk forecasts the start of the last of many pods, on full nodes of eight GPUs.
+func BenchmarkAsk(b *testing.B) {
+	for _, bc := range []struct{ nodes, ahead int }{{10, 10}, {10, 100}, {100, 100}, {1000, 100}} {
+		b.Run(fmt.Sprintf("nodes=%d/ahead=%d", bc.nodes, bc.ahead), func(b *testing.B) {
+			s := newScene(bc.nodes, 8)
+			for i := range 200 {
+				s.runs.Ended(Class{Tenant: "ann"}, minutes(i+1))
+			}
+			for i := range s.cards() {
+				s.run(1, i%60)
+			}
+			s.crowd(bc.ahead)
+			s.pod(1)
+			b.ReportAllocs()
+			for b.Loop() {
+				if a := Ask(s.Present, s.runs, 1); a.Unknown != "" {
+					b.Fatal(a.Unknown)
+				}
+			}
+		})
+	}
+}

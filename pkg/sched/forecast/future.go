@@ -1,0 +1,143 @@
+package forecast
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/reservation"
+)
+
+// turn is a pending pod, and what becomes of it.
+type turn struct {
+	Waiting
+	takes time.Duration // negative if it is not drawn
+	node  int           // where it has started; -1 if it has not
+	holds sched.Holding // there
+}
+
+// ends returns when a pod ends that starts now; zero if that is not known.
+func (t *turn) ends(now time.Time) time.Time {
+	if t.takes < 0 {
+		return time.Time{}
+	}
+	return now.Add(t.takes)
+}
+
+// future is nodes on which pods run, end and start. now goes from one end of a pod to the
+// next.
+type future struct {
+	now      time.Time
+	nodes    []*sched.Node
+	index    map[string]int // of nodes, by name; never written
+	turns    []*turn        // all, in order; the last one is that of the pod that is asked for
+	waiting  []*turn        // those that have not started
+	reserved map[string]int // the nodes of reservations, by Pod.Claim
+	running  [][]reservation.AssignedPod
+	ends     []end // the next one is the last
+	checks   int   // how many are left
+}
+
+// end is the end of a pod.
+type end struct {
+	at   time.Time
+	uid  string
+	node int
+}
+
+func (e end) compare(other end) int {
+	if c := other.at.Compare(e.at); c != 0 {
+		return c
+	}
+	return strings.Compare(other.uid, e.uid)
+}
+
+// begin returns the present as a future. It does not know when pods end.
+func begin(p Present) *future {
+	f := &future{
+		now: p.Now, nodes: slices.Clone(p.Nodes), index: map[string]int{}, reserved: map[string]int{},
+		running: make([][]reservation.AssignedPod, len(p.Nodes)), checks: maxChecks,
+	}
+	for i, n := range f.nodes {
+		f.index[n.Name] = i
+		if n.Reserved != nil {
+			f.reserved[n.Reserved.UID] = i
+		}
+	}
+	for _, w := range append(slices.Clone(p.Ahead), p.Pod) {
+		if !w.Waits().Refuses() { // a pod that must wait everywhere takes nothing from others
+			f.turns = append(f.turns, &turn{Waiting: w, takes: -1, node: -1})
+		}
+	}
+	f.waiting = slices.Clone(f.turns)
+	for _, r := range p.Running {
+		f.run(r, time.Time{})
+	}
+	return f
+}
+
+// future returns a future that begins with f, with drawn run times. They are drawn in the
+// order of the turns, so that a pod has the same run time whoever is behind it.
+func (f *future) future(p Present, d draw, checks int) *future {
+	g := &future{
+		now: f.now, nodes: slices.Clone(f.nodes), index: f.index, reserved: maps.Clone(f.reserved),
+		running: make([][]reservation.AssignedPod, len(f.nodes)), checks: checks,
+	}
+	for _, r := range p.Running {
+		g.run(r, d.ends(r, p.Now))
+	}
+	for _, t := range f.turns {
+		drawn := *t
+		drawn.takes = d.left(t.Class, 0)
+		g.turns = append(g.turns, &drawn)
+		if t.node < 0 {
+			g.waiting = append(g.waiting, &drawn)
+			continue
+		}
+		g.start(t.UID, t.node, t.holds, drawn.ends(f.now))
+	}
+	return g
+}
+
+// until runs until the last turn's pod has started. It returns false if it never does.
+func (f *future) until() (started bool) {
+	for len(f.ends) > 0 && f.checks > 0 {
+		if f.serve(f.next()) {
+			return true
+		}
+	}
+	return false
+}
+
+// next goes to the next end, and returns the nodes on which pods ended.
+func (f *future) next() (freed []int) {
+	f.now = f.ends[len(f.ends)-1].at
+	for len(f.ends) > 0 && f.ends[len(f.ends)-1].at.Equal(f.now) {
+		e := f.ends[len(f.ends)-1]
+		f.ends = f.ends[:len(f.ends)-1]
+		i := slices.IndexFunc(f.running[e.node], func(p reservation.AssignedPod) bool { return p.UID == e.uid })
+		f.nodes[e.node] = f.nodes[e.node].Return(f.running[e.node][i].Holding)
+		f.running[e.node] = slices.Delete(f.running[e.node], i, i+1)
+		if !slices.Contains(freed, e.node) {
+			freed = append(freed, e.node)
+		}
+	}
+	return freed
+}
+
+// run adds a running pod of the present.
+func (f *future) run(r Running, ends time.Time) {
+	if node, ok := f.index[r.Node]; ok {
+		f.start(r.UID, node, r.Holds, ends)
+	}
+}
+
+// start adds a pod to those that run. Its resources are taken already.
+func (f *future) start(uid string, node int, holds sched.Holding, ends time.Time) {
+	f.running[node] = append(f.running[node], reservation.AssignedPod{UID: uid, Holding: holds, Ends: ends})
+	e := end{ends, uid, node}
+	i, _ := slices.BinarySearchFunc(f.ends, e, end.compare)
+	f.ends = slices.Insert(f.ends, i, e)
+}

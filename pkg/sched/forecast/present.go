@@ -1,0 +1,52 @@
+package forecast
+
+import (
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// Present is the state that a forecast begins with.
+type Present struct {
+	Now     time.Time
+	Nodes   []*sched.Node // as they are, with the reservations of pending pods
+	Running []Running
+	// Ahead are the pods before Pod, in the order in which they have their turns. It has
+	// all pods with a reservation, because a reservation ends only when its pod starts.
+	Ahead []Waiting
+	Pod   Waiting
+}
+
+// Running is a pod that holds resources of a node.
+type Running struct {
+	Class
+	UID   string
+	Node  string
+	Holds sched.Holding
+	Since time.Time
+	Ends  time.Time // when it ends at the latest, such as its deadline; zero if it has none
+}
+
+// Waiting is a pending pod.
+type Waiting struct {
+	Class
+	*sched.Pod
+}
+
+// Answer is when a pod will probably start. Times are never before Present.Now.
+type Answer struct {
+	P50, P90 time.Time // P90 is zero if the pod starts in fewer than nine tenths of the futures
+	Unknown  Unknown   // why there is no P50; "" if there is one
+}
+
+// Unknown is the reason why there is no forecast.
+type Unknown string
+
+// Reasons.
+const (
+	NoRunTimes Unknown = "no pod has ended yet, so it is not known how long pods run"
+	Never      Unknown = "the pod does not fit, as things are, even when the pods that run and those ahead of it have ended"
+	Held       Unknown = "the pod waits for something other than resources, such as a quota"
+	Gang       Unknown = "the pod starts together with others, for which there is no forecast"
+	TooMuch    Unknown = "too many pods and nodes are involved"
+)

@@ -1,0 +1,104 @@
+package forecast
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
+)
+
+// scene is a state of equal nodes, in which pods are ann's.
+type scene struct {
+	Present
+	runs *Runs
+	pods int
+}
+
+func newScene(nodes, cards int) *scene {
+	s := &scene{Present: Present{Now: now}, runs: NewRuns()}
+	for i := range nodes {
+		n := &sched.Node{Name: fmt.Sprint("node-", i), Allocatable: sched.Amounts{Pods: 110}, Free: sched.Amounts{Pods: 110}}
+		for c := range cards {
+			n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.Itoa(c), Type: "T4", Free: sched.WholeGPU})
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	return s
+}
+
+// random returns a state of a few nodes, with pods that run and wait. Some nodes have
+// reservations.
+func random(seed uint64) *scene {
+	r := rand.New(rand.NewPCG(seed, 1))
+	s := newScene(1+r.IntN(4), 1+r.IntN(4))
+	for range r.IntN(20) {
+		s.runs.Ended(Class{Tenant: "ann", GPUs: r.IntN(2)}, minutes(r.IntN(100)))
+	}
+	for range r.IntN(2 * s.cards()) {
+		s.run(1+r.IntN(2), r.IntN(120))
+	}
+	for range r.IntN(12) {
+		s.ahead(1 + r.IntN(4))
+	}
+	if len(s.Ahead) > 0 && r.IntN(2) == 0 {
+		s.node(r.IntN(len(s.Nodes))).Reserved = reserve(s.Ahead[r.IntN(len(s.Ahead))])
+	}
+	return s
+}
+
+func reserve(w Waiting) *sched.Reservation {
+	r := &sched.Reservation{UID: w.Claim()}
+	for i := range w.Pod.GPUs.Count {
+		r.GPUs = append(r.GPUs, sched.GPUShare{ID: strconv.Itoa(i), Milli: w.Pod.GPUs.Milli})
+	}
+	return r
+}
+
+func (s *scene) node(i int) *sched.Node { return s.Nodes[i] }
+
+func (s *scene) cards() (n int) {
+	for _, node := range s.Nodes {
+		n += len(node.GPUs)
+	}
+	return n
+}
+
+// new returns another pod.
+func (s *scene) new(cards int) Waiting {
+	s.pods++
+	uid := fmt.Sprintf("pod-%04d", s.pods)
+	pod := &sched.Pod{UID: uid, Name: uid, Requests: sched.Amounts{Pods: 1}}
+	if cards > 0 {
+		pod.GPUs = sched.GPURequest{Count: cards, Milli: sched.WholeGPU}
+	}
+	return Waiting{ClassOf(pod, "ann"), pod}
+}
+
+// run adds a pod that has run for some minutes, unless it fits no node.
+func (s *scene) run(cards, ran int) {
+	w := s.new(cards)
+	for i, n := range s.Nodes {
+		at, why := filter.Place(w.Pod, n)
+		if why.Refuses() {
+			continue
+		}
+		h := sched.Hold(w.Pod, at)
+		s.Nodes[i] = n.Take(h)
+		s.Running = append(s.Running, Running{Class: w.Class, UID: w.UID, Node: n.Name, Holds: h, Since: now.Add(-minutes(ran))})
+		return
+	}
+}
+
+// ahead adds a pod that waits.
+func (s *scene) ahead(cards int) { s.Ahead = append(s.Ahead, s.new(cards)) }
+
+func (s *scene) crowd(n int) {
+	for range n {
+		s.ahead(1)
+	}
+}
+
+// pod sets the pod that is asked for.
+func (s *scene) pod(cards int) { s.Pod = s.new(cards) }

@@ -1,0 +1,118 @@
+package forecast
+
+import (
+	"cmp"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/reservation"
+)
+
+// all returns all nodes.
+func (f *future) all() []int {
+	all := make([]int, len(f.nodes))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// serve starts the waiting pods that fit the freed nodes, in order, and reports whether the
+// last turn's pod is one of them. The others fit no other node: they were tried there
+// before, and nothing was freed since. The first of each type that does not fit gets a
+// reservation, so that those behind it may start without taking its place.
+func (f *future) serve(freed []int) (started bool) {
+	for len(freed) > 0 && f.checks > 0 {
+		var unreserved []int
+		still, seen := f.waiting[:0], map[string]bool{}
+		for _, t := range f.waiting {
+			f.checks -= len(freed)
+			if node := f.fit(t, freed); node >= 0 {
+				unreserved = append(unreserved, f.place(t, node)...)
+				continue
+			}
+			still = append(still, t)
+			if !seen[t.ResourceType()] {
+				seen[t.ResourceType()] = true
+				f.reserve(t)
+			}
+		}
+		f.waiting, freed = still, unreserved
+	}
+	return f.last().node >= 0
+}
+
+// last returns the turn of the pod that is asked for.
+func (f *future) last() *turn { return f.turns[len(f.turns)-1] }
+
+// fit returns the one of the nodes that a pod fills best, or -1 if it fits none.
+func (f *future) fit(t *turn, nodes []int) int {
+	best := -1
+	for _, i := range nodes {
+		if fits(t.Pod, f.nodes[i]) && (best < 0 || tighter(f.nodes[i], f.nodes[best])) {
+			best = i
+		}
+	}
+	return best
+}
+
+func fits(pod *sched.Pod, node *sched.Node) bool {
+	return !filter.Check(pod, node).Refuses() && (pod.Admits == nil || pod.Admits(node))
+}
+
+// tighter reports whether less is free on a than on b.
+func tighter(a, b *sched.Node) bool {
+	return cmp.Or(cmp.Compare(freeCards(a), freeCards(b)), cmp.Compare(a.Free.CPU, b.Free.CPU)) < 0
+}
+
+func freeCards(n *sched.Node) (sum sched.MilliGPU) {
+	for _, g := range n.GPUs {
+		sum += g.Free
+	}
+	return sum
+}
+
+// place starts a waiting pod. If it had a reservation, place returns that node, on which
+// others may fit now.
+func (f *future) place(t *turn, node int) (unreserved []int) {
+	at, _ := filter.Place(t.Pod, f.nodes[node])
+	t.node, t.holds = node, sched.Hold(t.Pod, at)
+	f.nodes[node] = f.nodes[node].Take(t.holds)
+	f.start(t.UID, node, t.holds, t.ends(f.now))
+	if i, ok := f.reserved[t.Claim()]; ok {
+		delete(f.reserved, t.Claim())
+		f.nodes[i] = f.nodes[i].Reserve(nil)
+		return []int{i}
+	}
+	return nil
+}
+
+// reserve reserves a node for a pod: that on which it will fit soonest, as package
+// reservation does. That package waits for a while before, during which the pod blocks
+// those behind it, and may move the reservation later.
+func (f *future) reserve(t *turn) {
+	if _, ok := f.reserved[t.Claim()]; ok || t == f.last() { // nobody is behind the last
+		return
+	}
+	if best, ok := f.offer(t.Pod); ok {
+		i := f.index[best.Node]
+		f.nodes[i] = f.nodes[i].Reserve(&sched.Reservation{UID: t.Claim(), Holding: best.Holding})
+		f.reserved[t.Claim()] = i
+	}
+}
+
+// offer returns the best offer of a node to a pod.
+func (f *future) offer(pod *sched.Pod) (best reservation.Offer, ok bool) {
+	for i, n := range f.nodes {
+		if f.checks -= 1 + len(f.running[i]); f.checks <= 0 {
+			return best, false
+		}
+		if pod.Admits != nil && !pod.Admits(n) {
+			continue
+		}
+		if o, fits := reservation.On(pod, n, f.running[i]); fits && (!ok || o.Compare(best) < 0) {
+			best, ok = o, true
+		}
+	}
+	return best, ok
+}

@@ -1,0 +1,39 @@
+package forecast
+
+import (
+	"slices"
+	"time"
+)
+
+// windowSize is how many run times a class keeps. Older ones are forgotten, because what
+// users run changes.
+const windowSize = 256
+
+// window has the latest run times of a class. learn costs O(windowSize), and left
+// O(log windowSize).
+//
+// Invariant: sorted has the times of latest, in ascending order.
+type window struct {
+	latest []time.Duration // a ring, whose oldest time is at next once it is full
+	next   int
+	sorted []time.Duration
+}
+
+func (w *window) learn(took time.Duration) {
+	if len(w.latest) < windowSize {
+		w.latest = append(w.latest, took)
+	} else {
+		i, _ := slices.BinarySearch(w.sorted, w.latest[w.next])
+		w.sorted = slices.Delete(w.sorted, i, i+1)
+		w.latest[w.next] = took
+		w.next = (w.next + 1) % windowSize
+	}
+	i, _ := slices.BinarySearch(w.sorted, took)
+	w.sorted = slices.Insert(w.sorted, i, took)
+}
+
+// longer returns the run times longer than a time, in ascending order.
+func (w *window) longer(than time.Duration) []time.Duration {
+	i, _ := slices.BinarySearch(w.sorted, than+1)
+	return w.sorted[i:]
+}
