@@ -28,7 +28,7 @@ func newForecast() *cobra.Command {
 		Short: "Simulate how well the start of pods is predicted",
 		Long: `Simulate how well the start of pods is predicted, on a virtual clock. Pods arrive as
 in a trace, or, without --nodes and --pods, as in a synthetic week of twelve users on
-16 nodes of 8 GPUs. A forecast is made for each pod when it is created, from the run
+four nodes of 8 GPUs. A forecast is made for each pod when it is created, from the run
 times of the pods that ended before. The output shows the median and the 90th
 percentile of its absolute error, beside those of two simple predictions: that the pod
 starts at once, and that it waits as long as the pods before it did on average.`,
@@ -47,7 +47,7 @@ starts at once, and that it waits as long as the pods before it did on average.`
 // maxLoad and weekNodes bound the synthetic week.
 const (
 	maxLoad   = 2
-	weekNodes = 16
+	weekNodes = 4
 )
 
 func (f forecastRun) run(out io.Writer) error {

@@ -2,5 +2,5 @@
 // virtual clock, pods arrive, wait, run and end; a forecast is made for each when it is
 // created, and compared with what happens.
 //
-//	outcome, err := forecast.Run(nodes, forecast.Week(16, 1), forecast.Settings{Profile: profile})
+//	outcome, err := forecast.Run(nodes, forecast.Week(4, .9, 1), forecast.Settings{Profile: profile})
 package forecast

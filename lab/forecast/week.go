@@ -37,11 +37,11 @@ type user struct {
 	sizes  []int   // GPUs
 }
 
-// newUsers returns users with medians from ten minutes to five hours.
+// newUsers returns users with medians from 20 minutes to 5 hours.
 func newUsers(n int, random *rand.Rand) []user {
 	var users []user
 	for i := range n {
-		minutes := 10 * math.Pow(30, float64(i)/float64(max(1, n-1)))
+		minutes := 20 * math.Pow(15, float64(i)/float64(max(1, n-1)))
 		users = append(users, user{
 			fmt.Sprintf("user-%02d", i+1), time.Duration(minutes * float64(time.Minute)), .3 + .7*random.Float64(),
 			[][]int{{1}, {1, 2}, {1, 1, 4}, {2, 8}}[random.IntN(4)],

@@ -49,6 +49,21 @@ func TestReadSamples(t *testing.T) {
 	}
 }
 
+func TestReadArrivals(t *testing.T) {
+	const columns = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,scheduled_time,deletion_time\n"
+	got, err := ReadArrivals(strings.NewReader(columns + "a,1,0,0,0,3,5,65\nnever,1,0,0,0,4,,9\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || got[0].Name != "a" || got[0].At != 3*time.Second || got[0].Took != time.Minute {
+		t.Errorf("arrivals %v, want only a, which comes after 3 s and takes a minute", got)
+	}
+	const want = `line 2: column creation_time is "": want a whole number`
+	if _, err := ReadArrivals(strings.NewReader(columns + "a,1,0,0,0,,5,6\n")); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q in it", err, want)
+	}
+}
+
 func TestReadErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"empty":          {"", "read pods: the file is empty: want CSV with the columns "},

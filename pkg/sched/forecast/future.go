@@ -96,8 +96,9 @@ func (f *future) future(p Present, d draw, checks int) *future {
 			g.waiting = append(g.waiting, &drawn)
 			continue
 		}
-		g.start(t.UID, t.node, t.holds, drawn.ends(f.now))
+		g.hold(t.UID, t.node, t.holds, drawn.ends(f.now))
 	}
+	slices.SortFunc(g.ends, end.compare)
 	return g
 }
 
@@ -130,14 +131,21 @@ func (f *future) next() (freed []int) {
 // run adds a running pod of the present.
 func (f *future) run(r Running, ends time.Time) {
 	if node, ok := f.index[r.Node]; ok {
-		f.start(r.UID, node, r.Holds, ends)
+		f.hold(r.UID, node, r.Holds, ends)
 	}
 }
 
-// start adds a pod to those that run. Its resources are taken already.
-func (f *future) start(uid string, node int, holds sched.Holding, ends time.Time) {
+// hold adds a pod to those that run, and its end after the others. Its resources are taken
+// already.
+func (f *future) hold(uid string, node int, holds sched.Holding, ends time.Time) {
 	f.running[node] = append(f.running[node], reservation.AssignedPod{UID: uid, Holding: holds, Ends: ends})
-	e := end{ends, uid, node}
-	i, _ := slices.BinarySearchFunc(f.ends, e, end.compare)
-	f.ends = slices.Insert(f.ends, i, e)
+	f.ends = append(f.ends, end{ends, uid, node})
+}
+
+// start adds a pod to those that run, and its end where it belongs.
+func (f *future) start(uid string, node int, holds sched.Holding, ends time.Time) {
+	f.hold(uid, node, holds, ends)
+	last := len(f.ends) - 1
+	i, _ := slices.BinarySearchFunc(f.ends[:last], f.ends[last], end.compare)
+	f.ends = slices.Insert(f.ends[:last], i, f.ends[last])
 }

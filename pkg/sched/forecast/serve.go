@@ -19,23 +19,23 @@ func (f *future) all() []int {
 
 // serve starts the waiting pods that fit the freed nodes, in order, and reports whether the
 // last turn's pod is one of them. The others fit no other node: they were tried there
-// before, and nothing was freed since. The first of each type that does not fit gets a
-// reservation, so that those behind it may start without taking its place.
+// before, and nothing was freed since. Before a pod starts, those that it would pass get
+// their reservations, so that it does not take their place. Rejected: a reservation as soon
+// as a pod does not fit. It costs more than all the rest, and mostly nobody can pass.
 func (f *future) serve(freed []int) (started bool) {
 	for len(freed) > 0 && f.checks > 0 {
 		var unreserved []int
-		still, seen := f.waiting[:0], map[string]bool{}
+		still := f.waiting[:0]
 		for _, t := range f.waiting {
-			f.checks -= len(freed)
-			if node := f.fit(t, freed); node >= 0 {
-				unreserved = append(unreserved, f.place(t, node)...)
+			node := f.fit(t, freed)
+			if node >= 0 && f.reserve(still) {
+				node = f.fit(t, freed)
+			}
+			if node < 0 {
+				still = append(still, t)
 				continue
 			}
-			still = append(still, t)
-			if !seen[t.ResourceType()] {
-				seen[t.ResourceType()] = true
-				f.reserve(t)
-			}
+			unreserved = append(unreserved, f.place(t, node)...)
 		}
 		f.waiting, freed = still, unreserved
 	}
@@ -47,6 +47,7 @@ func (f *future) last() *turn { return f.turns[len(f.turns)-1] }
 
 // fit returns the one of the nodes that a pod fills best, or -1 if it fits none.
 func (f *future) fit(t *turn, nodes []int) int {
+	f.checks -= len(nodes)
 	best := -1
 	for _, i := range nodes {
 		if fits(t.Pod, f.nodes[i]) && (best < 0 || tighter(f.nodes[i], f.nodes[best])) {
@@ -87,18 +88,33 @@ func (f *future) place(t *turn, node int) (unreserved []int) {
 	return nil
 }
 
-// reserve reserves a node for a pod: that on which it will fit soonest, as package
-// reservation does. That package waits for a while before, during which the pod blocks
-// those behind it, and may move the reservation later.
-func (f *future) reserve(t *turn) {
-	if _, ok := f.reserved[t.Claim()]; ok || t == f.last() { // nobody is behind the last
-		return
+// reserve reserves nodes for the first pod of each type that has none, and reports whether
+// it did: the node on which the pod will fit soonest, as package reservation does. That
+// package waits for a while before, during which the pod blocks those behind it, and may
+// move the reservation later.
+func (f *future) reserve(waiting []*turn) (any bool) {
+	seen := map[string]bool{}
+	for _, t := range waiting {
+		if kind := t.ResourceType(); !seen[kind] {
+			seen[kind] = true
+			any = f.reserveFor(t) || any
+		}
 	}
-	if best, ok := f.offer(t.Pod); ok {
-		i := f.index[best.Node]
-		f.nodes[i] = f.nodes[i].Reserve(&sched.Reservation{UID: t.Claim(), Holding: best.Holding})
-		f.reserved[t.Claim()] = i
+	return any
+}
+
+func (f *future) reserveFor(t *turn) bool {
+	if _, ok := f.reserved[t.Claim()]; ok {
+		return false
 	}
+	best, ok := f.offer(t.Pod)
+	if !ok {
+		return false
+	}
+	i := f.index[best.Node]
+	f.nodes[i] = f.nodes[i].Reserve(&sched.Reservation{UID: t.Claim(), Holding: best.Holding})
+	f.reserved[t.Claim()] = i
+	return true
 }
 
 // offer returns the best offer of a node to a pod.
