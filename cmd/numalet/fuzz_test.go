@@ -22,6 +22,7 @@ func FuzzFiles(f *testing.F) {
 		"", "\n", "\x00", "\xff\xfe", "\ufeffsn\n", ",\n,", "\"", someNodes, somePods, "time,usage\n0,1\n9,1\n", "1e308,1e308\n1.1e308,0\n",
 		"sn,cpu_milli,memory_mib,gpu,model\n,0,0,0,\n", "sn,cpu_milli,memory_mib,gpu,model\na,0,0,1024,\n",
 		"name,cpu_milli,memory_mib,num_gpu,gpu_milli,scheduled_time,deletion_time\na,0,0,1,1,0,4398046511103\n",
+		"name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,scheduled_time,deletion_time\na,0,0,1,1000,9223372036,0,3600\n",
 		`{"kind":"NodeTopology","status":{"machine":{"reservedCPUs":"0-1"},"gpus":[{"index":-1}],"pods":[{"containers":[{"cpus":"99999"}]}]}}`,
 		"apiVersion: v1\nkind: Config\n", "null", "[]",
 	} {
@@ -46,6 +47,7 @@ func FuzzFiles(f *testing.F) {
 			{"simulate", "--nodes", nodes, "--pods", given, "-o", "json"},
 			{"simulate", "fairness", "--nodes", nodes, "--pods", given, "--users", "2", "--days", "0.1", "-o", "json"},
 			{"simulate", "starvation", "--nodes", nodes, "--pods", given, "--trials", "1", "--hours", "0.5", "-o", "json"},
+			{"simulate", "forecast", "--nodes", nodes, "--pods", given, "-o", "json"},
 			{"topo", "--root", given}, {"topo", "--root", machine(t, dir), "--node-topology", given},
 			{"why", "pod", "--kubeconfig", given, "--server", "127.0.0.1:1"},
 			{"score"}, {"score", "-o", "json"},

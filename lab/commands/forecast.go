@@ -1,7 +1,9 @@
 package commands
 
 import (
+	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +35,7 @@ times of the pods that ended before. The output shows the median and the 90th
 percentile of its absolute error, beside those of two simple predictions: that the pod
 starts at once, and that it waits as long as the pods before it did on average.`,
 		Example: `  numalet simulate forecast
-  numalet simulate forecast --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 96`,
+  numalet simulate forecast --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 384`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.OutOrStdout()) },
 	}
@@ -101,6 +103,9 @@ func (f forecastRun) traced() ([]*sched.Node, []forecast.Arrival, error) {
 	}
 	var arrivals []forecast.Arrival
 	for _, a := range all {
+		if latest := maxDays * 24 * time.Hour; a.At > latest {
+			return nil, nil, fmt.Errorf("%s: pod %s arrives after %s: want %s at most", f.pods, a.Name, a.At, latest)
+		}
 		if a.GPUs.Count <= f.cards && len(fairness.Fitting(nodes, []fairness.Sample{a.Sample})) > 0 {
 			arrivals = append(arrivals, forecast.Arrival{Work: virtual.Work{Pod: a.Pod, Takes: min(a.Took, f.longest)}, At: a.At})
 		}
