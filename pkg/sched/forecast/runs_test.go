@@ -99,6 +99,7 @@ func TestWindowTwin(t *testing.T) {
 // quantile.
 func FuzzLeft(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 200, 5, 6}, int64(3), .5)
+	f.Add([]byte{'0'}, int64(math.MaxInt64), .5)
 	f.Add([]byte{}, int64(math.MaxInt64), math.NaN())
 	f.Add([]byte{9}, int64(math.MinInt64), -1.)
 	f.Fuzz(func(t *testing.T, took []byte, ran int64, q float64) {

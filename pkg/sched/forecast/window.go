@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -34,6 +35,5 @@ func (w *window) learn(took time.Duration) {
 
 // longer returns the run times longer than a time, in ascending order.
 func (w *window) longer(than time.Duration) []time.Duration {
-	i, _ := slices.BinarySearch(w.sorted, than+1)
-	return w.sorted[i:]
+	return w.sorted[sort.Search(len(w.sorted), func(i int) bool { return w.sorted[i] > than }):]
 }
