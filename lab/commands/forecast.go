@@ -61,7 +61,7 @@ func (f forecastRun) run(out io.Writer) error {
 	for _, a := range arrivals {
 		samples = append(samples, fairness.Sample{Pod: a.Pod, Took: a.Takes})
 	}
-	profile, err := f.profile(samples)
+	profile, err := f.profile()
 	if err != nil {
 		return err
 	}

@@ -154,6 +154,7 @@ func TestTenants(t *testing.T) {
 	o.firstSeen(began.Time)
 	o.typesApart()
 	o.untilScoresMeet()
+	o.explained()
 	o.restart()
 }
 
@@ -187,14 +188,6 @@ func (o *office) typesApart() {
 	})
 	o.create(card("dora", "h", "H200"))
 	o.await("the H200 is given", func() bool { return o.pod("h").Spec.NodeName == "of-h200" })
-	queue := o.serveQueue()
-	o.await("the queue explains a pod that waits", func() bool {
-		pod, err := queue.Get(o.ctx, "default", "a59")
-		return err == nil && pod.Status.Type == "T4" && pod.Status.Position > 1 && len(pod.Status.Ahead) > 0
-	})
-	pods, err := queue.List(o.ctx, "")
-	o.must(err)
-	o.Logf("%d pods are pending; the first: %+v", len(pods), pods[0])
 	for i := range 4 {
 		o.must(o.api.CoreV1().Pods("default").Delete(o.ctx, fmt.Sprint("v", i), *metav1.NewDeleteOptions(0)))
 	}
@@ -215,6 +208,20 @@ func (o *office) untilScoresMeet() {
 	}
 	ann, bob := o.stored("ann", "T4"), o.stored("bob", "T4")
 	o.Logf("scores: ann %.3f, bob %.3f", ann.Score, bob.Score)
+}
+
+// explained: the queue explains why a pod waits. It is asked after the turns, because it takes
+// seconds until it answers, in which scores decay.
+func (o *office) explained() {
+	o.Helper()
+	queue := o.serveQueue()
+	o.await("the queue explains a pod that waits", func() bool {
+		pod, err := queue.Get(o.ctx, "default", "a59")
+		return err == nil && pod.Status.Type == "T4" && pod.Status.Position > 1 && len(pod.Status.Ahead) > 0
+	})
+	pods, err := queue.List(o.ctx, "")
+	o.must(err)
+	o.Logf("%d pods are pending; the first: %+v", len(pods), pods[0])
 }
 
 // restart ends the controller a moment after a pod was bound, and compares what the
