@@ -57,10 +57,6 @@ func (f forecastRun) run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var samples []fairness.Sample
-	for _, a := range arrivals {
-		samples = append(samples, fairness.Sample{Pod: a.Pod, Took: a.Takes})
-	}
 	profile, err := f.profile()
 	if err != nil {
 		return err
