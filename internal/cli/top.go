@@ -3,13 +3,14 @@ package cli
 import (
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/cli/command"
+	"github.com/numalet/numalet/internal/cli/nodemap"
 )
 
 // newTop returns "numalet top".
@@ -85,24 +86,13 @@ func numaRows(t *v1alpha1.NodeTopology) (rows [][]string) {
 
 // cards returns the number of physical GPUs, and the number of those that are entirely free.
 func cards(t *v1alpha1.NodeTopology) (all, free int) {
-	held := map[string]bool{}
-	for _, h := range t.Status.GPUHolders {
-		for _, device := range h.Devices {
-			id, _, _ := strings.Cut(device, "::") // a share is UUID::NUMBER
-			held[id] = true
-		}
-	}
-	for _, g := range t.Status.GPUs {
-		if g.Card != "" && held[g.ID] {
-			held[g.Card] = true
-		}
-	}
+	held := nodemap.HeldGPUs(&t.Status)
 	for _, g := range t.Status.GPUs {
 		if g.Card != "" {
 			continue
 		}
 		all++
-		if !held[g.ID] {
+		if !slices.Contains(held, g.ID) {
 			free++
 		}
 	}

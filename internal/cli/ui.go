@@ -28,7 +28,7 @@ func newUI() *cobra.Command {
 CPUs and GPUs, the queue, the tenants and the GPU groups.
 
 The page has your own rights, as with kubectl proxy: a part that you may not read says so.
-Only who has the printed address can open the page. Press Ctrl-C to stop.`,
+The page opens only at the printed address, which contains a secret. Press Ctrl-C to stop.`,
 		Example: `  kubectl numalet ui
   kubectl numalet ui --port 8080`,
 		Args: command.NoArgs,

@@ -31,10 +31,7 @@ func Summarize(t *v1alpha1.NodeTopology) Summary {
 	if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil {
 		s.Ready = string(c.Status)
 	}
-	var held []string
-	for _, pod := range t.Status.GPUHolders {
-		held = append(held, physical(pod.Devices, t.Status.GPUs)...)
-	}
+	held := HeldGPUs(&t.Status)
 	for _, n := range t.Status.NUMA {
 		if n.Capacity == 0 {
 			continue
@@ -57,4 +54,13 @@ func (n *NUMA) countGPUs(gpus []v1alpha1.GPU, held []string) {
 			n.FreeGPUs++
 		}
 	}
+}
+
+// HeldGPUs returns the UUIDs of the physical GPUs of which pods hold all, a share or a slice. A
+// GPU that several pods hold is listed for each of them.
+func HeldGPUs(s *v1alpha1.NodeTopologyStatus) (held []string) {
+	for _, pod := range s.GPUHolders {
+		held = append(held, physical(pod.Devices, s.GPUs)...)
+	}
+	return held
 }
