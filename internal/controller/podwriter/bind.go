@@ -55,10 +55,14 @@ const (
 //
 // A request without an answer may still take effect, even later, so reading the pod
 // proves nothing: Bind sends the same Binding again until it is answered. After the rate
-// limit it returns only when the outcome is known, when the fence closes, or when ctx has
-// ended and maxTries requests were sent; it does not stop for ctx alone. After maxTries it
-// calls detach, because the answer may never come, for example where a webhook of one
-// namespace does not answer.
+// limit it returns only when the outcome is known, when the fence closed before the first request,
+// or when ctx has ended and maxTries requests were sent or the fence is closed; it does not stop for
+// ctx alone. Before it returns without knowing the outcome, it waits until no request can take
+// effect, because the lease is released afterwards. After maxTries it calls detach, because the
+// answer may never come, for example where a webhook of one namespace does not answer.
+//
+// While the fence is closed, the pod keeps its resources: a process that was frozen may lead again
+// afterwards.
 func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) error {
 	binding, err := newBinding(d)
 	if err != nil {
@@ -69,17 +73,41 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) erro
 	}
 	delay := minDelay
 	for try := 1; ; try++ {
-		if closed := b.options.Fence(); closed != nil {
-			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, errors.Join(closed, err))
+		closed := b.options.Fence()
+		if closed == nil {
+			err = b.try(ctx, d, binding)
 		}
-		if err = b.try(ctx, d, binding); err == nil {
+		switch {
+		case closed == nil && err == nil:
 			return nil
-		}
-		if isAnswer(err) || ctx.Err() != nil && try >= maxTries {
-			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, err)
-		}
-		if try == maxTries {
+		case closed != nil && err == nil, closed == nil && isAnswer(err): // nothing was sent, or it was answered
+			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, errors.Join(closed, err))
+		case ctx.Err() != nil && (closed != nil || try >= maxTries):
+			b.options.Sleep(b.options.Timeout)
+			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, errors.Join(closed, err))
+		case try == maxTries:
 			detach()
+		}
+		b.options.Sleep(delay)
+		delay = min(2*delay, maxDelay)
+	}
+}
+
+// Settle returns nil if a pod is bound as decided, and an error if it is not. It is for a Bind that
+// panicked: it waits until no request of that Bind can take effect, and then reads the pod until the
+// API server answers. Once ctx has ended, it gives up after maxTries.
+func (b *Binder) Settle(ctx context.Context, d sched.Decision) error {
+	b.options.Sleep(b.options.Timeout)
+	delay := minDelay
+	for try := 1; ; try++ {
+		bound, err := b.isBound(ctx, d)
+		switch {
+		case bound:
+			return nil
+		case err == nil:
+			return fmt.Errorf("pod %s is not bound to node %q", d.Pod, d.At.Node)
+		case apierrors.IsNotFound(err), ctx.Err() != nil && try >= maxTries:
+			return fmt.Errorf("read whether pod %s is bound to node %q: %w", d.Pod, d.At.Node, err)
 		}
 		b.options.Sleep(delay)
 		delay = min(2*delay, maxDelay)

@@ -37,6 +37,7 @@ type server struct {
 	binds   bool
 	got     []*corev1.Binding
 	waits   []time.Duration // between tries
+	late    func()          // takes effect when a whole timeout was waited for; nil for none
 }
 
 func newServer(binds bool, answers ...error) *server {
@@ -74,8 +75,16 @@ func (s *server) binder(fence func() error) *Binder {
 	}
 	return NewBinder(BinderOptions{
 		CreateBinding: create, Client: s, Limit: flowcontrol.NewFakeAlwaysRateLimiter(), Fence: fence, Timeout: time.Second,
-		Sleep: func(d time.Duration) { s.waits = append(s.waits, d) },
+		Sleep: s.sleep,
 	})
+}
+
+func (s *server) sleep(d time.Duration) {
+	s.waits = append(s.waits, d)
+	if late := s.late; late != nil && d == time.Second {
+		s.late = nil
+		late()
+	}
 }
 
 func open() error { return nil }
@@ -196,26 +205,95 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestSilence checks that a Binding without an answer is given up only when the fence
-// closes or the process ends.
+// TestBindSilence checks that a Binding without an answer is given up only when the process ends,
+// and not before the last request can no longer take effect. A fence that closes for a while, as in
+// a process that was frozen, is waited for: the Binding may have taken effect.
 func TestBindSilence(t *testing.T) {
 	closed := errors.New("lease lost")
-	for name, end := range map[string]func(context.CancelFunc) error{
-		"no lease":    func(context.CancelFunc) error { return closed },
-		"told to end": func(stop context.CancelFunc) error { stop(); return nil },
+	for name, tc := range map[string]struct {
+		answers []error
+		fence   func(asked int, stop func()) error
+		fails   error
+		sent    int
+		lasts   time.Duration // the last wait
+	}{
+		"told to end":             {[]error{context.DeadlineExceeded}, func(asked int, stop func()) error { stop(); return nil }, context.DeadlineExceeded, 3, time.Second},
+		"the lease is lost":       {[]error{context.DeadlineExceeded}, func(asked int, stop func()) error { return after(asked, 2, closed, stop) }, closed, 1, time.Second},
+		"the fence opens again":   {[]error{context.DeadlineExceeded, nil}, func(asked int, _ func()) error { return between(asked, 2, 4, closed) }, nil, 2, 200 * time.Millisecond},
+		"it is closed from start": {[]error{nil}, func(int, func()) error { return closed }, closed, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newServer(false, context.DeadlineExceeded)
+			s := newServer(false, tc.answers...)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			err := s.binder(func() error {
-				if len(s.got) < 2 {
-					return nil
+			asked := 0
+			err := s.binder(func() error { asked++; return tc.fence(asked, stop) }).Bind(ctx, decision(), attached)
+			if !errors.Is(err, tc.fails) || (err != nil) != (tc.fails != nil) || len(s.got) != tc.sent {
+				t.Errorf("Bind = %v after %d tries, want %v after %d", err, len(s.got), tc.fails, tc.sent)
+			}
+			if last := append([]time.Duration{0}, s.waits...)[len(s.waits)]; last != tc.lasts {
+				t.Errorf("the last wait takes %v, want %v", last, tc.lasts)
+			}
+		})
+	}
+}
+
+// after returns err, and calls stop, from the nth question on.
+func after(asked, n int, err error, stop func()) error {
+	if asked < n {
+		return nil
+	}
+	stop()
+	return err
+}
+
+// between returns err for the questions from to until, without the last one.
+func between(asked, from, until int, err error) error {
+	if asked < from || asked >= until {
+		return nil
+	}
+	return err
+}
+
+// TestSettle checks that the outcome of a Bind that panicked is read, and not before its last request
+// can no longer take effect.
+func TestSettle(t *testing.T) {
+	broken := apierrors.NewInternalError(errors.New("etcd"))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-a"}}
+	bound, elsewhere, another := pod.DeepCopy(), pod.DeepCopy(), pod.DeepCopy()
+	bound.Spec.NodeName, elsewhere.Spec.NodeName = "n1", "n2"
+	another.UID, another.Spec.NodeName = "anew", "n1"
+	for name, tc := range map[string]struct {
+		pod   *corev1.Pod // after the last request; nil for none
+		reads []error
+		bound bool
+	}{
+		"bound":                {pod: bound, bound: true},
+		"bound, and 500 twice": {pod: bound, reads: []error{broken, broken}, bound: true},
+		"not bound":            {pod: pod},
+		"bound elsewhere":      {pod: elsewhere},
+		"another one":          {pod: another},
+		"gone":                 {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(false, nil)
+			s.reads = tc.reads
+			pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+			s.late = func() {
+				if err := s.Tracker().Delete(pods, "default", "a"); err != nil {
+					t.Error(err)
 				}
-				return end(stop)
-			}).Bind(ctx, decision(), attached)
-			if !errors.Is(err, context.DeadlineExceeded) || len(s.got) < 2 || len(s.got) > maxTries {
-				t.Errorf("Bind = %v after %d tries", err, len(s.got))
+				if tc.pod != nil {
+					if err := s.Tracker().Create(pods, tc.pod, "default"); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			if err := s.binder(open).Settle(t.Context(), decision()); (err == nil) != tc.bound || len(s.got) != 0 {
+				t.Errorf("Settle = %v, want bound: %v; Bindings: %v", err, tc.bound, s.got)
+			}
+			if len(s.reads) != 0 {
+				t.Errorf("%d answers were not waited for", len(s.reads))
 			}
 		})
 	}

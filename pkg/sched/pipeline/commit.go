@@ -241,11 +241,13 @@ func (c *Committer) returnToQueue(list sched.List) {
 // its version grows, and the pod returns to the queue. If the pod is bound nevertheless, it keeps
 // its assignment.
 func (c *Committer) Undo(d sched.Decision) {
+	defer func() { // also if the reserver panics
+		if c.state.Undo(d) {
+			c.counts.undone.Add(1)
+			c.effects.Undone(d.Pod)
+		}
+	}()
 	c.reserver.Unreserve(d)
-	if c.state.Undo(d) {
-		c.counts.undone.Add(1)
-		c.effects.Undone(d.Pod)
-	}
 }
 
 // rechecker checks changed nodes of one list. It calls the additional filters' Begin

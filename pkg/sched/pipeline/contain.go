@@ -1,38 +1,63 @@
 package pipeline
 
-import "github.com/numalet/numalet/pkg/sched"
+import (
+	"context"
 
-// One pod most likely causes a panic in a proposer or in the committer. It would cause the panic
-// again in the next process, and all pods would wait until somebody finds that pod. So the panic is
-// recovered, the pod backs off, and the scheduler continues with the other pods. The placements of
-// the attempt are undone. Everything else stays valid: locks are released by defer, and the filters
-// start again from the beginning for each pod.
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// One pod most likely causes a panic in a proposer, in the committer or in a binder. It would cause
+// the panic again in the next process, and all pods would wait until somebody finds that pod. So the
+// panic is recovered, the pod backs off, and the scheduler continues with the other pods. The
+// placements of the attempt are undone. Everything else stays valid: locks are released by defer, and
+// the filters start again from the beginning for each pod.
+//
+// A binder may have sent the Binding before it panicked, and the Binding may take effect later. So
+// the pod keeps its resources until Settle knows the outcome.
 
 // list makes the first list of a pod. It returns false if that panicked.
 func (p *Pipeline) list(proposer *Proposer, pod *sched.Pod) (list sched.List, ok bool) {
-	defer p.contain(pod, func() {})
+	defer p.contain(pod, func() { p.gate.Undone(pod) })
 	return proposer.Propose(pod), true
 }
 
 // commit commits a list. It returns false if the pod was not placed.
 func (p *Pipeline) commit(list sched.List) bool {
-	defer p.contain(list.Pod, p.committer.abandon)
+	defer p.contain(list.Pod, func() {
+		p.committer.abandon()
+		p.gate.Undone(list.Pod)
+	})
 	return p.committer.Commit(list)
 }
 
-// contain recovers a panic that a pod has caused, and returns the pod to the queue after
-// undoing what the attempt did. It must be deferred.
-func (p *Pipeline) contain(pod *sched.Pod, undo func()) {
+// tryBind binds a decision. After a panic it settles the outcome, outside of the binders.
+func (p *Pipeline) tryBind(ctx context.Context, d sched.Decision, detach func()) (err error) {
+	defer p.contain(d.Pod, func() {
+		detach()
+		err = p.settle(ctx, d)
+	})
+	return p.config.Bind(ctx, d, detach)
+}
+
+// settle returns nil if a decision is bound, or if that is not known.
+func (p *Pipeline) settle(ctx context.Context, d sched.Decision) error {
+	if p.config.Settle == nil {
+		return nil
+	}
+	defer p.contain(d.Pod, func() {})
+	return p.config.Settle(ctx, d)
+}
+
+// contain recovers and reports a panic that a pod has caused, and then calls then. It must be
+// deferred.
+func (p *Pipeline) contain(pod *sched.Pod, then func()) {
 	if p.config.Panicked == nil {
 		return
 	}
-	cause := recover()
-	if cause == nil {
-		return
+	if cause := recover(); cause != nil {
+		p.config.Panicked(pod, cause)
+		then()
 	}
-	p.config.Panicked(pod, cause)
-	undo()
-	p.gate.Undone(pod)
 }
 
 // abandon undoes what the committer has placed or reserved since the last decision that it

@@ -119,3 +119,102 @@ func checkFree(t *testing.T, state *nodestate.State) {
 		t.Errorf("free %+v, want no CPU and room for 4 pods", free)
 	}
 }
+
+// TestPanicInBinder has a Bind that panics. The pod must keep its resources until Settle says that it
+// is not bound, and no other pod may wait for it.
+func TestPanicInBinder(t *testing.T) {
+	for name, tc := range map[string]struct {
+		settled func() error
+		undoing bool // Unreserve panics, too
+		binds   []string
+		panics  int
+	}{
+		"not bound":                     {settled: func() error { return errors.New("not bound") }, binds: []string{"p0", "p1", "p1", "p2"}, panics: 1},
+		"not bound, and undoing panics": {settled: func() error { return errors.New("not bound") }, undoing: true, binds: []string{"p0", "p1", "p1", "p2"}, panics: 2},
+		"bound":                         {settled: func() error { return nil }, binds: []string{"p0", "p1", "p2"}, panics: 1},
+		"unknown: settling panics":      {settled: func() error { panic("again") }, binds: []string{"p0", "p1", "p2"}, panics: 2},
+		"unknown: nobody settles it":    {binds: []string{"p0", "p1", "p2"}, panics: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state := nodestatetest.New(t, "cpu", filter.Profile{})
+			state.SetNode(&sched.Node{Name: "node", Allocatable: sched.Amounts{CPU: 3000, Pods: 7}})
+			var pods []*sched.Pod
+			for i := range 3 {
+				pods = append(pods, &sched.Pod{UID: fmt.Sprint("p", i), Requests: sched.Amounts{CPU: 1000, Pods: 1}})
+			}
+			queue, binds, panics := schedtest.NewQueue(pods, state.FreedSeq), []string{}, 0
+			var mu sync.Mutex
+			others := make(chan struct{}) // closed when the other pods are bound
+			done := func(uid string) int {
+				mu.Lock()
+				defer mu.Unlock()
+				binds = append(binds, uid)
+				if slices.Contains(binds, "p0") && slices.Contains(binds, "p2") && uid != "p1" {
+					close(others)
+				}
+				n := 0
+				for _, one := range binds {
+					if one == uid {
+						n++
+					}
+				}
+				return n
+			}
+			config := pipeline.Config{
+				Proposers: []pipeline.ProposerOptions{{}}, Filter: &fallible{falls: tc.undoing},
+				Bind: func(_ context.Context, d sched.Decision, _ func()) error {
+					if n := done(d.Pod.UID); d.Pod.UID == "p1" && n == 1 {
+						panic("the binder is broken")
+					}
+					queue.Done()
+					return nil
+				},
+				Panicked: func(*sched.Pod, any) { mu.Lock(); defer mu.Unlock(); panics++ },
+			}
+			if tc.settled != nil {
+				config.Settle = func(context.Context, sched.Decision) error {
+					<-others // one binder serves them meanwhile
+					if !state.Holds("p1") {
+						t.Error("the pod has lost its resources before the outcome is known")
+					}
+					defer func() {
+						if slices.Contains(tc.binds[2:3], "p2") {
+							queue.Done() // it does not come again
+						}
+					}()
+					return tc.settled()
+				}
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			if tc.settled == nil {
+				go func() { <-others; queue.Done() }()
+			}
+			if err := pipeline.New(state, queue, config).Run(ctx); !errors.Is(err, schedtest.ErrDrained) {
+				t.Fatal(err)
+			}
+			slices.Sort(binds)
+			if diff := cmp.Diff(tc.binds, binds); diff != "" {
+				t.Errorf("binds (-want +got):\n%s", diff)
+			}
+			if panics != tc.panics {
+				t.Errorf("%d panics are reported, want %d", panics, tc.panics)
+			}
+			if free := state.Record("node").Free; free.CPU != 0 {
+				t.Errorf("free %+v, want no CPU", free)
+			}
+		})
+	}
+}
+
+// fallible is a filter that accepts everything, and that may panic when a decision is undone.
+type fallible struct{ falls bool }
+
+func (*fallible) Begin(*sched.Pod) ([]string, sched.Reason)        { return nil, sched.Reason{} }
+func (*fallible) Check(*sched.Node) sched.Reason                   { return sched.Reason{} }
+func (*fallible) Reserve(sched.Decision, *sched.Node) sched.Reason { return sched.Reason{} }
+func (f *fallible) Unreserve(sched.Decision) {
+	if f.falls {
+		panic("undoing is broken")
+	}
+}

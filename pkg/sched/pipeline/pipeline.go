@@ -49,10 +49,14 @@ type Config struct {
 	// other pod.
 	Bind   func(ctx context.Context, d sched.Decision, detach func()) error
 	Undone func(sched.Decision) // called after a decision was undone, because its node may fit other pods; may be nil
-	// Panicked is called after a pod or a gang has caused a panic in a proposer or in the
-	// committer, where the panic is recovered. The pod then backs off. If Panicked is nil, panics
-	// are not recovered.
+	// Panicked is called after a pod or a gang has caused a panic in a proposer, in the committer
+	// or in a binder, where the panic is recovered. The pod then backs off, unless it is bound. If
+	// Panicked is nil, panics are not recovered.
 	Panicked func(pod *sched.Pod, cause any)
+	// Settle waits until it knows whether a decision is bound, after Bind has panicked. As with
+	// Bind, an error means that the pod is not bound. If Settle is nil or panics, the pod keeps
+	// its resources until it ends.
+	Settle func(ctx context.Context, d sched.Decision) error
 }
 
 // Pipeline runs the proposers, the committer and the binders. The package comment
@@ -158,7 +162,7 @@ func (p *Pipeline) bindOne(ctx context.Context, d sched.Decision) (detached bool
 		detached = true
 		p.binders.Go(func() { p.bind(ctx) })
 	}
-	if err := p.config.Bind(ctx, d, detach); err != nil {
+	if err := p.tryBind(ctx, d, detach); err != nil {
 		p.undo(d)
 	}
 	if detached {
@@ -168,6 +172,7 @@ func (p *Pipeline) bindOne(ctx context.Context, d sched.Decision) (detached bool
 }
 
 func (p *Pipeline) undo(d sched.Decision) {
+	defer p.contain(d.Pod, func() {})
 	p.committer.Undo(d)
 	if p.config.Undone != nil {
 		p.config.Undone(d)
