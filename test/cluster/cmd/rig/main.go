@@ -10,11 +10,12 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/numalet/numalet/test/cluster/internal/build"
 	"github.com/numalet/numalet/test/cluster/internal/machine"
 	"github.com/numalet/numalet/test/cluster/internal/rig"
 )
 
-const usage = `usage: rig COMMAND [--flavour plain|systemd|wide] [ARGS...]
+const usage = `usage: rig COMMAND [--flavour plain|systemd|wide] [--kubernetes 1.NN] [--containerd 2.N] [ARGS...]
 
   build             make what is missing; for all flavours unless one is named
   up                start the control plane and a node, and wait until it is Ready
@@ -27,6 +28,9 @@ const usage = `usage: rig COMMAND [--flavour plain|systemd|wide] [ARGS...]
   logs [WHAT]       console, containerd, kubelet, guestd or journal; the console by default
   reboot [--hard]   restart the machine and wait until the node is Ready
   plane up NAME     start etcd and kube-apiserver alone, beside all others; plane env, plane down
+
+Without --kubernetes and --containerd, the environment variables KUBERNETES and CONTAINERD name
+the versions, and without these the newest that the project's modules are made for.
 `
 
 // call is one invocation of a command.
@@ -78,6 +82,8 @@ func parse(name string, args []string) (call, error) {
 	flags := flag.NewFlagSet("rig "+name, flag.ExitOnError)
 	flags.Usage = func() { fmt.Fprint(os.Stderr, usage) }
 	flavour := flags.String("flavour", "", "plain, systemd or wide")
+	kubernetes := flags.String("kubernetes", os.Getenv("KUBERNETES"), "minor version of Kubernetes; the default is $KUBERNETES")
+	containerd := flags.String("containerd", os.Getenv("CONTAINERD"), "minor version of containerd; the default is $CONTAINERD")
 	hard := flags.Bool("hard", false, "press the reset button")
 	if err := flags.Parse(args); err != nil {
 		return call{}, err
@@ -90,6 +96,10 @@ func parse(name string, args []string) (call, error) {
 	if c.flavour, err = machine.Parse(*flavour); err != nil {
 		return call{}, err
 	}
-	c.rig, err = rig.Open(os.Stderr)
+	versions, err := build.Versions{Kubernetes: *kubernetes, Containerd: *containerd}.Check()
+	if err != nil {
+		return call{}, err
+	}
+	c.rig, err = rig.Open(os.Stderr, versions)
 	return c, err
 }

@@ -17,25 +17,27 @@ import (
 
 // Builder builds artefacts from the sources of this module.
 type Builder struct {
-	Store  artefact.Store
-	Source string   // directory of this module
-	Log    *os.File // the output of the tools
+	Store    artefact.Store
+	Source   string   // directory of this module
+	Log      *os.File // the output of the tools
+	Versions Versions
 }
 
 // Plane builds the programs of a control plane without nodes: Kubeone and Kubectl.
 func (b Builder) Plane(out io.Writer) (r Result, err error) {
 	p := &progress.Reporter{Out: out, Total: 2}
-	if r.Kubeone, err = b.step(p, kubernetesTitle, b.kubeone()); err != nil {
+	if r.Kubeone, err = b.step(p, b.kubernetesTitle(), b.kubeone()); err != nil {
 		return r, err
 	}
 	r.Kubectl, err = b.step(p, kubectlTitle, b.kubectl())
 	return r, err
 }
 
-const (
-	kubernetesTitle = "Kubernetes " + kubernetesVersion + " and etcd (about 5 min cold)"
-	kubectlTitle    = "kubectl (about 1 min cold)"
-)
+const kubectlTitle = "kubectl (about 1 min cold)"
+
+func (b Builder) kubernetesTitle() string {
+	return "Kubernetes " + b.Versions.kubernetes() + " and etcd (about 5 min cold)"
+}
 
 // Result is the directories of the artefacts.
 type Result struct {
@@ -61,9 +63,9 @@ func (b Builder) All(flavours []machine.Flavour, out io.Writer) (Result, error) 
 		dir    *string
 	}{
 		{"QEMU", b.emulator(), &r.Emulator},
-		{kubernetesTitle, b.kubeone(), &r.Kubeone},
+		{b.kubernetesTitle(), b.kubeone(), &r.Kubeone},
 		{kubectlTitle, b.kubectl(), &r.Kubectl},
-		{"containerd " + containerdVersion + ", runc " + runcVersion + " (about 2 min cold)", b.runtime(), &r.Runtime},
+		{"containerd " + b.Versions.containerd() + ", runc " + runcVersion + " (about 2 min cold)", b.runtime(), &r.Runtime},
 		{"kernel", b.kernel(), &r.Kernel},
 		{"images", b.images(), &r.Images},
 	} {

@@ -6,36 +6,22 @@ import (
 	"github.com/numalet/numalet/test/cluster/internal/artefact"
 )
 
-// Versions of the programs that are built from the Go module proxy.
-const (
-	kubernetesVersion = "v1.36.3"
-	containerdVersion = "v2.4.2"
-	runcVersion       = "v1.5.2"
-	cniVersion        = "v1.9.1"
-)
-
-// versionFlags set the version that Kubernetes reports. The API server's version skew
-// checks reject a kubelet without a version.
-const versionFlags = "-s -w -X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
-	" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" +
-	" -X k8s.io/component-base/version.gitTreeState=clean"
-
 func (b Builder) kubeone() artefact.Recipe { return b.kubernetes("kubeone", ".") }
 
 func (b Builder) kubectl() artefact.Recipe {
 	return b.kubernetes("kubectl", "k8s.io/kubernetes/cmd/kubectl")
 }
 
-// kubernetes builds one command in the module of kubeone, which pins all of
-// Kubernetes to one version.
+// kubernetes builds one command of the kubeone directory, with the go.mod that pins all
+// of Kubernetes to one version.
 func (b Builder) kubernetes(name, pkg string) artefact.Recipe {
-	dir := filepath.Join(b.Source, "kubeone")
+	dir, flags, module := filepath.Join(b.Source, "kubeone"), b.Versions.flags(), b.Versions.module()
 	return artefact.Recipe{
 		Name:   name,
-		Inputs: append(sources(dir), versionFlags, pkg),
+		Inputs: append(sources(dir, "*.go", module+".mod", module+".sum"), flags, pkg),
 		Make: func(out string) error {
 			return b.run(tool{Dir: dir, Env: []string{"CGO_ENABLED=0"}},
-				"go", "build", "-trimpath", "-ldflags", versionFlags, "-o", filepath.Join(out, name), pkg)
+				"go", "build", "-trimpath", "-modfile", module+".mod", "-ldflags", flags, "-o", filepath.Join(out, name), pkg)
 		},
 	}
 }
@@ -55,8 +41,8 @@ func (b Builder) runtime() artefact.Recipe {
 	installs := []install{
 		{
 			gobin: "bin", tags: "no_btrfs no_devmapper no_zfs", env: []string{"CGO_ENABLED=0"},
-			ldflags: "-s -w -X " + containerd + "/version.Version=" + containerdVersion,
-			packages: at(containerdVersion, containerd+"/cmd/containerd", containerd+"/cmd/containerd-shim-runc-v2",
+			ldflags: "-s -w -X " + containerd + "/version.Version=" + b.Versions.containerd(),
+			packages: at(b.Versions.containerd(), containerd+"/cmd/containerd", containerd+"/cmd/containerd-shim-runc-v2",
 				containerd+"/cmd/ctr"),
 		},
 		{

@@ -16,7 +16,7 @@ import (
 func (b Builder) images() artefact.Recipe {
 	return artefact.Recipe{
 		Name:   "images",
-		Inputs: append(sources(filepath.Join(b.Source, "cmd/pause")), sources(filepath.Join(b.Source, "internal/image"))...),
+		Inputs: append(sources(filepath.Join(b.Source, "cmd/pause"), "*"), sources(filepath.Join(b.Source, "internal/image"), "*")...),
 		Make: func(out string) error {
 			if err := b.pauseImage(out); err != nil {
 				return err

@@ -18,12 +18,14 @@ import (
 
 // Rig is a directory with a cache of artefacts and the state of one cluster.
 type Rig struct {
-	Dir string
-	Out io.Writer // progress
+	Dir      string
+	Out      io.Writer      // progress
+	Versions build.Versions // of what is built; what runs keeps its own
 }
 
-// Open returns the rig in ${NUMALET_CACHE:-$HOME/.cache/numalet}/rig.
-func Open(out io.Writer) (*Rig, error) {
+// Open returns the rig in ${NUMALET_CACHE:-$HOME/.cache/numalet}/rig, for clusters of the
+// versions.
+func Open(out io.Writer, v build.Versions) (*Rig, error) {
 	cache := os.Getenv("NUMALET_CACHE")
 	if cache == "" {
 		home, err := os.UserHomeDir()
@@ -32,7 +34,7 @@ func Open(out io.Writer) (*Rig, error) {
 		}
 		cache = filepath.Join(home, ".cache", "numalet")
 	}
-	return &Rig{Dir: filepath.Join(cache, "rig"), Out: out}, nil
+	return &Rig{Dir: filepath.Join(cache, "rig"), Out: out, Versions: v}, nil
 }
 
 // Build builds the missing artefacts for the flavours.
@@ -62,7 +64,7 @@ func (r *Rig) builder() (build.Builder, error) {
 	if err != nil {
 		return build.Builder{}, fmt.Errorf("open build log: %w", err)
 	}
-	return build.Builder{Store: artefact.Store{Dir: filepath.Join(r.Dir, "cache")}, Source: source, Log: log}, nil
+	return build.Builder{Store: artefact.Store{Dir: filepath.Join(r.Dir, "cache")}, Source: source, Log: log, Versions: r.Versions}, nil
 }
 
 // linkPrograms links the programs for users into one directory for their PATH.

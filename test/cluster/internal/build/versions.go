@@ -1,0 +1,85 @@
+package build
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Versions selects what a cluster runs: minor versions, such as 1.36 and 2.4. The
+// newest patches of each that the Go module proxy had with all their modules are in
+// kubernetesVersions and containerdVersions.
+type Versions struct{ Kubernetes, Containerd string }
+
+// kubernetesVersions are the Kubernetes versions that the rig builds, by minor version.
+// Each but the default has its own go.mod and go.sum in kubeone, named v1.NN.
+var kubernetesVersions = map[string]string{
+	"1.34": "v1.34.4",
+	"1.35": "v1.35.4",
+	"1.36": "v1.36.3",
+	"1.37": "v1.37.2",
+}
+
+// containerdVersions are the containerd versions that the rig builds, by minor version.
+var containerdVersions = map[string]string{
+	"2.0": "v2.0.14",
+	"2.2": "v2.2.9",
+	"2.4": "v2.4.2",
+}
+
+// Versions of the other programs that are built from the Go module proxy.
+const (
+	runcVersion = "v1.5.2"
+	cniVersion  = "v1.9.1"
+)
+
+// DefaultVersions are the versions that a cluster runs unless others are named.
+func DefaultVersions() Versions { return Versions{Kubernetes: "1.36", Containerd: "2.4"} }
+
+// Check fills empty versions with the defaults and refuses those that the rig does not
+// build.
+func (v Versions) Check() (Versions, error) {
+	d := DefaultVersions()
+	if v.Kubernetes == "" {
+		v.Kubernetes = d.Kubernetes
+	}
+	if v.Containerd == "" {
+		v.Containerd = d.Containerd
+	}
+	if err := built("Kubernetes", kubernetesVersions, v.Kubernetes); err != nil {
+		return v, err
+	}
+	return v, built("containerd", containerdVersions, v.Containerd)
+}
+
+func built(program string, versions map[string]string, minor string) error {
+	if versions[minor] != "" {
+		return nil
+	}
+	return fmt.Errorf("no %s %q: there is %s", program, minor, strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
+}
+
+// kubernetes returns the full version, such as v1.36.3.
+func (v Versions) kubernetes() string { return kubernetesVersions[v.Kubernetes] }
+
+// containerd returns the full version, such as v2.4.2.
+func (v Versions) containerd() string { return containerdVersions[v.Containerd] }
+
+// module returns the name, without extension, of the go.mod and go.sum that pin all of
+// Kubernetes: a file for each version, as one module cannot require two of them.
+func (v Versions) module() string {
+	if v.Kubernetes == DefaultVersions().Kubernetes {
+		return "go"
+	}
+	return "v" + v.Kubernetes
+}
+
+// flags set the version that Kubernetes reports. The API server's version skew checks
+// reject a kubelet without a version.
+func (v Versions) flags() string {
+	_, minor, _ := strings.Cut(v.Kubernetes, ".")
+	return "-s -w -X k8s.io/component-base/version.gitVersion=" + v.kubernetes() +
+		" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=" + minor +
+		" -X k8s.io/component-base/version.gitTreeState=clean"
+}
