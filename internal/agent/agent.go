@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -55,6 +56,7 @@ type agent struct {
 	foreign    *foreign.Monitor
 	isolation  *isolation.Isolation
 	health     *telemetry.Server
+	measured   *metrics.Metrics
 	// confinement checks that the admission policies confine the agent's account.
 	confinement *kubeapi.Confinement
 }
@@ -78,8 +80,9 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 		return nil, err
 	}
 	handlers := nodeapi.Handlers{
-		Changed: func(pod *corev1.Pod) { a.podChanged(); a.cluster.changed(pod); a.holders.notify() },
-		Ended:   func(pod *corev1.Pod) { a.node.PodEnded(v1alpha1.NodeUID(pod)); a.holders.notify() },
+		Changed:  func(pod *corev1.Pod) { a.podChanged(); a.cluster.changed(pod); a.holders.notify() },
+		Ended:    func(pod *corev1.Pod) { a.node.PodEnded(v1alpha1.NodeUID(pod)); a.holders.notify() },
+		Panicked: a.panicked,
 	}
 	if a.pods, err = nodeapi.NewPods(a.client, cfg.NodeName, handlers); err != nil {
 		return nil, err
@@ -94,6 +97,7 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	a.gpus = newGPUs(cfg, a.gpusChanged, log)
 	registry := telemetry.NewRegistry("numalet-agent", telemetry.Version())
 	measured := metrics.New(registry)
+	a.measured = measured
 	if err := a.newNode(machine, reserved, measured); err != nil {
 		return nil, err
 	}
@@ -110,6 +114,13 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	}
 	a.health, err = telemetry.NewServer(cfg.HealthAddr, registry, a.checks()...)
 	return a, err
+}
+
+// panicked counts and logs a panic in a hook of the runtime or in the handling of a pod. It is
+// called where the panic is recovered, so the stack still has its cause.
+func (a *agent) panicked(object string, cause any) {
+	a.measured.Panicked()
+	a.log.Error(fmt.Errorf("panic: %v", cause), "the hook failed, or the change of the pod is ignored until the next one; please report this with the stack", "object", object, "stack", string(debug.Stack()))
 }
 
 // reservation is what containers cannot have exclusively.

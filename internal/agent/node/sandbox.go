@@ -36,12 +36,15 @@ func (n *Node) RunSandbox(ctx context.Context, s workload.Sandbox) error {
 // StopSandbox releases the grants of the sandbox's pod if the pod has ended. A pod
 // that continues in a new sandbox keeps them.
 func (n *Node) StopSandbox(ctx context.Context, s workload.Sandbox) {
-	n.mu.Lock()
-	released := n.releaseEnded(ctx, s.Pod.UID)
-	n.mu.Unlock()
-	if !released {
+	if !n.releaseSandbox(ctx, s.Pod.UID) {
 		n.PodEnded(s.Pod.UID)
 	}
+}
+
+func (n *Node) releaseSandbox(ctx context.Context, uid string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.releaseEnded(ctx, uid)
 }
 
 // RemoveSandbox removes a sandbox with its containers. With its last sandbox a pod

@@ -2,6 +2,7 @@ package nodeapi
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -184,6 +185,34 @@ func create(t *testing.T, client *fake.Clientset, p *corev1.Pod) {
 	t.Helper()
 	if _, err := client.CoreV1().Pods(p.Namespace).Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestPanicOfOnePod checks that a pod whose handling panics is reported, and costs the others nothing.
+func TestPanicOfOnePod(t *testing.T) {
+	var reports, handled []string
+	h := Handlers{
+		Changed: func(pod *corev1.Pod) {
+			if pod.Name == "bad" {
+				panic("no such pod")
+			}
+			handled = append(handled, pod.Name)
+		},
+		Panicked: func(object string, cause any) { reports = append(reports, fmt.Sprint(object, ": ", cause)) },
+	}
+	p, err := NewPods(fake.NewClientset(), "n1", h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := p.handler(h)
+	for _, name := range []string{"bad", "good"} {
+		handler.OnAdd(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}, true)
+	}
+	if diff := cmp.Diff([]string{"pod default/bad: no such pod"}, reports); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"good"}, handled); diff != "" {
+		t.Errorf("handled pods (-want +got):\n%s", diff)
 	}
 }
 

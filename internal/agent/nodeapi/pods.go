@@ -27,6 +27,9 @@ type Handlers struct {
 	// that ends while the agent runs or is terminal when it starts. A deleted
 	// mirror pod does not mean that its static pod has ended.
 	Ended func(pod *corev1.Pod)
+	// Panicked is called when one of the others has panicked, where the panic is recovered. nil
+	// lets the panic end the process.
+	Panicked func(object string, cause any)
 }
 
 // Pods is the cache of the pods of one node. It is safe for concurrent use.
@@ -83,9 +86,9 @@ func (p *Pods) handler(h Handlers) cache.ResourceEventHandler {
 		switch {
 		case !ok:
 		case v1alpha1.Ended(pod):
-			call(h.Ended, pod)
+			h.call(h.Ended, pod)
 		default:
-			call(h.Changed, pod)
+			h.call(h.Changed, pod)
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -96,16 +99,26 @@ func (p *Pods) handler(h Handlers) cache.ResourceEventHandler {
 				obj = last.Obj
 			}
 			if pod, ok := obj.(*corev1.Pod); ok {
-				call(h.Ended, pod)
+				h.call(h.Ended, pod)
 			}
 		},
 	}
 }
 
-func call(handle func(*corev1.Pod), pod *corev1.Pod) {
-	if handle != nil {
-		handle(pod)
+// call calls a handler. client-go ends the process when one panics, and the pod that causes this is
+// also in the first list of the next process.
+func (h Handlers) call(handle func(*corev1.Pod), pod *corev1.Pod) {
+	if handle == nil {
+		return
 	}
+	if h.Panicked != nil {
+		defer func() {
+			if cause := recover(); cause != nil {
+				h.Panicked("pod "+pod.Namespace+"/"+pod.Name, cause)
+			}
+		}()
+	}
+	handle(pod)
 }
 
 // Run fills the cache and keeps it up to date until ctx is done.

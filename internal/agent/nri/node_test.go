@@ -18,6 +18,7 @@ type recorder struct {
 	gpus     string
 	err      error
 	hang     bool // until the hook's context ends
+	panics   bool
 }
 
 func (r *recorder) note(format string, args ...any) {
@@ -39,6 +40,9 @@ func (r *recorder) answer(ctx context.Context) error {
 	if r.hang {
 		<-ctx.Done()
 		return ctx.Err()
+	}
+	if r.panics {
+		panic("no such pod")
 	}
 	return r.err
 }

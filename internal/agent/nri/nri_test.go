@@ -213,6 +213,29 @@ func TestErrorFailsTheRequest(t *testing.T) {
 	}
 }
 
+// TestPanicFailsOneHook checks that a hook that panics fails, and that the agent goes on.
+func TestPanicFailsOneHook(t *testing.T) {
+	socket, n, ctx := socketIn(t), &recorder{}, context.Background()
+	r := newRuntime(t, socket)
+	p := connect(t, socket, n)
+	r.synchronized(t, p)
+	create := func() error {
+		_, err := r.CreateContainer(ctx, &adaptation.CreateContainerRequest{Pod: somePod(), Container: someContainer()})
+		return err
+	}
+	n.panics = true
+	if err := create(); err == nil || !strings.Contains(err.Error(), "the hook CreateContainer panicked: no such pod") {
+		t.Errorf("the creation failed with %v, want the panic", err)
+	}
+	if err := r.RunPodSandbox(ctx, &adaptation.RunPodSandboxRequest{Pod: somePod()}); err == nil {
+		t.Error("the sandbox was created, want the panic")
+	}
+	n.panics = false
+	if err := create(); err != nil || p.Ready() != nil {
+		t.Errorf("the next creation failed with %v, and the plugin is ready: %v", err, p.Ready())
+	}
+}
+
 // TestHookEndsInTime: a hook that hangs fails before the runtime gives up on
 // the plugin and goes on without it.
 func TestHookEndsInTime(t *testing.T) {

@@ -31,7 +31,9 @@ type plugin struct {
 	node    Node
 	log     logr.Logger
 	observe func(hook string, took time.Duration, err error)
-	synced  func()
+	// panicked is called where a panic of a hook is recovered.
+	panicked func(object string, cause any)
+	synced   func()
 	// runtimeTimeout is how long the runtime waits for a hook, known since Configure.
 	runtimeTimeout func() time.Duration
 	timeout        atomic.Int64 // of a hook, in nanoseconds
@@ -40,12 +42,19 @@ type plugin struct {
 
 // hook starts a hook. It returns a context with a timeout and a logger with the ID of
 // the operation, and a function to defer with the hook's error.
+//
+// A panic fails only this hook. If it ended the agent, the runtime would call the next hooks
+// without it, and the same pod would end the next agent, too.
 func (p *plugin) hook(ctx context.Context, name string, of ...any) (_ context.Context, end func(*error)) {
 	log := p.log.WithValues("op", p.op.Add(1), "hook", name).WithValues(of...)
 	ctx, cancel := context.WithTimeout(logr.NewContext(ctx, log), time.Duration(p.timeout.Load()))
 	log.V(4).Info("begin")
 	start := time.Now()
 	return ctx, func(err *error) {
+		if cause := recover(); cause != nil {
+			*err = fmt.Errorf("numalet: the hook %s panicked: %v; please report this with the agent's log, which has the stack", name, cause)
+			p.panicked(fmt.Sprint("hook ", name, " of ", of), cause)
+		}
 		cancel()
 		took := time.Since(start)
 		p.observe(name, took, *err)

@@ -41,6 +41,8 @@ type Options struct {
 	Node    Node
 	Log     logr.Logger
 	Observe func(hook string, took time.Duration, err error)
+	// Panicked is called when a hook has panicked, where the panic is recovered.
+	Panicked func(object string, cause any)
 }
 
 // Plugin keeps the node connected to the runtime.
@@ -131,7 +133,7 @@ func (p *Plugin) connect(ctx context.Context) (synced bool, err error) {
 
 // newStub returns a new stub, because a stub cannot be used for a second connection.
 func (p *Plugin) newStub(conn net.Conn, synced func()) (stub.Stub, error) {
-	hooks := &plugin{node: p.o.Node, log: p.o.Log, observe: p.o.Observe, synced: synced}
+	hooks := &plugin{node: p.o.Node, log: p.o.Log, observe: p.o.Observe, panicked: p.o.Panicked, synced: synced}
 	s, err := stub.New(hooks,
 		stub.WithPluginName(Name), stub.WithPluginIdx(Index),
 		stub.WithConnection(conn), stub.WithOnClose(func() {}),

@@ -64,7 +64,8 @@ func newRuntimeNamed(t *testing.T, socket, name, version string) *runtime {
 // connect runs a plugin for the node until the test ends.
 func connect(t *testing.T, socket string, n Node) *Plugin {
 	t.Helper()
-	p := New(Options{Socket: socket, Node: n, Log: testr.New(t), Observe: func(string, time.Duration, error) {}})
+	p := New(Options{Socket: socket, Node: n, Log: testr.New(t), Observe: func(string, time.Duration, error) {},
+		Panicked: func(object string, cause any) { t.Logf("panic: %s: %v", object, cause) }})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {

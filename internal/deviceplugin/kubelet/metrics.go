@@ -10,6 +10,7 @@ type metrics struct {
 	registrations *prometheus.CounterVec
 	drops         *prometheus.CounterVec
 	conflict      *prometheus.GaugeVec
+	panics        prometheus.Counter
 }
 
 func newMetrics(r prometheus.Registerer) metrics {
@@ -31,6 +32,10 @@ func newMetrics(r prometheus.Registerer) metrics {
 			Help: "1 if the kubelet lists devices of another plugin for the resource, otherwise 0.",
 		}, []string{"resource"}),
 	}
-	r.MustRegister(m.devices, m.registrations, m.drops, m.conflict)
+	m.panics = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "numalet_deviceplugin_panics_total",
+		Help: "Panics in calls of the kubelet. The log has the stack.",
+	})
+	r.MustRegister(m.devices, m.registrations, m.drops, m.conflict, m.panics)
 	return m
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -61,6 +62,13 @@ type Publisher struct {
 		sync.Mutex
 		notReady error
 	}
+}
+
+// panicked counts and logs a panic in a call of the kubelet. It is called where the panic is
+// recovered, so the stack still has its cause.
+func (p *Publisher) panicked(call string, cause any) {
+	p.metrics.panics.Inc()
+	p.Log.Error(fmt.Errorf("panic: %v", cause), "the kubelet's call failed; please report this with the stack", "call", call, "stack", string(debug.Stack()))
 }
 
 // NewPublisher returns a Publisher that publishes nothing before Run.

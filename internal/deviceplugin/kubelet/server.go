@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
@@ -32,8 +35,8 @@ type server struct {
 }
 
 // serve starts to serve p on a socket in dir.
-func serve(p *plugin, dir string, dropped chan<- *plugin) (*server, error) {
-	s := &server{plugin: p, path: filepath.Join(dir, endpoint(p)), grpc: grpc.NewServer(), stop: make(chan struct{}), dropped: dropped}
+func serve(p *plugin, dir string, dropped chan<- *plugin, panicked func(call string, cause any)) (*server, error) {
+	s := &server{plugin: p, path: filepath.Join(dir, endpoint(p)), grpc: grpc.NewServer(grpc.UnaryInterceptor(contain(panicked))), stop: make(chan struct{}), dropped: dropped}
 	listener, err := listen(s.path)
 	if err != nil {
 		return nil, err
@@ -49,6 +52,20 @@ func serve(p *plugin, dir string, dropped chan<- *plugin) (*server, error) {
 		}
 	}()
 	return s, nil
+}
+
+// contain fails a call that panics. grpc would end the process, and the kubelet repeats the call in
+// the next one.
+func contain(panicked func(call string, cause any)) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (_ any, err error) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				panicked(info.FullMethod, cause)
+				err = status.Errorf(codes.Internal, "%s panicked: %v; please report this with the log of numalet-deviceplugin, which has the stack", info.FullMethod, cause)
+			}
+		}()
+		return handle(ctx, request)
+	}
 }
 
 // endpoint returns the file name of the socket, which the kubelet gets in Register.

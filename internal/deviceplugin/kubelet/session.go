@@ -58,7 +58,7 @@ func (p *Publisher) runSession(ctx context.Context, hints <-chan struct{}) error
 
 func (p *Publisher) serveAll(s *session) error {
 	for _, plugin := range p.sorted() {
-		one, err := serve(plugin, p.dir, s.dropped)
+		one, err := serve(plugin, p.dir, s.dropped, p.panicked)
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ type Metrics struct {
 	saves    prometheus.Histogram
 	writes   *prometheus.HistogramVec
 	cgroups  *prometheus.CounterVec
+	panics   prometheus.Counter
 }
 
 // hookBuckets returns buckets for p50 and p99 of a hook. From 1 ms to 2 s each bound is
@@ -55,7 +56,10 @@ func New(r prometheus.Registerer) *Metrics {
 			Name: "numalet_cgroups_written_total", Help: "Cgroups written after changes of the shared CPUs, by cause (shrink, grow or assert).",
 		}, []string{"cause"}),
 	}
-	r.MustRegister(m.hooks, m.refusals, m.saves, m.writes, m.cgroups)
+	m.panics = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "numalet_panics_total", Help: "Panics in a hook of the container runtime or in the handling of a pod. The log has the stack.",
+	})
+	r.MustRegister(m.hooks, m.refusals, m.saves, m.writes, m.cgroups, m.panics)
 	return m
 }
 
@@ -67,6 +71,9 @@ func (m *Metrics) Hook(name string, took time.Duration, err error) {
 	}
 	m.hooks.WithLabelValues(name, result).Observe(took.Seconds())
 }
+
+// Panicked records a panic.
+func (m *Metrics) Panicked() { m.panics.Inc() }
 
 // Refused records a refusal.
 func (m *Metrics) Refused(reason v1alpha1.Reason) { m.refusals.WithLabelValues(string(reason)).Inc() }
