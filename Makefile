@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover perf perf-busy latency soak gpu-check
+.PHONY: help test check unit oracle generate verify lint tools bin image release rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover perf perf-busy latency soak gpu-check fuzz
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# of a release, which the programs report; empty for what the Go tool knows
@@ -21,6 +21,12 @@ unit: tools ## unit tests with the race detector, and tests of the other modules
 
 oracle: ## compare with the kubelet's static CPU manager; builds some minutes with cold caches
 	cd test/oracle && CGO_ENABLED=0 go test -trimpath ./...
+
+FUZZTIME ?= 10m
+FUZZ = api/v1alpha1:FuzzReadCPURequest api/v1alpha1:FuzzPodSpec internal/controller/jobs:FuzzNewPod internal/controller/mirror:FuzzMirror internal/controller/groups:FuzzRegistry internal/cli/capture:FuzzUnpack internal/gpu/gpufeed:FuzzParse
+
+fuzz: ## fuzz what users and nodes write, FUZZTIME each on one CPU; new inputs go to the Go build cache, and those that fail to testdata/fuzz
+	for t in $(FUZZ); do go test ./$${t%:*} -run '^$$' -fuzz "^$${t#*:}$$" -fuzztime $(FUZZTIME) -parallel 1 || exit 1; done
 
 GENERATED = docs/security.md api deploy/crds deploy/daemonset deploy/controller deploy/gpu docs/reference docs/concepts/img
 REFERENCES = ./test/e2e/controller ./cmd/numalet ./internal/agent/node/metrics ./internal/cli ./internal/controller ./internal/deviceplugin/kubelet ./internal/platform/config ./internal/testutil/docstest

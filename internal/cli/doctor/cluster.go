@@ -41,6 +41,7 @@ func clusterChecks() []clusterCheck {
 		{"controller", checkController},
 		{"nodes", checkNodes},
 		{"nvidia-plugin", checkPlugin},
+		{"exempt-namespaces", checkExempt},
 	}
 }
 

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,15 +40,19 @@ type world struct {
 func installed() *world {
 	holder, seconds, renewed := "numalet-controller-0_x", int32(15), metav1.NewMicroTime(now.Add(-5*time.Second))
 	meta := metav1.ObjectMeta{Namespace: "numalet-system", Name: "numalet", Labels: map[string]string{"app.kubernetes.io/name": "numalet"}}
+	settled := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "numalet"}},
+	}}}}}
 	return &world{
 		version: "v1.36.3", crds: []string{"gpugroups", "jobs", "nodetopologies", "tenants"}, policies: policies(),
 		topology: map[string]string{"n1": "True", "n2": "True"},
 		objects: []runtime.Object{
-			&appsv1.DaemonSet{ObjectMeta: meta, Status: appsv1.DaemonSetStatus{NumberReady: 2, DesiredNumberScheduled: 2}},
+			&appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Template: settled}, Status: appsv1.DaemonSetStatus{NumberReady: 2, DesiredNumberScheduled: 2}},
 			&coordinationv1.Lease{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: "numalet-controller"},
 				Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &renewed},
 			},
+			&corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"config.yaml": `gpu-exempt-namespaces: ""`}},
 		},
 	}
 }
@@ -100,7 +105,7 @@ func TestCluster(t *testing.T) {
 			func(w *world) { w.objects[0].(*appsv1.DaemonSet).Status.NumberReady = 1 },
 			"agent error: 1 of 2 pods are ready",
 		},
-		"no controller": {func(w *world) { w.objects = w.objects[:1] }, "controller info: no lease numalet-controller"},
+		"no controller": {func(w *world) { w.objects = slices.Delete(w.objects, 1, 2) }, "controller info: no lease numalet-controller"},
 		"nobody leads": {
 			func(w *world) {
 				w.objects[1].(*coordinationv1.Lease).Spec.RenewTime = &metav1.MicroTime{Time: now.Add(-time.Minute)}
@@ -118,6 +123,23 @@ func TestCluster(t *testing.T) {
 				})
 			},
 			"nvidia-plugin warning: NVIDIA's device plugin runs",
+		},
+		"an exempt namespace": {
+			func(w *world) {
+				w.objects = append(w.objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gpu-operator", Labels: map[string]string{v1alpha1.LabelEnforcement: "advisory"}}},
+					&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{v1alpha1.LabelEnforcement: "strict"}}})
+			},
+			"exempt-namespaces info: the label numalet.dev/enforcement is advisory",
+		},
+		"namespaces that see GPUs": {
+			func(w *world) {
+				w.objects[2].(*corev1.ConfigMap).Data["config.yaml"] = "gpu-exempt-namespaces: kube-system, monitoring"
+			},
+			"exempt-namespaces info: containers without GPUs see those that they name in kube-system, monitoring",
+		},
+		"namespaces that see GPUs by default": {
+			func(w *world) { w.objects[2].(*corev1.ConfigMap).Data["config.yaml"] = "full-cores: true" },
+			"exempt-namespaces info: containers without GPUs see those that they name in gpu-operator, kube-system, numalet-system",
 		},
 		"no permission": {func(w *world) { w.forbid = "leases" }, "controller unknown: forbidden"},
 	} {

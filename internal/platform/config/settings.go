@@ -77,6 +77,11 @@ func defaultShared() Shared {
 	}
 }
 
+// DefaultGPUExemptNamespaces returns the default of --gpu-exempt-namespaces.
+func DefaultGPUExemptNamespaces() Names {
+	return Names{"kube-system", "numalet-system", "gpu-operator"}
+}
+
 func defaultAgent() Agent {
 	a := Agent{
 		Shared:      defaultShared(),
@@ -86,7 +91,7 @@ func defaultAgent() Agent {
 		Checkpoint:  "/var/lib/numalet/checkpoint.json",
 		CgroupRoot:  "/sys/fs/cgroup",
 
-		GPUExemptNamespaces: Names{"kube-system", "numalet-system", "gpu-operator"},
+		GPUExemptNamespaces: DefaultGPUExemptNamespaces(),
 
 		HostProc:             "/proc",
 		LeaseNS:              "numalet-system",
