@@ -129,7 +129,7 @@ NODES ?= 5000
 PODS ?= 5000
 ONLY ?=# a regular expression of rounds, such as 'numalet|floor'
 perf: bin rig ## measure decisions in memory, and compare with kube-scheduler and plain clients; NODES, PODS, ONLY; 12 minutes on 2 idle CPUs
-	CGO_ENABLED=0 GOGC=400 go test -trimpath ./internal/controller/filters -run '^$$' -bench 'Cycle/nodes=5000/cards=./proposers=4' -benchtime 40000x
+	CGO_ENABLED=0 GOGC=400 go test -trimpath ./internal/controller/filters -run '^$$' -bench 'Cycle/nodes=5000/gpus=./proposers=4' -benchtime 40000x
 	go build -o build/perf ./test/perf
 	build/perf -nodes $(NODES) -pods $(PODS) -only '$(ONLY)' -bounds test/perf/bounds.yaml
 

@@ -91,13 +91,13 @@ const (
 	EventFailedCreate     = "FailedCreate"
 )
 
-// EnvGPUs is the environment variable with the cards and slices that NVIDIA's container
+// EnvGPUs is the environment variable with the GPUs and slices that NVIDIA's container
 // runtime makes visible in a container: UUIDs, separated by commas.
 // https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
 const EnvGPUs = "NVIDIA_VISIBLE_DEVICES"
 
 // What a role names to give a tenant a right to GPUs: the verb use on the
-// NodeTopology of a node, for all of its GPUs, or on gpus by the UUIDs of cards.
+// NodeTopology of a node, for all of its GPUs, or on gpus by the UUIDs of GPUs.
 // There are no objects of the resource gpus.
 const (
 	VerbUse      = "use"
@@ -144,11 +144,11 @@ func AllocatedGPUs(resource string) string {
 	return allocatedPrefix + resource[strings.IndexByte(resource, '/')+1:]
 }
 
-// GPUShareMark separates a card's UUID and the number of a share in a device ID:
+// GPUShareMark separates a GPU's UUID and the number of a share in a device ID:
 // "GPU-5a…::0", as in NVIDIA's device plugin.
 const GPUShareMark = "::"
 
-// GPUOf returns the UUID of the card or slice to which a device ID belongs.
+// GPUOf returns the UUID of the GPU or slice to which a device ID belongs.
 func GPUOf(device string) string {
 	uuid, _, _ := strings.Cut(device, GPUShareMark)
 	return uuid

@@ -219,10 +219,10 @@ type GPU struct {
 	// numalet.dev/gpu-type. The type of a MIG slice ends with its profile.
 	// +optional
 	Type string `json:"type,omitempty"`
-	// Card is the ID of the physical GPU that this part belongs to. Absent for physical
+	// Parent is the ID of the physical GPU that this part belongs to. Absent for physical
 	// GPUs.
 	// +optional
-	Card string `json:"card,omitempty"`
+	Parent string `json:"parent,omitempty"`
 	// Form is physical for a whole GPU and virtual for a part of one.
 	// +kubebuilder:validation:Enum=physical;virtual
 	Form string `json:"form"`

@@ -46,7 +46,7 @@ type agent struct {
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
 	runtime    adapter
-	needs      []need // of which the label depends
+	needs      []need // on which the node's label depends
 	podChanged func() // notifies the adapter
 	kubelet    *kubeletCheck
 	unreserved bool                 // no CPU is reserved

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestReadyFollowsTheLabel: the condition says what the node's label says.
+// TestReadyFollowsTheLabel: the condition follows the node's label.
 func TestReadyFollowsTheLabel(t *testing.T) {
 	yes, no := true, false
 	for name, tc := range map[string]struct {

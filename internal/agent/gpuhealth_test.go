@@ -10,11 +10,11 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// inventory returns cards with these states and reasons.
+// inventory returns GPUs with these states and reasons.
 func inventory(health ...gpu.Health) *gpu.Inventory {
 	v := &gpu.Inventory{}
 	for i, h := range health {
-		v.Cards = append(v.Cards, gpu.Card{UUID: fmt.Sprintf("GPU-%d", i), Index: i, Model: "NVIDIA H100", Health: h})
+		v.GPUs = append(v.GPUs, gpu.GPU{UUID: fmt.Sprintf("GPU-%d", i), Index: i, Model: "NVIDIA H100", Health: h})
 	}
 	return v
 }

@@ -34,7 +34,7 @@ func TestGPUHolders(t *testing.T) {
 			return []*corev1.Pod{pod("a", "", "Running"), pod("over", "", "Failed"), pod("static", "hash", "Running"), pod("stranger", "hash", "Running")}
 		},
 		known: func() *gpu.Inventory {
-			return &gpu.Inventory{Cards: []gpu.Card{{UUID: "g0"}, {UUID: "g1"}, {UUID: "g2", MIG: true, Slices: []gpu.Slice{{UUID: "m2"}}}}}
+			return &gpu.Inventory{GPUs: []gpu.GPU{{UUID: "g0"}, {UUID: "g1"}, {UUID: "g2", MIG: true, Slices: []gpu.Slice{{UUID: "m2"}}}}}
 		},
 	}
 	for name, tc := range map[string]struct {
@@ -42,7 +42,7 @@ func TestGPUHolders(t *testing.T) {
 		created, want []v1alpha1.GPUHolder
 	}{
 		"nobody":                     {},
-		"a card, a share, a slice":   {listed: []kubelet.PodDevices{listed("a", "g0", "m2", "g1::3")}, want: []v1alpha1.GPUHolder{holder("uid-a", "a", "g0", "g1::3", "m2")}},
+		"a GPU, a share, a slice":    {listed: []kubelet.PodDevices{listed("a", "g0", "m2", "g1::3")}, want: []v1alpha1.GPUHolder{holder("uid-a", "a", "g0", "g1::3", "m2")}},
 		"other devices":              {listed: []kubelet.PodDevices{listed("a", "numa0-cpu-1")}},
 		"has ended":                  {listed: []kubelet.PodDevices{listed("over", "g0")}},
 		"has ended, still has tasks": {created: []v1alpha1.GPUHolder{holder("uid-over", "over", "g0")}, want: []v1alpha1.GPUHolder{holder("uid-over", "over", "g0")}},

@@ -10,22 +10,22 @@ import (
 	"github.com/numalet/numalet/internal/platform/config"
 )
 
-// TestGPUsBeforeTheFirstReport checks that the node's cards are known from the kernel
-// before numalet-nvml reports them, and that a list which cannot be read counts as cards.
+// TestGPUsBeforeTheFirstReport checks that the node's GPUs are known from the kernel
+// before numalet-nvml reports them, and that a list which cannot be read counts as GPUs.
 func TestGPUsBeforeTheFirstReport(t *testing.T) {
 	const devices = "sys/bus/pci/devices"
-	card := map[string]string{"class": "0x030200", "vendor": "0x10de", "numa_node": "0"}
+	gpu := map[string]string{"class": "0x030200", "vendor": "0x10de", "numa_node": "0"}
 	other := map[string]string{"class": "0x020000", "vendor": "0x8086", "numa_node": "0"}
 	for name, tc := range map[string]struct {
 		socket string
 		device map[string]string
 		want   bool
 	}{
-		"a card":                     {"/run/numalet/gpu.sock", card, true},
-		"another device":             {"/run/numalet/gpu.sock", other, false},
-		"no device":                  {"/run/numalet/gpu.sock", nil, false},
-		"a card of another plugin's": {"", card, false},
-		"unreadable":                 {"/run/numalet/gpu.sock", map[string]string{"class": "0x030200", "vendor": "0x10de", "numa_node": "?"}, true},
+		"a GPU":                     {"/run/numalet/gpu.sock", gpu, true},
+		"another device":            {"/run/numalet/gpu.sock", other, false},
+		"no device":                 {"/run/numalet/gpu.sock", nil, false},
+		"a GPU of another plugin's": {"", gpu, false},
+		"unreadable":                {"/run/numalet/gpu.sock", map[string]string{"class": "0x030200", "vendor": "0x10de", "numa_node": "?"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

@@ -16,7 +16,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// TestOnline: a list that is missing or means nothing is not taken for no CPU.
+// TestOnline checks that a missing or invalid list of online CPUs is an error, and does not
+// mean that no CPU is online.
 func TestOnline(t *testing.T) {
 	for text, want := range map[string]bool{"0-3\n": true, "\n": false, "all\n": false} {
 		if got, ok := online(fstest.MapFS{onlineFile: {Data: []byte(text)}}); ok != want || ok && got.Len() != 4 {
@@ -28,8 +29,8 @@ func TestOnline(t *testing.T) {
 	}
 }
 
-// TestOtherCPUsOnline: the agent ends once the CPUs that are online differ from
-// those that it knows, and have settled.
+// TestOtherCPUsOnline: the agent ends once the online CPUs differ from those that it read at
+// its start, and no longer change.
 func TestOtherCPUsOnline(t *testing.T) {
 	for name, tc := range map[string]struct {
 		online []string // at each tick; "" cannot be read
@@ -66,8 +67,8 @@ func TestOtherCPUsOnline(t *testing.T) {
 	}
 }
 
-// TestKubeletWithoutSomeCPUs: CPUs that the kubelet's cgroup lacks count as offline, and
-// the reason is in a condition.
+// TestKubeletWithoutSomeCPUs: CPUs that are not in the kubelet's cgroup count as offline, and
+// a condition has the reason.
 func TestKubeletWithoutSomeCPUs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kubepods string // its CPUs; "" for no such cgroup

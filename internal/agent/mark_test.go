@@ -68,8 +68,9 @@ func (a *agent) labelNow(t *testing.T) string {
 	return node.Labels[v1alpha1.LabelExclusiveCPUs]
 }
 
-// TestMarkFollowsTheRuntime: no pod that asks is sent to a node before its
-// runtime is served, nor when it is not for long.
+// TestMarkFollowsTheRuntime: the node has the label only while the runtime is connected, so
+// that no pod with exclusive CPUs is scheduled to it before. A short interruption does not
+// remove the label.
 func TestMarkFollowsTheRuntime(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before bool
@@ -110,8 +111,8 @@ func TestMarkFollowsTheRuntime(t *testing.T) {
 	}
 }
 
-// TestMarkRestoresTheLabel: a label that another client removed or set comes back, or goes
-// away again.
+// TestMarkRestoresTheLabel: if another client removes or sets the label, the agent restores
+// it.
 func TestMarkRestoresTheLabel(t *testing.T) {
 	for name, off := range map[string]bool{"removed while it serves": false, "set while it is switched off": true} {
 		t.Run(name, func(t *testing.T) {
@@ -172,8 +173,8 @@ func TestMarkNeedsSystemd(t *testing.T) {
 	})
 }
 
-// TestUnsupportedRuntime: the agent lives on, and no pod that asks is sent to
-// its node any more.
+// TestUnsupportedRuntime: the agent continues to run, and removes the label, so that no
+// further pod with exclusive CPUs is scheduled to the node.
 func TestUnsupportedRuntime(t *testing.T) {
 	a := labelled(t, unsupported{}, true)
 	pods, err := nodeapi.NewPods(a.client, "n", nodeapi.Handlers{})
@@ -202,7 +203,8 @@ func TestUnsupportedRuntime(t *testing.T) {
 	}
 }
 
-// TestAgentThatCannotStart: what an earlier start has labelled is taken back.
+// TestAgentThatCannotStart: an agent that cannot start removes the label that an earlier run
+// has set.
 func TestAgentThatCannotStart(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -59,8 +59,8 @@ func machineFiles(tree *capture.Tree) ([]string, error) {
 	if err != nil || len(files) == 0 {
 		return nil, err
 	}
-	cards, err := pci.Files(tree)
-	return append(files, cards...), err
+	gpus, err := pci.Files(tree)
+	return append(files, gpus...), err
 }
 
 // save writes a new tar file or a new directory.

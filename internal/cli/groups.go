@@ -78,8 +78,8 @@ func inventories(nodes []*sched.Node) group.Nodes {
 	all := group.Nodes{}
 	for _, n := range nodes {
 		v := &gpu.Inventory{}
-		for i, card := range n.GPUs {
-			v.Cards = append(v.Cards, gpu.Card{UUID: card.ID, Index: i, Model: card.Type})
+		for i, device := range n.GPUs {
+			v.GPUs = append(v.GPUs, gpu.GPU{UUID: device.ID, Index: i, Model: device.Type})
 		}
 		all[n.Name] = v
 	}

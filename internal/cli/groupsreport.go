@@ -36,7 +36,7 @@ func plan(p group.Proposal, nodes []*sched.Node) planned {
 		n := nodes[slices.IndexFunc(nodes, func(n *sched.Node) bool { return n.Name == g.Node })]
 		row := plannedGroup{Name: fmt.Sprintf("group-%d", i+1), Node: g.Node, Demand: g.Demand.GPUs, Shared: g.Share}
 		for _, id := range g.GPUs {
-			row.GPUs = append(row.GPUs, slices.IndexFunc(n.GPUs, func(card sched.GPU) bool { return card.ID == id }))
+			row.GPUs = append(row.GPUs, slices.IndexFunc(n.GPUs, func(gpu sched.GPU) bool { return gpu.ID == id }))
 		}
 		sum.Groups = append(sum.Groups, row)
 	}

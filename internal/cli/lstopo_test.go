@@ -65,9 +65,8 @@ func unpack(t *testing.T, archive string) string {
 	return filepath.Dir(found[0])
 }
 
-// inMemory returns a temporary directory, in memory where that is to be had: a
-// captured machine has up to 16,000 files, which take 25 s on a busy disk and
-// 1 s there.
+// inMemory returns a temporary directory, in memory if possible. A captured machine has up to
+// 16,000 files. Writing them takes 25 s on a busy disk, and 1 s in memory.
 func inMemory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "numalet-machine-")

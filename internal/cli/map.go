@@ -142,8 +142,8 @@ func (look nodeMap) draw(out io.Writer, t *v1alpha1.NodeTopology) error {
 		return fmt.Errorf("NodeTopology %q: %w", t.Name, err)
 	}
 	if look.svg {
-		return picture.SVG(out, node.Machine, node.Cards, node.Use)
+		return picture.SVG(out, node.Machine, node.GPUs, node.Use)
 	}
 	node.Use.Paint = command.StyleOf(out).Holder
-	return picture.DrawUse(out, node.Machine, node.Cards, node.Use)
+	return picture.DrawUse(out, node.Machine, node.GPUs, node.Use)
 }

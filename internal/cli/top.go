@@ -68,9 +68,9 @@ func nodeRow(t *v1alpha1.NodeTopology) []string {
 	if meta.IsStatusConditionTrue(t.Status.Conditions, v1alpha1.ConditionReady) {
 		ready = "yes"
 	}
-	cards, free := cards(t)
+	gpus, free := countGPUs(t)
 	c := t.Status.CPUs
-	return []string{t.Name, ready, fmt.Sprint(c.Allocatable), fmt.Sprint(c.Available), fmt.Sprint(cards), fmt.Sprint(free), fmt.Sprint(len(t.Status.Pods))}
+	return []string{t.Name, ready, fmt.Sprint(c.Allocatable), fmt.Sprint(c.Available), fmt.Sprint(gpus), fmt.Sprint(free), fmt.Sprint(len(t.Status.Pods))}
 }
 
 func numaRows(t *v1alpha1.NodeTopology) (rows [][]string) {
@@ -84,11 +84,11 @@ func numaRows(t *v1alpha1.NodeTopology) (rows [][]string) {
 	return rows
 }
 
-// cards returns the number of physical GPUs, and the number of those that are entirely free.
-func cards(t *v1alpha1.NodeTopology) (all, free int) {
+// countGPUs returns the number of physical GPUs, and the number of those that are entirely free.
+func countGPUs(t *v1alpha1.NodeTopology) (all, free int) {
 	held := nodemap.HeldGPUs(&t.Status)
 	for _, g := range t.Status.GPUs {
-		if g.Card != "" {
+		if g.Parent != "" {
 			continue
 		}
 		all++

@@ -82,16 +82,16 @@ func (t topo) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	if node.Cards != nil {
-		v.Cards = node.Cards
+	if node.GPUs != nil {
+		v.GPUs = node.GPUs
 	}
 	switch t.out {
 	case topoJSON:
 		return command.WriteJSON(cmd.OutOrStdout(), toJSON(m, v))
 	case topoSVG:
-		return picture.SVG(cmd.OutOrStdout(), m, v.Cards, node.Use)
+		return picture.SVG(cmd.OutOrStdout(), m, v.GPUs, node.Use)
 	}
-	return picture.DrawUse(cmd.OutOrStdout(), m, v.Cards, node.Use)
+	return picture.DrawUse(cmd.OutOrStdout(), m, v.GPUs, node.Use)
 }
 
 // topoFormat is the value of topo's -o. It implements pflag.Value.
@@ -121,10 +121,10 @@ func (f *topoFormat) Set(s string) error {
 // only if there are any: ghw needs the file pci.ids for them.
 func differences(m *topology.Machine, v *gpu.Inventory) []string {
 	warnings := ghwcheck.Differences(m, live)
-	if len(v.Cards) == 0 {
+	if len(v.GPUs) == 0 {
 		return warnings
 	}
-	return slices.Concat(warnings, ghwcheck.CardDifferences(v, live))
+	return slices.Concat(warnings, ghwcheck.GPUDifferences(v, live))
 }
 
 // rootFlag adds --root to a command that reads a machine.

@@ -41,7 +41,7 @@ func TestTopoOutput(t *testing.T) {
 	}
 }
 
-// TestCaptureRoundTrip checks that a capture shows the machine it was taken of.
+// TestCaptureRoundTrip checks that a capture shows the machine on which it was made.
 func TestCaptureRoundTrip(t *testing.T) {
 	root := testMachine(t)
 	want := numalet("topo", "--root", root, "-o", "json").stdout
@@ -59,8 +59,8 @@ func TestCaptureRoundTrip(t *testing.T) {
 	}
 }
 
-// TestCaptureOfThisMachine checks that no privilege is needed, and that what is
-// taken away is what is here.
+// TestCaptureOfThisMachine checks that no privilege is needed, and that the captured files
+// equal those of this machine.
 func TestCaptureOfThisMachine(t *testing.T) {
 	if _, err := os.Stat("/sys/devices/system/cpu/online"); err != nil {
 		t.Skip("this machine has no sysfs")

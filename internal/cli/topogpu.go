@@ -62,7 +62,7 @@ type sliceJSON struct {
 	Message     string `json:"message,omitempty"`
 }
 
-func cardJSON(c gpu.Card) gpuJSON {
+func describeGPU(c gpu.GPU) gpuJSON {
 	doc := gpuJSON{
 		ID: c.UUID, Index: c.Index, Model: c.Model, PCI: c.PCI, NUMA: c.NUMA,
 		MemoryBytes: c.MemoryBytes, MIG: c.MIG, Health: c.Health.State.String(), Message: c.Health.Reason,

@@ -52,8 +52,8 @@ func toJSON(m *topology.Machine, v *gpu.Inventory) machineJSON {
 	for _, n := range m.Nodes {
 		doc.NUMA = append(doc.NUMA, nodeJSON(n))
 	}
-	for _, c := range v.Cards {
-		doc.GPUs = append(doc.GPUs, cardJSON(c))
+	for _, c := range v.GPUs {
+		doc.GPUs = append(doc.GPUs, describeGPU(c))
 	}
 	return doc
 }

@@ -117,7 +117,7 @@ func (c *controller) learn(e nodestate.Event) {
 	switch {
 	case ranker == nil:
 	case e.Kind == nodestate.Bound:
-		ranker.SeeHeld(e.UID, e.Now.Holding, e.Now.Cards, e.Now.Since)
+		ranker.SeeHeld(e.UID, e.Now.Holding, e.Now.WholeGPUs, e.Now.Since)
 	case e.Gone:
 		ranker.Forget(e.UID)
 	}

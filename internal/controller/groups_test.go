@@ -28,7 +28,7 @@ func (w *world) statuses() dynamic.Interface {
 	return client
 }
 
-// permit gives every tenant the right to use the named nodes.
+// permit gives every tenant permission to use the named nodes.
 func (w *world) permit(nodes ...string) {
 	w.client.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
@@ -39,12 +39,12 @@ func (w *world) permit(nodes ...string) {
 	})
 }
 
-// gpuNode creates a node with the cards NAME-0, NAME-1, ..., and their links, if given.
-func (w *world) gpuNode(name string, cards int, links ...string) {
+// gpuNode creates a node with the GPUs NAME-0, NAME-1, ..., and their links, if given.
+func (w *world) gpuNode(name string, gpus int, links ...string) {
 	w.Helper()
 	w.node(name, 4, func(node *corev1.Node, t *v1alpha1.NodeTopology) {
-		node.Status.Allocatable["nvidia.com/gpu"] = *resource.NewQuantity(int64(cards), "")
-		for i := range cards {
+		node.Status.Allocatable["nvidia.com/gpu"] = *resource.NewQuantity(int64(gpus), "")
+		for i := range gpus {
 			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", name, i), Index: int32(i), Model: "T4", Form: "physical", Health: "Healthy"})
 		}
 		for i, row := range links {
@@ -65,8 +65,8 @@ func (w *world) group(name, quota string, bindings ...string) {
 		g.Spec.Quota = &most
 	}
 	for _, b := range bindings {
-		node, cards, _ := strings.Cut(b, "=")
-		g.Spec.Nodes = append(g.Spec.Nodes, v1alpha1.GPUGroupNode{Name: node, GPUs: strings.Split(cards, ",")})
+		node, gpus, _ := strings.Cut(b, "=")
+		g.Spec.Nodes = append(g.Spec.Nodes, v1alpha1.GPUGroupNode{Name: node, GPUs: strings.Split(gpus, ",")})
 	}
 	if _, ok := w.made[name]; ok {
 		w.groups.Modify(g)
@@ -76,8 +76,8 @@ func (w *world) group(name, quota string, bindings ...string) {
 	w.made[name] = g
 }
 
-// gpuPod creates a pending pod of a tenant with so many cards of a group, "" for none.
-func (w *world) gpuPod(name, tenant, group string, cards int64) {
+// gpuPod creates a pending pod of a tenant with so many GPUs of a group, "" for none.
+func (w *world) gpuPod(name, tenant, group string, gpus int64) {
 	w.Helper()
 	pod := pendingPod(name, "100m", "")
 	pod.Labels = map[string]string{v1alpha1.LabelTenant: tenant}
@@ -85,11 +85,11 @@ func (w *world) gpuPod(name, tenant, group string, cards int64) {
 		pod.Annotations[v1alpha1.AnnotationGPUGroup] = group
 	}
 	list := pod.Spec.Containers[0].Resources.Limits
-	list["nvidia.com/gpu"] = *resource.NewQuantity(cards, "")
+	list["nvidia.com/gpu"] = *resource.NewQuantity(gpus, "")
 	w.create(pod)
 }
 
-// given returns each bound pod's node, group and cards.
+// given returns each bound pod's node, group and GPUs.
 func (w *world) given() map[string]string {
 	all := map[string]string{}
 	for _, p := range w.pods() {
@@ -113,7 +113,7 @@ func (w *world) end(name string) {
 	}
 }
 
-// TestGroups checks that pods of a group get its cards and other pods get other cards,
+// TestGroups checks that pods of a group get its GPUs and other pods get other GPUs,
 // that a tenant without the right gets a reason, and that edits apply to the next pod.
 func TestGroups(t *testing.T) {
 	w := newWorld(t)
@@ -122,13 +122,13 @@ func TestGroups(t *testing.T) {
 	w.group("g", "", "n1=0,1")
 	w.start()
 	w.gpuPod("first", "ann", "", 2)
-	w.await("ann gets the cards of her group", func() bool { return w.given()["first"] == "g n1-0,n1-1" })
+	w.await("ann gets the GPUs of her group", func() bool { return w.given()["first"] == "g n1-0,n1-1" })
 	w.gpuPod("stranger", "bob", "g", 1)
 	w.await("bob hears that it is not his", func() bool {
 		return w.unscheduled("stranger") == `GPU group "g" is not for tenant "bob": name a group of that tenant, or none`
 	})
 	w.gpuPod("other", "bob", "", 2)
-	w.await("bob gets cards in no group", func() bool { return w.given()["other"] == "n1-2,n1-3" })
+	w.await("bob gets GPUs in no group", func() bool { return w.given()["other"] == "n1-2,n1-3" })
 	w.gpuNode("n2", 2)
 	w.gpuPod("next", "ann", "g", 1)
 	w.await("ann hears what she waits for", func() bool {
@@ -148,7 +148,7 @@ func TestGroups(t *testing.T) {
 	w.await("the edit applies", func() bool { return w.given()["next"] == "g n2-0" })
 }
 
-// TestLinks checks that a pod with two cards gets two of one switch, with or without a
+// TestLinks checks that a pod with two GPUs gets two of one switch, with or without a
 // group.
 func TestLinks(t *testing.T) {
 	w := newWorld(t)
@@ -211,7 +211,7 @@ func (w *world) isBound(name string) bool {
 	return false
 }
 
-// TestExample checks an example with 2 nodes of 4 cards and containers that need 2, 1, 2
+// TestExample checks an example with 2 nodes of 4 GPUs and containers that need 2, 1, 2
 // and 3: with the proposed groups all four run, whatever their order.
 func TestExample(t *testing.T) {
 	for _, order := range [][]int64{{2, 1, 2, 3}, {1, 2, 2, 3}, {2, 2, 1, 3}, {3, 2, 1, 2}} {
@@ -224,8 +224,8 @@ func TestExample(t *testing.T) {
 		w.group("g3", "", "n2=2,3")
 		w.group("g4", "", "n1=0,1,2")
 		w.start()
-		for i, cards := range order {
-			w.gpuPod(fmt.Sprintf("p%d", i), "ann", "", cards)
+		for i, gpus := range order {
+			w.gpuPod(fmt.Sprintf("p%d", i), "ann", "", gpus)
 			w.await("it runs", func() bool { return w.isBound(fmt.Sprintf("p%d", i)) })
 		}
 		groups := map[string]bool{}

@@ -70,7 +70,7 @@ type variant struct {
 }
 
 // variants returns the changes that are tried. The GPUs of a pod of a GPU group stay unchanged,
-// because the group has chosen cards for the original request.
+// because the group has chosen GPUs for the original request.
 func (r *rehearsal) variants(pod *sched.Pod) []variant {
 	all := append([]variant{{"as it is", pod}}, fewerCPUs(pod)...)
 	all = append(all, otherPolicies(pod)...)

@@ -49,7 +49,7 @@ func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, e
 }
 
 // watchPods sets g.pods if a controller decides on the GPUs of pods, or if GPUs are
-// offered as a whole and in shares: a card that an init container has is in use until its
+// offered as a whole and in shares: a GPU that an init container has is in use until its
 // pod has ended.
 func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	if !cfg.WatchesPods() {
@@ -63,7 +63,7 @@ func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	return err
 }
 
-// watchGroups sets g.groups. Until they are known, every card may be in one.
+// watchGroups sets g.groups. Until they are known, every GPU may be in one.
 func (g *gpuPublisher) watchGroups(cfg config.DevicePlugin) error {
 	resources, err := nodeapi.NewResources(cfg.Kubeconfig)
 	if err != nil {
@@ -72,8 +72,8 @@ func (g *gpuPublisher) watchGroups(cfg config.DevicePlugin) error {
 	if g.groups, err = nodeapi.NewGroups(resources); err != nil {
 		return err
 	}
-	g.source.Reserved = func(card string) bool {
-		group, known := g.groups.Reserved(cfg.NodeName, g.client.Latest(), card)
+	g.source.Reserved = func(gpu string) bool {
+		group, known := g.groups.Reserved(cfg.NodeName, g.client.Latest(), gpu)
 		return group != "" || !known
 	}
 	return nil

@@ -22,7 +22,7 @@ type trial struct {
 	nodes, pods string // files
 	every       int
 	longest     time.Duration
-	cards       int
+	gpus        int
 	policy      string
 	seed        uint64
 	out         command.Format
@@ -34,7 +34,7 @@ func (w *trial) bind(cmd *cobra.Command) {
 	flags.StringVar(&w.pods, "pods", "", "CSV file of pods, from which samples are drawn.")
 	flags.IntVar(&w.every, "every", 1, "Use only every Nth node.")
 	flags.DurationVar(&w.longest, "longest", 24*time.Hour, "Upper limit for the run time of a pod.")
-	flags.IntVar(&w.cards, "cards", 8, "Leave out pods that request more GPUs than this.")
+	flags.IntVar(&w.gpus, "gpus", 8, "Leave out pods that request more GPUs than this.")
 	flags.StringVar(&w.policy, "policy", "bestfit", policyHelp+".")
 	flags.Uint64Var(&w.seed, "seed", 1, "Seed for drawing samples. Equal seeds draw equal samples.")
 	command.OutputFlag(cmd, &w.out)
@@ -56,7 +56,7 @@ func (w trial) read() ([]*sched.Node, []fairness.Sample, error) {
 	for i, s := range samples {
 		samples[i].Took = min(s.Took, w.longest)
 	}
-	return nodes, slices.DeleteFunc(samples, func(s fairness.Sample) bool { return s.GPUs.Count > w.cards }), nil
+	return nodes, slices.DeleteFunc(samples, func(s fairness.Sample) bool { return s.GPUs.Count > w.gpus }), nil
 }
 
 // readNodes checks the flags and returns every Nth node.

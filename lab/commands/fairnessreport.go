@@ -44,7 +44,7 @@ func sharedOf(o fairness.Outcome) shared {
 	}
 	for _, u := range o.Users {
 		s.Users = append(s.Users, sharedUser{
-			u.Name, float64(u.Weight), u.Demand, u.Cards, len(u.Waits), u.Waits.Quantile(.5).Seconds(), u.Waits.Quantile(.99).Seconds(),
+			u.Name, float64(u.Weight), u.Demand, u.GPUs, len(u.Waits), u.Waits.Quantile(.5).Seconds(), u.Waits.Quantile(.99).Seconds(),
 		})
 	}
 	return s
@@ -59,11 +59,11 @@ func showFairness(out io.Writer, f fairnessRun, nodes []*sched.Node, outcomes []
 	if f.out == command.JSON {
 		return command.WriteJSON(out, orders)
 	}
-	cards := 0
+	gpus := 0
 	for _, n := range nodes {
-		cards += len(n.GPUs)
+		gpus += len(n.GPUs)
 	}
-	fmt.Fprintf(out, "%d users, %d nodes with %d GPUs, %v days, seed %d; measured in the second half\n\n", f.users, len(nodes), cards, f.days, f.seed)
+	fmt.Fprintf(out, "%d users, %d nodes with %d GPUs, %v days, seed %d; measured in the second half\n\n", f.users, len(nodes), gpus, f.days, f.seed)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "order\tJain's index\tallocated\tpods started\tlarge\twait median\tp99\twaiting at the end\tlarge\t")
 	for _, o := range orders {

@@ -102,7 +102,7 @@ func (f forecastRun) traced() ([]*sched.Node, []forecast.Arrival, error) {
 		if latest := maxDays * 24 * time.Hour; a.At > latest {
 			return nil, nil, fmt.Errorf("%s: pod %s arrives after %s: want %s at most", f.pods, a.Name, a.At, latest)
 		}
-		if a.GPUs.Count <= f.cards && len(fairness.Fitting(nodes, []fairness.Sample{a.Sample})) > 0 {
+		if a.GPUs.Count <= f.gpus && len(fairness.Fitting(nodes, []fairness.Sample{a.Sample})) > 0 {
 			arrivals = append(arrivals, forecast.Arrival{Work: virtual.Work{Pod: a.Pod, Takes: min(a.Took, f.longest)}, At: a.At})
 		}
 	}

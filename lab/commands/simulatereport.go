@@ -33,19 +33,19 @@ func report(s simulation, c *nodestate.State, pods []*sched.Pod, placed int, too
 		DecideSeconds: took.Seconds(), DecisionsPerSecond: float64(len(pods)) / took.Seconds(),
 	}
 	workload := fragmentation.Of(pods)
-	var cards, freeCards, fragments, cpu, freeCPU float64
+	var gpus, freeGPUs, fragments, cpu, freeCPU float64
 	for n := range c.View().Nodes() {
 		sum.GPUs += len(n.GPUs)
-		for _, card := range n.GPUs {
-			freeCards += float64(card.Free)
+		for _, gpu := range n.GPUs {
+			freeGPUs += float64(gpu.Free)
 		}
 		fragments += workload.Fragmented(n)
 		cpu += float64(n.Allocatable.CPU)
 		freeCPU += float64(n.Free.CPU)
 	}
-	cards = float64(sum.GPUs) * float64(sched.WholeGPU)
-	sum.GPUAllocatedPercent = percent(cards-freeCards, cards)
-	sum.GPUFragmentedPercent = percent(fragments, cards)
+	gpus = float64(sum.GPUs) * float64(sched.WholeGPU)
+	sum.GPUAllocatedPercent = percent(gpus-freeGPUs, gpus)
+	sum.GPUFragmentedPercent = percent(fragments, gpus)
 	sum.CPUAllocatedPercent = percent(cpu-freeCPU, cpu)
 	return sum
 }

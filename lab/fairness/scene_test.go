@@ -15,10 +15,10 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	nodes 4 8               four nodes of eight cards
-//	sample 0.5 1h           users send pods of half a card that take an hour, too
+//	nodes 4 8               four nodes of eight GPUs
+//	sample 0.5 1h           users send pods of half a GPU that take an hour, too
 //	users 5 2 32            five users, of whom 2 to 32 pods wait at any time
-//	share 24h score         they share the nodes for a day: who has got what in its second half
+//	share 24h score         simulates a day, and prints what each user got in its second half
 //	starve 24h score [known] the largest sample comes when half of that is over; ends are known
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands { return newScene(t).commands() })
@@ -54,10 +54,10 @@ func (s *scene) add(c *scenario.Command) {
 }
 
 func (s *scene) sample(c *scenario.Command) {
-	cards := c.Float(0)
-	ask := sched.GPURequest{Count: int(cards), Milli: sched.WholeGPU}
-	if cards < 1 {
-		ask = sched.GPURequest{Count: 1, Milli: sched.MilliGPU(1000 * cards)}
+	gpus := c.Float(0)
+	ask := sched.GPURequest{Count: int(gpus), Milli: sched.WholeGPU}
+	if gpus < 1 {
+		ask = sched.GPURequest{Count: 1, Milli: sched.MilliGPU(1000 * gpus)}
 	}
 	s.samples = append(s.samples, Sample{&sched.Pod{Requests: sched.Amounts{Pods: 1}, GPUs: ask}, c.Duration(1)})
 }
@@ -77,13 +77,13 @@ func (s *scene) share(c *scenario.Command) {
 		c.Error(err)
 		return
 	}
-	c.Line("Jain's index of scores per weight %.4f; %.1f %% of the cards in use; waiting: median %s, p99 %s",
+	c.Line("Jain's index of scores per weight %.4f; %.1f %% of the GPUs in use; waiting: median %s, p99 %s",
 		o.Jain, 100*o.Allocated, minutes(o.All.Quantile(.5)), minutes(o.All.Quantile(.99)))
-	c.Line("%d pods have begun, of which %d ask for several cards; %d wait at the end, of which %d do",
+	c.Line("%d pods have begun, of which %d ask for several GPUs; %d wait at the end, of which %d do",
 		o.Started.All, o.Started.Large, o.Waiting.All, o.Waiting.Large)
 	for _, u := range o.Users {
-		c.Line("%s, weight %g, appetite %2d: %4.1f cards, median %s, p99 %s",
-			u.Name, u.Weight, u.Demand, u.Cards, minutes(u.Waits.Quantile(.5)), minutes(u.Waits.Quantile(.99)))
+		c.Line("%s, weight %g, appetite %2d: %4.1f GPUs, median %s, p99 %s",
+			u.Name, u.Weight, u.Demand, u.GPUs, minutes(u.Waits.Quantile(.5)), minutes(u.Waits.Quantile(.99)))
 	}
 }
 
@@ -95,10 +95,10 @@ func (s *scene) starve(c *scenario.Command) {
 		return
 	}
 	if !o.Started {
-		c.Line("%d cards: not begun after %s", o.Large.GPUs.Count, minutes(o.Waited))
+		c.Line("%d GPUs: not begun after %s", o.Large.GPUs.Count, minutes(o.Waited))
 		return
 	}
-	c.Line("%d cards: begun after %s; held back after %s, enough had ended after %s: %.2f times that",
+	c.Line("%d GPUs: begun after %s; held back after %s, enough had ended after %s: %.2f times that",
 		o.Large.GPUs.Count, minutes(o.Waited), minutes(o.Reserved), minutes(o.Free), o.Ratio())
 	c.Line("small work had %.1f %% of what it has without the large, and %.1f %% until that had ended", 100*o.Small, 100*o.SmallAfter)
 }

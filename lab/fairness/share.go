@@ -37,7 +37,7 @@ type Outcome struct {
 // UserOutcome is the result for one user.
 type UserOutcome struct {
 	User
-	Cards float64 // GPUs held on average
+	GPUs  float64 // GPUs held on average
 	Waits Waits
 }
 
@@ -118,7 +118,7 @@ func (t *trial) begin(r virtual.Ran) {
 		t.wait(r, r.Waited())
 	}
 	if s, ok := t.senders[r.Tenant]; ok && r.Type != fairshare.CPU {
-		t.meter.add(cards(r.Pod), t.cluster.Now())
+		t.meter.add(gpus(r.Pod), t.cluster.Now())
 		s.waiting--
 		t.cluster.After(s.pause(), func() { s.send(t.cluster) })
 	}
@@ -126,12 +126,12 @@ func (t *trial) begin(r virtual.Ran) {
 
 func (t *trial) end(r virtual.Ran) {
 	if _, ok := t.senders[r.Tenant]; ok {
-		t.meter.add(-cards(r.Pod), t.cluster.Now())
+		t.meter.add(-gpus(r.Pod), t.cluster.Now())
 	}
 }
 
-// cards returns the number of GPUs that a pod requests; parts of GPUs are fractions.
-func cards(p *sched.Pod) float64 {
+// gpus returns the number of GPUs that a pod requests; parts of GPUs are fractions.
+func gpus(p *sched.Pod) float64 {
 	return float64(p.GPUs.Milli) * float64(p.GPUs.Count) / float64(sched.WholeGPU)
 }
 
@@ -172,7 +172,7 @@ func (t *trial) outcome() Outcome {
 		one := UserOutcome{u, t.held[u.Name] / samples, t.waits[u.Name]}
 		o.Users = append(o.Users, one)
 		o.All = append(o.All, one.Waits...)
-		o.Allocated += one.Cards / t.all
+		o.Allocated += one.GPUs / t.all
 	}
 	return o
 }

@@ -57,7 +57,7 @@ func newSender(u User, samples []Sample, seed uint64, i int) *sender {
 	return &sender{User: u, samples: samples, rand: rand.New(rand.NewPCG(seed, uint64(i)))}
 }
 
-// pause returns how long it takes until the user notices that a pod has begun.
+// pause returns how long it takes until the user notices that a pod has started.
 func (s *sender) pause() time.Duration { return time.Duration(s.rand.Int64N(int64(time.Minute))) }
 
 // send submits as many pods as are missing.

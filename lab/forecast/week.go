@@ -13,15 +13,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// cardsOfNode is the number of GPUs of a node of the synthetic week.
-const cardsOfNode = 8
+// gpusPerNode is the number of GPUs of a node of the synthetic week.
+const gpusPerNode = 8
 
 // Nodes returns equal nodes of 8 GPUs.
 func Nodes(n int) []*sched.Node {
 	var nodes []*sched.Node
 	for i := range n {
 		node := &sched.Node{Name: fmt.Sprintf("node-%03d", i), Allocatable: sched.Amounts{CPU: 64_000, Memory: 512 << 30, Pods: 110}}
-		for c := range cardsOfNode {
+		for c := range gpusPerNode {
 			node.GPUs = append(node.GPUs, sched.GPU{ID: strconv.Itoa(c), Type: "T4", Free: sched.WholeGPU})
 		}
 		nodes = append(nodes, node)
@@ -57,7 +57,7 @@ func Week(nodes int, load float64, seed uint64) []Arrival {
 	random := rand.New(rand.NewPCG(seed, 0))
 	users := newUsers(12, random)
 	var arrivals []Arrival
-	budget := load * float64(nodes*cardsOfNode) * week.Seconds() / float64(len(users)) // GPU-seconds of a user
+	budget := load * float64(nodes*gpusPerNode) * week.Seconds() / float64(len(users)) // GPU-seconds of a user
 	for _, u := range users {
 		for sent := 0.; sent < budget; {
 			a := u.arrival(len(arrivals), random)
@@ -73,14 +73,14 @@ const week = 7 * 24 * time.Hour
 
 // arrival returns a pod of the user at some time of the week.
 func (u user) arrival(i int, random *rand.Rand) Arrival {
-	cards := u.sizes[random.IntN(len(u.sizes))]
+	gpus := u.sizes[random.IntN(len(u.sizes))]
 	name := fmt.Sprintf("%s-%05d", u.name, i)
 	takes := float64(u.median) * math.Exp(u.spread*random.NormFloat64())
 	return Arrival{
 		Work: virtual.Work{
 			Pod: &sched.Pod{
-				UID: name, Name: name, Requests: sched.Amounts{CPU: sched.MilliCPU(4000 * cards), Memory: sched.Bytes(cards) << 34, Pods: 1},
-				GPUs: sched.GPURequest{Count: cards, Milli: sched.WholeGPU},
+				UID: name, Name: name, Requests: sched.Amounts{CPU: sched.MilliCPU(4000 * gpus), Memory: sched.Bytes(gpus) << 34, Pods: 1},
+				GPUs: sched.GPURequest{Count: gpus, Milli: sched.WholeGPU},
 			},
 			Tenant: u.name, Takes: time.Duration(takes).Round(time.Second) + time.Second,
 		},

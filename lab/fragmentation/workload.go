@@ -77,8 +77,8 @@ func (w Workload) Fragmented(n *sched.Node) float64 {
 
 // freeOf returns the free capacity of a node's GPUs.
 func freeOf(n *sched.Node) (sum sched.MilliGPU) {
-	for _, card := range n.GPUs {
-		sum += max(0, card.Free)
+	for _, gpu := range n.GPUs {
+		sum += max(0, gpu.Free)
 	}
 	return sum
 }
@@ -89,15 +89,15 @@ func useless(n *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU 
 		return free
 	}
 	small := sched.MilliGPU(0)
-	for _, card := range n.GPUs {
-		if !usable(pod.GPUs, card) {
-			small += max(0, card.Free)
+	for _, gpu := range n.GPUs {
+		if !usable(pod.GPUs, gpu) {
+			small += max(0, gpu.Free)
 		}
 	}
 	return small
 }
 
 // usable reports whether a GPU has enough free capacity for a request and has its type.
-func usable(ask sched.GPURequest, card sched.GPU) bool {
-	return card.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, card.Type))
+func usable(ask sched.GPURequest, gpu sched.GPU) bool {
+	return gpu.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, gpu.Type))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestFragmented measures one node with 0.3 and 1 card free, for a workload of
-// equal shares of: half a card, a whole card, two cards, and CPUs alone.
+// TestFragmented measures one node with 0.3 and 1 GPU free, for a workload of
+// equal shares of: half a GPU, a whole GPU, two GPUs, and CPUs alone.
 func TestFragmented(t *testing.T) {
 	workload := fragmentation.Of([]*sched.Pod{ask(1, 500), ask(1, 1000), ask(2, 1000), ask(0, 0)})
 	for name, tc := range map[string]struct {
@@ -17,7 +17,7 @@ func TestFragmented(t *testing.T) {
 		want float64
 	}{
 		"nothing free":   {8000, []sched.MilliGPU{0, 0}, 0},
-		"no card":        {8000, nil, 0},
+		"no GPU":         {8000, nil, 0},
 		"all free":       {8000, []sched.MilliGPU{1000, 1000}, 500}, // of no use to CPUs alone
 		"one and a bit":  {8000, []sched.MilliGPU{300, 1000}, 300*0.5 + 1300*0.5},
 		"CPUs are gone":  {0, []sched.MilliGPU{300, 1000}, 1300},

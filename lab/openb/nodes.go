@@ -11,8 +11,8 @@ import (
 // podsPerNode is practically no limit. The trace has none.
 const podsPerNode = 1 << 20
 
-// cardsPerNode limits the GPUs of a node.
-const cardsPerNode = 1024
+// gpusPerNode limits the GPUs of a node.
+const gpusPerNode = 1024
 
 const mebibyte = 1 << 20
 
@@ -34,7 +34,7 @@ func node(row *row) *sched.Node {
 	n := &sched.Node{Name: row.name("sn"), Allocatable: sched.Amounts{
 		CPU: sched.MilliCPU(row.number("cpu_milli")), Memory: sched.Bytes(row.number("memory_mib") * mebibyte), Pods: podsPerNode,
 	}}
-	for i := range row.upTo(cardsPerNode, "gpu") {
+	for i := range row.upTo(gpusPerNode, "gpu") {
 		n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.FormatInt(i, 10), Type: row.text("model"), Free: sched.WholeGPU})
 	}
 	return n

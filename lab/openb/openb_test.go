@@ -96,19 +96,19 @@ func TestTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cards, demand := 0, sched.MilliGPU(0)
+	gpus, demand := 0, sched.MilliGPU(0)
 	for _, n := range nodes {
-		cards += len(n.GPUs)
+		gpus += len(n.GPUs)
 	}
 	for _, p := range pods {
 		demand += p.GPUs.Milli * sched.MilliGPU(p.GPUs.Count)
 	}
-	if len(nodes) != 1523 || cards != 6212 || len(pods) != 8152 || demand/1000 != 6086 {
-		t.Errorf("%d nodes, %d cards, %d pods, %d thousandths asked for; want 1523, 6212, 8152, 6086xxx", len(nodes), cards, len(pods), demand)
+	if len(nodes) != 1523 || gpus != 6212 || len(pods) != 8152 || demand/1000 != 6086 {
+		t.Errorf("%d nodes, %d GPUs, %d pods, %d thousandths asked for; want 1523, 6212, 8152, 6086xxx", len(nodes), gpus, len(pods), demand)
 	}
 }
 
-// trace opens a file of the trace, or skips the test where there is none.
+// trace opens a file of the trace, or skips the test if the file is missing.
 func trace(t *testing.T, name string) *os.File {
 	t.Helper()
 	dir := os.Getenv("NUMALET_TESTDATA")

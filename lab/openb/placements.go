@@ -15,7 +15,7 @@ func WritePlacements(w io.Writer, decisions []sched.Decision) error {
 	rows := csv.NewWriter(w)
 	rows.Write([]string{"pod", "node", "gpus"}) // errors stay until Error
 	for _, d := range decisions {
-		rows.Write([]string{d.Pod.Name, d.At.Node, cards(d.At.GPUs)})
+		rows.Write([]string{d.Pod.Name, d.At.Node, gpus(d.At.GPUs)})
 	}
 	rows.Flush()
 	if err := rows.Error(); err != nil {
@@ -24,7 +24,7 @@ func WritePlacements(w io.Writer, decisions []sched.Decision) error {
 	return nil
 }
 
-func cards(shares []sched.GPUShare) string {
+func gpus(shares []sched.GPUShare) string {
 	parts := make([]string, len(shares))
 	for i, s := range shares {
 		parts[i] = fmt.Sprintf("%s:%d", s.ID, s.Milli)

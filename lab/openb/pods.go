@@ -35,7 +35,7 @@ func pod(row *row) *sched.Pod {
 	}}
 	p.UID = p.Name
 	milli := sched.MilliGPU(row.number("gpu_milli"))
-	if p.GPUs.Count = int(row.upTo(cardsPerNode, "num_gpu")); p.GPUs.Count > 0 {
+	if p.GPUs.Count = int(row.upTo(gpusPerNode, "num_gpu")); p.GPUs.Count > 0 {
 		p.GPUs.Milli = milli
 		if milli < 1 || milli > sched.WholeGPU {
 			row.wrong("gpu_milli", fmt.Sprintf("1 to %d thousandths of a GPU", sched.WholeGPU))

@@ -11,7 +11,7 @@ import (
 // is placed twice or does not get the GPUs that it requests, if a GPU is allocated beyond its
 // capacity or both whole and in parts, or if a node's CPU or memory is exceeded.
 func check(nodes, pods, placed string) (percent float64, err error) {
-	c := checker{cards: map[string]int64{}, whole: map[string]bool{}, seen: map[string]bool{}, cpu: map[string]int64{}, memory: map[string]int64{}}
+	c := checker{gpus: map[string]int64{}, whole: map[string]bool{}, seen: map[string]bool{}, cpu: map[string]int64{}, memory: map[string]int64{}}
 	for to, file := range map[*table]string{&c.nodes: nodes, &c.pods: pods, &c.placed: placed} {
 		if *to, err = readTable(file); err != nil {
 			return 0, err
@@ -33,7 +33,7 @@ type checker struct {
 	nodes, pods, placed table
 
 	seen        map[string]bool  // pods
-	cards       map[string]int64 // allocated, by "node/index"
+	gpus        map[string]int64 // allocated, by "node/index"
 	whole       map[string]bool
 	cpu, memory map[string]int64 // allocated, by node
 }
@@ -50,13 +50,13 @@ func (c *checker) place(row, request []string) error {
 	count, milli, mine := c.pods.number(request, "num_gpu"), c.pods.number(request, "gpu_milli"), map[string]bool{}
 	for _, part := range strings.FieldsFunc(c.placed.text(row, "gpus"), func(r rune) bool { return r == ';' }) {
 		index, given, _ := strings.Cut(part, ":")
-		card := node + "/" + index
-		if given != strconv.FormatInt(milli, 10) || mine[card] {
+		gpu := node + "/" + index
+		if given != strconv.FormatInt(milli, 10) || mine[gpu] {
 			return fmt.Errorf("%s: want %d thousandths of a GPU, each GPU once", part, milli)
 		}
-		mine[card] = true
-		c.cards[card] += milli
-		c.whole[card] = c.whole[card] || milli == 1000
+		mine[gpu] = true
+		c.gpus[gpu] += milli
+		c.whole[gpu] = c.whole[gpu] || milli == 1000
 	}
 	if int64(len(mine)) != count {
 		return fmt.Errorf("%d GPUs, want %d", len(mine), count)
@@ -75,16 +75,16 @@ func (c *checker) sum() (float64, error) {
 		}
 		delete(c.cpu, name)
 		for i := range gpus {
-			card := fmt.Sprintf("%s/%d", name, i)
-			if c.cards[card] > 1000 || c.whole[card] && c.cards[card] != 1000 {
-				return 0, fmt.Errorf("GPU %s: %d thousandths allocated", card, c.cards[card])
+			gpu := fmt.Sprintf("%s/%d", name, i)
+			if c.gpus[gpu] > 1000 || c.whole[gpu] && c.gpus[gpu] != 1000 {
+				return 0, fmt.Errorf("GPU %s: %d thousandths allocated", gpu, c.gpus[gpu])
 			}
-			given += c.cards[card]
-			delete(c.cards, card)
+			given += c.gpus[gpu]
+			delete(c.gpus, gpu)
 		}
 	}
-	if len(c.cpu) > 0 || len(c.cards) > 0 {
-		return 0, fmt.Errorf("placements on unknown nodes %v and unknown GPUs %v", c.cpu, c.cards)
+	if len(c.cpu) > 0 || len(c.gpus) > 0 {
+		return 0, fmt.Errorf("placements on unknown nodes %v and unknown GPUs %v", c.cpu, c.gpus)
 	}
 	return 100 * float64(given) / float64(max(1, total)), nil
 }

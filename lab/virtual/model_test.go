@@ -43,7 +43,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestFull has more pods than room: each node takes what it can, the rest stay.
+// TestFull has more pods than fit: all nodes are filled, and the other pods stay pending.
 func TestFull(t *testing.T) {
 	c := cluster(t, 3, 4000)
 	result := Run(c, pods(20, 1000), Model{Proposers: 8, Propose: 10 * time.Millisecond, Commit: time.Millisecond})

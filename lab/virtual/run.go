@@ -69,7 +69,7 @@ type world struct {
 	result  Result
 }
 
-// work starts whatever can start now.
+// work starts all steps that can start now.
 func (w *world) work() {
 	for w.idle > 0 && len(w.pending) > 0 {
 		w.startProposer()

@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// ChooseAligned returns the best-connected free cards that are all on one NUMA
+// ChooseAligned returns the best-connected free GPUs that are all on one NUMA
 // node, and that node. fits reports whether the node has enough of the other
 // resources of the container; nil means that every node has. The error is an
 // *Unaligned.
@@ -18,8 +18,8 @@ func (v *Inventory) ChooseAligned(free []int, count int, fits func(topology.Node
 	refusal := &Unaligned{Count: count, Free: map[topology.NodeID]int{}}
 	onNode := map[topology.NodeID][]int{}
 	for _, c := range free {
-		onNode[v.Cards[c].NUMA] = append(onNode[v.Cards[c].NUMA], c)
-		refusal.Free[v.Cards[c].NUMA]++
+		onNode[v.GPUs[c].NUMA] = append(onNode[v.GPUs[c].NUMA], c)
+		refusal.Free[v.GPUs[c].NUMA]++
 	}
 	var found *score
 	for _, node := range slices.Sorted(maps.Keys(onNode)) {
@@ -37,7 +37,7 @@ func (v *Inventory) ChooseAligned(free []int, count int, fits func(topology.Node
 	if found == nil {
 		return nil, topology.Unknown, refusal
 	}
-	return found.cards, v.Cards[found.cards[0]].NUMA, nil
+	return found.gpus, v.GPUs[found.gpus[0]].NUMA, nil
 }
 
 // Unaligned says why no NUMA node has the requested GPUs.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkChoose measures the choice among all cards of real machines, and of
+// BenchmarkChoose measures the choice among all GPUs of real machines, and of
 // sixteen with links at random. A change is judged by ten runs before and after
 // (-count 10) with golang.org/x/perf/cmd/benchstat.
 func BenchmarkChoose(b *testing.B) {
@@ -17,11 +17,11 @@ func BenchmarkChoose(b *testing.B) {
 	for _, name := range []string{"dgx-h100", "dgx1", "a100-pcie", "dgx2", "random-16"} {
 		v := machines[name]
 		var free []int
-		for i := range v.Cards {
+		for i := range v.GPUs {
 			free = append(free, i)
 		}
 		for _, count := range []int{1, 2, 4, len(free) / 2} {
-			b.Run(fmt.Sprintf("machine=%s/cards=%d", name, count), func(b *testing.B) {
+			b.Run(fmt.Sprintf("machine=%s/gpus=%d", name, count), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if _, ok := v.Choose(free, Wish{Count: count}); !ok {

@@ -7,12 +7,12 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Four cards in two pairs bridged by NVLink, a pair to each NUMA node.
+// Four GPUs in two pairs bridged by NVLink, a pair to each NUMA node.
 func pairs() *gpu.Inventory {
 	bridge, far := gpu.Link{NVLinks: 12, Level: gpu.Node}, gpu.Link{Level: gpu.System}
 	v := &gpu.Inventory{Links: gpu.Links{{{}, bridge, far, far}, {bridge, {}, far, far}, {far, far, {}, bridge}, {far, far, bridge, {}}}}
 	for i := range 4 {
-		v.Cards = append(v.Cards, gpu.Card{UUID: fmt.Sprint("GPU-", i), Index: i, NUMA: topology.NodeID(i / 2)})
+		v.GPUs = append(v.GPUs, gpu.GPU{UUID: fmt.Sprint("GPU-", i), Index: i, NUMA: topology.NodeID(i / 2)})
 	}
 	return v
 }

@@ -11,18 +11,18 @@ import (
 type Inventory struct {
 	Driver string // version, such as "570.86.15"
 	CUDA   string // the newest version that the driver supports, such as "12.8"
-	Cards  []Card // by index
-	Links  Links  // between Cards, by index; nil if unknown
+	GPUs   []GPU  // by index
+	Links  Links  // between GPUs, by index; nil if unknown
 }
 
 // Check returns an error if an inventory is inconsistent: an ID is missing or not
-// unique, or Links is not a symmetric table of all cards.
+// unique, or Links is not a symmetric table of all GPUs.
 func (v *Inventory) Check() error {
 	seen := map[string]bool{}
-	for i := range v.Cards {
-		for _, id := range v.Cards[i].ids() {
+	for i := range v.GPUs {
+		for _, id := range v.GPUs[i].ids() {
 			if id == "" || seen[id] {
-				return fmt.Errorf("check card %d: UUID %q is empty or not unique", v.Cards[i].Index, id)
+				return fmt.Errorf("check GPU %d: UUID %q is empty or not unique", v.GPUs[i].Index, id)
 			}
 			seen[id] = true
 		}
@@ -30,45 +30,45 @@ func (v *Inventory) Check() error {
 	if v.Links == nil {
 		return nil
 	}
-	return v.Links.check(len(v.Cards))
+	return v.Links.check(len(v.GPUs))
 }
 
-// WithLost returns the inventory with the cards of an earlier one that it lacks, as they
-// were. While a card is lacking the driver can number the others anew, so all known cards
+// WithLost returns the inventory with the GPUs of an earlier one that it lacks, as they
+// were. While a GPU is lacking the driver can number the others anew, so all known GPUs
 // keep the index of the earlier inventory. O(cards²).
 func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 	all := *v
-	all.Cards, all.Links = slices.Clone(v.Cards), nil
-	for _, c := range earlier.Cards {
+	all.GPUs, all.Links = slices.Clone(v.GPUs), nil
+	for _, c := range earlier.GPUs {
 		if _, found := v.Find(c.UUID); !found {
-			all.Cards = append(all.Cards, c)
+			all.GPUs = append(all.GPUs, c)
 		}
 	}
-	if len(all.Cards) == len(v.Cards) {
+	if len(all.GPUs) == len(v.GPUs) {
 		return v
 	}
-	for i := range all.Cards {
-		if at, known := earlier.Find(all.Cards[i].UUID); known {
-			all.Cards[i].Index = earlier.Cards[at].Index
+	for i := range all.GPUs {
+		if at, known := earlier.Find(all.GPUs[i].UUID); known {
+			all.GPUs[i].Index = earlier.GPUs[at].Index
 		}
 	}
-	slices.SortStableFunc(all.Cards, func(a, b Card) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortStableFunc(all.GPUs, func(a, b GPU) int { return cmp.Compare(a.Index, b.Index) })
 	if v.Links != nil || earlier.Links != nil {
 		all.Links = all.linksFrom(v, earlier)
 	}
 	return &all
 }
 
-// linksFrom returns the links between the cards from the first of the inventories that has
-// both cards.
+// linksFrom returns the links between the GPUs from the first of the inventories that has
+// both GPUs.
 func (v *Inventory) linksFrom(sources ...*Inventory) Links {
-	table := make(Links, len(v.Cards))
-	for a := range v.Cards {
-		table[a] = make([]Link, len(v.Cards))
-		for b := range v.Cards {
+	table := make(Links, len(v.GPUs))
+	for a := range v.GPUs {
+		table[a] = make([]Link, len(v.GPUs))
+		for b := range v.GPUs {
 			for _, from := range slices.Backward(sources) {
-				i, hasA := from.Find(v.Cards[a].UUID)
-				j, hasB := from.Find(v.Cards[b].UUID)
+				i, hasA := from.Find(v.GPUs[a].UUID)
+				j, hasB := from.Find(v.GPUs[b].UUID)
 				if hasA && hasB {
 					table[a][b] = from.Links.between(i, j)
 				}
@@ -78,11 +78,11 @@ func (v *Inventory) linksFrom(sources ...*Inventory) Links {
 	return table
 }
 
-// Find returns the index of the card with an ID, which is the card's own UUID or
-// that of one of its slices. O(cards · slices).
+// Find returns the index of the GPU with an ID, which is the GPU's own UUID or
+// that of one of its slices. O(GPUs · slices).
 func (v *Inventory) Find(id string) (position int, found bool) {
-	for i := range v.Cards {
-		for _, own := range v.Cards[i].ids() {
+	for i := range v.GPUs {
+		for _, own := range v.GPUs[i].ids() {
 			if own == id {
 				return i, true
 			}
@@ -91,13 +91,13 @@ func (v *Inventory) Find(id string) (position int, found bool) {
 	return 0, false
 }
 
-// WithHealth returns the inventory with the health of each card and slice replaced
+// WithHealth returns the inventory with the health of each GPU and slice replaced
 // by the result of of, which gets the previous one.
 func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory {
 	next := *v
-	next.Cards = slices.Clone(v.Cards)
-	for i := range next.Cards {
-		c := &next.Cards[i]
+	next.GPUs = slices.Clone(v.GPUs)
+	for i := range next.GPUs {
+		c := &next.GPUs[i]
 		c.Health = of(c.UUID, c.Health)
 		c.Slices = slices.Clone(c.Slices)
 		for j := range c.Slices {
@@ -108,16 +108,16 @@ func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory
 	return &next
 }
 
-// Only returns an inventory of some of the cards, by index, in that order.
-func (v *Inventory) Only(cards []int) *Inventory {
+// Only returns an inventory of some of the GPUs, by index, in that order.
+func (v *Inventory) Only(gpus []int) *Inventory {
 	only := &Inventory{Driver: v.Driver, CUDA: v.CUDA}
-	for _, a := range cards {
-		only.Cards = append(only.Cards, v.Cards[a])
+	for _, a := range gpus {
+		only.GPUs = append(only.GPUs, v.GPUs[a])
 		if v.Links == nil {
 			continue
 		}
-		row := make([]Link, 0, len(cards))
-		for _, b := range cards {
+		row := make([]Link, 0, len(gpus))
+		for _, b := range gpus {
 			row = append(row, v.Links[a][b])
 		}
 		only.Links = append(only.Links, row)

@@ -9,7 +9,7 @@ import (
 
 func split() *Inventory {
 	return &Inventory{
-		Cards: []Card{
+		GPUs: []GPU{
 			{UUID: "GPU-0", Model: "NVIDIA H100 80GB HBM3", MemoryBytes: 80 << 30, Health: Health{State: Healthy}},
 			{UUID: "GPU-1", Index: 1, Model: "NVIDIA H100 80GB HBM3", MIG: true, Health: Health{State: Healthy}, Slices: []Slice{
 				{UUID: "MIG-a", Profile: "1g.10gb", GPUInstance: 7, MemoryBytes: 10 << 30, Health: Health{State: Healthy}},
@@ -33,13 +33,13 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestUnitsOfSickCard checks that a slice is no better off than its card.
-func TestUnitsOfSickCard(t *testing.T) {
+// TestUnitsOfSickGPU checks that a slice is no better off than its GPU.
+func TestUnitsOfSickGPU(t *testing.T) {
 	v := split()
-	v.Cards[1].Health = Health{Unhealthy, "lost"}
+	v.GPUs[1].Health = Health{Unhealthy, "lost"}
 	for _, u := range v.Units()[1:] {
 		if u.Health.State != Unhealthy {
-			t.Errorf("%s is %s on a card that is lost", u.ID, u.Health.State)
+			t.Errorf("%s is %s on a GPU that is lost", u.ID, u.Health.State)
 		}
 	}
 }
@@ -63,11 +63,11 @@ func TestCheck(t *testing.T) {
 	}{
 		"sound":        {func(*Inventory) {}, ""},
 		"no links":     {func(v *Inventory) { v.Links = nil }, ""},
-		"no UUID":      {func(v *Inventory) { v.Cards[2].UUID = "" }, `check card 2: UUID "" is empty or not unique`},
-		"UUID twice":   {func(v *Inventory) { v.Cards[1].Slices[1].UUID = "GPU-0" }, `check card 1: UUID "GPU-0" is empty or not unique`},
-		"rows missing": {func(v *Inventory) { v.Links = v.Links[:2] }, "2 rows for 3 cards"},
-		"ragged":       {func(v *Inventory) { v.Links[1] = v.Links[1][:1] }, "1 columns in row 1 for 3 cards"},
-		"one way":      {func(v *Inventory) { v.Links[1][0] = Link{} }, "cards 0 and 1: the link is NV18 in one direction and ? in the other"},
+		"no UUID":      {func(v *Inventory) { v.GPUs[2].UUID = "" }, `check GPU 2: UUID "" is empty or not unique`},
+		"UUID twice":   {func(v *Inventory) { v.GPUs[1].Slices[1].UUID = "GPU-0" }, `check GPU 1: UUID "GPU-0" is empty or not unique`},
+		"rows missing": {func(v *Inventory) { v.Links = v.Links[:2] }, "2 rows for 3 GPUs"},
+		"ragged":       {func(v *Inventory) { v.Links[1] = v.Links[1][:1] }, "1 columns in row 1 for 3 GPUs"},
+		"one way":      {func(v *Inventory) { v.Links[1][0] = Link{} }, "GPUs 0 and 1: the link is NV18 in one direction and ? in the other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := split()
@@ -119,18 +119,18 @@ func TestParseForm(t *testing.T) {
 	}
 }
 
-// TestWithLost keeps cards that an inventory lacks, with their links and indexes.
+// TestWithLost keeps GPUs that an inventory lacks, with their links and indexes.
 func TestWithLost(t *testing.T) {
-	// inventory has cards of the form UUID=INDEX; between a and b are as many NVLinks as
+	// inventory has GPUs of the form UUID=INDEX; between a and b are as many NVLinks as
 	// the sum of their letters (a is 1).
-	inventory := func(cards ...string) *Inventory {
+	inventory := func(gpus ...string) *Inventory {
 		v := &Inventory{Links: Links{}}
-		for _, c := range cards {
-			v.Cards = append(v.Cards, Card{UUID: c[:1], Index: int(c[2] - '0')})
+		for _, c := range gpus {
+			v.GPUs = append(v.GPUs, GPU{UUID: c[:1], Index: int(c[2] - '0')})
 		}
-		for i, a := range v.Cards {
-			v.Links = append(v.Links, make([]Link, len(cards)))
-			for j, b := range v.Cards {
+		for i, a := range v.GPUs {
+			v.Links = append(v.Links, make([]Link, len(gpus)))
+			for j, b := range v.GPUs {
 				if i != j {
 					v.Links[i][j].NVLinks = int(a.UUID[0]-'a') + int(b.UUID[0]-'a') + 2
 				}

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Form says whether a GPU is a card or a part of one.
+// Form says whether a GPU is a GPU or a part of one.
 type Form uint8
 
 // The forms. The zero value matches both in a request.
 const (
 	AnyForm  Form = iota
-	Physical      // a whole card
-	Virtual       // a MIG slice, or a share of a card
+	Physical      // a whole GPU
+	Virtual       // a MIG slice, or a share of a GPU
 )
 
 // String returns "physical", "virtual", or "any".
@@ -37,7 +37,7 @@ func ParseForm(text string) (Form, error) {
 	return AnyForm, fmt.Errorf("parse GPU form %q: want one of %s, %s", text, Physical, Virtual)
 }
 
-// TypeName returns the type of a card of a model, such as "NVIDIA-H100-80GB-HBM3".
+// TypeName returns the type of a GPU of a model, such as "NVIDIA-H100-80GB-HBM3".
 // It is the value of the label nvidia.com/gpu.product of NVIDIA's feature
 // discovery, so that node selectors, quotas and annotations use the same name.
 // Characters that a label cannot have become "-".

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Level is the closest common ancestor of two cards in the PCIe topology, from
+// Level is the closest common ancestor of two GPUs in the PCIe topology, from
 // unknown to closest.
 type Level uint8
 
@@ -35,7 +35,7 @@ func (l Level) String() string {
 
 func levelNames() [7]string { return [...]string{"?", "SYS", "NODE", "PHB", "PXB", "PIX", "INT"} }
 
-// Link is the connection of two cards.
+// Link is the connection of two GPUs.
 type Link struct {
 	NVLinks int // number of bonded links
 	Level   Level
@@ -69,7 +69,7 @@ func ParseLink(text string) (Link, error) {
 	return Link{}, fmt.Errorf("parse link %q: want NV and a positive number, or one of %s", text, strings.Join(names[:], ", "))
 }
 
-// Links is the table of all links by the indices of the cards. It is symmetric, and
+// Links is the table of all links by the indices of the GPUs. It is symmetric, and
 // its diagonal is unused.
 type Links [][]Link
 
@@ -81,45 +81,45 @@ func (t Links) between(a, b int) Link {
 	return t[a][b]
 }
 
-func (t Links) check(cards int) error {
-	if len(t) != cards {
-		return fmt.Errorf("check links: %d rows for %d cards", len(t), cards)
+func (t Links) check(gpus int) error {
+	if len(t) != gpus {
+		return fmt.Errorf("check links: %d rows for %d GPUs", len(t), gpus)
 	}
 	for a := range t {
-		if len(t[a]) != cards {
-			return fmt.Errorf("check links: %d columns in row %d for %d cards", len(t[a]), a, cards)
+		if len(t[a]) != gpus {
+			return fmt.Errorf("check links: %d columns in row %d for %d GPUs", len(t[a]), a, gpus)
 		}
 	}
 	for a := range t {
 		for b := range a {
 			if t[a][b] != t[b][a] {
-				return fmt.Errorf("check links: cards %d and %d: the link is %s in one direction and %s in the other", b, a, t[b][a], t[a][b])
+				return fmt.Errorf("check links: GPUs %d and %d: the link is %s in one direction and %s in the other", b, a, t[b][a], t[a][b])
 			}
 		}
 	}
 	return nil
 }
 
-// self stands for the link of a card to itself.
+// self stands for the link of a GPU to itself.
 const self = "-"
 
-// Row returns the links of a card to all cards by index, as in NodeTopology:
+// Row returns the links of a GPU to all GPUs by index, as in NodeTopology:
 // ["-", "NV12", "SYS"] is that of the first of three. It is nil without a table.
-func (t Links) Row(card int) []string {
+func (t Links) Row(gpu int) []string {
 	if t == nil {
 		return nil
 	}
 	row := make([]string, len(t))
 	for other := range t {
-		row[other] = t[card][other].String()
+		row[other] = t[gpu][other].String()
 	}
-	row[card] = self
+	row[gpu] = self
 	return row
 }
 
-// ReadLinks returns the links between some of a machine's cards from their rows. A
-// row has the links to all cards of the machine, and "-" at the card's own index.
-// Links of a card without a row are unknown; without any row there is no table. The
+// ReadLinks returns the links between some of a machine's GPUs from their rows. A
+// row has the links to all GPUs of the machine, and "-" at the GPU's own index.
+// Links of a GPU without a row are unknown; without any row there is no table. The
 // error says which rows are invalid or contradict each other.
 func ReadLinks(rows [][]string) (Links, error) {
 	if !slices.ContainsFunc(rows, func(row []string) bool { return len(row) > 0 }) {
@@ -137,27 +137,27 @@ func ReadLinks(rows [][]string) (Links, error) {
 				continue
 			}
 			if table[a][b], err = ParseLink(row[column]); err != nil {
-				return nil, fmt.Errorf("read links of card %d: %w", a, err)
+				return nil, fmt.Errorf("read links of GPU %d: %w", a, err)
 			}
 		}
 	}
 	return table, table.check(len(rows))
 }
 
-// columns returns the column of each card, and -1 for one without a row.
+// columns returns the column of each GPU, and -1 for one without a row.
 func columns(rows [][]string) ([]int, error) {
-	at, cards := make([]int, len(rows)), 0
+	at, gpus := make([]int, len(rows)), 0
 	for i, row := range rows {
 		at[i] = slices.Index(row, self)
 		switch {
 		case len(row) == 0:
 			continue
 		case at[i] < 0 || slices.Contains(at[:i], at[i]):
-			return nil, fmt.Errorf("read links of card %d: %q: want %q once, in a column of its own", i, row, self)
-		case cards > 0 && len(row) != cards:
-			return nil, fmt.Errorf("read links of card %d: the row has %d links, but that of another card has %d", i, len(row), cards)
+			return nil, fmt.Errorf("read links of GPU %d: %q: want %q once, in a column of its own", i, row, self)
+		case gpus > 0 && len(row) != gpus:
+			return nil, fmt.Errorf("read links of GPU %d: the row has %d links, but that of another GPU has %d", i, len(row), gpus)
 		}
-		cards = len(row)
+		gpus = len(row)
 	}
 	return at, nil
 }

@@ -36,16 +36,16 @@ func FuzzReadLinks(f *testing.F) {
 	})
 }
 
-// TestRows: of the rows of some of a machine's cards, in any order, become the links
+// TestRows: of the rows of some of a machine's GPUs, in any order, become the links
 // between these, but for the levels that NVLinks hide.
 func TestRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 1000 {
 		v := random(r, 1+r.IntN(8))
-		some := r.Perm(len(v.Cards))[:1+r.IntN(len(v.Cards))]
+		some := r.Perm(len(v.GPUs))[:1+r.IntN(len(v.GPUs))]
 		rows := make([][]string, len(some))
-		for i, card := range some {
-			rows[i] = v.Links.Row(card)
+		for i, gpu := range some {
+			rows[i] = v.Links.Row(gpu)
 		}
 		want := v.Only(some).Links
 		for a := range want {
@@ -62,7 +62,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestReadLinks: a card without a row says nothing, and rows that contradict each other
+// TestReadLinks: a GPU without a row says nothing, and rows that contradict each other
 // are none.
 func TestReadLinks(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -74,10 +74,10 @@ func TestReadLinks(t *testing.T) {
 		"one says nothing":     {[][]string{{"-", "NV2", "PIX"}, nil, {"PIX", "SYS", "-"}}, Links{{{}, {}, {Level: Single}}, {{}, {}, {}}, {{Level: Single}, {}, {}}}, ""},
 		"no link":              {[][]string{{"-", "NVL"}, {"NVL", "-"}}, nil, `parse link "NVL"`},
 		"no NVLink":            {[][]string{{"-", "NV0"}, {"NV0", "-"}}, nil, `parse link "NV0"`},
-		"one way, the other":   {[][]string{{"-", "PIX"}, {"SYS", "-"}}, nil, "cards 0 and 1"},
+		"one way, the other":   {[][]string{{"-", "PIX"}, {"SYS", "-"}}, nil, "GPUs 0 and 1"},
 		"without itself":       {[][]string{{"PIX", "PIX"}, {"PIX", "-"}}, nil, `want "-" once`},
 		"two in one place":     {[][]string{{"-", "PIX"}, {"-", "PIX"}}, nil, `want "-" once`},
-		"rows of unlike width": {[][]string{{"-", "PIX"}, {"PIX", "-", "PIX"}}, nil, "the row has 3 links, but that of another card has 2"},
+		"rows of unlike width": {[][]string{{"-", "PIX"}, {"PIX", "-", "PIX"}}, nil, "the row has 3 links, but that of another GPU has 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ReadLinks(tc.rows)

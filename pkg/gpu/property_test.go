@@ -9,17 +9,17 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// FuzzChoose checks that a choice has as many cards as were wished, each free,
+// FuzzChoose checks that a choice has as many GPUs as were wished, each free,
 // each once, twice the same, whatever the order in which the free ones are told;
 // and, small enough for the twin, that no set is better.
 func FuzzChoose(f *testing.F) {
-	for cards := range uint8(20) {
-		f.Add(uint64(cards), cards)
+	for gpus := range uint8(20) {
+		f.Add(uint64(gpus), gpus)
 	}
-	f.Fuzz(func(t *testing.T, seed uint64, cards uint8) {
+	f.Fuzz(func(t *testing.T, seed uint64, gpus uint8) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		v := random(r, 1+int(cards)%20)
-		free, w := question(r, len(v.Cards))
+		v := random(r, 1+int(gpus)%20)
+		free, w := question(r, len(v.GPUs))
 		got, ok := v.Choose(free, w)
 		if ok != (len(free) >= w.Count) {
 			t.Fatalf("%d of %v: %v, %v", w.Count, free, got, ok)
@@ -44,10 +44,10 @@ func TestAligned(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {
 		v := random(r, 1+r.IntN(8))
-		free, w := question(r, len(v.Cards))
+		free, w := question(r, len(v.GPUs))
 		full := topology.NodeID(r.IntN(4))
 		fits := func(n topology.NodeID) bool { return n != full }
-		cards, node, err := v.ChooseAligned(free, w.Count, fits)
+		gpus, node, err := v.ChooseAligned(free, w.Count, fits)
 		most := 0
 		for n := range topology.NodeID(3) {
 			if here := v.on(free, n); fits(n) {
@@ -58,33 +58,33 @@ func TestAligned(t *testing.T) {
 		if (err == nil) != (most >= w.Count) || err != nil && !errors.As(err, &refusal) {
 			t.Fatalf("%d of %v: %v with %d free on one node", w.Count, free, err, most)
 		}
-		if err == nil && (len(cards) != w.Count || len(v.on(cards, node)) != w.Count || len(without(free, cards)) != len(free)-w.Count) {
-			t.Fatalf("%d of %v: %v on numa%d", w.Count, free, cards, node)
+		if err == nil && (len(gpus) != w.Count || len(v.on(gpus, node)) != w.Count || len(without(free, gpus)) != len(free)-w.Count) {
+			t.Fatalf("%d of %v: %v on numa%d", w.Count, free, gpus, node)
 		}
 	}
 }
 
-func (v *Inventory) on(cards []int, node topology.NodeID) []int {
-	return slices.DeleteFunc(slices.Clone(cards), func(c int) bool { return v.Cards[c].NUMA != node })
+func (v *Inventory) on(gpus []int, node topology.NodeID) []int {
+	return slices.DeleteFunc(slices.Clone(gpus), func(c int) bool { return v.GPUs[c].NUMA != node })
 }
 
 // TestLarge checks that a machine beyond the exact sizes is served well: the
-// sixteen cards that are one switch's, though their positions are scattered.
+// sixteen GPUs that are one switch's, though their positions are scattered.
 func TestLarge(t *testing.T) {
-	const cards = 72
-	v := &Inventory{Links: make(Links, cards)}
-	for i := range cards {
-		v.Cards = append(v.Cards, Card{Index: i})
-		v.Links[i] = make([]Link, cards)
-		for j := range cards {
+	const gpus = 72
+	v := &Inventory{Links: make(Links, gpus)}
+	for i := range gpus {
+		v.GPUs = append(v.GPUs, GPU{Index: i})
+		v.Links[i] = make([]Link, gpus)
+		for j := range gpus {
 			v.Links[i][j].Level = System
 			if i%4 == j%4 {
 				v.Links[i][j].NVLinks = 18
 			}
 		}
 	}
-	all := make([]int, 0, cards)
-	for i := range cards {
+	all := make([]int, 0, gpus)
+	for i := range gpus {
 		all = append(all, i)
 	}
 	got, ok := v.Choose(all, Wish{Count: 16})
@@ -92,6 +92,6 @@ func TestLarge(t *testing.T) {
 		ok = ok && c%4 == got[0]%4
 	}
 	if !ok || len(got) != 16 {
-		t.Errorf("cards %v, want 16 of one switch", got)
+		t.Errorf("GPUs %v, want 16 of one switch", got)
 	}
 }

@@ -12,10 +12,10 @@ import (
 // TestScenarios walks through testdata/*.txt, one file a machine:
 //
 //	machine NAME                          one of testdata/machines
-//	choose COUNT [free=0,2,5] [near=1]    near: cards of that NUMA node are nearer
+//	choose COUNT [free=0,2,5] [near=1]    near: GPUs of that NUMA node are nearer
 //	aligned COUNT [free=0,2,5] [full=1]   full: that NUMA node lacks CPUs
 //
-// The answer to a choice is the cards and the links between them, card by card.
+// The answer to a choice is the GPUs and the links between them, GPU by GPU.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands {
 		s := &scene{t: t}
@@ -32,28 +32,28 @@ func (s *scene) machine(c *scenario.Command) { s.Inventory = readMachine(s.t, c.
 
 func (s *scene) choose(c *scenario.Command) {
 	node := s.numa(c, "near")
-	near := func(card int) int {
-		if node == topology.Unknown || s.Cards[card].NUMA == node {
+	near := func(gpu int) int {
+		if node == topology.Unknown || s.GPUs[gpu].NUMA == node {
 			return 10
 		}
 		return 20
 	}
-	cards, ok := s.Choose(s.free(c), Wish{Count: c.Int(0), Near: near})
+	gpus, ok := s.Choose(s.free(c), Wish{Count: c.Int(0), Near: near})
 	if !ok {
 		c.Line("too few")
 		return
 	}
-	c.Line("%s", s.describe(cards))
+	c.Line("%s", s.describe(gpus))
 }
 
 func (s *scene) aligned(c *scenario.Command) {
 	full := s.numa(c, "full")
-	cards, on, err := s.ChooseAligned(s.free(c), c.Int(0), func(n topology.NodeID) bool { return n != full })
+	gpus, on, err := s.ChooseAligned(s.free(c), c.Int(0), func(n topology.NodeID) bool { return n != full })
 	if err != nil {
 		c.Error(err)
 		return
 	}
-	c.Line("numa%d: %s", on, s.describe(cards))
+	c.Line("numa%d: %s", on, s.describe(gpus))
 }
 
 // numa returns the NUMA node that a key names.
@@ -61,32 +61,32 @@ func (s *scene) numa(c *scenario.Command, key string) topology.NodeID {
 	return topology.NodeID(c.IntValue(key, int(topology.Unknown)))
 }
 
-// free returns the cards that are free, which are all unless the command lists them.
-func (s *scene) free(c *scenario.Command) (cards []int) {
+// free returns the GPUs that are free, which are all unless the command lists them.
+func (s *scene) free(c *scenario.Command) (gpus []int) {
 	if !c.Has("free") {
-		for i := range s.Cards {
-			cards = append(cards, i)
+		for i := range s.GPUs {
+			gpus = append(gpus, i)
 		}
 	}
-	for _, card := range c.List("free") {
-		cards = append(cards, scenario.Int(card))
+	for _, gpu := range c.List("free") {
+		gpus = append(gpus, scenario.Int(gpu))
 	}
-	return cards
+	return gpus
 }
 
 // describe returns "0 2 3 (NV1 NV2; NV2)".
-func (s *scene) describe(cards []int) string {
+func (s *scene) describe(gpus []int) string {
 	var rows []string
-	for i, a := range cards {
+	for i, a := range gpus {
 		var row []string
-		for _, b := range cards[i+1:] {
+		for _, b := range gpus[i+1:] {
 			row = append(row, s.Links[a][b].String())
 		}
 		if len(row) > 0 {
 			rows = append(rows, strings.Join(row, " "))
 		}
 	}
-	text := strings.Trim(fmt.Sprint(cards), "[]")
+	text := strings.Trim(fmt.Sprint(gpus), "[]")
 	if len(rows) == 0 {
 		return text
 	}

@@ -13,8 +13,8 @@ type score struct {
 	inside []int // links inside the set, by kind from the weakest on
 	nodes  int   // NUMA nodes
 	near   int
-	cut    []int // links to the free cards left over, by kind from the strongest on
-	cards  []int
+	cut    []int // links to the free GPUs left over, by kind from the strongest on
+	gpus   []int
 }
 
 // compare is negative if s is better. Both must be from the same search.
@@ -24,20 +24,20 @@ func (s *score) compare(other *score) int {
 		cmp.Compare(s.nodes, other.nodes),
 		cmp.Compare(s.near, other.near),
 		slices.Compare(s.cut, other.cut),
-		slices.Compare(s.cards, other.cards),
+		slices.Compare(s.gpus, other.gpus),
 	)
 }
 
-// score writes the score of the chosen cards to a reused one. O(free · cards).
+// score writes the score of the chosen GPUs to a reused one. O(free · GPUs).
 func (s *search) score(to *score) {
 	to.inside = append(to.inside[:0], s.inside...)
 	to.cut = append(to.cut[:0], s.inside...)
 	clear(to.cut)
-	to.cards = append(to.cards[:0], s.chosen...)
-	slices.Sort(to.cards)
+	to.gpus = append(to.gpus[:0], s.chosen...)
+	slices.Sort(to.gpus)
 	to.nodes, to.near = 0, 0
-	for i, c := range to.cards {
-		if !s.covers(to.cards[:i], s.cards[c].NUMA) {
+	for i, c := range to.gpus {
+		if !s.covers(to.gpus[:i], s.gpus[c].NUMA) {
 			to.nodes++
 		}
 		to.near += s.near(c)
@@ -49,7 +49,7 @@ func (s *search) score(to *score) {
 	}
 }
 
-// covers reports whether one of the cards is on a NUMA node, which must be known.
-func (s *search) covers(cards []int, node topology.NodeID) bool {
-	return node != topology.Unknown && slices.ContainsFunc(cards, func(c int) bool { return s.cards[c].NUMA == node })
+// covers reports whether one of the GPUs is on a NUMA node, which must be known.
+func (s *search) covers(gpus []int, node topology.NodeID) bool {
+	return node != topology.Unknown && slices.ContainsFunc(gpus, func(c int) bool { return s.gpus[c].NUMA == node })
 }

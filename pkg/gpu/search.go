@@ -4,10 +4,10 @@ import (
 	"slices"
 )
 
-// search finds the best set of cards. It represents a link by its kind: the index
+// search finds the best set of GPUs. It represents a link by its kind: the index
 // among the machine's distinct links, from the weakest to the strongest.
 type search struct {
-	cards      []Card
+	gpus       []GPU
 	free       []int
 	candidates []int
 	wish       Wish
@@ -15,7 +15,7 @@ type search struct {
 	kind   [][]int // of the link between two positions
 	like   []int   // see equivalents
 	chosen []int
-	inside []int  // links between the chosen cards, see score
+	inside []int  // links between the chosen GPUs, see score
 	found  *score // the best set so far, or nil
 	spare  *score // reused for the next one
 	least  []int  // reused by next
@@ -24,14 +24,14 @@ type search struct {
 func newSearch(v *Inventory, free, candidates []int, w Wish) *search {
 	kind, kinds := v.kinds(free)
 	s := &search{
-		cards: v.Cards, free: free, candidates: candidates, wish: w, kind: kind,
+		gpus: v.GPUs, free: free, candidates: candidates, wish: w, kind: kind,
 		chosen: make([]int, 0, w.Count), inside: make([]int, kinds), spare: &score{},
 	}
 	s.like = s.equivalents()
 	return s
 }
 
-// kinds numbers the links between free cards from the weakest to the strongest, and
+// kinds numbers the links between free GPUs from the weakest to the strongest, and
 // returns how many distinct ones there are.
 func (v *Inventory) kinds(free []int) (kind [][]int, kinds int) {
 	var different []Link
@@ -43,7 +43,7 @@ func (v *Inventory) kinds(free []int) (kind [][]int, kinds int) {
 			}
 		}
 	}
-	n := len(v.Cards)
+	n := len(v.GPUs)
 	kind, table := make([][]int, n), make([]int, len(free)*n)
 	for i, a := range free {
 		kind[a] = table[i*n : (i+1)*n]
@@ -54,9 +54,9 @@ func (v *Inventory) kinds(free []int) (kind [][]int, kinds int) {
 	return kind, len(different)
 }
 
-// searchFrom tries all sets of the chosen cards and candidates from the i-th on
+// searchFrom tries all sets of the chosen GPUs and candidates from the i-th on
 // (branch and bound). Links are only ever added to a set, so a set whose links are
-// already worse than those of the best one is cut off. A card is only tried with
+// already worse than those of the best one is cut off. A GPU is only tried with
 // the equivalent candidate before it.
 func (s *search) searchFrom(i int) {
 	if s.found != nil && slices.Compare(s.inside, s.found.inside) > 0 {
@@ -77,7 +77,7 @@ func (s *search) searchFrom(i int) {
 	}
 }
 
-// record keeps the chosen cards if they are the best set so far.
+// record keeps the chosen GPUs if they are the best set so far.
 func (s *search) record() {
 	s.score(s.spare)
 	switch {
@@ -88,27 +88,27 @@ func (s *search) record() {
 	}
 }
 
-func (s *search) add(card int) {
+func (s *search) add(gpu int) {
 	for _, c := range s.chosen {
-		s.inside[s.kind[c][card]]++
+		s.inside[s.kind[c][gpu]]++
 	}
-	s.chosen = append(s.chosen, card)
+	s.chosen = append(s.chosen, gpu)
 }
 
 // remove undoes the last add.
 func (s *search) remove() {
 	last := len(s.chosen) - 1
-	card := s.chosen[last]
+	gpu := s.chosen[last]
 	s.chosen = s.chosen[:last]
 	for _, c := range s.chosen {
-		s.inside[s.kind[c][card]]--
+		s.inside[s.kind[c][gpu]]--
 	}
 }
 
 // equivalents returns, for each candidate, the index of the last equivalent one
-// before it, or -1. Two cards are equivalent if they have the same links to all
+// before it, or -1. Two GPUs are equivalent if they have the same links to all
 // others, the same NUMA node and the same distance. It does not matter which of
-// them are chosen, so the first ones are. On a machine with sixteen cards behind one
+// them are chosen, so the first ones are. On a machine with sixteen GPUs behind one
 // switch, on two NUMA nodes, nine sets of eight remain. O(candidates² · free).
 func (s *search) equivalents() []int {
 	last := make([]int, len(s.candidates))
@@ -124,7 +124,7 @@ func (s *search) equivalents() []int {
 }
 
 func (s *search) equivalent(a, b int) bool {
-	if s.cards[a].NUMA != s.cards[b].NUMA || s.near(a) != s.near(b) {
+	if s.gpus[a].NUMA != s.gpus[b].NUMA || s.near(a) != s.near(b) {
 		return false
 	}
 	for _, c := range s.free {
@@ -135,15 +135,15 @@ func (s *search) equivalent(a, b int) bool {
 	return true
 }
 
-// near returns the distance of a card by the request.
-func (s *search) near(card int) int {
+// near returns the distance of a GPU by the request.
+func (s *search) near(gpu int) int {
 	if s.wish.Near == nil {
 		return 0
 	}
-	return s.wish.Near(card)
+	return s.wish.Near(gpu)
 }
 
-// grow tries one set for each candidate: it starts with that card and repeatedly
+// grow tries one set for each candidate: it starts with that GPU and repeatedly
 // adds the one with the best links to those chosen. Its good result lets
 // searchFrom cut off more sets.
 func (s *search) grow() {
@@ -159,7 +159,7 @@ func (s *search) grow() {
 	}
 }
 
-// next returns the candidate that adds the best links to the chosen cards; the
+// next returns the candidate that adds the best links to the chosen GPUs; the
 // first of equal ones.
 func (s *search) next() int {
 	best := -1

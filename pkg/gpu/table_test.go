@@ -32,16 +32,16 @@ func readMachine(t testing.TB, name string) *Inventory {
 // affinity. Lines with # are remarks.
 func parseTable(text string) (*Inventory, error) {
 	v := &Inventory{}
-	cards, tellsNUMA := 0, false
+	gpus, tellsNUMA := 0, false
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		switch {
 		case len(fields) == 0 || strings.HasPrefix(line, "#"):
-		case cards == 0:
-			cards = strings.Count(line, "GPU")
+		case gpus == 0:
+			gpus = strings.Count(line, "GPU")
 			tellsNUMA = strings.Contains(line, "NUMA Affinity")
 		default:
-			if err := v.parseRow(fields, cards, tellsNUMA); err != nil {
+			if err := v.parseRow(fields, gpus, tellsNUMA); err != nil {
 				return nil, err
 			}
 		}
@@ -49,11 +49,11 @@ func parseTable(text string) (*Inventory, error) {
 	return v, nil
 }
 
-func (v *Inventory) parseRow(fields []string, cards int, tellsNUMA bool) error {
-	card := Card{UUID: fields[0], Index: len(v.Cards), Model: "NVIDIA A100-SXM4-80GB", NUMA: topology.Unknown}
-	row := make([]Link, cards)
+func (v *Inventory) parseRow(fields []string, gpus int, tellsNUMA bool) error {
+	gpu := GPU{UUID: fields[0], Index: len(v.GPUs), Model: "NVIDIA A100-SXM4-80GB", NUMA: topology.Unknown}
+	row := make([]Link, gpus)
 	for i := range row {
-		if i == card.Index {
+		if i == gpu.Index {
 			continue
 		}
 		link, err := ParseLink(fields[1+i])
@@ -63,12 +63,12 @@ func (v *Inventory) parseRow(fields []string, cards int, tellsNUMA bool) error {
 		row[i] = link
 	}
 	if tellsNUMA {
-		node, err := strconv.Atoi(fields[cards+2])
+		node, err := strconv.Atoi(fields[gpus+2])
 		if err != nil {
 			return fmt.Errorf("row %s: %w", fields[0], err)
 		}
-		card.NUMA = topology.NodeID(node)
+		gpu.NUMA = topology.NodeID(node)
 	}
-	v.Cards, v.Links = append(v.Cards, card), append(v.Links, row)
+	v.GPUs, v.Links = append(v.GPUs, gpu), append(v.Links, row)
 	return nil
 }

@@ -15,11 +15,11 @@ func twin(v *Inventory, free []int, w Wish) []int {
 	var best []int
 	for mask := range 1 << len(free) {
 		var set, left []int
-		for i, card := range free {
+		for i, gpu := range free {
 			if mask>>i&1 == 1 {
-				set = append(set, card)
+				set = append(set, gpu)
 			} else {
-				left = append(left, card)
+				left = append(left, gpu)
 			}
 		}
 		if len(set) == w.Count && (best == nil || v.better(set, left, best, without(free, best), w.Near)) {
@@ -42,7 +42,7 @@ func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int
 	) < 0
 }
 
-// sorted returns the links between two sets of cards.
+// sorted returns the links between two sets of GPUs.
 func (v *Inventory) sorted(from, to []int, order func(a, b Link) int) []Link {
 	var all []Link
 	for _, a := range from {
@@ -59,10 +59,10 @@ func (v *Inventory) sorted(from, to []int, order func(a, b Link) int) []Link {
 func (v *Inventory) nodes(set []int) int {
 	known, unknown := map[topology.NodeID]bool{}, 0
 	for _, c := range set {
-		if v.Cards[c].NUMA == topology.Unknown {
+		if v.GPUs[c].NUMA == topology.Unknown {
 			unknown++
 		} else {
-			known[v.Cards[c].NUMA] = true
+			known[v.GPUs[c].NUMA] = true
 		}
 	}
 	return len(known) + unknown
@@ -80,12 +80,12 @@ func without(all, set []int) []int {
 }
 
 // random returns a machine whose links obey no order at all.
-func random(r *rand.Rand, cards int) *Inventory {
-	v := &Inventory{Links: make(Links, cards)}
+func random(r *rand.Rand, gpus int) *Inventory {
+	v := &Inventory{Links: make(Links, gpus)}
 	kinds := 1 + r.IntN(5)
-	for i := range cards {
-		v.Cards = append(v.Cards, Card{Index: i, NUMA: topology.NodeID(r.IntN(4) - 1)})
-		v.Links[i] = make([]Link, cards)
+	for i := range gpus {
+		v.GPUs = append(v.GPUs, GPU{Index: i, NUMA: topology.NodeID(r.IntN(4) - 1)})
+		v.Links[i] = make([]Link, gpus)
 		for j := range i {
 			link := Link{Level: Level(r.IntN(kinds))}
 			if r.IntN(3) == 0 {
@@ -97,18 +97,18 @@ func random(r *rand.Rand, cards int) *Inventory {
 	return v
 }
 
-// question draws which cards are free and what is wished.
-func question(r *rand.Rand, cards int) (free []int, w Wish) {
-	for c := range cards {
+// question draws which GPUs are free and what is wished.
+func question(r *rand.Rand, gpus int) (free []int, w Wish) {
+	for c := range gpus {
 		if r.IntN(4) > 0 {
 			free = append(free, c)
 		}
 	}
-	far := make([]int, cards)
+	far := make([]int, gpus)
 	for c := range far {
 		far[c] = r.IntN(2) * r.IntN(3)
 	}
-	return free, Wish{Count: 1 + r.IntN(cards), Near: func(c int) int { return far[c] }}
+	return free, Wish{Count: 1 + r.IntN(gpus), Near: func(c int) int { return far[c] }}
 }
 
 // TestTwin compares 4,000 choices with the twin's.
@@ -116,7 +116,7 @@ func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 4000 {
 		v := random(r, 1+r.IntN(8))
-		free, w := question(r, len(v.Cards))
+		free, w := question(r, len(v.GPUs))
 		got, _ := v.Choose(free, w)
 		if want := twin(v, free, w); !slices.Equal(want, got) {
 			t.Fatalf("%d of %v, links %v: chose %v, want %v", w.Count, free, v.Links, got, want)

@@ -6,7 +6,7 @@ import "time"
 // after each failure, and never exceeds Most.
 type Backoff struct{ First, Most time.Duration }
 
-// Or returns b. Fields that are not positive are taken from other.
+// Or returns b. A field that is not positive is replaced by that of other.
 func (b Backoff) Or(other Backoff) Backoff {
 	if b.First <= 0 {
 		b.First = other.First

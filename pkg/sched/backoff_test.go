@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestBackoff: the delay doubles up to Most, and stays there.
+// TestBackoff: the delay doubles until it is Most, and then does not grow.
 func TestBackoff(t *testing.T) {
 	b := sched.Backoff{First: time.Second}.Or(sched.Backoff{First: time.Minute, Most: 5 * time.Second})
 	var got []time.Duration

@@ -165,7 +165,8 @@ func bounded(a, b int64) int64 {
 	return math.MinInt64
 }
 
-// TestExtendedShares: what is not added to is shared, and to look allocates nothing.
+// TestExtendedShares checks that values share counts that do not change, and that reading a
+// count allocates nothing.
 func TestExtendedShares(t *testing.T) {
 	a, none := amounts(counts{"a": 1, "b": 2}), sched.Amounts{CPU: 1}
 	for name, sum := range map[string]sched.Amounts{"plus": a.Plus(none), "minus": a.Minus(none)} {
@@ -184,8 +185,8 @@ func TestExtendedShares(t *testing.T) {
 	}
 }
 
-// TestExtendedNames: a name is one string for as long as something counts it, whoever
-// brought it, and whether or not garbage is collected meanwhile.
+// TestExtendedNames checks that equal names share one string as long as some value counts the
+// resource, even if garbage is collected meanwhile.
 func TestExtendedNames(t *testing.T) {
 	bring := func() sched.Extended { return sched.ExtendedOf(counts{strings.Clone("example.com/nic"): 1}) }
 	first := bring()

@@ -68,13 +68,13 @@ func (h Holding) Plus(other Holding) Holding {
 		sum.NUMA[i].CPUs += share.CPUs
 		sum.NUMA[i].Memory += share.Memory
 	}
-	for _, card := range other.GPUs {
-		i := slices.IndexFunc(sum.GPUs, func(s GPUShare) bool { return s.ID == card.ID })
+	for _, gpu := range other.GPUs {
+		i := slices.IndexFunc(sum.GPUs, func(s GPUShare) bool { return s.ID == gpu.ID })
 		if i < 0 {
-			sum.GPUs = append(sum.GPUs, card)
+			sum.GPUs = append(sum.GPUs, gpu)
 			continue
 		}
-		sum.GPUs[i].Milli += card.Milli
+		sum.GPUs[i].Milli += gpu.Milli
 	}
 	slices.SortFunc(sum.NUMA, func(a, b NUMAShare) int { return cmp.Compare(a.ID, b.ID) })
 	return sum

@@ -6,8 +6,8 @@ import "cmp"
 // carries the version.
 type Candidate struct {
 	Node *Node
-	// Surplus is how many cards more than requested the pod's GPU group has free on the node. Pods
-	// that need many cards would lose them. It is 0 for a pod without an Offer.
+	// Surplus is how many GPUs more than requested the pod's GPU group has free on the node. Pods
+	// that need many GPUs would lose them. It is 0 for a pod without an Offer.
 	Surplus int
 	// Preference is how much the pod prefers the node (Preferrer). It is 0 for all candidates
 	// of a pod that prefers none.
@@ -18,8 +18,8 @@ type Candidate struct {
 	At Placement
 }
 
-// Compare returns a negative number if c is worse than other. A candidate with fewer surplus cards
-// comes first, so that a preference never breaks up a set of cards that other pods need as a whole.
+// Compare returns a negative number if c is worse than other. A candidate with fewer surplus GPUs
+// comes first, so that a preference never breaks up a set of GPUs that other pods need as a whole.
 // The score of the profile decides between nodes that the pod prefers equally.
 func (c Candidate) Compare(other Candidate) int {
 	return cmp.Or(cmp.Compare(other.Surplus, c.Surplus), cmp.Compare(c.Preference, other.Preference), c.Score.Compare(other.Score))

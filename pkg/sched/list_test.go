@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestCandidatesInOrder checks that the number of surplus cards is compared first, then the pod's
+// TestCandidatesInOrder checks that the number of surplus GPUs is compared first, then the pod's
 // preference, and then the profile's score.
 func TestCandidatesInOrder(t *testing.T) {
 	all := []sched.Candidate{

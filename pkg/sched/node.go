@@ -31,7 +31,7 @@ type Node struct {
 	GPUs []GPU
 	// Links is how the GPUs are linked, by their index in GPUs; nil if unknown.
 	Links gpu.Links
-	// Parts maps extended resources that count parts of cards to those parts.
+	// Parts maps extended resources that count parts of GPUs to those parts.
 	Parts map[string]GPUPart
 
 	// Reserved is the reservation of a waiting pod, or nil. It is not subtracted
@@ -53,9 +53,9 @@ type NUMANode struct {
 	Memory, FreeMemory Bytes
 }
 
-// GPU is one card.
+// GPU is one GPU.
 type GPU struct {
-	// ID is the UUID, or an index if there is no UUID. It is "" if the cards of the node cannot be
+	// ID is the UUID, or an index if there is no UUID. It is "" if the GPUs of the node cannot be
 	// distinguished. Then only Amounts count how many are free.
 	ID   string
 	Type string
@@ -63,7 +63,7 @@ type GPU struct {
 	Free MilliGPU
 }
 
-// GPUPart is one unit of a resource that counts parts of cards: its share of a card,
+// GPUPart is one unit of a resource that counts parts of GPUs: its share of a GPU,
 // and its type, such as "Tesla-T4-SHARED" or "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb".
 type GPUPart struct {
 	Type  string
@@ -146,9 +146,9 @@ func (n *Node) shift(h Holding, sign int) {
 	if len(h.GPUs) > 0 {
 		n.GPUs = slices.Clone(n.GPUs)
 	}
-	for _, card := range h.GPUs {
-		if i := n.card(card.ID); i >= 0 {
-			n.GPUs[i].Free += MilliGPU(sign) * card.Milli
+	for _, device := range h.GPUs {
+		if i := n.gpu(device.ID); i >= 0 {
+			n.GPUs[i].Free += MilliGPU(sign) * device.Milli
 		}
 	}
 }
@@ -166,6 +166,6 @@ func (n *Node) numa(id topology.NodeID) int {
 	return slices.IndexFunc(n.NUMA, func(m NUMANode) bool { return m.ID == id })
 }
 
-func (n *Node) card(id string) int {
+func (n *Node) gpu(id string) int {
 	return slices.IndexFunc(n.GPUs, func(g GPU) bool { return g.ID == id })
 }

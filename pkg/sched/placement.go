@@ -13,7 +13,7 @@ type Placement struct {
 	GPUGroup   string // the GPU group that GPUs are taken from, or ""
 }
 
-// GPUShare is a part of one card, or all of it.
+// GPUShare is a part of one GPU, or all of it.
 type GPUShare struct {
 	ID    string
 	Milli MilliGPU

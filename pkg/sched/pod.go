@@ -78,26 +78,26 @@ func (p *Pod) String() string {
 	return p.Namespace + "/" + p.Name
 }
 
-// GPURequest is a request for cards of one node: Count cards, Milli of each.
+// GPURequest is a request for GPUs of one node: Count GPUs, Milli of each.
 type GPURequest struct {
 	Count int
 	Milli MilliGPU
 	Types []string // allowed types; nil means any
 	Group string   // the only GPU group that may provide them; "" where several may, or none
 
-	// Part is the request for parts of cards, used where Count is 0. Requests counts
+	// Part is the request for parts of GPUs, used where Count is 0. Requests counts
 	// these parts too, and they are matched against the node's free amounts.
 	Part GPUPartRequest
 
-	// PerContainer lists the containers that use the cards, in the order in which they run.
+	// PerContainer lists the containers that use the GPUs, in the order in which they run.
 	PerContainer []ContainerGPUs
-	// Offer returns the cards of a node that the pod may choose from. It is called
+	// Offer returns the GPUs of a node that the pod may choose from. It is called
 	// after the node fits in all other respects. Any goroutine may call it; nil means
-	// all cards that fit.
+	// all GPUs that fit.
 	Offer func(*Node) Offer
 }
 
-// GPUPartRequest is a request for Count of an extended resource that counts parts of cards
+// GPUPartRequest is a request for Count of an extended resource that counts parts of GPUs
 // of one kind. The types of such parts end in "-" and Kind, such as "SHARED" or
 // "MIG-1g.10gb".
 type GPUPartRequest struct {
@@ -106,18 +106,18 @@ type GPUPartRequest struct {
 	Count    int
 }
 
-// ContainerGPUs is how many cards one container requests.
+// ContainerGPUs is how many GPUs one container requests.
 type ContainerGPUs struct {
 	Container string
 	Kind      podspec.Kind
 	Count     int
 }
 
-// Offer is the cards of one node that a pod may choose from. There are at least as
+// Offer is the GPUs of one node that a pod may choose from. There are at least as
 // many as the pod requests, or Why has the reason why there are none.
 type Offer struct {
 	GPUs  []GPUShare
-	Group string // the GPU group of the cards, or ""
-	Over  int    // cards beyond the request; fewer is better among otherwise equal nodes
+	Group string // the GPU group of the GPUs, or ""
+	Over  int    // GPUs beyond the request; fewer is better among otherwise equal nodes
 	Why   Reason
 }

@@ -22,10 +22,10 @@ const (
 	Uneven             // a NUMA node cannot provide its even share (spread)
 	NoNUMANode         // no NUMA node has enough CPUs for a whole container (single)
 	NoLocalMemory      // no NUMA node has both the CPUs and the memory (single)
-	NoLocalGPU         // no NUMA node has both the CPUs and the cards (single)
+	NoLocalGPU         // no NUMA node has both the CPUs and the GPUs (single)
 	NoSharedCPU        // no CPU would be left for shared containers
 	SearchCut          // the search limit was reached before a placement was found
-	NoGPU              // too few cards of an allowed type have enough free
+	NoGPU              // too few GPUs of an allowed type have enough free
 	Other              // Detail has the messages of another filter, one per line
 	Anywhere           // Detail has the reason why no node fits; it lies in the pod itself
 )

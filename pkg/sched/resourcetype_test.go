@@ -7,8 +7,8 @@ func TestResourceType(t *testing.T) {
 		ask  GPURequest
 		want string
 	}{
-		"no card":       {GPURequest{}, "cpu"},
-		"any card":      {GPURequest{Count: 1}, "gpu"},
+		"no GPU":        {GPURequest{}, "cpu"},
+		"any GPU":       {GPURequest{Count: 1}, "gpu"},
 		"one model":     {GPURequest{Count: 1, Types: []string{"T4"}}, "T4"},
 		"two models":    {GPURequest{Count: 1, Types: []string{"T4", "H200", "T4"}}, "H200|T4"},
 		"shares":        {GPURequest{Part: GPUPartRequest{Kind: "SHARED", Count: 2}}, "SHARED"},

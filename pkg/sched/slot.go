@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // RecordSource provides the records of one node.
 type RecordSource interface {
-	Newest() *Node // nil where the node is gone
+	Newest() *Node // nil if the node was removed
 	// Foreign returns an adapter's own data about the node, or nil. It is never older
 	// than a record returned by Newest at the same time.
 	Foreign() any
@@ -17,7 +17,7 @@ type Slot struct {
 	foreign atomic.Value
 }
 
-// Newest returns the node's record, or nil where the node is gone.
+// Newest returns the node's record, or nil if the node was removed.
 func (s *Slot) Newest() *Node { return s.newest.Load() }
 
 // SetNewest sets the result of Newest. Only the owner of the slot may call it.

@@ -2,16 +2,16 @@ package sched
 
 import "github.com/numalet/numalet/pkg/podspec"
 
-// Span is the range of a pod's cards that a container gets: Count cards from index
+// Span is the range of a pod's GPUs that a container gets: Count GPUs from index
 // First on.
 type Span struct {
 	Container    string
 	First, Count int
 }
 
-// Spans returns which of a pod's cards each container gets. App containers and
-// sidecars get cards of their own. An init container reuses the cards of later app containers. It
-// shares no cards with sidecars that already run.
+// Spans returns which of a pod's GPUs each container gets. App containers and
+// sidecars get GPUs of their own. An init container reuses the GPUs of later app containers. It
+// shares no GPUs with sidecars that already run.
 func (a GPURequest) Spans() []Span {
 	spans := make([]Span, len(a.PerContainer))
 	sidecars, apps := 0, 0
@@ -28,15 +28,15 @@ func (a GPURequest) Spans() []Span {
 	return spans
 }
 
-// Split returns the IDs of the cards of each container, by container name, in the
-// ranges of Spans. If cards without an ID are missing from the list, the last
+// Split returns the IDs of the GPUs of each container, by container name, in the
+// ranges of Spans. If GPUs without an ID are missing from the list, the last
 // containers get fewer. The result is a suggestion: the kubelet may assign the pod's
-// cards to containers differently, for example if init containers come first.
-func (a GPURequest) Split(cards []GPUShare) map[string][]string {
+// GPUs to containers differently, for example if init containers come first.
+func (a GPURequest) Split(gpus []GPUShare) map[string][]string {
 	split := map[string][]string{}
 	for _, s := range a.Spans() {
-		for i := s.First; i < min(s.First+s.Count, len(cards)); i++ {
-			split[s.Container] = append(split[s.Container], cards[i].ID)
+		for i := s.First; i < min(s.First+s.Count, len(gpus)); i++ {
+			split[s.Container] = append(split[s.Container], gpus[i].ID)
 		}
 	}
 	return split

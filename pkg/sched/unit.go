@@ -9,8 +9,8 @@ type MilliCPU int64
 // Bytes is an amount of memory.
 type Bytes int64
 
-// MilliGPU is an amount of one card in thousandths of it.
+// MilliGPU is an amount of one GPU in thousandths of it.
 type MilliGPU int64
 
-// WholeGPU is all of one card.
+// WholeGPU is all of one GPU.
 const WholeGPU MilliGPU = 1000

@@ -131,7 +131,7 @@ func (v *visit) openMap(ctx context.Context, scheme string) error {
 	return v.check(ctx, scheme+"-node")
 }
 
-// closeMap checks that the focus goes back to where it was.
+// closeMap checks that the focus returns to the element that had it before.
 func (v *visit) closeMap(ctx context.Context) error {
 	err := chromedp.Do(ctx, chromedp.Focus("#close"), chromedp.KeyEvent(kb.Enter))
 	if err != nil {
@@ -161,8 +161,8 @@ func (v *visit) measure(ctx context.Context) error {
 // finding is a violation that axe-core found.
 type finding struct{ ID, Help, Example string }
 
-// check takes a screenshot, and lets axe-core check the page. The script of axe-core is run through
-// the debugger, so that the content security policy stays in force.
+// check takes a screenshot, and runs axe-core on the page. The script of axe-core is run
+// through the debugger, so that the content security policy stays in force.
 func (v *visit) check(ctx context.Context, name string) error {
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {

@@ -69,7 +69,7 @@ func (d demo) run(ctx context.Context) error {
 		}},
 		{withGPUs(), []scene{
 			{"Eight GPUs. They are fake, a text file behind a fake of NVIDIA's library; what is told of them goes the real ways", d.plugIn},
-			{"Groups: ann and ben have cards of their own and one in common; eve has no right to hers", d.group},
+			{"Groups: ann and ben have GPUs of their own and one in common; eve has no right to hers", d.group},
 			{"Two GPUs and four CPUs on one NUMA node, and the container's own word for it", d.align},
 		}},
 	} {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAlone: without a controller kube-scheduler places pods, and each node
-// decides by itself what it gives or refuses them.
+// TestAlone: without a controller, kube-scheduler places pods, and each node assigns CPUs or
+// refuses the pod.
 func TestAlone(t *testing.T) {
 	alone(t)
 	t.Run("Policies", TestPolicies)
@@ -17,7 +17,7 @@ func TestAlone(t *testing.T) {
 	t.Run("RefusedByNode", refusedByNode)
 }
 
-// alone goes back to an installation without the controller, until the test ends.
+// alone removes the controller from the installation until the test ends.
 func alone(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -29,7 +29,7 @@ func alone(t *testing.T) {
 	rollOut(ctx, t)
 }
 
-// install is what docs/tasks/administer.md says for a cluster with the controller.
+// install runs the commands in docs/tasks/administer.md for a cluster with the controller.
 func install(ctx context.Context, t *testing.T) {
 	t.Helper()
 	numalet(ctx, t, "apply", "-k", "../../deploy/cluster")

@@ -41,8 +41,8 @@ func TestAgentAway(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// sendAway keeps the DaemonSet off every node, until callBack or the test's end:
-// the next test finds the agent there, however this one ended.
+// sendAway removes the DaemonSet's pods from every node until callBack or the test's end. The
+// next test thus always starts with an agent.
 func sendAway(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {

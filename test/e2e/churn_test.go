@@ -21,14 +21,13 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// victims are what the churn kills with SIGKILL, by the names of their
-// programs (the rig's kubelet is part of kubeone): each comes back by itself.
+// victims are the names of the programs that the test kills with SIGKILL (the rig's kubelet is
+// part of kubeone). Each is restarted automatically.
 var victims = []string{"numalet-agent", "containerd", "kubeone"}
 
-// TestChurn lets pods of all shapes come and go, several at a time, and kills
-// the agent, containerd and the kubelet in between. Meanwhile a watcher on the
-// node compares the cpusets of all containers, and the containers themselves
-// write down what they see.
+// TestChurn starts and ends pods of all kinds, several at a time. Meanwhile it kills the
+// agent, containerd and the kubelet. A watcher on the node compares the cpusets of all
+// containers, and the containers record their own allowed CPUs.
 func TestChurn(t *testing.T) {
 	t.Logf("seed %d: repeat with -seed %[1]d", *seed)
 	ctx := start(t, 2*time.Minute+time.Duration(*churnPods)*40*time.Second, churnNames(*churnPods)...)
@@ -119,7 +118,7 @@ func churnNames(n int) []string {
 	return names
 }
 
-// killPlan says before which pod which victims are killed.
+// killPlan returns, for each pod, which victims are killed before the pod is created.
 func killPlan(rng *rand.Rand) map[int][]string {
 	plan := map[int][]string{}
 	for range *churnKills {
@@ -185,8 +184,8 @@ func checkLives(ctx context.Context, t *testing.T) {
 	}
 }
 
-// nothingHeld checks that after all pods have gone a new shared container may
-// use every CPU: nothing leaked.
+// nothingHeld checks that no CPU leaked: after all pods have ended, a new shared container may
+// use every CPU.
 func nothingHeld(ctx context.Context, t *testing.T) {
 	t.Helper()
 	defer func() { must(t, cluster.Delete(ctx, "after")) }()

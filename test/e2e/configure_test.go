@@ -55,7 +55,7 @@ func numalet(ctx context.Context, t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// requireAgent switches on or off that containerd creates nothing without the agent.
+// requireAgent configures whether containerd creates containers without the agent.
 func requireAgent(ctx context.Context, on bool) error {
 	move := "mv /etc/containerd/conf.d/numalet.toml /etc/containerd/numalet.off"
 	if on {
@@ -65,7 +65,7 @@ func requireAgent(ctx context.Context, on bool) error {
 	return err
 }
 
-// awaitNode polls the node until wrong finds nothing.
+// awaitNode polls the node until wrong returns no error.
 func awaitNode(ctx context.Context, t *testing.T, wrong func(*corev1.Node) string) {
 	t.Helper()
 	for {
@@ -83,7 +83,8 @@ func awaitNode(ctx context.Context, t *testing.T, wrong func(*corev1.Node) strin
 	}
 }
 
-// nothingPublished wants no label and no CPUs; the kubelet says 0 of what it remembers.
+// nothingPublished checks that the node has neither the label nor exclusive CPUs. Resources
+// that the kubelet has checkpointed have the amount 0.
 func nothingPublished(n *corev1.Node) string {
 	if label, ok := n.Labels[v1alpha1.LabelExclusiveCPUs]; ok {
 		return "labelled " + v1alpha1.LabelExclusiveCPUs + "=" + label
@@ -91,7 +92,7 @@ func nothingPublished(n *corev1.Node) string {
 	return cmp.Diff(map[int]int64{0: 0, 1: 0, 2: 0, 3: 0}, perNUMA(n.Status.Allocatable))
 }
 
-// awaitCount waits until a container sees so many CPUs, and returns them.
+// awaitCount waits until a container has the given number of CPUs, and returns them.
 func awaitCount(ctx context.Context, t *testing.T, pod, container string, n int) cpuset.Set {
 	t.Helper()
 	for {

@@ -35,8 +35,8 @@ func TestTakeOver(t *testing.T) {
 	checkTwoLeft(ctx, t)
 }
 
-// TestControllersKilled: when all replicas and the agent are killed, those that
-// come back promise nothing that is held.
+// TestControllersKilled: all replicas and the agent are killed. After their restart, they
+// assign no CPU that a container has.
 func TestControllersKilled(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "fits")
 	place(ctx, t, e2eutil.Pod("held", "spread", e2eutil.Container{Name: "c", CPU: "8"}))
@@ -53,7 +53,8 @@ func TestControllersKilled(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// checkTwoLeft checks that on a node whose 14 CPUs lack 12, two are given away once.
+// checkTwoLeft checks that on a node with 12 of 14 CPUs in use, the other two are assigned
+// exactly once.
 func checkTwoLeft(ctx context.Context, t *testing.T) {
 	t.Helper()
 	place(ctx, t, e2eutil.Pod("fits", "random", e2eutil.Container{Name: "c", CPU: "1"}))
@@ -163,7 +164,8 @@ func countedByLeader(ctx context.Context, t *testing.T) e2eutil.Series {
 	return counted
 }
 
-// scaleControllers makes so many replicas, or none, and waits for it.
+// scaleControllers sets the number of replicas, which may be 0, and waits until they run or
+// have ended.
 func scaleControllers(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	numalet(ctx, t, "scale", deployment, fmt.Sprintf("--replicas=%d", n))

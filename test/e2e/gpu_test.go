@@ -34,8 +34,8 @@ func TestGPU(t *testing.T) {
 	t.Run("CDI", func(t *testing.T) { gpuCDI(ctx, t) })
 }
 
-// withGPUs installs the fake driver and deploy/gpu until the test ends. The node
-// then has so many of each resource.
+// withGPUs installs the fake driver and deploy/gpu until the test ends. Each resource of the
+// node then has the given amount.
 func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]int64) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -48,7 +48,7 @@ func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]
 	})
 }
 
-// withGroups makes the groups of gpu/groups.yaml until the test ends.
+// withGroups creates the groups of gpu/groups.yaml, and deletes them when the test ends.
 func withGroups(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() { must(t, cluster.Script(context.Background(), "./gpu/groups", "delete")) })

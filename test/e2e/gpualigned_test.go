@@ -24,10 +24,11 @@ func TestWide(t *testing.T) {
 	}
 	ctx := start(t, 8*time.Minute, "aligned")
 	withGPUs(ctx, t, "four.layout", map[string]int64{whole: 4})
-	checkAligned(ctx, t, placeAligned(ctx, t, 8, ""), wholeCards()[2:4], "8-15")
+	checkAligned(ctx, t, placeAligned(ctx, t, 8, ""), wholeGPUs()[2:4], "8-15")
 }
 
-// placeAligned starts a container with two GPUs and so many CPUs by the policy single.
+// placeAligned starts a container with two GPUs and the given number of CPUs by the policy
+// single.
 func placeAligned(ctx context.Context, t *testing.T, cpus int, tenant string) *corev1.Pod {
 	t.Helper()
 	pod := e2eutil.Once(e2eutil.Pod("aligned", "single", e2eutil.Container{Name: "c0", CPU: fmt.Sprint(cpus)}))
@@ -35,12 +36,11 @@ func placeAligned(ctx context.Context, t *testing.T, cpus int, tenant string) *c
 	return place(ctx, t, ofTenant(pod, tenant))
 }
 
-// checkAligned checks that a container has the cards and the CPUs of NUMA node 1 and
-// memory of there, as it sees it itself.
-func checkAligned(ctx context.Context, t *testing.T, pod *corev1.Pod, cards []string, cpus string) {
+// checkAligned checks that a container sees GPUs, CPUs and memory of NUMA node 1 only.
+func checkAligned(ctx context.Context, t *testing.T, pod *corev1.Pod, gpus []string, cpus string) {
 	t.Helper()
 	mustHold(ctx, t, pod)
-	want := map[string]string{"gpus": strings.Join(cards, ","), "cpus": cpus, "mems": "1"}
+	want := map[string]string{"gpus": strings.Join(gpus, ","), "cpus": cpus, "mems": "1"}
 	got := look(ctx, t, pod, "c0")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the container sees (-want +got):\n%s", diff)
@@ -49,7 +49,7 @@ func checkAligned(ctx context.Context, t *testing.T, pod *corev1.Pod, cards []st
 	topology, err := cluster.Topology(ctx, cluster.Node())
 	must(t, err)
 	for _, g := range topology.Status.GPUs {
-		if slices.Contains(cards, g.ID) && (g.NUMA == nil || *g.NUMA != 1) {
+		if slices.Contains(gpus, g.ID) && (g.NUMA == nil || *g.NUMA != 1) {
 			t.Errorf("%s is on NUMA node %v, want 1", g.ID, g.NUMA)
 		}
 	}

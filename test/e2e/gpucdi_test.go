@@ -16,7 +16,7 @@ import (
 // The CDI specification only identifies the GPUs.
 func gpuCDI(ctx context.Context, t *testing.T) {
 	spec := filepath.Join(t.TempDir(), "fake.json")
-	must(t, os.WriteFile(spec, specification(append(wholeCards(), smallSlices()...)), 0o644))
+	must(t, os.WriteFile(spec, specification(append(wholeGPUs(), smallSlices()...)), 0o644))
 	_, err := cluster.Shell(ctx, "mkdir -p /etc/cdi")
 	must(t, err)
 	must(t, cluster.Copy(ctx, spec, "/etc/cdi/fake.json"))

@@ -50,12 +50,12 @@ func gpuChurn(ctx context.Context, t *testing.T) {
 	workers.Wait()
 	stop()
 	watcher.Wait()
-	t.Logf("%d pods came and went on %d cards; of %d the kubelet was asked while they ran, and said what had been decided",
-		*gpuPods, len(wholeCards()), asked.Load())
+	t.Logf("%d pods came and went on %d GPUs; of %d the kubelet was asked while they ran, and said what had been decided",
+		*gpuPods, len(wholeGPUs()), asked.Load())
 }
 
-// comeAndGo sees a pod through its life, and reports whether the kubelet was asked
-// what it has.
+// comeAndGo runs a pod to its end, and reports whether the pod ran long enough to compare its
+// devices with the kubelet's list.
 func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 	tenant, asks := turn(i)
 	pod := ofTenant(gpuPod(gpuName(i), 5*time.Second, asks...), tenant)
@@ -92,13 +92,13 @@ func turn(i int) (tenant string, asks []map[string]int) {
 func checkGroup(t *testing.T, pod *corev1.Pod, tenant string) {
 	t.Helper()
 	if got := pod.Annotations[v1alpha1.AnnotationGPUGroup]; got != tenant {
-		t.Errorf("%s of tenant %q has cards of group %q", pod.Name, tenant, got)
+		t.Errorf("%s of tenant %q has GPUs of group %q", pod.Name, tenant, got)
 	}
-	cards := map[string][]string{"ann": wholeCards()[:3], "ben": wholeCards()[2:5], "": wholeCards()[5:]}[tenant]
+	gpus := map[string][]string{"ann": wholeGPUs()[:3], "ben": wholeGPUs()[2:5], "": wholeGPUs()[5:]}[tenant]
 	for container, ids := range gpusOf(t, pod) {
 		for _, id := range ids {
-			if !slices.Contains(cards, id) {
-				t.Errorf("%s/%s of tenant %q has %s, which is none of %v", pod.Name, container, tenant, id, cards)
+			if !slices.Contains(gpus, id) {
+				t.Errorf("%s/%s of tenant %q has %s, which is none of %v", pod.Name, container, tenant, id, gpus)
 			}
 		}
 	}

@@ -19,21 +19,21 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// gpuGroups goes through what a group has to keep: who may have its cards, and how
-// many at one time, while it is two cards of one NUMA node and then another card.
+// gpuGroups checks the rules of a group: which tenants may use its GPUs, and how many at a
+// time. The group first has two GPUs of one NUMA node, and later another GPU.
 func gpuGroups(ctx context.Context, t *testing.T) {
-	pair, other := wholeCards()[2:4], wholeCards()[4:5]
+	pair, other := wholeGPUs()[2:4], wholeGPUs()[4:5]
 	regroup(ctx, t, "ann", 2, pair)
 	checkAligned(ctx, t, placeAligned(ctx, t, 4, "ann"), pair, "4-7")
 	refused(ctx, t)
 	over := overQuota(ctx, t, pair)
 	next := editApplies(ctx, t, other)
 	mustHold(ctx, t, next)
-	mustHold(ctx, t, over) // as before, though its group has other cards now
+	mustHold(ctx, t, over) // unchanged, although its group has other GPUs now
 	must(t, cluster.Delete(ctx, "over", "next"))
 }
 
-// refused creates pods that name groups which they may not use.
+// refused creates pods with groups that they may not use.
 func refused(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for name, tc := range map[string]struct{ tenant, group, why string }{
@@ -49,9 +49,9 @@ func refused(ctx context.Context, t *testing.T) {
 	}
 }
 
-// overQuota makes a pod that waits until the pod aligned has given back what its
-// tenant may have.
-func overQuota(ctx context.Context, t *testing.T, cards []string) *corev1.Pod {
+// overQuota creates a pod that exceeds its tenant's quota, and so waits until the pod aligned
+// has ended.
+func overQuota(ctx context.Context, t *testing.T, gpus []string) *corev1.Pod {
 	t.Helper()
 	_, err := cluster.Create(ctx, ofTenant(gpuPod("over", time.Hour, map[string]int{whole: 2}), "ann"))
 	must(t, err)
@@ -59,17 +59,17 @@ func overQuota(ctx context.Context, t *testing.T, cards []string) *corev1.Pod {
 	must(t, cluster.Delete(ctx, "aligned"))
 	over, err := cluster.Await(ctx, "over", e2eutil.Running)
 	must(t, err)
-	if diff := cmp.Diff(map[string][]string{"c0": cards}, gpusOf(t, over)); diff != "" {
+	if diff := cmp.Diff(map[string][]string{"c0": gpus}, gpusOf(t, over)); diff != "" {
 		t.Errorf("over has GPUs (-of the group +decided):\n%s", diff)
 	}
 	return over
 }
 
-// editApplies gives ann's group, all of whose cards are held, another one: a pod that
-// is made right after gets it within a second of the edit.
-func editApplies(ctx context.Context, t *testing.T, cards []string) *corev1.Pod {
+// editApplies replaces the GPUs of ann's group, all of which are in use, by another GPU. A pod
+// that is created right after the edit gets that GPU within a second.
+func editApplies(ctx context.Context, t *testing.T, gpus []string) *corev1.Pod {
 	t.Helper()
-	version := regroup(ctx, t, "ann", 3, cards)
+	version := regroup(ctx, t, "ann", 3, gpus)
 	edited := time.Now()
 	made, err := cluster.Create(ctx, ofTenant(gpuPod("next", time.Hour, map[string]int{whole: 1}), "ann"))
 	must(t, err)
@@ -80,16 +80,16 @@ func editApplies(ctx context.Context, t *testing.T, cards []string) *corev1.Pod 
 	}
 	next, err := cluster.Await(ctx, "next", e2eutil.Running)
 	must(t, err)
-	if diff := cmp.Diff(map[string][]string{"c0": cards}, gpusOf(t, next)); diff != "" {
+	if diff := cmp.Diff(map[string][]string{"c0": gpus}, gpusOf(t, next)); diff != "" {
 		t.Errorf("next has GPUs (-of the group +decided):\n%s", diff)
 	}
 	return next
 }
 
 // regroup replaces the GPUs and the quota of a group, and returns its new generation.
-func regroup(ctx context.Context, t *testing.T, group string, quota int, cards []string) (version string) {
+func regroup(ctx context.Context, t *testing.T, group string, quota int, gpus []string) (version string) {
 	t.Helper()
-	patch := fmt.Appendf(nil, `{"spec":{"quota":%d,"nodes":[{"name":%q,"gpus":["%s"]}]}}`, quota, cluster.Node(), strings.Join(cards, `","`))
+	patch := fmt.Appendf(nil, `{"spec":{"quota":%d,"nodes":[{"name":%q,"gpus":["%s"]}]}}`, quota, cluster.Node(), strings.Join(gpus, `","`))
 	edited := &metav1.PartialObjectMetadata{}
 	body, err := cluster.API.CoreV1().RESTClient().Patch(types.MergePatchType).
 		AbsPath("/apis", v1alpha1.Group, "v1alpha1", v1alpha1.GPUGroupResource().Resource, group).Body(patch).DoRaw(ctx)
@@ -98,7 +98,7 @@ func regroup(ctx context.Context, t *testing.T, group string, quota int, cards [
 	return edited.ResourceVersion
 }
 
-// awaitBound returns when a watch said that a pod is bound.
+// awaitBound returns the time at which a watch reported that a pod is bound.
 func awaitBound(ctx context.Context, t *testing.T, pod *corev1.Pod) time.Time {
 	t.Helper()
 	w, err := cluster.API.CoreV1().Pods(pod.Namespace).Watch(ctx, metav1.ListOptions{

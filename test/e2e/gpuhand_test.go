@@ -15,25 +15,25 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// gpuRejected decides on a card that another pod has, as the controller never would:
+// gpuRejected decides on a GPU that another pod has, as the controller never would:
 // the second pod fails.
 func gpuRejected(ctx context.Context, t *testing.T) {
-	card, one := wholeCards()[:1], map[string]int{whole: 1}
-	bindGPUs(ctx, t, gpuPod("first", time.Hour, one), card)
+	gpu, one := wholeGPUs()[:1], map[string]int{whole: 1}
+	bindGPUs(ctx, t, gpuPod("first", time.Hour, one), gpu)
 	first, err := cluster.Await(ctx, "first", e2eutil.Running)
 	must(t, err)
-	bindGPUs(ctx, t, gpuPod("second", time.Hour, one), card)
+	bindGPUs(ctx, t, gpuPod("second", time.Hour, one), gpu)
 	failed, err := cluster.Await(ctx, "second", v1alpha1.Ended)
 	must(t, err)
-	if why, told := v1alpha1.Rejection(failed); !told || !strings.Contains(why.Message, "the controller decided on "+card[0]) {
+	if why, told := v1alpha1.Rejection(failed); !told || !strings.Contains(why.Message, "the controller decided on "+gpu[0]) {
 		t.Errorf("second: %+v", failed.Status)
 	}
 	mustHold(ctx, t, first)
 	must(t, cluster.Delete(ctx, "first", "second"))
 }
 
-// bindGPUs makes a pod that no scheduler takes, and gives its first container GPUs as
-// the controller would.
+// bindGPUs creates a pod that no scheduler handles, and binds it with GPUs for its first
+// container, as the controller would.
 func bindGPUs(ctx context.Context, t *testing.T, pod *corev1.Pod, ids []string) {
 	t.Helper()
 	pod.Spec.SchedulerName = "nobody"

@@ -20,8 +20,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// wholeCards returns the cards that are not in MIG mode, two a NUMA node.
-func wholeCards() (ids []string) {
+// wholeGPUs returns the GPUs that are not in MIG mode, two a NUMA node.
+func wholeGPUs() (ids []string) {
 	for i := range 6 {
 		ids = append(ids, fmt.Sprintf("GPU-fa4e000%d-0000-0000-0000-000000000000", i))
 	}
@@ -52,7 +52,8 @@ func gpuPod(name string, life time.Duration, requests ...map[string]int) *corev1
 	return pod
 }
 
-// request adds GPUs to a container, which reports the GPUs that it sees.
+// request adds GPUs to the requests of a container, and makes the container report the GPUs
+// that it sees.
 func request(c *corev1.Container, life time.Duration, gpus map[string]int) {
 	c.Command = []string{"/probe", "see", "-for", life.String()}
 	limits := maps.Clone(c.Resources.Limits)
@@ -87,9 +88,9 @@ func gpusOf(t *testing.T, pod *corev1.Pod) map[string][]string {
 	return gpus
 }
 
-// checkHolds checks that the kubelet says of a pod's containers that they have the
-// cards decided on, and of all that nothing was given twice. It returns false where
-// that was not to be seen: the pod ended meanwhile.
+// checkHolds checks that a pod's containers have the GPUs that the controller chose, according
+// to the kubelet, and that no GPU is allocated twice on the node. It returns false if the pod
+// ended before the kubelet answered.
 func checkHolds(ctx context.Context, t *testing.T, pod *corev1.Pod) bool {
 	t.Helper()
 	all, err := cluster.Holders(ctx)
@@ -115,7 +116,7 @@ func checkHolds(ctx context.Context, t *testing.T, pod *corev1.Pod) bool {
 	return true
 }
 
-// mustHold is checkHolds of a pod that goes on running.
+// mustHold is checkHolds for a pod that continues to run.
 func mustHold(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	if !checkHolds(ctx, t, pod) {
@@ -123,7 +124,7 @@ func mustHold(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	}
 }
 
-// checkSaw checks that the containers of a pod that is over saw the cards decided on.
+// checkSaw checks that the containers of a pod that is over saw the GPUs decided on.
 func checkSaw(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	saw := map[string][]string{}
@@ -147,7 +148,7 @@ func look(ctx context.Context, t *testing.T, pod *corev1.Pod, container string) 
 	return seen(string(out))
 }
 
-// seen reads what a container says that it sees.
+// seen parses what a container reports to see.
 func seen(text string) map[string]string {
 	said := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// gpuLoud refuses a container whose author asked to see all GPUs that there are.
+// gpuLoud checks that a container is refused if its author sets NVIDIA_VISIBLE_DEVICES to all.
 func gpuLoud(ctx context.Context, t *testing.T) {
 	pod := ofTenant(gpuPod("loud", time.Hour, map[string]int{whole: 1}), "")
 	pod.Spec.Containers[0].Env = append(pod.Spec.Containers[0].Env, corev1.EnvVar{Name: v1alpha1.EnvGPUs, Value: "all"})
@@ -25,8 +25,8 @@ func gpuLoud(ctx context.Context, t *testing.T) {
 	must(t, cluster.Delete(ctx, pod.Name))
 }
 
-// checkVisible checks that a container sees what it was given of both resources, and
-// nothing else.
+// checkVisible checks that a container sees exactly the devices of both resources that were
+// allocated to it.
 func checkVisible(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	mustHold(ctx, t, pod)
 	all, err := cluster.Holders(ctx)

@@ -17,10 +17,11 @@ import (
 // latencyRuns is how often TestLatency times each thing.
 const latencyRuns = 3
 
-// TestLatency times how long the creation of an exclusive container waits for
-// the containers that share to be moved: by the agent's own writes, and by
-// updates in an NRI answer, which the agent does not use. It prints a table for
-// docs/benchmarks/logs/performance.md and requires no times, only that the containers really moved.
+// TestLatency measures how long the creation of an exclusive container waits until the shared
+// containers have been moved. It compares the agent's own writes with updates in an NRI
+// response, which the agent does not use. It prints a table for
+// docs/benchmarks/logs/performance.md and requires no times, only that the containers really
+// moved.
 func TestLatency(t *testing.T) {
 	ctx := start(t, 75*time.Minute, "crowd", "guest", "trigger")
 	var timings []e2eutil.Timing

@@ -40,8 +40,8 @@ func TestOffline(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// checkRoom makes an exclusive pod, which must be born on some of these CPUs
-// and leave the others to the shared one.
+// checkRoom creates an exclusive pod. It must start on some of these CPUs, and the shared pod
+// keeps the others.
 func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) {
 	t.Helper()
 	create(ctx, t, e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "2"}))
@@ -79,8 +79,8 @@ func awaitNewAgent(ctx context.Context, t *testing.T, change func()) {
 	t.Logf("another agent was ready after %.0f s", time.Since(since).Seconds())
 }
 
-// publishes wants as many CPUs of each NUMA node as there are in the set, of
-// which 0 and 1 are reserved.
+// publishes checks that the node publishes as many CPUs of each NUMA node as the set has,
+// without the reserved CPUs 0 and 1.
 func publishes(online cpuset.Set) func(*corev1.Node) string {
 	capacity := map[int]int64{}
 	for c := range online.All() {

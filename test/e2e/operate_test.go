@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestExplicit: without a controller, a node that serves the explicit form lets
-// the kubelet count the CPUs of each NUMA node, and refuses policies.
+// TestExplicit: without a controller, a node that accepts the explicit form refuses policies.
+// The kubelet counts the CPUs of each NUMA node.
 func TestExplicit(t *testing.T) {
 	alone(t)
 	ctx := start(t, 6*time.Minute, "two-on-1", "three-on-1", "policy")
@@ -39,8 +39,8 @@ func TestExplicit(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestUpgrade replaces the DaemonSet's pod, as every upgrade does: what runs
-// keeps its CPUs, and the new agent knows who holds what.
+// TestUpgrade replaces the DaemonSet's pod, as every upgrade does. Running containers keep
+// their CPUs, and the new agent has all assignments.
 func TestUpgrade(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "held", "shared", "later")
 	create(ctx, t, e2eutil.Pod("held", "spread", e2eutil.Container{Name: "c", CPU: "4"}))
@@ -75,14 +75,14 @@ func TestSwitchedOff(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestReboot restarts the machine without warning: the same pods run on the
-// same CPUs again, and the node publishes what it had.
+// TestReboot resets the machine. The same pods then run on the same CPUs again, and the node
+// publishes the same resources as before.
 func TestReboot(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "shared")
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
 	before := born(ctx, t, "held", "c")
-	must(t, cluster.Forget(ctx)) // the clock of the reports starts anew
+	must(t, cluster.Forget(ctx)) // the time in the containers' reports starts at zero again
 	must(t, cluster.Reboot(ctx))
 	if after := born(ctx, t, "held", "c"); !after.Equal(before) {
 		t.Errorf("held was born on %v, and after the reboot on %v", before, after)

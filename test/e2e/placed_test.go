@@ -19,9 +19,9 @@ import (
 // scheduler is the schedulerName that deploy/controller/admission sets.
 const scheduler = "numalet-scheduler"
 
-// TestPlaced starts one pod of each policy: it is born on exactly as many CPUs
-// of each NUMA node as the controller promised, the node says which, and what is
-// available shrinks by them and comes back.
+// TestPlaced starts one pod of each policy. From its start it has exactly as many CPUs of each
+// NUMA node as the controller decided. The NodeTopology names these CPUs. The available CPUs
+// are fewer by that number until the pod ends.
 func TestPlaced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy, cpus string
@@ -49,8 +49,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// TestBothForms: pods that name NUMA nodes and pods with a policy are counted
-// together, on one node.
+// TestBothForms: on one node, pods that name NUMA nodes and pods with a policy are counted
+// together.
 func TestBothForms(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "named", "single", "late-named", "late-single")
 	on1 := e2eutil.Container{Name: "c", CPU: "3", On: map[topology.NodeID]int{1: 3}}
@@ -74,8 +74,8 @@ func TestBothForms(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestPending: what fits nowhere waits, and its author learns how many nodes
-// lack what.
+// TestPending: a pod that fits no node waits. A message on the pod says how many nodes lack
+// which resource.
 func TestPending(t *testing.T) {
 	for name, tc := range map[string]struct{ policy, cpus, message string }{
 		"wide-single": {"single", "5", "1 node(s) had no NUMA node with enough exclusive CPUs"},
@@ -105,8 +105,8 @@ func unschedulable(p *corev1.Pod) bool {
 	return false
 }
 
-// place makes a pod that names no scheduler, waits until it runs, and checks
-// that the controller had it.
+// place creates a pod without a scheduler's name, waits until it runs, and checks that the
+// controller placed it.
 func place(ctx context.Context, t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	_, err := cluster.Create(ctx, pod)

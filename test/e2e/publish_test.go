@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestPublish: capacity is every CPU of a NUMA node, allocatable lacks the
+// TestPublish: the capacity is every CPU of a NUMA node. Allocatable CPUs do not include the
 // reserved ones (0 and 1, both on node 0).
 func TestPublish(t *testing.T) {
 	ctx := start(t, time.Minute)

@@ -60,9 +60,9 @@ func TestRefusedAtAdmission(t *testing.T) {
 	}
 }
 
-// refusedByNode: whatever passes admission gets an event and does not run. One
-// pod after another: some stay, refused, and together they request more than
-// the node has.
+// refusedByNode: an invalid pod that passes admission gets an event and does not run. It
+// creates one pod after another. Some refused pods stay on the node, and all of them together
+// would request more than the node has.
 func refusedByNode(t *testing.T) {
 	withoutAdmission(t)
 	for name, tc := range badInput {
@@ -82,9 +82,8 @@ func refusedByNode(t *testing.T) {
 	}
 }
 
-// TestRefusedResize: an exclusive container cannot be resized in place, says
-// admission, and says the node where admission lets it pass; it keeps running
-// on its CPUs.
+// TestRefusedResize: admission refuses the in-place resize of an exclusive container, and
+// without admission the node refuses it. The container continues to run on its CPUs.
 func TestRefusedResize(t *testing.T) {
 	ctx := start(t, 2*time.Minute, "resize")
 	create(ctx, t, e2eutil.Pod("resize", "single", e2eutil.Container{Name: "c", CPU: "2"}))
@@ -141,8 +140,7 @@ func explicitly(node, n string) func(*corev1.Pod) {
 	}
 }
 
-// withoutAdmission lets pass what admission would refuse, for as long as the
-// test runs.
+// withoutAdmission removes the admission policies until the test ends.
 func withoutAdmission(t *testing.T) {
 	t.Helper()
 	bindings := cluster.API.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()

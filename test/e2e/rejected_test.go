@@ -82,7 +82,7 @@ func refusedFor(t *testing.T, err error, sentence string) {
 
 func nothingElse(*corev1.Pod) bool { return true }
 
-// makeJob makes a Job of one pod, which does not count pods that are disrupted.
+// makeJob creates a Job of one pod that does not count disrupted pods as failures.
 func makeJob(ctx context.Context, t *testing.T, name string) *batchv1.Job {
 	t.Helper()
 	pod := e2eutil.Once(e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "4", Life: 3 * time.Second}))

@@ -39,7 +39,7 @@ func TestStaticPod(t *testing.T) {
 // manifest is where the rig's kubelet reads a static pod from.
 const manifest = "/etc/kubernetes/manifests/static.json"
 
-// write makes a static pod of the machine, until unwrite or the test's end.
+// write creates a static pod on the machine, until unwrite or the test's end.
 func write(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	pod.APIVersion, pod.Kind, pod.Namespace = "v1", "Pod", cluster.Namespace

@@ -23,12 +23,12 @@ import (
 // stormPods is how many pods want the CPUs of two small nodes.
 const stormPods = 500
 
-// TestStorm lets hundreds of exclusive pods of all policies wait for the CPUs of
-// two small nodes, the machine and a hollow one, through 8 proposers. Each is
-// deleted as soon as it runs, or is bound to the hollow node, so that places
-// change hands all the time. A watch over all pods sees no CPU promised twice
-// at any time, no node rejects a placement, and every pod gets its turn. The
-// controller runs next to the control plane, because an emulated machine is too slow.
+// TestStorm creates hundreds of exclusive pods of all policies for two small nodes, the
+// machine and a hollow node. The controller has 8 proposers. Each pod is deleted as soon as it
+// runs or is bound to the hollow node, so that CPUs are reassigned all the time. A watch over
+// all pods checks that no CPU is assigned twice at any time. No node rejects a placement, and
+// every pod is bound. The controller runs next to the control plane, because an emulated
+// machine is too slow.
 func TestStorm(t *testing.T) {
 	ctx := start(t, 15*time.Minute)
 	t.Cleanup(func() { scaleControllers(context.Background(), t, 2) })
@@ -82,7 +82,7 @@ func hostController(ctx context.Context, t *testing.T, args ...string) *hollowcl
 	return controller
 }
 
-// storm is the test and what it has seen.
+// storm is the state of the test.
 type storm struct {
 	*testing.T
 	ledger           hollowcluster.Ledger
@@ -93,7 +93,7 @@ type storm struct {
 // stormLabel is on all its pods.
 const stormLabel = "numalet-e2e=storm"
 
-// hollow makes a hollow node until the test ends.
+// hollow creates a hollow node, and removes it when the test ends.
 func hollow(ctx context.Context, t *testing.T, name string, shape hollowcluster.Shape) {
 	t.Helper()
 	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -119,7 +119,7 @@ func watchPods(ctx context.Context, t *testing.T) <-chan apiwatch.Event {
 	return w.ResultChan()
 }
 
-// create makes the pods: of each policy in turn, with 1 to 4 CPUs.
+// create creates the pods, with the policies in turn and 1 to 4 CPUs.
 func (s *storm) create(ctx context.Context) {
 	for i := range stormPods {
 		policy := []string{v1alpha1.PolicySpread, v1alpha1.PolicySingle, v1alpha1.PolicyRandom}[i%3]
@@ -132,7 +132,7 @@ func (s *storm) create(ctx context.Context) {
 	}
 }
 
-// see checks what one event says, and ends a pod that has had its turn.
+// see checks one event, and deletes a pod that runs or is bound to the hollow node.
 func (s *storm) see(ctx context.Context, e apiwatch.Event) {
 	bound, err := s.ledger.See(e)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestDaemonReload: systemd writes all its units' cpusets again on a
-// daemon-reload; none changes, neither an exclusive container's nor that of a
-// shared one that was shrunk after it started.
+// TestDaemonReload: on a daemon-reload, systemd writes the cpusets of all its units again. No
+// cpuset may change: neither that of an exclusive container, nor that of a shared container
+// that was confined after its start.
 func TestDaemonReload(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 5*time.Minute, "shared", "held")
@@ -61,7 +61,7 @@ func checkReload(ctx context.Context, t *testing.T) {
 	before := cpusets(ctx, t)
 	_, err := cluster.Shell(ctx, "systemctl daemon-reload")
 	must(t, err)
-	time.Sleep(2 * time.Second) // systemd applies what it has reloaded after it has answered
+	time.Sleep(2 * time.Second) // systemd applies the reloaded units after it has answered
 	if diff := cmp.Diff(before, cpusets(ctx, t)); diff != "" {
 		t.Errorf("cpusets before and after daemon-reload (-before +after):\n%s", diff)
 	}

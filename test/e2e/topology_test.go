@@ -36,7 +36,7 @@ func TestNodeTopology(t *testing.T) {
 	}
 }
 
-// awaitTopology waits until wrong finds nothing in what the node says.
+// awaitTopology waits until wrong returns no error for the NodeTopology.
 func awaitTopology(ctx context.Context, t *testing.T, wrong func(v1alpha1.NodeTopologyStatus) string) {
 	t.Helper()
 	for {
@@ -54,7 +54,7 @@ func awaitTopology(ctx context.Context, t *testing.T, wrong func(v1alpha1.NodeTo
 	}
 }
 
-// available returns how many CPUs of each NUMA node the node says may be had.
+// available returns the available CPUs of each NUMA node according to the NodeTopology.
 func available(ctx context.Context, t *testing.T) map[topology.NodeID]int {
 	t.Helper()
 	got, err := cluster.Topology(ctx, cluster.Node())
@@ -70,7 +70,7 @@ func availableOf(s v1alpha1.NodeTopologyStatus) map[topology.NodeID]int {
 	return n
 }
 
-// published returns where the node says that a pod's containers run.
+// published returns the CPUs of a pod's containers according to the NodeTopology.
 func published(s v1alpha1.NodeTopologyStatus, pod *corev1.Pod) map[string]string {
 	cpus := map[string]string{}
 	for _, p := range s.Pods {

@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestUninstall goes the steps of docs/tasks/administer.md. What runs stays where
-// it is, and nothing of Numalet is left on the node or in the cluster. It comes
-// last: `make cluster` installs again.
+// TestUninstall runs the steps of docs/tasks/administer.md. Running pods continue to run, and
+// nothing of Numalet remains on the node or in the cluster. It must be the last test; `make
+// cluster` installs Numalet again.
 func TestUninstall(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "stays", "after")
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))

@@ -58,8 +58,7 @@ func (f *Fake) Read(name string) string {
 	return string(text)
 }
 
-// Layout replaces the layout, and forgets all events. The library reads it when
-// it is started.
+// Layout replaces the layout, and removes all events. The library reads it when it is started.
 func (f *Fake) Layout(text string) {
 	f.t.Helper()
 	f.must(os.WriteFile(f.layout, []byte(text), 0o600))
@@ -72,7 +71,7 @@ func (f *Fake) Append(line string) {
 	f.add(f.layout, line)
 }
 
-// Unload takes the layout away, as if the kernel driver was not loaded.
+// Unload removes the layout, as if the kernel driver were not loaded.
 func (f *Fake) Unload() {
 	f.t.Helper()
 	f.must(os.Remove(f.layout))

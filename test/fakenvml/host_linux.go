@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// isolated in the environment tells a test that it runs in namespaces of its own.
+// isolated is the environment variable that is set in a test with its own namespaces.
 const isolated = "NUMALET_TEST_ISOLATED"
 
-// Isolated reports whether the test may mount what it likes, for nobody else sees
-// it. If not, it runs the test once more in namespaces where it may, and the
-// caller has to return. It skips the test where there are no such namespaces.
+// Isolated reports whether the test runs in its own namespaces, in which it may mount file
+// systems. If not, it runs the test again in new namespaces, and the caller must return. It
+// skips the test where there are no such namespaces.
 func Isolated(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(isolated) != "" {
@@ -43,9 +43,9 @@ func Isolated(t *testing.T) bool {
 	return false
 }
 
-// Root makes a root directory as a host with the driver and the layout's GPUs has
-// it, with empty libraries and with device nodes that are /dev/null, and MIG's
-// capabilities in /proc. The test has to be Isolated.
+// Root creates a root directory like that of a host with the driver and the layout's GPUs. Its
+// libraries are empty, its device nodes are copies of /dev/null, and /proc has MIG's
+// capabilities. The test has to be Isolated.
 func (f *Fake) Root() string {
 	f.t.Helper()
 	root := f.t.TempDir()
@@ -66,25 +66,25 @@ type host struct {
 	made map[string]bool // device nodes
 }
 
-// gpus makes what the driver makes of the layout.
+// gpus creates the files that the driver would create for the layout.
 func (h host) gpus() {
 	h.t.Helper()
-	cards, minors := 0, ""
+	gpus, minors := 0, ""
 	text, err := os.ReadFile(h.layout)
 	h.must(err)
 	for line := range strings.Lines(string(text)) {
-		var card, gi, ci int
+		var parent, gi, ci int
 		var version string
 		switch {
-		case strings.HasPrefix(line, "card "):
-			h.node(fmt.Sprintf("nvidia%d", cards))
-			cards++
+		case strings.HasPrefix(line, "gpu "):
+			h.node(fmt.Sprintf("nvidia%d", gpus))
+			gpus++
 		case scan(line, "driver %s", &version):
 			for _, library := range []string{"libcuda.so.", "libnvidia-ml.so."} {
 				h.file("usr/lib/x86_64-linux-gnu/" + library + version)
 			}
-		case scan(line, "slice %d %d %d", &card, &gi, &ci):
-			minors += h.capability(fmt.Sprintf("gpu%d/gi%d", card, gi), 2*gi) + h.capability(fmt.Sprintf("gpu%d/gi%d/ci%d", card, gi, ci), 2*gi+1)
+		case scan(line, "slice %d %d %d", &parent, &gi, &ci):
+			minors += h.capability(fmt.Sprintf("gpu%d/gi%d", parent, gi), 2*gi) + h.capability(fmt.Sprintf("gpu%d/gi%d/ci%d", parent, gi, ci), 2*gi+1)
 		}
 	}
 	h.must(os.MkdirAll("/proc/driver/nvidia-caps", 0o755))
@@ -96,15 +96,15 @@ func scan(line, format string, to ...any) bool {
 	return n == len(to)
 }
 
-// capability makes the node of a capability, and returns its line in mig-minors.
+// capability creates the device node of a capability, and returns its line in mig-minors.
 func (h host) capability(name string, minor int) string {
 	h.t.Helper()
 	h.node(fmt.Sprintf("nvidia-caps/nvidia-cap%d", minor))
 	return fmt.Sprintf("%s/access %d\n", name, minor)
 }
 
-// node makes a device node once: only a real one passes for one, and only root of
-// the machine may make any.
+// node creates a device node once, as a bind mount of a real one, because only root of the
+// machine may create device nodes.
 func (h host) node(name string) {
 	h.t.Helper()
 	if h.made[name] {
@@ -116,8 +116,8 @@ func (h host) node(name string) {
 	h.t.Cleanup(func() { h.must(syscall.Unmount(path, 0)) })
 }
 
-// mount skips the test where a namespace of one's own is not enough, as with
-// AppArmor's kernel.apparmor_restrict_unprivileged_userns.
+// mount skips the test if a new namespace does not permit mounts, as with AppArmor's
+// kernel.apparmor_restrict_unprivileged_userns.
 func (h host) mount(what, where, kind string, flags uintptr) {
 	h.t.Helper()
 	err := syscall.Mount(what, where, kind, flags, "")
@@ -127,7 +127,7 @@ func (h host) mount(what, where, kind string, flags uintptr) {
 	h.must(err)
 }
 
-// file makes an empty file.
+// file creates an empty file.
 func (h host) file(name string) string {
 	h.t.Helper()
 	path := filepath.Join(h.root, name)

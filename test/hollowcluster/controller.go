@@ -89,8 +89,9 @@ const profiled = 30 * time.Second
 // Profile writes profiles of the next 30 seconds, NAME.cpu.pprof and
 // NAME.allocs.pprof. The controller needs --profiling.
 func (c *Controller) Profile(ctx context.Context, name string) error {
-	// What is allocated is known as of the last collection: hence one before, and
-	// one between the ends of the two profiles.
+	// A heap profile has the allocations up to the last garbage collection. So the garbage
+	// collector runs once before the measurement, and once between the ends of the two
+	// profiles.
 	if err := c.collect(ctx); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ type Ledger struct {
 	held map[string]map[types.UID]Amounts // by node
 }
 
-// stay is the node of a bound pod and what the pod holds there.
+// stay has the node of a bound pod and the resources that the pod holds there.
 type stay struct{ node, placement string }
 
 // See handles an event, and reports whether the pod has just been bound. It returns an error
@@ -98,18 +98,18 @@ func (l *Ledger) check(last *corev1.Pod, node string) error {
 	return fmt.Errorf("node %s holds with pod %s %s: %v", node, last.Name, strings.Join(over, ", "), l.held[node])
 }
 
-// card is the prefix of a single card as a resource, of which there is one.
-const card = "card/"
+// gpu is the prefix of a single GPU as a resource, of which there is one.
+const gpu = "gpu/"
 
 func (l *Ledger) room(node string, name corev1.ResourceName) int64 {
-	if strings.HasPrefix(string(name), card) {
+	if strings.HasPrefix(string(name), gpu) {
 		return 1000
 	}
 	return l.Room[node][name]
 }
 
 // holds returns what a pod holds: its requests, with its exclusive CPUs by NUMA node as
-// decided, the maximum over its phases, and each of its cards.
+// decided, the maximum over its phases, and each of its GPUs.
 func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	a := AmountsOf(resource.PodRequests(pod, resource.PodResourcesOptions{}))
 	a[corev1.ResourcePods] = 1000
@@ -128,7 +128,7 @@ func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	}
 	for _, c := range decided.Containers {
 		for _, id := range c.GPUs {
-			a[corev1.ResourceName(card+id)] = 1000
+			a[corev1.ResourceName(gpu+id)] = 1000
 		}
 	}
 	return a, nil

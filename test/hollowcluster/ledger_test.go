@@ -24,8 +24,8 @@ func on(node, name string) *corev1.Pod {
 	return pod
 }
 
-// withCard returns a pod on node a with two containers that use one card, one after another.
-func withCard(name string) *corev1.Pod {
+// withGPU returns a pod on node a with two containers that use one GPU, one after another.
+func withGPU(name string) *corev1.Pod {
 	pod := Pod("default", name, "", "1", 1)
 	pod.UID, pod.Spec.NodeName = types.UID(name), "a"
 	pod.Annotations[v1alpha1.AnnotationPlacement] = `{"version":1,"containers":{"init":{"gpus":["G1"]},"main":{"gpus":["G1"]}}}`
@@ -50,8 +50,8 @@ func TestLedger(t *testing.T) {
 		"after a gone": {[]watch.Event{
 			{Type: watch.Added, Object: on("a", "one")}, {Type: watch.Deleted, Object: on("a", "one")}, {Type: watch.Added, Object: on("a", "two")},
 		}, "", 2},
-		"has a card":   {[]watch.Event{{Type: watch.Added, Object: withCard("one")}}, "", 1},
-		"same card":    {[]watch.Event{{Type: watch.Added, Object: withCard("one")}, {Type: watch.Added, Object: withCard("two")}}, "2000 of 1000 thousandths of card/G1", 2},
+		"has a GPU":    {[]watch.Event{{Type: watch.Added, Object: withGPU("one")}}, "", 1},
+		"same GPU":     {[]watch.Event{{Type: watch.Added, Object: withGPU("one")}, {Type: watch.Added, Object: withGPU("two")}}, "2000 of 1000 thousandths of gpu/G1", 2},
 		"no such node": {[]watch.Event{{Type: watch.Added, Object: on("c", "one")}}, "node c holds with pod one 5000 of 0 thousandths of cpu", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// GPU is the resource name of whole cards.
+// GPU is the resource name of whole GPUs.
 const GPU corev1.ResourceName = "nvidia.com/gpu"
 
 // Shape is the resources of each node of a cluster. CPU 0 is reserved.
@@ -22,7 +22,7 @@ type Shape struct {
 	NUMA  int // NUMA nodes
 	CPUs  int // per NUMA node
 	GPUs  int
-	Cards string // model of the cards if agents list them: GPU-NODE-0, ..., spread evenly over the NUMA nodes
+	Model string // model of the GPUs if agents list them: GPU-NODE-0, ..., spread evenly over the NUMA nodes
 	Zones int    // number of zones, which nodes join in turn; 0 for none
 }
 
@@ -88,9 +88,9 @@ func (s Shape) topology(node *corev1.Node) *v1alpha1.NodeTopology {
 		t.Status.NUMA = append(t.Status.NUMA, s.numa(id))
 	}
 	for i := range s.GPUs {
-		if s.Cards != "" {
+		if s.Model != "" {
 			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{
-				ID: fmt.Sprintf("GPU-%s-%d", node.Name, i), Index: int32(i), Model: s.Cards, Form: "physical", Health: "Healthy",
+				ID: fmt.Sprintf("GPU-%s-%d", node.Name, i), Index: int32(i), Model: s.Model, Form: "physical", Health: "Healthy",
 				NUMA: new(int32(i * s.NUMA / s.GPUs)),
 			})
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// kubeletPick asks the kubelet's static CPU manager for k CPUs on a machine
-// where used are taken; false when it refuses.
+// kubeletPick gets k CPUs from the kubelet's static CPU manager, on a machine where the CPUs
+// used are in use. It returns false if the manager refuses.
 func kubeletPick(t *testing.T, m *topology.Machine, reserved, used cpuset.Set, k int, option string) (cpuset.Set, bool) {
 	t.Helper()
 	policy, err := cpumanager.NewStaticPolicy(logr.Discard(), kubeletTopology(m), reserved.Len(), foreign(reserved),
@@ -36,8 +36,8 @@ func kubeletPick(t *testing.T, m *topology.Machine, reserved, used cpuset.Set, k
 	return native(got), true
 }
 
-// silent is a topology manager without a preference that does not log each
-// question, as the fake it stands for does.
+// silent is a topology manager without a preference. Unlike the kubelet's fake, it does not
+// log each call.
 type silent struct{ topologymanager.Store }
 
 func (silent) GetAffinity(string, string) topologymanager.TopologyHint {

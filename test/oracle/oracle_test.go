@@ -14,8 +14,8 @@ import (
 // rounds is how many random cases each test tries, from a fixed seed.
 const rounds = 3000
 
-// Options of the kubelet's static policy. Strict reservation changes nothing
-// here but that one option must be named.
+// Options of the kubelet's static policy. The option strict-cpu-reservation has no effect
+// here, but the kubelet requires one option.
 const (
 	packed      = cpumanager.StrictCPUReservationOption
 	byCache     = cpumanager.PreferAlignByUnCoreCacheOption

@@ -52,8 +52,8 @@ func (s scene) compare(t *testing.T, ours, theirs cpuset.Set) {
 
 // merits of a choice.
 type merits struct {
-	whole  int // cores taken as a whole
-	split  int // cores that were free as a whole and are taken in part
+	whole  int // cores used as a whole
+	split  int // cores that were entirely free and are used in part
 	caches int // last-level caches taken from
 }
 

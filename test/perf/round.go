@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// round lets a contender bind one kind of pods.
+// round measures how one contender binds pods of one kind.
 func (f *field) round(ctx context.Context, c contender, l load) (r result, err error) {
 	r.contender, r.load = c.name, l
 	if err := f.fill(ctx, l.fill); err != nil {

@@ -16,7 +16,7 @@ func sample(contender string, l load, rate float64) result {
 	began := time.Unix(0, 0)
 	return result{
 		contender: contender, load: l, bound: 100, rate: rate, cpu: time.Millisecond / 2, peak: 100 << 20, steady: []time.Duration{time.Millisecond, 9 * time.Millisecond},
-		events: 100, began: began, lastEvent: began.Add(time.Duration(float64(200*time.Second) / rate)), // told is half of the rate
+		events: 100, began: began, lastEvent: began.Add(time.Duration(float64(200*time.Second) / rate)), // the rate with events is half of the rate of Bindings
 	}
 }
 

@@ -46,7 +46,8 @@ func TestConnectionOutlivesTheHook(t *testing.T) {
 	}
 }
 
-// TestConnectingTakesNoLongerThanTheHook: what was connected too late is not kept.
+// TestConnectingTakesNoLongerThanTheHook: a connection that is ready only after the hook's
+// deadline is closed.
 func TestConnectingTakesNoLongerThanTheHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUnits(nil)

@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// transientScope starts a process in a scope of its own, as the systemd driver
-// does for a container, and returns its target. The scope has all CPUs named in
-// AllowedCPUs, as one made by runc has.
+// transientScope starts a process in its own scope, as the systemd driver does for a
+// container, and returns its target. The scope has all CPUs named in AllowedCPUs, as one made
+// by runc has.
 func transientScope(t *testing.T, all cpuset.Set) string {
 	t.Helper()
 	name := fmt.Sprintf("numalet-test-%d", os.Getpid())

@@ -12,7 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// private makes a cgroup of its own on the host, and removes it with all below.
+// private creates a cgroup on the host for one test. At the end of the test it removes the
+// cgroup and those below.
 func private(t testing.TB) (*Cgroups, string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -42,8 +43,8 @@ func dirs(c *Cgroups, group string) []string {
 	return []string{c.tree.dir(group)}
 }
 
-// inherit gives a new cgroup the cpuset of its parent: in v1 it starts empty,
-// in v2 the controller may be off.
+// inherit copies the cpuset of the parent into a new cgroup: in v1 it starts empty, in v2 the
+// controller may be off.
 func inherit(t testing.TB, c *Cgroups, group string) {
 	t.Helper()
 	if u, ok := c.tree.(unified); ok {
@@ -89,8 +90,8 @@ func removeAll(t testing.TB, dir string) {
 	t.Errorf("left behind: %s", dir)
 }
 
-// TestRealConfine confines a cgroup with a child and back, on the host's own
-// kernel, whichever version of cgroups that has.
+// TestRealConfine confines a cgroup with a child, and reverts that. It uses the host's kernel,
+// with either version of cgroups.
 func TestRealConfine(t *testing.T) {
 	c, group := private(t)
 	all, _, err := c.Effective(group)

@@ -19,8 +19,8 @@ import (
 //	persisted  Confine and Persist: direct for the cgroupfs driver
 //	runc     "runc update" one after another, which an NRI update ends in
 //
-// It makes the containers with runc, so it needs runc and busybox (static), and
-// root. docs/benchmarks/logs/performance.md has figures.
+// It creates the containers with runc, so it needs runc, a static busybox, and root.
+// docs/benchmarks/logs/performance.md has figures.
 //
 //	go test -run '^$' -bench Shrink -benchtime 20x -count 6 ./internal/agent/cgroup | benchstat -col /way -
 func BenchmarkShrink(b *testing.B) {

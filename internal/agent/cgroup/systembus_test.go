@@ -163,7 +163,7 @@ func (b *systemBus) systemd() {
 	}
 }
 
-// answer sends an answer. A lost connection has nobody to answer.
+// answer sends an answer. Nobody reads the answers on a lost connection.
 func (p *peer) answer(call *godbus.Message, kind godbus.Type, body ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,8 +204,8 @@ func TestPersistManyUnits(t *testing.T) {
 	}
 }
 
-// TestPersistReconnects: a connection that broke since the last call costs this call
-// nothing.
+// TestPersistReconnects: if the connection broke since the last call, the next call reconnects
+// and succeeds.
 func TestPersistReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus, u := newSystemBus(), newUnits(nil)

@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// fake makes a tree of cgroup v2 out of plain files: path to content. Nothing
-// in it reacts, so a test writes what the kernel would have in force.
+// fake creates a tree of cgroup v2 from plain files. Its argument maps paths to contents. No
+// kernel updates these files, so a test also writes the effective values.
 func fake(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -189,7 +189,7 @@ func TestNewWithoutCgroups(t *testing.T) {
 	}
 }
 
-// TestKubeletCPUs finds what no container can exceed.
+// TestKubeletCPUs checks which CPUs the kubelet's cgroup allows its containers.
 func TestKubeletCPUs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		files map[string]string

@@ -143,8 +143,9 @@ func TestPersistSendsOnlyChanges(t *testing.T) {
 	}
 }
 
-// TestPersistSendsAQuotaThatCameBack lifts a quota that stays away, then one
-// that the kubelet wrote again, as it does before a resize.
+// TestPersistSendsAQuotaThatCameBack removes a quota, and removes it again after the kubelet
+// has written it again, as it does before a resize. Only the second removal needs another
+// request.
 func TestPersistSendsAQuotaThatCameBack(t *testing.T) {
 	const quota, slice = "kubepods.slice/kubepods-pod1.slice/cpu.max", "kubepods-pod1.slice"
 	root := fake(t, map[string]string{quota: "100000 100000\n"})
@@ -187,8 +188,8 @@ func TestPersistDropsUnitsThatAreGone(t *testing.T) {
 	}
 }
 
-// TestPersistWaitsAtMostUntilTheDeadline has a systemd that is away, as during a
-// daemon-reload: 100 units wait together, and unsent requests stay pending.
+// TestPersistWaitsAtMostUntilTheDeadline has a systemd that does not answer, as during a
+// daemon-reload. 100 units share one deadline, and unsent requests stay pending.
 func TestPersistWaitsAtMostUntilTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{hang: make(chan struct{})}
@@ -211,8 +212,8 @@ func TestPersistWaitsAtMostUntilTheDeadline(t *testing.T) {
 	})
 }
 
-// TestReadyOnceSystemdAnswers: under the systemd driver nothing counts as ready before
-// systemd has answered, nor after a failure until it answers again.
+// TestReadyOnceSystemdAnswers: under the systemd driver, Ready returns an error until systemd
+// has answered, and after a failure until it answers again.
 func TestReadyOnceSystemdAnswers(t *testing.T) {
 	const pod = "kubepods.slice/kubepods-pod1.slice"
 	for name, tc := range map[string]struct {

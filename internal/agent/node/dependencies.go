@@ -94,7 +94,7 @@ type Dependencies struct {
 	Isolator  Isolator
 	// HasGPUs reports whether GPUs are handed out on this node; nil means that none are.
 	HasGPUs func() bool
-	// GroupOf returns the GPU group that keeps others from a card, slice or share, or "",
+	// GroupOf returns the GPU group that keeps others from a GPU, slice or share, or "",
 	// and whether the groups are known. nil means that there are no groups.
 	GroupOf func(id string) (group string, known bool)
 	Now     func() time.Time

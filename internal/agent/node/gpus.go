@@ -10,31 +10,31 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// ReportGPUs adds the allocatable GPUs to a report: cards, and the slices of cards in
+// ReportGPUs adds the allocatable GPUs to a report: whole GPUs, and the slices of GPUs in
 // MIG mode.
 func ReportGPUs(r *v1alpha1.NodeTopologyStatus, v *gpu.Inventory) {
-	r.Machine.GPUs, r.Machine.GPUDriver, r.Machine.CUDA = int32(len(v.Cards)), v.Driver, v.CUDA
+	r.Machine.GPUs, r.Machine.GPUDriver, r.Machine.CUDA = int32(len(v.GPUs)), v.Driver, v.CUDA
 	for _, u := range v.Units() {
 		r.GPUs = append(r.GPUs, describeGPU(v, u))
 	}
 }
 
 func describeGPU(v *gpu.Inventory, u gpu.Unit) v1alpha1.GPU {
-	card := &v.Cards[u.Card]
+	device := &v.GPUs[u.GPU]
 	out := v1alpha1.GPU{
-		ID: u.ID, Index: int32(card.Index), Model: card.Model, Type: u.Type, Form: u.Form.String(),
-		Memory: bytes(u.MemoryBytes), BusID: string(card.PCI),
+		ID: u.ID, Index: int32(device.Index), Model: device.Model, Type: u.Type, Form: u.Form.String(),
+		Memory: bytes(u.MemoryBytes), BusID: string(device.PCI),
 		Health: u.Health.State.String(), Message: u.Health.Reason,
 	}
-	if card.NUMA != topology.Unknown {
-		id := int32(card.NUMA)
+	if device.NUMA != topology.Unknown {
+		id := int32(device.NUMA)
 		out.NUMA = &id
 	}
 	if u.Form == gpu.Virtual {
-		out.Card = card.UUID
+		out.Parent = device.UUID
 		return out
 	}
-	out.Links = v.Links.Row(u.Card)
+	out.Links = v.Links.Row(u.GPU)
 	return out
 }
 

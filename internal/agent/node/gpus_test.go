@@ -14,7 +14,7 @@ func TestReportGPUs(t *testing.T) {
 	node, memory, part := int32(2), resource.MustParse("80Gi"), resource.MustParse("10Gi")
 	v := &gpu.Inventory{
 		Driver: "570.86.15", CUDA: "12.8",
-		Cards: []gpu.Card{
+		GPUs: []gpu.GPU{
 			{UUID: "GPU-a", Index: 0, Model: "Fake H100 80GB", MemoryBytes: 80 << 30, PCI: "0000:1a:00.0", NUMA: 2, Health: gpu.Health{State: gpu.Unhealthy, Reason: "Xid 79"}},
 			{UUID: "GPU-b", Index: 1, Model: "Fake H100 80GB", MemoryBytes: 80 << 30, PCI: "0000:1b:00.0", NUMA: -1, MIG: true, Slices: []gpu.Slice{
 				{UUID: "MIG-b", Profile: "1g.10gb", MemoryBytes: 10 << 30, Health: gpu.Health{State: gpu.Healthy}},
@@ -30,7 +30,7 @@ func TestReportGPUs(t *testing.T) {
 				NUMA: &node, Links: []string{"-", "NV12"}, Health: "Unhealthy", Message: "Xid 79",
 			},
 			{
-				ID: "MIG-b", Index: 1, Model: "Fake H100 80GB", Type: "Fake-H100-80GB-MIG-1g.10gb", Card: "GPU-b", Form: "virtual",
+				ID: "MIG-b", Index: 1, Model: "Fake H100 80GB", Type: "Fake-H100-80GB-MIG-1g.10gb", Parent: "GPU-b", Form: "virtual",
 				Memory: &part, BusID: "0000:1b:00.0", Health: "Unknown",
 			},
 		},

@@ -38,7 +38,7 @@ func notDecided(container string, decided, given []string) *v1alpha1.Refusal {
 // asDecided reports whether a container has the decided GPUs. Containers that share
 // GPUs run one after another, and the kubelet assigns the pod's GPUs to them in any
 // order, so the right number of the pod's GPUs is enough. The kubelet chooses GPUs
-// without a decision, such as slices beside whole cards.
+// without a decision, such as slices beside whole GPUs.
 func asDecided(p v1alpha1.Placement, decided, given []string) bool {
 	wanted := decided
 	if p.SharesGPUs() {

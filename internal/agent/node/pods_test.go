@@ -109,8 +109,8 @@ func addContainer(pod *corev1.Pod, name, text string) {
 	}
 }
 
-// containerOf returns a container of the pod as the runtime would tell it: with
-// the kubelet's cgroup limits and the device plugin's annotations.
+// containerOf returns a container of the pod as the runtime would describe it: with the
+// kubelet's cgroup limits and the device plugin's annotations.
 func containerOf(pod *corev1.Pod, name string, s workload.Sandbox) workload.Container {
 	c := workload.Container{Name: name, Sandbox: s, Annotations: map[string]string{}}
 	for _, spec := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {

@@ -17,11 +17,11 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestRandomLives lets pods of all kinds live in random order while the agent
-// is killed, the informer lags and cgroups cannot be written. At no step may
-// processes overlap with an exclusive container, what a container holds may
-// not change nor differ from its placement, and after the last pod nothing may
-// be held. Every other life has a cluster controller.
+// TestRandomLives starts and ends pods of all kinds in random order. Meanwhile the agent is
+// killed, the informer lags behind, and writes of cgroups fail. At every step, no process may
+// overlap with an exclusive container. The CPUs of a container never change, and agree with
+// its placement. After the last pod, all CPUs are free. Every other life has a cluster
+// controller.
 func TestRandomLives(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -114,7 +114,7 @@ func (l *lives) newPod() {
 	l.late[name] = l.rand.IntN(4) == 0
 }
 
-// placedKinds are pods that a controller bound, and one that asks explicitly.
+// placedKinds are pods that a controller bound, and one with an explicit request.
 func placedKinds() [][]string {
 	return [][]string{
 		{"policy=random", "place=main@1=1,3=1", "main:2"},
@@ -126,7 +126,7 @@ func placedKinds() [][]string {
 	}
 }
 
-// advance takes a pod's next step: its sandbox, or one more container.
+// advance creates the pod's sandbox, or its next container.
 func (l *lives) advance(uid string) {
 	pod := l.pods[uid]
 	if v1alpha1.Ended(pod) {
@@ -152,9 +152,8 @@ func (l *lives) advance(uid string) {
 	}
 }
 
-// newPause makes a sandbox. Nothing keeps the runtime from making one without
-// the agent: its pause process then has all CPUs until the agent is back. That
-// is known, and left out here.
+// newPause makes a sandbox. The runtime can create a sandbox without the agent. The pause
+// process then has all CPUs until the agent runs again. That is known, and left out here.
 func (l *lives) newPause(uid string) {
 	if l.node != nil {
 		l.do("sandbox", uid)
@@ -172,7 +171,7 @@ func (l *lives) crash(uid string) {
 	}
 }
 
-// remake gives a pod a new sandbox; the old one is removed later.
+// remake creates a new sandbox for a pod; the old one is removed later.
 func (l *lives) remake(uid string) {
 	old := l.current(uid).ID
 	if old == "" || v1alpha1.Ended(l.pods[uid]) {
@@ -193,7 +192,7 @@ func (l *lives) unwritable() {
 	}
 }
 
-// end ends a pod in one of the orders in which news of it may come.
+// end ends a pod. The agent gets the events in one of the possible orders.
 func (l *lives) end(uid string) {
 	l.late[uid] = false
 	lost := []string{uid, "lost"}

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestRunReleasesStaticPods: nothing announces the end of a static pod without a mirror pod
-// after the container runtime has restarted, and its CPUs are released nevertheless.
+// TestRunReleasesStaticPods: a static pod has no mirror pod, and the container runtime has
+// restarted, so the agent gets no event at the pod's end. Its CPUs are released nevertheless.
 func TestRunReleasesStaticPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(t, &scenario.Answer{})

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestSavesWhatChanged counts the checkpoints of hooks, and looks whether the
-// last one is what is held.
+// TestSavesWhatChanged counts the checkpoints that each hook writes, and compares the last one
+// with the assigned CPUs.
 func TestSavesWhatChanged(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	steps := []struct {

@@ -20,8 +20,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// TestScenarios walks through testdata/*.txt. The answer to a command is its error, and
-// the events and overlaps that it caused; each handler says what its words are.
+// TestScenarios walks through testdata/*.txt. The output of a command is its error, and the
+// events and overlaps that it caused. The comment of each handler describes its arguments.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScript(t, out).commands })
 }
@@ -34,7 +34,7 @@ type script struct {
 	quiet    scenario.Commands
 	commands scenario.Commands // the same, which print events and overlaps
 	made     int               // containers and sandboxes so far
-	gpus     map[string]string // that the kubelet gave containers, by POD/CONTAINER
+	gpus     map[string]string // devices that the kubelet allocated to containers, by POD/CONTAINER
 }
 
 // newScript returns an empty world with a disk, and no agent yet.
@@ -155,14 +155,14 @@ func (s *script) setSystemd(args []string) error {
 	return nil
 }
 
-// setGroups: groups CARD=GROUP… are the GPU groups; without one they are not known.
+// setGroups: groups GPU=GROUP… are the GPU groups; without one they are not known.
 func (s *script) setGroups(args []string) error {
 	s.reserved = nil
-	for card, group := range scenario.Pairs(strings.ReplaceAll(strings.Join(args, ","), "=", ":")) {
+	for gpu, group := range scenario.Pairs(strings.ReplaceAll(strings.Join(args, ","), "=", ":")) {
 		if s.reserved == nil {
 			s.reserved = map[string]string{}
 		}
-		s.reserved[card] = group
+		s.reserved[gpu] = group
 	}
 	return nil
 }
@@ -197,15 +197,15 @@ func (s *script) exitContainer(args []string) error {
 	return nil
 }
 
-// vanish: vanish POD/CONTAINER takes the cgroup of a container away, of which
-// the runtime has not noticed that it ended.
+// vanish: vanish POD/CONTAINER removes the cgroup of a container whose end the runtime has not
+// noticed.
 func (s *script) vanish(args []string) error {
 	delete(s.groups, s.containers[s.instance(args[0])].Cgroup)
 	return nil
 }
 
-// run: run POD makes the sandbox and runs the pod's app containers; run
-// POD/CONTAINER creates and starts one.
+// run: run POD creates the sandbox and starts the pod's app containers; run POD/CONTAINER
+// creates and starts one.
 func (s *script) run(args []string) error {
 	uid, _, one := strings.Cut(args[0], "/")
 	names := []string{args[0]}
@@ -229,7 +229,7 @@ func (s *script) run(args []string) error {
 	return nil
 }
 
-// stopPod: stop POD [lost] stops the newest sandbox; lost: nobody tells the agent.
+// stopPod: stop POD [lost] stops the newest sandbox; lost: the agent gets no event.
 func (s *script) stopPod(args []string) error {
 	defer s.untold(args)()
 	s.stopSandbox(s.current(args[0]).ID)
@@ -254,7 +254,7 @@ func (s *script) collect(args []string) error {
 	return nil
 }
 
-// untold takes the agent away while the runtime keeps to itself what happens.
+// untold disconnects the agent. The runtime then sends it no events.
 func (s *script) untold(args []string) (back func()) {
 	n := s.node
 	if len(args) > 1 && args[1] == "lost" {
@@ -263,7 +263,7 @@ func (s *script) untold(args []string) (back func()) {
 	return func() { s.node = n }
 }
 
-// phase: phase POD PHASE; a rejected pod that is Failed says why.
+// phase: phase POD PHASE; a rejected pod that is Failed has the reason in its status.
 func (s *script) phase(args []string) error {
 	pod := s.pods[args[0]].DeepCopy()
 	pod.Status.Phase = corev1.PodPhase(args[1])
@@ -332,7 +332,7 @@ func (s *script) damage([]string) error {
 	return nil
 }
 
-// reboot: everything that runs is gone, the API server and the disk are not.
+// reboot: all containers end. The API server and the disk keep their contents.
 func (s *script) reboot([]string) error {
 	clear(s.groups)
 	clear(s.containers)
@@ -342,8 +342,8 @@ func (s *script) reboot([]string) error {
 	return nil
 }
 
-// offline: offline LIST takes CPUs away from the kernel, which then knows neither their
-// NUMA node nor their core, and moves what runs there to the container's other CPUs.
+// offline: offline LIST sets CPUs offline. The kernel then reports neither their NUMA node nor
+// their core, and moves their processes to the container's other CPUs.
 func (s *script) offline(args []string) error {
 	gone := cpuset.MustParse(args[0])
 	m := *s.machine
@@ -363,7 +363,7 @@ func (s *script) offline(args []string) error {
 	return nil
 }
 
-// online brings all CPUs back.
+// online sets all CPUs online.
 func (s *script) online([]string) error {
 	s.machine = newWorld().machine
 	return nil
@@ -407,7 +407,7 @@ func (s *script) report(args []string) error {
 	return nil
 }
 
-// show prints the machine and what is held, if there is an agent to tell, and what runs.
+// show prints the machine, the assigned CPUs if an agent runs, and the running containers.
 func (s *script) show([]string) error {
 	if s.node != nil {
 		s.showHeld(s.node.View())

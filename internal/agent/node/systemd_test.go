@@ -12,10 +12,10 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// systemd reverts at the next daemon-reload what it was not told.
+// systemd is a fake. At a daemon-reload it reverts every value that it was not sent.
 type systemd struct {
 	told, pending map[string]string // by cgroup
-	rounds        int               // times that it was told something
+	rounds        int               // number of requests
 	down          bool              // it does not answer
 }
 

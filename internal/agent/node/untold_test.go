@@ -8,9 +8,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestAsksWithoutAnnotations: a pod whose annotations tell nothing, because
-// another device plugin answered the kubelet or because they are labels, does
-// not run unpinned.
+// TestAsksWithoutAnnotations: a pod requests CPUs, but its annotations do not show it, because
+// another device plugin answered the kubelet or because they were set as labels. Such a pod
+// must not run unpinned.
 func TestAsksWithoutAnnotations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod   string

@@ -21,7 +21,7 @@ const voidDevices = "void"
 // Source: Generator.AdjustEnv in
 // https://github.com/containerd/nri/blob/v0.12.5/pkg/runtime-tools/generate/generate.go.
 func (n *Node) visibleGPUs(c workload.Container) (string, error) {
-	given, set := cardsOf(v1alpha1.ParseAllocatedGPUs(c.Annotations)), valuesOf(c.Env, v1alpha1.EnvGPUs)
+	given, set := gpusOf(v1alpha1.ParseAllocatedGPUs(c.Annotations)), valuesOf(c.Env, v1alpha1.EnvGPUs)
 	want := ""
 	switch {
 	case len(given) > 0:
@@ -66,15 +66,15 @@ func hiddenFrom(set []string) string {
 	return voidDevices
 }
 
-// cardsOf returns the sorted cards and slices to which the device IDs belong, without
+// gpusOf returns the sorted GPUs and slices to which the device IDs belong, without
 // duplicates.
-func cardsOf(ids []string) []string {
-	var cards []string
+func gpusOf(ids []string) []string {
+	var gpus []string
 	for _, id := range ids {
-		cards = append(cards, v1alpha1.GPUOf(id))
+		gpus = append(gpus, v1alpha1.GPUOf(id))
 	}
-	slices.Sort(cards)
-	return slices.Compact(cards)
+	slices.Sort(gpus)
+	return slices.Compact(gpus)
 }
 
 // valuesOf returns all values of a variable; the last one is in effect.

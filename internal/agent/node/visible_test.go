@@ -26,7 +26,7 @@ func TestVisibleGPUs(t *testing.T) {
 		"as the author said, rightly": {given: map[string]string{gpu: "b", mig: "a"}, env: []string{"NVIDIA_VISIBLE_DEVICES=b", "NVIDIA_VISIBLE_DEVICES=a,b"}},
 		"the author wants none":       {given: map[string]string{gpu: "b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=b", "NVIDIA_VISIBLE_DEVICES=void"}},
 		"the image's, overruled":      {given: map[string]string{gpu: "b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=all"}, want: "b"},
-		"shares of cards":             {given: map[string]string{shared: "a::0,a::3"}, env: []string{"NVIDIA_VISIBLE_DEVICES=a"}},
+		"shares of GPUs":              {given: map[string]string{shared: "a::0,a::3"}, env: []string{"NVIDIA_VISIBLE_DEVICES=a"}},
 		"by CDI":                      {given: map[string]string{gpu: "b"}, env: []string{"A=1"}},
 		"by CDI, as NVIDIA's library": {given: map[string]string{gpu: "b"}, env: []string{"NVIDIA_VISIBLE_DEVICES=void"}},
 		"CPUs only, names all":        {given: map[string]string{"allocated.numalet.dev/numa0-cpu": "numa0-cpu-1"}, env: []string{"NVIDIA_VISIBLE_DEVICES=all"}, want: "void"},

@@ -35,7 +35,7 @@ type world struct {
 	containers map[string]*runtimeContainer // the runtime's, by ID
 	pods       map[string]*corev1.Pod       // the API server's, by UID
 	late       map[string]bool              // pods that the informer does not know yet
-	unsynced   bool                         // the informer lists nothing yet
+	unsynced   bool                         // the informer has not listed the pods yet
 	disk       []byte                       // the checkpoint
 	saves      int                          // of the checkpoint, so far
 	broken     map[string]bool              // cgroups that cannot be written; "disk"
@@ -44,7 +44,7 @@ type world struct {
 	rejected   map[string]string // messages to the pods that are to be set Failed, by UID
 	refused    []v1alpha1.Reason
 	isolated   cpuset.Set        // off which interrupts are kept
-	reserved   map[string]string // GPU groups by ID of card; nil: not known
+	reserved   map[string]string // GPU groups by ID of GPU; nil: not known
 }
 
 // group is one cgroup of a container or pause process.
@@ -197,7 +197,7 @@ func (w *world) Save(s Snapshot) error {
 	return err
 }
 
-// Warn and the observer's methods write down what they are told.
+// Warn and the observer's methods record their arguments.
 func (w *world) Warn(p workload.Pod, reason, message string) {
 	w.events = append(w.events, fmt.Sprintf("%s %s: %s", p, reason, short(w.refused[len(w.refused)-1], message)))
 }
@@ -258,8 +258,8 @@ func (w *world) sandbox(id string, pod *corev1.Pod) error {
 	return w.node.RunSandbox(context.Background(), s)
 }
 
-// create is the runtime's CreateContainer; without an agent it fails, as with
-// required_plugins, unless unpinned says that the install lacks those.
+// create is the runtime's CreateContainer. Without an agent it fails, as with required_plugins
+// in containerd's configuration. unpinned means that this setting is missing.
 func (w *world) create(id string, c workload.Container, unpinned bool) error {
 	r := &runtimeContainer{Container: c, state: "created"}
 	r.ID, r.Cgroup = id, c.Sandbox.PodCgroup+"/"+id
@@ -295,8 +295,8 @@ func (w *world) correct(specs []workload.Spec) {
 	}
 }
 
-// start is the runtime's StartContainer: the cgroup is made, then the hook
-// comes, then the container's program runs.
+// start is the runtime's StartContainer: it creates the cgroup, calls the hook, and then
+// starts the container's program.
 func (w *world) start(id string) error {
 	c := w.containers[id]
 	if c == nil {

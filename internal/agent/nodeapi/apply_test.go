@@ -28,7 +28,7 @@ func newResources(t *testing.T) *dynamicfake.FakeDynamicClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := map[string]*managedfields.FieldManager{} // by subresource, as owners are told apart by it
+	fields := map[string]*managedfields.FieldManager{} // by subresource, because it distinguishes owners of fields
 	for _, part := range []string{"", "status"} {
 		fields[part], err = managedfields.NewDefaultCRDFieldManager(converter, untyped{}, untyped{}, untyped{}, kind, kind.GroupVersion(), part, nil)
 		if err != nil {
@@ -88,7 +88,7 @@ func applyBy(fields map[string]*managedfields.FieldManager, tracker clienttestin
 	}
 }
 
-// untyped converts and defaults nothing.
+// untyped is a converter that neither converts objects nor sets defaults.
 type untyped struct{}
 
 func (untyped) New(kind schema.GroupVersionKind) (runtime.Object, error) {

@@ -58,7 +58,7 @@ func (g *Groups) all() (all []*v1alpha1.GPUGroup, known bool) {
 	return all, g.informer.HasSynced()
 }
 
-// Reserved returns the group that reserves a card of a node, or a slice or share of it,
+// Reserved returns the group that reserves a GPU of a node, or a slice or share of it,
 // and whether the groups are known. v is the node's GPUs.
 func (g *Groups) Reserved(node string, v *gpu.Inventory, id string) (group string, known bool) {
 	all, known := g.all()
@@ -89,12 +89,12 @@ func reservedFor(groups []*v1alpha1.GPUGroup, node string, v *gpu.Inventory, id 
 }
 
 // namesOf returns the names by which a group may list a device: the UUIDs of the slice
-// and of the card, and the card's index.
+// and of the GPU, and the GPU's index.
 func namesOf(v *gpu.Inventory, id string) []string {
 	names := []string{v1alpha1.GPUOf(id)}
 	if position, found := v.Find(names[0]); found {
-		card := v.Cards[position]
-		names = append(names, card.UUID, strconv.Itoa(card.Index))
+		device := v.GPUs[position]
+		names = append(names, device.UUID, strconv.Itoa(device.Index))
 	}
 	return names
 }

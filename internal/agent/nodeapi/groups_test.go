@@ -7,13 +7,13 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestReservedFor checks which groups keep others from a card of node n.
+// TestReservedFor checks which groups keep others from a GPU of node n.
 func TestReservedFor(t *testing.T) {
-	v := &gpu.Inventory{Cards: []gpu.Card{{UUID: "GPU-a", Index: 0}, {UUID: "GPU-b", Index: 1, MIG: true, Slices: []gpu.Slice{{UUID: "MIG-b"}}}}}
-	group := func(name, node, card string, change func(*v1alpha1.GPUGroup)) *v1alpha1.GPUGroup {
+	v := &gpu.Inventory{GPUs: []gpu.GPU{{UUID: "GPU-a", Index: 0}, {UUID: "GPU-b", Index: 1, MIG: true, Slices: []gpu.Slice{{UUID: "MIG-b"}}}}}
+	group := func(name, node, device string, change func(*v1alpha1.GPUGroup)) *v1alpha1.GPUGroup {
 		g := &v1alpha1.GPUGroup{}
 		g.Name = name
-		spec := v1alpha1.GPUGroupSpec{Nodes: []v1alpha1.GPUGroupNode{{Name: node, GPUs: []string{card}}}, Form: "physical", Enforcement: "strict"}
+		spec := v1alpha1.GPUGroupSpec{Nodes: []v1alpha1.GPUGroupNode{{Name: node, GPUs: []string{device}}}, Form: "physical", Enforcement: "strict"}
 		g.Status.InForce = &v1alpha1.GPUGroupForm{Spec: spec}
 		change(g)
 		return g
@@ -27,10 +27,10 @@ func TestReservedFor(t *testing.T) {
 		"by UUID":            {group("g", "n", "GPU-a", same), "GPU-a", "g"},
 		"by index":           {group("g", "n", "0", same), "GPU-a", "g"},
 		"a share":            {group("g", "n", "0", same), "GPU-a::3", "g"},
-		"a slice, by card":   {group("g", "n", "GPU-b", same), "MIG-b", "g"},
-		"another card":       {group("g", "n", "1", same), "GPU-a", ""},
+		"a slice, by GPU":    {group("g", "n", "GPU-b", same), "MIG-b", "g"},
+		"another GPU":        {group("g", "n", "1", same), "GPU-a", ""},
 		"another node":       {group("g", "m", "0", same), "GPU-a", ""},
-		"an unknown card":    {group("g", "n", "0", same), "GPU-x", ""},
+		"an unknown GPU":     {group("g", "n", "0", same), "GPU-x", ""},
 		"an unknown, listed": {group("g", "n", "GPU-x", same), "GPU-x", "g"},
 		"never accepted":     {group("g", "n", "0", func(g *v1alpha1.GPUGroup) { g.Status.InForce = nil }), "GPU-a", ""},
 		"advisory":           {group("g", "n", "0", func(g *v1alpha1.GPUGroup) { g.Status.InForce.Spec.Enforcement = "advisory" }), "GPU-a", ""},

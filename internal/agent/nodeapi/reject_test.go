@@ -20,12 +20,12 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestReject: a pod is set Failed with its reason, however often the API server
-// has to be asked; one that is gone, or another of its name, is left.
+// TestReject: a pod gets the phase Failed with its reason, after any number of retries. A pod
+// that was deleted, and a later pod of the same name, stay unchanged.
 func TestReject(t *testing.T) {
 	pods := corev1.Resource("pods")
 	for name, tc := range map[string]struct {
-		answers []error // of the API server, before it says yes
+		answers []error // answers of the API server before it accepts the request
 		asked   int
 		failed  bool
 	}{
@@ -69,8 +69,8 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// TestEnforce: a rejected pod stays Failed, however often the kubelet's status
-// takes it back; other pods are nobody's business here.
+// TestEnforce: a rejected pod stays Failed, even if the kubelet's status overwrites the phase
+// several times. Other pods stay unchanged.
 func TestEnforce(t *testing.T) {
 	condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string) corev1.PodCondition {
 		return corev1.PodCondition{Type: kind, Status: status, Reason: reason, Message: "no room"}

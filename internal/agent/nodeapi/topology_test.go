@@ -23,12 +23,12 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// published is a node and what it publishes.
+// published is a node and its NodeTopology.
 type published struct {
 	*testing.T
 	api      *dynamicfake.FakeDynamicClient
 	topology *Topology
-	refuse   atomic.Int32 // so many patches, before the next one is taken
+	refuse   atomic.Int32 // number of patches that fail before one succeeds
 	mu       sync.Mutex
 	status   v1alpha1.NodeTopologyStatus // what is so
 	seen     int                         // requests that were looked at
@@ -47,7 +47,7 @@ func (p *published) now() (s v1alpha1.NodeTopologyStatus) {
 	return s
 }
 
-// publishing runs test beside a node that publishes, on a clock of its own.
+// publishing runs test while a node publishes its NodeTopology, in a synctest bubble.
 func publishing(t *testing.T, test func(p *published)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &published{T: t, api: newResources(t), status: twoNodes()}
@@ -94,8 +94,8 @@ func holder(name, cpus string) v1alpha1.PodCPUs {
 	return v1alpha1.PodCPUs{UID: "uid-" + name, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: cpus}}}
 }
 
-// settle gives the node time to publish, and compares what it wrote with the
-// managers in want, and what the API server has with what is so.
+// settle waits until the node has published. It compares the field managers of the writes with
+// want, and the API server's object with the node's state.
 func (p *published) settle(want ...string) {
 	p.Helper()
 	time.Sleep(time.Minute)
@@ -143,8 +143,8 @@ const (
 	free    = Component + "-available status"
 )
 
-// TestPublish: the object is made once, owned by its Node, and then written
-// only as far as it changed.
+// TestPublish: the object is created once, owned by its Node. Later writes have only the
+// fields that changed.
 func TestPublish(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.settle(made, lasting, free)
@@ -172,7 +172,7 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// TestPublishGathers: what changes at one time is one write.
+// TestPublishGathers: changes at the same time cause one write.
 func TestPublishGathers(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.settle(made, lasting, free)
@@ -187,7 +187,7 @@ func TestPublishGathers(t *testing.T) {
 	})
 }
 
-// TestPublishRepairs: an object that somebody deletes or edits comes back.
+// TestPublishRepairs: an object that another client deletes or edits is restored.
 func TestPublishRepairs(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.settle(made, lasting, free)
@@ -227,7 +227,7 @@ func TestConditionKeepsItsTime(t *testing.T) {
 	})
 }
 
-// TestPublishTriesAgain: an API server that refuses is asked again.
+// TestPublishTriesAgain: a request that the API server refuses is repeated.
 func TestPublishTriesAgain(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.refuse.Store(3)
@@ -235,7 +235,8 @@ func TestPublishTriesAgain(t *testing.T) {
 	})
 }
 
-// TestSplit: no field is in both parts but the keys of lists, and none is lost.
+// TestSplit: each field is in exactly one of the two parts, except the keys of lists, which
+// are in both.
 func TestSplit(t *testing.T) {
 	parts, err := split(twoNodes())
 	if err != nil {

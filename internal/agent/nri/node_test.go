@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// recorder is a Node that writes down what it is asked and answers as told.
+// recorder is a Node that records its calls and returns the given answers.
 type recorder struct {
 	mu       sync.Mutex
 	calls    []string
@@ -27,7 +27,7 @@ func (r *recorder) note(format string, args ...any) {
 	r.calls = append(r.calls, fmt.Sprintf(format, args...))
 }
 
-// taken returns the calls since it was asked last.
+// taken returns the calls since the last call of taken.
 func (r *recorder) taken() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

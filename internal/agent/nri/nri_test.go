@@ -140,8 +140,8 @@ func TestCreateContainer(t *testing.T) {
 	}
 }
 
-// TestCreateContainerGPUs: the environment by which a container sees GPUs is the
-// node's to correct, and left alone else.
+// TestCreateContainerGPUs: the plugin changes the variable with a container's GPUs only if the
+// node says so.
 func TestCreateContainerGPUs(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
 	r := newRuntime(t, socket)

@@ -23,8 +23,8 @@ func (rival) CreateContainer(context.Context, *api.PodSandbox, *api.Container) (
 	return adjust, nil, nil
 }
 
-// TestRival: with a second plugin that sets cpusets nothing is created, and the
-// error, which docs/tasks/request-cpus.md quotes, names both.
+// TestRival: if a second plugin sets cpusets, no container is created. The error names both
+// plugins; docs/tasks/request-cpus.md quotes it.
 func TestRival(t *testing.T) {
 	socket, n := socketIn(t), &recorder{decision: workload.Decision{CPUs: cpuset.Of(1)}}
 	r := newRuntime(t, socket)

@@ -29,8 +29,8 @@ type runtime struct {
 	containers []*adaptation.Container
 }
 
-// newRuntime starts a runtime that, like an install of Numalet, creates nothing
-// without the plugin.
+// newRuntime starts a runtime that creates no container without the plugin, as an installation
+// of Numalet configures it.
 func newRuntime(t *testing.T, socket string) *runtime {
 	t.Helper()
 	return newRuntimeNamed(t, socket, "containerd", "v2.4.2")

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// TestContainerWithoutSandbox: of a sandbox that the runtime forgot, the
-// container tells what is needed to find out when its pod has ended.
+// TestContainerWithoutSandbox: if the runtime no longer has the sandbox, the container has
+// enough information to find out when its pod ends.
 func TestContainerWithoutSandbox(t *testing.T) {
 	for name, tc := range map[string]struct{ cgroup, want string }{
 		"cgroupfs": {"/kubepods/burstable/podu1/c1", "/kubepods/burstable/podu1"},

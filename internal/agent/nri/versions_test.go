@@ -10,8 +10,8 @@ import (
 	"github.com/go-logr/logr/testr"
 )
 
-// TestUnsupportedRuntime: the plugin refuses it by name, once, and stays
-// unready with the same sentence.
+// TestUnsupportedRuntime: the plugin refuses the runtime once, with its name, and stays
+// unready with the same message.
 func TestUnsupportedRuntime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{}
 	newRuntimeNamed(t, socket, "cri-o", "v1.34.1")

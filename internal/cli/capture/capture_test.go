@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/internal/cli/capture"
 )
 
-// root is a small tree of which everything is captured.
+// root is a small tree, all of whose files are captured.
 func root() (fstest.MapFS, []string) {
 	return fstest.MapFS{
 		"sys/cpu/online":    {Data: []byte("0-1\n")},

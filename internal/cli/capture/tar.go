@@ -110,8 +110,8 @@ func unpackOne(in directories, header *tar.Header, content io.Reader) error {
 	return nil
 }
 
-// directories makes those of a tree, each once: os.Root opens every step of the way
-// to one, which for all files of a tree is as much work as to write them.
+// directories creates the directories of a tree, each once. os.Root opens every parent of a
+// path, which for all files of a tree would take as long as writing the files.
 type directories struct {
 	root *os.Root
 	made map[string]bool

@@ -199,19 +199,19 @@ func checkDriver(m machine) (Finding, error) {
 		first, _, _ := strings.Cut(text, "\n")
 		return Finding{Status: OK, Found: first}, nil
 	}
-	cards, globErr := m.cards()
-	if err = errors.Join(err, globErr); err != nil || cards == 0 {
+	gpus, globErr := m.gpus()
+	if err = errors.Join(err, globErr); err != nil || gpus == 0 {
 		return Finding{Status: OK, Found: "no NVIDIA GPU"}, err
 	}
 	return Finding{
-		Status: Warning, Found: fmt.Sprintf("%d NVIDIA GPUs, but no driver is loaded", cards), Why: "the GPUs are not offered",
+		Status: Warning, Found: fmt.Sprintf("%d NVIDIA GPUs, but no driver is loaded", gpus), Why: "the GPUs are not offered",
 		Remedy: "install NVIDIA's driver, and then deploy/gpu",
 	}, nil
 }
 
-// cards returns the number of NVIDIA's display controllers on the PCI bus: vendor 0x10de,
+// gpus returns the number of NVIDIA's display controllers on the PCI bus: vendor 0x10de,
 // class 0x03.
-func (m machine) cards() (n int, err error) {
+func (m machine) gpus() (n int, err error) {
 	vendors, err := fs.Glob(m, "sys/bus/pci/devices/*/vendor")
 	if err != nil {
 		return 0, err

@@ -16,7 +16,7 @@ import (
 // Node has the content of a NodeTopology, in the form that package picture draws.
 type Node struct {
 	Machine *topology.Machine
-	Cards   []gpu.Card // nil if it has none
+	GPUs    []gpu.GPU // nil if it has none
 	Use     *picture.Use
 }
 
@@ -30,7 +30,7 @@ func Read(t *v1alpha1.NodeTopology) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	return Node{machine, cardsOf(t.Status.GPUs), use}, nil
+	return Node{machine, gpusOf(t.Status.GPUs), use}, nil
 }
 
 // machineOf returns the online parts of the machine. An older agent does not list caches. The
@@ -143,8 +143,8 @@ func useOf(s *v1alpha1.NodeTopologyStatus) (*picture.Use, error) {
 func physical(devices []string, gpus []v1alpha1.GPU) (uuids []string) {
 	for _, device := range devices {
 		uuid := v1alpha1.GPUOf(device)
-		if i := slices.IndexFunc(gpus, func(g v1alpha1.GPU) bool { return g.ID == uuid && g.Card != "" }); i >= 0 {
-			uuid = gpus[i].Card
+		if i := slices.IndexFunc(gpus, func(g v1alpha1.GPU) bool { return g.ID == uuid && g.Parent != "" }); i >= 0 {
+			uuid = gpus[i].Parent
 		}
 		if !slices.Contains(uuids, uuid) {
 			uuids = append(uuids, uuid)
@@ -153,13 +153,13 @@ func physical(devices []string, gpus []v1alpha1.GPU) (uuids []string) {
 	return uuids
 }
 
-// cardsOf returns the physical GPUs of a NodeTopology.
-func cardsOf(gpus []v1alpha1.GPU) (cards []gpu.Card) {
+// gpusOf returns the physical GPUs of a NodeTopology.
+func gpusOf(gpus []v1alpha1.GPU) (whole []gpu.GPU) {
 	for _, g := range gpus {
-		if g.Card != "" {
+		if g.Parent != "" {
 			continue
 		}
-		c := gpu.Card{UUID: g.ID, Index: int(g.Index), Model: g.Model, PCI: gpu.Address(g.BusID), NUMA: topology.Unknown}
+		c := gpu.GPU{UUID: g.ID, Index: int(g.Index), Model: g.Model, PCI: gpu.Address(g.BusID), NUMA: topology.Unknown}
 		if g.NUMA != nil {
 			c.NUMA = topology.NodeID(*g.NUMA)
 		}
@@ -169,7 +169,7 @@ func cardsOf(gpus []v1alpha1.GPU) (cards []gpu.Card) {
 		if g.Health == gpu.Unhealthy.String() {
 			c.Health = gpu.Health{State: gpu.Unhealthy, Reason: g.Message}
 		}
-		cards = append(cards, c)
+		whole = append(whole, c)
 	}
-	return cards
+	return whole
 }

@@ -46,7 +46,7 @@ func Summarize(t *v1alpha1.NodeTopology) Summary {
 // countGPUs counts the physical GPUs of the NUMA node, and those of them that no pod holds.
 func (n *NUMA) countGPUs(gpus []v1alpha1.GPU, held []string) {
 	for _, g := range gpus {
-		if g.Card != "" || g.NUMA == nil || *g.NUMA != n.ID {
+		if g.Parent != "" || g.NUMA == nil || *g.NUMA != n.ID {
 			continue
 		}
 		n.GPUs++

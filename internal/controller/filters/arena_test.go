@@ -36,8 +36,8 @@ type arena struct {
 	placed  []nodestate.Assignment // the pods on them
 }
 
-// newArena returns an arena of servers with 64 CPUs, 512 GiB and 8 cards. Each has so many
-// pods, which together use about the fraction fill of its resources.
+// newArena returns an arena of servers with 64 CPUs, 512 GiB and 8 GPUs. Each has the given
+// number of pods, which together use about the fraction fill of its resources.
 func newArena(b *testing.B, servers, pods int, fill float64) *arena {
 	b.Helper()
 	client := fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
@@ -90,15 +90,15 @@ func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {
 	}
 }
 
-// pod returns a pod that requests milli-CPUs, bytes and cards.
-func (a *arena) pod(name string, cpu, memory, cards int64) *sched.Pod {
+// pod returns a pod that requests milli-CPUs, bytes and GPUs.
+func (a *arena) pod(name string, cpu, memory, gpus int64) *sched.Pod {
 	a.Helper()
 	asks := v1.ResourceList{"cpu": *resource.NewMilliQuantity(cpu, resource.DecimalSI), "memory": *resource.NewQuantity(memory, resource.BinarySI)}
 	p := &sched.Pod{UID: name, Name: name, Namespace: "default", Requests: sched.Amounts{CPU: sched.MilliCPU(cpu), Memory: sched.Bytes(memory), Pods: 1}}
-	if cards > 0 {
-		asks["nvidia.com/gpu"] = *resource.NewQuantity(cards, resource.DecimalSI)
-		p.Requests.Extended = sched.ExtendedOf(map[string]int64{"nvidia.com/gpu": cards})
-		p.GPUs = sched.GPURequest{Count: int(cards), Milli: sched.WholeGPU}
+	if gpus > 0 {
+		asks["nvidia.com/gpu"] = *resource.NewQuantity(gpus, resource.DecimalSI)
+		p.Requests.Extended = sched.ExtendedOf(map[string]int64{"nvidia.com/gpu": gpus})
+		p.GPUs = sched.GPURequest{Count: int(gpus), Milli: sched.WholeGPU}
 	}
 	object := st.MakePod().Name(name).UID(name).Namespace("default").Label("app", "web").Container("web").Obj()
 	object.Spec.Containers[0].Resources.Requests = asks
@@ -135,7 +135,7 @@ func (a *arena) end(c *nodestate.State, pods ...*sched.Pod) {
 	}
 }
 
-// small returns so many pods that fit on every server with 1 % free.
+// small returns pods that fit on every server with 1 % free.
 func (a *arena) small(count int) []*sched.Pod {
 	pods := make([]*sched.Pod, count)
 	for i := range pods {

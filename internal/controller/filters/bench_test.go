@@ -110,23 +110,23 @@ func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit 
 
 // BenchmarkCycle measures both tiers with all filters and several proposers, from a queue
 // of b.N pods to a binder that does nothing. An unschedulable pod is a decision, too: with
-// one card per pod, 27,546 of 40,000 pods are placed and the others are unschedulable.
+// one GPU per pod, 27,546 of 40,000 pods are placed and the others are unschedulable.
 func BenchmarkCycle(b *testing.B) {
 	b.Run("nodes=5000", func(b *testing.B) {
 		a := newArena(b, 5000, 20, 0.5)
-		for cards := range int64(2) {
+		for gpus := range int64(2) {
 			for _, proposers := range []int{1, 2, 4, most} {
 				c := a.newState(distbucket.LeastFit)
-				b.Run(fmt.Sprintf("cards=%d/proposers=%d", cards, proposers), func(b *testing.B) { a.runPipeline(b, c, proposers, cards) })
+				b.Run(fmt.Sprintf("gpus=%d/proposers=%d", gpus, proposers), func(b *testing.B) { a.runPipeline(b, c, proposers, gpus) })
 			}
 		}
 	})
 }
 
-func (a *arena) runPipeline(b *testing.B, c *nodestate.State, proposers int, cards int64) {
+func (a *arena) runPipeline(b *testing.B, c *nodestate.State, proposers int, gpus int64) {
 	pods := make([]*sched.Pod, b.N)
 	for i := range pods {
-		pods[i] = a.pod(fmt.Sprint("new-", i), 500, 4<<30, cards)
+		pods[i] = a.pod(fmt.Sprint("new-", i), 500, 4<<30, gpus)
 	}
 	queue := schedtest.NewQueue(pods, c.FreedSeq)
 	config := pipeline.Config{Filter: a.second, Bind: func(context.Context, sched.Decision, func()) error { queue.Done(); return nil }}

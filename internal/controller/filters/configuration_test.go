@@ -124,7 +124,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// asked returns a pod with a scheduler's name, as a mirror reads it.
+// asked returns a pod of the given scheduler, as a mirror reads it.
 func (s *scene) asked(t *testing.T, c *Configuration, scheduler string, pod *v1.Pod) *sched.Pod {
 	t.Helper()
 	ask := &sched.Pod{UID: string(pod.UID), Name: pod.Name, Profile: scheduler, Requests: sched.Amounts{

@@ -20,7 +20,7 @@ func TestFilter(t *testing.T) {
 		placed []*v1.Pod
 		pod    *st.PodWrapper
 		want   map[string]string // why a node does not suit; the others suit
-		says   string            // the message if none suits
+		says   string            // the message if no node fits
 	}{
 		"nothing asked": {nodes: zones(), pod: pod("p"), want: map[string]string{}},
 		"taint": {
@@ -69,13 +69,13 @@ func TestFilter(t *testing.T) {
 		"resources": {
 			nodes:  []*v1.Node{node("a").Obj(), node("b").Obj(), node("c").Taints([]v1.Taint{{Key: "batch", Effect: v1.TaintEffectNoSchedule}}).Obj()},
 			placed: []*v1.Pod{pod("x").Req(map[v1.ResourceName]string{"cpu": "3", "memory": "7Gi"}).Node("a").Obj()},
-			pod:    pod("p").Req(map[v1.ResourceName]string{"cpu": "2", "memory": "2Gi", "example.com/card": "1"}),
+			pod:    pod("p").Req(map[v1.ResourceName]string{"cpu": "2", "memory": "2Gi", "example.com/gpu": "1"}),
 			want: map[string]string{
-				"a": "Insufficient cpu, Insufficient memory, Insufficient example.com/card",
-				"b": "Insufficient example.com/card",
+				"a": "Insufficient cpu, Insufficient memory, Insufficient example.com/gpu",
+				"b": "Insufficient example.com/gpu",
 				"c": "node(s) had untolerated taint(s)",
 			},
-			says: "0/3 nodes are available: 2 Insufficient example.com/card, 1 Insufficient cpu, 1 Insufficient memory, 1 node(s) had untolerated taint(s).",
+			says: "0/3 nodes are available: 2 Insufficient example.com/gpu, 1 Insufficient cpu, 1 Insufficient memory, 1 node(s) had untolerated taint(s).",
 		},
 		"too many pods": {
 			nodes:  []*v1.Node{node("a").Capacity(map[v1.ResourceName]string{"pods": "1"}).Obj()},

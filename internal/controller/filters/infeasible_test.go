@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// BenchmarkInfeasible measures a search for a pod that no node suits, although all nodes
-// have room: they lack a label, or a neighbour that the pod requires.
+// BenchmarkInfeasible measures a search for a pod that fits no node although all nodes have
+// enough free resources. All nodes lack a label, or a neighbour, that the pod requires.
 func BenchmarkInfeasible(b *testing.B) {
 	never := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "never"}}
 	for _, nodes := range []int{1000, 5000, 20_000} {

@@ -12,9 +12,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// Kind returns a text that is equal only for pods that the filters refuse on the same nodes
-// for the same reasons, apart from amounts. It is "" for a pod that names its nodes, that has
-// claims, or that has already run.
+// Kind returns a text for a pod. If two pods have equal texts, the filters refuse both on the
+// same nodes for the same reasons, apart from amounts. It is "" for a pod that names its
+// nodes, that has claims, or that has already run.
 func (c *Cluster) Kind(pod *Pod) string {
 	if pod.rules == "" || pod.claim || pod.started {
 		return ""

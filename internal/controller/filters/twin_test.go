@@ -134,7 +134,7 @@ func (w *world) node(name string) *v1.Node {
 		n.Taints([]v1.Taint{{Key: "batch", Effect: v1.TaintEffect(w.one("NoSchedule", "NoExecute", "PreferNoSchedule"))}})
 	}
 	if w.IntN(2) == 0 {
-		n.Status.Allocatable["example.com/card"] = resource.MustParse(w.one("1", "3"))
+		n.Status.Allocatable["example.com/gpu"] = resource.MustParse(w.one("1", "3"))
 		n.Status.Allocatable["ephemeral-storage"] = resource.MustParse(w.one("1Gi", "3Gi"))
 	}
 	return n.Obj()
@@ -168,7 +168,7 @@ func (w *world) pod(name string) *st.PodWrapper {
 // extended makes the pod request one other resource; with two, the order of the messages
 // would be random.
 func (w *world) extended(p *st.PodWrapper) {
-	p.Req(map[v1.ResourceName]string{v1.ResourceName(w.one("example.com/card", "example.com/card", "hugepages-2Mi")): w.one("0", "1", "2")})
+	p.Req(map[v1.ResourceName]string{v1.ResourceName(w.one("example.com/gpu", "example.com/gpu", "hugepages-2Mi")): w.one("0", "1", "2")})
 }
 
 // resized sets a status with other resources than the requests, and an infeasible resize.
@@ -189,7 +189,7 @@ func (w *world) selector() *metav1.LabelSelector {
 	return st.MakeLabelSelector().Label("app", w.one("web", "db", "cache")).Obj()
 }
 
-// elsewhere gives the pod anti-affinity to pods of other namespaces.
+// elsewhere adds anti-affinity to pods of other namespaces to the pod.
 func (w *world) elsewhere(p *st.PodWrapper) {
 	spaces := st.MakeLabelSelector().Obj()
 	if w.IntN(2) == 0 {
@@ -228,7 +228,7 @@ func newTwin(t *testing.T, spaces ...*v1.Namespace) *twin {
 	return tw
 }
 
-// look takes a new snapshot.
+// look makes a new snapshot.
 func (tw *twin) look(w *world) {
 	placed := slices.DeleteFunc(slices.Collect(maps.Values(w.pods)), func(p *v1.Pod) bool { return w.nodes[p.Spec.NodeName] == nil })
 	tw.snapshot.SharedLister = cache.NewSnapshot(placed, slices.Collect(maps.Values(w.nodes)))

@@ -19,7 +19,7 @@ func FuzzRegistry(f *testing.F) {
 			`{"status":{"gpus":[{"id":"GPU-a","form":"physical","model":"T4","links":["-","NV1"]},{"id":"GPU-b","index":1,"form":"physical","model":"T4","links":["NV1","-"]}]}}`},
 		{`{"metadata":{"generation":2},"spec":{"tenants":["ann","ben"],"form":"virtual","type":"H100-MIG-1g.10gb","containers":["main"],"nodes":[{"name":"n1","gpus":["MIG-a"]}]},
 			"status":{"inForce":{"generation":1,"spec":{"tenants":["ann"],"nodes":[{"name":"n1","gpus":["0"]}]}}}}`,
-			`{"status":{"gpus":[{"id":"MIG-a","card":"GPU-a","form":"virtual","model":"H100","type":"H100-MIG-1g.10gb"}]}}`},
+			`{"status":{"gpus":[{"id":"MIG-a","parent":"GPU-a","form":"virtual","model":"H100","type":"H100-MIG-1g.10gb"}]}}`},
 	} {
 		f.Add([]byte(seed[0]), []byte(seed[1]))
 	}

@@ -64,7 +64,7 @@ func (m Matcher) unknown(tenant string) sched.Reason {
 	return nowhere(m.Known(tenant))
 }
 
-// limit makes a pod without whole cards wait for its tenant's quotas.
+// limit makes a pod without whole GPUs wait for its tenant's quotas.
 func (m Matcher) limit(p *sched.Pod) {
 	if !m.Quotas.Limited(p.Tenant) {
 		return
@@ -75,7 +75,7 @@ func (m Matcher) limit(p *sched.Pod) {
 	}
 }
 
-// offerParts returns whether a pod's parts of cards on a node are within two quotas: that
+// offerParts returns whether a pod's parts of GPUs on a node are within two quotas: that
 // of all GPUs, and that of the parts' type.
 func (m Matcher) offerParts(p *sched.Pod, node *sched.Node) sched.Offer {
 	part := node.Parts[p.GPUs.Part.Resource]

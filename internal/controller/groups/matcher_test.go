@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestParts checks a pod that requests three slices of 0.1 cards of type T. If the quota of
+// TestParts checks a pod that requests three slices of 0.1 GPUs of type T. If the quota of
 // all GPUs is used up, the pod waits; if the quota of its slices' type is, the node is
 // refused.
 func TestParts(t *testing.T) {
@@ -52,8 +52,8 @@ func TestParts(t *testing.T) {
 				limits[kind] = resource.MustParse(most)
 			}
 			quotas.SetTenant("ann", limits)
-			state.SetNode(&sched.Node{Name: "n", GPUs: []sched.GPU{{ID: "card", Type: tc.of}}})
-			state.Adopt(nodestate.Assignment{UID: "other", Node: "n", Tenant: "ann", Holding: sched.Holding{GPUs: []sched.GPUShare{{ID: "card", Milli: tc.held}}}})
+			state.SetNode(&sched.Node{Name: "n", GPUs: []sched.GPU{{ID: "gpu", Type: tc.of}}})
+			state.Adopt(nodestate.Assignment{UID: "other", Node: "n", Tenant: "ann", Holding: sched.Holding{GPUs: []sched.GPUShare{{ID: "gpu", Milli: tc.held}}}})
 			pod := &sched.Pod{UID: "pod", Tenant: "ann", GPUs: sched.GPURequest{Part: sched.GPUPartRequest{Resource: resourceName, Kind: "MIG-1g.10gb", Count: 3}}}
 			if err := (Matcher{Groups: NewRegistry(Dependencies{}), Quotas: quotas}).Complete(pod, nil); err != nil {
 				t.Fatal(err)

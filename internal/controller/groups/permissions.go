@@ -23,7 +23,7 @@ const (
 // Permissions asks the API server's authorizer, usually RBAC, what tenants and users may do.
 // A tenant is the user group "numalet.dev:tenant:NAME". A subject may use a GPU if it has the verb
 // "use" on nodetopologies.numalet.dev with the name of the node, or on gpus.numalet.dev with the
-// UUID of the card. It may use a tenant if it has the verb on tenants.numalet.dev. Permissions is
+// UUID of the GPU. It may use a tenant if it has the verb on tenants.numalet.dev. Permissions is
 // not safe for concurrent use.
 type Permissions struct {
 	client kubernetes.Interface
@@ -56,7 +56,7 @@ func NewPermissions(client kubernetes.Interface, now func() time.Time) *Permissi
 	return &Permissions{client, now, map[permission]answer{}}
 }
 
-// Allowed reports whether a tenant may use a GPU of a node, given by the UUID of its card.
+// Allowed reports whether a tenant may use a GPU of a node, given by its UUID.
 func (p *Permissions) Allowed(ctx context.Context, tenant, node, id string) (bool, error) {
 	return p.UsesGPU(ctx, tenantSubject(tenant), node, id)
 }

@@ -33,7 +33,7 @@ func Object(g group.Group) *v1alpha1.GPUGroup {
 	object := &v1alpha1.GPUGroup{Spec: v1alpha1.GPUGroupSpec{Tenants: g.Tenants, Form: g.Form.String(), Type: g.Type, Containers: g.Containers}}
 	object.Name = g.Name
 	if g.Quota > 0 {
-		most := cards(g.Quota)
+		most := gpus(g.Quota)
 		object.Spec.Quota = &most
 	}
 	for _, b := range g.Bindings {
@@ -42,27 +42,27 @@ func Object(g group.Group) *v1alpha1.GPUGroup {
 	return object
 }
 
-// Inventory returns the GPUs that a node's agent reports: cards, and slices of cards in MIG
-// mode, whose card itself is not reported. Contradictory links are ignored.
+// Inventory returns the GPUs that a node's agent reports: whole GPUs, and slices of GPUs in MIG
+// mode, whose GPU itself is not reported. Contradictory links are ignored.
 func Inventory(t *v1alpha1.NodeTopology) *gpu.Inventory {
 	v, cut := &gpu.Inventory{}, map[string]int{}
-	var links [][]string // by card
+	var links [][]string // by GPU
 	for i := range t.Status.GPUs {
 		g := &t.Status.GPUs[i]
 		if g.Form != gpu.Virtual.String() {
-			v.Cards = append(v.Cards, gpu.Card{UUID: g.ID, Index: int(g.Index), Model: g.Model, NUMA: near(g)})
+			v.GPUs = append(v.GPUs, gpu.GPU{UUID: g.ID, Index: int(g.Index), Model: g.Model, NUMA: near(g)})
 			links = append(links, g.Links)
 			continue
 		}
-		at, known := cut[g.Card]
+		at, known := cut[g.Parent]
 		if !known {
-			at = len(v.Cards)
-			cut[g.Card] = at
-			v.Cards = append(v.Cards, gpu.Card{UUID: g.Card, Index: int(g.Index), Model: g.Model, NUMA: near(g), MIG: true})
+			at = len(v.GPUs)
+			cut[g.Parent] = at
+			v.GPUs = append(v.GPUs, gpu.GPU{UUID: g.Parent, Index: int(g.Index), Model: g.Model, NUMA: near(g), MIG: true})
 			links = append(links, nil)
 		}
 		profile := strings.TrimPrefix(g.Type, gpu.SliceTypeName(g.Model, ""))
-		v.Cards[at].Slices = append(v.Cards[at].Slices, gpu.Slice{UUID: g.ID, Profile: profile})
+		v.GPUs[at].Slices = append(v.GPUs[at].Slices, gpu.Slice{UUID: g.ID, Profile: profile})
 	}
 	if table, err := gpu.ReadLinks(links); err == nil {
 		v.Links = table

@@ -9,16 +9,16 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestInventory checks that the links of whole cards are known, that only the parts of
-// divided cards are listed, and that contradictory links are ignored.
+// TestInventory checks that the links of whole GPUs are known, that only the parts of
+// divided GPUs are listed, and that contradictory links are ignored.
 func TestInventory(t *testing.T) {
 	reported := &v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{GPUs: []v1alpha1.GPU{
 		{ID: "GPU-a", Model: "A30", Form: "physical", Links: []string{"-", "SYS", "NV4"}},
-		{ID: "MIG-b", Index: 1, Model: "A30", Type: gpu.SliceTypeName("A30", "1g.6gb+me"), Card: "GPU-b", Form: "virtual"},
+		{ID: "MIG-b", Index: 1, Model: "A30", Type: gpu.SliceTypeName("A30", "1g.6gb+me"), Parent: "GPU-b", Form: "virtual"},
 		{ID: "GPU-c", Index: 2, Model: "A30", Form: "physical", Links: []string{"NV4", "SYS", "-"}},
 	}}}
 	want := &gpu.Inventory{
-		Cards: []gpu.Card{
+		GPUs: []gpu.GPU{
 			{UUID: "GPU-a", Model: "A30", NUMA: -1},
 			{UUID: "GPU-b", Index: 1, Model: "A30", NUMA: -1, MIG: true, Slices: []gpu.Slice{{UUID: "MIG-b", Profile: "1g.6gb.me"}}},
 			{UUID: "GPU-c", Index: 2, Model: "A30", NUMA: -1},

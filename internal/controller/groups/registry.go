@@ -30,7 +30,7 @@ const (
 // Dependencies are what a Registry calls.
 type Dependencies struct {
 	// Allowed reports whether a tenant has permission to use a GPU of a node, given by the
-	// UUID of its card. An error means that the answer is unknown.
+	// UUID of its GPU. An error means that the answer is unknown.
 	Allowed func(ctx context.Context, tenant, node, id string) (bool, error)
 	// Authors answers what the authors of groups may do. If it is nil, authors are not checked.
 	Authors Authors

@@ -23,9 +23,9 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node n1 A100 4 [sliced]           the node has so many cards n1-0 …; sliced: each is one slice
+//	node n1 A100 4 [sliced]           the node has so many GPUs n1-0 …; sliced: each is one slice
 //	gone node|group NAME              there is none any more
-//	right ann n1 | right ann n1-0     the tenant may use the node, or the card
+//	right ann n1 | right ann n1-0     the tenant may use the node, or the GPU
 //	right carl tenant:ann             the author may use the tenant
 //	wrong ann n1                      it may no longer
 //	bug                               the question what a tenant may do panics; speech ends that, too
@@ -36,7 +36,7 @@ import (
 //	give u ann g 1500                 so many thousandths of the group's GPUs
 //	quota ann T4=2 | end u | limited ann
 //	show                              what the groups say
-//	offer ann n1                      which cards of a node a pod of the tenant with one card may choose from
+//	offer ann n1                      which GPUs of a node a pod of the tenant with one GPU may choose from
 //
 // The answers are what is said of groups, and who may hold more than before.
 func TestScenarios(t *testing.T) {
@@ -46,7 +46,7 @@ func TestScenarios(t *testing.T) {
 type scene struct {
 	t        *testing.T
 	registry *Registry
-	state    *nodestate.State // with one node, host, and one card
+	state    *nodestate.State // with one node, host, and one GPU
 	quotas   *Quotas
 	objects  map[string]*v1alpha1.GPUGroup
 	nodes    map[string]*v1alpha1.NodeTopology
@@ -61,7 +61,7 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 	s.state = nodestatetest.New(t, "cpu", filter.Profile{})
 	s.quotas = NewQuotas(s.state.Visit, func(tenant string) { out.Line("freed: %s", tenant) }, func() {})
 	s.state.Subscribe(s.quotas.Observe)
-	s.state.SetNode(&sched.Node{Name: "host", GPUs: []sched.GPU{{ID: "card", Type: "A100"}}})
+	s.state.SetNode(&sched.Node{Name: "host", GPUs: []sched.GPU{{ID: "gpu", Type: "A100"}}})
 	s.fresh()
 	return s
 }
@@ -121,7 +121,7 @@ func (s *scene) node(c *scenario.Command) {
 	for i := range c.Int(2) {
 		g := v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", name, i), Index: int32(i), Model: model, Form: "physical"}
 		if c.Has("sliced") {
-			g.Form, g.Card, g.Type = "virtual", fmt.Sprintf("%s-card-%d", name, i), model+"-MIG-1g.10gb"
+			g.Form, g.Parent, g.Type = "virtual", fmt.Sprintf("%s-gpu-%d", name, i), model+"-MIG-1g.10gb"
 		}
 		t.Status.GPUs = append(t.Status.GPUs, g)
 	}
@@ -190,7 +190,7 @@ func (s *scene) again(*scenario.Command) {
 func (s *scene) give(c *scenario.Command) {
 	host := s.state.Record("host")
 	d := sched.Decision{Pod: &sched.Pod{UID: c.Arg(0), Tenant: c.Arg(1)}, At: sched.Placement{
-		Node: host.Name, GPUGroup: c.Arg(2), GPUs: []sched.GPUShare{{ID: "card", Milli: sched.MilliGPU(c.Int(3))}},
+		Node: host.Name, GPUGroup: c.Arg(2), GPUs: []sched.GPUShare{{ID: "gpu", Milli: sched.MilliGPU(c.Int(3))}},
 	}}
 	if err := s.quotas.Check(d, host); err != nil {
 		c.Error(err)
@@ -217,8 +217,8 @@ func (s *scene) offer(c *scenario.Command) {
 		return
 	}
 	var ids []string
-	for _, card := range offer.GPUs {
-		ids = append(ids, card.ID)
+	for _, device := range offer.GPUs {
+		ids = append(ids, device.ID)
 	}
 	c.Line("%s of %s", strings.Join(ids, " "), match)
 }

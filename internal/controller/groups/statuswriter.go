@@ -145,9 +145,9 @@ func status(before v1alpha1.GPUGroupStatus, v Verdict, holders map[string]sched.
 	used := sched.MilliGPU(0)
 	for _, tenant := range slices.Sorted(maps.Keys(holders)) {
 		used += holders[tenant]
-		s.Usage = append(s.Usage, v1alpha1.TenantGPUs{Tenant: tenant, GPUs: cards(holders[tenant])})
+		s.Usage = append(s.Usage, v1alpha1.TenantGPUs{Tenant: tenant, GPUs: gpus(holders[tenant])})
 	}
-	all := cards(used)
+	all := gpus(used)
 	s.Used = &all
 	return s
 }
@@ -166,7 +166,7 @@ func sharedReason(v Verdict) string {
 	return "Disjoint"
 }
 
-func cards(amount sched.MilliGPU) resource.Quantity {
+func gpus(amount sched.MilliGPU) resource.Quantity {
 	return *resource.NewMilliQuantity(int64(amount), resource.DecimalSI)
 }
 

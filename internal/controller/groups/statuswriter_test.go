@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestWrite checks that a status replaces the old one: what the form in force has no more
-// is gone, and so are tenants that hold nothing.
+// TestWrite checks that a new status replaces the old one as a whole: it has no GPUs that the
+// form in force no longer has, and no tenants that hold nothing.
 func TestWrite(t *testing.T) {
 	quota := resource.MustParse("2")
 	object := &v1alpha1.GPUGroup{

@@ -13,13 +13,13 @@ import (
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
-// Resources by which a pod requests GPUs: cards, and shares of cards.
+// Resources by which a pod requests GPUs: GPUs, and shares of GPUs.
 const (
-	cards  corev1.ResourceName = "nvidia.com/gpu"
+	gpus   corev1.ResourceName = "nvidia.com/gpu"
 	shares corev1.ResourceName = "nvidia.com/gpu.shared"
 )
 
-// virtual is the form of GPUs that are parts of cards.
+// virtual is the form of GPUs that are parts of GPUs.
 const virtual = "virtual"
 
 // newPod returns a pod of the job, without what own adds to every object.
@@ -82,7 +82,7 @@ func setResources(r *corev1.ResourceRequirements, needs v1alpha1.JobNeeds) {
 		amounts[corev1.ResourceMemory] = *needs.Memory
 	}
 	if needs.GPUs > 0 {
-		name := cards
+		name := gpus
 		if needs.GPUForm == virtual {
 			name = shares
 		}

@@ -38,7 +38,7 @@ func (m *Mirror) readBound(pod *corev1.Pod) boundPod {
 // all of it. A pod with exclusive CPUs and no placement does not. It holds what its node reports
 // for it (shares), or its requests until the node reports. The same is true for mirror pods,
 // because the admission policies cannot prevent their authors from adding a placement that the
-// controller did not decide. gpus is the resource of whole cards.
+// controller did not decide. gpus is the resource of whole GPUs.
 func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool) {
 	a = nodestate.Assignment{UID: string(pod.UID), Node: pod.Spec.NodeName, Gang: gangID(pod), Since: boundSince(pod)}
 	a.Ends = ends(pod, a.Since)
@@ -56,7 +56,7 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 	if placed {
 		a.Group = pod.Annotations[v1alpha1.AnnotationGPUGroup] // before a placement it is only a request
 	}
-	a.Cards, a.Parts = int(a.Extended.Of(gpus)), partRequest(a.Amounts, gpus).Count
+	a.WholeGPUs, a.Parts = int(a.Extended.Of(gpus)), partRequest(a.Amounts, gpus).Count
 	return a, all
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestTooManyGPUs checks that no number of cards that a kubelet reports ends the
+// TestTooManyGPUs checks that no number of GPUs that a kubelet reports ends the
 // controller or fills its memory, and that such a node is reported once.
 func TestTooManyGPUs(t *testing.T) {
 	for n, want := range map[string]struct {
@@ -26,7 +26,7 @@ func TestTooManyGPUs(t *testing.T) {
 			s.mirror.SetNode(nodeOf("n1", scenario.Words{"cpu=8", "gpus=" + n}))
 			s.mirror.SetNode(nodeOf("n1", scenario.Words{"cpu=9", "gpus=" + n}))
 			if got := len(s.state.Record("n1").GPUs); got != want.records {
-				t.Errorf("%d records of cards, want %d", got, want.records)
+				t.Errorf("%d records of GPUs, want %d", got, want.records)
 			}
 			if got := strings.ReplaceAll(s.said.String(), "freed: n1\n", ""); got != want.odd {
 				t.Errorf("reports %q, want %q", got, want.odd)
@@ -62,7 +62,7 @@ func TestTooMuchCPU(t *testing.T) {
 	}
 }
 
-// TestTooManyGPUsRequested checks that a pod that requests more cards than a node may
+// TestTooManyGPUsRequested checks that a pod that requests more GPUs than a node may
 // have is refused before anything of that size is made.
 func TestTooManyGPUsRequested(t *testing.T) {
 	s := newScene(t)

@@ -25,7 +25,7 @@ func FuzzMirror(f *testing.F) {
 		f.Add(texts[0], texts[1], texts[2])
 	}
 	seed(nodeOf("n1", scenario.Words{"cpu=8", "gpus=2", "model=T4", "parts=gpu.shared:8"}),
-		topologyOf("n1", scenario.Words{"numa=0:0-3,1:4-7", "holds=uid-a:0-1", "cards=T4,T4", "gpu-holders=uid-a:1"}), podOf("a", scenario.Words{"cpu=2", "policy=single", "gpus=1"}))
+		topologyOf("n1", scenario.Words{"numa=0:0-3,1:4-7", "holds=uid-a:0-1", "gpus=T4,T4", "gpu-holders=uid-a:1"}), podOf("a", scenario.Words{"cpu=2", "policy=single", "gpus=1"}))
 	seed(nodeOf("n1", scenario.Words{"cpu=8", "parts=mig-1g.10gb:7"}),
 		topologyOf("n1", scenario.Words{"numa=0:0-3,1:4-7", "full-cores=2", "slices=H100:1g.10gb"}), podOf("a", scenario.Words{"cpu=2", "policy=spread", "parts=mig-1g.10gb:1", "gpu-type=H100|A100"}))
 	seed(nodeOf("n1", scenario.Words{"cpu=9223372036854775807", "gpus=9223372036854775807"}),
@@ -41,7 +41,7 @@ func FuzzMirror(f *testing.F) {
 		s.mirror.SetTopology(topology)
 		record := s.state.Record("n1")
 		if len(record.GPUs) > MaxGPUs {
-			t.Fatalf("%d records of cards", len(record.GPUs))
+			t.Fatalf("%d records of GPUs", len(record.GPUs))
 		}
 		free := record.Free
 		s.mirror.SetPod(pod)

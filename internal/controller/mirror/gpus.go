@@ -13,23 +13,23 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// named returns the whole cards that a node's agent lists, without cards that are allocated in
-// parts. An unhealthy card has nothing free.
-func named(t *v1alpha1.NodeTopology) (cards []sched.GPU) {
+// named returns the whole GPUs that a node's agent lists, without GPUs that are allocated in
+// parts. An unhealthy GPU has nothing free.
+func named(t *v1alpha1.NodeTopology) (gpus []sched.GPU) {
 	for _, g := range whole(t) {
-		card := sched.GPU{ID: g.ID, Type: cmp.Or(g.Type, gpu.TypeName(g.Model)), NUMA: topology.Unknown, Free: sched.WholeGPU}
+		device := sched.GPU{ID: g.ID, Type: cmp.Or(g.Type, gpu.TypeName(g.Model)), NUMA: topology.Unknown, Free: sched.WholeGPU}
 		if g.NUMA != nil {
-			card.NUMA = topology.NodeID(*g.NUMA)
+			device.NUMA = topology.NodeID(*g.NUMA)
 		}
 		if g.Health == unhealthy {
-			card.Free = 0
+			device.Free = 0
 		}
-		cards = append(cards, card)
+		gpus = append(gpus, device)
 	}
-	return cards
+	return gpus
 }
 
-// links returns the links between the whole cards that a node's agent lists, or nil if
+// links returns the links between the whole GPUs that a node's agent lists, or nil if
 // its rows contradict each other.
 func links(t *v1alpha1.NodeTopology) gpu.Links {
 	var rows [][]string
@@ -43,23 +43,23 @@ func links(t *v1alpha1.NodeTopology) gpu.Links {
 	return table
 }
 
-// whole returns the whole cards that a node's agent lists, without parts of cards.
-func whole(t *v1alpha1.NodeTopology) (cards []v1alpha1.GPU) {
+// whole returns the whole GPUs that a node's agent lists, without parts of GPUs.
+func whole(t *v1alpha1.NodeTopology) (gpus []v1alpha1.GPU) {
 	if t == nil {
 		return nil
 	}
 	for _, g := range t.Status.GPUs {
 		if g.Form == gpu.Physical.String() {
-			cards = append(cards, g)
+			gpus = append(gpus, g)
 		}
 	}
-	return cards
+	return gpus
 }
 
-// unhealthy is the health of a card that must not be allocated.
+// unhealthy is the health of a GPU that must not be allocated.
 const unhealthy = "Unhealthy"
 
-// nameless returns n cards without IDs, for a node whose agent lists none.
+// nameless returns n GPUs without IDs, for a node whose agent lists none.
 func nameless(model string, n int64) []sched.GPU {
 	if n <= 0 {
 		return nil
@@ -67,12 +67,12 @@ func nameless(model string, n int64) []sched.GPU {
 	return slices.Repeat([]sched.GPU{{Type: model, NUMA: topology.Unknown, Free: sched.WholeGPU}}, int(n))
 }
 
-// MaxGPUs is the largest number of whole cards of one node. Machines have up to 16, and
-// fabrics of PCIe switches attach a few dozen. Each card costs memory in each of the
+// MaxGPUs is the largest number of whole GPUs of one node. Machines have up to 16, and
+// fabrics of PCIe switches attach a few dozen. Each GPU costs memory in each of the
 // node's records, so the number must not come from a kubelet without a limit.
 const MaxGPUs = 1024
 
-// checkGPUs returns an error if a node reports more cards than MaxGPUs. None of them is then used:
+// checkGPUs returns an error if a node reports more GPUs than MaxGPUs. None of them is then used:
 // choosing 1,024 of them would trust a report that is wrong.
 func checkGPUs(node *corev1.Node, t *v1alpha1.NodeTopology, gpus string) error {
 	n := v1alpha1.Amount(node.Status.Allocatable[corev1.ResourceName(gpus)])

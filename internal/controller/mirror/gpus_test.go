@@ -9,23 +9,23 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestLinks checks that the record has the links between its cards. The agent's rows also
-// have columns of cards that are given away in parts.
+// TestLinks checks that the record has the links between its GPUs. The agent's rows also
+// have columns of GPUs that are given away in parts.
 func TestLinks(t *testing.T) {
-	card := func(id string, links ...string) v1alpha1.GPU {
+	device := func(id string, links ...string) v1alpha1.GPU {
 		return v1alpha1.GPU{ID: id, Form: "physical", Health: "Healthy", Links: links}
 	}
-	part := v1alpha1.GPU{ID: "MIG-b", Form: "virtual", Card: "GPU-b", Index: 1}
+	part := v1alpha1.GPU{ID: "MIG-b", Form: "virtual", Parent: "GPU-b", Index: 1}
 	for name, tc := range map[string]struct {
 		gpus []v1alpha1.GPU
 		want gpu.Links
 	}{
 		"none":        {nil, nil},
-		"not told":    {[]v1alpha1.GPU{card("GPU-a"), card("GPU-b")}, nil},
-		"two":         {[]v1alpha1.GPU{card("GPU-a", "-", "NV12"), card("GPU-b", "NV12", "-")}, gpu.Links{{{}, {NVLinks: 12}}, {{NVLinks: 12}, {}}}},
-		"parts":       {[]v1alpha1.GPU{card("GPU-a", "-", "NV12", "PIX"), part, card("GPU-c", "PIX", "SYS", "-")}, gpu.Links{{{}, {Level: gpu.Single}}, {{Level: gpu.Single}, {}}}},
-		"not of each": {[]v1alpha1.GPU{card("GPU-a", "-", "?"), card("GPU-b")}, gpu.Links{{{}, {}}, {{}, {}}}},
-		"nonsense":    {[]v1alpha1.GPU{card("GPU-a", "-", "NV12"), card("GPU-b", "PIX", "-")}, nil},
+		"not told":    {[]v1alpha1.GPU{device("GPU-a"), device("GPU-b")}, nil},
+		"two":         {[]v1alpha1.GPU{device("GPU-a", "-", "NV12"), device("GPU-b", "NV12", "-")}, gpu.Links{{{}, {NVLinks: 12}}, {{NVLinks: 12}, {}}}},
+		"parts":       {[]v1alpha1.GPU{device("GPU-a", "-", "NV12", "PIX"), part, device("GPU-c", "PIX", "SYS", "-")}, gpu.Links{{{}, {Level: gpu.Single}}, {{Level: gpu.Single}, {}}}},
+		"not of each": {[]v1alpha1.GPU{device("GPU-a", "-", "?"), device("GPU-b")}, gpu.Links{{{}, {}}, {{}, {}}}},
+		"nonsense":    {[]v1alpha1.GPU{device("GPU-a", "-", "NV12"), device("GPU-b", "PIX", "-")}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			topology := &v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{GPUs: tc.gpus}}

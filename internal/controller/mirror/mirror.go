@@ -16,7 +16,7 @@ import (
 type Env struct {
 	State      *nodestate.State
 	Filters    Filters
-	GPUs       string   // name of the resource that counts whole cards
+	GPUs       string   // name of the resource that counts whole GPUs
 	Schedulers []string // names in spec.schedulerName of the pods that the controller schedules
 	// Priority is whether the priority of a pod counts in the queue.
 	Priority bool
@@ -58,7 +58,7 @@ type Mirror struct {
 		sync.Mutex
 		nodes map[string]*node      // by name
 		asks  map[string]pendingPod // the pending pods as last seen, by UID
-		// models counts the nodes with cards of each model.
+		// models counts the nodes with GPUs of each model.
 		models map[string]int
 	}
 }

@@ -15,17 +15,17 @@ import (
 )
 
 // labelProduct is the label in which NVIDIA's feature discovery writes the model of a
-// node's cards.
+// node's GPUs.
 // Source: https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery.
 const labelProduct = "nvidia.com/gpu.product"
 
-// model returns the model of a node's whole cards as its agent reports it, or else as its
+// model returns the model of a node's whole GPUs as its agent reports it, or else as its
 // label says. It is empty if it is unknown or if the node has several models, between
 // which a pod could not choose.
 func model(node *corev1.Node, t *v1alpha1.NodeTopology) string {
 	models := map[string]bool{}
-	for _, card := range whole(t) {
-		models[cmp.Or(card.Type, gpu.TypeName(card.Model))] = true
+	for _, device := range whole(t) {
+		models[cmp.Or(device.Type, gpu.TypeName(device.Model))] = true
 	}
 	switch len(models) {
 	case 0:
@@ -36,7 +36,7 @@ func model(node *corev1.Node, t *v1alpha1.NodeTopology) string {
 	return ""
 }
 
-// modelOf returns the model of a record's first card, or "".
+// modelOf returns the model of a record's first GPU, or "".
 func modelOf(n *sched.Node) string {
 	if n == nil || len(n.GPUs) == 0 {
 		return ""
@@ -80,7 +80,7 @@ func (m *Mirror) known(ask sched.GPURequest) []string {
 // all of them.
 const maxModels = 64
 
-// allowed reads the annotations that restrict the cards of a pod that requests n GPUs of
+// allowed reads the annotations that restrict the GPUs of a pod that requests n GPUs of
 // a form. Nil means no restriction.
 func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string, error) {
 	list, typed := pod.Annotations[v1alpha1.AnnotationGPUType]
@@ -90,10 +90,10 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 		return nil, fmt.Errorf("the pod says which GPUs suit it (%s, %s) and asks for none; give a container a limit of %s, or remove the annotation",
 			v1alpha1.AnnotationGPUType, v1alpha1.AnnotationGPUForm, resource)
 	case formed && form != asked.String() && asked == gpu.Physical:
-		return nil, fmt.Errorf("the annotation %s is %q, and the pod asks for %s, which are whole cards; allowed is %s",
+		return nil, fmt.Errorf("the annotation %s is %q, and the pod asks for %s, which are whole GPUs; allowed is %s",
 			v1alpha1.AnnotationGPUForm, form, resource, gpu.Physical)
 	case formed && form != asked.String():
-		return nil, fmt.Errorf("the annotation %s is %q, and the pod asks for parts of cards; allowed is %s", v1alpha1.AnnotationGPUForm, form, gpu.Virtual)
+		return nil, fmt.Errorf("the annotation %s is %q, and the pod asks for parts of GPUs; allowed is %s", v1alpha1.AnnotationGPUForm, form, gpu.Virtual)
 	case !typed:
 		return nil, nil
 	}

@@ -52,7 +52,7 @@ func topologyOf(name string, w scenario.Words) *v1alpha1.NodeTopology {
 		n.Capacity, n.Allocatable = int32(cpus.Len()), int32(cpus.Minus(reserved).Len())
 		t.Status.NUMA = append(t.Status.NUMA, n)
 	}
-	for id, model := range w.List("cards") {
+	for id, model := range w.List("gpus") {
 		t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprint(id), Model: model, Form: "physical"})
 	}
 	for model, profile := range w.Pairs("slices") {

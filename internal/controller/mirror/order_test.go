@@ -19,7 +19,7 @@ func lives() []life {
 		all = append(all,
 			life{"node " + n + " cpu=4", "gone node " + n, "node " + n + " cpu=16 gpus=4"},
 			life{"topology " + n + " numa=0:0-7,1:8-15 ready=false", "topology " + n + " numa=0:0-7,1:8-15 holds=uid-c" + n + ":8-9" +
-				" cards=T4,T4,T4,T4 gpu-holders=uid-e" + n + ":1,uid-f" + n + ":0,lost:2"})
+				" gpus=T4,T4,T4,T4 gpu-holders=uid-e" + n + ":1,uid-f" + n + ":0,lost:2"})
 		for _, pod := range []life{
 			{"pod a%s cpu=3 policy=random", "pod a%s cpu=3 policy=random node=%s placement=0:2,1:1"},
 			{"pod b%s cpu=2 policy=single node=%s placement=1:2", "pod b%s cpu=2 policy=single node=%s placement=1:2 phase=Failed"},

@@ -11,17 +11,17 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// sharedKind is NVIDIA's suffix for a share of a card, which follows the card's model in
+// sharedKind is NVIDIA's suffix for a share of a GPU, which follows the GPU's model in
 // labels of feature discovery.
 const sharedKind = "SHARED"
 
-// sharedSuffix is added to the name of the resource of whole cards. The result is the name of the
+// sharedSuffix is added to the name of the resource of whole GPUs. The result is the name of the
 // resource of shares.
 const sharedSuffix = ".shared"
 
-// partKind returns the kind of card part that a resource counts, in the form of a GPU
+// partKind returns the kind of GPU part that a resource counts, in the form of a GPU
 // type's suffix: "SHARED" or "MIG-1g.10gb". It is "" for other resources. gpus is the
-// resource of whole cards.
+// resource of whole GPUs.
 func partKind(resource, gpus string) string {
 	domain, _, _ := strings.Cut(gpus, "/")
 	if profile, slice := strings.CutPrefix(resource, domain+"/mig-"); slice {
@@ -33,7 +33,7 @@ func partKind(resource, gpus string) string {
 	return ""
 }
 
-// partRequest returns which parts of cards are requested. Of several such resources it takes
+// partRequest returns which parts of GPUs are requested. Of several such resources it takes
 // the first by name.
 func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {
 	for resource, n := range amounts.Extended.All() {
@@ -45,8 +45,8 @@ func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {
 }
 
 // parts returns the type and size of the parts that each resource of a node counts. The
-// size of a share is the number of cards divided by the number of shares. A slice counts
-// as a whole card because it has a type of its own.
+// size of a share is the number of GPUs divided by the number of shares. A slice counts
+// as a whole GPU because it has a type of its own.
 func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[string]sched.GPUPart {
 	capacity := amounts(node.Status.Capacity).Extended
 	all := map[string]sched.GPUPart{}
@@ -54,8 +54,8 @@ func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[
 		switch kind := partKind(resource, gpus); kind {
 		case "":
 		case sharedKind:
-			perCard := max(1, n/max(1, capacity.Of(gpus)))
-			size := max(1, sched.WholeGPU/sched.MilliGPU(perCard)) // no share is free of charge
+			perGPU := max(1, n/max(1, capacity.Of(gpus)))
+			size := max(1, sched.WholeGPU/sched.MilliGPU(perGPU)) // no share is free of charge
 			all[resource] = sched.GPUPart{Type: typeOf(model, kind), Milli: size}
 		default:
 			all[resource] = sched.GPUPart{Type: typeOf(sliced(t, kind), kind), Milli: sched.WholeGPU}
@@ -67,10 +67,10 @@ func parts(node *corev1.Node, t *v1alpha1.NodeTopology, model, gpus string) map[
 	return all
 }
 
-// typeOf returns the type of a part of a card. The model may be unknown, "".
+// typeOf returns the type of a part of a GPU. The model may be unknown, "".
 func typeOf(model, kind string) string { return strings.TrimPrefix(model+"-"+kind, "-") }
 
-// sliced returns the model of the cards that have slices of a kind, or "" if it is unknown.
+// sliced returns the model of the GPUs that have slices of a kind, or "" if it is unknown.
 func sliced(t *v1alpha1.NodeTopology, kind string) string {
 	if t == nil {
 		return ""

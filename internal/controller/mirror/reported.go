@@ -14,7 +14,7 @@ import (
 type report struct {
 	namespace, name string
 	shares          []sched.NUMAShare // of exclusive CPUs
-	devices         []string          // IDs of cards, slices and shares
+	devices         []string          // IDs of GPUs, slices and shares
 }
 
 // reports returns what pods hold according to the agent's report, by their UID on the node. A list
@@ -76,7 +76,7 @@ func (p reported) in(reports map[string]report) (r report, uid string) {
 	return report{}, ""
 }
 
-// holding returns what a pod holds according to its placement and the agent's report. The cards of
+// holding returns what a pod holds according to its placement and the agent's report. The GPUs of
 // a placement count as long as the pod exists, because the pod fails without them.
 func (n *node) holding(pod reported) sched.Holding {
 	h := pod.Holding
@@ -84,20 +84,20 @@ func (n *node) holding(pod reported) sched.Holding {
 	if pod.cpus {
 		h.NUMA = r.shares
 	}
-	if len(h.GPUs) > 0 || pod.Cards == 0 {
+	if len(h.GPUs) > 0 || pod.WholeGPUs == 0 {
 		return h
 	}
-	for _, card := range whole(n.topology) {
-		if slices.Contains(r.devices, card.ID) {
-			h.GPUs = append(h.GPUs, sched.GPUShare{ID: card.ID, Milli: sched.WholeGPU})
+	for _, gpu := range whole(n.topology) {
+		if slices.Contains(r.devices, gpu.ID) {
+			h.GPUs = append(h.GPUs, sched.GPUShare{ID: gpu.ID, Milli: sched.WholeGPU})
 		}
 	}
 	return h
 }
 
-// deduct subtracts from a node's cards what pods hold without an assignment that names it. These
-// are shares, and cards of pods that the API server does not have, that have ended according to the
-// API server, or that were placed with other cards. gpus is the resource of whole cards.
+// deduct subtracts from a node's GPUs what pods hold without an assignment that names it. These
+// are shares, and GPUs of pods that the API server does not have, that have ended according to the
+// API server, or that were placed with other GPUs. gpus is the resource of whole GPUs.
 func (n *node) deduct(base *sched.Node, gpus string) {
 	assigned := map[string][]sched.GPUShare{} // by UID on the node
 	for _, pod := range n.reported {
@@ -107,13 +107,13 @@ func (n *node) deduct(base *sched.Node, gpus string) {
 	part := base.Parts[gpus+sharedSuffix].Milli
 	for uid, r := range n.reports {
 		for _, id := range r.devices {
-			card := slices.IndexFunc(base.GPUs, func(g sched.GPU) bool { return g.ID == v1alpha1.GPUOf(id) })
+			gpu := slices.IndexFunc(base.GPUs, func(g sched.GPU) bool { return g.ID == v1alpha1.GPUOf(id) })
 			switch {
-			case card < 0: // a slice, or a card that the agent does not list
-			case base.GPUs[card].ID != id && part > 0:
-				base.GPUs[card].Free = max(0, base.GPUs[card].Free-part)
+			case gpu < 0: // a slice, or a GPU that the agent does not list
+			case base.GPUs[gpu].ID != id && part > 0:
+				base.GPUs[gpu].Free = max(0, base.GPUs[gpu].Free-part)
 			case !slices.ContainsFunc(assigned[uid], func(s sched.GPUShare) bool { return s.ID == id }):
-				base.GPUs[card].Free = 0
+				base.GPUs[gpu].Free = 0
 			}
 		}
 	}

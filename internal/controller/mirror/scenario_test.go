@@ -18,11 +18,11 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node n1 cpu=8                         the node is so now; gpus=4 cards, of model=T4,
-//	                                      parts=gpu.shared:16,mig-1g.10gb:7 of cards
+//	node n1 cpu=8                         the node is so now; gpus=4 GPUs, of model=T4,
+//	                                      parts=gpu.shared:16,mig-1g.10gb:7 of GPUs
 //	topology n1 numa=0:0-3,1:4-7          its agent says so now; reserved=LIST, ready=false,
 //	                                      full-cores=2 (threads a core), holds=UID:LIST,UID@NAME:LIST,
-//	                                      cards=T4,T4 their models, slices=H100:1g.10gb,
+//	                                      GPUs=T4,T4 their models, slices=H100:1g.10gb,
 //	                                      gpu-holders=UID:ID+ID,UID@NAME:ID
 //	pod a cpu=2 policy=single             the pod is so now; node=n1 where it is bound, and
 //	                                      placement=0:2,1:1 | bad, gpu-placement=ID+ID, scheduler=, phase=, gated=, deleting=, static=UID,
@@ -145,9 +145,9 @@ func picture(n *sched.Node) string {
 	for name, free := range n.Free.Extended.All() {
 		text += fmt.Sprintf("; %s %d of %d", name, free, n.Allocatable.Extended.Of(name))
 	}
-	for _, card := range n.GPUs {
-		if card.ID != "" {
-			text += fmt.Sprintf("; card %s %d free", card.ID, card.Free)
+	for _, gpu := range n.GPUs {
+		if gpu.ID != "" {
+			text += fmt.Sprintf("; GPU %s %d free", gpu.ID, gpu.Free)
 		}
 	}
 	if n.CoreWidth > 1 || n.Spare > 0 {

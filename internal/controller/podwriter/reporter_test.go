@@ -38,7 +38,7 @@ func (w *world) createEvent(ctx context.Context, e *eventsv1.Event) error {
 	return err
 }
 
-// run calls f with a reporter at work, in a bubble of its own time.
+// run calls f with a running reporter, in a synctest bubble.
 func run(t *testing.T, f func(*testing.T, *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{client: fake.NewClientset()}
@@ -70,7 +70,7 @@ func run(t *testing.T, f func(*testing.T, *world)) {
 	})
 }
 
-// written returns what was written, event and condition alike, in order of text.
+// written returns the text of all events and conditions that were written, sorted.
 func (w *world) written() []string {
 	var all []string
 	for _, action := range w.client.Actions() {
@@ -103,8 +103,8 @@ func TestScheduled(t *testing.T) {
 	})
 }
 
-// TestUnschedulable: the same is not said twice within minutes, and what is
-// forgotten is not said at all.
+// TestUnschedulable: an equal failure is not reported twice within minutes, and the failure of
+// a pod that was forgotten is not reported at all.
 func TestUnschedulable(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		for range 3 {
@@ -151,8 +151,8 @@ func TestFailed(t *testing.T) {
 	})
 }
 
-// TestSuppress: nothing is written of a pod that is being bound; what is being
-// written is waited for.
+// TestSuppress: no report is written about a pod that is being bound, and Suppress waits for a
+// report that is being written.
 func TestSuppress(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.Unschedulable(pod("a")) // being explained
@@ -177,7 +177,7 @@ func TestSuppress(t *testing.T) {
 	})
 }
 
-// TestExplanationsRest: of many pods that nothing suits, few are explained at a
+// TestExplanationsRest: if many pods fit no node, only a few explanations are computed at a
 // time.
 func TestExplanationsRest(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {

@@ -71,7 +71,7 @@ func TestStatus(t *testing.T) {
 	counted := "Ready True of 3, Counted: usage is counted; pods are ordered by score divided by weight, "
 	w.Start(cores("aaaa", "ann", 0))
 	got := []string{w.reconcile(r, 1), w.reconcile(r, 10), w.reconcile(r, 10.05), w.reconcile(r, 60)}
-	w.Start(fairshare.Task{UID: "cards", Tenant: "ann", Since: w.now, Holds: []fairshare.Charge{{Type: "T4", Amount: 2000}, {Type: "H200", Amount: 2000}}})
+	w.Start(fairshare.Task{UID: "gpus", Tenant: "ann", Since: w.now, Holds: []fairshare.Charge{{Type: "T4", Amount: 2000}, {Type: "H200", Amount: 2000}}})
 	got = append(got, w.reconcile(r, 66), w.reconcile(r, 36000), w.reconcile(r, 36060))
 	want := []string{
 		"cpu 0 0, " + counted + "WithinQuota True of 3, WithinQuota: 0 of 4 cpu, 0 of 3 gpu",

@@ -81,7 +81,7 @@ func withinQuota(quotas map[string]resource.Quantity, accounts []fairshare.Accou
 	return c
 }
 
-// used returns the usage that counts towards the quota of a type. AnyGPU counts the cards
+// used returns the usage that counts towards the quota of a type. AnyGPU counts the GPUs
 // of every model.
 func used(of fairshare.Type, accounts []fairshare.Account) resource.Quantity {
 	sum := fairshare.Milli(0)

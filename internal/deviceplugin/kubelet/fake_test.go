@@ -16,9 +16,9 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// fakeKubelet does what the device manager does: it removes all sockets at its
-// start, calls back within Register, keeps the last list of each resource, and
-// tells the pod resources API.
+// fakeKubelet does what the device manager does: it removes all sockets at its start, calls
+// back within Register, keeps the last list of each resource, and serves the pod resources
+// API.
 type fakeKubelet struct {
 	pluginapi.UnimplementedRegistrationServer
 	podresources.UnimplementedPodResourcesListerServer
@@ -183,7 +183,8 @@ func (k *fakeKubelet) registrations() map[string]int {
 	return maps.Clone(k.mu.registrations)
 }
 
-// allocate asks the plugin of a resource for devices, and records who has them.
+// allocate calls Allocate of the plugin of a resource, and records which container has the
+// devices.
 func (k *fakeKubelet) allocate(t *testing.T, resource string, ids ...string) (map[string]string, error) {
 	t.Helper()
 	k.mu.Lock()
@@ -206,7 +207,7 @@ func (k *fakeKubelet) dropStream(resource string) {
 	k.mu.plugins[resource].Close()
 }
 
-// otherPlugin is a device plugin of somebody else that registers the resource.
+// otherPlugin is a device plugin of another vendor that registers the same resource.
 func (k *fakeKubelet) otherPlugin(resource string, ids ...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -216,7 +217,7 @@ func (k *fakeKubelet) otherPlugin(resource string, ids ...string) {
 	}
 }
 
-// prefer asks the plugin of a resource which of the devices it would take.
+// prefer calls GetPreferredAllocation of the plugin of a resource.
 func (k *fakeKubelet) prefer(t *testing.T, resource string, count int32, available ...string) []string {
 	t.Helper()
 	k.mu.Lock()

@@ -37,22 +37,22 @@ func (g *GPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllo
 	return response, nil
 }
 
-// conflictError says in which form the card is allocated, or that it has no shares. The kubelet fails the pod
+// conflictError says in which form the GPU is allocated, or that it has no shares. The kubelet fails the pod
 // with this message, and the owner of the pod creates a new one.
 func (g *GPUs) conflictError(resource, id string) error {
 	other := g.sharedResource()
 	switch {
 	case isShare(id) && g.reserved(v1alpha1.GPUOf(id)):
-		return status.Errorf(codes.FailedPrecondition, "allocate %s of %s: the card is in a GPU group, and such a card has no shares; create a new pod, which gets another card or waits", id, resource)
+		return status.Errorf(codes.FailedPrecondition, "allocate %s of %s: the GPU is in a GPU group, and such a GPU has no shares; create a new pod, which gets another GPU or waits", id, resource)
 	case isShare(id):
 		other = g.Resource
 	}
 	return status.Errorf(codes.FailedPrecondition,
-		"allocate %s of %s: the card is allocated to another container as %s, and a card cannot be allocated as a whole and in shares at the same time; create a new pod, which gets another card or waits",
+		"allocate %s of %s: the GPU is allocated to another container as %s, and a GPU cannot be allocated as a whole and in shares at the same time; create a new pod, which gets another GPU or waits",
 		id, resource, other)
 }
 
-// uuids returns the cards and slices of devices, each once, in the driver's order,
+// uuids returns the GPUs and slices of devices, each once, in the driver's order,
 // which is also their order in the container.
 func (g *GPUs) uuids(ids []string) []string {
 	v := g.Latest()
@@ -67,13 +67,13 @@ func (g *GPUs) uuids(ids []string) []string {
 	return uuids
 }
 
-// portion is the part of one card that a container has.
+// portion is the part of one GPU that a container has.
 type portion struct {
 	shares, of  int
-	memoryBytes uint64 // of the whole card
+	memoryBytes uint64 // of the whole GPU
 }
 
-// portions returns the portion of each card, in the order of uuids.
+// portions returns the portion of each GPU, in the order of uuids.
 func (g *GPUs) portions(ids []string) []portion {
 	v := g.Latest()
 	var all []portion
@@ -85,7 +85,7 @@ func (g *GPUs) portions(ids []string) []portion {
 			}
 		}
 		if position, found := v.Find(uuid); found {
-			p.memoryBytes = v.Cards[position].MemoryBytes
+			p.memoryBytes = v.GPUs[position].MemoryBytes
 		}
 		all = append(all, p)
 	}
@@ -123,8 +123,8 @@ func (h HandOver) response(uuids []string) *pluginapi.ContainerAllocateResponse 
 	return response
 }
 
-// limit limits the container to its portion of each card. The memory limit is per
-// card; the thread limit is the smallest portion, because MPS has one for all cards.
+// limit limits the container to its portion of each GPU. The memory limit is per
+// GPU; the thread limit is the smallest portion, because MPS has one for all GPUs.
 func (h HandOver) limit(r *pluginapi.ContainerAllocateResponse, portions []portion) {
 	percent, memory := 100, []string{}
 	for i, p := range portions {

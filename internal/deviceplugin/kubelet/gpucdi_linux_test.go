@@ -41,9 +41,9 @@ func TestGPUCheckSpecification(t *testing.T) {
 	}
 }
 
-// TestCDIDevicesResolve gives away every device that the plugin offers, of a fake
-// driver with a machine around it, and lets CDI's library do with what Allocate
-// answers what containerd does, by the specification that numalet-nvml writes.
+// TestCDIDevicesResolve allocates every device that the plugin offers, on a machine with a
+// fake driver. For each answer of Allocate it calls CDI's library as containerd does, with the
+// specification that numalet-nvml writes.
 func TestCDIDevicesResolve(t *testing.T) {
 	if !fakenvml.Isolated(t) {
 		return
@@ -72,7 +72,7 @@ func TestCDIDevicesResolve(t *testing.T) {
 	}
 	want := map[string][]string{}
 	for i, u := range v.Units() {
-		want[u.ID] = []string{"nvidia" + string(rune('0'+u.Card))}
+		want[u.ID] = []string{"nvidia" + string(rune('0'+u.GPU))}
 		if u.Form == gpu.Physical {
 			want[u.ID+"::0"] = want[u.ID]
 			continue
@@ -88,7 +88,7 @@ func TestCDIDevicesResolve(t *testing.T) {
 	}
 }
 
-// specify writes the specification of a driver's GPUs, which are taken to be well.
+// specify writes the specification of a driver's GPUs, as if all were healthy.
 func specify(t *testing.T, library string, o cdi.Options) *gpu.Inventory {
 	t.Helper()
 	driver, err := nvml.Open(nvml.Options{Library: library, Machine: os.DirFS("/"), Log: testr.New(t)})
@@ -163,7 +163,7 @@ func nodes(container *oci.Spec) []string {
 	return names
 }
 
-// checkDriver looks for what every container gets, with whatever GPUs.
+// checkDriver checks the files of the driver that each container with any GPU gets.
 func checkDriver(t *testing.T, container *oci.Spec, root string) {
 	t.Helper()
 	if !slices.Contains(container.Process.Env, "NVIDIA_VISIBLE_DEVICES=void") {

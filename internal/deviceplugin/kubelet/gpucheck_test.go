@@ -22,16 +22,16 @@ import (
 
 var library = flag.String("nvml", "", "libnvidia-ml.so.1 of a real driver for TestGPUCheck, which else takes a fake")
 
-// TestGPUCheck goes the whole way from a driver to a kubelet: the inventory, the
-// subscription to events, the resources, and one device of each handed over. With
-// the fake driver it sees a fault of one MIG slice arrive, too. What it finds is
-// logged: make gpu-check.
+// TestGPUCheck tests all steps from a driver to a kubelet: the inventory, the subscription to
+// events, the resources, and the allocation of one device of each resource. With the fake
+// driver it also injects a fault of one MIG slice. It logs its results; make gpu-check prints
+// them.
 func TestGPUCheck(t *testing.T) {
 	path, fake := *library, (*fakenvml.Fake)(nil)
 	if path == "" {
 		fake = fakenvml.New(t, fakenvml.Eight)
 		path = fake.Library
-		t.Log("these GPUs are FAKE, of test/fakenvml: no card is behind them")
+		t.Log("these GPUs are FAKE, of test/fakenvml: no GPU is behind them")
 	}
 	root := kubeletRoot(t)
 	k := startKubelet(t, root)
@@ -60,7 +60,7 @@ func TestGPUCheck(t *testing.T) {
 		return k.health("nvidia.com/mig-2g.20gb", "MIG-fa4e0703-0000-0000-0000-000000000000")
 	})
 	if got := k.status()["nvidia.com/mig-1g.10gb"]; got != "2/2" {
-		t.Errorf("other slices of the card: %s healthy, want 2/2", got)
+		t.Errorf("other slices of the GPU: %s healthy, want 2/2", got)
 	}
 }
 
@@ -85,13 +85,13 @@ func monitor(t *testing.T, library string, publish func(*gpu.Inventory)) {
 func logInventory(t *testing.T, v *gpu.Inventory) {
 	t.Helper()
 	t.Logf("driver %s, CUDA %s", v.Driver, v.CUDA)
-	for i, c := range v.Cards {
+	for i, c := range v.GPUs {
 		t.Logf("%d %s %s, %d MiB, %s, NUMA node %d, links %v", c.Index, c.UUID, c.Model, c.MemoryBytes>>20, c.PCI, c.NUMA, v.Links[i])
 		for _, s := range c.Slices {
 			t.Logf("  %s %s, %d MiB, instances %d/%d", s.UUID, s.Profile, s.MemoryBytes>>20, s.GPUInstance, s.ComputeInstance)
 		}
 	}
-	for _, difference := range ghwcheck.CardDifferences(v, "/") {
+	for _, difference := range ghwcheck.GPUDifferences(v, "/") {
 		t.Log(difference)
 	}
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // choose returns the devices that the controller decided on. Without a decision, it
-// returns the best-connected cards, and packs shares and slices on as few cards as
-// possible. It leaves out cards that were allocated in the other form since the
+// returns the best-connected GPUs, and packs shares and slices on as few GPUs as
+// possible. It leaves out GPUs that were allocated in the other form since the
 // kubelet read the list. If too few remain, it returns the required devices only,
 // and allocate refuses what the kubelet then picks.
 func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string {
@@ -55,7 +55,7 @@ func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map
 	return free
 }
 
-// conflicts reports whether a device's card is allocated in the other form, or has no
+// conflicts reports whether a device's GPU is allocated in the other form, or has no
 // shares. Callers hold the lock.
 func (g *GPUs) conflicts(id string) bool {
 	if isShare(id) {
@@ -64,26 +64,26 @@ func (g *GPUs) conflicts(id string) bool {
 	return g.sharesInUse(id)
 }
 
-// connected returns the best-connected cards, near the required ones.
+// connected returns the best-connected GPUs, near the required ones.
 func connected(v *gpu.Inventory, free, must []string, count int) []string {
-	near := func(card int) int {
+	near := func(device int) int {
 		far := 0
 		for _, m := range positions(v, must) {
-			if v.Cards[card].NUMA != v.Cards[m].NUMA {
+			if v.GPUs[device].NUMA != v.GPUs[m].NUMA {
 				far++
 			}
 		}
 		return far
 	}
-	cards, _ := v.Choose(positions(v, free), gpu.Wish{Count: count, Near: near})
+	gpus, _ := v.Choose(positions(v, free), gpu.Wish{Count: count, Near: near})
 	var ids []string
-	for _, c := range cards {
-		ids = append(ids, v.Cards[c].UUID)
+	for _, c := range gpus {
+		ids = append(ids, v.GPUs[c].UUID)
 	}
 	return ids
 }
 
-// positions returns the indices of the devices' cards, in the order of the devices.
+// positions returns the indices of the devices' GPUs, in the order of the devices.
 func positions(v *gpu.Inventory, ids []string) []int {
 	var all []int
 	for _, id := range ids {
@@ -94,28 +94,28 @@ func positions(v *gpu.Inventory, ids []string) []int {
 	return all
 }
 
-// packed returns devices from as few cards as possible (best fit): from the card
+// packed returns devices from as few GPUs as possible (best fit): from the GPU
 // with the fewest that are enough, else from the one with the most.
 func packed(v *gpu.Inventory, free []string, count int) []string {
-	onCard := map[int][]string{}
+	onGPU := map[int][]string{}
 	for _, id := range slices.SortedFunc(slices.Values(free), compareIDs) {
 		if position, found := v.Find(v1alpha1.GPUOf(id)); found {
-			onCard[position] = append(onCard[position], id)
+			onGPU[position] = append(onGPU[position], id)
 		}
 	}
 	var ids []string
-	for len(ids) < count && len(onCard) > 0 {
+	for len(ids) < count && len(onGPU) > 0 {
 		missing := count - len(ids)
-		best := slices.MinFunc(slices.Sorted(maps.Keys(onCard)), func(a, b int) int {
-			return cmp.Compare(waste(len(onCard[a]), missing), waste(len(onCard[b]), missing))
+		best := slices.MinFunc(slices.Sorted(maps.Keys(onGPU)), func(a, b int) int {
+			return cmp.Compare(waste(len(onGPU[a]), missing), waste(len(onGPU[b]), missing))
 		})
-		ids = append(ids, onCard[best][:min(missing, len(onCard[best]))]...)
-		delete(onCard, best)
+		ids = append(ids, onGPU[best][:min(missing, len(onGPU[best]))]...)
+		delete(onGPU, best)
 	}
 	return ids
 }
 
-// waste orders cards for packed: by what is left over on a card, then by what it
+// waste orders GPUs for packed: by what is left over on a GPU, then by what it
 // lacks.
 func waste(have, missing int) int {
 	if have >= missing {

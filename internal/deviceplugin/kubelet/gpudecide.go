@@ -65,7 +65,7 @@ func asRequest(resource string, r *pluginapi.ContainerPreferredAllocationRequest
 // and those that were decided on for other pods.
 type decision struct {
 	ids    []string
-	others map[string]bool // cards and slices
+	others map[string]bool // GPUs and slices
 }
 
 // decide finds the container of a request and the decision for it. A nil Decider

@@ -23,7 +23,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// apiServer is what it says of the pods of a node.
+// apiServer is a fake with the pods of one node.
 type apiServer struct {
 	sync.Mutex
 	pods    map[string]*corev1.Pod
@@ -67,9 +67,8 @@ func (a *apiServer) Added() <-chan struct{} {
 	return a.arrived
 }
 
-// decidedPod reads containers as "main 2 a,b": two cards, a and b decided on;
-// "init:main 1" is an init container for which nothing was. The name's last digit
-// is its age.
+// decidedPod reads containers as "main 2 a,b": two GPUs, for which the controller chose a and
+// b; "init:main 1" is an init container without a choice. The name's last digit is its age.
 func decidedPod(name string, containers ...string) *corev1.Pod {
 	age, _ := strconv.Atoi(name[len(name)-1:])
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -104,7 +103,7 @@ func leavingPod(name string, containers ...string) *corev1.Pod {
 	return pod
 }
 
-// lists is what a kubelet lists: pods, as "p1", and containers that have cards
+// lists is what a kubelet lists: pods, as "p1", and containers that have GPUs
 // besides, as "p1 main".
 func lists(lines ...string) []*podresources.PodResources {
 	var all []*podresources.PodResources
@@ -157,7 +156,7 @@ func TestDecide(t *testing.T) {
 		"not one that ended, or is deleted": {
 			[]*corev1.Pod{ended, leaving, decidedPod("p1", "main 1 a")}, []string{"ended9", "leaving9", "p1"}, "a b c", "", 1, "a", "c",
 		},
-		"an init container that holds its card seems to have none": {
+		"an init container that holds its GPU seems to have none": {
 			[]*corev1.Pod{decidedPod("old9", "init:warm 1 a"), decidedPod("older9", "init:warm 1 b", "main 0"), decidedPod("p1", "main 1 c")},
 			[]string{"old9", "older9", "p1"}, "c d", "", 1, "c", "a b",
 		},
@@ -195,9 +194,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideUnheardOf: the kubelet admits a pod that the API server has not told
-// of here, be there one of its name that is being deleted, or one of which it
-// never will.
+// TestDecideUnheardOf: the kubelet admits a pod that the informer does not have yet, or never
+// gets. An older pod of the same name may still be there, being deleted.
 func TestDecideUnheardOf(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before *corev1.Pod
@@ -228,8 +226,8 @@ func TestDecideUnheardOf(t *testing.T) {
 	}
 }
 
-// admission is a kubelet with four cards, and a controller that places pods on
-// those that it believes free. Either may hear of a pod before the device plugin.
+// admission is a kubelet with four GPUs, and a controller that assigns GPUs that are free
+// according to its own state. Either may hear of a pod before the device plugin.
 type admission struct {
 	t      *testing.T
 	api    *apiServer
@@ -242,9 +240,9 @@ type admission struct {
 	free   []string          // by the controller
 }
 
-// TestDecideRace: 300 pods of one or two cards come and go, as many at a time as
-// fit, admitted in another order than the device plugin hears of them; each gets
-// what was decided for it.
+// TestDecideRace: 300 pods of one or two GPUs start and end, as many at a time as fit. The
+// kubelet admits them in another order than the informer delivers them. Each pod gets the GPUs
+// that the controller chose for it.
 func TestDecideRace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &admission{
@@ -274,7 +272,7 @@ func (a *admission) soon(do func()) {
 	time.AfterFunc(after, do)
 }
 
-// place binds a pod once there are cards for it.
+// place binds a pod once enough GPUs are free.
 func (a *admission) place(i int) {
 	for count := 1 + i%2; ; time.Sleep(10 * time.Millisecond) {
 		a.mu.Lock()
@@ -283,10 +281,10 @@ func (a *admission) place(i int) {
 			continue
 		}
 		a.random.Shuffle(len(a.free), func(i, j int) { a.free[i], a.free[j] = a.free[j], a.free[i] })
-		cards := slices.Clone(a.free[:count])
+		gpus := slices.Clone(a.free[:count])
 		a.free = a.free[count:]
 		a.mu.Unlock()
-		pod := decidedPod(fmt.Sprint("p", i), fmt.Sprintf("main %d %s", count, strings.Join(cards, ",")))
+		pod := decidedPod(fmt.Sprint("p", i), fmt.Sprintf("main %d %s", count, strings.Join(gpus, ",")))
 		a.soon(func() { a.api.put(pod) })
 		a.soon(func() { a.queue <- pod })
 		return
@@ -338,14 +336,14 @@ func (a *admission) admit(d *Decider, pod *corev1.Pod) {
 	a.soon(func() { a.end(pod, want) })
 }
 
-// end ends a pod: the kubelet knows first, the device plugin last.
-func (a *admission) end(pod *corev1.Pod, cards []string) {
+// end ends a pod. The kubelet notices it first, and the device plugin last.
+func (a *admission) end(pod *corev1.Pod, gpus []string) {
 	a.mu.Lock()
 	delete(a.listed, pod.Name)
-	for _, id := range cards {
+	for _, id := range gpus {
 		delete(a.used, id)
 	}
-	a.free = append(a.free, cards...)
+	a.free = append(a.free, gpus...)
 	a.mu.Unlock()
 	a.soon(func() { a.api.drop(pod.Name) })
 }

@@ -18,7 +18,7 @@ import (
 //     container, or the pod was not admitted. The device plugin API does not name the
 //     pod, so the device is held until all pods have ended that may have it.
 //
-// A memory of the last allocations only was rejected: the kubelet gives a card to nobody
+// A memory of the last allocations only was rejected: the kubelet gives a GPU to nobody
 // else before its pod has ended, but shares of it are other devices to the kubelet.
 type allocation struct {
 	resource string

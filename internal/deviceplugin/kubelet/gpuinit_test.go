@@ -23,7 +23,7 @@ func warming(name string, always bool) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Spec: corev1.PodSpec{InitContainers: []corev1.Container{c}}}
 }
 
-// TestGPUsOfInitContainers checks that a card which the kubelet does not list stays
+// TestGPUsOfInitContainers checks that a GPU which the kubelet does not list stays
 // allocated until the pods that may hold it have ended.
 func TestGPUsOfInitContainers(t *testing.T) {
 	ended := func(pod *corev1.Pod) *corev1.Pod {
@@ -52,7 +52,7 @@ func TestGPUsOfInitContainers(t *testing.T) {
 				held["a"] = true
 			}
 			g := NewGPUs(GPUOptions{
-				Latest: func() *gpu.Inventory { return cards() }, Resource: whole, Shares: 2, Changed: func() {}, Now: func() time.Time { return now },
+				Latest: func() *gpu.Inventory { return gpus() }, Resource: whole, Shares: 2, Changed: func() {}, Now: func() time.Time { return now },
 				Pods: func() ([]*corev1.Pod, bool) { return pods, pods != nil },
 			})
 			if _, err := g.allocate(whole, []string{"a"}); err != nil {
@@ -77,7 +77,7 @@ func TestGPUsOfInitContainers(t *testing.T) {
 			pods = tc.after
 			free()
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("the card is free (-want +got):\n%s", diff)
+				t.Errorf("the GPU is free (-want +got):\n%s", diff)
 			}
 		})
 	}

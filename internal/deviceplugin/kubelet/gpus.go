@@ -20,28 +20,28 @@ const allocationGrace = 30 * time.Second
 // GPUOptions of NewGPUs.
 type GPUOptions struct {
 	Latest   func() *gpu.Inventory
-	Resource string // of whole cards, such as "nvidia.com/gpu"
-	Shares   int    // per card; 0 for none
+	Resource string // of whole GPUs, such as "nvidia.com/gpu"
+	Shares   int    // per GPU; 0 for none
 	HandOver HandOver
 	Decider  *Decider // nil without a controller
 	// Pods returns this node's pods, and whether they are known. It is nil without a
 	// connection to the API server.
 	Pods func() (pods []*corev1.Pod, known bool)
-	// Reserved reports whether a card is in a GPU group, which has no shares. nil means
+	// Reserved reports whether a GPU is in a GPU group, which has no shares. nil means
 	// that there are no groups.
-	Reserved func(card string) bool
+	Reserved func(uuid string) bool
 	Changed  func() // is called when Allocate changed the healthy devices
 	Now      func() time.Time
 }
 
-// GPUs is the Source of a node's GPUs: whole cards as Resource, their shares as
+// GPUs is the Source of a node's GPUs: whole GPUs as Resource, their shares as
 // Resource.shared, and MIG slices by their profiles, such as nvidia.com/mig-1g.10gb.
 // Devices have the same IDs as in NVIDIA's own plugin, so monitoring works: UUIDs,
-// and "UUID::0" for the first share of a card.
+// and "UUID::0" for the first share of a GPU.
 //
-// Cards are offered as a whole and in shares at the same time. A card that is
+// GPUs are offered as a whole and in shares at the same time. A GPU that is
 // allocated in one form is unhealthy in the other. The kubelet sees that with a
-// delay, so choose leaves out such cards, and allocate refuses them.
+// delay, so choose leaves out such GPUs, and allocate refuses them.
 type GPUs struct {
 	GPUOptions
 
@@ -106,28 +106,28 @@ func (g *GPUs) inUse(id string) bool {
 	return allocated || g.mu.held[id]
 }
 
-// sharesInUse reports whether a container has a share of a card. Callers hold the
+// sharesInUse reports whether a container has a share of a GPU. Callers hold the
 // lock.
-func (g *GPUs) sharesInUse(card string) bool {
+func (g *GPUs) sharesInUse(uuid string) bool {
 	for i := range g.Shares {
-		if g.inUse(share(card, i)) {
+		if g.inUse(share(uuid, i)) {
 			return true
 		}
 	}
 	return false
 }
 
-// reserved reports whether a card has no shares because it is in a GPU group: the
+// reserved reports whether a GPU has no shares because it is in a GPU group: the
 // controller decides who gets it, and only the kubelet chooses shares.
-func (g *GPUs) reserved(card string) bool { return g.Reserved != nil && g.Reserved(card) }
+func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserved(uuid) }
 
-// device returns a card, share or slice as a device, and whether it is allocated in the
+// device returns a GPU, share or slice as a device, and whether it is allocated in the
 // other form or reserved. If its health becomes unknown
 // while a container has it, it stays healthy, because the kubelet does not admit a
 // container again whose device is not. A device with a known fault is unhealthy.
 func (g *GPUs) device(v *gpu.Inventory, u gpu.Unit, id string, otherForm bool) *pluginapi.Device {
 	healthy := u.Health.State == gpu.Healthy && !otherForm || u.Health.State != gpu.Unhealthy && g.inUse(id)
-	node := v.Cards[u.Card].NUMA
+	node := v.GPUs[u.GPU].NUMA
 	return newDevice(id, healthy, node, node >= 0 && node <= maxHintNode)
 }
 
@@ -136,15 +136,15 @@ func (g *GPUs) owns(_, id string) bool {
 	return found
 }
 
-// share returns the ID of a share of a card.
-func share(card string, ordinal int) string { return fmt.Sprint(card, v1alpha1.GPUShareMark, ordinal) }
+// share returns the ID of a share of a GPU.
+func share(uuid string, ordinal int) string { return fmt.Sprint(uuid, v1alpha1.GPUShareMark, ordinal) }
 
 func isShare(id string) bool { return strings.Contains(id, v1alpha1.GPUShareMark) }
 
 // sharedResource returns the resource of shares.
 func (g *GPUs) sharedResource() string { return g.Resource + ".shared" }
 
-// sharesOf returns the number of shares of a card. A MIG slice has none.
+// sharesOf returns the number of shares of a GPU. A MIG slice has none.
 func (g *GPUs) sharesOf(u gpu.Unit) int {
 	if u.Form != gpu.Physical {
 		return 0
@@ -152,13 +152,13 @@ func (g *GPUs) sharesOf(u gpu.Unit) int {
 	return g.Shares
 }
 
-// resource returns the resource of a card or slice.
+// resource returns the resource of a GPU or slice.
 func (g *GPUs) resource(v *gpu.Inventory, u gpu.Unit) string {
 	if u.Form == gpu.Physical {
 		return g.Resource
 	}
 	domain, _, _ := strings.Cut(g.Resource, "/")
-	for _, s := range v.Cards[u.Card].Slices {
+	for _, s := range v.GPUs[u.GPU].Slices {
 		if s.UUID == u.ID {
 			return domain + "/mig-" + gpu.ProfileName(s.Profile)
 		}

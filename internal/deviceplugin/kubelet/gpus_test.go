@@ -22,19 +22,19 @@ const (
 	mig    = "nvidia.com/mig-1g.10gb.me"
 )
 
-// cards are a and b, bridged, c and d on another NUMA node, and m in MIG mode.
-func cards() *gpu.Inventory {
+// gpus are a and b, bridged, c and d on another NUMA node, and m in MIG mode.
+func gpus() *gpu.Inventory {
 	well := gpu.Health{State: gpu.Healthy}
-	v := &gpu.Inventory{Cards: []gpu.Card{
+	v := &gpu.Inventory{GPUs: []gpu.GPU{
 		{UUID: "a", Health: well, MemoryBytes: 80 << 30}, {UUID: "b", Index: 1, Health: well, MemoryBytes: 80 << 30},
 		{UUID: "c", Index: 2, NUMA: 1, Health: well}, {UUID: "d", Index: 3, NUMA: -1, Health: well},
 		{UUID: "m", Index: 4, NUMA: 1, Health: well, MIG: true, Slices: []gpu.Slice{
 			{UUID: "m1", Profile: "1g.10gb+me", Health: well}, {UUID: "m2", Profile: "1g.10gb+me", Health: well},
 		}},
 	}}
-	v.Links = make(gpu.Links, len(v.Cards))
+	v.Links = make(gpu.Links, len(v.GPUs))
 	for i := range v.Links {
-		v.Links[i] = make([]gpu.Link, len(v.Cards))
+		v.Links[i] = make([]gpu.Link, len(v.GPUs))
 	}
 	v.Links[0][1], v.Links[1][0] = gpu.Link{NVLinks: 12}, gpu.Link{NVLinks: 12}
 	return v
@@ -42,7 +42,7 @@ func cards() *gpu.Inventory {
 
 func newGPUs(h HandOver) *GPUs {
 	return NewGPUs(GPUOptions{
-		Latest: cards, Resource: whole, Shares: 2, HandOver: h, Changed: func() {}, Now: func() time.Time { return time.Time{} },
+		Latest: gpus, Resource: whole, Shares: 2, HandOver: h, Changed: func() {}, Now: func() time.Time { return time.Time{} },
 	})
 }
 
@@ -67,11 +67,11 @@ func asShown(devices map[string][]*pluginapi.Device) map[string]string {
 	return shown
 }
 
-// TestGPUsAreGivenOneWay has a card given whole and one in a share, each of which
-// is then unhealthy the other way; a slice of which the fault is known; and cards
-// that nobody watches any more, of which those that containers have stay healthy.
+// TestGPUsAreGivenOneWay allocates one GPU whole and one in a share. Each is then unhealthy in
+// the other form. A slice has a known fault. If GPUs are no longer monitored, those that
+// containers have stay healthy.
 func TestGPUsAreGivenOneWay(t *testing.T) {
-	v := cards()
+	v := gpus()
 	now := time.Time{}
 	g := NewGPUs(GPUOptions{
 		Latest: func() *gpu.Inventory { return v }, Resource: whole, Shares: 2, Changed: func() {}, Now: func() time.Time { return now },
@@ -98,7 +98,7 @@ func TestGPUsAreGivenOneWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	v.Cards[4].Slices[0].Health = gpu.Health{State: gpu.Unhealthy}
+	v.GPUs[4].Slices[0].Health = gpu.Health{State: gpu.Unhealthy}
 	given := map[string]string{
 		whole: "a -b c@1 d", shares: "-a::0 -a::1 b::0 b::1 c::0@1 c::1@1 d::0 d::1", mig: "-m1@1 m2@1",
 	}
@@ -110,17 +110,17 @@ func TestGPUsAreGivenOneWay(t *testing.T) {
 	check("the share is back", map[string]string{
 		whole: "a b c@1 d", shares: "-a::0 -a::1 b::0 b::1 c::0@1 c::1@1 d::0 d::1", mig: "-m1@1 m2@1",
 	})
-	for i := range v.Cards {
-		v.Cards[i].Health = gpu.Health{}
+	for i := range v.GPUs {
+		v.GPUs[i].Health = gpu.Health{}
 	}
-	v.Cards[4].Slices = nil
+	v.GPUs[4].Slices = nil
 	check("nobody watches, and MIG was taken apart", map[string]string{
 		whole: "a -b -c@1 -d", shares: "-a::0 -a::1 -b::0 -b::1 -c::0@1 -c::1@1 -d::0 -d::1", mig: "",
 	})
 }
 
-// TestGPUsHeldAtTheStart checks that the first list after a start knows what containers
-// have.
+// TestGPUsHeldAtTheStart checks that the first list after a start includes the devices that
+// containers have.
 func TestGPUsHeldAtTheStart(t *testing.T) {
 	held := map[string]map[string]bool{whole: {"a": true}, shares: {"b::1": true}}
 	devices, err := newGPUs(HandOver{}).list(previous{held: func(resource string) map[string]bool { return held[resource] }})
@@ -133,14 +133,14 @@ func TestGPUsHeldAtTheStart(t *testing.T) {
 	}
 }
 
-// TestGroupedGPUsHaveNoShares checks that shares of a card in a GPU group are neither
+// TestGroupedGPUsHaveNoShares checks that shares of a GPU in a GPU group are neither
 // offered nor allocated, except to the container that has one.
 func TestGroupedGPUsHaveNoShares(t *testing.T) {
 	g := newGPUs(HandOver{})
 	if _, err := g.allocate(shares, []string{"b::0"}); err != nil {
 		t.Fatal(err)
 	}
-	g.Reserved = func(card string) bool { return card == "a" || card == "b" }
+	g.Reserved = func(device string) bool { return device == "a" || device == "b" }
 	devices, err := g.list(previous{held: func(string) map[string]bool { return nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -150,10 +150,10 @@ func TestGroupedGPUsHaveNoShares(t *testing.T) {
 		t.Errorf("devices (-want +got):\n%s", diff)
 	}
 	if _, err := g.allocate(shares, []string{"a::0"}); err == nil || !strings.Contains(err.Error(), "in a GPU group") {
-		t.Errorf("a share of a grouped card: %v", err)
+		t.Errorf("a share of a grouped GPU: %v", err)
 	}
 	if _, err := g.allocate(whole, []string{"a"}); err != nil {
-		t.Errorf("a grouped card: %v", err)
+		t.Errorf("a grouped GPU: %v", err)
 	}
 }
 
@@ -165,16 +165,16 @@ func TestChoose(t *testing.T) {
 		count           int32
 		want            string
 	}{
-		"a bridged pair":                  {"", whole, "d c b a", "", 2, "a b"},
-		"one, and the pair stays":         {"", whole, "a b c", "", 1, "c"},
-		"beside one that must be":         {"", whole, "b c d", "c", 2, "c b"},
-		"not one that is shared since":    {"a::0", whole, "a b c", "", 2, "b c"},
-		"too few: the kubelet picks":      {"a::0", whole, "a b", "b", 2, "b"},
-		"shares of the card with fewest":  {"", shares, "a::0 a::1 b::1", "", 1, "b::1"},
-		"shares of one card":              {"", shares, "a::0 b::0 b::1", "", 2, "b::0 b::1"},
-		"shares of two cards":             {"", shares, "a::0 b::0 b::1", "", 3, "b::0 b::1 a::0"},
-		"no share of a card that is gone": {"b", shares, "a::0 a::1 b::1", "", 1, "a::0"},
-		"slices":                          {"", mig, "m2 m1", "", 1, "m1"},
+		"a bridged pair":                 {"", whole, "d c b a", "", 2, "a b"},
+		"one, and the pair stays":        {"", whole, "a b c", "", 1, "c"},
+		"beside one that must be":        {"", whole, "b c d", "c", 2, "c b"},
+		"not one that is shared since":   {"a::0", whole, "a b c", "", 2, "b c"},
+		"too few: the kubelet picks":     {"a::0", whole, "a b", "b", 2, "b"},
+		"shares of the GPU with fewest":  {"", shares, "a::0 a::1 b::1", "", 1, "b::1"},
+		"shares of one GPU":              {"", shares, "a::0 b::0 b::1", "", 2, "b::0 b::1"},
+		"shares of two GPUs":             {"", shares, "a::0 b::0 b::1", "", 3, "b::0 b::1 a::0"},
+		"no share of a GPU that is gone": {"b", shares, "a::0 a::1 b::1", "", 1, "a::0"},
+		"slices":                         {"", mig, "m2 m1", "", 1, "m1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGPUs(HandOver{})
@@ -229,7 +229,7 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestGPUsAtTheKubelet starts without GPUs, as before numalet-nvml was heard.
+// TestGPUsAtTheKubelet starts without GPUs, as before the first message of numalet-nvml.
 func TestGPUsAtTheKubelet(t *testing.T) {
 	root := kubeletRoot(t)
 	k := startKubelet(t, root)
@@ -237,7 +237,7 @@ func TestGPUsAtTheKubelet(t *testing.T) {
 	latest.Store(&gpu.Inventory{})
 	p := startGPUs(t, root, latest.Load)
 	eventually(t, "readiness", nil, p.Ready)
-	latest.Store(cards())
+	latest.Store(gpus())
 	p.Notify()
 	eventually(t, "status", map[string]string{whole: "4/4", shares: "8/8", mig: "2/2"}, k.status)
 	eventually(t, "readiness", nil, p.Ready)
@@ -245,10 +245,10 @@ func TestGPUsAtTheKubelet(t *testing.T) {
 	if _, err := k.allocate(t, whole, k.prefer(t, whole, 2, "a", "b", "c", "d")...); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "status with two cards given", map[string]string{whole: "4/4", shares: "4/8", mig: "2/2"}, k.status)
+	eventually(t, "status with two GPUs given", map[string]string{whole: "4/4", shares: "4/8", mig: "2/2"}, k.status)
 	_, err := k.allocate(t, shares, "a::0")
-	if err == nil || !strings.Contains(err.Error(), "allocate a::0 of nvidia.com/gpu.shared: the card is allocated to another container as nvidia.com/gpu") {
-		t.Errorf("share of a card that is given: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "allocate a::0 of nvidia.com/gpu.shared: the GPU is allocated to another container as nvidia.com/gpu") {
+		t.Errorf("share of a GPU that is given: %v", err)
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 	numa4 = "numalet.dev/numa4-cpu"
 )
 
-// patience is for machines that are busy with something else.
+// patience is a timeout that is long enough for a busy machine.
 const patience = 30 * time.Second
 
 // rig runs a publisher over a machine that a test may change.
@@ -165,7 +165,7 @@ func TestRegistersAgainWithoutFileEvents(t *testing.T) {
 	k := startKubelet(t, root)
 	eventually(t, "readiness", nil, r.Ready)
 	eventually(t, "registrations", map[string]int{numa0: 1, numa1: 1}, k.registrations)
-	startKubelet(t, root) // a second one takes the socket's place
+	startKubelet(t, root) // another process replaces the socket
 	r.look(t)
 	eventually(t, "readiness", nil, r.Ready)
 }

@@ -169,7 +169,7 @@ func Fetch(ctx context.Context, socket string) (*gpu.Inventory, error) {
 }
 
 // parse reads an inventory. It checks it, because whoever uses an inventory relies on a
-// table of links that has all cards.
+// table of links that has all GPUs.
 func parse(line string) (*gpu.Inventory, error) {
 	v := &gpu.Inventory{}
 	if err := json.Unmarshal([]byte(line), v); err != nil {

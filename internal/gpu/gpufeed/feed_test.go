@@ -20,7 +20,7 @@ import (
 func inventory(health gpu.State) *gpu.Inventory {
 	return &gpu.Inventory{
 		Driver: "570", CUDA: "12.8",
-		Cards: []gpu.Card{
+		GPUs: []gpu.GPU{
 			{UUID: "a", Model: "Fake", PCI: "0000:01:00.0", NUMA: -1, Health: gpu.Health{State: health}},
 			{UUID: "b", Index: 1, MIG: true, Slices: []gpu.Slice{{UUID: "b1", Profile: "1g.10gb", Health: gpu.Health{State: health}}}},
 		},
@@ -76,7 +76,7 @@ func await(t *testing.T, changed <-chan struct{}) {
 func TestReadersAreTold(t *testing.T) {
 	path := socket(t)
 	c, changed := client(t, path, time.Minute)
-	if len(c.Latest().Cards) > 0 || c.Ready() == nil {
+	if len(c.Latest().GPUs) > 0 || c.Ready() == nil {
 		t.Errorf("before anything was heard: %+v, ready: %v", c.Latest(), c.Ready())
 	}
 	first := NewServer(path)
@@ -104,7 +104,7 @@ func TestReadersAreTold(t *testing.T) {
 	}
 }
 
-// TestSilence is a server that hangs: its socket is there, and nothing comes.
+// TestSilence has a server that hangs: its socket exists, but it sends nothing.
 func TestSilence(t *testing.T) {
 	path := socket(t)
 	c, changed := client(t, path, 200*time.Millisecond)

@@ -14,18 +14,18 @@ func FuzzParse(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(string(line))
-	f.Add(`{"Cards":[{"UUID":"a"},{"UUID":"b"}],"Links":[[{},{}],[{},{}]]}`)
-	f.Add(`{"Cards":[{"UUID":"a"},{"UUID":"b"}],"Links":[[{}]]}`)
+	f.Add(`{"GPUs":[{"UUID":"a"},{"UUID":"b"}],"Links":[[{},{}],[{},{}]]}`)
+	f.Add(`{"GPUs":[{"UUID":"a"},{"UUID":"b"}],"Links":[[{}]]}`)
 	f.Fuzz(func(t *testing.T, line string) {
 		v, err := parse(line)
 		if err != nil {
 			return
 		}
 		v.Units()
-		if got := unmonitored(v); len(got.Cards) != len(v.Cards) {
-			t.Errorf("%d cards of %d", len(got.Cards), len(v.Cards))
+		if got := unmonitored(v); len(got.GPUs) != len(v.GPUs) {
+			t.Errorf("%d GPUs of %d", len(got.GPUs), len(v.GPUs))
 		}
-		all := make([]int, len(v.Cards))
+		all := make([]int, len(v.GPUs))
 		for i := range all {
 			all[i] = len(all) - 1 - i
 		}

@@ -17,36 +17,36 @@ const faultEvents = nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccE
 // noInstance is the ID in events without a MIG instance.
 const noInstance = 0xFFFFFFFF
 
-// register registers for a card's events, once. After a failure the next inventory
-// repeats it. Until then faults of the card are only found by probes.
-func (d *driver) register(uuid string, card nvml.Device) error {
-	if !d.watch(card, uuid) {
+// register registers for a GPU's events, once. After a failure the next inventory
+// repeats it. Until then faults of the GPU are only found by probes.
+func (d *driver) register(uuid string, gpu nvml.Device) error {
+	if !d.watch(gpu, uuid) {
 		return nil
 	}
-	supported, ret := card.GetSupportedEventTypes()
+	supported, ret := gpu.GetSupportedEventTypes()
 	if ret == nvml.SUCCESS {
-		ret = card.RegisterEvents(supported&faultEvents, d.events)
+		ret = gpu.RegisterEvents(supported&faultEvents, d.events)
 	}
 	if ret != nvml.SUCCESS {
-		d.unwatch(card)
+		d.unwatch(gpu)
 		return fmt.Errorf("register for events of GPU %s: %w; its health is only polled", uuid, ret)
 	}
 	return nil
 }
 
-// watch adds a card, before its first event, and reports whether it was not there.
-func (d *driver) watch(card nvml.Device, uuid string) bool {
+// watch adds a GPU, before its first event, and reports whether it was not there.
+func (d *driver) watch(gpu nvml.Device, uuid string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, watched := d.mu.watched[card]
-	d.mu.watched[card] = uuid
+	_, watched := d.mu.watched[gpu]
+	d.mu.watched[gpu] = uuid
 	return !watched
 }
 
-func (d *driver) unwatch(card nvml.Device) {
+func (d *driver) unwatch(gpu nvml.Device) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.mu.watched, card)
+	delete(d.mu.watched, gpu)
 }
 
 func (d *driver) Next(wait time.Duration) (health.Event, bool, error) {
@@ -61,11 +61,11 @@ func (d *driver) Next(wait time.Duration) (health.Event, bool, error) {
 	return d.event(data), true, nil
 }
 
-// event translates an event. It finds the card by its handle, because a lost card
+// event translates an event. It finds the GPU by its handle, because a lost GPU
 // does not return its UUID.
 func (d *driver) event(data nvml.EventData) health.Event {
 	d.mu.Lock()
-	e := health.Event{Card: d.mu.watched[data.Device]}
+	e := health.Event{GPU: d.mu.watched[data.Device]}
 	d.mu.Unlock()
 	e.Instance = health.Of(instance(data.GpuInstanceId), instance(data.ComputeInstanceId))
 	switch data.EventType {

@@ -25,15 +25,15 @@ func (d *driver) Inventory() (*gpu.Inventory, error) {
 	var errs []error
 	var handles []nvml.Device
 	for index := range count {
-		handle, card, err := d.readCard(index)
+		handle, device, err := d.readGPU(index)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("read GPU %d: %w", index, err))
 			continue
 		}
-		handles, v.Cards = append(handles, handle), append(v.Cards, card)
-		errs = append(errs, d.register(card.UUID, handle))
+		handles, v.GPUs = append(handles, handle), append(v.GPUs, device)
+		errs = append(errs, d.register(device.UUID, handle))
 	}
-	v.Links = d.links(handles, v.Cards)
+	v.Links = d.links(handles, v.GPUs)
 	return v, errors.Join(errs...)
 }
 
@@ -49,36 +49,36 @@ func (d *driver) versions() (driver, cuda string, err error) {
 	return driver, fmt.Sprintf("%d.%d", number/1000, number%1000/10), nil
 }
 
-// readCard reads a card. Only its NUMA node and its size of memory may be unknown.
-func (d *driver) readCard(index int) (nvml.Device, gpu.Card, error) {
-	card := gpu.Card{Index: index}
+// readGPU reads a GPU. Only its NUMA node and its size of memory may be unknown.
+func (d *driver) readGPU(index int) (nvml.Device, gpu.GPU, error) {
+	device := gpu.GPU{Index: index}
 	handle, ret := d.lib.DeviceGetHandleByIndex(index)
 	if ret != nvml.SUCCESS {
-		return nil, card, fmt.Errorf("open: %w", ret)
+		return nil, device, fmt.Errorf("open: %w", ret)
 	}
-	if card.UUID, ret = handle.GetUUID(); ret != nvml.SUCCESS {
-		return nil, card, fmt.Errorf("read UUID: %w", ret)
+	if device.UUID, ret = handle.GetUUID(); ret != nvml.SUCCESS {
+		return nil, device, fmt.Errorf("read UUID: %w", ret)
 	}
-	if card.Model, ret = handle.GetName(); ret != nvml.SUCCESS {
-		return nil, card, fmt.Errorf("read model: %w", ret)
+	if device.Model, ret = handle.GetName(); ret != nvml.SUCCESS {
+		return nil, device, fmt.Errorf("read model: %w", ret)
 	}
-	if card.MemoryBytes, ret = memorySize(handle); ret != nvml.SUCCESS {
-		return nil, card, fmt.Errorf("read size of memory: %w", ret)
+	if device.MemoryBytes, ret = memorySize(handle); ret != nvml.SUCCESS {
+		return nil, device, fmt.Errorf("read size of memory: %w", ret)
 	}
 	pci, ret := handle.GetPciInfo()
 	if ret != nvml.SUCCESS {
-		return nil, card, fmt.Errorf("read PCI address: %w", ret)
+		return nil, device, fmt.Errorf("read PCI address: %w", ret)
 	}
 	var err error
-	if card.PCI, err = gpu.ParseAddress(text(pci.BusId[:])); err != nil {
-		return nil, card, err
+	if device.PCI, err = gpu.ParseAddress(text(pci.BusId[:])); err != nil {
+		return nil, device, err
 	}
-	card.NUMA = d.numaNode(card.PCI, handle)
-	card.MIG, card.Slices, err = migDevices(handle)
-	return handle, card, err
+	device.NUMA = d.numaNode(device.PCI, handle)
+	device.MIG, device.Slices, err = migDevices(handle)
+	return handle, device, err
 }
 
-// memorySize returns the bytes of a card's memory, and 0 for a card that shares the memory
+// memorySize returns the bytes of a GPU's memory, and 0 for a GPU that shares the memory
 // of the machine (GB10, in DGX Spark), where the driver does not support the query.
 // https://docs.nvidia.com/dgx/dgx-spark/known-issues.html
 func memorySize(handle nvml.Device) (uint64, nvml.Return) {

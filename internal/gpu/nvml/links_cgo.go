@@ -8,21 +8,21 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// links returns the links between the cards. What the driver does not report is
-// unknown. O(cards²) calls for PCIe and cards · 18 for NVLink.
-func (d *driver) links(handles []nvml.Device, cards []gpu.Card) gpu.Links {
-	direct, switched := make([]map[gpu.Address]int, len(cards)), make([]int, len(cards))
+// links returns the links between the GPUs. What the driver does not report is
+// unknown. O(cards²) calls for PCIe and GPUs · 18 for NVLink.
+func (d *driver) links(handles []nvml.Device, gpus []gpu.GPU) gpu.Links {
+	direct, switched := make([]map[gpu.Address]int, len(gpus)), make([]int, len(gpus))
 	for i := range handles {
 		direct[i], switched[i] = nvlinks(handles[i])
 	}
-	table := make(gpu.Links, len(cards))
-	for a := range cards {
-		table[a] = make([]gpu.Link, len(cards))
+	table := make(gpu.Links, len(gpus))
+	for a := range gpus {
+		table[a] = make([]gpu.Link, len(gpus))
 	}
-	for a := range cards {
+	for a := range gpus {
 		for b := range a {
 			link := gpu.Link{
-				NVLinks: direct[a][cards[b].PCI] + min(switched[a], switched[b]),
+				NVLinks: direct[a][gpus[b].PCI] + min(switched[a], switched[b]),
 				Level:   d.level(handles[a], handles[b]),
 			}
 			table[a][b], table[b][a] = link, link
@@ -31,19 +31,19 @@ func (d *driver) links(handles []nvml.Device, cards []gpu.Card) gpu.Links {
 	return table
 }
 
-// nvlinks counts the active links of a card: direct ones by the address of the other
-// device, and those to switches, which connect all cards with links to switches.
-func nvlinks(card nvml.Device) (direct map[gpu.Address]int, switched int) {
+// nvlinks counts the active links of a GPU: direct ones by the address of the other
+// device, and those to switches, which connect all GPUs with links to switches.
+func nvlinks(device nvml.Device) (direct map[gpu.Address]int, switched int) {
 	direct = map[gpu.Address]int{}
 	for link := range nvml.NVLINK_MAX_LINKS {
-		if state, ret := card.GetNvLinkState(link); ret != nvml.SUCCESS || state != nvml.FEATURE_ENABLED {
+		if state, ret := device.GetNvLinkState(link); ret != nvml.SUCCESS || state != nvml.FEATURE_ENABLED {
 			continue
 		}
-		if kind, ret := card.GetNvLinkRemoteDeviceType(link); ret == nvml.SUCCESS && kind == nvml.NVLINK_DEVICE_TYPE_SWITCH {
+		if kind, ret := device.GetNvLinkRemoteDeviceType(link); ret == nvml.SUCCESS && kind == nvml.NVLINK_DEVICE_TYPE_SWITCH {
 			switched++
 			continue
 		}
-		pci, ret := card.GetNvLinkRemotePciInfo(link)
+		pci, ret := device.GetNvLinkRemotePciInfo(link)
 		if ret != nvml.SUCCESS {
 			continue
 		}

@@ -16,8 +16,8 @@ import (
 const (
 	// eventWait bounds one wait for an event, and so the time until the monitor ends.
 	eventWait = time.Second
-	// reopenAfter is the number of consecutive polls with a lost card after which
-	// the library is initialized again. It does not find a card otherwise that was
+	// reopenAfter is the number of consecutive polls with a lost GPU after which
+	// the library is initialized again. It does not find a GPU otherwise that was
 	// reset or is back on the bus.
 	reopenAfter = 6
 )
@@ -31,23 +31,23 @@ type MonitorOptions struct {
 	// to publish. The driver is nil while none is open.
 	Prepare  func(*gpu.Inventory, cdi.Source) *gpu.Inventory
 	Publish  func(*gpu.Inventory) // called after every poll, with or without changes
-	Tick     <-chan time.Time     // when to poll all cards
+	Tick     <-chan time.Time     // when to poll all GPUs
 	Now      func() time.Time
 	MinFault time.Duration // how long a fault lasts at least after its last report
 	Log      logr.Logger
 }
 
 // Monitor maintains a node's inventory and its health. If the driver no longer lists
-// a card or is removed, the card stays in the inventory as unhealthy, until the
+// a GPU or is removed, the GPU stays in the inventory as unhealthy, until the
 // driver lists it again or the monitor ends.
 type Monitor struct {
 	MonitorOptions
-	complete  *gpu.Inventory // with all cards that were ever listed, lost ones as they were
+	complete  *gpu.Inventory // with all GPUs that were ever listed, lost ones as they were
 	health    *health.Tracker
 	dog       *watchdog
 	open      cdi.Source     // the driver of this session; nil between sessions
 	published *gpu.Inventory // the last one
-	lost      int            // consecutive polls with a lost card
+	lost      int            // consecutive polls with a lost GPU
 	problem   string         // the last one that was logged
 }
 
@@ -117,12 +117,12 @@ func (m *Monitor) handle(r received) {
 		m.logProblem(r.err)
 		return
 	}
-	m.Log.V(2).Info("event", "gpu", r.event.Card, "kind", r.event.Kind, "xid", r.event.Xid)
+	m.Log.V(2).Info("event", "gpu", r.event.GPU, "kind", r.event.Kind, "xid", r.event.Xid)
 	m.health.ObserveEvent(r.event, m.Now())
 	m.publish()
 }
 
-// poll reads the inventory and the health of every card.
+// poll reads the inventory and the health of every GPU.
 func (m *Monitor) poll(driver Driver) {
 	now, err := driver.Inventory()
 	if err == nil {
@@ -131,8 +131,8 @@ func (m *Monitor) poll(driver Driver) {
 	m.logProblem(err)
 	m.update(now)
 	lost := false
-	for i := range m.complete.Cards {
-		uuid := m.complete.Cards[i].UUID
+	for i := range m.complete.GPUs {
+		uuid := m.complete.GPUs[i].UUID
 		p := driver.Probe(uuid)
 		m.health.ObserveProbe(uuid, p, m.Now())
 		lost = lost || !p.Answers
@@ -144,7 +144,7 @@ func (m *Monitor) poll(driver Driver) {
 	m.publish()
 }
 
-// update replaces what the driver lists, and keeps the other cards.
+// update replaces what the driver lists, and keeps the other GPUs.
 func (m *Monitor) update(now *gpu.Inventory) {
 	all := now.WithLost(m.complete)
 	if all.Check() != nil {
@@ -154,10 +154,10 @@ func (m *Monitor) update(now *gpu.Inventory) {
 	m.health.SetInventory(all)
 }
 
-// markLost records that no card answers, because there is no driver.
+// markLost records that no GPU answers, because there is no driver.
 func (m *Monitor) markLost(why error) {
-	for i := range m.complete.Cards {
-		m.health.ObserveProbe(m.complete.Cards[i].UUID, health.Probe{Error: why.Error()}, m.Now())
+	for i := range m.complete.GPUs {
+		m.health.ObserveProbe(m.complete.GPUs[i].UUID, health.Probe{Error: why.Error()}, m.Now())
 	}
 	m.publish()
 }

@@ -23,8 +23,8 @@ func TestAbsentIsSaidOnce(t *testing.T) {
 		Open: func() (Driver, error) { return nil, ErrAbsent }, Tick: tick, Now: time.Now, Log: log,
 		Publish: func(v *gpu.Inventory) {
 			published++
-			if len(v.Cards) > 0 {
-				t.Errorf("%d cards without a driver", len(v.Cards))
+			if len(v.GPUs) > 0 {
+				t.Errorf("%d GPUs without a driver", len(v.GPUs))
 			}
 		},
 	})
@@ -43,7 +43,8 @@ func TestAbsentIsSaidOnce(t *testing.T) {
 	}
 }
 
-// TestLibraryThatDoesNotStart ends the process, which the kubelet starts anew.
+// TestLibraryThatDoesNotStart checks that the process ends if the library cannot be
+// initialized, so that the kubelet restarts it.
 func TestLibraryThatDoesNotStart(t *testing.T) {
 	stale := errors.New("start libnvidia-ml.so.1: RM has detected an NVML/RM version mismatch.")
 	monitor := NewMonitor(MonitorOptions{Open: func() (Driver, error) { return nil, stale }, Now: time.Now})
@@ -52,36 +53,36 @@ func TestLibraryThatDoesNotStart(t *testing.T) {
 	}
 }
 
-// card returns a card of a fake inventory, in MIG mode if it has slices.
-func card(uuid string, index int, slices ...string) gpu.Card {
-	c := gpu.Card{UUID: uuid, Index: index, MIG: len(slices) > 0}
+// GPU returns a GPU of a fake inventory, in MIG mode if it has slices.
+func device(uuid string, index int, slices ...string) gpu.GPU {
+	c := gpu.GPU{UUID: uuid, Index: index, MIG: len(slices) > 0}
 	for _, s := range slices {
 		c.Slices = append(c.Slices, gpu.Slice{UUID: s})
 	}
 	return c
 }
 
-// listed is a driver whose cards change.
+// listed is a driver whose GPUs change.
 type listed struct {
 	Driver
-	cards []gpu.Card
-	err   error
+	gpus []gpu.GPU
+	err  error
 }
 
-func (l *listed) Inventory() (*gpu.Inventory, error) { return &gpu.Inventory{Cards: l.cards}, l.err }
+func (l *listed) Inventory() (*gpu.Inventory, error) { return &gpu.Inventory{GPUs: l.gpus}, l.err }
 func (l *listed) Close()                             {}
 func (l *listed) Next(wait time.Duration) (health.Event, bool, error) {
 	time.Sleep(wait)
 	return health.Event{}, false, nil
 }
 func (l *listed) Probe(uuid string) health.Probe {
-	_, answers := (&gpu.Inventory{Cards: l.cards}).Find(uuid)
+	_, answers := (&gpu.Inventory{GPUs: l.gpus}).Find(uuid)
 	return health.Probe{Answers: answers}
 }
 
-// TestLostCardFreezesNoOther: while a card is lost, the slices of another one are made and
+// TestLostGPUFreezesNoOther: while a GPU is lost, the slices of another one are made and
 // destroyed, and the node shows that.
-func TestLostCardFreezesNoOther(t *testing.T) {
+func TestLostGPUFreezesNoOther(t *testing.T) {
 	var units []string
 	monitor := NewMonitor(MonitorOptions{Now: time.Now, Log: funcr.New(func(_, _ string) {}, funcr.Options{}), Publish: func(v *gpu.Inventory) {
 		units = nil
@@ -91,17 +92,17 @@ func TestLostCardFreezesNoOther(t *testing.T) {
 	}})
 	driver := &listed{}
 	for _, step := range []struct {
-		cards []gpu.Card
-		err   error
-		want  []string
+		gpus []gpu.GPU
+		err  error
+		want []string
 	}{
-		{cards: []gpu.Card{card("a", 0), card("m", 1, "m1", "m2")}, want: []string{"a Healthy", "m1 Healthy", "m2 Healthy"}},
-		{cards: []gpu.Card{card("m", 1, "m1", "m2")}, err: errors.New("read GPU 0: GPU is lost"), want: []string{"a Unhealthy", "m1 Healthy", "m2 Healthy"}},
-		{cards: []gpu.Card{card("m", 1, "m2", "m3")}, err: errors.New("read GPU 0: GPU is lost"), want: []string{"a Unhealthy", "m2 Healthy", "m3 Healthy"}},
-		{cards: []gpu.Card{card("m", 0, "m3"), card("n", 1)}, want: []string{"a Unhealthy", "m3 Healthy", "n Healthy"}},
-		{cards: []gpu.Card{card("a", 0), card("m", 1, "m3"), card("n", 2)}, want: []string{"a Healthy", "m3 Healthy", "n Healthy"}},
+		{gpus: []gpu.GPU{device("a", 0), device("m", 1, "m1", "m2")}, want: []string{"a Healthy", "m1 Healthy", "m2 Healthy"}},
+		{gpus: []gpu.GPU{device("m", 1, "m1", "m2")}, err: errors.New("read GPU 0: GPU is lost"), want: []string{"a Unhealthy", "m1 Healthy", "m2 Healthy"}},
+		{gpus: []gpu.GPU{device("m", 1, "m2", "m3")}, err: errors.New("read GPU 0: GPU is lost"), want: []string{"a Unhealthy", "m2 Healthy", "m3 Healthy"}},
+		{gpus: []gpu.GPU{device("m", 0, "m3"), device("n", 1)}, want: []string{"a Unhealthy", "m3 Healthy", "n Healthy"}},
+		{gpus: []gpu.GPU{device("a", 0), device("m", 1, "m3"), device("n", 2)}, want: []string{"a Healthy", "m3 Healthy", "n Healthy"}},
 	} {
-		driver.cards, driver.err = step.cards, step.err
+		driver.gpus, driver.err = step.gpus, step.err
 		monitor.poll(driver)
 		if diff := cmp.Diff(step.want, units); diff != "" {
 			t.Errorf("units (-want +got):\n%s", diff)

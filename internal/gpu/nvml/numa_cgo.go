@@ -13,7 +13,7 @@ import (
 // maxNodes is the maximum number of NUMA nodes of Linux (CONFIG_NODES_SHIFT 10).
 const maxNodes = 1024
 
-// numaNode returns the NUMA node of a card from the kernel. It queries the driver
+// numaNode returns the NUMA node of a GPU from the kernel. It queries the driver
 // only if the kernel does not have the device: if the firmware does not report the
 // node, the driver does not know it either.
 func (d *driver) numaNode(address gpu.Address, handle nvml.Device) topology.NodeID {

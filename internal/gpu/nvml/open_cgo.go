@@ -14,11 +14,11 @@ type driver struct {
 	Options
 	lib    nvml.Interface
 	events nvml.EventSet
-	errors map[string]uint64 // by UUID: memory errors since the card's last reset, at its last probe
+	errors map[string]uint64 // by UUID: memory errors since the GPU's last reset, at its last probe
 
 	mu struct {
 		sync.Mutex
-		watched map[nvml.Device]string // UUIDs of the cards whose events are registered
+		watched map[nvml.Device]string // UUIDs of the GPUs whose events are registered
 	}
 }
 

@@ -10,18 +10,18 @@ import (
 	"github.com/numalet/numalet/pkg/gpu/health"
 )
 
-// Probe queries a card. It detects a reset by the number of memory errors, which
+// Probe queries a GPU. It detects a reset by the number of memory errors, which
 // restarts at zero.
 func (d *driver) Probe(uuid string) health.Probe {
-	card, ret := d.lib.DeviceGetHandleByUUID(uuid)
+	gpu, ret := d.lib.DeviceGetHandleByUUID(uuid)
 	if ret != nvml.SUCCESS {
 		return health.Probe{Error: ret.Error()}
 	}
-	if _, ret := memorySize(card); ret != nvml.SUCCESS {
+	if _, ret := memorySize(gpu); ret != nvml.SUCCESS {
 		return health.Probe{Error: ret.Error()}
 	}
-	p := health.Probe{Answers: true, Action: action(card)}
-	if errors, ret := card.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC); ret == nvml.SUCCESS {
+	p := health.Probe{Answers: true, Action: action(gpu)}
+	if errors, ret := gpu.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC); ret == nvml.SUCCESS {
 		p.Reset = errors < d.errors[uuid]
 		d.errors[uuid] = errors
 	}
@@ -29,9 +29,9 @@ func (d *driver) Probe(uuid string) health.Probe {
 }
 
 // action returns the recovery action, UnknownAction if the driver has no such field.
-func action(card nvml.Device) health.Action {
+func action(gpu nvml.Device) health.Action {
 	values := []nvml.FieldValue{{FieldId: nvml.FI_DEV_GET_GPU_RECOVERY_ACTION}}
-	if ret := card.GetFieldValues(values); ret != nvml.SUCCESS || nvml.Return(values[0].NvmlReturn) != nvml.SUCCESS {
+	if ret := gpu.GetFieldValues(values); ret != nvml.SUCCESS || nvml.Return(values[0].NvmlReturn) != nvml.SUCCESS {
 		return health.UnknownAction
 	}
 	a := health.NoAction + health.Action(binary.NativeEndian.Uint32(values[0].Value[:]))

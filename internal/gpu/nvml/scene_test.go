@@ -24,13 +24,13 @@ import (
 //
 //	machine eight         the fake's layout is eight.layout; without, it is empty
 //	write LINE            adds a line to the layout (test/fakenvml)
-//	sysfs ADDRESS NODE    the kernel has a card on that NUMA node
+//	sysfs ADDRESS NODE    the kernel has a GPU on that NUMA node
 //	unload                the kernel driver goes away
 //	start                 the monitor
 //	inject LINE           into the fake's file of events; answers with what changed if it is an event
-//	look [30s]            at all cards, after that time; answers with what changed
+//	look [30s]            at all GPUs, after that time; answers with what changed
 //	inventory             all that is known
-//	links                 how the cards are linked
+//	links                 how the GPUs are linked
 func TestScenarios(t *testing.T) {
 	fake := fakenvml.New(t, fakenvml.Eight)
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands { return newScene(t, fake).commands() })
@@ -132,7 +132,7 @@ func (s *scene) changes() string {
 	return b.String()
 }
 
-// units lists what can be given away.
+// units lists the allocatable GPUs and slices.
 func units(v *gpu.Inventory) string {
 	var b strings.Builder
 	for _, u := range v.Units() {
@@ -144,7 +144,7 @@ func units(v *gpu.Inventory) string {
 func describe(v *gpu.Inventory) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "driver %s, CUDA %s\n", v.Driver, v.CUDA)
-	for _, c := range v.Cards {
+	for _, c := range v.GPUs {
 		fmt.Fprintf(&b, "%d %s %q %d MiB %s numa %d\n", c.Index, c.UUID, c.Model, c.MemoryBytes>>20, c.PCI, c.NUMA)
 		if c.MIG {
 			fmt.Fprintf(&b, "  %d MIG devices\n", len(c.Slices))

@@ -11,10 +11,10 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// migDevices reports whether a card is in MIG mode, and returns its MIG devices in
-// the driver's order. A card or driver without support for MIG has none.
-func migDevices(card nvml.Device) (mig bool, _ []gpu.Slice, _ error) {
-	current, _, ret := card.GetMigMode()
+// migDevices reports whether a GPU is in MIG mode, and returns its MIG devices in
+// the driver's order. A GPU or driver without support for MIG has none.
+func migDevices(device nvml.Device) (mig bool, _ []gpu.Slice, _ error) {
+	current, _, ret := device.GetMigMode()
 	if ret == nvml.ERROR_NOT_SUPPORTED || ret == nvml.ERROR_FUNCTION_NOT_FOUND {
 		return false, nil, nil
 	}
@@ -24,13 +24,13 @@ func migDevices(card nvml.Device) (mig bool, _ []gpu.Slice, _ error) {
 	if current != nvml.DEVICE_MIG_ENABLE {
 		return false, nil, nil
 	}
-	count, ret := card.GetMaxMigDeviceCount()
+	count, ret := device.GetMaxMigDeviceCount()
 	if ret != nvml.SUCCESS {
 		return true, nil, fmt.Errorf("count MIG devices: %w", ret)
 	}
 	var all []gpu.Slice
 	for i := range count {
-		handle, ret := card.GetMigDeviceHandleByIndex(i)
+		handle, ret := device.GetMigDeviceHandleByIndex(i)
 		if ret == nvml.ERROR_NOT_FOUND {
 			continue
 		}

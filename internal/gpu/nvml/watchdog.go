@@ -74,9 +74,9 @@ func (d watchedDriver) Inventory() (*gpu.Inventory, error) {
 	return d.Driver.Inventory()
 }
 
-func (d watchedDriver) Probe(card string) health.Probe {
-	defer d.dog.watch("reading the health of " + card)()
-	return d.Driver.Probe(card)
+func (d watchedDriver) Probe(device string) health.Probe {
+	defer d.dog.watch("reading the health of " + device)()
+	return d.Driver.Probe(device)
 }
 
 func (d watchedDriver) Next(wait time.Duration) (health.Event, bool, error) {

@@ -18,8 +18,8 @@ import (
 	"github.com/numalet/numalet/test/fakenvml"
 )
 
-// TestServe goes the whole way once: from a fault that the fake library reports
-// to a reader on the other side of the socket.
+// TestServe tests all steps once, from a fault that the fake library reports to a client at
+// the other end of the socket.
 func TestServe(t *testing.T) {
 	fake := fakenvml.New(t, fakenvml.Eight)
 	reader, changed := listen(t, load(t, fake.Library))
@@ -34,8 +34,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestNothingIsGivenThatNoRuntimeResolves hands over by CDI where the driver's
-// library is all that there is of a driver.
+// TestNothingIsGivenThatNoRuntimeResolves checks allocation by CDI on a machine that has only
+// the driver's library and none of its other files.
 func TestNothingIsGivenThatNoRuntimeResolves(t *testing.T) {
 	dir := t.TempDir()
 	old := cdi.Path(dir, "example.com/gpu")
@@ -75,7 +75,7 @@ func load(t *testing.T, library string, args ...string) config.NVML {
 	return cfg
 }
 
-// listen serves, and returns a reader that says when it heard something new.
+// listen starts a server, and returns a client and a channel that signals each new inventory.
 func listen(t *testing.T, cfg config.NVML) (*gpufeed.Client, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 10)

@@ -20,7 +20,7 @@ type Controller struct {
 	MetricsSecure     bool   // HTTPS, and only for those whom the API server authorizes
 	SchedulerName     string // of the pods to schedule
 	Kubescheduler     []byte // the KubeSchedulerConfiguration in the file of --config, or nil
-	GPUResource       string // counts whole cards
+	GPUResource       string // counts whole GPUs
 	ScoreTimeConstant time.Duration
 	HalfLife          Maybe         // of scores; replaces ScoreTimeConstant if set
 	ScoreInterval     time.Duration // between updates of the stored scores

@@ -53,8 +53,8 @@ type Agent struct {
 type DevicePlugin struct {
 	Shared
 	Refresh     time.Duration // between checks of the machine and the kubelet's socket
-	GPUResource string        // of whole cards
-	GPUShares   int           // per card; 0 for none
+	GPUResource string        // of whole GPUs
+	GPUShares   int           // per GPU; 0 for none
 	GPUMPSDir   string        // "" for time-sliced shares
 	CDIKind     string        // "" for the environment variable
 }

@@ -25,11 +25,11 @@ func Node(r *rand.Rand, name string) *sched.Node {
 		n.NUMA = append(n.NUMA, sched.NUMANode{ID: topology.NodeID(id * 8), CPUs: 6, FreeCPUs: free, Memory: 32, FreeMemory: sched.Bytes(r.IntN(33))})
 	}
 	for i := range r.IntN(5) {
-		card := sched.GPU{ID: fmt.Sprint(i), Type: [...]string{"T4", "H200"}[i/2], Free: sched.WholeGPU}
+		gpu := sched.GPU{ID: fmt.Sprint(i), Type: [...]string{"T4", "H200"}[i/2], Free: sched.WholeGPU}
 		if r.IntN(2) == 0 {
-			card.Free = sched.MilliGPU(r.IntN(11) * 100)
+			gpu.Free = sched.MilliGPU(r.IntN(11) * 100)
 		}
-		n.GPUs = append(n.GPUs, card)
+		n.GPUs = append(n.GPUs, gpu)
 	}
 	if r.IntN(4) == 0 {
 		h := sched.Holding{Amounts: sched.Amounts{CPU: 2000, Pods: 1}}

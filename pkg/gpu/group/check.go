@@ -71,7 +71,7 @@ func (c *checker) binding(b Binding) {
 	seen := map[string]bool{}
 	for _, name := range b.GPUs {
 		if c.named(b.Node, name, seen) {
-			c.refuse(Duplicate, "GPU %q of node %q is listed twice, by UUID, by index or as a slice of a card: list it once", name, b.Node)
+			c.refuse(Duplicate, "GPU %q of node %q is listed twice, by UUID, by index or as a slice of a GPU: list it once", name, b.Node)
 		}
 	}
 }
@@ -103,8 +103,8 @@ func (c *checker) missing(node, name string) {
 			return
 		}
 	}
-	if card, found := byIndex(c.nodes[node], name); found && c.nodes[node].Cards[card].MIG {
-		c.refuse(UnknownGPU, "card %q of node %q is in MIG mode and has no slices: create MIG instances on it, or remove it from the group", name, node)
+	if device, found := byIndex(c.nodes[node], name); found && c.nodes[node].GPUs[device].MIG {
+		c.refuse(UnknownGPU, "GPU %q of node %q is in MIG mode and has no slices: create MIG instances on it, or remove it from the group", name, node)
 		return
 	}
 	c.refuse(UnknownGPU, "node %q has no GPU %q: name %s", node, name, listed(c.nodes[node]))
@@ -112,14 +112,14 @@ func (c *checker) missing(node, name string) {
 
 // unit returns why a GPU cannot be in the group, or nil.
 func (c *checker) unit(node string, u gpu.Unit) *GPURefusal {
-	g, card := c.group, c.nodes[node].Cards[u.Card].UUID
+	g, device := c.group, c.nodes[node].GPUs[u.GPU].UUID
 	switch {
-	case !c.permitted.allows(node, card):
+	case !c.permitted.allows(node, device):
 		return refuse(NoPermission, "group %q: tenant %s has no permission to use GPU %q of node %q: remove it from the group, or ask an administrator for permission",
-			g.Name, strings.Join(g.Tenants, ", "), card, node)
+			g.Name, strings.Join(g.Tenants, ", "), device, node)
 	case g.Form == gpu.Physical && u.Form == gpu.Virtual:
-		return refuse(WrongForm, "group %q: card %q of node %q is in MIG mode, so only its slices are allocated: remove it from the group",
-			g.Name, card, node)
+		return refuse(WrongForm, "group %q: GPU %q of node %q is in MIG mode, so only its slices are allocated: remove it from the group",
+			g.Name, device, node)
 	case g.Type != "" && u.Type != g.Type:
 		return refuse(WrongType, "group %q: GPU %q of node %q is of type %s, not %s: remove it from the group, or change the group's type",
 			g.Name, u.ID, node, u.Type, g.Type)
@@ -130,8 +130,8 @@ func (c *checker) unit(node string, u gpu.Unit) *GPURefusal {
 // listed returns the names that a node's GPUs have, for messages.
 func listed(v *gpu.Inventory) string {
 	var names []string
-	for i := range v.Cards {
-		names = append(names, fmt.Sprintf("%d (%s)", v.Cards[i].Index, v.Cards[i].UUID))
+	for i := range v.GPUs {
+		names = append(names, fmt.Sprintf("%d (%s)", v.GPUs[i].Index, v.GPUs[i].UUID))
 	}
 	if len(names) == 0 {
 		return "another node, because this one has no GPUs"

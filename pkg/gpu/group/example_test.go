@@ -13,7 +13,7 @@ func ExamplePropose() {
 	for _, node := range []string{"n1", "n2"} {
 		v := &gpu.Inventory{}
 		for i := range 4 {
-			v.Cards = append(v.Cards, gpu.Card{UUID: fmt.Sprintf("%s-%d", node, i), Index: i, Model: "A100"})
+			v.GPUs = append(v.GPUs, gpu.GPU{UUID: fmt.Sprintf("%s-%d", node, i), Index: i, Model: "A100"})
 		}
 		nodes[node] = v
 	}
@@ -33,7 +33,7 @@ func ExamplePropose() {
 }
 
 func ExampleMatch_Best() {
-	nodes := group.Nodes{"n1": {Cards: []gpu.Card{{UUID: "x", Model: "T4"}, {UUID: "y", Index: 1, Model: "T4"}}}}
+	nodes := group.Nodes{"n1": {GPUs: []gpu.GPU{{UUID: "x", Model: "T4"}, {UUID: "y", Index: 1, Model: "T4"}}}}
 	grouping := group.New([]group.Group{
 		{Name: "g", Tenants: []string{"a"}, Form: gpu.Physical, Bindings: []group.Binding{{Node: "n1", GPUs: []string{"1"}}}},
 	}, nodes)

@@ -25,7 +25,7 @@ type Group struct {
 // Binding lists GPUs of one node.
 type Binding struct {
 	Node string
-	// GPUs are UUIDs of cards or slices, or indexes of cards. A card in MIG mode
+	// GPUs are UUIDs of GPUs or slices, or indexes of GPUs. A GPU in MIG mode
 	// represents its slices.
 	GPUs []string
 }
@@ -34,54 +34,54 @@ type Binding struct {
 type Nodes map[string]*gpu.Inventory
 
 // Permission reports whether a tenant may use a GPU of a node, given by the UUID of its
-// card. nil allows all GPUs.
+// GPU. nil allows all GPUs.
 type Permission func(node, id string) bool
 
 func (p Permission) allows(node, id string) bool { return p == nil || p(node, id) }
 
-// For returns the GPUs that a permission allows, without nodes that have none. A card
+// For returns the GPUs that a permission allows, without nodes that have none. A GPU
 // comes with all of its slices.
 func (n Nodes) For(permitted Permission) Nodes {
 	shown := Nodes{}
 	for name, v := range n {
-		var cards []int
-		for i := range v.Cards {
-			if permitted.allows(name, v.Cards[i].UUID) {
-				cards = append(cards, i)
+		var gpus []int
+		for i := range v.GPUs {
+			if permitted.allows(name, v.GPUs[i].UUID) {
+				gpus = append(gpus, i)
 			}
 		}
-		if len(cards) > 0 {
-			shown[name] = v.Only(cards)
+		if len(gpus) > 0 {
+			shown[name] = v.Only(gpus)
 		}
 	}
 	return shown
 }
 
-// units returns the GPUs that a name in a binding refers to: one card or slice, all
-// slices of a card, or none if the node has no such GPU.
+// units returns the GPUs that a name in a binding refers to: one GPU or slice, all
+// slices of a GPU, or none if the node has no such GPU.
 func units(v *gpu.Inventory, name string) []gpu.Unit {
-	card, found := v.Find(name)
+	device, found := v.Find(name)
 	if !found {
-		if card, found = byIndex(v, name); !found {
+		if device, found = byIndex(v, name); !found {
 			return nil
 		}
-		name = v.Cards[card].UUID
+		name = v.GPUs[device].UUID
 	}
-	whole := v.Cards[card].UUID == name
+	whole := v.GPUs[device].UUID == name
 	var named []gpu.Unit
 	for _, u := range v.Units() {
-		if u.ID == name || whole && u.Card == card {
+		if u.ID == name || whole && u.GPU == device {
 			named = append(named, u)
 		}
 	}
 	return named
 }
 
-// byIndex finds a card by the text of its index.
-func byIndex(v *gpu.Inventory, name string) (card int, found bool) {
+// byIndex finds a GPU by the text of its index.
+func byIndex(v *gpu.Inventory, name string) (device int, found bool) {
 	index, err := strconv.Atoi(name)
-	for i := range v.Cards {
-		if err == nil && v.Cards[i].Index == index {
+	for i := range v.GPUs {
+		if err == nil && v.GPUs[i].Index == index {
 			return i, true
 		}
 	}

@@ -64,12 +64,12 @@ func (g *Grouping) bind(group int, b Binding, v *gpu.Inventory) {
 }
 
 // holds reports whether a GPU is of the group's form and type. A virtual group may hold
-// cards, because a share of a card is virtual.
+// GPUs, because a share of a GPU is virtual.
 func (g *Group) holds(u gpu.Unit) bool {
 	return (g.Form == gpu.Virtual || u.Form == gpu.Physical) && (g.Type == "" || g.Type == u.Type)
 }
 
-// unit returns a GPU. One that is in no inventory counts as a card outside all groups.
+// unit returns a GPU. One that is in no inventory counts as a GPU outside all groups.
 func (g *Grouping) unit(node, id string) unit {
 	u, known := g.units[unitKey{node, id}]
 	if !known {
@@ -104,5 +104,5 @@ func (g *Grouping) HeldGPUs(name string) []HeldGPU {
 	return all
 }
 
-// Holds reports whether any group holds a card or a slice, given by its UUID.
+// Holds reports whether any group holds a GPU or a slice, given by its UUID.
 func (g *Grouping) Holds(node, id string) bool { return len(g.units[unitKey{node, id}].groups) > 0 }

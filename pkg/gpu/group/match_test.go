@@ -22,20 +22,20 @@ type world struct {
 type stay struct {
 	node  int
 	gpus  []sched.GPUShare
-	whole bool // cards
+	whole bool // GPUs
 }
 
-// newWorld draws nodes with cards of two types, some in MIG mode.
+// newWorld draws nodes with GPUs of two types, some in MIG mode.
 func newWorld(seed uint64) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), nodes: Nodes{}, running: map[string]stay{}}
 	for n := range 1 + w.IntN(3) {
 		v := &gpu.Inventory{}
 		for i := range 1 + w.IntN(4) {
-			c := gpu.Card{UUID: fmt.Sprintf("n%d-%d", n, i), Index: i, Model: []string{"A100", "T4"}[w.IntN(2)], MIG: w.IntN(4) == 0}
+			c := gpu.GPU{UUID: fmt.Sprintf("n%d-%d", n, i), Index: i, Model: []string{"A100", "T4"}[w.IntN(2)], MIG: w.IntN(4) == 0}
 			if c.MIG {
 				c.Slices = []gpu.Slice{{UUID: c.UUID + "-a", Profile: "1g"}, {UUID: c.UUID + "-b", Profile: "1g"}}
 			}
-			v.Cards = append(v.Cards, c)
+			v.GPUs = append(v.GPUs, c)
 		}
 		w.nodes[fmt.Sprint("n", n)] = v
 	}
@@ -187,22 +187,22 @@ func (w *world) leave(uid string) {
 	}
 }
 
-// mixed says which card is given away whole and in parts, or beyond what it has.
+// mixed says which GPU is given away whole and in parts, or beyond what it has.
 func (w *world) mixed() string {
 	whole, parts := map[string]int{}, map[string]int{}
 	for _, s := range w.running {
 		for _, g := range s.gpus {
-			card := g.ID[:len("n0-0")]
+			device := g.ID[:len("n0-0")]
 			if s.whole {
-				whole[card]++
+				whole[device]++
 			} else {
-				parts[card]++
+				parts[device]++
 			}
 		}
 	}
-	for card, n := range whole {
-		if n > 1 || parts[card] > 0 {
-			return card
+	for device, n := range whole {
+		if n > 1 || parts[device] > 0 {
+			return device
 		}
 	}
 	for _, n := range w.records {
@@ -229,8 +229,8 @@ func TestTwin(t *testing.T) {
 				w.leave(uid)
 				w.come(t, uid, w.request())
 			}
-			if card := w.mixed(); card != "" {
-				t.Fatalf("seed %d, step %d: %s is given whole and in parts, or too often", seed, i, card)
+			if device := w.mixed(); device != "" {
+				t.Fatalf("seed %d, step %d: %s is given whole and in parts, or too often", seed, i, device)
 			}
 		}
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// machines returns nodes with so many cards each.
-func machines(cards ...int) Nodes {
+// machines returns nodes with so many GPUs each.
+func machines(gpus ...int) Nodes {
 	nodes := Nodes{}
-	for n, count := range cards {
+	for n, count := range gpus {
 		v := &gpu.Inventory{}
 		for i := range count {
-			v.Cards = append(v.Cards, gpu.Card{UUID: fmt.Sprintf("n%03d-%d", n, i), Index: i, Model: "A100"})
+			v.GPUs = append(v.GPUs, gpu.GPU{UUID: fmt.Sprintf("n%03d-%d", n, i), Index: i, Model: "A100"})
 		}
 		nodes[fmt.Sprintf("n%03d", n)] = v
 	}
@@ -42,7 +42,7 @@ func records(nodes Nodes) []*sched.Node {
 
 func cmpNames(a, b string) int { return slices.Compare([]byte(a), []byte(b)) }
 
-// arrive lets containers come in an order and returns how many cards those got
+// arrive lets containers come in an order and returns how many GPUs those got
 // none asked for.
 func arrive(t *testing.T, groups []Group, nodes Nodes, order []int) (stranded []int) {
 	t.Helper()
@@ -80,7 +80,7 @@ func estimate(demands []int) Estimate {
 	return e
 }
 
-// TestWorkedExample lets demands of 2, 1, 2 and 3 come to two nodes of four cards
+// TestWorkedExample lets demands of 2, 1, 2 and 3 come to two nodes of four GPUs
 // in all 12 orders: with the groups proposed all run, with a group a node
 // somebody is stranded in four.
 func TestWorkedExample(t *testing.T) {
@@ -131,22 +131,22 @@ func each(numbers []int, do func([]int)) {
 func TestAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 300 {
-		var cards, demands []int
+		var gpus, demands []int
 		for range 1 + r.IntN(6) {
-			cards = append(cards, 1+r.IntN(8))
-			for left := cards[len(cards)-1]; left > 0; left -= demands[len(demands)-1] {
+			gpus = append(gpus, 1+r.IntN(8))
+			for left := gpus[len(gpus)-1]; left > 0; left -= demands[len(demands)-1] {
 				demands = append(demands, 1+r.IntN(left))
 			}
 		}
-		nodes, e := machines(cards...), estimate(demands)
+		nodes, e := machines(gpus...), estimate(demands)
 		p, err := Propose(nodes, e, nil)
 		if err != nil || p.Outcome != pack.All || len(p.Unplaced) > 0 {
-			t.Fatalf("machines %v, demands %v: %+v, %v", cards, demands, p, err)
+			t.Fatalf("machines %v, demands %v: %+v, %v", gpus, demands, p, err)
 		}
 		for range 4 {
 			r.Shuffle(len(demands), func(i, j int) { demands[i], demands[j] = demands[j], demands[i] })
 			if left := arrive(t, confirmed(p, e), nodes, demands); left != nil {
-				t.Fatalf("machines %v, demands %v: %v stranded", cards, demands, left)
+				t.Fatalf("machines %v, demands %v: %v stranded", gpus, demands, left)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ type Demand struct {
 
 // Estimate is what a tenant expects to need at the same time.
 type Estimate struct {
-	Form    gpu.Form // Physical, or Virtual, for which slices and cards count
+	Form    gpu.Form // Physical, or Virtual, for which slices and GPUs count
 	Type    string   // "" for any
 	Demands []Demand
 }
@@ -46,7 +46,7 @@ type ProposedGroup struct {
 // (Match.Best) for a container is a group of its size, and there are as many such groups
 // as containers. pack.Pack says how good the result is: exact for demands that divide one
 // another, such as 1, 2, 4 and 8, and for others unless the search is given up. On a node
-// the larger groups choose first and get the best-connected cards.
+// the larger groups choose first and get the best-connected GPUs.
 //
 // Groups share GPUs only if not all demands fit. Then the largest demands are packed
 // first; each remaining one goes to the node with the most GPUs in no group and gets the
@@ -105,7 +105,7 @@ func supplies(nodes Nodes, e Estimate, permitted Permission) []*supply {
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		s := &supply{node: name, inventory: nodes[name]}
 		for _, u := range s.inventory.Units() {
-			if g.holds(u) && permitted.allows(name, s.inventory.Cards[u.Card].UUID) {
+			if g.holds(u) && permitted.allows(name, s.inventory.GPUs[u.GPU].UUID) {
 				s.units = append(s.units, u)
 			}
 		}
@@ -192,17 +192,17 @@ func (s *supply) shares(ids []string) bool {
 	return false
 }
 
-// choose returns the indexes of GPUs in units: the best-connected cards in no group, or
+// choose returns the indexes of GPUs in units: the best-connected GPUs in no group, or
 // else the GPUs in the fewest groups; ties go to the first.
 func (s *supply) choose(count int) []int {
-	var free, cards []int
+	var free, gpus []int
 	for i, u := range s.units {
 		if s.holders[i] == 0 && u.Form == gpu.Physical {
-			free, cards = append(free, i), append(cards, u.Card)
+			free, gpus = append(free, i), append(gpus, u.GPU)
 		}
 	}
-	if chosen, ok := s.inventory.Choose(cards, gpu.Wish{Count: count}); ok {
-		return slices.DeleteFunc(free, func(i int) bool { return !slices.Contains(chosen, s.units[i].Card) })
+	if chosen, ok := s.inventory.Choose(gpus, gpu.Wish{Count: count}); ok {
+		return slices.DeleteFunc(free, func(i int) bool { return !slices.Contains(chosen, s.units[i].GPU) })
 	}
 	order := make([]int, len(s.units))
 	for i := range order {

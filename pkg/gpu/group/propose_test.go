@@ -15,8 +15,8 @@ import (
 func FuzzPropose(f *testing.F) {
 	f.Add([]byte{4, 4}, []byte{2, 1, 2, 3})
 	f.Add([]byte{4, 4}, []byte{3, 3, 2, 9})
-	f.Fuzz(func(t *testing.T, cards, demands []byte) {
-		nodes, e := machines(small(cards, 5)...), estimate(small(demands, 12))
+	f.Fuzz(func(t *testing.T, gpus, demands []byte) {
+		nodes, e := machines(small(gpus, 5)...), estimate(small(demands, 12))
 		p, err := Propose(nodes, e, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -40,8 +40,8 @@ func FuzzPropose(f *testing.F) {
 		}
 		for _, d := range p.Unplaced {
 			for name, v := range nodes {
-				if len(v.Cards) >= d.GPUs {
-					t.Fatalf("a demand of %d is unplaced, and %s has %d", d.GPUs, name, len(v.Cards))
+				if len(v.GPUs) >= d.GPUs {
+					t.Fatalf("a demand of %d is unplaced, and %s has %d", d.GPUs, name, len(v.GPUs))
 				}
 			}
 		}
@@ -71,10 +71,10 @@ func small(text []byte, most int) []int {
 func TestProposeKeepsPairs(t *testing.T) {
 	nodes := machines(4)
 	v := nodes["n000"]
-	for a := range v.Cards {
-		v.Cards[a].NUMA = topology.Unknown
+	for a := range v.GPUs {
+		v.GPUs[a].NUMA = topology.Unknown
 		v.Links = append(v.Links, make([]gpu.Link, 4))
-		for b := range v.Cards {
+		for b := range v.GPUs {
 			v.Links[a][b].Level = gpu.System
 			if a != b && a%2 == b%2 {
 				v.Links[a][b].NVLinks = 4
@@ -94,18 +94,18 @@ func TestProposeKeepsPairs(t *testing.T) {
 	}
 }
 
-// BenchmarkPropose makes groups of 1,000 machines of eight cards for demands that
+// BenchmarkPropose makes groups of 1,000 machines of eight GPUs for demands that
 // use them up.
 func BenchmarkPropose(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
-	var cards, demands []int
+	var gpus, demands []int
 	for range 1000 {
-		cards = append(cards, 8)
+		gpus = append(gpus, 8)
 		for left := 8; left > 0; left -= demands[len(demands)-1] {
 			demands = append(demands, 1+r.IntN(left))
 		}
 	}
-	nodes, e := machines(cards...), estimate(demands)
+	nodes, e := machines(gpus...), estimate(demands)
 	for b.Loop() {
 		if p, err := Propose(nodes, e, nil); err != nil || p.Outcome != pack.All {
 			b.Fatal(p.Outcome, err)

@@ -13,7 +13,7 @@ type Request struct {
 	Tenant    string
 	Group     string   // the group that the pod names, or ""
 	Container string   // the identifier by which a group may name the container, or ""
-	Form      gpu.Form // AnyForm means a share if less than a card is requested, else cards
+	Form      gpu.Form // AnyForm means a share if less than a GPU is requested, else GPUs
 	sched.GPURequest
 }
 
@@ -28,8 +28,8 @@ func (r Request) form() gpu.Form {
 	return gpu.Physical
 }
 
-// amount returns how much of one GPU the request takes: all of a card or a slice, or a
-// share of a card. It returns false if the GPU's form or type is not the requested one.
+// amount returns how much of one GPU the request takes: all of a GPU or a slice, or a
+// share of a GPU. It returns false if the GPU's form or type is not the requested one.
 func (r Request) amount(of gpu.Form, kind string) (sched.MilliGPU, bool) {
 	if r.Types != nil && !slices.Contains(r.Types, kind) {
 		return 0, false

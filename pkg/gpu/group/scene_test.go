@@ -14,8 +14,8 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node n1 4 [mig=2] [model=T4]     cards n1-0 … n1-3; mig: that card has two slices, n1-2-a and n1-2-b
-//	forbid n1-2                      nobody has a right to that card
+//	node n1 4 [mig=2] [model=T4]     GPUs n1-0 … n1-3; mig: that GPU has two slices, n1-2-a and n1-2-b
+//	forbid n1-2                      nobody has a right to that GPU
 //	shown                            the GPUs that may be grouped
 //	group g tenants=a form=physical [type=T4] [containers=x] [quota=1000] n1=0,1 n2=n2-3
 //	drop g
@@ -63,12 +63,12 @@ func (s *scene) node(c *scenario.Command) {
 	name := c.Arg(0)
 	v, record := &gpu.Inventory{}, &sched.Node{Name: name}
 	for i := range c.Int(1) {
-		card := gpu.Card{UUID: fmt.Sprintf("%s-%d", name, i), Index: i, Model: cmp.Or(c.Value("model"), "A100")}
+		device := gpu.GPU{UUID: fmt.Sprintf("%s-%d", name, i), Index: i, Model: cmp.Or(c.Value("model"), "A100")}
 		if c.IntValue("mig", -1) == i {
-			card.MIG = true
-			card.Slices = []gpu.Slice{{UUID: card.UUID + "-a", Profile: "1g.10gb"}, {UUID: card.UUID + "-b", Profile: "1g.10gb"}}
+			device.MIG = true
+			device.Slices = []gpu.Slice{{UUID: device.UUID + "-a", Profile: "1g.10gb"}, {UUID: device.UUID + "-b", Profile: "1g.10gb"}}
 		}
-		v.Cards = append(v.Cards, card)
+		v.GPUs = append(v.GPUs, device)
 	}
 	for _, u := range v.Units() {
 		record.GPUs = append(record.GPUs, sched.GPU{ID: u.ID, Type: u.Type, Free: sched.WholeGPU})
@@ -151,7 +151,7 @@ func (s *scene) serve(uid string, a Request) (string, error) {
 	var charges []QuotaCharge
 	text := fmt.Sprintf("of group %q", offer.Group)
 	for _, g := range h.GPUs {
-		at := slices.IndexFunc(s.records[i].GPUs, func(card sched.GPU) bool { return card.ID == g.ID })
+		at := slices.IndexFunc(s.records[i].GPUs, func(device sched.GPU) bool { return device.ID == g.ID })
 		charges = append(charges, QuotaCharge{s.records[i].GPUs[at].Type, offer.Group, g.Milli})
 		text += fmt.Sprintf(" %s:%d", g.ID, g.Milli)
 	}

@@ -1,12 +1,12 @@
-// Package health tracks the health of a node's GPUs: which card or MIG slice has a
+// Package health tracks the health of a node's GPUs: which GPU or MIG slice has a
 // fault, and what clears it.
 //
 // It processes events and probes that an adapter has read from the driver. It does
 // not access the driver or a clock. A fault belongs to the MIG slice that the
-// driver names, else to the card, and ends when a probe finds the card healthy.
+// driver names, else to the GPU, and ends when a probe finds the GPU healthy.
 //
 //	t := health.New(inventory, time.Minute)
-//	changed := t.ObserveEvent(health.Event{Card: uuid, Kind: health.Xid, Xid: 94, Instance: health.Of(1, 0)}, now)
+//	changed := t.ObserveEvent(health.Event{GPU: uuid, Kind: health.Xid, Xid: 94, Instance: health.Of(1, 0)}, now)
 //	changed = t.ObserveProbe(uuid, health.Probe{Answers: true, Action: health.NoAction}, later)
 //	inventory = t.Apply(inventory)
 //

@@ -14,23 +14,23 @@ const (
 	Unavailable             // nvmlEventTypeGpuUnavailableError
 )
 
-// Event is an event of a card, reported by the driver.
+// Event is an event of a GPU, reported by the driver.
 type Event struct {
-	Card     string // UUID
+	GPU      string // UUID
 	Kind     Kind
 	Xid      uint64
 	Instance Instance
 }
 
 // Instance identifies a MIG slice, or all slices of a GPU instance. The zero value
-// is the card as a whole.
+// is the GPU as a whole.
 type Instance struct {
 	named        bool
 	gpu, compute int
 }
 
 // Of returns the slice with these IDs. A negative ID is an unknown one, for which
-// the driver reports 0xFFFFFFFF: without a GPU instance it is the card, without a
+// the driver reports 0xFFFFFFFF: without a GPU instance it is the GPU, without a
 // compute instance all of the GPU instance.
 // https://docs.nvidia.com/deploy/nvml-api/structnvmlEventData__t.html
 func Of(gpuInstance, computeInstance int) Instance {
@@ -47,9 +47,9 @@ type remedy uint8
 
 const (
 	none   remedy = iota // not a fault of the GPU
-	probe                // the card answers, and the driver requests no action
+	probe                // the GPU answers, and the driver requests no action
 	reset                // a reset, or a driver that reports that no action is needed
-	reboot               // as reset, but the card cannot be reset: it is not on the bus
+	reboot               // as reset, but the GPU cannot be reset: it is not on the bus
 )
 
 // advice returns what an administrator has to do where the driver requests nothing, or "".

@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// fault of a card or slice.
+// fault of a GPU or slice.
 type fault struct {
 	name   string
 	detail string // the message of the driver, or ""
@@ -23,11 +23,11 @@ func (f fault) String() string {
 	return f.name + ": " + f.detail
 }
 
-// unit is the state of a card or slice.
+// unit is the state of a GPU or slice.
 type unit struct {
 	probed bool // a probe was answered
 	faults []fault
-	advice string // from the driver, in the card's last probe
+	advice string // from the driver, in the GPU's last probe
 }
 
 // add adds a fault, or renews it.

@@ -1,6 +1,6 @@
 package health
 
-// Action is the recovery action that the driver requests for a card.
+// Action is the recovery action that the driver requests for a GPU.
 type Action uint8
 
 // The actions of nvmlDeviceGpuRecoveryAction_t. The zero value is that of a driver
@@ -39,12 +39,12 @@ func (a Action) advice() string {
 	return ""
 }
 
-// Probe is the result of a query of a card's health.
+// Probe is the result of a query of a GPU's health.
 type Probe struct {
 	Answers bool
-	Error   string // of the driver, if the card does not answer
+	Error   string // of the driver, if the GPU does not answer
 	Action  Action
-	Reset   bool // the card was reset, or the node rebooted, since the last probe
+	Reset   bool // the GPU was reset, or the node rebooted, since the last probe
 }
 
 // clears reports whether the probe shows that a fault with this remedy has ended.

@@ -10,13 +10,13 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestScenarios walks through testdata/*.txt. The machine has a whole card "w"
-// and a card "m" with the slices m1 (GPU instance 1, compute instance 0), m2a
+// TestScenarios walks through testdata/*.txt. The machine has a whole GPU "w"
+// and a GPU "m" with the slices m1 (GPU instance 1, compute instance 0), m2a
 // (2, 0) and m2b (2, 1); faults last at least a minute.
 //
 //	at 30s                              the clock
-//	xid CARD NUMBER [gi=1] [ci=0]       also: doublebit CARD, unavailable CARD
-//	probe CARD [dead[=WHY]] [reset] [action=none|reset|reboot|peers|drain]
+//	xid GPU NUMBER [gi=1] [ci=0]       also: doublebit GPU, unavailable GPU
+//	probe GPU [dead[=WHY]] [reset] [action=none|reset|reboot|peers|drain]
 //	show
 //
 // The answer to an event and to a probe is what it changed.
@@ -29,7 +29,7 @@ func TestScenarios(t *testing.T) {
 }
 
 func machine() *gpu.Inventory {
-	return &gpu.Inventory{Cards: []gpu.Card{
+	return &gpu.Inventory{GPUs: []gpu.GPU{
 		{UUID: "w"},
 		{UUID: "m", Index: 1, MIG: true, Slices: []gpu.Slice{
 			{UUID: "m1", GPUInstance: 1}, {UUID: "m2a", GPUInstance: 2}, {UUID: "m2b", GPUInstance: 2, ComputeInstance: 1},
@@ -46,7 +46,7 @@ type scene struct {
 func (s *scene) at(c *scenario.Command) { s.now = time.Time{}.Add(c.Duration(0)) }
 
 func (s *scene) event(c *scenario.Command) {
-	e := Event{Card: c.Arg(0), Kind: map[string]Kind{"doublebit": DoubleBit, "unavailable": Unavailable}[c.Name]}
+	e := Event{GPU: c.Arg(0), Kind: map[string]Kind{"doublebit": DoubleBit, "unavailable": Unavailable}[c.Name]}
 	if c.Name == "xid" {
 		e.Xid = uint64(c.Int(1))
 	}
@@ -70,7 +70,7 @@ func (s *scene) changed(c *scenario.Command, ids []string) {
 	}
 }
 
-// show lists what can be given away: a slice is no better off than its card.
+// show lists what can be given away: a slice is no better off than its GPU.
 func (s *scene) show(c *scenario.Command) {
 	for _, u := range s.tracker.Apply(s.inventory).Units() {
 		write(c, u.ID, u.Health)

@@ -6,10 +6,10 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// lost is the name of the fault of a card that does not answer.
+// lost is the name of the fault of a GPU that does not answer.
 const lost = "the GPU does not answer"
 
-// Tracker tracks the faults of a node's cards and slices. It is not safe for
+// Tracker tracks the faults of a node's GPUs and slices. It is not safe for
 // concurrent use.
 type Tracker struct {
 	minFault  time.Duration
@@ -18,10 +18,10 @@ type Tracker struct {
 }
 
 // New returns a Tracker in which the health of all GPUs is unknown. A fault lasts
-// at least minFault after its last report, unless the card was reset.
+// at least minFault after its last report, unless the GPU was reset.
 func New(v *gpu.Inventory, minFault time.Duration) *Tracker {
 	t := &Tracker{minFault: minFault, inventory: v, units: map[string]*unit{}}
-	for i := range v.Cards {
+	for i := range v.GPUs {
 		for _, id := range t.ids(i) {
 			t.units[id] = &unit{}
 		}
@@ -29,7 +29,7 @@ func New(v *gpu.Inventory, minFault time.Duration) *Tracker {
 	return t
 }
 
-// SetInventory replaces the inventory of the node. Cards and slices that were in the
+// SetInventory replaces the inventory of the node. GPUs and slices that were in the
 // previous one keep their faults.
 func (t *Tracker) SetInventory(v *gpu.Inventory) {
 	known := t.units
@@ -41,30 +41,30 @@ func (t *Tracker) SetInventory(v *gpu.Inventory) {
 	}
 }
 
-// ObserveEvent processes an event and returns the IDs of the cards and slices whose
-// health it changed. It ignores events of cards that are not in the inventory.
+// ObserveEvent processes an event and returns the IDs of the GPUs and slices whose
+// health it changed. It ignores events of GPUs that are not in the inventory.
 func (t *Tracker) ObserveEvent(e Event, at time.Time) []string {
-	card, found := t.inventory.Find(e.Card)
+	device, found := t.inventory.Find(e.GPU)
 	remedy, name := e.classify()
 	if !found || remedy == none {
 		return nil
 	}
-	return t.change(card, func() {
-		for _, id := range t.affected(card, e.Instance) {
+	return t.change(device, func() {
+		for _, id := range t.affected(device, e.Instance) {
 			t.units[id].add(fault{name: name, remedy: remedy, last: at})
 		}
 	})
 }
 
-// ObserveProbe processes a probe of a card and returns the IDs of the cards and
+// ObserveProbe processes a probe of a GPU and returns the IDs of the GPUs and
 // slices whose health it changed.
-func (t *Tracker) ObserveProbe(card string, p Probe, at time.Time) []string {
-	position, found := t.inventory.Find(card)
+func (t *Tracker) ObserveProbe(device string, p Probe, at time.Time) []string {
+	position, found := t.inventory.Find(device)
 	if !found {
 		return nil
 	}
 	return t.change(position, func() {
-		own := t.units[t.inventory.Cards[position].UUID]
+		own := t.units[t.inventory.GPUs[position].UUID]
 		if !p.Answers {
 			own.add(fault{name: lost, detail: p.Error, remedy: probe, last: at})
 			return
@@ -79,7 +79,7 @@ func (t *Tracker) ObserveProbe(card string, p Probe, at time.Time) []string {
 	})
 }
 
-// Health returns the health of a card or slice alone. It is unknown before the first
+// Health returns the health of a GPU or slice alone. It is unknown before the first
 // probe.
 func (t *Tracker) Health(id string) gpu.Health {
 	if u := t.units[id]; u != nil {
@@ -88,14 +88,14 @@ func (t *Tracker) Health(id string) gpu.Health {
 	return gpu.Health{}
 }
 
-// Apply returns the inventory with the health of all its cards and slices.
+// Apply returns the inventory with the health of all its GPUs and slices.
 func (t *Tracker) Apply(v *gpu.Inventory) *gpu.Inventory {
 	return v.WithHealth(func(id string, _ gpu.Health) gpu.Health { return t.Health(id) })
 }
 
-// ids returns the IDs of a card and of its slices.
-func (t *Tracker) ids(card int) []string {
-	c := &t.inventory.Cards[card]
+// ids returns the IDs of a GPU and of its slices.
+func (t *Tracker) ids(device int) []string {
+	c := &t.inventory.GPUs[device]
 	ids := []string{c.UUID}
 	for _, s := range c.Slices {
 		ids = append(ids, s.UUID)
@@ -103,10 +103,10 @@ func (t *Tracker) ids(card int) []string {
 	return ids
 }
 
-// affected returns the IDs of the slices in an instance of a card, or that of the
-// card if the instance has no known slice.
-func (t *Tracker) affected(card int, instance Instance) []string {
-	c := &t.inventory.Cards[card]
+// affected returns the IDs of the slices in an instance of a GPU, or that of the
+// GPU if the instance has no known slice.
+func (t *Tracker) affected(device int, instance Instance) []string {
+	c := &t.inventory.GPUs[device]
 	var ids []string
 	for _, s := range c.Slices {
 		if instance.covers(s.GPUInstance, s.ComputeInstance) {
@@ -119,10 +119,10 @@ func (t *Tracker) affected(card int, instance Instance) []string {
 	return ids
 }
 
-// change calls do and returns the IDs of the card and its slices whose health it
+// change calls do and returns the IDs of the GPU and its slices whose health it
 // changed.
-func (t *Tracker) change(card int, do func()) []string {
-	ids := t.ids(card)
+func (t *Tracker) change(device int, do func()) []string {
+	ids := t.ids(device)
 	before := make([]gpu.Health, len(ids))
 	for i, id := range ids {
 		before[i] = t.Health(id)

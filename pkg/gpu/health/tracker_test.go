@@ -9,15 +9,15 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestFollow splits a card anew: its fault stays, a new slice is unknown, and
+// TestFollow splits a GPU anew: its fault stays, a new slice is unknown, and
 // one that is gone is forgotten.
 func TestFollow(t *testing.T) {
 	start := time.Unix(0, 0)
 	w := New(machine(), time.Minute)
 	w.ObserveProbe("m", Probe{Answers: true}, start)
-	w.ObserveEvent(Event{Card: "m", Kind: DoubleBit}, start)
+	w.ObserveEvent(Event{GPU: "m", Kind: DoubleBit}, start)
 	v := machine()
-	v.Cards[1].Slices = []gpu.Slice{v.Cards[1].Slices[0], {UUID: "m3", GPUInstance: 3}}
+	v.GPUs[1].Slices = []gpu.Slice{v.GPUs[1].Slices[0], {UUID: "m3", GPUInstance: 3}}
 	w.SetInventory(v)
 	got := map[string]gpu.State{}
 	for _, id := range []string{"m", "m1", "m2a", "m3"} {
@@ -33,7 +33,7 @@ func TestFollow(t *testing.T) {
 func TestApplyKeepsInventory(t *testing.T) {
 	v := machine()
 	w := New(v, time.Minute)
-	w.ObserveEvent(Event{Card: "m", Kind: DoubleBit}, time.Unix(0, 0))
+	w.ObserveEvent(Event{GPU: "m", Kind: DoubleBit}, time.Unix(0, 0))
 	w.Apply(v)
 	if diff := cmp.Diff(machine(), v); diff != "" {
 		t.Errorf("inventory (-before +after):\n%s", diff)

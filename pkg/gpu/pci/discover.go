@@ -1,7 +1,7 @@
 // Package pci finds NVIDIA's GPUs in the kernel's files, without NVIDIA's library.
 //
 // It reads PCI devices in sysfs, and what NVIDIA's kernel driver adds in /proc. It
-// does not guess what only the library reports: the index of a card, its memory,
+// does not guess what only the library reports: the index of a GPU, its memory,
 // its MIG slices and its health.
 //
 //	v, err := pci.Discover(os.DirFS("/"))
@@ -27,7 +27,7 @@ const (
 	display = "0x03"   // base class: VGA, 3D and other controllers
 )
 
-// Discover returns the cards of the machine under root, ordered by PCI address.
+// Discover returns the GPUs of the machine under root, ordered by PCI address.
 // Their Index is topology.Unknown, and their UUID is empty if NVIDIA's driver does
 // not report it.
 // https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
@@ -42,33 +42,33 @@ func Discover(root fs.FS) (*gpu.Inventory, error) {
 	}
 	for _, e := range entries {
 		d := device{root, e.Name()}
-		is, err := d.isCard()
+		is, err := d.isGPU()
 		if err != nil {
 			return nil, err
 		}
 		if !is {
 			continue
 		}
-		card, err := d.card()
+		g, err := d.gpu()
 		if err != nil {
 			return nil, err
 		}
-		v.Cards = append(v.Cards, card)
+		v.GPUs = append(v.GPUs, g)
 	}
 	return v, nil
 }
 
-// Files returns the files of cards that Discover reads, for a copy of the machine.
-// It leaves out those of the driver, because they have unique IDs of the cards.
+// Files returns the files of GPUs that Discover reads, for a copy of the machine.
+// It leaves out those of the driver, because they have unique IDs of the GPUs.
 func Files(root fs.FS) ([]string, error) {
 	v, err := Discover(root)
 	if err != nil {
 		return nil, err
 	}
 	var files []string
-	for _, card := range v.Cards {
+	for _, g := range v.GPUs {
 		for _, name := range []string{"class", "vendor", "device", "numa_node"} {
-			file := path.Join(devices, string(card.PCI), name)
+			file := path.Join(devices, string(g.PCI), name)
 			if _, err := fs.Stat(root, file); err == nil {
 				files = append(files, file)
 			}
@@ -83,9 +83,9 @@ type device struct {
 	address string
 }
 
-// isCard reports whether the device is a graphics card of NVIDIA: by its vendor, or
+// isGPU reports whether the device is a graphics card of NVIDIA: by its vendor, or
 // without a vendor file, by whether NVIDIA's driver has it.
-func (d device) isCard() (bool, error) {
+func (d device) isGPU() (bool, error) {
 	class, err := d.file(devices, "class")
 	if err != nil || !strings.HasPrefix(class, display) {
 		return false, err
@@ -101,23 +101,23 @@ func (d device) isCard() (bool, error) {
 	return err == nil, err
 }
 
-func (d device) card() (card gpu.Card, err error) {
-	card.Index = topology.Unknown
-	if card.PCI, err = gpu.ParseAddress(d.address); err != nil {
-		return card, err
+func (d device) gpu() (g gpu.GPU, err error) {
+	g.Index = topology.Unknown
+	if g.PCI, err = gpu.ParseAddress(d.address); err != nil {
+		return g, err
 	}
-	if card.NUMA, _, err = Node(d.root, card.PCI); err != nil {
-		return card, err
+	if g.NUMA, _, err = Node(d.root, g.PCI); err != nil {
+		return g, err
 	}
 	information, err := d.file(drivers, "information")
 	if err != nil {
-		return card, err
+		return g, err
 	}
-	card.UUID, card.Model = uuid(information), field(information, "Model")
-	if card.Model == "" {
-		card.Model, err = d.pciID()
+	g.UUID, g.Model = uuid(information), field(information, "Model")
+	if g.Model == "" {
+		g.Model, err = d.pciID()
 	}
-	return card, err
+	return g, err
 }
 
 // Node returns the NUMA node of a PCI device; it is Unknown if the firmware does not
@@ -142,7 +142,7 @@ func Node(root fs.FS, address gpu.Address) (node topology.NodeID, known bool, er
 	return topology.NodeID(max(id, topology.Unknown)), true, nil
 }
 
-// pciID returns the device's ID in the format of lspci, "10de:20b2", for a card
+// pciID returns the device's ID in the format of lspci, "10de:20b2", for a GPU
 // without the name of a model.
 func (d device) pciID() (string, error) {
 	number, err := d.file(devices, "device")
@@ -165,7 +165,7 @@ func (d device) file(dir, name string) (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// uuid returns a card's UUID, or "" while the driver has not read it and writes
+// uuid returns a GPU's UUID, or "" while the driver has not read it and writes
 // question marks.
 func uuid(information string) string {
 	if id := field(information, "GPU UUID"); !strings.Contains(id, "?") {

@@ -28,17 +28,17 @@ func TestDiscover(t *testing.T) {
 	const a, b = "0000:3b:00.0", "0000:5e:00.0"
 	for name, tc := range map[string]struct {
 		files   map[string]string
-		want    []gpu.Card
+		want    []gpu.GPU
 		refused string
 	}{
 		"no PCI": {files: map[string]string{}},
-		"two cards, by address": {
+		"two GPUs, by address": {
 			files: map[string]string{
 				b + "/class": "0x030200", b + "/vendor": "0x10de", b + "/device": "0x2330", b + "/numa_node": "1",
 				a + "/class": "0x030000", a + "/vendor": "0x10de", a + "/device": "0x20b2", a + "/numa_node": "0",
 				a + "/information": "Model: \t\t NVIDIA A100-SXM4-80GB\nIRQ:   \t\t 18\nGPU UUID: \t GPU-1-2\nBus Location: \t 0000:3b:00.0",
 			},
-			want: []gpu.Card{
+			want: []gpu.GPU{
 				{UUID: "GPU-1-2", Index: -1, Model: "NVIDIA A100-SXM4-80GB", PCI: a},
 				{Index: -1, Model: "10de:2330", PCI: b, NUMA: 1},
 			},
@@ -50,22 +50,22 @@ func TestDiscover(t *testing.T) {
 		}},
 		"vendor untold, but the driver has it": {
 			files: map[string]string{"0004:05:00.0/class": "0x030000", "0004:05:00.0/numa_status": "Node: 255"},
-			want:  []gpu.Card{{Index: -1, PCI: "0004:05:00.0", NUMA: topology.Unknown}},
+			want:  []gpu.GPU{{Index: -1, PCI: "0004:05:00.0", NUMA: topology.Unknown}},
 		},
-		"firmware and card told nothing yet": {
+		"firmware and GPU told nothing yet": {
 			files: map[string]string{
 				a + "/class": "0x030200", a + "/vendor": "0x10de", a + "/numa_node": "-1",
 				a + "/information": "Model: \t\t Tesla T4\nGPU UUID: \t GPU-????????-????-????-????-????????????",
 			},
-			want: []gpu.Card{{Index: -1, Model: "Tesla T4", PCI: a, NUMA: topology.Unknown}},
+			want: []gpu.GPU{{Index: -1, Model: "Tesla T4", PCI: a, NUMA: topology.Unknown}},
 		},
 		"no number": {
 			files:   map[string]string{a + "/class": "0x030200", a + "/vendor": "0x10de", a + "/numa_node": "near"},
 			refused: "read NUMA node of PCI device 0000:3b:00.0",
 		},
 		"no address": {
-			files:   map[string]string{"card0/class": "0x030200", "card0/vendor": "0x10de"},
-			refused: `parse PCI address "card0"`,
+			files:   map[string]string{"gpu0/class": "0x030200", "gpu0/vendor": "0x10de"},
+			refused: `parse PCI address "gpu0"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestDiscover(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, v.Cards); diff != "" {
-				t.Errorf("cards (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.want, v.GPUs); diff != "" {
+				t.Errorf("GPUs (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -56,8 +56,9 @@ func benchmarkPick(b *testing.B, where string, v View, requests []Vector) {
 	}
 }
 
-// BenchmarkDecide measures what a scheduler does for a pod: pick a node, deduct the request, publish. The
-// pod placed a thousand decisions ago ends, so that the fill stays.
+// BenchmarkDecide measures what a scheduler does for a pod: pick a node, deduct the request,
+// publish. The pod placed a thousand decisions ago ends, so that the same share of the cluster
+// stays in use.
 func BenchmarkDecide(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {
 		for _, fill := range fills {
@@ -180,7 +181,7 @@ func propose(proposers int, newest func() *View) (answers chan string, stop func
 	return answers, func() { close(done); all.Wait() }
 }
 
-// busy takes about as long as the default profile's filters take for one node.
+// busy runs for about as long as the default profile's filters need for one node.
 func busy(r *rand.Rand) bool {
 	sum := uint64(0)
 	for range 1500 {
@@ -189,7 +190,7 @@ func busy(r *rand.Rand) bool {
 	return sum != 0
 }
 
-// Clusters for benchmarks. The dimensions, of which a benchmark takes the first ones, are millicores,
+// Clusters for benchmarks. A benchmark uses the first few of these dimensions: millicores,
 // memory in MiB, GPUs, pods, most free CPUs on one NUMA node, and local disk in GiB.
 var (
 	capacity = Vector{128_000, 1 << 20, 8, 250, 64, 4000}
@@ -198,8 +199,8 @@ var (
 	small    = Vector{2000, 8 << 10, 0, 1, 1, 10}
 )
 
-// cluster returns n nodes of which about the share fill is taken, independently per dimension, so that
-// nodes run out of different resources.
+// cluster returns n nodes. About the share fill of each resource is in use, drawn for each
+// dimension independently, so that nodes run out of different resources.
 func cluster(n, dims int, fill float64) []Node {
 	r := rand.New(rand.NewPCG(1, uint64(dims)))
 	nodes := make([]Node, n)
@@ -214,8 +215,8 @@ func cluster(n, dims int, fill float64) []Node {
 	return nodes
 }
 
-// edges returns the hardest requests: along random directions, the last that some node covers, and the
-// next, which none covers.
+// edges returns the hardest requests. In each of several random directions these are two: the
+// largest request that some node covers, and the next larger one, which no node covers.
 func edges(nodes []Node, count int) (last, beyond []Vector) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range count {

@@ -100,8 +100,9 @@ func (v View) flushed() View {
 // Coordinate returns ⌈amount/θ⌉ per dimension, in the order of the tree's levels.
 func (v View) Coordinate(amounts Vector) []int64 { return v.space.coordinate(amounts) }
 
-// coordinate returns ⌈v/θ⌉ per dimension, in the order of the tree's levels. It serves nodes and tasks alike: rounding up keeps the order
-// of amounts, so that a node that covers a request has no smaller coordinate than the request in any dimension.
+// coordinate returns ⌈v/θ⌉ per dimension, in the order of the tree's levels. It is the same
+// function for nodes and tasks: rounding up keeps the order of amounts, so that a node that
+// covers a request has no smaller coordinate than the request in any dimension.
 func (s space) coordinate(v Vector) []int64 {
 	x := make([]int64, len(v))
 	s.coordinateInto(x, v)
@@ -198,7 +199,8 @@ func (it *Iterator) fits(b Bucket) bool {
 	return slices.ContainsFunc(it.search.candidates, func(e *entry) bool { return comparePrefix(e.coord, b.X) == 0 })
 }
 
-// meets reports whether some coordinate that begins with x is at least least in every dimension.
+// meets reports whether some coordinate with the prefix x is at least least in every
+// dimension.
 func meets(x, least []int64) bool {
 	for l, c := range x {
 		if c < least[l] {

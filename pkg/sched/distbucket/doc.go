@@ -55,11 +55,12 @@
 //
 // # Files
 //
-// Read them in this order. space.go: vectors, granularity θ, coordinates. entry.go: what is stored of
-// a node. key.go: coordinates as integers, orders, ranges. maxima.go: upper bounds of many vectors.
-// page.go, tree.go: the copy-on-write B-tree. iterator.go: positions in it, and pruning. names.go:
-// labels, and cursors. log.go: updates that the tree lacks. index.go: Index, Handle and View.
-// query.go: queries and policies. scan.go, pick.go: how each policy finds its nodes. reserving.go:
-// an index in which tasks reserve. In the tests, naive_test.go is an obvious implementation and
-// buckets_test.go is the paper's iterator over buckets; Pick is compared with both.
+// Read them in this order. space.go: vectors, granularity θ, coordinates. entry.go: what is
+// stored of a node. key.go: coordinates as integers, orders, ranges. maxima.go: upper bounds
+// of many vectors. page.go, tree.go: the copy-on-write B-tree. iterator.go: positions in it,
+// and pruning. names.go: labels, and cursors. log.go: updates that are not yet in the tree.
+// index.go: Index, Handle and View. query.go: queries and policies. scan.go, pick.go: how each
+// policy finds its nodes. reserving.go: an index in which tasks reserve. In the tests,
+// naive_test.go is an obvious implementation and buckets_test.go is the paper's iterator over
+// buckets; Pick is compared with both.
 package distbucket

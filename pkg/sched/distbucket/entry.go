@@ -10,8 +10,8 @@ type Node struct {
 	Record any // carried for the caller; the index never looks at it
 
 	// Set by the index.
-	label key    // stands for the name in comparisons
-	seq   uint64 // number of the update that this state of the node came with
+	label key    // compared instead of the name
+	seq   uint64 // number of the update that created this entry
 }
 
 // entry is one state of a node, with everything that searches compare. It is immutable once a view can

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzTwin takes changes and queries from the fuzzer and compares index and twin.
+// FuzzTwin applies the fuzzer's changes and queries to the index and to its naive twin, and
+// compares the answers.
 func FuzzTwin(f *testing.F) {
 	f.Add(uint64(1), []byte{0, 0, 0, 1, 2, 0, 3})
 	f.Add(uint64(9), []byte("add, update, remove, view, ask"))

@@ -185,7 +185,7 @@ func (h *Handle) Node() *Node {
 type View struct {
 	space *space
 	trees
-	delta delta // what the tree by coordinate lacks
+	delta delta // updates that are not yet in the tree by coordinate
 	logPosition
 }
 

@@ -2,9 +2,9 @@ package distbucket
 
 import "sync/atomic"
 
-// deltaSize is the largest number of updates that the tree by coordinate lacks. Searches examine
-// these updates one after another. With 16 updates this costs less than the garbage that they save
-// (see Index).
+// deltaSize is the largest number of updates that are not yet in the tree by coordinate.
+// Searches examine these updates one after another. With 16 updates this costs less than the
+// garbage that they save (see Index).
 const deltaSize = 16
 
 // log is the writer's end of the sequence of updates. It serves two readers:
@@ -110,7 +110,8 @@ func (p *logPosition) entry(h *Handle) *entry {
 	return e
 }
 
-// delta is the sequence of updates that the tree by coordinate lacks. There are at most deltaSize.
+// delta is the sequence of updates that are not yet in the tree by coordinate. There are at
+// most deltaSize.
 type delta []update
 
 // apply replaces entries as the updates say, in order. None of them may be a removal.

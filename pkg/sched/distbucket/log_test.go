@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestViewOfBusyNode asks views for a node that changes all the time. Each view must repeat its answer.
+// TestViewOfBusyNode looks up a node in views while the node changes all the time. Each view
+// must repeat its answer.
 func TestViewOfBusyNode(t *testing.T) {
 	x := indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{0}}})
 	var newest atomic.Pointer[View]
@@ -40,7 +41,8 @@ func TestViewOfBusyNode(t *testing.T) {
 	readers.Wait()
 }
 
-// TestHandleReuse gives a handle to another node while views know the one before.
+// TestHandleReuse reuses the handle of a removed node for another node, while views still have
+// the removed one.
 func TestHandleReuse(t *testing.T) {
 	x, other := indexOf(t, Vector{1}, []Node{{Name: "c", Free: Vector{7}}}), indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{7}}})
 	handle := new(Handle)

@@ -52,7 +52,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestCursorSavesSearch gives a cursor a wrong name: its label counts while it is known to be valid.
+// TestCursorSavesSearch gives a cursor a wrong name: the search uses its label instead of its
+// name as long as the label is valid.
 func TestCursorSavesSearch(t *testing.T) {
 	x := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
 	before := x.View()

@@ -150,8 +150,9 @@ func (s *selection) applyAccept() {
 	}
 }
 
-// offer keeps an entry if it fits and is better than one that is kept. It ignores duplicates, which
-// candidates and the delta can have. The comparison comes before the fit: most entries lose it.
+// offer keeps an entry if it fits and is better than one that is kept. It ignores duplicates,
+// which candidates and the delta can have. The comparison comes before the check of the fit,
+// because most entries are worse than the best one so far.
 func (s *selection) offer(e *entry) {
 	if s.search.Policy == Random {
 		s.offerRandom(e)

@@ -94,7 +94,8 @@ func (s *search) start() key {
 	return s.startLabel
 }
 
-// chooseStart returns the label of After, or that of a random node, or noLabel, as the policy wants.
+// chooseStart returns the label from which the policy starts: that of After, that of a random
+// node, or noLabel.
 func (s *search) chooseStart() key {
 	switch {
 	case s.Policy == FirstFit || s.Policy == Random:
@@ -109,7 +110,7 @@ func (s *search) chooseStart() key {
 	return noLabel
 }
 
-// accepts reports whether the task can use a node: exact amounts decide, then Accept.
+// accepts reports whether the task can use a node: by exact amounts first, and then by Accept.
 func (s *search) accepts(e *entry) bool {
 	return e.Free.Covers(s.Request) && (s.Accept == nil || s.Accept(&e.Node))
 }

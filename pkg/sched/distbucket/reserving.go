@@ -17,10 +17,12 @@ import (
 //
 //	B.Free(n) = max(Free(n) − reserved(n), 0)
 //
-// A task's search asks B and the task's own part of A, and merges the results by policy. A is small, so
-// it has neither maxima nor labels. Without reservations it is empty and costs nothing.
+// A task's search reads B and the task's own part of A, and merges the results by policy. A is
+// small, so it has neither maxima nor labels. Without reservations it is empty and costs
+// nothing.
 //
-// One index that knows reservations was rejected: a node's coordinate would depend on who asks.
+// A single index with reservations was rejected: a node's coordinate would then depend on the
+// task that searches.
 //
 // As with Index, one goroutine may use it at a time, and any number may search its views.
 type Reserving struct {

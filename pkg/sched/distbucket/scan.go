@@ -12,8 +12,8 @@ package distbucket
 // from bucket to bucket instead, with the same result; here a step is a step in a page, and maxima skip
 // buckets that cannot fit before they are opened.
 //
-// FirstFit and NextFit read the tree by name, which has no maxima. They find a node at once where most
-// nodes fit, and give up soon where few do.
+// FirstFit and NextFit read the tree by name, which has no maxima. They find a node at once if
+// most nodes fit, and give up soon if few do.
 type scan struct {
 	search *search
 	matcher
@@ -22,8 +22,9 @@ type scan struct {
 	delta []*entry // entries of the delta that are not yet merged, in the order of the policy
 }
 
-// scanLimit is how many visits a scan by name makes after its last success before it gives up. Names say
-// nothing about what is free, so where few nodes fit such a scan would read nearly all of them.
+// scanLimit is how many visits a scan by name makes after its last success before it gives up.
+// The order of names does not depend on free resources, so a scan would read nearly all nodes
+// if few of them fit.
 const scanLimit = 256
 
 // scan fills dst in the order of the policy. It returns the number of nodes, and false if it gave up:
@@ -39,7 +40,7 @@ func (s *search) scan(dst []*entry) (int, bool) {
 		sc.leastFit()
 	case BestFit:
 		sc.bestFit()
-	default: // by name; the root of the other tree tells quickly whether it is in vain
+	default: // by name; the maxima in the root of the other tree often show that no node fits
 		if !sc.mayMatchAny(&s.view.byCoord) {
 			return 0, false
 		}
@@ -58,7 +59,8 @@ func (s *search) scan(dst []*entry) (int, bool) {
 // full reports whether enough nodes have been found.
 func (s *scan) full() bool { return s.taken == len(s.dst) }
 
-// takeInOrder takes the tree's next entry, after the entries of the delta that come before it.
+// takeInOrder adds the tree's next entry to dst, after the entries of the delta that come
+// before it.
 func (s *scan) takeInOrder(e *entry) {
 	for len(s.delta) > 0 && s.search.compare(s.delta[0], e) < 0 {
 		s.takeDelta()
@@ -66,7 +68,7 @@ func (s *scan) takeInOrder(e *entry) {
 	s.take(e)
 }
 
-// takeDelta takes the next entry of the delta.
+// takeDelta adds the next entry of the delta to dst.
 func (s *scan) takeDelta() {
 	s.take(s.delta[0])
 	s.delta = s.delta[1:]
@@ -93,7 +95,7 @@ func (s *scan) leastFit() {
 			return
 		}
 		if it.atLeafStart() {
-			s.takeInOrder(e) // first of its leaf; previous came past the others, and none matched
+			s.takeInOrder(e) // first of its leaf bucket; previous has read the others, and none matched
 			continue
 		}
 		leaf := leafRange(e)
@@ -112,7 +114,7 @@ func (s *scan) bestFit() {
 			return
 		}
 		if it.atLeafEnd() {
-			s.takeInOrder(e) // last of its leaf; next came past the others, and none matched
+			s.takeInOrder(e) // last of its leaf bucket; next has read the others, and none matched
 			continue
 		}
 		leaf := leafRange(e)
@@ -121,7 +123,8 @@ func (s *scan) bestFit() {
 	}
 }
 
-// scanLeaf takes what fits in a leaf bucket, cyclically by name from the query's start.
+// scanLeaf adds the nodes of a leaf bucket that fit to dst, cyclically by name from the
+// query's start.
 func (s *scan) scanLeaf(t *tree, leaf keyRange) {
 	from := s.search.start()
 	s.scanLeafUpTo(leaf.seekAfterLabel(t, from), leaf, maxKey)
@@ -130,7 +133,7 @@ func (s *scan) scanLeaf(t *tree, leaf keyRange) {
 	}
 }
 
-// scanNames takes what fits of all nodes, cyclically by name from the query's start.
+// scanNames adds the nodes that fit to dst, cyclically by name from the query's start.
 func (s *scan) scanNames() {
 	t, from := &s.search.view.byName, s.search.start()
 	s.scanNamesUpTo(t.seek(from, func(*page, int) bool { return false }), maxKey)
@@ -139,8 +142,8 @@ func (s *scan) scanNames() {
 	}
 }
 
-// scanNamesUpTo takes what fits from the iterator on, up to a label. The tree by name has no maxima, so
-// each node is a visit.
+// scanNamesUpTo adds the nodes that fit to dst, from the iterator's position up to a label.
+// The tree by name has no maxima, so each node is a visit.
 func (s *scan) scanNamesUpTo(it iterator, label key) {
 	var all matcher // the tree's own entries carry no amounts
 	for first := all.next(&it, label); first != nil; first = all.next(&it, label) {
@@ -155,7 +158,8 @@ func (s *scan) scanNamesUpTo(it iterator, label key) {
 	}
 }
 
-// scanLeafUpTo takes what fits in a leaf bucket from the iterator on, up to a label.
+// scanLeafUpTo adds the nodes of a leaf bucket that fit to dst, from the iterator's position
+// up to a label.
 func (s *scan) scanLeafUpTo(it iterator, leaf keyRange, label key) {
 	for !s.full() {
 		e := s.next(&it, leaf.last)

@@ -8,14 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestVisitsAsNodesRunOut places pods with one GPU each until none fits: nodes then lack CPU, memory or
-// GPUs, in different combinations. A search takes few visits throughout; their number is the same on
-// every machine.
+// TestVisitsAsNodesRunOut places pods with one GPU each until none fits: nodes then lack CPU,
+// memory or GPUs, in different combinations. Every search needs few visits. Their number is
+// the same on every machine.
 func TestVisitsAsNodesRunOut(t *testing.T) {
 	const nodes, bound = 1000, 64
 	for _, p := range []Policy{LeastFit, BestFit} {
 		t.Run(p.String(), func(t *testing.T) {
-			x, r := cards(t, nodes), rand.New(rand.NewPCG(1, 2))
+			x, r := gpus(t, nodes), rand.New(rand.NewPCG(1, 2))
 			for placed := 0; ; {
 				visits := 0
 				for range 500 {
@@ -67,9 +67,9 @@ func TestFirstFitGivesUp(t *testing.T) {
 	}
 }
 
-// cards returns an index of nodes with 64 CPUs, 512 GiB and 8 GPUs, with about half of the CPUs and the
-// memory taken.
-func cards(t *testing.T, nodes int) *Index {
+// gpus returns an index of nodes with 64 CPUs, 512 GiB and 8 GPUs, with about half of the CPUs
+// and the memory in use.
+func gpus(t *testing.T, nodes int) *Index {
 	t.Helper()
 	x, err := New(Config{Theta: Vector{100, 128 << 20, 1, 1}})
 	if err != nil {
@@ -86,7 +86,7 @@ func cards(t *testing.T, nodes int) *Index {
 	return x
 }
 
-// leastVisits returns the best node and the visits that finding the best four took.
+// leastVisits returns the best node, and the number of visits of a search for the best four.
 func (x *Index) leastVisits(q Query) (*Node, int) {
 	a := x.View().search(q)
 	s := scan{search: &a, matcher: a.matcher(), dst: make([]*entry, 4), delta: a.matchingDelta(nil)}

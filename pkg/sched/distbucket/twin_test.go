@@ -129,7 +129,7 @@ func (w *world) remember(n *Node) {
 	}
 }
 
-// compare asks both the same random query.
+// compare sends the same random query to the index and to the twin.
 func (w *world) compare(v View, twin naive) {
 	w.t.Helper()
 	q := w.query()

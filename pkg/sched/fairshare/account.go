@@ -18,8 +18,8 @@ type Account struct {
 // Invariant: Usage is what its tasks hold, plus carried.
 type account struct {
 	Account
-	// carried is the part of the stored usage for which no task has been found yet. Tasks that began at
-	// through or earlier may be in it. Both are zero if nothing was stored.
+	// carried is the part of the stored usage for which no task has been found yet. Tasks that
+	// started at through or earlier may be in it. Both are zero if nothing was stored.
 	carried Milli
 	through time.Time
 }
@@ -55,7 +55,7 @@ func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.Usage += amount
 }
 
-// complete sets carried to zero, because the tasks that it counted are gone.
+// complete sets carried to zero, because the tasks that it counted have ended.
 func (a *account) complete(d Decay, now time.Time) {
 	a.change(d, now, -a.carried)
 	a.carried = 0
@@ -68,7 +68,7 @@ func (m Milli) float() float64 { return float64(m) / 1000 }
 // to 1 is even.
 type Weight float64
 
-// DefaultWeight is the weight of a tenant that has none set.
+// DefaultWeight is the weight of a tenant without a weight of its own.
 const DefaultWeight Weight = 1
 
 // Check returns an error unless the weight is positive and finite.

@@ -64,7 +64,7 @@ func BenchmarkCharges(b *testing.B) {
 		holds sched.Holding
 	}{
 		{"cores", sched.Holding{Amounts: cores}},
-		{"card", sched.Holding{Amounts: cores, GPUs: []sched.GPUShare{{ID: "GPU-5", Milli: 1000}}}},
+		{"gpu", sched.Holding{Amounts: cores, GPUs: []sched.GPUShare{{ID: "GPU-5", Milli: 1000}}}},
 	} {
 		b.Run("of="+bc.what, func(b *testing.B) {
 			b.ReportAllocs()

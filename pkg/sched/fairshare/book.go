@@ -12,7 +12,7 @@ import (
 type Task struct {
 	UID    string
 	Tenant string
-	Since  time.Time // when it began; zero means now
+	Since  time.Time // when it started; zero means now
 	Holds  []Charge  // what it holds; the book keeps the slice
 }
 
@@ -47,7 +47,7 @@ type task struct {
 type tenant struct {
 	weight   Weight
 	accounts map[Type]*account
-	recent   []string // UIDs of tasks that may have begun within Margin, oldest Start first
+	recent   []string // UIDs of tasks that may have started within Margin, oldest Start first
 }
 
 // New returns an empty book.

@@ -16,8 +16,8 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func after(seconds float64) time.Time { return start.Add(time.Duration(seconds * 1e9)) }
 
-// cards is a task of ann's that has held T4 cards since some second.
-func cards(uid string, since float64, n Milli) Task {
+// gpus is a task of ann's that has held T4 GPUs since some second.
+func gpus(uid string, since float64, n Milli) Task {
 	return Task{UID: uid, Tenant: "ann", Since: after(since), Holds: []Charge{{"T4", 1000 * n}}}
 }
 
@@ -50,8 +50,8 @@ func TestTypesAreCountedApart(t *testing.T) {
 func TestFirstSeen(t *testing.T) {
 	want := 2*(1-math.Exp(-30/10.)) + 3*(1-math.Exp(-10/10.))
 	for _, order := range [][]Task{
-		{cards("a", 70, 2), cards("b", 90, 3)},
-		{cards("b", 90, 3), cards("a", 70, 2)},
+		{gpus("a", 70, 2), gpus("b", 90, 3)},
+		{gpus("b", 90, 3), gpus("a", 70, 2)},
 	} {
 		b := New(newDecay(t, 10))
 		for _, task := range order {
@@ -65,7 +65,7 @@ func TestFirstSeen(t *testing.T) {
 
 // TestHarmless checks calls that must not change the score of two GPUs held from second 0 to 10.
 func TestHarmless(t *testing.T) {
-	task := cards("a", 0, 2)
+	task := gpus("a", 0, 2)
 	for name, more := range map[string]func(*Book){
 		"nothing":                   func(*Book) {},
 		"started twice":             func(b *Book) { b.Start(task, after(5)) },
@@ -75,7 +75,7 @@ func TestHarmless(t *testing.T) {
 		"gone without an end":       func(b *Book) { b.Forget("a", after(10)) },
 		"looked at":                 func(b *Book) { b.Accounts("ann", after(3)); b.Rank("ann", "T4", after(7)) },
 		"another ends":              func(b *Book) { b.End("b", after(5)) },
-		"more, and as before":       func(b *Book) { b.Start(cards("a", 0, 9), after(5)); b.Start(task, after(5)) },
+		"more, and as before":       func(b *Book) { b.Start(gpus("a", 0, 9), after(5)); b.Start(task, after(5)) },
 		"for bob, and as before":    func(b *Book) { b.Start(Task{"a", "bob", start, task.Holds}, after(5)); b.Start(task, after(5)) },
 		"the past is told":          func(b *Book) { b.Rank("ann", "T4", after(10)); b.Start(task, after(2)); b.End("a", after(1)) },
 		"a task that holds nothing": func(b *Book) { b.Start(Task{UID: "c", Tenant: "ann"}, after(5)) },
@@ -100,7 +100,7 @@ func TestHarmless(t *testing.T) {
 // TestTimeNeverGoesBack checks that no time is charged twice and scores remain numbers and never fall.
 func TestTimeNeverGoesBack(t *testing.T) {
 	b := New(newDecay(t, 10))
-	b.Start(cards("a", 0, 1), start)
+	b.Start(gpus("a", 0, 1), start)
 	last := 0.
 	for _, second := range []float64{10, 3, -1e6, 10, 12, 11, 12} {
 		got := b.Rank("ann", "T4", after(second))
@@ -112,7 +112,7 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	if want := 1 - math.Exp(-1.2); !near(want, last) {
 		t.Errorf("score %v at second 12, want %v", last, want)
 	}
-	b.Start(cards("b", 1e6, 1), after(12)) // it has not started by this clock
+	b.Start(gpus("b", 1e6, 1), after(12)) // it has not started by this clock
 	if got := b.Rank("ann", "T4", after(12)); !near(last, got) {
 		t.Errorf("a task of the future makes the score %v, want %v still", got, last)
 	}
@@ -124,25 +124,25 @@ func TestRestart(t *testing.T) {
 	d := newDecay(t, 10)
 	one, first := New(d), New(d)
 	for _, b := range []*Book{one, first} {
-		b.Start(cards("stays", 0, 2), start)
+		b.Start(gpus("stays", 0, 2), start)
 		b.Start(Task{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}}, start)
-		b.Start(cards("ends", 10, 1), after(10))
+		b.Start(gpus("ends", 10, 1), after(10))
 	}
-	first.Start(cards("young", 38, 8), after(39)) // stored without: an account is behind by Margin
-	one.Start(cards("young", 38, 8), after(39))
+	first.Start(gpus("young", 38, 8), after(39)) // stored without: an account is behind by Margin
+	one.Start(gpus("young", 38, 8), after(39))
 	stored := first.Stored("ann", after(40))
-	one.Start(cards("late", 45, 4), after(45)) // and the second learns of it at 60
+	one.Start(gpus("late", 45, 4), after(45)) // and the second learns of it at 60
 	second := New(d)
 	for _, a := range stored {
 		if err := second.Restore("ann", a, after(60)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	second.Start(cards("late", 45, 4), after(60))
-	second.Start(cards("young", 38, 8), after(60))
-	second.Start(cards("stays", 0, 2), after(60))
+	second.Start(gpus("late", 45, 4), after(60))
+	second.Start(gpus("young", 38, 8), after(60))
+	second.Start(gpus("stays", 0, 2), after(60))
 	second.Start(Task{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}}, after(60))
-	second.Complete(after(60)) // nobody told of the one that ended: it counts to here
+	second.Complete(after(60)) // the end of this task was never reported: the task counts until now
 	one.End("ends", after(60))
 	for _, second60 := range []float64{60, 61, 75, 200} {
 		if diff := cmp.Diff(one.Accounts("ann", after(second60)), second.Accounts("ann", after(second60)), cmp.Comparer(near)); diff != "" {
@@ -151,15 +151,15 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestStoredBySeconds starts tasks twice a second, late and with start times in whole seconds. Wherever a
-// controller ends, the next one must come to the same scores.
+// TestStoredBySeconds starts tasks twice a second, late and with start times in whole seconds.
+// Whenever a controller stops, the next one must compute the same scores.
 func TestStoredBySeconds(t *testing.T) {
 	d := newDecay(t, 1000)
 	var told []Task
 	one := New(d)
 	for half := range 60 {
 		now := after(float64(half)/2 + .3)
-		task := cards(fmt.Sprint(half), float64(half/2), 1)
+		task := gpus(fmt.Sprint(half), float64(half/2), 1)
 		told = append(told, task)
 		one.Start(task, now)
 		second := New(d)

@@ -36,7 +36,7 @@ type Charge struct {
 //   - parts of GPUs, each under its type,
 //   - CPU cores, if it has neither.
 func Charges(h sched.Holding, node *sched.Node) []Charge {
-	charges := addParts(cardsOf(h, node), h, node)
+	charges := addParts(gpusOf(h, node), h, node)
 	if len(charges) == 0 && h.CPU > 0 {
 		charges = []Charge{{CPU, min(Milli(h.CPU), maxCharge)}}
 	}
@@ -63,8 +63,8 @@ func ChargeUnnamed(n int64, h sched.Holding, node *sched.Node) []Charge {
 	return sorted(addParts(charges, h, node))
 }
 
-// cardsOf returns the charges for named GPUs.
-func cardsOf(h sched.Holding, node *sched.Node) (charges []Charge) {
+// gpusOf returns the charges for named GPUs.
+func gpusOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 	for _, share := range h.GPUs {
 		kind := AnyGPU
 		if i := slices.IndexFunc(node.GPUs, func(g sched.GPU) bool { return g.ID == share.ID }); i >= 0 {

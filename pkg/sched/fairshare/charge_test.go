@@ -18,13 +18,13 @@ func TestCharges(t *testing.T) {
 	}{
 		"cores":         {sched.Holding{Amounts: cores}, []Charge{{CPU, 3500}}},
 		"nothing":       {sched.Holding{}, nil},
-		"cards, no CPU": {sched.Holding{Amounts: cores, GPUs: []sched.GPUShare{{ID: "0", Milli: 1000}, {ID: "1", Milli: 1000}}}, []Charge{{"T4", 2000}}},
+		"GPUs, no CPU":  {sched.Holding{Amounts: cores, GPUs: []sched.GPUShare{{ID: "0", Milli: 1000}, {ID: "1", Milli: 1000}}}, []Charge{{"T4", 2000}}},
 		"a share":       {sched.Holding{GPUs: []sched.GPUShare{{ID: "1", Milli: 250}}}, []Charge{{"T4", 250}}},
 		"parts, no CPU": {sched.Holding{Amounts: sched.Amounts{CPU: 1, Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu.shared": 3})}}, []Charge{{"T4-SHARED", 750}}},
-		"a card and parts": {sched.Holding{Amounts: sched.Amounts{CPU: 1, Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu.shared": 3})}, GPUs: []sched.GPUShare{{ID: "0", Milli: 1000}}},
+		"a GPU and parts": {sched.Holding{Amounts: sched.Amounts{CPU: 1, Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu.shared": 3})}, GPUs: []sched.GPUShare{{ID: "0", Milli: 1000}}},
 			[]Charge{{"T4", 1000}, {"T4-SHARED", 750}}},
-		"two models":     {sched.Holding{GPUs: []sched.GPUShare{{ID: "1", Milli: 500}, {ID: "2", Milli: 1000}}}, []Charge{{"H200", 1000}, {"T4", 500}}},
-		"a card unknown": {sched.Holding{GPUs: []sched.GPUShare{{ID: "7", Milli: 1000}}}, []Charge{{AnyGPU, 1000}}},
+		"two models":    {sched.Holding{GPUs: []sched.GPUShare{{ID: "1", Milli: 500}, {ID: "2", Milli: 1000}}}, []Charge{{"H200", 1000}, {"T4", 500}}},
+		"a GPU unknown": {sched.Holding{GPUs: []sched.GPUShare{{ID: "7", Milli: 1000}}}, []Charge{{AnyGPU, 1000}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Charges(tc.holds, node)); diff != "" {
@@ -41,7 +41,7 @@ func TestChargeUnnamed(t *testing.T) {
 	}{
 		"of the node's model": {&sched.Node{GPUs: []sched.GPU{{Type: "T4"}, {Type: "T4"}}}, "T4"},
 		"of an unknown model": {&sched.Node{GPUs: []sched.GPU{{}}}, AnyGPU},
-		"no card is known":    {&sched.Node{}, AnyGPU},
+		"no GPU is known":     {&sched.Node{}, AnyGPU},
 		"no node is known":    {nil, AnyGPU},
 	} {
 		t.Run(name, func(t *testing.T) {

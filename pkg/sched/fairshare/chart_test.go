@@ -14,12 +14,12 @@ func TestChart(t *testing.T) {
 	scenario.Golden(t, "testdata/chart.txt", draw(New(newDecay(t, DefaultTimeConstant))))
 }
 
-// draw lets ann use cards for three weeks, and draws a line each twelve hours.
+// draw simulates that ann uses GPUs for three weeks, and draws a line for every twelve hours.
 func draw(b *Book) string {
 	const day = 24 * time.Hour
 	use := map[time.Duration]Milli{0: 8, 7 * day: 0, 10 * day: 12, 12 * day: 4, 16 * day: 0}
 	var out strings.Builder
-	fmt.Fprintln(&out, " day  cards  score  0         2         4         6         8         10        12")
+	fmt.Fprintln(&out, " day   GPUs  score  0         2         4         6         8         10        12")
 	for passed := time.Duration(0); passed <= 21*day; passed += day / 2 {
 		now := start.Add(passed)
 		if n, ok := use[passed]; ok {

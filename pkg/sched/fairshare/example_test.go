@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Ann has used eight cards for four days and uses none now; Bob has just begun.
+// Ann has used eight GPUs for four days and uses none now; Bob's first pod has just started.
 func Example() {
 	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
 	if err != nil {

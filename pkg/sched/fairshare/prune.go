@@ -10,9 +10,9 @@ import (
 // half days.
 const negligible = 1e-3
 
-// Prune forgets accounts that are not used and whose score is negligible, and tenants that
-// have nothing left. Without Prune, the book and its metrics would grow without limit, because
-// anybody can invent tenants in namespaces or labels. A tenant with a weight of its own is kept.
+// Prune forgets accounts that are not used and whose score is negligible, and tenants without
+// accounts. Without Prune, the book and its metrics would grow without limit, because anybody
+// can invent tenants in namespaces or labels. A tenant with a weight of its own is kept.
 // O(accounts).
 func (b *Book) Prune(now time.Time) {
 	b.mu.Lock()

@@ -34,8 +34,9 @@ func (b *Book) accounts(tenant string, now time.Time) []Account {
 // start times have a resolution of one second.
 const Margin = 5 * time.Second
 
-// Stored returns a tenant's accounts at a time, sorted by type and without tasks that began within
-// Margin, to store them. Scores are linear, so it subtracts what such a task would have scored alone:
+// Stored returns a tenant's accounts at a time, sorted by type and without tasks that started
+// within Margin. The caller stores them. Scores are linear, so it subtracts what such a task
+// would have scored alone:
 //
 //	amount · (1 − e^(−(now − since)/T))
 //
@@ -58,7 +59,7 @@ func (b *Book) Stored(tenant string, now time.Time) []Account {
 	return accounts
 }
 
-// recent returns the tasks of a tenant that began within Margin. It needs b.mu.
+// recent returns the tasks of a tenant that started within Margin. It needs b.mu.
 func (b *Book) recent(tenant string, now time.Time) []task {
 	var tasks []task
 	if owner, ok := b.mu.tenants[tenant]; ok {
@@ -71,11 +72,11 @@ func (b *Book) recent(tenant string, now time.Time) []task {
 	return tasks
 }
 
-// recentAt reports whether a task that has not ended began within Margin.
+// recentAt reports whether a task that has not ended started within Margin.
 func (t task) recentAt(now time.Time) bool { return !t.ended && t.Since.After(now.Add(-Margin)) }
 
-// trackRecent adds a task to its tenant's recent ones if it began within Margin, and drops those at the
-// front that no longer did. It needs b.mu.
+// trackRecent adds a task to its tenant's recent ones if it started within Margin, and drops
+// tasks at the front that started earlier. It needs b.mu.
 func (b *Book) trackRecent(t Task, now time.Time) {
 	owner := b.tenant(t.Tenant)
 	for len(owner.recent) > 0 && !b.mu.tasks[owner.recent[0]].recentAt(now) {

@@ -78,7 +78,7 @@ func (w *world) act(kind, who, what, when uint8) {
 	case 0, 1:
 		since := now - float64(who)
 		if known, ok := w.book.mu.tasks[uid]; ok && known.recentAt(after(w.second)) {
-			return // to hold something else so soon is not exact over a restart
+			return // a task that changes what it holds soon after its start is not counted exactly across a restart
 		}
 		w.twin.start(uid, tenant, float64(what)/1000, since, now)
 		w.book.Start(Task{uid, tenant, after(since), []Charge{{"T4", Milli(what)}}}, after(now))

@@ -66,8 +66,8 @@ func usedMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	return ledger, recordOf(m, ledger, o, smt)
 }
 
-// use gives random free CPUs to another pod, one of which stays free, and with full
-// cores whole cores.
+// use assigns random free CPUs to another pod, and leaves one CPU free. With full cores it
+// assigns whole cores.
 func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, m *topology.Machine) {
 	t.Helper()
 	full, used := map[cpuset.CPU]bool{}, []cpuset.CPU{}

@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// BenchmarkFit measures Check and Place of pods without and with cards on an empty node
-// of 64 CPUs, two NUMA nodes and eight cards, two to a switch and four to a socket.
+// BenchmarkFit measures Check and Place of pods without and with GPUs on an empty node
+// of 64 CPUs, two NUMA nodes and eight GPUs, two to a switch and four to a socket.
 // A change is judged by ten runs before and after (-count 10) with
 // golang.org/x/perf/cmd/benchstat.
 func BenchmarkFit(b *testing.B) {
@@ -46,11 +46,11 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
-// switches links cards two to a switch and four to a socket.
-func switches(cards int) gpu.Links {
-	links := make(gpu.Links, cards)
+// switches links GPUs two to a switch and four to a socket.
+func switches(gpus int) gpu.Links {
+	links := make(gpu.Links, gpus)
 	for a := range links {
-		links[a] = make([]gpu.Link, cards)
+		links[a] = make([]gpu.Link, gpus)
 		for b := range links {
 			links[a][b].Level = gpu.System
 			if a/4 == b/4 {

@@ -10,16 +10,16 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// team is a range of a pod's cards that are chosen together because one container uses
+// team is a range of a pod's GPUs that are chosen together because one container uses
 // them. near are the NUMA nodes with its exclusive CPUs.
 type team struct {
 	first, count int
 	near         []topology.NodeID
 }
 
-// teams divides a pod's cards into teams, given the result of nearby. Teams near CPUs come
-// first, so that the others do not take the cards near them. Then larger teams come
-// first, because they profit most from good connections. Cards that only init
+// teams divides a pod's GPUs into teams, given the result of nearby. Teams near CPUs come
+// first, so that the others do not take the GPUs near them. Then larger teams come
+// first, because they profit most from good connections. GPUs that only init
 // containers use form a team of their own.
 func teams(ask sched.GPURequest, near [][]topology.NodeID) []team {
 	edges := make([]bool, ask.Count+1)
@@ -42,48 +42,48 @@ func teams(ask sched.GPURequest, near [][]topology.NodeID) []team {
 	return all
 }
 
-// connected chooses the best-connected cards for each of a pod's containers. With the
-// policy single it considers only cards on the NUMA node of the container's CPUs, if
-// possible. Among equally connected cards, near ones are preferred (gpu.Inventory.Choose).
+// connected chooses the best-connected GPUs for each of a pod's containers. With the
+// policy single it considers only GPUs on the NUMA node of the container's CPUs, if
+// possible. Among equally connected GPUs, near ones are preferred (gpu.Inventory.Choose).
 func (cs candidates) connected(pod *sched.Pod, node *sched.Node, near [][]topology.NodeID) []sched.GPU {
 	v, free := cs.inventory(node)
 	chosen := make([]sched.GPU, pod.GPUs.Count)
 	for _, t := range teams(pod.GPUs, near) {
-		cards := t.choose(v, free, pod.CPUPolicy)
-		for i, card := range cards {
-			chosen[t.first+i] = node.GPUs[card]
+		gpus := t.choose(v, free, pod.CPUPolicy)
+		for i, device := range gpus {
+			chosen[t.first+i] = node.GPUs[device]
 		}
-		free = slices.DeleteFunc(free, func(card int) bool { return slices.Contains(cards, card) })
+		free = slices.DeleteFunc(free, func(device int) bool { return slices.Contains(gpus, device) })
 	}
 	return chosen
 }
 
-// inventory returns a node's cards in the form of package gpu, and the indexes of those
+// inventory returns a node's GPUs in the form of package gpu, and the indexes of those
 // that are candidates.
 func (cs candidates) inventory(node *sched.Node) (v *gpu.Inventory, free []int) {
-	v = &gpu.Inventory{Cards: make([]gpu.Card, len(node.GPUs)), Links: node.Links}
-	for i, card := range node.GPUs {
-		v.Cards[i].NUMA = card.NUMA
-		if slices.ContainsFunc(cs.cards, func(c sched.GPU) bool { return c.ID == card.ID }) {
+	v = &gpu.Inventory{GPUs: make([]gpu.GPU, len(node.GPUs)), Links: node.Links}
+	for i, device := range node.GPUs {
+		v.GPUs[i].NUMA = device.NUMA
+		if slices.ContainsFunc(cs.gpus, func(c sched.GPU) bool { return c.ID == device.ID }) {
 			free = append(free, i)
 		}
 	}
 	return v, free
 }
 
-// choose returns the indexes of the team's cards. free has at least t.count elements.
+// choose returns the indexes of the team's GPUs. free has at least t.count elements.
 func (t team) choose(v *gpu.Inventory, free []int, policy podspec.Policy) []int {
 	isNear := func(on topology.NodeID) bool { return slices.Contains(t.near, on) }
 	if policy == podspec.Single && len(t.near) > 0 {
-		if cards, _, err := v.ChooseAligned(free, t.count, isNear); err == nil {
-			return cards
+		if gpus, _, err := v.ChooseAligned(free, t.count, isNear); err == nil {
+			return gpus
 		}
 	}
-	cards, _ := v.Choose(free, gpu.Wish{Count: t.count, Near: func(card int) int {
-		if isNear(v.Cards[card].NUMA) {
+	gpus, _ := v.Choose(free, gpu.Wish{Count: t.count, Near: func(device int) int {
+		if isNear(v.GPUs[device].NUMA) {
 			return 0
 		}
 		return 1
 	}})
-	return cards
+	return gpus
 }

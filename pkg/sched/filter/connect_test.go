@@ -14,10 +14,10 @@ import (
 )
 
 // anyLinks returns links that obey no order at all.
-func anyLinks(r *rand.Rand, cards int) gpu.Links {
-	links := make(gpu.Links, cards)
+func anyLinks(r *rand.Rand, gpus int) gpu.Links {
+	links := make(gpu.Links, gpus)
 	for a := range links {
-		links[a] = make([]gpu.Link, cards)
+		links[a] = make([]gpu.Link, gpus)
 		for b := range a {
 			link := gpu.Link{NVLinks: max(0, r.IntN(6)-3), Level: gpu.Level(r.IntN(4))}
 			links[a][b], links[b][a] = link, link
@@ -26,16 +26,16 @@ func anyLinks(r *rand.Rand, cards int) gpu.Links {
 	return links
 }
 
-// FuzzConnected compares the cards of one container with all sets of those that it may
-// have: none is better connected, and none that is as well connected is on fewer NUMA
-// nodes, or nearer to the CPUs on as many.
+// FuzzConnected compares the GPUs of one container with all sets that it could have. No set is
+// better connected. No set that is equally well connected is on fewer NUMA nodes, or on as
+// many but nearer to the CPUs.
 func FuzzConnected(f *testing.F) {
-	for cards := range uint64(1000) {
-		f.Add(cards, uint8(cards))
+	for gpus := range uint64(1000) {
+		f.Add(gpus, uint8(gpus))
 	}
-	f.Fuzz(func(t *testing.T, seed uint64, cards uint8) {
+	f.Fuzz(func(t *testing.T, seed uint64, gpus uint8) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		on := make([]topology.NodeID, 2+cards%6)
+		on := make([]topology.NodeID, 2+gpus%6)
 		for i := range on {
 			on[i] = topology.NodeID(r.IntN(4) - 1)
 		}
@@ -59,17 +59,17 @@ func FuzzConnected(f *testing.F) {
 	})
 }
 
-// subsets returns all sets of n whole cards.
-func subsets(cards []sched.GPU, n int) (sets [][]sched.GPUShare) {
+// subsets returns all sets of n whole GPUs.
+func subsets(gpus []sched.GPU, n int) (sets [][]sched.GPUShare) {
 	if n == 0 {
 		return [][]sched.GPUShare{nil}
 	}
-	for i, card := range cards {
-		if card.Free < sched.WholeGPU {
+	for i, device := range gpus {
+		if device.Free < sched.WholeGPU {
 			continue
 		}
-		for _, rest := range subsets(cards[i+1:], n-1) {
-			sets = append(sets, append([]sched.GPUShare{{ID: card.ID, Milli: sched.WholeGPU}}, rest...))
+		for _, rest := range subsets(gpus[i+1:], n-1) {
+			sets = append(sets, append([]sched.GPUShare{{ID: device.ID, Milli: sched.WholeGPU}}, rest...))
 		}
 	}
 	return sets
@@ -84,7 +84,7 @@ type linking struct {
 
 // worth is what sets are compared by; the less the better.
 type worth struct {
-	remote bool // away from CPUs that it has to be beside
+	remote bool // not on the NUMA node of the CPUs, as required
 	links  []gpu.Link
 	nodes  int
 	far    int
@@ -102,11 +102,11 @@ func (w worth) compare(other worth) int {
 
 // score sorts the links inside a set from the weakest on.
 func (l linking) score(set []sched.GPUShare) (w worth) {
-	var cards []int
+	var gpus []int
 	known := map[topology.NodeID]bool{}
 	for _, share := range set {
-		card := slices.IndexFunc(l.node.GPUs, func(g sched.GPU) bool { return g.ID == share.ID })
-		on := l.node.GPUs[card].NUMA
+		device := slices.IndexFunc(l.node.GPUs, func(g sched.GPU) bool { return g.ID == share.ID })
+		on := l.node.GPUs[device].NUMA
 		if on == topology.Unknown || !known[on] {
 			w.nodes++
 		}
@@ -117,10 +117,10 @@ func (l linking) score(set []sched.GPUShare) (w worth) {
 				w.remote = l.pod.CPUPolicy == podspec.Single
 			}
 		}
-		for _, other := range cards {
-			w.links = append(w.links, l.node.Links[card][other])
+		for _, other := range gpus {
+			w.links = append(w.links, l.node.Links[device][other])
 		}
-		cards = append(cards, card)
+		gpus = append(gpus, device)
 	}
 	slices.SortFunc(w.links, gpu.Link.Compare)
 	return w

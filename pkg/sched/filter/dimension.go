@@ -49,7 +49,7 @@ func (s Space) AppendPod(at []int64, p *sched.Pod) []int64 {
 
 // ParseDimension parses "cpu", "memory", "pods", "numa-total", "numa-single",
 // "numa-spread", "gpus", "gpu-share" or "gpu-total". The last three may name a type of
-// card, as in "gpus:H200". It also accepts the full name of any other resource, which
+// GPU, as in "gpus:H200". It also accepts the full name of any other resource, which
 // has a dot or is "ephemeral-storage".
 func ParseDimension(text string) (Dimension, error) {
 	name, kind, _ := strings.Cut(text, ":")

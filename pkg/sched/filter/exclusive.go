@@ -9,8 +9,8 @@ import (
 )
 
 // exclusive distributes the exclusive CPUs of a pod's containers over a node's NUMA
-// nodes. It places containers near candidate cards where the pod requires that.
-func exclusive(pod *sched.Pod, node *sched.Node, cards candidates) ([]podspec.Container, sched.Reason) {
+// nodes. It places containers near candidate GPUs where the pod requires that.
+func exclusive(pod *sched.Pod, node *sched.Node, gpus candidates) ([]podspec.Container, sched.Reason) {
 	if len(pod.Exclusive) == 0 {
 		return nil, sched.Reason{}
 	}
@@ -18,7 +18,7 @@ func exclusive(pod *sched.Pod, node *sched.Node, cards candidates) ([]podspec.Co
 		return nil, sched.Reason{Code: sched.NoExclusive}
 	}
 	v := view(node)
-	counts, why := numaplan.Plan(request(pod), v, numaplan.Hooks{Allow: cards.allow(pod, node)})
+	counts, why := numaplan.Plan(request(pod), v, numaplan.Hooks{Allow: gpus.allow(pod, node)})
 	if why != numaplan.Fits {
 		return nil, sched.Reason{Code: codeOf(why)}
 	}

@@ -2,12 +2,12 @@ package filter
 
 import "github.com/numalet/numalet/pkg/sched"
 
-// wholeGPUs compares the number of entirely free cards with the number of whole cards
-// that a pod requests. kind is a type of card, or "" for all.
+// wholeGPUs compares the number of entirely free GPUs with the number of whole GPUs
+// that a pod requests. kind is a type of GPU, or "" for all.
 func wholeGPUs(name, kind string) Dimension {
 	return Dimension{name,
 		func(n *sched.Node) int64 {
-			return sum(n, kind, func(card sched.GPU) int64 { return int64(max(0, card.Free) / sched.WholeGPU) })
+			return sum(n, kind, func(gpu sched.GPU) int64 { return int64(max(0, gpu.Free) / sched.WholeGPU) })
 		},
 		func(p *sched.Pod) int64 {
 			if p.GPUs.Milli < sched.WholeGPU {
@@ -17,15 +17,15 @@ func wholeGPUs(name, kind string) Dimension {
 		}}
 }
 
-// largestShare compares the largest free amount on one card with the amount that a pod
-// requests of each of its cards.
+// largestShare compares the largest free amount on one GPU with the amount that a pod
+// requests of each of its GPUs.
 func largestShare(name, kind string) Dimension {
 	return Dimension{name,
 		func(n *sched.Node) int64 {
 			most := sched.MilliGPU(0)
-			for _, card := range n.GPUs {
-				if kind == "" || card.Type == kind {
-					most = max(most, card.Free)
+			for _, gpu := range n.GPUs {
+				if kind == "" || gpu.Type == kind {
+					most = max(most, gpu.Free)
 				}
 			}
 			return int64(most)
@@ -38,26 +38,26 @@ func largestShare(name, kind string) Dimension {
 		}}
 }
 
-// totalGPU compares the free amount on all cards with the pod's total request.
+// totalGPU compares the free amount on all GPUs with the pod's total request.
 func totalGPU(name, kind string) Dimension {
 	return Dimension{name,
 		func(n *sched.Node) int64 {
-			return sum(n, kind, func(card sched.GPU) int64 { return int64(max(0, card.Free)) })
+			return sum(n, kind, func(gpu sched.GPU) int64 { return int64(max(0, gpu.Free)) })
 		},
 		func(p *sched.Pod) int64 { return of(p, kind, int64(p.GPUs.Count)*int64(p.GPUs.Milli)) }}
 }
 
 func sum(n *sched.Node, kind string, weight func(sched.GPU) int64) int64 {
 	total := int64(0)
-	for _, card := range n.GPUs {
-		if kind == "" || card.Type == kind {
-			total += weight(card)
+	for _, gpu := range n.GPUs {
+		if kind == "" || gpu.Type == kind {
+			total += weight(gpu)
 		}
 	}
 	return total
 }
 
-// of returns the amount that a pod requests of one type of card: 0 if the pod accepts
+// of returns the amount that a pod requests of one type of GPU: 0 if the pod accepts
 // other types too.
 func of(p *sched.Pod, kind string, amount int64) int64 {
 	if kind == "" || len(p.GPUs.Types) == 1 && p.GPUs.Types[0] == kind {

@@ -9,24 +9,24 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// joins reports whether a pod may have containers whose CPUs and cards must be on the
-// same NUMA node. Only the policy single requires this; with other policies, near cards
+// joins reports whether a pod may have containers whose CPUs and GPUs must be on the
+// same NUMA node. Only the policy single requires this; with other policies, near GPUs
 // are merely preferred.
 func joins(pod *sched.Pod) bool {
 	return pod.CPUPolicy == podspec.Single && len(pod.Exclusive) > 0 && len(pod.GPUs.PerContainer) > 0
 }
 
 // allow returns the planner's check that the candidates suffice for the containers placed
-// so far: each NUMA node has as many cards as the containers on it need. A card whose NUMA node is
-// unknown is never treated as local, except on machines with one NUMA node. It is nil if cards and
-// CPUs need not be on the same NUMA node, or if the node's cards have no IDs, because the kubelet
+// so far: each NUMA node has as many GPUs as the containers on it need. A GPU whose NUMA node is
+// unknown is never treated as local, except on machines with one NUMA node. It is nil if GPUs and
+// CPUs need not be on the same NUMA node, or if the node's GPUs have no IDs, because the kubelet
 // then chooses them.
 func (cs candidates) allow(pod *sched.Pod, node *sched.Node) func([]numaplan.Counts) bool {
-	if len(cs.cards) == 0 || cs.cards[0].ID == "" || !joins(pod) {
+	if len(cs.gpus) == 0 || cs.gpus[0].ID == "" || !joins(pod) {
 		return nil
 	}
 	return func(placed []numaplan.Counts) bool {
-		homes, agree := cardHomes(pod, node, placed)
+		homes, agree := gpuNUMANodes(pod, node, placed)
 		if !agree {
 			return false
 		}
@@ -42,10 +42,10 @@ func (cs candidates) allow(pod *sched.Pod, node *sched.Node) func([]numaplan.Cou
 	}
 }
 
-// cardHomes returns the NUMA node that each of the pod's cards must be on, or Unknown for
-// any. It returns false if two containers on different NUMA nodes use the same card, one
+// gpuNUMANodes returns the NUMA node that each of the pod's GPUs must be on, or Unknown for
+// any. It returns false if two containers on different NUMA nodes use the same GPU, one
 // after the other.
-func cardHomes(pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) (homes []topology.NodeID, agree bool) {
+func gpuNUMANodes(pod *sched.Pod, node *sched.Node, placed []numaplan.Counts) (homes []topology.NodeID, agree bool) {
 	homes = slices.Repeat([]topology.NodeID{topology.Unknown}, pod.GPUs.Count)
 	for _, span := range pod.GPUs.Spans() {
 		home := homeOf(span.Container, pod, node, placed)
@@ -73,11 +73,11 @@ func homeOf(container string, pod *sched.Pod, node *sched.Node, placed []numapla
 	return topology.Unknown
 }
 
-// on returns how many of the cards are on a NUMA node.
+// on returns how many of the GPUs are on a NUMA node.
 func (cs candidates) on(id topology.NodeID, node *sched.Node) int {
 	n := 0
-	for _, card := range cs.cards {
-		if card.NUMA == id || card.NUMA == topology.Unknown && len(node.NUMA) == 1 {
+	for _, gpu := range cs.gpus {
+		if gpu.NUMA == id || gpu.NUMA == topology.Unknown && len(node.NUMA) == 1 {
 			n++
 		}
 	}

@@ -15,28 +15,28 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// machine is a node of NUMA nodes with so many free CPUs each, and cards named by
+// machine is a node of NUMA nodes with so many free CPUs each, and GPUs named by
 // their position, on these NUMA nodes.
-func machine(cpus []int, cards ...topology.NodeID) *sched.Node {
+func machine(cpus []int, gpus ...topology.NodeID) *sched.Node {
 	n := &sched.Node{Name: "n", Free: sched.Amounts{CPU: 1 << 40}, CoreWidth: 1}
 	for id, free := range cpus {
 		n.NUMA = append(n.NUMA, sched.NUMANode{ID: topology.NodeID(id), CPUs: free, FreeCPUs: free})
 	}
-	for i, on := range cards {
+	for i, on := range gpus {
 		n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(i), NUMA: on, Free: sched.WholeGPU})
 	}
 	return n
 }
 
-// joint is a pod of containers that say how many CPUs and cards they want, such as
-// "app 8 2", all CPUs of them exclusive; 0 CPUs are shared.
+// joint is a pod of containers such as "app 8 2", which requests 8 exclusive CPUs and 2 GPUs.
+// A container with 0 CPUs uses the shared CPUs.
 func joint(policy podspec.Policy, containers ...string) *sched.Pod {
 	p := &sched.Pod{UID: "p", CPUPolicy: policy}
 	p.GPUs.Milli = sched.WholeGPU
 	for i, text := range containers {
 		var kind string
-		var cpus, cards int
-		if _, err := fmt.Sscan(text, &kind, &cpus, &cards); err != nil {
+		var cpus, gpus int
+		if _, err := fmt.Sscan(text, &kind, &cpus, &gpus); err != nil {
 			panic(err)
 		}
 		name := fmt.Sprint(kind, i)
@@ -44,8 +44,8 @@ func joint(policy podspec.Policy, containers ...string) *sched.Pod {
 		if cpus > 0 {
 			p.Exclusive = append(p.Exclusive, podspec.Container{Name: name, Kind: k, CPUs: cpus})
 		}
-		if cards > 0 {
-			p.GPUs.PerContainer = append(p.GPUs.PerContainer, sched.ContainerGPUs{Container: name, Kind: k, Count: cards})
+		if gpus > 0 {
+			p.GPUs.PerContainer = append(p.GPUs.PerContainer, sched.ContainerGPUs{Container: name, Kind: k, Count: gpus})
 		}
 	}
 	for _, s := range p.GPUs.Spans() {
@@ -54,7 +54,7 @@ func joint(policy podspec.Policy, containers ...string) *sched.Pod {
 	return p
 }
 
-// TestJoin is G10: by the policy single CPUs and cards of one container are on one
+// TestJoin is G10: by the policy single CPUs and GPUs of one container are on one
 // NUMA node, otherwise as near as can be.
 func TestJoin(t *testing.T) {
 	unknown := topology.NodeID(topology.Unknown)
@@ -63,26 +63,26 @@ func TestJoin(t *testing.T) {
 	for name, tc := range map[string]struct {
 		node *sched.Node
 		pod  *sched.Pod
-		want string // cards by container, or the refusal
+		want string // GPUs by container, or the refusal
 	}{
-		"2 GPUs and 8 CPUs":              {machine([]int{8, 8}, 0, 1, 1, 0), joint(podspec.Single, "app 8 2"), "on 0: 0,3"},
-		"where the cards are":            {machine([]int{8, 16}, 0, 1, 1), joint(podspec.Single, "app 8 2"), "on 1: 1,2"},
-		"where the CPUs are":             {machine([]int{4, 8}, 0, 0, 1, 1), joint(podspec.Single, "app 8 2"), "on 1: 2,3"},
-		"CPUs here and cards there":      {machine([]int{8, 4}, 0, 1, 1), joint(podspec.Single, "app 8 2"), "enough exclusive CPUs and GPUs"},
-		"too few cards":                  {machine([]int{8, 8}, 0, 1), joint(podspec.Single, "app 8 3"), "Insufficient GPUs"},
-		"too few CPUs":                   {machine([]int{4, 4}, 0, 0), joint(podspec.Single, "app 8 2"), "had no NUMA node with enough exclusive CPUs"},
-		"CPUs on no NUMA node":           {machine([]int{6, 6}, 0, 0), joint(podspec.Single, "app 8 2"), "with enough exclusive CPUs"},
-		"nobody tells where":             {machine([]int{8, 8}, unknown, unknown), joint(podspec.Single, "app 8 2"), "enough exclusive CPUs and GPUs"},
-		"nobody has to tell where":       {machine([]int{8}, unknown, unknown), joint(podspec.Single, "app 8 2"), "on 0: 0,1"},
-		"nobody tells them apart":        {alike, joint(podspec.Single, "app 8 2"), "on 0: "},
-		"two containers":                 {machine([]int{8, 8}, 1, 0, 0, 1), joint(podspec.Single, "app 8 1", "app 8 2"), "on 0: 1; on 1: 0,3"},
-		"of shared CPUs: any":            {machine([]int{8, 8}, 0, 1, 1), joint(podspec.Single, "app 0 1", "app 8 2"), "0; on 1: 1,2"},
-		"an init container's cards":      {machine([]int{8, 8}, 0, 1, 1), joint(podspec.Single, "init 8 2", "app 8 2"), "on 1: 1,2; on 1: 1,2"},
-		"a sidecar and an init's":        {machine([]int{4, 8}, 0, 1, 1), joint(podspec.Single, "sidecar 4 1", "init 8 1", "app 8 2"), "on 0: 0; on 1: 1; on 1: 1,2"},
-		"random: near":                   {machine([]int{0, 8}, 0, 0, 1), joint(podspec.Random, "app 8 1"), "on 1: 2"},
-		"random: as near as can be":      {machine([]int{0, 8}, 0, 0, 1), joint(podspec.Random, "app 8 2"), "on 1: 2,0"},
-		"spread: near to all":            {machine([]int{4, 4}, unknown, 1), joint(podspec.Spread, "app 8 1"), "on 0,1: 1"},
-		"what has no CPUs, no near card": {machine([]int{8, 8}, 0, 1), joint(podspec.Random, "app 0 1", "app 8 1"), "0; on 1: 1"},
+		"2 GPUs and 8 CPUs":             {machine([]int{8, 8}, 0, 1, 1, 0), joint(podspec.Single, "app 8 2"), "on 0: 0,3"},
+		"where the GPUs are":            {machine([]int{8, 16}, 0, 1, 1), joint(podspec.Single, "app 8 2"), "on 1: 1,2"},
+		"where the CPUs are":            {machine([]int{4, 8}, 0, 0, 1, 1), joint(podspec.Single, "app 8 2"), "on 1: 2,3"},
+		"CPUs here and GPUs there":      {machine([]int{8, 4}, 0, 1, 1), joint(podspec.Single, "app 8 2"), "enough exclusive CPUs and GPUs"},
+		"too few GPUs":                  {machine([]int{8, 8}, 0, 1), joint(podspec.Single, "app 8 3"), "Insufficient GPUs"},
+		"too few CPUs":                  {machine([]int{4, 4}, 0, 0), joint(podspec.Single, "app 8 2"), "had no NUMA node with enough exclusive CPUs"},
+		"CPUs on no NUMA node":          {machine([]int{6, 6}, 0, 0), joint(podspec.Single, "app 8 2"), "with enough exclusive CPUs"},
+		"nobody tells where":            {machine([]int{8, 8}, unknown, unknown), joint(podspec.Single, "app 8 2"), "enough exclusive CPUs and GPUs"},
+		"nobody has to tell where":      {machine([]int{8}, unknown, unknown), joint(podspec.Single, "app 8 2"), "on 0: 0,1"},
+		"nobody tells them apart":       {alike, joint(podspec.Single, "app 8 2"), "on 0: "},
+		"two containers":                {machine([]int{8, 8}, 1, 0, 0, 1), joint(podspec.Single, "app 8 1", "app 8 2"), "on 0: 1; on 1: 0,3"},
+		"of shared CPUs: any":           {machine([]int{8, 8}, 0, 1, 1), joint(podspec.Single, "app 0 1", "app 8 2"), "0; on 1: 1,2"},
+		"an init container's GPUs":      {machine([]int{8, 8}, 0, 1, 1), joint(podspec.Single, "init 8 2", "app 8 2"), "on 1: 1,2; on 1: 1,2"},
+		"a sidecar and an init's":       {machine([]int{4, 8}, 0, 1, 1), joint(podspec.Single, "sidecar 4 1", "init 8 1", "app 8 2"), "on 0: 0; on 1: 1; on 1: 1,2"},
+		"random: near":                  {machine([]int{0, 8}, 0, 0, 1), joint(podspec.Random, "app 8 1"), "on 1: 2"},
+		"random: as near as can be":     {machine([]int{0, 8}, 0, 0, 1), joint(podspec.Random, "app 8 2"), "on 1: 2,0"},
+		"spread: near to all":           {machine([]int{4, 4}, unknown, 1), joint(podspec.Spread, "app 8 1"), "on 0,1: 1"},
+		"what has no CPUs, no near GPU": {machine([]int{8, 8}, 0, 1), joint(podspec.Random, "app 0 1", "app 8 1"), "0; on 1: 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at, why := Place(tc.pod, tc.node)
@@ -103,7 +103,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// shown says which cards the containers get, in order, and where their CPUs are.
+// shown lists which GPUs the containers get, in order, and the NUMA nodes of their CPUs.
 func shown(pod *sched.Pod, at sched.Placement) string {
 	split := pod.GPUs.Split(at.GPUs)
 	var parts []string
@@ -135,7 +135,7 @@ func TestJoinTwin(t *testing.T) {
 	for i := range cases {
 		pod, node := anyJoint(r), anyMachine(r)
 		at, why := Place(pod, node)
-		want := seatableWithCards(pod, node, nil)
+		want := fitsWithGPUs(pod, node, nil)
 		if want == why.Refuses() {
 			t.Fatalf("case %d: fits = %v (%s), want %v\npod %+v\nnode %+v", i, !why.Refuses(), why, want, pod, node)
 		}
@@ -151,7 +151,7 @@ func TestJoinTwin(t *testing.T) {
 		}
 	}
 	if fits < cases/20 || joined < cases/100 {
-		t.Errorf("%d of %d cases fit, %d lack cards beside the CPUs: they prove little", fits, cases, joined)
+		t.Errorf("%d of %d cases fit, %d lack GPUs beside the CPUs: they prove little", fits, cases, joined)
 	}
 }
 
@@ -160,13 +160,13 @@ func anyMachine(r *rand.Rand) *sched.Node {
 	for i := range cpus {
 		cpus[i] = r.IntN(6)
 	}
-	cards := make([]topology.NodeID, r.IntN(5))
-	for i := range cards {
-		cards[i] = topology.NodeID(r.IntN(len(cpus)+1) - 1)
+	gpus := make([]topology.NodeID, r.IntN(5))
+	for i := range gpus {
+		gpus[i] = topology.NodeID(r.IntN(len(cpus)+1) - 1)
 	}
-	n := machine(cpus, cards...)
+	n := machine(cpus, gpus...)
 	if r.IntN(2) == 0 {
-		n.Links = anyLinks(r, len(cards))
+		n.Links = anyLinks(r, len(gpus))
 	}
 	return n
 }
@@ -181,9 +181,9 @@ func anyJoint(r *rand.Rand) *sched.Pod {
 	return joint(podspec.Single, containers...)
 }
 
-// seatableWithCards tries every NUMA node for the containers after those given, and
-// then every order of the cards.
-func seatableWithCards(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
+// fitsWithGPUs tries every NUMA node for the containers after those given, and
+// then every order of the GPUs.
+func fitsWithGPUs(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)
 	if c == len(pod.Exclusive) {
 		return overfull(pod, node, given) == "" && assignable(pod, node, given, nil)
@@ -191,14 +191,14 @@ func seatableWithCards(pod *sched.Pod, node *sched.Node, given []numaplan.Counts
 	for n := range node.NUMA {
 		way := make(numaplan.Counts, len(node.NUMA))
 		way[n] = pod.Exclusive[c].CPUs
-		if seatableWithCards(pod, node, append(given[:c:c], way)) {
+		if fitsWithGPUs(pod, node, append(given[:c:c], way)) {
 			return true
 		}
 	}
 	return false
 }
 
-// assignable tries every order of cards after those taken.
+// assignable tries every order of the GPUs that are not assigned yet.
 func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken []sched.GPUShare) bool {
 	if len(taken) == pod.GPUs.Count {
 		at := sched.Placement{Node: node.Name, GPUs: taken}
@@ -213,8 +213,8 @@ func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken
 		}
 		return apart(pod, node, at) == ""
 	}
-	for _, card := range node.GPUs {
-		share := sched.GPUShare{ID: card.ID, Milli: sched.WholeGPU}
+	for _, gpu := range node.GPUs {
+		share := sched.GPUShare{ID: gpu.ID, Milli: sched.WholeGPU}
 		if !slices.Contains(taken, share) && assignable(pod, node, given, append(taken[:len(taken):len(taken)], share)) {
 			return true
 		}
@@ -222,22 +222,22 @@ func assignable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts, taken
 	return false
 }
 
-// apart says which container has a card that is not beside its CPUs.
+// apart names a container with a GPU that is not on the NUMA node of its CPUs.
 func apart(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 	on := map[string]topology.NodeID{}
-	for _, card := range node.GPUs {
-		on[card.ID] = card.NUMA
+	for _, gpu := range node.GPUs {
+		on[gpu.ID] = gpu.NUMA
 	}
 	split := pod.GPUs.Split(at.GPUs)
 	for _, w := range pod.GPUs.PerContainer {
 		if len(split[w.Container]) != w.Count {
-			return fmt.Sprintf("container %s has %d cards, not %d", w.Container, len(split[w.Container]), w.Count)
+			return fmt.Sprintf("container %s has %d GPUs, not %d", w.Container, len(split[w.Container]), w.Count)
 		}
 	}
 	for _, c := range at.Containers {
 		for _, id := range split[c.Name] {
 			if c.PerNode[on[id]] == 0 {
-				return fmt.Sprintf("container %s has card %s on NUMA node %d", c.Name, id, on[id])
+				return fmt.Sprintf("container %s has GPU %s on NUMA node %d", c.Name, id, on[id])
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func randomMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	return ledger, recordOf(m, ledger, o, smt)
 }
 
-// newLedger returns the ledger of a machine that nobody uses.
+// newLedger returns the ledger of a machine without pods.
 func newLedger(t *testing.T, m *topology.Machine, o pool.Options) *pool.Ledger {
 	t.Helper()
 	ledger, err := pool.New(m, o)
@@ -94,7 +94,7 @@ func recordOf(m *topology.Machine, ledger *pool.Ledger, o pool.Options, smt int)
 	return n
 }
 
-// ask is the pod as the ledger of a node without a controller sees it.
+// ask is the pod as the ledger gets it on a node without a controller.
 func ask(pod *sched.Pod) pool.Pod {
 	return pool.Pod{UID: pod.UID, Policy: pod.CPUPolicy, Seed: pod.Seed, Containers: pod.Exclusive}
 }

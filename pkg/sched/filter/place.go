@@ -14,20 +14,20 @@ func Place(pod *sched.Pod, node *sched.Node) (sched.Placement, sched.Reason) {
 	if r := plain(pod, node); r.Refuses() {
 		return at, r
 	}
-	cards, none := candidatesFor(pod, node)
-	containers, r := exclusive(pod, node, cards)
+	gpus, none := candidatesFor(pod, node)
+	containers, r := exclusive(pod, node, gpus)
 	switch {
 	case r.Refuses():
 		return at, r
 	case none.Refuses():
 		return at, none
 	}
-	at.Containers, at.GPUs, at.GPUGroup = containers, cards.choose(pod, node, containers), cards.group
+	at.Containers, at.GPUs, at.GPUGroup = containers, gpus.choose(pod, node, containers), gpus.group
 	return at, sched.Reason{}
 }
 
 // Check returns the reason why a pod does not fit a node. It gives the same reason as
-// Place, but is cheaper because it does not choose cards.
+// Place, but is cheaper because it does not choose GPUs.
 func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 	node = node.For(pod.Claim())
 	if r := plain(pod, node); r.Refuses() {
@@ -39,8 +39,8 @@ func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 		}
 		return lacks(pod.GPUs, node)
 	}
-	cards, none := candidatesFor(pod, node)
-	if _, r := exclusive(pod, node, cards); r.Refuses() {
+	gpus, none := candidatesFor(pod, node)
+	if _, r := exclusive(pod, node, gpus); r.Refuses() {
 		return r
 	}
 	return none

@@ -45,14 +45,14 @@ func (p Profile) Complete() (Profile, error) {
 	return p, nil
 }
 
-// Rank tells the ranker, if there is one, that a node is new or has changed.
+// Rank notifies the ranker, if there is one, of a new or changed node.
 func (p *Profile) Rank(slot *sched.Slot, record *sched.Node) {
 	if p.Ranker != nil {
 		p.Ranker.Set(slot, record)
 	}
 }
 
-// Unrank tells the ranker that a node is gone.
+// Unrank notifies the ranker that a node was removed.
 func (p *Profile) Unrank(name string) {
 	if p.Ranker != nil {
 		p.Ranker.Remove(name)
@@ -65,7 +65,7 @@ func (p *Profile) Unrank(name string) {
 // allocation.
 //
 // The candidate has no placement yet if that may differ later although the record is the
-// same, because the pod has an Offer, or if the choice between several cards would cost
+// same, because the pod has an Offer, or if the choice between several GPUs would cost
 // more than everything else: only one candidate of a list is needed.
 func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, scores *[]int64) (sched.Candidate, sched.Reason) {
 	var at sched.Placement

@@ -29,12 +29,12 @@ func TestTry(t *testing.T) {
 		why    sched.Code
 	}{
 		"plain":                   {pod: &sched.Pod{}, placed: true},
-		"exclusive CPUs, a card":  {pod: joint(podspec.Single, "app 2 1"), placed: true},
-		"a card":                  {pod: joint(podspec.Single, "app 0 1"), placed: true},
-		"several cards":           {pod: joint(podspec.Single, "app 2 2")},
+		"exclusive CPUs, a GPU":   {pod: joint(podspec.Single, "app 2 1"), placed: true},
+		"a GPU":                   {pod: joint(podspec.Single, "app 0 1"), placed: true},
+		"several GPUs":            {pod: joint(podspec.Single, "app 2 2")},
 		"an offer":                {pod: offering},
 		"too large":               {pod: joint(podspec.Single, "app 9 1"), why: sched.NoNUMANode},
-		"too many cards":          {pod: joint(podspec.Random, "app 0 3"), why: sched.NoGPU},
+		"too many GPUs":           {pod: joint(podspec.Random, "app 0 3"), why: sched.NoGPU},
 		"another filter refuses":  {pod: &sched.Pod{}, also: refuser{}, why: sched.Other},
 		"both refuse: ours first": {pod: joint(podspec.Random, "app 0 3"), also: refuser{}, why: sched.NoGPU},
 	} {

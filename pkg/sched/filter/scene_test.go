@@ -16,13 +16,13 @@ import (
 
 // TestScenarios walks through testdata/*.txt, one file a machine:
 //
-//	machine NAME numa=0,0,1,1       the cards of one of package gpu's machines, on these NUMA
+//	machine NAME numa=0,0,1,1       the GPUs of one of package gpu's machines, on these NUMA
 //	                                nodes, of 32 CPUs each
-//	place POD POLICY app:8:2 …      its containers' CPUs, 0 for shared ones, and cards; of a
+//	place POD POLICY app:8:2 …      its containers' CPUs, 0 for shared ones, and GPUs; of a
 //	                                group that has only=0,1,2; Split says what each gets
 //	end POD
 //
-// The answer is where the CPUs are, and the cards and the links between them.
+// The answer is where the CPUs are, and the GPUs and the links between them.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands {
 		s := &scene{t: t, placed: map[string]sched.Holding{}}
@@ -36,25 +36,25 @@ type scene struct {
 	placed map[string]sched.Holding
 }
 
-// machine reads what "nvidia-smi topo -m" prints, of which it needs the links.
+// machine reads the links from the output of "nvidia-smi topo -m".
 func (s *scene) machine(c *scenario.Command) {
 	text, err := os.ReadFile("../../gpu/testdata/machines/" + c.Arg(0) + ".txt")
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var cards []topology.NodeID
+	var gpus []topology.NodeID
 	for _, id := range c.List("numa") {
-		cards = append(cards, topology.NodeID(scenario.Int(id)))
+		gpus = append(gpus, topology.NodeID(scenario.Int(id)))
 	}
 	var rows [][]string
 	for line := range strings.Lines(string(text)) {
 		if fields := strings.Fields(line); strings.HasPrefix(line, "GPU") {
-			row := fields[1 : 1+len(cards)]
+			row := fields[1 : 1+len(gpus)]
 			row[len(rows)] = "-"
 			rows = append(rows, row)
 		}
 	}
-	s.node = machine(slices.Repeat([]int{32}, 1+int(slices.Max(cards))), cards...)
+	s.node = machine(slices.Repeat([]int{32}, 1+int(slices.Max(gpus))), gpus...)
 	if s.node.Links, err = gpu.ReadLinks(rows); err != nil {
 		s.t.Fatal(err)
 	}
@@ -83,24 +83,24 @@ func (s *scene) place(c *scenario.Command) {
 
 func (s *scene) end(c *scenario.Command) { s.node = s.node.Return(s.placed[c.Arg(0)]) }
 
-// offerOf offers what is free of some cards.
+// offerOf offers what is free of some GPUs.
 func offerOf(ids []string) func(*sched.Node) sched.Offer {
 	return func(n *sched.Node) (o sched.Offer) {
-		for _, card := range n.GPUs {
-			if card.Free == sched.WholeGPU && slices.Contains(ids, card.ID) {
-				o.GPUs = append(o.GPUs, sched.GPUShare{ID: card.ID, Milli: sched.WholeGPU})
+		for _, device := range n.GPUs {
+			if device.Free == sched.WholeGPU && slices.Contains(ids, device.ID) {
+				o.GPUs = append(o.GPUs, sched.GPUShare{ID: device.ID, Milli: sched.WholeGPU})
 			}
 		}
 		return o
 	}
 }
 
-// linked returns the links between the cards that end a text, such as "on 0: 2,3".
+// linked returns the links between the GPUs that end a text, such as "on 0: 2,3".
 func (s *scene) linked(text string) string {
-	cards := strings.Split(text[strings.LastIndex(text, " ")+1:], ",")
+	gpus := strings.Split(text[strings.LastIndex(text, " ")+1:], ",")
 	var links []string
-	for i, a := range cards {
-		for _, b := range cards[i+1:] {
+	for i, a := range gpus {
+		for _, b := range gpus[i+1:] {
 			links = append(links, s.node.Links[scenario.Int(a)][scenario.Int(b)].String())
 		}
 	}

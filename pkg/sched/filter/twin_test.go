@@ -15,7 +15,7 @@ import (
 const cases = 20000
 
 // TestTwin compares Place with a search of every way to seat the containers and
-// to take the cards, on random nodes and pods.
+// to take the GPUs, on random nodes and pods.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	fits := 0
@@ -51,8 +51,8 @@ func naive(pod *sched.Pod, node *sched.Node) bool {
 		return false
 	}
 	able := 0
-	for _, card := range node.GPUs {
-		if card.Free >= pod.GPUs.Milli && (pod.GPUs.Types == nil || slices.Contains(pod.GPUs.Types, card.Type)) {
+	for _, gpu := range node.GPUs {
+		if gpu.Free >= pod.GPUs.Milli && (pod.GPUs.Types == nil || slices.Contains(pod.GPUs.Types, gpu.Type)) {
 			able++
 		}
 	}
@@ -90,7 +90,7 @@ func ways(k, n int) []numaplan.Counts {
 	return all
 }
 
-// obeys reports whether counts are what container c asks for.
+// obeys reports whether counts satisfy the request of container c.
 func obeys(pod *sched.Pod, c int, node *sched.Node, n numaplan.Counts) bool {
 	want := pod.Exclusive[c]
 	for i, k := range n {
@@ -109,8 +109,8 @@ func obeys(pod *sched.Pod, c int, node *sched.Node, n numaplan.Counts) bool {
 	return true
 }
 
-// overfull lives through the pod's life, moment by moment, and says where it
-// would hold too much.
+// overfull steps through the phases of the pod's life, and names a NUMA node on which the pod
+// would then hold more CPUs than were free.
 func overfull(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) string {
 	if len(pod.Exclusive) == 0 {
 		return ""
@@ -159,7 +159,7 @@ func moments(pod *sched.Pod) [][]int {
 	return append(all, append(sidecars, apps...))
 }
 
-// broken says what is wrong with a placement.
+// broken returns what is wrong with a placement.
 func broken(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 	given := make([]numaplan.Counts, len(at.Containers))
 	for c, container := range at.Containers {
@@ -177,13 +177,13 @@ func broken(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 		return "a container is missing"
 	}
 	left := node.Take(sched.Hold(pod, at))
-	for _, card := range left.GPUs {
-		if card.Free < 0 && slices.ContainsFunc(at.GPUs, func(s sched.GPUShare) bool { return s.ID == card.ID }) {
-			return "card " + card.ID + " is given twice"
+	for _, gpu := range left.GPUs {
+		if gpu.Free < 0 && slices.ContainsFunc(at.GPUs, func(s sched.GPUShare) bool { return s.ID == gpu.ID }) {
+			return "gpu " + gpu.ID + " is given twice"
 		}
 	}
 	if len(at.GPUs) != pod.GPUs.Count {
-		return "cards are missing"
+		return "GPUs are missing"
 	}
 	return overfull(pod, node, given)
 }

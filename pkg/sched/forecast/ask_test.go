@@ -70,15 +70,15 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestTwin compares the forecast with a queue at a counter: all pods need one GPU and take
-// equally long, and each goes to the GPU that is free first.
+// TestTwin compares the forecast with a queue at a counter: all pods need one GPU and run
+// equally long, and each one gets the GPU that is free first.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		s := newScene(1+random.IntN(3), 1+random.IntN(4))
 		s.runs.Ended(Class{}, minutes(60))
 		var free []time.Duration // when each GPU is
-		for range s.cards() {
+		for range s.gpus() {
 			ran := random.IntN(60)
 			s.run(1, ran)
 			free = append(free, minutes(60-ran))
@@ -137,13 +137,13 @@ func check(t *testing.T, seed uint64, a Answer) {
 	}
 }
 
-// FuzzAsk asks in any state.
+// FuzzAsk computes forecasts in random states.
 func FuzzAsk(f *testing.F) {
 	f.Add(uint64(1), 1)
 	f.Add(uint64(7), 9)
-	f.Fuzz(func(t *testing.T, seed uint64, cards int) {
+	f.Fuzz(func(t *testing.T, seed uint64, gpus int) {
 		s := random(seed)
-		s.pod(cards % 16)
+		s.pod(gpus % 16)
 		check(t, seed, Ask(s.Present, s.runs, seed))
 	})
 }
@@ -156,7 +156,7 @@ func BenchmarkAsk(b *testing.B) {
 			for i := range 200 {
 				s.runs.Ended(Class{Tenant: "ann"}, minutes(i+1))
 			}
-			for i := range s.cards() {
+			for i := range s.gpus() {
 				s.run(1, i%60)
 			}
 			s.crowd(bc.ahead)

@@ -67,7 +67,7 @@ func begin(p Present) *future {
 		}
 	}
 	for _, w := range append(slices.Clone(p.Ahead), p.Pod) {
-		if !w.Waits().Refuses() { // a pod that must wait everywhere takes nothing from others
+		if !w.Waits().Refuses() { // a pod that fits no node holds nothing
 			f.turns = append(f.turns, &turn{Waiting: w, takes: -1, node: -1})
 		}
 	}
@@ -112,7 +112,7 @@ func (f *future) until() (started bool) {
 	return false
 }
 
-// next goes to the next end, and returns the nodes on which pods ended.
+// next sets the time to the next end of a pod, and returns the nodes on which pods ended.
 func (f *future) next() (freed []int) {
 	f.now = f.ends[len(f.ends)-1].at
 	for len(f.ends) > 0 && f.ends[len(f.ends)-1].at.Equal(f.now) {
@@ -135,8 +135,8 @@ func (f *future) run(r Running, ends time.Time) {
 	}
 }
 
-// hold adds a pod to those that run, and its end after the others. Its resources are taken
-// already.
+// hold adds a pod to those that run, and its end after the others. The node's record already
+// counts the pod.
 func (f *future) hold(uid string, node int, holds sched.Holding, ends time.Time) {
 	f.running[node] = append(f.running[node], reservation.AssignedPod{UID: uid, Holding: holds, Ends: ends})
 	f.ends = append(f.ends, end{ends, uid, node})

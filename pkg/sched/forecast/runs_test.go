@@ -56,8 +56,8 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// TestKeysAreBounded lets more classes end than are kept. The one that ended all the time is
-// still known, and the memory is bounded.
+// TestKeysAreBounded records the run times of more classes than are kept. The one that ended
+// all the time is still known, and the memory is bounded.
 func TestKeysAreBounded(t *testing.T) {
 	runs, busy := NewRuns(), Class{"busy", "T4", 1}
 	for i := range 2 * maxKeys {

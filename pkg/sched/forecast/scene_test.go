@@ -16,11 +16,11 @@ type scene struct {
 	pods int
 }
 
-func newScene(nodes, cards int) *scene {
+func newScene(nodes, gpus int) *scene {
 	s := &scene{Present: Present{Now: now}, runs: NewRuns()}
 	for i := range nodes {
 		n := &sched.Node{Name: fmt.Sprint("node-", i), Allocatable: sched.Amounts{Pods: 110}, Free: sched.Amounts{Pods: 110}}
-		for c := range cards {
+		for c := range gpus {
 			n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.Itoa(c), Type: "T4", Free: sched.WholeGPU})
 		}
 		s.Nodes = append(s.Nodes, n)
@@ -36,7 +36,7 @@ func random(seed uint64) *scene {
 	for range r.IntN(20) {
 		s.runs.Ended(Class{Tenant: "ann", GPUs: r.IntN(2)}, minutes(r.IntN(100)))
 	}
-	for range r.IntN(2 * s.cards()) {
+	for range r.IntN(2 * s.gpus()) {
 		s.run(1+r.IntN(2), r.IntN(120))
 	}
 	for range r.IntN(12) {
@@ -58,7 +58,7 @@ func reserve(w Waiting) *sched.Reservation {
 
 func (s *scene) node(i int) *sched.Node { return s.Nodes[i] }
 
-func (s *scene) cards() (n int) {
+func (s *scene) gpus() (n int) {
 	for _, node := range s.Nodes {
 		n += len(node.GPUs)
 	}
@@ -66,19 +66,19 @@ func (s *scene) cards() (n int) {
 }
 
 // new returns another pod.
-func (s *scene) new(cards int) Waiting {
+func (s *scene) new(gpus int) Waiting {
 	s.pods++
 	uid := fmt.Sprintf("pod-%04d", s.pods)
 	pod := &sched.Pod{UID: uid, Name: uid, Requests: sched.Amounts{Pods: 1}}
-	if cards > 0 {
-		pod.GPUs = sched.GPURequest{Count: cards, Milli: sched.WholeGPU}
+	if gpus > 0 {
+		pod.GPUs = sched.GPURequest{Count: gpus, Milli: sched.WholeGPU}
 	}
 	return Waiting{ClassOf(pod, "ann"), pod}
 }
 
 // run adds a pod that has run for some minutes, unless it fits no node.
-func (s *scene) run(cards, ran int) {
-	w := s.new(cards)
+func (s *scene) run(gpus, ran int) {
+	w := s.new(gpus)
 	for i, n := range s.Nodes {
 		at, why := filter.Place(w.Pod, n)
 		if why.Refuses() {
@@ -92,7 +92,7 @@ func (s *scene) run(cards, ran int) {
 }
 
 // ahead adds a pod that waits.
-func (s *scene) ahead(cards int) { s.Ahead = append(s.Ahead, s.new(cards)) }
+func (s *scene) ahead(gpus int) { s.Ahead = append(s.Ahead, s.new(gpus)) }
 
 func (s *scene) crowd(n int) {
 	for range n {
@@ -101,4 +101,4 @@ func (s *scene) crowd(n int) {
 }
 
 // pod sets the pod that is asked for.
-func (s *scene) pod(cards int) { s.Pod = s.new(cards) }
+func (s *scene) pod(gpus int) { s.Pod = s.new(gpus) }

@@ -18,10 +18,11 @@ func (f *future) all() []int {
 }
 
 // serve starts the waiting pods that fit the freed nodes, in order, and reports whether the
-// last turn's pod is one of them. The others fit no other node: they were tried there
-// before, and nothing was freed since. Before a pod starts, those that it would pass get
-// their reservations, so that it does not take their place. Rejected: a reservation as soon
-// as a pod does not fit. It costs more than all the rest, and mostly nobody can pass.
+// last turn's pod is one of them. The others fit no other node: they were tried there before,
+// and nothing was freed since. Before a pod starts, those that it would pass get their
+// reservations, so that it does not take their place. Rejected: a reservation as soon as a pod
+// does not fit. It costs more than the rest of the function, and mostly no pod behind can
+// start.
 func (f *future) serve(freed []int) (started bool) {
 	for len(freed) > 0 && f.checks > 0 {
 		var unreserved []int
@@ -45,7 +46,8 @@ func (f *future) serve(freed []int) (started bool) {
 // last returns the turn of the pod that is asked for.
 func (f *future) last() *turn { return f.turns[len(f.turns)-1] }
 
-// fit returns the one of the nodes that a pod fills best, or -1 if it fits none.
+// fit returns the index of the node on which the pod leaves least free, or -1 if the pod fits
+// none of the nodes.
 func (f *future) fit(t *turn, nodes []int) int {
 	f.checks -= len(nodes)
 	best := -1
@@ -63,10 +65,10 @@ func fits(pod *sched.Pod, node *sched.Node) bool {
 
 // tighter reports whether less is free on a than on b.
 func tighter(a, b *sched.Node) bool {
-	return cmp.Or(cmp.Compare(freeCards(a), freeCards(b)), cmp.Compare(a.Free.CPU, b.Free.CPU)) < 0
+	return cmp.Or(cmp.Compare(freeGPUs(a), freeGPUs(b)), cmp.Compare(a.Free.CPU, b.Free.CPU)) < 0
 }
 
-func freeCards(n *sched.Node) (sum sched.MilliGPU) {
+func freeGPUs(n *sched.Node) (sum sched.MilliGPU) {
 	for _, g := range n.GPUs {
 		sum += g.Free
 	}

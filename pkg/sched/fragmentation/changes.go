@@ -2,8 +2,8 @@ package fragmentation
 
 import "iter"
 
-// changes is the log of which nodes have changed. It forgets old changes: a reader that has not
-// read them has to visit all nodes.
+// changes is the log of which nodes have changed. It drops old changes. A reader that has not
+// read them has to read all nodes.
 type changes struct {
 	first uint64 // number of the first entry that is kept
 	nodes []int

@@ -56,7 +56,7 @@ type Ranker struct {
 // machine is one node.
 type machine struct {
 	slot   *sched.Slot
-	record *sched.Node // nil where the node is gone
+	record *sched.Node // nil if the node was removed
 	stock  stock       // without what is reserved
 	free   sched.MilliGPU
 	lost   float64
@@ -169,8 +169,8 @@ func (r *Ranker) See(pod *sched.Pod) {
 // SeeHeld adds a pod that was bound at a time, zero for just now, and holds a number of GPUs. So
 // the workload is known again after a restart. It is not known which GPU types such a pod
 // requested.
-func (r *Ranker) SeeHeld(uid string, h sched.Holding, cards int, at time.Time) {
-	want := request{cpu: h.CPU, memory: h.Memory, count: max(cards, len(h.GPUs)), milli: sched.WholeGPU}
+func (r *Ranker) SeeHeld(uid string, h sched.Holding, gpus int, at time.Time) {
+	want := request{cpu: h.CPU, memory: h.Memory, count: max(gpus, len(h.GPUs)), milli: sched.WholeGPU}
 	if len(h.GPUs) > 0 {
 		want.milli = h.GPUs[0].Milli
 	}

@@ -43,17 +43,17 @@ func randomNode(r *rand.Rand, name string) *sched.Node {
 // full.
 func twinLost(kinds []fragmentation.Typical, n *sched.Node) float64 {
 	free, sum := sched.MilliGPU(0), 0.0
-	for _, card := range n.GPUs {
-		free += max(0, card.Free)
+	for _, gpu := range n.GPUs {
+		free += max(0, gpu.Free)
 	}
 	for _, k := range kinds {
 		pod := &sched.Pod{UID: "k", Requests: k.Amounts, GPUs: k.GPURequest}
 		useless, left := free, free
 		if !filter.Check(pod, n).Refuses() {
 			useless = 0
-			for _, card := range n.GPUs {
-				if card.Free < k.Milli || k.Types != nil && !slices.Contains(k.Types, card.Type) {
-					useless += max(0, card.Free)
+			for _, gpu := range n.GPUs {
+				if gpu.Free < k.Milli || k.Types != nil && !slices.Contains(k.Types, gpu.Type) {
+					useless += max(0, gpu.Free)
 				}
 			}
 		}
@@ -67,7 +67,7 @@ func twinLost(kinds []fragmentation.Typical, n *sched.Node) float64 {
 	return sum
 }
 
-// scene is a ranker and what it was told.
+// scene is a ranker and its inputs.
 type scene struct {
 	*fragmentation.Ranker
 	r     *rand.Rand
@@ -83,7 +83,7 @@ func newScene(seed uint64) *scene {
 	return s
 }
 
-// set lets the ranker know a record.
+// set gives a record to the ranker.
 func (s *scene) set(n *sched.Node) {
 	slot := s.slots[n.Name]
 	if slot == nil {

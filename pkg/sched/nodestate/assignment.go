@@ -16,14 +16,14 @@ type Assignment struct {
 	UID    string
 	Node   string // its name
 	Tenant string // the tenant that is charged
-	Group  string // the GPU group of its cards; "" for none
+	Group  string // the GPU group of its GPUs; "" for none
 	Gang   string // the ID of its gang; "" for none
 	// Since is when the pod was bound; zero means just now.
 	// Ends is when the pod ends at the latest; zero means unknown.
 	Since, Ends time.Time
-	// Cards and Parts are the numbers of its whole cards and parts of cards. Holding has
-	// the IDs of the cards, on nodes whose cards can be told apart.
-	Cards, Parts int
+	// WholeGPUs and Parts are the numbers of its whole GPUs and parts of GPUs. Holding has
+	// the IDs of the GPUs, on nodes whose GPUs can be told apart.
+	WholeGPUs, Parts int
 	sched.Holding
 	Bound   bool // known to be bound; otherwise only decided
 	Foreign any  // an adapter's own immutable view of the pod
@@ -39,7 +39,7 @@ func (a *Assignment) Entry() *Entry { return a.entry }
 func Decided(d sched.Decision) *Assignment {
 	a := &Assignment{
 		UID: d.Pod.UID, Node: d.At.Node, Tenant: d.Pod.Tenant, Group: d.At.GPUGroup,
-		Cards: d.Pod.GPUs.Count, Parts: d.Pod.GPUs.Part.Count, Holding: sched.Hold(d.Pod, d.At), Foreign: d.Pod.Foreign,
+		WholeGPUs: d.Pod.GPUs.Count, Parts: d.Pod.GPUs.Part.Count, Holding: sched.Hold(d.Pod, d.At), Foreign: d.Pod.Foreign,
 	}
 	if d.Pod.Gang != nil {
 		a.Gang = d.Pod.Gang.ID
@@ -52,9 +52,9 @@ func Decided(d sched.Decision) *Assignment {
 func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 	switch {
 	case a.HasGPUs() && node == nil:
-		return fairshare.ChargeUnnamed(int64(a.Cards+a.Parts), a.Holding, nil)
-	case a.Cards > 0 && len(a.GPUs) == 0:
-		return fairshare.ChargeUnnamed(int64(a.Cards), a.Holding, node)
+		return fairshare.ChargeUnnamed(int64(a.WholeGPUs+a.Parts), a.Holding, nil)
+	case a.WholeGPUs > 0 && len(a.GPUs) == 0:
+		return fairshare.ChargeUnnamed(int64(a.WholeGPUs), a.Holding, node)
 	case node == nil:
 		node = &sched.Node{}
 	}
@@ -62,7 +62,7 @@ func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 }
 
 // HasGPUs reports whether the charges depend on the node's GPUs.
-func (a *Assignment) HasGPUs() bool { return a.Cards > 0 || a.Parts > 0 }
+func (a *Assignment) HasGPUs() bool { return a.WholeGPUs > 0 || a.Parts > 0 }
 
 // SameCharges reports whether an assignment has the same charges as an earlier one.
 func (a *Assignment) SameCharges(was *Assignment) bool {
@@ -114,8 +114,8 @@ func (s *State) adopt(now *Assignment) (freed *Assignment) {
 	return nil
 }
 
-// Release releases the assignment and the reservations of a pod that is gone. It reports
-// whether the pod was assigned.
+// Release releases the assignment and the reservations of a pod that has ended or was deleted.
+// It reports whether the pod was assigned.
 func (s *State) Release(uid string) bool { return s.release(uid, true) }
 
 // End releases the assignment and the reservations of a pod that has ended. It reports

@@ -15,9 +15,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestTwin does random things to a state, and wants after each that a naive twin computes
-// the same from scratch: of the state itself, and of what three subscribers have made of
-// its events.
+// TestTwin makes random changes to a state. After each one, a naive twin computes everything
+// anew, and the test compares it with the state and with what three subscribers computed from
+// the state's events.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(20) {
 		w := newTwinWorld(t, seed)
@@ -32,7 +32,7 @@ func TestTwin(t *testing.T) {
 
 // twin is what is true, as lists.
 type twin struct {
-	nodes    map[string]sched.MilliCPU // that there are, and what they have
+	nodes    map[string]sched.MilliCPU // known nodes, and their resources
 	pods     map[string]twinPod
 	reserved map[string]map[string]bool // nodes, by UID
 }
@@ -43,7 +43,7 @@ type twinPod struct {
 	bound        bool
 }
 
-// facts are what a state and its subscribers can be asked, in words.
+// facts are the contents of a state and of its subscribers, as text.
 type facts struct {
 	Free     map[string]sched.MilliCPU  // of the records
 	Reserved map[string]string          // who reserves on a node
@@ -154,7 +154,7 @@ func change(e *nodestate.Entry, how func(map[string]bool)) {
 	e.SetForeign(next)
 }
 
-// facts asks the state and the subscribers.
+// facts reads the state and the subscribers.
 func (w *twinWorld) facts() facts {
 	f := newFacts()
 	for node := range w.state.View().Nodes() {
@@ -188,7 +188,7 @@ func (w *twinWorld) facts() facts {
 	return f
 }
 
-// step does one thing, and says which.
+// step makes one random change, and returns its description.
 func (w *twinWorld) step() string {
 	uid, node := fmt.Sprint("p", w.IntN(8)), fmt.Sprint("n", w.IntN(4))
 	cpu := sched.MilliCPU(1 + w.IntN(3))
@@ -236,7 +236,7 @@ func (tw *twin) end(uid string) {
 
 func (w *twinWorld) reserve(uid, node string, cpu sched.MilliCPU) {
 	if _, placed := w.twin.pods[uid]; placed {
-		return // nobody reserves for a pod that has its place
+		return // an assigned pod gets no reservation
 	}
 	_, ok := w.twin.nodes[node]
 	for other, on := range w.twin.reserved {
@@ -283,7 +283,7 @@ func (w *twinWorld) place(uid, node string, cpu sched.MilliCPU) {
 	}
 }
 
-// checkFreed wants that the count of what became free grew where something did.
+// checkFreed checks that FreedSeq has grown if resources became free.
 func (w *twinWorld) checkFreed(before uint64, free map[string]sched.MilliCPU) {
 	for node, now := range w.twin.facts().Free {
 		if now > free[node] && w.state.FreedSeq() == before {

@@ -26,8 +26,9 @@ import (
 // and a change is measured by ten runs before and after (-count 10) with
 // golang.org/x/perf/cmd/benchstat.
 
-// BenchmarkDecide measures one decision, first list to commit, on one core. So
-// that the fill stays, the clock stops now and then and what was placed ends.
+// BenchmarkDecide measures one decision, first list to commit, on one core. From time to time
+// the benchmark stops its timer and ends the placed pods, so that the same share of the
+// cluster stays in use.
 func BenchmarkDecide(b *testing.B) {
 	for _, nodes := range []int{1000, 5000, 100_000} {
 		for _, fill := range []int{0, 50, 95} {
@@ -40,8 +41,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkRefuse measures finding out that no node suits a pod that asks for
-// more than any node has free.
+// BenchmarkRefuse measures how long it takes to find out that a pod fits no node.
 func BenchmarkRefuse(b *testing.B) {
 	for _, nodes := range []int{1000, 5000, 100_000} {
 		for _, fill := range []int{0, 50, 95} {
@@ -115,8 +115,8 @@ func decide(b *testing.B, c *nodestate.State, pod sched.Pod) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
 }
 
-// filled returns a cluster of servers of which so many percent are in use, by
-// pods of various sizes at random places.
+// filled returns a cluster of servers. Pods of various sizes on random nodes use the given
+// percentage of it.
 func filled(b *testing.B, nodes, percent int) *nodestate.State {
 	b.Helper()
 	c := nodestatetest.New(b, "gpus,numa-single,cpu,memory", filter.Profile{Theta: []int64{1, 1, 1000, 1 << 30}, Policy: distbucket.LeastFit})
@@ -139,7 +139,7 @@ func filled(b *testing.B, nodes, percent int) *nodestate.State {
 	return c
 }
 
-// server returns a node of 64 CPUs, 2 NUMA nodes and 8 cards.
+// server returns a node of 64 CPUs, 2 NUMA nodes and 8 GPUs.
 func server(name string) *sched.Node {
 	n := &sched.Node{Name: name, Allocatable: sched.Amounts{CPU: 64_000, Memory: 512 << 30, Pods: 250}}
 	for id := range 2 {

@@ -12,7 +12,7 @@ import (
 // block, and only until a binder is free. None of the functions may call the committer.
 type Effects struct {
 	Bind              func(sched.Decision)     // write the Binding; Undo if that fails
-	Requeue           func(*sched.Pod)         // other pods took its nodes: retry it
+	Requeue           func(*sched.Pod)         // other pods were assigned to its nodes: retry it
 	Undone            func(*sched.Pod)         // it was placed and could not be bound: retry it; nil means Requeue
 	MarkUnschedulable func(*sched.Pod, uint64) // no node fitted it as of that View.FreedSeq
 	// Widen makes a new first list with the committer's own filters. It is used for a pod

@@ -44,8 +44,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestDecisionQueue checks that each decision is taken once, that one taker gets them
-// in order, and that close ends all takers.
+// TestDecisionQueue checks that each decision is returned once, that a single reader gets them
+// in order, and that close ends all readers.
 func TestDecisionQueue(t *testing.T) {
 	for _, takers := range []int{1, 7} {
 		l, seen := newDecisionQueue(5), make([]atomic.Int32, 1000)

@@ -30,7 +30,7 @@ func TestDetached(t *testing.T) {
 			detach() // has no further effect
 			<-volumes
 		} else if quick.Add(1) == 2 {
-			close(volumes) // made once all others are bound
+			close(volumes) // created after all others are bound
 		}
 		bound.Add(1)
 		queue.Done()

@@ -89,7 +89,7 @@ func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others 
 		one.Results = list.Results
 	}
 	if newest := planned.Node.Source.Newest(); newest != nil {
-		// The cards that a GPU group offers may change even if the record does not.
+		// The GPUs that a GPU group offers may change even if the record does not.
 		e := entry{Candidate: planned.Candidate, changed: newest.Version != planned.Node.Version+others || pod.GPUs.Offer != nil}
 		if e.Node = newest; e.changed {
 			e.At = sched.Placement{}

@@ -23,8 +23,9 @@ type gangTwin struct {
 	at   map[string]string         // node by pod
 }
 
-// commit places the members in turn, each where most is free, and then of those by
-// name; it forgets all of that where too few have a place.
+// commit places the members one after another, each on the node with most free resources, and
+// of several such nodes on the first by name. If too few members fit, it undoes all
+// placements.
 func (w *gangTwin) commit(g *sched.Gang) bool {
 	free, at := maps.Clone(w.free), maps.Clone(w.at)
 	have := 0

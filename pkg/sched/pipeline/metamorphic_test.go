@@ -20,8 +20,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestAmple runs one trace through 1 to 16 proposers: where there is
-// room for all, all are placed, however many there are (T7).
+// TestAmple runs one trace with 1 to 16 proposers. The cluster has room for all pods, so all
+// pods are placed, whatever the number of proposers (T7).
 func TestAmple(t *testing.T) {
 	for n := 1; n <= 16; n *= 2 {
 		t.Run(fmt.Sprintf("proposers=%d", n), func(t *testing.T) {
@@ -33,8 +33,8 @@ func TestAmple(t *testing.T) {
 	}
 }
 
-// TestTight has three times as many pods as there is room for, and every fourth
-// bind fails: nothing is promised twice, and who has no place fits no node.
+// TestTight has three times as many pods as fit, and every fourth Binding fails. No resource
+// is assigned twice, and every pod without a node fits no node.
 func TestTight(t *testing.T) {
 	for _, policy := range []distbucket.Policy{distbucket.LeastFit, distbucket.BestFit, distbucket.FirstFit, distbucket.NextFit, distbucket.Random} {
 		for _, n := range []int{1, 3, 16} {
@@ -45,15 +45,15 @@ func TestTight(t *testing.T) {
 	}
 }
 
-// trace is pods that come all at once to a cluster.
+// trace is a cluster and pods that arrive at the same time.
 type trace struct {
 	nodes, pods, proposers int
 	policy                 distbucket.Policy
 	node                   func(*rand.Rand, string) *sched.Node
-	failing                int // every so manieth bind fails; 0 for none
+	failing                int // every Nth Binding fails; 0 for none
 }
 
-// ran is what came of a trace.
+// ran is the result of a trace.
 type ran struct {
 	bound         map[string]sched.Decision // by UID
 	unschedulable []*sched.Pod
@@ -132,8 +132,8 @@ func suitsSome(c *nodestate.State, pod *sched.Pod) bool {
 	return false
 }
 
-// checkSums takes what each pod holds off the empty nodes one by one: that must
-// leave what the state says, and nowhere less than nothing.
+// checkSums subtracts what each pod holds from the empty nodes. The result must equal the
+// state's records, and must not be negative.
 func checkSums(t *testing.T, c *nodestate.State, empty []*sched.Node, bound map[string]sched.Decision) {
 	t.Helper()
 	for _, node := range empty {
@@ -157,5 +157,5 @@ func checkSums(t *testing.T, c *nodestate.State, empty []*sched.Node, bound map[
 func overcommitted(n sched.Node) bool {
 	return n.Free.CPU < 0 || n.Free.Memory < 0 || n.Free.Pods < 0 || n.Free.Extended.Of("example.com/nic") < 0 ||
 		slices.ContainsFunc(n.NUMA, func(on sched.NUMANode) bool { return on.FreeCPUs < 0 || on.FreeMemory < 0 }) ||
-		slices.ContainsFunc(n.GPUs, func(card sched.GPU) bool { return card.Free < 0 })
+		slices.ContainsFunc(n.GPUs, func(gpu sched.GPU) bool { return gpu.Free < 0 })
 }

@@ -17,7 +17,7 @@ import (
 func TestListedPlacement(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*nodestate.State)
-		want   string // the card
+		want   string // the GPU
 	}{
 		"unchanged": {func(*nodestate.State) {}, "listed"},
 		"changed":   {func(s *nodestate.State) { s.Adopt(nodestate.Assignment{UID: "other", Node: "n"}) }, "first"},

@@ -174,7 +174,7 @@ func best(all []sched.Candidate) int {
 // placed reports whether a candidate has a placement.
 func placed(c sched.Candidate) bool { return c.At.Node != "" }
 
-// most returns how many nodes are scored. If GPU groups offer cards to the pod, all
+// most returns how many nodes are scored. If GPU groups offer GPUs to the pod, all
 // nodes that may fit are scored, because the index does not know about groups. It does not
 // know what pods prefer either, so more nodes are scored for a pod that prefers some. The index
 // does not know the order of a ranker either.

@@ -16,8 +16,8 @@ import (
 
 var sizes = []int{1000, 10_000, 100_000}
 
-// pending returns n pods of two hundred tenants, of which the first has half, and of
-// four types.
+// pending returns n pods of four types and two hundred tenants. The first tenant has half of
+// the pods.
 func pending(n int) []Entry {
 	entries := make([]Entry, n)
 	for i := range entries {
@@ -48,7 +48,7 @@ func filled(entries []Entry) *scene {
 	return s
 }
 
-// BenchmarkInsert measures a pod that comes and goes.
+// BenchmarkInsert measures the insertion and removal of a pod.
 func BenchmarkInsert(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, entries []Entry) {
 		more := pending(100)
@@ -62,8 +62,8 @@ func BenchmarkInsert(b *testing.B) {
 	})
 }
 
-// BenchmarkPop measures a pod that is taken and permitted, and the next one
-// that comes: the number of pods stays.
+// BenchmarkPop measures one cycle: Next returns a pod, which gets a permit, and a new pod is
+// inserted, so that the number of pods does not change.
 func BenchmarkPop(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, entries []Entry) {
 		of := map[string]Entry{}

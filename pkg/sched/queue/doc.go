@@ -9,5 +9,5 @@
 //	q := queue.New(queue.Env{Now: time.Now, After: after, FreedSeq: nodes.FreedSeq, Rank: rank}, queue.Options{})
 //	gangs := queue.NewGangQueue(q)
 //	gangs.Add(queue.Entry{Pod: pod, Created: created, Type: fairshare.Type(pod.ResourceType()), Tenant: "ann"})
-//	pod, err := gangs.Next(ctx) // may stand for all pods of a gang: pod.Gang.Members
+//	pod, err := gangs.Next(ctx) // may represent all pods of a gang: pod.Gang.Members
 package queue

@@ -11,14 +11,14 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// TestScoresMeet: Ann has used all eight cards for a week, and then Bob comes, too.
-// All cards go to him as they become free, until his score has met hers,
+// TestScoresMeet: Ann has used all eight GPUs for a week when Bob's first pods arrive. All
+// GPUs go to him as they become free, until his score has met hers,
 //
 //	8 − 8·e^(−t/T) = 8·(1 − e^(−4))·e^(−t/T)  at  t = T · ln(2 − e^(−4)) = 28.7 h
 //
 // and from then on each has half of them.
 func TestScoresMeet(t *testing.T) {
-	c := newCards(t, 8, true)
+	c := newGPUs(t, 8, true)
 	c.use("ann", 8, 7*24*time.Hour)
 	for i := range 1000 {
 		c.submit("ann", fmt.Sprint("a", i), time.Hour)
@@ -36,9 +36,10 @@ func TestScoresMeet(t *testing.T) {
 	}
 }
 
-// TestFairness: twenty users want 32 cards for a week, the greediest ten times as
-// many as the most modest, and all more than their part. By score all have the
-// same, by age each has what it asks for: Jain's index, (Σx)²/(n·Σx²), of scores.
+// TestFairness: twenty users share 32 GPUs for a week. The largest user requests ten times as
+// many GPUs as the smallest, and each requests more than a twentieth of them. Ordered by
+// score, all users get the same; ordered by age, users get GPUs in proportion to their
+// requests: Jain's index, (Σx)²/(n·Σx²), of scores.
 func TestFairness(t *testing.T) {
 	for name, tc := range map[string]struct {
 		byScore  bool
@@ -48,7 +49,7 @@ func TestFairness(t *testing.T) {
 		"by age":   {false, .5, .85},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, r := newCards(t, 32, tc.byScore), rand.New(rand.NewPCG(1, 1))
+			c, r := newGPUs(t, 32, tc.byScore), rand.New(rand.NewPCG(1, 1))
 			for hour := range 7 * 24 {
 				for user := range 20 {
 					for i := range 2 + user {
@@ -75,8 +76,8 @@ func jain(xs []float64) float64 {
 	return sum * sum / (float64(len(xs)) * squares)
 }
 
-// cards is a cluster of cards, each for one pod at a time.
-type cards struct {
+// gpus is a cluster of GPUs, each for one pod at a time.
+type gpus struct {
 	*scene
 	book    *fairshare.Book
 	free    int
@@ -85,12 +86,12 @@ type cards struct {
 	started map[string]int // by tenant
 }
 
-func newCards(t *testing.T, free int, byScore bool) *cards {
+func newGPUs(t *testing.T, free int, byScore bool) *gpus {
 	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cards{
+	c := &gpus{
 		scene: newScene(Options{Strict: true}), book: fairshare.New(decay), free: free,
 		takes: map[string]time.Duration{}, tenants: map[string]string{}, started: map[string]int{},
 	}
@@ -103,20 +104,20 @@ func newCards(t *testing.T, free int, byScore bool) *cards {
 	return c
 }
 
-// use makes a tenant use cards until now.
-func (c *cards) use(tenant string, n fairshare.Milli, since time.Duration) {
+// use records that a tenant used GPUs until now.
+func (c *gpus) use(tenant string, n fairshare.Milli, since time.Duration) {
 	c.book.Start(fairshare.Task{UID: tenant, Tenant: tenant, Since: c.now.Add(-since), Holds: []fairshare.Charge{{Type: "T4", Amount: 1000 * n}}}, c.now)
 	c.book.Forget(tenant, c.now)
 }
 
-func (c *cards) submit(tenant, uid string, takes time.Duration) {
+func (c *gpus) submit(tenant, uid string, takes time.Duration) {
 	c.takes[uid], c.tenants[uid] = takes, tenant
 	c.Add(Entry{Pod: &sched.Pod{UID: uid, Name: uid}, Type: "T4", Tenant: tenant, Created: c.now})
 }
 
-// run lets time pass: cards that become free are given away, scores are computed
-// whenever a pod starts or ends, and every minute.
-func (c *cards) run(d time.Duration) {
+// run advances the time. It assigns GPUs that become free, and computes the scores whenever a
+// pod starts or ends, and every minute.
+func (c *gpus) run(d time.Duration) {
 	for range int(d / time.Minute) {
 		c.RescoreAll()
 		c.give()
@@ -124,8 +125,8 @@ func (c *cards) run(d time.Duration) {
 	}
 }
 
-// give starts pods until it is no pod's turn or no card is free.
-func (c *cards) give() {
+// give starts pods until it is no pod's turn or no GPU is free.
+func (c *gpus) give() {
 	for c.free > 0 {
 		pod := c.Poll()
 		if pod == nil {
@@ -138,7 +139,7 @@ func (c *cards) give() {
 	}
 }
 
-func (c *cards) start(pod *sched.Pod) {
+func (c *gpus) start(pod *sched.Pod) {
 	tenant := c.tenants[pod.UID]
 	c.free--
 	c.started[tenant]++
@@ -154,7 +155,7 @@ func (c *cards) start(pod *sched.Pod) {
 }
 
 // scores returns all tenants' scores of now.
-func (c *cards) scores() (scores []float64) {
+func (c *gpus) scores() (scores []float64) {
 	for _, tenant := range c.book.Tenants() {
 		scores = append(scores, c.book.Rank(tenant, "T4", c.now))
 	}

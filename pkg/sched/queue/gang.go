@@ -27,14 +27,14 @@ type gang struct {
 // member is a pending pod of a gang.
 type member struct {
 	Entry
-	single bool      // it has a turn of its own, because enough others are bound
+	single bool      // it is scheduled by itself, because enough other pods of the gang are bound
 	added  time.Time // to the queue
 }
 
-// need returns how many pods still have to start together. A pod carries the gang's
-// minimum as of its own creation, so of several minima the smallest is the newest. Pods of
-// other owners that have succeeded do not count: they may belong to an earlier gang of
-// the same name.
+// need returns how many pods still have to start together. Each pod has the minimum that its
+// gang had when the pod was created. A minimum only shrinks, so the smallest one is the
+// newest. Pods of other owners that have succeeded do not count: they may belong to an earlier
+// gang of the same name.
 func (g *gang) need() int {
 	least := math.MaxInt
 	for _, m := range g.pending {

@@ -8,11 +8,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// GangQueue is a Queue in which the pods of a gang have one turn: a representative, whose
-// UID is the gang's ID, is in the inner queue for all that are pending. Pods are
-// added with their gang's minimum (sched.Pod.Gang, Need without Members). The place of the pending
-// pods of a gang depends on how many pods of the gang still have to start together. This number is
-// the minimum minus the number of pods that are bound or have succeeded:
+// GangQueue is a Queue in which the pods of a gang have one turn: a representative, whose UID
+// is the gang's ID, is in the inner queue for all that are pending. Pods are added with their
+// gang's minimum (sched.Pod.Gang, Need without Members). Where the pending pods of a gang are
+// depends on how many pods of the gang still have to start together. This number is the
+// minimum minus the number of pods that are bound or have succeeded:
 //
 //	still to start    the pending pods
 //	> pending         are not in the inner queue: the gang is incomplete
@@ -61,8 +61,8 @@ func (q *GangQueue) Add(e Entry) {
 	q.reconcile(g)
 }
 
-// Observe takes pods out that are bound, have ended or are gone. It is a subscriber of
-// the state of the nodes.
+// Observe removes pods that are bound, have ended or were deleted. It is a subscriber of the
+// state of the nodes.
 func (q *GangQueue) Observe(e nodestate.Event) {
 	switch e.Kind {
 	case nodestate.Bound:
@@ -142,8 +142,8 @@ func (q *GangQueue) Requeue(pod *sched.Pod) {
 	q.Queue.Requeue(q.representative(pod))
 }
 
-// Permit reports whether a pod, or a gang, may be placed now. A gang whose pods have
-// changed since Next returned it may not, and is retried.
+// Permit reports whether a pod, or a gang, may be placed now. A gang whose pods have changed
+// since Next returned it gets no permit, and is retried.
 func (q *GangQueue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -194,8 +194,9 @@ func (q *GangQueue) gang(id string) *gang {
 	return g
 }
 
-// leave takes a pod out of its gang, unless the gang is id. The other pods are added to the inner
-// queue again. If the gang is in flight, nobody else reports the result for the pod that left.
+// leave removes a pod from its gang, unless the gang is id. The other pods are added to the
+// inner queue again. If the gang is in flight, nobody else reports the result for the pod that
+// left.
 func (q *GangQueue) leave(uid, id string) {
 	g := q.mu.byPod[uid]
 	if g == nil || g.id == id {
@@ -238,7 +239,7 @@ func (q *GangQueue) reconcile(g *gang) {
 	}
 }
 
-// addSingly gives each pending pod a turn of its own.
+// addSingly adds each pending pod to the inner queue by itself.
 func (q *GangQueue) addSingly(g *gang) {
 	for _, m := range g.members() {
 		if !m.single {
@@ -248,7 +249,7 @@ func (q *GangQueue) addSingly(g *gang) {
 	}
 }
 
-// withdraw takes a pod out of the inner queue if it has a turn of its own.
+// withdraw removes a pod from the inner queue if it is there by itself.
 func (q *GangQueue) withdraw(g *gang, uid string) {
 	if m := g.pending[uid]; m != nil && m.single {
 		m.single = false

@@ -36,7 +36,7 @@ type scene struct {
 	*queue.GangQueue
 	now  time.Time
 	due  []func()
-	pods map[string]*sched.Pod // as they came, or as they were taken, by name
+	pods map[string]*sched.Pod // as they were added, or as Next returned them, by name
 }
 
 func newScene() *scene {

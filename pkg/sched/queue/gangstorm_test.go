@@ -42,9 +42,9 @@ type storm struct {
 	made      int
 }
 
-// TestNobodyIsLost: whatever happens, a pod of a gang only starts where as many as
-// have to start together have a place at that moment; and when there is room, all are
-// bound but those whose gang lacks some.
+// TestNobodyIsLost: after any sequence of events, a pod of a gang starts only if as many pods
+// as must start together have a node at that moment. Once there is room, all pods are bound
+// except those of incomplete gangs.
 func TestNobodyIsLost(t *testing.T) {
 	for seed := range uint64(60) {
 		s := newStorm(t, seed)
@@ -168,7 +168,8 @@ func (s *storm) bind(succeeds bool) {
 	s.queue.Bound(d.Pod.UID, d.Pod.UID[:len("gang0")])
 }
 
-// end deletes a pod, or lets a bound pod succeed. Two watches report the latter, in any order.
+// end deletes a pod, or makes a bound pod succeed. Two watches report the latter, in any
+// order.
 func (s *storm) end(i int) {
 	pod := s.alive[i]
 	s.alive = slices.Delete(s.alive, i, i+1)
@@ -186,7 +187,7 @@ func (s *storm) end(i int) {
 	}
 }
 
-// forget deletes one that has succeeded.
+// forget deletes a pod that has succeeded.
 func (s *storm) forget() {
 	if len(s.done) > 0 {
 		i := s.IntN(len(s.done))
@@ -197,7 +198,7 @@ func (s *storm) forget() {
 
 func (s *storm) freed() { s.queue.RetryOverdue(0, s.queue.Waiting()) }
 
-// pass lets all back-offs end.
+// pass advances the time until all back-offs have ended.
 func (s *storm) pass() {
 	s.now = s.now.Add(time.Minute)
 	due := s.due
@@ -207,7 +208,7 @@ func (s *storm) pass() {
 	}
 }
 
-// calm lets everybody come to an end, in a cluster with room for all.
+// calm schedules all pods to their end, in a cluster with room for all of them.
 func (s *storm) calm() {
 	s.state.SetNode(&sched.Node{Name: "ample", Allocatable: sched.Amounts{CPU: 1e6, Pods: 1000}})
 	s.freed()

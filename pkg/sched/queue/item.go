@@ -149,8 +149,8 @@ func (q *Queue) leaveClass(it *item) {
 	it.class, it.tenant = nil, nil
 }
 
-// leaveState takes an item out of the order that it is in. It must be called before any change of
-// the values that items are ordered by, and before enterState. It needs q.mu.
+// leaveState removes an item from the order that it is in. It must be called before any change
+// of the values that items are ordered by, and before enterState. It needs q.mu.
 func (q *Queue) leaveState(it *item) {
 	if it.lane != nil {
 		it.lane.in.remove(it)

@@ -46,7 +46,7 @@ type tenant struct {
 	lanes []*lane // unordered
 }
 
-// rescore gives a tenant a new rank. It removes all lanes first, because heap.Fix repairs
+// rescore sets the rank of a tenant. It removes all lanes first, because heap.Fix repairs
 // a heap in which one element has changed, not several.
 func (t *tenant) rescore(rank float64) {
 	if rank == t.rank {

@@ -14,6 +14,6 @@ func TestPermitChanged(t *testing.T) {
 	}
 	after := s.Poll()
 	if ok, _ := s.Permit(after); !ok || after.GPUs.Count != 2 {
-		t.Errorf("permitted: %v, cards %d, want 2", ok, after.GPUs.Count)
+		t.Errorf("permitted: %v, GPUs %d, want 2", ok, after.GPUs.Count)
 	}
 }

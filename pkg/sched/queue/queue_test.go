@@ -14,7 +14,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// world has what has been given back, and the clock of the bubble.
+// world is a queue with a count of freed resources and the clock of the synctest bubble.
 type world struct{ freedSeq uint64 }
 
 func (w *world) queue() *queue.Queue {
@@ -28,7 +28,7 @@ func pod(uid string) *sched.Pod { return &sched.Pod{UID: uid, Name: uid} }
 
 func entry(uid string) queue.Entry { return queue.Entry{Pod: pod(uid)} }
 
-// next takes the pod whose turn it is, and fails where that takes any time.
+// next returns the pod whose turn it is, and fails the test if Next blocks.
 func next(t *testing.T, q *queue.Queue) *sched.Pod {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
@@ -146,7 +146,7 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestMaxFailedRetries: one change does not make everybody try at once.
+// TestMaxFailedRetries: one change does not make all pods active at the same time.
 func TestMaxFailedRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -173,8 +173,8 @@ func TestMaxFailedRetries(t *testing.T) {
 	})
 }
 
-// TestEarlyRetry: where a change may help, the back-off ends early if there is nothing
-// else to do; the first in order comes first. Who lost its nodes waits.
+// TestEarlyRetry: if a change may help a pod and no other pod is active, the back-off of the
+// first pod in order ends early. Who lost its nodes waits.
 func TestEarlyRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -263,8 +263,8 @@ func TestRetryOverdue(t *testing.T) {
 	})
 }
 
-// TestChanged: a pod that asks for something else is tried at once, also where
-// what was tried meanwhile was the old ask.
+// TestChanged: a pod whose request changes is retried at once, even if an attempt with the old
+// request is in progress.
 func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -285,7 +285,8 @@ func TestChanged(t *testing.T) {
 	})
 }
 
-// TestRemovedStaysRemoved: what comes back of a pod that is bound or gone is dropped.
+// TestRemovedStaysRemoved: the result of an attempt is dropped if the pod was bound or removed
+// meanwhile.
 func TestRemovedStaysRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()

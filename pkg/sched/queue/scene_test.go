@@ -13,7 +13,7 @@ import (
 // TestScenarios walks through testdata/*.txt, with Options.Strict:
 //
 //	score ann T4 7.8             what ann has used of T4 lately, per weight
-//	add a1 ann T4 [2] [prio=5]   a pod of ann's comes, which asks for so many cards, else 1
+//	add a1 ann T4 [2] [prio=5]   a pod of ann's comes, which asks for so many GPUs, else 1
 //	next                         a scheduler takes the pod whose turn it is
 //	permit a1                    it has looked around, and asks whether a1 may be bound
 //	placed a1                    a1, which others wait for, has a node
@@ -21,7 +21,7 @@ import (
 //	blocked a1                   no node suits a1
 //	lost a1                      others were faster, or a1 could not be bound
 //	bound a1, gone a1            it is pending no more
-//	free T4 2                    somewhere so many cards are free now
+//	free T4 2                    somewhere so many GPUs are free now
 //	reserve a1, release a1       a node holds something back for a1, or no more
 //	bar ann, unbar ann           ann's pods have to wait, whatever is free; need not any more
 //	wait 30s                     time passes
@@ -39,7 +39,7 @@ type scene struct {
 	now      time.Time
 	timers   []timer
 	freedSeq uint64
-	seen     map[string]uint64  // freedSeq, when a pod was taken
+	seen     map[string]uint64  // FreedSeq at the moment when Next returned the pod
 	scores   map[string]float64 // by tenant and type
 	waiting  map[string]bool    // tenants whose pods have to wait (sched.Pod.Wait)
 	pods     map[string]*sched.Pod
@@ -96,19 +96,19 @@ func (s *scene) setScore(tenant, kind string, x float64) {
 }
 
 func (s *scene) add(c *scenario.Command) {
-	cards := 1
+	gpus := 1
 	if c.Opt(3) != "" {
-		cards = c.Int(3)
+		gpus = c.Int(3)
 	}
-	s.arrive(c.Arg(0), c.Arg(1), c.Arg(2), cards, int32(c.IntValue("prio", 0)))
+	s.arrive(c.Arg(0), c.Arg(1), c.Arg(2), gpus, int32(c.IntValue("prio", 0)))
 }
 
-// arrive adds a pod that asks for cards of a kind.
-func (s *scene) arrive(name, tenant, kind string, cards int, priority int32) {
-	e := Entry{Pod: &sched.Pod{UID: name, Name: name, GPUs: sched.GPURequest{Count: cards, Milli: sched.WholeGPU}}, Tenant: tenant, Type: fairshare.Type(kind), Created: s.now}
+// arrive adds a pod that requests GPUs of a type.
+func (s *scene) arrive(name, tenant, kind string, gpus int, priority int32) {
+	e := Entry{Pod: &sched.Pod{UID: name, Name: name, GPUs: sched.GPURequest{Count: gpus, Milli: sched.WholeGPU}}, Tenant: tenant, Type: fairshare.Type(kind), Created: s.now}
 	e.Priority = priority
 	e.Pod.GPUs.Types = []string{kind}
-	e.Pod.Topics = []sched.Topic{{Key: []string{"even", "odd"}[cards%2]}}
+	e.Pod.Topics = []sched.Topic{{Key: []string{"even", "odd"}[gpus%2]}}
 	e.Pod.Tenant, e.Pod.Wait = tenant, func(*sched.Pod) sched.Reason {
 		if s.waiting[tenant] {
 			return sched.Reason{Code: sched.Anywhere, Detail: tenant + " has too much"}
@@ -144,15 +144,15 @@ func (s *scene) permit(c *scenario.Command) {
 
 func (s *scene) free(c *scenario.Command) {
 	s.freedSeq++
-	s.Freed(freeCards(c.Arg(0), c.Int(1)))
+	s.Freed(freeGPUs(c.Arg(0), c.Int(1)))
 }
 
-// freeCards returns a node with free cards of a type.
-func freeCards(kind string, count int) *sched.Node {
+// freeGPUs returns a node with free GPUs of a type.
+func freeGPUs(kind string, count int) *sched.Node {
 	return &sched.Node{Name: "n", GPUs: slices.Repeat([]sched.GPU{{Type: kind, Free: sched.WholeGPU}}, count)}
 }
 
-// pass lets time pass and does what is due meanwhile.
+// pass advances the time and calls the timers that are due.
 func (s *scene) pass(d time.Duration) {
 	until := s.now.Add(d)
 	for {

@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// twin says whose turn it is by looking at all pods each time: it knows neither
-// heaps nor lanes, nor what a score was when a pod came.
+// twin finds the next pod by comparing all pods each time. It has no heaps, no lanes and no
+// stored scores.
 type twin struct {
 	*testing.T
 	*scene
@@ -76,7 +76,8 @@ func (w twin) class(t fairshare.Type) *class {
 	return w.mu.classes[slices.IndexFunc(w.mu.classes, func(c *class) bool { return c.name == t })]
 }
 
-// take compares what the queue takes with whose turn it is, of the types in turn.
+// take compares the pod that the queue returns with the pod that the twin expects, for the
+// types in turn.
 func (w twin) take() *sched.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,10 +105,11 @@ func (w twin) earliest(t fairshare.Type) (earliest *item) {
 	return earliest
 }
 
-// kinds are types of which the last overlaps the others.
+// kinds are resource types. The last one overlaps the others.
 var kinds = []string{"type-0", "type-1", "type-0|type-1"}
 
-// act does one thing to one of twenty pods, which may or may not suit its state.
+// act calls one random method for one of twenty pods, whether or not it is valid in the pod's
+// state.
 func (w twin) act(what, which, how uint8) {
 	uid := fmt.Sprint(which % 20)
 	pod := w.pods[uid]
@@ -135,7 +137,7 @@ func (w twin) act(what, which, how uint8) {
 		w.Requeue(pod)
 	case 11:
 		w.freedSeq++
-		w.Freed(freeCards(fmt.Sprint("type-", how%2), int(how)%4))
+		w.Freed(freeGPUs(fmt.Sprint("type-", how%2), int(how)%4))
 	case 12:
 		w.setBypass(uid, how%2 == 0)
 	case 13:
@@ -193,7 +195,8 @@ func (w twin) check() {
 	}
 }
 
-// notify tells of a topic, and compares whom it helps with all pods that have it.
+// notify notifies the queue of a topic, and compares the pods that it reactivates with all
+// pods that have the topic.
 func (w twin) notify(topic sched.Topic) {
 	var want, got []string
 	for uid, it := range w.mu.items {
@@ -214,7 +217,8 @@ func (w twin) notify(topic sched.Topic) {
 	}
 }
 
-// drain fails where a pod is lost: when all is bound that may be, nothing is left.
+// drain fails the test if a pod was lost: once all pods that may start are bound, the queue is
+// empty.
 func (w twin) drain() {
 	w.Helper()
 	clear(w.waiting)

@@ -19,9 +19,9 @@ func (q *Queue) Freed(node *sched.Node) {
 	q.changedFor(len(helped))
 }
 
-// Notify retries the pods with a topic (sched.Pod.Topics) that something happened to,
-// if helps returns true; nil helps all. A pod that is in flight is retried, too, if its attempt
-// finds no node.
+// Notify retries the pods that wait for one of these topics (sched.Pod.Topics), if helps
+// returns true for the pod. A nil helps means all of them. A pod that is in flight is retried,
+// too, if its attempt finds no node.
 func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -98,10 +98,10 @@ func sooner(a, b AssignedPod) int {
 	case unknown != b.Ends.IsZero():
 		return -1
 	}
-	return cmp.Or(a.Ends.Compare(b.Ends), cmp.Compare(cards(b), cards(a)), cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Memory, a.Memory))
+	return cmp.Or(a.Ends.Compare(b.Ends), cmp.Compare(gpus(b), gpus(a)), cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Memory, a.Memory))
 }
 
-func cards(g AssignedPod) (sum sched.MilliGPU) {
+func gpus(g AssignedPod) (sum sched.MilliGPU) {
 	for _, share := range g.GPUs {
 		sum += share.Milli
 	}

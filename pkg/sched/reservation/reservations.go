@@ -13,7 +13,7 @@ import (
 
 // Options are the options of Reservations. Zero durations mean the defaults.
 type Options struct {
-	Wait  time.Duration // a pod gets a reservation after it was blocked this long: 30 s
+	Wait  time.Duration // how long a pod is blocked until it gets a reservation: 30 s
 	Again time.Duration // interval at which a better node is searched: 1 minute
 	// Keep is the lifetime of a reservation: 24 hours. It is extended if the pods in the
 	// way are known to end later. A pod that was not placed by then loses its

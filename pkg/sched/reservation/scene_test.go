@@ -20,11 +20,11 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node node1 8           adds a node with 8 cards
-//	run a node1 2 [1h]     runs pod a on 2 cards of node1, for 1 hour if that is known
+//	node node1 8           adds a node with 8 GPUs
+//	run a node1 2 [1h]     runs pod a on 2 GPUs of node1, for 1 hour if that is known
 //	end a                  ends pod a, and reactivates pods that fit now
-//	wait big 8 [prio=1]    adds pod big, which requests 8 cards and fits no node
-//	gang train 3 4 [apart] adds gang train of 3 pods with 4 cards each, on different nodes with apart
+//	wait big 8 [prio=1]    adds pod big, which requests 8 GPUs and fits no node
+//	gang train 3 4 [apart] adds gang train of 3 pods with 4 GPUs each, on different nodes with apart
 //	try                    tries all active pods in their order: each is placed or blocked
 //	fails big              makes the next Binding of pod big fail
 //	gone big               deletes pod big
@@ -39,7 +39,7 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scene is a cluster of cards with a queue and reservations.
+// scene is a cluster of GPUs with a queue and reservations.
 type scene struct {
 	state        *nodestate.State
 	queue        *queue.Queue
@@ -209,8 +209,8 @@ func (s *scene) looked(c *scenario.Command) {
 func (s *scene) show(c *scenario.Command) {
 	for n := range s.state.View().Nodes() {
 		free := 0
-		for _, card := range n.GPUs {
-			free += int(card.Free / sched.WholeGPU)
+		for _, gpu := range n.GPUs {
+			free += int(gpu.Free / sched.WholeGPU)
 		}
 		fmt.Fprintf(c, "%s has %d of %d free", n.Name, free, len(n.GPUs))
 		if r := n.Reserved; r != nil {
@@ -237,8 +237,8 @@ func until(node string, offers []reservation.Offer) (text string) {
 	return text
 }
 
-func (s *scene) pod(name string, cards int) *sched.Pod {
-	pod := &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}, GPUs: sched.GPURequest{Count: cards, Milli: sched.WholeGPU}}
+func (s *scene) pod(name string, gpus int) *sched.Pod {
+	pod := &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}, GPUs: sched.GPURequest{Count: gpus, Milli: sched.WholeGPU}}
 	s.pods[name] = pod
 	return pod
 }

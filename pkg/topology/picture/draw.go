@@ -17,28 +17,28 @@ const columns = 80
 // parts that are not in the tree, and the distances between NUMA nodes. In the tree, SMT
 // siblings share a pair of brackets, and GPUs are listed with their NUMA nodes. mark,
 // if not nil, returns the suffix of a CPU's number, such as the letter of its holder.
-func Draw(w io.Writer, m *topology.Machine, cards []gpu.Card, mark func(cpuset.CPU) string) error {
-	return draw(w, m, cards, mark, nil)
+func Draw(w io.Writer, m *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string) error {
+	return draw(w, m, gpus, mark, nil)
 }
 
 // DrawUse writes a machine as Draw does. It marks how the CPUs and GPUs are used, and adds a legend
 // of the holders. If use is nil, it writes the same as Draw without marks.
-func DrawUse(w io.Writer, m *topology.Machine, cards []gpu.Card, use *Use) error {
+func DrawUse(w io.Writer, m *topology.Machine, gpus []gpu.GPU, use *Use) error {
 	if use == nil {
-		return draw(w, m, cards, nil, nil)
+		return draw(w, m, gpus, nil, nil)
 	}
-	return draw(w, m, cards, use.Mark, use)
+	return draw(w, m, gpus, use.Mark, use)
 }
 
-func draw(w io.Writer, m *topology.Machine, cards []gpu.Card, mark func(cpuset.CPU) string, use *Use) error {
+func draw(w io.Writer, m *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string, use *Use) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", totals(m))
 	c := newCells(m, mark)
-	for _, g := range tree(m, cards) {
+	for _, g := range tree(m, gpus) {
 		b.WriteString(g.label + "\n")
 		drawGroup(&b, g, "", c)
 	}
-	drawRemarks(&b, m, cards, use)
+	drawRemarks(&b, m, gpus, use)
 	drawDistances(&b, m)
 	drawLegend(&b, use)
 	_, err := io.WriteString(w, b.String())

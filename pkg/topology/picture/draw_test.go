@@ -18,12 +18,12 @@ import (
 func TestDraw(t *testing.T) {
 	for name, tc := range map[string]struct {
 		machine *topology.Machine
-		cards   []gpu.Card
+		gpus    []gpu.GPU
 		mark    func(cpuset.CPU) string
 	}{
 		"server": {machine: server()},
 		"marked": {machine: server(), mark: func(c cpuset.CPU) string { return map[bool]string{true: "a", false: "·"}[c%8 == 4] }},
-		"cards": {machine: server(), cards: []gpu.Card{
+		"gpus": {machine: server(), gpus: []gpu.GPU{
 			{Model: "NVIDIA H100 80GB HBM3", MemoryBytes: 80 << 30, PCI: "0000:1a:00.0", Health: gpu.Health{State: gpu.Healthy}},
 			{Index: 1, Model: "NVIDIA H100 80GB HBM3", MemoryBytes: 80 << 30, PCI: "0000:1b:00.0", Health: gpu.Health{State: gpu.Unhealthy, Reason: "Xid 79: the GPU has fallen off the bus; reset the GPU"}},
 			{Index: 2, Model: "NVIDIA H100 80GB HBM3", PCI: "0000:9c:00.0", NUMA: 3, MIG: true, Slices: []gpu.Slice{
@@ -39,7 +39,7 @@ func TestDraw(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			if err := picture.Draw(&b, tc.machine, tc.cards, tc.mark); err != nil {
+			if err := picture.Draw(&b, tc.machine, tc.gpus, tc.mark); err != nil {
 				t.Fatal(err)
 			}
 			scenario.Golden(t, filepath.Join("testdata", name+".txt"), b.String())
@@ -60,13 +60,13 @@ func TestSVG(t *testing.T) {
 			{Name: "default/b main", CPUs: cpuset.Range(4, 5)},
 		},
 	}
-	cards := []gpu.Card{{NUMA: 1}, {Index: 1, NUMA: 1}, {Index: 2, NUMA: topology.Unknown}}
+	gpus := []gpu.GPU{{NUMA: 1}, {Index: 1, NUMA: 1}, {Index: 2, NUMA: topology.Unknown}}
 	for name, tc := range map[string]struct {
 		machine *topology.Machine
-		cards   []gpu.Card
+		gpus    []gpu.GPU
 		use     *picture.Use
 	}{
-		"server":      {machine: server(), cards: cards, use: used},
+		"server":      {machine: server(), gpus: gpus, use: used},
 		"accelerated": {machine: accelerated()},
 		"hybrid":      {machine: hybrid()},
 		"dies":        {machine: dies()},
@@ -74,7 +74,7 @@ func TestSVG(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			if err := picture.SVG(&b, tc.machine, tc.cards, tc.use); err != nil {
+			if err := picture.SVG(&b, tc.machine, tc.gpus, tc.use); err != nil {
 				t.Fatal(err)
 			}
 			if err := xml.Unmarshal([]byte(b.String()), new(struct{})); err != nil {
@@ -103,7 +103,7 @@ func TestPaintKeepsColumns(t *testing.T) {
 			{Name: "default/a main", CPUs: cpuset.Of(1, 9), GPUs: []string{"GPU-1"}}, {Name: "default/b", GPUs: []string{"GPU-1"}},
 		}}
 		var b strings.Builder
-		if err := picture.DrawUse(&b, server(), []gpu.Card{{UUID: "GPU-1", NUMA: 1}}, use); err != nil {
+		if err := picture.DrawUse(&b, server(), []gpu.GPU{{UUID: "GPU-1", NUMA: 1}}, use); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

@@ -13,12 +13,12 @@ import (
 const maxDistances = 16
 
 // drawRemarks writes the parts of the machine that are not in the tree.
-func drawRemarks(b *strings.Builder, m *topology.Machine, cards []gpu.Card, use *Use) {
+func drawRemarks(b *strings.Builder, m *topology.Machine, gpus []gpu.GPU, use *Use) {
 	var lines []string
 	add := func(what, format string, args ...any) {
 		lines = append(lines, fmt.Sprintf("%-12s %s\n", what, fmt.Sprintf(format, args...)))
 	}
-	for _, c := range cards {
+	for _, c := range gpus {
 		add("GPU "+title(c), "%s%s", describe(c), heldBy(c, use))
 		if c.MIG {
 			add("", "%s", slicesOf(c))
@@ -53,8 +53,8 @@ func drawRemarks(b *strings.Builder, m *topology.Machine, cards []gpu.Card, use 
 	}
 }
 
-// heldBy returns the letters of the holders of a card: " · held by A".
-func heldBy(c gpu.Card, use *Use) string {
+// heldBy returns the letters of the holders of a GPU: " · held by A".
+func heldBy(c gpu.GPU, use *Use) string {
 	var by []string
 	for _, i := range use.holders(c.UUID) {
 		by = append(by, use.paint(i, letter(i)))

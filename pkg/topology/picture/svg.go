@@ -27,7 +27,7 @@ const (
 const style = `
   text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328 }
   .page { fill: #ffffff } .group { fill: none; stroke: #8c959f } .core { fill: #d0d7de }
-  .cpu { fill: #ffffff } .shared { fill: #b6e3ff } .reserved { fill: #afb8c1 } .card { fill: #d8b9ff }
+  .cpu { fill: #ffffff } .shared { fill: #b6e3ff } .reserved { fill: #afb8c1 } .gpu { fill: #d8b9ff }
   .held0 { fill: #ffc680 } .held1 { fill: #aceebb } .held2 { fill: #ffb3b3 } .held3 { fill: #fae17d }
   .held4 { fill: #ffadda } .held5 { fill: #9be7e0 } .on { fill: #1f2328; text-anchor: middle }
   @media (prefers-color-scheme: dark) {
@@ -39,11 +39,11 @@ const style = `
 // differ by their letters.
 const heldColours = 6
 
-// SVG writes a machine as SVG: the tree of Draw as nested boxes, with cards as chips in
+// SVG writes a machine as SVG: the tree of Draw as nested boxes, with GPUs as chips in
 // the box of their NUMA node. If use is not nil, CPUs have the colour and the letter of
 // their use.
-func SVG(w io.Writer, m *topology.Machine, cards []gpu.Card, use *Use) error {
-	d := &drawing{machine: m, cards: cards, use: use, drawn: map[topology.NodeID]bool{}}
+func SVG(w io.Writer, m *topology.Machine, gpus []gpu.GPU, use *Use) error {
+	d := &drawing{machine: m, gpus: gpus, use: use, drawn: map[topology.NodeID]bool{}}
 	body := rows(d.groups(tree(m, nil)), rowWidth)
 	body = column(text(totals(m)), body)
 	body = column(body, d.withoutCPUs())
@@ -128,9 +128,9 @@ func row(boxes []box, space int) (r box) {
 // drawing is the state of a layout in progress.
 type drawing struct {
 	machine *topology.Machine
-	cards   []gpu.Card
+	gpus    []gpu.GPU
 	use     *Use                     // nil where it is unknown
-	drawn   map[topology.NodeID]bool // NUMA nodes whose cards are in the layout
+	drawn   map[topology.NodeID]bool // NUMA nodes whose GPUs are in the layout
 }
 
 // rows arranges boxes in rows of at most the given width.
@@ -157,7 +157,7 @@ func (d *drawing) groups(groups []group) (boxes []box) {
 	return boxes
 }
 
-// group is a box with a label, the parts or the cores, and the cards of a NUMA node.
+// group is a box with a label, the parts or the cores, and the GPUs of a NUMA node.
 func (d *drawing) group(g group) box {
 	chips := d.chips(g)
 	var inner box
@@ -212,7 +212,7 @@ func (d *drawing) class(c cpuset.CPU) string {
 	return "shared"
 }
 
-// chips returns the cards of a NUMA node for the outermost group that lies in it.
+// chips returns the GPUs of a NUMA node for the outermost group that lies in it.
 func (d *drawing) chips(g group) box {
 	node := g.cpus[0].NUMA
 	for _, c := range g.cpus {
@@ -224,13 +224,13 @@ func (d *drawing) chips(g group) box {
 		return box{}
 	}
 	d.drawn[node] = true
-	return d.cardsOf(node)
+	return d.gpusOf(node)
 }
 
-// cardsOf draws each card of a NUMA node as a small box.
-func (d *drawing) cardsOf(node topology.NodeID) box {
+// gpusOf draws each GPU of a NUMA node as a small box.
+func (d *drawing) gpusOf(node topology.NodeID) box {
 	var boxes []box
-	for _, c := range d.cards {
+	for _, c := range d.gpus {
 		if c.NUMA == node {
 			class, label := d.held(c)
 			boxes = append(boxes, chip(class, label, int(charWidth*float64(len(label)))+2*gap, threadSize))
@@ -239,10 +239,10 @@ func (d *drawing) cardsOf(node topology.NodeID) box {
 	return rows(boxes, rowWidth/2)
 }
 
-// held returns the style and the text of a card: the style of its first holder, and the letters of
+// held returns the style and the text of a GPU: the style of its first holder, and the letters of
 // all holders.
-func (d *drawing) held(c gpu.Card) (class, label string) {
-	class, label = "card", "GPU "+title(c)
+func (d *drawing) held(c gpu.GPU) (class, label string) {
+	class, label = "gpu", "GPU "+title(c)
 	for n, i := range d.use.holders(c.UUID) {
 		if n == 0 {
 			class = heldClass(i)
@@ -255,7 +255,7 @@ func (d *drawing) held(c gpu.Card) (class, label string) {
 // heldClass returns the CSS class for the CPUs and GPUs of the holder at an index.
 func heldClass(i int) string { return fmt.Sprintf("held%d", i%heldColours) }
 
-// withoutCPUs returns boxes for NUMA nodes with memory only, and for cards whose NUMA
+// withoutCPUs returns boxes for NUMA nodes with memory only, and for GPUs whose NUMA
 // node is unknown or has no CPUs.
 func (d *drawing) withoutCPUs() box {
 	var boxes []box
@@ -266,11 +266,11 @@ func (d *drawing) withoutCPUs() box {
 			if n.GPU != "" {
 				label = text(nodeLabel(d.machine, int(n.ID)) + " · memory of GPU " + n.GPU)
 			}
-			boxes = append(boxes, frame("group", padding, column(label, d.cardsOf(n.ID))))
+			boxes = append(boxes, frame("group", padding, column(label, d.gpusOf(n.ID))))
 		}
 	}
-	if cards := d.cardsOf(topology.Unknown); cards.draw != nil && !d.drawn[topology.Unknown] {
-		boxes = append(boxes, frame("group", padding, column(text("NUMA unknown"), cards)))
+	if gpus := d.gpusOf(topology.Unknown); gpus.draw != nil && !d.drawn[topology.Unknown] {
+		boxes = append(boxes, frame("group", padding, column(text("NUMA unknown"), gpus)))
 	}
 	return rows(boxes, rowWidth)
 }

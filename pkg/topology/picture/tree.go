@@ -23,7 +23,7 @@ type level struct {
 
 // tree groups the online CPUs by package, die, NUMA node and last-level cache, ordered
 // by the smallest CPU. Levels that are unknown for all CPUs are left out.
-func tree(m *topology.Machine, cards []gpu.Card) []group {
+func tree(m *topology.Machine, gpus []gpu.GPU) []group {
 	var online []topology.CPU
 	for _, c := range m.CPUs {
 		if c.Online {
@@ -31,7 +31,7 @@ func tree(m *topology.Machine, cards []gpu.Card) []group {
 		}
 	}
 	var levels []level
-	for _, l := range allLevels(m, cards) {
+	for _, l := range allLevels(m, gpus) {
 		if isKnown(online, l) {
 			levels = append(levels, l)
 		}
@@ -42,13 +42,13 @@ func tree(m *topology.Machine, cards []gpu.Card) []group {
 	return split(online, levels)
 }
 
-func allLevels(m *topology.Machine, cards []gpu.Card) []level {
+func allLevels(m *topology.Machine, gpus []gpu.GPU) []level {
 	levels := []level{{func(c topology.CPU) int { return c.Package }, name("package")}}
 	if manyDies(m) {
 		levels = append(levels, level{func(c topology.CPU) int { return c.Die }, name("die")})
 	}
 	return append(levels,
-		level{func(c topology.CPU) int { return int(c.NUMA) }, func(id int) string { return nodeLabel(m, id) + cardsOn(cards, topology.NodeID(id)) }},
+		level{func(c topology.CPU) int { return int(c.NUMA) }, func(id int) string { return nodeLabel(m, id) + gpusOn(gpus, topology.NodeID(id)) }},
 		level{func(c topology.CPU) int { return int(c.LLC) }, name("cache")})
 }
 

@@ -3,5 +3,5 @@
 //
 //	KUBECONFIG=… go test -tags e2e ./test/e2e/admission
 //
-// It installs both and leaves them there; of pods and custom resources it leaves none.
+// It installs both and does not remove them. It removes its pods and custom resources.
 package admission

@@ -20,8 +20,8 @@ import (
 
 const objects = "../../../api/v1alpha1/testdata/object/*.txt"
 
-// TestObjects sends the object of every case of api/v1alpha1 to the server, which
-// answers as the case says. Cases about the status are left out, because creation ignores
+// TestObjects sends the object of every case of api/v1alpha1 to the server, and compares the
+// answer with that in the case. Cases about the status are left out, because creation ignores
 // it.
 func TestObjects(t *testing.T) {
 	client := customResources(t)

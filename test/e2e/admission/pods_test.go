@@ -21,7 +21,7 @@ func pod(name, key, value string) *corev1.Pod {
 	})
 }
 
-// complete adds what the API server wants and no case is about.
+// complete adds the fields that the API server requires and that the cases leave out.
 func complete(p *corev1.Pod) *corev1.Pod {
 	p.Namespace = "default"
 	p.Spec.SchedulerName = "nobody"

@@ -18,15 +18,16 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// user is somebody who may view one namespace.
+// user is a user with the role view in one namespace.
 type user struct {
 	*world
 	kubeconfig string
 }
 
 // newUser creates an account that may read the pods of its namespace, and nothing in
-// numalet-system. A controller manager would aggregate the role numalet-queue-view into the role
-// view. None runs here, so the role view is empty.
+// numalet-system. A controller manager would aggregate the role numalet-queue-view into the
+// role view. The controller that aggregates roles does not run here, so the role view is
+// empty.
 func (w *world) newUser(namespace string) user {
 	w.Helper()
 	for _, args := range [][]string{
@@ -74,9 +75,9 @@ func (w *world) serveQueue() queueapi.Client {
 	return queueapi.Client{Server: config.Host, HTTP: client}
 }
 
-// TestAnswersFollowRights checks that a user without rights in numalet-system sees the pending pods
-// of the user's own namespace and no others. It also checks that nobody gets answers from the
-// controller without the API server.
+// TestAnswersFollowRights checks that a user without rights in numalet-system sees the pending
+// pods of the user's own namespace and no others. It also checks that the controller refuses
+// requests that do not come through the API server.
 func TestAnswersFollowRights(t *testing.T) {
 	w := newAnswering(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	ann, bob := w.newUser("ann"), w.newUser("bob")

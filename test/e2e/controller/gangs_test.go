@@ -15,12 +15,12 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestGangs lets two gangs of six pods compete for ten nodes; each pod needs one node. One
-// gang runs, and no pod of the other is bound until the first has ended. Then the other
-// runs: six nodes are reserved for it, so that single pods that would fit start later.
+// TestGangs creates two gangs of six pods for ten nodes. Each pod needs a node of its own. One
+// gang runs, and no pod of the other is bound until the first has ended. Then the other runs:
+// six nodes are reserved for it, so that single pods that would fit start later.
 func TestGangs(t *testing.T) {
 	w := newWorld(t, 10, hollowcluster.Shape{NUMA: 1, CPUs: 5})
-	for i := range 6 { // mixed, as when two operators make them at one time
+	for i := range 6 { // interleaved, as if two operators created them at the same time
 		w.create(ofGang("red", i, 6))
 		w.create(ofGang("blue", i, 6))
 	}
@@ -48,8 +48,8 @@ func TestGangs(t *testing.T) {
 	w.oneIsMadeAnew(second)
 }
 
-// oneIsMadeAnew: of a gang that runs one pod fails, and another comes in its place. It
-// starts alone, for the others run.
+// oneIsMadeAnew: one pod of a running gang fails, and a new pod replaces it. It starts alone,
+// for the others run.
 func (w *world) oneIsMadeAnew(gang string) {
 	w.Helper()
 	w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, gang+"-3", *metav1.NewDeleteOptions(0)))
@@ -57,7 +57,7 @@ func (w *world) oneIsMadeAnew(gang string) {
 	w.await("all six run again", func() bool { return w.gang(gang) == 6 })
 }
 
-// race returns which of two gangs started, and which did not, once all of one are bound.
+// race waits until all pods of one gang are bound, and returns that gang and the other one.
 func (w *world) race(a, b string) (first, second string) {
 	w.Helper()
 	w.await("all of one are bound", func() bool { return w.gang(a) == 6 || w.gang(b) == 6 })
@@ -92,7 +92,7 @@ func ofGang(gang string, i, least int) *corev1.Pod {
 	return pod
 }
 
-// said returns what a pod's condition says of why it waits.
+// said returns the message of a pod's condition PodScheduled.
 func said(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {

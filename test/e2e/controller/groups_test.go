@@ -30,8 +30,8 @@ func (w *world) apply(text string) {
 	w.must(err)
 }
 
-// groupGuide returns the objects of the user guide that a group takes: the first two
-// blocks of YAML.
+// groupGuide returns the objects in the user guide that make a group: the first two blocks of
+// YAML.
 func groupGuide(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(repository + "/docs/tasks/groups-and-quotas.md")
@@ -46,10 +46,11 @@ func groupGuide(t *testing.T) string {
 	return strings.Join(objects, "---\n")
 }
 
-// gpuPod makes a pod of ann's with so many cards, of a group where it names one.
-func (w *world) gpuPod(name, tenant, group string, cards int) {
+// gpuPod returns a pod of the tenant ann with the given number of GPUs, and of a group unless
+// group is "".
+func (w *world) gpuPod(name, tenant, group string, gpus int) {
 	w.Helper()
-	pod := hollowcluster.Pod("default", name, "numalet-scheduler", "100m", cards)
+	pod := hollowcluster.Pod("default", name, "numalet-scheduler", "100m", gpus)
 	pod.Labels[v1alpha1.LabelTenant] = tenant
 	if group != "" {
 		pod.Annotations[v1alpha1.AnnotationGPUGroup] = group
@@ -57,7 +58,7 @@ func (w *world) gpuPod(name, tenant, group string, cards int) {
 	w.create(pod)
 }
 
-// given returns the group and the cards that a pod has, "" while it waits.
+// given returns the group and the GPUs that a pod has, "" while it waits.
 func (w *world) given(name string) string {
 	w.Helper()
 	pod := w.pod(name)
@@ -82,15 +83,15 @@ func (w *world) condition(group string) string {
 	return out
 }
 
-// TestGroups: the group of the user guide is accepted and keeps its cards for ann; an
-// edit applies to a pod within a second; a group of a tenant without permission is refused; what is over
-// the quota waits with the reason and starts when enough is given back.
+// TestGroups: the group of the user guide is accepted, and only ann's pods get its GPUs. An
+// edit applies to new pods within a second. A group of a tenant without permission is refused.
+// A pod over the quota waits with that reason, and starts once enough GPUs are free.
 func TestGroups(t *testing.T) {
-	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
+	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	w.apply(groupGuide(t))
 	w.await("the group is accepted", func() bool { return w.condition("training") == "True Accepted" })
 	w.gpuPod("first", "ann", "", 2)
-	w.await("ann gets its cards", func() bool { return w.given("first") == "training GPU-node-00000-0,GPU-node-00000-1" })
+	w.await("ann gets its GPUs", func() bool { return w.given("first") == "training GPU-node-00000-0,GPU-node-00000-1" })
 	w.gpuPod("stranger", "bob", "training", 1)
 	w.await("bob hears that it is not his", func() bool { return strings.Contains(w.waits("stranger"), `not for tenant "bob"`) })
 	w.gpuPod("over", "ann", "training", 2)
@@ -114,8 +115,8 @@ func TestGroups(t *testing.T) {
 	w.await("and its pod says so", func() bool { return strings.Contains(w.waits("greedy"), "has no permission to use GPU") })
 }
 
-// asAnn runs the people's tool as one of ann's people, who may do what the user guide
-// gives that tenant.
+// asAnn runs the command numalet as a user of the tenant ann, with the permissions in the user
+// guide.
 func (w *world) asAnn(args ...string) string {
 	w.Helper()
 	config, err := clientcmd.LoadFromFile(w.Kubeconfig)
@@ -135,11 +136,11 @@ func (w *world) asAnn(args ...string) string {
 	return stdout.String()
 }
 
-// TestGroupsExample is the spec's: 2 nodes of 4 cards, and containers of 2, 1, 2 and
-// 3; with groups as proposed all four run. A third node is not ann's, so nothing of
-// it is proposed, and she sees no groups but those that her roles name.
+// TestGroupsExample is the spec's: 2 nodes of 4 GPUs, and containers of 2, 1, 2 and 3; with
+// groups as proposed all four run. Ann may not use the third node, so no GPU of it is
+// proposed. She sees only the groups that her roles name.
 func TestGroupsExample(t *testing.T) {
-	w := newWorld(t, 3, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
+	w := newWorld(t, 3, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	rights, _, _ := strings.Cut(groupGuide(t), "---\napiVersion: numalet.dev")
 	w.apply(strings.ReplaceAll(rights, "[node-00000]", "[node-00000, node-00001]"))
 	w.apply(annsRole)
@@ -164,7 +165,7 @@ func TestGroupsExample(t *testing.T) {
 	})
 }
 
-// annsRole lets ann's people see three of the groups that are proposed.
+// annsRole lets ann's users read three of the proposed groups.
 const annsRole = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -178,11 +179,11 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: groups-o
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "numalet.dev:tenant:ann"}]
 `
 
-// TestAlignedGPUs is G10: a pod with 2 GPUs and 8 CPUs by the policy single gets all of
-// them on one NUMA node, two such pods one NUMA node each; a third waits, though the
-// CPUs would do, for no NUMA node has the cards besides.
+// TestAlignedGPUs is G10: a pod with 2 GPUs and 8 CPUs by the policy single gets all of them
+// on one NUMA node. Two such pods get one NUMA node each. A third pod waits: enough CPUs are
+// free, but no NUMA node has enough free GPUs as well.
 func TestAlignedGPUs(t *testing.T) {
-	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 20, GPUs: 6, Cards: "NVIDIA A100"})
+	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 20, GPUs: 6, Model: "NVIDIA A100"})
 	nodes := map[topology.NodeID]bool{}
 	for _, name := range []string{"a", "b", "c"} {
 		pod := hollowcluster.Pod("default", name, "numalet-scheduler", "8", 2)
@@ -202,7 +203,7 @@ func TestAlignedGPUs(t *testing.T) {
 				index, err := strconv.Atoi(id[len(id)-1:])
 				w.must(err)
 				if cpus != 8 || len(main.GPUs) != 2 || topology.NodeID(index*2/6) != numa {
-					t.Errorf("%s has %d CPUs on NUMA node %d and the card %s, which is on %d", name, cpus, numa, id, index*2/6)
+					t.Errorf("%s has %d CPUs on NUMA node %d and the GPU %s, which is on %d", name, cpus, numa, id, index*2/6)
 				}
 			}
 		}

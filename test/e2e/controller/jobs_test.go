@@ -137,8 +137,8 @@ func succeeds(j *jobs) {
 	}
 }
 
-// retries: a pod that failed is made anew, with its name, and one failure more than
-// the limit ends the job.
+// retries: a failed pod is replaced by a pod of the same name. One failure more than the limit
+// ends the job.
 func retries(j *jobs) {
 	j.make("bad", `{replicas: 2, backoffLimit: 1}`)
 	j.runs("bad-0", "bad-1")
@@ -159,8 +159,8 @@ func retries(j *jobs) {
 	}
 }
 
-// gang: a pod that is made anew is to start with another one, for no node is open. That
-// succeeds meanwhile, and the pod starts alone.
+// gang: a replacement pod has to start together with another pod, and waits because no node is
+// schedulable. The other pod succeeds meanwhile, so the replacement starts alone.
 func gang(j *jobs) {
 	j.make("pair", `{replicas: 2, minAvailable: 2}`)
 	j.runs("pair-0", "pair-1")
@@ -178,7 +178,7 @@ func gang(j *jobs) {
 	j.await("it is bound", func() bool { return j.bound("pair-1") })
 }
 
-// suspend: a job that is suspended has no pods; resumed, it has them anew.
+// suspend: a suspended job has no pods. When it is resumed, its pods are created again.
 func suspend(j *jobs) {
 	j.make("pause", `replicas: 2`)
 	j.runs("pause-0", "pause-1")
@@ -224,8 +224,8 @@ func inTheWay(j *jobs) {
 	j.await("the pod is made", func() bool { return j.exists("taken-1") && j.get("taken").Status.Message != want })
 }
 
-// cascade: all that was made for a job goes with it, where kube-controller-manager
-// collects garbage.
+// cascade: if kube-controller-manager collects garbage, all objects of a job are deleted with
+// the job.
 func cascade(j *jobs) {
 	j.make("whole", `replicas: 2`)
 	j.await("its pods are bound", func() bool { return j.bound("whole-0") && j.bound("whole-1") })
@@ -249,7 +249,7 @@ func cascade(j *jobs) {
 	})
 }
 
-// make makes a job of a name whose spec has these fields, too.
+// make creates a job with a name and additional fields of the spec.
 func (j *jobs) make(name, fields string) {
 	j.Helper()
 	now := int64(0)
@@ -294,8 +294,7 @@ func (j *jobs) cordon(closed bool) {
 	}
 }
 
-// found returns a pod as it is now, or nil if there is none: between two attempts there is
-// none for a moment.
+// found returns the current pod, or nil if there is none, as between two attempts.
 func (j *jobs) found(name string) *corev1.Pod {
 	j.Helper()
 	pod, err := j.api.CoreV1().Pods("default").Get(j.ctx, name, metav1.GetOptions{})
@@ -324,7 +323,7 @@ func (j *jobs) absent(pod string) {
 	j.await(pod+" is gone", func() bool { return !j.exists(pod) })
 }
 
-// runs says of pods, as soon as they are bound, that they run.
+// runs sets pods to Running as soon as they are bound.
 func (j *jobs) runs(pods ...string) {
 	j.Helper()
 	for _, name := range pods {
@@ -333,7 +332,7 @@ func (j *jobs) runs(pods ...string) {
 	}
 }
 
-// ends says that a pod ended.
+// ends sets the phase of a pod that has ended.
 func (j *jobs) ends(name string, code int32) {
 	j.Helper()
 	phase, reason := corev1.PodSucceeded, "Completed"

@@ -17,9 +17,9 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestParity plays each testdata/parity/*.txt twice, with kube-scheduler and with
-// the controller: both place the same pods, and say the same of the others. The
-// last section of a file is what kube-scheduler says. Both have the same profiles.
+// TestParity plays each testdata/parity/*.txt twice, with kube-scheduler and with the
+// controller: both place the same pods, and say the same of the others. The last section of a
+// file has kube-scheduler's verdicts. Both have the same profiles.
 //
 // No case is about these known differences: kube-scheduler also rates nodes by their free
 // resources, it spreads the pods of a service or a set even if they have no constraints, it
@@ -47,8 +47,8 @@ func TestParity(t *testing.T) {
 	})
 }
 
-// upstream starts kube-scheduler, and of kube-controller-manager what binds
-// volumes and makes claims.
+// upstream starts kube-scheduler, and those parts of kube-controller-manager that bind volumes
+// and create claims.
 func (w *world) upstream() {
 	w.Helper()
 	controllers := []string{"persistentvolume-binder-controller", "persistentvolumeclaim-protection-controller",
@@ -79,7 +79,8 @@ func (s *stage) still() string {
 	}
 }
 
-// compare fails the case unless the verdicts become those, and stay for a second.
+// compare fails the case unless the verdicts become the expected ones and do not change for a
+// second.
 func (s *stage) compare(want string) {
 	s.Helper()
 	got := ""
@@ -95,8 +96,8 @@ func (s *stage) compare(want string) {
 	s.Errorf("verdicts (-want +got):\n%s", cmp.Diff(want, got))
 }
 
-// plain drops what only kube-scheduler says, of preemption, and brings what it
-// counts into one order.
+// plain removes kube-scheduler's text about preemption from a message, and sorts the counts in
+// it.
 func plain(message string) string {
 	for _, end := range []string{" preemption:", " still not schedulable,", " no new claims to deallocate,", " not found"} {
 		message, _, _ = strings.Cut(message, "."+end)

@@ -55,7 +55,7 @@ func stuckPods() map[string]stuck {
 		"gated":           {spec: `schedulingGates: [{name: example.com/wait}], `, says: "the pod has the scheduling gates example.com/wait: whoever set them has to remove them"},
 		"no-volume":       {spec: `volumes: [{name: data, persistentVolumeClaim: {claimName: none}}], `, says: "the PersistentVolumeClaim none does not exist: create it in the namespace of the pod"},
 		"unbound-volume":  {spec: `volumes: [{name: data, persistentVolumeClaim: {claimName: unbound}}], `, says: "a PersistentVolumeClaim is not bound: create a volume for it"},
-		"no-claim":        {spec: `resourceClaims: [{name: card, resourceClaimName: none}], `, says: "a ResourceClaim of the pod does not exist: create it"},
+		"no-claim":        {spec: `resourceClaims: [{name: gpu, resourceClaimName: none}], `, says: "a ResourceClaim of the pod does not exist: create it"},
 		"one-numa-node":   {meta: of("cpu-policy", "single"), cpu: "10", says: "no NUMA node has room for a whole container (policy single): request fewer CPUs for each container"},
 		"no-agent":        {meta: of("cpu-policy", "single"), spec: on("d"), cpu: "1", says: "the node's agent is not ready, or publishes no exclusive CPUs: ask an administrator to check kubectl get nodetopologies"},
 		"other-scheduler": {spec: `schedulerName: elsewhere, `, says: "the scheduler elsewhere places the pod, not Numalet: if that is not wanted, create it again with schedulerName: numalet-scheduler"},

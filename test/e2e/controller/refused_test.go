@@ -33,8 +33,8 @@ metadata: {name: no-binds}
 spec: {policyName: no-binds, validationActions: [Deny]}
 `
 
-// TestBindRefused: a bind that the API server refuses leaves no trace on the pod
-// and gives everything back; once it is let through the pod is bound.
+// TestBindRefused: a Binding that the API server refuses does not change the pod, and releases
+// all resources. Once the API server accepts the Binding, the pod is bound.
 func TestBindRefused(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	file := filepath.Join(t.TempDir(), "no-binds.yaml")

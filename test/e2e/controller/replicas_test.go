@@ -43,7 +43,7 @@ func (r *replicas) ready(c *hollowcluster.Controller) bool {
 	return c.AwaitReady(ctx) == nil
 }
 
-// start starts a replica in place of one that is over, or of none.
+// start starts a replica, in place of one that has ended if there is one.
 func (r *replicas) start(i int) {
 	r.Helper()
 	c, err := r.StartController(r.ctx, fmt.Sprintf("replica-%02d", len(r.logs)), *program,
@@ -98,7 +98,7 @@ func over(c *hollowcluster.Controller) bool {
 	}
 }
 
-// leads reports whether a replica says that it holds the lease.
+// leads reports whether a replica holds the lease, according to its own metrics.
 func (r *replicas) leads(c *hollowcluster.Controller) bool {
 	ctx, cancel := context.WithTimeout(r.ctx, time.Second)
 	defer cancel()
@@ -106,7 +106,7 @@ func (r *replicas) leads(c *hollowcluster.Controller) bool {
 	return err == nil && value == 1
 }
 
-// kill ends the leader at once; another one follows.
+// kill kills the leader. Another replica then becomes the leader.
 func (r *replicas) kill(leader *hollowcluster.Controller) {
 	r.Helper()
 	r.must(leader.Signal(syscall.SIGKILL))
@@ -115,8 +115,8 @@ func (r *replicas) kill(leader *hollowcluster.Controller) {
 	r.leader(nil) // starts one in its place
 }
 
-// freeze stops the leader until another one leads and meanwhile is over, and then
-// lets it go on: it must notice, and end.
+// freeze stops the leader's process until another replica leads and meanwhile returns, and
+// then continues the process. It must notice that it lost the lease, and end.
 func (r *replicas) freeze(leader *hollowcluster.Controller, meanwhile func()) {
 	r.Helper()
 	r.must(leader.Signal(syscall.SIGSTOP))

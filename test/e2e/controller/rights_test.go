@@ -42,7 +42,7 @@ func unseen() map[hollowcluster.Permission]string {
 // it uses each permission of its role, by group, resource and verb: without one of them, the
 // API server would refuse a request. If you add a rule to the role, add a step here that uses it.
 func TestEveryPermissionIsUsed(t *testing.T) {
-	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Cards: "NVIDIA A100"})
+	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "NVIDIA A100"})
 	w.upstream()
 	record, kubeconfig, err := w.Record(w.ctx, "numalet-system", "numalet-controller")
 	w.must(err)
@@ -98,7 +98,7 @@ func (w *world) everything() {
 	w.apply(groupGuide(w.T))
 	w.await("the group is accepted", func() bool { return w.condition("training") == "True Accepted" })
 	w.gpuPod("first", "ann", "", 1)
-	w.await("ann gets a card", func() bool { return w.given("first") != "" })
+	w.await("ann gets a GPU", func() bool { return w.given("first") != "" })
 	w.create(ours("large", "99", v1alpha1.PolicySingle))
 	w.await("its author hears why it waits", func() bool { return said(w.pod("large")) != "" })
 	j := &jobs{w, w.objects()}

@@ -16,7 +16,7 @@ import (
 
 // TestRules runs the attacks of attacks_test.go.
 func TestRules(t *testing.T) {
-	w := newWorld(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Cards: "NVIDIA A100"})
+	w := newWorld(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	w.aggregate()
 	w.apply(town)
 	w.await("the victim's group is accepted", func() bool { return w.condition("victims") == "True Accepted" })

@@ -33,7 +33,7 @@ type stage struct {
 	objects   dynamic.Interface
 	kinds     meta.RESTMapper
 	made      []*unstructured.Unstructured
-	pods      []string // that are to be scheduled
+	pods      []string // pods that must be scheduled
 }
 
 func newStage(t *testing.T, w *world, scheduler string) *stage {
@@ -52,9 +52,9 @@ func newStage(t *testing.T, w *world, scheduler string) *stage {
 	return s
 }
 
-// play applies section after section, each once all pods before have a verdict.
-// Sections are named for what they do with their objects: "delete", or apply. The
-// names of Node, and of Pod, stand for what is usual of them.
+// play applies the sections in order. Before each one it waits until all earlier pods have a
+// verdict. A section named "delete" deletes its objects; all others apply them. Nodes and Pods
+// get default values for fields that they leave out.
 func (s *stage) play(sections []txtar.File) {
 	s.Helper()
 	for _, section := range sections {
@@ -103,7 +103,7 @@ func (s *stage) complete(object *unstructured.Unstructured) *unstructured.Unstru
 	return object
 }
 
-// usual adds to an object what it lacks.
+// usual adds the default values to an object.
 func usual(object, defaults map[string]any) {
 	for key, value := range defaults {
 		inner, isMap := object[key].(map[string]any)
@@ -176,12 +176,12 @@ func (s *stage) awaitVerdicts() {
 	s.Helper()
 	for deadline := time.Now().Add(30 * time.Second); strings.Contains(s.verdicts(), ": ?\n"); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			return // what comes after shows it
+			return // the next section shows the result
 		}
 	}
 }
 
-// verdicts says of each pod where it is, or why it is nowhere.
+// verdicts returns the node of each pod, or the reason why it has none.
 func (s *stage) verdicts() string {
 	s.Helper()
 	list, err := s.api.CoreV1().Pods("default").List(s.ctx, metav1.ListOptions{})

@@ -19,14 +19,14 @@ var (
 	takeovers    = flag.Int("takeovers", 2, "how many leaders go, of each kind")
 )
 
-// TestKilled kills the leader again and again in the middle of its binds: the
-// other replica goes on, every pod is bound once, and nothing is promised twice.
+// TestKilled kills the leader repeatedly while it binds pods. The other replica continues,
+// every pod is bound once, and no resource is assigned twice.
 func TestKilled(t *testing.T) {
 	takeOver(t, func(r *replicas, _ int, _ func()) { r.kill(r.leader(nil)) })
 }
 
-// TestFrozen stops the leader until another one has taken its lease, and in every
-// second case has bound pods, too; then it goes on with what it was about to do.
+// TestFrozen stops the leader's process until another replica has acquired the lease and, in
+// every second case, has also bound pods. Then the process continues where it was stopped.
 func TestFrozen(t *testing.T) {
 	takeOver(t, func(r *replicas, round int, someBound func()) {
 		r.freeze(r.leader(nil), func() {

@@ -26,7 +26,7 @@ import (
 // cluster.
 const settle = 20 * time.Second
 
-// office is a world with tenants: a node of two cards of each of three models.
+// office is a world with tenants: a node of two GPUs of each of three models.
 type office struct {
 	*world
 	tenants client.Client
@@ -94,15 +94,15 @@ func (o *office) stored(name string, of fairshare.Type) fairshare.Account {
 	return fairshare.Account{}
 }
 
-// card is a tenant's pod that wants one card of a model.
-func card(who, name, model string) *corev1.Pod {
+// gpu is a tenant's pod that requests one GPU of a model.
+func gpu(who, name, model string) *corev1.Pod {
 	pod := hollowcluster.Pod("default", name, "numalet-scheduler", "100m", 1)
 	pod.Labels[v1alpha1.LabelTenant], pod.Annotations[v1alpha1.AnnotationGPUType] = who, model
 	return pod
 }
 
-// turns lets pods run for a second each until n are through or under way, and
-// returns whose they were, in the order in which they were seen bound.
+// turns lets each pod run for a second, until n pods have started. It returns their tenants in
+// the order in which the pods were bound.
 func (o *office) turns(n int) (whose []string) {
 	o.Helper()
 	began := map[string]time.Time{}
@@ -127,9 +127,9 @@ func (o *office) turns(n int) (whose []string) {
 	return whose
 }
 
-// TestTenants: ann has held both T4s for a week, so that bob, who comes later, has
-// them until his score meets hers; carl, met with pods that run, has the score that
-// these made; and all scores are the same after a restart.
+// TestTenants: ann has used both T4s for a week, so bob, whose pods arrive later, gets them
+// until his score equals hers. Carl's pods already ran when the controller started, and he has
+// the score of their use. All scores are the same after a restart.
 func TestTenants(t *testing.T) {
 	o := newOffice(t)
 	o.open("ann", "T4", 2*(1-math.Exp(-4)))
@@ -145,10 +145,10 @@ func TestTenants(t *testing.T) {
 	_, err := o.api.CoreV1().Pods("default").UpdateStatus(o.ctx, runs, metav1.UpdateOptions{})
 	o.must(err)
 	for i := range 60 {
-		o.create(card("ann", fmt.Sprintf("a%02d", i), "T4"))
+		o.create(gpu("ann", fmt.Sprintf("a%02d", i), "T4"))
 	}
 	for i := range 60 {
-		o.create(card("bob", fmt.Sprintf("b%02d", i), "T4"))
+		o.create(gpu("bob", fmt.Sprintf("b%02d", i), "T4"))
 	}
 	o.begin("first")
 	o.firstSeen(began.Time)
@@ -170,12 +170,12 @@ func (o *office) firstSeen(began time.Time) {
 	}
 }
 
-// typesApart: all T4s are wanted by many, and both V100s taken and waited for; who
-// wants an H200 has it.
+// typesApart: many pods wait for the T4s, and both V100s are in use with pods waiting. A pod
+// that requests an H200 starts at once.
 func (o *office) typesApart() {
 	o.Helper()
 	for i := range 4 {
-		o.create(card("dora", fmt.Sprint("v", i), "V100"))
+		o.create(gpu("dora", fmt.Sprint("v", i), "V100"))
 	}
 	o.await("two V100s are taken, and waited for", func() bool {
 		waits := 0
@@ -186,7 +186,7 @@ func (o *office) typesApart() {
 		}
 		return waits == 2
 	})
-	o.create(card("dora", "h", "H200"))
+	o.create(gpu("dora", "h", "H200"))
 	o.await("the H200 is given", func() bool { return o.pod("h").Spec.NodeName == "of-h200" })
 	for i := range 4 {
 		o.must(o.api.CoreV1().Pods("default").Delete(o.ctx, fmt.Sprint("v", i), *metav1.NewDeleteOptions(0)))
@@ -210,8 +210,8 @@ func (o *office) untilScoresMeet() {
 	o.Logf("scores: ann %.3f, bob %.3f", ann.Score, bob.Score)
 }
 
-// explained: the queue explains why a pod waits. It is asked after the turns, because it takes
-// seconds until it answers, in which scores decay.
+// explained: the queue explains why a pod waits. It is called after turns, because its answer
+// takes seconds, in which scores decay.
 func (o *office) explained() {
 	o.Helper()
 	queue := o.serveQueue()
@@ -224,14 +224,14 @@ func (o *office) explained() {
 	o.Logf("%d pods are pending; the first: %+v", len(pods), pods[0])
 }
 
-// restart ends the controller a moment after a pod was bound, and compares what the
-// next one stores with what the first stored and that pod come to.
+// restart ends the controller just after a pod was bound. It compares the scores that the next
+// controller stores with those that the first one stored, plus the use by that pod.
 func (o *office) restart() {
 	o.Helper()
 	o.must(o.api.CoreV1().Pods("default").DeleteCollection(o.ctx, *metav1.NewDeleteOptions(0),
 		metav1.ListOptions{LabelSelector: v1alpha1.LabelTenant + " in (ann,bob)"}))
 	o.await("nobody holds a T4", func() bool { return o.stored("ann", "T4").Usage == 0 && o.stored("bob", "T4").Usage == 0 })
-	o.create(card("ann", "late", "T4"))
+	o.create(gpu("ann", "late", "T4"))
 	o.await("ann holds one again", func() bool { return o.pod("late").Spec.NodeName != "" })
 	before := map[string]fairshare.Account{"ann": o.stored("ann", "T4"), "bob": o.stored("bob", "T4"), "carl": o.stored("carl", fairshare.CPU)}
 	o.must(o.controller.Stop(10 * time.Second))
@@ -256,7 +256,7 @@ func (o *office) restart() {
 	}
 }
 
-// boundAt returns when the API server says that a pod was bound.
+// boundAt returns the time at which a pod was bound according to the API server.
 func (o *office) boundAt(name string) time.Time {
 	o.Helper()
 	for _, c := range o.pod(name).Status.Conditions {

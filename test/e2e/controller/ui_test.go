@@ -29,7 +29,7 @@ func TestUI(t *testing.T) {
 	if *browser == "" {
 		t.Fatal("give the program with -browser, as make ui-check does")
 	}
-	w := newAnswering(t, 1000, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Cards: "Tesla T4"})
+	w := newAnswering(t, 1000, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "Tesla T4"})
 	for _, tenant := range []string{"ann", "ben"} {
 		w.apply(fmt.Sprintf(`{"apiVersion": "numalet.dev/v1alpha1", "kind": "Tenant", "metadata": {"name": %q}, "spec": {"quotas": {"gpu": 400}}}`, tenant))
 	}

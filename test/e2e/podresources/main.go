@@ -1,6 +1,6 @@
-// Command podresources prints which devices the kubelet of its node says that
-// containers have, by its pod resources API: lines of pod, container, resource and
-// ids, such as "default/a main nvidia.com/gpu GPU-0,GPU-1".
+// Command podresources prints the devices of all containers according to the pod resources API
+// of the node's kubelet: lines of pod, container, resource and ids, such as "default/a main
+// nvidia.com/gpu GPU-0,GPU-1".
 package main
 
 import (

@@ -41,8 +41,8 @@ func metrics(to io.Writer, address, token string) error {
 	return err
 }
 
-// get speaks plain HTTP/1.0, for want of wget on one kind of node and to keep
-// this program small.
+// get uses plain HTTP/1.0, because wget is missing on one kind of node, and to keep this
+// program small.
 func get(address, path, token string) (status, body string, err error) {
 	conn, err := dial(address, token != "")
 	if err != nil {

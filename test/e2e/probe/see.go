@@ -40,8 +40,8 @@ func see(args []string) error {
 	return nil
 }
 
-// gpus returns what the environment says of GPUs: the variable of NVIDIA's
-// container runtime, or else the values of all that begin with CDI_, sorted.
+// gpus returns the GPUs in the environment: the value of the variable of NVIDIA's container
+// runtime, or else the sorted values of all variables with the prefix CDI_.
 func gpus(env []string) string {
 	var visible string
 	var devices []string

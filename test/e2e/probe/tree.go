@@ -11,15 +11,14 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// roleVariable is the environment variable by which a test's container says
-// what it is. Until its program runs, runc's own stages are in its cgroup,
-// which lack it.
+// roleVariable is the environment variable with the role of a test's container. Until the
+// container's program runs, its cgroup has processes of runc, which do not have the variable.
 const roleVariable = "NUMALET_ROLE="
 
 type role int
 
 const (
-	unknownRole role = iota // none of the others, or not yet
+	unknownRole role = iota // none of the other roles, or not known yet
 	sandboxRole             // a pod's pause process, which only sleeps
 	sharedRole
 	exclusiveRole

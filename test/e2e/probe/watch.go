@@ -48,17 +48,17 @@ func watch(args []string) error {
 	}
 }
 
-// watcher remembers what each container is, so that a pass reads only cpusets.
+// watcher stores the role of each container, so that a pass reads only cpusets.
 type watcher struct {
 	tree   tree
 	known  map[string]role
 	report report
 }
 
-// pass reads every exclusive container, then every container, and counts an
-// overlap only if the exclusive one still runs on the same CPUs afterwards.
-// That order has no false alarm: what is carved has been taken from the others
-// before, and what was given back is caught by the second reading.
+// pass reads every exclusive container, then every container, and counts an overlap only if
+// the exclusive one still runs on the same CPUs afterwards. This order causes no false alarm.
+// CPUs that become exclusive were removed from the other containers before, and CPUs that
+// become shared are read a second time.
 func (w *watcher) pass() {
 	all := w.tree.containers()
 	w.classify(all)
@@ -106,7 +106,7 @@ func (w *watcher) read(path string) (mask, bool) {
 	return w.tree.effective(path)
 }
 
-// classify learns the role of containers not seen before.
+// classify finds the role of new containers.
 func (w *watcher) classify(all []string) {
 	for _, path := range all {
 		if w.known[path] != unknownRole {

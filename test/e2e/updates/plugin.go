@@ -10,7 +10,7 @@ import (
 	"github.com/containerd/nri/pkg/api"
 )
 
-// none stands for the CPUs of a creation that moved nothing.
+// none is printed instead of CPUs for a creation that moved no container.
 const none = "none"
 
 // plugin has one method per hook; the stub finds them by their interfaces.
@@ -20,7 +20,7 @@ type plugin struct {
 		sync.Mutex
 		out      io.Writer
 		members  []string // containers of the pod that there were at the start
-		cpus     []string // of the creations to come
+		cpus     []string // CPU sets for the next creations
 		answered map[string]answer
 	}
 }
@@ -80,8 +80,8 @@ func move(containers []string, cpus string) []*api.ContainerUpdate {
 	return updates
 }
 
-// PostCreateContainer comes when the runtime has carried out the updates and
-// then created the container.
+// PostCreateContainer is called after the runtime has carried out the updates and then created
+// the container.
 func (p *plugin) PostCreateContainer(_ context.Context, _ *api.PodSandbox, c *api.Container) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

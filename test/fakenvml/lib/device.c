@@ -8,7 +8,7 @@ nvmlReturn_t answers(nvmlDevice_t device)
 	events_replay();
 	if (!device.handle)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	return (device.handle->card ? device.handle->card : device.handle)->lost ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
+	return (device.handle->parent ? device.handle->parent : device.handle)->lost ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
 }
 
 static nvmlReturn_t copy(char *to, unsigned int length, const char *from)
@@ -61,15 +61,15 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *version)
 
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *count)
 {
-	*count = machine.ncards;
+	*count = machine.ngpus;
 	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
 {
-	if (index >= (unsigned)machine.ncards)
+	if (index >= (unsigned)machine.ngpus)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	device->handle = &machine.cards[index];
+	device->handle = &machine.gpus[index];
 	return answers(*device);
 }
 
@@ -90,15 +90,15 @@ nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 	nvmlReturn_t r = answers(device);
 	if (r)
 		return r;
-	*index = device.handle->card ? 0 : place(device.handle);
-	for (const gpu *s = machine.slices; device.handle->card && s < device.handle; s++)
-		*index += s->card == device.handle->card;
+	*index = device.handle->parent ? 0 : place(device.handle);
+	for (const gpu *s = machine.slices; device.handle->parent && s < device.handle; s++)
+		*index += s->parent == device.handle->parent;
 	return r;
 }
 
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *number)
 {
-	return device.handle && device.handle->card ? NVML_ERROR_INVALID_ARGUMENT : nvmlDeviceGetIndex(device, number);
+	return device.handle && device.handle->parent ? NVML_ERROR_INVALID_ARGUMENT : nvmlDeviceGetIndex(device, number);
 }
 
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)

@@ -5,18 +5,18 @@
 #include <string.h>
 #include <time.h>
 
-/* Lines of the file of events, each about one card:
+/* Lines of the file of events, each about one GPU:
  *
  *   xid UUID NUMBER [GI [CI]]   doublebit UUID   unavailable UUID
  *   lost UUID   found UUID   ecc UUID COUNT   action UUID NUMBER
  *   deaf UUID   hears UUID
  *
  * The first three are events, for the event sets that were there before them.
- * The others are what a card is like from then on. */
+ * The others are what a GPU is like from then on. */
 
 struct nvmlEventSet_st {
 	long seen; /* bytes of the file that were delivered */
-	unsigned long long wanted[MAX_CARDS];
+	unsigned long long wanted[MAX_GPUS];
 };
 
 static void mark(const char *line)
@@ -26,28 +26,28 @@ static void mark(const char *line)
 	char verb[16];
 	if (sscanf(line, "%15s %95s %lld", verb, uuid, &n) < 2)
 		return;
-	gpu *card = find(uuid);
-	if (!card)
+	gpu *g = find(uuid);
+	if (!g)
 		return;
 	if (!strcmp(verb, "lost"))
-		card->lost = 1;
+		g->lost = 1;
 	else if (!strcmp(verb, "found"))
-		card->lost = 0;
+		g->lost = 0;
 	else if (!strcmp(verb, "deaf"))
-		card->deaf = 1;
+		g->deaf = 1;
 	else if (!strcmp(verb, "hears"))
-		card->deaf = 0;
+		g->deaf = 0;
 	else if (!strcmp(verb, "ecc"))
-		card->ecc = (unsigned long long)n;
+		g->ecc = (unsigned long long)n;
 	else if (!strcmp(verb, "action"))
-		card->action = (int)n;
+		g->action = (int)n;
 }
 
 void events_replay(void)
 {
 	char line[256];
-	for (int i = 0; i < machine.ncards; i++)
-		machine.cards[i].lost = machine.cards[i].deaf = machine.cards[i].action = 0, machine.cards[i].ecc = 0;
+	for (int i = 0; i < machine.ngpus; i++)
+		machine.gpus[i].lost = machine.gpus[i].deaf = machine.gpus[i].action = 0, machine.gpus[i].ecc = 0;
 	FILE *f = fopen(events_path(), "r");
 	if (!f)
 		return;
@@ -75,7 +75,7 @@ static int parse(const char *line, nvmlEventData_t *data)
 	} else {
 		return 0;
 	}
-	return data->device.handle && !data->device.handle->card;
+	return data->device.handle && !data->device.handle->parent;
 }
 
 /* Delivers the next whole line that is an event that the set wants. */

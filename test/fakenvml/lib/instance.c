@@ -12,11 +12,11 @@ static unsigned int profile(const gpu *slice)
 	return size ? (unsigned int)(size - sizes) : 0;
 }
 
-static gpu *slice_of(const gpu *card, unsigned int gi, const unsigned int *ci)
+static gpu *slice_of(const gpu *parent, unsigned int gi, const unsigned int *ci)
 {
 	for (int i = 0; i < machine.nslices; i++) {
 		gpu *s = &machine.slices[i];
-		if (s->card == card && s->gi == gi && (!ci || s->ci == *ci))
+		if (s->parent == parent && s->gi == gi && (!ci || s->ci == *ci))
 			return s;
 	}
 	return NULL;
@@ -24,16 +24,16 @@ static gpu *slice_of(const gpu *card, unsigned int gi, const unsigned int *ci)
 
 nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned int *is)
 {
-	*is = device.handle && device.handle->card;
+	*is = device.handle && device.handle->parent;
 	return answers(device);
 }
 
-nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t slice, nvmlDevice_t *card)
+nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t slice, nvmlDevice_t *parent)
 {
 	nvmlReturn_t r = answers(slice);
 	if (!r)
-		card->handle = slice.handle->card;
-	return r || card->handle ? r : NVML_ERROR_INVALID_ARGUMENT;
+		parent->handle = slice.handle->parent;
+	return r || parent->handle ? r : NVML_ERROR_INVALID_ARGUMENT;
 }
 
 nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t slice, nvmlDeviceAttributes_t *attributes)
@@ -44,38 +44,38 @@ nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t slice, nvmlDeviceAttributes
 	return r;
 }
 
-nvmlReturn_t nvmlDeviceGetGpuInstanceById(nvmlDevice_t card, unsigned int id, nvmlGpuInstance_t *instance)
+nvmlReturn_t nvmlDeviceGetGpuInstanceById(nvmlDevice_t parent, unsigned int id, nvmlGpuInstance_t *instance)
 {
-	instance->handle = (void *)slice_of(card.handle, id, NULL);
-	return instance->handle ? answers(card) : NVML_ERROR_NOT_FOUND;
+	instance->handle = (void *)slice_of(parent.handle, id, NULL);
+	return instance->handle ? answers(parent) : NVML_ERROR_NOT_FOUND;
 }
 
 nvmlReturn_t nvmlGpuInstanceGetInfo(nvmlGpuInstance_t instance, nvmlGpuInstanceInfo_t *info)
 {
 	gpu *s = (void *)instance.handle;
-	*info = (nvmlGpuInstanceInfo_t){.device.handle = s->card, .id = s->gi, .profileId = profile(s)};
+	*info = (nvmlGpuInstanceInfo_t){.device.handle = s->parent, .id = s->gi, .profileId = profile(s)};
 	return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfo(nvmlDevice_t card, unsigned int number, nvmlGpuInstanceProfileInfo_t *info)
+nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfo(nvmlDevice_t parent, unsigned int number, nvmlGpuInstanceProfileInfo_t *info)
 {
 	if (number >= sizeof sizes - 1)
 		return NVML_ERROR_NOT_SUPPORTED;
 	*info = (nvmlGpuInstanceProfileInfo_t){.id = number};
-	return answers(card);
+	return answers(parent);
 }
 
 nvmlReturn_t nvmlGpuInstanceGetComputeInstanceById(nvmlGpuInstance_t instance, unsigned int id, nvmlComputeInstance_t *compute)
 {
 	gpu *s = (void *)instance.handle;
-	compute->handle = (void *)slice_of(s->card, s->gi, &id);
+	compute->handle = (void *)slice_of(s->parent, s->gi, &id);
 	return compute->handle ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
 }
 
 nvmlReturn_t nvmlComputeInstanceGetInfo_v2(nvmlComputeInstance_t instance, nvmlComputeInstanceInfo_t *info)
 {
 	gpu *s = (void *)instance.handle;
-	*info = (nvmlComputeInstanceInfo_t){.device.handle = s->card, .id = s->ci, .profileId = profile(s)};
+	*info = (nvmlComputeInstanceInfo_t){.device.handle = s->parent, .id = s->ci, .profileId = profile(s)};
 	return NVML_SUCCESS;
 }
 

@@ -19,13 +19,13 @@ const char *events_path(void)
 	return path;
 }
 
-int place(const gpu *card) { return (int)(card - machine.cards); }
+int place(const gpu *g) { return (int)(g - machine.gpus); }
 
 gpu *find(const char *uuid)
 {
-	for (int i = 0; i < machine.ncards; i++)
-		if (!strcmp(machine.cards[i].uuid, uuid))
-			return &machine.cards[i];
+	for (int i = 0; i < machine.ngpus; i++)
+		if (!strcmp(machine.gpus[i].uuid, uuid))
+			return &machine.gpus[i];
 	for (int i = 0; i < machine.nslices; i++)
 		if (!strcmp(machine.slices[i].uuid, uuid))
 			return &machine.slices[i];
@@ -44,28 +44,28 @@ static nvmlGpuTopologyLevel_t level(const char *name)
 	return NVML_TOPOLOGY_SYSTEM;
 }
 
-static int read_card(const char *line)
+static int read_gpu(const char *line)
 {
-	gpu *c = &machine.cards[machine.ncards];
-	if (machine.ncards == MAX_CARDS ||
-	    sscanf(line, "card %95s %31s %d %llu %95[^\n]", c->uuid, c->bus, &c->numa, &c->memory, c->name) != 5)
+	gpu *c = &machine.gpus[machine.ngpus];
+	if (machine.ngpus == MAX_GPUS ||
+	    sscanf(line, "gpu %95s %31s %d %llu %95[^\n]", c->uuid, c->bus, &c->numa, &c->memory, c->name) != 5)
 		return 0;
 	c->gi = c->ci = NO_INSTANCE;
-	machine.ncards++;
+	machine.ngpus++;
 	return 1;
 }
 
 static int read_slice(const char *line)
 {
 	gpu *s = &machine.slices[machine.nslices];
-	int card;
+	int parent;
 	char profile[32];
 	if (machine.nslices == MAX_SLICES ||
-	    sscanf(line, "slice %d %u %u %95s %llu %31s", &card, &s->gi, &s->ci, s->uuid, &s->memory, profile) != 6 ||
-	    card < 0 || card >= machine.ncards)
+	    sscanf(line, "slice %d %u %u %95s %llu %31s", &parent, &s->gi, &s->ci, s->uuid, &s->memory, profile) != 6 ||
+	    parent < 0 || parent >= machine.ngpus)
 		return 0;
-	s->card = &machine.cards[card];
-	strcat(strcat(strcpy(s->name, s->card->name), " MIG "), profile); /* 95 + 5 + 31 bytes of 160 */
+	s->parent = &machine.gpus[parent];
+	strcat(strcat(strcpy(s->name, s->parent->name), " MIG "), profile); /* 95 + 5 + 31 bytes of 160 */
 	machine.nslices++;
 	return 1;
 }
@@ -77,7 +77,7 @@ static int read_pair(const char *line)
 	int links = sscanf(line, "nvlink %d %d %d", &a, &b, &n) == 3;
 	if (!links && sscanf(line, "level %d %d %7s", &a, &b, name) != 3)
 		return 0;
-	if (a < 0 || b < 0 || a >= machine.ncards || b >= machine.ncards)
+	if (a < 0 || b < 0 || a >= machine.ngpus || b >= machine.ngpus)
 		return 0;
 	if (links)
 		machine.nvlinks[a][b] = machine.nvlinks[b][a] = n;
@@ -88,11 +88,11 @@ static int read_pair(const char *line)
 
 static int read_mark(const char *line)
 {
-	int card, n;
-	if (sscanf(line, "mig %d", &card) == 1 && card >= 0 && card < machine.ncards)
-		return machine.cards[card].mig = 1;
-	if (sscanf(line, "switch %d %d", &card, &n) == 2 && card >= 0 && card < machine.ncards) {
-		machine.switched[card] = n;
+	int parent, n;
+	if (sscanf(line, "mig %d", &parent) == 1 && parent >= 0 && parent < machine.ngpus)
+		return machine.gpus[parent].mig = 1;
+	if (sscanf(line, "switch %d %d", &parent, &n) == 2 && parent >= 0 && parent < machine.ngpus) {
+		machine.switched[parent] = n;
 		return 1;
 	}
 	return 0;
@@ -102,7 +102,7 @@ static int read_line(const char *line)
 {
 	return line[strspn(line, " \t\n")] == 0 || *line == '#' ||
 	       sscanf(line, "driver %79s", machine.driver) == 1 || sscanf(line, "cuda %d", &machine.cuda) == 1 ||
-	       read_card(line) || read_slice(line) || read_pair(line) || read_mark(line);
+	       read_gpu(line) || read_slice(line) || read_pair(line) || read_mark(line);
 }
 
 nvmlReturn_t layout_read(void)
@@ -112,8 +112,8 @@ nvmlReturn_t layout_read(void)
 	if (!f)
 		return NVML_ERROR_DRIVER_NOT_LOADED;
 	memset(&machine, 0, sizeof machine);
-	for (int i = 0; i < MAX_CARDS; i++)
-		for (int j = 0; j < MAX_CARDS; j++)
+	for (int i = 0; i < MAX_GPUS; i++)
+		for (int j = 0; j < MAX_GPUS; j++)
 			machine.level[i][j] = NVML_TOPOLOGY_SYSTEM;
 	int good = 1;
 	while (good && fgets(line, sizeof line, f))

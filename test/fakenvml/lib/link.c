@@ -2,17 +2,17 @@
 
 #include <string.h>
 
-/* Link numbers of a card go through the other cards in order, then to the switch. */
-static nvmlReturn_t remote(const gpu *card, unsigned int link, gpu **other)
+/* Link numbers of a GPU go through the other GPUs in order, then to the switch. */
+static nvmlReturn_t remote(const gpu *g, unsigned int link, gpu **other)
 {
 	unsigned int passed = 0;
 	*other = NULL;
-	for (int i = 0; i < machine.ncards; i++)
-		if (link < (passed += machine.nvlinks[place(card)][i])) {
-			*other = &machine.cards[i];
+	for (int i = 0; i < machine.ngpus; i++)
+		if (link < (passed += machine.nvlinks[place(g)][i])) {
+			*other = &machine.gpus[i];
 			return NVML_SUCCESS;
 		}
-	return link < passed + machine.switched[place(card)] ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+	return link < passed + machine.switched[place(g)] ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
 }
 
 nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nvmlEnableState_t *active)

@@ -20,7 +20,7 @@ nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned i
 	if (r)
 		return r;
 	for (int i = 0; i < machine.nslices; i++)
-		if (machine.slices[i].card == device.handle && index-- == 0) {
+		if (machine.slices[i].parent == device.handle && index-- == 0) {
 			slice->handle = &machine.slices[i];
 			return NVML_SUCCESS;
 		}
@@ -30,11 +30,11 @@ nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned i
 nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned int *id)
 {
 	*id = device.handle->gi;
-	return device.handle->card ? answers(device) : NVML_ERROR_NOT_SUPPORTED;
+	return device.handle->parent ? answers(device) : NVML_ERROR_NOT_SUPPORTED;
 }
 
 nvmlReturn_t nvmlDeviceGetComputeInstanceId(nvmlDevice_t device, unsigned int *id)
 {
 	*id = device.handle->ci;
-	return device.handle->card ? answers(device) : NVML_ERROR_NOT_SUPPORTED;
+	return device.handle->parent ? answers(device) : NVML_ERROR_NOT_SUPPORTED;
 }

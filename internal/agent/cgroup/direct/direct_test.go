@@ -18,8 +18,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// asking is a pod with one container, which asks for two CPUs by extra limits
-// or by annotations, and whose status names id as that container.
+// asking returns a pod with one container. It requests two CPUs by extra limits or by
+// annotations, and its status has the container ID id.
 func asking(annotations map[string]string, limits corev1.ResourceList, id string) *corev1.Pod {
 	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi")}
 	for name, quantity := range limits {
@@ -40,7 +40,7 @@ func TestTranslate(t *testing.T) {
 		{Target: "/kubepods/podu/pause", ID: "pause"}, {Target: "/kubepods/podu/c1", ID: "c1"},
 	}}
 	policy := map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}
-	// whole is the pod as one sandbox, of which cgroup is confined.
+	// whole is the pod as one sandbox with the cgroup that is confined.
 	whole := func(id, target string, pod *corev1.Pod) workload.Sandbox {
 		s := workload.Sandbox{ID: id, Pod: workload.Pod{UID: "u"}, PodCgroup: "/kubepods/podu", Cgroup: target}
 		if pod != nil {
@@ -96,14 +96,14 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// lists is a node that remembers the sandboxes it was given last.
+// lists is a node that records the sandboxes of the last synchronization.
 type lists chan []workload.Sandbox
 
 func (l lists) Synchronize(_ context.Context, sandboxes []workload.Sandbox, _ []workload.Container) {
 	l <- sandboxes
 }
 
-// pods is an API server that knows some pods.
+// pods is an API server with some pods.
 type pods struct {
 	sync.Mutex
 	byUID map[string]*corev1.Pod
@@ -127,8 +127,8 @@ func (p *pods) set(uid string, pod *corev1.Pod) {
 	}
 }
 
-// TestRunNotices makes, changes and removes a pod in a tree of plain
-// directories, and waits until each is seen, long before Resync.
+// TestRunNotices creates, changes and removes a pod in a tree of plain directories. The
+// watcher must notice each step long before Resync.
 func TestRunNotices(t *testing.T) {
 	root := t.TempDir()
 	pod := filepath.Join(root, "kubepods/podu")
@@ -174,7 +174,7 @@ func TestRunNotices(t *testing.T) {
 	}
 }
 
-// await takes lists until one has n sandboxes.
+// await receives lists until one has n sandboxes.
 func (l lists) await(t *testing.T, n int) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -207,8 +207,8 @@ func mkdir(t *testing.T, dir string) {
 	}
 }
 
-// TestStaticPod checks which of the pods that say that they are the mirror pod of a static
-// pod is taken for it.
+// TestStaticPod checks which pod is accepted as the mirror pod of a static pod, if several
+// claim to be it.
 func TestStaticPod(t *testing.T) {
 	mirror := func(name, container string) *corev1.Pod {
 		p := &corev1.Pod{}

@@ -25,7 +25,7 @@ func TestReference(t *testing.T) {
 		Held: []node.Holding{{CPUs: cpuset.MustParse("1-2")}}, Shared: cpuset.MustParse("0,3"), Available: map[topology.NodeID]int{0: 1},
 	}
 	r.MustRegister(Holdings{View: func() node.View { return view }})
-	r.MustRegister(GPUs{Inventory: func() *gpu.Inventory { return &gpu.Inventory{Cards: []gpu.Card{{UUID: "GPU-0"}}} }})
+	r.MustRegister(GPUs{Inventory: func() *gpu.Inventory { return &gpu.Inventory{GPUs: []gpu.GPU{{UUID: "GPU-0"}}} }})
 	r.MustRegister(Foreign{Times: func() []ForeignTime { return []ForeignTime{{BySource: map[string]time.Duration{"other": 1}}} }})
 	families, err := r.Gather()
 	if err != nil {

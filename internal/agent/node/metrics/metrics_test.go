@@ -68,7 +68,7 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestGPUs(t *testing.T) {
-	v := &gpu.Inventory{Cards: []gpu.Card{
+	v := &gpu.Inventory{GPUs: []gpu.GPU{
 		{UUID: "GPU-a", Model: "NVIDIA H100", Health: gpu.Health{State: gpu.Healthy}},
 		{UUID: "GPU-b", Model: "NVIDIA H100", Health: gpu.Health{State: gpu.Unhealthy, Reason: "Xid 79"}},
 		{UUID: "GPU-c", Model: "NVIDIA H100"},

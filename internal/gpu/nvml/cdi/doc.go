@@ -1,5 +1,5 @@
 // Package cdi writes the CDI specification of a node's GPUs: a file from which
-// container runtimes read the devices, mounts and hooks of each card and MIG slice.
+// container runtimes read the devices, mounts and hooks of each GPU and MIG slice.
 // https://github.com/cncf-tags/container-device-interface/blob/v1.1.0/SPEC.md
 //
 // NVIDIA's library determines the content (nvcdi, behind Describer), and the library

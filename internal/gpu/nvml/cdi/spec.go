@@ -74,7 +74,7 @@ func (w *SpecWriter) devices(units []gpu.Unit, describer Describer) []specs.Devi
 }
 
 // check returns an error if a GPU's description is incomplete. nvcdi leaves out what
-// it does not find: the device node of the card, or of a slice also one of its two
+// it does not find: the device node of the GPU, or of a slice also one of its two
 // capabilities.
 func (w *SpecWriter) check(u gpu.Unit, described []specs.Device) error {
 	if len(described) != 1 || described[0].Name != u.ID {

@@ -17,7 +17,7 @@ import (
 
 const kind = "numalet.dev/gpu"
 
-// driver describes GPUs that it knows, under /host.
+// driver is a fake that describes its GPUs, with files under /host.
 type driver struct {
 	nodes map[string]int // device nodes by UUID
 	files error          // why the driver's files are not found
@@ -48,10 +48,10 @@ func (d *driver) GetDeviceSpecsByID(ids ...string) ([]specs.Device, error) {
 	return []specs.Device{{Name: ids[0], ContainerEdits: specs.ContainerEdits{DeviceNodes: nodes}}}, nil
 }
 
-// two is a node with a card and a card in MIG mode with a slice.
+// two is a node with a GPU and a GPU in MIG mode with a slice.
 func two(state gpu.State) *gpu.Inventory {
 	well := gpu.Health{State: gpu.Healthy}
-	return &gpu.Inventory{Cards: []gpu.Card{
+	return &gpu.Inventory{GPUs: []gpu.GPU{
 		{UUID: "GPU-a", Health: gpu.Health{State: state}},
 		{UUID: "GPU-b", Health: well, MIG: true, Slices: []gpu.Slice{{UUID: "MIG-1", Health: well}}},
 	}}
@@ -79,7 +79,7 @@ func TestPrepare(t *testing.T) {
 		reasons map[string]string
 	}{
 		"all": {driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 3}}, []string{kind + "=GPU-a", kind + "=MIG-1"}, nil},
-		"a card that is lost": {driver{nodes: map[string]int{"MIG-1": 3}}, []string{kind + "=MIG-1"}, map[string]string{
+		"a GPU that is lost": {driver{nodes: map[string]int{"MIG-1": 3}}, []string{kind + "=MIG-1"}, map[string]string{
 			"GPU-a": none + "no such GPU",
 		}},
 		"a slice without a capability": {driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 2}}, []string{kind + "=GPU-a"}, map[string]string{
@@ -122,7 +122,8 @@ func mapWith(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// TestHookIsMissing says what to install, before any container fails for it.
+// TestHookIsMissing checks that the error names what to install, before a container fails
+// because of it.
 func TestHookIsMissing(t *testing.T) {
 	host, dir := t.TempDir(), t.TempDir()
 	k := NewSpecWriter(Options{Paths: Paths{Root: host, HostRoot: "/", Hook: "/usr/bin/nvidia-cdi-hook"}, Kind: kind, Dir: dir})
@@ -145,12 +146,13 @@ func TestHookIsMissing(t *testing.T) {
 	}
 }
 
-// TestSpecificationFollows goes through a node's life.
+// TestSpecificationFollows changes a node's GPUs step by step, and checks the file after each
+// step.
 func TestSpecificationFollows(t *testing.T) {
 	dir := t.TempDir()
 	k, d := newKeeper(dir), &driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 3}}
 	reconfigured := two(gpu.Healthy)
-	reconfigured.Cards[1].Slices = []gpu.Slice{{UUID: "MIG-2"}, {UUID: "MIG-3"}}
+	reconfigured.GPUs[1].Slices = []gpu.Slice{{UUID: "MIG-2"}, {UUID: "MIG-3"}}
 	for _, step := range []struct {
 		name      string
 		inventory *gpu.Inventory
@@ -163,7 +165,7 @@ func TestSpecificationFollows(t *testing.T) {
 		{"the file is gone", two(gpu.Healthy), func() { os.Remove(Path(dir, kind)) }, 2, []string{"GPU-a", "MIG-1"}},
 		{"other slices", reconfigured, func() { d.nodes = map[string]int{"GPU-a": 1, "MIG-2": 3} }, 3, []string{"GPU-a", "MIG-2"}},
 		{"the last node is there", reconfigured, func() { d.nodes["MIG-3"] = 3 }, 4, []string{"GPU-a", "MIG-2", "MIG-3"}},
-		{"a card is lost", two(gpu.Unhealthy), func() { d.nodes = map[string]int{"MIG-1": 3} }, 5, []string{"MIG-1"}},
+		{"a GPU is lost", two(gpu.Unhealthy), func() { d.nodes = map[string]int{"MIG-1": 3} }, 5, []string{"MIG-1"}},
 		{"it stays lost", two(gpu.Unhealthy), func() {}, 5, []string{"MIG-1"}},
 		{"it is back", two(gpu.Healthy), func() { d.nodes["GPU-a"] = 1 }, 6, []string{"GPU-a", "MIG-1"}},
 		{"no GPUs", &gpu.Inventory{}, func() {}, 6, nil},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The rig promises that nothing it starts listens beyond this machine.
+// The rig guarantees that its programs accept connections only from this machine.
 func TestListenersAreLocal(t *testing.T) {
 	for _, f := range Flavours() {
 		args := strings.Join(Boot{Flavour: f}.Args(), " ")

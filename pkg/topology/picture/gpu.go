@@ -8,18 +8,18 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// title returns a card's index, or its PCI address if the index is unknown.
-func title(c gpu.Card) string {
+// title returns a GPU's index, or its PCI address if the index is unknown.
+func title(c gpu.GPU) string {
 	if c.Index == topology.Unknown {
 		return string(c.PCI)
 	}
 	return fmt.Sprint(c.Index)
 }
 
-// cardsOn returns the part of a NUMA node's label that lists its cards: " · GPUs 0, 1".
-func cardsOn(cards []gpu.Card, node topology.NodeID) string {
+// gpusOn returns the part of a NUMA node's label that lists its GPUs: " · GPUs 0, 1".
+func gpusOn(gpus []gpu.GPU, node topology.NodeID) string {
 	var titles []string
-	for _, c := range cards {
+	for _, c := range gpus {
 		if c.NUMA == node {
 			titles = append(titles, title(c))
 		}
@@ -33,9 +33,9 @@ func cardsOn(cards []gpu.Card, node topology.NodeID) string {
 	return " · GPUs " + strings.Join(titles, ", ")
 }
 
-// describe returns the description of a card: "NVIDIA H100 80GB HBM3 · 79.6 GiB ·
+// describe returns the description of a GPU: "NVIDIA H100 80GB HBM3 · 79.6 GiB ·
 // NUMA 1 · 0000:3b:00.0".
-func describe(c gpu.Card) string {
+func describe(c gpu.GPU) string {
 	parts := []string{c.Model}
 	if c.Model == "" {
 		parts[0] = "model unknown"
@@ -53,9 +53,9 @@ func describe(c gpu.Card) string {
 	return strings.Join(parts, " · ")
 }
 
-// faults returns the lines about the faults of a card and its slices, or about why their
+// faults returns the lines about the faults of a GPU and its slices, or about why their
 // health is unknown, with the remedies.
-func faults(c gpu.Card) (lines []string) {
+func faults(c gpu.GPU) (lines []string) {
 	lines = sentences(c.Health.Reason)
 	for _, s := range c.Slices {
 		if s.Health.Reason != "" {
@@ -73,8 +73,8 @@ func sentences(reason string) []string {
 	return strings.Split(reason, "; ")
 }
 
-// slicesOf lists the slices of a card in MIG mode: "MIG 3g.40gb 2 × 1g.10gb".
-func slicesOf(c gpu.Card) string {
+// slicesOf lists the slices of a GPU in MIG mode: "MIG 3g.40gb 2 × 1g.10gb".
+func slicesOf(c gpu.GPU) string {
 	if len(c.Slices) == 0 {
 		return "MIG, no slices"
 	}

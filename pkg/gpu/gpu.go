@@ -8,15 +8,15 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Card is one physical GPU.
-type Card struct {
+// GPU is one physical GPU.
+type GPU struct {
 	UUID        string
 	Index       int    // the driver's index, which a reboot may change
 	Model       string // as the driver names it, such as "NVIDIA H100 80GB HBM3"
 	MemoryBytes uint64
 	PCI         Address
 	NUMA        topology.NodeID // topology.Unknown if not known
-	// MIG means that the card is in MIG mode: only its Slices can be allocated, and
+	// MIG means that the GPU is in MIG mode: only its Slices can be allocated, and
 	// there may be none.
 	MIG    bool
 	Slices []Slice
@@ -34,8 +34,8 @@ type Slice struct {
 	Health          Health
 }
 
-// ids returns the UUIDs of the card and of its slices.
-func (c *Card) ids() []string {
+// ids returns the UUIDs of the GPU and of its slices.
+func (c *GPU) ids() []string {
 	ids := []string{c.UUID}
 	for _, s := range c.Slices {
 		ids = append(ids, s.UUID)
@@ -86,7 +86,7 @@ func (s State) String() string {
 	return "Unknown"
 }
 
-// Health is the state of a card or slice. Package health determines it.
+// Health is the state of a GPU or slice. Package health determines it.
 type Health struct {
 	State  State
 	Reason string // the fault and its remedy; "" when healthy
@@ -102,22 +102,22 @@ func worse(a, b Health) Health {
 	return a
 }
 
-// Unit is what can be allocated: a card, or a slice of a card in MIG mode.
+// Unit is what can be allocated: a GPU, or a slice of a GPU in MIG mode.
 type Unit struct {
 	ID          string // UUID
-	Card        int    // index of its card in Inventory.Cards
+	GPU         int    // index of its GPU in Inventory.GPUs
 	Form        Form
 	Type        string
 	MemoryBytes uint64
-	Health      Health // of a slice, the worse of its own and its card's
+	Health      Health // of a slice, the worse of its own and its GPU's
 }
 
-// Units returns what can be allocated, card by card. Of a card in MIG mode only the
-// slices are included, so a card is never available both as a whole and in part.
+// Units returns what can be allocated, GPU by GPU. Of a GPU in MIG mode only the
+// slices are included, so a GPU is never available both as a whole and in part.
 func (v *Inventory) Units() []Unit {
 	var units []Unit
-	for i := range v.Cards {
-		c := &v.Cards[i]
+	for i := range v.GPUs {
+		c := &v.GPUs[i]
 		if !c.MIG {
 			units = append(units, Unit{c.UUID, i, Physical, TypeName(c.Model), c.MemoryBytes, c.Health})
 			continue

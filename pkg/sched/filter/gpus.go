@@ -9,17 +9,17 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// candidates are the cards of a node that a pod may choose from. They are sorted by free capacity,
-// least first, so that whole cards stay whole. Cards with equal free capacity keep the node's
+// candidates are the GPUs of a node that a pod may choose from. They are sorted by free capacity,
+// least first, so that whole GPUs stay whole. GPUs with equal free capacity keep the node's
 // order.
 type candidates struct {
-	cards []sched.GPU
-	group string // the GPU group of the cards, or ""
+	gpus  []sched.GPU
+	group string // the GPU group of the GPUs, or ""
 }
 
-// candidatesFor returns the candidates for a pod. There are at least as many cards as
+// candidatesFor returns the candidates for a pod. There are at least as many GPUs as
 // requested, or the reason why there are not. A pod without exclusive CPUs that requests
-// one card gets only the best candidate, which costs no memory.
+// one GPU gets only the best candidate, which costs no memory.
 func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) {
 	var cs candidates
 	ask := pod.GPUs
@@ -31,57 +31,57 @@ func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) 
 		if offer.Why.Refuses() {
 			return cs, offer.Why
 		}
-		cs.cards, cs.group = offered(offer.GPUs, node), offer.Group
+		cs.gpus, cs.group = offered(offer.GPUs, node), offer.Group
 	case ask.Count == 1 && len(pod.Exclusive) == 0:
-		cs.cards = leastFree(ask, node.GPUs)
+		cs.gpus = leastFree(ask, node.GPUs)
 	default:
-		cs.cards = slices.DeleteFunc(slices.Clone(node.GPUs), func(card sched.GPU) bool { return !suits(ask, card) })
+		cs.gpus = slices.DeleteFunc(slices.Clone(node.GPUs), func(gpu sched.GPU) bool { return !suits(ask, gpu) })
 	}
-	if len(cs.cards) < ask.Count {
+	if len(cs.gpus) < ask.Count {
 		return candidates{}, sched.Reason{Code: sched.NoGPU}
 	}
-	slices.SortStableFunc(cs.cards, func(a, b sched.GPU) int { return cmp.Compare(a.Free, b.Free) })
+	slices.SortStableFunc(cs.gpus, func(a, b sched.GPU) int { return cmp.Compare(a.Free, b.Free) })
 	return cs, sched.Reason{}
 }
 
-// leastFree returns the first of the suitable cards with the least free capacity, or none.
-func leastFree(ask sched.GPURequest, cards []sched.GPU) []sched.GPU {
+// leastFree returns the first of the suitable GPUs with the least free capacity, or none.
+func leastFree(ask sched.GPURequest, gpus []sched.GPU) []sched.GPU {
 	best := -1
-	for i, card := range cards {
-		if suits(ask, card) && (best < 0 || card.Free < cards[best].Free) {
+	for i, gpu := range gpus {
+		if suits(ask, gpu) && (best < 0 || gpu.Free < gpus[best].Free) {
 			best = i
 		}
 	}
 	if best < 0 {
 		return nil
 	}
-	return cards[best : best+1]
+	return gpus[best : best+1]
 }
 
-// offered returns the node's records of the offered cards.
+// offered returns the node's records of the offered GPUs.
 func offered(shares []sched.GPUShare, node *sched.Node) []sched.GPU {
 	known := make(map[string]sched.GPU, len(node.GPUs))
-	for _, card := range node.GPUs {
-		known[card.ID] = card
+	for _, gpu := range node.GPUs {
+		known[gpu.ID] = gpu
 	}
-	cards := make([]sched.GPU, len(shares))
+	gpus := make([]sched.GPU, len(shares))
 	for i, s := range shares {
-		cards[i] = known[s.ID]
+		gpus[i] = known[s.ID]
 	}
-	return cards
+	return gpus
 }
 
-// choose returns a pod's cards, in the order of sched.GPURequest.Split; containers are the
-// pod's exclusive CPUs. Several whole cards are chosen for the best connections.
-// Otherwise containers with exclusive CPUs get cards near them first. Cards without an
+// choose returns a pod's GPUs, in the order of sched.GPURequest.Split; containers are the
+// pod's exclusive CPUs. Several whole GPUs are chosen for the best connections.
+// Otherwise containers with exclusive CPUs get GPUs near them first. GPUs without an
 // ID are left out: only their number is known, and the kubelet chooses them. It takes
-// O(cards · count) time, plus that of gpu.Inventory.Choose.
+// O(GPUs · count) time, plus that of gpu.Inventory.Choose.
 func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podspec.Container) []sched.GPUShare {
 	if pod.GPUs.Count <= 0 {
 		return nil
 	}
 	ask := pod.GPUs
-	chosen := cs.cards[:ask.Count]
+	chosen := cs.gpus[:ask.Count]
 	switch {
 	case ask.Count > 1 && ask.Milli == sched.WholeGPU && node.Links != nil:
 		chosen = cs.connected(pod, node, nearby(ask, containers))
@@ -89,37 +89,37 @@ func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podsp
 		chosen = cs.beside(nearby(ask, containers))
 	}
 	shares := make([]sched.GPUShare, 0, ask.Count)
-	for _, card := range chosen {
-		if card.ID != "" {
-			shares = append(shares, sched.GPUShare{ID: card.ID, Milli: ask.Milli})
+	for _, gpu := range chosen {
+		if gpu.ID != "" {
+			shares = append(shares, sched.GPUShare{ID: gpu.ID, Milli: ask.Milli})
 		}
 	}
 	return shares
 }
 
-// beside chooses a card for each list of NUMA nodes in near. Lists that are not empty
-// come first, so that the others do not take the cards near them.
+// beside chooses a GPU for each list of NUMA nodes in near. Lists that are not empty
+// come first, so that the others do not take the GPUs near them.
 func (cs candidates) beside(near [][]topology.NodeID) []sched.GPU {
-	chosen, taken := make([]sched.GPU, len(near)), make([]bool, len(cs.cards))
+	chosen, taken := make([]sched.GPU, len(near)), make([]bool, len(cs.gpus))
 	for _, listed := range []bool{true, false} {
 		for slot, nodes := range near {
 			if (len(nodes) > 0) == listed {
 				i := cs.nearest(nodes, taken)
-				chosen[slot], taken[i] = cs.cards[i], true
+				chosen[slot], taken[i] = cs.gpus[i], true
 			}
 		}
 	}
 	return chosen
 }
 
-// nearest returns the index of the first free card on one of the NUMA nodes, otherwise of
-// the first free card.
+// nearest returns the index of the first free GPU on one of the NUMA nodes, otherwise of
+// the first free GPU.
 func (cs candidates) nearest(nodes []topology.NodeID, taken []bool) int {
 	first := -1
-	for i, card := range cs.cards {
+	for i, gpu := range cs.gpus {
 		switch {
 		case taken[i]:
-		case slices.Contains(nodes, card.NUMA):
+		case slices.Contains(nodes, gpu.NUMA):
 			return i
 		case first < 0:
 			first = i
@@ -128,8 +128,8 @@ func (cs candidates) nearest(nodes []topology.NodeID, taken []bool) int {
 	return first
 }
 
-// nearby returns for each of a pod's cards the NUMA nodes, sorted by ID, with exclusive
-// CPUs of the containers that use the card.
+// nearby returns for each of a pod's GPUs the NUMA nodes, sorted by ID, with exclusive
+// CPUs of the containers that use the GPU.
 func nearby(ask sched.GPURequest, containers []podspec.Container) [][]topology.NodeID {
 	near := make([][]topology.NodeID, ask.Count)
 	for _, span := range ask.Spans() {
@@ -149,7 +149,7 @@ func nearby(ask sched.GPURequest, containers []podspec.Container) [][]topology.N
 	return near
 }
 
-// lacks returns why a node has too few cards for a request.
+// lacks returns why a node has too few GPUs for a request.
 func lacks(ask sched.GPURequest, node *sched.Node) sched.Reason {
 	switch {
 	case ask.Count <= 0:
@@ -162,7 +162,7 @@ func lacks(ask sched.GPURequest, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// unlike returns why a node's parts of cards do not satisfy a request.
+// unlike returns why a node's parts of GPUs do not satisfy a request.
 func unlike(ask sched.GPURequest, node *sched.Node) sched.Reason {
 	if ask.Part.Count == 0 {
 		return sched.Reason{}
@@ -177,17 +177,17 @@ func unlike(ask sched.GPURequest, node *sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-// suits reports whether a card satisfies a request. A request for a whole card needs a card that is
-// entirely free, so a card is never allocated both as a whole and in parts.
-func suits(ask sched.GPURequest, card sched.GPU) bool {
-	return card.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, card.Type))
+// suits reports whether a GPU satisfies a request. A request for a whole GPU needs a GPU that is
+// entirely free, so a GPU is never allocated both as a whole and in parts.
+func suits(ask sched.GPURequest, gpu sched.GPU) bool {
+	return gpu.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, gpu.Type))
 }
 
-// able counts the cards that satisfy a request.
+// able counts the GPUs that satisfy a request.
 func able(ask sched.GPURequest, have []sched.GPU) int {
 	n := 0
-	for _, card := range have {
-		if suits(ask, card) {
+	for _, gpu := range have {
+		if suits(ask, gpu) {
 			n++
 		}
 	}

@@ -1,0 +1,64 @@
+package ghwcheck
+
+import (
+	"fmt"
+
+	"github.com/jaypipes/ghw"
+
+	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+// nvidia is the vendor's PCI ID.
+const nvidia = "10de"
+
+// graphics is a GPU as ghw reports it.
+type graphics struct {
+	address string
+	vendor  string
+	node    topology.NodeID // Unknown if ghw does not report it
+}
+
+// GPUDifferences returns the differences between ghw's report of NVIDIA's GPUs under
+// root and that of the driver, one sentence each. ghw reports only GPUs with a graphics
+// driver, so a GPU that it lacks is not a difference.
+func GPUDifferences(v *gpu.Inventory, root string) []string {
+	info, err := ghw.GPU(ghw.WithChroot(root), ghw.WithDisableTools(), ghw.WithDisableWarnings())
+	if err != nil {
+		return []string{fmt.Sprintf("ghw cannot list this machine's GPUs (%v): the GPUs are unchecked", err)}
+	}
+	var gpus []graphics
+	for _, c := range info.GraphicsCards {
+		device := graphics{address: c.Address, node: topology.Unknown}
+		if c.DeviceInfo != nil && c.DeviceInfo.Vendor != nil {
+			device.vendor = c.DeviceInfo.Vendor.ID
+		}
+		if c.Node != nil {
+			device.node = topology.NodeID(c.Node.ID)
+		}
+		gpus = append(gpus, device)
+	}
+	return compareGPUs(v, gpus)
+}
+
+func compareGPUs(v *gpu.Inventory, gpus []graphics) []string {
+	byAddress := map[gpu.Address]gpu.GPU{}
+	for _, c := range v.GPUs {
+		byAddress[c.PCI] = c
+	}
+	var differences []string
+	for _, c := range gpus {
+		address, err := gpu.ParseAddress(c.address)
+		if err != nil || c.vendor != nvidia {
+			continue
+		}
+		device, known := byAddress[address]
+		switch {
+		case !known:
+			differences = append(differences, fmt.Sprintf("ghw sees an NVIDIA GPU at %s, of which the driver does not tell", address))
+		case c.node != topology.Unknown && c.node != device.NUMA:
+			differences = append(differences, fmt.Sprintf("ghw sees the GPU at %s on NUMA node %d, sysfs or the driver on %d", address, c.node, device.NUMA))
+		}
+	}
+	return differences
+}
