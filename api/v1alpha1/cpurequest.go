@@ -125,18 +125,18 @@ type Reason string
 const (
 	BothForms            Reason = "BothForms"            // a policy and explicit limits in one pod
 	CountMismatch        Reason = "CountMismatch"        // explicit limits do not add up to the cpu limit
-	NoExclusiveContainer Reason = "NoExclusiveContainer" // a policy, but no container that it could serve
-	NotGuaranteed        Reason = "NotGuaranteed"        // some request is unlike its limit, or missing
+	NoExclusiveContainer Reason = "NoExclusiveContainer" // a policy, but no container with an integer cpu limit
+	NotGuaranteed        Reason = "NotGuaranteed"        // a request differs from its limit, or is missing
 	PlacementForged      Reason = "PlacementForged"      // a decision that no controller made
-	PlacementInvalid     Reason = "PlacementInvalid"     // a decision that is not one of this pod
+	PlacementInvalid     Reason = "PlacementInvalid"     // a decision that does not match the pod
 	PlacementNewer       Reason = "PlacementNewer"       // a decision of a controller whose release this node does not understand
-	PodLevelResources    Reason = "PodLevelResources"    // spec.resources beside exclusive CPUs
-	PolicyMissing        Reason = "PolicyMissing"        // an annotation that needs a policy beside it
-	UnknownAnnotation    Reason = "UnknownAnnotation"    // a name under numalet.dev/ that means nothing
-	UnknownContainer     Reason = "UnknownContainer"     // shared-containers names none of the pod's
-	UnknownIsolation     Reason = "UnknownIsolation"     // an isolation that is not known
-	UnknownMemoryPolicy  Reason = "UnknownMemoryPolicy"  // a memory policy that is not known, or not served
-	UnknownPolicy        Reason = "UnknownPolicy"        // a policy that is not known
+	PodLevelResources    Reason = "PodLevelResources"    // exclusive CPUs together with pod-level resources (spec.resources)
+	PolicyMissing        Reason = "PolicyMissing"        // an annotation that requires a policy, without a policy
+	UnknownAnnotation    Reason = "UnknownAnnotation"    // an unknown annotation or label under numalet.dev/
+	UnknownContainer     Reason = "UnknownContainer"     // shared-containers names a container that the pod does not have
+	UnknownIsolation     Reason = "UnknownIsolation"     // an unknown isolation
+	UnknownMemoryPolicy  Reason = "UnknownMemoryPolicy"  // a memory policy that is unknown, or not available
+	UnknownPolicy        Reason = "UnknownPolicy"        // an unknown policy
 )
 
 // Refusal is the error for a pod whose request is not served.

@@ -13,36 +13,36 @@ const Group = "numalet.dev"
 
 // Annotations and labels that a pod's author sets.
 const (
-	// AnnotationCPUPolicy asks for exclusive CPUs by policy: spread, single or random.
+	// AnnotationCPUPolicy requests exclusive CPUs by policy: spread, single or random.
 	AnnotationCPUPolicy = Group + "/cpu-policy"
-	// AnnotationSharedContainers names containers (comma separated) that stay
-	// shared although their cpu limit is an integer.
+	// AnnotationSharedContainers names containers (comma separated) that use shared CPUs
+	// although their cpu limit is an integer.
 	AnnotationSharedContainers = Group + "/shared-containers"
 	// AnnotationMemoryPolicy is "local" (default with single: memory on the
 	// NUMA node of the CPUs) or "any" (the opt-out).
 	AnnotationMemoryPolicy = Group + "/memory-policy"
-	// AnnotationIsolation is "full": interrupts and unbound workqueues of the kernel stay off
-	// the exclusive CPUs, too. Needs a node that can (deploy/isolation).
+	// AnnotationIsolation is "full": the agent also keeps interrupts and unbound workqueues of
+	// the kernel off the exclusive CPUs. The node must be prepared for this (deploy/isolation).
 	AnnotationIsolation = Group + "/isolation"
-	// AnnotationGPUType names the models of GPU that suit, several as A|B.
+	// AnnotationGPUType names the GPU models that the pod accepts, several as A|B.
 	AnnotationGPUType = Group + "/gpu-type"
 	// AnnotationGPUForm is physical for whole GPUs or virtual for parts of them.
 	AnnotationGPUForm = Group + "/gpu-form"
-	// AnnotationGPUGroup names the GPU group to take GPUs of. The controller sets it to
-	// the group that it took, where the author named none.
+	// AnnotationGPUGroup names the GPU group that provides the GPUs. If the author names none,
+	// the controller sets it to the group that it chose.
 	AnnotationGPUGroup = Group + "/gpu-group"
-	// AnnotationCandidateNodes lists the only nodes that suit, at most 4,096.
+	// AnnotationCandidateNodes lists the nodes on which the pod may run, at most 4,096.
 	AnnotationCandidateNodes = Group + "/candidate-nodes"
-	// LabelTenant names the tenant that a Job or a pod is of. Without it a pod is of the
-	// tenant of its Namespace: the same label there, else the Namespace's name. Naming
-	// another tenant needs the verb use on it.
+	// LabelTenant names the tenant of a Job or a pod. Without it, a pod belongs to the tenant
+	// of its Namespace: the value of the same label there, else the Namespace's name. To name
+	// another tenant, a user needs the verb use on it.
 	LabelTenant = Group + "/tenant"
-	// LabelGang names the gang, in the pod's namespace, that a pod is of. A Job with a
-	// minAvailable sets it to the job's name.
+	// LabelGang names the pod's gang in its namespace. A Job with a minAvailable sets it to the
+	// job's name.
 	LabelGang = Group + "/gang"
-	// AnnotationGangMinAvailable says how many pods of the gang start together or not
-	// at all, those that are bound already included: a whole number, 2 or more. Of a Job,
-	// a pod that is made anew counts on as many less as have succeeded.
+	// AnnotationGangMinAvailable is the number of pods of the gang that start together or not
+	// at all, including bound pods: a whole number, 2 or more. In a replacement pod of a Job,
+	// the number is smaller by the pods that have succeeded.
 	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )
 
@@ -50,24 +50,24 @@ const (
 const (
 	// AnnotationPlacement is the controller's decision, written with the Binding.
 	AnnotationPlacement = Group + "/placement"
-	// AnnotationRejectedAt says when an agent ended the pod, for a placement that its
-	// node cannot honour (RFC 3339).
+	// AnnotationRejectedAt is the time (RFC 3339) at which an agent ended the pod, because its
+	// node cannot honour the placement.
 	AnnotationRejectedAt = Group + "/rejected-at"
 	// ReasonPlacementRejected is the reason, in the status of a pod and of its
 	// event, by which an agent ended the pod for a placement that the node cannot
 	// honour.
 	ReasonPlacementRejected = "NumaletPlacementRejected"
-	// LabelJob names the Job that a pod, a Service or a ConfigMap was made for.
+	// LabelJob names the Job to which a pod, a Service or a ConfigMap belongs.
 	LabelJob = Group + "/job"
-	// LabelJobIndex says which of the job's pods a pod is, from 0 on.
+	// LabelJobIndex is the index of the pod in its Job, from 0.
 	LabelJobIndex = Group + "/job-index"
-	// LabelJobAttempt says how many pods with this index failed before this one.
+	// LabelJobAttempt is the number of pods with this index that failed before this one.
 	LabelJobAttempt = Group + "/job-attempt"
 	// AnnotationAuthor names the user who wrote the spec of a GPUGroup.
 	AnnotationAuthor = Group + "/author"
 	// AnnotationAuthorGroups lists the groups of that user, one a line.
 	AnnotationAuthorGroups = Group + "/author-groups"
-	// LabelExclusiveCPUs marks a node whose agent pins ("true").
+	// LabelExclusiveCPUs marks a node whose agent assigns exclusive CPUs ("true").
 	LabelExclusiveCPUs = Group + "/exclusive-cpus"
 	// allocatedPrefix starts the container annotations that the device plugin's
 	// Allocate returns and that the agent reads in CreateContainer: the exact
@@ -77,8 +77,8 @@ const (
 
 // Labels that an administrator sets on Namespaces, besides the label of the tenant.
 const (
-	// LabelEnforcement, if it is "advisory", lets the pods of a Namespace use other
-	// schedulers, nodeName and claims for GPUs and exclusive CPUs.
+	// LabelEnforcement is "advisory" on a Namespace whose pods may use other schedulers,
+	// nodeName and claims for GPUs and exclusive CPUs.
 	LabelEnforcement = Group + "/enforcement"
 	// LabelSystem marks the Namespace of Numalet, whose pods may start before the agent.
 	LabelSystem = Group + "/system"

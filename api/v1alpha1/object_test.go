@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestObjects sends the object of each testdata/object/*.txt to what an API server
-// makes of deploy/crds, as an update of the file's section "old" where it has one,
-// and compares the answer: the refusals, or the spec with its defaults.
+// TestObjects validates the object of each testdata/object/*.txt as an API server does with
+// deploy/crds. If the file has a section "old", the object is an update of that. The test
+// compares the refusals, or the spec with its defaults.
 func TestObjects(t *testing.T) {
 	kinds := map[string]served{"Tenant": serve(t, "tenants"), "Job": serve(t, "jobs"), "GPUGroup": serve(t, "gpugroups")}
 	scenario.Cases(t, "testdata/object/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
@@ -76,7 +76,7 @@ func TestGuide(t *testing.T) {
 		block, _, _ = strings.Cut(block, "```")
 		object := map[string]any{}
 		if err := utilyaml.Unmarshal([]byte(block), &object); err != nil {
-			continue // several documents, none of them ours
+			continue // several documents, none of them of numalet.dev
 		}
 		if object["kind"] == "GPUGroup" {
 			admitted++

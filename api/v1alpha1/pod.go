@@ -7,9 +7,9 @@ import corev1 "k8s.io/api/core/v1"
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/types/pod_update.go.
 const AnnotationConfigHash = "kubernetes.io/config.hash"
 
-// AnnotationConfigMirror is an annotation of mirror pods. The admission policies do not
-// apply to a pod that has it, because the kubelet runs a static pod whatever they say.
-// Anybody who may create pods may set it beside spec.nodeName.
+// AnnotationConfigMirror is an annotation of mirror pods. The admission policies do not apply
+// to a pod that has it, because the kubelet runs a static pod regardless of them. Anybody who
+// may create pods may set it beside spec.nodeName.
 const AnnotationConfigMirror = "kubernetes.io/config.mirror"
 
 // IsMirror reports whether a pod says that it is a mirror pod.

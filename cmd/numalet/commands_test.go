@@ -14,10 +14,10 @@ import (
 
 const repository = "../../"
 
-// TestCommandsOfTheDocs takes the commands from the indented blocks of the pages that newcomers
+// TestCommandsOfTheDocs runs the commands in the indented blocks of the pages that newcomers
 // read first. It runs those of numalet. Of the other commands it checks what it can without a
-// cluster: that targets of make and folders of manifests exist. The log names the commands that
-// need a cluster; make demo and the end-to-end tests run similar ones.
+// cluster: that targets of make and folders of manifests exist. The log names the commands
+// that need a cluster; make demo and the end-to-end tests run similar ones.
 func TestCommandsOfTheDocs(t *testing.T) {
 	makefile, err := os.ReadFile(repository + "Makefile")
 	if err != nil {

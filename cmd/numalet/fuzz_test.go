@@ -16,7 +16,7 @@ const (
 	somePods  = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,scheduled_time,deletion_time\na,1000,1024,1,500,0,600\nb,1000,1024,2,1000,0,3600\n"
 )
 
-// FuzzFiles gives each command any file. It must not panic, and an error is one line.
+// FuzzFiles runs each command with random files. It must not panic, and an error is one line.
 func FuzzFiles(f *testing.F) {
 	for _, content := range []string{
 		"", "\n", "\x00", "\xff\xfe", "\ufeffsn\n", ",\n,", "\"", someNodes, somePods, "time,usage\n0,1\n9,1\n", "1e308,1e308\n1.1e308,0\n",
@@ -57,7 +57,7 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-// FuzzArguments gives any arguments to the commands that answer at once.
+// FuzzArguments runs the commands that return at once, with random arguments.
 func FuzzArguments(f *testing.F) {
 	for _, line := range []string{
 		"pick --cpus -1", "pick --cpus 99999999999", "pick --used 0-4294967295 --cpus 1", "pick --reserved 0-9999999 --cpus 1 --full-cores",

@@ -68,8 +68,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that what Parse takes is written back as a list that means
-// the same, in the one canonical way.
+// FuzzParse checks that String writes each set that Parse accepts in the canonical form, and
+// that Parse reads the same set from it.
 func FuzzParse(f *testing.F) {
 	for _, list := range []string{"", "0", "0-3,8\n", "63-64", "5,1-2,2", "65535", "1-", "a", "3-1"} {
 		f.Add(list)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maskGroupBits is how many CPUs one comma-separated group of a mask stands for.
+// maskGroupBits is the number of CPUs in one comma-separated group of a mask.
 const maskGroupBits = 32
 
 // ParseMask reads the kernel's mask format: hexadecimal groups of 32 bits, the

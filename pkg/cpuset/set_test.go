@@ -83,8 +83,7 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// TestNegativeCPU checks that an id no kernel hands out is an error of the
-// program, not another CPU.
+// TestNegativeCPU checks that a negative CPU id panics, and does not mean another CPU.
 func TestNegativeCPU(t *testing.T) {
 	if Of(0, 63).Has(-1) {
 		t.Error("a set has CPU -1")

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzReadLinks reads tables of which each line is a row: what is read is a table of
-// all rows, which says the same again, and no other text makes a program fall over.
+// FuzzReadLinks reads random tables, one row per line. A table that is accepted has all rows,
+// and is read again unchanged from its own text. No input may cause a panic.
 func FuzzReadLinks(f *testing.F) {
 	for _, text := range []string{"", "-", "- NV12\nNV12 -", "- PIX SYS\n\nSYS NODE -", "- NV0\nNV0 -", "- ?\nSYS -", "- -\n- -", "PIX", "NV12 - x"} {
 		f.Add(text)
@@ -62,8 +62,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestReadLinks: a GPU without a row says nothing, and rows that contradict each other
-// are none.
+// TestReadLinks: the links of a GPU without a row are unknown, and rows that contradict each
+// other are an error.
 func TestReadLinks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		rows [][]string

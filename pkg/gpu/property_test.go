@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// FuzzChoose checks that a choice has as many GPUs as were wished, each free,
-// each once, twice the same, whatever the order in which the free ones are told;
-// and, small enough for the twin, that no set is better.
+// FuzzChoose checks that a choice has the requested number of GPUs, that each is free and
+// listed once, and that neither a second call nor another order of the free GPUs changes it.
+// If the input is small enough for the naive twin, it also checks that no set is better.
 func FuzzChoose(f *testing.F) {
 	for gpus := range uint8(20) {
 		f.Add(uint64(gpus), gpus)

@@ -27,9 +27,8 @@ func readMachine(t testing.TB, name string) *Inventory {
 	return v
 }
 
-// parseTable reads what "nvidia-smi topo -m" prints, of which it needs the
-// columns of the GPUs, the CPU affinity and, where there is one, the NUMA
-// affinity. Lines with # are remarks.
+// parseTable reads the output of "nvidia-smi topo -m": the columns of the GPUs, the CPU
+// affinity and, if there is one, the NUMA affinity. Lines with # are remarks.
 func parseTable(text string) (*Inventory, error) {
 	v := &Inventory{}
 	gpus, tellsNUMA := 0, false

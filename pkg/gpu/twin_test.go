@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// twin chooses like Choose in the dullest way: it makes all sets and compares
-// the links themselves, sorted, two sets at a time.
+// twin is a naive form of Choose: it creates all sets, and compares the sorted links of two
+// sets at a time.
 func twin(v *Inventory, free []int, w Wish) []int {
 	var best []int
 	for mask := range 1 << len(free) {
@@ -29,7 +29,8 @@ func twin(v *Inventory, free []int, w Wish) []int {
 	return best
 }
 
-// better compares a set and what it leaves with another.
+// better reports whether a set, together with the GPUs that it leaves, is better than another
+// one.
 func (v *Inventory) better(set, left, other, otherLeft []int, near func(int) int) bool {
 	weakest, strongest := Link.Compare, func(a, b Link) int { return b.Compare(a) }
 	return cmp.Or(

@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestRandom lets 500 jobs live through 60 random commands each. Whatever happens,
-// a plan that was carried out is at rest, no success is lost or made again, the
-// failures that are counted are those that were, and a job that is over stays so.
+// TestRandom applies 60 random commands to each of 500 jobs. After each command it checks: a
+// plan that was carried out needs no further step, no success is lost or counted twice, the
+// number of counted failures is correct, and a finished job stays finished.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -38,7 +38,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// anything returns a command that makes sense.
+// anything returns a random command that is valid in the job's state.
 func anything(r *rand.Rand, s *scene) []string {
 	index := strconv.Itoa(r.IntN(s.job.Replicas))
 	alive := slices.ContainsFunc(s.pods, func(p Pod) bool {
@@ -58,7 +58,7 @@ func anything(r *rand.Rand, s *scene) []string {
 	}
 }
 
-// failsNow reports whether a command lets a pod fail that nobody deleted.
+// failsNow reports whether a command makes a pod fail that is not being deleted.
 func failsNow(s *scene, command []string) bool {
 	return command[0] == "fail" && slices.ContainsFunc(s.pods, func(p Pod) bool {
 		return strconv.Itoa(p.Index) == command[1] && !p.Deleting

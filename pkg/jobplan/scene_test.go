@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestScenarios walks through testdata/*.txt. After each command the job has done
-// what it does of itself, and then says how it is.
+// TestScenarios walks through testdata/*.txt. After each command, all steps of the plan are
+// carried out, and the job's state is printed.
 //
 //	job replicas=2 minAvailable=2 backoffLimit=1 deadline=1m ttl=5s inPlace flaw=...
 //	run 0 1, ready 0     the node starts pods 0 and 1; pod 0 is ready
@@ -31,7 +31,7 @@ func TestScenarios(t *testing.T) {
 
 var morning = time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
 
-// scene is a job in a cluster that does as it is told.
+// scene is a job in a cluster that carries out each plan.
 type scene struct {
 	now      time.Time
 	job      Job
@@ -96,7 +96,7 @@ func (s *scene) ended(state State, why string) func(*scenario.Command) {
 	return s.each(func(p *Pod) { p.State, p.Why, p.Ended, p.Ready = state, why, s.now, false })
 }
 
-// delete lets a pod that runs go on for a while, and any other be gone.
+// delete marks a running pod as being deleted, and removes any other pod at once.
 func (s *scene) delete(p *Pod) {
 	p.Deleting = true
 	if p.State != Running {
@@ -115,7 +115,7 @@ func (s *scene) forget(index int) {
 	s.pods = slices.DeleteFunc(s.pods, func(p Pod) bool { return p.Deleting && p.Index == index })
 }
 
-// settle does what comes next until nothing does.
+// settle carries out plans until a plan has no step.
 func (s *scene) settle() {
 	for range 10 {
 		plan := Next(s.job, s.progress, s.pods, s.now)
@@ -154,7 +154,7 @@ func (s *scene) carryOut(plan Plan) {
 	}
 }
 
-// wait lets time pass, and wakes up when the plan says so.
+// wait advances the time, and plans again whenever the plan requires it.
 func (s *scene) wait(c *scenario.Command) {
 	until := s.now.Add(c.Duration(0))
 	for !s.again.IsZero() && !s.again.After(until) {

@@ -55,8 +55,8 @@ type Hooks struct {
 // Tier is a part of a machine as one container sees it.
 type Tier struct {
 	Rooms []Room // by index in View.NUMA
-	// Cost rates going from so many CPUs to more of them on one NUMA node. Costs
-	// compare lexicographically; the smaller is better.
+	// Cost rates an increase of a container's CPUs on one NUMA node. Costs compare
+	// lexicographically; the smaller is better.
 	Cost func(node, from, to int) Cost
 }
 
@@ -66,7 +66,7 @@ type Cost [6]int
 // Room is what one NUMA node has for one container, given the containers placed so far.
 type Room struct {
 	Idle  int // CPUs of the pod's own that it may reuse
-	Free  int // CPUs that it can have anew
+	Free  int // free CPUs that the pod does not hold yet
 	Loose int // of the free ones, those that complete cores which the pod started
 	Whole int // of the free ones, those in cores that are free as a whole
 }

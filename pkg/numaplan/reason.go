@@ -14,14 +14,14 @@ type Outcome uint8
 const (
 	Fits       Outcome = iota
 	Invalid            // the request contradicts itself or the machine
-	TooFew             // not so many CPUs are free
-	Uneven             // a NUMA node cannot give its even share (spread)
-	NoNode             // no NUMA node has so many CPUs free (single)
-	Short              // a NUMA node has fewer free than named for it
-	NoMemory           // no NUMA node has both the CPUs and the memory free (single)
+	TooFew             // too few CPUs are free
+	Uneven             // a NUMA node has too few free CPUs for an even distribution (spread)
+	NoNode             // no NUMA node has enough free CPUs (single)
+	Short              // a NUMA node has fewer free CPUs than the request names for it
+	NoMemory           // no NUMA node has both enough free CPUs and enough free memory (single)
 	NoneShared         // no CPU would stay shared
-	NotAllowed         // Hooks.Allow allows none of the ways that fit (single)
-	SearchCut          // SearchLimit ways were tried, and none fits
+	NotAllowed         // Hooks.Allow allows none of the placements that fit (single)
+	SearchCut          // none of the first SearchLimit placements that were tried fits
 )
 
 // String returns the reason in CamelCase, as Kubernetes events spell theirs.

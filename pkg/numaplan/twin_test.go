@@ -113,7 +113,7 @@ func ways(k, n int) []Counts {
 	return all
 }
 
-// obeys reports whether counts are what container c asks for.
+// obeys reports whether counts satisfy the request of container c.
 func obeys(r Request, v View, c int, n Counts) bool {
 	want, sum := r.Containers[c], 0
 	for i, k := range n {
@@ -135,8 +135,7 @@ func obeys(r Request, v View, c int, n Counts) bool {
 	return true
 }
 
-// wrong lives through the pod's life, moment by moment, and says what is wrong
-// with a plan.
+// wrong steps through the phases of the pod's life, and returns what is wrong with a plan.
 func wrong(r Request, v View, given []Counts) string {
 	shares := !v.KeepShared
 	for c := range given {

@@ -7,8 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Validate refuses a request that contradicts itself or a machine that has these
-// CPUs on its NUMA nodes when nothing is used; nil when it does not.
+// Validate returns a refusal if a request contradicts itself, or cannot fit a machine that has
+// these CPUs on its NUMA nodes even if none is in use. Otherwise it returns nil.
 func Validate(r Request, capacity map[topology.NodeID]int) *Refusal {
 	invalid := func(c podspec.Container, format string, args ...any) *Refusal {
 		return &Refusal{Reason: Invalid, Container: c.Name, Policy: r.Policy, CPUs: c.CPUs, Detail: fmt.Sprintf(format, args...)}
@@ -32,7 +32,7 @@ func Validate(r Request, capacity map[topology.NodeID]int) *Refusal {
 	return nil
 }
 
-// contradiction says how the counts that a container names cannot be meant, or "".
+// contradiction returns what is wrong with the counts that a container names, or "".
 func contradiction(policy podspec.Policy, c podspec.Container, capacity map[topology.NodeID]int) string {
 	if c.PerNode == nil {
 		return ""

@@ -1,5 +1,5 @@
-// Package podspec is what a pod asks for in neutral terms: the one form that
-// everybody uses, from the API server's objects to the node's ledger.
+// Package podspec has the CPU request of a pod in neutral terms. All packages use this form,
+// from the API server's objects to the node's ledger.
 //
 // It knows policies, kinds of containers, counts of CPUs per NUMA node and the
 // phases of a pod's life. It refuses to know Kubernetes' types (package

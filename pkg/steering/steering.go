@@ -20,7 +20,7 @@ type Line struct {
 	Written [2]cpuset.Set `json:"written"`
 }
 
-// wrote reports whether the file has what was written to it.
+// wrote reports whether the file now has the content that was written to it.
 func (l Line) wrote(now cpuset.Set) bool {
 	return now.Equal(l.Written[0]) || now.Equal(l.Written[1]) && !l.Written[1].Empty()
 }

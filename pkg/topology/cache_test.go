@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestCaches compares CPUsOf with the CPUs of random machines. It checks that Caches keeps the
-// position of each online CPU, whatever the machine looks like.
+// TestCaches compares CPUsOf with the CPUs of random machines. It checks on random machines
+// that Caches keeps the position of each online CPU.
 func TestCaches(t *testing.T) {
 	for seed := range uint64(500) {
 		m, want := randomMachine(rand.New(rand.NewPCG(seed, 0)))

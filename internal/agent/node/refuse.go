@@ -17,21 +17,21 @@ import (
 // Why the node refuses a valid request. The reasons for invalid requests are in package
 // v1alpha1, those for a lack of CPUs in package numaplan.
 const (
-	CheckpointFailed  v1alpha1.Reason = "CheckpointFailed"  // what would be granted cannot be remembered
+	CheckpointFailed  v1alpha1.Reason = "CheckpointFailed"  // the checkpoint cannot be written
 	CgroupFailed      v1alpha1.Reason = "CgroupFailed"      // a container cannot be confined
-	FormNotServed     v1alpha1.Reason = "FormNotServed"     // a policy on an explicit node, or the reverse
+	FormNotServed     v1alpha1.Reason = "FormNotServed"     // a policy on a node for explicit requests, or the reverse
 	GPUReserved       v1alpha1.Reason = "GPUReserved"       // a GPU of a group that the controller did not decide on
-	GPUsNamed         v1alpha1.Reason = "GPUsNamed"         // the container itself says which GPUs it sees
+	GPUsNamed         v1alpha1.Reason = "GPUsNamed"         // the container sets NVIDIA_VISIBLE_DEVICES itself
 	IsolationFailed   v1alpha1.Reason = "IsolationFailed"   // interrupts cannot be moved off the CPUs
 	MachineChanged    v1alpha1.Reason = "MachineChanged"    // CPUs that the container holds are offline, or its memory is gone
-	NotAsked          v1alpha1.Reason = "NotAsked"          // device tokens that the pod's spec does not explain
+	NotAsked          v1alpha1.Reason = "NotAsked"          // device tokens that the pod's spec does not request
 	NotDecided        v1alpha1.Reason = "NotDecided"        // GPUs that the controller did not decide on
 	NotIsolated       v1alpha1.Reason = "NotIsolated"       // this node cannot isolate CPUs
 	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers, or the GPU groups, yet
 	PlacementRejected v1alpha1.Reason = "PlacementRejected" // a decision that this node cannot carry out
-	PodUnknown        v1alpha1.Reason = "PodUnknown"        // the API server has not told of the pod yet
+	PodUnknown        v1alpha1.Reason = "PodUnknown"        // the informer does not have the pod yet
 	Resize            v1alpha1.Reason = "Resize"            // in-place resize of an exclusive container
-	SMTAlignment      v1alpha1.Reason = "SMTAlignment"      // CPUs that are no whole cores, on a node with full cores
+	SMTAlignment      v1alpha1.Reason = "SMTAlignment"      // parts of cores, on a node with full cores
 	SwitchedOff       v1alpha1.Reason = "SwitchedOff"       // exclusive CPUs are off on this node
 )
 

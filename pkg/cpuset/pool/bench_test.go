@@ -27,8 +27,8 @@ func server(cpus int) *topology.Machine {
 	return machinetest.Machine(2, cores).SMT(2).NodesPerPackage(2).CachesPerNode(max(1, cores/16)).Build()
 }
 
-// fills are CPUs in use before the question: none, every other core, or half of
-// the CPUs at random, which leaves hardly a whole core.
+// fills are the CPUs in use before the measured call: none, every second core, or a random
+// half of the CPUs, which leaves few entirely free cores.
 var fills = map[string]func(m *topology.Machine) cpuset.Set{
 	"empty": func(*topology.Machine) cpuset.Set { return cpuset.Set{} },
 	"half": func(m *topology.Machine) cpuset.Set {
@@ -50,8 +50,8 @@ func some(m *topology.Machine, in func(topology.CPU) bool) cpuset.Set {
 	return cpuset.Of(ids...)
 }
 
-// BenchmarkReserve measures placing and releasing a pod of one container that
-// takes a sixteenth of the machine, plus one CPU: the odd one is the costly case.
+// BenchmarkReserve places and releases a pod of one container, which requests a sixteenth of
+// the machine plus one CPU. The odd number of CPUs is the costly case.
 func BenchmarkReserve(b *testing.B) {
 	for _, cpus := range []int{16, 64, 256, 512, 1024} {
 		m := server(cpus)
@@ -72,8 +72,8 @@ func BenchmarkReserve(b *testing.B) {
 	}
 }
 
-// BenchmarkColdPick measures a question without a ledger: preparing the machine,
-// which a ledger does once, included.
+// BenchmarkColdPick measures Pick without a ledger. It includes the preparation of the
+// machine, which a ledger does once.
 func BenchmarkColdPick(b *testing.B) {
 	for _, cpus := range []int{16, 64, 256, 512, 1024} {
 		m := server(cpus)

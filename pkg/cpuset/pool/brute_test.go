@@ -12,8 +12,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// merit is what N7 asks of CPUs on one NUMA node, measured on the machine
-// itself. Smaller is better, in the order of the fields.
+// merit rates a choice of CPUs on one NUMA node by the order of N7, from the machine's
+// topology alone. Smaller is better, in the order of the fields.
 type merit struct{ packages, broken, caches, split int }
 
 func (a merit) compare(b merit) int {
@@ -21,8 +21,8 @@ func (a merit) compare(b merit) int {
 		cmp.Compare(a.caches, b.caches), cmp.Compare(a.split, b.split))
 }
 
-// judge measures a choice: packages and last-level caches touched, CPUs that
-// are not in cores taken as a whole, and cores split that were free before.
+// judge measures a choice: packages and last-level caches touched, CPUs that are not in
+// entirely used cores, and cores that were entirely free before and are now split.
 func judge(m *topology.Machine, free, cpus cpuset.Set) merit {
 	packages, caches, cores := map[int]bool{}, map[cpuset.CPU]bool{}, map[cpuset.CPU]cpuset.Set{}
 	for _, c := range m.CPUs {
@@ -47,8 +47,8 @@ func judge(m *topology.Machine, free, cpus cpuset.Set) merit {
 	return j
 }
 
-// TestNoSubsetIsBetter tries every subset of the free CPUs of small machines:
-// none may suit N7 better than what the ledger picks. (5,000 rounds of it pass as well.)
+// TestNoSubsetIsBetter tries every subset of the free CPUs of small machines. None may be
+// better by N7 than the ledger's choice. (5,000 rounds pass as well.)
 func TestNoSubsetIsBetter(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for name, m := range map[string]*topology.Machine{

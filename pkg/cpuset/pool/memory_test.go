@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestAvailableMemory: what is left to bind is less by what each pod uses at one
-// time, and all of it is back when the pod is gone.
+// TestAvailableMemory: each pod reduces the available memory by the most that it uses at one
+// time, and returns all of it when it is released.
 func TestAvailableMemory(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(2, 4).Memory(100).Build(), Options{})
 	pod := func(uid string, wants ...podspec.Container) Pod {

@@ -64,8 +64,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestReplaceAtRandom checks on random machines and grants that an offline CPU is replaced
-// by one that was free on its NUMA node, and that it is not only if none was.
+// TestReplaceAtRandom checks on random machines and grants that an offline CPU is replaced by
+// a CPU that was free on its NUMA node, if there was one.
 func TestReplaceAtRandom(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 0))

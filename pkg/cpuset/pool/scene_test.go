@@ -26,7 +26,7 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scene is where a scenario takes place.
+// scene is the state of a scenario.
 type scene struct {
 	machine *topology.Machine
 	options pool.Options
@@ -106,8 +106,8 @@ func want(text string) podspec.Container {
 
 func (s *scene) release(c *scenario.Command) { c.Line("back: %s", s.ledger.Release(c.Arg(0))) }
 
-// restart restores every grant into a new ledger, with other reserved or
-// offline CPUs if the command says so.
+// restart restores every grant into a new ledger. The command may change the reserved and
+// offline CPUs.
 func (s *scene) restart(c *scenario.Command) {
 	grants := s.ledger.Grants()
 	if c.Has("reserved") {

@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestRefusedOnlyWhenNoSubsetWorks tries every subset of the free CPUs of small
-// machines with nothing reserved: a container is refused exactly when none of
-// them meets its policy and leaves a CPU shared that is not isolated.
+// TestRefusedOnlyWhenNoSubsetWorks tries every subset of the free CPUs of small machines with
+// nothing reserved: a container is refused if and only if no subset satisfies its policy and
+// leaves a shared CPU that is not isolated.
 func TestRefusedOnlyWhenNoSubsetWorks(t *testing.T) {
 	for name, m := range map[string]*topology.Machine{
 		"plain":           machinetest.Machine(1, 4).Build(),
@@ -75,7 +75,7 @@ func meets(l *Ledger, policy podspec.Policy, cpus cpuset.Set) bool {
 	return policy == podspec.Random || policy == podspec.Spread && high-low <= 1 || policy == podspec.Single && used == 1
 }
 
-// leaves reports, CPU by CPU, whether one stays shared that is not isolated.
+// leaves reports whether a CPU stays shared that is not isolated. It checks each CPU.
 func leaves(l *Ledger, cpus cpuset.Set) bool {
 	held := l.exclusive.Union(cpus)
 	for c := range l.layout.online.Minus(held).Minus(l.layout.isolated).All() {

@@ -5,8 +5,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// twin keeps the same books as Ledger in the dullest way: one owner per CPU in
-// a map, every answer computed CPU by CPU. It does not choose; it is told.
+// twin keeps the same books as Ledger in the dullest way: one owner per CPU in a map, every
+// answer computed CPU by CPU. It does not choose CPUs; the caller names them.
 type twin struct {
 	machine *topology.Machine
 	options Options
@@ -82,7 +82,7 @@ func (t *twin) free(c topology.CPU) bool {
 	return true
 }
 
-// stays reports whether a CPU is shared for good: reserved or in no NUMA node.
+// stays reports whether a CPU is always shared, because it is reserved or in no NUMA node.
 func (t *twin) stays(c topology.CPU) bool {
 	return c.Online && c.NUMA == topology.Unknown || t.options.Reserved.Has(c.ID)
 }

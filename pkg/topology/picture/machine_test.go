@@ -7,7 +7,7 @@ import (
 
 const gib = 1 << 30
 
-// machine makes a machine of cpus CPUs, each as place says, and fills in the
+// machine returns a machine of cpus CPUs, with the positions that place returns, and sets the
 // CPUs of its nodes.
 func machine(cpus int, place func(id int) topology.CPU, nodes ...topology.Node) *topology.Machine {
 	m := &topology.Machine{Nodes: nodes}
@@ -78,7 +78,7 @@ func dies() *topology.Machine {
 	}, topology.Node{ID: 0, MemoryBytes: 512 * gib})
 }
 
-// untold is a machine whose kernel tells next to nothing.
+// untold is a machine whose kernel reports almost nothing.
 func untold() *topology.Machine {
 	return machine(4, func(id int) topology.CPU {
 		return topology.CPU{

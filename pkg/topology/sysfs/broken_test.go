@@ -51,8 +51,8 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// TestUnreadableFiles checks that a file that exists and cannot be read is not
-// taken for a file that is missing, whichever it is.
+// TestUnreadableFiles checks, for each file, that a file that exists but cannot be read is an
+// error, and does not count as missing.
 func TestUnreadableFiles(t *testing.T) {
 	whole := one().with(tree{
 		"cpu/online": "0", "cpu/isolated": "", "cpu/cpu0/cpu_capacity": "1",
@@ -76,7 +76,7 @@ func TestUnreadableFiles(t *testing.T) {
 	}
 }
 
-// denied is a file system of which one file must not be read.
+// denied is a file system in which one file cannot be read.
 type denied struct {
 	fs.FS
 	name string

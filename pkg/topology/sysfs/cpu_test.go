@@ -9,10 +9,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// one is a machine with one CPU and nothing told of it.
+// one is a machine with one CPU without any reported position.
 func one() tree { return tree{"cpu/cpu0/": "", "node/node0/cpumap": "1"} }
 
-// two is a machine with two online CPUs and nothing told of them.
+// two is a machine with two online CPUs without any reported position.
 func two() tree {
 	return tree{"cpu/online": "0-1", "cpu/cpu0/": "", "cpu/cpu1/": "", "node/node0/cpumap": "3"}
 }
@@ -194,7 +194,7 @@ node0 cpus 0-1
 	})
 }
 
-// quirk is a machine's files and what is to be made of them.
+// quirk is a machine's files, and the expected CPUs.
 type quirk struct {
 	tree tree
 	want string

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// TestFilesHoldsAllThatDiscoverReads keeps the list of files in step with the
-// reader: whatever Discover opens and finds is captured.
+// TestFilesHoldsAllThatDiscoverReads checks that the list of files agrees with the reader: it
+// has each file that Discover opens and that exists.
 func TestFilesHoldsAllThatDiscoverReads(t *testing.T) {
 	whole := one().with(tree{
 		"cpu/cpu1/online": "0", "cpu/isolated": "", "cpu/cpu0/cpu_capacity": "1",
