@@ -96,6 +96,7 @@ func (s *State) publish(v *View) {
 	for _, index := range s.indexing.indexes {
 		v.indexes = append(v.indexes, index.View())
 	}
+	v.nodes = v.indexes[0].Len()
 	s.view.Store(v)
 }
 

@@ -14,6 +14,7 @@ import (
 type View struct {
 	FreedSeq  uint64 // how often resources had been released when the view was made
 	NarrowSeq uint64 // State.NarrowSeq of that moment
+	nodes     int    // how many the indexes have
 	state     *State
 	profiles  []filter.Profile
 	indexes   []distbucket.ReservingView
@@ -46,7 +47,7 @@ func profileOf(profiles []filter.Profile, name string) int {
 func (v *View) Holds(uid string) bool { return v.state.Holds(uid) }
 
 // Len returns the number of nodes.
-func (v *View) Len() int { return v.indexes[0].Len() }
+func (v *View) Len() int { return v.nodes }
 
 // Nodes yields the newest records of the nodes in the view, in order of their
 // names.
