@@ -18,7 +18,7 @@ func beside(claims []Claim, i, j int) bool {
 func held(claims []Claim) cpuset.Set {
 	var all cpuset.Set
 	for _, c := range claims {
-		all = all.Union(c.CPUs)
+		all = all.Union(c.held())
 	}
 	return all
 }

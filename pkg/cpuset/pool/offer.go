@@ -23,9 +23,9 @@ type offer struct {
 func (p *placer) offers(claims []Claim, i int, free cpuset.Set, classes []cpuset.Set) []*offer {
 	var all, busy cpuset.Set
 	for j, c := range claims {
-		all = all.Union(c.CPUs)
+		all = all.Union(c.held())
 		if j != i && beside(claims, i, j) {
-			busy = busy.Union(c.CPUs)
+			busy = busy.Union(c.held())
 		}
 	}
 	own := all.Minus(busy)

@@ -43,15 +43,27 @@ func operate(t *testing.T, m *topology.Machine, o Options, rounds int) {
 	r := rand.New(rand.NewPCG(7, uint64(len(m.CPUs))))
 	l := mustNew(t, m, o)
 	tw := newTwin(m, o)
+	resizes := resizer{Rand: r, since: map[string]map[cpuset.CPU]int{}}
 	for range rounds {
 		uid := fmt.Sprintf("pod%d", r.IntN(8))
-		switch r.IntN(8) {
+		switch r.IntN(12) {
 		case 0, 1, 2:
+			resizes.forget(uid)
 			if got, want := l.Release(uid), tw.release(uid); !got.Equal(want) {
 				t.Fatalf("release %s: got %s, want %s", uid, got, want)
 			}
 		case 3:
 			l = restarted(t, l, m, o)
+		case 4, 5, 6:
+			resizes.resize(t, l, tw, uid)
+		case 7:
+			_, back := l.Return(uid)
+			if l.Exclusive().Overlaps(back) {
+				t.Fatalf("return %s: %s are free and held", uid, back)
+			}
+			if g, ok := l.Grant(uid); ok {
+				tw.set(g)
+			}
 		default:
 			pod := randomPod(r, uid, len(m.CPUs), len(l.layout.nodes))
 			before := l.Free()

@@ -30,7 +30,7 @@ func (l *Ledger) Lost(c Claim) cpuset.Set { return c.CPUs.Minus(l.layout.online)
 // online. It returns the pod's grant and whether it has changed.
 func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
 	g = l.grants[uid]
-	for lost := range g.CPUs().Minus(l.layout.online).All() {
+	for lost := range g.used().Minus(l.layout.online).All() {
 		if free, ok := l.substitute(g, lost, homes); ok {
 			g, changed = g.exchange(lost, free), true
 			l.Release(uid)
@@ -59,13 +59,33 @@ func (l *Ledger) substitute(g Grant, lost cpuset.CPU, homes Homes) (cpuset.CPU, 
 	return 0, false
 }
 
+// used returns the CPUs on which the pod's containers may run: what the pod holds without
+// what they gave back.
+func (g Grant) used() (all cpuset.Set) {
+	for _, c := range g.Claims {
+		all = all.Union(c.CPUs)
+	}
+	return all
+}
+
 // exchange returns the grant with another CPU in place of lost in all claims.
 func (g Grant) exchange(lost, other cpuset.CPU) Grant {
 	g.Claims = slices.Clone(g.Claims)
 	for i, c := range g.Claims {
 		if c.CPUs.Has(lost) {
 			g.Claims[i].CPUs = c.CPUs.Minus(cpuset.Of(lost)).Union(cpuset.Of(other))
+			g.Claims[i].Grown = exchangeIn(c.Grown, lost, other)
 		}
 	}
 	return g
+}
+
+func exchangeIn(grown []cpuset.Set, lost, other cpuset.CPU) []cpuset.Set {
+	grown = slices.Clone(grown)
+	for i, cpus := range grown {
+		if cpus.Has(lost) {
+			grown[i] = cpus.Minus(cpuset.Of(lost)).Union(cpuset.Of(other))
+		}
+	}
+	return grown
 }

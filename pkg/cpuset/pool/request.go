@@ -22,7 +22,14 @@ type Claim struct {
 	CPUs        cpuset.Set        `json:"cpus"`
 	Mems        []topology.NodeID `json:"mems,omitempty"` // nil: memory is not bound
 	MemoryBytes uint64            `json:"memoryBytes,omitempty"`
+	// Grown are the CPUs of each growth, oldest first. They are part of CPUs.
+	Grown []cpuset.Set `json:"grown,omitempty"`
+	// Leaving are CPUs that the container gave back and that its pod holds until Return.
+	Leaving cpuset.Set `json:"leaving,omitzero"`
 }
+
+// held returns every CPU that the claim keeps from others.
+func (c Claim) held() cpuset.Set { return c.CPUs.Union(c.Leaving) }
 
 // Grant is what one pod holds: its claims in the order of Pod.Containers. The checkpoint
 // stores grants, and Restore restores them.

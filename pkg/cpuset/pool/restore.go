@@ -33,9 +33,9 @@ func (l *Ledger) restorable(g Grant) error {
 	}
 	for i, c := range g.Claims {
 		for j := range i {
-			if beside(g.Claims, i, j) && c.CPUs.Overlaps(g.Claims[j].CPUs) {
+			if beside(g.Claims, i, j) && c.held().Overlaps(g.Claims[j].held()) {
 				return fmt.Errorf("containers %s and %s run together and both hold CPUs %s",
-					g.Claims[j].Container, c.Container, c.CPUs.Intersect(g.Claims[j].CPUs))
+					g.Claims[j].Container, c.Container, c.held().Intersect(g.Claims[j].held()))
 			}
 		}
 	}

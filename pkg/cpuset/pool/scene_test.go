@@ -18,11 +18,11 @@ import (
 //
 //	machine packages=2 cores=4 smt=2 [nodes=1 caches=1 reserved=0,8 full-cores …]
 //	pod a spread app=4 init:i=2 sidecar:s=1 [app=2@numa0:2 app=2@1GiB]
-//	release a | restart [reserved=0-3] | show
+//	resize a/app 6 | return a | release a | restart [reserved=0-3] | show
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {
 		s := new(scene)
-		return scenario.Commands{"machine": s.build, "pod": s.pod, "release": s.release, "restart": s.restart, "show": s.show}
+		return scenario.Commands{"machine": s.build, "pod": s.pod, "resize": s.resize, "return": s.giveBack, "release": s.release, "restart": s.restart, "show": s.show}
 	})
 }
 
@@ -102,6 +102,39 @@ func want(text string) podspec.Container {
 		}
 	}
 	return w
+}
+
+// resize: resize POD/CONTAINER CPUS
+func (s *scene) resize(c *scenario.Command) {
+	uid, name, _ := strings.Cut(c.Arg(0), "/")
+	n := scenario.Int(c.Arg(1))
+	g, _ := s.ledger.Grant(uid)
+	claim, _ := g.Claim(name)
+	var err error
+	if n < claim.CPUs.Len() {
+		g, err = s.ledger.Shrink(uid, name, s.ledger.Keep(uid, name, n))
+	} else {
+		g, err = s.ledger.Grow(uid, name, n)
+	}
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	claim, _ = g.Claim(name)
+	c.Line("%-8s %s%s", name, claim.CPUs, leaving(claim))
+}
+
+func leaving(c pool.Claim) string {
+	if c.Leaving.Empty() {
+		return ""
+	}
+	return ", gives back " + c.Leaving.String()
+}
+
+// giveBack: return POD
+func (s *scene) giveBack(c *scenario.Command) {
+	_, back := s.ledger.Return(c.Arg(0))
+	c.Line("back: %s", back)
 }
 
 func (s *scene) release(c *scenario.Command) { c.Line("back: %s", s.ledger.Release(c.Arg(0))) }

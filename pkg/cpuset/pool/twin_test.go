@@ -25,6 +25,18 @@ func (t *twin) reserve(g Grant) {
 	}
 }
 
+// set tells the twin all that a pod holds, after a resize.
+func (t *twin) set(g Grant) {
+	t.release(g.UID)
+	for _, c := range g.Claims {
+		for _, cpus := range []cpuset.Set{c.CPUs, c.Leaving} {
+			for cpu := range cpus.All() {
+				t.owner[cpu] = g.UID
+			}
+		}
+	}
+}
+
 func (t *twin) release(uid string) cpuset.Set {
 	var back []cpuset.CPU
 	for cpu, owner := range t.owner {

@@ -1,0 +1,190 @@
+package pool
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/numaplan"
+	"github.com/numalet/numalet/pkg/podspec"
+)
+
+// growth is what a container may grow by.
+type growth struct {
+	*layout
+	policy  podspec.Policy
+	current cpuset.Set // what it holds
+	own     cpuset.Set // what its pod holds, and it may use
+	free    cpuset.Set // what nobody holds
+}
+
+// more returns k CPUs for claim i of a grant: of the class of its CPUs if possible, and such
+// that a CPU stays shared.
+func (l *Ledger) more(g Grant, i, k int) (cpuset.Set, error) {
+	all := l.growth(g, i)
+	spares := []cpuset.Set{{}}
+	if l.starves(all.free) {
+		for n := range l.layout.nodes {
+			spares = append(spares, l.spareOf(&l.layout.nodes[n], all.free))
+		}
+	}
+	for _, class := range l.layout.classes {
+		if !all.current.SubsetOf(class) {
+			continue
+		}
+		for _, spare := range spares {
+			part := all
+			part.own, part.free = part.own.Intersect(class), part.free.Intersect(class).Minus(spare)
+			if cpus, ok := part.choose(k); ok && !l.starves(cpus) {
+				return cpus, nil
+			}
+		}
+	}
+	return cpuset.Set{}, all.refuse(k)
+}
+
+// growth returns what claim i of a grant may grow by.
+func (l *Ledger) growth(g Grant, i int) growth {
+	var busy cpuset.Set
+	for j, c := range g.Claims {
+		if j != i && beside(g.Claims, i, j) {
+			busy = busy.Union(c.held())
+		}
+	}
+	current, pods := g.Claims[i].CPUs, g.CPUs()
+	l.Release(g.UID) // with FullCores, the idle threads of the pod's cores are free for the pod
+	free := l.Free().Minus(pods)
+	l.enter(g)
+	own := pods.Minus(busy).Minus(current).Intersect(l.layout.placed)
+	return growth{&l.layout, g.Policy, current, own, free}
+}
+
+// choose returns k CPUs by the policy.
+func (o growth) choose(k int) (cpuset.Set, bool) {
+	room := o.counts(o.own.Union(o.free))
+	counts, ok := growCounts(o.policy, o.counts(o.current), room, k)
+	if !ok {
+		return cpuset.Set{}, false
+	}
+	owned, fresh := o.stock(o.own), o.stock(o.free)
+	for i, count := range counts {
+		n := &o.nodes[i]
+		count -= n.takeSome(count, owned)
+		for c := n.first; c < n.end && count > 0; c++ {
+			if o.cores[c].count(o.current) > 0 {
+				count -= fresh.grab(c, count)
+			}
+		}
+		n.takeNear(count, fresh, o.current)
+	}
+	return cpuset.Of(owned.taken...).Union(cpuset.Of(fresh.taken...)), true
+}
+
+// takeNear takes k CPUs of d, or all if there are fewer: first those of the caches in which
+// CPUs of current are, then those of the packages. It returns how many it took.
+func (d *domain) takeNear(k int, s *stock, current cpuset.Set) (taken int) {
+	if k == 0 || !slices.ContainsFunc(s.cores[d.first:d.end], func(c core) bool { return c.count(current) > 0 }) {
+		if d.level == nodeLevel {
+			return d.takeSome(k, s)
+		}
+		return 0
+	}
+	for i := range d.parts {
+		taken += d.parts[i].takeNear(k-taken, s, current)
+	}
+	return taken + d.takeSome(k-taken, s)
+}
+
+// growCounts returns how many of k more CPUs come from each NUMA node, given how many the
+// container holds and may have there:
+//
+//	single: all on the NUMA node that it is on
+//	spread: one after another where it holds the fewest, and of these where most are free
+//	random: where it is, most first, and then where most are free
+func growCounts(policy podspec.Policy, held, room []int, k int) ([]int, bool) {
+	counts := make([]int, len(held))
+	for range k {
+		best := -1
+		for i := range held {
+			if best < 0 || growOrder(policy, held[i]+counts[i], held[best]+counts[best], room[i]-counts[i], room[best]-counts[best]) < 0 {
+				best = i
+			}
+		}
+		if best < 0 || room[best] == counts[best] {
+			return nil, false
+		}
+		counts[best]++
+	}
+	return counts, true
+}
+
+// growOrder compares two NUMA nodes by how many CPUs the container has there and how many
+// it may have in addition.
+func growOrder(policy podspec.Policy, held, heldThere, room, roomThere int) int {
+	switch policy {
+	case podspec.Single:
+		return cmp.Compare(heldThere, held)
+	case podspec.Spread:
+		return cmp.Or(cmp.Compare(held, heldThere), cmp.Compare(roomThere, room))
+	}
+	return cmp.Or(cmp.Compare(min(roomThere, 1), min(room, 1)), cmp.Compare(heldThere, held), cmp.Compare(roomThere, room))
+}
+
+// levelDown returns how many of the CPUs on each NUMA node remain if n remain in all, as
+// even as possible.
+func levelDown(held []int, n int) []int {
+	left := slices.Clone(held)
+	for sum(left) > n {
+		most := 0
+		for i := range left {
+			if left[i] >= left[most] {
+				most = i
+			}
+		}
+		left[most]--
+	}
+	return left
+}
+
+func sum(counts []int) (total int) {
+	for _, n := range counts {
+		total += n
+	}
+	return total
+}
+
+// counts counts CPUs by NUMA node, in the order of l.nodes.
+func (l *layout) counts(cpus cpuset.Set) []int {
+	counts := make([]int, len(l.nodes))
+	for i := range l.nodes {
+		counts[i] = l.nodes[i].cpus.Intersect(cpus).Len()
+	}
+	return counts
+}
+
+// byCount returns the indexes of counts, that of the highest count first.
+func byCount(counts []int) []int {
+	order := make([]int, len(counts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(counts[b], counts[a]) })
+	return order
+}
+
+// refuse says why there are no k more CPUs.
+func (o growth) refuse(k int) error {
+	able := o.own.Union(o.free)
+	free := numaplan.Numbers(o.perNode(able))
+	counts, ok := growCounts(o.policy, o.counts(o.current), o.counts(able), k)
+	switch {
+	case ok && sum(counts) == k:
+		return fmt.Errorf("with %d more, no CPU would be left to the containers that share", k)
+	case o.policy == podspec.Single:
+		return fmt.Errorf("%d more must be on its NUMA node (policy single), and free are %s", k, free)
+	case o.policy == podspec.Spread:
+		return fmt.Errorf("with %d more it must stay spread evenly (policy spread), and free are %s", k, free)
+	}
+	return fmt.Errorf("%d more are needed, and free are %s", k, free)
+}

@@ -1,0 +1,161 @@
+package pool
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/podspec"
+)
+
+// Grow gives a container more CPUs, so that it holds n, and keeps those that it has. The
+// pod's policy holds for the result: single stays on its NUMA node, and spread stays even.
+// First come CPUs that the pod holds and the container may use: those it is giving back, and
+// those of init containers. An error says why it is impossible, and then nothing has changed.
+func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
+	g, i, err := l.claimOf(uid, container)
+	if err != nil {
+		return Grant{}, err
+	}
+	k := n - g.Claims[i].CPUs.Len()
+	if k <= 0 {
+		return g, nil
+	}
+	more, err := l.more(g, i, k)
+	if err != nil {
+		return Grant{}, err
+	}
+	return l.change(g, i, func(c *Claim) {
+		c.CPUs = c.CPUs.Union(more)
+		c.Leaving = c.Leaving.Minus(more)
+		c.Grown = append(slices.Clone(c.Grown), more)
+	}), nil
+}
+
+// Shrink leaves a container only the CPUs kept, which Keep chooses. The pod holds the others
+// until Return. An error means that kept is empty or has CPUs that the container lacks.
+func (l *Ledger) Shrink(uid, container string, kept cpuset.Set) (Grant, error) {
+	g, i, err := l.claimOf(uid, container)
+	if err != nil {
+		return Grant{}, err
+	}
+	held := g.Claims[i].CPUs
+	if kept.Empty() || !kept.SubsetOf(held) {
+		return Grant{}, fmt.Errorf("container %q holds CPUs %s and cannot keep CPUs %q", container, held, kept)
+	}
+	return l.change(g, i, func(c *Claim) {
+		c.Leaving = c.Leaving.Union(held.Minus(kept))
+		c.CPUs = kept
+		c.Grown = nil
+		for _, grown := range g.Claims[i].Grown {
+			if left := grown.Intersect(kept); !left.Empty() {
+				c.Grown = append(c.Grown, left)
+			}
+		}
+	}), nil
+}
+
+// Return releases the CPUs that the containers of a pod gave back, and returns those that
+// the pod no longer holds.
+func (l *Ledger) Return(uid string) (Grant, cpuset.Set) {
+	g, ok := l.grants[uid]
+	if !ok {
+		return g, cpuset.Set{}
+	}
+	before := g.CPUs()
+	g.Claims = slices.Clone(g.Claims)
+	for i := range g.Claims {
+		g.Claims[i].Leaving = cpuset.Set{}
+	}
+	l.exchangeGrant(g)
+	return g, before.Minus(g.CPUs())
+}
+
+// Bind changes how much memory a container binds on the NUMA nodes of its CPUs. An error
+// says how much is free there, and then nothing has changed.
+func (l *Ledger) Bind(uid, container string, bytes uint64) (Grant, error) {
+	g, i, err := l.claimOf(uid, container)
+	if err != nil {
+		return Grant{}, err
+	}
+	c := g.Claims[i]
+	free := l.layout.freeMemory(c.Mems, l.claims()...)
+	if bytes > c.MemoryBytes && bytes-c.MemoryBytes > free {
+		return Grant{}, fmt.Errorf("it binds %d bytes of memory on NUMA nodes %v, where %d more are free, and %d more are needed", c.MemoryBytes, c.Mems, free, bytes-c.MemoryBytes)
+	}
+	return l.change(g, i, func(c *Claim) { c.MemoryBytes = bytes }), nil
+}
+
+// Keep returns the n CPUs that a container keeps when it shrinks: the oldest. With the policy
+// spread it keeps an even number on each NUMA node. Of CPUs that came together it keeps
+// whole cores (N7). It returns all CPUs if n is larger.
+func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
+	g, i, err := l.claimOf(uid, container)
+	if err != nil {
+		return cpuset.Set{}
+	}
+	c := g.Claims[i]
+	if g.Policy != podspec.Spread {
+		return l.oldest(c, c.CPUs, n)
+	}
+	var kept cpuset.Set
+	for i, count := range levelDown(l.layout.counts(c.CPUs), n) {
+		kept = kept.Union(l.oldest(c, c.CPUs.Intersect(l.layout.nodes[i].cpus), count))
+	}
+	return kept
+}
+
+// oldest returns n of the CPUs among: first those of the first grant, then those of each
+// growth.
+func (l *Ledger) oldest(c Claim, among cpuset.Set, n int) cpuset.Set {
+	first := among
+	for _, grown := range c.Grown {
+		first = first.Minus(grown)
+	}
+	var kept cpuset.Set
+	for _, together := range append([]cpuset.Set{first}, c.Grown...) {
+		together = together.Intersect(among)
+		kept = kept.Union(l.layout.some(together, min(n-kept.Len(), together.Len())))
+	}
+	return kept
+}
+
+// some returns k of the CPUs in the order of N7, from as few NUMA nodes as possible. CPUs in
+// no NUMA node, and offline ones, come last.
+func (l *layout) some(cpus cpuset.Set, k int) cpuset.Set {
+	s := l.stock(cpus)
+	for _, i := range byCount(l.counts(cpus)) {
+		l.nodes[i].takeSome(k-len(s.taken), s)
+	}
+	taken := cpuset.Of(s.taken...)
+	for cpu := range cpus.Minus(taken).All() {
+		if taken.Len() < k {
+			taken = taken.Union(cpuset.Of(cpu))
+		}
+	}
+	return taken
+}
+
+// claimOf returns a pod's grant and the index of a container's claim in it.
+func (l *Ledger) claimOf(uid, container string) (Grant, int, error) {
+	g := l.grants[uid]
+	i := slices.IndexFunc(g.Claims, func(c Claim) bool { return c.Container == container })
+	if i < 0 {
+		return g, i, fmt.Errorf("pod %s has no container %q with exclusive CPUs", uid, container)
+	}
+	return g, i, nil
+}
+
+// change enters a grant with another claim i, and returns it.
+func (l *Ledger) change(g Grant, i int, edit func(*Claim)) Grant {
+	g.Claims = slices.Clone(g.Claims)
+	edit(&g.Claims[i])
+	l.exchangeGrant(g)
+	return g
+}
+
+// exchangeGrant replaces a pod's grant.
+func (l *Ledger) exchangeGrant(g Grant) {
+	l.Release(g.UID)
+	l.enter(g)
+}
