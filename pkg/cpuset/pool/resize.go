@@ -81,7 +81,7 @@ func (l *Ledger) Bind(uid, container string, bytes uint64) (Grant, error) {
 	c := g.Claims[i]
 	free := l.layout.freeMemory(c.Mems, l.claims()...)
 	if bytes > c.MemoryBytes && bytes-c.MemoryBytes > free {
-		return Grant{}, fmt.Errorf("it binds %d bytes of memory on NUMA nodes %v, where %d more are free, and %d more are needed", c.MemoryBytes, c.Mems, free, bytes-c.MemoryBytes)
+		return Grant{}, fmt.Errorf("its memory is bound to the NUMA nodes %v, where %d more bytes are free, and %d more are needed", c.Mems, free, bytes-c.MemoryBytes)
 	}
 	return l.change(g, i, func(c *Claim) { c.MemoryBytes = bytes }), nil
 }
