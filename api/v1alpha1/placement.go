@@ -204,6 +204,18 @@ func compareCounts(c podspec.Container, p ContainerPlacement) error {
 	return nil
 }
 
+// Sized returns the request with the sizes that a placement has for its containers, for a
+// pod that was resized after the placement was made. Sizes per NUMA node cannot be resized.
+func (r CPURequest) Sized(p Placement) CPURequest {
+	r.Containers = slices.Clone(r.Containers)
+	for i, c := range r.Containers {
+		if n := p.Containers[c.Name].cpus(); n > 0 && c.PerNode == nil {
+			r.Containers[i].CPUs = n
+		}
+	}
+	return r
+}
+
 // At returns the request with the counts per NUMA node of a placement.
 func (r CPURequest) At(p Placement) CPURequest {
 	r.Containers = slices.Clone(r.Containers)

@@ -217,6 +217,10 @@ func (w warner) Warn(pod workload.Pod, reason, message string) {
 	w.events.Warn(w.pods.ObjectRef(nodeapi.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}), reason, message)
 }
 
+func (w warner) Note(pod workload.Pod, reason, message string) {
+	w.events.Note(w.pods.ObjectRef(nodeapi.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}), reason, message)
+}
+
 func (a *agent) checks() []telemetry.Check {
 	return []telemetry.Check{
 		{Name: "container runtime", Ready: a.runtime.Ready},

@@ -67,6 +67,33 @@ func (r Resources) WholeCPUs() (int, bool) {
 	return int(n), r.Shares == uint64(n)*1024
 }
 
+// maxShares is the kubelet's maximum of Shares, which stands for 256 CPUs and more.
+// Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/helpers_linux.go, MaxShares.
+const maxShares = 262144
+
+// ExclusiveCPUs returns how many CPUs an exclusive container has by its resources: the
+// quota counts, and where there is none, because the container is pinned, the shares. The
+// result is 0 if they do not say. An error means that it is no whole number, or that limit
+// and request differ.
+func (r Resources) ExclusiveCPUs() (int, error) {
+	switch {
+	case r.QuotaMicros > 0 && r.PeriodMicros > 0:
+		n := r.QuotaMicros / int64(r.PeriodMicros)
+		if n == 0 || r.QuotaMicros%int64(r.PeriodMicros) != 0 {
+			return 0, fmt.Errorf("the limit is %d ms of CPU time in %d ms", r.QuotaMicros/1000, r.PeriodMicros/1000)
+		}
+		if r.Shares != 0 && r.Shares != min(uint64(n)*1024, maxShares) {
+			return 0, fmt.Errorf("the request has %d shares and the limit is %d CPUs", r.Shares, n)
+		}
+		return int(n), nil
+	case r.Shares == 0 || r.Shares == maxShares:
+		return 0, nil
+	case r.Shares%1024 != 0:
+		return 0, fmt.Errorf("the request has %d shares, and a CPU has 1024", r.Shares)
+	}
+	return int(r.Shares / 1024), nil
+}
+
 // Pinned reports whether these are the resources of an exclusive container: only
 // those have CPUs and no CPU quota.
 func (r Resources) Pinned() bool { return r.QuotaMicros < 0 && !r.CPUs.Empty() }

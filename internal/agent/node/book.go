@@ -94,14 +94,30 @@ func (b *book) replaceOffline(uid string) (undo func()) {
 
 // claim returns the CPUs of a container.
 func (b *book) claim(uid, container string) (pool.Claim, bool) {
+	_, c, ok := b.holder(uid, container)
+	return c, ok
+}
+
+// holder returns the grant with the claim of a container, and the claim.
+func (b *book) holder(uid, container string) (Held, pool.Claim, bool) {
 	for _, k := range []string{uid, key(uid, container)} {
 		if h, ok := b.held[k]; ok {
 			if c, ok := h.Grant.Claim(container); ok {
-				return c, true
+				return h, c, true
 			}
 		}
 	}
-	return pool.Claim{}, false
+	return Held{}, pool.Claim{}, false
+}
+
+// change changes a grant and returns a function that undoes it.
+func (b *book) change(before Held, by func(*pool.Ledger, string) (pool.Grant, error)) (undo func(), err error) {
+	after := before
+	if after.Grant, err = by(b.ledger, before.Grant.UID); err != nil {
+		return nil, err
+	}
+	b.enter(after)
+	return func() { _ = b.restore(before) }, nil // its CPUs were not given to others meanwhile
 }
 
 // whole reports whether the pod has one grant for all its containers, so that a

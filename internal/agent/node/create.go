@@ -106,6 +106,11 @@ func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a wo
 	if err != nil {
 		return a, err
 	}
+	specs, err := n.fit(ctx, c)
+	if err != nil {
+		return a, err
+	}
+	a.Specs = append(a.Specs, specs...)
 	a.Decision = n.decide(c)
 	n.addContainer(c)
 	return a, nil
@@ -188,6 +193,18 @@ func (n *Node) liftQuotaForGood(ctx context.Context, s workload.Sandbox) error {
 	}
 	if err := n.env.Cgroups.Persist(ctx); err != nil {
 		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s would come back: %s", s.PodCgroup, err)
+	}
+	return nil
+}
+
+// liftOwnQuota removes the CFS quota of an exclusive container that the runtime resized
+// without the agent. Callers hold the lock.
+func (n *Node) liftOwnQuota(ctx context.Context, c workload.Container) error {
+	if c.Resources.QuotaMicros <= 0 || !n.decide(c).Exclusive {
+		return nil
+	}
+	if err := n.env.Cgroups.LiftQuota(ctx, c.Cgroup); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

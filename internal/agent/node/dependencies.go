@@ -45,9 +45,11 @@ type Processes interface {
 // Store makes a snapshot durable before it returns.
 type Store interface{ Save(Snapshot) error }
 
-// Events writes events on pods. Warn does not block.
+// Events writes events on pods: Warn those of type Warning, Note those of type Normal.
+// Neither blocks.
 type Events interface {
 	Warn(pod workload.Pod, reason, message string)
+	Note(pod workload.Pod, reason, message string)
 }
 
 // Rejecter fails a pod whose placement this node cannot apply: its nodeName cannot

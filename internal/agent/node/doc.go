@@ -10,7 +10,8 @@
 //
 // node.go is the state, book.go the grants; sandbox.go, create.go, update.go and
 // release.go are the hooks, synchronize.go the restart; request.go, placed.go and
-// static.go read requests, carve.go and fullcores.go reserve CPUs, unconfirmed.go holds
+// static.go read requests, carve.go and fullcores.go reserve CPUs, resize.go and grace.go
+// change how many a container has, unconfirmed.go holds
 // those of containers whose pod is unknown, machine.go acts on changes of the machine,
 // refuse.go has the refusals.
 package node

@@ -31,6 +31,10 @@ type Node struct {
 		pods   map[string]*pod // by UID
 		synced bool            // the runtime has listed its containers
 		saved  *Snapshot       // content of the checkpoint; nil when unknown
+		// confirm is until when the runtime may still confirm a growth, by container ID.
+		confirm map[string]time.Time
+		// leave is when the CPUs that a pod gave back become shared, by Grant.UID.
+		leave map[string]time.Time
 	}
 }
 
@@ -40,6 +44,7 @@ type pod struct {
 	cgroup     string
 	sandboxes  map[string]workload.Sandbox   // by ID, including stopped ones
 	containers map[string]workload.Container // by ID, including exited ones until they are removed
+	newest     map[string]string             // ID of the newest container, by name
 	gpus       map[string]bool               // IDs of the GPUs of all of its containers until now
 	rejected   error                         // why it was rejected; nil if it was not
 }
@@ -59,6 +64,7 @@ func New(m *topology.Machine, cfg Config, env Dependencies, s Snapshot) (*Node, 
 	n := &Node{machine: m, cfg: cfg, env: env, ended: make(chan struct{}, 1)}
 	n.mu.book = &book{ledger: ledger, held: map[string]Held{}}
 	n.mu.pods = map[string]*pod{}
+	n.mu.confirm, n.mu.leave = map[string]time.Time{}, map[string]time.Time{}
 	return n, n.restore(s)
 }
 
@@ -114,6 +120,7 @@ func (n *Node) save() error {
 func (n *Node) addContainer(c workload.Container) {
 	p := n.addSandbox(c.Sandbox)
 	p.containers[c.ID] = c
+	p.newest[c.Name] = c.ID
 	for _, id := range v1alpha1.ParseAllocatedGPUs(c.Annotations) {
 		p.gpus[id] = true
 	}
@@ -123,7 +130,7 @@ func (n *Node) addContainer(c workload.Container) {
 func (n *Node) addSandbox(s workload.Sandbox) *pod {
 	p := n.mu.pods[s.Pod.UID]
 	if p == nil {
-		p = &pod{ref: s.Pod, sandboxes: map[string]workload.Sandbox{}, containers: map[string]workload.Container{}, gpus: map[string]bool{}}
+		p = &pod{ref: s.Pod, sandboxes: map[string]workload.Sandbox{}, containers: map[string]workload.Container{}, newest: map[string]string{}, gpus: map[string]bool{}}
 		n.mu.pods[s.Pod.UID] = p
 	}
 	p.cgroup = s.PodCgroup

@@ -38,10 +38,16 @@ func (n *Node) placedWithoutCPUs(s workload.Sandbox) bool {
 }
 
 // placed returns the request with the controller's counts per NUMA node, or unchanged if
-// the pod has no placement.
+// the pod has no placement. A pod that was resized since gets what was placed; each of its
+// containers then gets its new size when it is created (see fit).
 func (n *Node) placed(s workload.Sandbox, pod *corev1.Pod, request v1alpha1.CPURequest) (v1alpha1.CPURequest, error) {
 	if !n.isPlaced(s) {
 		return request, nil
+	}
+	if pod.Generation > 1 { // it may have been resized, after the placement was made
+		if p, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement]); err == nil {
+			request = request.Sized(p)
+		}
 	}
 	p, err := v1alpha1.ReadPlacement(pod, request)
 	return request.At(p), err
@@ -59,7 +65,7 @@ func (n *Node) rejectIfPermanent(s workload.Sandbox, err error) error {
 }
 
 // reserveOrReject reserves CPUs, and rejects a placed pod for which they are not free,
-// unless an ended pod is about to release some. A rejected pod remains rejected: CPUs
+// unless an ended pod or a shrunk container is about to release some. A rejected pod remains rejected: CPUs
 // that are free at the kubelet's next attempt may belong to another placement. Callers
 // hold the lock.
 func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool.Pod) (undo func(), err error) {
@@ -76,7 +82,7 @@ func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, p pool
 	}
 	n.sweep(ctx)
 	undo, err = n.reserve(c, p)
-	if err == nil || n.endedPodHolds() {
+	if err == nil || n.endedPodHolds() || len(n.leaving()) > 0 {
 		return undo, err
 	}
 	err = n.reject(s, asRefusal(err))

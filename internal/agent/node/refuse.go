@@ -30,7 +30,7 @@ const (
 	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers, or the GPU groups, yet
 	PlacementRejected v1alpha1.Reason = "PlacementRejected" // a decision that this node cannot carry out
 	PodUnknown        v1alpha1.Reason = "PodUnknown"        // the informer does not have the pod yet
-	Resize            v1alpha1.Reason = "Resize"            // in-place resize of an exclusive container
+	Resize            v1alpha1.Reason = "Resize"            // a resize in place that this node cannot carry out; the container keeps its CPUs
 	SMTAlignment      v1alpha1.Reason = "SMTAlignment"      // parts of cores, on a node with full cores
 	SwitchedOff       v1alpha1.Reason = "SwitchedOff"       // exclusive CPUs are off on this node
 )
@@ -58,6 +58,7 @@ func asRefusal(err error) *v1alpha1.Refusal {
 const (
 	retried      = "the kubelet will try again"
 	keepsRunning = "until then the container runs on the shared CPUs"
+	keepsSize    = "until then the container keeps its CPUs"
 )
 
 // afterFailedStart returns what follows a refusal at the start of a container. The runtime

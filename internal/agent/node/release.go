@@ -26,7 +26,10 @@ const staticSweepInterval = 10 * time.Second
 // does not send them for a sandbox that is older than its own last restart: in its
 // internal/nri/nri.go, needsStopping and needsRemoval look into a map that syncPlugin
 // fills with containers only.
-func (n *Node) PodEnded(string) {
+func (n *Node) PodEnded(string) { n.wake() }
+
+// wake requests a sweep.
+func (n *Node) wake() {
 	select {
 	case n.ended <- struct{}{}:
 	default: // one is already requested
@@ -45,7 +48,7 @@ func (n *Node) Run(ctx context.Context) error {
 		case <-again.C:
 		}
 		switch left := n.Sweep(ctx); {
-		case left > 0:
+		case left > 0 || n.resizing():
 			again.Reset(sweepInterval)
 		case n.holdsStatic():
 			again.Reset(staticSweepInterval)
@@ -60,8 +63,8 @@ func (n *Node) holdsStatic() bool {
 	return slices.ContainsFunc(n.mu.book.sorted(), func(h Held) bool { return h.Static })
 }
 
-// Sweep releases the grants of ended pods and returns how many of those pods still
-// have processes.
+// Sweep releases the grants of ended pods and the CPUs that others gave back, and returns how
+// many of the ended pods still have processes.
 func (n *Node) Sweep(ctx context.Context) (left int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -75,6 +78,9 @@ func (n *Node) sweep(ctx context.Context) (left int) {
 			left++
 		}
 	}
+	n.catchUp(ctx)
+	n.finishResizes(ctx)
+	n.forgetResizes()
 	return left
 }
 

@@ -44,7 +44,7 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 		"agent": s.agent, "pod": s.pod, "run": s.run, "sandbox": s.newSandbox, "create": s.createContainer,
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
-		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "show": s.show, "report": s.report,
+		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "wait": s.wait, "show": s.show, "report": s.report,
 		"give": s.give, "gpus": s.showGPUs, "groups": s.setGroups, "systemd": s.setSystemd, "collect": s.collect, "offline": s.offline, "online": s.online, "firmware": s.firmware,
 	} {
 		s.commands[name] = func(c *scenario.Command) { s.fail(do(c.Words)) }
@@ -378,22 +378,6 @@ func (s *script) firmware(args []string) error {
 		s.machine.Nodes[1].MemoryBytes = 0
 	}
 	return err
-}
-
-// resize: resize POD/CONTAINER CPUS
-func (s *script) resize(args []string) error {
-	c := s.containers[s.instance(args[0])]
-	milli := milliOf(args[1])
-	want := workload.Resources{Shares: uint64(milli * 1024 / 1000), QuotaMicros: milli * 100, PeriodMicros: 100_000}
-	d, err := s.node.Update(context.Background(), c.Container, want)
-	if err != nil {
-		return err
-	}
-	s.out.Line("%s is answered: %s", args[0], d)
-	if g := s.groups[c.Cgroup]; g != nil {
-		g.cpus = d.CPUs
-	}
-	return s.node.Updated(context.Background(), c.Container)
 }
 
 // report: report [cpus] prints the report to the cluster, or the sums of it.

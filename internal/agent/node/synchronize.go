@@ -32,6 +32,7 @@ func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, co
 		n.addContainer(c)
 	}
 	n.mu.synced = true
+	clear(n.mu.confirm) // the runtime sends its list while no update is under way
 	n.reconcile(ctx)
 }
 
@@ -57,8 +58,9 @@ func (n *Node) Synced() bool {
 //  2. add grants of running containers that the checkpoint lacks, and confirm those whose
 //     pod was unknown
 //  3. replace CPUs that went offline
-//  4. write the checkpoint
-//  5. shrink all shared containers, then write the exclusive ones
+//  4. finish resizes that the agent has missed
+//  5. write the checkpoint
+//  6. shrink all shared containers, then write the exclusive ones
 //
 // It reports failures and continues, because the node must start. Callers hold the
 // lock.
@@ -77,6 +79,14 @@ func (n *Node) reconcile(ctx context.Context) {
 		}
 	}
 	n.replaceOffline(ctx)
+	for _, c := range n.running() {
+		if err := n.followSpec(ctx, c); err != nil {
+			_ = n.reportRefusal(ctx, c, err, keepsSize)
+		}
+		if err := n.liftOwnQuota(ctx, c); err != nil {
+			log.Error(err, "an exclusive container is throttled", "container", c.String())
+		}
+	}
 	if err := n.save(); err != nil {
 		log.Error(err, "cannot write the checkpoint of the rebuilt grants")
 	}
@@ -154,6 +164,9 @@ func (n *Node) grantPinned(c workload.Container, p pool.Pod) bool {
 		p = onlyContainer(p, c.Name)
 	}
 	want := p.Containers[0]
+	if size, err := c.Resources.ExclusiveCPUs(); err == nil && size > 0 {
+		want.CPUs = size // by a resize, which may not be in the pod's spec as the informer has it
+	}
 	if c.Resources.CPUs.Len() != want.CPUs {
 		return false
 	}

@@ -44,6 +44,7 @@ type world struct {
 	rejected   map[string]string // messages to the pods that are to be set Failed, by UID
 	refused    []v1alpha1.Reason
 	isolated   cpuset.Set        // off which interrupts are kept
+	now        time.Duration     // since the world began
 	reserved   map[string]string // GPU groups by ID of GPU; nil: not known
 }
 
@@ -93,7 +94,7 @@ func (w *world) startAgent() error {
 	}
 	var err error
 	w.node, err = New(w.machine, w.cfg, Dependencies{
-		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, Isolator: isolator{w}, GroupOf: w.groupOf, Now: func() time.Time { return time.Time{} },
+		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, Isolator: isolator{w}, GroupOf: w.groupOf, Now: func() time.Time { return time.Time{}.Add(w.now) },
 	}, s)
 	w.synchronize()
 	return err
@@ -200,6 +201,11 @@ func (w *world) Save(s Snapshot) error {
 // Warn and the observer's methods record their arguments.
 func (w *world) Warn(p workload.Pod, reason, message string) {
 	w.events = append(w.events, fmt.Sprintf("%s %s: %s", p, reason, short(w.refused[len(w.refused)-1], message)))
+}
+
+// Note writes down an event of type Normal.
+func (w *world) Note(p workload.Pod, reason, message string) {
+	w.events = append(w.events, fmt.Sprintf("%s %s: %s", p, reason, message))
 }
 
 // short keeps the sentences of this package, and only the reason of others:

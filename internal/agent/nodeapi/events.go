@@ -39,6 +39,11 @@ func (e *Events) Warn(on *corev1.ObjectReference, reason, message string) {
 	e.recorder.Event(on, corev1.EventTypeWarning, reason, message)
 }
 
+// Note writes an event of type Normal. It never blocks.
+func (e *Events) Note(on *corev1.ObjectReference, reason, message string) {
+	e.recorder.Event(on, corev1.EventTypeNormal, reason, message)
+}
+
 // Close writes the events that wait. After that, no events are accepted.
 func (e *Events) Close() { e.broadcaster.Shutdown() }
 

@@ -92,17 +92,18 @@ func (p *plugin) StartContainer(ctx context.Context, pod *api.PodSandbox, c *api
 }
 
 // UpdateContainer is called before the runtime writes new resources. The answer is
-// merged into them.
+// merged into them, and an error refuses them. The runtime first applies the updates of
+// other containers, which do not run yet.
 func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, c *api.Container, want *api.LinuxResources) (_ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "UpdateContainer", containerOf(pod, c)...)
 	defer end(&err)
-	d, err := p.node.Update(ctx, asContainer(pod, c), asResources(want))
+	answer, err := p.node.Update(ctx, asContainer(pod, c), asResources(want))
 	if err != nil {
 		return nil, err
 	}
 	u := &api.ContainerUpdate{ContainerId: c.GetId()}
-	set(u, d)
-	return []*api.ContainerUpdate{u}, nil
+	set(u, answer.Decision)
+	return append(asUpdates(answer.Specs), u), nil
 }
 
 // PostUpdateContainer is called after the runtime has written them.

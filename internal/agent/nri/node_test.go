@@ -70,9 +70,9 @@ func (r *recorder) Start(ctx context.Context, c workload.Container) error {
 	return r.answer(ctx)
 }
 
-func (r *recorder) Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Decision, error) {
+func (r *recorder) Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Answer, error) {
 	r.note("update %s to %d shares, quota %d/%d", c, want.Shares, want.QuotaMicros, want.PeriodMicros)
-	return r.decision, r.answer(ctx)
+	return workload.Answer{Decision: r.decision, Specs: r.specs}, r.answer(ctx)
 }
 
 func (r *recorder) Updated(ctx context.Context, c workload.Container) error {

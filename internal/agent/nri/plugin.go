@@ -19,7 +19,7 @@ type Node interface {
 	RunSandbox(context.Context, workload.Sandbox) error
 	Create(context.Context, workload.Container) (workload.Answer, error)
 	Start(context.Context, workload.Container) error
-	Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Decision, error)
+	Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Answer, error)
 	Updated(context.Context, workload.Container) error
 	Remove(workload.Container)
 	StopSandbox(context.Context, workload.Sandbox)

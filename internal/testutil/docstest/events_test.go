@@ -27,6 +27,7 @@ func events() []notice {
 		{v1alpha1.ReasonPlacementRejected, "Warning", "Pod", "The node cannot honour the controller's placement; the agent ended the pod.", "Nothing, if the pod has an owner, which makes a new one; else create the pod again."},
 		{agent.EventNodeConfig, "Warning", "Node", "The agent cannot start, the kubelet's configuration conflicts with Numalet, or no CPU is reserved.", "Change the configuration of the node as the message says."},
 		{agent.EventGPUUnhealthy, "Warning", "Node", "A GPU or MIG slice became unhealthy.", "Do what the message says; see [find unhealthy GPUs](../tasks/administer.md#find-unhealthy-gpus)."},
+		{node.ResizedReason, "Normal", "Pod", "A resize in place has changed the exclusive CPUs of a container. The message names the CPUs, and after a shrink those that become shared.", ""},
 		{agent.EventForeignTime, "Warning", "Pod", "Interrupts, kernel threads and other processes used too much of the time of the pod's exclusive CPUs (`--foreign-time-threshold`).", "Do what the message says; see [foreign time](../tasks/administer.md#foreign-time)."},
 		{v1alpha1.EventFailedCreate, "Warning", "Job", "The API server refused a pod, a Service or a ConfigMap of the Job.", "The message names the cause: a quota, a policy, or another object of that name."},
 		{jobplan.EventPodFailed, "Warning", "Job", "A pod of the Job failed.", "`kubectl logs` of the pod, before another one takes its name."},

@@ -1,0 +1,94 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// grace is how long CPUs that a container gave back stay idle before they become shared. The
+// container is told by its cpuset, so it is off them when the grace begins; a program that
+// reads its affinity now and then has the time to follow, and a resize that is taken back
+// gets the same CPUs.
+const grace = 10 * time.Second
+
+// leaving returns the grants with CPUs that containers gave back.
+func (n *Node) leaving() []Held {
+	var all []Held
+	for _, h := range n.mu.book.sorted() {
+		for _, c := range h.Grant.Claims {
+			if !c.Leaving.Empty() {
+				all = append(all, h)
+				break
+			}
+		}
+	}
+	return all
+}
+
+// finishResizes takes back growths that the runtime has not confirmed, and makes CPUs shared
+// whose grace is over. Callers hold the lock.
+func (n *Node) finishResizes(ctx context.Context) {
+	now, returned := n.env.Now(), false
+	for _, h := range n.leaving() {
+		uid := h.Grant.UID
+		until, known := n.mu.leave[uid]
+		if !known {
+			until = now.Add(grace)
+			n.mu.leave[uid] = until
+		}
+		if now.Before(until) || !n.isOff(ctx, h) {
+			continue
+		}
+		h.Grant, _ = n.mu.book.ledger.Return(uid)
+		n.mu.book.enter(h)
+		delete(n.mu.leave, uid)
+		returned = true
+	}
+	if returned {
+		n.finishRelease(ctx)
+	}
+}
+
+// isOff makes sure that the containers of a pod run on their own CPUs only: the kernel may
+// not have what the runtime has in its spec.
+func (n *Node) isOff(ctx context.Context, h Held) bool {
+	p := n.mu.pods[h.Pod.UID]
+	if p == nil {
+		return true
+	}
+	var errs []error
+	for _, c := range p.containers {
+		if d := n.decide(c); d.Exclusive {
+			errs = append(errs, n.assert(ctx, c, d))
+		}
+	}
+	err := errors.Join(errs...)
+	if err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "CPUs that a container gave back are not shared yet; retrying", "pod", h.Pod.String())
+	}
+	return err == nil
+}
+
+// resizing reports whether a resize is not finished.
+func (n *Node) resizing() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.mu.confirm) > 0 || len(n.leaving()) > 0
+}
+
+// forgetResizes forgets the times of grants and containers that are gone. Callers hold the
+// lock.
+func (n *Node) forgetResizes() {
+	maps.DeleteFunc(n.mu.leave, func(uid string, _ time.Time) bool { _, held := n.mu.book.held[uid]; return !held })
+	known := map[string]bool{}
+	for _, p := range n.mu.pods {
+		for id := range p.containers {
+			known[id] = true
+		}
+	}
+	maps.DeleteFunc(n.mu.confirm, func(id string, _ time.Time) bool { return !known[id] })
+}

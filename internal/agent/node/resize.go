@@ -1,0 +1,200 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/cpuset/pool"
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// ResizedReason is the reason of the events that report a resize in place.
+const ResizedReason = "NumaletResized"
+
+// confirmation is how long the runtime may take to confirm a growth with Updated: longer
+// than the kubelet waits for the runtime (runtimeRequestTimeout, 2 minutes). A growth that
+// the runtime failed to write is never confirmed, and then taken back.
+const confirmation = 3 * time.Minute
+
+// grow gives a container a larger size: the ledger, the checkpoint and the shared containers
+// change in this order (see commit), or nothing does. Callers hold the lock.
+func (n *Node) grow(ctx context.Context, c workload.Container, to size) ([]workload.Spec, error) {
+	held, claim, _ := n.mu.book.holder(c.Sandbox.Pod.UID, c.Name)
+	undo, err := n.mu.book.change(held, func(l *pool.Ledger, uid string) (pool.Grant, error) {
+		if to.memory != claim.MemoryBytes {
+			if _, err := l.Bind(uid, c.Name, to.memory); err != nil {
+				return pool.Grant{}, err
+			}
+		}
+		g, err := l.Grow(uid, c.Name, to.cpus)
+		if err != nil && to.memory != claim.MemoryBytes {
+			_, _ = l.Bind(uid, c.Name, claim.MemoryBytes) // it had that before
+		}
+		return g, err
+	})
+	if err == nil {
+		err = n.checkWholeCores(c, n.heldBy(c.Sandbox.Pod.UID), undo)
+	}
+	if err != nil {
+		return nil, refuse(Resize, "%s, or wait until other pods end", refusal(c, claim, to, err))
+	}
+	return n.commit(ctx, c.Sandbox, undo)
+}
+
+// checkWholeCores is the rule of reserveWholeCores for a pod that a resize leaves these CPUs.
+// It undoes the resize if the pod would hold parts of cores.
+func (n *Node) checkWholeCores(c workload.Container, held cpuset.Set, undo func()) error {
+	idle := n.mu.book.ledger.Idle(held)
+	if idle.Empty() || n.isPlaced(c.Sandbox) {
+		return nil
+	}
+	undo()
+	return fmt.Errorf("CPUs %s would stay idle beside them, and this node gives whole cores only (--full-cores)", idle)
+}
+
+// keep returns the CPUs that a container keeps when it shrinks. Callers hold the lock.
+func (n *Node) keep(c workload.Container, claim pool.Claim, cpus int) (cpuset.Set, error) {
+	uid := c.Sandbox.Pod.UID
+	held, _, _ := n.mu.book.holder(uid, c.Name)
+	kept := n.mu.book.ledger.Keep(held.Grant.UID, c.Name, cpus)
+	err := n.checkWholeCores(c, n.heldBy(uid).Minus(claim.CPUs.Minus(kept)), func() {})
+	online := kept.Minus(n.mu.book.ledger.Lost(claim))
+	if err == nil && online.Empty() {
+		err = fmt.Errorf("the CPUs %s that it would keep are offline", kept)
+	}
+	if err != nil {
+		return cpuset.Set{}, refuse(Resize, "%s", refusal(c, claim, size{cpus, claim.MemoryBytes}, err))
+	}
+	return online, nil
+}
+
+// refusal says which size a container keeps, which one it cannot have, and what to restore.
+func refusal(c workload.Container, claim pool.Claim, to size, why error) string {
+	was := size{claim.CPUs.Len(), claim.MemoryBytes}
+	if to.memory == was.memory {
+		was.memory, to.memory = 0, 0
+	}
+	return fmt.Sprintf("container %q keeps its exclusive CPUs (%s) and cannot have %s: %s; set it to %s again", c.Name, claim.CPUs, to, why, was)
+}
+
+// String returns "cpu 4" or "cpu 4, memory 1Gi".
+func (s size) String() string {
+	text := fmt.Sprintf("cpu %d", s.cpus)
+	if s.memory > 0 {
+		text += ", memory " + resource.NewQuantity(int64(s.memory), resource.BinarySI).String()
+	}
+	return text
+}
+
+// fit gives a container that is about to be created the size that the kubelet wants: a resize
+// may restart it, or come before its first start. Callers hold the lock.
+func (n *Node) fit(ctx context.Context, c workload.Container) ([]workload.Spec, error) {
+	claim, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
+	if !holds {
+		return nil, nil
+	}
+	to, err := n.newSize(c, claim, c.Resources)
+	switch {
+	case err != nil:
+		return nil, err
+	case to.exceeds(claim):
+		return n.grow(ctx, c, to.atLeast(claim))
+	}
+	return nil, n.shrink(ctx, c, claim, to)
+}
+
+// followSpec brings a container's claim to the size in the spec that the runtime has of it.
+// They differ after Updated, if the container has shrunk; if the runtime has not confirmed a
+// growth in time; and if the agent was away, when the runtime resizes without it: then a
+// growth is made up for here, or refused although the kubelet believes that it is done.
+// Callers hold the lock.
+func (n *Node) followSpec(ctx context.Context, c workload.Container) error {
+	p := n.mu.pods[c.Sandbox.Pod.UID]
+	claim, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
+	if !holds || p == nil || p.newest[c.Name] != c.ID || n.env.Now().Before(n.mu.confirm[c.ID]) {
+		return nil
+	}
+	delete(n.mu.confirm, c.ID)
+	to, err := n.newSize(c, claim, c.Resources)
+	if err != nil {
+		return err
+	}
+	if to.exceeds(claim) {
+		if _, err := n.grow(ctx, c, to.atLeast(claim)); err != nil {
+			return err
+		}
+		n.noteSize(c, claim)
+		return n.assert(ctx, c, n.decide(c))
+	}
+	return n.shrink(ctx, c, claim, to)
+}
+
+// shrink takes from a claim what exceeds the size, and remembers that in the checkpoint. The
+// CPUs stay with the pod until finishResizes. Callers hold the lock.
+func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Claim, to size) error {
+	if to.cpus >= claim.CPUs.Len() && to.memory >= claim.MemoryBytes {
+		return nil
+	}
+	held, _, _ := n.mu.book.holder(c.Sandbox.Pod.UID, c.Name)
+	kept := n.mu.book.ledger.Keep(held.Grant.UID, c.Name, to.cpus)
+	if r := c.Resources; r.Pinned() && r.CPUs.Len() == to.cpus && r.CPUs.SubsetOf(claim.CPUs) {
+		kept = r.CPUs // as Update answered
+	}
+	undo, err := n.mu.book.change(held, func(l *pool.Ledger, uid string) (pool.Grant, error) {
+		if _, err := l.Bind(uid, c.Name, min(to.memory, claim.MemoryBytes)); err != nil {
+			return pool.Grant{}, err
+		}
+		return l.Shrink(uid, c.Name, kept)
+	})
+	if err != nil {
+		return err
+	}
+	if err := n.save(); err != nil {
+		undo() // the sweep tries again
+		return refuse(CheckpointFailed, "cannot write the checkpoint: %s; free disk space or repair the file system", err)
+	}
+	n.noteSize(c, claim)
+	delete(n.mu.leave, held.Grant.UID) // a new grace
+	n.finishResizes(ctx)
+	n.wake()
+	return nil
+}
+
+// noteGrowth reports a growth that the runtime has confirmed, before learn.
+func (n *Node) noteGrowth(c workload.Container) {
+	_, grows := n.mu.confirm[c.ID]
+	p := n.mu.pods[c.Sandbox.Pod.UID]
+	if !grows || p == nil {
+		return
+	}
+	delete(n.mu.confirm, c.ID)
+	n.noteSize(c, pool.Claim{CPUs: p.containers[c.ID].Resources.CPUs})
+}
+
+// noteSize reports that a container's claim has changed.
+func (n *Node) noteSize(c workload.Container, before pool.Claim) {
+	claim, _ := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
+	if claim.CPUs.Equal(before.CPUs) {
+		return
+	}
+	message := fmt.Sprintf("container %q has these exclusive CPUs now: %s", c.Name, claim.CPUs)
+	if gone := before.CPUs.Minus(claim.CPUs); !gone.Empty() {
+		message += fmt.Sprintf("; it gave back CPUs %s, which become shared in %s", gone, grace)
+	}
+	n.env.Events.Note(c.Sandbox.Pod, ResizedReason, message)
+}
+
+// catchUp is followSpec for all containers, without reports: what was refused was reported.
+// Callers hold the lock.
+func (n *Node) catchUp(ctx context.Context) {
+	for _, c := range n.running() {
+		if err := n.followSpec(ctx, c); err != nil {
+			logr.FromContextOrDiscard(ctx).V(2).Info("a container still has another size than its spec", "container", c.String(), "err", err.Error())
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/numalet/numalet/pkg/workload"
+)
+
+// resize: resize POD/CONTAINER CPUS[/MEMORY] [fails|unconfirmed|unanswered]
+//
+// The author changes the pod, and the kubelet tells the runtime. With fails the runtime cannot
+// write what the agent answers; with unconfirmed the agent dies when the runtime has written
+// it; with unanswered the agent dies before the runtime has its answer. As containerd does,
+// the runtime goes on without an agent that is away.
+func (s *script) resize(args []string) error {
+	c := s.containers[s.instance(args[0])]
+	cpus, memory, _ := strings.Cut(args[1], "/")
+	s.edit(args[0], cpus, memory)
+	milli := milliOf(cpus)
+	want := workload.Resources{Shares: uint64(milli * 1024 / 1000), QuotaMicros: milli * 100, PeriodMicros: 100_000}
+	if memory != "" {
+		q := resource.MustParse(memory)
+		want.MemoryBytes = q.Value()
+	}
+	if c == nil || c.state == "exited" {
+		return nil // it gets its size when it is created
+	}
+	if s.node == nil {
+		c.told(want)
+		return nil
+	}
+	a, err := s.node.Update(context.Background(), c.Container, want)
+	if err != nil {
+		return err
+	}
+	s.out.Line("%s is answered: %s", args[0], a.Decision)
+	how := ""
+	if len(args) > 2 {
+		how = args[2]
+	}
+	switch how {
+	case "fails":
+		return nil
+	case "unanswered":
+		s.node = nil
+		c.told(want)
+		return nil
+	}
+	s.correct(a.Specs)
+	c.told(want)
+	s.write(c, a.Decision)
+	if how == "unconfirmed" {
+		s.node = nil
+		return nil
+	}
+	return s.node.Updated(context.Background(), c.Container)
+}
+
+// edit is the author changing the resources of a pod, which the API server counts.
+func (s *script) edit(container, cpus, memory string) {
+	uid, name, _ := strings.Cut(container, "/")
+	pod := s.pods[uid].DeepCopy()
+	pod.Generation = 2
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			if list[i].Name != name {
+				continue
+			}
+			for _, r := range []corev1.ResourceList{list[i].Resources.Limits, list[i].Resources.Requests} {
+				r[corev1.ResourceCPU] = resource.MustParse(cpus)
+				if memory != "" {
+					r[corev1.ResourceMemory] = resource.MustParse(memory)
+				}
+			}
+		}
+	}
+	s.pods[uid] = pod
+}
+
+// told is the runtime writing what the kubelet wants into a container's spec.
+func (c *runtimeContainer) told(want workload.Resources) {
+	c.Resources.Shares, c.Resources.QuotaMicros, c.Resources.PeriodMicros = want.Shares, want.QuotaMicros, want.PeriodMicros
+	if want.MemoryBytes > 0 {
+		c.Resources.MemoryBytes = want.MemoryBytes
+	}
+}
+
+// write is the runtime writing the agent's answer into a container's spec and cgroup.
+func (w *world) write(c *runtimeContainer, d workload.Decision) {
+	c.decision, c.Resources.CPUs = d, d.CPUs
+	if d.Exclusive {
+		c.Resources.QuotaMicros = -1
+	}
+	if g := w.groups[c.Cgroup]; g != nil {
+		g.cpus = d.CPUs
+	}
+	w.look()
+}
+
+// wait: wait DURATION lets time pass, in which the agent sweeps.
+func (s *script) wait(args []string) error {
+	d, err := time.ParseDuration(args[0])
+	s.now += d
+	if s.node != nil {
+		s.node.Sweep(context.Background())
+	}
+	return err
+}
+
+// resizeSome resizes a running container with exclusive CPUs, and lets things go wrong.
+func (l *lives) resizeSome(uid string) {
+	for _, id := range slices.Sorted(maps.Keys(l.containers)) {
+		c := l.containers[id]
+		if c.Sandbox.Pod.UID != uid || c.state != "running" || !c.decision.Exclusive || strings.Contains(fmt.Sprint(l.pods[uid].Spec.Containers), "numa3-cpu") {
+			continue
+		}
+		name := uid + "/" + c.Name
+		l.resized[name] = true
+		how := []string{"", "", "", "fails", "unconfirmed", "unanswered"}[l.rand.IntN(6)]
+		l.do("resize", name, fmt.Sprint(1+l.rand.IntN(6)), how)
+		return
+	}
+}
