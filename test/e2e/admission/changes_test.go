@@ -29,7 +29,7 @@ func TestChanges(t *testing.T) {
 		corev1.Container{Name: "fraction", Resources: corev1.ResourceRequirements{Limits: limits("500m")}})
 	create(t, client, complete(p))
 
-	const created, resized = "cannot change after the pod was created", "cannot be resized in place"
+	const created, turned = "cannot change after the pod was created", "cannot change between exclusive and shared CPUs in place"
 	for name, tc := range map[string]struct {
 		patch, subresource string
 		want               string // "" when it is admitted
@@ -41,10 +41,12 @@ func TestChanges(t *testing.T) {
 		"tenant":                  {`{"metadata":{"labels":{"numalet.dev/tenant":"victim"}}}`, "", "the label numalet.dev/tenant cannot change"},
 		"foreign label":           {`{"metadata":{"labels":{"example.com/team":"x"}}}`, "", ""},
 		"foreign annotation":      {annotate("example.com/note", `"x"`), "", ""},
-		"resize exclusive":        {resize("main", "2"), "resize", resized},
-		"resize to fraction":      {resize("main", "3500m"), "resize", resized},
+		"resize exclusive":        {resize("main", "2"), "resize", ""},
+		"grow exclusive":          {resize("main", "6"), "resize", ""},
+		"resize to fraction":      {resize("main", "3500m"), "resize", turned},
+		"request unlike limit":    {`{"spec":{"containers":[{"name":"main","resources":{"limits":{"cpu":"6"}}}]}}`, "resize", "QOS Class may not change"},
 		"resize fraction":         {resize("fraction", "700m"), "resize", ""},
-		"resize fraction to one":  {resize("fraction", "1"), "resize", resized},
+		"resize fraction to one":  {resize("fraction", "1"), "resize", turned},
 		"resize exempt container": {resize("exempt", "2"), "resize", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,6 +58,20 @@ func TestChanges(t *testing.T) {
 				[]byte(tc.patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, sub...)
 			expect(t, err, tc.want)
 		})
+	}
+}
+
+// TestResizeByNode: limits by NUMA node cannot be resized.
+func TestResizeByNode(t *testing.T) {
+	client, _ := server(t)
+	p := pod("numalet-e2e-resize", "example.com/note", "x")
+	p.Spec.Containers[0].Resources.Limits = limits("3")
+	p.Spec.Containers[0].Resources.Limits["numalet.dev/numa1-cpu"] = resource.MustParse("3")
+	create(t, client, complete(p))
+	for cpu, want := range map[string]string{"4": "which Kubernetes cannot resize", "3": ""} {
+		_, err := client.CoreV1().Pods(p.Namespace).Patch(context.Background(), p.Name, types.StrategicMergePatchType,
+			[]byte(resize("main", cpu)), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, "resize")
+		expect(t, err, want)
 	}
 }
 
