@@ -78,6 +78,24 @@ func namesOf(text string) (uid, name string) {
 	return uid, name
 }
 
+// resized gives a pod the status of a resize in place: what the kubelet has allocated, what
+// the container has, and why the resize is pending or in progress.
+func resized(p *corev1.Pod, allocated, actual, reason string) {
+	has := corev1.ResourceList{"cpu": quantity(actual), "memory": quantity("1Gi")}
+	p.Generation = 2
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "main", AllocatedResources: corev1.ResourceList{"cpu": quantity(allocated), "memory": quantity("1Gi")},
+		Resources: &corev1.ResourceRequirements{Limits: has, Requests: has},
+	}}
+	condition := corev1.PodResizePending
+	if reason == corev1.PodReasonError {
+		condition = corev1.PodResizeInProgress
+	}
+	if reason != "" {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: condition, Status: corev1.ConditionTrue, Reason: reason})
+	}
+}
+
 func podOf(name string, w scenario.Words) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{}, Annotations: map[string]string{},
@@ -101,6 +119,9 @@ func podOf(name string, w scenario.Words) *corev1.Pod {
 		p.Spec.InitContainers = []corev1.Container{{Name: "first", Resources: corev1.ResourceRequirements{Limits: first, Requests: first}}}
 	}
 	p.Status.Phase = corev1.PodPhase(w.Value("phase"))
+	if w.Has("allocated") {
+		resized(p, w.Value("allocated"), w.Value("actual"), w.Value("resize"))
+	}
 	if second := w.Value("since"); w.Has("since") {
 		at := metav1.NewTime(time.Unix(int64(scenario.Int(second)), 0))
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at}}

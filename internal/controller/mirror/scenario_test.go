@@ -26,6 +26,7 @@ import (
 //	                                      gpu-holders=UID:ID+ID,UID@NAME:ID
 //	pod a cpu=2 policy=single             the pod is so now; node=n1 where it is bound, and
 //	                                      placement=0:2,1:1 | bad, gpu-placement=ID+ID, scheduler=, phase=, gated=, deleting=, static=UID,
+//	                                      allocated=2 actual=2 resize=Deferred (cpu is what it is resized to),
 //	                                      gpus=2, parts=, gpu-type=T4|V100, gpu-form=, tenant=ann, since=SECOND,
 //	                                      gang=train, least=4 (of it start together)
 //	gone node|topology|pod NAME           there is none any more
