@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/test/e2e/e2eutil"
@@ -80,30 +78,6 @@ func refusedByNode(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestRefusedResize: admission refuses the in-place resize of an exclusive container, and
-// without admission the node refuses it. The container continues to run on its CPUs.
-func TestRefusedResize(t *testing.T) {
-	ctx := start(t, 2*time.Minute, "resize")
-	create(ctx, t, e2eutil.Pod("resize", "single", e2eutil.Container{Name: "c", CPU: "2"}))
-	before := born(ctx, t, "resize", "c")
-	if err := resize(ctx, "resize", "3"); err == nil || !strings.Contains(err.Error(), "cannot be resized in place") {
-		t.Errorf("resize: %v, want a refusal at admission", err)
-	}
-	withoutAdmission(t)
-	must(t, resize(ctx, "resize", "3"))
-	must(t, cluster.AwaitEvent(ctx, "resize", eventReason, "cannot be resized in place"))
-	awaitCPUs(ctx, t, "resize", "c", before)
-	checkLives(ctx, t)
-}
-
-// resize changes the cpu limit of the only container of a running pod.
-func resize(ctx context.Context, pod, cpu string) error {
-	patch := fmt.Sprintf(`{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":%q},"limits":{"cpu":%[1]q}}}]}}`, cpu)
-	_, err := cluster.API.CoreV1().Pods(cluster.Namespace).Patch(ctx, pod, types.StrategicMergePatchType,
-		[]byte(patch), metav1.PatchOptions{}, "resize")
-	return err
 }
 
 func badPod(name, policy, cpu string, spoil func(*corev1.Pod)) *corev1.Pod {
