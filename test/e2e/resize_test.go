@@ -13,10 +13,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/numalet/numalet/internal/agent/node"
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
+
+// resizedReason is the reason of the events that report a resize.
+const resizedReason = "NumaletResized"
 
 // TestResize grows and shrinks a container of the policy single, which has four CPUs of one
 // NUMA node at most. A shared container must never see what it holds.
@@ -32,7 +34,7 @@ func TestResize(t *testing.T) {
 		t.Errorf("grew from %v to %v, want the same NUMA node", first, grown)
 	}
 	awaitCPUs(ctx, t, "witness", "c", cpuset.Range(0, 15).Minus(grown))
-	must(t, cluster.AwaitEvent(ctx, "resize", node.ResizedReason, "has these exclusive CPUs now: "+grown.String()))
+	must(t, cluster.AwaitEvent(ctx, "resize", resizedReason, "has these exclusive CPUs now: "+grown.String()))
 
 	must(t, resize(ctx, "resize", "5"))
 	must(t, cluster.AwaitEvent(ctx, "resize", eventReason, "cannot have cpu 5"))
