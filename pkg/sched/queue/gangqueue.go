@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -24,8 +25,8 @@ import (
 // ends and is created again, the new pod starts with the others that are still bound.
 //
 // Its methods may be called from any goroutine; its lock is taken before the inner
-// queue's. An event of a gang costs O(members · log members), because the representative is
-// immutable and is replaced at each event.
+// queue's. An event of a gang costs O(log members). A turn costs O(members · log members), because
+// only then the members are listed.
 type GangQueue struct {
 	*Queue
 	mu struct {
@@ -57,7 +58,9 @@ func (q *GangQueue) Add(e Entry) {
 	}
 	g := q.join(e.Pod.UID, e.Pod.Gang.ID)
 	q.withdraw(g, e.Pod.UID)
-	g.pending[e.Pod.UID] = &member{Entry: e, added: q.added(g, e.Pod.UID)}
+	added := q.added(g, e.Pod.UID)
+	g.remove(e.Pod.UID)
+	g.add(&member{Entry: e, added: added})
 	q.reconcile(g)
 }
 
@@ -88,7 +91,7 @@ func (q *GangQueue) Bound(uid, id string) {
 		return
 	}
 	q.withdraw(g, uid)
-	delete(g.pending, uid)
+	g.remove(uid)
 	g.bound[uid] = true
 	q.reconcile(g)
 }
@@ -133,6 +136,42 @@ func (q *GangQueue) Forgotten(uid string) {
 		}
 	}
 	q.reconcile(g)
+}
+
+// Next waits for the pod, or the gang, whose turn it is. Its only error is ctx's.
+func (q *GangQueue) Next(ctx context.Context) (*sched.Pod, error) {
+	pod, err := q.Queue.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return q.complete(pod), nil
+}
+
+// Poll is Next without waiting. It returns nil if no pod's turn has come.
+func (q *GangQueue) Poll() *sched.Pod {
+	pod := q.Queue.Poll()
+	if pod == nil {
+		return nil
+	}
+	return q.complete(pod)
+}
+
+// complete returns the newest representative of a gang whose turn has come, with its members.
+func (q *GangQueue) complete(pod *sched.Pod) *sched.Pod {
+	if pod.Gang == nil {
+		return pod
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.representative(pod)
+}
+
+// MarkUnschedulable returns a pod or a gang to the queue that fitted no node as of freedSeq.
+func (q *GangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.representative(pod)
+	q.Queue.MarkUnschedulable(pod, freedSeq)
 }
 
 // Requeue returns a pod or a gang to the queue, because other pods took its nodes.
@@ -188,7 +227,7 @@ func (q *GangQueue) join(uid, id string) *gang {
 func (q *GangQueue) gang(id string) *gang {
 	g, ok := q.mu.gangs[id]
 	if !ok {
-		g = &gang{id: id, pending: map[string]*member{}, bound: map[string]bool{}, succeeded: map[string]map[string]bool{}}
+		g = newGang(id)
 		q.mu.gangs[id] = g
 	}
 	return g
@@ -204,7 +243,7 @@ func (q *GangQueue) leave(uid, id string) {
 	}
 	q.withdraw(g, uid)
 	delete(q.mu.byPod, uid)
-	delete(g.pending, uid)
+	g.remove(uid)
 	delete(g.bound, uid)
 	q.withdrawRepresentative(g)
 	q.reconcile(g)
@@ -241,12 +280,16 @@ func (q *GangQueue) reconcile(g *gang) {
 
 // addSingly adds each pending pod to the inner queue by itself.
 func (q *GangQueue) addSingly(g *gang) {
-	for _, m := range g.members() {
-		if !m.single {
+	if !g.single {
+		g.single, g.fresh = true, g.members()
+	}
+	for _, m := range g.fresh {
+		if g.pending[m.Pod.UID] == m && !m.single {
 			m.single = true
 			q.Queue.Add(m.alone())
 		}
 	}
+	g.fresh = nil
 }
 
 // withdraw removes a pod from the inner queue if it is there by itself.
@@ -258,6 +301,10 @@ func (q *GangQueue) withdraw(g *gang, uid string) {
 }
 
 func (q *GangQueue) withdrawSingle(g *gang) {
+	if !g.single {
+		return
+	}
+	g.single, g.fresh = false, nil
 	for uid := range g.pending {
 		q.withdraw(g, uid)
 	}
@@ -271,7 +318,8 @@ func (q *GangQueue) withdrawRepresentative(g *gang) {
 }
 
 // representative returns what the inner queue has for a pod, or for an earlier
-// representative of its gang: the newest representative, or the pod itself.
+// representative of its gang: the newest representative, or the pod itself. It lists the members of
+// the representative if that has not been done since the last event.
 func (q *GangQueue) representative(pod *sched.Pod) *sched.Pod {
 	g := q.mu.byPod[pod.UID]
 	if g == nil {
@@ -279,6 +327,11 @@ func (q *GangQueue) representative(pod *sched.Pod) *sched.Pod {
 	}
 	if g == nil || g.representative == nil {
 		return pod
+	}
+	if g.representative.Gang.Members == nil {
+		if complete := g.complete(); q.replace(complete) {
+			g.representative = complete
+		}
 	}
 	return g.representative
 }

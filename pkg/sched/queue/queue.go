@@ -138,6 +138,21 @@ func (q *Queue) Add(e Entry) {
 	q.enterState(it, Active)
 }
 
+// replace replaces a pod that is in flight, without another change. It returns false if the pod is
+// not in flight.
+func (q *Queue) replace(pod *sched.Pod) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it, ok := q.mu.items[pod.UID]
+	if !ok || it.state != InFlight {
+		return false
+	}
+	q.mu.waiting.remove(it)
+	it.Pod = pod
+	q.mu.waiting.subscribe(it)
+	return true
+}
+
 // Remove removes a pod: it is bound, or deleted.
 func (q *Queue) Remove(uid string) {
 	q.mu.Lock()

@@ -1,0 +1,96 @@
+package queue
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
+)
+
+// lives are what may happen to the pods of a gang, from their creation until none is pending.
+var lives = map[string]func(q *GangQueue, pods []*sched.Pod){
+	"all start together": func(q *GangQueue, pods []*sched.Pod) {
+		q.addAll(pods, len(pods))
+		q.placeAll(pods)
+	},
+	"half start together": func(q *GangQueue, pods []*sched.Pod) {
+		q.addAll(pods, len(pods)/2)
+		q.placeAll(pods)
+	},
+	"one by one": func(q *GangQueue, pods []*sched.Pod) {
+		q.addAll(pods, 1)
+		q.placeAll(pods)
+	},
+	"deleted before their turn": func(q *GangQueue, pods []*sched.Pod) {
+		q.addAll(pods, 1)
+		for _, pod := range pods {
+			q.Remove(pod.UID)
+		}
+	},
+}
+
+func (q *GangQueue) addAll(pods []*sched.Pod, need int) {
+	for i, pod := range pods {
+		pod.Gang = &sched.Gang{ID: "team/train", Need: need}
+		q.Add(Entry{Pod: pod, Created: time.Unix(int64(i), 0), Type: fairshare.CPU})
+	}
+}
+
+// placeAll takes the gang, and reports all its pods as bound, one after another.
+func (q *GangQueue) placeAll(pods []*sched.Pod) {
+	if gang := q.Poll(); gang == nil || len(gang.Gang.Members) != len(pods) {
+		panic(fmt.Sprintf("took %v, want all pods of the gang", gang))
+	}
+	for _, pod := range pods {
+		q.Bound(pod.UID, "team/train")
+	}
+}
+
+func podsOf(n int) []*sched.Pod {
+	pods := make([]*sched.Pod, n)
+	for i := range pods {
+		pods[i] = &sched.Pod{UID: fmt.Sprint("pod-", i), Name: fmt.Sprint("pod-", i)}
+	}
+	return pods
+}
+
+// TestGangCost checks that a gang with four times as many pods causes at most six times as much
+// work, which is counted as allocated bytes. When each event listed all pending pods, it was 14
+// times as much.
+func TestGangCost(t *testing.T) {
+	for name, live := range lives {
+		t.Run(name, func(t *testing.T) {
+			small, large := allocated(live, podsOf(500)), allocated(live, podsOf(2000))
+			if large > 6*small {
+				t.Errorf("a gang of 500 pods allocates %d KiB, one of 2,000 allocates %d KiB: want at most six times as much", small>>10, large>>10)
+			}
+		})
+	}
+}
+
+// allocated returns how many bytes a gang allocates in a queue of its own.
+func allocated(live func(*GangQueue, []*sched.Pod), pods []*sched.Pod) uint64 {
+	q := NewGangQueue(newScene(Options{}).Queue)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	live(q, pods)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// BenchmarkGang measures all events of a gang together.
+func BenchmarkGang(b *testing.B) {
+	for name, live := range lives {
+		for _, n := range []int{1000, 2000, 4000} {
+			b.Run(fmt.Sprintf("%s/pods=%d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					live(NewGangQueue(newScene(Options{}).Queue), podsOf(n))
+				}
+				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/pod")
+			})
+		}
+	}
+}
