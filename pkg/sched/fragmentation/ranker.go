@@ -132,7 +132,8 @@ func (r *Ranker) withReservations(k *ranking, pod *sched.Pod) func() {
 	for i := range r.mu.reserved {
 		if record := r.mu.nodes[i].record; record.Reserved.UID == pod.Claim() {
 			nodes = append(nodes, i)
-			k.scores[i] = r.scoreOf(&k.request, record)
+			m := r.machineOf(record)
+			k.scores[i] = r.gain(&m, &k.request)
 		}
 	}
 	return func() {
@@ -142,23 +143,31 @@ func (r *Ranker) withReservations(k *ranking, pod *sched.Pod) func() {
 	}
 }
 
-// Score appends the score of a record for a pod: lost(n) now minus lost(n) with the pod on the
-// node, in millionths of a GPU. A node that the pod does not fit has the lowest score.
+// Score appends the score of a record for a pod, so that the scores of two nodes compare as Best
+// orders them: lost(n) now minus lost(n) with the pod on the node, in millionths of a GPU, and then
+// the free GPU capacity, CPU and memory, of which less is better. For a node that the pod does not
+// fit the first number is the lowest.
 func (r *Ranker) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	want := requestOf(pod)
 	if i, ok := r.mu.index[node.Name]; ok && r.mu.nodes[i].record == node && node.Reserved == nil {
-		return append(to, r.ranking(want).scores[i])
+		return r.mu.nodes[i].appendScore(to, r.ranking(want).scores[i])
 	}
-	return append(to, r.scoreOf(&want, node.For(pod.Claim())))
+	m := r.machineOf(node.For(pod.Claim()))
+	return m.appendScore(to, r.gain(&m, &want))
 }
 
-// scoreOf returns the score of a record with all that is free there. It needs r.mu.
-func (r *Ranker) scoreOf(want *request, record *sched.Node) int64 {
+// appendScore appends a score with the node's free amounts.
+func (m *machine) appendScore(to []int64, score int64) []int64 {
+	return append(to, score, -int64(m.free), -int64(m.stock.cpu), -int64(m.stock.memory))
+}
+
+// machineOf returns a machine for a record with all that is free there. It needs r.mu.
+func (r *Ranker) machineOf(record *sched.Node) machine {
 	m := machine{record: record, stock: stockOf(record, r.options.GPUResource, nil)}
-	m.lost = r.mu.measure.lost(&m.stock)
-	return r.gain(&m, want)
+	m.free, m.lost = m.stock.free(), r.mu.measure.lost(&m.stock)
+	return m
 }
 
 // See adds a pod to the workload, if it was not added before.
