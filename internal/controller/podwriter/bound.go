@@ -21,17 +21,15 @@ import (
 )
 
 const (
-	// writers is the number of events that are written concurrently while pods are being
-	// bound. The API server treats events and Bindings equally. More writers slow down Bindings,
-	// and fewer writers delay events without limit.
-	writers = 4
-	// idleWriters is the number of additional writers that empty the queue once nothing
-	// was bound for idleGap.
-	idleWriters = 6
-	idleGap     = 50 * time.Millisecond
+	// extraWriters is the number of additional writers that empty the queue once nothing was
+	// bound for idleGap, or once it is half full. Otherwise one writer writes. The API server
+	// treats events and Bindings equally, so each event that is written while pods are being
+	// bound delays a Binding, and pods that wait for their node are worse than late events.
+	extraWriters = 16
+	idleGap      = 50 * time.Millisecond
 	// queueSize is the number of events that may wait; further ones are dropped.
 	queueSize = 1 << 14
-	// longQueue is the number of waiting events from which it is worth starting idleWriters.
+	// longQueue is the number of waiting events from which it is worth starting extraWriters.
 	longQueue = 32
 	// drainTimeout limits how long waiting events are still written once the context ends.
 	drainTimeout = 5 * time.Second
@@ -45,8 +43,9 @@ type boundEvents struct {
 	create    func(context.Context, *eventsv1.Event) error
 	host      string
 	queue     chan boundPod
-	lastBound atomic.Int64 // Unix nanoseconds
-	idle      *time.Timer  // fires idleGap after the last binding, if the queue was long then
+	lastBound atomic.Int64  // Unix nanoseconds
+	idle      *time.Timer   // wakes all extra writers idleGap after the last binding, if the queue was long then
+	more      chan struct{} // each element wakes an extra writer
 }
 
 // boundPod is a pod that was bound, and when.
@@ -61,7 +60,13 @@ func newBoundEvents(create func(context.Context, *eventsv1.Event) error) (*bound
 	if err != nil {
 		return nil, fmt.Errorf("read the host name for events: %w", err)
 	}
-	return &boundEvents{create: create, host: host, queue: make(chan boundPod, queueSize), idle: time.NewTimer(idleGap)}, nil
+	b := &boundEvents{create: create, host: host, queue: make(chan boundPod, queueSize), more: make(chan struct{}, extraWriters)}
+	b.idle = time.AfterFunc(idleGap, func() {
+		for range extraWriters {
+			signal(b.more)
+		}
+	})
+	return b, nil
 }
 
 // add queues an event, or drops it if the queue is full. It returns at once.
@@ -71,8 +76,12 @@ func (b *boundEvents) add(p boundPod) {
 	case b.queue <- p:
 	default:
 	}
-	if len(b.queue) > longQueue {
+	waiting := len(b.queue)
+	if waiting > longQueue {
 		b.idle.Reset(idleGap)
+	}
+	if waiting >= cap(b.queue)/2 {
+		signal(b.more)
 	}
 }
 
@@ -80,42 +89,43 @@ func (b *boundEvents) add(p boundPod) {
 // drainTimeout.
 func (b *boundEvents) run(ctx context.Context) {
 	var wg sync.WaitGroup
-	for range writers {
-		wg.Go(func() { b.writeAll(ctx) })
+	wg.Go(func() { b.writeAll(ctx) })
+	for range extraWriters {
+		wg.Go(func() { b.writeExtra(ctx) })
 	}
-	wg.Go(func() { b.runIdleWriters(ctx) })
+	wg.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	for range extraWriters {
+		wg.Go(func() { b.drain(ctx, func() bool { return true }) })
+	}
 	wg.Wait()
 }
 
-// writeAll writes events until ctx ends, and then drains the queue.
+// writeAll writes events until ctx ends.
 func (b *boundEvents) writeAll(ctx context.Context) {
 	for {
 		select {
 		case p := <-b.queue:
 			b.write(ctx, p)
 		case <-ctx.Done():
-			draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-			defer cancel()
-			b.drain(draining, func() bool { return true })
 			return
 		}
 	}
 }
 
-// runIdleWriters starts additional writers whenever bindings pause.
-func (b *boundEvents) runIdleWriters(ctx context.Context) {
-	isIdle := func() bool { return time.Since(time.Unix(0, b.lastBound.Load())) >= idleGap }
+// writeExtra writes events whenever bindings pause or the queue is half full, until ctx ends.
+func (b *boundEvents) writeExtra(ctx context.Context) {
+	needed := func() bool {
+		return time.Since(time.Unix(0, b.lastBound.Load())) >= idleGap || len(b.queue) >= cap(b.queue)/2
+	}
 	for {
 		select {
+		case <-b.more:
+			b.drain(ctx, needed)
 		case <-ctx.Done():
 			return
-		case <-b.idle.C:
 		}
-		var wg sync.WaitGroup
-		for range idleWriters {
-			wg.Go(func() { b.drain(ctx, isIdle) })
-		}
-		wg.Wait()
 	}
 }
 

@@ -44,46 +44,98 @@ func boundEventsWith(t *testing.T, create func(context.Context, *eventsv1.Event)
 	return b
 }
 
-// TestIdleGap checks that few events are written concurrently while pods are being bound,
-// and more in a gap, until all are written or more pods are bound.
+// slowEvents is boundEvents for which the API server takes 2 ms for each event. It counts the
+// events that are written concurrently.
+type slowEvents struct {
+	*boundEvents
+	under, most, written atomic.Int32
+}
+
+func newSlowEvents(t *testing.T) *slowEvents {
+	t.Helper()
+	s := &slowEvents{}
+	s.boundEvents = boundEventsWith(t, func(context.Context, *eventsv1.Event) error {
+		s.most.Store(max(s.most.Load(), s.under.Add(1)))
+		time.Sleep(2 * time.Millisecond)
+		s.written.Add(1)
+		s.under.Add(-1)
+		return nil
+	})
+	return s
+}
+
+// bind binds pods, four in each millisecond.
+func (s *slowEvents) bind(pods int) {
+	for range pods {
+		s.add(boundPod{pod("a"), "n1", time.Now()})
+		time.Sleep(time.Millisecond / 4)
+	}
+}
+
+// mostIn returns how many events are written concurrently in the next time.
+func (s *slowEvents) mostIn(d time.Duration) int32 {
+	s.most.Store(0)
+	time.Sleep(d)
+	return s.most.Load()
+}
+
+// TestIdleGap checks that one event is written at a time while pods are being bound, and more in a
+// gap, until all are written or more pods are bound.
 func TestIdleGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var under, most, written atomic.Int32
-		b := boundEventsWith(t, func(context.Context, *eventsv1.Event) error {
-			most.Store(max(most.Load(), under.Add(1)))
-			time.Sleep(2 * time.Millisecond)
-			written.Add(1)
-			under.Add(-1)
-			return nil
-		})
+		s := newSlowEvents(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer synctest.Wait()
 		defer cancel()
-		go b.run(ctx)
-		binds := func(count int) {
-			for range count {
-				b.add(boundPod{pod("a"), "n1", time.Now()})
-				time.Sleep(time.Millisecond / 4)
-			}
-		}
+		go s.run(ctx)
 		var got []int32
-		pass := func(d time.Duration) {
-			most.Store(0)
-			time.Sleep(d)
-			got = append(got, most.Load())
-		}
-		binds(2000)
-		pass(idleGap - time.Millisecond)
-		pass(2 * idleGap)
-		binds(100) // binding takes longer than the writes in flight
-		pass(idleGap - time.Millisecond)
-		pass(10 * idleGap)
-		pass(idleGap)
-		if diff := cmp.Diff([]int32{writers, writers + idleWriters, writers, writers + idleWriters, 0}, got); diff != "" {
+		s.bind(2000)
+		got = append(got, s.mostIn(idleGap-time.Millisecond), s.mostIn(2*idleGap))
+		s.bind(100) // binding takes longer than the writes in flight
+		got = append(got, s.mostIn(idleGap-time.Millisecond), s.mostIn(10*idleGap), s.mostIn(idleGap))
+		if diff := cmp.Diff([]int32{1, 1 + extraWriters, 1, 1 + extraWriters, 0}, got); diff != "" {
 			t.Errorf("events written at a time before the gap, in it, after more binds, in the next gap and at the end (-want +got):\n%s", diff)
 		}
-		if got := written.Load(); got != 2100 {
+		if got := s.written.Load(); got != 2100 {
 			t.Errorf("%d events are written, want 2100", got)
+		}
+	})
+}
+
+// TestHalfFull checks that pods that are bound without a gap lose no events: more events are written
+// at a time once the queue is half full.
+func TestHalfFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowEvents(t)
+		s.queue = make(chan boundPod, 400)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		go s.run(ctx)
+		s.bind(200)
+		before := s.most.Load()
+		s.bind(4000)
+		if got := s.most.Load(); before != 1 || got == 1 {
+			t.Errorf("%d events are written at a time at first and %d later, want 1 and more", before, got)
+		}
+		time.Sleep(time.Minute)
+		if got := s.written.Load(); got != 4200 {
+			t.Errorf("%d events are written, want 4200", got)
+		}
+	})
+}
+
+// TestEnd checks that what waits is written by all writers when the process ends.
+func TestEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowEvents(t)
+		s.bind(2000)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		s.run(ctx)
+		if took := time.Since(began); s.written.Load() != 2000 || took > 300*time.Millisecond {
+			t.Errorf("%d of 2000 events are written in %v, want all in 300ms", s.written.Load(), took)
 		}
 	})
 }
