@@ -13,7 +13,7 @@ import (
 )
 
 const trainPod = `{"apiVersion":"queue.numalet.dev/v1alpha1","kind":"PendingPod","metadata":{"namespace":"team","name":"train","uid":"u1"},` +
-	`"status":{"type":"T4","tenant":"ann","score":2,"position":1,"of":1,"state":"active","waited":"3s","waitsFor":"it waits for its turn"}}`
+	`"status":{"type":"T4","tenant":"ann","score":2,"position":1,"of":1,"state":"active","waited":"3s","waitsFor":"it waits for its turn","forecast":{"p50":"12m0s","p90":"2h0m0s"}}}`
 
 const objectMissing = `{"kind":"Status","status":"Failure","reason":"NotFound","code":404,"message":"%s \"%s\" not found","details":{"kind":"%[1]s","name":"%s"}}`
 
@@ -68,6 +68,7 @@ func TestShow(t *testing.T) {
 	file := kubeconfig(t, fakeCluster(t))
 	for line, want := range map[string]string{
 		"why train":             "team/train is number 1 of 1 pods that wait for T4, pending for 3s",
+		"why train -n team":     "  start    probably in 12m0s, rarely later than in 2h0m0s, unless pods that are created later go first\n",
 		"why train --what-if":   "CHANGE                  ROOM NOW\nas it is                no\nwith the policy random  on n1\n",
 		"why gated":             "  cause    the pod has the scheduling gates wait: whoever set them has to remove them; nobody schedules it before\n",
 		"why train -o json":     `"uid": "u1"`,

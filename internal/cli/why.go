@@ -19,7 +19,7 @@ func newWhy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "why POD",
 		Short:             "Explain why a pod is pending, and what would let it run",
-		Long:              "Show a pending pod's position, its tenant's score, the pods ahead of it, what it\nwaits for, and what would let it run." + byRights,
+		Long:              "Show a pending pod's position, its tenant's score, the pods ahead of it, what it\nwaits for, what would let it run, and when it will probably start." + byRights,
 		ValidArgsFunction: offer(1, at.pendingPods),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -97,6 +97,9 @@ func showWhy(out io.Writer, p queueapi.PendingPod) error {
 		}
 		line("state", s.State+": "+style.Warn(s.WaitsFor))
 		line("needs", style.Good(s.Needs))
+		if s.Forecast != nil {
+			line("start", start(*s.Forecast))
+		}
 	}
 	for _, a := range s.Advice {
 		line("cause", style.Warn(a.Cause)+": "+style.Good(a.Remedy))
@@ -117,6 +120,19 @@ func standingOf(s queueapi.Status) string {
 		return fmt.Sprintf("waits for %s, pending for %s", s.Type, s.Waited)
 	}
 	return fmt.Sprintf("is number %d of %d pods that wait for %s, pending for %s", s.Position, s.Of, s.Type, s.Waited)
+}
+
+// start says when a pod will probably start.
+func start(f queueapi.Forecast) string {
+	switch {
+	case f.Unknown != "":
+		return "cannot be predicted: " + f.Unknown
+	case f.P50 == "0s":
+		return "probably at once, when it is its turn"
+	case f.P90 == "":
+		return "probably in " + f.P50 + ", but perhaps not at all as things are"
+	}
+	return fmt.Sprintf("probably in %s, rarely later than in %s, unless pods that are created later go first", f.P50, f.P90)
 }
 
 func ahead(tenants []queueapi.Ahead) string {

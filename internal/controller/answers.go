@@ -53,7 +53,7 @@ func (c *controller) newAnswers(context.Context) error {
 // answersFrom returns the data that the queue API serves, without the check of the caller's rights.
 func (c *controller) answersFrom() queueapi.Source {
 	return queueapi.Source{
-		List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport, TooLarge: c.tooLarge, Try: c.whatIf.try,
+		List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport, TooLarge: c.tooLarge, Try: c.whatIf.try, Forecast: c.starts.forecast,
 		Leads: func() bool { return c.schedules() && c.fence() == nil },
 	}
 }

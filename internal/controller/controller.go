@@ -66,6 +66,7 @@ type controller struct {
 	metrics      *telemetry.Server
 	confinement  *kubeapi.Confinement // by the admission policies
 	whatIf       *rehearsal
+	starts       *starts
 	answers      *answers // nil for none
 }
 
@@ -149,6 +150,8 @@ func (c *controller) newMirror(context.Context) (err error) {
 	c.filters.cluster.Announce(c.queue.Notify, c.reporter.Outdated)
 	c.state.Subscribe(c.reporter.Observe, nodestate.Bound, nodestate.Released)
 	c.state.Subscribe(c.learn, nodestate.Bound, nodestate.Released)
+	c.starts = newStarts(c.state, c.queue)
+	c.state.Subscribe(c.starts.observe, nodestate.Released)
 	c.state.OnFreed(c.queue.Freed)
 	if c.namespaces, err = mirror.NewNamespaces(c.clients.watch); err != nil {
 		return err

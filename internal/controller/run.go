@@ -19,7 +19,7 @@ func (c *controller) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
-	parts := []func(context.Context) error{c.health.Run, c.metrics.Run, c.confinement.Run, c.report, c.watch, c.lookAgain, c.rescore, c.operate, c.reportWaiting, c.answer, c.runGroups, c.tendReservations, c.checkHeartbeats}
+	parts := []func(context.Context) error{c.health.Run, c.metrics.Run, c.confinement.Run, c.report, c.watch, c.lookAgain, c.rescore, c.operate, c.reportWaiting, c.answer, c.starts.run, c.runGroups, c.tendReservations, c.checkHeartbeats}
 	errs := make([]error, len(parts)+1)
 	var wg sync.WaitGroup
 	for i, part := range parts {

@@ -24,6 +24,8 @@ type Source struct {
 	Leads    func() bool // whether this process is the leader, whose queue is the cluster's
 	// Try tries changes of a pod; see TryFunc.
 	Try TryFunc
+	// Forecast estimates when a pending pod will start.
+	Forecast func(queue.Explanation) Forecast
 	// Allow returns why the caller of a request may not do what the attributes say. Nil attributes
 	// mean discovery.
 	Allow func(*http.Request, *authorizationv1.ResourceAttributes) error
@@ -92,6 +94,8 @@ func (s Source) get(r *http.Request) (any, error) {
 	}
 	pod := podOf(e)
 	pod.Status.Needs, pod.Status.Message = needs(e), s.Message(e.UID)
+	forecast := s.Forecast(e)
+	pod.Status.Forecast = &forecast
 	pod.Status.Advice = Advise(strings.Join([]string{s.TooLarge(e.Pod), pod.Status.WaitsFor, pod.Status.Message}, "; "))
 	return pod, nil
 }

@@ -46,6 +46,7 @@ func serve(t *testing.T) *served {
 	s := &served{leads: true, allows: true}
 	s.Server = httptest.NewServer(New(Source{
 		List: q.List, Explain: q.Explain, Message: func(uid string) string { return "said of " + uid },
+		Forecast: func(e queue.Explanation) Forecast { return Forecast{P50: "5m0s", Unknown: e.UID} },
 		Try:      func(p *sched.Pod) ([]Variant, bool) { return []Variant{{"as it is", p.Name == "a1", "n1"}}, s.leisure },
 		TooLarge: func(*sched.Pod) string { return "" }, Leads: func() bool { return s.leads }, Allow: s.allow,
 	}))

@@ -56,7 +56,16 @@ type Status struct {
 	Needs   string  `json:"needs,omitempty"`   // what would let it run
 	Message string  `json:"message,omitempty"` // its last event: why no node fits it
 	// Advice lists the causes why the pod waits, and their remedies.
-	Advice []Advice `json:"advice,omitempty"`
+	Advice   []Advice  `json:"advice,omitempty"`
+	Forecast *Forecast `json:"forecast,omitempty"`
+}
+
+// Forecast is when a pod will probably start, as durations from now. It is an estimate from the run
+// times of pods that have ended, and does not foresee pods that are created later.
+type Forecast struct {
+	P50     string `json:"p50,omitempty"`     // the pod starts by then in a half of the simulated futures
+	P90     string `json:"p90,omitempty"`     // and in nine tenths; empty if it does not
+	Unknown string `json:"unknown,omitempty"` // why there is no forecast
 }
 
 // Ahead is the pods of one tenant that are ahead of a pod.

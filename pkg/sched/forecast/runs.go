@@ -11,16 +11,16 @@ import (
 // Class is what a pod has in common with others that probably run as long.
 type Class struct {
 	Tenant string
-	Type   string // of resource, as sched.Pod.ResourceType returns it
-	GPUs   int
+	GPUs   int // and parts of GPUs
 }
 
-// ClassOf returns the class of a pod.
+// ClassOf returns the class of a pod. It leaves out the types of GPU that the pod requests, because
+// a running pod tells only which type it got.
 func ClassOf(pod *sched.Pod, tenant string) Class {
-	return Class{tenant, pod.ResourceType(), pod.GPUs.Count + pod.GPUs.Part.Count}
+	return Class{tenant, pod.GPUs.Count + pod.GPUs.Part.Count}
 }
 
-// key is a class, or several: those of a tenant, those with equal resources, or all.
+// key is a class, or several: those of a tenant, those with as many GPUs, or all.
 type key struct {
 	level int
 	Class
@@ -28,7 +28,7 @@ type key struct {
 
 // keys returns the keys that a class belongs to, the most specific first.
 func (c Class) keys() [4]key {
-	return [4]key{{0, c}, {1, Class{Tenant: c.Tenant}}, {2, Class{Type: c.Type, GPUs: c.GPUs}}, {level: 3}}
+	return [4]key{{0, c}, {1, Class{Tenant: c.Tenant}}, {2, Class{GPUs: c.GPUs}}, {level: 3}}
 }
 
 const (

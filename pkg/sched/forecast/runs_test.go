@@ -16,11 +16,11 @@ import (
 // TestLeft is a table of what is expected of a pod after runs of 1 to 5 minutes of its own
 // class, and of longer ones of others.
 func TestLeft(t *testing.T) {
-	ann, one := Class{"ann", "T4", 1}, Class{"bob", "T4", 1}
+	ann, one := Class{"ann", 1}, Class{"bob", 1}
 	runs := NewRuns()
 	for m := range 5 {
 		runs.Ended(ann, minutes(m+1))
-		runs.Ended(Class{"bob", "T4", 8}, minutes(100*(m+1)))
+		runs.Ended(Class{"bob", 8}, minutes(100*(m+1)))
 	}
 	for name, tc := range map[string]struct {
 		class Class
@@ -31,9 +31,9 @@ func TestLeft(t *testing.T) {
 		"own class, from the start":         {ann, 0, .5, minutes(3)},
 		"the shortest":                      {ann, 0, 0, minutes(1)},
 		"the longest":                       {ann, 0, 1, minutes(5)},
-		"another class of a known tenant":   {Class{"bob", "T4", 2}, 0, .5, minutes(300)},
-		"of an unknown tenant, its size":    {Class{"eve", "T4", 1}, 0, .5, minutes(3)},
-		"nothing known, of all":             {Class{"eve", "H200", 3}, 0, .5, minutes(5)},
+		"another class of a known tenant":   {Class{"bob", 2}, 0, .5, minutes(300)},
+		"of an unknown tenant, its size":    {Class{"eve", 1}, 0, .5, minutes(3)},
+		"nothing known, of all":             {Class{"eve", 3}, 0, .5, minutes(5)},
 		"tenant before size":                {one, 0, .5, minutes(300)},
 		"ran longer than most of its class": {ann, minutes(3), .5, minutes(197)}, // 2 of its class are too few
 		"ran longer than all":               {ann, minutes(700), .5, minutes(700)},
@@ -51,7 +51,7 @@ func minutes(n int) time.Duration { return time.Duration(n) * time.Minute }
 
 func TestClassOf(t *testing.T) {
 	pod := &sched.Pod{GPUs: sched.GPURequest{Count: 2, Milli: sched.WholeGPU, Types: []string{"V100", "T4"}}}
-	if diff := cmp.Diff(Class{"ann", "T4|V100", 2}, ClassOf(pod, "ann")); diff != "" {
+	if diff := cmp.Diff(Class{"ann", 2}, ClassOf(pod, "ann")); diff != "" {
 		t.Errorf("class (-want +got):\n%s", diff)
 	}
 }
@@ -59,10 +59,10 @@ func TestClassOf(t *testing.T) {
 // TestKeysAreBounded records the run times of more classes than are kept. The one that ended
 // all the time is still known, and the memory is bounded.
 func TestKeysAreBounded(t *testing.T) {
-	runs, busy := NewRuns(), Class{"busy", "T4", 1}
+	runs, busy := NewRuns(), Class{"busy", 1}
 	for i := range 2 * maxKeys {
 		runs.Ended(busy, minutes(7))
-		runs.Ended(Class{fmt.Sprint("tenant-", i), "T4", 1}, time.Second)
+		runs.Ended(Class{fmt.Sprint("tenant-", i), 1}, time.Second)
 	}
 	if len(runs.windows) != maxKeys || runs.recent.Len() != maxKeys {
 		t.Errorf("%d keys and %d elements, want %d", len(runs.windows), runs.recent.Len(), maxKeys)

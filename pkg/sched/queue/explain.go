@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -114,17 +115,48 @@ func (q *Queue) Explain(uid string) (Explanation, bool) {
 	}
 	e := q.explain(it)
 	ahead := map[string]TenantPods{}
-	for _, other := range q.mu.items {
-		if (other.class == it.class || slices.Contains(it.class.rivals, other.class)) && other.before(it) {
-			e.Position++
-			t := other.tenant
-			ahead[t.name] = TenantPods{t.name, t.rank, ahead[t.name].Pods + 1}
-		}
+	for other := range q.ahead(it) {
+		e.Position++
+		t := other.tenant
+		ahead[t.name] = TenantPods{t.name, t.rank, ahead[t.name].Pods + 1}
 	}
 	e.Ahead = slices.SortedFunc(maps.Values(ahead), func(a, b TenantPods) int {
 		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.Tenant, b.Tenant))
 	})
 	return e, true
+}
+
+// Ahead returns the pods ahead of a pending pod, in their order, or nil if the pod is not pending. It
+// costs O(pods + n · log n) for n pods ahead, for people.
+func (q *Queue) Ahead(uid string) (pods []*sched.Pod) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it, ok := q.mu.items[uid]
+	if !ok {
+		return nil
+	}
+	order := func(a, b *item) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1
+	}
+	for _, other := range slices.SortedFunc(q.ahead(it), order) {
+		pods = append(pods, other.Pod)
+	}
+	return pods
+}
+
+// ahead yields the pods that compete with a pod and are ahead of it, in no order. It needs q.mu.
+func (q *Queue) ahead(it *item) iter.Seq[*item] {
+	return func(yield func(*item) bool) {
+		for _, other := range q.mu.items {
+			competes := other.class == it.class || slices.Contains(it.class.rivals, other.class)
+			if competes && other.before(it) && !yield(other) {
+				return
+			}
+		}
+	}
 }
 
 // List explains all pending pods, by type and then in their order, without Ahead. It
