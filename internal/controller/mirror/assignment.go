@@ -60,15 +60,21 @@ func assignment(pod *corev1.Pod, gpus string) (a nodestate.Assignment, all bool)
 	return a, all
 }
 
-// placedHolding returns what a pod holds by its placement. If the placement cannot be
-// read, it returns the pod's requests and false.
+// placedHolding returns what a pod holds by its placement, and whether that is all. It is not
+// for a pod whose spec has changed since, because it may have been resized: also when it has
+// its old size again, its CPUs may be on other NUMA nodes. If the placement cannot be read,
+// placedHolding returns the pod's requests and false.
 func placedHolding(pod *corev1.Pod, p *sched.Pod, request v1alpha1.CPURequest) (h sched.Holding, ok bool) {
+	changed := pod.Generation > 1
+	if old, err := v1alpha1.ParsePlacement(pod.Annotations[v1alpha1.AnnotationPlacement]); changed && err == nil {
+		request = request.Sized(old)
+	}
 	decided, err := v1alpha1.ReadPlacement(pod, request)
 	if err != nil {
 		return sched.Holding{Amounts: p.Requests}, false
 	}
 	at := sched.Placement{Node: pod.Spec.NodeName, Containers: request.At(decided).Containers, GPUs: decidedGPUs(decided)}
-	return sched.Hold(p, at), true
+	return sched.Hold(p, at), !changed
 }
 
 // tenant returns the tenant that a pod is charged to. A pod that names none belongs to the tenant

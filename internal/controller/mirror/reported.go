@@ -81,8 +81,8 @@ func (p reported) in(reports map[string]report) (r report, uid string) {
 func (n *node) holding(pod reported) sched.Holding {
 	h := pod.Holding
 	r, _ := pod.in(n.reports)
-	if pod.cpus {
-		h.NUMA = r.shares
+	if pod.cpus && len(r.shares) > 0 {
+		h.NUMA = withMemory(r.shares, h.NUMA)
 	}
 	if len(h.GPUs) > 0 || pod.WholeGPUs == 0 {
 		return h
@@ -93,6 +93,20 @@ func (n *node) holding(pod reported) sched.Holding {
 		}
 	}
 	return h
+}
+
+// withMemory returns reported CPUs by NUMA node with the memory that the placement has there,
+// which agents do not report.
+func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
+	shares = slices.Clone(shares)
+	for i, s := range shares {
+		for _, p := range placed {
+			if p.ID == s.ID {
+				shares[i].Memory = p.Memory
+			}
+		}
+	}
+	return shares
 }
 
 // deduct subtracts from a node's GPUs what pods hold without an assignment that names it. These
