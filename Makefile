@@ -84,7 +84,7 @@ cluster: image probe-image rig ## start the test cluster with Numalet installed;
 
 ON_RIG = eval "$$(build/rig env)" && go
 E2E = test -tags e2e -count=1 -v -timeout 80m ./test/e2e -rig $(CURDIR)/build/rig -flavour
-LONG = Alone|ControllersKilled|Explicit|GPU|Kills|Offline|Reboot|ResizeKilled|Storm|SwitchedOff|TakeOver|Uninstall|Upgrade|WithoutNRI
+LONG = Alone|ControllersKilled|Explicit|GPU|Kills|Offline|Reboot|ResizeKilled|Storm|SwitchedOff|TakeOver|TwoSchedulers|Uninstall|Upgrade|WithoutNRI
 
 demo: cluster ## demonstrate the main features on the test cluster
 	$(ON_RIG) run ./test/demo -rig build/rig -flavour $(FLAVOUR)
@@ -150,5 +150,5 @@ NVML ?= libnvidia-ml.so.1
 gpu-check: tools ## test inventory, health, device plugin and CDI specification with the NVIDIA driver of this machine; FAKE=1 uses a fake driver
 	go test -count=1 -v ./internal/deviceplugin -run 'GPUCheck|CDI' -args $(if $(FAKE),,-nvml $(NVML))
 
-soak: cluster ## create and delete 200 pods and 100 GPU pods, and kill each program 5 times; 1 hour
-	$(ON_RIG) $(E2E) $(FLAVOUR) -run 'Churn|GPU' -pods 200 -kills 5 -gpu-pods 100
+soak: cluster ## create and delete 200 pods and 100 GPU pods, kill each program 5 times, and let two schedulers bind 200 GPU pods; 1 to 2 hours
+	$(ON_RIG) $(E2E) $(FLAVOUR) -run 'Churn|GPU|TwoSchedulers' -pods 200 -kills 5 -gpu-pods 100 -mixed-pods 200 -timeout 150m
