@@ -69,6 +69,9 @@ const (
 	AnnotationAuthorGroups = Group + "/author-groups"
 	// LabelExclusiveCPUs marks a node whose agent assigns exclusive CPUs ("true").
 	LabelExclusiveCPUs = Group + "/exclusive-cpus"
+	// TaintAgentNotReady is the key of a startup taint, with which kubelets or autoscalers register
+	// nodes. The agent removes it when it is ready to pin, and never sets it.
+	TaintAgentNotReady = Group + "/agent-not-ready"
 	// allocatedPrefix starts the container annotations that the device plugin's
 	// Allocate returns and that the agent reads in CreateContainer: the exact
 	// join between device tokens and container.

@@ -2,8 +2,10 @@
 package cluster
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,6 +83,21 @@ func TestPoliciesInAnyNamespace(t *testing.T) {
 	}
 	if found != 10 {
 		t.Errorf("%d policies recognize an account, want four of the agent, four of the controller, and those of bindings and of tenants", found)
+	}
+}
+
+// TestOwnNodeComparesTheSpec checks that the policy that lets the agent remove a taint compares every
+// other field of a Node's spec. CEL cannot compare an object without one field.
+func TestOwnNodeComparesTheSpec(t *testing.T) {
+	text, err := os.ReadFile("../admission/own-node.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field := range reflect.TypeFor[corev1.NodeSpec]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name != "taints" && !strings.Contains(string(text), fmt.Sprintf("object.spec.?%s == oldObject.spec.?%[1]s", name)) {
+			t.Errorf("the policy numalet-own-node does not compare spec.%s", name)
+		}
 	}
 }
 

@@ -55,6 +55,7 @@ type agent struct {
 	marked     atomic.Pointer[bool] // whether the node has the label; nil while unknown
 	foreign    *foreign.Monitor
 	isolation  *isolation.Isolation
+	readiness  []telemetry.Check // of /readyz
 	health     *telemetry.Server
 	measured   *metrics.Metrics
 	// confinement checks that the admission policies confine the agent's account.
@@ -112,7 +113,8 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 	a.needs = []need{
 		{"RuntimeNotServed", a.runtime.Ready}, {"SystemdUnreachable", a.cgroups.Ready}, {kubelet.CPUManagerStatic, a.kubelet.ready},
 	}
-	a.health, err = telemetry.NewServer(cfg.HealthAddr, registry, a.checks()...)
+	a.readiness = a.checks()
+	a.health, err = telemetry.NewServer(cfg.HealthAddr, registry, a.readiness...)
 	return a, err
 }
 

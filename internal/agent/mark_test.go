@@ -18,6 +18,7 @@ import (
 	"github.com/go-logr/logr/testr"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
@@ -27,6 +28,7 @@ import (
 	"github.com/numalet/numalet/internal/agent/nodeapi"
 	"github.com/numalet/numalet/internal/agent/nri"
 	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
 // unsupported is a runtime that the plugin refused.
@@ -108,6 +110,61 @@ func TestMarkFollowsTheRuntime(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestUntaint: the startup taint goes away when the runtime is served and the agent is ready, also if
+// the node is registered again, and does not come back while the runtime is away.
+func TestUntaint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runtime := &flaky{}
+		a := labelled(t, runtime, false)
+		policies := &flaky{}
+		a.readiness = []telemetry.Check{{Name: "admission policies", Ready: policies.Ready}}
+		a.taint(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 2)
+		for _, part := range []func(context.Context) error{a.mark, a.untaint} {
+			go func() { ended <- part(ctx) }()
+		}
+		for i, step := range []struct{ runtime, policies, register, want bool }{
+			{want: true},
+			{runtime: true, want: true},
+			{runtime: true, policies: true, want: false},
+			{policies: true, want: false},
+			{policies: true, register: true, want: true},
+			{runtime: true, policies: true, want: false},
+		} {
+			runtime.there.Store(step.runtime)
+			policies.there.Store(step.policies)
+			if step.register {
+				a.taint(t)
+			}
+			time.Sleep(3 * time.Minute)
+			synctest.Wait()
+			node, err := a.client.CoreV1().Nodes().Get(ctx, "n", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(node.Spec.Taints) > 0; got != step.want {
+				t.Errorf("step %d: tainted: %v, want %v (%v)", i, got, step.want, a.startedUp())
+			}
+		}
+		cancel()
+		for range cap(ended) {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// taint gives the node the startup taint, as the registration of a node does.
+func (a *agent) taint(t *testing.T) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"taints":[{"key":%q,"effect":"NoSchedule"}]}}`, v1alpha1.TaintAgentNotReady)
+	if _, err := a.client.CoreV1().Nodes().Patch(t.Context(), "n", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -27,7 +27,7 @@ func (a *agent) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, a.log))
 	defer stop()
 	parts := []func(context.Context) error{
-		a.health.Run, a.pods.Run, a.node.Run, a.reconcileWhenListed, a.serveRuntime, a.callSystemd, a.mark, a.watchCPUs, a.kubelet.run,
+		a.health.Run, a.pods.Run, a.node.Run, a.reconcileWhenListed, a.serveRuntime, a.callSystemd, a.mark, a.untaint, a.watchCPUs, a.kubelet.run,
 		a.foreign.Run, a.isolation.Run, a.confinement.Run,
 	}
 	parts = append(parts, a.cluster.parts()...)

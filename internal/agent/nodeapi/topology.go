@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/dynamic"
@@ -34,6 +36,8 @@ type Topology struct {
 	object   dynamic.ResourceInterface
 	informer cache.SharedIndexInformer
 	changed  chan struct{} // compare
+	// published is whether the object had the node's status at least once since the start.
+	published atomic.Bool
 }
 
 // TopologySource is the input of a Topology.
@@ -80,6 +84,13 @@ func (t *Topology) Notify() {
 	}
 }
 
+// Published reports whether the status was published since the start of the program and the API
+// server shows this condition.
+func (t *Topology) Published(c metav1.Condition) bool {
+	s, found, err := t.current()
+	return t.published.Load() && found && err == nil && meta.IsStatusConditionPresentAndEqual(s.Conditions, c.Type, c.Status)
+}
+
 // Run publishes until ctx ends. It logs and retries failures, because no pod has
 // to wait for a publication.
 func (t *Topology) Run(ctx context.Context) error {
@@ -103,6 +114,8 @@ func (t *Topology) Run(ctx context.Context) error {
 		if err := t.publish(ctx); err != nil && ctx.Err() == nil {
 			log.Error(err, "cannot publish the NodeTopology; retrying", "after", retryDelay)
 			time.AfterFunc(retryDelay, t.Notify)
+		} else if err == nil {
+			t.published.Store(true)
 		}
 	}
 }

@@ -101,7 +101,9 @@ func TestToleranceIsForSystemPods(t *testing.T) {
 func TestAgentPatchesItsOwnNode(t *testing.T) {
 	client, config := server(t)
 	for _, name := range []string{"numalet-e2e-own", "numalet-e2e-other"} {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{
+			{Key: v1alpha1.TaintAgentNotReady, Effect: corev1.TaintEffectNoSchedule}, {Key: "other", Effect: corev1.TaintEffectNoSchedule},
+		}}}
 		if _, err := client.CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -109,11 +111,25 @@ func TestAgentPatchesItsOwnNode(t *testing.T) {
 	}
 	agent := asAgent(config, "numalet-e2e-own")
 	label := func(key string) string { return fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, key) }
+	taints := func(keys ...string) string {
+		var list []string
+		for _, key := range keys {
+			list = append(list, fmt.Sprintf(`{"key":%q,"effect":"NoSchedule"}`, key))
+		}
+		return `{"spec":{"taints":[` + strings.Join(list, ",") + `]}}`
+	}
 	for name, tc := range map[string]struct{ node, patch, want string }{
-		"own label":   {"numalet-e2e-own", label(v1alpha1.LabelExclusiveCPUs), ""},
-		"other node":  {"numalet-e2e-other", label(v1alpha1.LabelExclusiveCPUs), "may not change node"},
-		"other label": {"numalet-e2e-own", label("zone"), "and nothing else"},
-		"cordon":      {"numalet-e2e-own", `{"spec":{"unschedulable":true}}`, "and nothing else"},
+		"startup taint":            {"numalet-e2e-own", taints("other"), ""},
+		"other node's taint":       {"numalet-e2e-other", taints("other"), "may not change node"},
+		"other taint":              {"numalet-e2e-own", taints(v1alpha1.TaintAgentNotReady), "and nothing else"},
+		"all taints":               {"numalet-e2e-own", `{"spec":{"taints":null}}`, "and nothing else"},
+		"one more taint":           {"numalet-e2e-own", taints("other", "more"), "and nothing else"},
+		"startup taint and cordon": {"numalet-e2e-own", `{"spec":{"unschedulable":true,"taints":[{"key":"other","effect":"NoSchedule"}]}}`, "and nothing else"},
+		"provider":                 {"numalet-e2e-own", `{"spec":{"providerID":"x"}}`, "and nothing else"},
+		"own label":                {"numalet-e2e-own", label(v1alpha1.LabelExclusiveCPUs), ""},
+		"other node":               {"numalet-e2e-other", label(v1alpha1.LabelExclusiveCPUs), "may not change node"},
+		"other label":              {"numalet-e2e-own", label("zone"), "and nothing else"},
+		"cordon":                   {"numalet-e2e-own", `{"spec":{"unschedulable":true}}`, "and nothing else"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := agent.CoreV1().Nodes().Patch(context.Background(), tc.node, types.MergePatchType, []byte(tc.patch),

@@ -1,0 +1,44 @@
+package nodeapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+)
+
+// RemoveStartupTaint removes the taint numalet.dev/agent-not-ready from the node, and reports whether
+// it was there. The API server reads the node from its cache. If that is out of date, or if the node
+// changes in between, the result is a conflict, and the caller tries again.
+//
+// The patch names the version that was read, because the list of taints can only be replaced as a
+// whole. A JSON patch with a test of the one taint would need its index.
+func RemoveStartupTaint(ctx context.Context, client kubernetes.Interface, node string) (removed bool, err error) {
+	found, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{ResourceVersion: "0"})
+	if err != nil {
+		return false, fmt.Errorf("get node %q: %w", node, err)
+	}
+	left := slices.DeleteFunc(slices.Clone(found.Spec.Taints), func(t corev1.Taint) bool { return t.Key == v1alpha1.TaintAgentNotReady })
+	if len(left) == len(found.Spec.Taints) {
+		return false, nil
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": found.ResourceVersion},
+		"spec":     map[string]any{"taints": left},
+	})
+	if err != nil {
+		return false, fmt.Errorf("encode taint patch: %w", err)
+	}
+	_, err = client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: Component})
+	if err != nil {
+		return false, fmt.Errorf("remove taint %s of node %q: %w", v1alpha1.TaintAgentNotReady, node, err)
+	}
+	return true, nil
+}
