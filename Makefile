@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover perf perf-busy latency soak gpu-check fuzz
+.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover perf perf-busy latency soak gpu-check fuzz
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# of a release, which the programs report; empty for what the Go tool knows
@@ -79,7 +79,10 @@ probe-image: tools ## build the image for the containers of the end-to-end tests
 	CGO_ENABLED=0 go build -trimpath -o build/probe/ ./test/e2e/probe ./test/e2e/updates ./test/e2e/podresources
 	go -C deploy/image run . -o $(CURDIR)/build/probe.tar -ref localhost/probe:e2e $(CURDIR)/build/probe/first=/first $(CURDIR)/build/probe/probe=/probe
 
-cluster: image probe-image rig ## start the test cluster with Numalet installed; FLAVOUR=plain|systemd|wide
+helm: # build the helm command, build/helm, with the libraries that the programs use already
+	CGO_ENABLED=0 go -C deploy/release build -trimpath -ldflags=-s -o $(CURDIR)/build/helm helm.sh/helm/v3/cmd/helm
+
+cluster: image probe-image rig helm ## start the test cluster with Numalet installed; FLAVOUR=plain|systemd|wide
 	test/e2e/install $(FLAVOUR)
 
 ON_RIG = eval "$$(build/rig env)" && go

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"os/exec"
 	"testing"
 	"time"
 )
@@ -23,18 +24,23 @@ func alone(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	t.Cleanup(func() { install(context.Background(), t) })
-	numalet(ctx, t, "delete", "--wait", "-k", "../../deploy/controller/admission")
-	numalet(ctx, t, "delete", "--wait", "-k", "../../deploy/controller")
-	numalet(ctx, t, "apply", "-k", "../../deploy/daemonset")
+	chart(ctx, t, "controller.enabled=false")
 	rollOut(ctx, t)
 }
 
 // install runs the commands in docs/tasks/administer.md for a cluster with the controller.
 func install(ctx context.Context, t *testing.T) {
 	t.Helper()
-	numalet(ctx, t, "apply", "-k", "../../deploy/cluster")
+	chart(ctx, t)
 	rollOut(ctx, t)
 	numalet(ctx, t, "rollout", "status", deployment, "--timeout=4m")
-	numalet(ctx, t, "apply", "-k", "../../deploy/controller/admission")
 	time.Sleep(2 * time.Second) // the API server compiles policies within a second of a change
+}
+
+// chart changes the installation to these values of the chart, and otherwise its defaults.
+func chart(ctx context.Context, t *testing.T, values ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(ctx, "./chart", values...).CombinedOutput(); err != nil {
+		t.Fatalf("install the chart with %v: %v: %s", values, err, out)
+	}
 }

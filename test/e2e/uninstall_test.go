@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,23 +13,28 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestUninstall runs the steps of docs/tasks/administer.md. Running pods continue to run, and
-// nothing of Numalet remains on the node or in the cluster. It must be the last test; `make
-// cluster` installs Numalet again.
+// TestUninstall runs the steps of docs/tasks/administer.md. Running pods continue to run. Tenants
+// and groups remain until their definitions are deleted, and then nothing of Numalet remains on
+// the node or in the cluster. It must be the last test; `make cluster` installs Numalet again.
 func TestUninstall(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "stays", "after")
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))
 	create(ctx, t, e2eutil.Pod("stays", "single", e2eutil.Container{Name: "c", CPU: "2"}))
 	stays := born(ctx, t, "stays", "c")
 
+	keep(ctx, t)
 	setEnv(ctx, t, "NUMALET_EXCLUSIVE_CPUS=false")
 	awaitNode(ctx, t, nothingPublished)
 	must(t, cluster.Delete(ctx, "held"))
 	_, err := cluster.Shell(ctx, "rm /etc/containerd/conf.d/numalet.toml && kill $(pidof containerd)")
 	must(t, err)
-	for _, part := range []string{"controller/admission", "admission", "cluster"} {
-		numalet(ctx, t, "delete", "--wait", "-k", "../../deploy/"+part)
+	out, err := exec.CommandContext(ctx, "../../build/helm", "uninstall", "numalet", "--namespace", system, "--wait").CombinedOutput()
+	if err != nil {
+		t.Fatalf("uninstall the chart: %v: %s", err, out)
 	}
+	numalet(ctx, t, "get", "tenant/kept", "gpugroup/kept")
+	numalet(ctx, t, "delete", "--wait", "namespace/"+system)
+	numalet(ctx, t, "delete", "--wait", "-k", "../../deploy/crds")
 	_, err = cluster.Shell(ctx, "rm -r /var/lib/numalet && rm -rf /run/numalet")
 	must(t, err)
 
@@ -37,6 +43,25 @@ func TestUninstall(t *testing.T) {
 	awaitCPUs(ctx, t, "after", "c", cpuset.Range(0, 15))
 	if left := leftovers(ctx, t); left != "" {
 		t.Errorf("left behind:\n%s", left)
+	}
+}
+
+// keep creates a Tenant and a group, which an uninstallation has to keep.
+func keep(ctx context.Context, t *testing.T) {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, "kubectl", "apply", "-f", "-")
+	cmd.Stdin = strings.NewReader(`
+apiVersion: numalet.dev/v1alpha1
+kind: Tenant
+metadata: {name: kept}
+---
+apiVersion: numalet.dev/v1alpha1
+kind: GPUGroup
+metadata: {name: kept}
+spec: {tenants: [kept], nodes: [{name: ` + cluster.Node() + `, gpus: ["0"]}]}
+`)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("create a Tenant and a group: %v: %s", err, out)
 	}
 }
 
