@@ -147,13 +147,13 @@ func AllocatedGPUs(resource string) string {
 	return allocatedPrefix + resource[strings.IndexByte(resource, '/')+1:]
 }
 
-// GPUShareMark separates a GPU's UUID and the number of a share in a device ID:
+// GPUShareSeparator separates a GPU's UUID and the number of a share in a device ID:
 // "GPU-5a…::0", as in NVIDIA's device plugin.
-const GPUShareMark = "::"
+const GPUShareSeparator = "::"
 
 // GPUOf returns the UUID of the GPU or slice to which a device ID belongs.
 func GPUOf(device string) string {
-	uuid, _, _ := strings.Cut(device, GPUShareMark)
+	uuid, _, _ := strings.Cut(device, GPUShareSeparator)
 	return uuid
 }
 

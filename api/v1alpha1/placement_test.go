@@ -66,8 +66,8 @@ func showPlacement(request CPURequest, pod *corev1.Pod) string {
 	return strings.Join(parts, ", ")
 }
 
-// FuzzParsePlacement: what is read is written so that it reads the same, and no
-// count below 1 gets through.
+// FuzzParsePlacement: a placement that is accepted is written and read again unchanged, and
+// has no count below 1.
 func FuzzParsePlacement(f *testing.F) {
 	f.Add(`{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2},"gpus":["GPU-a"]}}}`)
 	f.Add(`{"version":1,"containers":{"a":{"cpus":{"0":-2}}}}`)

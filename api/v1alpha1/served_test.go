@@ -56,7 +56,7 @@ func serve(t *testing.T, plural string) served {
 }
 
 // admit completes an object and returns why it is refused, in place of an old one
-// where there is one.
+// if there is one.
 func (s served) admit(ctx context.Context, object, old map[string]any) field.ErrorList {
 	pruning.Prune(object, s.structural, true)
 	defaulting.Default(object, s.structural)

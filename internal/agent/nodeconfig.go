@@ -121,7 +121,8 @@ func (a *agent) kubeletConflicts() ([]kubelet.Conflict, error) {
 	return kubelet.Conflicts(c, a.cfg.KubeletDir)
 }
 
-// kubeletChanged reports other conflicts than before.
+// kubeletChanged updates the conflicts of the kubelet's configuration, and reports those that
+// are new.
 func (a *agent) kubeletChanged(now []kubelet.Conflict) {
 	a.cluster.notify()
 	if len(now) == 0 {

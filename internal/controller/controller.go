@@ -220,7 +220,7 @@ func (c *controller) newPipeline(context.Context) error {
 		Reporter: c.reporter, Binder: c.binder, Prepare: c.filters.committer.Bind, Waited: c.queue.Waited, Waits: c.measured.wait,
 	}
 	c.pipeline = pipeline.New(c.state, pending{c.queue, c.reporter}, pipeline.Config{
-		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: writer.Bind, Settle: c.binder.Settle,
+		Proposers: c.filters.proposers, Filter: c.filters.committer, Binders: c.cfg.Binders, Bind: writer.Bind, Resolve: c.binder.Resolve,
 		Panicked: func(pod *sched.Pod, cause any) {
 			c.panicked("pod "+pod.String(), cause)
 			c.reporter.Panicked(pod, cause)

@@ -51,7 +51,7 @@ func TestGangs(t *testing.T) {
 	w.together("b", 2, 3)
 	w.start()
 	w.await("the gang a has started", func() bool { return w.started("a") == 3 })
-	client := w.asks()
+	client := w.queueClient()
 	w.await("b lacks a pod", func() bool {
 		pod, err := client.Get(t.Context(), "default", "b-1")
 		return err == nil && strings.Contains(pod.Status.WaitsFor, "at least 1 more pod(s) must be created")
@@ -131,7 +131,7 @@ func TestGangOverQuota(t *testing.T) {
 	w.await("all of b hear why they wait", func() bool {
 		return strings.Contains(w.unscheduled("b-0"), why) && strings.Contains(w.unscheduled("b-2"), why)
 	})
-	client := w.asks()
+	client := w.queueClient()
 	if pod, err := client.Get(t.Context(), "default", "b-1"); err != nil || !strings.Contains(pod.Status.WaitsFor, why) {
 		t.Errorf("b-1 waits for %q, %v; want %s", pod.Status.WaitsFor, err, why)
 	}

@@ -43,7 +43,7 @@ func (c *controller) newGroups(context.Context) error {
 func (c *controller) watchGroups(context.Context) error {
 	g := &c.groups
 	g.registry.OnChange(g.quotas.SetGroups)
-	g.registry.OnChange(func([]group.Group) { c.mirror.AskGPUs() })
+	g.registry.OnChange(func([]group.Group) { c.mirror.RequeueGPUs() })
 	for _, w := range []struct {
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
@@ -76,7 +76,7 @@ func (g *gpuGroups) removeGroup(object *v1alpha1.GPUGroup) {
 // setQuotas sets a tenant's quotas, and queues its pods again if they have changed.
 func (c *controller) setQuotas(tenant string, quotas map[string]resource.Quantity) {
 	if c.groups.quotas.SetTenant(tenant, quotas) {
-		c.mirror.AskTenant(tenant)
+		c.mirror.RequeueTenant(tenant)
 	}
 }
 
@@ -85,9 +85,9 @@ func (c *controller) setQuotas(tenant string, quotas map[string]resource.Quantit
 func (c *controller) setKnown(tenant string, exists bool) {
 	switch changed, all := c.known.Set(tenant, exists); {
 	case all:
-		c.mirror.AskAll()
+		c.mirror.RequeueAll()
 	case changed:
-		c.mirror.AskTenant(tenant)
+		c.mirror.RequeueTenant(tenant)
 	}
 }
 

@@ -121,7 +121,7 @@ func TestWhy(t *testing.T) {
 	w.of("bob", "b1")
 	w.start()
 	w.await("both are blocked", func() bool { return w.controller.queue.Depth()[queue.Unschedulable] == 2 })
-	client := w.asks()
+	client := w.queueClient()
 	w.await("their authors hear why", func() bool { return w.unscheduled("a1") != "" && w.unscheduled("b1") != "" })
 	pod, err := client.Get(t.Context(), "default", "a1")
 	if err != nil {

@@ -22,7 +22,7 @@ func TestWhatIf(t *testing.T) {
 	w.create(pod)
 	w.node("n2", 8, func(n *corev1.Node, _ *v1alpha1.NodeTopology) { n.Labels = map[string]string{"disk": "ssd"} })
 	w.await("it fits no NUMA node", func() bool { return w.controller.queue.Depth()[queue.Unschedulable] == 1 && w.unscheduled("a") != "" })
-	client := w.asks()
+	client := w.queueClient()
 	got, err := client.WhatIf(t.Context(), "default", "a")
 	if err != nil {
 		t.Fatal(err)

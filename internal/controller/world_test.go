@@ -128,8 +128,8 @@ func (w *world) start(settings ...string) {
 	w.await("nodes, pods, and apart from them those that failed and those that succeeded are watched", func() bool { return w.watches("nodes") == 1 && w.watches("pods") == 3 })
 }
 
-// asks returns a client of the queue API that may do everything.
-func (w *world) asks() queueapi.Client {
+// queueClient returns a client of the queue API that may do everything.
+func (w *world) queueClient() queueapi.Client {
 	source := w.controller.answersFrom()
 	source.Allow = func(*http.Request, *authorizationv1.ResourceAttributes) error { return nil }
 	server := httptest.NewServer(queueapi.New(source))

@@ -15,11 +15,11 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	nodes 4 8               four nodes of eight GPUs
-//	sample 0.5 1h           users send pods of half a GPU that take an hour, too
-//	users 5 2 32            five users, of whom 2 to 32 pods wait at any time
+//	nodes 4 8               adds four nodes of eight GPUs
+//	sample 0.5 1h           adds pods of half a GPU that run for an hour to those that users send
+//	users 5 2 32            sets five users, who keep 2 to 32 pods pending
 //	share 24h score         simulates a day, and prints what each user got in its second half
-//	starve 24h score [known] the largest sample comes when half of that is over; ends are known
+//	starve 24h score [known] simulates a day; the largest sample arrives after half of it; known: ends of pods are known
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands { return newScene(t).commands() })
 }
@@ -55,11 +55,11 @@ func (s *scene) add(c *scenario.Command) {
 
 func (s *scene) sample(c *scenario.Command) {
 	gpus := c.Float(0)
-	ask := sched.GPURequest{Count: int(gpus), Milli: sched.WholeGPU}
+	request := sched.GPURequest{Count: int(gpus), Milli: sched.WholeGPU}
 	if gpus < 1 {
-		ask = sched.GPURequest{Count: 1, Milli: sched.MilliGPU(1000 * gpus)}
+		request = sched.GPURequest{Count: 1, Milli: sched.MilliGPU(1000 * gpus)}
 	}
-	s.samples = append(s.samples, Sample{&sched.Pod{Requests: sched.Amounts{Pods: 1}, GPUs: ask}, c.Duration(1)})
+	s.samples = append(s.samples, Sample{&sched.Pod{Requests: sched.Amounts{Pods: 1}, GPUs: request}, c.Duration(1)})
 }
 
 func (s *scene) users(c *scenario.Command) { s.settings.Users = Users(c.Int(0), c.Int(1), c.Int(2)) }

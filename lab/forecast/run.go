@@ -86,7 +86,7 @@ type forecastOf struct {
 func (t *trial) arrive(w virtual.Work) {
 	t.cluster.Submit(w)
 	now := t.cluster.Now()
-	a := forecast.Ask(t.present(w), t.runs, t.seed+uint64(len(t.all)))
+	a := forecast.Predict(t.present(w), t.runs, t.seed+uint64(len(t.all)))
 	f := &forecastOf{unknown: a.Unknown, p50: a.P50.Sub(now), p90: -1, mean: t.waits / time.Duration(max(1, t.begun))}
 	if !a.P90.IsZero() {
 		f.p90 = a.P90.Sub(now)

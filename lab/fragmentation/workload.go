@@ -98,6 +98,6 @@ func useless(n *sched.Node, pod *sched.Pod, free sched.MilliGPU) sched.MilliGPU 
 }
 
 // usable reports whether a GPU has enough free capacity for a request and has its type.
-func usable(ask sched.GPURequest, gpu sched.GPU) bool {
-	return gpu.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, gpu.Type))
+func usable(request sched.GPURequest, gpu sched.GPU) bool {
+	return gpu.Free >= request.Milli && (request.Types == nil || slices.Contains(request.Types, gpu.Type))
 }

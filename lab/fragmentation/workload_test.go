@@ -10,7 +10,7 @@ import (
 // TestFragmented measures one node with 0.3 and 1 GPU free, for a workload of
 // equal shares of: half a GPU, a whole GPU, two GPUs, and CPUs alone.
 func TestFragmented(t *testing.T) {
-	workload := fragmentation.Of([]*sched.Pod{ask(1, 500), ask(1, 1000), ask(2, 1000), ask(0, 0)})
+	workload := fragmentation.Of([]*sched.Pod{gpuPod(1, 500), gpuPod(1, 1000), gpuPod(2, 1000), gpuPod(0, 0)})
 	for name, tc := range map[string]struct {
 		cpu  sched.MilliCPU
 		free []sched.MilliGPU
@@ -35,6 +35,6 @@ func TestFragmented(t *testing.T) {
 	}
 }
 
-func ask(count int, milli sched.MilliGPU) *sched.Pod {
+func gpuPod(count int, milli sched.MilliGPU) *sched.Pod {
 	return &sched.Pod{Requests: sched.Amounts{CPU: 1000, Pods: 1}, GPUs: sched.GPURequest{Count: count, Milli: milli}}
 }

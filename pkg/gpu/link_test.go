@@ -36,8 +36,8 @@ func FuzzReadLinks(f *testing.F) {
 	})
 }
 
-// TestRows: of the rows of some of a machine's GPUs, in any order, become the links
-// between these, but for the levels that NVLinks hide.
+// TestRows: ReadLinks reads the rows of some of a machine's GPUs, in any order. The result has
+// the links between these GPUs, except the levels that NVLinks hide.
 func TestRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 1000 {

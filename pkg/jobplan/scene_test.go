@@ -13,16 +13,16 @@ import (
 // carried out, and the job's state is printed.
 //
 //	job replicas=2 minAvailable=2 backoffLimit=1 deadline=1m ttl=5s inPlace flaw=...
-//	run 0 1, ready 0     the node starts pods 0 and 1; pod 0 is ready
-//	succeed 0, fail 0    what a pod does came to an end
-//	disrupt 0            it is evicted, or the node does not take it
-//	restart 0            the node starts a failed container of it again
-//	lose 0               somebody deletes it
-//	gone 0               a pod that was deleted while it ran has ended
-//	suspend, resume      the author changes spec.suspend
-//	replicas 3           ... and spec.replicas
-//	wait 10s             time passes
-//	forget               whoever looks after the job begins anew
+//	run 0 1, ready 0     starts pods 0 and 1; makes pod 0 ready
+//	succeed 0, fail 0    ends a pod
+//	disrupt 0            evicts the pod, or its node rejects it
+//	restart 0            restarts a failed container of the pod
+//	lose 0               deletes the pod
+//	gone 0               ends a pod that was deleted while it ran
+//	suspend, resume      changes spec.suspend
+//	replicas 3           changes spec.replicas
+//	wait 10s             advances the time
+//	forget               restarts the operator
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(_ *testing.T, out *scenario.Answer) scenario.Commands {
 		return (&scene{now: morning, answer: out}).commands()
@@ -45,7 +45,7 @@ type scene struct {
 // commands returns the commands that a scenario has.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
-		"job":      s.ask,
+		"job":      s.setJob,
 		"run":      s.each(func(p *Pod) { p.State = Running }),
 		"ready":    s.each(func(p *Pod) { p.Ready = true }),
 		"succeed":  s.ended(Succeeded, ""),
@@ -60,12 +60,12 @@ func (s *scene) commands() scenario.Commands {
 		"wait":     s.wait,
 		"forget":   func(*scenario.Command) { s.again = time.Time{} },
 	}.After(func(*scenario.Command) {
-		s.settle()
+		s.runPlans()
 		s.show()
 	})
 }
 
-func (s *scene) ask(c *scenario.Command) {
+func (s *scene) setJob(c *scenario.Command) {
 	s.job = Job{
 		Replicas: c.IntValue("replicas", 1), MinAvailable: c.IntValue("minAvailable", 1), BackoffLimit: c.IntValue("backoffLimit", 6),
 		Suspend: c.Has("suspend"), InPlace: c.Has("inPlace"), Invalid: c.Value("flaw"),
@@ -115,8 +115,8 @@ func (s *scene) forget(index int) {
 	s.pods = slices.DeleteFunc(s.pods, func(p Pod) bool { return p.Deleting && p.Index == index })
 }
 
-// settle carries out plans until a plan has no step.
-func (s *scene) settle() {
+// runPlans carries out plans until a plan has no step.
+func (s *scene) runPlans() {
 	for range 10 {
 		plan := Next(s.job, s.progress, s.pods, s.now)
 		s.progress, s.again = plan.Progress, time.Time{}
@@ -159,7 +159,7 @@ func (s *scene) wait(c *scenario.Command) {
 	until := s.now.Add(c.Duration(0))
 	for !s.again.IsZero() && !s.again.After(until) {
 		s.now = s.again
-		s.settle()
+		s.runPlans()
 	}
 	s.now = until
 }

@@ -70,7 +70,7 @@ func (p *Pod) Waits() Reason {
 	return p.Wait(p)
 }
 
-// String returns "namespace/name", or the name where there is no namespace.
+// String returns "namespace/name", or the name if there is no namespace.
 func (p *Pod) String() string {
 	if p.Namespace == "" {
 		return p.Name

@@ -4,8 +4,8 @@ import "testing"
 
 func TestResourceType(t *testing.T) {
 	for name, tc := range map[string]struct {
-		ask  GPURequest
-		want string
+		request GPURequest
+		want    string
 	}{
 		"no GPU":        {GPURequest{}, "cpu"},
 		"any GPU":       {GPURequest{Count: 1}, "gpu"},
@@ -16,7 +16,7 @@ func TestResourceType(t *testing.T) {
 		"named in vain": {GPURequest{Types: []string{"T4"}}, "cpu"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := (&Pod{GPUs: tc.ask}).ResourceType(); got != tc.want {
+			if got := (&Pod{GPUs: tc.request}).ResourceType(); got != tc.want {
 				t.Errorf("ResourceType = %s, want %s", got, tc.want)
 			}
 		})

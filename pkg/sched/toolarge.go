@@ -22,18 +22,18 @@ func TooLarge(pod *Pod, nodes iter.Seq[*Node]) string {
 		return ""
 	}
 	for _, one := range []struct {
-		name      string
-		ask, have int64
-		unit      int64
-		format    string
+		name          string
+		request, have int64
+		unit          int64
+		format        string
 	}{
 		{"CPUs", int64(pod.Requests.CPU), int64(most.CPU), 1000, "%g"},
 		{"GiB of memory", int64(pod.Requests.Memory), int64(most.Memory), 1 << 30, "%.4g"},
 		{"GPUs", int64(pod.GPUs.Count), int64(gpus), 1, "%g"},
 	} {
-		if one.ask > one.have {
+		if one.request > one.have {
 			amount := func(n int64) string { return fmt.Sprintf(one.format, float64(n)/float64(one.unit)) }
-			return fmt.Sprintf("larger than any node: %s %s (largest %s)", amount(one.ask), one.name, amount(one.have))
+			return fmt.Sprintf("larger than any node: %s %s (largest %s)", amount(one.request), one.name, amount(one.have))
 		}
 	}
 	return ""

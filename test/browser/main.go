@@ -174,7 +174,7 @@ func (v *visit) check(ctx context.Context, name string) error {
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](v.axe+"; 0")); err != nil {
 		return fmt.Errorf("load axe-core: %w", err)
 	}
-	// All nodes look alike, and axe-core would take a minute to check a thousand of them.
+	// All nodes are equal, and axe-core would take a minute to check a thousand of them.
 	const axe = `axe.run({exclude: ['#grid li:nth-child(n+50)']}).then(r => r.violations.map(v => ({ID: v.id, Help: v.help, Example: v.nodes[0].html})))`
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]finding](axe, chromedp.EvalAwaitPromise))
 	if err != nil {

@@ -143,7 +143,7 @@ func (d demo) start(ctx context.Context, actors []actor) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("  %-9s %-16s %-18s %s\n", pod.Name, ask(a), pod.Spec.SchedulerName, decision)
+		fmt.Printf("  %-9s %-16s %-18s %s\n", pod.Name, requestOf(a), pod.Spec.SchedulerName, decision)
 	}
 	return nil
 }
@@ -158,8 +158,8 @@ func decided(pod *corev1.Pod) (string, error) {
 	return strings.Join(words, ", "), err
 }
 
-// ask returns a pod's request in words.
-func ask(a actor) string {
+// requestOf returns a pod's request in words.
+func requestOf(a actor) string {
 	cpu := a.pod.Spec.Containers[0].Resources.Limits.Cpu()
 	if a.letter == 0 {
 		return fmt.Sprintf("cpu %v, shared", cpu)
@@ -181,7 +181,7 @@ func (d demo) show(ctx context.Context, actors []actor) error {
 		if a.letter != 0 {
 			marks = append(marks, e2eutil.Mark{Letter: a.letter, CPUs: cpus})
 		}
-		fmt.Printf("  %c  %-9s %-16s %s\n", max(a.letter, '.'), a.pod.Name, ask(a), cpus)
+		fmt.Printf("  %c  %-9s %-16s %s\n", max(a.letter, '.'), a.pod.Name, requestOf(a), cpus)
 	}
 	fmt.Printf("\n%s\n  one pair of brackets is one core with its two threads; a dot is a shared CPU\n", e2eutil.Picture(machine, marks))
 	return nil
@@ -211,7 +211,7 @@ func (d demo) showReturned(ctx context.Context, actors []actor) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("  .  %-9s %-16s %s\n", a.pod.Name, ask(a), cpus)
+		fmt.Printf("  .  %-9s %-16s %s\n", a.pod.Name, requestOf(a), cpus)
 	}
 	fmt.Printf("\n%s", e2eutil.Picture(machine, nil))
 	return nil

@@ -40,7 +40,7 @@ func (d demo) fill(ctx context.Context, actors []actor) error {
 				return err
 			}
 		}
-		fmt.Printf("  %-6s of %s %-14s %s\n", pod.Name, pod.Labels[v1alpha1.LabelTenant], ask(a), state)
+		fmt.Printf("  %-6s of %s %-14s %s\n", pod.Name, pod.Labels[v1alpha1.LabelTenant], requestOf(a), state)
 	}
 	return nil
 }

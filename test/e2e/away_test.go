@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestAgentAway: while the agent is away the pods that run keep their CPUs and
-// no container is created; when it is back, what waited runs on its CPUs.
+// TestAgentAway: without an agent on the node, running pods keep their CPUs and no container
+// is created. Once the agent runs again, the waiting pods start on their CPUs.
 func TestAgentAway(t *testing.T) {
 	ctx := start(t, 6*time.Minute, "held", "late", "shared")
 	create(ctx, t, e2eutil.Pod("held", "single", e2eutil.Container{Name: "c", CPU: "4"}))

@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestWide: 2 GPUs and 8 CPUs are of one NUMA node, on a machine whose second NUMA
-// node has just these.
+// TestWide: a container gets 2 GPUs and 8 CPUs of one NUMA node, on a machine whose second
+// NUMA node has exactly as many.
 func TestWide(t *testing.T) {
 	if *flavour != "wide" {
 		t.Skip("no NUMA node has 8 CPUs: run `make e2e-wide`")

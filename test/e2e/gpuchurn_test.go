@@ -57,8 +57,8 @@ func gpuChurn(ctx context.Context, t *testing.T) {
 // comeAndGo runs a pod to its end, and reports whether the pod ran long enough to compare its
 // devices with the kubelet's list.
 func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
-	tenant, asks := turn(i)
-	pod := ofTenant(gpuPod(gpuName(i), 5*time.Second, asks...), tenant)
+	tenant, requests := turn(i)
+	pod := ofTenant(gpuPod(gpuName(i), 5*time.Second, requests...), tenant)
 	_, err := cluster.Create(ctx, pod)
 	if err == nil {
 		pod, err = cluster.Await(ctx, pod.Name, func(p *corev1.Pod) bool { return e2eutil.Running(p) || v1alpha1.Ended(p) })
@@ -80,7 +80,7 @@ func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 
 // turn returns the tenant of the i-th pod and the requests of its containers: one or two of
 // the tenant's three GPUs.
-func turn(i int) (tenant string, asks []map[string]int) {
+func turn(i int) (tenant string, requests []map[string]int) {
 	if i%5 == 4 {
 		return "", []map[string]int{{whole: 1}}
 	}

@@ -25,7 +25,7 @@ func gpuRejected(ctx context.Context, t *testing.T) {
 	bindGPUs(ctx, t, gpuPod("second", time.Hour, one), gpu)
 	failed, err := cluster.Await(ctx, "second", v1alpha1.Ended)
 	must(t, err)
-	if why, told := v1alpha1.Rejection(failed); !told || !strings.Contains(why.Message, "the controller decided on "+gpu[0]) {
+	if why, rejected := v1alpha1.Rejection(failed); !rejected || !strings.Contains(why.Message, "the controller decided on "+gpu[0]) {
 		t.Errorf("second: %+v", failed.Status)
 	}
 	mustHold(ctx, t, first)

@@ -78,7 +78,7 @@ func TestKills(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// create makes a pod and waits until it runs.
+// create creates a pod and waits until it runs.
 func create(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	_, err := cluster.Create(ctx, pod)

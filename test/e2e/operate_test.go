@@ -94,8 +94,8 @@ func TestReboot(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestWithoutNRI: where the runtime has no NRI the agent places containers by
-// their cgroups, a moment after they have started.
+// TestWithoutNRI: if the runtime has no NRI, the agent writes the cgroups of containers
+// shortly after their start.
 func TestWithoutNRI(t *testing.T) {
 	ctx := start(t, 8*time.Minute, "held", "shared")
 	must(t, requireAgent(ctx, false))

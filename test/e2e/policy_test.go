@@ -60,8 +60,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestMixed: one pod with an init container, a sidecar, an exclusive and a
-// shared container; the app reuses the init container's CPUs (N8).
+// TestMixed starts a pod with an init container, a sidecar, an exclusive and a shared
+// container. The exclusive container reuses the init container's CPUs (N8).
 func TestMixed(t *testing.T) {
 	ctx := start(t, 3*time.Minute, "mixed")
 	_, err := cluster.Create(ctx, e2eutil.Pod("mixed", "single",

@@ -42,7 +42,7 @@ var badInput = map[string]struct {
 	"spread-too-many": {"spread", "12", nil, "12", true},
 }
 
-// TestRefusedAtAdmission: what can be known at creation is refused there.
+// TestRefusedAtAdmission: the API server refuses a pod whose request is invalid.
 func TestRefusedAtAdmission(t *testing.T) {
 	for name, tc := range badInput {
 		if tc.late {

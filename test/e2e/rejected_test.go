@@ -37,7 +37,7 @@ func TestRejected(t *testing.T) {
 
 	failed, err := cluster.Await(ctx, first.Name, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 	must(t, err)
-	if why, told := v1alpha1.Rejection(failed); !told || !strings.Contains(why.Message, "Job anew makes a new one") {
+	if why, rejected := v1alpha1.Rejection(failed); !rejected || !strings.Contains(why.Message, "Job anew makes a new one") {
 		t.Errorf("failed: %+v", failed.Status)
 	}
 	must(t, cluster.AwaitEvent(ctx, first.Name, rejected, "this node cannot honour the pod's placement"))

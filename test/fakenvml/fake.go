@@ -29,7 +29,7 @@ type Fake struct {
 }
 
 // New builds the library and sets the test's environment: the layout is that of
-// a file in this directory. It skips the test where there is no C compiler.
+// a file in this directory. It skips the test if there is no C compiler.
 func New(t *testing.T, layout string) *Fake {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {

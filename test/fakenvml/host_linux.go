@@ -16,7 +16,7 @@ const isolated = "NUMALET_TEST_ISOLATED"
 
 // Isolated reports whether the test runs in its own namespaces, in which it may mount file
 // systems. If not, it runs the test again in new namespaces, and the caller must return. It
-// skips the test where there are no such namespaces.
+// skips the test if there are no such namespaces.
 func Isolated(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(isolated) != "" {

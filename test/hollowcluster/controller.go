@@ -79,7 +79,7 @@ func (c *Controller) AwaitReady(ctx context.Context) error {
 
 // Ready returns why the controller is not ready, or nil.
 func (c *Controller) Ready(ctx context.Context) error {
-	_, err := ask(ctx, c.Health, "/readyz")
+	_, err := get(ctx, c.Health, "/readyz")
 	return err
 }
 
@@ -108,13 +108,13 @@ func (c *Controller) Profile(ctx context.Context, name string) error {
 
 // collect makes the controller run the garbage collector.
 func (c *Controller) collect(ctx context.Context) error {
-	_, err := ask(ctx, c.Metrics, "/debug/pprof/heap?gc=1")
+	_, err := get(ctx, c.Metrics, "/debug/pprof/heap?gc=1")
 	return err
 }
 
 // profile writes a profile of some seconds into a file.
 func (c *Controller) profile(ctx context.Context, path string, long time.Duration, file string) error {
-	text, err := ask(ctx, c.Metrics, fmt.Sprintf("/debug/pprof/%s?seconds=%.0f", path, long.Seconds()))
+	text, err := get(ctx, c.Metrics, fmt.Sprintf("/debug/pprof/%s?seconds=%.0f", path, long.Seconds()))
 	if err != nil {
 		return fmt.Errorf("profile the controller: %w", err)
 	}
@@ -123,7 +123,7 @@ func (c *Controller) profile(ctx context.Context, path string, long time.Duratio
 
 // Metric returns the value of a metric, given by name and labels as in /metrics.
 func (c *Controller) Metric(ctx context.Context, name string) (value float64, err error) {
-	text, err := ask(ctx, c.Metrics, "/metrics")
+	text, err := get(ctx, c.Metrics, "/metrics")
 	if err != nil {
 		return 0, err
 	}
@@ -136,8 +136,8 @@ func (c *Controller) Metric(ctx context.Context, name string) (value float64, er
 	return 0, fmt.Errorf("read metric %s of %s: there is none", name, c.Metrics)
 }
 
-// ask sends a request to one of the controller's servers, and returns the answer.
-func ask(ctx context.Context, address, path string) (string, error) {
+// get sends a request to one of the controller's servers, and returns the answer.
+func get(ctx context.Context, address, path string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		return "", err

@@ -32,13 +32,13 @@ func AmountsOf(list corev1.ResourceList) Amounts {
 // a pod holds resources from its binding until it ends or is deleted. It holds the
 // exclusive CPUs and the GPUs of its placement.
 type Ledger struct {
-	Room map[string]Amounts // of each node; a missing resource counts as 0
-	stay map[types.UID]stay
-	held map[string]map[types.UID]Amounts // by node
+	Room  map[string]Amounts // of each node; a missing resource counts as 0
+	bound map[types.UID]assignment
+	held  map[string]map[types.UID]Amounts // by node
 }
 
-// stay has the node of a bound pod and the resources that the pod holds there.
-type stay struct{ node, placement string }
+// assignment has the node of a bound pod and the resources that the pod holds there.
+type assignment struct{ node, placement string }
 
 // See handles an event, and reports whether the pod has just been bound. It returns an error
 // if a pod has left the node that it was bound to, or if a node holds more than it has; the
@@ -48,8 +48,8 @@ func (l *Ledger) See(e watch.Event) (bound bool, err error) {
 	if !ok {
 		return false, fmt.Errorf("the watch says %s: %v", e.Type, e.Object)
 	}
-	now := stay{pod.Spec.NodeName, pod.Annotations[v1alpha1.AnnotationPlacement]}
-	before, known := l.stay[pod.UID]
+	now := assignment{pod.Spec.NodeName, pod.Annotations[v1alpha1.AnnotationPlacement]}
+	before, known := l.bound[pod.UID]
 	switch {
 	case known && before != now:
 		err = fmt.Errorf("pod %s was bound as %v and is now %v", pod.Name, before, now)
@@ -63,16 +63,16 @@ func (l *Ledger) See(e watch.Event) (bound bool, err error) {
 }
 
 // Bound returns how many pods were bound so far.
-func (l *Ledger) Bound() int { return len(l.stay) }
+func (l *Ledger) Bound() int { return len(l.bound) }
 
-func (l *Ledger) enter(pod *corev1.Pod, at stay) error {
-	if l.stay == nil {
-		l.stay, l.held = map[types.UID]stay{}, map[string]map[types.UID]Amounts{}
+func (l *Ledger) enter(pod *corev1.Pod, at assignment) error {
+	if l.bound == nil {
+		l.bound, l.held = map[types.UID]assignment{}, map[string]map[types.UID]Amounts{}
 	}
 	if l.held[at.node] == nil {
 		l.held[at.node] = map[types.UID]Amounts{}
 	}
-	l.stay[pod.UID] = at
+	l.bound[pod.UID] = at
 	amounts, err := holds(pod, at.placement)
 	l.held[at.node][pod.UID] = amounts
 	return errors.Join(err, l.check(pod, at.node))

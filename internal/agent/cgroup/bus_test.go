@@ -24,8 +24,8 @@ func (b *bound) SetUnitPropertiesContext(ctx context.Context, name string, runti
 	return b.recorder.SetUnitPropertiesContext(ctx, name, runtime, properties...)
 }
 
-// TestConnectionOutlivesTheHook: the hook that connects ends, and the next one
-// uses the same connection.
+// TestConnectionOutlivesTheHook: the connection stays open after the hook that opened it has
+// ended, and the next hook uses it.
 func TestConnectionOutlivesTheHook(t *testing.T) {
 	u, dials := newUnits(nil), 0
 	u.dial = func(ctx context.Context) (UnitSetter, error) {
@@ -64,8 +64,8 @@ func TestConnectingTakesNoLongerThanTheHook(t *testing.T) {
 	})
 }
 
-// TestPersistEnds: a systemd that never answers blocks no caller forever, even
-// where the caller has no deadline.
+// TestPersistEnds: if systemd never answers, Persist returns after a timeout, even if the
+// caller has no deadline.
 func TestPersistEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, start := newUnits(&recorder{hang: make(chan struct{})}), time.Now()

@@ -32,7 +32,7 @@ func BenchmarkShrink(b *testing.B) {
 }
 
 func benchShrink(b *testing.B, driver string, n int) {
-	fleet := launch(b, driver, n)
+	containers := launch(b, driver, n)
 	c := open(b, Options{})
 	all, _, err := c.Effective("/")
 	if err != nil {
@@ -41,9 +41,9 @@ func benchShrink(b *testing.B, driver string, n int) {
 	first, _ := all.First()
 	sets := []cpuset.Set{all.Minus(cpuset.Of(first)), all}
 	ways := map[string]func(cpuset.Set) error{
-		"direct":    func(to cpuset.Set) error { return fleet.confine(b, c, to) },
-		"persisted": func(to cpuset.Set) error { return firstError(fleet.confine(b, c, to), c.Persist(b.Context())) },
-		"runc":      fleet.update,
+		"direct":    func(to cpuset.Set) error { return containers.confine(b, c, to) },
+		"persisted": func(to cpuset.Set) error { return firstError(containers.confine(b, c, to), c.Persist(b.Context())) },
+		"runc":      containers.update,
 	}
 	for _, way := range []string{"direct", "persisted", "runc"} {
 		b.Run("way="+way, func(b *testing.B) {
@@ -68,15 +68,15 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// fleet is a number of running containers.
-type fleet struct {
+// containers is a number of running containers.
+type containers struct {
 	flags   []string // of runc
 	ids     []string
 	targets []string
 }
 
 // launch starts n containers that sleep.
-func launch(b *testing.B, driver string, n int) fleet {
+func launch(b *testing.B, driver string, n int) containers {
 	b.Helper()
 	if os.Getuid() != 0 {
 		b.Skip("needs root to start containers")
@@ -89,7 +89,7 @@ func launch(b *testing.B, driver string, n int) fleet {
 			b.Skip(err)
 		}
 	}
-	f := fleet{flags: []string{"--root", b.TempDir()}}
+	f := containers{flags: []string{"--root", b.TempDir()}}
 	if driver == "systemd" {
 		f.flags = append(f.flags, "--systemd-cgroup")
 	}
@@ -118,7 +118,7 @@ func launch(b *testing.B, driver string, n int) fleet {
 
 // runc runs a command of runc. Its errors go to a file: a pipe would stay open
 // for as long as the container that inherits it runs.
-func (f fleet) runc(args ...string) error {
+func (f containers) runc(args ...string) error {
 	said, err := os.CreateTemp("", "runc-*.log")
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (f fleet) runc(args ...string) error {
 	return nil
 }
 
-func (f fleet) confine(b *testing.B, c *Cgroups, to cpuset.Set) error {
+func (f containers) confine(b *testing.B, c *Cgroups, to cpuset.Set) error {
 	for _, target := range f.targets {
 		if err := c.Confine(b.Context(), target, exactly(to)); err != nil {
 			return err
@@ -143,7 +143,7 @@ func (f fleet) confine(b *testing.B, c *Cgroups, to cpuset.Set) error {
 	return nil
 }
 
-func (f fleet) update(to cpuset.Set) error {
+func (f containers) update(to cpuset.Set) error {
 	for _, id := range f.ids {
 		if err := f.runc("update", "--cpuset-cpus", to.String(), id); err != nil {
 			return err

@@ -180,8 +180,8 @@ func (p *peer) answer(call *godbus.Message, kind godbus.Type, body ...any) {
 	_ = m.EncodeTo(p, binary.LittleEndian)
 }
 
-// TestPersistManyUnits: the bus refuses the 129th call that waits for an answer, and a
-// node has more containers than that.
+// TestPersistManyUnits: the bus refuses the 129th call that waits for an answer, and a node
+// can have more containers than that, so fewer calls wait at the same time.
 func TestPersistManyUnits(t *testing.T) {
 	for _, n := range []int{100, 128, 140, 220, 500} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -143,7 +143,7 @@ func (s *script) createContainer(args []string) error {
 	return s.create(id, c, len(args) > 1)
 }
 
-// give: give POD/CONTAINER ID,… is the kubelet allocating GPUs.
+// give: give POD/CONTAINER ID,… allocates GPUs to a container, as the kubelet does.
 func (s *script) give(args []string) error {
 	s.gpus[args[0]] = args[1]
 	return nil
@@ -155,7 +155,8 @@ func (s *script) setSystemd(args []string) error {
 	return nil
 }
 
-// setGroups: groups GPU=GROUP… are the GPU groups; without one they are not known.
+// setGroups: groups GPU=GROUP… sets the GPU groups; without arguments, the groups are not
+// known.
 func (s *script) setGroups(args []string) error {
 	s.reserved = nil
 	for gpu, group := range scenario.Pairs(strings.ReplaceAll(strings.Join(args, ","), "=", ":")) {
@@ -167,7 +168,7 @@ func (s *script) setGroups(args []string) error {
 	return nil
 }
 
-// showGPUs: gpus prints who holds which GPUs.
+// showGPUs: gpus prints which container holds which GPUs.
 func (s *script) showGPUs([]string) error {
 	for _, h := range s.node.GPUHolders() {
 		s.out.Line("%s/%s %s", h.Namespace, h.Name, strings.Join(h.Devices, ","))
@@ -248,7 +249,7 @@ func (s *script) removePod(args []string) error {
 	return nil
 }
 
-// collect: collect POD is the kubelet removing the cgroup of a pod that has ended.
+// collect: collect POD removes the cgroup of a pod that has ended, as the kubelet does.
 func (s *script) collect(args []string) error {
 	s.world.removed["/pod"+args[0]] = true
 	return nil
@@ -369,8 +370,8 @@ func (s *script) online([]string) error {
 	return nil
 }
 
-// firmware: firmware NODES [memoryless] is another number of NUMA nodes per package; the
-// second one may have lost its memory.
+// firmware: firmware NODES [memoryless] changes the number of NUMA nodes per package; with
+// memoryless, the second NUMA node has no memory.
 func (s *script) firmware(args []string) error {
 	nodes, err := strconv.Atoi(args[0])
 	s.machine = machinetest.Machine(2, 4).SMT(2).NodesPerPackage(nodes).Memory(8 << 30).Build()

@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// TestStartWithoutCgroup: what cannot be seen in its place may only start where
-// its spec is known to put it there.
+// TestStartWithoutCgroup: if a container's cgroup does not exist yet, the container may start
+// only if its spec has the right CPUs.
 func TestStartWithoutCgroup(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec    cpuset.Set

@@ -14,22 +14,22 @@ import (
 
 // systemd is a fake. At a daemon-reload it reverts every value that it was not sent.
 type systemd struct {
-	told, pending map[string]string // by cgroup
-	rounds        int               // number of requests
-	down          bool              // it does not answer
+	acknowledged, pending map[string]string // by cgroup
+	rounds                int               // number of requests
+	down                  bool              // it does not answer
 }
 
 func (s *systemd) note(path, value string) {
-	if s.told[path] != value {
+	if s.acknowledged[path] != value {
 		s.pending[path] = value
 	}
 }
 
-func (s *systemd) settle() {
+func (s *systemd) reload() {
 	if len(s.pending) > 0 {
 		s.rounds++
 	}
-	maps.Copy(s.told, s.pending)
+	maps.Copy(s.acknowledged, s.pending)
 	clear(s.pending)
 }
 
@@ -60,8 +60,8 @@ func TestRoundsOfSystemd(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rounds (-want +got):\n%s", diff)
 	}
-	if s.systemd.told["/poda"] != "no quota" {
-		t.Errorf("systemd was told %v, want no quota of /poda", s.systemd.told)
+	if s.systemd.acknowledged["/poda"] != "no quota" {
+		t.Errorf("systemd was told %v, want no quota of /poda", s.systemd.acknowledged)
 	}
 	if len(s.overlaps) > 0 {
 		t.Error(s.overlaps)

@@ -8,10 +8,10 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestAsksWithoutAnnotations: a pod requests CPUs, but its annotations do not show it, because
+// TestRequestsWithoutAnnotations: a pod requests CPUs, but its annotations do not show it, because
 // another device plugin answered the kubelet or because they were set as labels. Such a pod
 // must not run unpinned.
-func TestAsksWithoutAnnotations(t *testing.T) {
+func TestRequestsWithoutAnnotations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod   string
 		label string

@@ -74,7 +74,7 @@ func newWorld() *world {
 		broken:     map[string]bool{},
 		rejected:   map[string]string{},
 		reserved:   map[string]string{},
-		systemd:    systemd{told: map[string]string{}, pending: map[string]string{}},
+		systemd:    systemd{acknowledged: map[string]string{}, pending: map[string]string{}},
 	}
 	return w
 }
@@ -170,7 +170,7 @@ func (w *world) Persist(context.Context) error {
 	if w.systemd.down {
 		return errors.New("systemd does not answer")
 	}
-	w.systemd.settle()
+	w.systemd.reload()
 	return nil
 }
 

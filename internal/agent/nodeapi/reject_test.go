@@ -133,7 +133,7 @@ func expectFailed(t *testing.T, client *fake.Clientset, failed bool) {
 	if diff := cmp.Diff(want, got.Status, cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
-	if _, told := got.Annotations[v1alpha1.AnnotationRejectedAt]; told != failed {
+	if _, rejected := got.Annotations[v1alpha1.AnnotationRejectedAt]; rejected != failed {
 		t.Errorf("annotations %v: more than the status is to change with it, or the kubelet learns of it late", got.Annotations)
 	}
 }

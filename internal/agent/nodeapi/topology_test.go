@@ -94,9 +94,9 @@ func holder(name, cpus string) v1alpha1.PodCPUs {
 	return v1alpha1.PodCPUs{UID: "uid-" + name, Namespace: "default", Name: name, Containers: []v1alpha1.ContainerCPUs{{Name: "main", CPUs: cpus}}}
 }
 
-// settle waits until the node has published. It compares the field managers of the writes with
+// waitAndCompare waits until the node has published. It compares the field managers of the writes with
 // want, and the API server's object with the node's state.
-func (p *published) settle(want ...string) {
+func (p *published) waitAndCompare(want ...string) {
 	p.Helper()
 	time.Sleep(time.Minute)
 	synctest.Wait()
@@ -147,35 +147,35 @@ const (
 // fields that changed.
 func TestPublish(t *testing.T) {
 	publishing(t, func(p *published) {
-		p.settle(made, lasting, free)
+		p.waitAndCompare(made, lasting, free)
 		want := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node, UID: "node-uid"}}
 		if diff := cmp.Diff(want, p.live().OwnerReferences); diff != "" {
 			t.Errorf("owners (-want +got):\n%s", diff)
 		}
 		p.topology.Notify()
-		p.settle()
+		p.waitAndCompare()
 
 		p.change(func(s *v1alpha1.NodeTopologyStatus) {
 			s.Pods = append(s.Pods, holder("b", "1"))
 			s.NUMA[0].Available, s.CPUs.Available = 0, 4
 		})
 		p.topology.Notify()
-		p.settle(free)
+		p.waitAndCompare(free)
 
 		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Pods = nil })
 		p.topology.Notify()
-		p.settle(free)
+		p.waitAndCompare(free)
 
 		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.NUMA, s.Machine.ReservedCPUs = s.NUMA[:1], "0" })
 		p.topology.Notify()
-		p.settle(lasting, free)
+		p.waitAndCompare(lasting, free)
 	})
 }
 
 // TestPublishGathers: changes at the same time cause one write.
 func TestPublishGathers(t *testing.T) {
 	publishing(t, func(p *published) {
-		p.settle(made, lasting, free)
+		p.waitAndCompare(made, lasting, free)
 		for i := range 10 {
 			p.change(func(s *v1alpha1.NodeTopologyStatus) {
 				s.Pods = append(s.Pods, holder(fmt.Sprint("c", i), fmt.Sprint(i)))
@@ -183,19 +183,19 @@ func TestPublishGathers(t *testing.T) {
 			p.topology.Notify()
 			time.Sleep(batchDelay / 20)
 		}
-		p.settle(free)
+		p.waitAndCompare(free)
 	})
 }
 
 // TestPublishRepairs: an object that another client deletes or edits is restored.
 func TestPublishRepairs(t *testing.T) {
 	publishing(t, func(p *published) {
-		p.settle(made, lasting, free)
+		p.waitAndCompare(made, lasting, free)
 		api := p.api.Resource(v1alpha1.NodeTopologyResource())
 		if err := api.Delete(p.Context(), node, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		p.settle(made, lasting, free)
+		p.waitAndCompare(made, lasting, free)
 
 		obj, err := api.Get(p.Context(), node, metav1.GetOptions{})
 		if err != nil {
@@ -205,25 +205,26 @@ func TestPublishRepairs(t *testing.T) {
 		if _, err := api.Update(p.Context(), obj, metav1.UpdateOptions{FieldManager: "kubectl"}); err != nil {
 			t.Fatal(err)
 		}
-		p.settle(free)
+		p.waitAndCompare(free)
 	})
 }
 
-// TestConditionKeepsItsTime: a restart of the agent is no transition.
+// TestConditionKeepsItsTime: a restart of the agent does not change the transition time of a
+// condition.
 func TestConditionKeepsItsTime(t *testing.T) {
 	publishing(t, func(p *published) {
-		p.settle(made, lasting, free)
+		p.waitAndCompare(made, lasting, free)
 		since := p.status.Conditions[0].LastTransitionTime
 		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Conditions[0].LastTransitionTime = metav1.Unix(2, 0) })
 		p.topology.Notify()
 		time.Sleep(time.Minute)
 		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Conditions[0].LastTransitionTime = since })
-		p.settle()
+		p.waitAndCompare()
 		p.change(func(s *v1alpha1.NodeTopologyStatus) {
 			s.Conditions[0].Status, s.Conditions[0].LastTransitionTime = metav1.ConditionFalse, metav1.Unix(3, 0)
 		})
 		p.topology.Notify()
-		p.settle(lasting)
+		p.waitAndCompare(lasting)
 	})
 }
 
@@ -231,7 +232,7 @@ func TestConditionKeepsItsTime(t *testing.T) {
 func TestPublishTriesAgain(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.refuse.Store(3)
-		p.settle(slices.Concat([]string{made, made, made}, []string{made, lasting, free})...)
+		p.waitAndCompare(slices.Concat([]string{made, made, made}, []string{made, lasting, free})...)
 	})
 }
 

@@ -148,16 +148,16 @@ func TestCreateContainerGPUs(t *testing.T) {
 	r.synchronized(t, connect(t, socket, n))
 	for gpus, want := range map[string]string{"": "NVIDIA_VISIBLE_DEVICES=all", "GPU-a,MIG-b": "NVIDIA_VISIBLE_DEVICES=GPU-a,MIG-b"} {
 		n.gpus = gpus
-		told := []string{"NVIDIA_VISIBLE_DEVICES=all"}
+		env := []string{"NVIDIA_VISIBLE_DEVICES=all"}
 		c := someContainer()
-		c.Env = slices.Clone(told)
+		c.Env = slices.Clone(env)
 		if _, err := r.CreateContainer(context.Background(), &adaptation.CreateContainerRequest{Pod: somePod(), Container: c}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{want}, c.Env); diff != "" {
 			t.Errorf("environment after GPUs %q (-want +got):\n%s", gpus, diff)
 		}
-		if diff := cmp.Diff(told, n.last.Env); diff != "" {
+		if diff := cmp.Diff(env, n.last.Env); diff != "" {
 			t.Errorf("environment told (-want +got):\n%s", diff)
 		}
 	}
@@ -236,8 +236,8 @@ func TestPanicFailsOneHook(t *testing.T) {
 	}
 }
 
-// TestHookEndsInTime: a hook that hangs fails before the runtime gives up on
-// the plugin and goes on without it.
+// TestHookEndsInTime: a hook that hangs returns an error before the runtime's timeout, after
+// which the runtime would continue without the plugin.
 func TestHookEndsInTime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{hang: true}
 	r := newRuntime(t, socket)
@@ -281,8 +281,8 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
-// TestSilentRuntime: a runtime that accepts and dies without a word does not
-// hang the plugin.
+// TestSilentRuntime: if a runtime accepts the connection and ends without an answer, the
+// plugin does not hang.
 func TestSilentRuntime(t *testing.T) {
 	socket, n := socketIn(t), &recorder{}
 	l, err := net.Listen("unix", socket)

@@ -93,15 +93,15 @@ func (a *arena) use(r *rand.Rand, server string, pods int, fill float64) {
 // pod returns a pod that requests milli-CPUs, bytes and GPUs.
 func (a *arena) pod(name string, cpu, memory, gpus int64) *sched.Pod {
 	a.Helper()
-	asks := v1.ResourceList{"cpu": *resource.NewMilliQuantity(cpu, resource.DecimalSI), "memory": *resource.NewQuantity(memory, resource.BinarySI)}
+	requests := v1.ResourceList{"cpu": *resource.NewMilliQuantity(cpu, resource.DecimalSI), "memory": *resource.NewQuantity(memory, resource.BinarySI)}
 	p := &sched.Pod{UID: name, Name: name, Namespace: "default", Requests: sched.Amounts{CPU: sched.MilliCPU(cpu), Memory: sched.Bytes(memory), Pods: 1}}
 	if gpus > 0 {
-		asks["nvidia.com/gpu"] = *resource.NewQuantity(gpus, resource.DecimalSI)
+		requests["nvidia.com/gpu"] = *resource.NewQuantity(gpus, resource.DecimalSI)
 		p.Requests.Extended = sched.ExtendedOf(map[string]int64{"nvidia.com/gpu": gpus})
 		p.GPUs = sched.GPURequest{Count: int(gpus), Milli: sched.WholeGPU}
 	}
 	object := st.MakePod().Name(name).UID(name).Namespace("default").Label("app", "web").Container("web").Obj()
-	object.Spec.Containers[0].Resources.Requests = asks
+	object.Spec.Containers[0].Resources.Requests = requests
 	foreign, err := NewPod(object)
 	if err != nil {
 		a.Fatal(err)

@@ -32,12 +32,12 @@ func BenchmarkFilter(b *testing.B) {
 	for _, nodes := range []int{1000, 5000} {
 		a := newArena(b, nodes, 20, 0.1)
 		a.newState(distbucket.LeastFit)
-		ask := a.pod("p", 500, 4<<30, 1)
+		request := a.pod("p", 500, 4<<30, 1)
 		for _, candidates := range []int{1, 4} {
 			b.Run(fmt.Sprintf("nodes=%d/candidates=%d", nodes, candidates), func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					if _, why := a.first[0].Begin(ask); why.Refuses() {
+					if _, why := a.first[0].Begin(request); why.Refuses() {
 						b.Fatal(why)
 					}
 					for j := range candidates {
@@ -166,13 +166,13 @@ func BenchmarkPrefer(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			ask := a.pod("p", 500, 4<<30, 0)
-			ask.Foreign = foreign
+			request := a.pod("p", 500, 4<<30, 0)
+			request.Foreign = foreign
 			p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
 			b.Run(fmt.Sprintf("nodes=%d/by=%s", nodes, name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if len(p.Propose(ask).Candidates) == 0 {
+					if len(p.Propose(request).Candidates) == 0 {
 						b.Fatal("no node fits")
 					}
 				}

@@ -69,7 +69,7 @@ func TestRecords(t *testing.T) {
 				t.Errorf("step %d, record %d: %d milli-CPUs, want %d", i, j, got, cpus*1000)
 			}
 		}
-		pod := s.ask(pod(fmt.Sprint("p", i)).Obj())
+		pod := s.request(pod(fmt.Sprint("p", i)).Obj())
 		if !s.state.Place(pod, s.state.Record("a"), sched.Placement{Node: "a"}, s.state.NarrowSeq()) {
 			t.Fatalf("step %d: the node is another", i)
 		}

@@ -110,10 +110,10 @@ func TestProfiles(t *testing.T) {
 		fit   string
 	}{"numalet-scheduler": {0, "ab"}, "prefers-b": {3, "ab"}, "requires-c": {0, "c"}, "another": {0, "ab"}} {
 		t.Run(name, func(t *testing.T) {
-			ask := s.asked(t, c, name, pod("p").Obj())
+			request := s.asked(t, c, name, pod("p").Obj())
 			fit := ""
 			for _, node := range s.nodes {
-				if _, why := s.proposer.Begin(ask); !why.Refuses() && ask.Admits(s.state.Record(node)) && !s.proposer.Check(s.state.Record(node)).Refuses() {
+				if _, why := s.proposer.Begin(request); !why.Refuses() && request.Admits(s.state.Record(node)) && !s.proposer.Check(s.state.Record(node)).Refuses() {
 					fit += node
 				}
 			}
@@ -127,13 +127,13 @@ func TestProfiles(t *testing.T) {
 // asked returns a pod of the given scheduler, as a mirror reads it.
 func (s *scene) asked(t *testing.T, c *Configuration, scheduler string, pod *v1.Pod) *sched.Pod {
 	t.Helper()
-	ask := &sched.Pod{UID: string(pod.UID), Name: pod.Name, Profile: scheduler, Requests: sched.Amounts{
+	request := &sched.Pod{UID: string(pod.UID), Name: pod.Name, Profile: scheduler, Requests: sched.Amounts{
 		Extended: sched.ExtendedOf(map[string]int64{"example.com/licence": 1, "example.org/x": 1, "example.com/nic": 1}),
 	}}
-	if err := (Reader{Cluster: s.cluster, Configuration: c}).ReadPod(pod, ask); err != nil {
+	if err := (Reader{Cluster: s.cluster, Configuration: c}).ReadPod(pod, request); err != nil {
 		t.Fatal(err)
 	}
-	return ask
+	return request
 }
 
 // TestIgnoredResources checks that a profile's ignored resources are not requested.
@@ -171,7 +171,7 @@ func TestDefaultSpread(t *testing.T) {
 		t.Fatal(err)
 	}
 	nodes := []*sched.Node{s.state.Record("a"), s.state.Record("b")}
-	s.proposer.Begin(s.ask(liking("second").Obj()))
+	s.proposer.Begin(s.request(liking("second").Obj()))
 	if s.proposer.Preferring(2) != 2 {
 		t.Fatal("nodes are not rated")
 	}

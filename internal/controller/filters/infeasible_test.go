@@ -27,14 +27,14 @@ func BenchmarkInfeasible(b *testing.B) {
 			"neighbor": pod("p").PodAffinity("zone", never, st.PodAffinityWithRequiredReq).Obj(),
 		} {
 			b.Run(fmt.Sprintf("%s/nodes=%d", name, nodes), func(b *testing.B) {
-				ask := &sched.Pod{UID: "p", Name: "p", Namespace: "default", Requests: sched.Amounts{CPU: 100, Pods: 1}}
-				if err := (Reader{Cluster: a.cluster}).ReadPod(object, ask); err != nil {
+				request := &sched.Pod{UID: "p", Name: "p", Namespace: "default", Requests: sched.Amounts{CPU: 100, Pods: 1}}
+				if err := (Reader{Cluster: a.cluster}).ReadPod(object, request); err != nil {
 					b.Fatal(err)
 				}
-				proposer.Propose(ask) // the first search visits all nodes
+				proposer.Propose(request) // the first search visits all nodes
 				b.ReportAllocs()
 				for b.Loop() {
-					if list := proposer.Propose(ask); len(list.Candidates) > 0 {
+					if list := proposer.Propose(request); len(list.Candidates) > 0 {
 						b.Fatal("a node suits the pod")
 					}
 				}

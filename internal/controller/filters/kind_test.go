@@ -31,7 +31,7 @@ func TestKind(t *testing.T) {
 		seen := map[string]map[string]string{}
 		for range 30 {
 			object := randomRuled(r)
-			kind := s.cluster.Kind(s.ask(object).Foreign.(*Pod))
+			kind := s.cluster.Kind(s.request(object).Foreign.(*Pod))
 			if kind == "" {
 				continue
 			}

@@ -85,8 +85,8 @@ func TestFewNodes(t *testing.T) {
 	named, refused := 0, 0
 	for range 2000 {
 		s.change(r)
-		ask := s.ask(randomRuled(r))
-		only, why := s.proposer.Begin(ask)
+		request := s.request(randomRuled(r))
+		only, why := s.proposer.Begin(request)
 		all, tally := s.proposer.Refusals(), sched.Tally{}
 		for _, name := range s.nodes {
 			record := s.state.Record(name)
@@ -136,15 +136,15 @@ func TestInfeasibleAtOnce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t).with([]*v1.Node{node("n0").Obj()})
-			ask := s.ask(c.pod)
-			if only, _ := s.proposer.Begin(ask); only == nil || len(only) > 0 {
+			request := s.request(c.pod)
+			if only, _ := s.proposer.Begin(request); only == nil || len(only) > 0 {
 				t.Errorf("before: Begin = %v, want no node", only)
 			}
 			if why := s.proposer.Check(s.state.Record("n0")); !why.Refuses() {
 				t.Error("before: n0 suits")
 			}
 			c.help(s)
-			if only, _ := s.proposer.Begin(ask); only != nil && len(only) == 0 {
+			if only, _ := s.proposer.Begin(request); only != nil && len(only) == 0 {
 				t.Error("after: no node may suit")
 			}
 			if why := s.proposer.Check(s.state.Record("n0")); why.Refuses() {
@@ -158,7 +158,7 @@ func TestInfeasibleAtOnce(t *testing.T) {
 func TestSetsAreDropped(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("n0").Label("i", "0").Obj(), node("n1").Obj(), node("n2").Obj(), node("n3").Obj()})
 	for i := range 2*maxSets + 1 {
-		only, _ := s.proposer.Begin(s.ask(pod("p").NodeSelector(map[string]string{"i": fmt.Sprint(i % (maxSets + 1))}).Obj()))
+		only, _ := s.proposer.Begin(s.request(pod("p").NodeSelector(map[string]string{"i": fmt.Sprint(i % (maxSets + 1))}).Obj()))
 		if suits := i%(maxSets+1) == 0; (len(only) == 1) != suits {
 			t.Fatalf("pod %d: Begin = %v", i, only)
 		}
@@ -170,8 +170,8 @@ func TestSetsAreDropped(t *testing.T) {
 func TestOutdated(t *testing.T) {
 	s, outdated := newScene(t), map[string]int{}
 	s.cluster.Announce(func([]sched.Topic, func(*sched.Pod) bool) {}, func(rules string) { outdated[rules]++ })
-	ask := s.ask(pod("p").NodeSelector(map[string]string{"disk": "ssd"}).Obj())
-	s.proposer.Begin(ask)
+	request := s.request(pod("p").NodeSelector(map[string]string{"disk": "ssd"}).Obj())
+	s.proposer.Begin(request)
 	for _, c := range []struct {
 		event string
 		do    func()
@@ -187,7 +187,7 @@ func TestOutdated(t *testing.T) {
 	} {
 		clear(outdated)
 		c.do()
-		if got := outdated[ask.Foreign.(*Pod).rules]; got != c.want {
+		if got := outdated[request.Foreign.(*Pod).rules]; got != c.want {
 			t.Errorf("%s: outdated %d times, want %d", c.event, got, c.want)
 		}
 	}

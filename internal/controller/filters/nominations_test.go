@@ -13,14 +13,14 @@ func TestNominated(t *testing.T) {
 	s := newScene(t).with([]*v1.Node{node("a").Obj(), node("b").Obj()})
 	var freed []string
 	read := Reader{Cluster: s.cluster, Freed: func(node string) { freed = append(freed, node) }}
-	asks := map[v1.ResourceName]string{"cpu": "3"}
+	requests := map[v1.ResourceName]string{"cpu": "3"}
 	want := func(priority int32, want string) {
 		t.Helper()
-		if _, got := s.judge(s.proposer, pod("p").Priority(priority).Req(asks).Obj()); got != want {
+		if _, got := s.judge(s.proposer, pod("p").Priority(priority).Req(requests).Obj()); got != want {
 			t.Errorf("with priority %d: %q, want %q", priority, got, want)
 		}
 	}
-	nominated := pod("theirs").Priority(7).Req(asks)
+	nominated := pod("theirs").Priority(7).Req(requests)
 	want(0, "0/0 nodes are available.")
 	read.Nominate("theirs", nominated.NominatedNodeName("a").Obj())
 	want(0, "0/1 nodes are available: 1 Insufficient cpu.")

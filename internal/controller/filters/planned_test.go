@@ -22,7 +22,7 @@ func TestPlan(t *testing.T) {
 		pod("guest").Req(map[v1.ResourceName]string{"cpu": "4"}).Node("a").Obj(),
 	)
 	planned := func(name, node string) sched.Decision {
-		return sched.Decision{Pod: s.ask(loner(name)), At: sched.Placement{Node: node}}
+		return sched.Decision{Pod: s.request(loner(name)), At: sched.Placement{Node: node}}
 	}
 	const apart, closed = "node(s) didn't match pod anti-affinity rules", "node(s) were unschedulable"
 	first := planned("p", "a")

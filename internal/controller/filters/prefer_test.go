@@ -98,7 +98,7 @@ func TestPreferEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	rated := func() int {
-		s.proposer.Begin(s.ask(liking("p").Obj()))
+		s.proposer.Begin(s.request(liking("p").Obj()))
 		return s.proposer.Preferring(2)
 	}
 	if got := rated(); got != 2 {
@@ -139,7 +139,7 @@ func TestPreferInGang(t *testing.T) {
 	gang := &sched.Pod{UID: "gang", Gang: &sched.Gang{ID: "gang", Need: 3}}
 	for _, name := range []string{"1", "2", "3"} {
 		p := liking(name).SpreadConstraint(1, "zone", v1.ScheduleAnyway, st.MakeLabelSelector().Exists("app").Obj(), nil, nil, nil, nil)
-		gang.Gang.Members = append(gang.Gang.Members, s.ask(p.Obj()))
+		gang.Gang.Members = append(gang.Gang.Members, s.request(p.Obj()))
 	}
 	s.second.Commit(s.first.Propose(gang))
 	s.wantNodes(map[string]string{"1": "a", "2": "b", "3": "a"})
@@ -149,14 +149,14 @@ func TestPreferInGang(t *testing.T) {
 // committer checks that node again and keeps the pod's rating.
 func TestPreferChanged(t *testing.T) {
 	s := newTiers(newScene(t), "a", "b")
-	list := s.first.Propose(s.ask(preferring(liking("p"), "b", 1).Obj()))
+	list := s.first.Propose(s.request(preferring(liking("p"), "b", 1).Obj()))
 	if err := s.bind(pod("x").Node("b").Obj()); err != nil {
 		t.Fatal(err)
 	}
 	s.second.Commit(list)
 	s.wantNodes(map[string]string{"p": "b"})
 
-	list = s.first.Propose(s.ask(preferring(liking("q"), "b", 1).Obj()))
+	list = s.first.Propose(s.request(preferring(liking("q"), "b", 1).Obj()))
 	s.setNode(node("b").Unschedulable(true).Obj())
 	s.second.Commit(list)
 	if _, ok := s.bound["q"]; ok {
@@ -168,8 +168,8 @@ func TestPreferChanged(t *testing.T) {
 // no taints, images or pods with terms, and that asking costs no memory.
 func TestPreferNobody(t *testing.T) {
 	s := newTiers(newScene(t), "a")
-	ask := s.ask(liking("p").Obj())
-	s.proposer.Begin(ask)
+	request := s.request(liking("p").Obj())
+	s.proposer.Begin(request)
 	if n := testing.AllocsPerRun(100, func() { s.proposer.Preferring(1) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

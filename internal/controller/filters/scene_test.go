@@ -87,8 +87,8 @@ func (s *scene) bind(p *v1.Pod) error {
 	return err
 }
 
-// ask returns the pod as a sched.Pod.
-func (s *scene) ask(pod *v1.Pod) *sched.Pod {
+// request returns the pod as a sched.Pod.
+func (s *scene) request(pod *v1.Pod) *sched.Pod {
 	s.Helper()
 	foreign, err := NewPod(pod)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *scene) ask(pod *v1.Pod) *sched.Pod {
 func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 	s.Helper()
 	against, tally := map[string]string{}, sched.Tally{}
-	_, nowhere := f.Begin(s.ask(pod))
+	_, nowhere := f.Begin(s.request(pod))
 	for _, name := range s.nodes {
 		why := nowhere
 		if !why.Refuses() {

@@ -45,13 +45,13 @@ func (f *fit) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node fw
 // original plugin accepts the node. It is false for a pod that has run, because its status
 // may replace its requests.
 func (p *Pod) fits(node *nodeInfo) bool {
-	ask, have, used := p.info.CalculateResource().Resource, node.Allocatable, node.Requested
-	if p.started || len(node.Pods) >= have.AllowedPodNumber || ask.GetMilliCPU() > max(0, have.MilliCPU-used.MilliCPU) ||
-		ask.GetMemory() > max(0, have.Memory-used.Memory) ||
-		ask.GetEphemeralStorage() > max(0, have.EphemeralStorage-used.EphemeralStorage) {
+	request, have, used := p.info.CalculateResource().Resource, node.Allocatable, node.Requested
+	if p.started || len(node.Pods) >= have.AllowedPodNumber || request.GetMilliCPU() > max(0, have.MilliCPU-used.MilliCPU) ||
+		request.GetMemory() > max(0, have.Memory-used.Memory) ||
+		request.GetEphemeralStorage() > max(0, have.EphemeralStorage-used.EphemeralStorage) {
 		return false
 	}
-	for name, amount := range ask.GetScalarResources() {
+	for name, amount := range request.GetScalarResources() {
 		if amount > have.ScalarResources[name]-used.ScalarResources[name] {
 			return false
 		}

@@ -26,11 +26,11 @@ func TestResume(t *testing.T) {
 	fit, accepted, missed, unfit := 0, 0, 0, 0
 	for range 6000 {
 		w.step()
-		ask := s.ask(w.pod("pending").Obj())
-		if !ask.Foreign.(*Pod).wide || len(w.nodes) == 0 {
+		request := s.request(w.pod("pending").Obj())
+		if !request.Foreign.(*Pod).wide || len(w.nodes) == 0 {
 			continue
 		}
-		_, nowhere := s.proposer.Begin(ask)
+		_, nowhere := s.proposer.Begin(request)
 		listed := map[string]bool{}
 		for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
 			listed[name] = !nowhere.Refuses() && !s.proposer.Check(s.state.Record(name)).Refuses()
@@ -39,8 +39,8 @@ func TestResume(t *testing.T) {
 		for range r.IntN(3) {
 			w.step()
 		}
-		_, nowhere = s.proposer.Begin(ask)
-		resumed := s.committer.Resume(ask, results)
+		_, nowhere = s.proposer.Begin(request)
+		resumed := s.committer.Resume(request, results)
 		for name := range w.nodes {
 			record := s.state.Record(name)
 			if !listed[name] || record == nil {
@@ -54,7 +54,7 @@ func TestResume(t *testing.T) {
 			case fits:
 				fit, missed = fit+1, missed+1
 			case accepts:
-				t.Fatalf("node %s is accepted for pod %+v: it fitted before the last changes, and does not now", name, ask.Foreign.(*Pod).info.Pod.Spec)
+				t.Fatalf("node %s is accepted for pod %+v: it fitted before the last changes, and does not now", name, request.Foreign.(*Pod).info.Pod.Spec)
 			default:
 				unfit++
 			}
@@ -95,9 +95,9 @@ func TestCountedPlan(t *testing.T) {
 				t.Fatalf("after %d pods, why nodes do not fit pod %s (-planned at once +one after another):\n%s", i, kind.Name, diff)
 			}
 			on := fmt.Sprint("n", r.IntN(len(nodes)))
-			ask := s.ask(kind)
-			ask.UID = fmt.Sprint(kind.Name, i)
-			plan = append(plan, sched.Decision{Pod: ask, At: sched.Placement{Node: on}})
+			request := s.request(kind)
+			request.UID = fmt.Sprint(kind.Name, i)
+			plan = append(plan, sched.Decision{Pod: request, At: sched.Placement{Node: on}})
 		}
 	}
 }

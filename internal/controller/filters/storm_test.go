@@ -89,11 +89,11 @@ func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.
 	}
 	api.Informers.Start(t.Context().Done())
 	api.Informers.WaitForCacheSync(t.Context().Done())
-	var asks []*sched.Pod
+	var requests []*sched.Pod
 	for _, p := range pods {
-		asks = append(asks, s.ask(p))
+		requests = append(requests, s.request(p))
 	}
-	queue := schedtest.NewQueue(asks, func() uint64 { return c.View().FreedSeq })
+	queue := schedtest.NewQueue(requests, func() uint64 { return c.View().FreedSeq })
 	bound := map[string]sched.Decision{}
 	config.Bind = failing(second, func(d sched.Decision) { bound[d.Pod.UID] = d; queue.Done() })
 	if err := pipeline.New(c, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {

@@ -51,7 +51,7 @@ func (t *tiers) schedule(pods ...*v1.Pod) {
 	t.unschedulable, t.again = nil, nil
 	var lists []sched.List
 	for _, p := range pods {
-		lists = append(lists, t.first.Propose(t.ask(p)))
+		lists = append(lists, t.first.Propose(t.request(p)))
 	}
 	for _, l := range lists {
 		t.second.Commit(l)
@@ -193,7 +193,7 @@ func TestGang(t *testing.T) {
 			gang := func(n int) *sched.Pod {
 				g := &sched.Gang{ID: "gang", Need: n}
 				for i := range n {
-					member := s.ask(tc.member(string(rune('p' + i))).Obj())
+					member := s.request(tc.member(string(rune('p' + i))).Obj())
 					member.Gang = &sched.Gang{ID: g.ID}
 					g.Members = append(g.Members, member)
 				}

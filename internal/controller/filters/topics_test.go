@@ -102,8 +102,8 @@ func TestTopicsFind(t *testing.T) {
 // TestAnnounce checks which events help a pod that requires a neighbour with app=web.
 func TestAnnounce(t *testing.T) {
 	waiting := pod("waiting").PodAffinity("zone", &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, st.PodAffinityWithRequiredReq).Obj()
-	ask := &sched.Pod{}
-	if err := (Reader{}).ReadPod(waiting, ask); err != nil {
+	request := &sched.Pod{}
+	if err := (Reader{}).ReadPod(waiting, request); err != nil {
 		t.Fatal(err)
 	}
 	var state *nodestate.State
@@ -131,7 +131,7 @@ func TestAnnounce(t *testing.T) {
 	cluster := NewCluster(state)
 	state.Subscribe(cluster.Observe)
 	cluster.Announce(func(topics []sched.Topic, helps func(*sched.Pod) bool) {
-		if slices.ContainsFunc(topics, func(topic sched.Topic) bool { return slices.Contains(ask.Topics, topic) }) && (helps == nil || helps(ask)) {
+		if slices.ContainsFunc(topics, func(topic sched.Topic) bool { return slices.Contains(request.Topics, topic) }) && (helps == nil || helps(request)) {
 			helped++
 		}
 	}, func(string) {})

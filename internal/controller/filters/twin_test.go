@@ -117,7 +117,7 @@ func (w *world) place(p *v1.Pod) {
 
 // assume assigns a pod to a node, if the node exists and the pod has none.
 func (w *world) assume(p *v1.Pod, node string) sched.Decision {
-	d := sched.Decision{Pod: w.scene.ask(p), At: sched.Placement{Node: node}}
+	d := sched.Decision{Pod: w.scene.request(p), At: sched.Placement{Node: node}}
 	if record := w.scene.state.Record(node); record != nil {
 		w.scene.state.Place(d.Pod, record, d.At, w.scene.state.NarrowSeq())
 	}

@@ -23,22 +23,22 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node n1 A100 4 [sliced]           the node has so many GPUs n1-0 …; sliced: each is one slice
-//	gone node|group NAME              there is none any more
-//	right ann n1 | right ann n1-0     the tenant may use the node, or the GPU
-//	right carl tenant:ann             the author may use the tenant
-//	wrong ann n1                      it may no longer
-//	bug                               the question what a tenant may do panics; speech ends that, too
-//	silence | speech                  nobody answers who may what; somebody does again
-//	group g ann,bob n1=0,1 n2=n2-3    the group is so now; form=virtual, type=T4, quota=2, enforcement=advisory, was=true: it said so itself; author=carl: he wrote it
-//	remake g ann n1=0                 it is deleted, and made again at once
-//	again                             a new registry gets all objects
-//	give u ann g 1500                 so many thousandths of the group's GPUs
+//	node n1 A100 4 [sliced]           adds a node with 4 GPUs n1-0 …; sliced: each of them has one slice
+//	gone node|group NAME              deletes the object
+//	right ann n1 | right ann n1-0     permits the tenant to use the node, or the GPU
+//	right carl tenant:ann             permits the author to use the tenant
+//	wrong ann n1                      withdraws the permission
+//	bug                               each check of a permission panics, until speech
+//	silence | speech                  the API server does not answer checks of permissions; it answers again
+//	group g ann,bob n1=0,1 n2=n2-3    adds or changes a group; form=virtual, type=T4, quota=2, enforcement=advisory, was=true: its status has this form as accepted; author=carl
+//	remake g ann n1=0                 deletes the group, and creates it again at once
+//	again                             replaces the registry by a new one, which gets all objects
+//	give u ann g 1500                 assigns 1,500 thousandths of the group's GPUs to a pod
 //	quota ann T4=2 | end u | limited ann
-//	show                              what the groups say
-//	offer ann n1                      which GPUs of a node a pod of the tenant with one GPU may choose from
+//	show                              prints the statuses of the groups
+//	offer ann n1                      prints the GPUs of a node that a pod of the tenant with one GPU may get
 //
-// The answers are what is said of groups, and who may hold more than before.
+// The output is the statuses of groups, and the tenants that may hold more than before.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands { return newScene(t, out).commands() })
 }

@@ -54,8 +54,8 @@ func FuzzMirror(f *testing.F) {
 		}
 		s.mirror.RemoveTopology("n1")
 		s.mirror.RemoveNode("n1")
-		if len(s.mirror.mu.nodes) > 0 || len(s.mirror.mu.asks) > 0 {
-			t.Errorf("left: %d nodes, %d pods", len(s.mirror.mu.nodes), len(s.mirror.mu.asks))
+		if len(s.mirror.mu.nodes) > 0 || len(s.mirror.mu.requests) > 0 {
+			t.Errorf("left: %d nodes, %d pods", len(s.mirror.mu.nodes), len(s.mirror.mu.requests))
 		}
 	})
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestMemoryOfANUMANode: a pod is not placed by memory that the node's agent never grants.
+// TestMemoryOfANUMANode: memory that the node's agent never grants does not count as free when
+// a pod is placed.
 func TestMemoryOfANUMANode(t *testing.T) {
 	gib := func(n int64) *resource.Quantity { return resource.NewQuantity(n<<30, resource.BinarySI) }
 	for name, tc := range map[string]struct {

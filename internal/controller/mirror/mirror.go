@@ -56,8 +56,8 @@ type Mirror struct {
 	env Env
 	mu  struct {
 		sync.Mutex
-		nodes map[string]*node      // by name
-		asks  map[string]pendingPod // the pending pods as last seen, by UID
+		nodes    map[string]*node      // by name
+		requests map[string]pendingPod // the pending pods as last seen, by UID
 		// models counts the nodes with GPUs of each model.
 		models map[string]int
 	}
@@ -80,7 +80,7 @@ func NewMirror(env Env) *Mirror {
 		env.NamespaceTenant = func(string) string { return "" }
 	}
 	m := &Mirror{env: env}
-	m.mu.nodes, m.mu.asks, m.mu.models = map[string]*node{}, map[string]pendingPod{}, map[string]int{}
+	m.mu.nodes, m.mu.requests, m.mu.models = map[string]*node{}, map[string]pendingPod{}, map[string]int{}
 	return m
 }
 

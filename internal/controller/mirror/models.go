@@ -47,31 +47,31 @@ func modelOf(n *sched.Node) string {
 // gpuRequest returns which GPUs, or parts of GPUs, a pod requests. The number comes from its
 // requests, the models from its annotation.
 func gpuRequest(pod *corev1.Pod, requests sched.Amounts, gpus string) (sched.GPURequest, error) {
-	ask := sched.GPURequest{Count: int(requests.Extended.Of(gpus)), Milli: sched.WholeGPU, Part: partRequest(requests, gpus)}
+	request := sched.GPURequest{Count: int(requests.Extended.Of(gpus)), Milli: sched.WholeGPU, Part: partRequest(requests, gpus)}
 	form := gpu.Physical
-	if ask.Count == 0 {
+	if request.Count == 0 {
 		form = gpu.Virtual
 	}
 	var err error
-	ask.Types, err = allowed(pod, form, ask.Count+ask.Part.Count, gpus)
+	request.Types, err = allowed(pod, form, request.Count+request.Part.Count, gpus)
 	switch {
-	case err != nil || ask.Count+ask.Part.Count == 0:
+	case err != nil || request.Count+request.Part.Count == 0:
 		return sched.GPURequest{}, err
-	case ask.Count > MaxGPUs:
-		return sched.GPURequest{}, fmt.Errorf("the pod requests %d of %s, and a node may have at most %d; request less", ask.Count, gpus, MaxGPUs)
-	case ask.Count == 0:
-		return sched.GPURequest{Part: ask.Part, Types: ask.Types}, nil
+	case request.Count > MaxGPUs:
+		return sched.GPURequest{}, fmt.Errorf("the pod requests %d of %s, and a node may have at most %d; request less", request.Count, gpus, MaxGPUs)
+	case request.Count == 0:
+		return sched.GPURequest{Part: request.Part, Types: request.Types}, nil
 	}
-	ask.PerContainer = wants(pod, gpus)
-	return ask, nil
+	request.PerContainer = wants(pod, gpus)
+	return request, nil
 }
 
 // known returns the models of a request for whole GPUs without those that the cluster does not
 // have. If the cluster has none of them, it returns all, and the pod waits for such a GPU.
-func (m *Mirror) known(ask sched.GPURequest) []string {
-	known := slices.DeleteFunc(slices.Clone(ask.Types), func(name string) bool { return m.mu.models[name] <= 0 })
-	if ask.Count == 0 || len(known) == 0 {
-		return ask.Types
+func (m *Mirror) known(request sched.GPURequest) []string {
+	known := slices.DeleteFunc(slices.Clone(request.Types), func(name string) bool { return m.mu.models[name] <= 0 })
+	if request.Count == 0 || len(known) == 0 {
+		return request.Types
 	}
 	return known
 }
@@ -120,9 +120,9 @@ func (m *Mirror) recount(before, now *sched.Node) {
 	}
 	m.mu.models[lost]--
 	m.mu.models[got]++
-	for _, uid := range slices.Sorted(maps.Keys(m.mu.asks)) {
-		if pod := m.mu.asks[uid]; strings.Contains(pod.Annotations[v1alpha1.AnnotationGPUType], "|") {
-			m.ask(pod)
+	for _, uid := range slices.Sorted(maps.Keys(m.mu.requests)) {
+		if pod := m.mu.requests[uid]; strings.Contains(pod.Annotations[v1alpha1.AnnotationGPUType], "|") {
+			m.enqueue(pod)
 		}
 	}
 }

@@ -28,8 +28,8 @@ func NewNamespaces(client kubernetes.Interface) (*Namespaces, error) {
 // Watch makes a mirror read the tenants of a Namespace's pending pods again whenever the Namespace
 // changes.
 func (n *Namespaces) Watch(m *Mirror) error {
-	ask := func(namespace *corev1.Namespace) { m.AskNamespace(namespace.Name) }
-	handler := handle(ask, ask, func(a, b *corev1.Namespace) bool { return tenantLabel(a) == tenantLabel(b) })
+	changed := func(namespace *corev1.Namespace) { m.RequeueNamespace(namespace.Name) }
+	handler := handle(changed, changed, func(a, b *corev1.Namespace) bool { return tenantLabel(a) == tenantLabel(b) })
 	if _, err := n.informer.AddEventHandler(Contain(handler, m.env.Panicked)); err != nil {
 		return fmt.Errorf("watch namespaces: %w", err)
 	}

@@ -36,7 +36,7 @@ func (m *Mirror) SetPod(pod *corev1.Pod) {
 	case pending.Pod != nil:
 		m.pending(pending)
 	default:
-		delete(m.mu.asks, string(pod.UID))
+		delete(m.mu.requests, string(pod.UID))
 		m.env.Withdraw(string(pod.UID))
 	}
 }
@@ -69,7 +69,7 @@ func (m *Mirror) RemovePod(pod *corev1.Pod) {
 
 // forget removes the mirror's own data of a pod. The caller then updates the state.
 func (m *Mirror) forget(pod *corev1.Pod) {
-	delete(m.mu.asks, string(pod.UID))
+	delete(m.mu.requests, string(pod.UID))
 	if n, ok := m.mu.nodes[pod.Spec.NodeName]; ok {
 		was := n.reported[string(pod.UID)]
 		delete(n.reported, string(pod.UID))
@@ -83,7 +83,7 @@ func (m *Mirror) forget(pod *corev1.Pod) {
 // bound assigns a pod to its node, whichever scheduler bound it.
 func (m *Mirror) bound(pod boundPod) {
 	a := pod.assignment
-	delete(m.mu.asks, a.UID)
+	delete(m.mu.requests, a.UID)
 	if pod.all && !a.HasGPUs() {
 		m.env.State.Adopt(a)
 	} else {
@@ -97,15 +97,15 @@ func (m *Mirror) bound(pod boundPod) {
 // pending queues a pod, unless the pod is already queued with the same request.
 func (m *Mirror) pending(pod pendingPod) {
 	uid := string(pod.UID)
-	if before, ok := m.mu.asks[uid]; ok && sameAsk(before.Pod, pod.Pod) {
+	if before, ok := m.mu.requests[uid]; ok && sameRequest(before.Pod, pod.Pod) {
 		return
 	}
-	m.mu.asks[uid] = pod
-	m.ask(pod)
+	m.mu.requests[uid] = pod
+	m.enqueue(pod)
 }
 
-// ask queues a pod with its request, or reports what is wrong with the request.
-func (m *Mirror) ask(pod pendingPod) {
+// enqueue queues a pod with its request, or reports what is wrong with the request.
+func (m *Mirror) enqueue(pod pendingPod) {
 	request := *pod.request
 	p := &request
 	p.GPUs.Types = m.known(p.GPUs)
@@ -130,42 +130,42 @@ func (m *Mirror) complete(p *sched.Pod, pod *corev1.Pod) error {
 	return m.env.Limit(p, pod.Annotations)
 }
 
-// AskGPUs queues all pending pods that request GPUs again, after a change of the GPUs
+// RequeueGPUs queues all pending pods that request GPUs again, after a change of the GPUs
 // that they may have. O(pending pods).
-func (m *Mirror) AskGPUs() {
-	m.askAgain(func(pod pendingPod) bool { return len(pod.request.GPUs.PerContainer) > 0 })
+func (m *Mirror) RequeueGPUs() {
+	m.requeue(func(pod pendingPod) bool { return len(pod.request.GPUs.PerContainer) > 0 })
 }
 
-// AskTenant queues all pending pods of a tenant again, after a change of its quotas.
+// RequeueTenant queues all pending pods of a tenant again, after a change of its quotas.
 // O(pending pods).
-func (m *Mirror) AskTenant(name string) {
-	m.askAgain(func(pod pendingPod) bool { return pod.request.Tenant == name })
+func (m *Mirror) RequeueTenant(name string) {
+	m.requeue(func(pod pendingPod) bool { return pod.request.Tenant == name })
 }
 
-// AskAll queues all pending pods again. O(pending pods).
-func (m *Mirror) AskAll() { m.askAgain(func(pendingPod) bool { return true }) }
+// RequeueAll queues all pending pods again. O(pending pods).
+func (m *Mirror) RequeueAll() { m.requeue(func(pendingPod) bool { return true }) }
 
-func (m *Mirror) askAgain(concerned func(pendingPod) bool) {
+func (m *Mirror) requeue(concerned func(pendingPod) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, pod := range m.mu.asks {
+	for _, pod := range m.mu.requests {
 		if concerned(pod) {
-			m.ask(pod)
+			m.enqueue(pod)
 		}
 	}
 }
 
-// AskNamespace is called after a change of a Namespace. It queues again the pending pods of the
+// RequeueNamespace is called after a change of a Namespace. It queues again the pending pods of the
 // namespace whose tenant has changed. O(pending pods).
-func (m *Mirror) AskNamespace(name string) {
+func (m *Mirror) RequeueNamespace(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for uid, pod := range m.mu.asks {
+	for uid, pod := range m.mu.requests {
 		if now := m.tenant(pod.Pod); pod.Namespace == name && pod.request.Tenant != now {
 			request := *pod.request
 			request.Tenant, pod.request = now, &request
-			m.mu.asks[uid] = pod
-			m.ask(pod)
+			m.mu.requests[uid] = pod
+			m.enqueue(pod)
 		}
 	}
 }

@@ -14,13 +14,13 @@ import (
 // samePod reports whether a pod is unchanged for the mirror and the filters. Most status updates of
 // kubelets do not matter to them.
 func samePod(a, b *corev1.Pod) bool {
-	return a.UID == b.UID && sameAsk(a, b) && a.Status.NominatedNodeName == b.Status.NominatedNodeName && v1alpha1.Ended(a) == v1alpha1.Ended(b) &&
+	return a.UID == b.UID && sameRequest(a, b) && a.Status.NominatedNodeName == b.Status.NominatedNodeName && v1alpha1.Ended(a) == v1alpha1.Ended(b) &&
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) && sameSize(a, b)
 }
 
-// sameAsk reports whether a pending pod is unchanged for the scheduler. The status counts
+// sameRequest reports whether a pending pod is unchanged for the scheduler. The status counts
 // because it has the names of the resource claims that are created for the pod.
-func sameAsk(a, b *corev1.Pod) bool {
+func sameRequest(a, b *corev1.Pod) bool {
 	return sameSpec(a, b) && maps.Equal(a.Labels, b.Labels) && sameAnnotations(a.Annotations, b.Annotations) &&
 		equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses) &&
 		equality.Semantic.DeepEqual(a.Status.ExtendedResourceClaimStatus, b.Status.ExtendedResourceClaimStatus)

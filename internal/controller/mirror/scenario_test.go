@@ -18,19 +18,19 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node n1 cpu=8                         the node is so now; gpus=4 GPUs, of model=T4,
+//	node n1 cpu=8                         adds or changes a node; gpus=4 GPUs, of model=T4,
 //	                                      parts=gpu.shared:16,mig-1g.10gb:7 of GPUs
-//	topology n1 numa=0:0-3,1:4-7          its agent says so now; reserved=LIST, ready=false,
+//	topology n1 numa=0:0-3,1:4-7          adds or changes its NodeTopology; reserved=LIST, ready=false,
 //	                                      full-cores=2 (threads a core), holds=UID:LIST,UID@NAME:LIST,
-//	                                      GPUs=T4,T4 their models, slices=H100:1g.10gb,
+//	                                      gpus=T4,T4 their models, slices=H100:1g.10gb,
 //	                                      gpu-holders=UID:ID+ID,UID@NAME:ID
-//	pod a cpu=2 policy=single             the pod is so now; node=n1 where it is bound, and
+//	pod a cpu=2 policy=single             adds or changes a pod; node=n1 if it is bound, and
 //	                                      placement=0:2,1:1 | bad, gpu-placement=ID+ID, scheduler=, phase=, gated=, deleting=, static=UID,
 //	                                      allocated=2 actual=2 resize=Deferred (cpu is what it is resized to),
 //	                                      gpus=2, parts=, gpu-type=T4|V100, gpu-form=, tenant=ann, since=SECOND,
-//	                                      gang=train, least=4 (of it start together)
-//	gone node|topology|pod NAME           there is none any more
-//	show                                  the state of the nodes
+//	                                      gang=train, least=4 (pods start together)
+//	gone node|topology|pod NAME           deletes the object
+//	show                                  prints the state of the nodes
 //
 // The output is what the mirror passes to the queue, and what tenants are charged.
 func TestScenarios(t *testing.T) {

@@ -93,10 +93,10 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) erro
 	}
 }
 
-// Settle returns nil if a pod is bound as decided, and an error if it is not. It is for a Bind that
+// Resolve returns nil if a pod is bound as decided, and an error if it is not. It is for a Bind that
 // panicked: it waits until no request of that Bind can take effect, and then reads the pod until the
 // API server answers. Once ctx has ended, it gives up after maxTries.
-func (b *Binder) Settle(ctx context.Context, d sched.Decision) error {
+func (b *Binder) Resolve(ctx context.Context, d sched.Decision) error {
 	b.options.Sleep(b.options.Timeout)
 	delay := minDelay
 	for try := 1; ; try++ {

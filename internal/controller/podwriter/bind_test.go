@@ -289,8 +289,8 @@ func TestSettle(t *testing.T) {
 					}
 				}
 			}
-			if err := s.binder(open).Settle(t.Context(), decision()); (err == nil) != tc.bound || len(s.got) != 0 {
-				t.Errorf("Settle = %v, want bound: %v; Bindings: %v", err, tc.bound, s.got)
+			if err := s.binder(open).Resolve(t.Context(), decision()); (err == nil) != tc.bound || len(s.got) != 0 {
+				t.Errorf("Resolve = %v, want bound: %v; Bindings: %v", err, tc.bound, s.got)
 			}
 			if len(s.reads) != 0 {
 				t.Errorf("%d answers were not waited for", len(s.reads))

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// settle is how long to wait after a change of nodes before new explanations are made. Often
+// quietTime is how long to wait after a change of nodes before new explanations are made. Often
 // several nodes change together, and a change is announced before the state has it.
-const settle = time.Second
+const quietTime = time.Second
 
 // outdated is a set of rules about nodes (sched.Pod.NodeRules). The explanations of pods with these
 // rules are outdated. Its methods may be called from any goroutine.
@@ -56,7 +56,7 @@ func (r *Reporter) renew(ctx context.Context) {
 			return
 		case <-r.outdated.arrived:
 		}
-		pause(ctx, settle)
+		pause(ctx, quietTime)
 		r.failures.renew(r.outdated.take(), time.Now())
 		pause(ctx, shareFor)
 	}

@@ -136,8 +136,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestFailed: what could not be bound is an error of the scheduler, not a pod
-// that fits nowhere.
+// TestFailed: if a pod could not be bound, its condition has the reason SchedulerError, and
+// not Unschedulable.
 func TestFailed(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.failed(pod("a"), errors.New("bind pod default/a: not now"))

@@ -17,7 +17,7 @@ import (
 )
 
 // TestBind checks what is written about a pod, by how its Binding ends, and that a waiting
-// report never follows the Binding. Only a pod that may have claims has them prepared.
+// report never follows the Binding. Claims are prepared only for a pod that may have some.
 func TestBind(t *testing.T) {
 	refused := apierrors.NewBadRequest("no")
 	for name, tc := range map[string]struct {

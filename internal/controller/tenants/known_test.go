@@ -14,7 +14,7 @@ func TestKnown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		unknown config.UnknownTenants
 		want    [3]string // of ann and ben
-		told    [2][2]bool
+		changed [2][2]bool
 	}{
 		"auto":     {config.WaitIfAny, [3]string{"", "ben", ""}, [2][2]bool{{true, true}, {true, true}}},
 		"wait":     {config.WaitAlways, [3]string{"ann ben", "ben", "ann ben"}, [2][2]bool{{true, false}, {true, false}}},
@@ -22,18 +22,18 @@ func TestKnown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := NewKnown(tc.unknown)
-			got, told := [3]string{waiting(k)}, [2][2]bool{}
-			told[0][0], told[0][1] = k.Set("ann", true)
+			got, changed := [3]string{waiting(k)}, [2][2]bool{}
+			changed[0][0], changed[0][1] = k.Set("ann", true)
 			got[1] = waiting(k)
 			if changed, _ := k.Set("ann", true); changed {
 				t.Error("the same Tenant again changed something")
 			}
-			told[1][0], told[1][1] = k.Set("ann", false)
+			changed[1][0], changed[1][1] = k.Set("ann", false)
 			got[2] = waiting(k)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("who waits (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.told, told); diff != "" {
+			if diff := cmp.Diff(tc.changed, changed); diff != "" {
 				t.Errorf("what Set reports (-want +got):\n%s", diff)
 			}
 		})

@@ -57,8 +57,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestConflictsOfAnUnreadableState: a state that cannot be parsed is no conflict that the
-// operator could remove, but an error.
+// TestConflictsOfAnUnreadableState: a state that cannot be parsed is an error, and not a
+// conflict that an administrator could resolve.
 func TestConflictsOfAnUnreadableState(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, stateFile), []byte("{"), 0o600); err != nil {

@@ -43,8 +43,8 @@ func TestGPUCheck(t *testing.T) {
 
 	logInventory(t, latest.Load())
 	eventually(t, "all resources", true, func() bool {
-		told := len(k.status())
-		return told > 0 && told == len(k.registrations()) && p.Ready() == nil
+		published := len(k.status())
+		return published > 0 && published == len(k.registrations()) && p.Ready() == nil
 	})
 	t.Logf("the kubelet counts, allocatable/capacity: %v", k.status())
 	for _, resource := range slices.Sorted(maps.Keys(k.status())) {

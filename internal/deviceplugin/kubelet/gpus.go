@@ -137,9 +137,11 @@ func (g *GPUs) owns(_, id string) bool {
 }
 
 // share returns the ID of a share of a GPU.
-func share(uuid string, ordinal int) string { return fmt.Sprint(uuid, v1alpha1.GPUShareMark, ordinal) }
+func share(uuid string, ordinal int) string {
+	return fmt.Sprint(uuid, v1alpha1.GPUShareSeparator, ordinal)
+}
 
-func isShare(id string) bool { return strings.Contains(id, v1alpha1.GPUShareMark) }
+func isShare(id string) bool { return strings.Contains(id, v1alpha1.GPUShareSeparator) }
 
 // sharedResource returns the resource of shares.
 func (g *GPUs) sharedResource() string { return g.Resource + ".shared" }

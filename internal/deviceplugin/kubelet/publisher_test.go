@@ -25,8 +25,8 @@ const (
 	numa4 = "numalet.dev/numa4-cpu"
 )
 
-// patience is a timeout that is long enough for a busy machine.
-const patience = 30 * time.Second
+// busyTimeout is a timeout that is long enough for a busy machine.
+const busyTimeout = 30 * time.Second
 
 // rig runs a publisher over a machine that a test may change.
 type rig struct {
@@ -83,7 +83,7 @@ func (r *rig) look(t *testing.T) {
 	t.Helper()
 	select {
 	case r.tick <- time.Time{}:
-	case <-time.After(patience):
+	case <-time.After(busyTimeout):
 		t.Fatal("the publisher takes no tick: it has no session")
 	}
 }
@@ -92,7 +92,7 @@ func (r *rig) look(t *testing.T) {
 func eventually[T any](t *testing.T, what string, want T, got func() T) {
 	t.Helper()
 	var diff string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(busyTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if diff = cmp.Diff(want, got()); diff == "" {
 			return
 		}

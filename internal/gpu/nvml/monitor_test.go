@@ -80,8 +80,8 @@ func (l *listed) Probe(uuid string) health.Probe {
 	return health.Probe{Answers: answers}
 }
 
-// TestLostGPUFreezesNoOther: while a GPU is lost, the slices of another one are made and
-// destroyed, and the node shows that.
+// TestLostGPUFreezesNoOther: while one GPU is lost, slices of another GPU are created and
+// destroyed, and the inventory follows.
 func TestLostGPUFreezesNoOther(t *testing.T) {
 	var units []string
 	monitor := NewMonitor(MonitorOptions{Now: time.Now, Log: funcr.New(func(_, _ string) {}, funcr.Options{}), Publish: func(v *gpu.Inventory) {

@@ -22,15 +22,15 @@ import (
 // TestScenarios walks through testdata/*.txt: the monitor and go-nvml, over a
 // fake of the library. A fault lasts at least a minute.
 //
-//	machine eight         the fake's layout is eight.layout; without, it is empty
+//	machine eight         uses eight.layout as the fake's layout; without a name, an empty one
 //	write LINE            adds a line to the layout (test/fakenvml)
-//	sysfs ADDRESS NODE    the kernel has a GPU on that NUMA node
-//	unload                the kernel driver goes away
-//	start                 the monitor
-//	inject LINE           into the fake's file of events; answers with what changed if it is an event
-//	look [30s]            at all GPUs, after that time; answers with what changed
-//	inventory             all that is known
-//	links                 how the GPUs are linked
+//	sysfs ADDRESS NODE    sets the NUMA node of a GPU in sysfs
+//	unload                unloads the kernel driver
+//	start                 starts the monitor
+//	inject LINE           adds a line to the fake's file of events; prints what an event changed
+//	look [30s]            polls all GPUs, after that time; prints what changed
+//	inventory             prints the inventory
+//	links                 prints the links between the GPUs
 func TestScenarios(t *testing.T) {
 	fake := fakenvml.New(t, fakenvml.Eight)
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands { return newScene(t, fake).commands() })

@@ -47,8 +47,8 @@ func TestHealthzAndMetrics(t *testing.T) {
 	}
 }
 
-// TestHealthz: a process that only a restart can help says so; one that is not ready is
-// not restarted.
+// TestHealthz: /healthz fails only if the process needs a restart. A process that is merely
+// not ready must not be restarted.
 func TestHealthz(t *testing.T) {
 	var hangs atomic.Bool
 	live := func() error {

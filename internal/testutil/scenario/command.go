@@ -120,7 +120,7 @@ func (w Words) IntValue(key string, otherwise int) int {
 // CPUs returns a value that is a list of CPUs; none where it is missing.
 func (w Words) CPUs(key string) cpuset.Set { return must(cpuset.Parse(w.Value(key))) }
 
-// List returns a value that is a list, such as a,b; nil where it is missing.
+// List returns a value that is a list, such as a,b; nil if it is missing.
 func (w Words) List(key string) []string {
 	if w.Value(key) == "" {
 		return nil

@@ -16,10 +16,10 @@ type world struct {
 	nodes   Nodes
 	records []*sched.Node
 	groups  []Group
-	running map[string]stay
+	running map[string]allocation
 }
 
-type stay struct {
+type allocation struct {
 	node  int
 	gpus  []sched.GPUShare
 	whole bool // GPUs
@@ -27,7 +27,7 @@ type stay struct {
 
 // newWorld draws nodes with GPUs of two types, some in MIG mode.
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), nodes: Nodes{}, running: map[string]stay{}}
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), nodes: Nodes{}, running: map[string]allocation{}}
 	for n := range 1 + w.IntN(3) {
 		v := &gpu.Inventory{}
 		for i := range 1 + w.IntN(4) {
@@ -177,7 +177,7 @@ func (w *world) come(t *testing.T, uid string, a Request) {
 	}
 	taken := o.GPUs[:a.Count]
 	w.records[at] = w.records[at].Take(sched.Holding{GPUs: taken})
-	w.running[uid] = stay{at, taken, a.Form != gpu.Virtual && a.Milli == sched.WholeGPU}
+	w.running[uid] = allocation{at, taken, a.Form != gpu.Virtual && a.Milli == sched.WholeGPU}
 }
 
 func (w *world) leave(uid string) {

@@ -14,17 +14,17 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node n1 4 [mig=2] [model=T4]     GPUs n1-0 … n1-3; mig: that GPU has two slices, n1-2-a and n1-2-b
-//	forbid n1-2                      nobody has a right to that GPU
-//	shown                            the GPUs that may be grouped
+//	node n1 4 [mig=2] [model=T4]     adds a node with GPUs n1-0 … n1-3; mig: GPU n1-2 has two slices, n1-2-a and n1-2-b
+//	forbid n1-2                      withdraws all permissions for the GPU
+//	shown                            prints the GPUs that may be in groups
 //	group g tenants=a form=physical [type=T4] [containers=x] [quota=1000] n1=0,1 n2=n2-3
 //	drop g
 //	ask u a 2 [milli=500] [form=virtual] [type=T4] [group=g] [container=x]
-//	together 3 a 2 [type=T4] [group=g]   whether three pods, each of which asks for so many, may start together
+//	together 3 a 2 [type=T4] [group=g]   prints whether three such pods may start together
 //	end u
 //	limit a 2000 [type=T4] [group=g]
-//	plan 2,1,2,3 [form=virtual]      and, without refusals, "confirm a" makes the groups
-//	show                             who uses what
+//	plan 2,1,2,3 [form=virtual]      proposes groups; "confirm a" then creates them
+//	show                             prints the pods and their GPUs
 type scene struct {
 	t         *testing.T
 	nodes     Nodes
@@ -42,7 +42,7 @@ func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands {
 		s := &scene{t: t, nodes: Nodes{}, forbidden: map[string]bool{}, quotas: NewQuotas(), running: map[string]sched.Holding{}, where: map[string]int{}}
 		return scenario.Commands{
-			"node": s.node, "forbid": s.forbid, "shown": s.shown, "group": s.group, "drop": s.drop, "ask": s.ask, "together": s.together, "end": s.end,
+			"node": s.node, "forbid": s.forbid, "shown": s.shown, "group": s.group, "drop": s.drop, "ask": s.request, "together": s.together, "end": s.end,
 			"limit": s.limit, "plan": s.plan, "confirm": s.confirm, "show": s.show,
 		}
 	})
@@ -125,7 +125,7 @@ func (s *scene) remove(group string) {
 	s.groups = slices.DeleteFunc(s.groups, func(g Group) bool { return g.Name == group })
 }
 
-func (s *scene) ask(c *scenario.Command) {
+func (s *scene) request(c *scenario.Command) {
 	a := Request{Tenant: c.Arg(1), Group: c.Value("group"), Container: c.Value("container"), Form: s.form(c)}
 	a.Count, a.Milli, a.Types = c.Int(2), sched.MilliGPU(c.IntValue("milli", int(sched.WholeGPU))), c.List("type")
 	offer, err := s.serve(c.Arg(0), a)

@@ -23,7 +23,7 @@ func TestViewsDoNotChange(t *testing.T) {
 	done := make(chan struct{})
 	for i := range 4 {
 		readers.Go(func() {
-			ask := &world{t: t, rand: rand.New(rand.NewPCG(uint64(i), 4)), x: w.x, span: w.span, many: w.many}
+			reader := &world{t: t, rand: rand.New(rand.NewPCG(uint64(i), 4)), x: w.x, span: w.span, many: w.many}
 			for {
 				select {
 				case <-done:
@@ -32,7 +32,7 @@ func TestViewsDoNotChange(t *testing.T) {
 				}
 				now := newest.Load()
 				for range 20 {
-					ask.compare(now.view, now.twin)
+					reader.compare(now.view, now.twin)
 				}
 			}
 		})

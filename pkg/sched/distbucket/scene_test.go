@@ -18,10 +18,10 @@ import (
 //	index theta=2,3 [order=1,0]
 //	add a(4,4) b(4,2) | update a(1,2) | remove a b
 //	tree
-//	walk leastfit (1,2) [of b,c] [seed=1] [after=a]    leaf after leaf, as defined
-//	pick leastfit (1,2) [of b,c] [n=3] [task=t1] …     what the engine takes
+//	walk leastfit (1,2) [of b,c] [seed=1] [after=a]    prints the nodes in the order of the definition
+//	pick leastfit (1,2) [of b,c] [n=3] [task=t1] …     prints the nodes that a search returns
 //	reserving theta=1,1 | reserve a(3,2) t1 | release a t1
-//	sees a t1                                          what a task sees of a node
+//	sees a t1                                          prints a node as a task sees it
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands { return new(scene).commands() })
 }
@@ -94,7 +94,7 @@ func config(c *scenario.Command) (made Config) {
 func (s *scene) walk(c *scenario.Command) {
 	v := s.view()
 	opened := map[string]bool{}
-	it := v.leaves(asks(c), func(b Bucket) {
+	it := v.leaves(queryOf(c), func(b Bucket) {
 		opened[b.String()] = true
 		c.Line("%s%s", strings.Repeat("  ", len(b.X)), b)
 	})
@@ -112,7 +112,7 @@ func (s *scene) walk(c *scenario.Command) {
 
 func (s *scene) pick(c *scenario.Command) {
 	var out []string
-	for _, n := range s.picked(asks(c), c.IntValue("n", 1)) {
+	for _, n := range s.picked(queryOf(c), c.IntValue("n", 1)) {
 		out = append(out, n.Name+show(n.Free))
 	}
 	c.Line("%s", cmp.Or(strings.Join(out, " "), "none"))
@@ -125,8 +125,8 @@ func (s *scene) picked(q Query, n int) []*Node {
 	return s.view().pick(q, n)
 }
 
-// asks reads "leastfit (1,2) of b,c seed=1 after=a task=t".
-func asks(c *scenario.Command) (q Query) {
+// queryOf reads "leastfit (1,2) of b,c seed=1 after=a task=t".
+func queryOf(c *scenario.Command) (q Query) {
 	policy, err := ParsePolicy(c.Arg(0))
 	c.Error(err)
 	q.Policy, q.Request, q.Task = policy, vector(strings.Trim(c.Arg(1), "()")), c.Value("task")

@@ -10,15 +10,15 @@ import (
 
 // world is an index and its naive twin, which get the same changes.
 type world struct {
-	t       *testing.T
-	rand    *rand.Rand
-	x       *Index
-	twin    naive
-	handles map[string]*Handle // of each name, when last seen
-	span    int64              // amounts are below it
-	many    int                // number of names
-	stay    int                // one in this many changes to a present node is a removal
-	cursors []Cursor           // of nodes that were picked
+	t           *testing.T
+	rand        *rand.Rand
+	x           *Index
+	twin        naive
+	handles     map[string]*Handle // of each name, when last seen
+	span        int64              // amounts are below it
+	many        int                // number of names
+	removalOdds int                // one in this many changes to a present node is a removal
+	cursors     []Cursor           // of nodes that were picked
 }
 
 func newWorld(t *testing.T, r *rand.Rand) *world {
@@ -32,7 +32,7 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 		t.Fatal(err)
 	}
 	span := []int64{1 + r.Int64N(20), 5000}[r.IntN(2)]
-	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, handles: map[string]*Handle{}, span: span, many: 1 + r.IntN(600), stay: []int{3, 50}[r.IntN(2)]}
+	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, handles: map[string]*Handle{}, span: span, many: 1 + r.IntN(600), removalOdds: []int{3, 50}[r.IntN(2)]}
 }
 
 // change adds, updates or removes a random node, or relabels all.
@@ -47,7 +47,7 @@ func (w *world) change() {
 	case !have:
 		err = w.add(n)
 		w.twin.nodes[n.Name] = n
-	case w.rand.IntN(w.stay) > 0:
+	case w.rand.IntN(w.removalOdds) > 0:
 		err = w.update(n)
 		w.twin.nodes[n.Name] = n
 	default:

@@ -155,12 +155,12 @@ func TestRestart(t *testing.T) {
 // Whenever a controller stops, the next one must compute the same scores.
 func TestStoredBySeconds(t *testing.T) {
 	d := newDecay(t, 1000)
-	var told []Task
+	var started []Task
 	one := New(d)
 	for half := range 60 {
 		now := after(float64(half)/2 + .3)
 		task := gpus(fmt.Sprint(half), float64(half/2), 1)
-		told = append(told, task)
+		started = append(started, task)
 		one.Start(task, now)
 		second := New(d)
 		for _, a := range one.Stored("ann", now) {
@@ -168,7 +168,7 @@ func TestStoredBySeconds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, task := range slices.Backward(told) {
+		for _, task := range slices.Backward(started) {
 			second.Start(task, now)
 		}
 		second.Complete(now)

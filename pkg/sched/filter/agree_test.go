@@ -28,7 +28,7 @@ func TestLedgerAgrees(t *testing.T) {
 		ledger, node := usedMachine(t, r)
 		pod := crowd(r, node)
 		at, reason := Place(pod, node)
-		_, alone := ledger.Reserve(ask(pod))
+		_, alone := ledger.Reserve(poolPod(pod))
 		ledger.Release(pod.UID)
 		if reason.Refuses() != (alone != nil) {
 			t.Fatalf("case %d: Place says %q, the ledger alone %v\npod %+v\nnode %+v", i, reason, alone, pod, node.NUMA)

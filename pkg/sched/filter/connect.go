@@ -21,11 +21,11 @@ type team struct {
 // first, so that the others do not take the GPUs near them. Then larger teams come
 // first, because they profit most from good connections. GPUs that only init
 // containers use form a team of their own.
-func teams(ask sched.GPURequest, near [][]topology.NodeID) []team {
-	edges := make([]bool, ask.Count+1)
-	for i, span := range ask.Spans() {
-		if ask.PerContainer[i].Kind != podspec.Init {
-			edges[min(span.First, ask.Count)], edges[min(span.First+span.Count, ask.Count)] = true, true
+func teams(request sched.GPURequest, near [][]topology.NodeID) []team {
+	edges := make([]bool, request.Count+1)
+	for i, span := range request.Spans() {
+		if request.PerContainer[i].Kind != podspec.Init {
+			edges[min(span.First, request.Count)], edges[min(span.First+span.Count, request.Count)] = true, true
 		}
 	}
 	var all []team

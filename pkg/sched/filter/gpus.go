@@ -22,22 +22,22 @@ type candidates struct {
 // one GPU gets only the best candidate, which costs no memory.
 func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) {
 	var cs candidates
-	ask := pod.GPUs
+	request := pod.GPUs
 	switch {
-	case ask.Count <= 0:
-		return cs, unlike(ask, node)
-	case ask.Offer != nil:
-		offer := ask.Offer(node)
+	case request.Count <= 0:
+		return cs, unlike(request, node)
+	case request.Offer != nil:
+		offer := request.Offer(node)
 		if offer.Why.Refuses() {
 			return cs, offer.Why
 		}
 		cs.gpus, cs.group = offered(offer.GPUs, node), offer.Group
-	case ask.Count == 1 && len(pod.Exclusive) == 0:
-		cs.gpus = leastFree(ask, node.GPUs)
+	case request.Count == 1 && len(pod.Exclusive) == 0:
+		cs.gpus = leastFree(request, node.GPUs)
 	default:
-		cs.gpus = slices.DeleteFunc(slices.Clone(node.GPUs), func(gpu sched.GPU) bool { return !suits(ask, gpu) })
+		cs.gpus = slices.DeleteFunc(slices.Clone(node.GPUs), func(gpu sched.GPU) bool { return !suits(request, gpu) })
 	}
-	if len(cs.gpus) < ask.Count {
+	if len(cs.gpus) < request.Count {
 		return candidates{}, sched.Reason{Code: sched.NoGPU}
 	}
 	slices.SortStableFunc(cs.gpus, func(a, b sched.GPU) int { return cmp.Compare(a.Free, b.Free) })
@@ -45,10 +45,10 @@ func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) 
 }
 
 // leastFree returns the first of the suitable GPUs with the least free capacity, or none.
-func leastFree(ask sched.GPURequest, gpus []sched.GPU) []sched.GPU {
+func leastFree(request sched.GPURequest, gpus []sched.GPU) []sched.GPU {
 	best := -1
 	for i, gpu := range gpus {
-		if suits(ask, gpu) && (best < 0 || gpu.Free < gpus[best].Free) {
+		if suits(request, gpu) && (best < 0 || gpu.Free < gpus[best].Free) {
 			best = i
 		}
 	}
@@ -80,18 +80,18 @@ func (cs candidates) choose(pod *sched.Pod, node *sched.Node, containers []podsp
 	if pod.GPUs.Count <= 0 {
 		return nil
 	}
-	ask := pod.GPUs
-	chosen := cs.gpus[:ask.Count]
+	request := pod.GPUs
+	chosen := cs.gpus[:request.Count]
 	switch {
-	case ask.Count > 1 && ask.Milli == sched.WholeGPU && node.Links != nil:
-		chosen = cs.connected(pod, node, nearby(ask, containers))
-	case len(containers) > 0 && len(ask.PerContainer) > 0:
-		chosen = cs.beside(nearby(ask, containers))
+	case request.Count > 1 && request.Milli == sched.WholeGPU && node.Links != nil:
+		chosen = cs.connected(pod, node, nearby(request, containers))
+	case len(containers) > 0 && len(request.PerContainer) > 0:
+		chosen = cs.beside(nearby(request, containers))
 	}
-	shares := make([]sched.GPUShare, 0, ask.Count)
+	shares := make([]sched.GPUShare, 0, request.Count)
 	for _, gpu := range chosen {
 		if gpu.ID != "" {
-			shares = append(shares, sched.GPUShare{ID: gpu.ID, Milli: ask.Milli})
+			shares = append(shares, sched.GPUShare{ID: gpu.ID, Milli: request.Milli})
 		}
 	}
 	return shares
@@ -130,14 +130,14 @@ func (cs candidates) nearest(nodes []topology.NodeID, taken []bool) int {
 
 // nearby returns for each of a pod's GPUs the NUMA nodes, sorted by ID, with exclusive
 // CPUs of the containers that use the GPU.
-func nearby(ask sched.GPURequest, containers []podspec.Container) [][]topology.NodeID {
-	near := make([][]topology.NodeID, ask.Count)
-	for _, span := range ask.Spans() {
+func nearby(request sched.GPURequest, containers []podspec.Container) [][]topology.NodeID {
+	near := make([][]topology.NodeID, request.Count)
+	for _, span := range request.Spans() {
 		at := slices.IndexFunc(containers, func(c podspec.Container) bool { return c.Name == span.Container })
 		if at < 0 {
 			continue
 		}
-		for i := span.First; i < min(span.First+span.Count, ask.Count); i++ {
+		for i := span.First; i < min(span.First+span.Count, request.Count); i++ {
 			for id := range containers[at].PerNode {
 				if !slices.Contains(near[i], id) {
 					near[i] = append(near[i], id)
@@ -150,44 +150,44 @@ func nearby(ask sched.GPURequest, containers []podspec.Container) [][]topology.N
 }
 
 // lacks returns why a node has too few GPUs for a request.
-func lacks(ask sched.GPURequest, node *sched.Node) sched.Reason {
+func lacks(request sched.GPURequest, node *sched.Node) sched.Reason {
 	switch {
-	case ask.Count <= 0:
-		return unlike(ask, node)
-	case ask.Offer != nil:
-		return ask.Offer(node).Why
-	case able(ask, node.GPUs) < ask.Count:
+	case request.Count <= 0:
+		return unlike(request, node)
+	case request.Offer != nil:
+		return request.Offer(node).Why
+	case able(request, node.GPUs) < request.Count:
 		return sched.Reason{Code: sched.NoGPU}
 	}
 	return sched.Reason{}
 }
 
 // unlike returns why a node's parts of GPUs do not satisfy a request.
-func unlike(ask sched.GPURequest, node *sched.Node) sched.Reason {
-	if ask.Part.Count == 0 {
+func unlike(request sched.GPURequest, node *sched.Node) sched.Reason {
+	if request.Part.Count == 0 {
 		return sched.Reason{}
 	}
-	is := func(model string) bool { return node.Parts[ask.Part.Resource].Type == model+"-"+ask.Part.Kind }
-	if ask.Types != nil && !slices.ContainsFunc(ask.Types, is) {
+	is := func(model string) bool { return node.Parts[request.Part.Resource].Type == model+"-"+request.Part.Kind }
+	if request.Types != nil && !slices.ContainsFunc(request.Types, is) {
 		return sched.Reason{Code: sched.NoGPU}
 	}
-	if ask.Offer != nil {
-		return ask.Offer(node).Why
+	if request.Offer != nil {
+		return request.Offer(node).Why
 	}
 	return sched.Reason{}
 }
 
 // suits reports whether a GPU satisfies a request. A request for a whole GPU needs a GPU that is
 // entirely free, so a GPU is never allocated both as a whole and in parts.
-func suits(ask sched.GPURequest, gpu sched.GPU) bool {
-	return gpu.Free >= ask.Milli && (ask.Types == nil || slices.Contains(ask.Types, gpu.Type))
+func suits(request sched.GPURequest, gpu sched.GPU) bool {
+	return gpu.Free >= request.Milli && (request.Types == nil || slices.Contains(request.Types, gpu.Type))
 }
 
 // able counts the GPUs that satisfy a request.
-func able(ask sched.GPURequest, have []sched.GPU) int {
+func able(request sched.GPURequest, have []sched.GPU) int {
 	n := 0
 	for _, gpu := range have {
-		if suits(ask, gpu) {
+		if suits(request, gpu) {
 			n++
 		}
 	}

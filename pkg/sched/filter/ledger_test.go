@@ -33,7 +33,7 @@ func TestLedgerHonours(t *testing.T) {
 			}
 			at, reason := Place(pod, node)
 			if reason.Refuses() {
-				if _, err := ledger.Reserve(ask(pod)); err == nil {
+				if _, err := ledger.Reserve(poolPod(pod)); err == nil {
 					t.Fatalf("seed %d: refused (%s), but the ledger has a place\npod %+v\nnode %+v", seed, reason, pod, node)
 				}
 				continue
@@ -94,14 +94,14 @@ func recordOf(m *topology.Machine, ledger *pool.Ledger, o pool.Options, smt int)
 	return n
 }
 
-// ask is the pod as the ledger gets it on a node without a controller.
-func ask(pod *sched.Pod) pool.Pod {
+// poolPod is the pod as the ledger gets it on a node without a controller.
+func poolPod(pod *sched.Pod) pool.Pod {
 	return pool.Pod{UID: pod.UID, Policy: pod.CPUPolicy, Seed: pod.Seed, Containers: pod.Exclusive}
 }
 
 // order is the pod with its placement.
 func order(pod *sched.Pod, at sched.Placement) pool.Pod {
-	p := ask(pod)
+	p := poolPod(pod)
 	p.Containers = make([]podspec.Container, len(pod.Exclusive))
 	for c, want := range pod.Exclusive {
 		want.PerNode = at.Containers[c].PerNode

@@ -49,20 +49,20 @@ func Check(pod *sched.Pod, node *sched.Node) sched.Reason {
 // plain checks the node's name and the amounts. Resources that are not requested are not
 // checked, because an overcommitted node has a negative free amount.
 func plain(pod *sched.Pod, node *sched.Node) sched.Reason {
-	ask, free := pod.Requests, node.Free
+	request, free := pod.Requests, node.Free
 	switch {
 	case pod.Candidates != nil && !slices.Contains(pod.Candidates, node.Name):
 		return sched.Reason{Code: sched.NotCandidate}
 	case pod.Avoid != nil && pod.Avoid(node.Name):
 		return sched.Reason{Code: sched.Avoided}
-	case ask.Pods > 0 && ask.Pods > free.Pods:
+	case request.Pods > 0 && request.Pods > free.Pods:
 		return sched.Reason{Code: sched.Other, Detail: "Too many pods"}
-	case ask.CPU > 0 && ask.CPU > free.CPU:
+	case request.CPU > 0 && request.CPU > free.CPU:
 		return insufficient("cpu")
-	case ask.Memory > 0 && ask.Memory > free.Memory:
+	case request.Memory > 0 && request.Memory > free.Memory:
 		return insufficient("memory")
 	}
-	for name, amount := range ask.Extended.All() {
+	for name, amount := range request.Extended.All() {
 		if amount > 0 && amount > free.Extended.Of(name) {
 			return insufficient(name)
 		}

@@ -43,11 +43,11 @@ func TestTwin(t *testing.T) {
 
 // naive reports whether a pod fits, by trying everything.
 func naive(pod *sched.Pod, node *sched.Node) bool {
-	ask, free := pod.Requests, node.Free
-	if ask.CPU > max(0, free.CPU) || ask.Memory > free.Memory || ask.Pods > free.Pods {
+	request, free := pod.Requests, node.Free
+	if request.CPU > max(0, free.CPU) || request.Memory > free.Memory || request.Pods > free.Pods {
 		return false
 	}
-	if ask.Extended.Of("example.com/nic") > free.Extended.Of("example.com/nic") {
+	if request.Extended.Of("example.com/nic") > free.Extended.Of("example.com/nic") {
 		return false
 	}
 	able := 0

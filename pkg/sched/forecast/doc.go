@@ -11,5 +11,5 @@
 //
 //	runs := forecast.NewRuns()
 //	runs.Ended(class, took) // for each pod that has ended
-//	answer := forecast.Ask(present, runs, rand.New(rand.NewPCG(1, 0)))
+//	answer := forecast.Predict(present, runs, rand.New(rand.NewPCG(1, 0)))
 package forecast

@@ -13,7 +13,7 @@ import (
 // the filters start again from the beginning for each pod.
 //
 // A binder may have sent the Binding before it panicked, and the Binding may take effect later. So
-// the pod keeps its resources until Settle knows the outcome.
+// the pod keeps its resources until Resolve knows the outcome.
 
 // list makes the first list of a pod. It returns false if that panicked.
 func (p *Pipeline) list(proposer *Proposer, pod *sched.Pod) (list sched.List, ok bool) {
@@ -30,22 +30,22 @@ func (p *Pipeline) commit(list sched.List) bool {
 	return p.committer.Commit(list)
 }
 
-// tryBind binds a decision. After a panic it settles the outcome, outside of the binders.
+// tryBind binds a decision. After a panic it resolves the outcome, outside of the binders.
 func (p *Pipeline) tryBind(ctx context.Context, d sched.Decision, detach func()) (err error) {
 	defer p.contain(d.Pod, func() {
 		detach()
-		err = p.settle(ctx, d)
+		err = p.resolve(ctx, d)
 	})
 	return p.config.Bind(ctx, d, detach)
 }
 
-// settle returns nil if a decision is bound, or if that is not known.
-func (p *Pipeline) settle(ctx context.Context, d sched.Decision) error {
-	if p.config.Settle == nil {
+// resolve returns nil if a decision is bound, or if that is not known.
+func (p *Pipeline) resolve(ctx context.Context, d sched.Decision) error {
+	if p.config.Resolve == nil {
 		return nil
 	}
 	defer p.contain(d.Pod, func() {})
-	return p.config.Settle(ctx, d)
+	return p.config.Resolve(ctx, d)
 }
 
 // contain recovers and reports a panic that a pod has caused, and then calls then. It must be

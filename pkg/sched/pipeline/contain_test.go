@@ -120,7 +120,7 @@ func checkFree(t *testing.T, state *nodestate.State) {
 	}
 }
 
-// TestPanicInBinder has a Bind that panics. The pod must keep its resources until Settle says that it
+// TestPanicInBinder has a Bind that panics. The pod must keep its resources until Resolve says that it
 // is not bound, and no other pod may wait for it.
 func TestPanicInBinder(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -133,7 +133,7 @@ func TestPanicInBinder(t *testing.T) {
 		"not bound, and undoing panics": {settled: func() error { return errors.New("not bound") }, undoing: true, binds: []string{"p0", "p1", "p1", "p2"}, panics: 2},
 		"bound":                         {settled: func() error { return nil }, binds: []string{"p0", "p1", "p2"}, panics: 1},
 		"unknown: settling panics":      {settled: func() error { panic("again") }, binds: []string{"p0", "p1", "p2"}, panics: 2},
-		"unknown: nobody settles it":    {binds: []string{"p0", "p1", "p2"}, panics: 1},
+		"unknown: Resolve is not set":   {binds: []string{"p0", "p1", "p2"}, panics: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			state := nodestatetest.New(t, "cpu", filter.Profile{})
@@ -172,7 +172,7 @@ func TestPanicInBinder(t *testing.T) {
 				Panicked: func(*sched.Pod, any) { mu.Lock(); defer mu.Unlock(); panics++ },
 			}
 			if tc.settled != nil {
-				config.Settle = func(context.Context, sched.Decision) error {
+				config.Resolve = func(context.Context, sched.Decision) error {
 					<-others // one binder serves them meanwhile
 					if !state.Holds("p1") {
 						t.Error("the pod has lost its resources before the outcome is known")

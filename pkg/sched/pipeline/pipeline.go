@@ -53,10 +53,10 @@ type Config struct {
 	// or in a binder, where the panic is recovered. The pod then backs off, unless it is bound. If
 	// Panicked is nil, panics are not recovered.
 	Panicked func(pod *sched.Pod, cause any)
-	// Settle waits until it knows whether a decision is bound, after Bind has panicked. As with
-	// Bind, an error means that the pod is not bound. If Settle is nil or panics, the pod keeps
+	// Resolve waits until it knows whether a decision is bound, after Bind has panicked. As with
+	// Bind, an error means that the pod is not bound. If Resolve is nil or panics, the pod keeps
 	// its resources until it ends.
-	Settle func(ctx context.Context, d sched.Decision) error
+	Resolve func(ctx context.Context, d sched.Decision) error
 }
 
 // Pipeline runs the proposers, the committer and the binders. The package comment

@@ -15,19 +15,19 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node node1 cpu=4             the node has so many CPUs; a node that is known changes
-//	gone node1                   the node is removed
-//	take node1 cpu=2 [times=3]   pods of others take them there, a change each
-//	list p cpu=2 node3 node1     the first list of pod p: these nodes as they are now
-//	propose p cpu=2              the first list of pod p, as the first tier makes it
-//	across p                     p's fit depends on other nodes, too
-//	reserve p node1 cpu=2        the node holds so much back for p
-//	gang g need=3 cpu=2 n=5    the first list of a gang of pods g-1 to g-5, of which 3 have to start together
-//	plan g                       where the pods of gang g go, as the first tier plans it now
-//	reserve g node1 cpu=2        the node holds so much back for gang g
-//	commit p                     commit that list
-//	unbind p                     the bind of p failed
-//	show                         nodes, and what the committer counted
+//	node node1 cpu=4             adds or changes a node
+//	gone node1                   removes the node
+//	take node1 cpu=2 [times=3]   assigns other pods with 2 CPUs to the node
+//	list p cpu=2 node3 node1     makes the first list of pod p, of these nodes as they are now
+//	propose p cpu=2              makes the first list of pod p with a proposer
+//	across p                     makes p's fit depend on other nodes
+//	reserve p node1 cpu=2        reserves 2 CPUs of the node for p
+//	gang g need=3 cpu=2 n=5    makes the first list of a gang of pods g-1 to g-5, of which 3 must start together
+//	plan g                       prints the nodes that a proposer plans for gang g now
+//	reserve g node1 cpu=2        reserves 2 CPUs of the node for gang g
+//	commit p                     commits the list of p
+//	unbind p                     undoes the decision for p
+//	show                         prints the nodes and the committer's counters
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, out *scenario.Answer) scenario.Commands {
 		return newScene(t, out).commands()

@@ -13,20 +13,20 @@ import (
 
 // TestGangScenarios walks through testdata/gang/*.txt:
 //
-//	add a [train 3]   pod a comes, of gang train, 3 of which start together; [train 3 job]
-//	                  is made anew by job when it fails
-//	next              a scheduler takes whose turn it is
-//	permit train      it asks whether those that it took may be placed
-//	placed a          a has its place, and is being bound
-//	unbound a         a was placed, and could not be bound
-//	blocked train     too few have room
-//	lost a            it could not be bound
-//	bound a [train]   it is bound
-//	gone a            it has ended, or was deleted
-//	done a train job  it has succeeded
-//	forgotten a       it was deleted after that
-//	free              something has become free
-//	show              who waits for what
+//	add a [train 3]   adds pod a, of gang train, 3 pods of which start together; [train 3 job]
+//	                  belongs to a Job that replaces failed pods
+//	next              calls Next
+//	permit train      calls Permit for what Next returned
+//	placed a          a has a node, and is being bound
+//	unbound a         the Binding of a failed
+//	blocked train     too few pods of the gang fit
+//	lost a            other pods were assigned to its node
+//	bound a [train]   a is bound
+//	gone a            a has ended, or was deleted
+//	done a train job  a has succeeded
+//	forgotten a       a was deleted after it had succeeded
+//	free              resources have become free
+//	show              prints what each pod waits for
 func TestGangScenarios(t *testing.T) {
 	scenario.WalkFiles(t, "testdata/gang/*.txt", func(*testing.T, *scenario.Answer) scenario.Commands { return newScene().commands() })
 }

@@ -150,7 +150,7 @@ func (s *storm) most(id string) (n int) {
 	return n
 }
 
-// bind settles one bind.
+// bind finishes one bind.
 func (s *storm) bind(succeeds bool) {
 	if len(s.binding) == 0 {
 		return

@@ -113,8 +113,8 @@ func sameDepth(a, b queue.Depth) bool {
 	return true
 }
 
-// TestUnschedulableTooLate: what became free while the pod was being looked after must
-// not be missed, nor waited for.
+// TestUnschedulableTooLate: if resources become free during an attempt, the pod is retried at
+// once when the attempt fails.
 func TestUnschedulableTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{freedSeq: 6}
@@ -127,8 +127,8 @@ func TestUnschedulableTooLate(t *testing.T) {
 	})
 }
 
-// TestLost: who loses a race after it has waited for long does not wait for long
-// again.
+// TestLost: a pod that has waited for long and then loses its node to another pod does not
+// wait for long again.
 func TestLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()

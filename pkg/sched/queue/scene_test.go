@@ -12,21 +12,21 @@ import (
 
 // TestScenarios walks through testdata/*.txt, with Options.Strict:
 //
-//	score ann T4 7.8             what ann has used of T4 lately, per weight
-//	add a1 ann T4 [2] [prio=5]   a pod of ann's comes, which asks for so many GPUs, else 1
-//	next                         a scheduler takes the pod whose turn it is
-//	permit a1                    it has looked around, and asks whether a1 may be bound
-//	placed a1                    a1, which others wait for, has a node
-//	unbound a1                   a1 was placed, and could not be bound
-//	blocked a1                   no node suits a1
-//	lost a1                      others were faster, or a1 could not be bound
-//	bound a1, gone a1            it is pending no more
-//	free T4 2                    somewhere so many GPUs are free now
-//	reserve a1, release a1       a node holds something back for a1, or no more
-//	bar ann, unbar ann           ann's pods have to wait, whatever is free; need not any more
-//	wait 30s                     time passes
-//	show                         who is where, and waits for what
-//	why a1                       the same of one, with who is before it
+//	score ann T4 7.8             sets ann's score for the type T4
+//	add a1 ann T4 [2] [prio=5]   adds a pod of ann that requests 2 GPUs (default 1)
+//	next                         calls Next
+//	permit a1                    calls Permit for a1
+//	placed a1                    a1, for which others wait, has a node
+//	unbound a1                   the Binding of a1 failed
+//	blocked a1                   a1 fits no node
+//	lost a1                      other pods were assigned to its node
+//	bound a1, gone a1            a1 is no longer pending
+//	free T4 2                    2 GPUs of a node have become free
+//	reserve a1, release a1       reserves a node for a1, or releases it
+//	bar ann, unbar ann           makes ann's pods wait whatever nodes have free, or ends that
+//	wait 30s                     advances the time
+//	show                         prints the state of each pod, and what it waits for
+//	why a1                       prints the same for a1, with the pods ahead of it
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {
 		return newScene(Options{Strict: true}).commands()

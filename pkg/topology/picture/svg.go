@@ -129,7 +129,7 @@ func row(boxes []box, space int) (r box) {
 type drawing struct {
 	machine *topology.Machine
 	gpus    []gpu.GPU
-	use     *Use                     // nil where it is unknown
+	use     *Use                     // nil if it is unknown
 	drawn   map[topology.NodeID]bool // NUMA nodes whose GPUs are in the layout
 }
 
@@ -184,7 +184,7 @@ func (d *drawing) cores(cpus []topology.CPU) (boxes []box) {
 	return boxes
 }
 
-// cpu is one CPU: its number, P or E for the kind of its core, * where it is isolated,
+// cpu is one CPU: its number, P or E for the kind of its core, * if it is isolated,
 // and the letter of its holder.
 func (d *drawing) cpu(c topology.CPU) box {
 	label := kindLetter(c.Kind) + fmt.Sprint(c.ID)

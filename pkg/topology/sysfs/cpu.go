@@ -121,7 +121,7 @@ func (r *reader) readCPU(cpu *topology.CPU, online cpuset.Set) (shared cpuset.Se
 	return shared, nil
 }
 
-// forgetContradictions sets the last-level cache of CPUs to unknown where one says that
+// forgetContradictions sets the last-level cache of CPUs to unknown if one says that
 // they share it and the other says otherwise: neither is more credible.
 func (r *reader) forgetContradictions(cpus []topology.CPU, caches map[cpuset.CPU]cpuset.Set) {
 	var wrong cpuset.Set

@@ -73,7 +73,7 @@ func describe(m *topology.Machine) string {
 			fmt.Fprintf(&b, " %d of %d bytes", pool.Total, pool.SizeBytes)
 		}
 		for _, to := range m.Nodes {
-			if d, told := n.Distances[to.ID]; told {
+			if d, known := n.Distances[to.ID]; known {
 				fmt.Fprintf(&b, " to %d: %d", to.ID, d)
 			}
 		}

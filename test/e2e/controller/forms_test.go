@@ -24,8 +24,8 @@ func ours(name, cpus, policy string) *corev1.Pod {
 	return pod
 }
 
-// TestForms: every form of asking is bound, node and decision in one write, on
-// one node of 3+4 exclusive CPUs; the rest hear why not.
+// TestForms: pods of every form of request are bound on one node with 3+4 exclusive CPUs, with
+// the placement in the Binding. The pods that do not fit get an event with the reason.
 func TestForms(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2})
 	named := explicit("explicit", "1", "2")

@@ -45,12 +45,12 @@ func TestGangs(t *testing.T) {
 	}
 	w.await("the other runs", func() bool { return w.gang(second) == 6 })
 	w.await("single pods have what is left", func() bool { return w.gang("small") == 4 })
-	w.oneIsMadeAnew(second)
+	w.replacePod(second)
 }
 
-// oneIsMadeAnew: one pod of a running gang fails, and a new pod replaces it. It starts alone,
+// replacePod: one pod of a running gang fails, and a new pod replaces it. It starts alone,
 // for the others run.
-func (w *world) oneIsMadeAnew(gang string) {
+func (w *world) replacePod(gang string) {
 	w.Helper()
 	w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, gang+"-3", *metav1.NewDeleteOptions(0)))
 	w.create(ofGang(gang, 6, 6))

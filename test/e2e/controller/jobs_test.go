@@ -61,8 +61,8 @@ func (w *world) objects() client.Client {
 	return objects
 }
 
-// guide: the example of the user guide is two pods that are bound and know each
-// other.
+// guide: the example of the user guide creates two pods. Both are bound, and have the names of
+// each other.
 func guide(j *jobs) {
 	text, err := os.ReadFile(repository + "/docs/tasks/run-jobs.md")
 	j.must(err)
@@ -115,7 +115,7 @@ func example(text string) []byte {
 	return []byte(b.String())
 }
 
-// succeeds: a job is over when its last pod has succeeded.
+// succeeds: a job is Succeeded once all of its pods have succeeded.
 func succeeds(j *jobs) {
 	j.make("good", `replicas: 2`)
 	j.runs("good-0", "good-1")
@@ -196,7 +196,7 @@ func suspend(j *jobs) {
 	j.absent("pause-1")
 }
 
-// ttl: a job that is over is deleted in time.
+// ttl: a finished job is deleted after its TTL.
 func ttl(j *jobs) {
 	j.make("short", `ttlSecondsAfterFinished: 2`)
 	j.runs("short-0")

@@ -81,15 +81,15 @@ func (w *world) admission() {
 		w.must(err)
 	}
 	try := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	asks := ours("asks", "1", v1alpha1.PolicySingle)
-	asks.Spec.SchedulerName = ""
+	pending := ours("asks", "1", v1alpha1.PolicySingle)
+	pending.Spec.SchedulerName = ""
 	w.await("the policies are in force", func() bool {
-		pod, err := w.api.CoreV1().Pods("default").Create(w.ctx, asks, try)
+		pod, err := w.api.CoreV1().Pods("default").Create(w.ctx, pending, try)
 		return err == nil && pod.Spec.SchedulerName == "numalet-scheduler"
 	})
 }
 
-// create makes a pod in the namespace default.
+// create creates a pod in the namespace default.
 func (w *world) create(pod *corev1.Pod) {
 	w.Helper()
 	_, err := w.api.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})

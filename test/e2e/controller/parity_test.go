@@ -21,7 +21,7 @@ import (
 // controller: both place the same pods, and say the same of the others. The last section of a
 // file has kube-scheduler's verdicts. Both have the same profiles.
 //
-// No case is about these known differences: kube-scheduler also rates nodes by their free
+// The cases leave out these known differences: kube-scheduler also rates nodes by their free
 // resources, it spreads the pods of a service or a set even if they have no constraints, it
 // preempts pods, and it chooses at random among equal nodes.
 func TestParity(t *testing.T) {

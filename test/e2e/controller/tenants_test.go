@@ -22,9 +22,9 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// settle is the time constant of scores in these tests: 80 s correspond to a week in a
+// timeConstant is the time constant of scores in these tests: 80 s correspond to a week in a
 // cluster.
-const settle = 20 * time.Second
+const timeConstant = 20 * time.Second
 
 // office is a world with tenants: a node of two GPUs of each of three models.
 type office struct {
@@ -44,7 +44,7 @@ func newOffice(t *testing.T) *office {
 	o.must(v1alpha1.AddToScheme(known))
 	o.tenants, err = client.New(plain, client.Options{Scheme: known})
 	o.must(err)
-	o.decay, err = fairshare.NewDecay(settle.Seconds())
+	o.decay, err = fairshare.NewDecay(timeConstant.Seconds())
 	o.must(err)
 	resources, err := dynamic.NewForConfig(config)
 	o.must(err)
@@ -61,7 +61,7 @@ func newOffice(t *testing.T) *office {
 func (o *office) begin(name string) {
 	o.Helper()
 	var err error
-	o.controller, err = o.StartController(o.ctx, name, *program, "-v=2", "--score-time-constant="+settle.String(), "--score-interval=1s")
+	o.controller, err = o.StartController(o.ctx, name, *program, "-v=2", "--score-time-constant="+timeConstant.String(), "--score-interval=1s")
 	o.must(err)
 	log := o.controller.Log
 	o.Cleanup(func() { o.show(log) })
@@ -140,7 +140,7 @@ func TestTenants(t *testing.T) {
 	runs.Labels[v1alpha1.LabelTenant], runs.Spec.NodeName = "carl", "of-t4"
 	o.create(runs)
 	runs = o.pod("runs")
-	began := metav1.NewTime(time.Now().Add(-settle).Truncate(time.Second))
+	began := metav1.NewTime(time.Now().Add(-timeConstant).Truncate(time.Second))
 	runs.Status.StartTime = &began
 	_, err := o.api.CoreV1().Pods("default").UpdateStatus(o.ctx, runs, metav1.UpdateOptions{})
 	o.must(err)
@@ -194,7 +194,7 @@ func (o *office) typesApart() {
 	o.must(o.api.CoreV1().Pods("default").Delete(o.ctx, "h", *metav1.NewDeleteOptions(0)))
 }
 
-// untilScoresMeet: bob's pods have their turns, and then ann's, too.
+// untilScoresMeet: bob's pods start first. Once the scores are equal, ann's pods start, too.
 func (o *office) untilScoresMeet() {
 	o.Helper()
 	whose := o.turns(50)

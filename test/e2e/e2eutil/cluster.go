@@ -144,10 +144,10 @@ func (c *Cluster) Forget(ctx context.Context) error {
 }
 
 // poll calls a function until it is done or ctx ends. The error then has the last state.
-func poll(ctx context.Context, ask func() (done bool, state string, err error)) error {
+func poll(ctx context.Context, check func() (done bool, state string, err error)) error {
 	var last string
 	err := wait.PollUntilContextCancel(ctx, 300*time.Millisecond, true, func(context.Context) (bool, error) {
-		done, state, err := ask()
+		done, state, err := check()
 		last = state
 		return done, err
 	})

@@ -18,9 +18,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// asking returns a pod with one container. It requests two CPUs by extra limits or by
+// requestingPod returns a pod with one container. It requests two CPUs by extra limits or by
 // annotations, and its status has the container ID id.
-func asking(annotations map[string]string, limits corev1.ResourceList, id string) *corev1.Pod {
+func requestingPod(annotations map[string]string, limits corev1.ResourceList, id string) *corev1.Pod {
 	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi")}
 	for name, quantity := range limits {
 		all[name] = quantity
@@ -48,9 +48,9 @@ func TestTranslate(t *testing.T) {
 		}
 		return s
 	}
-	plain, early, named := asking(nil, nil, "c1"), asking(policy, nil, ""), asking(policy, nil, "c1")
-	explicit := asking(nil, corev1.ResourceList{"numalet.dev/numa1-cpu": resource.MustParse("2")}, "c1")
-	bad := asking(map[string]string{v1alpha1.AnnotationCPUPolicy: "near"}, nil, "c1")
+	plain, early, named := requestingPod(nil, nil, "c1"), requestingPod(policy, nil, ""), requestingPod(policy, nil, "c1")
+	explicit := requestingPod(nil, corev1.ResourceList{"numalet.dev/numa1-cpu": resource.MustParse("2")}, "c1")
+	bad := requestingPod(map[string]string{v1alpha1.AnnotationCPUPolicy: "near"}, nil, "c1")
 	for name, tc := range map[string]struct {
 		pod        *corev1.Pod
 		sandboxes  []workload.Sandbox
@@ -140,8 +140,8 @@ func TestRunNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, api := make(lists), &pods{byUID: map[string]*corev1.Pod{}}
-	w := New(Options{Cgroups: cgroups, Pods: api, Node: told, Resync: time.Hour})
+	received, api := make(lists), &pods{byUID: map[string]*corev1.Pod{}}
+	w := New(Options{Cgroups: cgroups, Pods: api, Node: received, Resync: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
@@ -149,24 +149,24 @@ func TestRunNotices(t *testing.T) {
 	if w.Ready() == nil {
 		t.Error("ready before the first synchronization")
 	}
-	told.await(t, 0)
+	received.await(t, 0)
 	mkdir(t, pod)
-	told.await(t, 1)
-	api.set("u", asking(map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}, nil, ""))
+	received.await(t, 1)
+	api.set("u", requestingPod(map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}, nil, ""))
 	mkdir(t, filepath.Join(pod, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"))
-	told.await(t, 2)
-	api.set("u", asking(nil, nil, ""))
+	received.await(t, 2)
+	api.set("u", requestingPod(nil, nil, ""))
 	w.Notify()
-	told.await(t, 1) // confined as a whole
+	received.await(t, 1) // confined as a whole
 	api.set("u", nil)
 	w.Notify()
-	told.await(t, 1) // remembered while there is a cgroup
+	received.await(t, 1) // remembered while there is a cgroup
 	if err := os.RemoveAll(pod); err != nil {
 		t.Fatal(err)
 	}
-	told.await(t, 0)
+	received.await(t, 0)
 	cancel()
-	if err := told.drainUntil(done); err != nil {
+	if err := received.drainUntil(done); err != nil {
 		t.Errorf("Run: %v", err)
 	}
 	if err := w.Ready(); err != nil {

@@ -102,8 +102,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestHookQuantiles: from 1 ms to 2 s no bucket is so wide that a quantile read
-// from it means little.
+// TestHookQuantiles: from 1 ms to 2 s, each bucket is narrow enough that a quantile is off by
+// a small factor only.
 func TestHookQuantiles(t *testing.T) {
 	bounds := hookBuckets()
 	for i, upper := range bounds[1:] {

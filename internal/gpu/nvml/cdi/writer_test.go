@@ -57,7 +57,7 @@ func two(state gpu.State) *gpu.Inventory {
 	}}
 }
 
-func newKeeper(dir string) *SpecWriter {
+func newSpecWriter(dir string) *SpecWriter {
 	return NewSpecWriter(Options{Paths: Paths{Root: "/host", HostRoot: "/"}, Kind: kind, Dir: dir})
 }
 
@@ -93,7 +93,7 @@ func TestPrepare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "cdi")
-			v := newKeeper(dir).Prepare(two(gpu.Healthy), &tc.driver)
+			v := newSpecWriter(dir).Prepare(two(gpu.Healthy), &tc.driver)
 			var reasons map[string]string
 			for _, u := range v.Units() {
 				if u.Health.State != gpu.Healthy {
@@ -150,7 +150,7 @@ func TestHookIsMissing(t *testing.T) {
 // step.
 func TestSpecificationFollows(t *testing.T) {
 	dir := t.TempDir()
-	k, d := newKeeper(dir), &driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 3}}
+	k, d := newSpecWriter(dir), &driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 3}}
 	reconfigured := two(gpu.Healthy)
 	reconfigured.GPUs[1].Slices = []gpu.Slice{{UUID: "MIG-2"}, {UUID: "MIG-3"}}
 	for _, step := range []struct {
@@ -188,7 +188,7 @@ func TestSpecificationFollows(t *testing.T) {
 // TestDriverAway keeps what is written, for containers that start again.
 func TestDriverAway(t *testing.T) {
 	dir := t.TempDir()
-	k := newKeeper(dir)
+	k := newSpecWriter(dir)
 	k.Prepare(two(gpu.Healthy), &driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 3}})
 	k.Prepare(two(gpu.Unhealthy), nil)
 	if got := devices(t, dir); len(got) != 2 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestKeptPorts: three ports, and the same ones again.
+// TestKeptPorts: the control plane gets three ports, and the same ports at its next start.
 func TestKeptPorts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ports.json")
 	first, err := KeptPorts(file)

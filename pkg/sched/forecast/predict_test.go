@@ -14,8 +14,8 @@ import (
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TestAsk is a table of states of one node with two GPUs. All pods ran for ten minutes.
-func TestAsk(t *testing.T) {
+// TestPredict is a table of states of one node with two GPUs. All pods ran for ten minutes.
+func TestPredict(t *testing.T) {
 	held := func(*sched.Pod) sched.Reason { return sched.Reason{Code: sched.Other, Detail: "quota"} }
 	at := func(m int) Answer { return Answer{P50: now.Add(minutes(m)), P90: now.Add(minutes(m))} }
 	for name, tc := range map[string]struct {
@@ -48,7 +48,7 @@ func TestAsk(t *testing.T) {
 			s.runs.Ended(Class{Tenant: "ann"}, minutes(10))
 			s.pod(1)
 			tc.state(s)
-			if diff := cmp.Diff(tc.want, Ask(s.Present, s.runs, 1)); diff != "" {
+			if diff := cmp.Diff(tc.want, Predict(s.Present, s.runs, 1)); diff != "" {
 				t.Errorf("forecast (-want +got):\n%s", diff)
 			}
 		})
@@ -64,7 +64,7 @@ func TestQuantiles(t *testing.T) {
 	}
 	s.run(1, 0)
 	s.pod(1)
-	a := Ask(s.Present, s.runs, 1)
+	a := Predict(s.Present, s.runs, 1)
 	if p50, p90 := a.P50.Sub(now), a.P90.Sub(now); p50 < minutes(4) || p50 > minutes(7) || p90 < minutes(8) || p90 > minutes(10) {
 		t.Errorf("p50 %s and p90 %s, want about 5m and 9m", p50, p90)
 	}
@@ -94,7 +94,7 @@ func TestTwin(t *testing.T) {
 			}
 		}
 		s.pod(1)
-		a := Ask(s.Present, s.runs, seed)
+		a := Predict(s.Present, s.runs, seed)
 		if got := a.P50.Sub(now); got != want || !a.P90.Equal(a.P50) {
 			t.Fatalf("seed %d: %v with %d ahead, want %s", seed, a, ahead, want)
 		}
@@ -109,14 +109,14 @@ func TestProperties(t *testing.T) {
 		s := random(seed)
 		s.pod(1 + int(seed%3))
 		before := fmt.Sprint(s.Nodes, s.Ahead, s.Running)
-		a := Ask(s.Present, s.runs, seed)
-		if diff := cmp.Diff(a, Ask(s.Present, s.runs, seed)); diff != "" || before != fmt.Sprint(s.Nodes, s.Ahead, s.Running) {
+		a := Predict(s.Present, s.runs, seed)
+		if diff := cmp.Diff(a, Predict(s.Present, s.runs, seed)); diff != "" || before != fmt.Sprint(s.Nodes, s.Ahead, s.Running) {
 			t.Fatalf("seed %d: the second answer differs, or the state:\n%s", seed, diff)
 		}
 		check(t, seed, a)
 		s.Ahead = append(s.Ahead, s.Pod)
 		s.pod(1 + int(seed%3))
-		behind := Ask(s.Present, s.runs, seed)
+		behind := Predict(s.Present, s.runs, seed)
 		if later(a.P50, behind.P50) || later(a.P90, behind.P90) {
 			t.Fatalf("seed %d: %v, and %v behind it: want no earlier", seed, a, behind)
 		}
@@ -137,19 +137,19 @@ func check(t *testing.T, seed uint64, a Answer) {
 	}
 }
 
-// FuzzAsk computes forecasts in random states.
-func FuzzAsk(f *testing.F) {
+// FuzzPredict computes forecasts in random states.
+func FuzzPredict(f *testing.F) {
 	f.Add(uint64(1), 1)
 	f.Add(uint64(7), 9)
 	f.Fuzz(func(t *testing.T, seed uint64, gpus int) {
 		s := random(seed)
 		s.pod(gpus % 16)
-		check(t, seed, Ask(s.Present, s.runs, seed))
+		check(t, seed, Predict(s.Present, s.runs, seed))
 	})
 }
 
-// BenchmarkAsk forecasts the start of the last of many pods, on full nodes of eight GPUs.
-func BenchmarkAsk(b *testing.B) {
+// BenchmarkPredict forecasts the start of the last of many pods, on full nodes of eight GPUs.
+func BenchmarkPredict(b *testing.B) {
 	for _, bc := range []struct{ nodes, ahead int }{{10, 10}, {10, 100}, {100, 100}, {1000, 100}} {
 		b.Run(fmt.Sprintf("nodes=%d/ahead=%d", bc.nodes, bc.ahead), func(b *testing.B) {
 			s := newScene(bc.nodes, 8)
@@ -163,7 +163,7 @@ func BenchmarkAsk(b *testing.B) {
 			s.pod(1)
 			b.ReportAllocs()
 			for b.Loop() {
-				if a := Ask(s.Present, s.runs, 1); a.Unknown != "" {
+				if a := Predict(s.Present, s.runs, 1); a.Unknown != "" {
 					b.Fatal(a.Unknown)
 				}
 			}

@@ -14,7 +14,7 @@ const (
 	maxChecks = 2_000_000
 )
 
-// Ask returns when Present.Pod will probably start. Equal seeds give equal answers. Pods of
+// Predict returns when Present.Pod will probably start. Equal seeds give equal answers. Pods of
 // one queue with equal requests get answers in the order of their turns.
 //
 // With W pods ahead, N nodes and R running pods, it makes O(W·N) checks whether a pod fits
@@ -23,7 +23,7 @@ const (
 //
 // Rejected: one future with the median of each run time. The first of many pods to end
 // ends long before the median, so that the forecast is far too late.
-func Ask(p Present, runs *Runs, seed uint64) Answer {
+func Predict(p Present, runs *Runs, seed uint64) Answer {
 	switch {
 	case p.Pod.Gang != nil:
 		return Answer{Unknown: Gang}
