@@ -35,8 +35,9 @@ func TestTooManyGPUs(t *testing.T) {
 	}
 }
 
-// TestTooMuchCPU checks that a pod with more CPU than is counted is refused, and that it
-// holds its node's CPUs, and no fewer, where another scheduler bound it.
+// TestTooMuchCPU checks a pod whose CPU request is larger than the largest counted number. A
+// pending pod is refused. If another scheduler has bound the pod, it holds at least all CPUs
+// of its node.
 func TestTooMuchCPU(t *testing.T) {
 	for _, cpu := range []string{"9223372036854776", "9223372036854775807", "18446744073709552"} {
 		t.Run(cpu, func(t *testing.T) {
