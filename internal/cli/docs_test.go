@@ -33,8 +33,8 @@ func TestImagesOfDemo(t *testing.T) {
 	}
 }
 
-// TestImagesOfMachines keeps the pictures of captured machines equal to what topo
-// draws, where the captured machines are (see testData).
+// TestImagesOfMachines keeps the pictures of captured machines equal to what topo draws, if
+// the captured machines are available (see testData).
 func TestImagesOfMachines(t *testing.T) {
 	for image, machine := range map[string]string{
 		"two-packages": "128arm-2pa2n8cluster4co",

@@ -99,8 +99,8 @@ func locate(o object, places map[int]place) error {
 	return nil
 }
 
-// members reads hwloc's masks, "0x00000001,,0x0000000f": groups of 32 bits, of
-// which an empty one is zero.
+// members reads hwloc's masks, "0x00000001,,0x0000000f": groups of 32 bits; an empty group is
+// zero.
 func members(o object) (cpuset.Set, error) {
 	groups := strings.Split(strings.ReplaceAll(o.CPUs, "0x", ""), ",")
 	for i, g := range groups {

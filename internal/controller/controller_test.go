@@ -145,8 +145,8 @@ func TestRefusedBind(t *testing.T) {
 	w.await("it is bound", func() bool { return len(w.bound()) == 1 })
 }
 
-// TestAvoidsNodeThatRejected checks that after a node rejected a pod's placement, the
-// next pod of the same owner avoids the node and is told why. Other pods use it.
+// TestAvoidsNodeThatRejected checks that after a node rejected a pod's placement, the next pod
+// of the same owner avoids the node, and its condition has the reason. Other pods use it.
 func TestAvoidsNodeThatRejected(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)

@@ -76,7 +76,7 @@ func (w *world) group(name, quota string, bindings ...string) {
 	w.made[name] = g
 }
 
-// gpuPod creates a pending pod of a tenant with so many GPUs of a group, "" for none.
+// gpuPod creates a pending pod of a tenant with a number of GPUs of a group, "" for none.
 func (w *world) gpuPod(name, tenant, group string, gpus int64) {
 	w.Helper()
 	pod := pendingPod(name, "100m", "")

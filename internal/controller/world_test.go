@@ -176,7 +176,7 @@ func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) 
 	return true, nil, w.client.Tracker().Update(pods, pod, "default")
 }
 
-// node creates a node with two NUMA nodes of so many CPUs each, and CPU 0, which is
+// node creates a node with two NUMA nodes of the given number of CPUs each. CPU 0 is added and
 // reserved. The functions may change it.
 func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTopology)) {
 	w.Helper()

@@ -35,7 +35,7 @@ func (v *Inventory) Check() error {
 
 // WithLost returns the inventory with the GPUs of an earlier one that it lacks, as they
 // were. While a GPU is lacking the driver can number the others anew, so all known GPUs
-// keep the index of the earlier inventory. O(cards²).
+// keep the index of the earlier inventory. O(GPUs²).
 func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 	all := *v
 	all.GPUs, all.Links = slices.Clone(v.GPUs), nil

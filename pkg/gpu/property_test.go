@@ -68,8 +68,8 @@ func (v *Inventory) on(gpus []int, node topology.NodeID) []int {
 	return slices.DeleteFunc(slices.Clone(gpus), func(c int) bool { return v.GPUs[c].NUMA != node })
 }
 
-// TestLarge checks that a machine beyond the exact sizes is served well: the
-// sixteen GPUs that are one switch's, though their positions are scattered.
+// TestLarge checks a machine with too many GPUs for the exact search. The choice must be the
+// sixteen GPUs of one switch, although their indexes are scattered.
 func TestLarge(t *testing.T) {
 	const gpus = 72
 	v := &Inventory{Links: make(Links, gpus)}

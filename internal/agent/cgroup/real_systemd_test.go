@@ -86,8 +86,8 @@ func TestRealDaemonReload(t *testing.T) {
 	}
 }
 
-// TestRealPersistIsFinal moves a scope to and fro: whenever Persist has
-// returned, no older value arrives any more.
+// TestRealPersistIsFinal changes the CPUs of a scope repeatedly. After Persist has returned,
+// systemd never writes an older value.
 func TestRealPersistIsFinal(t *testing.T) {
 	c, all := host(t)
 	target := transientScope(t, all)

@@ -228,7 +228,7 @@ func (l *lives) endAll() {
 	l.do("wait", "1h")
 }
 
-// check looks for what must never be.
+// check checks the conditions that hold at every step.
 func (l *lives) check(t *testing.T) {
 	t.Helper()
 	for _, o := range l.overlaps {

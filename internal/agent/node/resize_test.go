@@ -16,10 +16,10 @@ import (
 
 // resize: resize POD/CONTAINER CPUS[/MEMORY] [fails|unconfirmed|unanswered]
 //
-// The author changes the pod, and the kubelet tells the runtime. With fails the runtime cannot
-// write what the agent answers; with unconfirmed the agent dies when the runtime has written
-// it; with unanswered the agent dies before the runtime has its answer. As containerd does,
-// the runtime goes on without an agent that is away.
+// The author changes the pod, and the kubelet tells the runtime. With fails, the runtime
+// cannot write the agent's answer. With unconfirmed, the agent is killed after the runtime has
+// written it. With unanswered, the agent is killed before the runtime has its answer. As
+// containerd does, the runtime goes on without an agent that is away.
 func (s *script) resize(args []string) error {
 	c := s.containers[s.instance(args[0])]
 	cpus, memory, _ := strings.Cut(args[1], "/")
@@ -34,7 +34,7 @@ func (s *script) resize(args []string) error {
 		return nil // it gets its size when it is created
 	}
 	if s.node == nil {
-		c.told(want)
+		c.setSpec(want)
 		return nil
 	}
 	a, err := s.node.Update(context.Background(), c.Container, want)
@@ -51,11 +51,11 @@ func (s *script) resize(args []string) error {
 		return nil
 	case "unanswered":
 		s.node = nil
-		c.told(want)
+		c.setSpec(want)
 		return nil
 	}
 	s.correct(a.Specs)
-	c.told(want)
+	c.setSpec(want)
 	s.write(c, a.Decision)
 	if how == "unconfirmed" {
 		s.node = nil
@@ -85,8 +85,8 @@ func (s *script) edit(container, cpus, memory string) {
 	s.pods[uid] = pod
 }
 
-// told is the runtime writing what the kubelet wants into a container's spec.
-func (c *runtimeContainer) told(want workload.Resources) {
+// setSpec writes the resources that the kubelet requests into the container, as the runtime does.
+func (c *runtimeContainer) setSpec(want workload.Resources) {
 	c.Resources.Shares, c.Resources.QuotaMicros, c.Resources.PeriodMicros = want.Shares, want.QuotaMicros, want.PeriodMicros
 	if want.MemoryBytes > 0 {
 		c.Resources.MemoryBytes = want.MemoryBytes

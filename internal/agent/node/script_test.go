@@ -54,7 +54,7 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 	return s
 }
 
-// play runs commands for their effects, and leaves events and overlaps to be looked at.
+// play runs commands, and keeps the events and overlaps that they cause for later checks.
 func (s *script) play(lines ...string) {
 	s.t.Helper()
 	s.quiet.Play(s.t, s.out, lines...)

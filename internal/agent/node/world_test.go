@@ -41,7 +41,7 @@ type world struct {
 	broken     map[string]bool              // cgroups that cannot be written; "disk"
 	systemd    systemd
 	events     []string
-	rejected   map[string]string // messages to the pods that are to be set Failed, by UID
+	rejected   map[string]string // messages for the pods that must be set Failed, by UID
 	refused    []v1alpha1.Reason
 	isolated   cpuset.Set        // off which interrupts are kept
 	now        time.Duration     // since the world began
@@ -208,8 +208,8 @@ func (w *world) Note(p workload.Pod, reason, message string) {
 	w.events = append(w.events, fmt.Sprintf("%s %s: %s", p, reason, message))
 }
 
-// short keeps the sentences of this package, and only the reason of others:
-// their sentences are tested where they are made.
+// short returns the whole message of a refusal of this package, and only the reason of others,
+// because their packages test their messages.
 func short(r v1alpha1.Reason, message string) string {
 	switch r {
 	case CheckpointFailed, CgroupFailed, FormNotServed, GPUReserved, MachineChanged, NotAsked, NotReady, PlacementRejected, PodUnknown, Resize, SMTAlignment, SwitchedOff:
@@ -228,8 +228,8 @@ func (w *world) Refused(r v1alpha1.Reason)     { w.refused = append(w.refused, r
 func (w *world) Saved(time.Duration)           {}
 func (w *world) Wrote(Why, int, time.Duration) {}
 
-// look notes every pair of running cgroups that share a CPU which one of them
-// was given exclusively.
+// look records every pair of running cgroups that share a CPU although it is exclusive to one
+// of them.
 func (w *world) look() {
 	for _, c := range w.containers {
 		mine := w.groups[c.Cgroup]

@@ -31,7 +31,7 @@ type published struct {
 	refuse   atomic.Int32 // number of patches that fail before one succeeds
 	mu       sync.Mutex
 	status   v1alpha1.NodeTopologyStatus // what is so
-	seen     int                         // requests that were looked at
+	seen     int                         // number of requests that were already checked
 }
 
 // change changes what is so.

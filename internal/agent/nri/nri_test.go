@@ -19,7 +19,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// somePod and someContainer are as containerd 2.4 tells of them.
+// somePod and someContainer have the values that containerd 2.4 sends.
 func somePod() *api.PodSandbox {
 	return &api.PodSandbox{
 		Id: "s1", Name: "pod", Namespace: "ns", Uid: "u1",

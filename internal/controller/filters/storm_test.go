@@ -22,9 +22,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestStorm runs 1 to 16 first-tier schedulers on twice as many pods as fit, of which a node
-// may have only one of each kind, while every third binding fails. At the end each node must
-// have exactly one of each kind.
+// TestStorm runs 1 to 16 first-tier schedulers on twice as many pods as fit. A node may have
+// only one pod of each kind, and every third Binding fails. At the end each node must have
+// exactly one of each kind.
 func TestStorm(t *testing.T) {
 	const nodes = 6
 	var pods []*v1.Pod

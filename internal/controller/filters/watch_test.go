@@ -51,8 +51,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestTwice checks that each change is reported at once, and all changes of a second once
-// more.
+// TestTwice checks that each change is reported at once, and that all changes of a second are
+// reported again together.
 func TestTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

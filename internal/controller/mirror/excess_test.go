@@ -63,8 +63,8 @@ func TestTooMuchCPU(t *testing.T) {
 	}
 }
 
-// TestTooManyGPUsRequested checks that a pod that requests more GPUs than a node may
-// have is refused before anything of that size is made.
+// TestTooManyGPUsRequested checks that a pod that requests more GPUs than a node may have is
+// refused before memory of that size is allocated.
 func TestTooManyGPUsRequested(t *testing.T) {
 	s := newScene(t)
 	s.mirror.SetPod(podOf("a", scenario.Words{"cpu=1", "gpus=1000000000"}))

@@ -20,7 +20,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// served is a served queue in which bob's pod comes before ann's two pods.
+// served is a queue API whose queue has bob's pod before ann's two pods.
 type served struct {
 	*httptest.Server
 	Client

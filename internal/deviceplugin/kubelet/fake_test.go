@@ -200,7 +200,7 @@ func (k *fakeKubelet) allocate(t *testing.T, resource string, ids ...string) (ma
 	return resp.ContainerResponses[0].Annotations, nil
 }
 
-// dropStream ends the connection to a plugin while the kubelet lives on.
+// dropStream ends the connection to a plugin while the kubelet continues to run.
 func (k *fakeKubelet) dropStream(resource string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

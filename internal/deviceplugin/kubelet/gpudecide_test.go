@@ -227,7 +227,8 @@ func TestDecideUnheardOf(t *testing.T) {
 }
 
 // admission is a kubelet with four GPUs, and a controller that assigns GPUs that are free
-// according to its own state. Either may hear of a pod before the device plugin.
+// according to its own state. Both the kubelet and the controller may know a pod before the
+// device plugin does.
 type admission struct {
 	t      *testing.T
 	api    *apiServer

@@ -9,7 +9,7 @@ import (
 )
 
 // links returns the links between the GPUs. What the driver does not report is
-// unknown. O(cards²) calls for PCIe and GPUs · 18 for NVLink.
+// unknown. O(GPUs²) calls for PCIe and GPUs · 18 for NVLink.
 func (d *driver) links(handles []nvml.Device, gpus []gpu.GPU) gpu.Links {
 	direct, switched := make([]map[gpu.Address]int, len(gpus)), make([]int, len(gpus))
 	for i := range handles {

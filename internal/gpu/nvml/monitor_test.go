@@ -14,7 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestAbsentIsSaidOnce looks three times at a node without a driver.
+// TestAbsentIsSaidOnce polls a node without a driver three times. The missing driver is logged
+// once.
 func TestAbsentIsSaidOnce(t *testing.T) {
 	var lines []string
 	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})

@@ -176,9 +176,9 @@ func checkPolicy(t *testing.T, l *Ledger, policy podspec.Policy, c Claim) {
 	}
 }
 
-// checkPeak checks that the pod holds no more on any NUMA node than its
-// containers use there at one time. Only single may need more, where an init
-// container and an app have room on different nodes only, and core kinds.
+// checkPeak checks that the pod holds no more on any NUMA node than its containers use there
+// at one time. Only single may need more: if an init container and an app fit on different
+// NUMA nodes only, or on machines with several core kinds.
 func checkPeak(t *testing.T, l *Ledger, p Pod, g Grant) {
 	t.Helper()
 	held := l.layout.perNode(g.CPUs())

@@ -48,8 +48,8 @@ func TestRefusalHasNumbers(t *testing.T) {
 	}
 }
 
-// TestReserveIsAllOrNothing checks that a pod of which one container does not
-// fit changes nothing.
+// TestReserveIsAllOrNothing checks that the ledger does not change if one container of a pod
+// does not fit.
 func TestReserveIsAllOrNothing(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(1, 4).Build(), Options{})
 	before := stateOf(l)

@@ -76,8 +76,8 @@ func (r *resizer) forget(uid string) {
 	maps.DeleteFunc(r.since, func(key string, _ map[cpuset.CPU]int) bool { return strings.HasPrefix(key, uid+"/") })
 }
 
-// checkSteps checks that a growth keeps what was held, that a shrink takes no other CPU and
-// gives none away, and that containers that run together have CPUs of their own.
+// checkSteps checks that a container that grows keeps its CPUs, that a container that shrinks
+// gets no new CPU, and that containers that run at the same time share no CPU.
 func checkSteps(t *testing.T, before, after Grant, i int) {
 	t.Helper()
 	was, is := before.Claims[i], after.Claims[i]
@@ -97,8 +97,8 @@ func checkSteps(t *testing.T, before, after Grant, i int) {
 	}
 }
 
-// checkOldest checks that no CPU that a container gave back is older than one that it kept,
-// where the policy leaves the choice: spread, on each NUMA node.
+// checkOldest checks that a container returns its newest CPUs if the policy leaves the choice.
+// With spread, this holds on each NUMA node.
 func (r *resizer) checkOldest(t *testing.T, l *Ledger, uid string, policy podspec.Policy, was, is Claim) {
 	t.Helper()
 	since := r.since[uid+"/"+was.Container]

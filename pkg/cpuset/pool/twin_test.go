@@ -25,7 +25,7 @@ func (t *twin) reserve(g Grant) {
 	}
 }
 
-// set tells the twin all that a pod holds, after a resize.
+// set replaces the CPUs of a pod in the twin, after a resize.
 func (t *twin) set(g Grant) {
 	t.release(g.UID)
 	for _, c := range g.Claims {

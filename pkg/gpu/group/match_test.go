@@ -79,8 +79,8 @@ func (w *world) request() Request {
 	return a
 }
 
-// twin says, straight from the groups, which GPUs of a node a group ("" for none)
-// has free for a request, or nil where the group does not serve it.
+// twin returns the GPUs of a node that a group ("" for none) has free for a request, computed
+// from the groups alone. It returns nil if the group does not serve the request.
 func (w *world) twin(a Request, group string, node *sched.Node) (free []string) {
 	serving := w.serving(a)
 	if group == "" && len(serving) > 0 || group != "" && !slices.Contains(serving, group) {
@@ -104,7 +104,7 @@ func (w *world) twin(a Request, group string, node *sched.Node) (free []string) 
 	return free
 }
 
-// serving returns the groups that serve a request; nil where none does.
+// serving returns the groups that serve a request, or nil if there is none.
 func (w *world) serving(a Request) []string {
 	byName, byContainer, any := []string(nil), []string(nil), []string(nil)
 	for _, g := range w.groups {
@@ -187,7 +187,7 @@ func (w *world) leave(uid string) {
 	}
 }
 
-// mixed says which GPU is given away whole and in parts, or beyond what it has.
+// mixed returns a GPU that is allocated both whole and in parts, or beyond its capacity.
 func (w *world) mixed() string {
 	whole, parts := map[string]int{}, map[string]int{}
 	for _, s := range w.running {
@@ -215,7 +215,7 @@ func (w *world) mixed() string {
 	return ""
 }
 
-// TestTwin lives through 60 worlds of 60 changes.
+// TestTwin makes 60 random changes to each of 60 random clusters.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(60) {
 		w := newWorld(seed)

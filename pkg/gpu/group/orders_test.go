@@ -42,8 +42,8 @@ func records(nodes Nodes) []*sched.Node {
 
 func cmpNames(a, b string) int { return slices.Compare([]byte(a), []byte(b)) }
 
-// arrive lets containers come in an order and returns how many GPUs those got
-// none asked for.
+// arrive lets containers arrive in a given order. It returns the numbers of GPUs that the
+// refused containers requested.
 func arrive(t *testing.T, groups []Group, nodes Nodes, order []int) (stranded []int) {
 	t.Helper()
 	grouping, all := New(groups, nodes), records(nodes)
@@ -126,8 +126,8 @@ func each(numbers []int, do func([]int)) {
 	build(nil, numbers)
 }
 
-// TestAnyOrder cuts machines into demands, so that they fit without a rest, and
-// lets these come in some orders: all run.
+// TestAnyOrder divides machines into demands that use all GPUs, and lets the containers arrive
+// in several orders. All of them must run.
 func TestAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 300 {

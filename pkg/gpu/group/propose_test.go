@@ -9,9 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// FuzzPropose checks any proposal: each group has what its demand needs, of one
-// node; Check accepts it; no GPU is in two groups unless they say so, and none
-// says so where all fit; what is unplaced fits nowhere.
+// FuzzPropose checks random proposals. Each group has the GPUs of its demand on one node, and
+// Check accepts it. No GPU is in two groups unless the groups are marked as shared, which
+// happens only if not all demands fit. An unplaced demand fits no node.
 func FuzzPropose(f *testing.F) {
 	f.Add([]byte{4, 4}, []byte{2, 1, 2, 3})
 	f.Add([]byte{4, 4}, []byte{3, 3, 2, 9})

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// TestFollow splits a GPU anew: its fault stays, a new slice is unknown, and
-// one that is gone is forgotten.
+// TestFollow changes the slices of a GPU. The GPU keeps its fault, a new slice has unknown
+// health, and a removed slice is dropped.
 func TestFollow(t *testing.T) {
 	start := time.Unix(0, 0)
 	w := New(machine(), time.Minute)

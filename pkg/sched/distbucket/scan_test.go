@@ -39,8 +39,8 @@ func TestVisitsAsNodesRunOut(t *testing.T) {
 	}
 }
 
-// TestFirstFitGivesUp searches by name where few nodes fit: the scan by name must give up soon, and the
-// result must still be the first by name.
+// TestFirstFitGivesUp searches by name if few nodes fit: the scan by name must give up soon,
+// and the result must still be the first by name.
 func TestFirstFitGivesUp(t *testing.T) {
 	const nodes = 5000
 	for one, want := range map[int]struct{ taken, visits int }{scanLimit - 1: {4, 4 * scanLimit}, scanLimit + 1: {0, scanLimit}, nodes: {0, scanLimit}} {

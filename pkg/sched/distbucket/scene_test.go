@@ -151,7 +151,7 @@ func each(do func(Node) error) func(*scenario.Command) {
 	}
 }
 
-// node reads "a(4,4)", or "a" where only the name counts.
+// node reads "a(4,4)", or "a" if only the name is needed.
 func node(text string) Node {
 	name, free, _ := strings.Cut(strings.TrimSuffix(text, ")"), "(")
 	return Node{Name: name, Free: vector(free)}

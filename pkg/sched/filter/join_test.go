@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// machine is a node of NUMA nodes with so many free CPUs each, and GPUs named by
-// their position, on these NUMA nodes.
+// machine returns a node. cpus has the free CPUs of each NUMA node, and gpus has the NUMA node
+// of each GPU. A GPU is named by its position in gpus.
 func machine(cpus []int, gpus ...topology.NodeID) *sched.Node {
 	n := &sched.Node{Name: "n", Free: sched.Amounts{CPU: 1 << 40}, CoreWidth: 1}
 	for id, free := range cpus {

@@ -16,10 +16,10 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestLedgerHonours places random pods on random machines, one after the other,
-// and lets the node's own ledger carry out each placement: it must find the CPUs,
-// and afterwards have as many free on each NUMA node as the record says. Where
-// the ledger alone finds a place, Place must, too.
+// TestLedgerHonours places random pods on random machines, one after the other, and lets the
+// node's own ledger carry out each placement: it must find the CPUs, and afterwards have as
+// many free on each NUMA node as the record says. If the ledger finds CPUs for a pod by
+// itself, Place must find a placement, too.
 func TestLedgerHonours(t *testing.T) {
 	placed := 0
 	for seed := range uint64(300) {

@@ -22,7 +22,7 @@ import (
 //	                                group that has only=0,1,2; Split says what each gets
 //	end POD
 //
-// The answer is where the CPUs are, and the GPUs and the links between them.
+// The output is the NUMA nodes of the CPUs, the GPUs, and the links between the GPUs.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands {
 		s := &scene{t: t, placed: map[string]sched.Holding{}}

@@ -125,7 +125,8 @@ func gangCluster(t *testing.T, r *rand.Rand) (*nodestate.State, *gangTwin) {
 	return c, twin
 }
 
-// randomGang returns a gang whose pods' UIDs end in how many CPUs they ask for.
+// randomGang returns a gang. The UID of each pod ends with the number of CPUs that the pod
+// requests.
 func randomGang(r *rand.Rand, number int) *sched.Gang {
 	gang := &sched.Gang{ID: fmt.Sprint("gang", number)}
 	for i := range 1 + r.IntN(5) {

@@ -158,7 +158,7 @@ func (w twin) act(what, which, how uint8) {
 	w.check()
 }
 
-// check fails where something is not where it belongs.
+// check fails the test if an item is in a wrong state or order.
 func (w twin) check() {
 	w.Helper()
 	for uid, it := range w.mu.items {

@@ -41,8 +41,8 @@ func server() *topology.Machine {
 	)
 }
 
-// accelerated has SMT4, sparse nodes, memory without CPUs, a GPU's memory,
-// offline and isolated CPUs, and a node whose distances are not told.
+// accelerated has SMT4, sparse nodes, memory without CPUs, a GPU's memory, offline and
+// isolated CPUs, and a node whose distances are unknown.
 func accelerated() *topology.Machine {
 	m := machine(32, func(id int) topology.CPU {
 		return topology.CPU{

@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology/sysfs"
 )
 
-// A captured tree, an archive or a table of a test serve as well as "/".
+// The root may also be a captured tree, an archive, or a table in a test.
 func ExampleDiscover() {
 	root := fstest.MapFS{
 		"sys/devices/system/cpu/online":                       {Data: []byte("0-3")},

@@ -241,7 +241,7 @@ func TestStaticPod(t *testing.T) {
 	}
 }
 
-// mirrors are pods that say that they are the mirror pod of a static pod.
+// mirrors are pods that claim to be the mirror pod of a static pod.
 type mirrors []*corev1.Pod
 
 func (mirrors) Pod(workload.Pod) (*corev1.Pod, bool) { return nil, false }

@@ -51,7 +51,7 @@ func twin(room, demands []int, i int) bool {
 	return false
 }
 
-// check says what is wrong with a packing, or "".
+// check returns what is wrong with a packing, or "".
 func check(bins, demands []int, p Packing) string {
 	room := append([]int{}, bins...)
 	nowhere := 0

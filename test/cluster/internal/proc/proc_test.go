@@ -38,7 +38,8 @@ func TestStopKillsTheStubborn(t *testing.T) {
 	}
 }
 
-// A pid file may outlive its process, and the pid may be another's by then.
+// A pid file may still exist after its process has ended, and another process may then have
+// the pid.
 func TestForeignPID(t *testing.T) {
 	p := Process{Run: t.TempDir(), Name: "gone"}
 	if err := os.MkdirAll(filepath.Dir(p.pidFile()), 0o755); err != nil {
