@@ -99,7 +99,7 @@ func (s *starts) forecast(e queue.Explanation) queueapi.Forecast {
 	defer s.asking.Unlock()
 	s.learn()
 	present := s.present(e.Pod)
-	answer := forecast.Ask(present, s.runs, seed(e.UID))
+	answer := forecast.Predict(present, s.runs, seed(e.UID))
 	if answer.Unknown != "" {
 		return queueapi.Forecast{Unknown: string(answer.Unknown)}
 	}

@@ -30,7 +30,7 @@ func TestForecast(t *testing.T) {
 	}
 	w.pod("a", "12", "")
 	w.await("it fits no node", func() bool { return w.controller.queue.Depth()[queue.Unschedulable] == 1 })
-	client := w.asks()
+	client := w.queueClient()
 	ask := func() queueapi.Forecast {
 		w.Helper()
 		pod, err := client.Get(t.Context(), "default", "a")
