@@ -6,6 +6,7 @@ import (
 
 	"github.com/numalet/numalet/internal/controller/filters"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
@@ -30,6 +31,7 @@ func (c *controller) newReservations(ctx context.Context) error {
 			}
 			return end
 		},
+		Held: c.chargeReservation,
 		Fits: func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 			own.Plan(planned)
 			_, nowhere := own.Begin(pod)
@@ -37,6 +39,17 @@ func (c *controller) newReservations(ctx context.Context) error {
 		},
 	})
 	return nil
+}
+
+// chargeReservation charges a pod's tenant for what a reservation keeps from other pods, as if the
+// pod ran.
+func (c *controller) chargeReservation(pod *sched.Pod, holds []fairshare.Charge) {
+	task := fairshare.Task{UID: "reservation " + pod.Claim(), Tenant: pod.Tenant, Holds: holds}
+	if len(holds) == 0 {
+		c.ledger.Forget(task.UID)
+		return
+	}
+	c.ledger.Start(task)
 }
 
 // tendReservations updates the reservations until ctx ends, while this process schedules.

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
 // TestReserves checks that a large pod gets a reservation, so that a steady stream of
@@ -21,6 +23,7 @@ func TestReserves(t *testing.T) {
 		node := w.controller.state.Record("n1")
 		return node.Reserved != nil && node.Reserved.UID == "uid-large"
 	})
+	w.await("its tenant is charged for the free CPUs that are held back: 5 cores, beside 4 of the small pods", func() bool { return w.usage("default") == 9000 })
 	w.pod("small", "2", "single")
 	w.await("the small pod's author hears why it waits", func() bool { return w.unscheduled("small") != "" })
 	for _, name := range []string{"a", "b"} {
@@ -32,4 +35,15 @@ func TestReserves(t *testing.T) {
 	if node := w.controller.state.Record("n1"); node.Reserved != nil || w.bound()["small"] != "" {
 		t.Errorf("held back %+v, bound %v; want nothing held back, and the small pod waiting", node.Reserved, w.bound())
 	}
+	w.await("the tenant is charged for the large pod only", func() bool { return w.usage("default") == 8000 })
+}
+
+// usage returns what a tenant is charged for, of all types.
+func (w *world) usage(tenant string) (sum fairshare.Milli) {
+	w.controller.ledger.Each(func(name string, a fairshare.Account) {
+		if name == tenant {
+			sum += a.Usage
+		}
+	})
+	return sum
 }

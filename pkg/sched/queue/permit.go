@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"time"
 
 	"github.com/numalet/numalet/pkg/sched"
@@ -97,15 +98,26 @@ type Head struct {
 	Since time.Time // when no node fitted it first
 }
 
-// Heads returns the first unschedulable pod of each type that has one, in no order.
+// Heads returns the first unschedulable pod of each type that has one. Those whose types overlap
+// are in the order of their turns.
 func (q *Queue) Heads() []Head {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var heads []Head
+	var first []*item
 	for _, c := range q.mu.classes {
 		if it := c.unschedulable.first(); it != nil {
-			heads = append(heads, Head{c.name, it.Pod, it.unschedulableSince})
+			first = append(first, it)
 		}
+	}
+	slices.SortFunc(first, func(a, b *item) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1 // two pods are never equal: their UIDs differ
+	})
+	heads := make([]Head, len(first))
+	for i, it := range first {
+		heads[i] = Head{it.class.name, it.Pod, it.unschedulableSince}
 	}
 	return heads
 }

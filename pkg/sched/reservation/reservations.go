@@ -26,12 +26,17 @@ type Options struct {
 	// not considered: it checks constraints that remain when the pods on the node end, such as
 	// taints. planned are the other pods of the gang. Nil means that every node fits.
 	Fits func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool
+	// Held is called when the free resources that a reservation keeps from other pods change, so
+	// that the pod's tenant is charged for them; nothing when it ends. Nil means that no tenant is
+	// charged.
+	Held func(pod *sched.Pod, holds []fairshare.Charge)
 }
 
 // Reservations reserves nodes for the first blocked pod of each type. Only that pod gets
-// a reservation, so no pod holds a node that another one waits for. Once it has one,
-// other pods may bypass it in the queue, because they cannot take what is reserved. It
-// serves one goroutine.
+// a reservation, so no pod holds a node that another one waits for. Of types that overlap, such
+// as T4 and T4|V100, only one has a reservation: that of the pod which is first in the queue.
+// Once a pod has one, other pods may bypass it in the queue, because they cannot take what is
+// reserved. It serves one goroutine.
 type Reservations struct {
 	state   *nodestate.State
 	queue   *queue.Queue
@@ -45,6 +50,7 @@ type reservation struct {
 	pod            *sched.Pod
 	plan           plan
 	made, searched time.Time
+	held           []fairshare.Charge // what Options.Held was called with last
 }
 
 // New returns a Reservations without any reservation.
@@ -62,6 +68,9 @@ func New(s *nodestate.State, q *queue.Queue, o Options) *Reservations {
 			return func(*sched.Node) bool { return true }
 		}
 	}
+	if o.Held == nil {
+		o.Held = func(*sched.Pod, []fairshare.Charge) {}
+	}
 	return &Reservations{state: s, queue: q, options: o, byType: map[fairshare.Type]*reservation{}}
 }
 
@@ -71,7 +80,9 @@ func New(s *nodestate.State, q *queue.Queue, o Options) *Reservations {
 //     too long, or that is behind another pod which has waited long enough.
 //  2. For each type's first pod that has waited long enough, it reserves the best node,
 //     in place of a worse one. A gang gets nodes for all pods that must start together.
-//     Other pods may bypass this pod from then on.
+//     The reservation of a pod behind it whose type overlaps is released. If a pod before it
+//     has such a reservation, it gets none. Other pods may bypass this pod from then on.
+//  3. It calls Options.Held for reservations that keep more or less than before.
 //
 // A search takes O(pods in the cluster) placements. It runs when a pod becomes first,
 // and then every Options.Again.
@@ -84,8 +95,11 @@ func (rs *Reservations) Tend(now time.Time) {
 		}
 		rs.review(t, rs.byType[t], first, now)
 	}
-	for _, h := range heads {
-		rs.update(h, now)
+	for i, h := range heads {
+		rs.update(h, heads[i+1:], now)
+	}
+	for _, r := range rs.byType {
+		rs.charge(r)
 	}
 }
 
@@ -100,13 +114,20 @@ func (rs *Reservations) review(t fairshare.Type, r *reservation, head queue.Head
 	switch {
 	case state == queue.InFlight: // it is being placed: wait for the result
 	case !pending || head.Pod != nil && head.Pod.UID != r.pod.UID && rs.due(head, now):
-		rs.release(r)
 		rs.queue.Block(r.pod.UID)
-		delete(rs.byType, t)
+		rs.drop(t)
 	case r.plan != nil && now.After(r.expires(rs.options.Keep)):
 		rs.release(r)
 		r.made = now
 	}
+}
+
+// drop forgets the reservation of type t.
+func (rs *Reservations) drop(t fairshare.Type) {
+	r := rs.byType[t]
+	rs.release(r)
+	rs.charge(r)
+	delete(rs.byType, t)
 }
 
 // release releases the reserved nodes, and retries the pods that fit them.
@@ -132,13 +153,18 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 	return end
 }
 
-// update reserves the best node for the first pod of a type, if a search is due. A pod
-// whose requests have changed was added to the queue again. It blocks others again
-// until AllowBypass is called.
-func (rs *Reservations) update(h queue.Head, now time.Time) {
-	r := rs.byType[h.Type]
+// update reserves the best node for the first pod of a type, if a search is due; behind are the
+// first pods of other types that are behind it in the queue. A pod whose requests have changed was
+// added to the queue again. It blocks others again until AllowBypass is called.
+func (rs *Reservations) update(h queue.Head, behind []queue.Head, now time.Time) {
+	r, rivals := rs.byType[h.Type], rs.rivals(h.Type)
 	switch {
-	case r == nil && !rs.due(h, now), r != nil && r.pod.UID != h.Pod.UID: // another is being placed
+	case r != nil && r.pod.UID != h.Pod.UID: // another is being placed
+		return
+	case slices.ContainsFunc(rivals, func(t fairshare.Type) bool { return !rs.isBehind(t, behind) }):
+		rs.queue.AllowBypass(h.Pod.UID)
+		return
+	case r == nil && !rs.due(h, now):
 		return
 	case r == nil:
 		r = &reservation{}
@@ -152,9 +178,31 @@ func (rs *Reservations) update(h queue.Head, now time.Time) {
 	}
 	r.pod, r.searched = h.Pod, now
 	if best := rs.plan(h.Pod); !best.equal(r.plan) {
+		if best != nil {
+			for _, t := range rivals {
+				rs.drop(t)
+			}
+		}
 		rs.reserve(r, best, now)
 	}
 	rs.queue.AllowBypass(h.Pod.UID)
+}
+
+// rivals returns the other types that overlap a type and have a reservation, in order.
+func (rs *Reservations) rivals(t fairshare.Type) (all []fairshare.Type) {
+	for other, r := range rs.byType {
+		if r.plan != nil && other != t && other.Overlaps(t) {
+			all = append(all, other)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// isBehind reports whether the pod that has the reservation of type t is one of these. It is not
+// while it is being placed.
+func (rs *Reservations) isBehind(t fairshare.Type, heads []queue.Head) bool {
+	return slices.ContainsFunc(heads, func(h queue.Head) bool { return h.Type == t && h.Pod.UID == rs.byType[t].pod.UID })
 }
 
 // intact reports whether all nodes of the plan are still reserved. They are not if a

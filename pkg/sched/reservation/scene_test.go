@@ -2,6 +2,7 @@ package reservation_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,10 +21,12 @@ import (
 
 // TestScenarios walks through testdata/*.txt:
 //
-//	node node1 8           adds a node with 8 GPUs
+//	node node1 8 [T4]      adds a node with 8 GPUs, of a type with a fourth argument
 //	run a node1 2 [1h]     runs pod a on 2 GPUs of node1, for 1 hour if that is known
 //	end a                  ends pod a, and reactivates pods that fit now
-//	wait big 8 [prio=1]    adds pod big, which requests 8 GPUs and fits no node
+//	wait big 8 [prio=1] [type=T4|V100]
+//	                       adds pod big, which requests 8 GPUs and fits no node
+//	held                   prints what tenants are charged for reservations
 //	gang train 3 4 [apart] adds gang train of 3 pods with 4 GPUs each, on different nodes with apart
 //	try                    tries all active pods in their order: each is placed or blocked
 //	fails big              makes the next Binding of pod big fail
@@ -50,16 +53,18 @@ type scene struct {
 	pods         map[string]*sched.Pod
 	fails        map[string]bool
 	searches     int
+	held         map[string][]fairshare.Charge // by pod
 	answer       *scenario.Answer
 }
 
 func newScene(t *testing.T) *scene {
-	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}, fails: map[string]bool{}}
+	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}, fails: map[string]bool{}, held: map[string][]fairshare.Charge{}}
 	s.state = nodestatetest.New(t, "gpus", filter.Profile{})
 	s.queue = queue.New(queue.Env{
 		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: s.state.FreedSeq,
 	}, queue.Options{Strict: true})
-	s.reservations = reservation.New(s.state, s.queue, reservation.Options{Ends: func(uid string) time.Time { return s.ends[uid] }, Fits: s.search})
+	s.reservations = reservation.New(s.state, s.queue, reservation.Options{Ends: func(uid string) time.Time { return s.ends[uid] }, Fits: s.search,
+		Held: func(pod *sched.Pod, charges []fairshare.Charge) { s.held[pod.UID] = charges }})
 	return s
 }
 
@@ -79,7 +84,7 @@ func (s *scene) apart(pod *sched.Pod, planned []sched.Decision) func(*sched.Node
 // commands returns the commands that a scenario has.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
-		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "gone": s.gone, "looked": s.looked, "after": s.after, "show": s.show,
+		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "gone": s.gone, "looked": s.looked, "after": s.after, "show": s.show, "held": s.charged,
 		"try":   func(*scenario.Command) { s.try() },
 		"fails": func(c *scenario.Command) { s.fails[c.Arg(0)] = true },
 	}
@@ -88,7 +93,7 @@ func (s *scene) commands() scenario.Commands {
 func (s *scene) node(c *scenario.Command) {
 	n := &sched.Node{Name: c.Arg(0), Allocatable: sched.Amounts{Pods: 110}}
 	for i := range c.Int(1) {
-		n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.Itoa(i), Free: sched.WholeGPU})
+		n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.Itoa(i), Type: c.Opt(2), Free: sched.WholeGPU})
 	}
 	s.state.SetNode(n)
 }
@@ -114,6 +119,9 @@ func (s *scene) end(c *scenario.Command) {
 
 func (s *scene) wait(c *scenario.Command) {
 	e := queue.Entry{Pod: s.pod(c.Arg(0), c.Int(1)), Created: s.now, Type: fairshare.AnyGPU, Tenant: "ann"}
+	if t := c.Value("type"); t != "" {
+		e.Type, e.Pod.GPUs.Types = fairshare.Type(t), strings.Split(t, "|")
+	}
 	e.Priority = int32(c.IntValue("prio", 0))
 	s.queue.Add(e)
 	s.try()
@@ -199,6 +207,14 @@ func (s *scene) after(c *scenario.Command) {
 		f()
 	}
 	s.try()
+}
+
+func (s *scene) charged(c *scenario.Command) {
+	for _, uid := range slices.Sorted(maps.Keys(s.held)) {
+		for _, charge := range s.held[uid] {
+			c.Line("%s keeps %d of %s", uid, charge.Amount/1000, charge.Type)
+		}
+	}
 }
 
 func (s *scene) looked(c *scenario.Command) {
