@@ -1,42 +1,38 @@
 package hollowcluster
 
 import (
-	"context"
+	"bytes"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apiserver/pkg/endpoints/request"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Permission is the smallest unit that RBAC grants.
-type Permission struct{ Group, Resource, Verb string }
-
-// Record is a proxy of the API server that records which permissions its clients use. RBAC itself
-// does not record this, and the API server's audit log would have to be configured.
-type Record struct {
-	proxy  httputil.ReverseProxy
-	server *httptest.Server
-	reads  request.RequestInfoFactory
+// Refusals is a proxy of the API server that reports which requests the API server refuses. The
+// audit log of the API server has this, too, but would have to be configured.
+type Refusals struct {
+	proxy   httputil.ReverseProxy
+	server  *httptest.Server
+	refused func(message string)
 
 	mu   sync.Mutex
-	used map[Permission]bool
+	fail map[string]int // status of the answer to the next request, by METHOD and end of its path
 }
 
-// Record starts a proxy for a service account, and returns it with the kubeconfig of its
-// clients.
-func (p *Plane) Record(ctx context.Context, namespace, account string) (*Record, string, error) {
-	file, err := p.Account(ctx, namespace, account)
-	if err != nil {
-		return nil, "", err
-	}
+// Refusals starts a proxy for a kubeconfig file, and returns it with the kubeconfig file of its
+// clients. It calls refused with the body of each answer 403 and 422, before the client has the
+// answer.
+func (p *Plane) Refusals(file string, refused func(message string)) (*Refusals, string, error) {
 	config, err := clientcmd.LoadFromFile(file)
 	if err != nil {
 		return nil, "", fmt.Errorf("read kubeconfig: %w", err)
@@ -50,41 +46,69 @@ func (p *Plane) Record(ctx context.Context, namespace, account string) (*Record,
 	if err != nil {
 		return nil, "", err
 	}
-	r := &Record{
-		reads: request.RequestInfoFactory{APIPrefixes: sets.NewString("apis", "api"), GrouplessAPIPrefixes: sets.NewString("api")},
-		used:  map[Permission]bool{},
+	r := &Refusals{refused: refused, fail: map[string]int{}}
+	r.proxy = httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1, ModifyResponse: r.read, Rewrite: func(out *httputil.ProxyRequest) { out.SetURL(to) },
 	}
-	r.proxy = httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: func(out *httputil.ProxyRequest) { out.SetURL(to) }}
 	r.server = httptest.NewTLSServer(r) // clients send no token over HTTP
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
 	cluster.Server, cluster.CertificateAuthority, cluster.CertificateAuthorityData = r.server.URL, "", certificate
-	path := p.File(account + ".recorded.kubeconfig")
+	path := strings.TrimSuffix(file, ".kubeconfig") + ".proxy.kubeconfig"
 	return r, path, clientcmd.WriteToFile(*config, path)
 }
 
-// ServeHTTP records a request and forwards it.
-func (r *Record) ServeHTTP(w http.ResponseWriter, q *http.Request) {
-	if info, err := r.reads.NewRequestInfo(q); err == nil && info.IsResourceRequest {
-		resource := info.Resource
-		if info.Subresource != "" {
-			resource += "/" + info.Subresource
-		}
-		r.mu.Lock()
-		r.used[Permission{info.APIGroup, resource, info.Verb}] = true
-		r.mu.Unlock()
+// Fail answers the next request of a method, whose path ends so, with an HTTP status instead of
+// the API server.
+func (r *Refusals) Fail(method, path string, status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fail[method+" "+path] = status
+}
+
+// ServeHTTP forwards a request.
+func (r *Refusals) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	if status := r.failure(q); status != 0 {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(status),
+			Reason: reasons[status], Message: "the test fails this request",
+		})
+		return
 	}
 	r.proxy.ServeHTTP(w, q)
 }
 
-// Used reports whether a client used a permission.
-func (r *Record) Used(p Permission) bool {
+var reasons = map[int]metav1.StatusReason{http.StatusConflict: metav1.StatusReasonConflict, http.StatusBadRequest: metav1.StatusReasonBadRequest}
+
+func (r *Refusals) failure(q *http.Request) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.used[p]
+	for key, status := range r.fail {
+		if method, path, _ := strings.Cut(key, " "); method == q.Method && strings.HasSuffix(q.URL.Path, path) {
+			delete(r.fail, key)
+			return status
+		}
+	}
+	return 0
+}
+
+// read reports a refusal and leaves the answer as it is.
+func (r *Refusals) read(answer *http.Response) error {
+	if answer.StatusCode != http.StatusForbidden && answer.StatusCode != http.StatusUnprocessableEntity {
+		return nil
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	r.refused(string(body))
+	return nil
 }
 
 // Close ends all connections.
-func (r *Record) Close() {
+func (r *Refusals) Close() {
 	r.server.CloseClientConnections()
 	r.server.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -86,6 +87,7 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) erro
 			b.options.Sleep(b.options.Timeout)
 			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, errors.Join(closed, err))
 		case try == maxTries:
+			logr.FromContextOrDiscard(ctx).Error(err, "a Binding has no certain outcome yet; it is sent again until it has", "pod", d.Pod.String(), "node", d.At.Node)
 			detach()
 		}
 		b.options.Sleep(delay)

@@ -67,7 +67,8 @@ func newAnswering(t *testing.T, n int, s hollowcluster.Shape) *world {
 // the rights of the administrator.
 func (w *world) serveQueue() queueapi.Client {
 	w.Helper()
-	w.must(w.ServeQueue(w.ctx, w.controller, repository))
+	w.must(w.InstallQueue(w.ctx, repository))
+	w.must(w.ServeQueue(w.ctx, w.controller))
 	config, err := w.Config()
 	w.must(err)
 	client, err := rest.HTTPClientFor(config)

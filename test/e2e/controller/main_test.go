@@ -104,12 +104,15 @@ func (w *world) pod(name string) *corev1.Pod {
 	return pod
 }
 
+// patience is enough on a machine that also does other work.
+const patience = 2 * time.Minute
+
 // await polls until ok.
 func (w *world) await(what string, ok func() bool) {
 	w.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			w.Fatalf("not within 30 s: %s", what)
+			w.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }

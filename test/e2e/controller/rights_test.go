@@ -3,84 +3,54 @@
 package controller
 
 import (
-	"bytes"
 	"crypto/tls"
 	"net/http"
-	"os"
-	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
-	rbacv1 "k8s.io/api/rbac/v1"
-	"sigs.k8s.io/yaml"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// unseen lists the permissions that TestEveryPermissionIsUsed does not exercise, and what needs
-// them.
-func unseen() map[hollowcluster.Permission]string {
-	return map[hollowcluster.Permission]string{
-		{Group: "", Resource: "pods", Verb: "get"}:                                     "after a Binding without an answer",
-		{Group: "", Resource: "services", Verb: "get"}:                                 "if another object has the name of one of a Job",
-		{Group: "", Resource: "configmaps", Verb: "get"}:                               "the same",
-		{Group: "resource.k8s.io", Resource: "resourceclaims", Verb: "get"}:            "after a conflict",
-		{Group: "resource.k8s.io", Resource: "resourceclaims/status", Verb: "patch"}:   "if a pod's claim is given back",
-		{Group: "resource.k8s.io", Resource: "resourceclaims/binding", Verb: "patch"}:  "checked by the API server at updates of the status",
-		{Group: "resource.k8s.io", Resource: "resourceclaims/binding", Verb: "update"}: "the same",
-		{Group: "resource.k8s.io", Resource: "devicetaintrules", Verb: "watch"}:        "with a feature gate of 1.36",
-		{Group: "numalet.dev", Resource: "placements", Verb: "create"}:                 "checked by deploy/admission/changes.yaml",
-		{Group: "numalet.dev", Resource: "jobs/finalizers", Verb: "update"}:            "checked by the plugin OwnerReferencesPermissionEnforcement",
-		{Group: "events.k8s.io", Resource: "events", Verb: "patch"}:                    "for an event that repeats",
-		{Group: "coordination.k8s.io", Resource: "leases", Verb: "create"}:             "this test creates the lease",
-	}
-}
-
-// TestEveryPermissionIsUsed lets the controller do everything that it does, and checks that
-// it uses each permission of its role, by group, resource and verb: without one of them, the
-// API server would refuse a request. If you add a rule to the role, add a step here that uses it.
-func TestEveryPermissionIsUsed(t *testing.T) {
+// TestEveryPermissionIsNeeded starts the controller without any permission, and lets it do
+// everything that it does. It checks that something fails without each permission of its roles, that
+// the controller logs it, and that the controller works once it has them all. If you add a rule to a
+// role, add a step here that fails without it.
+func TestEveryPermissionIsNeeded(t *testing.T) {
 	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16, GPUs: 4, Model: "NVIDIA A100"})
 	w.upstream()
-	record, kubeconfig, err := w.Record(w.ctx, "numalet-system", "numalet-controller")
+	w.must(w.InstallQueue(w.ctx, repository))
+	w.must(w.api.CoordinationV1().Leases("numalet-system").Delete(w.ctx, "numalet-controller", metav1.DeleteOptions{}))
+	lacking := w.withdraw([]string{"numalet-controller", "numalet-queue-server"},
+		"deploy/controller/rbac.yaml", "deploy/controller/queueapi/queueapi.yaml")
+	lacking.logs(w.File("controller.log"))
+	account, err := w.Account(w.ctx, "numalet-system", "numalet-controller")
 	w.must(err)
-	t.Cleanup(record.Close)
+	proxy, kubeconfig, err := w.Refusals(account, lacking.refused)
+	w.must(err)
+	t.Cleanup(proxy.Close)
 	w.controller, err = w.StartController(w.ctx, "controller", *program, "--kubeconfig="+kubeconfig, "--metrics-secure=true", "--score-interval=1s", "-v=2",
-		"--config="+profiles(t, "numalet-scheduler", "")) // default constraints read services and sets
+		"--pod-ip=192.0.2.7", "--config="+profiles(t, "numalet-scheduler", "")) // default constraints read services and sets
 	w.must(err)
 	t.Cleanup(func() { _ = w.controller.Stop(10 * time.Second); w.show(w.controller.Log) })
 	w.must(w.controller.AwaitReady(w.ctx))
-	w.everything()
-	reasons := unseen()
-	for _, p := range granted(t) {
-		_, excused := reasons[p]
-		used := record.Used(p)
-		if p.Verb == "list" { // with older API servers, which do not list by a watch
-			p.Verb = "watch"
-			_, excused = reasons[p]
-			used = record.Used(p)
-			p.Verb = "list"
-		}
-		switch {
-		case !used && !excused:
-			t.Errorf("nothing uses the permission to %s %s of the API group %q; remove it from deploy/controller/rbac.yaml", p.Verb, p.Resource, p.Group)
-		case used && excused:
-			t.Errorf("%v is used, and in the list of those that are not", p)
-		}
-		delete(reasons, p)
-	}
-	for p := range reasons {
-		t.Errorf("%v is in the list, and not in the role", p)
-	}
+	w.everything(proxy)
+	lacking.check()
 }
 
 // everything makes the controller bind pods with volumes and claims, report others, run
 // Jobs, groups and tenants, and answer a request for metrics.
-func (w *world) everything() {
+func (w *world) everything(proxy *hollowcluster.Refusals) {
 	w.Helper()
-	for _, name := range []string{"volume-later", "volume-local", "volume-race", "claim", "claim-template", "device-freed"} {
+	proxy.Fail(http.MethodPut, "/resourceclaims/one", http.StatusConflict) // it then reads the claim again
+	for _, pod := range []string{"own", "second"} {                        // it then gives their claims back
+		proxy.Fail(http.MethodPost, "/pods/"+pod+"/binding", http.StatusBadRequest)
+	}
+	for _, name := range []string{"claim", "claim-template", "device-freed", "volume-later", "volume-local", "volume-race"} {
 		w.Run(name, func(t *testing.T) {
 			sections, err := txtar.ParseFile("testdata/parity/" + name + ".txt")
 			w.must(err)
@@ -101,7 +71,9 @@ func (w *world) everything() {
 	w.await("ann gets a GPU", func() bool { return w.given("first") != "" })
 	w.create(ours("large", "99", v1alpha1.PolicySingle))
 	w.await("its author hears why it waits", func() bool { return said(w.pod("large")) != "" })
+	w.must(w.ServeQueue(w.ctx, w.controller))
 	j := &jobs{w, w.objects()}
+	foreign(j)
 	gang(j)
 	ttl(j)
 	suspend(j)
@@ -149,30 +121,23 @@ spec:
   volumes: [{name: disk, persistentVolumeClaim: {claimName: provisioned}}]
 `
 
-// granted returns the permissions of the controller's roles, as the manifest has them.
-func granted(t *testing.T) (all []hollowcluster.Permission) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(repository, "deploy/controller/rbac.yaml"))
-	if err != nil {
-		t.Fatal(err)
+// foreign makes a job while others have objects of its name.
+func foreign(j *jobs) {
+	for _, kind := range []string{"service", "configmap"} {
+		args := []string{"create", kind, "foreign"}
+		if kind == "service" {
+			args = []string{"create", "service", "clusterip", "foreign", "--clusterip=None"}
+		}
+		_, err := j.Kubectl(j.ctx, args...)
+		j.must(err)
 	}
-	for _, document := range bytes.Split(data, []byte("\n---\n")) {
-		var role rbacv1.ClusterRole // a Role has the same fields
-		if err := yaml.Unmarshal(document, &role); err != nil {
-			t.Fatal(err)
-		}
-		if role.Name != "numalet-controller" {
-			continue
-		}
-		for _, rule := range role.Rules {
-			for _, group := range rule.APIGroups {
-				for _, resource := range rule.Resources {
-					for _, verb := range rule.Verbs {
-						all = append(all, hollowcluster.Permission{Group: group, Resource: resource, Verb: verb})
-					}
-				}
-			}
-		}
+	j.make("foreign", `replicas: 2`)
+	for _, kind := range []string{"service", "configmap"} {
+		j.await("the "+kind+" is in the way", func() bool {
+			return strings.Contains(strings.ToLower(j.get("foreign").Status.Message), kind+" foreign exists and does not belong to this job")
+		})
+		_, err := j.Kubectl(j.ctx, "delete", kind, "foreign")
+		j.must(err)
 	}
-	return all
+	j.runs("foreign-0", "foreign-1")
 }

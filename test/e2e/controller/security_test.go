@@ -67,7 +67,7 @@ func permissionTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("\n| role | resources | verbs |\n|---|---|---|\n")
-	for _, file := range []string{"daemonset/rbac.yaml", "controller/rbac.yaml"} {
+	for _, file := range []string{"daemonset/rbac.yaml", "controller/rbac.yaml", "controller/queueapi/queueapi.yaml"} {
 		data, err := os.ReadFile("../../../deploy/" + file)
 		if err != nil {
 			t.Fatal(err)

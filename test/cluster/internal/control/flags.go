@@ -39,7 +39,9 @@ func (p Plane) apiserverArgs() []string {
 	}
 	if p.Alone {
 		// No controller creates the service accounts of pods or removes the initial taint of nodes.
-		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
+		// The plugin OwnerReferencesPermissionEnforcement is enabled as on OpenShift.
+		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+			"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement")
 	}
 	return args
 }

@@ -1,0 +1,203 @@
+//go:build e2e
+
+package controller
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// permission is the smallest unit that RBAC grants.
+type permission struct{ group, resource, verb string }
+
+// withdrawn are permissions of a program's roles that the test has removed. Each of them is given
+// back once the API server has refused a request for want of it, and the program has reported this.
+// So a single run of a program shows for each permission what fails without it: the test need not
+// start the program once for each.
+type withdrawn struct {
+	*world
+
+	mu    sync.Mutex
+	files []string // logs of the program
+	all   map[permission]bool
+	lacks map[permission][]*role // the roles that had it
+	given sync.WaitGroup
+}
+
+// role is a ClusterRole, or a Role, which has the same fields.
+type role struct {
+	rbacv1.ClusterRole
+	full []rbacv1.PolicyRule // as in the manifest
+}
+
+// withdraw removes all rules of the roles in manifests whose names are given.
+func (w *world) withdraw(names []string, manifests ...string) *withdrawn {
+	w.Helper()
+	r := &withdrawn{world: w, all: map[permission]bool{}, lacks: map[permission][]*role{}}
+	for _, manifest := range manifests {
+		text, err := os.ReadFile(filepath.Join(repository, manifest))
+		w.must(err)
+		for _, document := range bytes.Split(text, []byte("\n---\n")) {
+			var own role
+			w.must(yaml.Unmarshal(document, &own.ClusterRole))
+			if !strings.HasSuffix(own.Kind, "Role") || !slices.Contains(names, own.Name) {
+				continue
+			}
+			own.full, own.Rules = own.Rules, nil
+			for _, p := range permissions(own.full) {
+				if r.all[p] {
+					w.Errorf("two rules grant %v: remove one", p)
+				}
+				r.all[p] = true
+				r.lacks[p] = append(r.lacks[p], &own)
+			}
+			w.must(r.write(&own))
+		}
+	}
+	w.Cleanup(r.given.Wait)
+	return r
+}
+
+// permissions lists what rules grant.
+func permissions(rules []rbacv1.PolicyRule) (all []permission) {
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					all = append(all, permission{group, resource, verb})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// write updates the rules of a role in the API server.
+func (r *withdrawn) write(own *role) (err error) {
+	if own.Kind == "ClusterRole" {
+		_, err = r.api.RbacV1().ClusterRoles().Update(r.ctx, &own.ClusterRole, metav1.UpdateOptions{})
+		return err
+	}
+	_, err = r.api.RbacV1().Roles(own.Namespace).Update(r.ctx, &rbacv1.Role{ObjectMeta: own.ObjectMeta, Rules: own.Rules}, metav1.UpdateOptions{})
+	return err
+}
+
+// refused handles an answer of the API server that refuses a request.
+func (r *withdrawn) refused(message string) {
+	p, words, ok := wanting(message)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	holders, lacks := r.lacks[p]
+	if !lacks {
+		if !r.all[p] {
+			r.Errorf("the program needs a permission that its role lacks: %s", message)
+		}
+		return
+	}
+	delete(r.lacks, p)
+	r.given.Go(func() {
+		if !r.told(words) {
+			r.Errorf("the program does not log that the API server refused %v: %s", p, words)
+		}
+		if err := r.give(p, holders); err != nil {
+			r.Error(err)
+		}
+		r.Logf("without %v: %s", p, words)
+	})
+}
+
+// told waits until the program's log has some words, or the condition of a GPUGroup does, which
+// reports to its author.
+func (r *withdrawn) told(words string) bool {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(500 * time.Millisecond) {
+		for _, file := range r.logged() {
+			text, err := os.ReadFile(file)
+			if err == nil && strings.Contains(strings.ReplaceAll(string(text), `\`, ""), words) {
+				return true
+			}
+		}
+		groups, err := r.Kubectl(r.ctx, "get", "gpugroups", "-o", "jsonpath={.items[*].status.conditions[*].message}")
+		if err == nil && strings.Contains(groups, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// logs adds a file with logs of the program.
+func (r *withdrawn) logs(file string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files = append(r.files, file)
+}
+
+func (r *withdrawn) logged() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.files)
+}
+
+// give adds a permission to the roles that had it.
+func (r *withdrawn) give(p permission, holders []*role) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, own := range holders {
+		for _, rule := range own.full {
+			if slices.Contains(permissions([]rbacv1.PolicyRule{rule}), p) {
+				own.Rules = append(own.Rules, rbacv1.PolicyRule{
+					APIGroups: []string{p.group}, Resources: []string{p.resource}, Verbs: []string{p.verb}, ResourceNames: rule.ResourceNames,
+				})
+			}
+		}
+		if err := r.write(own); err != nil {
+			return fmt.Errorf("give %v back: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// check fails the test for each permission that no request lacked.
+func (r *withdrawn) check() {
+	r.Helper()
+	r.given.Wait()
+	for p := range r.lacks {
+		r.Errorf("nothing fails without the permission to %s %s of the API group %q; remove it from the role", p.verb, p.resource, p.group)
+	}
+}
+
+// byRBAC matches the API server's refusals.
+var byRBAC = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"`)
+
+// indirect are the refusals for want of permissions that are checked in requests for other objects.
+var indirect = map[string]permission{
+	"which only the numalet controller may set":                                                           {"numalet.dev", "placements", "create"},
+	"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on": {"numalet.dev", "jobs/finalizers", "update"},
+}
+
+// wanting returns the permission for want of which a request was refused, and the words that say so.
+func wanting(message string) (p permission, words string, ok bool) {
+	message = strings.ReplaceAll(message, `\`, "")
+	if found := byRBAC.FindStringSubmatch(message); found != nil {
+		return permission{found[3], found[2], found[1]}, found[0], true
+	}
+	for words, p := range indirect {
+		if strings.Contains(message, words) {
+			return p, words, true
+		}
+	}
+	return permission{}, "", false
+}
