@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -13,13 +14,24 @@ import (
 // Account writes a kubeconfig for an existing service account, with a token for a day and
 // the namespace, and returns its path. Its user has the rights of the account only.
 func (p *Plane) Account(ctx context.Context, namespace, name string) (string, error) {
+	return p.account(ctx, namespace, name, nil)
+}
+
+// AccountOf writes a kubeconfig as Account does, with a token that names a pod and its node, as the
+// kubelet gives one to the pod.
+func (p *Plane) AccountOf(ctx context.Context, pod *corev1.Pod) (string, error) {
+	bound := &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}
+	return p.account(ctx, pod.Namespace, pod.Spec.ServiceAccountName, bound)
+}
+
+func (p *Plane) account(ctx context.Context, namespace, name string, bound *authenticationv1.BoundObjectReference) (string, error) {
 	client, err := p.API()
 	if err != nil {
 		return "", err
 	}
 	day := int64(24 * 60 * 60)
 	made, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}, metav1.CreateOptions{})
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day, BoundObjectRef: bound}}, metav1.CreateOptions{})
 	if err != nil {
 		return "", fmt.Errorf("make token of service account %s/%s: %w", namespace, name, err)
 	}

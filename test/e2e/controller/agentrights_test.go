@@ -1,0 +1,80 @@
+//go:build e2e
+
+package controller
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/test/hollowcluster"
+)
+
+// TestEveryPermissionOfTheAgentIsNeeded starts the agent of this machine without any permission, as
+// the agent of a node without a kubelet. It checks that something fails without each permission of
+// its roles, and that the agent logs it.
+func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
+	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
+	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-f", repository+"/deploy/daemonset/rbac.yaml")
+	w.must(err)
+	_, err = w.Kubectl(w.ctx, "delete", "nodetopology", "node-00000")
+	w.must(err)
+	own := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: "agent"},
+		Spec: corev1.PodSpec{NodeName: "node-00000", ServiceAccountName: "numalet-agent", Containers: []corev1.Container{{Name: "agent", Image: "none"}}}}
+	own, err = w.api.CoreV1().Pods(own.Namespace).Create(w.ctx, own, metav1.CreateOptions{})
+	w.must(err)
+	lacking := w.withdraw([]string{"numalet-agent"}, "deploy/daemonset/rbac.yaml")
+	lacking.elsewhere(permission{"", "events", "patch"}, "TestEventsCountEquals of internal/agent/nodeapi")
+	account, err := w.AccountOf(w.ctx, own)
+	w.must(err)
+	proxy, kubeconfig, err := w.Refusals(account, lacking.refused)
+	w.must(err)
+	t.Cleanup(proxy.Close)
+	w.rejected("rejected")
+
+	dir := t.TempDir()
+	w.must(os.WriteFile(filepath.Join(dir, "static.yaml"), []byte("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"), 0o600))
+	start := func(name, kubeletConfig string) *hollowcluster.Process {
+		file := w.File(name + ".log")
+		lacking.logs(file)
+		agent, err := w.Start(name, *agentProgram, "--kubeconfig="+kubeconfig, "--node-name=node-00000", "--controller", "--enforce=cgroup", "--reserved-cpus=0", "-v=2",
+			"--checkpoint="+filepath.Join(dir, name+".json"), "--kubelet-dir="+dir, "--kubelet-config="+filepath.Join(dir, kubeletConfig), "--health-addr=127.0.0.1:0")
+		w.must(err)
+		t.Cleanup(func() { _ = agent.Stop(10 * time.Second); w.show(file) })
+		return agent
+	}
+	<-start("static", "static.yaml").Over() // it cannot remove the label of the node
+	start("agent", "none.yaml")
+	w.await("the agent reports its node", func() bool {
+		version, err := w.Kubectl(w.ctx, "get", "nodetopology", "node-00000", "-o", "jsonpath={.status.conditions[0].type}")
+		return err == nil && version != ""
+	})
+	w.await("the rejected pod is failed", func() bool { return w.pod("rejected").Status.Phase == corev1.PodFailed })
+	w.await("the agent renews its Lease", func() bool {
+		_, err := w.api.CoordinationV1().Leases("numalet-system").Get(w.ctx, v1alpha1.HeartbeatName("node-00000"), metav1.GetOptions{})
+		return err == nil
+	})
+	<-start("static-again", "static.yaml").Over() // it cannot report why it does not start
+	w.await("nothing is missing", lacking.done)
+	lacking.check()
+}
+
+// rejected makes a pod on the node that an agent has rejected and that runs still, because the
+// kubelet has overwritten its phase.
+func (w *world) rejected(name string) {
+	w.Helper()
+	w.create(hollowcluster.Pod("default", name, "nobody", "1", 0))
+	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{v1alpha1.AnnotationPlacement: `{"version":1,"containers":{}}`}},
+		Target: corev1.ObjectReference{Kind: "Node", Name: "node-00000"}}
+	w.must(w.as("numalet-system", "numalet-controller").CoreV1().Pods("default").Bind(w.ctx, binding, metav1.CreateOptions{}))
+	pod := w.pod(name)
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+		Reason: v1alpha1.ReasonPlacementRejected, Message: "rejected"})
+	_, err := w.api.CoreV1().Pods("default").UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
+	w.must(err)
+}
