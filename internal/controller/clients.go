@@ -56,7 +56,19 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	if err != nil {
 		return clients{}, err
 	}
-	var c clients
+	c, err := connectScheduler(config, cfg)
+	if err != nil {
+		return clients{}, err
+	}
+	if err := c.connectOperators(config, log); err != nil {
+		return clients{}, err
+	}
+	c.authorize, err = authorized(config, log.WithName("metrics"))
+	return c, err
+}
+
+// connectScheduler connects the clients that scheduling needs.
+func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, err error) {
 	for _, watched := range []struct {
 		informer *cache.SharedIndexInformer
 		resource schema.GroupVersionResource
@@ -73,12 +85,6 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	if c.resources, err = dynamic.NewForConfig(config); err != nil {
 		return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
-	if err := c.connectOperators(config, log); err != nil {
-		return clients{}, err
-	}
-	if c.authorize, err = authorized(config, log.WithName("metrics")); err != nil {
-		return clients{}, err
-	}
 	if c.metadata, err = metadata.NewForConfig(config); err != nil {
 		return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)
 	}
@@ -86,7 +92,7 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 		client  *kubernetes.Interface
 		qps     float32
 		timeout time.Duration // sent to the API server, too, which then aborts the request
-	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, 0}} {
+	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, cfg.LeaseDuration / 3}} { // a renewal without an answer leaves time for another one
 		config := rest.CopyConfig(config)
 		config.QPS, config.Timeout = made.qps, made.timeout
 		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
@@ -98,7 +104,7 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 		_, err := c.report.CoreV1().ConfigMaps(cfg.LeaseNS).Create(ctx, stray, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
-	return c, c.connectWriters(config, cfg)
+	return c, c.connectWriters(rest.CopyConfig(config), cfg)
 }
 
 // connectOperators connects the reconcilers of custom resources.

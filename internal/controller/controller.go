@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
@@ -134,9 +135,18 @@ func (c *controller) panicked(object string, cause any) {
 func (c *controller) newReporter(ctx context.Context) (err error) {
 	c.reporter, err = podwriter.NewReporter(ctx, podwriter.Dependencies{
 		Client: c.clients.report, CreateEvent: c.clients.events, Explain: c.filters.explain, Kind: c.filters.kind,
-		Fence: func() error { return c.fence() }, Timeout: c.cfg.BindTimeout,
+		Fence: func() error { return c.fence() }, Timeout: c.cfg.BindTimeout, Newest: c.newestPod,
 	})
 	return err
+}
+
+// newestPod returns a pod as the informer saw it last, or nil.
+func (c *controller) newestPod(namespace, name string) *corev1.Pod {
+	pod, err := c.factory.Core().V1().Pods().Lister().Pods(namespace).Get(name)
+	if err != nil {
+		return nil // the informer has only "not found"
+	}
+	return pod
 }
 
 // newMirror connects the informers to the state, and the subscribers to the state. The queue is

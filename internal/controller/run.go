@@ -16,10 +16,15 @@ import (
 // run runs all parts until ctx ends, a part fails or the lease is lost. The other parts end after
 // scheduling has ended, so that Bindings in flight are finished.
 func (c *controller) run(ctx context.Context) error {
+	return c.runWith(ctx, c.health.Run, c.metrics.Run, c.answer)
+}
+
+// runWith runs all parts, with these servers.
+func (c *controller) runWith(ctx context.Context, servers ...func(context.Context) error) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
-	parts := []func(context.Context) error{c.health.Run, c.metrics.Run, c.confinement.Run, c.report, c.watch, c.lookAgain, c.rescore, c.operate, c.reportWaiting, c.answer, c.starts.run, c.runGroups, c.tendReservations, c.checkHeartbeats}
+	parts := append(servers, c.confinement.Run, c.report, c.watch, c.lookAgain, c.rescore, c.operate, c.reportWaiting, c.starts.run, c.runGroups, c.tendReservations, c.checkHeartbeats)
 	errs := make([]error, len(parts)+1)
 	var wg sync.WaitGroup
 	for i, part := range parts {

@@ -72,7 +72,7 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) erro
 	if err := b.options.Limit.Wait(ctx); err != nil {
 		return fmt.Errorf("bind pod %s to node %q: wait for the rate limit: %w", d.Pod, d.At.Node, err)
 	}
-	delay := minDelay
+	delay, unanswered := minDelay, false
 	for try := 1; ; try++ {
 		closed := b.options.Fence()
 		if closed == nil {
@@ -81,6 +81,13 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) erro
 		switch {
 		case closed == nil && err == nil:
 			return nil
+		case closed == nil && isAnswer(err) && unanswered && !apierrors.IsNotFound(err):
+			// It answers this request. An earlier one may still take effect.
+			detach()
+			if b.Resolve(ctx, d) == nil {
+				return nil
+			}
+			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, err)
 		case closed != nil && err == nil, closed == nil && isAnswer(err): // nothing was sent, or it was answered
 			return fmt.Errorf("bind pod %s to node %q: %w", d.Pod, d.At.Node, errors.Join(closed, err))
 		case ctx.Err() != nil && (closed != nil || try >= maxTries):
@@ -90,14 +97,15 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) erro
 			logr.FromContextOrDiscard(ctx).Error(err, "a Binding has no certain outcome yet; it is sent again until it has", "pod", d.Pod.String(), "node", d.At.Node)
 			detach()
 		}
+		unanswered = true
 		b.options.Sleep(delay)
 		delay = min(2*delay, maxDelay)
 	}
 }
 
-// Resolve returns nil if a pod is bound as decided, and an error if it is not. It is for a Bind that
-// panicked: it waits until no request of that Bind can take effect, and then reads the pod until the
-// API server answers. Once ctx has ended, it gives up after maxTries.
+// Resolve returns nil if a pod is bound as decided, and an error if it is not. It waits until no
+// request that was sent before can take effect, and then reads the pod until the API server
+// answers. Once ctx has ended, it gives up after maxTries.
 func (b *Binder) Resolve(ctx context.Context, d sched.Decision) error {
 	b.options.Sleep(b.options.Timeout)
 	delay := minDelay

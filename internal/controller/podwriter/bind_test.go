@@ -3,6 +3,7 @@ package podwriter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -253,6 +254,34 @@ func between(asked, from, until int, err error) error {
 		return nil
 	}
 	return err
+}
+
+// TestLateBinding checks that a refusal answers only the last request: an earlier one, which had no
+// answer, may still take effect.
+func TestLateBinding(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	for name, refusal := range map[string]error{
+		"409": apierrors.NewConflict(pods, "a", errors.New("modified")), "429": apierrors.NewTooManyRequests("later", 1),
+		"500": apierrors.NewInternalError(errors.New("etcd")), "403": apierrors.NewForbidden(pods, "a", errors.New("policy")),
+	} {
+		for _, binds := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, bound %v", name, binds), func(t *testing.T) {
+				s := newServer(false, context.DeadlineExceeded, refusal)
+				s.late = func() {
+					pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-a"}}
+					if binds {
+						pod.Spec.NodeName = "n1"
+					}
+					if err := s.Tracker().Update(schema.GroupVersionResource{Version: "v1", Resource: "pods"}, pod, "default"); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := s.binder(open).Bind(t.Context(), decision(), attached); (err == nil) != binds || s.late != nil {
+					t.Errorf("Bind = %v, and the pod is bound: %v", err, binds)
+				}
+			})
+		}
+	}
 }
 
 // TestSettle checks that the outcome of a Bind that panicked is read, and not before its last request

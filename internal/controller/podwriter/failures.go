@@ -32,6 +32,7 @@ type failure struct {
 	pod             *sched.Pod
 	reason, message string
 	attempt         *attempt
+	tries           int // to write the condition; the event is written before the first one
 }
 
 // attempt is one failed attempt to place a pod, together with its gang.
@@ -161,6 +162,29 @@ func (q *failureQueue) endWrite(f failure) {
 	defer q.mu.Unlock()
 	delete(q.writing, f.pod.UID)
 	q.written.Broadcast()
+}
+
+const (
+	// minRetry and maxRetry bound the time after which a condition is written again that could not
+	// be written. It doubles.
+	minRetry, maxRetry = time.Second, time.Minute
+)
+
+// later adds a failure again whose condition could not be written, unless the pod has another report
+// by then, or needs none.
+func (q *failureQueue) later(f failure) {
+	delay := min(maxRetry, minRetry<<min(f.tries, 10))
+	f.tries++
+	time.AfterFunc(delay, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		last, pending := q.reported[f.pod.UID]
+		if _, newer := q.waiting.failures[f.pod.UID]; !pending || newer || last.message != f.message {
+			return
+		}
+		q.waiting.add(f)
+		signal(q.arrived)
+	})
 }
 
 // recordReport records what is reported for a pod now, and returns the report before.

@@ -40,6 +40,7 @@ type Reporter struct {
 	timeout     time.Duration
 	explain     func(*sched.Pod) string
 	kindOf      func(*sched.Pod) string
+	newest      func(namespace, name string) *corev1.Pod
 	shared      explanations
 	broadcaster events.EventBroadcaster // of failures, which come again
 	bound       *boundEvents
@@ -59,6 +60,9 @@ type Dependencies struct {
 	// Explain returns why no node suits a pod, or why too few nodes suit its gang. Only Run
 	// calls it.
 	Explain func(*sched.Pod) string
+	// Newest returns a pod as this process saw it last, or nil if it is gone. With a nil Newest,
+	// conditions are written without a precondition.
+	Newest func(namespace, name string) *corev1.Pod
 	// Kind returns a text that is equal only for pods with the same explanation, or "". Only
 	// Run calls it; nil means that no two pods have.
 	Kind func(*sched.Pod) string
@@ -70,7 +74,7 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reporter{client: d.Client, fence: d.Fence, timeout: d.Timeout, explain: d.Explain, kindOf: d.Kind, bound: bound, failures: newFailureQueue(), outdated: newOutdated()}
+	r := &Reporter{client: d.Client, fence: d.Fence, timeout: d.Timeout, explain: d.Explain, kindOf: d.Kind, newest: d.Newest, bound: bound, failures: newFailureQueue(), outdated: newOutdated()}
 	if r.fence == nil {
 		r.fence = func() error { return nil }
 	}
@@ -173,28 +177,41 @@ func (r *Reporter) Run(ctx context.Context) error {
 	}
 }
 
-// write writes the event, and the condition if its message has changed.
+// write writes the event, and the condition if its message has changed. A condition that could not be
+// written is tried again later, and only that: autoscalers wait for it.
 func (r *Reporter) write(ctx context.Context, f failure) {
-	before, known := r.failures.recordReport(f)
-	unchanged := known && before.message == f.message
-	if unchanged && time.Since(before.at) < repeatAfter {
-		return
-	}
-	r.recorder(f.pod).Eventf(podReference(f.pod), nil, corev1.EventTypeWarning, v1alpha1.EventFailedScheduling, f.action(), "%s", f.message)
-	if unchanged {
-		return
+	if f.tries == 0 {
+		before, known := r.failures.recordReport(f)
+		unchanged := known && before.message == f.message
+		if unchanged && time.Since(before.at) < repeatAfter {
+			return
+		}
+		r.recorder(f.pod).Eventf(podReference(f.pod), nil, corev1.EventTypeWarning, v1alpha1.EventFailedScheduling, f.action(), "%s", f.message)
+		if unchanged {
+			return
+		}
 	}
 	if err := r.setCondition(ctx, f); err != nil {
-		logr.FromContextOrDiscard(ctx).Error(err, "the failure is reported by an event only")
+		logr.FromContextOrDiscard(ctx).V(2).Info("the condition of a waiting pod is not written yet", "pod", f.pod.String(), "tries", f.tries+1, "error", err.Error())
+		r.failures.later(f)
 	}
 }
 
 // setCondition sets the condition PodScheduled to false, which autoscalers and people
-// look for. A pod that was deleted needs none. Like a Binding it needs the lease: otherwise a
-// former leader could overwrite what the API server has set for a pod that another one bound.
+// look for. A pod that was deleted or bound needs none. Like a Binding it needs the lease: a former
+// leader must not contradict the new one.
+//
+// The lease is not enough, because a request may take effect after its answer was given up. So the
+// patch also needs the resource version that this process saw last, while the pod was not bound:
+// otherwise it could overwrite what the API server sets with a Binding. A read before each patch was
+// rejected, because it doubles the requests in a burst of pods.
 func (r *Reporter) setCondition(ctx context.Context, f failure) error {
+	version, pending := r.precondition(f.pod)
+	if !pending {
+		return nil
+	}
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": f.pod.UID},
+		"metadata": map[string]any{"uid": f.pod.UID, "resourceVersion": version},
 		"status": map[string]any{"conditions": []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: f.reason,
 			Message: f.message, LastTransitionTime: metav1.NewTime(time.Now()),
@@ -212,10 +229,23 @@ func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 		ctx = limited
 	}
 	_, err = r.client.CoreV1().Pods(f.pod.Namespace).Patch(ctx, f.pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("set condition PodScheduled of pod %s: %w", f.pod, err)
 	}
 	return nil
+}
+
+// precondition returns the resource version of a pod, nil for any, and whether the pod is known to be
+// not bound.
+func (r *Reporter) precondition(pod *sched.Pod) (version any, pending bool) {
+	if r.newest == nil {
+		return nil, true
+	}
+	now := r.newest(pod.Namespace, pod.Name)
+	if now == nil || string(now.UID) != pod.UID || now.Spec.NodeName != "" {
+		return nil, false
+	}
+	return now.ResourceVersion, true
 }
 
 func (r *Reporter) recorder(pod *sched.Pod) events.EventRecorder {
