@@ -29,6 +29,9 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 	if api.Configuration, err = configuration(c.cfg); err != nil {
 		return err
 	}
+	if api.Claims, err = filters.NewClaims(ctx, api); err != nil {
+		return err
+	}
 	f.api = api
 	seed := uint64(time.Now().UnixNano())
 	for i := range c.cfg.Proposers {
@@ -38,7 +41,7 @@ func (c *controller) newFilters(ctx context.Context) (err error) {
 		}
 		f.proposers = append(f.proposers, pipeline.ProposerOptions{Filter: own, Rand: rand.New(rand.NewPCG(seed, uint64(i)))})
 	}
-	own, err := filters.NewExplainer(ctx, f.cluster, api)
+	own, err := filters.NewProposer(ctx, f.cluster, api)
 	if err != nil {
 		return err
 	}

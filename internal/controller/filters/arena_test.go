@@ -12,7 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
@@ -37,12 +37,13 @@ type arena struct {
 }
 
 // newArena returns an arena of servers with 64 CPUs, 512 GiB and 8 GPUs. Each has the given
-// number of pods, which together use about the fraction fill of its resources.
-func newArena(b *testing.B, servers, pods int, fill float64) *arena {
+// number of pods, which together use about the fraction fill of its resources. The API server also
+// has some objects.
+func newArena(b *testing.B, servers, pods int, fill float64, objects ...apiruntime.Object) *arena {
 	b.Helper()
-	client := fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+	client := fake.NewClientset(append(objects, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})...)
 	a := &arena{B: b, cluster: NewCluster(nil)}
-	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
+	api := newAPI(b, client)
 	var err error
 	for range most {
 		p, err := NewProposer(b.Context(), a.cluster, api)

@@ -12,17 +12,15 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Committer has the filters of the second-tier scheduler: those of a Proposer, and those of
-// volumes and devices with Reserve and PreBind. It implements sched.Relay and
+// Committer has the filters of the second-tier scheduler: those of a Proposer, and Reserve and
+// PreBind of the plugins of volumes and devices. It implements sched.Relay and
 // pipeline.Reserver. Begin, Resume, Check and Reserve must be called from one goroutine,
 // Unreserve and Bind may be called from any.
 type Committer struct {
-	Proposer           // all filters
-	first    *Proposer // filters of the first tier, which are complete for pods without claims
-	quotas   Quotas    // nil for none
-	current  *Proposer // that checks the current pod: this one, or first
-	still    still     // what has happened since the current pod was checked; empty for most pods
-	reserved sync.Map  // pod UID → *reserved, between Reserve and the end of Bind
+	Proposer
+	quotas   Quotas   // nil for none
+	still    still    // what has happened since the current pod was checked; empty for most pods
+	reserved sync.Map // pod UID → *reserved, between Reserve and the end of Bind
 }
 
 // Quotas returns an error if a decision exceeds a quota. The node's record has its GPU types.
@@ -39,55 +37,47 @@ type reserved struct {
 
 // NewCommitter returns the filters of the second-tier scheduler. quotas may be nil.
 func NewCommitter(ctx context.Context, c *Cluster, api API, quotas Quotas) (*Committer, error) {
-	all, err := NewExplainer(ctx, c, api)
+	p, err := NewProposer(ctx, c, api)
 	if err != nil {
 		return nil, err
 	}
-	first, err := NewProposer(ctx, c, api)
-	if err != nil {
-		return nil, err
-	}
-	committer := &Committer{Proposer: *all, first: first, quotas: quotas}
-	committer.current = &committer.Proposer
-	return committer, nil
+	return &Committer{Proposer: *p, quotas: quotas}, nil
 }
 
-// Begin runs PreFilter of all filters for a pod.
+// Begin runs PreFilter for a pod.
 func (c *Committer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
-	c.current, c.still = &c.Proposer, still{}
+	c.still = still{}
 	return c.Proposer.Begin(pod)
 }
 
-// Resume continues with the results of a Proposer's Begin, which saves PreFilter. For a pod whose
-// filters read all nodes, they may also be the results of an earlier Begin for another pod of its
+// Resume continues with the results of a Proposer's Begin, which saves PreFilter. The plugins of
+// volumes and devices store in these results what they will reserve, and what others have reserved
+// since may contradict it, so PreFilter runs again for a pod with claims. For a pod whose
+// filters read all nodes, the results may also be those of an earlier Begin for another pod of its
 // gang. Resume then uses only their mark. Check refuses the nodes on which the pod may no longer
 // fit because of changes since the mark.
 func (c *Committer) Resume(pod *sched.Pod, with any) sched.Reason {
-	own := pod.Foreign.(*Pod)
-	c.current, c.still = c.first, still{}
-	if own.claim {
-		c.current = &c.Proposer
-	}
-	switch {
+	c.still = still{}
+	switch own := pod.Foreign.(*Pod); {
 	case own.wide:
 		return c.resumeWide(pod, with.(*begun).mark)
 	case own.claim:
 		_, why := c.Proposer.Begin(pod)
 		return why
 	}
-	return c.first.Resume(pod, with)
+	return c.Proposer.Resume(pod, with)
 }
 
 // resumeWide continues with a pod whose filters read all nodes and which was checked at a mark. It
 // does not read all nodes again.
 func (c *Committer) resumeWide(pod *sched.Pod, mark uint64) sched.Reason {
-	c.current.use(pod)
-	still, ok := c.current.lister.stillFits(pod, mark)
+	c.use(pod)
+	still, ok := c.lister.stillFits(pod, mark)
 	if !ok {
 		return changedSince
 	}
 	c.still = still
-	return c.current.beginLocal()
+	return c.beginLocal()
 }
 
 // changedSince is the reason for a pod that may no longer fit because of later changes.
@@ -95,10 +85,10 @@ var changedSince = sched.Reason{Code: sched.Other, Detail: "node(s) had changed 
 
 // Check returns why the current pod does not fit on a node.
 func (c *Committer) Check(node *sched.Node) sched.Reason {
-	if info := c.current.lister.at(node); c.still.pod != nil && info != nil && !c.still.on(info.Node()) {
+	if info := c.lister.at(node); c.still.pod != nil && info != nil && !c.still.on(info.Node()) {
 		return changedSince
 	}
-	return c.current.Check(node)
+	return c.Proposer.Check(node)
 }
 
 // Reserve reserves a pod's claims. It refuses a pod over a quota. It also refuses a pod that

@@ -19,7 +19,7 @@ import (
 // pods. Run it with -benchtime 3x. When the committer searched for nodes itself, the gangs
 // with affinity held it for 37 and 54 s.
 func BenchmarkHeld(b *testing.B) {
-	a := newArena(b, 5000, 20, 0.5)
+	a := newArena(b, 5000, 20, 0.5, localVolume("disk", "node-004000"), localClass(), claim("disk"))
 	near := func(p *st.PodWrapper) *st.PodWrapper {
 		return p.Label("app", "train").PodAffinityExists("app", "zone", st.PodAffinityWithRequiredReq)
 	}
@@ -27,6 +27,7 @@ func BenchmarkHeld(b *testing.B) {
 		return p.Label("app", "lone").PodAntiAffinityIn("app", "zone", []string{"lone"}, st.PodAntiAffinityWithRequiredReq)
 	}
 	plain := func(p *st.PodWrapper) *st.PodWrapper { return p }
+	disk := func(p *st.PodWrapper) *st.PodWrapper { return p.PVC("disk") } // which one node has
 	for _, tc := range []struct {
 		name  string
 		make  func(name string) *sched.Pod
@@ -36,14 +37,16 @@ func BenchmarkHeld(b *testing.B) {
 		{"near gang of 200", func(name string) *sched.Pod { return a.gang(name, 200, 0, near) }, false},
 		{"near gang of 200 and one too large", func(name string) *sched.Pod { return a.gang(name, 200, 1, near) }, false},
 		{"lone pod", func(name string) *sched.Pod { return a.ruled(name, 500, apart) }, false},
+		{"pod with a volume", func(name string) *sched.Pod { return a.ruled(name, 500, disk) }, false},
 		{"lone pod, nodes taken", func(name string) *sched.Pod { return a.ruled(name, 500, apart) }, true},
 	} {
 		b.Run(tc.name, func(b *testing.B) {
 			held, proposed := time.Duration(0), time.Duration(0)
 			c := a.newState(distbucket.LeastFit)
 			first := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0]})
+			var bound []sched.Decision
 			second := pipeline.NewCommitter(c, a.second, pipeline.Effects{
-				Bind: func(sched.Decision) {}, Requeue: func(*sched.Pod) {}, MarkUnschedulable: func(*sched.Pod, uint64) {},
+				Bind: func(d sched.Decision) { bound = append(bound, d) }, Requeue: func(*sched.Pod) {}, MarkUnschedulable: func(*sched.Pod, uint64) {},
 				Widen: pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.second}).Propose,
 			})
 			for i := 0; b.Loop(); i++ {
@@ -59,8 +62,10 @@ func BenchmarkHeld(b *testing.B) {
 				began = time.Now()
 				second.Commit(list)
 				held = max(held, time.Since(began))
-				all, _ := pod.Together()
-				a.end(c, all...)
+				for _, d := range bound {
+					second.Undo(d)
+				}
+				bound = bound[:0]
 				for _, candidate := range list.Candidates {
 					c.Release(candidate.Node.Name)
 				}
@@ -99,6 +104,6 @@ func (a *arena) ruled(name string, cpu int64, rules func(*st.PodWrapper) *st.Pod
 	if err != nil {
 		a.Fatal(err)
 	}
-	p.Foreign, p.Across, p.Topics = foreign, foreign.Across(), foreign.topics()
+	p.Foreign, p.Across, p.Reserves, p.Topics = foreign, foreign.Across(), foreign.claim, foreign.topics()
 	return p
 }

@@ -3,25 +3,17 @@ package filters
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	resourceslicetracker "k8s.io/dynamic-resource-allocation/resourceslice/tracker"
-	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
-	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 )
 
 // API has the clients and informers through which the filters read other objects than nodes and
@@ -31,6 +23,7 @@ type API struct {
 	Client        kubernetes.Interface
 	Informers     informers.SharedInformerFactory
 	Configuration *Configuration // nil for the default
+	Claims        *Claims        // nil for an instance that is not to know volumes and devices
 }
 
 // configuration returns the configuration, or the default.
@@ -50,8 +43,8 @@ func local() []string {
 	}
 }
 
-// claiming returns the plugins of volumes and devices. Each instance keeps its reservations
-// in memory, so there must be only one.
+// claiming returns the plugins of volumes and devices. They keep reservations in memory, so there
+// must be only one of each: see Claims.
 func claiming() []string {
 	return []string{names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.DynamicResources}
 }
@@ -67,30 +60,25 @@ type instance struct {
 }
 
 // newInstances returns an instance for each profile. An instance has those of the profile's plugins
-// that have one of the given names, in the profile's order and with its settings. All instances
-// share the plugins that keep reservations. They run goroutines until ctx ends.
-func newInstances(ctx context.Context, l *lister, api API, plugins []string, more ...runtime.Option) (all []*instance, err error) {
+// that have one of the given names, in the profile's order and with its settings. They run
+// goroutines until ctx ends.
+func newInstances(ctx context.Context, l *lister, api API, plugins []string) (all []*instance, err error) {
 	c, err := api.configuration()
 	if err != nil {
 		return nil, err
 	}
-	shared := map[string]fwk.Plugin{}
 	for i, profile := range c.profiles {
-		made := maps.Clone(shared)
+		made := api.Claims.made()
 		f, err := newFramework(ctx, enabled(profile, plugins), registry(made), append([]runtime.Option{
 			runtime.WithClientSet(api.Client), runtime.WithInformerFactory(api.Informers),
 			runtime.WithSnapshotSharedLister(l), runtime.WithParallelism(int(c.parallelism)),
-		}, more...))
+		}, api.Claims.settings()...))
 		if err != nil {
 			return nil, fmt.Errorf("profile %s: %w", profile.SchedulerName, err)
 		}
 		listed := f.ListPlugins()
 		all = append(all, &instance{i, f, newRunner(listed, made, l), listed.Score.Enabled, wishesIn(profile)})
-		for _, name := range claiming() {
-			if plugin, ok := made[name]; ok {
-				shared[name] = plugin
-			}
-		}
+		api.Claims.keep(made)
 	}
 	return all, nil
 }
@@ -119,36 +107,4 @@ func registry(made map[string]fwk.Plugin) runtime.Registry {
 		}
 	}
 	return r
-}
-
-// claimOptions returns the options that the claiming plugins need.
-func claimOptions(ctx context.Context, api API) ([]runtime.Option, error) {
-	devices, err := newDevices(ctx, api)
-	if err != nil {
-		return nil, err
-	}
-	volumes := nodevolumelimits.NewCSIManager(api.Informers.Storage().V1().CSINodes().Lister())
-	return []runtime.Option{runtime.WithSharedCSIManager(volumes), runtime.WithSharedDRAManager(devices)}, nil
-}
-
-// newDevices returns the manager that records which devices are allocated.
-func newDevices(ctx context.Context, api API) (fwk.SharedDRAManager, error) {
-	resources := api.Informers.Resource()
-	enabled := utilfeature.DefaultFeatureGate.Enabled
-	slicesOptions := resourceslicetracker.Options{
-		EnableDeviceTaintRules:   enabled(features.DRADeviceTaintRules),
-		EnableConsumableCapacity: enabled(features.DRAConsumableCapacity),
-		SliceInformer:            resources.V1().ResourceSlices(),
-		KubeClient:               api.Client,
-	}
-	if slicesOptions.EnableDeviceTaintRules {
-		slicesOptions.TaintInformer = resources.V1beta2().DeviceTaintRules()
-		slicesOptions.ClassInformer = resources.V1().DeviceClasses()
-	}
-	tracker, err := resourceslicetracker.StartTracker(ctx, slicesOptions)
-	if err != nil {
-		return nil, fmt.Errorf("track resource slices: %w", err)
-	}
-	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), resources.V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
-	return dynamicresources.NewDRAManager(ctx, claims, tracker, api.Informers), nil
 }

@@ -9,18 +9,17 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
-	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/numalet/numalet/pkg/sched"
 )
 
 // Proposer has the filters of one first-tier scheduler: PreFilter, Filter and the plugins that rate
-// nodes. It has no filters of volumes and devices, because only the Committer knows their
-// reservations. It implements sched.Relay and sched.Preferrer, and must be used from one goroutine.
+// nodes. It implements sched.Relay and sched.Preferrer, and must be used from one goroutine.
 type Proposer struct {
 	ctx       context.Context
 	config    *Configuration
 	instances []*instance // by profile
+	claiming  []*instance // by profile, for pods with volumes or devices; nil if these are not checked
 	*instance             // of the current pod's profile
 	lister    *lister
 	*begun                 // of the current pod
@@ -52,46 +51,36 @@ func (p *Proposer) newBegun() *begun {
 	return b
 }
 
-// NewProposer returns the filters of one first-tier scheduler.
+// NewProposer returns the filters of one first-tier scheduler. They check volumes and devices if
+// the API has Claims.
 func NewProposer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
 	return newProposer(ctx, c, api, local())
 }
 
-// NewExplainer returns filters that explain why no node suits, including those of volumes
-// and devices. The filters of volumes and devices know the API objects, but not the Committer's
-// reservations. So an explainer must not propose nodes.
-func NewExplainer(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
-	return newClaimer(ctx, c, api, append(local(), claiming()...))
-}
-
-// NewPlanner returns an explainer's filters without the comparison of amounts, for a caller
-// that asks whether a node will suit after other pods end and compares amounts itself.
+// NewPlanner returns filters without the comparison of amounts, for a caller that asks whether a
+// node will suit after other pods end and compares amounts itself.
 func NewPlanner(ctx context.Context, c *Cluster, api API) (*Proposer, error) {
-	enabled := slices.DeleteFunc(append(local(), claiming()...), func(name string) bool { return name == names.NodeResourcesFit })
-	return newClaimer(ctx, c, api, enabled)
+	return newProposer(ctx, c, api, slices.DeleteFunc(local(), func(name string) bool { return name == names.NodeResourcesFit }))
 }
 
-// newClaimer returns a Proposer whose plugins include those of volumes and devices.
-func newClaimer(ctx context.Context, c *Cluster, api API, plugins []string) (*Proposer, error) {
-	options, err := claimOptions(ctx, api)
-	if err != nil {
-		return nil, err
-	}
-	return newProposer(ctx, c, api, plugins, options...)
-}
-
-// newProposer returns a Proposer with the plugins of those names.
-func newProposer(ctx context.Context, c *Cluster, api API, plugins []string, options ...runtime.Option) (*Proposer, error) {
+// newProposer returns a Proposer with the plugins of those names, and those of volumes and devices.
+func newProposer(ctx context.Context, c *Cluster, api API, plugins []string) (*Proposer, error) {
 	configuration, err := api.configuration()
 	if err != nil {
 		return nil, err
 	}
 	l := newLister(c, api)
-	all, err := newInstances(ctx, l, api, plugins, options...)
-	if err != nil {
+	p := &Proposer{ctx: ctx, config: configuration, lister: l}
+	if p.instances, err = newInstances(ctx, l, api, plugins); err != nil {
 		return nil, err
 	}
-	return &Proposer{ctx: ctx, config: configuration, instances: all, instance: all[0], lister: l}, nil
+	if api.Claims != nil {
+		if p.claiming, err = newInstances(ctx, l, api, append(plugins, claiming()...)); err != nil {
+			return nil, err
+		}
+	}
+	p.instance = p.instances[0]
+	return p, nil
 }
 
 // use makes a pod the current one.
@@ -100,12 +89,17 @@ func (p *Proposer) use(pod *sched.Pod) {
 	p.instance = p.instanceOf(pod)
 }
 
-// instanceOf returns the instance of a pod's profile. Any goroutine may call it.
+// instanceOf returns the instance for a pod. The plugins of volumes and devices do not concern most
+// pods, so these pods have an instance without them. Any goroutine may call it.
 func (p *Proposer) instanceOf(pod *sched.Pod) *instance {
-	if len(p.instances) == 1 {
-		return p.instances[0]
+	all := p.instances
+	if p.claiming != nil && pod.Foreign.(*Pod).claim {
+		all = p.claiming
 	}
-	return p.instances[p.config.profile(pod.Profile)]
+	if len(all) == 1 {
+		return all[0]
+	}
+	return all[p.config.profile(pod.Profile)]
 }
 
 // Begin runs PreFilter for a pod, whose Foreign must be a *Pod. If the rules of the pod already

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
@@ -33,7 +34,7 @@ func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	s := &scene{T: t}
 	s.state, s.cluster = newCluster(t, "cpu", filter.Profile{Policy: distbucket.FirstFit, Candidates: 1})
 	client := fake.NewClientset(objects...)
-	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
+	api := newAPI(t, client)
 	var err error
 	if s.proposer, err = NewProposer(t.Context(), s.cluster, api); err != nil {
 		t.Fatal(err)
@@ -47,6 +48,17 @@ func newScene(t *testing.T, objects ...runtime.Object) *scene {
 	api.Informers.Start(t.Context().Done())
 	api.Informers.WaitForCacheSync(t.Context().Done())
 	return s
+}
+
+// newAPI returns an API with plugins of volumes and devices.
+func newAPI(t testing.TB, client kubernetes.Interface) API {
+	t.Helper()
+	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
+	var err error
+	if api.Claims, err = NewClaims(t.Context(), api); err != nil {
+		t.Fatal(err)
+	}
+	return api
 }
 
 // newCluster returns a state without nodes, and the filters' view of it.

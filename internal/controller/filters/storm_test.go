@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
@@ -73,7 +72,7 @@ func storm(t *testing.T, proposers, nodes int, pods []*v1.Pod) map[string]sched.
 	t.Helper()
 	s := &scene{T: t}
 	client := fake.NewClientset()
-	api := API{Client: client, Informers: informers.NewSharedInformerFactory(client, 0)}
+	api := newAPI(t, client)
 	c := stormState(s, nodes)
 	second, err := NewCommitter(t.Context(), s.cluster, api, nil)
 	if err != nil {

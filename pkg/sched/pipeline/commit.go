@@ -15,9 +15,9 @@ type Effects struct {
 	Requeue           func(*sched.Pod)         // other pods were assigned to its nodes: retry it
 	Undone            func(*sched.Pod)         // it was placed and could not be bound: retry it; nil means Requeue
 	MarkUnschedulable func(*sched.Pod, uint64) // no node fitted it as of that View.FreedSeq
-	// Widen makes a new first list with the committer's own filters. It is used for a pod
-	// with sched.Pod.Reserves if none of its listed nodes fits. It may be nil if there are no
-	// such pods.
+	// Widen makes a new first list with the committer's own filters. It is used for a pod of a gang
+	// with sched.Pod.Reserves that does not fit the node that was planned for it, because plans
+	// leave out volumes and devices. It may be nil if there are no such pods.
 	Widen func(*sched.Pod) sched.List
 }
 
@@ -81,10 +81,7 @@ func NewCommitter(s *nodestate.State, f sched.Filter, effects Effects) *Committe
 //     placements. Changed nodes form the third list and are scored again (T3).
 //  2. Try the nodes of both lists, best score first. A node of the third list is
 //     checked again first; if it passes, it is in the fourth list (T3, T4).
-//  3. If none of the listed nodes is left, and only the committer's filters know the pod's volumes
-//     or devices (sched.Pod.Reserves), make a new list from the newest state. All pods wait for
-//     this search, so it is not done if the proposer listed no node.
-//  4. Bind the pod, or return it to the queue (T4). A proposer then takes it again.
+//  3. Bind the pod, or return it to the queue (T4). A proposer then takes it again.
 //
 // Nodes of the third list are checked one at a time. Checking all of them first has
 // the same result, but takes half of the committer's time when there are many
@@ -95,10 +92,6 @@ func (c *Committer) Commit(list sched.List) bool {
 		return c.commitGang(list)
 	}
 	decision, ok := c.place(list, c.compare(list))
-	if !ok && list.Pod.Reserves && len(list.Candidates) > 0 && c.effects.Widen != nil {
-		list = c.effects.Widen(list.Pod)
-		decision, ok = c.place(list, entries(list))
-	}
 	if !ok {
 		c.returnToQueue(list)
 		return false
@@ -115,7 +108,8 @@ func (c *Committer) bind(decisions ...sched.Decision) {
 	}
 }
 
-// search places a pod whose volumes or devices only the committer's filters know.
+// search places a pod of a gang that does not fit the node that was planned for it, if it has
+// volumes or devices.
 func (c *Committer) search(pod *sched.Pod) (sched.Decision, bool) {
 	if !pod.Reserves || c.effects.Widen == nil {
 		return sched.Decision{}, false

@@ -18,7 +18,7 @@
 //     changed nodes again and assigns the best that still fits; a gang gets nodes for all
 //     the pods that have to start together, or for none. If no node is left, the pod
 //     returns to the queue, for another search by a proposer: the committer does not search,
-//     because all pods wait for it (the only exception is sched.Pod.Reserves).
+//     because all pods wait for it (the only exception are gangs with sched.Pod.Reserves).
 //  4. Decisions wait for a binder in a second FIFO, which the committer fills and binders
 //     empty half a buffer at a time.
 //  5. A binder writes the Binding. If that fails, the node gets its resources back and
