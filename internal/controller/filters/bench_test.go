@@ -153,13 +153,16 @@ func (a *arena) runPipeline(b *testing.B, c *nodestate.State, proposers int, gpu
 }
 
 // BenchmarkPrefer measures making a first list for a pod that prefers some nodes to others, by
-// their labels or by the pods in each zone. The second needs to read all pods.
+// their labels, by the number of certain pods in each zone, of which there are none, or by the
+// number of all pods.
 func BenchmarkPrefer(b *testing.B) {
 	for _, nodes := range []int{1000, 5000} {
 		a := newArena(b, nodes, 20, 0.1)
 		c := a.newState(distbucket.LeastFit)
+		few := st.MakeLabelSelector().In("app", []string{"rare"}).Obj()
 		for name, object := range map[string]*st.PodWrapper{
 			"nodes": preferring(liking("p"), "7", 1),
+			"few":   liking("p").SpreadConstraint(1, "zone", v1.ScheduleAnyway, few, nil, nil, nil, nil),
 			"pods":  liking("p").SpreadConstraint(1, "zone", v1.ScheduleAnyway, st.MakeLabelSelector().Exists("app").Obj(), nil, nil, nil, nil),
 		} {
 			foreign, err := NewPod(object.Obj())
@@ -170,12 +173,17 @@ func BenchmarkPrefer(b *testing.B) {
 			request.Foreign = foreign
 			p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
 			b.Run(fmt.Sprintf("nodes=%d/by=%s", nodes, name), func(b *testing.B) {
+				var clock meter
 				b.ReportAllocs()
+				p.Propose(ask)
+				clock.start()
 				for b.Loop() {
 					if len(p.Propose(request).Candidates) == 0 {
 						b.Fatal("no node fits")
 					}
 				}
+				clock.stop()
+				clock.report(b, b.N)
 			})
 		}
 	}

@@ -25,6 +25,8 @@ type Pod struct {
 	neighbors  string            // neighborsOf its required affinity
 	alone      bool              // it matches its required affinity itself
 	wishes     wishes            // what it prefers
+	preferred  []selected        // the pods that matter for that
+	crowd      string            // text of preferred
 	spread     []labels.Selector // of the required spread; they select pods in its own namespace
 	spreadKeys []string          // topology keys of the required spread
 }
@@ -37,7 +39,9 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	}
 	spread, keys := spreadSelectors(pod)
 	wide := len(info.RequiredAffinityTerms)+len(info.RequiredAntiAffinityTerms)+len(spread) > 0
+	preferred, crowd := preferredPods(info)
 	return &Pod{
+		preferred: preferred, crowd: crowd,
 		info: info, wide: wide, claim: claims(pod), started: started(&pod.Status), spread: spread, spreadKeys: keys, rules: rulesOf(pod), wishes: wishesOf(info),
 		neighbors: neighborsOf(info.RequiredAffinityTerms), alone: (&neighbors{terms: info.RequiredAffinityTerms}).match(pod),
 	}, nil

@@ -84,7 +84,9 @@ func (p *Proposer) Prefer(nodes []*sched.Node, choose func(ratings []int64) int)
 // fails: a preference is never a reason not to place a pod.
 func (p *Proposer) rate(nodes []*sched.Node) []int64 {
 	l := p.lister
-	l.survey(p.wish, p.nodes)
+	if p.wish.near {
+		l.proposed = l.cluster.proposals.beside(l.pod.info, l.planned.uids)
+	}
 	defer l.endSurvey()
 	ratings := make([]int64, len(nodes))
 	infos, index := make([]fwk.NodeInfo, 0, len(nodes)), make([]int, 0, len(nodes))
@@ -100,9 +102,11 @@ func (p *Proposer) rate(nodes []*sched.Node) []int64 {
 		}
 		index = append(index, i)
 	}
+	l.surveyed = p.survey(infos)
 	status := p.framework.RunPreScorePlugins(p.ctx, p.state, l.pod.info.Pod, infos)
 	var all []fwk.NodePluginScores
 	if status.IsSuccess() {
+		l.surveyed = make([]fwk.NodeInfo, p.nodes) // only its length is read from here on, once for each rated node
 		all, status = p.framework.RunScorePlugins(p.ctx, p.state, l.pod.info.Pod, infos)
 	}
 	if !status.IsSuccess() {

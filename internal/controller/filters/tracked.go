@@ -11,9 +11,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// tracked has counts over all nodes and all placed pods, for pending pods with equal rules. Cluster
-// updates them under its lock. A set is made by a visit to all nodes when a pod first needs it.
-// Readers of a set take no lock.
+// tracked has counts over all nodes and all placed pods, for pending pods with equal rules or equal
+// preferences. Cluster updates them under its lock. A set is made by a visit to all nodes when a pod
+// first needs it. Readers of a set take no lock, apart from readers of a crowd.
 //
 // It has at most maxSets of each kind. When there are more, all are dropped, and those that
 // are still needed are made again. Counting how many pods use each set was rejected: there are only
@@ -23,8 +23,12 @@ type tracked struct {
 	nodes     kept[*nodeSet]   // by rules
 	neighbors kept[*neighbors] // by required affinity
 	byTopic   map[sched.Topic][]*neighbors
-	topics    []sched.Topic // reused
-	changed   []string      // rules whose set counts the node of the last event otherwise than before
+	crowds    kept[*crowd] // by what is preferred
+
+	crowdsByTopic map[sched.Topic][]*crowd
+
+	topics  []sched.Topic // reused
+	changed []string      // rules whose set counts the node of the last event otherwise than before
 }
 
 const maxSets = 512
@@ -149,17 +153,26 @@ func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {
 }
 
 // countPod adds (1) or removes (-1) a placed pod.
-func (s *tracked) countPod(pod *v1.Pod, sign int64) {
-	if len(s.byTopic) == 0 {
+func (s *tracked) countPod(pod *v1.Pod, node string, sign int64) {
+	if len(s.byTopic)+len(s.crowdsByTopic) == 0 {
 		return
 	}
 	s.topics = appendPlaced(s.topics[:0], pod)
-	var counted []*neighbors
-	for _, topic := range s.topics {
-		for _, n := range s.byTopic[topic] {
-			if !slices.Contains(counted, n) && n.match(pod) {
-				n.count.Add(sign)
-				counted = append(counted, n)
+	matching(s.topics, s.byTopic, pod, func(n *neighbors) { n.count.Add(sign) })
+	matching(s.topics, s.crowdsByTopic, pod, func(c *crowd) { c.add(pod, node, int(sign)) })
+}
+
+// matching calls a function once for each value that has one of the topics and matches a pod.
+func matching[T interface {
+	comparable
+	match(*v1.Pod) bool
+}](topics []sched.Topic, byTopic map[sched.Topic][]T, pod *v1.Pod, do func(T)) {
+	var done []T
+	for _, topic := range topics {
+		for _, one := range byTopic[topic] {
+			if !slices.Contains(done, one) && one.match(pod) {
+				do(one)
+				done = append(done, one)
 			}
 		}
 	}

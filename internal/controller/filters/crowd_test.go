@@ -1,0 +1,92 @@
+package filters
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// TestCrowd places and removes pods at random. It compares the ratings of a pod by the pods of its
+// crowd with the ratings by all pods.
+func TestCrowd(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 8))
+	s := newScene(t, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "blue"}}, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "green"}})
+	var nodes []*v1.Node
+	for i := range 9 {
+		nodes = append(nodes, node(fmt.Sprint("n", i)).Label("zone", fmt.Sprint(i%3)).Label(v1.LabelHostname, fmt.Sprint("n", i)).Obj())
+	}
+	s.with(nodes)
+	some := func(of ...string) string { return of[r.IntN(len(of))] }
+	differ := 0
+	for i := range 400 {
+		if name := fmt.Sprint("placed-", r.IntN(30)); r.IntN(3) == 0 {
+			s.state.Release(name)
+		} else {
+			p := pod(name).Namespace(some("blue", "green")).Label("app", some("web", "db", "x")).Node(some(s.nodes...))
+			if r.IntN(4) == 0 {
+				p.PodAntiAffinityExists("app", some("zone", v1.LabelHostname), st.PodAntiAffinityWithPreferredReq)
+			}
+			if r.IntN(8) == 0 {
+				p.Terminating()
+			}
+			if err := s.bind(p.Obj()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask := s.ask(wishing(r, some, fmt.Sprint("pending-", i)).Obj())
+		by := s.ratings(ask)
+		ask.Foreign.(*Pod).crowd = ""
+		all := s.ratings(ask)
+		if diff := cmp.Diff(all, by); diff != "" {
+			t.Fatalf("step %d: ratings of %+v (-by all pods +by the crowd):\n%s", i, ask.Foreign.(*Pod).info.Pod.Spec, diff)
+		}
+		for _, one := range all {
+			if one != all[0] {
+				differ++
+				break
+			}
+		}
+	}
+	if differ < 100 {
+		t.Errorf("nodes differ %d times: too few to mean much", differ)
+	}
+}
+
+// wishing returns a pod with preferences about other pods.
+func wishing(r *rand.Rand, some func(...string) string, name string) *st.PodWrapper {
+	p := pod(name).Namespace(some("blue", "green")).Label("app", some("web", "db"))
+	key := some("zone", v1.LabelHostname)
+	if r.IntN(2) == 0 {
+		p.PodAntiAffinityIn("app", key, []string{some("web", "db")}, st.PodAntiAffinityWithPreferredReq)
+	}
+	if r.IntN(2) == 0 {
+		p.PodAffinityExists("app", some("zone", v1.LabelHostname), st.PodAffinityWithPreferredReq)
+	}
+	if r.IntN(2) == 0 {
+		p.SpreadConstraint(1, key, v1.ScheduleAnyway, st.MakeLabelSelector().In("app", []string{some("web", "db")}).Obj(), nil, nil, nil, nil)
+	}
+	return p
+}
+
+// ratings returns the ratings of all nodes for a pod.
+func (s *scene) ratings(ask *sched.Pod) (all []int64) {
+	s.Helper()
+	if _, why := s.proposer.Begin(ask); why.Refuses() {
+		s.Fatal(why)
+	}
+	var nodes []*sched.Node
+	for _, name := range s.nodes {
+		nodes = append(nodes, s.state.Record(name))
+	}
+	if s.proposer.Preferring(len(nodes)) == 0 {
+		return nil
+	}
+	return s.proposer.rate(nodes)
+}
