@@ -40,8 +40,8 @@ type Pod struct {
 	// node still fits.
 	Across bool
 
-	// Reserves is set if the second tier's filters reserve something for the pod that the first
-	// tier's filters do not know, such as volumes. Across is then set, too.
+	// Reserves is set if the second tier's filters reserve something for the pod that plans of gangs
+	// leave out, such as volumes. Across is then set, too.
 	Reserves bool
 
 	// Admits reports whether the pod's own rules about single nodes admit a node, such as
