@@ -175,7 +175,7 @@ func BenchmarkPrefer(b *testing.B) {
 			b.Run(fmt.Sprintf("nodes=%d/by=%s", nodes, name), func(b *testing.B) {
 				var clock meter
 				b.ReportAllocs()
-				p.Propose(ask)
+				p.Propose(request)
 				clock.start()
 				for b.Loop() {
 					if len(p.Propose(request).Candidates) == 0 {

@@ -40,7 +40,7 @@ func TestCrowd(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ask := s.ask(wishing(r, some, fmt.Sprint("pending-", i)).Obj())
+		ask := s.request(wishing(r, some, fmt.Sprint("pending-", i)).Obj())
 		by := s.ratings(ask)
 		ask.Foreign.(*Pod).crowd = ""
 		all := s.ratings(ask)
