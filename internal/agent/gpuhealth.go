@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// EventGPUUnhealthy is the reason of the events on a node of which a GPU became unhealthy.
+// EventGPUUnhealthy is the reason of a Node's event that one of its GPUs became unhealthy.
 const EventGPUUnhealthy = "NumaletGPUUnhealthy"
 
 // maxListed bounds the GPUs that a condition names; the status has all.

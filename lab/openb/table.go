@@ -18,7 +18,7 @@ import (
 type table struct {
 	rows    *csv.Reader
 	columns []string
-	names   map[string]bool // of rows, as row.name has read them
+	names   map[string]bool // of rows that were read; each may occur once
 }
 
 // open reads the first row. It is an error if a column is missing.

@@ -19,8 +19,8 @@ const (
 	medium = "nvidia.com/mig-2g.20gb"
 )
 
-// TestGPU gives the machine eight fake GPUs, two of them in MIG mode, and tenants
-// a group of some each.
+// TestGPU gives the machine eight fake GPUs, two of them in MIG mode. Each tenant has a GPU
+// group with some of them.
 func TestGPU(t *testing.T) {
 	limit := 10*time.Minute + time.Duration(*gpuPods)*30*time.Second
 	ctx := start(t, limit, append(gpuNames(*gpuPods), "aligned", "stranger", "greedy", "over", "next", "first", "second", "loud", "beside", "cdi")...)

@@ -53,7 +53,7 @@ func (e *Events) Create(ctx context.Context, event *eventsv1.Event) error {
 }
 
 // newClient returns a REST client for a group and version. Over HTTP/2 a request costs
-// about 1.5 times the processor time of one over HTTP/1.1 (docs/performance.md).
+// about 1.5 times the processor time of one over HTTP/1.1 (docs/benchmarks/logs/performance.md).
 func newClient(config *rest.Config, path string, gv schema.GroupVersion) (*rest.RESTClient, error) {
 	config = rest.CopyConfig(config)
 	config.APIPath, config.GroupVersion = path, &gv
