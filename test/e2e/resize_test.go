@@ -21,11 +21,12 @@ import (
 const resizedReason = "NumaletResized"
 
 // TestResize grows and shrinks a container of the policy single, which has four CPUs of one
-// NUMA node at most. A shared container must never see what it holds.
+// NUMA node at most. It begins with three, for which the NUMA node with reserved CPUs is too small.
+// A shared container must never see what it holds.
 func TestResize(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "resize", "witness")
 	create(ctx, t, e2eutil.Pod("witness", "", e2eutil.Container{Name: "c", CPU: "100m"}))
-	create(ctx, t, e2eutil.Pod("resize", "single", e2eutil.Container{Name: "c", CPU: "2"}))
+	create(ctx, t, e2eutil.Pod("resize", "single", e2eutil.Container{Name: "c", CPU: "3"}))
 	stop := watch(ctx, t)
 	first := born(ctx, t, "resize", "c")
 
@@ -45,13 +46,13 @@ func TestResize(t *testing.T) {
 	if got := resized(ctx, t, "4"); !got.Equal(grown) {
 		t.Errorf("took 5 CPUs back, and has %v instead of %v", got, grown)
 	}
-	if got := resized(ctx, t, "2"); !got.Equal(first) {
+	if got := resized(ctx, t, "3"); !got.Equal(first) {
 		t.Errorf("shrank to %v, want the first CPUs %v", got, first)
 	}
 	awaitCPUs(ctx, t, "witness", "c", cpuset.Range(0, 15).Minus(first))
 	checkWatched(t, stop())
 
-	for cpu, want := range map[string]string{"2500m": "between exclusive and shared CPUs in place", "3": ""} {
+	for cpu, want := range map[string]string{"2500m": "between exclusive and shared CPUs in place", "2": ""} {
 		if err := resize(ctx, "resize", cpu); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("resize to %s: %v, want %q", cpu, err, want)
 		}
