@@ -88,12 +88,14 @@ func resized(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 	return awaitSize(ctx, t, cpu)
 }
 
-// awaitSize waits until the pod has a number of CPUs, says the kubelet, and sees them.
+// awaitSize waits until the kubelet has given the pod a number of CPUs, and until the container
+// sees them. In the status, only the request follows a resize: the kubelet takes the limit from the
+// CFS quota, which exclusive containers do not have.
 func awaitSize(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 	t.Helper()
 	_, err := cluster.Await(ctx, "resize", func(p *corev1.Pod) bool {
 		s := p.Status.ContainerStatuses
-		return len(s) == 1 && s[0].Resources != nil && s[0].Resources.Limits.Cpu().String() == cpu && !resizing(p)
+		return len(s) == 1 && s[0].Resources != nil && s[0].Resources.Requests.Cpu().String() == cpu && !resizing(p)
 	})
 	must(t, err)
 	var n int
