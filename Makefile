@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover perf perf-busy latency soak gpu-check fuzz
+.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover perf perf-busy latency soak gpu-check fuzz matrix
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# of a release, which the programs report; empty for what the Go tool knows
@@ -110,6 +110,10 @@ e2e-wide: rig ## end-to-end tests on a machine with 2 GPUs and 8 CPUs on each NU
 e2e-controller: bin rig ## end-to-end tests of the controller with a real API server and simulated nodes
 	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller -skip TestUI
 	go -C deploy/release test -tags e2e -count=1 -v ./chart -run Install
+
+MATRIX ?=# flags of test/matrix, such as -kubernetes 1.34 -columns controller,chart
+matrix: image helm probe-image rig ## run the end-to-end tests with each version of Kubernetes and containerd, and write docs/reference/tested.md; hours; MATRIX
+	go run ./test/matrix $(MATRIX)
 
 AXE = axe-core@4.14.1
 ui-check: bin rig ## the page of numalet ui in headless Chromium: 1,000 nodes, light and dark, keyboard, accessibility; needs npm; 5 minutes

@@ -2,10 +2,12 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
@@ -14,8 +16,17 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 )
 
-// Target is where a chart is installed.
-type Target struct{ Release, Namespace string }
+// Target is where a chart is installed. Minor is that of the Kubernetes version; 0 is the newest
+// for which the policies differ, 1.36.
+type Target struct {
+	Release, Namespace string
+	Minor              int
+}
+
+func (t Target) kubernetes() chartutil.KubeVersion {
+	minor := strconv.Itoa(cmp.Or(t.Minor, 36))
+	return chartutil.KubeVersion{Version: "v1." + minor + ".0", Major: "1", Minor: minor}
+}
 
 // Load reads the chart in a directory. It follows symbolic links: the policies and the
 // custom resource definitions are in other directories.
@@ -40,7 +51,7 @@ func LoadArchive(file string) (*helmchart.Chart, error) {
 // objects are left out.
 func Render(c *helmchart.Chart, to Target, values map[string]any) (map[string]string, error) {
 	capabilities := chartutil.DefaultCapabilities.Copy()
-	capabilities.KubeVersion = chartutil.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}
+	capabilities.KubeVersion = to.kubernetes()
 	merged, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: to.Release, Namespace: to.Namespace, IsInstall: true}, capabilities)
 	if err != nil {
 		return nil, err

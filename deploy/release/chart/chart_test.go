@@ -38,7 +38,7 @@ func load(t *testing.T) *helmchart.Chart {
 // TestUninstallKeepsObjects checks that helm uninstall keeps the custom resource definitions, and
 // with them all Tenants, groups and Jobs.
 func TestUninstallKeepsObjects(t *testing.T) {
-	rendered, err := Render(load(t), Target{"numalet", namespace}, nil)
+	rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,27 +101,27 @@ func TestPools(t *testing.T) {
 		to     Target
 		values string
 	}{
-		"defaults": {Target{"numalet", "numalet-system"}, ``},
-		"pools": {Target{"numa", "platform"}, `
+		"defaults": {Target{Release: "numalet", Namespace: "numalet-system"}, ``},
+		"pools": {Target{Release: "numa", Namespace: "platform"}, `
 pools:
   - {name: cpu, nodeSelector: {pool: cpu}, gpu: false, settings: {reserved-cpus: 0-3, full-cores: true}}
   - {name: gpu, nodeSelector: {pool: gpu}, tolerations: [{key: gpu, operator: Exists}], settings: {gpu-shares: 2}}
 gpu: {enabled: true, driverRoot: /run/nvidia/driver}
 `},
-		"k3s": {Target{"numalet", "kube-numalet"}, `
+		"k3s": {Target{Release: "numalet", Namespace: "kube-numalet"}, `
 kubelet: {preset: k3s}
 controller: {enabled: false}
 `},
-		"eks":          {Target{"numalet", "numalet-system"}, `kubelet: {preset: eks}`},
-		"bottlerocket": {Target{"numalet", "numalet-system"}, `kubelet: {preset: bottlerocket, rootDir: /data/kubelet}`},
-		"profiles": {Target{"numalet", "numalet-system"}, `
+		"eks":          {Target{Release: "numalet", Namespace: "numalet-system"}, `kubelet: {preset: eks}`},
+		"bottlerocket": {Target{Release: "numalet", Namespace: "numalet-system"}, `kubelet: {preset: bottlerocket, rootDir: /data/kubelet}`},
+		"profiles": {Target{Release: "numalet", Namespace: "numalet-system"}, `
 controller:
   kubeSchedulerConfiguration:
     apiVersion: kubescheduler.config.k8s.io/v1
     kind: KubeSchedulerConfiguration
     profiles: [{schedulerName: numalet-batch, percentageOfNodesToScore: 20}]
 `},
-		"options": {Target{"numalet", "gke"}, `
+		"options": {Target{Release: "numalet", Namespace: "gke"}, `
 podMonitor: {enabled: true, tokenSecret: {name: scraper}}
 networkPolicy: {enabled: true}
 priorityQuota: {enabled: true}
@@ -159,7 +159,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"two pools, one everywhere": {`pools: [{name: a}, {name: b, nodeSelector: {a: c}}]`, "a nodeSelector"},
 		"one name twice":            {`pools: [{name: a, nodeSelector: {a: b}}, {name: a, nodeSelector: {a: c}}]`, "two pools have the name"},
 	} {
-		_, err := Render(load(t), Target{"numalet", "numalet-system"}, values(t, tc.values))
+		_, err := Render(load(t), Target{Release: "numalet", Namespace: "numalet-system"}, values(t, tc.values))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want an error with %q", name, err, tc.want)
 		}
@@ -168,20 +168,30 @@ func TestSchemaRefuses(t *testing.T) {
 
 // TestSameAsKustomize checks that the chart installs what the folders for kustomize do.
 func TestSameAsKustomize(t *testing.T) {
-	for name, tc := range map[string]struct{ kustomization, values string }{
-		"cluster": {`
+	for name, tc := range map[string]struct {
+		minor                 int
+		kustomization, values string
+	}{
+		"cluster": {0, `
 resources: [../cluster, ../controller/queueapi, ../controller/admission]
 `, `{checksums: false}`},
-		"nodes": {`
+		"nodes": {0, `
 resources: [../crds, ../daemonset, ../admission]
 `, `{checksums: false, controller: {enabled: false}}`},
-		"GPUs": {`
+		"GPUs": {0, `
 resources: [../cluster, ../controller/queueapi, ../controller/admission]
 components: [../gpu]
 `, `{checksums: false, gpu: {enabled: true}}`},
+		"cluster before 1.36": {35, `
+resources: [../cluster, ../controller/queueapi, ../controller/admission]
+components: [../before-1.36/policies]
+`, `{checksums: false}`},
+		"nodes before 1.36": {34, `
+resources: [../crds, ../daemonset, ../before-1.36/admission]
+`, `{checksums: false, controller: {enabled: false}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rendered, err := Render(load(t), Target{"numalet", namespace}, values(t, tc.values))
+			rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace, Minor: tc.minor}, values(t, tc.values))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -290,7 +300,7 @@ func nameOf(v any) string {
 func TestIsolation(t *testing.T) {
 	for on, want := range map[bool]int{false: 0, true: 2} {
 		values := map[string]any{"pools": []any{map[string]any{"settings": map[string]any{"isolation": on}}}}
-		rendered, err := Render(load(t), Target{"numalet", namespace}, values)
+		rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, values)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,14 +13,14 @@ const namespace = "numalet-system"
 // their path in deploy. If the kustomization of a folder sets the namespace, its objects have none.
 // Otherwise the patches of an overlay would have to name the namespace.
 func Manifests(c *helmchart.Chart) (map[string]string, error) {
-	rendered, err := Render(c, Target{"numalet", namespace}, map[string]any{
+	rendered, err := Render(c, Target{Release: "numalet", Namespace: namespace}, map[string]any{
 		"checksums":  false, // kustomize renames the ConfigMap instead
 		"controller": map[string]any{"enabled": false},
 	})
 	if err != nil {
 		return nil, err
 	}
-	complete, err := Render(c, Target{"numalet", namespace}, map[string]any{"checksums": false, "gpu": map[string]any{"enabled": true}})
+	complete, err := Render(c, Target{Release: "numalet", Namespace: namespace}, map[string]any{"checksums": false, "gpu": map[string]any{"enabled": true}})
 	if err != nil {
 		return nil, err
 	}

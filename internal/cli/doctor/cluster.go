@@ -77,7 +77,7 @@ func checkVersion(_ context.Context, c Clients) (Report, error) {
 	case v.LessThan(version.MajorMinor(1, 34)):
 		return Report{{Status: Error, Found: info.GitVersion, Why: "the controller needs resource.k8s.io/v1, which came with 1.34; older API servers leave it waiting", Remedy: "upgrade to Kubernetes 1.34 or later, or install deploy/daemonset alone"}}, nil
 	case v.LessThan(version.MajorMinor(1, 36)):
-		return Report{{Status: Warning, Found: info.GitVersion, Why: "deploy/admission needs MutatingAdmissionPolicy v1, which came with 1.36", Remedy: "upgrade to 1.36 or later; until then set the nodeSelector and schedulerName in pods yourself"}}, nil
+		return Report{{Status: Warning, Found: info.GitVersion, Why: "pods are not completed: MutatingAdmissionPolicy v1 came with 1.36", Remedy: "write the nodeSelector or schedulerName in pods yourself; the policies of deploy/before-1.36, and the chart, refuse pods without them"}}, nil
 	}
 	return Report{{Status: OK, Found: info.GitVersion}}, nil
 }

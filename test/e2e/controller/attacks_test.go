@@ -52,7 +52,7 @@ const (
 	ofVictim     = `, labels: {numalet.dev/tenant: victim}`
 	waitsBecause = ` -o jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}`
 	bypasses     = "which bypasses numalet-scheduler; remove spec.nodeName"
-	otherwise    = "but only numalet-scheduler assigns them; remove spec.schedulerName"
+	otherwise    = "but only numalet-scheduler assigns them; write spec.schedulerName: numalet-scheduler"
 	notHers      = "the label numalet.dev/tenant is victim, but the tenant of namespace team-m is mallory"
 	static       = "which marks a static pod; remove it"
 	noClaims     = "but numalet-scheduler assigns the GPUs of this cluster"

@@ -94,8 +94,7 @@ func TestNotReadyWithoutPolicies(t *testing.T) {
 		reason = w.controller.Ready(w.ctx)
 		return reason != nil && strings.Contains(reason.Error(), "do not confine this program")
 	})
-	_, err = w.Kubectl(w.ctx, "apply", "--server-side", "-k", repository+"/deploy/admission")
-	w.must(err)
+	w.confine()
 	w.must(w.controller.AwaitReady(w.ctx))
 }
 

@@ -7,12 +7,15 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/test/hollowcluster"
@@ -74,25 +77,65 @@ func newPlane(t *testing.T, n int, s hollowcluster.Shape) *world {
 }
 
 // admission installs the policies: only the controller may set placements, and pods that
-// request exclusive CPUs get its schedulerName. The API server applies them after a delay.
+// request exclusive CPUs must have its schedulerName. From Kubernetes 1.36 they get it. The API
+// server applies the policies after a delay.
 func (w *world) admission() {
 	w.Helper()
-	for _, dir := range []string{"/deploy/admission", "/deploy/controller/admission"} {
-		_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-k", repository+dir)
-		w.must(err)
+	w.confine()
+	schedulerName := "/deploy/controller/admission"
+	if !w.mutates() {
+		schedulerName = "/deploy/before-1.36/scheduler-name"
 	}
-	try := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	pending := ours("asks", "1", v1alpha1.PolicySingle)
-	pending.Spec.SchedulerName = ""
-	w.await("the policies are in force", func() bool {
-		pod, err := w.api.CoreV1().Pods("default").Create(w.ctx, pending, try)
-		return err == nil && pod.Spec.SchedulerName == "numalet-scheduler"
-	})
+	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-k", repository+schedulerName)
+	w.must(err)
+	w.await("the policies are in force", w.inForce)
 }
 
-// create creates a pod in the namespace default.
+// inForce reports whether a pod of a Deployment that requests exclusive CPUs, without a scheduler,
+// gets the controller's, or before Kubernetes 1.36 is refused for want of it. Administrators may
+// choose any scheduler, so the controller manager asks, which speaks for the pod's account.
+func (w *world) inForce() bool {
+	w.Helper()
+	config, err := w.Config()
+	w.must(err)
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:kube-controller-manager", Groups: []string{"system:masters"}}
+	api, err := kubernetes.NewForConfig(config)
+	w.must(err)
+	pending := ours("pending", "1", v1alpha1.PolicySingle)
+	pending.Spec.SchedulerName, pending.Spec.NodeSelector = "", map[string]string{v1alpha1.LabelExclusiveCPUs: "true"}
+	pod, err := api.CoreV1().Pods("default").Create(w.ctx, pending, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if !w.mutates() {
+		return err != nil && strings.Contains(err.Error(), otherwise)
+	}
+	return err == nil && pod.Spec.SchedulerName == "numalet-scheduler"
+}
+
+// confine installs the policies that every installation needs.
+func (w *world) confine() {
+	w.Helper()
+	folder := "/deploy/admission"
+	if !w.mutates() {
+		folder = "/deploy/before-1.36/admission"
+	}
+	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-k", repository+folder)
+	w.must(err)
+}
+
+// mutates reports whether the API server has MutatingAdmissionPolicy v1.
+func (w *world) mutates() bool {
+	w.Helper()
+	list, err := w.api.Discovery().ServerResourcesForGroupVersion("admissionregistration.k8s.io/v1")
+	w.must(err)
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "mutatingadmissionpolicies" })
+}
+
+// create makes a pod in the namespace default. Before Kubernetes 1.36, its author writes the
+// scheduler's name.
 func (w *world) create(pod *corev1.Pod) {
 	w.Helper()
+	if pod.Spec.SchedulerName == "" && !w.mutates() {
+		pod.Spec.SchedulerName = "numalet-scheduler"
+	}
 	_, err := w.api.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
 	w.must(err)
 }

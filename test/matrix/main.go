@@ -1,0 +1,115 @@
+// Command matrix runs the end-to-end tests with each version of Kubernetes and containerd, and
+// writes the table of docs/reference/tested.md:
+//
+//	matrix                              # every cell: hours on 2 CPUs
+//	matrix -kubernetes 1.34 -columns controller,chart
+//	matrix -table                       # runs nothing, writes the table anew
+//
+// It must be run in the root of the repository. test/matrix/results.json keeps the newest outcome
+// of each cell with the commit, so that cells can be run one at a time.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	resultsFile = "test/matrix/results.json"
+	page        = "docs/reference/tested.md"
+	logs        = "build/matrix"
+)
+
+func main() {
+	kubernetes := flag.String("kubernetes", "", "only rows with this minor version of Kubernetes")
+	containerd := flag.String("containerd", "", "only rows with this minor version of containerd")
+	names := flag.String("columns", "", "only these columns, separated by commas")
+	table := flag.Bool("table", false, "run nothing; write the table")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ok := true
+	if !*table {
+		for _, r := range rows() {
+			if (*kubernetes == "" || r.Kubernetes == *kubernetes) && (*containerd == "" || r.Containerd == *containerd) {
+				ok = runRow(ctx, r, chosen(*names)) && ok
+			}
+		}
+	}
+	results, err := load(resultsFile)
+	check(err)
+	check(replaceTable(page, render(results)))
+	fmt.Print(render(results))
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+func chosen(names string) []column {
+	if names == "" {
+		return columns()
+	}
+	return slices.DeleteFunc(columns(), func(c column) bool { return !slices.Contains(strings.Split(names, ","), c.name) })
+}
+
+// runRow runs columns of a row and keeps each outcome. The machine of the row is made for the
+// first column that needs it.
+func runRow(ctx context.Context, r row, columns []column) (ok bool) {
+	ok = true
+	machine := false
+	for _, c := range columns {
+		if c.machine && !machine {
+			machine = true
+			if err := run(ctx, r, "machine", "build/rig down && test/e2e/install plain"); err != nil {
+				fmt.Fprintln(os.Stderr, r, "machine:", err)
+				return false
+			}
+		}
+		err := run(ctx, r, c.name, c.command)
+		check(keep(resultsFile, result{row: r, Column: c.name, Passed: err == nil, Commit: commit(), Date: time.Now().UTC().Format(time.DateOnly)}))
+		ok = ok && err == nil
+	}
+	return ok
+}
+
+// run runs a shell line with the versions of a row, and its output in a log.
+func run(ctx context.Context, r row, name, line string) error {
+	dir := filepath.Join(logs, r.Kubernetes+"-"+r.Containerd)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(dir, name+".log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.CommandContext(ctx, "bash", "-c", line)
+	cmd.Env = append(os.Environ(), "KUBERNETES="+r.Kubernetes, "CONTAINERD="+r.Containerd)
+	cmd.Stdout, cmd.Stderr = log, log
+	start := time.Now()
+	err = cmd.Run()
+	fmt.Fprintf(os.Stderr, "%s %s: %s after %s: %s\n", r, name, outcome(err == nil), time.Since(start).Round(time.Second), log.Name())
+	return err
+}
+
+// commit names the tree under test.
+func commit() string {
+	out, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude=*").Output()
+	check(err)
+	return strings.TrimSpace(string(out))
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "matrix:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// The table is between these lines of the page.
+const begin, end = "<!-- make matrix -->\n", "<!-- end of make matrix -->\n"
+
+// render returns the table: a cell that was never run says so.
+func render(results []result) string {
+	var b strings.Builder
+	b.WriteString("| Kubernetes | containerd |")
+	for _, c := range columns() {
+		fmt.Fprintf(&b, " %s |", c.name)
+	}
+	fmt.Fprintf(&b, "\n|%s\n", strings.Repeat("---|", 2+len(columns())))
+	for _, r := range rows() {
+		fmt.Fprintf(&b, "| %s | %s |", r.Kubernetes, r.Containerd)
+		for _, c := range columns() {
+			fmt.Fprintf(&b, " %s |", cell(results, r, c))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func cell(results []result, r row, c column) string {
+	for _, got := range results {
+		if got.row == r && got.Column == c.name {
+			return fmt.Sprintf("%s (%s, %s)", outcome(got.Passed), got.Commit, got.Date)
+		}
+	}
+	return "not run"
+}
+
+func outcome(passed bool) string {
+	if passed {
+		return "passed"
+	}
+	return "failed"
+}
+
+// replaceTable writes the table into the page.
+func replaceTable(page, table string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("write the table in %s: the lines %q and %q are not there", page, begin, end)
+	}
+	return os.WriteFile(page, []byte(before+begin+"\n"+table+"\n"+end+after), 0o644)
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestKeep: the newest result of a cell replaces the older one, and no other.
+func TestKeep(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "results.json")
+	a, b := row{"1.36", "2.4"}, row{"1.36", "2.0"}
+	for _, r := range []result{{row: a, Column: "chart"}, {row: b, Column: "chart"}, {row: a, Column: "GPUs"}, {row: a, Column: "chart", Passed: true, Commit: "c", Date: "d"}} {
+		if err := keep(file, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := load(file)
+	want := []result{{row: b, Column: "chart"}, {row: a, Column: "GPUs"}, {row: a, Column: "chart", Passed: true, Commit: "c", Date: "d"}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestRender: each cell has its outcome, and the others say that nothing was run.
+func TestRender(t *testing.T) {
+	table := render([]result{
+		{row: row{"1.34", "2.4"}, Column: "controller", Passed: true, Commit: "abc", Date: "2026-11-23"},
+		{row: row{"1.36", "2.0"}, Column: "GPUs", Commit: "def", Date: "2026-11-24"},
+	})
+	for _, want := range []string{
+		"| 1.34 | 2.4 | passed (abc, 2026-11-23) | not run |",
+		"| 1.36 | 2.0 | not run | not run | not run | not run | not run | failed (def, 2026-11-24) |",
+		"| 1.37 | 2.4 | not run |",
+	} {
+		if !strings.Contains(table, want) {
+			t.Errorf("no %q in\n%s", want, table)
+		}
+	}
+}
+
+// TestPage: docs/reference/tested.md has the table of the results.
+func TestPage(t *testing.T) {
+	results, err := load("results.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), begin+"\n"+render(results)+"\n"+end) {
+		t.Errorf("%s is out of date: run go run ./test/matrix -table", page)
+	}
+}
