@@ -61,7 +61,7 @@ func stuckPods() map[string]stuck {
 		"other-scheduler": {spec: `schedulerName: elsewhere, `, says: "the scheduler elsewhere places the pod, not Numalet: if that is not wanted, create it again with schedulerName: numalet-scheduler"},
 		"port":            {spec: on("a") + `hostNetwork: true, `, says: "its host port is in use: use another hostPort"},
 		"apart":           {meta: `labels: {app: filler}, `, spec: `topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: filler}}}], `, says: "the pod's topology spread constraints allow no node with room: use whenUnsatisfiable: ScheduleAnyway"},
-		"wrong":           {meta: of("gpu-type", "T4"), says: "the pod asks for something that cannot be: correct the pod"},
+		"wrong":           {meta: of("gpu-type", "T4"), says: "the pod has a request that no node can satisfy, or that is not valid: correct the pod"},
 	}
 }
 
