@@ -17,6 +17,13 @@ func TestPodSpec(t *testing.T) {
 		"misspelt field":  {`{"containers":[{"name":"main","imgae":"none"}]}`, `unknown field "containers[0].imgae"`},
 		"of another type": {`{"containers":"main"}`, "cannot unmarshal string"},
 		"absent":          {``, "unexpected end of JSON input"},
+		"long exponent":   {withRequests(`"cpu":"92233e2036853685474775807"`), "cpu: the exponent of the quantity"},
+		"as a number":     {withRequests(`"cpu":1e-1641327864`), "cpu: the exponent of the quantity"},
+		"only the first":  {withRequests(`"cpu":"1e-1641327864","cpu":"1"`), "cpu: the exponent of the quantity"},
+		"after another":   {withRequests(`"memory":{"a":["1Gi"]},"cpu":"1e-1641327864"`), "cpu: the exponent of the quantity"},
+		"in a volume":     {`{"volumes":[{"name":"v","emptyDir":{"sizeLimit":"1e-1641327864"}}]}`, "sizeLimit: the exponent of the quantity"},
+		"usual exponent":  {withRequests(`"cpu":"1e3"`), ""},
+		"not a quantity":  {`{"containers":[{"name":"main","env":[{"name":"COMMIT","value":"1e1641327864"}]}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			template := PodTemplate{Spec: runtime.RawExtension{Raw: []byte(tc.spec)}}
@@ -26,4 +33,9 @@ func TestPodSpec(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withRequests returns the spec of a pod whose container has these requests.
+func withRequests(list string) string {
+	return `{"containers":[{"name":"main","resources":{"requests":{` + list + `}}}]}`
 }
