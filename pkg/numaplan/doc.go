@@ -26,6 +26,7 @@
 // many colours as intervals overlap at most. So a pod holds exactly its peak on
 // each NUMA node.
 //
-// plan.go has the API, search.go the search, options.go the policies, and reason.go and
-// refusal.go the codes and messages for pods that do not fit.
+// plan.go has the API, search.go the search, options.go the policies, resize.go the
+// policies of a container that grows or shrinks, and reason.go and refusal.go the codes
+// and messages for pods that do not fit.
 package numaplan

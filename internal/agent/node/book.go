@@ -110,14 +110,17 @@ func (b *book) holder(uid, container string) (Held, pool.Claim, bool) {
 	return Held{}, pool.Claim{}, false
 }
 
-// change changes a grant and returns a function that undoes it.
-func (b *book) change(before Held, by func(*pool.Ledger, string) (pool.Grant, error)) (undo func(), err error) {
+// change changes a grant and returns a function that undoes it. If by fails, possibly after
+// the first of its changes, the grant is as before.
+func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Grant, error)) (undo func(), err error) {
+	undo = func() { _ = b.restore(before) } // its CPUs were not given to others meanwhile
 	after := before
 	if after.Grant, err = by(b.ledger, before.Grant.UID); err != nil {
+		undo()
 		return nil, err
 	}
 	b.enter(after)
-	return func() { _ = b.restore(before) }, nil // its CPUs were not given to others meanwhile
+	return undo, nil
 }
 
 // whole reports whether the pod has one grant for all its containers, so that a

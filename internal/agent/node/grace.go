@@ -29,8 +29,7 @@ func (n *Node) leaving() []Held {
 	return all
 }
 
-// finishResizes takes back growths that the runtime has not confirmed, and makes CPUs shared
-// whose grace is over. Callers hold the lock.
+// finishResizes makes CPUs shared whose grace is over. Callers hold the lock.
 func (n *Node) finishResizes(ctx context.Context) {
 	now, returned := n.env.Now(), false
 	for _, h := range n.leaving() {
@@ -43,7 +42,7 @@ func (n *Node) finishResizes(ctx context.Context) {
 		if now.Before(until) || !n.isOff(ctx, h) {
 			continue
 		}
-		h.Grant, _ = n.mu.book.ledger.Return(uid)
+		h.Grant = n.mu.book.ledger.Return(uid)
 		n.mu.book.enter(h)
 		delete(n.mu.leave, uid)
 		returned = true

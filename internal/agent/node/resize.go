@@ -26,16 +26,10 @@ const confirmation = 3 * time.Minute
 func (n *Node) grow(ctx context.Context, c workload.Container, to size) ([]workload.Spec, error) {
 	held, claim, _ := n.mu.book.holder(c.Sandbox.Pod.UID, c.Name)
 	undo, err := n.mu.book.change(held, func(l *pool.Ledger, uid string) (pool.Grant, error) {
-		if to.memory != claim.MemoryBytes {
-			if _, err := l.Bind(uid, c.Name, to.memory); err != nil {
-				return pool.Grant{}, err
-			}
+		if _, err := l.Bind(uid, c.Name, to.memory); err != nil {
+			return pool.Grant{}, err
 		}
-		g, err := l.Grow(uid, c.Name, to.cpus)
-		if err != nil && to.memory != claim.MemoryBytes {
-			_, _ = l.Bind(uid, c.Name, claim.MemoryBytes) // it had that before
-		}
-		return g, err
+		return l.Grow(uid, c.Name, to.cpus)
 	})
 	if err == nil {
 		err = n.checkWholeCores(c, n.heldBy(c.Sandbox.Pod.UID), undo)

@@ -63,7 +63,7 @@ func (l *Ledger) growth(g Grant, i int) growth {
 // choose returns k CPUs by the policy.
 func (o growth) choose(k int) (cpuset.Set, bool) {
 	room := o.counts(o.own.Union(o.free))
-	counts, ok := growCounts(o.policy, o.counts(o.current), room, k)
+	counts, ok := numaplan.Grow(o.policy, o.counts(o.current), room, k)
 	if !ok {
 		return cpuset.Set{}, false
 	}
@@ -96,67 +96,9 @@ func (d *domain) takeNear(k int, s *stock, current cpuset.Set) (taken int) {
 	return taken + d.takeSome(k-taken, s)
 }
 
-// growCounts returns how many of k more CPUs come from each NUMA node, given how many the
-// container holds and may have there:
-//
-//	single: all on the NUMA node that it is on
-//	spread: one after another where it holds the fewest, and of these where most are free
-//	random: where it is, most first, and then where most are free
-func growCounts(policy podspec.Policy, held, room []int, k int) ([]int, bool) {
-	counts := make([]int, len(held))
-	for range k {
-		best := -1
-		for i := range held {
-			if best < 0 || growOrder(policy, held[i]+counts[i], held[best]+counts[best], room[i]-counts[i], room[best]-counts[best]) < 0 {
-				best = i
-			}
-		}
-		if best < 0 || room[best] == counts[best] {
-			return nil, false
-		}
-		counts[best]++
-	}
-	return counts, true
-}
-
-// growOrder compares two NUMA nodes by how many CPUs the container has there and how many
-// it may have in addition.
-func growOrder(policy podspec.Policy, held, heldThere, room, roomThere int) int {
-	switch policy {
-	case podspec.Single:
-		return cmp.Compare(heldThere, held)
-	case podspec.Spread:
-		return cmp.Or(cmp.Compare(held, heldThere), cmp.Compare(roomThere, room))
-	}
-	return cmp.Or(cmp.Compare(min(roomThere, 1), min(room, 1)), cmp.Compare(heldThere, held), cmp.Compare(roomThere, room))
-}
-
-// levelDown returns how many of the CPUs on each NUMA node remain if n remain in all, as
-// even as possible.
-func levelDown(held []int, n int) []int {
-	left := slices.Clone(held)
-	for sum(left) > n {
-		most := 0
-		for i := range left {
-			if left[i] >= left[most] {
-				most = i
-			}
-		}
-		left[most]--
-	}
-	return left
-}
-
-func sum(counts []int) (total int) {
-	for _, n := range counts {
-		total += n
-	}
-	return total
-}
-
 // counts counts CPUs by NUMA node, in the order of l.nodes.
-func (l *layout) counts(cpus cpuset.Set) []int {
-	counts := make([]int, len(l.nodes))
+func (l *layout) counts(cpus cpuset.Set) numaplan.Counts {
+	counts := make(numaplan.Counts, len(l.nodes))
 	for i := range l.nodes {
 		counts[i] = l.nodes[i].cpus.Intersect(cpus).Len()
 	}
@@ -177,9 +119,9 @@ func byCount(counts []int) []int {
 func (o growth) refuse(k int) error {
 	able := o.own.Union(o.free)
 	free := numaplan.Numbers(o.perNode(able))
-	counts, ok := growCounts(o.policy, o.counts(o.current), o.counts(able), k)
+	_, enough := numaplan.Grow(o.policy, o.counts(o.current), o.counts(able), k)
 	switch {
-	case ok && sum(counts) == k:
+	case enough:
 		return fmt.Errorf("with %d more, no CPU would be left to the containers that share", k)
 	case o.policy == podspec.Single:
 		return fmt.Errorf("%d more must be on its NUMA node (policy single), and free are %s", k, free)

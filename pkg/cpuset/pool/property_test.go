@@ -57,7 +57,8 @@ func operate(t *testing.T, m *topology.Machine, o Options, rounds int) {
 		case 4, 5, 6:
 			resizes.resize(t, l, tw, uid)
 		case 7:
-			_, back := l.Return(uid)
+			before, _ := l.Grant(uid)
+			back := before.CPUs().Minus(l.Return(uid).CPUs())
 			if l.Exclusive().Overlaps(back) {
 				t.Fatalf("return %s: %s are free and held", uid, back)
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/numalet/numalet/pkg/cpuset"
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
@@ -55,20 +56,19 @@ func (l *Ledger) Shrink(uid, container string, kept cpuset.Set) (Grant, error) {
 	}), nil
 }
 
-// Return releases the CPUs that the containers of a pod gave back, and returns those that
-// the pod no longer holds.
-func (l *Ledger) Return(uid string) (Grant, cpuset.Set) {
+// Return releases the CPUs that the containers of a pod gave back. It returns what the pod
+// still holds.
+func (l *Ledger) Return(uid string) Grant {
 	g, ok := l.grants[uid]
 	if !ok {
-		return g, cpuset.Set{}
+		return g
 	}
-	before := g.CPUs()
 	g.Claims = slices.Clone(g.Claims)
 	for i := range g.Claims {
 		g.Claims[i].Leaving = cpuset.Set{}
 	}
 	l.exchangeGrant(g)
-	return g, before.Minus(g.CPUs())
+	return g
 }
 
 // Bind changes how much memory a container binds on the NUMA nodes of its CPUs. An error
@@ -99,7 +99,7 @@ func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 		return l.oldest(c, c.CPUs, n)
 	}
 	var kept cpuset.Set
-	for i, count := range levelDown(l.layout.counts(c.CPUs), n) {
+	for i, count := range numaplan.ShrinkSpread(l.layout.counts(c.CPUs), n) {
 		kept = kept.Union(l.oldest(c, c.CPUs.Intersect(l.layout.nodes[i].cpus), count))
 	}
 	return kept

@@ -133,8 +133,8 @@ func leaving(c pool.Claim) string {
 
 // giveBack: return POD
 func (s *scene) giveBack(c *scenario.Command) {
-	_, back := s.ledger.Return(c.Arg(0))
-	c.Line("back: %s", back)
+	before, _ := s.ledger.Grant(c.Arg(0))
+	c.Line("back: %s", before.CPUs().Minus(s.ledger.Return(c.Arg(0)).CPUs()))
 }
 
 func (s *scene) release(c *scenario.Command) { c.Line("back: %s", s.ledger.Release(c.Arg(0))) }
