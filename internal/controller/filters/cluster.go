@@ -128,7 +128,7 @@ func podOf(a *nodestate.Assignment) *framework.PodInfo {
 // count adds (1) or removes (-1) a pod, its anti-affinity terms and its claims. It needs the
 // lock of c.sets.
 func (c *Cluster) count(pod *framework.PodInfo, node string, sign int) {
-	c.sets.countPod(pod.Pod, node, int64(sign))
+	c.sets.countPod(pod.Pod, node, sign)
 	if terms := pod.RequiredAntiAffinityTerms; len(terms) > 0 {
 		c.terms.count(node, terms, sign)
 		if sign > 0 {

@@ -150,35 +150,6 @@ func shortCopy(pod *v1.Pod) *framework.PodInfo {
 	}}}
 }
 
-// crowdFor returns the crowd for a pod, new if there is none.
-func (c *Cluster) crowdFor(pod *Pod) *crowd {
-	if found, ok := c.sets.crowds.get(pod.crowd); ok {
-		return found
-	}
-	c.sets.Lock()
-	defer c.sets.Unlock()
-	if found, ok := c.sets.crowds.get(pod.crowd); ok {
-		return found
-	}
-	made := newCrowd(pod.preferred)
-	for e := range c.state.Entries() {
-		for _, placed := range infoOf(e).Pods {
-			if made.match(placed.GetPod()) {
-				made.add(placed.GetPod(), e.Name(), 1)
-			}
-		}
-	}
-	if c.sets.crowds.put(pod.crowd, made) || c.sets.crowdsByTopic == nil {
-		c.sets.crowdsByTopic = map[sched.Topic][]*crowd{}
-	}
-	for _, topic := range made.topics() {
-		if !slices.Contains(c.sets.crowdsByTopic[topic], made) {
-			c.sets.crowdsByTopic[topic] = append(c.sets.crowdsByTopic[topic], made)
-		}
-	}
-	return made
-}
-
 // crowdNode is a node with only some of its pods.
 type crowdNode struct {
 	fwk.NodeInfo

@@ -26,6 +26,8 @@ func (n *neighbors) match(pod *v1.Pod) bool {
 	return true
 }
 
+func (n *neighbors) add(_ *v1.Pod, _ string, sign int) { n.count.Add(int64(sign)) }
+
 // topics returns topics of which each pod that matches has one.
 func (n *neighbors) topics() (all []sched.Topic) {
 	for namespace := range n.terms[0].Namespaces {

@@ -36,10 +36,7 @@ func (p *Proposer) Refusals() sched.Tally {
 // nodeSet returns the set of the nodes that the rules of the current pod admit.
 func (p *Proposer) nodeSet() *nodeSet {
 	pod := p.lister.pod
-	if s, ok := p.lister.cluster.sets.nodes.get(pod.rules); ok {
-		return s
-	}
-	return p.lister.cluster.makeNodeSet(pod.rules, p.refuse(pod))
+	return p.lister.cluster.nodeSetFor(pod.rules, func() func(*nodeInfo) sched.Reason { return p.refuse(pod) })
 }
 
 // refuse returns a function that returns why the rules of a pod, and of pods with equal

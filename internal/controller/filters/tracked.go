@@ -20,12 +20,9 @@ import (
 // a few different rules, unless each pod has its own.
 type tracked struct {
 	sync.Mutex
-	nodes     kept[*nodeSet]   // by rules
-	neighbors kept[*neighbors] // by required affinity
-	byTopic   map[sched.Topic][]*neighbors
-	crowds    kept[*crowd] // by what is preferred
-
-	crowdsByTopic map[sched.Topic][]*crowd
+	nodes     kept[*nodeSet]     // by rules
+	neighbors counts[*neighbors] // by required affinity
+	crowds    counts[*crowd]     // by what is preferred
 
 	topics  []sched.Topic // reused
 	changed []string      // rules whose set counts the node of the last event otherwise than before
@@ -47,15 +44,24 @@ func (k *kept[T]) get(key string) (value T, ok bool) {
 	return value, ok
 }
 
-// put adds a value. It reports whether all others were dropped.
-func (k *kept[T]) put(key string, value T) (dropped bool) {
-	if dropped = k.len == maxSets; dropped {
+// find returns the value of a key. If there is none, it makes one under the lock.
+func (k *kept[T]) find(lock sync.Locker, key string, make func() T) T {
+	if found, ok := k.get(key); ok {
+		return found
+	}
+	lock.Lock()
+	defer lock.Unlock()
+	if found, ok := k.get(key); ok {
+		return found
+	}
+	if k.len == maxSets {
 		k.all.Clear()
 		k.len = 0
 	}
-	k.all.Store(key, value)
+	made := make()
+	k.all.Store(key, made)
 	k.len++
-	return dropped
+	return made
 }
 
 // admits reports whether rules admit a node, or have no set.
@@ -82,50 +88,30 @@ func (c *Cluster) changed() []string {
 	return slices.Clone(c.sets.changed)
 }
 
-// makeNodeSet returns the set of the nodes that rules admit, new if there is none. refuse
-// returns why they refuse a node.
-func (c *Cluster) makeNodeSet(rules string, refuse func(*nodeInfo) sched.Reason) *nodeSet {
-	c.sets.Lock()
-	defer c.sets.Unlock()
-	if s, ok := c.sets.nodes.get(rules); ok {
-		return s
-	}
-	all := map[string]*nodeInfo{}
-	for e := range c.state.Entries() {
-		if info := known(e); info != nil {
-			all[e.Name()] = info
+// nodeSetFor returns the set of the nodes that rules admit. refuse returns the function that
+// returns why they refuse a node; it is called only for a new set.
+func (c *Cluster) nodeSetFor(rules string, refuse func() func(*nodeInfo) sched.Reason) *nodeSet {
+	return c.sets.nodes.find(&c.sets, rules, func() *nodeSet {
+		all := map[string]*nodeInfo{}
+		for e := range c.state.Entries() {
+			if info := known(e); info != nil {
+				all[e.Name()] = info
+			}
 		}
-	}
-	s := newNodeSet(refuse, all)
-	c.sets.nodes.put(rules, s)
-	return s
+		return newNodeSet(refuse(), all)
+	})
 }
 
 // neighborsFor returns the count of the pods that match a pod's required affinity.
 func (c *Cluster) neighborsFor(pod *Pod) *neighbors {
-	if n, ok := c.sets.neighbors.get(pod.neighbors); ok {
-		return n
-	}
-	c.sets.Lock()
-	defer c.sets.Unlock()
-	if n, ok := c.sets.neighbors.get(pod.neighbors); ok {
-		return n
-	}
-	n := &neighbors{terms: pod.info.RequiredAffinityTerms}
-	for e := range c.state.Entries() {
-		for _, placed := range infoOf(e).Pods {
-			if n.match(placed.GetPod()) {
-				n.count.Add(1)
-			}
-		}
-	}
-	if c.sets.neighbors.put(pod.neighbors, n) || c.sets.byTopic == nil {
-		c.sets.byTopic = map[sched.Topic][]*neighbors{}
-	}
-	for _, topic := range n.topics() {
-		c.sets.byTopic[topic] = append(c.sets.byTopic[topic], n)
-	}
-	return n
+	return c.sets.neighbors.find(c, pod.neighbors, func() *neighbors {
+		return &neighbors{terms: pod.info.RequiredAffinityTerms}
+	})
+}
+
+// crowdFor returns the crowd of the pods that a pod's preferences select.
+func (c *Cluster) crowdFor(pod *Pod) *crowd {
+	return c.sets.crowds.find(c, pod.crowd, func() *crowd { return newCrowd(pod.preferred) })
 }
 
 // The methods below need the lock of tracked.
@@ -153,27 +139,11 @@ func (s *tracked) changeNode(e *nodestate.Entry, before, now *nodeInfo) {
 }
 
 // countPod adds (1) or removes (-1) a placed pod.
-func (s *tracked) countPod(pod *v1.Pod, node string, sign int64) {
-	if len(s.byTopic)+len(s.crowdsByTopic) == 0 {
+func (s *tracked) countPod(pod *v1.Pod, node string, sign int) {
+	if len(s.neighbors.byTopic)+len(s.crowds.byTopic) == 0 {
 		return
 	}
 	s.topics = appendPlaced(s.topics[:0], pod)
-	matching(s.topics, s.byTopic, pod, func(n *neighbors) { n.count.Add(sign) })
-	matching(s.topics, s.crowdsByTopic, pod, func(c *crowd) { c.add(pod, node, int(sign)) })
-}
-
-// matching calls a function once for each value that has one of the topics and matches a pod.
-func matching[T interface {
-	comparable
-	match(*v1.Pod) bool
-}](topics []sched.Topic, byTopic map[sched.Topic][]T, pod *v1.Pod, do func(T)) {
-	var done []T
-	for _, topic := range topics {
-		for _, one := range byTopic[topic] {
-			if !slices.Contains(done, one) && one.match(pod) {
-				do(one)
-				done = append(done, one)
-			}
-		}
-	}
+	s.neighbors.countPod(s.topics, pod, node, sign)
+	s.crowds.countPod(s.topics, pod, node, sign)
 }

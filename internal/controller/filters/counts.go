@@ -1,0 +1,64 @@
+package filters
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+// count is a count of the placed pods that match something.
+type count interface {
+	comparable
+	// match reports whether a placed pod counts.
+	match(pod *v1.Pod) bool
+	// topics returns topics of which each pod that matches has one.
+	topics() []sched.Topic
+	// add adds (1) or removes (-1) a pod that matches.
+	add(pod *v1.Pod, node string, sign int)
+}
+
+// counts has counts by what they match. They are also found by topic, so that a placed pod
+// costs only the counts that it may change.
+type counts[T count] struct {
+	kept[T]
+	byTopic map[sched.Topic][]T
+}
+
+// find returns the count of a key. If there is none, it counts the pods that are placed now.
+func (k *counts[T]) find(c *Cluster, key string, make func() T) T {
+	return k.kept.find(&c.sets, key, func() T {
+		if k.len == 0 { // the first, or all were dropped
+			k.byTopic = map[sched.Topic][]T{}
+		}
+		made := make()
+		for e := range c.state.Entries() {
+			for _, placed := range infoOf(e).Pods {
+				if pod := placed.GetPod(); made.match(pod) {
+					made.add(pod, e.Name(), 1)
+				}
+			}
+		}
+		for _, topic := range made.topics() {
+			if !slices.Contains(k.byTopic[topic], made) {
+				k.byTopic[topic] = append(k.byTopic[topic], made)
+			}
+		}
+		return made
+	})
+}
+
+// countPod adds (1) or removes (-1) a placed pod with these topics. It needs the lock of
+// tracked.
+func (k *counts[T]) countPod(topics []sched.Topic, pod *v1.Pod, node string, sign int) {
+	var done []T
+	for _, topic := range topics {
+		for _, one := range k.byTopic[topic] {
+			if !slices.Contains(done, one) && one.match(pod) {
+				one.add(pod, node, sign)
+				done = append(done, one)
+			}
+		}
+	}
+}
