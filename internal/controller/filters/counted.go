@@ -2,8 +2,6 @@ package filters
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	fwk "k8s.io/kube-scheduler/framework"
@@ -69,11 +67,8 @@ func (l *lister) alike() string {
 		key.WriteString(text(*t))
 	}
 	fmt.Fprint(&key, len(l.pod.info.RequiredAffinityTerms))
-	if l.cluster.terms.some.Load() || l.planned.terms.some.Load() { // these may select the pod by its labels
-		for _, label := range slices.Sorted(maps.Keys(l.pod.info.Pod.Labels)) {
-			fmt.Fprintf(&key, " %q=%q", label, l.pod.info.Pod.Labels[label])
-		}
-	}
+	key.WriteString(l.cluster.terms.selecting(l.pod.info.Pod))
+	key.WriteString(l.planned.terms.selecting(l.pod.info.Pod))
 	return key.String()
 }
 

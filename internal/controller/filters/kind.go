@@ -3,8 +3,6 @@ package filters
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -34,11 +32,7 @@ func (c *Cluster) Kind(pod *Pod) string {
 		return ""
 	}
 	kind.Write(spread)
-	if c.terms.some.Load() { // placed pods' anti-affinity may select the pod by its labels
-		for _, key := range slices.Sorted(maps.Keys(object.Labels)) {
-			fmt.Fprintf(&kind, " %q=%q", key, object.Labels[key])
-		}
-	}
+	kind.WriteString(c.terms.selecting(object))
 	return kind.String()
 }
 

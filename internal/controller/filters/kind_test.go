@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
 )
 
 // TestKind checks that pods of one kind are refused by the same nodes for the same reasons,
@@ -48,5 +49,23 @@ func TestKind(t *testing.T) {
 	}
 	if shared < 200 {
 		t.Errorf("only %d pods share a kind", shared)
+	}
+}
+
+// TestKindOfLabels checks that pods are of one kind if their labels differ only in what no
+// anti-affinity of a placed pod selects, such as the name of each pod of a StatefulSet.
+func TestKindOfLabels(t *testing.T) {
+	s := newScene(t).with([]*v1.Node{node("n1").Obj()},
+		pod("lone").Label("app", "lone").PodAntiAffinityExists("lone", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq).Node("n1").Obj())
+	kind := func(labels ...string) string {
+		object := pod("p")
+		for _, label := range labels {
+			object.Label(label, "x")
+		}
+		return s.cluster.Kind(s.request(object.Obj()).Foreign.(*Pod))
+	}
+	got := []bool{kind() == kind("app"), kind("lone") == kind("lone", "app"), kind() == kind("lone")}
+	if diff := cmp.Diff([]bool{true, true, false}, got); diff != "" {
+		t.Errorf("pods are of one kind: with another label, both selected with another label, one selected (-want +got):\n%s", diff)
 	}
 }

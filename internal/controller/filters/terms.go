@@ -3,6 +3,7 @@ package filters
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -32,6 +33,7 @@ type terms struct {
 
 type term struct {
 	fwk.AffinityTerm
+	text  string
 	nodes map[string]int // number of pods that have the term, by node
 }
 
@@ -62,12 +64,13 @@ func (t *terms) count(node string, of []fwk.AffinityTerm, sign int) {
 
 // known returns the term, added if it is new. The caller holds t.mu.
 func (t *terms) known(a fwk.AffinityTerm) *term {
-	known, ok := t.mu.byText[text(a)]
+	text := text(a)
+	known, ok := t.mu.byText[text]
 	if ok {
 		return known
 	}
-	known = &term{AffinityTerm: a, nodes: map[string]int{}}
-	t.mu.byText[text(a)] = known
+	known = &term{AffinityTerm: a, text: text, nodes: map[string]int{}}
+	t.mu.byText[text] = known
 	if selects(a.NamespaceSelector) {
 		t.mu.anywhere = append(t.mu.anywhere, known)
 		return known
@@ -80,7 +83,7 @@ func (t *terms) known(a fwk.AffinityTerm) *term {
 
 // forget removes a term that no pod has. The caller holds t.mu.
 func (t *terms) forget(known *term) {
-	delete(t.mu.byText, text(known.AffinityTerm))
+	delete(t.mu.byText, known.text)
 	same := func(o *term) bool { return o == known }
 	t.mu.anywhere = slices.DeleteFunc(t.mu.anywhere, same)
 	for ns := range known.Namespaces {
@@ -112,6 +115,27 @@ func (t *terms) nodes(pod *v1.Pod, namespace func() labels.Set) sets.Set[string]
 		matched(t.mu.anywhere, namespace())
 	}
 	return found
+}
+
+// selecting returns the terms whose label selector selects a pod, as a text. Two pods of one namespace
+// with equal texts are selected by the same terms, because terms select namespaces, too, but nothing
+// else of a pod.
+func (t *terms) selecting(pod *v1.Pod) string {
+	if !t.some.Load() {
+		return ""
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var found []string
+	for _, of := range [][]*term{t.mu.byNamespace[pod.Namespace], t.mu.anywhere} {
+		for _, known := range of {
+			if known.Selector.Matches(labels.Set(pod.Labels)) {
+				found = append(found, known.text)
+			}
+		}
+	}
+	slices.Sort(found)
+	return strings.Join(found, "")
 }
 
 // text returns a key that is equal for equal terms only.
