@@ -33,6 +33,7 @@ REFERENCES = ./test/e2e/controller ./cmd/numalet ./internal/agent/node/metrics .
 
 generate: ## generate deep copies in api/v1alpha1, deploy/crds, manifests, docs/reference and pictures
 	go tool -modfile=tools/go.mod controller-gen object crd paths=./api/... output:crd:dir=deploy/crds
+	sed -Ei 's/^( *)(pattern: .*\[eE\]\(\\\+\|-\)\?).*/\1maxLength: 64\n\1\2[0-9]{1,2}))?$$/' deploy/crds/*.yaml # others can take hours to parse
 	go test -count=1 $(REFERENCES) -run '^Test(Reference|Images)' -rewrite
 	go -C deploy/release test -count=1 ./chart -run '^Test(Manifests|Pools)' -rewrite
 

@@ -84,7 +84,7 @@ type GPUGroupSpec struct {
 	// Quota is how many GPUs of the group, or parts of them, one tenant may hold at one
 	// time. Absent means all of them.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="quota must be more than 0: leave it out where there is no bound"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="quota must be more than 0, with at most two digits in its exponent; leave it out where there is no bound"
 	Quota *resource.Quantity `json:"quota,omitempty"`
 	// Enforcement says whether nodes keep others out. With strict, a node refuses
 	// containers that got a GPU of the group, or a share of one, without a decision of

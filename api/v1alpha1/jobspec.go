@@ -6,11 +6,11 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // mean the same here.
 //
 // +kubebuilder:validation:XValidation:rule="self.minAvailable <= self.replicas",message="minAvailable must not be more than replicas"
-// +kubebuilder:validation:XValidation:rule="!has(self.cpuPolicy) || has(self.cpu) && has(self.memory) && quantity(string(self.cpu)).isInteger()",message="cpuPolicy requests exclusive CPUs: set cpu to a whole number, such as 4, and set memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.cpuPolicy) || has(self.cpu) && has(self.memory) && !string(self.cpu).matches('[eE][+-]?[0-9]{3}') && quantity(string(self.cpu)).isInteger()",message="cpuPolicy requests exclusive CPUs: set cpu to a whole number, such as 4, and set memory"
 // +kubebuilder:validation:XValidation:rule="self.gpus > 0 || !has(self.gpuType) && !has(self.gpuForm)",message="gpuType and gpuForm restrict which GPUs are allocated: set gpus to their number"
 // +kubebuilder:validation:XValidation:rule="oldSelf.suspend || self.replicas == oldSelf.replicas && self.minAvailable == oldSelf.minAvailable",message="replicas and minAvailable can change only while the job is suspended"
 // +kubebuilder:validation:XValidation:rule="oldSelf.suspend || self.gpus == oldSelf.gpus && has(self.gpuType) == has(oldSelf.gpuType) && (!has(self.gpuType) || self.gpuType == oldSelf.gpuType) && has(self.gpuForm) == has(oldSelf.gpuForm) && (!has(self.gpuForm) || self.gpuForm == oldSelf.gpuForm)",message="gpus, gpuType and gpuForm can change only while the job is suspended"
-// +kubebuilder:validation:XValidation:rule="oldSelf.suspend || has(self.cpu) == has(oldSelf.cpu) && (!has(self.cpu) || quantity(string(self.cpu)).compareTo(quantity(string(oldSelf.cpu))) == 0) && has(self.memory) == has(oldSelf.memory) && (!has(self.memory) || quantity(string(self.memory)).compareTo(quantity(string(oldSelf.memory))) == 0) && has(self.cpuPolicy) == has(oldSelf.cpuPolicy) && (!has(self.cpuPolicy) || self.cpuPolicy == oldSelf.cpuPolicy)",message="cpu, memory and cpuPolicy can change only while the job is suspended"
+// +kubebuilder:validation:XValidation:rule="oldSelf.suspend || has(self.cpu) == has(oldSelf.cpu) && (!has(self.cpu) || !string(self.cpu).matches('[eE][+-]?[0-9]{3}') && quantity(string(self.cpu)).compareTo(quantity(string(oldSelf.cpu))) == 0) && has(self.memory) == has(oldSelf.memory) && (!has(self.memory) || !string(self.memory).matches('[eE][+-]?[0-9]{3}') && quantity(string(self.memory)).compareTo(quantity(string(oldSelf.memory))) == 0) && has(self.cpuPolicy) == has(oldSelf.cpuPolicy) && (!has(self.cpuPolicy) || self.cpuPolicy == oldSelf.cpuPolicy)",message="cpu, memory and cpuPolicy can change only while the job is suspended"
 // +kubebuilder:validation:XValidation:rule="oldSelf.suspend || self.template == oldSelf.template",message="template can change only while the job is suspended"
 type JobSpec struct {
 	JobNeeds `json:",inline"`
@@ -57,7 +57,7 @@ type JobSpec struct {
 type JobNeeds struct {
 	// CPU is the number of CPUs of each pod.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="cpu must be more than 0"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="cpu must be more than 0, with at most two digits in its exponent"
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 	// CPUPolicy makes the CPUs exclusive and selects how they are distributed over NUMA
 	// nodes: evenly (spread), all on one (single), or as Numalet chooses (random).
@@ -66,7 +66,7 @@ type JobNeeds struct {
 	CPUPolicy string `json:"cpuPolicy,omitempty"`
 	// Memory is the amount of memory of each pod, in bytes.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="memory must be more than 0"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="memory must be more than 0, with at most two digits in its exponent"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// GPUs is the number of GPUs of each pod, or of virtual parts of GPUs.
 	// +optional

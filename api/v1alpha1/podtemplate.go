@@ -35,11 +35,11 @@ type PodTemplateMeta struct {
 }
 
 // PodSpec parses the spec. An unknown field is an error, because it would be lost: it is
-// misspelt, or newer than this program. A quantity with an exponent of more than three digits is an
-// error, because it may take hours to parse.
+// misspelt, or newer than this program. A long quantity, or one with an exponent of more than two
+// digits, is an error, because it may take hours to parse.
 func (t *PodTemplate) PodSpec() (*corev1.PodSpec, error) {
 	spec := &corev1.PodSpec{}
-	if err := checkExponents(t.Spec.Raw); err != nil {
+	if err := checkQuantities(t.Spec.Raw); err != nil {
 		return nil, fmt.Errorf("read spec.template.spec: %w", err)
 	}
 	unknown, err := kjson.UnmarshalStrict(t.Spec.Raw, spec)

@@ -22,6 +22,7 @@ func TestPodSpec(t *testing.T) {
 		"only the first":  {withRequests(`"cpu":"1e-1641327864","cpu":"1"`), "cpu: the exponent of the quantity"},
 		"after another":   {withRequests(`"memory":{"a":["1Gi"]},"cpu":"1e-1641327864"`), "cpu: the exponent of the quantity"},
 		"in a volume":     {`{"volumes":[{"name":"v","emptyDir":{"sizeLimit":"1e-1641327864"}}]}`, "sizeLimit: the exponent of the quantity"},
+		"many digits":     {withRequests(`"cpu":"` + strings.Repeat("9", 65) + `"`), `cpu: the quantity "99999999999999999999"… has 65 characters; write at most 64`},
 		"usual exponent":  {withRequests(`"cpu":"1e3"`), ""},
 		"not a quantity":  {`{"containers":[{"name":"main","env":[{"name":"COMMIT","value":"1e1641327864"}]}]}`, ""},
 	} {

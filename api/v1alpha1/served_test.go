@@ -29,6 +29,24 @@ type served struct {
 // serve reads what deploy/crds has of a plural name.
 func serve(t *testing.T, plural string) served {
 	t.Helper()
+	props := openAPI(t, plural)
+	s, err := served{}, error(nil)
+	if s.structural, err = schema.NewStructural(&props); err != nil {
+		t.Fatal(err)
+	}
+	if errs := schema.ValidateStructural(nil, s.structural); len(errs) > 0 {
+		t.Fatalf("the schema of %s is not structural: %v", plural, errs.ToAggregate())
+	}
+	if s.schema, _, err = validation.NewSchemaValidator(&props); err != nil {
+		t.Fatal(err)
+	}
+	s.rules = cel.NewValidator(s.structural, true, celconfig.PerCallLimit)
+	return s
+}
+
+// openAPI returns the schema that deploy/crds has of a plural name.
+func openAPI(t *testing.T, plural string) (props apiextensions.JSONSchemaProps) {
+	t.Helper()
 	text, err := os.ReadFile("../../deploy/crds/" + Group + "_" + plural + ".yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -37,22 +55,10 @@ func serve(t *testing.T, plural string) served {
 	if err := yaml.UnmarshalStrict(text, &crd); err != nil {
 		t.Fatal(err)
 	}
-	props := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, props, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, &props, nil); err != nil {
 		t.Fatal(err)
 	}
-	s := served{}
-	if s.structural, err = schema.NewStructural(props); err != nil {
-		t.Fatal(err)
-	}
-	if errs := schema.ValidateStructural(nil, s.structural); len(errs) > 0 {
-		t.Fatalf("the schema of %s is not structural: %v", plural, errs.ToAggregate())
-	}
-	if s.schema, _, err = validation.NewSchemaValidator(props); err != nil {
-		t.Fatal(err)
-	}
-	s.rules = cel.NewValidator(s.structural, true, celconfig.PerCallLimit)
-	return s
+	return props
 }
 
 // admit completes an object and returns why it is refused, in place of an old one

@@ -49,7 +49,7 @@ type TenantSpec struct {
 	// tenant may use twice as much as with weight 1 for the same position in the queue.
 	// +optional
 	// +kubebuilder:default=1
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="weight must be more than 0"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="weight must be more than 0, with at most two digits in its exponent"
 	Weight *resource.Quantity `json:"weight,omitempty"`
 	// Quotas limit how much the tenant may hold at one time, by type of resource:
 	// cores of "cpu", GPUs of one model by the name of the model, and GPUs of any
@@ -57,7 +57,7 @@ type TenantSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=24
 	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t) > 0 && !t.contains('|') && !t.contains(','))",message="a quota is of one type of resource: cpu, gpu, or the name of one model of GPU"
-	// +kubebuilder:validation:XValidation:rule="self.all(t, !string(self[t]).startsWith('-'))",message="a quota must be 0 or more"
+	// +kubebuilder:validation:XValidation:rule="self.all(t, !string(self[t]).matches('^-|[eE][+-]?[0-9]{3}'))",message="a quota must be 0 or more, with at most two digits in its exponent"
 	Quotas map[string]resource.Quantity `json:"quotas,omitempty"`
 }
 

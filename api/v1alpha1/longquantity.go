@@ -7,19 +7,24 @@ import (
 	"regexp"
 )
 
-// longExponent matches a quantity whose decimal exponent has more than three digits. Parsing such a
+// longExponent matches a quantity whose decimal exponent has more than two digits. Parsing such a
 // quantity can take hours: Quantity raises 10 to the power of the exponent, and an exponent beyond
 // 32 bits wraps, so that it may be negative.
 // Source: https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/api/resource/quantity.go, ParseQuantity.
-var longExponent = regexp.MustCompile(`[eE][+-]?[0-9]{4,}\.?[0-9]*\s*$`)
+// The API server refuses such quantities in the fields of deploy/crds.
+var longExponent = regexp.MustCompile(`[eE][+-]?[0-9]{3,}\.?[0-9]*\s*$`)
+
+// maxQuantity is the largest number of characters of a quantity. Parsing takes quadratic time: a
+// million digits take seconds.
+const maxQuantity = 64
 
 // quantities has the fields of a pod's spec that are quantities, and those that are maps of them.
 var quantities = map[string]bool{"limits": true, "requests": true, "overhead": true, "sizeLimit": true, "divisor": true}
 
-// checkExponents returns an error if a quantity in the JSON of a pod's spec has a long exponent. It is
-// called before the quantities are parsed, and reads token by token, because of a name that occurs
-// twice in an object the parser reads both values. Other errors are left to the parser.
-func checkExponents(spec []byte) error {
+// checkQuantities returns an error if a quantity in the JSON of a pod's spec is long, or has a long
+// exponent. It is called before the quantities are parsed, and reads token by token, because of a name
+// that occurs twice in an object the parser reads both values. Other errors are left to the parser.
+func checkQuantities(spec []byte) error {
 	d := json.NewDecoder(bytes.NewReader(spec))
 	d.UseNumber()
 	var open []level
@@ -43,9 +48,9 @@ func checkExponents(spec []byte) error {
 			if n := len(open); n > 0 && open[n-1].name(t) {
 				continue
 			}
-			err = checkExponent(inner, t)
+			err = checkQuantity(inner, t)
 		case json.Number:
-			err = checkExponent(inner, t.String())
+			err = checkQuantity(inner, t.String())
 		}
 		if err != nil {
 			return err
@@ -78,9 +83,13 @@ func (l level) next() level {
 	return level{field: l.field, quantity: l.quantity || l.object && quantities[l.field]}
 }
 
-func checkExponent(at level, text string) error {
-	if at.quantity && longExponent.MatchString(text) {
-		return fmt.Errorf("%s: the exponent of the quantity %.40q has more than three digits; write a smaller one", at.field, text)
+func checkQuantity(at level, text string) error {
+	switch {
+	case !at.quantity:
+	case len(text) > maxQuantity:
+		return fmt.Errorf("%s: the quantity %.20q… has %d characters; write at most %d", at.field, text, len(text), maxQuantity)
+	case longExponent.MatchString(text):
+		return fmt.Errorf("%s: the exponent of the quantity %q has more than two digits; write a smaller one", at.field, text)
 	}
 	return nil
 }
