@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"github.com/numalet/numalet/internal/testutil/fuzztest"
 )
 
 // pods returns the pods of testdata/cpurequest as JSON.
@@ -41,7 +43,7 @@ func FuzzReadCPURequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var pod corev1.Pod
-		if json.Unmarshal(data, &pod) != nil {
+		if !fuzztest.Decode(data, &pod) {
 			return
 		}
 		request, err := ReadCPURequest(&pod)

@@ -1,10 +1,10 @@
 package groups
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/fuzztest"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/pkg/gpu/group"
@@ -25,7 +25,7 @@ func FuzzRegistry(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, groupText, topologyText []byte) {
 		object, topology := &v1alpha1.GPUGroup{}, &v1alpha1.NodeTopology{}
-		if json.Unmarshal(groupText, object) != nil || json.Unmarshal(topologyText, topology) != nil {
+		if !fuzztest.Decode(groupText, object) || !fuzztest.Decode(topologyText, topology) {
 			return
 		}
 		object.Name, topology.Name = "g", "n1"

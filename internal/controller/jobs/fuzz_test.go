@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/fuzztest"
 	"github.com/numalet/numalet/pkg/jobplan"
 )
 
@@ -32,7 +32,7 @@ func FuzzNewPod(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		job := &v1alpha1.Job{}
-		if json.Unmarshal(data, job) != nil {
+		if !fuzztest.Decode(data, job) {
 			return
 		}
 		spec, err := job.Spec.Template.PodSpec()

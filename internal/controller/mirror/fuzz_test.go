@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/fuzztest"
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
@@ -32,7 +33,7 @@ func FuzzMirror(f *testing.F) {
 		topologyOf("n1", scenario.Words{"numa=0:0-3,1:4-7", "reserved=0"}), podOf("a", scenario.Words{"cpu=9223372036854776", "policy=random", "placement=0:1,1:1", "gang=g", "least=2", "init=4"}))
 	f.Fuzz(func(t *testing.T, nodeText, topologyText, podText []byte) {
 		node, topology, pod := &corev1.Node{}, &v1alpha1.NodeTopology{}, &corev1.Pod{}
-		if json.Unmarshal(nodeText, node) != nil || json.Unmarshal(topologyText, topology) != nil || json.Unmarshal(podText, pod) != nil {
+		if !fuzztest.Decode(nodeText, node) || !fuzztest.Decode(topologyText, topology) || !fuzztest.Decode(podText, pod) {
 			return
 		}
 		node.Name, topology.Name, pod.UID, pod.Spec.NodeName = "n1", "n1", "uid-a", ""
