@@ -55,6 +55,11 @@ type Pod struct {
 	// such as other pods with a label. They matter only for pods with Across.
 	Topics []Topic
 
+	// Lacks reports whether no node fits the pod however much becomes free, until something comes
+	// under one of its Topics, such as a required neighbor. Any goroutine may call it, with any lock
+	// held; nil means that this is not known. A pod of a gang may get what it lacks from the others.
+	Lacks func() bool
+
 	// Gang is the pod's gang, or nil. A queued pod represents all Members of its gang.
 	Gang *Gang
 

@@ -18,6 +18,6 @@ func (r Reader) Changed(pod *sched.Pod, change func(*v1.PodSpec) bool) (*sched.P
 		return nil, nil
 	}
 	changed := *pod
-	changed.Admits, changed.Topics, changed.Across = nil, nil, false
+	changed.Admits, changed.Lacks, changed.Topics, changed.Across = nil, nil, nil, false
 	return &changed, r.ReadPod(spec, &changed)
 }

@@ -127,14 +127,18 @@ func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 
 // complete applies a pod's profile to what was read of the pod. It drops requests for resources
 // that the profile ignores. If there are several profiles, it adds the profile's name to the pod's
-// rules.
+// rules and required neighbors.
 func (c *Configuration) complete(p *Pod, to *sched.Pod) {
 	if c == nil {
 		return
 	}
 	profile := c.profiles[c.profile(to.Profile)]
-	if len(c.profiles) > 1 && p.rules != "" {
-		p.rules = profile.SchedulerName + " " + p.rules // profiles may add affinity, and disable plugins
+	if len(c.profiles) > 1 { // they may add affinity, and disable plugins
+		for _, key := range []*string{&p.rules, &p.neighbors} {
+			if *key != "" {
+				*key = profile.SchedulerName + " " + *key
+			}
+		}
 	}
 	counted, all := map[string]int64{}, 0
 	for name, count := range to.Requests.Extended.All() {

@@ -136,14 +136,20 @@ func TestInfeasibleAtOnce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t).with([]*v1.Node{node("n0").Obj()})
-			request := s.request(c.pod)
+			request := s.read(c.pod)
 			if only, _ := s.proposer.Begin(request); only == nil || len(only) > 0 {
 				t.Errorf("before: Begin = %v, want no node", only)
 			}
 			if why := s.proposer.Check(s.state.Record("n0")); !why.Refuses() {
 				t.Error("before: n0 suits")
 			}
+			if lacks := request.Lacks != nil && request.Lacks(); lacks != (c.name == "neighbor") {
+				t.Errorf("before: Lacks = %v", lacks)
+			}
 			c.help(s)
+			if request.Lacks != nil && request.Lacks() {
+				t.Error("after: the pod lacks a neighbor")
+			}
 			if only, _ := s.proposer.Begin(request); only != nil && len(only) == 0 {
 				t.Error("after: no node may suit")
 			}

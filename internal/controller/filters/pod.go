@@ -22,7 +22,7 @@ type Pod struct {
 	claim      bool              // it uses volumes or devices, which must be reserved
 	started    bool              // its status may change its requests
 	rules      string            // rulesOf the pod
-	neighbors  string            // neighborsOf its required affinity
+	neighbors  string            // neighborsOf its required affinity, and its profile if there are several
 	alone      bool              // it matches its required affinity itself
 	wishes     wishes            // what it prefers
 	preferred  []selected        // the pods that matter for that
@@ -61,7 +61,7 @@ func NewBoundPod(pod *v1.Pod, before *nodestate.Assignment) (*Pod, error) {
 }
 
 // Reader reads objects for a mirror, which does not know the filters' types. If Cluster is nil,
-// sched.Pod.Admits of the pods is not set.
+// sched.Pod.Admits and Lacks of the pods are not set.
 type Reader struct {
 	Cluster       *Cluster
 	Configuration *Configuration    // nil for the default
@@ -93,6 +93,9 @@ func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
 	to.Foreign, to.Across, to.Reserves, to.Topics, to.NodeRules = p, p.Across(), p.claim, p.topics(), p.rules
 	if r.Cluster != nil && p.rules != "" {
 		to.Admits = func(node *sched.Node) bool { return r.Cluster.admits(p.rules, node) }
+	}
+	if r.Cluster != nil && p.neighbors != "" && !p.alone {
+		to.Lacks = func() bool { return r.Cluster.lacks(p.neighbors) }
 	}
 	return nil
 }

@@ -109,6 +109,16 @@ func (s *scene) request(pod *v1.Pod) *sched.Pod {
 	return &sched.Pod{UID: string(pod.UID), Name: pod.Name, Across: foreign.Across(), Reserves: foreign.claim, Foreign: foreign}
 }
 
+// read returns the pod as a mirror reads it.
+func (s *scene) read(pod *v1.Pod) *sched.Pod {
+	s.Helper()
+	request := &sched.Pod{UID: string(pod.UID), Name: pod.Name}
+	if err := (Reader{Cluster: s.cluster}).ReadPod(pod, request); err != nil {
+		s.Fatal(err)
+	}
+	return request
+}
+
 // judge returns why each refused node does not suit, and the summary.
 func (s *scene) judge(f sched.Filter, pod *v1.Pod) (map[string]string, string) {
 	s.Helper()

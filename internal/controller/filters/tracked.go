@@ -71,6 +71,12 @@ func (c *Cluster) admits(rules string, node *sched.Node) bool {
 	return !ok || info == nil || !s.refuse(info).Refuses()
 }
 
+// lacks reports whether no placed pod matches a required affinity, as far as that is counted.
+func (c *Cluster) lacks(neighbors string) bool {
+	n, ok := c.sets.neighbors.get(neighbors)
+	return ok && n.count.Load() == 0
+}
+
 // refusals returns a copy of a set's tally, or nil if the set admits any node.
 func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 	c.sets.Lock()

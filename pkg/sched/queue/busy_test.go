@@ -43,6 +43,52 @@ func TestBackoffBoundsAttempts(t *testing.T) {
 	}
 }
 
+// TestLacks checks that free resources, also those that became free during an attempt, cause no
+// retry of a pod that lacks a neighbor, and that the neighbor does.
+func TestLacks(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		lacks bool
+		gang  *sched.Gang
+		want  int // attempts
+	}{
+		{"it lacks the neighbor", true, nil, 1},
+		{"it has the neighbor", false, nil, 2},
+		{"another pod of its gang may be the neighbor", true, &sched.Gang{ID: "g", Need: 2}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, web := newScene(Options{}), sched.Topic{Key: "app", Value: "web"}
+			s.Add(Entry{Pod: &sched.Pod{UID: "p", Across: true, Topics: []sched.Topic{web}, Lacks: func() bool { return c.lacks }, Gang: c.gang}, Type: "cpu", Tenant: "ann"})
+			attempts := 0
+			try := func() {
+				for range 100 {
+					if pod := s.Poll(); pod != nil {
+						attempts++
+						before := s.freedSeq
+						if attempts == 1 {
+							s.freedSeq++
+						}
+						s.MarkUnschedulable(pod, before)
+					}
+					s.pass(time.Second)
+				}
+			}
+			try()
+			if attempts != c.want {
+				t.Errorf("%d attempts as resources became free during the first one, want %d", attempts, c.want)
+			}
+			s.Freed(&sched.Node{Name: "n"})
+			if try(); attempts != 2*c.want-1 {
+				t.Errorf("%d attempts after resources became free, want %d", attempts, 2*c.want-1)
+			}
+			s.Notify([]sched.Topic{web}, nil)
+			if try(); attempts != 2*c.want {
+				t.Errorf("%d attempts after the neighbor came, want %d", attempts, 2*c.want)
+			}
+		})
+	}
+}
+
 // BenchmarkEvent measures an event that helps no pod: a node with a few free CPUs, while pods wait
 // that request more.
 func BenchmarkEvent(b *testing.B) {

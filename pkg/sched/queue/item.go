@@ -91,6 +91,9 @@ func (a *item) eligible() bool {
 	return a.state == Active || a.state == WaitingOnPermit || a.state == Unschedulable && a.reactivated
 }
 
+// lacks reports whether free resources do not help the pod (sched.Pod.Lacks).
+func (a *item) lacks() bool { return a.Pod.Gang == nil && a.Pod.Lacks != nil && a.Pod.Lacks() }
+
 // joinClass adds an item to its class and its tenant. It creates them if they have no pods yet. It
 // needs q.mu.
 func (q *Queue) joinClass(it *item) {

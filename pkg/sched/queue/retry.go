@@ -62,7 +62,7 @@ func (q *Queue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 		it.unschedulableSince = it.failed
 	}
 	q.enterState(it, Unschedulable)
-	if it.Pod != pod || it.missed || q.env.FreedSeq() > freedSeq || pod.Wait != nil && it.eventsSeen != q.mu.events {
+	if it.Pod != pod || it.missed || q.env.FreedSeq() > freedSeq && !it.lacks() || pod.Wait != nil && it.eventsSeen != q.mu.events {
 		q.reactivate(it, !pod.Across)
 	}
 }

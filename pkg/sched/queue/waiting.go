@@ -24,11 +24,12 @@ func newWaiting(space filter.Space) waiting {
 	return waiting{wakeindex.New(space), map[string]*wakeindex.Shapes{}, map[sched.Topic]map[*item]bool{}, list.New()}
 }
 
-// add adds an item that has become unschedulable or gated. A gated item does not wait for a node.
+// add adds an item that has become unschedulable or gated. A gated item does not wait for a node, and
+// an item that lacks something under its topics does not wait for free resources.
 func (w *waiting) add(it *item) {
 	w.subscribe(it)
 	it.byAgeEntry = w.byAge.PushBack(it)
-	if it.state == Unschedulable {
+	if it.state == Unschedulable && !it.lacks() {
 		w.bySize.Add(it.Pod)
 	}
 	if it.Pod.Wait == nil {
