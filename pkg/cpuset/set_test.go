@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// naive is the twin of Set: a map.
+// naive is a naive implementation of Set: a map.
 type naive map[CPU]bool
 
 func (n naive) slice() []CPU { return slices.Sorted(maps.Keys(n)) }
@@ -27,7 +27,7 @@ func filter(a, b naive, keep func(inA, inB bool) bool) naive {
 	return out
 }
 
-// random returns a set and its twin, at times dense, at times with a far CPU.
+// random returns a set and its naive twin, sometimes dense, sometimes with a CPU of a high id.
 func random(r *rand.Rand) (Set, naive) {
 	n := naive{}
 	bound := []int{1, 64, 65, 130, 1024}[r.IntN(5)]
@@ -115,8 +115,7 @@ func TestImmutable(t *testing.T) {
 	}
 }
 
-// BenchmarkSet measures one operation on sets of 512 CPUs, beside the same on
-// the map it replaces.
+// BenchmarkSet measures one operation on sets of 512 CPUs, and the same operation on maps.
 func BenchmarkSet(b *testing.B) {
 	s, u := Range(0, 511), Range(100, 300)
 	n, m := naive{}, naive{}

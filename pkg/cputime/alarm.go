@@ -7,7 +7,7 @@ import (
 
 // Alarm says whether a container had too much foreign time over a window. The zero value is ready.
 type Alarm struct {
-	past []reading // of the window, and one before it
+	past []reading // readings of the window, and one before it
 	on   bool
 }
 
@@ -17,10 +17,10 @@ type reading struct {
 	sum Foreign
 }
 
-// Update takes the sum of all foreign time until now. The alarm goes on when the share over a whole
-// window is at least the threshold. It goes off when the share is below half of the threshold, so
-// that a share near the threshold does not switch it repeatedly. Update returns the foreign time in
-// the window, or in a shorter time if the samples do not span the window yet.
+// Update records the sum of all foreign time until now. The alarm goes on when the share over a
+// whole window is at least the threshold. It goes off when the share is below half of the
+// threshold, so that a share near the threshold does not switch it repeatedly. Update returns the
+// foreign time in the window, or in a shorter time if the samples do not span the window yet.
 func (a *Alarm) Update(at time.Time, sum Foreign, threshold float64, window time.Duration) (recent Foreign, on bool) {
 	a.past = append(a.past, reading{at, sum})
 	start := at.Add(-window)

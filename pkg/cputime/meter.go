@@ -11,10 +11,10 @@ import (
 type Sample struct {
 	At        time.Time
 	Container string     // the runtime's ID: a restarted container has another one
-	CPUs      cpuset.Set // those of the container that are online
+	CPUs      cpuset.Set // the container's online CPUs
 	Times                // of the CPUs
 	Kernel    time.Duration
-	Owner     time.Duration // that the container used
+	Owner     time.Duration // CPU time that the container used
 }
 
 // Take returns the sample of a container from the times and the kernel threads of the

@@ -134,8 +134,8 @@ func TestAlarm(t *testing.T) {
 	var a Alarm
 	var sum Foreign
 	for _, step := range []struct {
-		seconds int // since the step before
-		percent int // of the CPUs' time in that, which was foreign
+		seconds int // time since the previous step
+		percent int // share of the CPUs' time that was foreign
 		want    string
 	}{
 		{0, 0, "0% false"},

@@ -20,7 +20,7 @@ type Threads struct {
 	onCPU map[cpuset.CPU]time.Duration
 }
 
-// Update takes the present kernel threads, each with its counters.
+// Update records the present kernel threads, each with its counters.
 func (t *Threads) Update(now map[PID]Task) {
 	if t.onCPU == nil {
 		t.onCPU = map[cpuset.CPU]time.Duration{}

@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Four GPUs in two pairs bridged by NVLink, a pair to each NUMA node.
+// The node has four GPUs in two pairs that are bridged by NVLink, one pair on each NUMA node.
 func pairs() *gpu.Inventory {
 	bridge, far := gpu.Link{NVLinks: 12, Level: gpu.Node}, gpu.Link{Level: gpu.System}
 	v := &gpu.Inventory{Links: gpu.Links{{{}, bridge, far, far}, {bridge, {}, far, far}, {far, far, {}, bridge}, {far, far, bridge, {}}}}

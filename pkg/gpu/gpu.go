@@ -92,8 +92,8 @@ type Health struct {
 	Reason string // the fault and its remedy; "" when healthy
 }
 
-// worse returns the worse of two: unhealthy, then unknown, then healthy; a if they
-// are equal.
+// worse returns the worse of two states: unhealthy is worse than unknown, and unknown is worse than
+// healthy. It returns a if they are equal.
 func worse(a, b Health) Health {
 	badness := [...]int{Healthy: 0, UnknownState: 1, Unhealthy: 2}
 	if badness[b.State] > badness[a.State] {

@@ -34,8 +34,8 @@ func (v *Inventory) Check() error {
 }
 
 // WithLost returns the inventory with the GPUs of an earlier one that it lacks, as they
-// were. While a GPU is lacking the driver can number the others anew, so all known GPUs
-// keep the index of the earlier inventory. O(GPUs²).
+// were. While a GPU is missing, the driver may renumber the others, so all known GPUs keep the
+// index of the earlier inventory. O(GPUs²).
 func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 	all := *v
 	all.GPUs, all.Links = slices.Clone(v.GPUs), nil
@@ -91,8 +91,8 @@ func (v *Inventory) Find(id string) (position int, found bool) {
 	return 0, false
 }
 
-// WithHealth returns the inventory with the health of each GPU and slice replaced
-// by the result of of, which gets the previous one.
+// WithHealth returns the inventory with the health of each GPU and slice replaced by the result of
+// the function of, which gets the previous health.
 func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory {
 	next := *v
 	next.GPUs = slices.Clone(v.GPUs)

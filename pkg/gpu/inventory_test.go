@@ -33,7 +33,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestUnitsOfSickGPU checks that a slice is no better off than its GPU.
+// TestUnitsOfSickGPU checks that a slice is never healthier than its GPU.
 func TestUnitsOfSickGPU(t *testing.T) {
 	v := split()
 	v.GPUs[1].Health = Health{Unhealthy, "lost"}

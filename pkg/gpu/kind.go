@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Form says whether a GPU is a GPU or a part of one.
+// Form says whether a request is for a whole GPU or for a part of one.
 type Form uint8
 
 // The forms. The zero value matches both in a request.

@@ -28,7 +28,7 @@ func readMachine(t testing.TB, name string) *Inventory {
 }
 
 // parseTable reads the output of "nvidia-smi topo -m": the columns of the GPUs, the CPU
-// affinity and, if there is one, the NUMA affinity. Lines with # are remarks.
+// affinity and, if there is one, the NUMA affinity. Lines with # are comments.
 func parseTable(text string) (*Inventory, error) {
 	v := &Inventory{}
 	gpus, tellsNUMA := 0, false

@@ -98,7 +98,7 @@ func random(r *rand.Rand, gpus int) *Inventory {
 	return v
 }
 
-// question draws which GPUs are free and what is wished.
+// question draws the free GPUs and a request.
 func question(r *rand.Rand, gpus int) (free []int, w Wish) {
 	for c := range gpus {
 		if r.IntN(4) > 0 {

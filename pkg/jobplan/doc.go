@@ -2,7 +2,8 @@
 // delete, how often pods may fail, and which phase the job is in.
 //
 // It gets the job's spec, its stored progress and its pods, and returns what to do and
-// which progress to store. It refuses to act, and to know what a pod consists of.
+// which progress to store. It does not carry out these steps, and does not know what a pod consists
+// of.
 //
 //	plan := jobplan.Next(job, progress, pods, now)
 //

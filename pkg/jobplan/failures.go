@@ -76,8 +76,8 @@ func backoff(failures int) time.Duration {
 	return min(baseBackoff<<(failures-1), maxBackoff)
 }
 
-// isReplaceable reports whether a failed or disrupted pod can be replaced now; otherwise it
-// plans again in time. Until then the pod stays, so that its logs can be read.
+// isReplaceable reports whether a failed or disrupted pod can be replaced now; if not, it requests
+// another plan for the time when it can. Until then the pod stays, so that its logs can be read.
 func (p *planner) isReplaceable(pod Pod) bool {
 	var wait time.Duration
 	switch pod.State {

@@ -82,7 +82,7 @@ type Progress struct {
 	Started  time.Time   // when MinAvailable pods first ran; zero if they have not since the job was last suspended
 	Ended    time.Time   // when the job ended
 	Done     Indexes     // indexes of pods that succeeded
-	Failures map[int]int // by index; no value is 0
+	Failures map[int]int // by index; only values above 0 are stored
 	Active   int         // pods that are pending or running
 	Ready    int         // active pods that are ready
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// BenchmarkPlan measures the usual pod and packing that best fit does not find.
-// A change is judged by ten runs before and after (-count 10) with
-// golang.org/x/perf/cmd/benchstat.
+// BenchmarkPlan measures a typical pod, and a packing that best fit does not find. A change is
+// judged by ten runs before and after (-count 10) with golang.org/x/perf/cmd/benchstat.
 func BenchmarkPlan(b *testing.B) {
 	for _, tc := range []struct {
 		name string
@@ -50,8 +49,8 @@ func nodes(free ...int) View {
 	return v
 }
 
-// TestSearchEnds checks that packing a dozen containers on 8 NUMA nodes, whose CPUs
-// suffice in all but not in parts, is decided within SearchLimit.
+// TestSearchEnds checks that packing a dozen containers on 8 NUMA nodes, whose free CPUs suffice in
+// total but not node by node, is decided within SearchLimit.
 func TestSearchEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	cut := 0

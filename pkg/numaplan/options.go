@@ -141,7 +141,7 @@ func (t Tier) cheapest(from, to int) []int {
 	return able
 }
 
-// combinations yields all choices of k out of n, in lexicographic order. It reuses the
+// combinations yields all choices of k out of n, in lexicographic order. It reuses the yielded
 // slice.
 func combinations(n, k int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
@@ -233,7 +233,7 @@ func roomiest(order []int, left []Room, k int) (node, cpus int) {
 	return free, min(k, left[free].Free)
 }
 
-// each yields all distributions of k CPUs over the rooms that counts does not have yet. It
+// each yields all distributions of k CPUs over the rooms after those that counts already has. It
 // returns false if yield did.
 func (t Tier) each(counts Counts, k int, yield func(Counts) bool) bool {
 	n := len(counts)

@@ -10,7 +10,7 @@ import (
 // Request is one pod's request.
 type Request struct {
 	Policy     podspec.Policy
-	Seed       uint64              // of Random; equal seeds choose equally
+	Seed       uint64              // seed of Random; equal seeds give equal choices
 	Containers []podspec.Container // with exclusive CPUs, in the order in which they start
 }
 
@@ -71,7 +71,7 @@ type Room struct {
 	Whole int // of the free ones, those in cores that are free as a whole
 }
 
-// fresh returns how many more CPUs the pod would hold for k here.
+// fresh returns how many more CPUs the pod would hold if the container got k CPUs here.
 func (r Room) fresh(k int) int { return max(0, k-r.Idle) }
 
 // have returns how many CPUs the container can get here.

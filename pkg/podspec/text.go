@@ -2,7 +2,7 @@ package podspec
 
 import "fmt"
 
-// The names that errors offer.
+// These are the names that errors list as allowed.
 const (
 	policyNames = "random, spread, single"
 	kindNames   = "app, init, sidecar"

@@ -14,11 +14,11 @@ type Amounts struct {
 
 // Plus returns the sum. If the sum overflows, it returns the nearest int64, so that a shortage of a
 // resource never looks like plenty. Overflows do not occur below 8,192 times the largest amount
-// that the controller counts. It shares a's Extended where b has none.
+// that the controller counts. The result shares the map Extended of a if b has none.
 func (a Amounts) Plus(b Amounts) Amounts { return a.add(b, 1) }
 
 // Minus returns the difference. It may be negative, because other schedulers may
-// have overcommitted the node. It shares a's Extended where b has none.
+// have overcommitted the node. The result shares the map Extended of a if b has none.
 func (a Amounts) Minus(b Amounts) Amounts { return a.add(b, -1) }
 
 func (a Amounts) add(b Amounts, sign int64) Amounts {

@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// merit rates a choice of CPUs on one NUMA node by the order of N7, from the machine's
+// merit rates a choice of CPUs on one NUMA node by the order of domain.take, from the machine's
 // topology alone. Smaller is better, in the order of the fields.
 type merit struct{ packages, broken, caches, split int }
 
@@ -47,8 +47,8 @@ func judge(m *topology.Machine, free, cpus cpuset.Set) merit {
 	return j
 }
 
-// TestNoSubsetIsBetter tries every subset of the free CPUs of small machines. None may be
-// better by N7 than the ledger's choice. (5,000 rounds pass as well.)
+// TestNoSubsetIsBetter tries every subset of the free CPUs of small machines. None may be better in
+// that order than the ledger's choice. (The test also passes with 5,000 rounds.)
 func TestNoSubsetIsBetter(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for name, m := range map[string]*topology.Machine{

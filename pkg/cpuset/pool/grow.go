@@ -10,17 +10,17 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// growth is what a container may grow by.
+// growth is the CPUs that a container may get in addition.
 type growth struct {
 	*layout
 	policy  podspec.Policy
 	current cpuset.Set // what it holds
-	own     cpuset.Set // what its pod holds, and it may use
+	own     cpuset.Set // CPUs that its pod holds and that the container may use
 	free    cpuset.Set // what nobody holds
 }
 
-// more returns k CPUs for claim i of a grant: of the class of its CPUs if possible, and such
-// that a CPU stays shared.
+// more returns k more CPUs for claim i of a grant: of the class of its CPUs if possible, and so
+// that at least one CPU stays shared.
 func (l *Ledger) more(g Grant, i, k int) (cpuset.Set, error) {
 	all := l.growth(g, i)
 	spares := []cpuset.Set{{}}
@@ -44,7 +44,7 @@ func (l *Ledger) more(g Grant, i, k int) (cpuset.Set, error) {
 	return cpuset.Set{}, all.refuse(k)
 }
 
-// growth returns what claim i of a grant may grow by.
+// growth returns the CPUs that claim i of a grant may get in addition.
 func (l *Ledger) growth(g Grant, i int) growth {
 	var busy cpuset.Set
 	for j, c := range g.Claims {
@@ -81,7 +81,7 @@ func (o growth) choose(k int) (cpuset.Set, bool) {
 	return cpuset.Of(owned.taken...).Union(cpuset.Of(fresh.taken...)), true
 }
 
-// takeNear takes k CPUs of d, or all if there are fewer: first those of the caches in which
+// takeNear takes k CPUs of d, or all of them if it has fewer: first those of the caches in which
 // CPUs of current are, then those of the packages. It returns how many it took.
 func (d *domain) takeNear(k int, s *stock, current cpuset.Set) (taken int) {
 	if k == 0 || !slices.ContainsFunc(s.cores[d.first:d.end], func(c core) bool { return c.count(current) > 0 }) {
@@ -105,7 +105,7 @@ func (l *layout) counts(cpus cpuset.Set) numaplan.Counts {
 	return counts
 }
 
-// byCount returns the indexes of counts, that of the highest count first.
+// byCount returns the indexes of counts, the highest count first.
 func byCount(counts []int) []int {
 	order := make([]int, len(counts))
 	for i := range order {

@@ -54,7 +54,8 @@ func ordinary(n topology.Node) uint64 {
 	return bytes
 }
 
-// bindable returns how many bytes of a node containers can bind if none does yet.
+// bindable returns how many bytes of a NUMA node's memory containers can bind while no container
+// binds any.
 func (l *layout) bindable(n topology.Node) uint64 {
 	bytes := ordinary(n)
 	return bytes - min(bytes, n.KernelReserved+l.reservedMemory[n.ID])

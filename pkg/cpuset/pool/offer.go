@@ -94,8 +94,8 @@ func (o *offer) tier() numaplan.Tier {
 	return numaplan.Tier{Rooms: o.rooms, Cost: cost}
 }
 
-// costOfAll is the cost of placing all CPUs of a container, to of them, on NUMA node i: by
-// CPUs new to the pod, then by the order of N7 (see domain.take), then by best fit.
+// costOfAll is the cost of placing all CPUs of a container, whose number is to, on NUMA node i: by
+// CPUs new to the pod, then by the order of domain.take, then by best fit.
 func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 	n, t := &o.nodes[i], o.tallies[i]
 	fresh, packages, caches := max(0, to-o.rooms[i].Idle), 2, 2

@@ -44,8 +44,8 @@ type placer struct {
 	free   cpuset.Set   // at the start
 	spare  []cpuset.Set // by NUMA node: CPUs that could stay free for shared containers
 	view   numaplan.View
-	// first are the offers to container firstOf, by class, while no container is placed.
-	// They are cached between planning and assigning, for pods with one container.
+	// first has the offers to container firstOf, by class, computed while no container is placed. They
+	// are cached between planning and assigning, for pods with one container.
 	first   []*offer
 	firstOf int
 }
@@ -179,7 +179,7 @@ func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	return claims, false
 }
 
-// within chooses the CPUs of all containers, out of free.
+// within chooses the CPUs of all containers out of the set free.
 func (p *placer) within(counts []numaplan.Counts, free cpuset.Set, classes []cpuset.Set) ([]Claim, bool) {
 	claims := p.claims()
 	for i := range claims {

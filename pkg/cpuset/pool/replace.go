@@ -7,8 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Homes is where CPUs are: by NUMA node. The kernel does not report the NUMA node of an
-// offline CPU, so it has to be recorded when the CPU is granted.
+// Homes lists CPUs by their NUMA node. The kernel does not report the NUMA node of an offline CPU,
+// so it has to be recorded when the CPU is granted.
 type Homes map[topology.NodeID]cpuset.Set
 
 // Homes returns the NUMA nodes of CPUs, without offline CPUs and those in no NUMA node.
@@ -40,8 +40,8 @@ func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
 	return g, changed
 }
 
-// substitute returns a free CPU of the NUMA node where the lost one was: preferably of a
-// core of the pod, else in the order of N7 (see domain.take). It leaves a CPU to share.
+// substitute returns a free CPU of the NUMA node where the lost one was: preferably of a core of
+// the pod, else in the order of domain.take. It leaves a CPU to share.
 func (l *Ledger) substitute(g Grant, lost cpuset.CPU, homes Homes) (cpuset.CPU, bool) {
 	for i := range l.layout.nodes {
 		n := &l.layout.nodes[i]

@@ -11,8 +11,9 @@ import (
 
 // Grow gives a container more CPUs, so that it holds n, and keeps those that it has. The
 // pod's policy holds for the result: single stays on its NUMA node, and spread stays even.
-// First come CPUs that the pod holds and the container may use: those it is giving back, and
-// those of init containers. An error says why it is impossible, and then nothing has changed.
+// It first takes CPUs that the pod already holds and the container may use: those that the
+// container is giving back, and those of init containers. An error says why it is impossible, and
+// then nothing has changed.
 func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -87,8 +88,8 @@ func (l *Ledger) Bind(uid, container string, bytes uint64) (Grant, error) {
 }
 
 // Keep returns the n CPUs that a container keeps when it shrinks: the oldest. With the policy
-// spread it keeps an even number on each NUMA node. Of CPUs that came together it keeps
-// whole cores (N7). It returns all CPUs if n is larger.
+// spread it keeps an even number on each NUMA node. Of CPUs that came together it keeps whole
+// cores, in the order of domain.take. It returns all CPUs if n is larger.
 func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -120,8 +121,8 @@ func (l *Ledger) oldest(c Claim, among cpuset.Set, n int) cpuset.Set {
 	return kept
 }
 
-// some returns k of the CPUs in the order of N7, from as few NUMA nodes as possible. CPUs in
-// no NUMA node, and offline ones, come last.
+// some returns k of the CPUs in the order of domain.take, from as few NUMA nodes as possible. CPUs
+// in no NUMA node, and offline ones, come last.
 func (l *layout) some(cpus cpuset.Set, k int) cpuset.Set {
 	s := l.stock(cpus)
 	for _, i := range byCount(l.counts(cpus)) {
@@ -146,7 +147,7 @@ func (l *Ledger) claimOf(uid, container string) (Grant, int, error) {
 	return g, i, nil
 }
 
-// change enters a grant with another claim i, and returns it.
+// change replaces claim i of a grant in the ledger, and returns the new grant.
 func (l *Ledger) change(g Grant, i int, edit func(*Claim)) Grant {
 	g.Claims = slices.Clone(g.Claims)
 	edit(&g.Claims[i])

@@ -56,7 +56,8 @@ func (r *resizer) resize(t *testing.T, l *Ledger, tw *twin, uid string) {
 	tw.set(after)
 }
 
-// learn notes the CPUs that the containers of a pod have, and forgets those they lack.
+// learn records the CPUs that the containers of a pod have, and drops those that they no longer
+// have.
 func (r *resizer) learn(uid string, g Grant) {
 	for _, c := range g.Claims {
 		key := uid + "/" + c.Container
@@ -71,7 +72,7 @@ func (r *resizer) learn(uid string, g Grant) {
 	}
 }
 
-// forget is for a pod that ends: another one may have its UID.
+// forget drops a pod that has ended, because another pod may get its UID.
 func (r *resizer) forget(uid string) {
 	maps.DeleteFunc(r.since, func(key string, _ map[cpuset.CPU]int) bool { return strings.HasPrefix(key, uid+"/") })
 }
@@ -137,7 +138,7 @@ func (r *resizer) checkRefused(t *testing.T, l *Ledger, before Grant, i, k int, 
 	}
 }
 
-// anyWay tries every way to take k CPUs from NUMA nodes, and returns one by the policy.
+// anyWay tries every way to take k CPUs from NUMA nodes, and returns one that satisfies the policy.
 func anyWay(policy podspec.Policy, held, room []int, k int) ([]int, bool) {
 	counts := make([]int, len(held))
 	var try func(i, left int) bool

@@ -75,7 +75,7 @@ func meets(l *Ledger, policy podspec.Policy, cpus cpuset.Set) bool {
 	return policy == podspec.Random || policy == podspec.Spread && high-low <= 1 || policy == podspec.Single && used == 1
 }
 
-// leaves reports whether a CPU stays shared that is not isolated. It checks each CPU.
+// leaves reports whether at least one CPU that is not isolated stays shared. It checks each CPU.
 func leaves(l *Ledger, cpus cpuset.Set) bool {
 	held := l.exclusive.Union(cpus)
 	for c := range l.layout.online.Minus(held).Minus(l.layout.isolated).All() {

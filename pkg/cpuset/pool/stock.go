@@ -2,8 +2,8 @@ package pool
 
 import "github.com/numalet/numalet/pkg/cpuset"
 
-// stock counts free CPUs by core while CPUs are taken for one container. It keeps a count
-// for each core instead of the CPUs, because choosing mostly counts.
+// stock counts free CPUs by core while CPUs are taken for one container. It keeps a count for each
+// core instead of the CPUs, because choosing CPUs mostly needs counts.
 type stock struct {
 	cores []core // of the layout
 	free  cpuset.Set
@@ -66,8 +66,7 @@ func (d *domain) tally(s *stock) tally {
 func (t tally) wholes(k int) int { return min(t.whole, k-k%max(1, t.width)) }
 
 // splits returns 1 if k CPUs cannot be taken without splitting an entirely free core,
-// otherwise 0. They cannot if the rest beyond whole cores exceeds the free CPUs of split
-// cores.
+// otherwise 0. They cannot if more CPUs remain after the whole cores than split cores have free.
 func (t tally) splits(k int) int {
 	if k-t.wholes(k) > t.free-t.whole {
 		return 1

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// take takes k free CPUs of d, which must have as many, in the order of N7: in one package
-// if possible, then as whole cores, then in one last-level cache, then without splitting a
-// core, then in the fullest part (best fit).
+// take takes k free CPUs of d, which must have as many, in this order of preference: in one package
+// if possible, then as whole cores, then in one last-level cache, then without splitting a core,
+// then in the fullest part (best fit).
 //
 // The result is optimal if one part suffices, and with two threads per core (see
 // TestNoSubsetIsBetter). For several parts with wider cores it is greedy, because the

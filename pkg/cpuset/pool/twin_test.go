@@ -5,8 +5,8 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// twin keeps the same books as Ledger in the dullest way: one owner per CPU in a map, every
-// answer computed CPU by CPU. It does not choose CPUs; the caller names them.
+// twin is a naive implementation of Ledger: a map has the owner of each CPU, and every answer is
+// computed CPU by CPU. It does not choose CPUs; the caller names them.
 type twin struct {
 	machine *topology.Machine
 	options Options
@@ -48,7 +48,7 @@ func (t *twin) release(uid string) cpuset.Set {
 	return cpuset.Of(back...)
 }
 
-// books is what ledger and twin must agree on.
+// books is the state on which ledger and twin must agree.
 type books struct {
 	Exclusive, Shared, Free cpuset.Set
 	Available               map[topology.NodeID]int

@@ -22,7 +22,7 @@ func (g *Grouping) Empty() bool { return len(g.groups) == 0 }
 // index on the node.
 type unitKey struct{ node, id string }
 
-// unit is one GPU.
+// unit is one GPU or slice.
 type unit struct {
 	form   gpu.Form
 	groups []int // indexes in Grouping.groups of the groups that hold it

@@ -20,7 +20,7 @@ type Match struct {
 //
 //  1. the group that the request names, or a *GPURefusal if that group cannot serve it;
 //  2. else the tenant's groups of the requested form and type that name the container;
-//  3. else such groups that name no container;
+//  3. else the tenant's groups of that form and type that name no container;
 //  4. else the GPUs in no group.
 func (g *Grouping) Match(r Request) (Match, error) {
 	if r.Group != "" {

@@ -43,7 +43,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// regroup replaces one group by another that is accepted, if the draw is.
+// regroup replaces one group by a random one, if Check accepts it.
 func (w *world) regroup() {
 	g := Group{
 		Name: fmt.Sprint("g", w.IntN(4)), Tenants: [][]string{{"a"}, {"b"}, {"a", "b"}}[w.IntN(3)],
@@ -143,7 +143,7 @@ func (w *world) holders(node, id string) (names []string) {
 	return names
 }
 
-// come asks, checks the answer by the twin, and takes the GPUs.
+// come requests GPUs for a container, checks the answer against the twin, and takes the GPUs.
 func (w *world) come(t *testing.T, uid string, a Request) {
 	least := -1
 	for _, n := range w.records {

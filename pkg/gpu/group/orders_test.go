@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// machines returns nodes with so many GPUs each.
+// machines returns nodes with the given numbers of GPUs.
 func machines(gpus ...int) Nodes {
 	nodes := Nodes{}
 	for n, count := range gpus {
@@ -26,7 +26,7 @@ func machines(gpus ...int) Nodes {
 	return nodes
 }
 
-// records returns the nodes' records with all free.
+// records returns the nodes' records, with all GPUs free.
 func records(nodes Nodes) []*sched.Node {
 	var all []*sched.Node
 	for name, v := range nodes {
@@ -80,9 +80,9 @@ func estimate(demands []int) Estimate {
 	return e
 }
 
-// TestWorkedExample lets demands of 2, 1, 2 and 3 come to two nodes of four GPUs
-// in all 12 orders: with the groups proposed all run, with a group a node
-// somebody is stranded in four.
+// TestWorkedExample lets demands for 2, 1, 2 and 3 GPUs arrive at two nodes of four GPUs in all 12
+// orders. With the proposed groups all of them run. With one group per node, one demand finds no
+// GPUs in four of the orders.
 func TestWorkedExample(t *testing.T) {
 	nodes, e := machines(4, 4), estimate([]int{2, 1, 2, 3})
 	proposal, err := Propose(nodes, e, nil)
@@ -110,7 +110,8 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-// each calls do with every order of numbers, equal ones once; they are sorted.
+// each calls do with every order of the sorted numbers, once for orders that differ only in equal
+// numbers.
 func each(numbers []int, do func([]int)) {
 	var build func(order, left []int)
 	build = func(order, left []int) {

@@ -57,7 +57,7 @@ func shared(g ProposedGroup, holders map[string]int) bool {
 	return false
 }
 
-// small returns at most so many numbers from 1 to 9.
+// small returns at most `most` numbers from 1 to 9, one for each byte of the text.
 func small(text []byte, most int) []int {
 	var all []int
 	for _, c := range text[:min(most, len(text))] {

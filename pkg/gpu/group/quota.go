@@ -201,9 +201,9 @@ type PendingCharge struct {
 	QuotaCharge
 }
 
-// Together returns why fewer than need of several pods can be charged now: a *GPURefusal
-// that names the limit which the first refused pod would exceed, and how much need pods
-// request of it; or nil. Pods that are charged already count as chargeable.
+// Together returns why fewer pods than the number need can be charged now: a *GPURefusal that names
+// the limit which the first refused pod would exceed, and how much need pods request of it; or nil.
+// Pods that are charged already count as chargeable.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)

@@ -136,7 +136,7 @@ func (s *scene) request(c *scenario.Command) {
 	c.Line("%s gets %s", c.Arg(0), offer)
 }
 
-// serve takes the best offer and the first GPUs of it.
+// serve takes the first GPUs of the best offer.
 func (s *scene) serve(uid string, a Request) (string, error) {
 	m, err := New(s.groups, s.nodes).Match(a)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 //	probe GPU [dead[=WHY]] [reset] [action=none|reset|reboot|peers|drain]
 //	show
 //
-// The answer to an event and to a probe is what it changed.
+// Each event and each probe prints what it changed.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {
 		v := machine()
@@ -70,7 +70,7 @@ func (s *scene) changed(c *scenario.Command, ids []string) {
 	}
 }
 
-// show lists what can be given away: a slice is no better off than its GPU.
+// show lists what can be allocated: a slice is never healthier than its GPU.
 func (s *scene) show(c *scenario.Command) {
 	for _, u := range s.tracker.Apply(s.inventory).Units() {
 		write(c, u.ID, u.Health)

@@ -94,7 +94,7 @@ func decide(b *testing.B, x *Index, p Policy) {
 	}
 }
 
-// take deducts a request from a node, sign times.
+// take deducts sign times the request from a node.
 func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	old := x.Handle(name).Node()
 	n := Node{Name: name, Free: make(Vector, len(request))}

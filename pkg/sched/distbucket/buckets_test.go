@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Bucket is a bucket of the DistBuckets paper: the nodes whose coordinate begins with X. The rest of the
-// coordinate is wildcards. An empty X is the root; an X with a number for each level is a leaf.
+// Bucket is a bucket of the DistBuckets paper: the nodes whose coordinate begins with X. The other
+// numbers of the coordinate are wildcards. An empty X is the root; an X with a number for each level is
+// a leaf.
 type Bucket struct {
 	X    []int64 // in the order of the tree's levels
 	view *View
@@ -115,7 +116,7 @@ type Iterator struct {
 	search search
 	x      []int64 // coordinate of the request
 	stack  []level
-	leaves []Bucket // what is left for the policies that go by nodes and not by amounts
+	leaves []Bucket // remaining leaf buckets, for policies that order by node and not by amounts
 	trace  func(Bucket)
 }
 

@@ -47,7 +47,8 @@ func TestViewsDoNotChange(t *testing.T) {
 	readers.Wait()
 }
 
-// TestPickAllocatesNothing holds for up to eight nodes without candidates, into a slice with room.
+// TestPickAllocatesNothing searches for up to eight nodes without candidates, into a slice that has
+// room.
 func TestPickAllocatesNothing(t *testing.T) {
 	nodes := cluster(2000, 4, 0.9)
 	_, beyond := edges(nodes, 1)

@@ -7,7 +7,7 @@ import "fmt"
 type Node struct {
 	Name   string
 	Free   Vector
-	Record any // carried for the caller; the index never looks at it
+	Record any // stored for the caller; the index does not use it
 
 	// Set by the index.
 	label key    // compared instead of the name

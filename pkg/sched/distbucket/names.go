@@ -59,10 +59,10 @@ func (x *Index) relabel() {
 		x.insert(next)
 		return true
 	})
-	x.log.startChunk() // trees that are new know everything
+	x.log.startChunk() // new trees include all updates
 }
 
-// find returns the entry of that name, or nil. The tree must be one by name. O(log n).
+// find returns the entry of that name, or nil. The tree must be ordered by name. O(log n).
 func (t *tree) find(name string) *entry {
 	p := t.root
 	if p == nil {
@@ -78,7 +78,7 @@ func (t *tree) find(name string) *entry {
 }
 
 // labelsAround returns the label of the last name up to this one, or noLabel, and that of the first name
-// after it, or maxKey. The tree must be one by name. O(log n).
+// after it, or maxKey. The tree must be ordered by name. O(log n).
 func (t *tree) labelsAround(name string) (before, after key) {
 	after = maxKey
 	for p := t.root; p != nil; {

@@ -11,7 +11,7 @@ type Query struct {
 	Request    Vector           // a node fits if it covers this; one amount per dimension
 	Policy     Policy           // the order of the nodes that fit
 	Candidates []string         // restricts the search to these names; nil allows all nodes, empty none
-	Accept     func(*Node) bool // has the last word on a node that fits; nil accepts all
+	Accept     func(*Node) bool // decides last about a node that fits; nil accepts all
 	After      Cursor           // where names begin, cyclically; NextFit, and LeastFit and BestFit among equals
 	Task       string           // whose reservations count as free; see Reserving
 
@@ -148,7 +148,7 @@ func (s *search) matcher() matcher {
 }
 
 // matchingDelta appends the newest entries of the delta that cover the request, in the order of the
-// policy. Insertion sort: there are at most deltaSize.
+// policy. It uses insertion sort, because there are at most deltaSize entries.
 func (s *search) matchingDelta(dst []*entry) []*entry {
 	for i, u := range s.view.delta {
 		if !u.new.Free.Covers(s.Request) || s.view.delta[i+1:].supersedes(u.new) {

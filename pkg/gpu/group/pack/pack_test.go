@@ -104,8 +104,8 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// TestCut cuts machines of eight into pieces without a rest: however it is done,
-// there is a way, and it is found.
+// TestCut divides machines of eight GPUs into demands that use all of them, and checks that Pack
+// finds a complete packing.
 func TestCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 100 {
@@ -141,8 +141,8 @@ func ints(text []byte, most int) []int {
 	return all
 }
 
-// BenchmarkPack packs what fills 1,000 machines: by best fit alone, and where best
-// fit leaves some out and it takes the search.
+// BenchmarkPack packs demands that fill 1,000 machines: some that best fit packs alone, and some
+// that need the search.
 func BenchmarkPack(b *testing.B) {
 	for name, tc := range map[string]struct{ machine, demands []int }{
 		"easy": {[]int{8, 8}, []int{4, 2, 1, 1, 5, 3}},
@@ -162,8 +162,8 @@ func BenchmarkPack(b *testing.B) {
 	}
 }
 
-// TestPatience asks more than the search can tell: it gives up, and leaves what
-// best fit packed.
+// TestPatience gives Pack a problem that exceeds its step limit: the search is given up, and the
+// result is that of best fit.
 func TestPatience(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	var bins, demands []int
