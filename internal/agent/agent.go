@@ -166,8 +166,8 @@ func kernelReserved(m *topology.Machine) map[topology.NodeID]uint64 {
 }
 
 // newNode restores the grants of the checkpoint. If the checkpoint is missing or damaged,
-// the node rebuilds them from the running containers. One of another version is an error:
-// to overwrite it would lose the CPUs of containers that are not running now.
+// the node rebuilds them from the running containers. A checkpoint of another version is an error:
+// overwriting it would lose the CPUs of containers that are not running now.
 func (a *agent) newNode(machine *topology.Machine, reserved reservation, measured *metrics.Metrics) error {
 	bootID, err := checkpoint.BootID(os.DirFS(a.cfg.SysfsRoot))
 	if err != nil {

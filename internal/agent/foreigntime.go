@@ -61,7 +61,7 @@ func (a *agent) foreignTimes() (all []metrics.ForeignTime) {
 func undisturbed(noisy []string, percent float64, window time.Duration) metav1.Condition {
 	c := metav1.Condition{
 		Type: v1alpha1.ConditionCPUsUndisturbed, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),
-		Reason: "BelowThreshold", Message: fmt.Sprintf("of no container's exclusive CPUs did others use %g%% of the time within %s", percent, window),
+		Reason: "BelowThreshold", Message: fmt.Sprintf("others used less than %g%% of the time of each container's exclusive CPUs within %s", percent, window),
 	}
 	switch {
 	case percent == 0:

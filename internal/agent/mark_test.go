@@ -37,7 +37,7 @@ type unsupported struct{}
 func (unsupported) Run(context.Context) error { return nri.ErrUnsupported }
 func (unsupported) Ready() error              { return nri.ErrUnsupported }
 
-// flaky is a runtime that is there or not.
+// flaky is a runtime that can be disconnected.
 type flaky struct{ there atomic.Bool }
 
 func (f *flaky) Run(context.Context) error { return nil }

@@ -13,9 +13,8 @@ import (
 // Source: https://docs.kernel.org/admin-guide/cputopology.html
 const onlineFile = "sys/devices/system/cpu/online"
 
-// machine caches the topology until other CPUs are online: to compare one file is
-// cheap, while all of sysfs has some twenty files per CPU. It is not safe for
-// concurrent use.
+// machine caches the topology until other CPUs are online: comparing one file is cheap, while all
+// of sysfs has some twenty files per CPU. It is not safe for concurrent use.
 type machine struct {
 	root   fs.FS
 	online string

@@ -99,7 +99,7 @@ func TestExtendedEqual(t *testing.T) {
 	}
 }
 
-// TestExtendedTwin adds and subtracts at random, beside maps.
+// TestExtendedTwin adds and subtracts random counts, and compares the results with maps.
 func TestExtendedTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	names := []string{"a", "b", "c", "example.com/nic", "example.com/nid"}
@@ -199,7 +199,7 @@ func TestExtendedNames(t *testing.T) {
 	runtime.KeepAlive(first)
 }
 
-// at returns where in memory the first name is.
+// at returns the memory address of the first name.
 func at(e sched.Extended) *byte {
 	for name := range e.All() {
 		return unsafe.StringData(name)

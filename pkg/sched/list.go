@@ -32,7 +32,7 @@ type List struct {
 	Candidates []Candidate
 	Planned    []Planned // instead of Candidates for a gang: nodes for its pods; empty where too few fitted
 	FreedSeq   uint64    // the cluster's release counter when the nodes were read
-	NarrowSeq  uint64    // the counter of changes that make unchanged nodes unfit, before that
+	NarrowSeq  uint64    // the counter of changes that make unchanged nodes unfit, as it was before that
 	Results    any       // node-independent results of the filters; see Relay
 }
 

@@ -13,9 +13,9 @@ type Pod struct {
 	// over the pod's life. Pods is 1.
 	Requests Amounts
 
-	// CPUPolicy distributes the CPUs of each container in Exclusive over NUMA nodes,
-	// unless the container names its NUMA nodes itself (Want.PerNode). Exclusive is
-	// in the order in which the containers run.
+	// CPUPolicy distributes the CPUs of each container in Exclusive over NUMA nodes, unless the
+	// container names its NUMA nodes itself (podspec.Container.PerNode). Exclusive is in the order in
+	// which the containers run.
 	CPUPolicy podspec.Policy
 	Exclusive []podspec.Container
 	Seed      uint64 // of the policy random

@@ -46,7 +46,7 @@ type Container struct {
 // String returns "namespace/pod/container".
 func (c Container) String() string { return c.Sandbox.Pod.String() + "/" + c.Name }
 
-// Resources are CPU and memory of a container in cgroup terms; 0 is not set.
+// Resources are CPU and memory of a container in cgroup terms; 0 means not set.
 type Resources struct {
 	CPUs         cpuset.Set
 	Mems         []topology.NodeID
@@ -72,9 +72,9 @@ func (r Resources) WholeCPUs() (int, bool) {
 const maxShares = 262144
 
 // ExclusiveCPUs returns how many CPUs an exclusive container has by its resources: the
-// quota counts, and where there is none, because the container is pinned, the shares. The
-// result is 0 if they do not say. An error means that it is no whole number, or that limit
-// and request differ.
+// quota counts, and where there is none, because the container is pinned, the shares. The result is
+// 0 if the resources have neither. An error means that it is no whole number, or that limit and
+// request differ.
 func (r Resources) ExclusiveCPUs() (int, error) {
 	switch {
 	case r.QuotaMicros > 0 && r.PeriodMicros > 0:

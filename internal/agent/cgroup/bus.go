@@ -37,8 +37,8 @@ func (u *units) connect(ctx context.Context) error {
 	return nil
 }
 
-// dialSystemd is systemd.NewWithContext, but returns both errors: that of the bus says
-// more than that a second way does not exist.
+// dialSystemd does what systemd.NewWithContext does, but returns the errors of both connections:
+// the error of the bus says more than the error that systemd's own socket does not exist.
 func dialSystemd(ctx context.Context) (UnitSetter, error) {
 	conn, err := systemd.NewSystemConnectionContext(ctx)
 	if err == nil {
@@ -60,8 +60,8 @@ func (u *units) disconnect() {
 	}
 }
 
-// isDisconnected reports whether err is that of a connection, which another connection
-// may not have: neither an answer of the bus or of systemd, nor the end of ctx.
+// isDisconnected reports whether err comes from the connection, so that another connection may
+// succeed: it is neither an answer of the bus or of systemd, nor the end of ctx.
 func isDisconnected(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && !errors.As(err, new(godbus.Error))
 }

@@ -87,8 +87,8 @@ func (c *Cgroups) Close() { c.units.close() }
 // with it. The error for a container without a cgroup is ErrNotExist. The cost is two
 // writes and two reads, about 100 µs.
 //
-// An exclusive container gets exactly these CPUs, or an error. Another one gets at most
-// these: those that a parent cgroup lacks or that went offline are left out.
+// An exclusive container gets exactly these CPUs, or an error. Any other container gets at most
+// these CPUs: those that a parent cgroup lacks or that went offline are left out.
 //
 // Under the systemd driver the container's unit must have the same CPUs, or the
 // next daemon-reload reverts the write (systemd#40438). Confine only records

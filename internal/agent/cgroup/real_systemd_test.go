@@ -11,7 +11,7 @@ import (
 )
 
 // transientScope starts a process in its own scope, as the systemd driver does for a
-// container, and returns its target. The scope has all CPUs named in AllowedCPUs, as one made
+// container, and returns its target. The scope has all CPUs named in AllowedCPUs, as a scope made
 // by runc has.
 func transientScope(t *testing.T, all cpuset.Set) string {
 	t.Helper()

@@ -168,7 +168,7 @@ func (u *units) update(ctx context.Context, needed func(pending int) bool) error
 	return err
 }
 
-// ready returns nil if systemd answered the last exchange, else the error of that.
+// ready returns nil if systemd answered the last exchange, else the error of that exchange.
 func (u *units) ready() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

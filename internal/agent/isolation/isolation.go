@@ -52,7 +52,7 @@ type Isolation struct {
 		sync.Mutex
 		state    steering.State
 		isolated cpuset.Set
-		known    bool // isolated is what the node said
+		known    bool // the node has reported isolated
 		done     bool // and was written
 	}
 }
@@ -152,7 +152,7 @@ func (i *Isolation) apply(ctx context.Context) (err error) {
 		}
 	}
 	if i.mu.isolated.Empty() && len(errs) == 0 {
-		_, err := i.plan() // forgets what is back
+		_, err := i.plan() // drops files that have their old contents again
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// leaseDuration is how long after a renewal the agent counts as alive. An upgrade of the
-	// DaemonSet replaces an agent faster.
+	// leaseDuration is how long after a renewal the agent counts as alive. reservedFor returns the
+	// first group by name whose form in force reserves the GPU, so that the node keeps others from it.
 	leaseDuration = time.Minute
 	// renewEvery is a quarter of leaseDuration, as with kubelets.
 	renewEvery = leaseDuration / 4

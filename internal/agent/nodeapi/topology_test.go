@@ -34,14 +34,14 @@ type published struct {
 	seen     int                         // number of requests that were already checked
 }
 
-// change changes what is so.
+// change changes the state of the node.
 func (p *published) change(do func(*v1alpha1.NodeTopologyStatus)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	do(&p.status)
 }
 
-// now returns what is so.
+// now returns the state of the node.
 func (p *published) now() (s v1alpha1.NodeTopologyStatus) {
 	p.change(func(status *v1alpha1.NodeTopologyStatus) { s = *status.DeepCopy() })
 	return s
@@ -74,7 +74,7 @@ func publishing(t *testing.T, test func(p *published)) {
 	})
 }
 
-// twoNodes is a status with something of everything.
+// twoNodes is a status in which every field has a value.
 func twoNodes() v1alpha1.NodeTopologyStatus {
 	memory := resource.MustParse("8Gi")
 	return v1alpha1.NodeTopologyStatus{

@@ -46,7 +46,7 @@ func (p *proxy) serve(to string) {
 	}
 }
 
-// cut ends it all, as kill -9 of the runtime does.
+// cut closes all connections, as kill -9 of the runtime does.
 func (p *proxy) cut() {
 	p.listener.Close()
 	p.mu.Lock()

@@ -79,7 +79,7 @@ func (k *fakeKubelet) listen(t *testing.T, dir string) {
 	go k.server.Serve(l)
 }
 
-// kill ends the kubelet without a word to anybody.
+// kill ends the kubelet, which notifies nobody.
 func (k *fakeKubelet) kill() {
 	k.server.Stop()
 	k.mu.Lock()

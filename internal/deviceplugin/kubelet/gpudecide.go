@@ -29,9 +29,9 @@ type Pods interface {
 // that the kubelet admits. The device plugin API does not name that container.
 // But the kubelet admits one pod after another, and its pod resources API lists a
 // pod from just before its admission. So the container is the listed one that
-// requests this number of devices and has none yet. Before Kubernetes 1.34 the
-// list can also have rejected pods: ended ones are left out, and of the rest the
-// oldest whose GPUs are available is used.
+// requests this number of devices and has none yet. Before Kubernetes 1.34 the list can also have
+// rejected pods: pods that have ended are left out, and the oldest remaining pod whose GPUs are
+// available is used.
 //
 // The kubelet answers List while it waits for a device plugin, because the device
 // manager releases its lock for the call.
@@ -126,8 +126,8 @@ type candidate struct {
 	container string
 }
 
-// candidates returns those of the listed pods, ordered by the age of the pod and
-// then in the order in which the kubelet admits its containers.
+// candidates returns the candidates among the listed pods, ordered by the age of the pod and then
+// in the order in which the kubelet admits its containers.
 func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r request) []candidate {
 	now := map[types.NamespacedName]*podresources.PodResources{}
 	for _, p := range listed {

@@ -122,9 +122,9 @@ func (g *GPUs) sharesInUse(uuid string) bool {
 func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserved(uuid) }
 
 // device returns a GPU, share or slice as a device, and whether it is allocated in the
-// other form or reserved. If its health becomes unknown
-// while a container has it, it stays healthy, because the kubelet does not admit a
-// container again whose device is not. A device with a known fault is unhealthy.
+// other form or reserved. If its health becomes unknown while a container has it, it stays healthy,
+// because the kubelet does not admit a container again whose device is unhealthy. A device with a
+// known fault is unhealthy.
 func (g *GPUs) device(v *gpu.Inventory, u gpu.Unit, id string, otherForm bool) *pluginapi.Device {
 	healthy := u.Health.State == gpu.Healthy && !otherForm || u.Health.State != gpu.Unhealthy && g.inUse(id)
 	node := v.GPUs[u.GPU].NUMA

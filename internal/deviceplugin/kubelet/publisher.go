@@ -208,9 +208,9 @@ func (p *Publisher) devices(resource string) []*pluginapi.Device {
 }
 
 // conflict returns an error if the kubelet lists devices of another plugin under
-// one of the resources: the last registration wins, without an error. To register
-// again would only start a fight, so the conflict is reported until the other
-// plugin has gone.
+// one of the resources: the last registration wins, without an error. Registering again would only
+// make the two plugins replace each other, so the conflict is reported until the other plugin has
+// gone.
 func (p *Publisher) conflict() error {
 	var errs []error
 	for _, one := range p.sorted() {

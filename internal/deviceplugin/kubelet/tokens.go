@@ -48,11 +48,10 @@ func counts(m *topology.Machine, reserved cpuset.Set) map[topology.NodeID]count 
 // the fourth token of node 1, not CPU 3.
 //
 // The capacity is the number of tokens and allocatable that of the Healthy ones,
-// so as many tokens are Unhealthy as CPUs are reserved. An allocated token is
-// always listed and Healthy, because the kubelet does not admit a container again
-// whose token is not. If more tokens are allocated than there are allocatable
-// CPUs now, all of them stay and none is free. Tokens that were Unhealthy stay
-// so, because the kubelet may allocate any other at any moment.
+// so as many tokens are Unhealthy as CPUs are reserved. An allocated token is always listed and
+// Healthy, because the kubelet does not admit a container again whose token is Unhealthy. If more
+// tokens are allocated than there are allocatable CPUs now, all of them stay and none is free.
+// Tokens that were Unhealthy stay so, because the kubelet may allocate any other at any moment.
 func tokens(node topology.NodeID, n count, allocated map[string]bool, before []*pluginapi.Device) []*pluginapi.Device {
 	free := freeTokens(node, n.cpus-len(allocated), allocated)
 	preferUnhealthy(free, before)

@@ -18,8 +18,8 @@ type Account struct {
 // Invariant: Usage is what its tasks hold, plus carried.
 type account struct {
 	Account
-	// carried is the part of the stored usage for which no task has been found yet. Tasks that
-	// started at through or earlier may be in it. Both are zero if nothing was stored.
+	// carried is the part of the stored usage for which no task has been found yet. Tasks that started at
+	// the time through, or earlier, may be in it. Both are zero if nothing was stored.
 	carried Milli
 	through time.Time
 }

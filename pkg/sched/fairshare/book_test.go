@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// start is when the tests start, and after a time some seconds later.
+// start is the time at which the tests start; after returns a time some seconds later.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func after(seconds float64) time.Time { return start.Add(time.Duration(seconds * 1e9)) }
 
-// gpus is a task of ann's that has held T4 GPUs since some second.
+// gpus returns a task of tenant ann that has held T4 GPUs since the given second.
 func gpus(uid string, since float64, n Milli) Task {
 	return Task{UID: uid, Tenant: "ann", Since: after(since), Holds: []Charge{{"T4", 1000 * n}}}
 }
@@ -128,10 +128,10 @@ func TestRestart(t *testing.T) {
 		b.Start(Task{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}}, start)
 		b.Start(gpus("ends", 10, 1), after(10))
 	}
-	first.Start(gpus("young", 38, 8), after(39)) // stored without: an account is behind by Margin
+	first.Start(gpus("young", 38, 8), after(39)) // left out of the stored accounts, which are behind by Margin
 	one.Start(gpus("young", 38, 8), after(39))
 	stored := first.Stored("ann", after(40))
-	one.Start(gpus("late", 45, 4), after(45)) // and the second learns of it at 60
+	one.Start(gpus("late", 45, 4), after(45)) // the second controller learns of this task at 60
 	second := New(d)
 	for _, a := range stored {
 		if err := second.Restore("ann", a, after(60)); err != nil {
@@ -194,7 +194,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// TestRestoreFromTheFuture checks that an account stored by a fast clock does not stand still until then.
+// TestRestoreFromTheFuture checks that an account that a fast clock stored with a later time changes
+// before that time.
 func TestRestoreFromTheFuture(t *testing.T) {
 	b := New(newDecay(t, 10))
 	if err := b.Restore("ann", Account{Type: "T4", Score: 8, Time: after(1e6)}, start); err != nil {

@@ -13,7 +13,7 @@ import (
 type twin struct {
 	constant float64
 	held     []interval
-	open     map[string]int // into held, by UID
+	open     map[string]int // indexes in held, by UID
 	now      float64
 }
 
@@ -69,7 +69,7 @@ func newWorld(t *testing.T) *world {
 	return &world{T: t, book: New(newDecay(t, 100)), twin: twin{constant: 100, open: map[string]int{}, now: math.Inf(-1)}}
 }
 
-// act does what four numbers say; now and then the clock is set back.
+// act makes the calls that four random numbers select; sometimes it sets the clock back.
 func (w *world) act(kind, who, what, when uint8) {
 	now := w.second + float64(when) - 20
 	w.second = max(w.second, now)

@@ -16,9 +16,9 @@ import (
 
 var agreeCases = flag.Int("cases", 20000, "how many random pods TestLedgerAgrees places")
 
-// TestLedgerAgrees places random pods on random machines, partly used: what Place
-// places, the node's ledger accepts, with the counts of the placement and alone by
-// the policy; what one refuses, the other refuses. A million cases:
+// TestLedgerAgrees places random pods on random, partly used machines. If Place finds a placement,
+// the node's ledger accepts the pod, with the placement's counts and by the policy alone. If one of
+// the two refuses a pod, the other refuses it, too. A million cases:
 //
 //	go test ./pkg/sched/filter -run TestLedgerAgrees -cases=1000000
 func TestLedgerAgrees(t *testing.T) {

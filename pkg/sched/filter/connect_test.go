@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// anyLinks returns links that obey no order at all.
+// anyLinks returns random links.
 func anyLinks(r *rand.Rand, gpus int) gpu.Links {
 	links := make(gpu.Links, gpus)
 	for a := range links {
@@ -75,14 +75,15 @@ func subsets(gpus []sched.GPU, n int) (sets [][]sched.GPUShare) {
 	return sets
 }
 
-// linking is a pod of one container on a node with its CPUs somewhere.
+// linking is a pod of one container and a node, with the container's CPUs on some of its NUMA
+// nodes.
 type linking struct {
 	pod  *sched.Pod
 	node *sched.Node
 	at   sched.Placement
 }
 
-// worth is what sets are compared by; the less the better.
+// worth is the value by which sets of GPUs are compared; smaller is better.
 type worth struct {
 	remote bool // not on the NUMA node of the CPUs, as required
 	links  []gpu.Link

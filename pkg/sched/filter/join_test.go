@@ -54,8 +54,8 @@ func joint(policy podspec.Policy, containers ...string) *sched.Pod {
 	return p
 }
 
-// TestJoin is G10: by the policy single CPUs and GPUs of one container are on one
-// NUMA node, otherwise as near as can be.
+// TestJoin checks that with the policy single the CPUs and GPUs of a container are on one NUMA
+// node, and with other policies as near as possible.
 func TestJoin(t *testing.T) {
 	unknown := topology.NodeID(topology.Unknown)
 	alike := machine([]int{8, 8}, unknown, unknown)

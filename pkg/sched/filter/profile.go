@@ -64,9 +64,9 @@ func (p *Profile) Unrank(name string) {
 // none. The score is appended to *scores, so that all scores of a list share one
 // allocation.
 //
-// The candidate has no placement yet if that may differ later although the record is the
-// same, because the pod has an Offer, or if the choice between several GPUs would cost
-// more than everything else: only one candidate of a list is needed.
+// The candidate has no placement yet if the placement may change although the record does not,
+// because the pod has an Offer, or if choosing between several GPUs would cost more than everything
+// else. Only one candidate of a list needs a placement.
 func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, scores *[]int64) (sched.Candidate, sched.Reason) {
 	var at sched.Placement
 	var why sched.Reason

@@ -14,8 +14,8 @@ import (
 
 const cases = 20000
 
-// TestTwin compares Place with a search of every way to seat the containers and
-// to take the GPUs, on random nodes and pods.
+// TestTwin compares Place with a search of every way to place the containers and to choose the
+// GPUs, on random nodes and pods.
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	fits := 0

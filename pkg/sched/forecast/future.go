@@ -10,12 +10,12 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// turn is a pending pod, and what becomes of it.
+// turn is a pending pod of a future, and when and where it starts there.
 type turn struct {
 	Waiting
-	takes time.Duration // negative if it is not drawn
-	node  int           // where it has started; -1 if it has not
-	holds sched.Holding // there
+	takes time.Duration // drawn run time; negative if it is not drawn
+	node  int           // index of the node where it has started; -1 if it has not
+	holds sched.Holding // what it holds there
 }
 
 // ends returns when a pod ends that starts now; zero if that is not known.
@@ -26,18 +26,18 @@ func (t *turn) ends(now time.Time) time.Time {
 	return now.Add(t.takes)
 }
 
-// future is nodes on which pods run, end and start. now goes from one end of a pod to the
-// next.
+// future is a simulated state, in which pods run, end and start on nodes. Its time now advances
+// from one end of a pod to the next.
 type future struct {
 	now      time.Time
 	nodes    []*sched.Node
-	index    map[string]int // of nodes, by name; never written
-	turns    []*turn        // all, in order; the last one is that of the pod that is asked for
-	waiting  []*turn        // those that have not started
+	index    map[string]int // index in nodes, by name; never written
+	turns    []*turn        // all turns, in order; the last one is that of Present.Pod
+	waiting  []*turn        // turns that have not started
 	reserved map[string]int // the nodes of reservations, by Pod.Claim
 	running  [][]reservation.AssignedPod
-	ends     []end // the next one is the last
-	checks   int   // how many are left
+	ends     []end // the last element is the next end
+	checks   int   // number of checks that are left
 }
 
 // end is the end of a pod.
@@ -102,7 +102,8 @@ func (f *future) future(p Present, d draw, checks int) *future {
 	return g
 }
 
-// until runs until the last turn's pod has started. It returns false if it never does.
+// until advances the future until the last turn's pod has started. It returns false if it never
+// does.
 func (f *future) until() (started bool) {
 	for len(f.ends) > 0 && f.checks > 0 {
 		if f.serve(f.next()) {
@@ -135,14 +136,14 @@ func (f *future) run(r Running, ends time.Time) {
 	}
 }
 
-// hold adds a pod to those that run, and its end after the others. The node's record already
-// counts the pod.
+// hold adds a running pod, and appends its end to the other ends. The node's record already counts
+// the pod.
 func (f *future) hold(uid string, node int, holds sched.Holding, ends time.Time) {
 	f.running[node] = append(f.running[node], reservation.AssignedPod{UID: uid, Holding: holds, Ends: ends})
 	f.ends = append(f.ends, end{ends, uid, node})
 }
 
-// start adds a pod to those that run, and its end where it belongs.
+// start adds a running pod, and inserts its end in the order of time.
 func (f *future) start(uid string, node int, holds sched.Holding, ends time.Time) {
 	f.hold(uid, node, holds, ends)
 	last := len(f.ends) - 1

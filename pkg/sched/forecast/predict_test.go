@@ -70,14 +70,14 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestTwin compares the forecast with a queue at a counter: all pods need one GPU and run
-// equally long, and each one gets the GPU that is free first.
+// TestTwin compares the forecast with a simple queue: all pods need one GPU and run equally long,
+// and each one gets the GPU that becomes free first.
 func TestTwin(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		s := newScene(1+random.IntN(3), 1+random.IntN(4))
 		s.runs.Ended(Class{}, minutes(60))
-		var free []time.Duration // when each GPU is
+		var free []time.Duration // time at which each GPU becomes free
 		for range s.gpus() {
 			ran := random.IntN(60)
 			s.run(1, ran)
@@ -101,9 +101,9 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// TestProperties checks random states: the forecast is never before now, P90 is never
-// before P50, an equal pod behind does not start earlier, and equal questions have equal
-// answers, which do not change the state.
+// TestProperties checks random states: the forecast is never before now, P90 is never before P50,
+// an equal pod behind does not start earlier, and equal calls return equal answers and do not
+// change the state.
 func TestProperties(t *testing.T) {
 	for seed := range uint64(300) {
 		s := random(seed)
@@ -123,7 +123,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// later reports whether a is later than b; zero is never.
+// later reports whether a is later than b; the zero time means never, which is later than all
+// others.
 func later(a, b time.Time) bool { return !b.IsZero() && (a.IsZero() || a.After(b)) }
 
 func check(t *testing.T, seed uint64, a Answer) {

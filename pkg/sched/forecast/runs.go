@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Class is what a pod has in common with others that probably run as long.
+// Class has the properties that a pod shares with others that probably run for a similar time.
 type Class struct {
 	Tenant string
 	GPUs   int // and parts of GPUs
@@ -20,7 +20,7 @@ func ClassOf(pod *sched.Pod, tenant string) Class {
 	return Class{tenant, pod.GPUs.Count + pod.GPUs.Part.Count}
 }
 
-// key is a class, or several: those of a tenant, those with as many GPUs, or all.
+// key is a class or a set of classes: all of a tenant, all with the same number of GPUs, or all.
 type key struct {
 	level int
 	Class
@@ -41,7 +41,7 @@ const (
 )
 
 // Runs are the run times of ended pods by class. Ended costs O(windowSize), and Left
-// O(log windowSize). It serves one goroutine.
+// O(log windowSize). It is not safe for concurrent use.
 type Runs struct {
 	windows map[key]*list.Element // of *keyed
 	recent  *list.List            // the key that learned last is at the front
@@ -55,15 +55,16 @@ type keyed struct {
 // NewRuns returns a Runs that has seen no pod.
 func NewRuns() *Runs { return &Runs{windows: map[key]*list.Element{}, recent: list.New()} }
 
-// Ended learns how long a pod ran. A negative time, as clocks that differ give, counts as 0.
+// Ended records how long a pod ran. A negative time, which clocks that differ can cause, counts as
+// 0.
 func (r *Runs) Ended(c Class, took time.Duration) {
 	for _, k := range c.keys() {
 		r.at(k).learn(max(0, took))
 	}
 }
 
-// at returns the window of a key. It makes one, in place of the one that is longest out of
-// use, if there is none.
+// at returns the window of a key. If there is none, it makes one, which replaces the window that
+// was not used for the longest time.
 func (r *Runs) at(k key) *window {
 	if e, ok := r.windows[k]; ok {
 		r.recent.MoveToFront(e)
@@ -102,8 +103,8 @@ func (r *Runs) Left(c Class, ran time.Duration, q float64) time.Duration {
 	return ran
 }
 
-// rank returns the index of the q-quantile of n sorted values: of the smallest that a
-// fraction q of them does not exceed.
+// rank returns the index of the q-quantile of n sorted values: of the smallest value that is at
+// least as large as a fraction q of them.
 func rank(q float64, n int) int {
 	return min(max(1, int(math.Ceil(q*float64(n)))), n) - 1
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestLeft is a table of what is expected of a pod after runs of 1 to 5 minutes of its own
-// class, and of longer ones of others.
+// TestLeft is a table of how long a pod is expected to run still, after runs of 1 to 5 minutes in
+// its own class and longer runs in others.
 func TestLeft(t *testing.T) {
 	ann, one := Class{"ann", 1}, Class{"bob", 1}
 	runs := NewRuns()
@@ -56,8 +56,8 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// TestKeysAreBounded records the run times of more classes than are kept. The one that ended
-// all the time is still known, and the memory is bounded.
+// TestKeysAreBounded records the run times of more classes than are kept. The class whose pods
+// ended all the time is still known, and the memory is bounded.
 func TestKeysAreBounded(t *testing.T) {
 	runs, busy := NewRuns(), Class{"busy", 1}
 	for i := range 2 * maxKeys {
@@ -72,7 +72,7 @@ func TestKeysAreBounded(t *testing.T) {
 	}
 }
 
-// TestWindowTwin compares a window with a list of all that was learned.
+// TestWindowTwin compares a window with a list of all recorded run times.
 func TestWindowTwin(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
 	var w window

@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// scene is a state of equal nodes, in which pods are ann's.
+// scene is a state with equal nodes, in which all pods belong to tenant ann.
 type scene struct {
 	Present
 	runs *Runs
@@ -28,7 +28,7 @@ func newScene(nodes, gpus int) *scene {
 	return s
 }
 
-// random returns a state of a few nodes, with pods that run and wait. Some nodes have
+// random returns a state of a few nodes, with running and waiting pods. Some nodes have
 // reservations.
 func random(seed uint64) *scene {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -100,5 +100,5 @@ func (s *scene) crowd(n int) {
 	}
 }
 
-// pod sets the pod that is asked for.
+// pod sets the pod whose start is forecast.
 func (s *scene) pod(gpus int) { s.Pod = s.new(gpus) }

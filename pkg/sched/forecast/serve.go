@@ -19,10 +19,10 @@ func (f *future) all() []int {
 
 // serve starts the waiting pods that fit the freed nodes, in order, and reports whether the
 // last turn's pod is one of them. The others fit no other node: they were tried there before,
-// and nothing was freed since. Before a pod starts, those that it would pass get their
-// reservations, so that it does not take their place. Rejected: a reservation as soon as a pod
-// does not fit. It costs more than the rest of the function, and mostly no pod behind can
-// start.
+// and nothing was freed since. Before a pod starts, the pods that it would overtake get their
+// reservations, so that it does not take their resources. Rejected: a reservation as soon as a pod
+// does not fit. It costs more than the rest of the function, and usually no later pod can start
+// anyway.
 func (f *future) serve(freed []int) (started bool) {
 	for len(freed) > 0 && f.checks > 0 {
 		var unreserved []int
@@ -43,7 +43,7 @@ func (f *future) serve(freed []int) (started bool) {
 	return f.last().node >= 0
 }
 
-// last returns the turn of the pod that is asked for.
+// last returns the turn of the pod whose start is forecast.
 func (f *future) last() *turn { return f.turns[len(f.turns)-1] }
 
 // fit returns the index of the node on which the pod leaves least free, or -1 if the pod fits
@@ -91,9 +91,9 @@ func (f *future) place(t *turn, node int) (unreserved []int) {
 }
 
 // reserve reserves nodes for the first pod of each type that has none, and reports whether
-// it did: the node on which the pod will fit soonest, as package reservation does. That
-// package waits for a while before, during which the pod blocks those behind it, and may
-// move the reservation later.
+// it did: the node on which the pod will fit soonest, as package reservation does. Package
+// reservation first waits for a while, during which the pod blocks those behind it, and may move
+// the reservation later.
 func (f *future) reserve(waiting []*turn) (any bool) {
 	seen := map[string]bool{}
 	for _, t := range waiting {

@@ -12,7 +12,7 @@ type ranking struct {
 	scores []int64 // by index of the node; unfit where the pod does not fit
 	upTo   uint64  // changes of nodes that are in scores
 	epoch  int     // of the measure
-	used   uint64  // when it was last used, as a number of uses of all
+	used   uint64  // number of the last use, counting the uses of all rankings
 }
 
 // unfit is the score of a node that a pod does not fit.

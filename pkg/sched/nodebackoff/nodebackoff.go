@@ -40,8 +40,8 @@ type entry struct {
 }
 
 // New returns an empty list. b is the back-off of an owner from a node after a
-// rejection. The number of rejections is reset if there is none for b.Most after a
-// back-off. The default is 10 s to 5 min, like the kubelet's CrashLoopBackOff.
+// rejection. The number of rejections is reset if the node rejects no pod of the owner for b.Most
+// after a back-off. The default is 10 s to 5 min, like the kubelet's CrashLoopBackOff.
 func New(env Env, b sched.Backoff) *List {
 	b = b.Or(sched.Backoff{First: 10 * time.Second, Most: 5 * time.Minute})
 	return &List{env: env, backoff: b, entries: map[pair]*entry{}}

@@ -30,7 +30,7 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// twin is what is true, as lists.
+// twin is the expected state, as plain lists.
 type twin struct {
 	nodes    map[string]sched.MilliCPU // known nodes, and their resources
 	pods     map[string]twinPod
@@ -108,7 +108,7 @@ func newTwinWorld(t *testing.T, seed uint64) *twinWorld {
 	return w
 }
 
-// hold follows what is decided or bound.
+// hold updates the amounts that are decided or bound.
 func (w *twinWorld) hold(e nodestate.Event) {
 	switch e.Kind {
 	case nodestate.Placed, nodestate.Bound:
@@ -124,7 +124,7 @@ func (w *twinWorld) hold(e nodestate.Event) {
 	}
 }
 
-// use follows what is bound.
+// use updates the amounts that are bound.
 func (w *twinWorld) use(e nodestate.Event) {
 	switch e.Kind {
 	case nodestate.Bound:
@@ -136,7 +136,7 @@ func (w *twinWorld) use(e nodestate.Event) {
 	}
 }
 
-// see keeps the UIDs of the pods of a node with its entry.
+// see stores the UIDs of a node's pods in the node's entry.
 func (w *twinWorld) see(e nodestate.Event) {
 	if e.Was != nil {
 		change(e.Was.Entry(), func(pods map[string]bool) { delete(pods, e.UID) })

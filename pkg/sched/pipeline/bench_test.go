@@ -26,8 +26,8 @@ import (
 // and a change is measured by ten runs before and after (-count 10) with
 // golang.org/x/perf/cmd/benchstat.
 
-// BenchmarkDecide measures one decision, first list to commit, on one core. From time to time
-// the benchmark stops its timer and ends the placed pods, so that the same share of the
+// BenchmarkDecide measures one decision, from the first list to the commit, on one core. From time
+// to time the benchmark stops its timer and ends the placed pods, so that the same share of the
 // cluster stays in use.
 func BenchmarkDecide(b *testing.B) {
 	for _, nodes := range []int{1000, 5000, 100_000} {
@@ -60,8 +60,8 @@ func BenchmarkRefuse(b *testing.B) {
 	}
 }
 
-// BenchmarkCycle measures the two tiers at work by goroutines, from the queue to
-// a binder that has nothing to do: run it with -cpu 2 or what there is.
+// BenchmarkCycle measures the two tiers with their goroutines, from the queue to a binder that does
+// nothing: run it with -cpu 2, or as many as the machine has.
 func BenchmarkCycle(b *testing.B) {
 	for _, proposers := range []int{1, 2, 4, 8} {
 		b.Run(fmt.Sprintf("nodes=5000/proposers=%d", proposers), func(b *testing.B) {

@@ -81,7 +81,7 @@ func NewCommitter(s *nodestate.State, f sched.Filter, effects Effects) *Committe
 //     placements. Changed nodes form the third list and are scored again (T3).
 //  2. Try the nodes of both lists, best score first. A node of the third list is
 //     checked again first; if it passes, it is in the fourth list (T3, T4).
-//  3. Bind the pod, or return it to the queue (T4). A proposer then takes it again.
+//  3. Bind the pod, or return it to the queue. A proposer then takes it again.
 //
 // Nodes of the third list are checked one at a time. Checking all of them first has
 // the same result, but takes half of the committer's time when there are many

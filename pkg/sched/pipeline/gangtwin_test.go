@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// gangTwin is a cluster of plain numbers, on which a gang is tried out.
+// gangTwin is a naive committer of gangs, on a cluster of plain numbers.
 type gangTwin struct {
 	free map[string]sched.MilliCPU // by node
 	at   map[string]string         // node by pod
@@ -47,8 +47,8 @@ func (w *gangTwin) commit(g *sched.Gang) bool {
 	return true
 }
 
-// TestGangTwin compares the committer with the twin: the same gangs start, with the
-// same pods in the same places, and who does not start leaves no trace.
+// TestGangTwin compares the committer with the twin: the same gangs start, with the same pods in
+// the same places, and a gang that does not start leaves no trace.
 func TestGangTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	started, waited := 0, 0
@@ -74,7 +74,7 @@ func TestGangTwin(t *testing.T) {
 					delete(bound, uid)
 					break
 				}
-			case 1: // what started is tried again, for some who have no place yet
+			case 1: // a gang that started is tried again, for pods that have no node yet
 				if len(gangs) == 0 {
 					continue
 				}

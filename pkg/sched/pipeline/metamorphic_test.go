@@ -20,8 +20,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// TestAmple runs one trace with 1 to 16 proposers. The cluster has room for all pods, so all
-// pods are placed, whatever the number of proposers (T7).
+// TestAmple runs one trace with 1 to 16 proposers. The cluster has room for all pods, so all pods
+// are placed, whatever the number of proposers .
 func TestAmple(t *testing.T) {
 	for n := 1; n <= 16; n *= 2 {
 		t.Run(fmt.Sprintf("proposers=%d", n), func(t *testing.T) {

@@ -49,7 +49,8 @@ func (q gangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	q.Queue.MarkUnschedulable(pod, freedSeq)
 }
 
-// runGangs runs four gangs of six and twenty small pods on ten nodes, one a node.
+// runGangs runs four gangs of six pods and twenty small pods on ten nodes. Each pod of a gang needs a
+// node of its own.
 func runGangs(t *testing.T, proposers int) (gangs map[string]int, small int) {
 	t.Helper()
 	c := nodestatetest.New(t, "cpu", filter.Profile{})

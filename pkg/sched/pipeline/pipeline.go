@@ -16,7 +16,7 @@ type Queue interface {
 	// Requeue returns a pod that is to be retried.
 	Requeue(*sched.Pod)
 	// MarkUnschedulable returns a pod that fitted no node as of freedSeq
-	// (nodestate.View.FreedSeq). The queue retries it when that has grown.
+	// (nodestate.View.FreedSeq). The queue retries it when this counter has grown.
 	MarkUnschedulable(pod *sched.Pod, freedSeq uint64)
 }
 

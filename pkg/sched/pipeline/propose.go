@@ -21,7 +21,7 @@ type Proposer struct {
 	view    func() *nodestate.View
 	options ProposerOptions
 	prefers sched.Preferrer              // the filter of options; nil if it rates no nodes
-	after   map[string]distbucket.Cursor // by profile: behind the best node of the last list
+	after   map[string]distbucket.Cursor // where the next search starts, by profile: behind the best node of the last list
 	lists   int                          // lists made so far
 
 	gang     *gangPlan  // of the current gang; nil for none
@@ -46,7 +46,7 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 	return p
 }
 
-// Propose makes the first list of a pod (T1):
+// Propose makes the first list of a pod :
 //
 //  1. Read the newest view, and prepare the filters for the pod.
 //  2. Find the first nodes in the order of the profile's policy whose coordinates

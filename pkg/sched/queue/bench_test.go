@@ -92,7 +92,7 @@ func BenchmarkRescore(b *testing.B) {
 	})
 }
 
-// BenchmarkExplain measures what a person waits for.
+// BenchmarkExplain measures an explanation, for which a user waits.
 func BenchmarkExplain(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, entries []Entry) {
 		for i := 0; b.Loop(); i++ {

@@ -37,7 +37,7 @@ type Explanation struct {
 	GangMissing int // how many of them have not been created (ForGangPods)
 }
 
-// TenantPods is how many pods are a tenant's.
+// TenantPods is the number of a tenant's pods.
 type TenantPods struct {
 	Tenant string
 	Score  float64
@@ -104,8 +104,7 @@ func (e Explanation) Reason() string {
 	return "it waits for its turn"
 }
 
-// Explain explains a pending pod, and returns false if it is not pending. It costs
-// O(pods), for people.
+// Explain explains a pending pod, and returns false if it is not pending. It costs O(pods), and is meant for messages to users.
 func (q *Queue) Explain(uid string) (Explanation, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -126,8 +125,8 @@ func (q *Queue) Explain(uid string) (Explanation, bool) {
 	return e, true
 }
 
-// Ahead returns the pods ahead of a pending pod, in their order, or nil if the pod is not pending. It
-// costs O(pods + n · log n) for n pods ahead, for people.
+// Ahead returns the pods ahead of a pending pod, in their order, or nil if the pod is not pending. It costs O(pods + n · log n) for n
+// pods ahead, and is meant for messages to users.
 func (q *Queue) Ahead(uid string) (pods []*sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -38,7 +38,7 @@ type storm struct {
 	binding   []sched.Decision
 	alive     []*sched.Pod
 	bound     map[string]bool
-	done      []*sched.Pod // that have succeeded, and are there
+	done      []*sched.Pod // succeeded, and not deleted yet
 	made      int
 }
 
@@ -122,7 +122,7 @@ func (s *storm) commit() {
 	}
 }
 
-// held counts the pods of a gang that have a place.
+// held counts the pods of a gang that have a node.
 func (s *storm) held(id string) (n int) {
 	for _, pod := range s.alive {
 		if strings.HasPrefix(pod.UID, id) && s.state.Holds(pod.UID) {
@@ -132,7 +132,7 @@ func (s *storm) held(id string) (n int) {
 	return n
 }
 
-// succeeded counts the pods of a gang that have, of one owner.
+// succeeded counts the pods of a gang that have succeeded and have the given owner.
 func (s *storm) succeeded(id, owner string) (n int) {
 	for _, pod := range s.done {
 		if pod.Gang.ID == id && pod.Gang.Owner == owner {
@@ -142,7 +142,7 @@ func (s *storm) succeeded(id, owner string) (n int) {
 	return n
 }
 
-// most is what one owner has, that has most.
+// most returns the largest number of succeeded pods that one owner has in a gang.
 func (s *storm) most(id string) (n int) {
 	for owner := range owners {
 		n = max(n, s.succeeded(id, fmt.Sprint(owner)))
@@ -168,8 +168,7 @@ func (s *storm) bind(succeeds bool) {
 	s.queue.Bound(d.Pod.UID, d.Pod.UID[:len("gang0")])
 }
 
-// end deletes a pod, or makes a bound pod succeed. Two watches report the latter, in any
-// order.
+// end deletes a pod, or makes a bound pod succeed. Two watches report a success, in any order.
 func (s *storm) end(i int) {
 	pod := s.alive[i]
 	s.alive = slices.Delete(s.alive, i, i+1)

@@ -162,7 +162,7 @@ func (q *Queue) leaveState(it *item) {
 	it.reactivated, it.retry = false, nil
 }
 
-// enterState moves an item to a state, and into the order of that. It needs q.mu.
+// enterState moves an item to a state, and into the order of that state. It needs q.mu.
 func (q *Queue) enterState(it *item, s State) {
 	q.mu.count[it.state]--
 	q.mu.count[s]++

@@ -26,7 +26,7 @@ type Env struct {
 	Now func() time.Time
 	// After calls a function later, from a goroutine of its own, as time.AfterFunc does.
 	After func(time.Duration, func())
-	// FreedSeq counts how often resources have been freed (nodestate.Center.FreedSeq).
+	// FreedSeq counts how often resources have been freed (nodestate.State.FreedSeq).
 	FreedSeq func() uint64
 	// Rank is a tenant's score per weight now. Pods of the tenant with the smaller rank
 	// come first. Nil ranks all tenants equally.
@@ -75,7 +75,7 @@ type Options struct {
 // a type and pods with sched.Pod.Across back off like other pods. A pod that a change may help is
 // active again when its back-off ends. If no pod is active, Next returns it earlier: at once after
 // its first failure, and after a delay that doubles from 10 ms on (see earlyRetry) after further
-// ones. Up to maxFailedRetries pods go so without success. Two simpler ways were rejected. If all
+// ones. At most maxFailedRetries such attempts may fail. Two simpler ways were rejected. If all
 // pods waited for the end of their back-off, free CPUs could stay unused: 500 pods that needed two
 // nodes were reactivated whenever a pod ended, all but one failed, and then all waited for the
 // maximal back-off. If all pods were retried, every pod that ends would cost O(unschedulable)

@@ -174,7 +174,7 @@ func TestMaxFailedRetries(t *testing.T) {
 }
 
 // TestEarlyRetry: if a change may help a pod and no other pod is active, the back-off of the
-// first pod in order ends early. Who lost its nodes waits.
+// first pod in order ends early. A pod that lost its nodes waits for the end of its back-off.
 func TestEarlyRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
@@ -205,8 +205,8 @@ func TestEarlyRetry(t *testing.T) {
 	})
 }
 
-// TestNotify checks that what changed besides nodes helps pods with its topic, also one that
-// was in flight.
+// TestNotify checks that a change other than of nodes helps the pods with its topic, also a pod
+// that was in flight.
 func TestNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()

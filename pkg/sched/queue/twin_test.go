@@ -21,7 +21,7 @@ type twin struct {
 
 func newTwin(t *testing.T, strict bool) twin { return twin{t, newScene(Options{Strict: strict})} }
 
-// before is Q4.
+// before compares two pods by the order of the queue: priority, score, age, UID.
 func (w twin) before(a, b *item) bool {
 	score := func(it *item) float64 { return w.scores[it.Tenant+" "+string(it.Type)] }
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(score(a), score(b)),

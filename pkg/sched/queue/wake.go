@@ -165,8 +165,8 @@ func (it *item) earlyRetry(sure bool) time.Time {
 }
 
 // at calls a function at a time, or at once if the time has passed, unless the item has left its
-// state by then. Of the states in which that is called, an item is in an order if it is
-// unschedulable, and not yet in earlyRetry if it backs off.
+// state by then. Its callers pass items that are unschedulable, or that back off and are not in
+// earlyRetry yet.
 func (q *Queue) at(it *item, due time.Time, do func()) {
 	wait := due.Sub(q.env.Now())
 	if wait <= 0 {

@@ -33,10 +33,10 @@ type Options struct {
 }
 
 // Reservations reserves nodes for the first blocked pod of each type. Only that pod gets
-// a reservation, so no pod holds a node that another one waits for. Of types that overlap, such
-// as T4 and T4|V100, only one has a reservation: that of the pod which is first in the queue.
-// Once a pod has one, other pods may bypass it in the queue, because they cannot take what is
-// reserved. It serves one goroutine.
+// a reservation, so no pod holds a node that another one waits for. If types overlap, such as T4
+// and T4|V100, only one of them has a reservation: the type whose pod is first in the queue. Once a
+// pod has one, other pods may bypass it in the queue, because they cannot take what is reserved. It
+// serves one goroutine.
 type Reservations struct {
 	state   *nodestate.State
 	queue   *queue.Queue

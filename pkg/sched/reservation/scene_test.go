@@ -68,7 +68,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// search is apart, and counts its calls.
+// search calls apart, and counts its calls.
 func (s *scene) search(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 	s.searches++
 	return s.apart(pod, planned)

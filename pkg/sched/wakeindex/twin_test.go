@@ -111,7 +111,7 @@ func FuzzTwin(f *testing.F) {
 	})
 }
 
-// TestSmallness checks that a smaller amount is never less small.
+// TestSmallness checks that a smaller amount never has a lower smallness.
 func TestSmallness(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 100_000 {

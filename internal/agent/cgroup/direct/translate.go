@@ -15,10 +15,10 @@ import (
 // if it is not in the informer's cache yet. Then none of its cgroups is written, because
 // its containers may be exclusive.
 //
-// A pod without a request becomes one sandbox in the pod's own cgroup. The pod
-// cgroup of any other is not written, because exclusive CPUs are outside of the
-// shared set. Its containers become containers once the pod status has their IDs,
-// and shared sandboxes before that. The status never has the pause process.
+// A pod without a request becomes one sandbox in the pod's own cgroup. The pod cgroup of any other
+// pod is not written, because exclusive CPUs are outside of the shared set. Its containers become
+// containers once the pod status has their IDs, and shared sandboxes before that. The status never
+// has the pause process.
 func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []workload.Container) {
 	whole := workload.Sandbox{ID: group.UID, Pod: workload.Pod{UID: group.UID}, PodCgroup: group.Target}
 	if pod == nil {

@@ -148,9 +148,8 @@ func (w *Watcher) synchronize(ctx context.Context) error {
 	return nil
 }
 
-// pod returns the pod of a cgroup, or nil. Of the pods that say that they are the mirror
-// pod of a static pod it is the one whose status, which only the kubelet writes, has one
-// of the containers.
+// pod returns the pod of a cgroup, or nil. If several pods say that they are the mirror pod of a
+// static pod, it is the one whose status, which only the kubelet writes, has one of the containers.
 func (w *Watcher) pod(group cgroup.PodCgroup) *corev1.Pod {
 	if pod, ok := w.o.Pods.Pod(workload.Pod{UID: group.UID}); ok {
 		return pod
