@@ -35,8 +35,8 @@ func pods(f *testing.F) (all [][]byte) {
 	return all
 }
 
-// FuzzReadCPURequest checks that a pod is refused with a reason, or that its request is
-// what its limits can be.
+// FuzzReadCPURequest checks that a pod is refused with a reason, or that its request agrees with
+// its limits.
 func FuzzReadCPURequest(f *testing.F) {
 	for _, pod := range pods(f) {
 		f.Add(pod)

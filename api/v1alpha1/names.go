@@ -53,9 +53,8 @@ const (
 	// AnnotationRejectedAt is the time (RFC 3339) at which an agent ended the pod, because its
 	// node cannot honour the placement.
 	AnnotationRejectedAt = Group + "/rejected-at"
-	// ReasonPlacementRejected is the reason, in the status of a pod and of its
-	// event, by which an agent ended the pod for a placement that the node cannot
-	// honour.
+	// ReasonPlacementRejected is the reason in the status and in the event of a pod that an agent
+	// ended because its node cannot honour the placement.
 	ReasonPlacementRejected = "NumaletPlacementRejected"
 	// LabelJob names the Job to which a pod, a Service or a ConfigMap belongs.
 	LabelJob = Group + "/job"
@@ -72,9 +71,8 @@ const (
 	// TaintAgentNotReady is the key of a startup taint, with which kubelets or autoscalers register
 	// nodes. The agent removes it when it is ready to pin, and never sets it.
 	TaintAgentNotReady = Group + "/agent-not-ready"
-	// allocatedPrefix starts the container annotations that the device plugin's
-	// Allocate returns and that the agent reads in CreateContainer: the exact
-	// join between device tokens and container.
+	// allocatedPrefix starts the container annotations that the device plugin's Allocate returns and
+	// that the agent reads in CreateContainer. They say exactly which device tokens a container got.
 	allocatedPrefix = "allocated." + Group + "/"
 )
 

@@ -65,8 +65,8 @@ const ConditionCPUsReserved = "CPUsReserved"
 // other processes use too much of the time of exclusive CPUs.
 const ConditionCPUsUndisturbed = "CPUsUndisturbed"
 
-// ConditionGPUsHealthy is false, of a NodeTopology, while a GPU of the node is unhealthy. A
-// node without GPUs does not have it.
+// ConditionGPUsHealthy of a NodeTopology is false while a GPU of the node is unhealthy. A node
+// without GPUs does not have it.
 const ConditionGPUsHealthy = "GPUsHealthy"
 
 // NodeTopologyStatus is the hardware that the agent discovered and the CPUs that it

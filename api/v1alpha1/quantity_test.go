@@ -18,8 +18,8 @@ func TestAmount(t *testing.T) {
 		"1125899906842623":     {MaxAmount - 1, MaxAmount},
 		"1125899906842623m":    {1125899906843, MaxAmount - 1},
 		"9223372036854775":     {MaxAmount, MaxAmount},
-		"9223372036854776":     {MaxAmount, MaxAmount}, // its thousandths have 64 bits
-		"18446744073709552":    {MaxAmount, MaxAmount}, // and those of this one 65, with small low bits
+		"9223372036854776":     {MaxAmount, MaxAmount}, // the thousandths of this quantity have 64 bits
+		"18446744073709552":    {MaxAmount, MaxAmount}, // and the thousandths of this one 65 bits, of which the low ones are small
 		"9223372036854775807":  {MaxAmount, MaxAmount},
 		"1e30":                 {MaxAmount, MaxAmount},
 		"-9223372036854775807": {-MaxAmount, -MaxAmount},

@@ -18,15 +18,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// served is a custom resource as an API server serves it, but for the checks of
-// metadata that all objects have.
+// served is a custom resource as an API server serves it, except for the checks of metadata that
+// all objects have.
 type served struct {
 	structural *schema.Structural
 	schema     validation.SchemaValidator
 	rules      *cel.Validator
 }
 
-// serve reads what deploy/crds has of a plural name.
+// serve reads the definition of the resource with this plural name from deploy/crds.
 func serve(t *testing.T, plural string) served {
 	t.Helper()
 	props := openAPI(t, plural)
@@ -72,8 +72,8 @@ func (s served) admit(ctx context.Context, object, old map[string]any) field.Err
 	return s.judge(ctx, object, old, validation.ValidateCustomResourceUpdate(nil, object, old, s.schema))
 }
 
-// judge adds what the schema does not say. As on the server, rules are for objects
-// of the right types.
+// judge adds the refusals that the structural schema does not cover: by the keys of lists, and by
+// rules. As on the server, rules apply only to objects of the right types.
 func (s served) judge(ctx context.Context, object, old map[string]any, errs field.ErrorList) field.ErrorList {
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
 	for _, err := range errs {

@@ -54,8 +54,8 @@ func TestSpecificationsReachTheHost(t *testing.T) {
 	}
 }
 
-// TestLeastPrivilege checks what else the container may use that is privileged to open device
-// nodes.
+// TestLeastPrivilege checks which other rights the container has, which is privileged to open
+// device nodes.
 func TestLeastPrivilege(t *testing.T) {
 	d := read(t, "nvml.yaml")
 	pod, c := d.Spec.Template.Spec, container(t, d, "nvml")

@@ -17,7 +17,7 @@ func TestUndisturbed(t *testing.T) {
 		percent float64
 		want    string // status, reason and a part of the message
 	}{
-		"none":        {nil, 5, "True BelowThreshold 5% of the time within 5m0s"},
+		"none":        {nil, 5, "True BelowThreshold others used less than 5% of the time of each container's exclusive CPUs within 5m0s"},
 		"some":        {[]string{"ns/p/main", "ns/q/main"}, 5, "False ForeignTime ns/p/main, ns/q/main; see the events"},
 		"many":        {many, 5, "False ForeignTime ns/p7/main, and 2 more; see"},
 		"not checked": {nil, 0, "True NotChecked --foreign-time-threshold is 0"},

@@ -105,8 +105,8 @@ func agree(t *testing.T, lstopo, root string) {
 	}
 }
 
-// lines writes every online CPU as readLstopo does. A memory-only node may lie
-// beside a CPU's own, so that lstopo shows several: then one of them is meant.
+// lines writes every online CPU as readLstopo does. If a memory-only node is beside the NUMA node
+// of a CPU, lstopo shows several nodes, and the CPU must be in one of them.
 func lines(machine machineJSON, lstopo map[int]place) map[int]place {
 	got := map[int]place{}
 	for _, c := range machine.CPUs {

@@ -136,7 +136,7 @@ func (s *starts) present(pod *sched.Pod) forecast.Present {
 }
 
 // reserving returns the pods that nodes are reserved for, other than those ahead of a pod and the pod
-// itself. They have other types.
+// itself. These pods have other types.
 func (s *starts) reserving(nodes []*sched.Node, ahead []*sched.Pod, pod *sched.Pod) (others []*sched.Pod) {
 	known := map[string]bool{pod.Claim(): true}
 	for _, p := range ahead {

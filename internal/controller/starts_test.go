@@ -13,7 +13,8 @@ import (
 )
 
 // TestForecast has a pod that waits until another one ends, which has run for four minutes. At first
-// no pod has ended. Then one ends after ten minutes, on a node that is gone, so that six are left.
+// no pod has ended. Then another pod ends after ten minutes, on a node that is gone, so that six
+// minutes are left for the running pod.
 func TestForecast(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8)

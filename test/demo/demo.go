@@ -63,14 +63,14 @@ func (d demo) run(ctx context.Context) error {
 			{"Their CPUs are back in the shared set", d.showReturned},
 		}},
 		{tenants(), []scene{
-			{"Two tenants, and room for one pod at a time: ann has one that runs and one that waits, and ben's waits since later", d.fill},
+			{"Two tenants, and room for one pod at a time: a pod of ann runs, another one of ann waits, and a later one of ben waits", d.fill},
 			{"The scheduling order, and why a pod waits", d.explain},
 			{"As pods end: ben, who used less, comes first", d.takeTurns},
 		}},
 		{withGPUs(), []scene{
-			{"Eight GPUs. They are fake, a text file behind a fake of NVIDIA's library; what is told of them goes the real ways", d.plugIn},
-			{"Groups: ann and ben have GPUs of their own and one in common; eve has no right to hers", d.group},
-			{"Two GPUs and four CPUs on one NUMA node, and the container's own word for it", d.align},
+			{"Eight GPUs. They are fake: a text file behind a fake of NVIDIA's library. The way of their inventory to the node is real", d.plugIn},
+			{"Groups: ann and ben have GPUs of their own and one in common; eve has no permission to use hers", d.group},
+			{"Two GPUs and four CPUs on one NUMA node, as the container itself sees them", d.align},
 		}},
 	} {
 		if err := d.perform(ctx, a, &shown); err != nil {

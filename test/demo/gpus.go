@@ -43,7 +43,7 @@ func (d demo) plugIn(ctx context.Context, _ []actor) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait until the node tells of its GPUs: %w: %w: %s", ctx.Err(), err, out)
+			return fmt.Errorf("wait until the node reports its GPUs: %w: %w: %s", ctx.Err(), err, out)
 		case <-time.After(time.Second):
 		}
 	}

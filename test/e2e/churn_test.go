@@ -130,7 +130,7 @@ func killPlan(rng *rand.Rand) map[int][]string {
 	return plan
 }
 
-// killNow kills by the program's name; it is back when it answers to it again.
+// killNow kills a program by its name, and waits until a program of that name runs again.
 func killNow(ctx context.Context, t *testing.T, victim string) {
 	out, err := cluster.Shell(ctx, "pidof "+victim+" && kill -9 $(pidof "+victim+")")
 	if err != nil {

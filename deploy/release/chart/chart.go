@@ -16,8 +16,9 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 )
 
-// Target is where a chart is installed. Minor is that of the Kubernetes version; 0 is the newest
-// for which the policies differ, 1.36.
+// Minor is the minor version of Kubernetes; 0 means 36, the newest version for which the policies
+// differ. Minor is that of the Kubernetes version; 0 is the newest for which the policies differ,
+// 1.36.
 type Target struct {
 	Release, Namespace string
 	Minor              int

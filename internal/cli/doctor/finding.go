@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Status is how a check came out.
+// Status is the result of a check.
 type Status string
 
 // The statuses, from good to bad.

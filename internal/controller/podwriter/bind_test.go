@@ -188,8 +188,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestDetach checks that a bind without a conclusive answer is detached, and is tried ever
-// more rarely.
+// TestDetach checks that a bind without a conclusive answer is detached, and is tried again at longer
+// and longer intervals.
 func TestDetach(t *testing.T) {
 	late := apierrors.NewTimeoutError("too long", 0)
 	s := newServer(false, late, late, late, late, late, late, late, late, late, nil)
@@ -239,7 +239,8 @@ func TestBindSilence(t *testing.T) {
 	}
 }
 
-// after returns err, and calls stop, from the nth question on.
+// after returns nil for the first n calls of a fence. From the nth call on, it calls stop and returns
+// err.
 func after(asked, n int, err error, stop func()) error {
 	if asked < n {
 		return nil
@@ -248,7 +249,7 @@ func after(asked, n int, err error, stop func()) error {
 	return err
 }
 
-// between returns err for the questions from to until, without the last one.
+// between returns err for the calls of a fence from the number from to the number before until.
 func between(asked, from, until int, err error) error {
 	if asked < from || asked >= until {
 		return nil

@@ -72,7 +72,7 @@ func (s *slowEvents) bind(pods int) {
 	}
 }
 
-// mostIn returns how many events are written concurrently in the next time.
+// mostIn returns the largest number of events that are written concurrently during the next d.
 func (s *slowEvents) mostIn(d time.Duration) int32 {
 	s.most.Store(0)
 	time.Sleep(d)

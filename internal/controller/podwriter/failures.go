@@ -38,7 +38,7 @@ type failure struct {
 // attempt is one failed attempt to place a pod, together with its gang.
 type attempt struct {
 	pod   *sched.Pod
-	since time.Time // an explanation from before does not count; zero for any
+	since time.Time // explanations made before it do not count; zero accepts any
 	why   string    // "" until it is explained; used by Run only
 }
 

@@ -61,8 +61,8 @@ func (a *Access) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// Allow returns why the caller may not do something. Nil attributes mean discovery, which everybody
-// may do whom the API server has authenticated.
+// Allow returns why the caller may not do something. Nil attributes mean discovery, which is open
+// to everybody whom the API server has authenticated.
 //
 // The API server has already checked the caller with RBAC. Allow checks again, because a cluster
 // may let other proxies use the front-proxy CA. Kubernetes recommends this check for every

@@ -42,7 +42,7 @@ type PendingPodList struct {
 
 // Status says where a pod is in the queue.
 type Status struct {
-	Type     string  `json:"type"` // of resource; types never wait for each other
+	Type     string  `json:"type"` // of resource; types wait for each other only if they overlap
 	Tenant   string  `json:"tenant"`
 	Score    float64 `json:"score"` // its tenant's, per weight: the smaller, the earlier
 	Priority int32   `json:"priority"`

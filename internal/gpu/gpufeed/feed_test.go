@@ -93,7 +93,7 @@ func TestReadersAreTold(t *testing.T) {
 		t.Errorf("inventory (-want +got):\n%s", diff)
 	}
 
-	stop() // a server that restarts is no news
+	stop() // a restart of the server changes nothing
 	second := NewServer(path)
 	second.Publish(inventory(gpu.Healthy))
 	run(t, second.Run)

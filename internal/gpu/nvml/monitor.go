@@ -17,8 +17,8 @@ const (
 	// eventWait bounds one wait for an event, and so the time until the monitor ends.
 	eventWait = time.Second
 	// reopenAfter is the number of consecutive polls with a lost GPU after which
-	// the library is initialized again. It does not find a GPU otherwise that was
-	// reset or is back on the bus.
+	// the library is initialized again. Without that, the library does not find a GPU that was reset
+	// or is back on the bus.
 	reopenAfter = 6
 )
 

@@ -37,9 +37,9 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestDifferencesOnAMachineWithoutHugetlb keeps the fact for which sysfs is
-// read by ourselves: one file that ghw misses, and it sees no NUMA node, without
-// an error. The day this fails, ghw got better.
+// TestDifferencesOnAMachineWithoutHugetlb keeps the reason why Numalet reads sysfs itself: without
+// one optional file, ghw sees no NUMA node and returns no error. If this test fails, ghw has been
+// improved.
 func TestDifferencesOnAMachineWithoutHugetlb(t *testing.T) {
 	root := t.TempDir()
 	for name, content := range map[string]string{

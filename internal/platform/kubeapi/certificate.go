@@ -11,8 +11,9 @@ import (
 // lifetime is the lifetime of a certificate. It is longer than any process runs.
 const lifetime = 10 * 365 * 24 * time.Hour
 
-// SelfSigned returns a new certificate for a host, and its PEM for clients. The key stays in
-// this process, and a restart makes another one: there is nothing to store, renew or steal.
+// SelfSigned returns a new certificate for a host, and its PEM for clients. The key stays in this
+// process, and a restart makes another one, so no key has to be stored or renewed, or can be
+// stolen.
 func SelfSigned(host string) (tls.Certificate, []byte, error) {
 	pem, key, err := cert.GenerateSelfSignedCertKeyWithOptions(cert.SelfSignedCertKeyOptions{Host: host, MaxAge: lifetime})
 	if err != nil {

@@ -105,8 +105,8 @@ func resolve(page, target string) error {
 	return nil
 }
 
-// anchors returns the anchors of a page's headings, as GitHub makes them: the second
-// heading of a name gets -1 behind it.
+// anchors returns the anchors of a page's headings, as GitHub makes them: the second heading of a
+// name gets the suffix -1.
 func anchors(text string) map[string]bool {
 	found, times := map[string]bool{}, map[string]int{}
 	for line := range strings.Lines(fence.ReplaceAllString(text, "")) {

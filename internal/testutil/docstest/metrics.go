@@ -11,9 +11,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// LintMetrics checks what a program's collectors gave against the naming conventions of
-// Prometheus, as promlint has them, and two rules more: a help text is a sentence, and no
-// label value is a list of CPUs, which would make a new series at each change.
+// LintMetrics checks the metrics of a program's collectors against the naming conventions of
+// Prometheus, as promlint has them, and two rules more: a help text is a sentence, and no label
+// value is a list of CPUs, which would make a new series at each change.
 func LintMetrics(t *testing.T, families []*dto.MetricFamily) {
 	t.Helper()
 	own := slices.DeleteFunc(slices.Clone(families), func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "numalet_") })
@@ -47,8 +47,8 @@ func lintLabels(t *testing.T, f *dto.MetricFamily) {
 	}
 }
 
-// Metrics returns the reference page of a program's metrics, made from what its
-// collectors gave. Those of the Go runtime and of the process are left out.
+// Metrics returns the reference page of a program's metrics, made from the metrics of its
+// collectors. Those of the Go runtime and of the process are left out.
 func Metrics(program, preface string, families []*dto.MetricFamily) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Metrics of %s\n\n%s\n\nThis page is generated from the program's collectors; `make generate` writes it.\n\n", program, preface)

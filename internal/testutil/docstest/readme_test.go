@@ -9,8 +9,8 @@ import (
 // most is how many words the README may have up to the end of its list of documents.
 const most = 700
 
-// TestReadmeIsShort counts the README's words, those of code and tables included. The
-// targets of links are none.
+// TestReadmeIsShort counts the README's words, including those of code and tables included. The
+// targets of links do not count.
 func TestReadmeIsShort(t *testing.T) {
 	text := read(t, root+"/README.md")
 	before, list, found := strings.Cut(text, "\n## Documentation\n")

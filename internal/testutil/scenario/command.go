@@ -45,7 +45,7 @@ type Command struct {
 // ends the command with an error of the test.
 type Words []string
 
-// Args returns the words that are no values.
+// Args returns the words that are not values.
 func (w Words) Args() (args []string) {
 	for _, word := range w {
 		if !strings.Contains(word, "=") {

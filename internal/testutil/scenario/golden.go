@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the tests make now into their golden files")
+var rewrite = flag.Bool("rewrite", false, "write the present results of the tests into their golden files")
 
 // Rewrite returns whether golden files are to be written.
 func Rewrite() bool { return *rewrite }
@@ -30,7 +30,7 @@ func Each(t *testing.T, pattern string, run func(t *testing.T, file string)) {
 	}
 }
 
-// Golden compares what a test made with a file, or with -rewrite writes it there.
+// Golden compares the result of a test with a file, or with -rewrite writes it there.
 func Golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *rewrite {

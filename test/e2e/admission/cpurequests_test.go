@@ -55,8 +55,8 @@ func agree(t *testing.T, client *kubernetes.Clientset, p *corev1.Pod) {
 	}
 }
 
-// sentence returns what both sides say. They differ in the advice on a misspelt
-// name only: CEL has no edit distance.
+// sentence returns the part of a refusal that is the same on both sides. The sides differ only in
+// the advice on a misspelt name: CEL has no edit distance.
 func sentence(refusal error) string {
 	said, _, _ := strings.Cut(refusal.Error(), "did you mean")
 	return said

@@ -48,8 +48,8 @@ func TestGangs(t *testing.T) {
 	w.replacePod(second)
 }
 
-// replacePod: one pod of a running gang fails, and a new pod replaces it. It starts alone,
-// for the others run.
+// replacePod: one pod of a running gang fails, and a new pod replaces it. It starts alone, because
+// the others run.
 func (w *world) replacePod(gang string) {
 	w.Helper()
 	w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, gang+"-3", *metav1.NewDeleteOptions(0)))

@@ -149,9 +149,9 @@ func (w *world) asAnn(args ...string) string {
 	return stdout.String()
 }
 
-// TestGroupsExample is the spec's: 2 nodes of 4 GPUs, and containers of 2, 1, 2 and 3; with
-// groups as proposed all four run. Ann may not use the third node, so no GPU of it is
-// proposed. She sees only the groups that her roles name.
+// TestGroupsExample has 2 nodes of 4 GPUs, and containers that need 2, 1, 2 and 3: with the
+// proposed groups all four run. Ann may not use the third node, so no GPU of it is proposed. She
+// sees only the groups that her roles name.
 func TestGroupsExample(t *testing.T) {
 	w := newWorld(t, 3, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	rights, _, _ := strings.Cut(groupGuide(t), "---\napiVersion: numalet.dev")
@@ -192,9 +192,9 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: groups-o
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "numalet.dev:tenant:ann"}]
 `
 
-// TestAlignedGPUs is G10: a pod with 2 GPUs and 8 CPUs by the policy single gets all of them
-// on one NUMA node. Two such pods get one NUMA node each. A third pod waits: enough CPUs are
-// free, but no NUMA node has enough free GPUs as well.
+// TestAlignedGPUs checks that a pod with 2 GPUs and 8 CPUs and the policy single gets all of them
+// on one NUMA node. Two such pods get one NUMA node each. A third pod waits: enough CPUs are free,
+// but no NUMA node has enough free GPUs as well.
 func TestAlignedGPUs(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 20, GPUs: 6, Model: "NVIDIA A100"})
 	nodes := map[topology.NodeID]bool{}

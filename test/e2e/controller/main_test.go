@@ -92,8 +92,9 @@ func (w *world) admission() {
 }
 
 // inForce reports whether a pod of a Deployment that requests exclusive CPUs, without a scheduler,
-// gets the controller's, or before Kubernetes 1.36 is refused for want of it. Administrators may
-// choose any scheduler, so the controller manager asks, which speaks for the pod's account.
+// gets the controller's, or before Kubernetes 1.36 is refused because it names none. Administrators
+// may choose any scheduler, so the controller manager sends the request, for which the pod's
+// service account counts.
 func (w *world) inForce() bool {
 	w.Helper()
 	config, err := w.Config()

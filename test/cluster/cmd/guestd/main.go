@@ -1,6 +1,6 @@
-// Command guestd runs inside the rig's virtual machines. It is the way in,
-// an SSH server that runs commands as root, and it stands in for kube-proxy:
-// it forwards the cluster's API address to the API server on the host.
+// Command guestd runs inside the rig's virtual machines. It is an SSH server that runs commands as
+// root, and it replaces kube-proxy: it forwards the cluster's API address to the API server on the
+// host.
 package main
 
 import (

@@ -20,7 +20,7 @@ import (
 type Rig struct {
 	Dir      string
 	Out      io.Writer      // progress
-	Versions build.Versions // of what is built; what runs keeps its own
+	Versions build.Versions // versions of what is built; a running cluster keeps its own
 }
 
 // Open returns the rig in ${NUMALET_CACHE:-$HOME/.cache/numalet}/rig, for clusters of the
