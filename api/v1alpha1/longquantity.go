@@ -22,8 +22,8 @@ const maxQuantity = 64
 var quantities = map[string]bool{"limits": true, "requests": true, "overhead": true, "sizeLimit": true, "divisor": true}
 
 // checkQuantities returns an error if a quantity in the JSON of a pod's spec is long, or has a long
-// exponent. It is called before the quantities are parsed, and reads token by token, because of a name
-// that occurs twice in an object the parser reads both values. Other errors are left to the parser.
+// exponent. It is called before the quantities are parsed. It reads token by token, because if a name
+// occurs twice in an object, the parser reads both values. Other errors are left to the parser.
 func checkQuantities(spec []byte) error {
 	d := json.NewDecoder(bytes.NewReader(spec))
 	d.UseNumber()

@@ -130,7 +130,7 @@ func killPlan(rng *rand.Rand) map[int][]string {
 	return plan
 }
 
-// killNow kills a program by its name, and waits until a program of that name runs again.
+// killNow kills a program by its name. A program of that name runs again after its restart.
 func killNow(ctx context.Context, t *testing.T, victim string) {
 	out, err := cluster.Shell(ctx, "pidof "+victim+" && kill -9 $(pidof "+victim+")")
 	if err != nil {

@@ -64,7 +64,7 @@ func checkTwoLeft(ctx context.Context, t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// awaitLeader waits until one replica, and another than that, leads.
+// awaitLeader waits until exactly one replica leads, other than the given one.
 func awaitLeader(ctx context.Context, not string) error {
 	for {
 		found, err := find(ctx)

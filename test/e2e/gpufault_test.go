@@ -15,12 +15,13 @@ import (
 )
 
 const (
-	// faulty is the only slice of the profile medium, on the GPU that is sickened.
+	// faulty is the only slice of the profile medium, on the GPU that gets a fault.
 	faulty  = "MIG-fa4e0703-0000-0000-0000-000000000000"
 	sickens = "xid GPU-fa4e0007-0000-0000-0000-000000000000 94 3 0"
 )
 
-// gpuFault sickens one slice of a GPU while a container has another, and a GPU.
+// gpuFault injects a fault into one slice of a GPU while a container has another slice, and a whole
+// GPU.
 func gpuFault(ctx context.Context, t *testing.T) {
 	checkVisible(ctx, t, place(ctx, t, ofTenant(gpuPod("beside", time.Hour, map[string]int{whole: 1, small: 1}), "")))
 	_, err := cluster.Shell(ctx, "echo "+sickens+" >>/etc/fakenvml/layout.events")

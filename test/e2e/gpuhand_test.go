@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// gpuRejected decides on a GPU that another pod has, as the controller never would:
-// the second pod fails.
+// gpuRejected binds a pod with a GPU that another pod has, as the controller never would: the
+// second pod fails.
 func gpuRejected(ctx context.Context, t *testing.T) {
 	gpu, one := wholeGPUs()[:1], map[string]int{whole: 1}
 	bindGPUs(ctx, t, gpuPod("first", time.Hour, one), gpu)

@@ -14,14 +14,13 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// latencyRuns is how often TestLatency times each thing.
+// latencyRuns is how often TestLatency repeats each measurement.
 const latencyRuns = 3
 
 // TestLatency measures how long the creation of an exclusive container waits until the shared
 // containers have been moved. It compares the agent's own writes with updates in an NRI
-// response, which the agent does not use. It prints a table for
-// docs/benchmarks/logs/performance.md and requires no times, only that the containers really
-// moved.
+// response, which the agent does not use. It prints a table for docs/benchmarks/logs/performance.md
+// and only checks that the containers really moved.
 func TestLatency(t *testing.T) {
 	ctx := start(t, 75*time.Minute, "crowd", "guest", "trigger")
 	var timings []e2eutil.Timing
@@ -32,8 +31,8 @@ func TestLatency(t *testing.T) {
 	must(t, requireAgent(ctx, false))
 	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
 	sendAway(ctx, t)
-	// Fewer than 100: an update needs about 0.9 s in emulation, and the kubelet's timeout for
-	// a creation is 2 minutes.
+	// There are fewer than 100 containers, because an update needs about 0.9 s in emulation, and the
+	// kubelet's timeout for a creation is 2 minutes.
 	for _, n := range []int{1, 10} {
 		timings = append(timings, timeUpdates(ctx, t, n)...)
 	}

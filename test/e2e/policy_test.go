@@ -61,7 +61,7 @@ func TestPolicies(t *testing.T) {
 }
 
 // TestMixed starts a pod with an init container, a sidecar, an exclusive and a shared
-// container. The exclusive container reuses the init container's CPUs (N8).
+// container. The exclusive container reuses the init container's CPUs .
 func TestMixed(t *testing.T) {
 	ctx := start(t, 3*time.Minute, "mixed")
 	_, err := cluster.Create(ctx, e2eutil.Pod("mixed", "single",
@@ -85,8 +85,8 @@ func TestMixed(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// TestGiveBack: a shared container is confined while an exclusive pod runs,
-// and gets the CPUs back when that ends (N6).
+// TestGiveBack: a shared container is confined while an exclusive pod runs, and gets the CPUs back
+// when that ends .
 func TestGiveBack(t *testing.T) {
 	ctx := start(t, 3*time.Minute, "shared", "guest")
 	_, err := cluster.Create(ctx, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))
@@ -103,7 +103,7 @@ func TestGiveBack(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// born returns the CPUs of a container's very first instruction in its newest life.
+// born returns the first CPUs of a container in its newest life.
 func born(ctx context.Context, t *testing.T, pod, container string) cpuset.Set {
 	t.Helper()
 	return newest(ctx, t, pod, container).Born()

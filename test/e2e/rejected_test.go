@@ -19,7 +19,7 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// rejected is the reason of pods whose placement their node cannot honour.
+// rejected is the reason of pods whose placement their node cannot apply.
 const rejected = v1alpha1.ReasonPlacementRejected
 
 // TestRejected checks that a pod of a Job fails if its placement has CPUs that another pod

@@ -23,12 +23,11 @@ import (
 // stormPods is how many pods want the CPUs of two small nodes.
 const stormPods = 500
 
-// TestStorm creates hundreds of exclusive pods of all policies for two small nodes, the
-// machine and a hollow node. The controller has 8 proposers. Each pod is deleted as soon as it
-// runs or is bound to the hollow node, so that CPUs are reassigned all the time. A watch over
-// all pods checks that no CPU is assigned twice at any time. No node rejects a placement, and
-// every pod is bound. The controller runs next to the control plane, because an emulated
-// machine is too slow.
+// TestStorm creates hundreds of exclusive pods of all policies on two small nodes: the machine and
+// a hollow node. The controller has 8 proposers. Each pod is deleted as soon as it runs or is bound
+// to the hollow node, so that CPUs are reassigned all the time. A watch over all pods checks that
+// no CPU is assigned twice at any time. No node rejects a placement, and every pod is bound. The
+// controller runs next to the control plane, because an emulated machine is too slow.
 func TestStorm(t *testing.T) {
 	ctx := start(t, 15*time.Minute)
 	t.Cleanup(func() { scaleControllers(context.Background(), t, 2) })
@@ -86,7 +85,7 @@ func hostController(ctx context.Context, t *testing.T, args ...string) *hollowcl
 type storm struct {
 	*testing.T
 	ledger           hollowcluster.Ledger
-	turn             map[types.UID]bool // pods that have had theirs
+	turn             map[types.UID]bool // pods that have had their CPUs
 	bound, gone, ran int
 }
 
@@ -152,7 +151,7 @@ func (s *storm) see(ctx context.Context, e apiwatch.Event) {
 	switch {
 	case e.Type == apiwatch.Deleted:
 		s.gone++
-	case s.turn[pod.UID]: // how it ends is not looked at
+	case s.turn[pod.UID]: // how the pod ends does not matter
 	case pod.Status.Phase == corev1.PodFailed:
 		s.Errorf("pod %s failed on %s: %s %s", pod.Name, pod.Spec.NodeName, pod.Status.Reason, pod.Status.Message)
 	case pod.Spec.NodeName == "hollow":

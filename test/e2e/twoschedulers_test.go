@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	// turnLabel has a pod's number in TestTwoSchedulers: pods that replace one another have the same.
+	// turnLabel has a pod's number in TestTwoSchedulers. A pod and its replacement have the same number.
 	turnLabel = "numalet-e2e-turn"
 	// mostRejections is how often a pod may be rejected because the other scheduler was faster.
 	mostRejections = 2
 )
 
-// TestTwoSchedulers lets kube-scheduler and the controller give away the cards of one node at the same
-// time, in a Namespace with the label numalet.dev/enforcement: advisory. Each binds half of the
-// pods. All wait from the beginning, so both bind a pod whenever a card becomes free.
+// TestTwoSchedulers lets kube-scheduler and the controller assign the GPUs of one node at the same
+// time, in a Namespace with the label numalet.dev/enforcement: advisory. Each binds half of the pods.
+// All wait from the beginning, so both bind a pod whenever a GPU becomes free.
 func TestTwoSchedulers(t *testing.T) {
 	ctx := start(t, 10*time.Minute+time.Duration(*mixedPods)*10*time.Second)
 	withGPUs(ctx, t, "eight.layout", map[string]int64{whole: 6, small: 2, medium: 1})
@@ -47,7 +47,7 @@ func TestTwoSchedulers(t *testing.T) {
 	m.checkBooks(ctx)
 }
 
-// mixed is the test, the cluster with the test's Namespace, and what became of the pods.
+// mixed has the cluster with the test's Namespace, and the results of the pods.
 type mixed struct {
 	*testing.T
 	e2eutil.Cluster
@@ -125,8 +125,7 @@ func (m *mixed) run(ctx context.Context, pods int) {
 	}
 }
 
-// ended takes note of a pod that is over, and reports whether it ran. A pod that was rejected is
-// replaced.
+// ended records a pod that has ended, and reports whether it ran. A pod that was rejected is replaced.
 func (m *mixed) ended(ctx context.Context, pod *corev1.Pod) (ran bool) {
 	turn, err := strconv.Atoi(pod.Labels[turnLabel])
 	must(m.T, err)
@@ -141,7 +140,7 @@ func (m *mixed) ended(ctx context.Context, pod *corev1.Pod) (ran bool) {
 	return ran
 }
 
-// note records which cards a pod used, and checks that it saw as many as it requested and, if the
+// note records which GPUs a pod used, and checks that it saw as many as it requested and, if the
 // controller assigned them, these.
 func (m *mixed) note(pod *corev1.Pod) {
 	if pod.Spec.SchedulerName == scheduler {
@@ -182,8 +181,8 @@ func (m *mixed) histogram() map[int]int {
 	return counts
 }
 
-// create makes the pod of a turn: those of even turns are kube-scheduler's. Two of six pods request
-// two cards.
+// create makes the pod of a turn: kube-scheduler schedules those of even turns. Two of six pods
+// request two GPUs.
 func (m *mixed) create(ctx context.Context, turn int, life time.Duration) {
 	m.Helper()
 	cards := 1
@@ -197,9 +196,9 @@ func (m *mixed) create(ctx context.Context, turn int, life time.Duration) {
 	must(m.T, err)
 }
 
-// checkBooks checks that the agent and the controller know what the kubelet says, while four cards
-// are held: the NodeTopology lists the same holders, and the controller finds the two cards that
-// are free, and then none.
+// checkBooks checks that the agent and the controller agree with the kubelet while four GPUs are held:
+// the NodeTopology lists the same holders, and the controller finds the two GPUs that are free, and
+// then none.
 func (m *mixed) checkBooks(ctx context.Context) {
 	m.Helper()
 	for turn := range 4 {
@@ -226,7 +225,7 @@ func (m *mixed) checkBooks(ctx context.Context) {
 }
 
 // agree waits until the NodeTopology lists the holders that the kubelet reports, and returns the
-// holder of each card.
+// holder of each GPU.
 func (m *mixed) agree(ctx context.Context) map[string]string {
 	m.Helper()
 	all, err := m.Holders(ctx)

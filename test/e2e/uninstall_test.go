@@ -65,7 +65,7 @@ spec: {tenants: [kept], nodes: [{name: ` + cluster.Node() + `, gpus: ["0"]}]}
 	}
 }
 
-// leftovers lists what bears Numalet's name on the node and in the cluster.
+// leftovers lists the objects and files with Numalet's name on the node and in the cluster.
 func leftovers(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	found, err := cluster.Shell(ctx, "find /etc /var/lib/kubelet/device-plugins /var/run/nri /run -xdev -name '*numalet*'; pidof numalet-agent numalet-deviceplugin; true")

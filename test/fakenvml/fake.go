@@ -6,8 +6,8 @@
 //	driver, err := nvml.Open(nvml.Options{Library: fake.Library})
 //	fake.Inject("xid GPU-fa4e0006-… 94 1 0")
 //
-// What may be injected stands in lib/event.c. Outside of tests, build makes the
-// library, and the environment variable NUMALET_FAKE_NVML names the layout.
+// lib/event.c lists what may be injected. Outside of tests, build makes the library, and the
+// environment variable NUMALET_FAKE_NVML names the layout.
 package fakenvml
 
 import (
@@ -94,7 +94,7 @@ func (f *Fake) add(path, line string) {
 	f.must(err)
 }
 
-// touch reads all sources, so that a cached result of the test ends with any.
+// touch reads all sources, so that Go's test cache notices changes of them.
 func (f *Fake) touch() {
 	f.t.Helper()
 	sources, err := filepath.Glob(source("lib/*"))

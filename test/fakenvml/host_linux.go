@@ -116,7 +116,7 @@ func (h host) node(name string) {
 	h.t.Cleanup(func() { h.must(syscall.Unmount(path, 0)) })
 }
 
-// mount skips the test if a new namespace does not permit mounts, as with AppArmor's
+// mount skips the test if a new namespace does not permit mounts, for example because of AppArmor's
 // kernel.apparmor_restrict_unprivileged_userns.
 func (h host) mount(what, where, kind string, flags uintptr) {
 	h.t.Helper()

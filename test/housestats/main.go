@@ -156,7 +156,7 @@ func (s *stats) print() {
 	fmt.Printf("functions declared more than %d times: %s\n", commonFunctions, common(s.functions, commonFunctions))
 }
 
-// quantile returns the value of which a part q of all values is no greater.
+// quantile returns the smallest value that is at least as large as a part q of all values.
 func quantile(values []int, q float64) int {
 	if len(values) == 0 {
 		return 0

@@ -40,7 +40,7 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// TestCaches compares on a NUMA node of several last-level caches.
+// TestCaches compares the choices on a NUMA node with several last-level caches.
 func TestCaches(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range rounds {
@@ -58,9 +58,9 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// TestSpread compares with distribute-cpus-across-numa: where the kubelet
-// finds an even share on every NUMA node, so does the pool, and never a share
-// that differs by more than one.
+// TestSpread compares with the kubelet's option distribute-cpus-across-numa: where the kubelet
+// finds an even share on every NUMA node, so does the pool, and never a share that differs by more
+// than one.
 func TestSpread(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range rounds {

@@ -32,7 +32,7 @@ func (s scene) String() string {
 	return fmt.Sprintf("%d CPUs on %d (%d NUMA nodes), used %s", s.cpus, len(s.machine.CPUs), len(s.machine.Nodes), s.used)
 }
 
-// compare fails the test where ours is worse than theirs.
+// compare fails the test if our choice is worse than the kubelet's.
 func (s scene) compare(t *testing.T, ours, theirs cpuset.Set) {
 	t.Helper()
 	if ours.Len() != s.cpus || ours.Overlaps(s.used.Union(s.reserved)) {
@@ -50,7 +50,7 @@ func (s scene) compare(t *testing.T, ours, theirs cpuset.Set) {
 	}
 }
 
-// merits of a choice.
+// merits are the properties of a choice that the tests compare.
 type merits struct {
 	whole  int // cores used as a whole
 	split  int // cores that were entirely free and are used in part

@@ -43,10 +43,10 @@ func main() {
 	flag.IntVar(&o.Steady, "steady", 200, "how many pods come one by one after the backlog")
 	flag.DurationVar(&o.Pace, "pace", 20*time.Millisecond, "how long after each other they come")
 	flag.DurationVar(&o.Limit, "limit", 175*time.Second, "how long a contender may take for the backlog; then it is stopped, and its rate so far is its result")
-	flag.StringVar(&o.Only, "only", "", "a regular expression of the `rounds` to run, such as 'numalet|floor'; without it, those that make perf and make perf-busy are about")
-	flag.StringVar(&o.Bounds, "bounds", "", "a `file` of bounds to hold the result against")
+	flag.StringVar(&o.Only, "only", "", "a regular expression of the `rounds` to run, such as 'numalet|floor'; without it, those of make perf and make perf-busy")
+	flag.StringVar(&o.Bounds, "bounds", "", "a `file` of bounds that the results must meet")
 	flag.StringVar(&o.Settings, "settings", "", "more `settings` of the controller, separated by blanks")
-	flag.StringVar(&o.Profile, "profile", "", "a `directory` for profiles of the controller, of its time and of what it allocates, from before the backlog on")
+	flag.StringVar(&o.Profile, "profile", "", "a `directory` for CPU and allocation profiles of the controller, from the creation of the backlog on")
 	flag.BoolVar(&o.Keep, "keep", false, "leave the control plane and its logs at the end")
 	flag.Parse()
 	if o.Waiting > 0 && !o.busy() {

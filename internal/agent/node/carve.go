@@ -20,9 +20,8 @@ import (
 //  4. shrink all shared containers, and move interrupts away if the pod asks for that
 //
 // If a step fails, the pod holds nothing, so that no shared container overlaps with
-// it. Only its quota stays lifted, for the kubelet's next attempt. carve returns the
-// specs of containers that have not started and have to be updated. Callers hold the
-// lock.
+// it. Only its quota stays lifted, for the kubelet's next attempt. carve returns the new specs of
+// containers that have not started. Callers hold the lock.
 func (n *Node) carve(ctx context.Context, c workload.Container, p pool.Pod) ([]workload.Spec, error) {
 	undo, err := n.reserveOrReject(ctx, c, p)
 	if err != nil {

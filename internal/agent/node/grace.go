@@ -10,8 +10,8 @@ import (
 )
 
 // grace is how long CPUs that a container gave back stay idle before they become shared. The
-// container is told by its cpuset, so it is off them when the grace begins; a program that
-// reads its affinity now and then has the time to follow, and a resize that is taken back
+// container learns this from its cpuset, so it is off the CPUs when the grace begins. A program
+// that reads its affinity now and then has time to follow, and a container whose resize is reverted
 // gets the same CPUs.
 const grace = 10 * time.Second
 
@@ -52,8 +52,8 @@ func (n *Node) finishResizes(ctx context.Context) {
 	}
 }
 
-// isOff makes sure that the containers of a pod run on their own CPUs only: the kernel may
-// not have what the runtime has in its spec.
+// isOff makes sure that the containers of a pod run on their own CPUs only: the kernel's cpuset may
+// differ from the runtime's spec.
 func (n *Node) isOff(ctx context.Context, h Held) bool {
 	p := n.mu.pods[h.Pod.UID]
 	if p == nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// changed returns why a grant from before a reboot is none of this machine: firmware and
-// boot options can change which CPUs there are and on which NUMA nodes they are. Such a
-// grant is dropped, and its pod gets CPUs like a new one, by its placement if it has one.
+// changed returns why a grant from before a reboot does not fit this machine: firmware and boot
+// options can change which CPUs there are and on which NUMA nodes they are. Such a grant is
+// dropped, and its pod gets CPUs like a new one, by its placement if it has one.
 func (n *Node) changed(h Held) error {
 	if !h.Grant.CPUs().SubsetOf(n.machine.Online().Minus(n.cfg.Reserved)) {
 		return errors.New("they are offline or reserved since the reboot")

@@ -21,11 +21,10 @@ const sweepInterval = time.Second
 const staticSweepInterval = 10 * time.Second
 
 // PodEnded requests a sweep because a pod may have ended: it is terminal or deleted.
-// It does not block. The runtime's StopPodSandbox and RemovePodSandbox are not
-// enough: they mostly come before the API server has the change, and containerd 2.4
-// does not send them for a sandbox that is older than its own last restart: in its
-// internal/nri/nri.go, needsStopping and needsRemoval look into a map that syncPlugin
-// fills with containers only.
+// It does not block. The runtime's StopPodSandbox and RemovePodSandbox are not enough: usually they
+// come before the API server has the change, and containerd 2.4 does not send them for a sandbox
+// that is older than its own last restart: in its internal/nri/nri.go, needsStopping and
+// needsRemoval look into a map that syncPlugin fills with containers only.
 func (n *Node) PodEnded(string) { n.wake() }
 
 // wake requests a sweep.

@@ -17,8 +17,8 @@ import (
 const ResizedReason = "NumaletResized"
 
 // confirmation is how long the runtime may take to confirm a growth with Updated: longer
-// than the kubelet waits for the runtime (runtimeRequestTimeout, 2 minutes). A growth that
-// the runtime failed to write is never confirmed, and then taken back.
+// than the kubelet waits for the runtime (runtimeRequestTimeout, 2 minutes). A growth that the
+// runtime failed to write is never confirmed, and is then undone.
 const confirmation = 3 * time.Minute
 
 // grow gives a container a larger size: the ledger, the checkpoint and the shared containers
@@ -103,10 +103,9 @@ func (n *Node) fit(ctx context.Context, c workload.Container) ([]workload.Spec, 
 }
 
 // followSpec brings a container's claim to the size in the spec that the runtime has of it.
-// They differ after Updated, if the container has shrunk; if the runtime has not confirmed a
-// growth in time; and if the agent was away, when the runtime resizes without it: then a
-// growth is made up for here, or refused although the kubelet believes that it is done.
-// Callers hold the lock.
+// They differ after Updated, if the container has shrunk; if the runtime has not confirmed a growth
+// in time; and if the runtime resized the container while the agent was away: then a growth is made
+// up for here, or refused although the kubelet believes that it is done. Callers hold the lock.
 func (n *Node) followSpec(ctx context.Context, c workload.Container) error {
 	p := n.mu.pods[c.Sandbox.Pod.UID]
 	claim, holds := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
@@ -128,7 +127,7 @@ func (n *Node) followSpec(ctx context.Context, c workload.Container) error {
 	return n.shrink(ctx, c, claim, to)
 }
 
-// shrink takes from a claim what exceeds the size, and remembers that in the checkpoint. The
+// shrink removes the CPUs beyond the new size from a claim, and records this in the checkpoint. The
 // CPUs stay with the pod until finishResizes. Callers hold the lock.
 func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Claim, to size) error {
 	if to.cpus >= claim.CPUs.Len() && to.memory >= claim.MemoryBytes {
@@ -183,8 +182,8 @@ func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 	n.env.Events.Note(c.Sandbox.Pod, ResizedReason, message)
 }
 
-// catchUp is followSpec for all containers, without reports: what was refused was reported.
-// Callers hold the lock.
+// catchUp is followSpec for all containers, without reports, because earlier refusals were already
+// reported. Callers hold the lock.
 func (n *Node) catchUp(ctx context.Context) {
 	for _, c := range n.running() {
 		if err := n.followSpec(ctx, c); err != nil {

@@ -14,8 +14,8 @@ import (
 // the container again, with an outdated shared set.
 //
 // A growth is in the ledger and the checkpoint, and shared containers are off the new CPUs,
-// before the answer. Of a shrink nothing is changed: the runtime may still fail to write it,
-// so followSpec does that when the runtime has told the container. An error refuses the
+// before the answer. A shrink changes nothing yet: the runtime may still fail to write it, so
+// followSpec changes the claim when the runtime has told the container. An error refuses the
 // update: the container keeps its size, the kubelet shows the error in the condition
 // PodResizeInProgress of the pod and tries again.
 func (n *Node) Update(ctx context.Context, c workload.Container, want workload.Resources) (workload.Answer, error) {
@@ -80,7 +80,7 @@ func (n *Node) Updated(ctx context.Context, c workload.Container) error {
 	return n.reportRefusal(ctx, c, err, retried)
 }
 
-// learn notes the resources that the runtime tells of a known container. Callers hold the
+// learn records the resources that the runtime reports for a known container. Callers hold the
 // lock.
 func (n *Node) learn(c workload.Container) {
 	if p := n.mu.pods[c.Sandbox.Pod.UID]; p != nil {
@@ -96,8 +96,8 @@ type size struct {
 	memory uint64 // that is bound to the NUMA nodes of the CPUs; 0 if none is
 }
 
-// sizeOf returns the size of a container by its resources, which keep the claim's where they
-// do not say.
+// sizeOf returns the size of a container by its resources; where they say nothing, it keeps the
+// claim's size.
 func sizeOf(claim pool.Claim, r workload.Resources) (size, error) {
 	cpus, err := r.ExclusiveCPUs()
 	if err != nil {
@@ -117,7 +117,7 @@ func (s size) exceeds(c pool.Claim) bool {
 	return s.cpus > c.CPUs.Len() || s.memory > c.MemoryBytes
 }
 
-// atLeast returns the size without what is less than the claim has.
+// atLeast returns the size, raised to that of the claim where it is smaller.
 func (s size) atLeast(c pool.Claim) size {
 	return size{max(s.cpus, c.CPUs.Len()), max(s.memory, c.MemoryBytes)}
 }

@@ -77,8 +77,7 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// post binds a pod to the node as the administrator and returns what the API
-// server has against it.
+// post binds a pod to the node as the administrator, and returns the API server's refusal, if any.
 func (w *world) post(name string, annotations map[string]string) string {
 	err := w.api.CoreV1().Pods("default").Bind(w.ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Annotations: annotations},

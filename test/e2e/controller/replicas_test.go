@@ -19,7 +19,7 @@ type replicas struct {
 	*world
 	running [2]*hollowcluster.Controller
 	logs    []string // of all that were started
-	fenced  int      // binds that replicas left alone because their lease had ended
+	fenced  int      // binds that replicas did not send because their lease had ended
 }
 
 // newReplicas starts two controllers with a short lease.
@@ -64,7 +64,7 @@ func (r *replicas) stop() {
 	}
 }
 
-// leader waits until a replica leads that is not that one.
+// leader waits until a replica other than the given one leads.
 func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.Controller) {
 	r.Helper()
 	r.await("a replica leads", func() bool {
@@ -79,7 +79,7 @@ func (r *replicas) leader(but *hollowcluster.Controller) (leader *hollowcluster.
 	return leader
 }
 
-// tend starts replicas in place of those that are over, but for that one.
+// tend starts replicas in place of those that have ended, except for the given one.
 func (r *replicas) tend(but *hollowcluster.Controller) {
 	r.Helper()
 	for i, c := range r.running {

@@ -76,7 +76,7 @@ func (s *stage) play(sections []txtar.File) {
 	}
 }
 
-// complete adds what is usual.
+// complete adds the default values.
 func (s *stage) complete(object *unstructured.Unstructured) *unstructured.Unstructured {
 	switch object.GetKind() {
 	case "Node":

@@ -158,7 +158,7 @@ func TestTenants(t *testing.T) {
 	o.restart()
 }
 
-// firstSeen compares carl's score with Q2's, 2 · (1 − e^(−running time/T)).
+// firstSeen compares carl's score with 2 · (1 − e^(−running time/T)).
 func (o *office) firstSeen(began time.Time) {
 	o.Helper()
 	var a fairshare.Account

@@ -22,9 +22,9 @@ import (
 type permission struct{ group, resource, verb string }
 
 // withdrawn are permissions of a program's roles that the test has removed. Each of them is given
-// back once the API server has refused a request for want of it, and the program has reported this.
-// So a single run of a program shows for each permission what fails without it: the test need not
-// start the program once for each.
+// back once the API server has refused a request because it was missing, and the program has
+// reported this. So a single run of a program shows for each permission what fails without it: the
+// test need not start the program once for each.
 type withdrawn struct {
 	*world
 
@@ -120,8 +120,7 @@ func (r *withdrawn) refused(message string) {
 	})
 }
 
-// told waits until the program's log has some words, or the condition of a GPUGroup does, which
-// reports to its author.
+// told waits until the program's log, or a condition of a GPUGroup, has some words.
 func (r *withdrawn) told(words string) bool {
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(500 * time.Millisecond) {
 		for _, file := range r.logged() {
@@ -199,13 +198,14 @@ func (r *withdrawn) check() {
 // byRBAC matches the API server's refusals.
 var byRBAC = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"`)
 
-// indirect are the refusals for want of permissions that are checked in requests for other objects.
+// indirect are the refusals that are caused by missing permissions for other objects than the
+// requested one.
 var indirect = map[string]permission{
 	"which only the numalet controller may set":                                                           {"numalet.dev", "placements", "create"},
 	"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on": {"numalet.dev", "jobs/finalizers", "update"},
 }
 
-// wanting returns the permission for want of which a request was refused, and the words that say so.
+// wanting returns the permission whose lack was the cause of a refusal, and the words that say so.
 func wanting(message string) (p permission, words string, ok bool) {
 	message = strings.ReplaceAll(message, `\`, "")
 	if found := byRBAC.FindStringSubmatch(message); found != nil {

@@ -123,9 +123,8 @@ func build(pod, policy string, c Container) corev1.Container {
 }
 
 // ParseTraces reads the machine's trace files, concatenated by
-// `tail -n +1`-like headers "==> pod_container_role <==". A line without an end is not
-// read: while one is written that reaches into another page of the file, its beginning is
-// there first.
+// `tail -n +1`-like headers "==> pod_container_role <==". A line without an end is not read,
+// because a line that is being written across two pages of the file appears in parts.
 func ParseTraces(text string) ([]Life, error) {
 	var lives []Life
 	for part := range strings.SplitSeq(text, "==> ") {

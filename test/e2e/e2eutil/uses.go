@@ -12,9 +12,9 @@ type Use struct {
 	From, To    time.Time
 }
 
-// UsedTwice describes the uses of a device that overlap in time: each with the first later one that it
-// overlaps. Times may be rounded down to the same unit, as those in a pod's status are: uses that
-// only touch then do not count.
+// UsedTwice describes the uses of a device that overlap in time: each use with the first later one
+// that overlaps it. Times may be rounded down to the same unit, as in a pod's status, so uses that
+// only touch do not count.
 func UsedTwice(uses []Use) (sentences []string) {
 	inOrder := slices.SortedFunc(slices.Values(uses), func(a, b Use) int { return a.From.Compare(b.From) })
 	last := map[string]Use{} // by device: the use that ends last

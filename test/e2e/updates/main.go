@@ -1,7 +1,7 @@
-// Command updates is an NRI plugin that moves containers as the agent does not:
-// by updates in its answer to the creation of another container, which the
-// runtime carries out one after another before it goes on. It is what the
-// agent's own writes are compared with (docs/benchmarks/logs/performance.md).
+// Command updates is an NRI plugin that moves containers as the agent does not: by updates in its
+// answer to the creation of another container, which the runtime carries out one after another
+// before it continues. The agent's own writes are compared with it
+// (docs/benchmarks/logs/performance.md).
 //
 //	updates POD [CPUS...]
 //
@@ -11,8 +11,8 @@
 //
 //	created <ns> <containers moved> <CPUS, or none>
 //
-// with the time from the answer to the runtime's word that the container is
-// created, and before them "synchronized <containers of the pod>".
+// with the time from the answer until the runtime reports that the container was created. Before
+// these lines is "synchronized <containers of the pod>".
 package main
 
 import (

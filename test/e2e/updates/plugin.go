@@ -19,13 +19,13 @@ type plugin struct {
 	mu  struct {
 		sync.Mutex
 		out      io.Writer
-		members  []string // containers of the pod that there were at the start
+		members  []string // number of containers of the pod at the start
 		cpus     []string // CPU sets for the next creations
 		answered map[string]answer
 	}
 }
 
-// answer is what a container's creation was answered with, and when.
+// answer is what the plugin answered to a container's creation, and when.
 type answer struct {
 	at    time.Time
 	moved int

@@ -1,6 +1,6 @@
-// first prints the CPUs that this process was born with, then becomes its
-// arguments. It is C, not Go, because the Go runtime runs for milliseconds
-// before main: this asks the kernel within microseconds of exec.
+// first prints the CPUs with which this process started, and then executes its arguments. It is C,
+// not Go, because the Go runtime runs for milliseconds before main: this asks the kernel within
+// microseconds of exec.
 //
 //   first FILE PROGRAM [ARG...]   appends "born <CLOCK_BOOTTIME ns> <cpu>,<cpu>…" to FILE
 #define _GNU_SOURCE
