@@ -103,7 +103,7 @@ func (c *controller) newState(context.Context) (err error) {
 	c.ledger = tenants.NewLedger(decay, tenants.SteadyClock(time.Now(), time.Since))
 	after := func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	c.queue = queue.NewGangQueue(queue.New(
-		queue.Env{Now: time.Now, FreedSeq: c.state.FreedSeq, After: after, Rank: c.ledger.Rank, Space: c.cfg.Dimensions.Space},
+		queue.Env{Now: time.Now, FreedSeq: c.state.FreedSeq, After: after, Rank: c.ledger.Rank, Space: c.cfg.Dimensions.Space, Hopeless: c.hopeless},
 		queue.Options{Strict: c.cfg.ReserveAfter != 0},
 	))
 	c.ledger.OnRescore(c.queue.Rescore)

@@ -27,6 +27,25 @@ func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	}
 }
 
+// hopeless reports whether no node could hold a pod even if all other pods ended, as far as amounts,
+// rules and other pods show without a visit to all nodes. For a gang this concerns as many pods as start
+// together.
+func (c *controller) hopeless(pod *sched.Pod) bool {
+	pods, need := pod.Together()
+	if !c.filters.cluster.CouldHold(pods, need) {
+		return true
+	}
+	for i, one := range pods {
+		if need == 0 || len(pods)-i < need {
+			break
+		}
+		if c.state.CouldHold(one) {
+			need--
+		}
+	}
+	return need > 0
+}
+
 // retryOn reactivates the unschedulable pods that may fit on the named node now.
 func (c *controller) retryOn(name string) {
 	if node := c.state.Record(name); node != nil {

@@ -67,6 +67,9 @@ type Pod struct {
 	Foreign any
 }
 
+// LacksNeighbor returns the result of Lacks. It is false where Lacks is nil, and for a pod of a gang.
+func (p *Pod) LacksNeighbor() bool { return p.Gang == nil && p.Lacks != nil && p.Lacks() }
+
 // Waits returns the result of Wait, or no reason where Wait is nil.
 func (p *Pod) Waits() Reason {
 	if p.Wait == nil {

@@ -21,6 +21,7 @@ import (
 type nodeSet struct {
 	refuse func(*nodeInfo) sched.Reason
 	few    atomic.Pointer[[]string] // names of the admitted nodes; nil if they are not few
+	admits atomic.Int64             // number of admitted nodes
 
 	// The fields below are guarded by the lock of tracked.
 	all      int             // number of all nodes
@@ -99,6 +100,7 @@ func (s *nodeSet) remove(name string, info *nodeInfo) sched.Reason {
 }
 
 func (s *nodeSet) publish() {
+	s.admits.Store(int64(s.admitted))
 	if s.names == nil || s.admitted*fewShare > s.all {
 		s.few.Store(nil)
 		return

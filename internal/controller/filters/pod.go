@@ -24,6 +24,7 @@ type Pod struct {
 	rules      string            // rulesOf the pod
 	neighbors  string            // neighborsOf its required affinity, and its profile if there are several
 	alone      bool              // it matches its required affinity itself
+	apart      string            // its anti-affinity that keeps pods like itself on other nodes; "" for none
 	wishes     wishes            // what it prefers
 	preferred  []selected        // the pods that matter for that
 	crowd      string            // text of preferred
@@ -43,7 +44,7 @@ func NewPod(pod *v1.Pod) (*Pod, error) {
 	return &Pod{
 		preferred: preferred, crowd: crowd,
 		info: info, wide: wide, claim: claims(pod), started: started(&pod.Status), spread: spread, spreadKeys: keys, rules: rulesOf(pod), wishes: wishesOf(info),
-		neighbors: neighborsOf(info.RequiredAffinityTerms), alone: (&neighbors{terms: info.RequiredAffinityTerms}).match(pod),
+		neighbors: neighborsOf(info.RequiredAffinityTerms), alone: (&neighbors{terms: info.RequiredAffinityTerms}).match(pod), apart: apartOf(info),
 	}, nil
 }
 

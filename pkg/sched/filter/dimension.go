@@ -47,6 +47,17 @@ func (s Space) AppendPod(at []int64, p *sched.Pod) []int64 {
 	return at
 }
 
+// Amounts returns the dimensions that depend on the amounts of nodes only. The others depend on NUMA
+// nodes or on single GPUs.
+func (s Space) Amounts() (amounts Space) {
+	for _, d := range s {
+		if !strings.HasPrefix(d.Name, "numa-") && (!strings.HasPrefix(d.Name, "gpu") || strings.Contains(d.Name, ".")) {
+			amounts = append(amounts, d)
+		}
+	}
+	return amounts
+}
+
 // ParseDimension parses "cpu", "memory", "pods", "numa-total", "numa-single",
 // "numa-spread", "gpus", "gpu-share" or "gpu-total". The last three may name a type of
 // GPU, as in "gpus:H200". It also accepts the full name of any other resource, which

@@ -11,6 +11,7 @@ func (s *State) setNode(base *sched.Node) *Entry {
 	defer s.mu.Unlock()
 	e := s.makeEntry(base.Name)
 	e.known = true
+	s.capacity.set(base.Name, base.Allocatable)
 	record := *base
 	record.Free, record.Reserved = base.Allocatable, nil
 	if old := e.Newest(); old != nil {
@@ -40,6 +41,7 @@ func (s *State) RemoveNode(name string) {
 		delete(s.mu.reserved[r.UID], name)
 	}
 	e.known = false
+	s.capacity.remove(name)
 	s.setRecord(e, nil)
 	s.deleteUnused(e)
 }

@@ -25,6 +25,7 @@ type State struct {
 	freedSeq atomic.Uint64 // counts releases of resources; written under mu, before the record
 	narrowed atomic.Uint64 // counts calls of Narrow; written under mu
 	entries  sync.Map      // name → *Entry; read without a lock, written under mu
+	capacity *capacity
 
 	subscribers [kinds][]Subscriber
 	onFreed     []func(*sched.Node)
@@ -50,7 +51,11 @@ func New(profiles ...filter.Profile) (*State, error) {
 	if len(profiles) == 0 {
 		return nil, fmt.Errorf("make node state: no profile")
 	}
-	s := &State{}
+	capacity, err := newCapacity(profiles[0].Space)
+	if err != nil {
+		return nil, fmt.Errorf("make node state: %w", err)
+	}
+	s := &State{capacity: capacity}
 	s.mu.assigned, s.mu.reserved = map[string]*Assignment{}, map[string]map[string]bool{}
 	for _, p := range profiles {
 		p, err := p.Complete()

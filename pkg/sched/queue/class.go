@@ -18,8 +18,8 @@ type class struct {
 	earlyRetry    order // in back-off; Next may return them before it ends
 	onPermit      order // waiting on permit, or in flight and awaited
 	unschedulable order
-	gated         order
-	failedRetries int // attempts that failed since the last change
+	aside         order // gated, or unschedulable and hopeless: they block nobody
+	failedRetries int   // attempts that failed since the last change
 }
 
 // maxFailedRetries is how many attempts may fail after a change until the pods in

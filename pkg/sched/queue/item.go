@@ -54,6 +54,7 @@ type item struct {
 	awaited     bool // in flight after it has waited: others wait for it
 	reactivated bool // it is unschedulable, and a change may help
 	bypass      bool // while it is unschedulable it does not block others
+	hopeless    bool // no node could hold it when it failed last (Env.Hopeless)
 
 	topics     []sched.Topic // under which waiting has the pod
 	byAgeEntry *list.Element // its place in waiting.byAge; nil if the pod is not there
@@ -90,9 +91,6 @@ func (a *item) moved(to int) { a.index = to }
 func (a *item) eligible() bool {
 	return a.state == Active || a.state == WaitingOnPermit || a.state == Unschedulable && a.reactivated
 }
-
-// lacks reports whether free resources do not help the pod (sched.Pod.Lacks).
-func (a *item) lacks() bool { return a.Pod.Gang == nil && a.Pod.Lacks != nil && a.Pod.Lacks() }
 
 // joinClass adds an item to its class and its tenant. It creates them if they have no pods yet. It
 // needs q.mu.
@@ -178,11 +176,12 @@ func (q *Queue) enterState(it *item, s State) {
 		}
 	case WaitingOnPermit:
 		it.class.onPermit.insert(it)
-	case Unschedulable:
-		it.class.unschedulable.insert(it)
-		q.mu.waiting.add(it)
-	case Gated:
-		it.class.gated.insert(it)
+	case Unschedulable, Gated:
+		in := &it.class.aside
+		if s == Unschedulable && !it.hopeless {
+			in = &it.class.unschedulable
+		}
+		in.insert(it)
 		q.mu.waiting.add(it)
 	}
 }

@@ -20,8 +20,8 @@ type Entry struct {
 	Tenant   string
 }
 
-// Env is what the queue needs of its surroundings. Neither FreedSeq nor Rank may call
-// the queue.
+// Env is what the queue needs of its surroundings. Neither FreedSeq, Rank nor Hopeless may
+// call the queue.
 type Env struct {
 	Now func() time.Time
 	// After calls a function later, from a goroutine of its own, as time.AfterFunc does.
@@ -31,6 +31,10 @@ type Env struct {
 	// Rank is a tenant's score per weight now. Pods of the tenant with the smaller rank
 	// come first. Nil ranks all tenants equally.
 	Rank func(tenant string, t fairshare.Type) float64
+	// Hopeless reports whether no node could hold a pod even if all other pods ended. Such a pod blocks
+	// no other pods, and gets no reservation. It is called with the queue's lock held. Nil means that
+	// this is not known of any pod.
+	Hopeless func(*sched.Pod) bool
 	// Space is the dimensions in which Freed compares pods with a node before it compares
 	// them exactly: CPU and memory if it is nil.
 	Space filter.Space
@@ -62,7 +66,7 @@ type Options struct {
 // Invariants:
 //
 //   - Next never returns a pod while a pod ahead of it, of a type that overlaps its type, has waited on permit and
-//     is not yet Placed, or (Options.Strict) is Unschedulable and does not allow bypass.
+//     is not yet Placed, or (Options.Strict) is Unschedulable, not hopeless, and does not allow bypass.
 //     Permit refuses such a pod. Pods ahead of the blocking one are not affected.
 //   - A blocked pod stays in its state and is examined again when something changes, so
 //     nothing polls.
@@ -106,6 +110,9 @@ func New(env Env, o Options) *Queue {
 	o.Unschedulable = o.Unschedulable.Or(sched.Backoff{First: time.Second, Most: 10 * time.Second})
 	if o.PermitTimeout <= 0 {
 		o.PermitTimeout = 30 * time.Second
+	}
+	if env.Hopeless == nil {
+		env.Hopeless = func(*sched.Pod) bool { return false }
 	}
 	if env.Rank == nil {
 		env.Rank = func(string, fairshare.Type) float64 { return 0 }

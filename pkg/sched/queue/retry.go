@@ -61,8 +61,9 @@ func (q *Queue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	if it.unschedulableSince.IsZero() {
 		it.unschedulableSince = it.failed
 	}
+	it.hopeless = q.env.Hopeless(pod)
 	q.enterState(it, Unschedulable)
-	if it.Pod != pod || it.missed || q.env.FreedSeq() > freedSeq && !it.lacks() || pod.Wait != nil && it.eventsSeen != q.mu.events {
+	if it.Pod != pod || it.missed || q.env.FreedSeq() > freedSeq && !it.Pod.LacksNeighbor() || pod.Wait != nil && it.eventsSeen != q.mu.events {
 		q.reactivate(it, !pod.Across)
 	}
 }

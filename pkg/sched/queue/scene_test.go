@@ -45,6 +45,9 @@ type scene struct {
 	pods     map[string]*sched.Pod
 }
 
+// mostGPUs is how many GPUs a node has at most.
+const mostGPUs = 8
+
 type timer struct {
 	at time.Time
 	do func()
@@ -56,6 +59,7 @@ func newScene(o Options) *scene {
 		Now:      func() time.Time { return s.now },
 		After:    func(d time.Duration, f func()) { s.timers = append(s.timers, timer{s.now.Add(d), f}) },
 		FreedSeq: func() uint64 { return s.freedSeq },
+		Hopeless: func(p *sched.Pod) bool { return p.GPUs.Count > mostGPUs },
 		Rank:     func(tenant string, t fairshare.Type) float64 { return s.scores[tenant+" "+string(t)] },
 	}, o)
 	return s

@@ -53,13 +53,18 @@ func (w twin) free(t fairshare.Type, it *item) bool {
 	binding := w.first(t, func(it *item) bool {
 		return it.state == WaitingOnPermit || it.state == InFlight && it.awaited && !it.bypass
 	})
-	head := w.first(t, func(it *item) bool { return it.state == Unschedulable })
+	head := w.head(t)
 	return (binding == nil || !w.before(binding, it)) && (!w.options.Strict || head == nil || head.bypass || !w.before(head, it))
+}
+
+// head returns the first pod of a type that fits no node now, but may later.
+func (w twin) head(t fairshare.Type) *item {
+	return w.first(t, func(it *item) bool { return it.state == Unschedulable && !it.hopeless })
 }
 
 // next returns the pod of a type whose turn it would be if there were no other types.
 func (w twin) next(t fairshare.Type) *item {
-	head := w.first(t, func(it *item) bool { return it.state == Unschedulable })
+	head := w.head(t)
 	free := func(it *item) bool {
 		return !slices.ContainsFunc(w.overlapping(t), func(u fairshare.Type) bool { return !w.free(u, it) })
 	}
@@ -118,7 +123,11 @@ func (w twin) act(what, which, how uint8) {
 	}
 	switch what % 20 {
 	case 0, 1, 2:
-		w.arrive(uid, fmt.Sprint("tenant-", how%3), kinds[how/3%3], 1+int(how)%3, int32(how/6%3))
+		gpus := 1 + int(how)%3
+		if how%16 == 0 {
+			gpus = mostGPUs + 1
+		}
+		w.arrive(uid, fmt.Sprint("tenant-", how%3), kinds[how/3%3], gpus, int32(how/6%3))
 	case 3, 4, 5:
 		if pod := w.take(); pod != nil && how%4 != 0 {
 			w.Permit(pod)
@@ -169,8 +178,8 @@ func (w twin) check() {
 			in = &k.active
 		case it.state == WaitingOnPermit, it.state == InFlight && it.awaited && !it.bypass:
 			in = &k.onPermit
-		case it.state == Gated:
-			in = &k.gated
+		case it.state == Gated, it.state == Unschedulable && it.hopeless:
+			in = &k.aside
 		case it.state == Unschedulable:
 			in = &k.unschedulable
 		case it.state == Backoff && it.lane != nil:

@@ -29,7 +29,7 @@ func newWaiting(space filter.Space) waiting {
 func (w *waiting) add(it *item) {
 	w.subscribe(it)
 	it.byAgeEntry = w.byAge.PushBack(it)
-	if it.state == Unschedulable && !it.lacks() {
+	if it.state == Unschedulable && !it.Pod.LacksNeighbor() {
 		w.bySize.Add(it.Pod)
 	}
 	if it.Pod.Wait == nil {

@@ -1,0 +1,73 @@
+package nodestate
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/distbucket"
+	"github.com/numalet/numalet/pkg/sched/filter"
+)
+
+// capacity is an index of the nodes by what they would have free without any pod. It has the amounts
+// of the first profile's space only: NUMA nodes and single GPUs may be missing for a while, for
+// example while an agent restarts.
+type capacity struct {
+	space filter.Space
+	index *distbucket.Index // written under the state's lock
+	view  atomic.Pointer[distbucket.View]
+}
+
+func newCapacity(space filter.Space) (*capacity, error) {
+	c := &capacity{space: space.Amounts()}
+	theta := make(distbucket.Vector, len(c.space))
+	for i := range theta {
+		theta[i] = 1
+	}
+	if len(theta) == 0 {
+		return c, nil
+	}
+	var err error
+	c.index, err = distbucket.New(distbucket.Config{Theta: theta})
+	return c, err
+}
+
+// set adds or changes a node. It needs the state's lock.
+func (c *capacity) set(name string, allocatable sched.Amounts) {
+	if c.index == nil {
+		return
+	}
+	node := distbucket.Node{Name: name, Free: c.space.Node(&sched.Node{Free: allocatable})}
+	switch known := c.index.Handle(name); {
+	case known == nil:
+		must(c.index.Add(node))
+	case slices.Equal(known.Node().Free, node.Free):
+		return
+	default:
+		must(c.index.Update(node))
+	}
+	c.publish()
+}
+
+// remove removes a node. It needs the state's lock.
+func (c *capacity) remove(name string) {
+	if c.index != nil {
+		must(c.index.Remove(name))
+		c.publish()
+	}
+}
+
+func (c *capacity) publish() {
+	view := c.index.View()
+	c.view.Store(&view)
+}
+
+// CouldHold reports whether some node might hold a pod if no other pod were on it: its allocatable
+// amounts are as large as the pod's requests. It takes no lock, and O(log nodes) time.
+func (s *State) CouldHold(pod *sched.Pod) bool {
+	view := s.capacity.view.Load()
+	if view == nil {
+		return s.capacity.index == nil // without nodes, none could
+	}
+	return len(view.AppendPick(nil, distbucket.Query{Request: s.capacity.space.Pod(pod), Policy: distbucket.FirstFit}, 1)) > 0
+}

@@ -1,0 +1,56 @@
+package nodestate_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
+	"github.com/numalet/numalet/pkg/podspec"
+	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
+	"github.com/numalet/numalet/pkg/sched/nodestate"
+)
+
+// TestCouldHold checks that a pod is compared with what nodes have without other pods, while nodes
+// come, change and go. A node without a topology might get one.
+func TestCouldHold(t *testing.T) {
+	s := nodestatetest.New(t, "cpu,memory,numa-total,gpus,nvidia.com/gpu", filter.Profile{})
+	node := func(name string, cpus, memory int64) *sched.Node {
+		return &sched.Node{Name: name, Allocatable: sched.Amounts{CPU: sched.MilliCPU(cpus), Memory: sched.Bytes(memory)}}
+	}
+	small := &sched.Pod{UID: "small", Requests: sched.Amounts{CPU: 4, Memory: 1}}
+	both := &sched.Pod{UID: "both", Requests: sched.Amounts{CPU: 4, Memory: 4}}
+	exclusive := &sched.Pod{UID: "exclusive", Requests: sched.Amounts{CPU: 4}, CPUPolicy: podspec.Single, Exclusive: []podspec.Container{{CPUs: 4}}}
+	gpu := &sched.Pod{UID: "gpu", Requests: sched.Amounts{Extended: sched.ExtendedOf(map[string]int64{"nvidia.com/gpu": 1})}}
+	for _, c := range []struct {
+		event string
+		do    func()
+		want  []string
+	}{
+		{"there is no node", func() {}, nil},
+		{"nodes come", func() { s.SetNode(node("wide", 4, 2)); s.SetNode(node("high", 2, 4)) }, []string{"small", "exclusive"}},
+		{"a pod takes it all", func() {
+			s.Adopt(nodestate.Assignment{UID: "x", Node: "wide", Holding: sched.Holding{Amounts: sched.Amounts{CPU: 4, Memory: 2}}})
+		}, []string{"small", "exclusive"}},
+		{"a node grows", func() { s.SetNode(node("high", 4, 4)) }, []string{"small", "both", "exclusive"}},
+		{"it gets a GPU", func() {
+			with := node("high", 4, 4)
+			with.Allocatable.Extended = sched.ExtendedOf(map[string]int64{"nvidia.com/gpu": 1})
+			s.SetNode(with)
+		}, []string{"small", "both", "exclusive", "gpu"}},
+		{"a node leaves", func() { s.RemoveNode("high") }, []string{"small", "exclusive"}},
+		{"all have left", func() { s.RemoveNode("wide"); s.RemoveNode("wide") }, nil},
+	} {
+		c.do()
+		var got []string
+		for _, pod := range []*sched.Pod{small, both, exclusive, gpu} {
+			if s.CouldHold(pod) {
+				got = append(got, pod.UID)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.event, diff)
+		}
+	}
+}
