@@ -1,5 +1,6 @@
-// Package kubeapi builds the client configurations for the API server that all
-// programs use.
+// Package kubeapi connects programs with the API server: it builds client configurations,
+// makes the certificates with which a program serves HTTPS to the API server, and checks
+// that the policies that confine a program's account are installed.
 package kubeapi
 
 import (
