@@ -28,7 +28,7 @@ func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 		Spec: corev1.PodSpec{NodeName: "node-00000", ServiceAccountName: "numalet-agent", Containers: []corev1.Container{{Name: "agent", Image: "none"}}}}
 	own, err = w.api.CoreV1().Pods(own.Namespace).Create(w.ctx, own, metav1.CreateOptions{})
 	w.must(err)
-	lacking := w.withdraw([]string{"numalet-agent"}, "deploy/daemonset/rbac.yaml")
+	lacking := w.withdraw(rolesOf(t.Name()), manifests...)
 	lacking.elsewhere(permission{"", "events", "patch"}, "TestEventsCountEquals of internal/agent/nodeapi")
 	account, err := w.AccountOf(w.ctx, own)
 	w.must(err)

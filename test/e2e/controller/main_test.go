@@ -37,6 +37,7 @@ type world struct {
 	api        kubernetes.Interface
 	controller *hollowcluster.Controller
 	ctx        context.Context
+	readers    int // accounts made by reader
 }
 
 // newWorld starts a control plane, n nodes of a shape, and the controller; settings

@@ -25,8 +25,7 @@ func TestEveryPermissionIsNeeded(t *testing.T) {
 	w.upstream()
 	w.must(w.InstallQueue(w.ctx, repository))
 	w.must(w.api.CoordinationV1().Leases("numalet-system").Delete(w.ctx, "numalet-controller", metav1.DeleteOptions{}))
-	lacking := w.withdraw([]string{"numalet-controller", "numalet-queue-server"},
-		"deploy/controller/rbac.yaml", "deploy/controller/queueapi/queueapi.yaml")
+	lacking := w.withdraw(rolesOf(t.Name()), manifests...)
 	lacking.elsewhere(permission{"resource.k8s.io", "resourceclaims/binding", "patch"}, "checked by the API server if the claim that is given back is allocated still")
 	lacking.logs(w.File("controller.log"))
 	account, err := w.Account(w.ctx, "numalet-system", "numalet-controller")

@@ -67,8 +67,8 @@ func permissionTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("\n| role | resources | verbs |\n|---|---|---|\n")
-	for _, file := range []string{"daemonset/rbac.yaml", "controller/rbac.yaml", "controller/queueapi/queueapi.yaml"} {
-		data, err := os.ReadFile("../../../deploy/" + file)
+	for _, file := range manifests {
+		data, err := os.ReadFile("../../../" + file)
 		if err != nil {
 			t.Fatal(err)
 		}

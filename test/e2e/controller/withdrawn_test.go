@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// permission is the smallest unit that RBAC grants.
+// permission is the smallest unit that RBAC grants. The resource may also be a path, such as /metrics.
 type permission struct{ group, resource, verb string }
 
 // withdrawn are permissions of a program's roles that the test has removed. Each of them is given
@@ -65,6 +65,9 @@ func (w *world) withdraw(names []string, manifests ...string) *withdrawn {
 			w.must(r.write(&own))
 		}
 	}
+	if len(r.all) == 0 {
+		w.Fatalf("no rules of %v in %v", names, manifests)
+	}
 	w.Cleanup(r.given.Wait)
 	return r
 }
@@ -72,6 +75,11 @@ func (w *world) withdraw(names []string, manifests ...string) *withdrawn {
 // permissions lists what rules grant.
 func permissions(rules []rbacv1.PolicyRule) (all []permission) {
 	for _, rule := range rules {
+		for _, path := range rule.NonResourceURLs {
+			for _, verb := range rule.Verbs {
+				all = append(all, permission{"", path, verb})
+			}
+		}
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
@@ -81,6 +89,14 @@ func permissions(rules []rbacv1.PolicyRule) (all []permission) {
 		}
 	}
 	return all
+}
+
+// rule returns a rule that grants only this.
+func (p permission) rule(names []string) rbacv1.PolicyRule {
+	if strings.HasPrefix(p.resource, "/") {
+		return rbacv1.PolicyRule{NonResourceURLs: []string{p.resource}, Verbs: []string{p.verb}}
+	}
+	return rbacv1.PolicyRule{APIGroups: []string{p.group}, Resources: []string{p.resource}, Verbs: []string{p.verb}, ResourceNames: names}
 }
 
 // write updates the rules of a role in the API server.
@@ -157,9 +173,7 @@ func (r *withdrawn) give(p permission, holders []*role) error {
 	for _, own := range holders {
 		for _, rule := range own.full {
 			if slices.Contains(permissions([]rbacv1.PolicyRule{rule}), p) {
-				own.Rules = append(own.Rules, rbacv1.PolicyRule{
-					APIGroups: []string{p.group}, Resources: []string{p.resource}, Verbs: []string{p.verb}, ResourceNames: rule.ResourceNames,
-				})
+				own.Rules = append(own.Rules, p.rule(rule.ResourceNames))
 			}
 		}
 		if err := r.write(own); err != nil {

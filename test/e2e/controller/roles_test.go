@@ -1,0 +1,73 @@
+package controller
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// manifests are the files of deploy with roles.
+var manifests = []string{"deploy/daemonset/rbac.yaml", "deploy/controller/rbac.yaml", "deploy/controller/queueapi/queueapi.yaml"}
+
+// roleTests are the tests that show for each role what fails without each of its permissions.
+var roleTests = map[string]string{
+	"numalet-agent":          "TestEveryPermissionOfTheAgentIsNeeded",
+	"numalet-controller":     "TestEveryPermissionIsNeeded",
+	"numalet-metrics-reader": "TestEveryPermissionOfReadersIsNeeded",
+	"numalet-queue-server":   "TestEveryPermissionIsNeeded",
+	"numalet-queue-view":     "TestEveryPermissionOfReadersIsNeeded",
+}
+
+// rolesOf returns the names of the roles that a test is about.
+func rolesOf(test string) (names []string) {
+	for name, by := range roleTests {
+		if by == test {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestEveryRoleHasATest checks that roleTests has all roles of deploy, templates of the chart included.
+func TestEveryRoleHasATest(t *testing.T) {
+	kind, name := regexp.MustCompile(`(?m)^kind: (Cluster)?Role$`), regexp.MustCompile(`(?m)^  name: (.+)$`)
+	found, in := map[string]string{}, map[string]bool{}
+	err := filepath.WalkDir("../../../deploy", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, document := range bytes.Split(text, []byte("\n---\n")) {
+			if kind.Match(document) {
+				role := string(name.FindSubmatch(document)[1])
+				found[role], in[filepath.ToSlash(path[len("../../../"):])] = roleTests[role], true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(roleTests, found); diff != "" {
+		t.Errorf("roles of deploy and their tests (-roleTests +deploy):\n%s", diff)
+	}
+	for _, file := range manifests {
+		if !in[file] {
+			t.Errorf("%s has no role", file)
+		}
+	}
+	for file := range in {
+		if !slices.Contains(manifests, file) {
+			t.Errorf("%s has a role, and manifests lacks it", file)
+		}
+	}
+}
