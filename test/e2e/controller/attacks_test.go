@@ -1,12 +1,15 @@
 package controller
 
+import "strings"
+
 // attack is an attempt of a user to get something without permission. Either the API server refuses
 // it, or the attempt gains nothing, or a test of the node or the scheduler covers it.
 type attack struct {
 	name    string
 	as      string // "" for mallory, a user with the role edit in the namespace team-m, and nothing else
 	object  string // that is created, in team-m
-	args    string // of kubectl, if there is no object
+	args    string // of kubectl, if it does not create the object
+	request string // such as "PATCH /api/…", with the object as its body: kubectl would first read what it patches
 	refused string // words of the refusal
 	or      string // other words, if two policies refuse it: the API server names one of them
 	query   string // of kubectl get: what comes of the object …
@@ -35,6 +38,12 @@ func attackPod(name, metadata, spec, resources string) string {
 func attackGroup(name, tenants, more string) string {
 	return `{apiVersion: numalet.dev/v1alpha1, kind: GPUGroup, metadata: {name: ` + name + `}, spec: {tenants: [` + tenants +
 		`], nodes: [{name: node-00000, gpus: ["0"]}]` + more + `}}`
+}
+
+// attackJob returns a Job of ben, with additions to its spec and to its container.
+func attackJob(name, spec, container string) string {
+	return `{apiVersion: numalet.dev/v1alpha1, kind: Job, metadata: {name: ` + name + `, labels: {numalet.dev/tenant: ben}}, spec: {` + spec +
+		`template: {spec: {containers: [{` + container + `name: main, image: none}]}}}}`
 }
 
 func claim(kind, request string) string {
@@ -83,7 +92,7 @@ var attacks = []struct {
 		{name: "a pod gets a placement later", args: "annotate --overwrite pod mine numalet.dev/placement={}", refused: "cannot change after the pod was created"},
 		{name: "a user binds a pod", args: "create --raw /api/v1/namespaces/team-m/pods/mine/binding -f -",
 			object: `{"apiVersion":"v1","kind":"Binding","metadata":{"name":"mine"},"target":{"kind":"Node","name":"node-00000"}}`, refused: cannot},
-		{name: "a user binds a pod by the older resource bindings", args: "create -f -",
+		{name: "a user binds a pod by the older resource bindings", args: "create --validate=false -f -",
 			object: `{"apiVersion":"v1","kind":"Binding","metadata":{"name":"mine"},"target":{"kind":"Node","name":"node-00000"}}`, refused: cannot},
 		{name: "a pod poses as a static pod, which no policy checks", object: attackPod("a13", `, annotations: {kubernetes.io/config.mirror: x}`, "nodeName: node-00000, ", oneGPU), refused: static},
 		{name: "a pod sets the hash of a static pod when it is created", object: attackPod("a14", `, annotations: {kubernetes.io/config.hash: x}`, "", oneCPU), refused: static},
@@ -96,12 +105,12 @@ var attacks = []struct {
   spec: {selectors: [{cel: {expression: "device.driver == 'gpu.nvidia.com'"}}]}}`, refused: cannot},
 		{name: "a pod changes its CPU policy", args: "annotate --overwrite pod mine numalet.dev/cpu-policy=spread", refused: "cannot change after the pod was created"},
 		{name: "a pod requests isolation later", args: "annotate pod mine numalet.dev/isolation=full", refused: "cannot change after the pod was created"},
-		{name: "a container with exclusive CPUs grows in place", args: `patch pod mine --subresource resize -p {"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"3"},"limits":{"cpu":"3"}}}]}}`,
+		{name: "a container with exclusive CPUs grows in place", request: "PATCH /api/v1/namespaces/team-m/pods/mine/resize", object: `{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"3"},"limits":{"cpu":"3"}}}]}}`,
 			refused: cannot},
-		{name: "a user labels a node", args: "label node node-00001 numalet.dev/exclusive-cpus=true --overwrite", refused: cannot},
+		{name: "a user labels a node", request: "PATCH /api/v1/nodes/node-00001", object: `{"metadata":{"labels":{"numalet.dev/exclusive-cpus":"true"}}}`, refused: cannot},
 		{name: "a pod starts without the agent, on all CPUs", object: attackPod("a15", `, annotations: {tolerate-missing-nri-plugins.noderesource.dev/x: "true"}`, "", oneCPU), refused: "is for pods in kube-system"},
-		{name: "an ephemeral container requests a GPU", args: `patch pod mine --subresource ephemeralcontainers -p {"spec":{"ephemeralContainers":[{"name":"e","image":"x","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}`,
-			refused: "Forbidden"},
+		{name: "an ephemeral container requests a GPU", request: "PATCH /api/v1/namespaces/team-m/pods/mine/ephemeralcontainers", object: `{"spec":{"ephemeralContainers":[{"name":"e","image":"x","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}`,
+			refused: cannot},
 		{name: "a container without GPUs names all of them in NVIDIA_VISIBLE_DEVICES", test: "TestVisibleGPUs of internal/agent/node"},
 		{name: "a GPU is allocated whole and in shares", test: "TestGPUsAreGivenOneWay of internal/deviceplugin/kubelet"},
 		{name: "a share of a GPU that is in a group", test: "TestGroupedGPUsHaveNoShares of internal/deviceplugin/kubelet"},
@@ -113,7 +122,7 @@ var attacks = []struct {
 		{name: "a pod names an unknown tenant", object: attackPod("b2", ", labels: {numalet.dev/tenant: fresh}", "", oneGPU), refused: "the label numalet.dev/tenant is fresh"},
 		{name: "a pod changes its tenant", args: "label pod mine numalet.dev/tenant=victim --overwrite", refused: "cannot change after the pod was created"},
 		{name: "a pod drops its tenant", args: "label pod mine numalet.dev/tenant-", refused: "cannot change after the pod was created"},
-		{name: "a pod changes its tenant through its status", args: `patch pod mine --subresource status -p {"metadata":{"labels":{"numalet.dev/tenant":"victim"}}}`, refused: cannot},
+		{name: "a pod changes its tenant through its status", request: "PATCH /api/v1/namespaces/team-m/pods/mine/status", object: `{"metadata":{"labels":{"numalet.dev/tenant":"victim"}}}`, refused: cannot},
 		{name: "a ReplicaSet's template names another tenant", as: replicaSets, object: attackPod("b3", ofVictim, "", oneGPU), refused: notHers},
 		{name: "an account named as the controller's creates a pod of another tenant", as: lookalike, object: attackPod("b4", ofVictim, "", oneGPU), refused: "may write pods of Jobs of numalet.dev, and this one belongs to none",
 			or: "the label numalet.dev/tenant is victim"},
@@ -121,9 +130,9 @@ var attacks = []struct {
   spec: {template: {spec: {containers: [{name: main, image: none}]}}}}`, refused: "the label numalet.dev/tenant is victim"},
 		{name: "a Job names no tenant", as: writer, object: `{apiVersion: numalet.dev/v1alpha1, kind: Job, metadata: {name: b6},
   spec: {template: {spec: {containers: [{name: main, image: none}]}}}}`, refused: "the job is of no tenant"},
-		{name: "the Namespace gets another tenant", args: "label namespace team-m numalet.dev/tenant=victim --overwrite", refused: cannot},
-		{name: "the Namespace is exempted", args: "label namespace team-m numalet.dev/enforcement=advisory", refused: cannot},
-		{name: "a Tenant raises its quota", args: `patch tenant mallory --type merge -p {"spec":{"quotas":null}}`, refused: cannot},
+		{name: "the Namespace gets another tenant", request: "PATCH /api/v1/namespaces/team-m", object: `{"metadata":{"labels":{"numalet.dev/tenant":"victim"}}}`, refused: cannot},
+		{name: "the Namespace is exempted", request: "PATCH /api/v1/namespaces/team-m", object: `{"metadata":{"labels":{"numalet.dev/enforcement":"advisory"}}}`, refused: cannot},
+		{name: "a Tenant raises its quota", request: "PATCH /apis/numalet.dev/v1alpha1/tenants/mallory", object: `{"spec":{"quotas":null}}`, refused: cannot},
 		{name: "a user creates a Tenant", object: `{apiVersion: numalet.dev/v1alpha1, kind: Tenant, metadata: {name: fresh}}`, refused: cannot},
 		{name: "a user gets a token of the controller", args: "-n numalet-system create token numalet-controller", refused: cannot},
 		{name: "a user gives an account the right to set placements", object: `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: b8},
@@ -146,7 +155,7 @@ var attacks = []struct {
 			query: "gpugroup victims -o jsonpath={.status.inForce.spec.tenants}", gains: `["victim"]`, gained: "the spec that was accepted last stays in force"},
 		{name: "an edit names an unknown node, so that the group's GPUs are in no group", as: writer, args: `patch gpugroup victims --type merge -p {"spec":{"nodes":[{"name":"none","gpus":["0"]}]}}`,
 			query: "gpugroup victims -o jsonpath={.status.inForce.spec.nodes[0].name}", gains: "node-00000", gained: "the spec that was accepted last stays in force"},
-		{name: "the writer forges the status of a group", as: writer, args: `patch gpugroup victims --subresource status --type merge -p {"status":{"inForce":{"generation":1,"spec":{"tenants":["ben"]}}}}`, refused: cannot},
+		{name: "the writer forges the status of a group", as: writer, request: "PATCH /apis/numalet.dev/v1alpha1/gpugroups/victims/status", object: `{"status":{"inForce":{"generation":1,"spec":{"tenants":["ben"]}}}}`, refused: cannot},
 		{name: "the writer forges the author", as: writer, args: "annotate gpugroup victims numalet.dev/author=admin --overwrite", refused: "record who wrote the spec of the group"},
 		{name: "the writer deletes the victim's group", as: writer, args: "delete gpugroup victims", refused: "the group is for a tenant that you may not use"},
 	}},
@@ -154,7 +163,7 @@ var attacks = []struct {
 		{name: "a tenant asks for T4, T4|V100 and any GPU, to have three turns", test: "testdata/overlap.txt of pkg/sched/queue"},
 		{name: "a gang stands in the queue of CPUs by its launcher", test: "TestGangStandsWhereItsScarcestNeedStands of pkg/sched/queue"},
 		{name: "a pod has the highest priority", test: "TestPriority of internal/controller/mirror, with --pod-priority=false"},
-		{name: "a user writes the scores of a Tenant", args: `patch tenant mallory --subresource status --type merge -p {"status":{"accounts":[]}}`, refused: cannot},
+		{name: "a user writes the scores of a Tenant", request: "PATCH /apis/numalet.dev/v1alpha1/tenants/mallory/status", object: `{"status":{"accounts":[]}}`, refused: cannot},
 		{name: "a user creates a PriorityClass", object: `{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: mine}, value: 1000000}`, refused: cannot},
 		{name: "pods for overlapping types reserve a node each", test: "testdata/overlap.txt of pkg/sched/reservation"},
 		{name: "a gang keeps GPUs free without using them", test: "testdata/overlap.txt of pkg/sched/reservation: its tenant is charged for them"},
@@ -165,13 +174,20 @@ var attacks = []struct {
 		{name: "a pod names 5,000 candidate nodes", test: "TestTooManyNames of internal/controller/mirror"},
 		{name: "a pod requests more CPUs than a number can count", test: "TestTooMuchCPU of internal/controller/mirror"},
 		{name: "a kubelet reports 2^63 GPUs", test: "TestTooManyGPUs of internal/controller/mirror"},
-		{name: "a user writes what a node reports", args: `patch nodetopology node-00000 --type merge -p {"status":{"gpus":[]}}`, refused: cannot},
+		{name: "a Job requests an amount whose exponent takes hours to parse", as: writer, object: attackJob("e2", `cpu: "1e-1641327864", `, ""),
+			refused: "cpu must be more than 0, with at most two digits in its exponent"},
+		{name: "a Job requests an amount with a million digits", as: writer, object: attackJob("e3", "memory: '"+strings.Repeat("9", 1_000_000)+"', ", ""), refused: "Too long: may not be more than 64"},
+		{name: "a Job's template requests an amount whose exponent takes hours to parse", as: writer, object: attackJob("e4", "", `resources: {limits: {cpu: "1e-1641327864"}}, `),
+			query: "jobs.numalet.dev e4 -o jsonpath={.status.message}", gains: "the exponent of the quantity", gained: "the Job fails"},
+		{name: "a Tenant has a quota whose exponent takes hours to parse", test: "tenant-refuse-quota-exponent.txt of api/v1alpha1/testdata/object"},
+		{name: "an agent reports an amount whose exponent takes hours to parse", test: "TestQuantitiesOfCRDs of api/v1alpha1"},
+		{name: "a user writes what a node reports", request: "PATCH /apis/numalet.dev/v1alpha1/nodetopologies/node-00000/status", object: `{"status":{"gpus":[]}}`, refused: cannot},
 		{name: "a user deletes what a node reports", args: "delete nodetopology node-00000", refused: cannot},
 		{name: "a user deletes a policy", args: "delete validatingadmissionpolicybinding numalet-scheduled", refused: cannot},
-		{name: "a user changes the settings of Numalet", args: `patch configmap numalet -n numalet-system --type merge -p {"data":null}`, refused: cannot},
+		{name: "a user changes the settings of Numalet", request: "PATCH /api/v1/namespaces/numalet-system/configmaps/numalet", object: `{"data":null}`, refused: cannot},
 		{name: "a user reads the metrics of the controller", args: "get --raw /api/v1/namespaces/numalet-system/services/numalet-controller:8443/proxy/metrics", refused: cannot},
 		{name: "a user reads the queue of other namespaces", test: "TestAnswersFollowRights of test/e2e/controller"},
-		{name: "a user releases the controller's lease", args: `patch lease numalet-controller -n numalet-system --type merge -p {"spec":{"holderIdentity":""}}`, refused: cannot},
+		{name: "a user releases the controller's lease", request: "PATCH /apis/coordination.k8s.io/v1/namespaces/numalet-system/leases/numalet-controller", object: `{"spec":{"holderIdentity":""}}`, refused: cannot},
 		{name: "a misspelt annotation goes unnoticed", object: attackPod("e1", ", annotations: {numalet.dev/cpu-polcy: single}", "", oneCPU), refused: "is unknown; allowed are"},
 	}},
 }

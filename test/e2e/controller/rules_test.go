@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/numalet/numalet/test/hollowcluster"
 )
@@ -38,7 +39,10 @@ func (w *world) attack(t *testing.T, a attack) {
 		t.Fatalf("admitted: %s", said)
 	case a.refused != "":
 		if !strings.Contains(said, a.refused) && (a.or == "" || !strings.Contains(said, a.or)) {
-			t.Errorf("refused with %q, want: … %s …", said, a.refused)
+			t.Errorf("refused with %.2000q, want: … %s …", said, a.refused)
+		}
+		if want := "cannot " + a.verb() + " resource"; a.refused == cannot && !strings.Contains(said, want) {
+			t.Errorf("another request was refused, with %q, want: … %s …", said, want)
 		}
 		return
 	case err != nil && !w.mutates() && incomplete(said):
@@ -61,22 +65,59 @@ func incomplete(said string) bool {
 	return strings.Contains(said, otherwise) || strings.Contains(said, "Before Kubernetes 1.36, which sets them, write with each change")
 }
 
-// attempt runs kubectl as the attacker.
-func (w *world) attempt(t *testing.T, a attack) (said string, err error) {
-	args := strings.Fields(a.args)
-	if a.args == "" {
-		args = []string{"create", "-f", "-"}
+// verb returns the verb of the attack's request, as RBAC names it.
+func (a attack) verb() string {
+	if method, _, ok := strings.Cut(a.request, " "); ok {
+		return strings.ToLower(method)
 	}
+	for _, word := range strings.Fields(a.args) {
+		if word == "delete" || word == "get" {
+			return word
+		}
+	}
+	return "create"
+}
+
+// attempt makes the attacker's request.
+func (w *world) attempt(t *testing.T, a attack) (said string, err error) {
 	user := a.as
 	if user == "" {
 		user = "mallory"
+	}
+	if a.request != "" {
+		said, err = w.send(user, a)
+	} else {
+		said, err = w.kubectlAs(user, a)
+	}
+	t.Logf("%.2000s", said)
+	return said, err
+}
+
+// kubectlAs runs kubectl as a user.
+func (w *world) kubectlAs(user string, a attack) (said string, err error) {
+	args := strings.Fields(a.args)
+	if a.args == "" {
+		args = []string{"create", "-f", "-"}
 	}
 	cmd := exec.CommandContext(w.ctx, filepath.Join(w.Bin, "kubectl"), append([]string{"-n", "team-m", "--as", user}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Kubeconfig)
 	cmd.Stdin = strings.NewReader(a.object)
 	out, err := cmd.CombinedOutput()
-	t.Logf("%s", out)
 	return string(out), err
+}
+
+// send sends the request of an attack as a user.
+func (w *world) send(user string, a attack) (said string, err error) {
+	config, err := w.Config()
+	w.must(err)
+	config.Impersonate.UserName = user
+	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
+	api, err := kubernetes.NewForConfig(config)
+	w.must(err)
+	method, path, _ := strings.Cut(a.request, " ")
+	request := api.RESTClient().Verb(method).AbsPath(path).SetHeader("Content-Type", "application/merge-patch+json").Body([]byte(a.object))
+	answer, err := request.Do(w.ctx).Raw()
+	return strings.ReplaceAll(string(answer), `\"`, `"`), err
 }
 
 // aggregate gives the role edit its rules. The controller manager would do this, but does not run
