@@ -85,6 +85,9 @@ func (b *boundEvents) add(p boundPod) {
 	}
 }
 
+// binding reports whether a pod was bound within idleGap.
+func (b *boundEvents) binding() bool { return time.Since(time.Unix(0, b.lastBound.Load())) < idleGap }
+
 // run writes events until ctx ends, and then what still waits, for at most
 // drainTimeout.
 func (b *boundEvents) run(ctx context.Context) {
@@ -117,7 +120,7 @@ func (b *boundEvents) writeAll(ctx context.Context) {
 // writeExtra writes events whenever bindings pause or the queue is half full, until ctx ends.
 func (b *boundEvents) writeExtra(ctx context.Context) {
 	needed := func() bool {
-		return time.Since(time.Unix(0, b.lastBound.Load())) >= idleGap || len(b.queue) >= cap(b.queue)/2
+		return !b.binding() || len(b.queue) >= cap(b.queue)/2
 	}
 	for {
 		select {

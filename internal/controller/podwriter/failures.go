@@ -32,7 +32,8 @@ type failure struct {
 	pod             *sched.Pod
 	reason, message string
 	attempt         *attempt
-	tries           int // to write the condition; the event is written before the first one
+	tries           int       // to write the condition; the event is written before the first one
+	added           time.Time // since when the pod has had a failure that is not reported
 }
 
 // attempt is one failed attempt to place a pod, together with its gang.
@@ -80,6 +81,9 @@ func (q *failureQueue) add(f failure) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.outdated.remove(f.pod.UID)
+	if f.added = time.Now(); q.waiting.has(f.pod.UID) {
+		f.added = q.waiting.failures[f.pod.UID].added
+	}
 	q.waiting.add(f)
 	signal(q.arrived)
 }
@@ -179,7 +183,7 @@ func (q *failureQueue) later(f failure) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		last, pending := q.reported[f.pod.UID]
-		if _, newer := q.waiting.failures[f.pod.UID]; !pending || newer || last.message != f.message {
+		if !pending || q.waiting.has(f.pod.UID) || last.message != f.message {
 			return
 		}
 		q.waiting.add(f)

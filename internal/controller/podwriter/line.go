@@ -10,10 +10,15 @@ func newLine() line { return line{failures: map[string]failure{}} }
 
 // add adds a failure, or replaces the pod's earlier one.
 func (l *line) add(f failure) {
-	if _, ok := l.failures[f.pod.UID]; !ok {
+	if !l.has(f.pod.UID) {
 		l.order = append(l.order, f.pod.UID)
 	}
 	l.failures[f.pod.UID] = f
+}
+
+func (l *line) has(uid string) bool {
+	_, ok := l.failures[uid]
+	return ok
 }
 
 func (l *line) remove(uid string) { delete(l.failures, uid) }

@@ -69,13 +69,13 @@ func (q *failureQueue) renew(rules map[string]bool, now time.Time) {
 	defer q.mu.Unlock()
 	attempts := map[*attempt]*attempt{}
 	for uid, f := range q.explained {
-		if _, waits := q.waiting.failures[uid]; waits || !rules[f.pod.NodeRules] {
+		if q.waiting.has(uid) || !rules[f.pod.NodeRules] {
 			continue
 		}
 		if attempts[f.attempt] == nil {
 			attempts[f.attempt] = &attempt{pod: f.attempt.pod, since: now}
 		}
-		f.message, f.attempt, f.tries = "", attempts[f.attempt], 0
+		f.message, f.attempt, f.tries, f.added = "", attempts[f.attempt], 0, now
 		q.outdated.add(f)
 	}
 	signal(q.arrived)

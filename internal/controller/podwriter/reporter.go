@@ -27,9 +27,6 @@ const (
 	explainShare = 10
 	// repeatAfter is how soon the same event is written again: events expire.
 	repeatAfter = 10 * time.Minute
-	// conditionWriters is the number of conditions that are written concurrently: after a burst of
-	// pods, autoscalers wait for the conditions of all of them.
-	conditionWriters = 8
 )
 
 // Reporter writes events and conditions of pods. Its methods may be called from any
@@ -44,6 +41,7 @@ type Reporter struct {
 	shared      explanations
 	broadcaster events.EventBroadcaster // of failures, which come again
 	bound       *boundEvents
+	turns       *turns
 	failures    *failureQueue
 	outdated    *outdated
 }
@@ -74,14 +72,14 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reporter{client: d.Client, fence: d.Fence, timeout: d.Timeout, explain: d.Explain, kindOf: d.Kind, newest: d.Newest, bound: bound, failures: newFailureQueue(), outdated: newOutdated()}
+	r := &Reporter{client: d.Client, fence: d.Fence, timeout: d.Timeout, explain: d.Explain, kindOf: d.Kind, newest: d.Newest, bound: bound, turns: newTurns(bound.binding), failures: newFailureQueue(), outdated: newOutdated()}
 	if r.fence == nil {
 		r.fence = func() error { return nil }
 	}
 	if r.kindOf == nil {
 		r.kindOf = func(*sched.Pod) string { return "" }
 	}
-	r.broadcaster = events.NewBroadcaster(&events.EventSinkImpl{Interface: d.Client.EventsV1()})
+	r.broadcaster = events.NewBroadcaster(newSerial(&events.EventSinkImpl{Interface: d.Client.EventsV1()}))
 	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
 }
 
@@ -144,7 +142,7 @@ func (r *Reporter) Observe(e nodestate.Event) {
 func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
 
 // Run writes reports until ctx ends: those of bound pods as fast as pods are bound,
-// those of failures in order, a few at a time. After each explanation it rests, so that
+// those of failures in order, a few at a time, and fewer while pods are bound. After each explanation it rests, so that
 // explanations take at most 1/explainShare of a CPU.
 func (r *Reporter) Run(ctx context.Context) error {
 	var others sync.WaitGroup
@@ -152,7 +150,6 @@ func (r *Reporter) Run(ctx context.Context) error {
 	others.Go(func() { r.renew(ctx) })
 	defer others.Wait()
 	var writes sync.WaitGroup
-	writing := make(chan struct{}, conditionWriters)
 	for {
 		f, ok := r.failures.next(ctx)
 		if !ok {
@@ -165,13 +162,15 @@ func (r *Reporter) Run(ctx context.Context) error {
 			f.message = r.shared.of(f.attempt, r.kindOf(f.attempt.pod), r.explain)
 		}
 		took := time.Since(began)
-		if r.failures.beginWrite(f) {
-			writing <- struct{}{}
+		// The turn comes first: a Binding of the pod waits for a report that has begun.
+		if done := r.turns.take(f.added); r.failures.beginWrite(f) {
 			writes.Go(func() {
+				defer done()
 				r.write(ctx, f)
 				r.failures.endWrite(f)
-				<-writing
 			})
+		} else {
+			done()
 		}
 		pause(ctx, (explainShare-1)*took)
 	}

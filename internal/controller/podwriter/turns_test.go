@@ -1,0 +1,88 @@
+package podwriter
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/client-go/tools/events"
+)
+
+// TestTurns checks how many of 20 conditions are written concurrently. A write takes an hour.
+func TestTurns(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		binding time.Duration // how long pods are bound
+		want    []int64       // after 0 s, 1 s, 2 s, …
+	}{
+		{"no pod is bound", 0, []int64{8, 8, 8, 8, 8}},
+		{"pods are bound for a while", 1500 * time.Millisecond, []int64{1, 1, 8, 8, 8}},
+		{"pods are bound all the time", time.Hour, []int64{1, 1, 1, 8, 8}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				turns := newTurns(func() bool { return time.Since(began) < c.binding })
+				var writing, done atomic.Int64
+				for range 20 {
+					go func() {
+						defer turns.take(began)()
+						writing.Add(1)
+						time.Sleep(time.Hour)
+						writing.Add(-1)
+						done.Add(1)
+					}()
+				}
+				var got []int64
+				for range c.want {
+					synctest.Wait()
+					got = append(got, writing.Load())
+					time.Sleep(time.Second)
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("concurrent writes (-want +got):\n%s", diff)
+				}
+				if time.Sleep(24 * time.Hour); done.Load() != 20 {
+					t.Errorf("%d of 20 are written", done.Load())
+				}
+			})
+		})
+	}
+}
+
+// slowSink counts events that are written concurrently. A write takes a second.
+type slowSink struct {
+	events.EventSink
+	writing, most, all atomic.Int64
+}
+
+func (s *slowSink) Create(_ context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
+	s.most.Store(max(s.most.Load(), s.writing.Add(1)))
+	defer s.writing.Add(-1)
+	time.Sleep(time.Second)
+	s.all.Add(1)
+	return event, nil
+}
+
+// TestEventsOneByOne checks that the events of many failures are written one at a time.
+func TestEventsOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, ctx := &slowSink{}, t.Context()
+		r := &Reporter{broadcaster: events.NewBroadcaster(newSerial(slow))}
+		if err := r.broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			r.recorder(pod(name)).Eventf(podReference(pod(name)), nil, "Warning", "FailedScheduling", "Scheduling", "no room")
+		}
+		time.Sleep(time.Minute)
+		if slow.most.Load() != 1 || slow.all.Load() != 5 {
+			t.Errorf("%d of 5 events are written, up to %d concurrently, want all one by one", slow.all.Load(), slow.most.Load())
+		}
+		r.broadcaster.Shutdown()
+	})
+}
