@@ -28,8 +28,8 @@ FUZZ = api/v1alpha1:FuzzReadCPURequest api/v1alpha1:FuzzPodSpec internal/control
 fuzz: ## fuzz what users and nodes write, FUZZTIME each on one CPU; new inputs go to the Go build cache, and those that fail to testdata/fuzz
 	for t in $(FUZZ); do go test ./$${t%:*} -run '^$$' -fuzz "^$${t#*:}$$" -fuzztime $(FUZZTIME) -parallel 1 || exit 1; done
 
-GENERATED = docs/security.md api deploy/crds deploy/daemonset deploy/controller deploy/gpu docs/reference docs/concepts/img
-REFERENCES = ./test/e2e/controller ./cmd/numalet ./internal/agent/node/metrics ./internal/cli ./internal/controller ./internal/deviceplugin/kubelet ./internal/platform/config ./internal/testutil/docstest
+GENERATED = docs/security.md api deploy/crds deploy/containerd deploy/daemonset deploy/controller deploy/gpu docs/reference docs/concepts/img
+REFERENCES = ./test/e2e/controller ./cmd/numalet ./internal/agent/node/metrics ./internal/cli ./internal/controller ./internal/deviceplugin/kubelet ./internal/platform/config ./internal/testutil/docstest ./pkg/containerdconf
 
 generate: ## generate deep copies in api/v1alpha1, deploy/crds, manifests, docs/reference and pictures
 	go tool -modfile=tools/go.mod controller-gen object crd paths=./api/... output:crd:dir=deploy/crds

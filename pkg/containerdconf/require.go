@@ -1,0 +1,161 @@
+package containerdconf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// Plugin is the NRI plugin that containerd shall require: the agent.
+	Plugin = "numalet"
+	// Annotation of pods that start without the plugin.
+	Annotation = "tolerate-missing-nri-plugins.noderesource.dev"
+)
+
+// Tables and keys of containerd's NRI.
+const (
+	nri       = "plugins.'io.containerd.nri.v1.nri'"
+	validator = nri + ".default_validator"
+
+	disable             = nri + ".disable"
+	registrationTimeout = nri + ".plugin_registration_timeout"
+	requestTimeout      = nri + ".plugin_request_timeout"
+	enable              = validator + ".enable"
+	required            = validator + ".required_plugins"
+	tolerate            = validator + ".tolerate_missing_plugins_annotation"
+	reject              = validator + ".reject_"
+)
+
+// What the timeouts of NRI are raised to. A plugin that answers later is dropped. The agent answers
+// within milliseconds; containerd's defaults, 5 s and 2 s, are for a node that is not short of CPU.
+const (
+	minRegistration = 30 * time.Second
+	minRequest      = 20 * time.Second
+)
+
+// Requires reports whether the configuration requires the plugin of every container.
+func (d Dump) Requires() bool {
+	names, err := d.list(required)
+	return err == nil && d[enable] == "true" && slices.Contains(names, Plugin)
+}
+
+// DropIn returns the text of the file that makes a containerd with the configuration d require the
+// plugin. It fails if that containerd cannot require plugins, or if the file would put something
+// else in force, too; the error says what to do.
+func DropIn(d Dump) (string, error) {
+	if err := d.servesNRI(); err != nil {
+		return "", err
+	}
+	names, err := d.list(required)
+	switch {
+	case err != nil:
+		return "", err
+	case len(names) > 0:
+		return "", fmt.Errorf("containerd's configuration has required_plugins = %s, and a drop-in file would replace the list; add %q to it where it is set", d[required], Plugin)
+	case unquoted(d[tolerate]) != "" && unquoted(d[tolerate]) != Annotation:
+		return "", fmt.Errorf("containerd's configuration has tolerate_missing_plugins_annotation = %s; Numalet's pods have the annotation %s, so set that one", d[tolerate], Annotation)
+	}
+	if rule := d.sleepingRule(); rule != "" {
+		return "", fmt.Errorf("containerd's default_validator is off, but %s is true, which would come into force with it; set it to false, or enable the validator yourself", rule)
+	}
+	return dropIn(d), nil
+}
+
+// servesNRI returns why plugins of NRI cannot be required, or nil.
+func (d Dump) servesNRI() error {
+	off, err := d.list("disabled_plugins")
+	if err != nil {
+		return err
+	}
+	for _, plugin := range []string{"cri", "io.containerd.grpc.v1.cri", "io.containerd.nri.v1.nri"} {
+		if slices.Contains(off, plugin) {
+			return fmt.Errorf("containerd's configuration has %q in disabled_plugins; remove it", plugin)
+		}
+	}
+	_, hasNRI := d[disable]
+	_, hasList := d[required]
+	switch {
+	case !hasNRI:
+		return fmt.Errorf("this containerd has no NRI that can require plugins; upgrade it to 2.2 or later")
+	case d[disable] != "false":
+		return fmt.Errorf("NRI is disabled in containerd's configuration; set disable = false in its table [%s]", nri)
+	case !hasList:
+		return fmt.Errorf("this containerd cannot require plugins of NRI (it has no default_validator.required_plugins); upgrade it to 2.2 or later")
+	}
+	return nil
+}
+
+// sleepingRule returns a rule of the validator that is set while the validator is off, or "".
+func (d Dump) sleepingRule() string {
+	if d[enable] == "true" {
+		return ""
+	}
+	var rules []string
+	for key, value := range d {
+		if strings.HasPrefix(key, reject) && value == "true" {
+			rules = append(rules, strings.TrimPrefix(key, validator+"."))
+		}
+	}
+	if len(rules) == 0 {
+		return ""
+	}
+	return slices.Min(rules)
+}
+
+const header = `# Written by numalet-containerd, which also removes it: no container is created without the agent.
+# containerd 2.2 or later. See deploy/containerd/README.md before you install this file yourself.
+`
+
+func dropIn(d Dump) string {
+	var b strings.Builder
+	b.WriteString(header + "version = 3\n")
+	late := ""
+	for _, t := range []struct {
+		key string
+		min time.Duration
+	}{{registrationTimeout, minRegistration}, {requestTimeout, minRequest}} {
+		if now, err := time.ParseDuration(unquoted(d[t.key])); err != nil || now < t.min {
+			late += fmt.Sprintf("  %s = %q\n", strings.TrimPrefix(t.key, nri+"."), fmt.Sprintf("%ds", int(t.min.Seconds())))
+		}
+	}
+	if late != "" {
+		b.WriteString("\n# A plugin that answers too late is dropped. The agent answers within milliseconds; containerd's defaults\n" +
+			"# are for a node that is not short of CPU.\n[plugins.\"io.containerd.nri.v1.nri\"]\n" + late)
+	}
+	fmt.Fprintf(&b, "\n[plugins.\"io.containerd.nri.v1.nri\".default_validator]\n  enable = true\n  required_plugins = [%q]\n  tolerate_missing_plugins_annotation = %q\n", Plugin, Annotation)
+	return b.String()
+}
+
+// IsDropIn reports whether a file was written by this package.
+func IsDropIn(text string) bool {
+	first, _, _ := strings.Cut(header, "\n")
+	return strings.HasPrefix(text, first+"\n")
+}
+
+// Check returns nil if the configuration after requires the plugin, and differs from before only in
+// what DropIn sets and in the list of imported files.
+func Check(before, after Dump) error {
+	allowed := []string{"imports", registrationTimeout, requestTimeout, enable, required, tolerate}
+	var others []string
+	for _, key := range differences(before, after) {
+		if !slices.Contains(allowed, key) {
+			others = append(others, fmt.Sprintf("%s (%s, was %s)", key, orNone(after[key]), orNone(before[key])))
+		}
+	}
+	switch {
+	case len(others) > 0:
+		return fmt.Errorf("more than the required plugins of containerd would change: %s", strings.Join(others, ", "))
+	case !after.Requires():
+		return fmt.Errorf("containerd would still not require the plugin %s: required_plugins would be %s and enable %s; another file overrides them", Plugin, orNone(after[required]), orNone(after[enable]))
+	}
+	return nil
+}
+
+func orNone(value string) string {
+	if value == "" {
+		return "unset"
+	}
+	return value
+}
