@@ -5,7 +5,7 @@ IMAGE ?= localhost/numalet:dev
 VERSION ?=# of a release, which the programs report; empty for what the Go tool knows
 LDFLAGS = -s $(if $(strip $(VERSION)),-X github.com/numalet/numalet/internal/platform/telemetry.release=$(strip $(VERSION)))
 FLAVOUR ?= plain# of the rig's machine: plain, systemd or wide
-PROGRAMS = numalet numalet-agent numalet-deviceplugin numalet-controller
+PROGRAMS = numalet numalet-agent numalet-containerd numalet-deviceplugin numalet-controller
 
 help: ## list all targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

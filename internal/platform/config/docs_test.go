@@ -30,7 +30,7 @@ This page is generated from the tables in ` + "`internal/platform/config`" + `; 
 `
 
 func reference() string {
-	a, d, n, c := defaultAgent(), defaultDevicePlugin(), defaultNVML(), defaultController()
+	a, d, n, c, i := defaultAgent(), defaultDevicePlugin(), defaultNVML(), defaultController(), defaultContainerd()
 	var shared Shared
 	common := table("", shared.bind)
 	var b strings.Builder
@@ -41,6 +41,7 @@ func reference() string {
 	section(&b, "numalet-deviceplugin", table("", d.bind), own)
 	fmt.Fprintf(&b, "\nThe device plugin's default for `--health-addr` is `%s`. Both binaries share a\nnetwork namespace, so give the address as a flag, not in a file for both.\n", d.HealthAddr)
 	section(&b, "numalet-nvml", table("", n.bind), func(string) bool { return true })
+	section(&b, "numalet-containerd", table("", i.bind), func(string) bool { return true })
 	section(&b, "numalet-controller", table("", c.bind), func(string) bool { return true })
 	return b.String()
 }

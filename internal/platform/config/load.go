@@ -48,6 +48,15 @@ func LoadNVML(in Input) (NVML, error) {
 	return n, n.validate()
 }
 
+// LoadContainerd returns the validated configuration of cmd/containerd, or ErrDone.
+func LoadContainerd(in Input) (Containerd, error) {
+	c := defaultContainerd()
+	if _, err := load("numalet-containerd", c.bind, in); err != nil {
+		return Containerd{}, err
+	}
+	return c, c.validate()
+}
+
 // LoadController returns the validated configuration of cmd/controller, or
 // ErrDone.
 func LoadController(in Input) (Controller, error) {

@@ -116,8 +116,8 @@ func setKey(settings *pflag.FlagSet, key string, value any) error {
 
 // known reports whether a program has the setting.
 func known(key string) bool {
-	a, d, n, c := defaultAgent(), defaultDevicePlugin(), defaultNVML(), defaultController()
-	return slices.ContainsFunc([]func(*pflag.FlagSet){a.bind, d.bind, n.bind, c.bind}, func(bind func(*pflag.FlagSet)) bool {
+	a, d, n, c, i := defaultAgent(), defaultDevicePlugin(), defaultNVML(), defaultController(), defaultContainerd()
+	return slices.ContainsFunc([]func(*pflag.FlagSet){a.bind, d.bind, n.bind, c.bind, i.bind}, func(bind func(*pflag.FlagSet)) bool {
 		return table("", bind).Lookup(key) != nil
 	})
 }

@@ -144,7 +144,7 @@ func forbiddenInside(from, to string, own bool) string {
 
 // isProgram reports whether a package connects the parts of a program.
 func isProgram(path string) bool {
-	return strings.Count(path, "/") == 1 || path == "internal/gpu/nvmlserver"
+	return strings.Count(path, "/") == 1 || path == "internal/gpu/nvmlserver" || path == "internal/agent/installer"
 }
 
 // allowed reports whether a program uses a package of another room.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/agent"
+	"github.com/numalet/numalet/internal/agent/installer"
 	"github.com/numalet/numalet/internal/agent/node"
 	"github.com/numalet/numalet/internal/deviceplugin/kubelet"
 	"github.com/numalet/numalet/internal/testutil/scenario"
@@ -26,6 +27,7 @@ func events() []notice {
 		{node.EventReason, "Warning", "Pod", "The agent refused to create or start a container. The kubelet tries again, except at the start of a container with restartPolicy `Never`; the message says so.", "Do what the message says; see [refusals](#refusals-of-the-agent)."},
 		{v1alpha1.ReasonPlacementRejected, "Warning", "Pod", "The node cannot honour the controller's placement; the agent ended the pod.", "Nothing, if the pod has an owner, which makes a new one; else create the pod again."},
 		{agent.EventNodeConfig, "Warning", "Node", "The agent cannot start, the kubelet's configuration conflicts with Numalet, or no CPU is reserved.", "Change the configuration of the node as the message says."},
+		{installer.EventContainerd, "Normal, Warning", "Node", "`numalet-containerd` has made containerd require the agent, or has taken that back; or it cannot, as the message says.", "Do what the message says; see [deploy/containerd](../../deploy/containerd/README.md)."},
 		{agent.EventGPUUnhealthy, "Warning", "Node", "A GPU or MIG slice became unhealthy.", "Do what the message says; see [find unhealthy GPUs](../tasks/administer.md#find-unhealthy-gpus)."},
 		{node.ResizedReason, "Normal", "Pod", "A resize in place has changed the exclusive CPUs of a container. The message names the CPUs, and after a shrink those that become shared.", ""},
 		{agent.EventForeignTime, "Warning", "Pod", "Interrupts, kernel threads and other processes used too much of the time of the pod's exclusive CPUs (`--foreign-time-threshold`).", "Do what the message says; see [foreign time](../tasks/administer.md#foreign-time)."},

@@ -1,0 +1,72 @@
+package containerd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// askTimeout bounds a question to containerd or to the agent; a busy node answers slowly.
+const askTimeout = 10 * time.Second
+
+// Serves returns a function that returns nil if containerd answers the kubelet's API at a socket.
+func Serves(socket string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			return fmt.Errorf("connect to containerd: %w", err)
+		}
+		defer conn.Close()
+		// A VersionRequest may be empty, and what the answer says does not matter here.
+		if err := conn.Invoke(ctx, "/runtime.v1.RuntimeService/Version", &emptypb.Empty{}, &emptypb.Empty{}); err != nil {
+			return fmt.Errorf("containerd does not answer the kubelet's API at %s: %w", socket, err)
+		}
+		return nil
+	}
+}
+
+// Connected returns a function that returns nil if the agent at a URL says that it is ready: then it
+// is connected to containerd.
+func Connected(url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return fmt.Errorf("ask the agent: %w", err)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return fmt.Errorf("the agent of this node does not answer, and containerd must not require it before it runs: %w", err)
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode == http.StatusOK {
+			return nil
+		}
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 4096))
+		return fmt.Errorf("the agent of this node is not ready, and containerd must not require it before it is: %s", reasons(string(text)))
+	}
+}
+
+// reasons returns the checks of a /readyz that fail, in one line.
+func reasons(text string) string {
+	var failed []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if reason, ok := strings.CutPrefix(line, "[-] "); ok {
+			failed = append(failed, reason)
+		}
+	}
+	if failed == nil {
+		return strings.TrimSpace(text)
+	}
+	return strings.Join(failed, "; ")
+}

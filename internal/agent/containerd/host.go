@@ -1,0 +1,116 @@
+package containerd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/dbus"
+)
+
+// dumpTimeout bounds a run of containerd that prints its settings; an emulated machine took 2 s.
+const dumpTimeout = time.Minute
+
+// programDirs are where a program without a path is searched.
+const programDirs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// Chroot is the Binary of a node whose file system is mounted at Root.
+type Chroot struct{ Root *os.Root }
+
+// Dump implements Binary. The process runs with the node's root as its own, which needs the
+// capability CAP_SYS_CHROOT.
+func (c Chroot) Dump(ctx context.Context, program, main string) (string, error) {
+	found, err := c.look(program)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dumpTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, found, "--config", main, "config", "dump")
+	cmd.Dir, cmd.Env = "/", []string{"PATH=" + programDirs}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: c.Root.Name()}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+		return "", fmt.Errorf("%s: %w: %.400s", strings.Join(cmd.Args, " "), err, lines[len(lines)-1])
+	}
+	return stdout.String(), nil
+}
+
+// look returns the path of a program in the node's file system.
+func (c Chroot) look(program string) (string, error) {
+	if path.IsAbs(program) {
+		return program, nil
+	}
+	for dir := range strings.SplitSeq(programDirs, ":") {
+		if _, err := c.Root.Stat(inside(dir) + "/" + program); err == nil {
+			return dir + "/" + program, nil
+		}
+	}
+	return "", fmt.Errorf("the node has no program %s in %s", program, programDirs)
+}
+
+// Unit is the Service of a unit of systemd. It calls systemd over the system bus, whose address is
+// in the environment variable DBUS_SYSTEM_BUS_ADDRESS.
+type Unit struct{ Name string }
+
+// State implements Service.
+func (u Unit) State(ctx context.Context) (s State, err error) {
+	conn, err := u.connect(ctx)
+	if err != nil {
+		return s, err
+	}
+	defer conn.Close()
+	unit, err := conn.GetUnitPropertiesContext(ctx, u.Name)
+	if err != nil {
+		return s, fmt.Errorf("ask systemd for %s: %w", u.Name, err)
+	}
+	s.Active, _ = unit["ActiveState"].(string)
+	if unit["LoadState"] != "loaded" {
+		return s, fmt.Errorf("systemd has no unit %s (it is %v); set --containerd-unit", u.Name, unit["LoadState"])
+	}
+	service, err := conn.GetUnitTypePropertiesContext(ctx, u.Name, "Service")
+	if err != nil {
+		return s, fmt.Errorf("ask systemd for %s: %w", u.Name, err)
+	}
+	s.KillMode, _ = service["KillMode"].(string)
+	s.PID, _ = service["MainPID"].(uint32)
+	return s, nil
+}
+
+// Restart implements Service. It returns when systemd has finished.
+func (u Unit) Restart(ctx context.Context) error {
+	conn, err := u.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	done := make(chan string, 1)
+	if _, err := conn.RestartUnitContext(ctx, u.Name, "replace", done); err != nil {
+		return fmt.Errorf("restart %s: %w", u.Name, err)
+	}
+	select {
+	case result := <-done:
+		if result != "done" {
+			return fmt.Errorf("restart %s: systemd's job is %s; see journalctl -u %s on the node", u.Name, result, u.Name)
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (u Unit) connect(ctx context.Context) (*dbus.Conn, error) {
+	conn, err := dbus.NewSystemConnectionContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("connect to systemd over the system bus, as this program restarts containerd only with it; where the node has no systemd, install deploy/containerd/numalet.toml by hand: %w", err)
+	}
+	return conn, nil
+}

@@ -1,0 +1,405 @@
+package containerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/numalet/numalet/pkg/containerdconf"
+)
+
+// Binary runs the node's containerd.
+type Binary interface {
+	// Dump returns the settings that result from a main file, as `containerd config dump` prints them.
+	// program is as in the command line of the running containerd.
+	Dump(ctx context.Context, program, main string) (string, error)
+}
+
+// Service is containerd's unit in systemd.
+type Service interface {
+	State(ctx context.Context) (State, error)
+	Restart(ctx context.Context) error
+}
+
+// State is the state of a unit: its ActiveState, KillMode and MainPID.
+type State struct {
+	Active, KillMode string
+	PID              uint32
+}
+
+// Options of New.
+type Options struct {
+	Root    *os.Root // of the node's file system, with /proc
+	Binary  Binary
+	Service Service
+	// Serves returns why containerd does not serve the kubelet, or nil.
+	Serves func(context.Context) error
+	// Connected returns why the agent of this node is not ready, or nil.
+	Connected func(context.Context) error
+	// Tolerated returns which pods must start before the agent and could not, or nil.
+	Tolerated func(context.Context) error
+	// Attempt identifies this pod. An installation that failed is tried again by another pod only.
+	Attempt string
+	Timeout time.Duration // of a restart, until Serves and Connected return nil
+	Log     logr.Logger
+
+	// For tests: called before each change, and instead of (*os.File).Sync and time.Sleep.
+	step  func(string)
+	flush func(*os.File) error
+	sleep func(time.Duration)
+}
+
+// Installer makes a containerd require the agent, and takes that back. Its methods may be called
+// again and again, and not at the same time.
+type Installer struct {
+	Options
+	files files
+}
+
+// New returns an installer.
+func New(o Options) *Installer {
+	if o.step == nil {
+		o.step = func(string) {}
+	}
+	if o.flush == nil {
+		o.flush = (*os.File).Sync
+	}
+	if o.sleep == nil {
+		o.sleep = time.Sleep
+	}
+	return &Installer{o, files{o.Root, o.step, o.flush}}
+}
+
+// Install makes containerd require the agent, and restarts it if it has to. It returns nil when
+// containerd and the agent work with it. After an error containerd has its old configuration, or
+// the next call restores it; what the error names may be mended meanwhile. The end of ctx leaves
+// everything as it is, for the next call.
+func (i *Installer) Install(ctx context.Context) error {
+	j, err := i.files.load()
+	if err != nil {
+		return err
+	}
+	at, err := i.find(ctx, j)
+	if err != nil {
+		return err
+	}
+	switch {
+	case j.Phase == restarting:
+		return i.restart(ctx, at, j)
+	case j.Phase == reverting:
+		return i.revert(ctx, at, j)
+	case j.Phase == failed && j.Attempt == i.Attempt:
+		return failure(j)
+	case j.Phase == removing:
+		err = i.remove(ctx, at, j)
+	case j.Phase == writing:
+		err = i.forget(at, j)
+	}
+	if err != nil {
+		return err
+	}
+	return i.begin(ctx, at, j)
+}
+
+// Undo removes what Install added, and restarts containerd if there was something. It returns nil
+// when containerd serves the kubelet again.
+func (i *Installer) Undo(ctx context.Context) error {
+	j, err := i.files.load()
+	if err != nil {
+		return err
+	}
+	at, err := i.find(ctx, j)
+	if err != nil {
+		return err
+	}
+	ours, err := i.files.ours(at.Main)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !ours && (j.Phase == nothing || j.Phase == failed), j.Phase == writing:
+		err = i.forget(at, j)
+	default:
+		j.Phase, j.Place = removing, at
+		if err = i.files.save(j); err == nil {
+			err = i.remove(ctx, at, j)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	now, err := i.dump(ctx, at, at.Main)
+	if err == nil && now.Requires() {
+		err = fmt.Errorf("containerd still requires the agent, by a file that is not of this program; remove %q from required_plugins, and restart containerd", containerdconf.Plugin)
+	}
+	return err
+}
+
+// find finds the node's containerd, also one that does not run because of an earlier attempt. It
+// fails if its configuration is not one to change, or if systemd would end the containers with it.
+func (i *Installer) find(ctx context.Context, j journal) (place, error) {
+	release, _, err := i.files.text("/etc/os-release")
+	if err != nil {
+		return place{}, err
+	}
+	for _, kind := range []string{"k3s", "rke2"} {
+		main := "/var/lib/rancher/" + kind + "/agent/etc/containerd/config.toml"
+		if _, there, _ := i.files.text(main); there {
+			return place{}, containerdconf.Managed(main, release)
+		}
+	}
+	unit, err := i.Service.State(ctx)
+	if err != nil {
+		return place{}, err
+	}
+	if unit.KillMode != "process" && unit.KillMode != "none" {
+		return place{}, fmt.Errorf("systemd's unit of containerd has KillMode=%s: a restart would end all containers; set KillMode=process in it, and run systemctl daemon-reload", unit.KillMode)
+	}
+	at := j.Place
+	if line, _, _ := i.files.text(fmt.Sprintf("/proc/%d/cmdline", unit.PID)); unit.PID != 0 && line != "" {
+		command := strings.Split(strings.TrimRight(line, "\x00"), "\x00")
+		at = place{command[0], containerdconf.MainFile(command)}
+	}
+	if at.Program == "" {
+		return place{}, fmt.Errorf("containerd does not run: systemd's unit of it is %s, with the main process %d; this program changes a containerd that runs", unit.Active, unit.PID)
+	}
+	if err := containerdconf.Managed(at.Main, release); err != nil {
+		return place{}, err
+	}
+	return at, errors.Join(i.files.regular(at.Main), i.files.regular(dropIn(at.Main)))
+}
+
+// begin installs on a node where nothing is half done.
+func (i *Installer) begin(ctx context.Context, at place, j journal) error {
+	before, err := i.dump(ctx, at, at.Main)
+	if err != nil {
+		return err
+	}
+	present, _, err := i.files.text(dropIn(at.Main))
+	if err != nil {
+		return err
+	}
+	own := containerdconf.IsDropIn(present)
+	switch {
+	case before.Requires() && (!own || j.Phase == installed):
+		return i.Serves(ctx) // by the administrator, or by an earlier pod
+	case j.Phase == installed && j.Attempt == i.Attempt:
+		return fmt.Errorf("containerd's configuration no longer requires the agent: somebody changed %s, %s or another file after the installation; delete this pod to install it again", at.Main, dropIn(at.Main))
+	case present != "" && !own:
+		return fmt.Errorf("%s exists, and is not of this program; remove it", dropIn(at.Main))
+	}
+	if err := errors.Join(i.Serves(ctx), i.Connected(ctx), i.Tolerated(ctx)); err != nil {
+		return err
+	}
+	j = journal{Phase: restarting, Attempt: i.Attempt, MadeDir: j.MadeDir, Place: at}
+	if !before.Requires() {
+		if j, err = i.write(ctx, j, before); err != nil {
+			return err
+		}
+	}
+	if err := i.files.save(j); err != nil {
+		return err
+	}
+	return i.restart(ctx, at, j)
+}
+
+// write writes the files, after a trial. The journal that it returns is not saved yet.
+func (i *Installer) write(ctx context.Context, j journal, before containerdconf.Dump) (journal, error) {
+	at := j.Place
+	text, err := containerdconf.DropIn(before)
+	if err != nil {
+		return j, err
+	}
+	if err := i.try(ctx, at, before, text); err != nil {
+		return j, err
+	}
+	if _, err := i.Root.Lstat(inside(path.Dir(dropIn(at.Main)))); errors.Is(err, os.ErrNotExist) {
+		j.MadeDir = true
+	}
+	j.Phase = writing
+	if err := i.files.save(j); err != nil {
+		return j, err
+	}
+	if err := i.place(ctx, at, before, text); err != nil {
+		return j, errors.Join(err, i.forget(at, j))
+	}
+	j.Phase = restarting
+	return j, nil
+}
+
+// try has containerd read the drop-in file before it is where containerd would read it.
+func (i *Installer) try(ctx context.Context, at place, before containerdconf.Dump, text string) error {
+	if err := i.files.replace(trialDropIn, text); err != nil {
+		return err
+	}
+	imported := []string{trialDropIn}
+	if _, there, err := i.files.text(at.Main); err != nil {
+		return err
+	} else if there {
+		imported = []string{at.Main, trialDropIn}
+	}
+	if err := i.files.replace(trialFile, containerdconf.Trial(imported...)); err != nil {
+		return err
+	}
+	after, err := i.dump(ctx, at, trialFile)
+	if err == nil {
+		err = containerdconf.Check(before, after)
+	}
+	return errors.Join(err, i.files.remove(trialFile), i.files.remove(trialDropIn))
+}
+
+// place writes the drop-in file, and the import of it if containerd does not read it yet. Only
+// containerd itself can say whether it does: its list of imports has a default that it reads in some
+// cases only.
+func (i *Installer) place(ctx context.Context, at place, before containerdconf.Dump, text string) error {
+	if err := i.makeDir(path.Dir(dropIn(at.Main))); err != nil {
+		return err
+	}
+	if err := i.files.replace(dropIn(at.Main), text); err != nil {
+		return err
+	}
+	after, err := i.dump(ctx, at, at.Main)
+	if err == nil && containerdconf.Check(before, after) == nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := i.files.addImport(at.Main); err != nil {
+		return err
+	}
+	if after, err = i.dump(ctx, at, at.Main); err != nil {
+		return err
+	}
+	return containerdconf.Check(before, after)
+}
+
+func (i *Installer) makeDir(dir string) error {
+	i.step("make " + dir)
+	if err := i.Root.MkdirAll(inside(dir), 0o755); err != nil {
+		return err
+	}
+	return i.files.sync(path.Dir(dir))
+}
+
+// restart restarts containerd with the new files, and waits until it works. Otherwise it restores
+// the old files.
+func (i *Installer) restart(ctx context.Context, at place, j journal) error {
+	i.Log.Info("restarting containerd with the required plugin", "file", dropIn(at.Main))
+	i.step("restart")
+	err := i.Service.Restart(ctx)
+	if err == nil {
+		i.step("await")
+		err = i.await(ctx, i.Serves, i.Connected)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err == nil {
+		j.Phase = installed
+		return i.files.save(j)
+	}
+	j.Phase, j.Reason = reverting, err.Error()
+	if err := i.files.save(j); err != nil {
+		return err
+	}
+	return i.revert(ctx, at, j)
+}
+
+// revert restores the old files after a failure, and restarts containerd with them.
+func (i *Installer) revert(ctx context.Context, at place, j journal) error {
+	i.Log.Info("restoring the old configuration of containerd", "reason", j.Reason)
+	if err := i.goBack(ctx, at, j); err != nil {
+		return fmt.Errorf("%s; and the old configuration of containerd is not in force yet: %w", j.Reason, err)
+	}
+	j.Phase = failed
+	return errors.Join(failure(j), i.files.save(j))
+}
+
+func failure(j journal) error {
+	return fmt.Errorf("containerd did not work with the required plugin, and has its old configuration again: %s; delete this pod to try again", j.Reason)
+}
+
+// remove finishes Undo.
+func (i *Installer) remove(ctx context.Context, at place, j journal) error {
+	i.Log.Info("removing the required plugin from containerd's configuration", "file", dropIn(at.Main))
+	if err := i.goBack(ctx, at, j); err != nil {
+		return err
+	}
+	return i.files.save(journal{})
+}
+
+// goBack restores the old files, and restarts containerd with them.
+func (i *Installer) goBack(ctx context.Context, at place, j journal) error {
+	if err := i.files.takeBack(at.Main, j.MadeDir); err != nil {
+		return err
+	}
+	if _, err := i.dump(ctx, at, at.Main); err != nil {
+		return err
+	}
+	i.step("restart")
+	if err := i.Service.Restart(ctx); err != nil {
+		return err
+	}
+	i.step("await")
+	return i.await(ctx, i.Serves)
+}
+
+// forget restores the old files, which containerd still runs with.
+func (i *Installer) forget(at place, j journal) error {
+	if err := i.files.takeBack(at.Main, j.MadeDir); err != nil {
+		return err
+	}
+	return i.files.save(journal{})
+}
+
+func (i *Installer) dump(ctx context.Context, at place, main string) (containerdconf.Dump, error) {
+	text, err := i.Binary.Dump(ctx, at.Program, main)
+	if err != nil {
+		return nil, fmt.Errorf("containerd cannot read its configuration: %w", err)
+	}
+	return containerdconf.ReadDump(text)
+}
+
+const (
+	awaitEvery = time.Second
+	// settled is how often in a row all checks must pass. The agent may take 3 s to notice that
+	// its connection is lost.
+	settled = 6
+)
+
+// await waits until the checks pass and keep passing, and returns the error of the last one that did
+// not after the timeout.
+func (i *Installer) await(ctx context.Context, checks ...func(context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, i.Timeout)
+	defer cancel()
+	last := errors.New("no check has ended")
+	for passed, n := 0, int(i.Timeout/awaitEvery); n > 0; n-- {
+		err := error(nil)
+		for _, check := range checks {
+			if err = check(within); err != nil {
+				break
+			}
+		}
+		if within.Err() != nil {
+			break
+		}
+		if passed++; err != nil {
+			last, passed = err, 0
+		}
+		if passed == settled {
+			return nil
+		}
+		i.sleep(awaitEvery)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%s after its restart: %w", i.Timeout, last)
+}

@@ -1,0 +1,48 @@
+//go:build e2e
+
+package containerd
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestRealContainerd installs and undoes with the containerd that the test rig has built, in a
+// directory that is the root of its processes. It must be run as root, after `make rig-up`.
+func TestRealContainerd(t *testing.T) {
+	home, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, _ := filepath.Glob(filepath.Join(home, "numalet/rig/cache/runtime-*/bin/containerd"))
+	if len(built) == 0 {
+		t.Fatal("no containerd is built: run make rig-up")
+	}
+	program, err := os.ReadFile(built[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range mains(t) {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t, text)
+			n.put("/usr/bin/containerd", string(program))
+			if err := os.Chmod(filepath.Join(n.dir, "usr/bin/containerd"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			n.binary = Chroot{n.root}
+			before := n.tree()
+			if err := n.install("pod"); err != nil || !n.requires() || n.restarts != 1 {
+				t.Fatalf("installed: error %v, required %v, %d restarts", err, n.requires(), n.restarts)
+			}
+			if err := n.undo(); err != nil || n.requires() || n.restarts != 2 {
+				t.Fatalf("undone: error %v, required %v, %d restarts", err, n.requires(), n.restarts)
+			}
+			if diff := cmp.Diff(before, n.tree()); diff != "" {
+				t.Errorf("after undo (-before +after):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Containerd configures cmd/containerd.
+type Containerd struct {
+	Process
+	Undo       bool
+	HostRoot   string // the node's root directory
+	Unit       string // containerd's, in systemd
+	CRISocket  string // containerd's, in the node's file system
+	Agent      string // URL of the agent of this node
+	StartFirst string // label selector of pods that must start before the agent, besides static pods
+	Timeout    time.Duration
+	NodeName   string
+	PodUID     string
+	Kubeconfig string // "" means in cluster
+}
+
+func defaultContainerd() Containerd {
+	return Containerd{
+		Process:    Process{HealthAddr: "127.0.0.1:8128", LogFormat: Text},
+		HostRoot:   "/host",
+		Unit:       "containerd.service",
+		CRISocket:  "/run/containerd/containerd.sock",
+		Agent:      "http://127.0.0.1:8123",
+		StartFirst: "k8s-app in (kube-proxy,cilium)",
+		Timeout:    3 * time.Minute,
+	}
+}
+
+func (c *Containerd) bind(t *pflag.FlagSet) {
+	t.BoolVar(&c.Undo, "undo", c.Undo, "Remove what an earlier start has added to containerd's configuration, instead of adding it.")
+	t.StringVar(&c.HostRoot, "host-root", c.HostRoot, "`Directory` at which the node's root directory is mounted.")
+	t.StringVar(&c.Unit, "containerd-unit", c.Unit, "The `name` of containerd's unit in systemd.")
+	t.StringVar(&c.CRISocket, "cri-socket", c.CRISocket, "The `socket` at which containerd serves the kubelet, as a path of the node.")
+	t.StringVar(&c.Agent, "agent", c.Agent, "Address (`URL`) of the agent of this node (its --health-addr).")
+	t.StringVar(&c.StartFirst, "start-first", c.StartFirst, "Label `selector` of pods of this node that must start before the agent. Like static pods, they need the annotation with which they start without it.")
+	t.DurationVar(&c.Timeout, "restart-timeout", c.Timeout, "How long containerd and the agent may take to work again after containerd's restart, as a `duration`. After that, the old configuration is restored.")
+	t.StringVar(&c.NodeName, "node-name", c.NodeName, "The `name` of this node in the cluster.")
+	t.StringVar(&c.PodUID, "pod-uid", c.PodUID, "The `UID` of this pod. What failed is tried again by another pod only.")
+	t.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "Kubeconfig `file`. Empty uses the pod's service account.")
+	renameEnv(t, "node-name", "NODE_NAME")
+	renameEnv(t, "pod-uid", "POD_UID")
+	c.Process.bind(t)
+}
+
+// minRestartTimeout is enough for a restart on an idle machine.
+const minRestartTimeout = 10 * time.Second
+
+func (c Containerd) validate() error {
+	errs := []error{c.Process.validate(), absolute("host-root", c.HostRoot), absolute("cri-socket", c.CRISocket)}
+	if u, err := url.Parse(c.Agent); err != nil || u.Scheme != "http" || u.Host == "" {
+		errs = append(errs, fmt.Errorf("agent %q is not a URL such as http://127.0.0.1:8123", c.Agent))
+	}
+	if _, err := labels.Parse(c.StartFirst); err != nil {
+		errs = append(errs, fmt.Errorf("start-first %q is not a label selector: %w", c.StartFirst, err))
+	}
+	if c.Timeout < minRestartTimeout {
+		errs = append(errs, fmt.Errorf("restart-timeout %s is below %s", c.Timeout, minRestartTimeout))
+	}
+	if c.Unit == "" {
+		errs = append(errs, errors.New("containerd-unit is empty"))
+	}
+	if c.NodeName == "" {
+		errs = append(errs, errNameless)
+	}
+	return errors.Join(errs...)
+}
