@@ -83,12 +83,7 @@ func newPlane(t *testing.T, n int, s hollowcluster.Shape) *world {
 func (w *world) admission() {
 	w.Helper()
 	w.confine()
-	schedulerName := "/deploy/controller/admission"
-	if !w.mutates() {
-		schedulerName = "/deploy/before-1.36/scheduler-name"
-	}
-	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-k", repository+schedulerName)
-	w.must(err)
+	w.install("controller/admission", "before-1.36/scheduler-name")
 	w.await("the policies are in force", w.inForce)
 }
 
@@ -115,11 +110,16 @@ func (w *world) inForce() bool {
 // confine installs the policies that every installation needs.
 func (w *world) confine() {
 	w.Helper()
-	folder := "/deploy/admission"
+	w.install("admission", "before-1.36/admission")
+}
+
+// install applies a folder of deploy, or before Kubernetes 1.36 another one.
+func (w *world) install(folder, before string) {
+	w.Helper()
 	if !w.mutates() {
-		folder = "/deploy/before-1.36/admission"
+		folder = before
 	}
-	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-k", repository+folder)
+	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-k", repository+"/deploy/"+folder)
 	w.must(err)
 }
 
