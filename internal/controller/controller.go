@@ -74,16 +74,27 @@ type controller struct {
 // newController creates and connects the parts. Each step uses only what earlier steps have
 // made. It starts nothing except what waits for ctx to end.
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
-	c := &controller{cfg: cfg, log: log, clients: clients, leads: make(chan struct{}), measured: newMetrics()}
-	c.factory = mirror.NewInformers(clients.watch)
-	for _, part := range []func(context.Context) error{
-		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.watchGroups, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newRehearsal, c.newAnswers,
-	} {
+	c := unconnected(cfg, log, clients)
+	for _, part := range c.parts() {
 		if err := part(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
+}
+
+// unconnected returns a controller without parts.
+func unconnected(cfg config.Controller, log logr.Logger, clients clients) *controller {
+	return &controller{
+		cfg: cfg, log: log, clients: clients, factory: mirror.NewInformers(clients.watch), leads: make(chan struct{}), measured: newMetrics(),
+	}
+}
+
+// parts returns the steps that create and connect the parts.
+func (c *controller) parts() []func(context.Context) error {
+	return []func(context.Context) error{
+		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.watchGroups, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newRehearsal, c.newAnswers,
+	}
 }
 
 // newState creates the state of the nodes, the tenants' ledger, and the queue of pending

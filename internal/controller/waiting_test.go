@@ -1,0 +1,243 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	fakesource "k8s.io/client-go/tools/cache/testing"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/pkg/sched"
+)
+
+const (
+	crowdNodes = 200 // of the crowd's cluster; a fifth of them has the label of the gang
+	fresh      = 200 // pods that come one by one while others wait
+	// mostRetries is how often the gang may be tried while pods end on its nodes.
+	mostRetries = 20
+)
+
+// TestWaiting checks that pods that cannot be placed cost the others nothing, however many wait: a
+// third is too large, a third selects no node, a third lacks a neighbor, and a gang has one pod more
+// than nodes. Fresh pods come one by one, and for each an earlier one ends. The test counts work, in
+// virtual time.
+func TestWaiting(t *testing.T) {
+	for _, waiting := range []int{300, 3000} {
+		t.Run(fmt.Sprint(waiting), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newCrowd(t)
+				for i := range waiting {
+					w.add(unplaceable(i))
+				}
+				for i := range crowdNodes/5 + 1 {
+					w.add(lone(i))
+				}
+				time.Sleep(time.Millisecond) // the others are younger
+				for i := range fresh {
+					w.add(ordinary(i))
+				}
+				defer w.run()()
+				if time.Sleep(time.Second / 2); w.bound.Load() != fresh {
+					t.Errorf("%d of %d pods behind those that wait were bound in half a second: something blocks them", w.bound.Load(), fresh)
+				}
+				time.Sleep(30 * time.Second)
+				if told := w.told.Load(); told != int64(waiting+crowdNodes/5+1) {
+					t.Errorf("%d pods that wait have an event that says why, want all", told)
+				}
+				vain, explained := w.controller.pipeline.Counters().Unschedulable, w.explained.Load()
+				late := w.freshPods()
+				vain, explained = w.controller.pipeline.Counters().Unschedulable-vain, w.explained.Load()-explained
+				if vain > mostRetries || explained > mostRetries || late > 0 {
+					t.Errorf("%d pods came and as many ended: %d attempts in vain and %d explanations, want at most %d; %d pods were not bound before the next came", fresh, vain, explained, mostRetries, late)
+				}
+			})
+		})
+	}
+}
+
+// crowd is a controller without informers in a synctest bubble, with nodes that are nearly full. Its
+// API server needs a while for a Binding.
+type crowd struct {
+	*testing.T
+	controller             *controller
+	pods                   sync.Map // the pods by name
+	bound, told, explained atomic.Int64
+	end                    func()
+}
+
+// newCrowd returns a controller that counts explanations and events of failures, with nodes and pods on them.
+func newCrowd(t *testing.T) *crowd {
+	w := &crowd{T: t}
+	cfg, err := config.LoadController(config.Input{
+		Args:      []string{"--leader-elect=false", "--queue-addr=", "--metrics-secure=false", "--health-addr=127.0.0.1:0", "--metrics-addr=127.0.0.1:0"},
+		LookupEnv: func(string) (string, bool) { return "", false },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := fake.NewClientset()
+	client.PrependReactor("create", "events", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		w.told.Add(1)
+		return true, a.(clienttesting.CreateAction).GetObject(), nil
+	})
+	topologies, groups, quotas := fakesource.NewFakeControllerSource(), fakesource.NewFakeControllerSource(), fakesource.NewFakeControllerSource()
+	w.end = func() { topologies.Shutdown(); groups.Shutdown(); quotas.Shutdown() }
+	w.controller = unconnected(cfg, logr.Discard(), clients{
+		watch: client, bind: client, report: client, lease: client, bindings: w.bind, events: func(context.Context, *eventsv1.Event) error { return nil },
+		metadata: nobody(t), overstep: func(context.Context) error { return errors.New("denied by a ValidatingAdmissionPolicy") }, tenants: storedTenants(t),
+		topologies: cache.NewSharedIndexInformer(topologies, &v1alpha1.NodeTopology{}, 0, cache.Indexers{}),
+		groups:     cache.NewSharedIndexInformer(groups, &v1alpha1.GPUGroup{}, 0, cache.Indexers{}),
+		quotas:     cache.NewSharedIndexInformer(quotas, &v1alpha1.Tenant{}, 0, cache.Indexers{}),
+	})
+	w.connect()
+	for i := range crowdNodes {
+		w.controller.mirror.SetNode(crowdNode(i))
+		filler := labeled("fill", i, strconv.Itoa(59+i%5))
+		filler.Spec.NodeName = crowdNode(i).Name
+		w.controller.mirror.SetPod(filler)
+	}
+	return w
+}
+
+// connect connects the parts. It counts the explanations.
+func (w *crowd) connect() {
+	ctx, stop := context.WithCancel(context.Background())
+	end := w.end
+	w.end = func() { stop(); end(); time.Sleep(time.Minute) } // kube-scheduler's recorders of metrics look every second
+	counted := false
+	for _, part := range w.controller.parts() {
+		if err := part(ctx); err != nil {
+			w.Fatal(err)
+		}
+		if explain := w.controller.filters.explain; explain != nil && !counted {
+			counted = true
+			w.controller.filters.explain = func(pod *sched.Pod) string {
+				w.explained.Add(1)
+				return explain(pod)
+			}
+		}
+	}
+}
+
+// run starts the controller, and returns a function that ends it.
+func (w *crowd) run() (end func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.controller.runWith(ctx) }()
+	<-w.controller.leads
+	return func() {
+		stop()
+		if err := <-ended; err != nil {
+			w.Errorf("run: %v", err)
+		}
+		w.end()
+	}
+}
+
+// freshPods adds pods one by one, and ends as many of those before. It returns how many were not bound
+// before the next came.
+func (w *crowd) freshPods() (late int64) {
+	for i := range int64(fresh) {
+		before := w.bound.Load()
+		w.add(ordinary(fresh + int(i)))
+		time.Sleep(20 * time.Millisecond)
+		late += before + 1 - w.bound.Load()
+		earlier, _ := w.pods.Load(fmt.Sprintf("pod-%05d", i))
+		w.controller.mirror.RemovePod(earlier.(*corev1.Pod))
+		time.Sleep(20 * time.Millisecond)
+	}
+	return late
+}
+
+func (w *crowd) add(pod *corev1.Pod) {
+	w.pods.Store(pod.Name, pod)
+	w.controller.mirror.SetPod(pod)
+}
+
+// bind applies a Binding, and tells the controller about it.
+func (w *crowd) bind(_ context.Context, b *corev1.Binding) error {
+	time.Sleep(2 * time.Millisecond)
+	pending, _ := w.pods.Load(b.Name)
+	pod := pending.(*corev1.Pod).DeepCopy()
+	pod.Spec.NodeName = b.Target.Name
+	w.add(pod)
+	w.bound.Add(1)
+	return nil
+}
+
+// crowdNode returns a node with 64 CPUs. A fifth of the nodes has the label of the gang.
+func crowdNode(i int) *corev1.Node {
+	list := corev1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("256Gi"), "pods": resource.MustParse("250")}
+	name := fmt.Sprintf("node-%03d", i)
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelTopologyZone: fmt.Sprint(i % 3), "gang": strconv.FormatBool(i%5 == 0)}},
+		Status:     corev1.NodeStatus{Allocatable: list, Capacity: list},
+	}
+}
+
+// labeled returns a pending pod with a label of its own.
+func labeled(kind string, i int, cpu string) *corev1.Pod {
+	pod := pendingPod(fmt.Sprintf("%s-%05d", kind, i), cpu, "")
+	pod.Labels = map[string]string{"name": pod.Name}
+	pod.CreationTimestamp = metav1.Now()
+	return pod
+}
+
+// unplaceable returns one of the pods that wait.
+func unplaceable(i int) *corev1.Pod {
+	pod := labeled("waiting", i, "100m")
+	switch i % 3 {
+	case 0:
+		pod.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("100")
+	case 1:
+		pod.Spec.NodeSelector = map[string]string{"disk": "none"}
+	case 2:
+		pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "never"}}, TopologyKey: corev1.LabelTopologyZone,
+		}}}}
+	}
+	return pod
+}
+
+// lone returns a pod of the gang. Each requires a node without another one.
+func lone(i int) *corev1.Pod {
+	pod := labeled("lone", i, "100m")
+	pod.Labels[v1alpha1.LabelGang] = "too-large"
+	pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(crowdNodes/5 + 1)
+	pod.Spec.NodeSelector = map[string]string{"gang": "true"}
+	pod.Spec.Affinity = apartFrom(v1alpha1.LabelGang, "too-large")
+	return pod
+}
+
+// ordinary returns a pod that fits. Every tenth has required anti-affinity.
+func ordinary(i int) *corev1.Pod {
+	pod := labeled("pod", i, "10m")
+	if i%10 == 0 {
+		pod.Labels["app"] = "apart"
+		pod.Spec.Affinity = apartFrom("app", "apart")
+	}
+	return pod
+}
+
+func apartFrom(key, value string) *corev1.Affinity {
+	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}, TopologyKey: corev1.LabelHostname,
+	}}}}
+}
