@@ -99,7 +99,10 @@ type Dependencies struct {
 	// GroupOf returns the GPU group that keeps others from a GPU, slice or share, or "",
 	// and whether the groups are known. nil means that there are no groups.
 	GroupOf func(id string) (group string, known bool)
-	Now     func() time.Time
+	// GPUsFreed is called when GPUHolders has a pod no longer. It must not block or call the node.
+	// nil means that nobody needs to know.
+	GPUsFreed func()
+	Now       func() time.Time
 }
 
 // Config is the configuration of a Node.

@@ -165,7 +165,11 @@ func (n *Node) cgroups(uid string) []string {
 func (n *Node) release(ctx context.Context, uid string) {
 	holds := len(n.mu.book.of(uid)) > 0
 	free := n.mu.book.drop(uid)
+	p := n.mu.pods[uid]
 	delete(n.mu.pods, uid)
+	if p != nil && len(p.gpus) > 0 && n.env.GPUsFreed != nil {
+		n.env.GPUsFreed()
+	}
 	if !holds {
 		return
 	}

@@ -79,6 +79,9 @@ func newWorld() *world {
 	return w
 }
 
+// gpusFreed writes down that a pod no longer holds GPUs.
+func (w *world) gpusFreed() { w.events = append(w.events, "GPUs are free") }
+
 func (w *world) groupOf(id string) (string, bool) {
 	return w.reserved[v1alpha1.GPUOf(id)], w.reserved != nil
 }
@@ -94,7 +97,7 @@ func (w *world) startAgent() error {
 	}
 	var err error
 	w.node, err = New(w.machine, w.cfg, Dependencies{
-		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, Isolator: isolator{w}, GroupOf: w.groupOf, Now: func() time.Time { return time.Time{}.Add(w.now) },
+		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, Isolator: isolator{w}, GroupOf: w.groupOf, GPUsFreed: w.gpusFreed, Now: func() time.Time { return time.Time{}.Add(w.now) },
 	}, s)
 	w.synchronize()
 	return err
