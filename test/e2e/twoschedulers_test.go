@@ -42,8 +42,8 @@ func TestTwoSchedulers(t *testing.T) {
 	for _, sentence := range e2eutil.UsedTwice(m.uses) {
 		t.Error(sentence)
 	}
-	t.Logf("%d pods ran, half of them by kube-scheduler, in %v; rejections: %v; pods by number of rejections: %v; the kubelet was asked %d times who holds what",
-		*mixedPods, time.Since(m.began).Round(time.Second), m.why, m.histogram(), samples)
+	t.Logf("%d pods ran, half of them by each scheduler; the last of each after %v; rejections: %v; pods by number of rejections: %v; the kubelet was asked %d times who holds what",
+		*mixedPods, m.last, m.why, m.histogram(), samples)
 	m.checkBooks(ctx)
 }
 
@@ -53,14 +53,15 @@ type mixed struct {
 	e2eutil.Cluster
 	began    time.Time
 	over     map[types.UID]bool
-	rejected map[int]int    // by the pod's turn
-	why      map[string]int // rejections by scheduler and reason
+	rejected map[int]int              // by the pod's turn
+	why      map[string]int           // rejections by scheduler and reason
+	last     map[string]time.Duration // when the last pod of a scheduler was seen to have run
 	uses     []e2eutil.Use
 }
 
 func newMixed(ctx context.Context, t *testing.T) *mixed {
 	t.Helper()
-	m := &mixed{T: t, Cluster: *cluster, began: time.Now(), over: map[types.UID]bool{}, rejected: map[int]int{}, why: map[string]int{}}
+	m := &mixed{T: t, Cluster: *cluster, began: time.Now(), over: map[types.UID]bool{}, rejected: map[int]int{}, why: map[string]int{}, last: map[string]time.Duration{}}
 	m.Namespace = "mixed"
 	all := m.API.CoreV1().Namespaces()
 	_, err := all.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -131,6 +132,7 @@ func (m *mixed) ended(ctx context.Context, pod *corev1.Pod) (ran bool) {
 	must(m.T, err)
 	if ran = e2eutil.Succeeded(pod); ran {
 		m.note(pod)
+		m.last[pod.Spec.SchedulerName] = time.Since(m.began).Round(time.Second)
 	} else {
 		m.reject(pod, turn)
 		m.create(ctx, turn, 5*time.Second)
