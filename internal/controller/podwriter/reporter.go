@@ -79,7 +79,7 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 	if r.kindOf == nil {
 		r.kindOf = func(*sched.Pod) string { return "" }
 	}
-	r.broadcaster = events.NewBroadcaster(newSerial(&events.EventSinkImpl{Interface: d.Client.EventsV1()}))
+	r.broadcaster = events.NewBroadcaster(newSerial(&events.EventSinkImpl{Interface: d.Client.EventsV1()}, bound.binding))
 	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
 }
 

@@ -21,22 +21,25 @@ func TestTurns(t *testing.T) {
 	}{
 		{"no pod is bound", 0, []int64{8, 8, 8, 8, 8}},
 		{"pods are bound for a while", 1500 * time.Millisecond, []int64{1, 1, 8, 8, 8}},
-		{"pods are bound all the time", time.Hour, []int64{1, 1, 1, 8, 8}},
+		{"pods are bound all the time", time.Hour, []int64{1, 1, 1, 1, 4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				turns := newTurns(func() bool { return time.Since(began) < c.binding })
 				var writing, done atomic.Int64
-				for range 20 {
-					go func() {
-						defer turns.take(began)()
-						writing.Add(1)
-						time.Sleep(time.Hour)
-						writing.Add(-1)
-						done.Add(1)
-					}()
-				}
+				go func() {
+					for range 20 {
+						over := turns.take(began)
+						go func() {
+							writing.Add(1)
+							time.Sleep(time.Hour)
+							writing.Add(-1)
+							done.Add(1)
+							over()
+						}()
+					}
+				}()
 				var got []int64
 				for range c.want {
 					synctest.Wait()
@@ -68,16 +71,21 @@ func (s *slowSink) Create(_ context.Context, event *eventsv1.Event) (*eventsv1.E
 	return event, nil
 }
 
-// TestEventsOneByOne checks that the events of many failures are written one at a time.
+// TestEventsOneByOne checks that the events of many failures are written one at a time, and more
+// rarely while pods are bound.
 func TestEventsOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow, ctx := &slowSink{}, t.Context()
-		r := &Reporter{broadcaster: events.NewBroadcaster(newSerial(slow))}
+		slow, ctx, began := &slowSink{}, t.Context(), time.Now()
+		r := &Reporter{broadcaster: events.NewBroadcaster(newSerial(slow, func() bool { return time.Since(began) < 3*time.Second }))}
 		if err := r.broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			r.recorder(pod(name)).Eventf(podReference(pod(name)), nil, "Warning", "FailedScheduling", "Scheduling", "no room")
+		}
+		synctest.Wait()
+		if time.Sleep(5*time.Second + idleGap/2); slow.all.Load() != 4 {
+			t.Errorf("%d of 5 events are written after 5 s, want 4", slow.all.Load())
 		}
 		time.Sleep(time.Minute)
 		if slow.most.Load() != 1 || slow.all.Load() != 5 {
