@@ -81,8 +81,8 @@ func (b *Binder) Bind(ctx context.Context, d sched.Decision, detach func()) erro
 		switch {
 		case closed == nil && err == nil:
 			return nil
-		case closed == nil && isAnswer(err) && unanswered && !apierrors.IsNotFound(err):
-			// It answers this request. An earlier one may still take effect.
+		case closed == nil && isAnswer(err) && (unanswered || isServerError(err)) && !apierrors.IsNotFound(err):
+			// It answers this request. An earlier one may still take effect, and this one after a server error.
 			detach()
 			if b.Resolve(ctx, d) == nil {
 				return nil
@@ -151,6 +151,13 @@ var errUnknown = errors.New("the outcome is unknown")
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err)
+}
+
+// isServerError reports whether an error is an answer that does not tell what becomes of the request: the
+// API server, or a proxy before it, may have lost the connection on which it had sent the request on.
+func isServerError(err error) bool {
+	var answer apierrors.APIStatus
+	return errors.As(err, &answer) && answer.Status().Code >= 500
 }
 
 // isRefusal reports whether an error of Bind says that the API server refused the

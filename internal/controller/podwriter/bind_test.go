@@ -258,16 +258,19 @@ func between(asked, from, until int, err error) error {
 }
 
 // TestLateBinding checks that a refusal answers only the last request: an earlier one, which had no
-// answer, may still take effect.
+// answer, may still take effect. So may a request that was answered by a server error: the API server, or a
+// proxy before it, lost the connection on which it had sent the request on.
 func TestLateBinding(t *testing.T) {
-	pods := schema.GroupResource{Resource: "pods"}
-	for name, refusal := range map[string]error{
-		"409": apierrors.NewConflict(pods, "a", errors.New("modified")), "429": apierrors.NewTooManyRequests("later", 1),
-		"500": apierrors.NewInternalError(errors.New("etcd")), "403": apierrors.NewForbidden(pods, "a", errors.New("policy")),
+	pods, silence := schema.GroupResource{Resource: "pods"}, context.DeadlineExceeded
+	proxy := func(code int) error { return apierrors.NewGenericServerResponse(code, "post", pods, "a", "", 0, true) }
+	for name, answers := range map[string][]error{
+		"none, 409": {silence, apierrors.NewConflict(pods, "a", errors.New("modified"))}, "none, 429": {silence, apierrors.NewTooManyRequests("later", 1)},
+		"none, 500": {silence, apierrors.NewInternalError(errors.New("etcd"))}, "none, 403": {silence, apierrors.NewForbidden(pods, "a", errors.New("policy"))},
+		"500": {apierrors.NewInternalError(errors.New("etcd"))}, "502 of a proxy": {proxy(502)}, "503 of a proxy": {proxy(503)},
 	} {
 		for _, binds := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, bound %v", name, binds), func(t *testing.T) {
-				s := newServer(false, context.DeadlineExceeded, refusal)
+				s := newServer(false, answers...)
 				s.late = func() {
 					pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-a"}}
 					if binds {

@@ -3,6 +3,7 @@ package podwriter
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,12 +25,26 @@ type Bindings struct{ client *rest.RESTClient }
 // config.QPS (negative for none). The API server, too, is asked to give up after
 // config.Timeout.
 func NewBindings(config *rest.Config) (*Bindings, error) {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return once{next} })
 	client, err := newClient(config, "/api", corev1.SchemeGroupVersion)
 	return &Bindings{client}, err
 }
 
-// Create binds a pod. An error that is an APIStatus is the API server's answer; after any
-// other error the pod may be bound or not.
+// once keeps client-go from repeating a Binding after a server error, as Retry-After allows. The request may
+// still take effect, and the answer to the next one would hide that from the caller.
+type once struct{ next http.RoundTripper }
+
+func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := o.next.RoundTrip(r)
+	if err == nil && answer.StatusCode >= http.StatusInternalServerError {
+		answer.Header.Del("Retry-After")
+	}
+	return answer, err
+}
+
+// Create binds a pod. An error that is an APIStatus is the API server's answer. After any other error, and after
+// a server error (5xx), the pod may be bound or not, or be bound later.
 func (b *Bindings) Create(ctx context.Context, binding *corev1.Binding) error {
 	return b.client.Post().Namespace(binding.Namespace).Resource("pods").Name(binding.Name).SubResource("binding").
 		Body(binding).Do(ctx).Error()

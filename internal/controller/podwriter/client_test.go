@@ -177,7 +177,7 @@ func status(err *apierrors.StatusError) *metav1.Status { return &err.ErrStatus }
 const tries = 11
 
 // TestAnswers checks that errors carry the API server's status, and that requests are
-// repeated if it allows that.
+// repeated if it allows that, unless an earlier one may still take effect.
 func TestAnswers(t *testing.T) {
 	pods := corev1.Resource("pods")
 	assigned := status(apierrors.NewConflict(pods, "a", errors.New("already assigned")))
@@ -190,7 +190,8 @@ func TestAnswers(t *testing.T) {
 	}{
 		"made":              {[]answer{{code: 201, body: done}}, nil, 1},
 		"conflict":          {[]answer{{code: 409, body: assigned}}, apierrors.IsConflict, 1},
-		"later, and then":   {[]answer{{429, "0", overloaded}, {503, "0", nil}, {code: 201, body: done}}, nil, 3},
+		"later, and then":   {[]answer{{429, "0", overloaded}, {429, "0", overloaded}, {code: 201, body: done}}, nil, 3},
+		"maybe, or later":   {[]answer{{503, "0", nil}}, apierrors.IsServiceUnavailable, 1},
 		"always later":      {[]answer{{429, "0", overloaded}}, apierrors.IsTooManyRequests, tries},
 		"too many":          {[]answer{{code: 429, body: overloaded}}, apierrors.IsTooManyRequests, 1},
 		"refused for good":  {[]answer{{403, "0", nil}}, apierrors.IsForbidden, 1},
@@ -270,7 +271,7 @@ func (a around) RoundTrip(r *http.Request) (*http.Response, error) { return a(r)
 func TestSilence(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"connection lost": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-		"no time left":    func(w http.ResponseWriter, _ *http.Request) { answer{code: 503, retryAfter: "60"}.write(w) },
+		"no time left":    func(w http.ResponseWriter, _ *http.Request) { answer{code: 429, retryAfter: "60"}.write(w) },
 		"nothing":         func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body); <-r.Context().Done() },
 	} {
 		t.Run(name, func(t *testing.T) {
