@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover perf perf-busy latency soak gpu-check fuzz matrix
+.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-systemd e2e-wide e2e-controller e2e-rules ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# of a release, which the programs report; empty for what the Go tool knows
@@ -132,6 +132,11 @@ alerts-check: ## test the alert rules of deploy/monitoring with Prometheus' prom
 
 takeover: bin rig ## bind 2,000 pods while the leading controller is killed and frozen ten times; 15 minutes
 	go test -tags e2e -count=1 -v -timeout 60m ./test/e2e/controller -run 'Killed|Frozen' -pods 2000 -takeovers 10
+
+FAULTS ?= 1000000
+SEED ?= 1
+faults: ## inject FAULTS faults of the API server into the controller, in simulated time; SEED; 15 minutes on 1 idle CPU
+	GOMAXPROCS=1 GOGC=400 go test -count=1 -v -timeout 4h ./internal/controller -run 'TestFaults$$' -faults $(FAULTS) -faults-seed $(SEED)
 
 NODES ?= 5000
 PODS ?= 5000

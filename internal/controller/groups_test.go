@@ -42,15 +42,21 @@ func (w *world) permit(nodes ...string) {
 // gpuNode creates a node with the GPUs NAME-0, NAME-1, ..., and their links, if given.
 func (w *world) gpuNode(name string, gpus int, links ...string) {
 	w.Helper()
-	w.node(name, 4, func(node *corev1.Node, t *v1alpha1.NodeTopology) {
-		node.Status.Allocatable["nvidia.com/gpu"] = *resource.NewQuantity(int64(gpus), "")
-		for i := range gpus {
-			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", name, i), Index: int32(i), Model: "T4", Form: "physical", Health: "Healthy"})
-		}
+	w.node(name, 4, withGPUs(gpus), func(_ *corev1.Node, t *v1alpha1.NodeTopology) {
 		for i, row := range links {
 			t.Status.GPUs[i].Links = strings.Fields(row)
 		}
 	})
+}
+
+// withGPUs gives a node the GPUs NAME-0, NAME-1, ...
+func withGPUs(gpus int) func(*corev1.Node, *v1alpha1.NodeTopology) {
+	return func(node *corev1.Node, t *v1alpha1.NodeTopology) {
+		node.Status.Allocatable["nvidia.com/gpu"] = *resource.NewQuantity(int64(gpus), "")
+		for i := range gpus {
+			t.Status.GPUs = append(t.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprintf("%s-%d", node.Name, i), Index: int32(i), Model: "T4", Form: "physical", Health: "Healthy"})
+		}
+	}
 }
 
 // group creates or edits a group of the tenant ann; a binding has the form "n1=0,1".

@@ -176,10 +176,19 @@ func (w *world) bind(action clienttesting.Action) (bool, runtime.Object, error) 
 	return true, nil, w.client.Tracker().Update(pods, pod, "default")
 }
 
-// node creates a node with two NUMA nodes of the given number of CPUs each. CPU 0 is added and
-// reserved. The functions may change it.
+// node creates a node of newNode.
 func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTopology)) {
 	w.Helper()
+	node, t := newNode(name, cpus, more...)
+	w.topologies.Add(t)
+	if _, err := w.client.CoreV1().Nodes().Create(w.Context(), node, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// newNode returns a node with two NUMA nodes of the given number of CPUs each. CPU 0 is added and
+// reserved. The functions may change it.
+func newNode(name string, cpus int, more ...func(*corev1.Node, *v1alpha1.NodeTopology)) (*corev1.Node, *v1alpha1.NodeTopology) {
 	list := corev1.ResourceList{"cpu": *resource.NewQuantity(int64(2*cpus+1), ""), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: list, Capacity: list}}
 	t := &v1alpha1.NodeTopology{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -194,10 +203,7 @@ func (w *world) node(name string, cpus int, more ...func(*corev1.Node, *v1alpha1
 	for _, add := range more {
 		add(node, t)
 	}
-	w.topologies.Add(t)
-	if _, err := w.client.CoreV1().Nodes().Create(w.Context(), node, metav1.CreateOptions{}); err != nil {
-		w.Fatal(err)
-	}
+	return node, t
 }
 
 // pod creates a pending pod, with exclusive CPUs if it has a policy.

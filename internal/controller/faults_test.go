@@ -1,0 +1,298 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/platform/config"
+	"github.com/numalet/numalet/internal/testutil/apisim"
+	"github.com/numalet/numalet/pkg/topology"
+)
+
+var (
+	faultsWanted = flag.Int("faults", 3000, "how many faults TestFaults injects")
+	faultsSeed   = flag.Uint64("faults-seed", 1, "the seed of TestFaults")
+	faultsTrace  = flag.Bool("faults-trace", false, "TestFaults shows the history of a pod with which something is wrong")
+)
+
+// faultsPerEpoch is the number of faults that a cluster lives through. An epoch is long enough for several takeovers.
+const faultsPerEpoch = 4000
+
+// TestFaults runs the controller with its own clients against an API server that fails in many ways
+// (apisim.Faults), while pods come and go, and processes of the controller are killed or cut off and
+// replaced. It checks at each change that nothing is given twice, and in the end that no pod is lost: once
+// the faults stop, each pod that fits is bound, and what the controllers know is what the API server has.
+//
+// Time is simulated, so waiting costs nothing. An epoch is a cluster of its own. The seed and its number
+// fix its random numbers, but not the order in which goroutines run, so an epoch does not repeat exactly.
+func TestFaults(t *testing.T) {
+	klog.SetLogger(logr.Discard())
+	handlers := utilruntime.ErrorHandlers
+	utilruntime.ErrorHandlers = nil // they would sleep and log
+	t.Cleanup(func() { utilruntime.ErrorHandlers = handlers })
+	total, bindings, starts, counts, simulated, began := 0, 0, 0, map[string]int{}, time.Duration(0), time.Now()
+	for n := uint64(0); total < *faultsWanted && !t.Failed(); n++ {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEpoch(t, rand.New(rand.NewPCG(*faultsSeed, n)))
+			e.run(min(faultsPerEpoch, *faultsWanted-total))
+			for _, wrong := range e.audit.violations() {
+				t.Errorf("seed %d, epoch %d: %s", *faultsSeed, n, wrong)
+			}
+			for kind, count := range e.faults.Counts() {
+				counts[kind] += count
+			}
+			total += e.faults.Total()
+			bindings += e.audit.bindings
+			starts += int(e.starts.Load())
+			simulated += e.simulated
+		})
+		if n%5 == 4 {
+			t.Logf("epoch %d: %d faults, %d pods bound, %d processes, %v simulated", n, total, bindings, starts, simulated.Round(time.Minute))
+		}
+	}
+	t.Logf("seed %d: %d faults, %d pods bound by %d processes in %v of simulated time, in %v\n%s", *faultsSeed, total, bindings, starts, simulated.Round(time.Minute), time.Since(began).Round(time.Second), apisim.Table(counts))
+}
+
+// epoch is one cluster with one or two replicas of the controller.
+type epoch struct {
+	*testing.T
+	rand   *rand.Rand // of the world; used by one goroutine
+	faults *apisim.Faults
+	server *apisim.Server
+	audit  *audit
+
+	settings  []string
+	kill      chan struct{} // kills a process
+	replicas  []atomic.Pointer[process]
+	starts    atomic.Int64
+	made      int // pods and gangs
+	uids      int
+	quiet     bool // nobody creates or deletes pods
+	simulated time.Duration
+}
+
+// process is a process of the controller.
+type process struct {
+	conn       *apisim.Conn
+	controller *controller
+	stop       context.CancelFunc
+	ended      chan struct{}
+}
+
+func newEpoch(t *testing.T, r *rand.Rand) *epoch {
+	e := &epoch{T: t, rand: r, faults: apisim.NewFaults(rand.New(rand.NewPCG(r.Uint64(), 0))), audit: newAudit(), kill: make(chan struct{})}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	e.server = apisim.New(scheme, e.faults)
+	e.server.Observe, e.server.Event, e.server.Refused, e.audit.traced = e.audit.observe, e.audit.event, e.audit.refused, *faultsTrace
+	if *faultsTrace {
+		e.server.Trace = func(class, _, name, fault string) {
+			if class != "event" && class != "lease" && class != "list" && class != "watch" {
+				e.audit.request(name, class, fault)
+			}
+		}
+	}
+	e.replicas = make([]atomic.Pointer[process], 1+r.IntN(2))
+	e.settings = []string{"--reserve-after=" + []string{"none", "1s"}[r.IntN(2)], "--policy=" + []string{"leastfit", "bestfit", "fragmentation"}[r.IntN(3)]}
+	return e
+}
+
+// run lets the cluster live until that many faults were injected, and then checks it.
+func (e *epoch) run(faults int) {
+	began := time.Now()
+	e.populate()
+	ctx, stop := context.WithCancel(e.Context())
+	var replicas sync.WaitGroup
+	for i := range e.replicas {
+		replicas.Go(func() { e.supervise(ctx, &e.replicas[i]) })
+	}
+	synctest.Wait()
+	for i := 0; e.faults.Total() < faults && len(e.audit.violations()) == 0; i++ {
+		time.Sleep(time.Duration(e.rand.Int64N(int64(100 * time.Millisecond))))
+		e.arrive()
+		if i%4 == 0 {
+			e.live()
+			e.disturb()
+		}
+	}
+	e.settle()
+	stop()
+	replicas.Wait()
+	time.Sleep(30 * time.Second) // until processes that were killed have ended, and their recorders of metrics
+	e.simulated = time.Since(began)
+}
+
+// supervise keeps a replica running until ctx ends. A process that is killed is replaced at once.
+func (e *epoch) supervise(ctx context.Context, replica *atomic.Pointer[process]) {
+	for {
+		p := e.start()
+		replica.Store(p)
+		select {
+		case <-p.ended:
+			time.Sleep(time.Second)
+		case <-e.kill:
+			p.conn.Cut()
+			p.stop()
+		case <-ctx.Done():
+			p.stop()
+			<-p.ended
+			return
+		}
+	}
+}
+
+// process returns a process that runs.
+func (e *epoch) process() *process { return e.replicas[e.rand.IntN(len(e.replicas))].Load() }
+
+// leader returns the controller that leads.
+func (e *epoch) leader() *controller {
+	for i := range e.replicas {
+		if c := e.replicas[i].Load().controller; c.schedules() {
+			return c
+		}
+	}
+	e.Fatal("no replica leads")
+	return nil
+}
+
+// start starts a process of the controller.
+func (e *epoch) start() *process {
+	cfg, err := config.LoadController(config.Input{
+		Args:      append(slices.Clone(e.settings), "--health-addr=127.0.0.1:0", "--metrics-addr=127.0.0.1:0", "--metrics-secure=false", "--queue-addr=", "--binders=8", "--proposers=2"),
+		LookupEnv: func(string) (string, bool) { return "", false },
+	})
+	if err != nil {
+		e.Fatal(err)
+	}
+	p := &process{conn: e.server.Connect(), ended: make(chan struct{})}
+	connected, err := connectScheduler(&rest.Config{
+		Host: "http://apisim", Transport: p.conn, QPS: cfg.RequestRate, Burst: int(cfg.RequestRate) + 1,
+		ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf, AcceptContentTypes: runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON},
+	}, cfg)
+	if err != nil {
+		e.Fatal(err)
+	}
+	connected.tenants = storedTenants(e.T)
+	ctx, stop := context.WithCancel(context.Background())
+	if p.controller, err = newController(ctx, cfg, logr.Discard(), connected); err != nil {
+		e.Fatal(err)
+	}
+	running, end := context.WithCancel(context.Background())
+	p.stop = end
+	go func() {
+		defer close(p.ended)
+		defer stop()
+		p.controller.runWith(running) // ends with an error if the lease is lost, as it may be
+		p.controller.close()
+	}()
+	e.starts.Add(1)
+	return p
+}
+
+// close closes what only run uses.
+func (c *controller) close() {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	c.health.Run(over)
+	c.metrics.Run(over)
+}
+
+// settle ends the faults, and checks that each pod that fits is bound, that every pod is bound in the end, and that the
+// controller then knows what the API server has.
+func (e *epoch) settle() {
+	e.faults.Stop(true)
+	e.quiet = true
+	for i := range simNodes {
+		e.cordon(fmt.Sprintf("n%d", i), false)
+		e.publish(fmt.Sprintf("n%d", i), true)
+	}
+	time.Sleep(2 * time.Minute)
+	e.checkFitting()
+	for limit := time.Now().Add(time.Hour); len(e.waiting()) > 0; time.Sleep(250 * time.Millisecond) {
+		if time.Now().After(limit) {
+			for _, pod := range e.waiting() {
+				explained, _ := e.leader().queue.Explain(string(pod.UID))
+				e.audit.violation(string(pod.UID), "pod %s still waits: %v; %v; %v", pod.Name, explained, pod.Spec.Containers[0].Resources.Requests, pod.Annotations)
+			}
+			return
+		}
+		e.live()
+	}
+	time.Sleep(15 * time.Second)
+	for i := range e.replicas {
+		e.checkBooks(e.replicas[i].Load().controller)
+	}
+}
+
+// checkFitting checks that no pod waits that fits. With reservations pods may wait for others.
+func (e *epoch) checkFitting() {
+	if e.leader().reservations != nil {
+		return
+	}
+	synctest.Wait()
+	for _, pod := range e.waiting() {
+		if pod.DeletionTimestamp != nil || pod.Labels[v1alpha1.LabelGang] != "" || pod.Annotations[v1alpha1.AnnotationCPUPolicy] != "" {
+			continue
+		}
+		h, _ := holding(pod)
+		for name, n := range e.audit.nodes {
+			if left := n.free(); left.cpu >= h.cpu && left.gpus >= h.count {
+				explained, _ := e.leader().queue.Explain(string(pod.UID))
+				e.audit.violation(string(pod.UID), "pod %s waits and fits %s, where %dm CPU and %d GPUs are free: %v", pod.Name, name, left.cpu, left.gpus, explained)
+			}
+		}
+	}
+}
+
+// books is what pods hold on a node.
+type books struct {
+	Pods      []string
+	CPU, GPUs int64
+	NUMA      map[topology.NodeID]int
+}
+
+// checkBooks checks that a controller's state of each node equals the API server's, whether it leads or not.
+func (e *epoch) checkBooks(c *controller) {
+	synctest.Wait()
+	for name, n := range e.audit.nodes {
+		left := n.free()
+		want := books{n.holders(), left.cpu, left.gpus, left.numa}
+		record := c.state.Record(name)
+		got := books{CPU: int64(record.Free.CPU), GPUs: record.Free.Extended.Of("nvidia.com/gpu"), NUMA: map[topology.NodeID]int{}}
+		for _, on := range record.NUMA {
+			got.NUMA[on.ID] = on.FreeCPUs
+		}
+		for _, a := range c.state.Assignments(name) {
+			got.Pods = append(got.Pods, a.UID)
+			if !a.Bound {
+				e.audit.violation(a.UID, "node %s: the assignment of %s is still not known to be bound", name, a.UID)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			e.audit.violation("", "node %s, free and holders by the API server and by the controller (-want +got):\n%s", name, diff)
+		}
+	}
+	if len(c.queue.List()) > 0 {
+		e.audit.violation("", "no pod waits, and the queue has %v", c.queue.List())
+	}
+}

@@ -1,0 +1,185 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/apisim"
+)
+
+const (
+	simNodes   = 6
+	simCPUs    = 6 // of each NUMA node, besides CPU 0
+	simGPUs    = 4 // of each node
+	maxWaiting = 14
+	maxPods    = 90 // at a time
+)
+
+// populate creates the nodes.
+func (e *epoch) populate() {
+	e.server.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+	for i := range simNodes {
+		node, t := newNode(fmt.Sprintf("n%d", i), simCPUs, withGPUs(simGPUs), nearGPUs)
+		node.UID, t.UID = types.UID("uid-"+node.Name), types.UID("uid-t-"+node.Name)
+		e.audit.addNode(node, t)
+		e.server.Create(node)
+		e.server.Create(t)
+	}
+}
+
+// nearGPUs puts half of a node's GPUs near each NUMA node.
+func nearGPUs(_ *corev1.Node, t *v1alpha1.NodeTopology) {
+	for i := range t.Status.GPUs {
+		t.Status.GPUs[i].NUMA = ptr.To(int32(2 * i / simGPUs))
+	}
+}
+
+// chance reports true with a probability.
+func (e *epoch) chance(p float64) bool { return e.rand.Float64() < p }
+
+// arrive creates pods while few wait.
+func (e *epoch) arrive() {
+	pods := apisim.List[*corev1.Pod](e.server)
+	waiting := 0
+	for _, pod := range pods {
+		if pod.Spec.NodeName == "" {
+			waiting++
+		}
+	}
+	if waiting >= maxWaiting || len(pods) >= maxPods {
+		return
+	}
+	e.made++
+	if !e.chance(.1) {
+		e.server.Create(e.newPod(fmt.Sprintf("p%d", e.made)))
+		return
+	}
+	size := 2 + e.rand.IntN(3)
+	for i := range size {
+		pod := e.newPod(fmt.Sprintf("g%d-%d", e.made, i))
+		pod.Labels = map[string]string{v1alpha1.LabelGang: fmt.Sprintf("g%d", e.made)}
+		pod.Annotations[v1alpha1.AnnotationGangMinAvailable] = strconv.Itoa(size)
+		e.server.Create(pod)
+	}
+}
+
+// newPod returns a pod of a random kind: plain, with exclusive CPUs, or with GPUs.
+func (e *epoch) newPod(name string) *corev1.Pod {
+	cpu, policy := []string{"500m", "1500m", "3", "5"}[e.rand.IntN(4)], ""
+	if e.chance(.5) {
+		policy = []string{"single", "spread", "random"}[e.rand.IntN(3)]
+		cpu = []string{"1", "2", "4", "6"}[e.rand.IntN(4)]
+	}
+	pod := pendingPod(name, cpu, policy)
+	e.uids++
+	pod.UID = types.UID(fmt.Sprintf("%s-%d", name, e.uids))
+	pod.CreationTimestamp = metav1.NewTime(time.Now())
+	pod.Generation = 1
+	if e.chance(.3) {
+		of, most := &pod.Spec.Containers[0].Resources, simGPUs
+		if policy == "single" {
+			most /= 2 // those near a NUMA node
+		}
+		of.Limits["nvidia.com/gpu"] = *resource.NewQuantity(int64(1+e.rand.IntN(most)), "")
+		of.Requests = of.Limits
+	}
+	return pod
+}
+
+// live lets kubelets and users act on each pod once: pods run, end, are deleted, and are created again
+// under their old names. The pods of a gang end once all of them have started.
+func (e *epoch) live() {
+	pods := apisim.List[*corev1.Pod](e.server)
+	unbound := map[string]bool{} // gangs that have not started
+	for _, pod := range pods {
+		if gang := pod.Labels[v1alpha1.LabelGang]; pod.Spec.NodeName == "" {
+			unbound[gang] = true
+		}
+	}
+	for _, pod := range pods {
+		gang := pod.Labels[v1alpha1.LabelGang]
+		waits := gang != "" && unbound[gang]
+		switch bound := pod.Spec.NodeName != ""; {
+		case pod.DeletionTimestamp != nil, v1alpha1.Ended(pod) && !waits && e.chance(.5):
+			apisim.Delete[*corev1.Pod](e.server, pod.Namespace, pod.Name, string(pod.UID))
+		case v1alpha1.Ended(pod), waits && !bound:
+		case bound && pod.Status.Phase == corev1.PodPending:
+			e.setPhase(pod, corev1.PodRunning)
+		case waits:
+		case bound && e.chance(.01), !bound && e.chance(.002): // with finalizers also a pending pod stays for a while
+			apisim.Update(e.server, pod.Namespace, pod.Name, func(pod *corev1.Pod) bool {
+				now := metav1.NewTime(time.Now())
+				pod.DeletionTimestamp = &now
+				return true
+			})
+		case bound && e.chance(.06):
+			e.setPhase(pod, []corev1.PodPhase{corev1.PodSucceeded, corev1.PodSucceeded, corev1.PodFailed}[e.rand.IntN(3)])
+		case !bound && !e.quiet && e.chance(.01):
+			if apisim.Delete[*corev1.Pod](e.server, pod.Namespace, pod.Name, string(pod.UID)) && e.chance(.5) {
+				e.server.Create(e.newPod(pod.Name))
+			}
+		}
+	}
+}
+
+func (e *epoch) setPhase(of *corev1.Pod, phase corev1.PodPhase) {
+	apisim.Update(e.server, of.Namespace, of.Name, func(pod *corev1.Pod) bool {
+		pod.Status.Phase = phase
+		return pod.UID == of.UID
+	})
+}
+
+// disturb changes nodes, and kills a process of the controller or cuts it off for a while.
+func (e *epoch) disturb() {
+	node := fmt.Sprintf("n%d", e.rand.IntN(simNodes))
+	switch {
+	case e.chance(.02):
+		e.cordon(node, e.chance(.5))
+	case e.chance(.02):
+		e.publish(node, e.chance(.5))
+	case e.chance(.05): // a heartbeat
+		apisim.Update(e.server, "", node, func(n *corev1.Node) bool {
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.NewTime(time.Now())}}
+			return true
+		})
+	case e.chance(.0007):
+		e.kill <- struct{}{}
+	case e.chance(.0014): // of the lease: while other requests still get through, the fence closes
+		e.process().conn.Part([]string{"", "lease"}[e.rand.IntN(2)], time.Duration(e.rand.Int64N(int64(time.Minute))))
+	}
+}
+
+func (e *epoch) cordon(node string, off bool) {
+	apisim.Update(e.server, "", node, func(n *corev1.Node) bool {
+		changed := n.Spec.Unschedulable != off
+		n.Spec.Unschedulable = off
+		return changed
+	})
+}
+
+// publish sets whether an agent is ready.
+func (e *epoch) publish(node string, ready bool) {
+	status := metav1.ConditionFalse
+	if ready {
+		status = metav1.ConditionTrue
+	}
+	apisim.Update(e.server, "", node, func(t *v1alpha1.NodeTopology) bool {
+		return meta.SetStatusCondition(&t.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: status})
+	})
+}
+
+// waiting returns the pods that wait for a node.
+func (e *epoch) waiting() []*corev1.Pod {
+	return slices.DeleteFunc(apisim.List[*corev1.Pod](e.server), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" })
+}

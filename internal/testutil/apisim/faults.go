@@ -1,0 +1,197 @@
+package apisim
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Faults decides which requests and watches fail, and how. A seed fixes the decisions, but not which
+// request gets which of them: that depends on the order in which goroutines run. Its methods may be
+// called from any goroutine.
+type Faults struct {
+	// Rates are the shares of requests that fail, by their class (see class). Stream is the share of
+	// batches of changes at which a watch fails, and Stale that of lists from the cache that are stale.
+	Rates         map[string]float64
+	Stream, Stale float64
+
+	mu     sync.Mutex
+	rand   *rand.Rand
+	off    bool
+	total  int
+	counts map[string]int
+}
+
+// NewFaults returns faults that are drawn from a source of random numbers.
+func NewFaults(r *rand.Rand) *Faults {
+	return &Faults{
+		Rates:  map[string]float64{"bind": .6, "read pod": .5, "write condition": .5, "event": .5, "lease": .06, "list": .3, "watch": .4},
+		Stream: .1, Stale: .3,
+		rand: r, counts: map[string]int{},
+	}
+}
+
+// Stop ends all faults, or starts them again.
+func (f *Faults) Stop(off bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.off = off
+}
+
+// Total returns how many faults were injected.
+func (f *Faults) Total() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.total
+}
+
+// Counts returns how many faults were injected, by class and kind.
+func (f *Faults) Counts() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.counts)
+}
+
+// when is when a request takes effect.
+type when string
+
+const (
+	never when = "before commit"
+	now   when = "after commit"
+	late  when = "committed late" // after the answer, within the time that the client gives the request
+)
+
+// fault is one way in which a request fails.
+type fault struct {
+	effect when
+	status int    // of the answer; reset or silence for none
+	reason string // of the Status; "" means that the answer is not from the API server but from a proxy
+	retry  bool   // the answer says after how many seconds to try again
+}
+
+// Without an answer, the connection is reset, or nothing comes until the client gives up.
+const (
+	reset   = 0
+	silence = -1
+)
+
+// waits reports whether a client waits because of the fault.
+func (f *fault) waits() bool { return f.status == silence || f.retry }
+
+func (f *fault) String() string {
+	what := fmt.Sprint(f.status)
+	switch {
+	case f.status == reset:
+		what = "reset"
+	case f.status == silence:
+		what = "no answer"
+	case f.reason == "":
+		what += " of a proxy"
+	case f.retry:
+		what += " with Retry-After"
+	}
+	return what + " " + string(f.effect)
+}
+
+// failing are the faults of writes. Reads have those that do not depend on an effect.
+var failing = func() (all []fault) {
+	for _, answer := range []fault{
+		{status: 500, reason: "InternalError"}, {status: 504, reason: "Timeout"}, {status: 500, reason: "ServerTimeout", retry: true},
+		{status: 502}, {status: 504}, {status: 409, reason: "Conflict"}, {status: reset}, {status: silence},
+	} {
+		for _, answer.effect = range []when{never, now, late} {
+			if answer.effect != late || answer.status != 409 {
+				all = append(all, answer)
+			}
+		}
+	}
+	return append(all,
+		fault{effect: never, status: 429, reason: "TooManyRequests", retry: true}, fault{effect: never, status: 429, reason: "TooManyRequests"},
+		fault{effect: never, status: 503, reason: "ServiceUnavailable", retry: true}, fault{effect: never, status: 503})
+}()
+
+// class is the class of a request, for Rates.
+func class(r *request) string {
+	switch {
+	case r.watch:
+		return "watch"
+	case r.verb == "list":
+		return "list"
+	case r.sub == "binding":
+		return "bind"
+	case r.verb == "get" && r.resource.Resource == "pods":
+		return "read pod"
+	case r.sub == "status":
+		return "write condition"
+	case r.resource.Resource == "events":
+		return "event"
+	case r.resource.Resource == "leases":
+		return "lease"
+	}
+	return "other"
+}
+
+// of returns how a request fails, or nil.
+func (f *Faults) of(r *request) *fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.off || f.rand.Float64() >= f.Rates[class(r)] {
+		return nil
+	}
+	for {
+		chosen := failing[f.rand.IntN(len(failing))]
+		switch reads := r.verb == "get" || r.verb == "list"; {
+		case reads && (chosen.effect != never || chosen.status == http.StatusConflict):
+		case r.hurried() && chosen.waits():
+		default:
+			f.count(class(r), chosen.String())
+			return &chosen
+		}
+	}
+}
+
+// one returns one of several faults, or "" for none.
+func (f *Faults) one(rate float64, of string, faults ...string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.off || f.rand.Float64() >= rate {
+		return ""
+	}
+	chosen := faults[f.rand.IntN(len(faults))]
+	f.count(of, chosen)
+	return chosen
+}
+
+// lost counts a request, or changes of a watch, that did not get through.
+func (f *Faults) lost(r *request, why string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count(class(r), why)
+}
+
+// count needs f.mu.
+func (f *Faults) count(class, kind string) {
+	f.total++
+	f.counts[class+": "+kind]++
+}
+
+// upTo returns a random duration of less than d.
+func (f *Faults) upTo(d time.Duration) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Duration(f.rand.Int64N(int64(max(d, 1))))
+}
+
+// Table returns counts as lines of text.
+func Table(counts map[string]int) string {
+	var b strings.Builder
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(&b, "%9d %s\n", counts[kind], kind)
+	}
+	return b.String()
+}
