@@ -49,7 +49,7 @@ func LoadArchive(file string) (*helmchart.Chart, error) {
 }
 
 // Render returns the objects of each template, by the name of its file. Templates without
-// objects are left out.
+// objects, and the notes for the user, are left out.
 func Render(c *helmchart.Chart, to Target, values map[string]any) (map[string]string, error) {
 	capabilities := chartutil.DefaultCapabilities.Copy()
 	capabilities.KubeVersion = to.kubernetes()
@@ -63,7 +63,7 @@ func Render(c *helmchart.Chart, to Target, values map[string]any) (map[string]st
 	}
 	all := map[string]string{}
 	for name, text := range rendered {
-		if text = strings.TrimPrefix(strings.TrimSpace(text), "---\n"); text != "" && !strings.HasSuffix(name, ".tpl") {
+		if text = strings.TrimPrefix(strings.TrimSpace(text), "---\n"); text != "" && !strings.HasSuffix(name, ".tpl") && !strings.HasSuffix(name, ".txt") {
 			all[path.Base(name)] = text + "\n"
 		}
 	}

@@ -122,6 +122,7 @@ controller:
     profiles: [{schedulerName: numalet-batch, percentageOfNodesToScore: 20}]
 `},
 		"options": {Target{Release: "numalet", Namespace: "gke"}, `
+containerd: {installer: undo}
 podMonitor: {enabled: true, tokenSecret: {name: scraper}}
 networkPolicy: {enabled: true}
 priorityQuota: {enabled: true}
@@ -150,6 +151,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"a name with a dot":         {`pools: [{name: a.b}]`, "name"},
 		"another preset":            {`kubelet: {preset: windows}`, "preset"},
 		"a relative path":           {`kubelet: {config: config.yaml}`, "config"},
+		"another installer":         {`containerd: {installer: maybe}`, "installer"},
 		"no replica":                {`controller: {replicas: 0}`, "replicas"},
 		"a short digest":            {`image: {digest: "sha256:abc"}`, "digest"},
 		"a text as a switch":        {`gpu: {enabled: "no"}`, "enabled"},
@@ -182,6 +184,12 @@ resources: [../crds, ../daemonset, ../admission]
 resources: [../cluster, ../controller/queueapi, ../controller/admission]
 components: [../gpu]
 `, `{checksums: false, gpu: {enabled: true}}`},
+		"containerd": {0, `
+resources: [../crds, ../daemonset, ../admission, ../containerd]
+`, `{checksums: false, controller: {enabled: false}, containerd: {installer: install}}`},
+		"containerd as before": {0, `
+resources: [../crds, ../daemonset, ../admission, ../containerd-undo]
+`, `{checksums: false, controller: {enabled: false}, containerd: {installer: undo}}`},
 		"cluster before 1.36": {35, `
 resources: [../cluster, ../controller/queueapi, ../controller/admission]
 components: [../before-1.36/policies]

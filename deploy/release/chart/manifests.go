@@ -20,12 +20,15 @@ func Manifests(c *helmchart.Chart) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	complete, err := Render(c, Target{Release: "numalet", Namespace: namespace}, map[string]any{"checksums": false, "gpu": map[string]any{"enabled": true}})
+	complete, err := Render(c, Target{Release: "numalet", Namespace: namespace}, map[string]any{
+		"checksums": false, "gpu": map[string]any{"enabled": true}, "containerd": map[string]any{"installer": "install"},
+	})
 	if err != nil {
 		return nil, err
 	}
 	files := map[string]string{
 		"daemonset/daemonset.yaml":   rendered["daemonset.yaml"],
+		"containerd/installer.yaml":  complete["containerd.yaml"],
 		"controller/deployment.yaml": complete["controller.yaml"],
 		"gpu/nvml.yaml":              complete["nvml.yaml"],
 	}

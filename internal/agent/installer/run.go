@@ -33,6 +33,7 @@ func Run(ctx context.Context, cfg config.Containerd) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	version := telemetry.Version()
 	log.Info("start", "version", version, "undo", cfg.Undo)
+	ctx = logr.NewContext(ctx, log)
 	root, err := os.OpenRoot(cfg.HostRoot)
 	if err != nil {
 		return fmt.Errorf("open the node's root directory: %w; mount it, or set --host-root", err)

@@ -148,25 +148,39 @@ func checkNRI(m machine) (Finding, error) {
 // requiredPlugins matches the setting of containerd that is in deploy/containerd.
 var requiredPlugins = regexp.MustCompile(`(?m)^\s*required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
 
+// checkRequired does not read containerd's files as containerd does: containerd knows what it
+// imports. It reads conf.d only if the main file names it; `containerd config dump` lists conf.d in
+// any case.
 func checkRequired(m machine) (Finding, error) {
-	files := []string{"etc/containerd/config.toml"}
+	const main = "etc/containerd/config.toml"
+	f := Finding{
+		Status: Warning, Found: "containerd does not require the agent", Why: "while the agent is away, containers start on all CPUs, exclusive ones included",
+		Remedy: "with containerd 2.2 or later, set containerd.installer=install of the chart, or kubectl apply -k deploy/containerd; see its README",
+	}
+	text, _, err := m.text(main)
+	if err != nil {
+		return Finding{}, err
+	}
+	if requiredPlugins.MatchString(text) {
+		return Finding{Status: OK, Found: "containerd requires the agent (/" + main + ")"}, nil
+	}
 	more, err := fs.Glob(m, "etc/containerd/conf.d/*.toml")
 	if err != nil {
 		return Finding{}, err
 	}
-	for _, name := range append(files, more...) {
-		text, _, err := m.text(name)
-		if err != nil {
+	for _, name := range more {
+		added, _, err := m.text(name)
+		switch {
+		case err != nil:
 			return Finding{}, err
-		}
-		if requiredPlugins.MatchString(text) {
+		case !requiredPlugins.MatchString(added):
+		case strings.Contains(text, "conf.d/"):
 			return Finding{Status: OK, Found: "containerd requires the agent (/" + name + ")"}, nil
+		default:
+			f.Found = "containerd does not read /" + name + ", because /" + main + " does not import it"
 		}
 	}
-	return Finding{
-		Status: Warning, Found: "containerd does not require the agent", Why: "while the agent is away, containers start on all CPUs, exclusive ones included",
-		Remedy: "install deploy/containerd/numalet.toml as its README says (containerd 2.2 or later)",
-	}, nil
+	return f, nil
 }
 
 func checkAppArmor(m machine) (Finding, error) {

@@ -20,6 +20,7 @@ func healthy() map[string]string {
 		"sys/devices/virtual/workqueue/cpumask":   "ff\n",
 		"proc/1/comm":                             "systemd\n",
 		"run/nri/nri.sock":                        "",
+		"etc/containerd/config.toml":              "imports = [\"/etc/containerd/conf.d/*.toml\"]\n",
 		"etc/containerd/conf.d/numalet.toml":      "  required_plugins = [\"numalet\"]\n",
 		"var/lib/kubelet/config.yaml":             "reservedSystemCPUs: 0,4\n",
 		"sys/module/apparmor/parameters/enabled":  "N\n",
@@ -67,6 +68,11 @@ func TestNode(t *testing.T) {
 			map[string]string{"etc/containerd/conf.d/numalet.toml": "# required_plugins = [\"numalet\"]\n"},
 			"fail-closed warning: containerd does not require the agent",
 		},
+		"not imported": {
+			map[string]string{"etc/containerd/config.toml": "version = 3\n"},
+			"fail-closed warning: containerd does not read /etc/containerd/conf.d/numalet.toml, because /etc/containerd/config.toml does not import it",
+		},
+		"in the main file": {map[string]string{"etc/containerd/config.toml": "required_plugins = ['numalet']\n", "etc/containerd/conf.d/numalet.toml": "-"}, ""},
 		"static CPU manager": {
 			map[string]string{"var/lib/kubelet/config.yaml": "cpuManagerPolicy: static\ntopologyManagerPolicy: none\nreservedSystemCPUs: '0'\n"},
 			"kubelet-managers error: cpuManagerPolicy: static",

@@ -24,10 +24,11 @@ import (
 const repository = "../../.."
 
 var (
-	rigBin       = flag.String("rig", repository+"/build/rig", "the rig's command")
-	program      = flag.String("controller", repository+"/build/bin/numalet-controller", "the program under test")
-	agentProgram = flag.String("agent", repository+"/build/bin/numalet-agent", "the node agent")
-	tool         = flag.String("numalet", repository+"/build/bin/numalet", "the people's tool")
+	rigBin           = flag.String("rig", repository+"/build/rig", "the rig's command")
+	program          = flag.String("controller", repository+"/build/bin/numalet-controller", "the program under test")
+	agentProgram     = flag.String("agent", repository+"/build/bin/numalet-agent", "the node agent")
+	installerProgram = flag.String("installer", repository+"/build/bin/numalet-containerd", "the program that configures containerd")
+	tool             = flag.String("numalet", repository+"/build/bin/numalet", "the people's tool")
 )
 
 // world is one control plane, with a controller at work if it was made by newWorld.

@@ -13,11 +13,12 @@ import (
 )
 
 // manifests are the files of deploy with roles.
-var manifests = []string{"deploy/daemonset/rbac.yaml", "deploy/controller/rbac.yaml", "deploy/controller/queueapi/queueapi.yaml"}
+var manifests = []string{"deploy/daemonset/rbac.yaml", "deploy/containerd/rbac.yaml", "deploy/controller/rbac.yaml", "deploy/controller/queueapi/queueapi.yaml"}
 
 // roleTests are the tests that show for each role what fails without each of its permissions.
 var roleTests = map[string]string{
 	"numalet-agent":          "TestEveryPermissionOfTheAgentIsNeeded",
+	"numalet-containerd":     "TestEveryPermissionOfTheInstallerIsNeeded",
 	"numalet-controller":     "TestEveryPermissionIsNeeded",
 	"numalet-metrics-reader": "TestEveryPermissionOfReadersIsNeeded",
 	"numalet-queue-server":   "TestEveryPermissionIsNeeded",
