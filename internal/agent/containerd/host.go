@@ -50,7 +50,7 @@ func (c Chroot) look(program string) (string, error) {
 		return program, nil
 	}
 	for dir := range strings.SplitSeq(programDirs, ":") {
-		if _, err := c.Root.Stat(inside(dir) + "/" + program); err == nil {
+		if _, err := c.Root.Lstat(inside(dir) + "/" + program); err == nil {
 			return dir + "/" + program, nil
 		}
 	}

@@ -144,9 +144,11 @@ func (i *Installer) Undo(ctx context.Context) error {
 // find finds the node's containerd, also one that does not run because of an earlier attempt. It
 // fails if its configuration is not one to change, or if systemd would end the containers with it.
 func (i *Installer) find(ctx context.Context, j journal) (place, error) {
-	release, _, err := i.files.text("/etc/os-release")
-	if err != nil {
-		return place{}, err
+	release, there, err := i.files.text("/etc/os-release")
+	if err != nil || !there { // a symbolic link with an absolute target cannot be followed below Root
+		if release, _, err = i.files.text("/usr/lib/os-release"); err != nil {
+			return place{}, err
+		}
 	}
 	for _, kind := range []string{"k3s", "rke2"} {
 		main := "/var/lib/rancher/" + kind + "/agent/etc/containerd/config.toml"
