@@ -14,7 +14,7 @@ const (
 	// agedWriters for a condition that has waited for patience: the API server treats conditions and
 	// Bindings equally, so conditions of pods that wait delay Bindings of pods that can run.
 	conditionWriters = 8
-	agedWriters      = 4
+	agedWriters      = 2
 	patience         = 4 * time.Second
 )
 

@@ -21,7 +21,7 @@ func TestTurns(t *testing.T) {
 	}{
 		{"no pod is bound", 0, []int64{8, 8, 8, 8, 8}},
 		{"pods are bound for a while", 1500 * time.Millisecond, []int64{1, 1, 8, 8, 8}},
-		{"pods are bound all the time", time.Hour, []int64{1, 1, 1, 1, 4}},
+		{"pods are bound all the time", time.Hour, []int64{1, 1, 1, 1, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
