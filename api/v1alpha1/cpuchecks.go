@@ -88,9 +88,9 @@ func checkGuaranteed(pod *corev1.Pod, containers []PodContainer) error {
 	if r := pod.Spec.Resources; r != nil && len(r.Limits)+len(r.Requests) > 0 {
 		return refuse(PodLevelResources, "", "the pod asks for exclusive CPUs and has pod-level resources (spec.resources), which are not served together; give each container its own limits")
 	}
-	for _, c := range containers {
+	for _, container := range containers {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-			if err := c.checkEqual(name); err != nil {
+			if err := container.checkEqual(name); err != nil {
 				return err
 			}
 		}

@@ -61,14 +61,14 @@ func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy,
 		return 0, nil, err
 	}
 	var exclusive []podspec.Container
-	for _, c := range containers {
-		cpus, whole := wholeCPUs(c.Resources.Limits[corev1.ResourceCPU])
-		if !whole || slices.Contains(exempt, c.Name) {
+	for _, container := range containers {
+		cpus, whole := wholeCPUs(container.Resources.Limits[corev1.ResourceCPU])
+		if !whole || slices.Contains(exempt, container.Name) {
 			continue
 		}
-		want := podspec.Container{Name: c.Name, Kind: c.Kind, CPUs: cpus}
+		want := podspec.Container{Name: container.Name, Kind: container.Kind, CPUs: cpus}
 		if bind {
-			want.MemoryBytes = uint64(Amount(*c.Resources.Limits.Memory()))
+			want.MemoryBytes = uint64(Amount(*container.Resources.Limits.Memory()))
 		}
 		exclusive = append(exclusive, want)
 	}
@@ -85,11 +85,11 @@ func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]podspec.Con
 		return nil, err
 	}
 	var exclusive []podspec.Container
-	for _, c := range containers {
-		if !c.requestsExplicitly() {
+	for _, container := range containers {
+		if !container.requestsExplicitly() {
 			continue
 		}
-		want, err := c.readExplicit()
+		want, err := container.readExplicit()
 		if err != nil {
 			return nil, err
 		}
@@ -129,17 +129,17 @@ func (c PodContainer) requestsExplicitly() bool {
 // wholeCPUs returns a positive integer number of CPUs, by the kubelet's rule. MaxAmount, which
 // stands for all larger numbers, counts as an integer, too: no node has that many CPUs.
 // Source: guaranteedCPUs in k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/policy_static.go.
-func wholeCPUs(q resource.Quantity) (int, bool) {
-	n := Amount(q)
-	return int(n), n == MaxAmount || n > 0 && q.Cmp(*resource.NewQuantity(n, resource.DecimalSI)) == 0
+func wholeCPUs(quantity resource.Quantity) (int, bool) {
+	n := Amount(quantity)
+	return int(n), n == MaxAmount || n > 0 && quantity.Cmp(*resource.NewQuantity(n, resource.DecimalSI)) == 0
 }
 
 // limitsOf lists the CPU limits: "a: 1500m, b: 2 but exempted by …".
 func limitsOf(containers []PodContainer, exempt []string) string {
 	var list []string
-	for _, c := range containers {
-		item := fmt.Sprintf("%s: %s", c.Name, c.Resources.Limits.Cpu())
-		if slices.Contains(exempt, c.Name) {
+	for _, container := range containers {
+		item := fmt.Sprintf("%s: %s", container.Name, container.Resources.Limits.Cpu())
+		if slices.Contains(exempt, container.Name) {
 			item += " but exempted by " + AnnotationSharedContainers
 		}
 		list = append(list, item)
@@ -147,9 +147,9 @@ func limitsOf(containers []PodContainer, exempt []string) string {
 	return strings.Join(list, ", ")
 }
 
-func orNone(q resource.Quantity, ok bool) string {
+func orNone(quantity resource.Quantity, ok bool) string {
 	if !ok {
 		return "not set"
 	}
-	return q.String()
+	return quantity.String()
 }

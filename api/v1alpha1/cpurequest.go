@@ -91,9 +91,9 @@ func ReadCPURequest(pod *corev1.Pod) (CPURequest, error) {
 
 // Exclusive returns the request of a container by name, and false if it is shared.
 func (r CPURequest) Exclusive(name string) (podspec.Container, bool) {
-	for _, c := range r.Containers {
-		if c.Name == name {
-			return c, true
+	for _, container := range r.Containers {
+		if container.Name == name {
+			return container, true
 		}
 	}
 	return podspec.Container{}, false

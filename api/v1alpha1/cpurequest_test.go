@@ -51,13 +51,13 @@ func show(request CPURequest, err error) string {
 	if request.Placed {
 		fmt.Fprintln(&b, RefusePlacement())
 	}
-	for _, c := range request.Containers {
-		fmt.Fprintf(&b, "%s %s: %d CPUs", c.Kind, c.Name, c.CPUs)
-		if c.PerNode != nil {
-			fmt.Fprintf(&b, " as %v", c.PerNode)
+	for _, container := range request.Containers {
+		fmt.Fprintf(&b, "%s %s: %d CPUs", container.Kind, container.Name, container.CPUs)
+		if container.PerNode != nil {
+			fmt.Fprintf(&b, " as %v", container.PerNode)
 		}
-		if c.MemoryBytes > 0 {
-			fmt.Fprintf(&b, ", %d bytes local", c.MemoryBytes)
+		if container.MemoryBytes > 0 {
+			fmt.Fprintf(&b, ", %d bytes local", container.MemoryBytes)
 		}
 		fmt.Fprintln(&b)
 	}

@@ -53,9 +53,9 @@ func FuzzReadCPURequest(f *testing.F) {
 		if err != nil && len(request.Containers) > 0 || len(request.Containers) > len(InRunOrder(&pod)) {
 			t.Errorf("%d containers beside %v", len(request.Containers), err)
 		}
-		for _, c := range request.Containers {
-			if c.CPUs <= 0 || c.CPUs > MaxAmount || c.MemoryBytes > MaxAmount {
-				t.Errorf("container %s requests %d CPUs and %d bytes", c.Name, c.CPUs, c.MemoryBytes)
+		for _, container := range request.Containers {
+			if container.CPUs <= 0 || container.CPUs > MaxAmount || container.MemoryBytes > MaxAmount {
+				t.Errorf("container %s requests %d CPUs and %d bytes", container.Name, container.CPUs, container.MemoryBytes)
 			}
 		}
 		if _, err := ReadPlacement(&pod, request); err == nil && pod.Annotations[AnnotationPlacement] == "" {

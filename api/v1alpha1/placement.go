@@ -126,8 +126,8 @@ func (c ContainerPlacement) validate() error {
 
 // CPUs returns the total number of exclusive CPUs of all containers.
 func (p Placement) CPUs() (sum int) {
-	for _, c := range p.Containers {
-		sum += c.cpus()
+	for _, container := range p.Containers {
+		sum += container.cpus()
 	}
 	return sum
 }
@@ -149,8 +149,8 @@ func (p Placement) GPUs() (ids []string) {
 // after the other.
 func (p Placement) SharesGPUs() bool {
 	sum := 0
-	for _, c := range p.Containers {
-		sum += len(c.GPUs)
+	for _, container := range p.Containers {
+		sum += len(container.GPUs)
 	}
 	return sum > len(p.GPUs())
 }
@@ -185,8 +185,8 @@ func ReadPlacement(pod *corev1.Pod, request CPURequest) (Placement, error) {
 			return Placement{}, invalidPlacement(name, "it gives CPUs to container %q, which shares", name)
 		}
 	}
-	for _, c := range request.Containers {
-		if err := compareCounts(c, p.Containers[c.Name]); err != nil {
+	for _, container := range request.Containers {
+		if err := compareCounts(container, p.Containers[container.Name]); err != nil {
 			return Placement{}, err
 		}
 	}
@@ -194,12 +194,12 @@ func ReadPlacement(pod *corev1.Pod, request CPURequest) (Placement, error) {
 }
 
 // compareCounts refuses counts that differ from the container's request.
-func compareCounts(c podspec.Container, p ContainerPlacement) error {
+func compareCounts(container podspec.Container, p ContainerPlacement) error {
 	switch sum, counts := p.cpus(), p.CPUs; {
-	case sum != c.CPUs:
-		return invalidPlacement(c.Name, "it gives %d CPUs to container %q, which asks for %d", sum, c.Name, c.CPUs)
-	case c.PerNode != nil && !maps.Equal(c.PerNode, counts):
-		return invalidPlacement(c.Name, "it gives CPUs by NUMA node %v to container %q, whose limits say %v", counts, c.Name, c.PerNode)
+	case sum != container.CPUs:
+		return invalidPlacement(container.Name, "it gives %d CPUs to container %q, which asks for %d", sum, container.Name, container.CPUs)
+	case container.PerNode != nil && !maps.Equal(container.PerNode, counts):
+		return invalidPlacement(container.Name, "it gives CPUs by NUMA node %v to container %q, whose limits say %v", counts, container.Name, container.PerNode)
 	}
 	return nil
 }
@@ -208,8 +208,8 @@ func compareCounts(c podspec.Container, p ContainerPlacement) error {
 // pod that was resized after the placement was made. Sizes per NUMA node cannot be resized.
 func (r CPURequest) Sized(p Placement) CPURequest {
 	r.Containers = slices.Clone(r.Containers)
-	for i, c := range r.Containers {
-		if n := p.Containers[c.Name].cpus(); n > 0 && c.PerNode == nil {
+	for i, container := range r.Containers {
+		if n := p.Containers[container.Name].cpus(); n > 0 && container.PerNode == nil {
 			r.Containers[i].CPUs = n
 		}
 	}
@@ -219,8 +219,8 @@ func (r CPURequest) Sized(p Placement) CPURequest {
 // At returns the request with the counts per NUMA node of a placement.
 func (r CPURequest) At(p Placement) CPURequest {
 	r.Containers = slices.Clone(r.Containers)
-	for i, c := range r.Containers {
-		r.Containers[i].PerNode = p.Containers[c.Name].CPUs
+	for i, container := range r.Containers {
+		r.Containers[i].PerNode = p.Containers[container.Name].CPUs
 	}
 	return r
 }
@@ -233,9 +233,9 @@ func invalidPlacement(container, format string, args ...any) *Refusal {
 // node cannot apply its placement. The condition remains even if the kubelet overwrites
 // the phase.
 func Rejection(pod *corev1.Pod) (corev1.PodCondition, bool) {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == ReasonPlacementRejected {
-			return c, true
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue && condition.Reason == ReasonPlacementRejected {
+			return condition, true
 		}
 	}
 	return corev1.PodCondition{}, false

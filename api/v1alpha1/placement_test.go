@@ -52,8 +52,8 @@ func showPlacement(request CPURequest, pod *corev1.Pod) string {
 		return fmt.Sprintf("%s: %s", r.Reason, strings.TrimPrefix(r.Message, "the placement in the annotation "+AnnotationPlacement+" is not one of this pod: "))
 	}
 	var parts []string
-	for _, c := range request.At(p).Containers {
-		parts = append(parts, fmt.Sprintf("%s %v", c.Name, c.PerNode))
+	for _, container := range request.At(p).Containers {
+		parts = append(parts, fmt.Sprintf("%s %v", container.Name, container.PerNode))
 	}
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		if gpus := p.Containers[c.Name].GPUs; len(gpus) > 0 {
@@ -77,8 +77,8 @@ func FuzzParsePlacement(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for name, c := range p.Containers {
-			for id, count := range c.CPUs {
+		for name, container := range p.Containers {
+			for id, count := range container.CPUs {
 				if id < 0 || count < 1 {
 					t.Errorf("container %s has %d CPUs on NUMA node %d", name, count, id)
 				}

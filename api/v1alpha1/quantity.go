@@ -16,29 +16,29 @@ import (
 const MaxAmount = 1 << 50
 
 // Amount returns a quantity in units, rounded up, within ±MaxAmount.
-func Amount(q resource.Quantity) int64 { return scaled(q, 0) }
+func Amount(quantity resource.Quantity) int64 { return scaled(quantity, 0) }
 
 // MilliAmount returns a quantity in thousandths, rounded up, within ±MaxAmount.
-func MilliAmount(q resource.Quantity) int64 { return scaled(q, resource.Milli) }
+func MilliAmount(quantity resource.Quantity) int64 { return scaled(quantity, resource.Milli) }
 
-func scaled(q resource.Quantity, scale resource.Scale) int64 {
+func scaled(quantity resource.Quantity, scale resource.Scale) int64 {
 	switch {
-	case q.Cmp(*resource.NewScaledQuantity(MaxAmount, scale)) >= 0:
+	case quantity.Cmp(*resource.NewScaledQuantity(MaxAmount, scale)) >= 0:
 		return MaxAmount
-	case q.Cmp(*resource.NewScaledQuantity(-MaxAmount, scale)) <= 0:
+	case quantity.Cmp(*resource.NewScaledQuantity(-MaxAmount, scale)) <= 0:
 		return -MaxAmount
 	}
-	return q.ScaledValue(scale)
+	return quantity.ScaledValue(scale)
 }
 
 // CheckAmount returns an error if a pod requests more of a resource than is counted.
-func CheckAmount(name corev1.ResourceName, q resource.Quantity) error {
+func CheckAmount(name corev1.ResourceName, quantity resource.Quantity) error {
 	most := resource.NewQuantity(MaxAmount, resource.DecimalSI)
 	if name == corev1.ResourceCPU {
 		most = resource.NewMilliQuantity(MaxAmount, resource.DecimalSI)
 	}
-	if q.Cmp(*most) > 0 {
-		return fmt.Errorf("the pod requests %s of %s, which is more than any node can have (at most %s is counted); request less", &q, name, most)
+	if quantity.Cmp(*most) > 0 {
+		return fmt.Errorf("the pod requests %s of %s, which is more than any node can have (at most %s is counted); request less", &quantity, name, most)
 	}
 	return nil
 }

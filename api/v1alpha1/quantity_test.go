@@ -24,11 +24,11 @@ func TestAmount(t *testing.T) {
 		"1e30":                 {MaxAmount, MaxAmount},
 		"-9223372036854775807": {-MaxAmount, -MaxAmount},
 	} {
-		q := resource.MustParse(text)
-		if got := Amount(q); got != want.units {
+		quantity := resource.MustParse(text)
+		if got := Amount(quantity); got != want.units {
 			t.Errorf("Amount(%s) = %d, want %d", text, got, want.units)
 		}
-		if got := MilliAmount(q); got != want.milli {
+		if got := MilliAmount(quantity); got != want.milli {
 			t.Errorf("MilliAmount(%s) = %d, want %d", text, got, want.milli)
 		}
 	}

@@ -33,8 +33,8 @@ func Of(cpus ...CPU) Set {
 		return Set{}
 	}
 	w := make([]uint64, wordOf(slices.Max(cpus))+1)
-	for _, c := range cpus {
-		w[wordOf(c)] |= 1 << (uint(c) % 64)
+	for _, cpu := range cpus {
+		w[wordOf(cpu)] |= 1 << (uint(cpu) % 64)
 	}
 	return Set{w}
 }
@@ -59,8 +59,8 @@ func wordOf(c CPU) int { return int(c) >> 6 }
 // Len returns how many CPUs the set has.
 func (s Set) Len() int {
 	n := 0
-	for _, w := range s.words {
-		n += bits.OnesCount64(w)
+	for _, word := range s.words {
+		n += bits.OnesCount64(word)
 	}
 	return n
 }
@@ -76,9 +76,9 @@ func (s Set) Has(c CPU) bool {
 
 // First returns the smallest CPU, and false when the set is empty.
 func (s Set) First() (CPU, bool) {
-	for i, w := range s.words {
-		if w != 0 {
-			return CPU(i*64 + bits.TrailingZeros64(w)), true
+	for i, word := range s.words {
+		if word != 0 {
+			return CPU(i*64 + bits.TrailingZeros64(word)), true
 		}
 	}
 	return 0, false
@@ -87,9 +87,9 @@ func (s Set) First() (CPU, bool) {
 // All yields the CPUs in ascending order.
 func (s Set) All() iter.Seq[CPU] {
 	return func(yield func(CPU) bool) {
-		for i, w := range s.words {
-			for ; w != 0; w &= w - 1 {
-				if !yield(CPU(i*64 + bits.TrailingZeros64(w))) {
+		for i, word := range s.words {
+			for ; word != 0; word &= word - 1 {
+				if !yield(CPU(i*64 + bits.TrailingZeros64(word))) {
 					return
 				}
 			}

@@ -66,8 +66,8 @@ func TestMeter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var m Meter
 			var got Foreign
-			for _, s := range c.samples {
-				got = m.Add(s)
+			for _, sample := range c.samples {
+				got = m.Add(sample)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("foreign time (-want +got):\n%s", diff)

@@ -33,20 +33,20 @@ const kernelThread = 0x00200000
 
 // ParseTask parses /proc/PID/stat. The name is in parentheses and may have spaces and
 // parentheses itself.
-func ParseTask(text string) (t Task, err error) {
+func ParseTask(text string) (task Task, err error) {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if open < 0 || end < open {
-		return t, fmt.Errorf("parse /proc/PID/stat %q: it has no name in parentheses", text)
+		return task, fmt.Errorf("parse /proc/PID/stat %q: it has no name in parentheses", text)
 	}
 	fields := strings.Fields(text[end+1:])
 	if len(fields) <= processorField {
-		return t, fmt.Errorf("parse /proc/PID/stat of %q: %d fields after the name, want %d", text[open+1:end], len(fields), processorField+1)
+		return task, fmt.Errorf("parse /proc/PID/stat of %q: %d fields after the name, want %d", text[open+1:end], len(fields), processorField+1)
 	}
-	t.Name = text[open+1 : end]
-	if err := t.parse(fields); err != nil {
-		return Task{}, fmt.Errorf("parse /proc/PID/stat of %q: %w", t.Name, err)
+	task.Name = text[open+1 : end]
+	if err := task.parse(fields); err != nil {
+		return Task{}, fmt.Errorf("parse /proc/PID/stat of %q: %w", task.Name, err)
 	}
-	return t, nil
+	return task, nil
 }
 
 func (t *Task) parse(fields []string) error {

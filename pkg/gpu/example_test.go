@@ -10,11 +10,11 @@ import (
 // The node has four GPUs in two pairs that are bridged by NVLink, one pair on each NUMA node.
 func pairs() *gpu.Inventory {
 	bridge, far := gpu.Link{NVLinks: 12, Level: gpu.Node}, gpu.Link{Level: gpu.System}
-	v := &gpu.Inventory{Links: gpu.Links{{{}, bridge, far, far}, {bridge, {}, far, far}, {far, far, {}, bridge}, {far, far, bridge, {}}}}
+	inventory := &gpu.Inventory{Links: gpu.Links{{{}, bridge, far, far}, {bridge, {}, far, far}, {far, far, {}, bridge}, {far, far, bridge, {}}}}
 	for i := range 4 {
-		v.GPUs = append(v.GPUs, gpu.GPU{UUID: fmt.Sprint("GPU-", i), Index: i, NUMA: topology.NodeID(i / 2)})
+		inventory.GPUs = append(inventory.GPUs, gpu.GPU{UUID: fmt.Sprint("GPU-", i), Index: i, NUMA: topology.NodeID(i / 2)})
 	}
-	return v
+	return inventory
 }
 
 func ExampleInventory_Choose() {

@@ -37,8 +37,8 @@ type Slice struct {
 // ids returns the UUIDs of the GPU and of its slices.
 func (c *GPU) ids() []string {
 	ids := []string{c.UUID}
-	for _, s := range c.Slices {
-		ids = append(ids, s.UUID)
+	for _, slice := range c.Slices {
+		ids = append(ids, slice.UUID)
 	}
 	return ids
 }
@@ -122,9 +122,9 @@ func (v *Inventory) Units() []Unit {
 			units = append(units, Unit{c.UUID, i, Physical, TypeName(c.Model), c.MemoryBytes, c.Health})
 			continue
 		}
-		for _, s := range c.Slices {
+		for _, slice := range c.Slices {
 			units = append(units, Unit{
-				s.UUID, i, Virtual, SliceTypeName(c.Model, s.Profile), s.MemoryBytes, worse(s.Health, c.Health),
+				slice.UUID, i, Virtual, SliceTypeName(c.Model, slice.Profile), slice.MemoryBytes, worse(slice.Health, c.Health),
 			})
 		}
 	}

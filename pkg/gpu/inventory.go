@@ -39,9 +39,9 @@ func (v *Inventory) Check() error {
 func (v *Inventory) WithLost(earlier *Inventory) *Inventory {
 	all := *v
 	all.GPUs, all.Links = slices.Clone(v.GPUs), nil
-	for _, c := range earlier.GPUs {
-		if _, found := v.Find(c.UUID); !found {
-			all.GPUs = append(all.GPUs, c)
+	for _, gpu := range earlier.GPUs {
+		if _, found := v.Find(gpu.UUID); !found {
+			all.GPUs = append(all.GPUs, gpu)
 		}
 	}
 	if len(all.GPUs) == len(v.GPUs) {

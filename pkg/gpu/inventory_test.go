@@ -62,12 +62,12 @@ func TestCheck(t *testing.T) {
 		want  string
 	}{
 		"sound":        {func(*Inventory) {}, ""},
-		"no links":     {func(v *Inventory) { v.Links = nil }, ""},
-		"no UUID":      {func(v *Inventory) { v.GPUs[2].UUID = "" }, `check GPU 2: UUID "" is empty or not unique`},
-		"UUID twice":   {func(v *Inventory) { v.GPUs[1].Slices[1].UUID = "GPU-0" }, `check GPU 1: UUID "GPU-0" is empty or not unique`},
-		"rows missing": {func(v *Inventory) { v.Links = v.Links[:2] }, "2 rows for 3 GPUs"},
-		"ragged":       {func(v *Inventory) { v.Links[1] = v.Links[1][:1] }, "1 columns in row 1 for 3 GPUs"},
-		"one way":      {func(v *Inventory) { v.Links[1][0] = Link{} }, "GPUs 0 and 1: the link is NV18 in one direction and ? in the other"},
+		"no links":     {func(inventory *Inventory) { inventory.Links = nil }, ""},
+		"no UUID":      {func(inventory *Inventory) { inventory.GPUs[2].UUID = "" }, `check GPU 2: UUID "" is empty or not unique`},
+		"UUID twice":   {func(inventory *Inventory) { inventory.GPUs[1].Slices[1].UUID = "GPU-0" }, `check GPU 1: UUID "GPU-0" is empty or not unique`},
+		"rows missing": {func(inventory *Inventory) { inventory.Links = inventory.Links[:2] }, "2 rows for 3 GPUs"},
+		"ragged":       {func(inventory *Inventory) { inventory.Links[1] = inventory.Links[1][:1] }, "1 columns in row 1 for 3 GPUs"},
+		"one way":      {func(inventory *Inventory) { inventory.Links[1][0] = Link{} }, "GPUs 0 and 1: the link is NV18 in one direction and ? in the other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := split()
@@ -125,8 +125,8 @@ func TestWithLost(t *testing.T) {
 	// the sum of their letters (a is 1).
 	inventory := func(gpus ...string) *Inventory {
 		v := &Inventory{Links: Links{}}
-		for _, c := range gpus {
-			v.GPUs = append(v.GPUs, GPU{UUID: c[:1], Index: int(c[2] - '0')})
+		for _, gpu := range gpus {
+			v.GPUs = append(v.GPUs, GPU{UUID: gpu[:1], Index: int(gpu[2] - '0')})
 		}
 		for i, a := range v.GPUs {
 			v.Links = append(v.Links, make([]Link, len(gpus)))

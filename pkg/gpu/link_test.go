@@ -41,13 +41,13 @@ func FuzzReadLinks(f *testing.F) {
 func TestRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 1000 {
-		v := random(r, 1+r.IntN(8))
-		some := r.Perm(len(v.GPUs))[:1+r.IntN(len(v.GPUs))]
+		inventory := random(r, 1+r.IntN(8))
+		some := r.Perm(len(inventory.GPUs))[:1+r.IntN(len(inventory.GPUs))]
 		rows := make([][]string, len(some))
 		for i, gpu := range some {
-			rows[i] = v.Links.Row(gpu)
+			rows[i] = inventory.Links.Row(gpu)
 		}
-		want := v.Only(some).Links
+		want := inventory.Only(some).Links
 		for a := range want {
 			for b := range want[a] {
 				if want[a][b].NVLinks > 0 {

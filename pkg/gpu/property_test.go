@@ -18,9 +18,9 @@ func FuzzChoose(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, gpus uint8) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		v := random(r, 1+int(gpus)%20)
-		free, w := question(r, len(v.GPUs))
-		got, ok := v.Choose(free, w)
+		inventory := random(r, 1+int(gpus)%20)
+		free, w := question(r, len(inventory.GPUs))
+		got, ok := inventory.Choose(free, w)
 		if ok != (len(free) >= w.Count) {
 			t.Fatalf("%d of %v: %v, %v", w.Count, free, got, ok)
 		}
@@ -28,12 +28,12 @@ func FuzzChoose(f *testing.F) {
 			return
 		}
 		r.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
-		again, _ := v.Choose(free, w)
+		again, _ := inventory.Choose(free, w)
 		slices.Sort(free)
 		if !slices.Equal(got, again) || len(got) != w.Count || len(without(free, got)) != len(free)-w.Count {
 			t.Fatalf("%d of %v: %v, then %v", w.Count, free, got, again)
 		}
-		if best := got; len(free) <= 8 && !slices.Equal(best, twin(v, free, w)) {
+		if best := got; len(free) <= 8 && !slices.Equal(best, twin(inventory, free, w)) {
 			t.Fatalf("%d of %v: %v", w.Count, free, best)
 		}
 	})
@@ -43,14 +43,14 @@ func FuzzChoose(f *testing.F) {
 func TestAligned(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {
-		v := random(r, 1+r.IntN(8))
-		free, w := question(r, len(v.GPUs))
+		inventory := random(r, 1+r.IntN(8))
+		free, w := question(r, len(inventory.GPUs))
 		full := topology.NodeID(r.IntN(4))
-		fits := func(n topology.NodeID) bool { return n != full }
-		gpus, node, err := v.ChooseAligned(free, w.Count, fits)
+		fits := func(numaNode topology.NodeID) bool { return numaNode != full }
+		gpus, node, err := inventory.ChooseAligned(free, w.Count, fits)
 		most := 0
 		for n := range topology.NodeID(3) {
-			if here := v.on(free, n); fits(n) {
+			if here := inventory.on(free, n); fits(n) {
 				most = max(most, len(here))
 			}
 		}
@@ -58,7 +58,7 @@ func TestAligned(t *testing.T) {
 		if (err == nil) != (most >= w.Count) || err != nil && !errors.As(err, &refusal) {
 			t.Fatalf("%d of %v: %v with %d free on one node", w.Count, free, err, most)
 		}
-		if err == nil && (len(gpus) != w.Count || len(v.on(gpus, node)) != w.Count || len(without(free, gpus)) != len(free)-w.Count) {
+		if err == nil && (len(gpus) != w.Count || len(inventory.on(gpus, node)) != w.Count || len(without(free, gpus)) != len(free)-w.Count) {
 			t.Fatalf("%d of %v: %v on numa%d", w.Count, free, gpus, node)
 		}
 	}
@@ -72,14 +72,14 @@ func (v *Inventory) on(gpus []int, node topology.NodeID) []int {
 // sixteen GPUs of one switch, although their indexes are scattered.
 func TestLarge(t *testing.T) {
 	const gpus = 72
-	v := &Inventory{Links: make(Links, gpus)}
+	inventory := &Inventory{Links: make(Links, gpus)}
 	for i := range gpus {
-		v.GPUs = append(v.GPUs, GPU{Index: i})
-		v.Links[i] = make([]Link, gpus)
+		inventory.GPUs = append(inventory.GPUs, GPU{Index: i})
+		inventory.Links[i] = make([]Link, gpus)
 		for j := range gpus {
-			v.Links[i][j].Level = System
+			inventory.Links[i][j].Level = System
 			if i%4 == j%4 {
-				v.Links[i][j].NVLinks = 18
+				inventory.Links[i][j].NVLinks = 18
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func TestLarge(t *testing.T) {
 	for i := range gpus {
 		all = append(all, i)
 	}
-	got, ok := v.Choose(all, Wish{Count: 16})
+	got, ok := inventory.Choose(all, Wish{Count: 16})
 	for _, c := range got {
 		ok = ok && c%4 == got[0]%4
 	}

@@ -48,7 +48,7 @@ func (s *scene) choose(c *scenario.Command) {
 
 func (s *scene) aligned(c *scenario.Command) {
 	full := s.numa(c, "full")
-	gpus, on, err := s.ChooseAligned(s.free(c), c.Int(0), func(n topology.NodeID) bool { return n != full })
+	gpus, on, err := s.ChooseAligned(s.free(c), c.Int(0), func(numaNode topology.NodeID) bool { return numaNode != full })
 	if err != nil {
 		c.Error(err)
 		return

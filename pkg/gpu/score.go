@@ -36,14 +36,14 @@ func (s *search) score(to *score) {
 	to.gpus = append(to.gpus[:0], s.chosen...)
 	slices.Sort(to.gpus)
 	to.nodes, to.near = 0, 0
-	for i, c := range to.gpus {
-		if !s.covers(to.gpus[:i], s.gpus[c].NUMA) {
+	for i, gpu := range to.gpus {
+		if !s.covers(to.gpus[:i], s.gpus[gpu].NUMA) {
 			to.nodes++
 		}
-		to.near += s.near(c)
+		to.near += s.near(gpu)
 		for _, left := range s.free {
 			if !slices.Contains(s.chosen, left) {
-				to.cut[len(to.cut)-1-s.kind[c][left]]++
+				to.cut[len(to.cut)-1-s.kind[gpu][left]]++
 			}
 		}
 	}

@@ -21,10 +21,10 @@ type search struct {
 	least  []int  // reused by next
 }
 
-func newSearch(v *Inventory, free, candidates []int, w Wish) *search {
-	kind, kinds := v.kinds(free)
+func newSearch(inventory *Inventory, free, candidates []int, w Wish) *search {
+	kind, kinds := inventory.kinds(free)
 	s := &search{
-		gpus: v.GPUs, free: free, candidates: candidates, wish: w, kind: kind,
+		gpus: inventory.GPUs, free: free, candidates: candidates, wish: w, kind: kind,
 		chosen: make([]int, 0, w.Count), inside: make([]int, kinds), spare: &score{},
 	}
 	s.like = s.equivalents()
@@ -163,13 +163,13 @@ func (s *search) grow() {
 // first of equal ones.
 func (s *search) next() int {
 	best := -1
-	for _, c := range s.candidates {
-		if slices.Contains(s.chosen, c) {
+	for _, candidate := range s.candidates {
+		if slices.Contains(s.chosen, candidate) {
 			continue
 		}
-		s.add(c)
+		s.add(candidate)
 		if best < 0 || slices.Compare(s.inside, s.least) < 0 {
-			best, s.least = c, append(s.least[:0], s.inside...)
+			best, s.least = candidate, append(s.least[:0], s.inside...)
 		}
 		s.remove()
 	}

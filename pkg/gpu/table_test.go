@@ -30,7 +30,7 @@ func readMachine(t testing.TB, name string) *Inventory {
 // parseTable reads the output of "nvidia-smi topo -m": the columns of the GPUs, the CPU
 // affinity and, if there is one, the NUMA affinity. Lines with # are comments.
 func parseTable(text string) (*Inventory, error) {
-	v := &Inventory{}
+	inventory := &Inventory{}
 	gpus, tellsNUMA := 0, false
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -40,12 +40,12 @@ func parseTable(text string) (*Inventory, error) {
 			gpus = strings.Count(line, "GPU")
 			tellsNUMA = strings.Contains(line, "NUMA Affinity")
 		default:
-			if err := v.parseRow(fields, gpus, tellsNUMA); err != nil {
+			if err := inventory.parseRow(fields, gpus, tellsNUMA); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return v, nil
+	return inventory, nil
 }
 
 func (v *Inventory) parseRow(fields []string, gpus int, tellsNUMA bool) error {

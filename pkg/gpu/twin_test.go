@@ -11,7 +11,7 @@ import (
 
 // twin is a naive form of Choose: it creates all sets, and compares the sorted links of two
 // sets at a time.
-func twin(v *Inventory, free []int, w Wish) []int {
+func twin(inventory *Inventory, free []int, w Wish) []int {
 	var best []int
 	for mask := range 1 << len(free) {
 		var set, left []int
@@ -22,7 +22,7 @@ func twin(v *Inventory, free []int, w Wish) []int {
 				left = append(left, gpu)
 			}
 		}
-		if len(set) == w.Count && (best == nil || v.better(set, left, best, without(free, best), w.Near)) {
+		if len(set) == w.Count && (best == nil || inventory.better(set, left, best, without(free, best), w.Near)) {
 			best = set
 		}
 	}
@@ -82,20 +82,20 @@ func without(all, set []int) []int {
 
 // random returns a machine whose links obey no order at all.
 func random(r *rand.Rand, gpus int) *Inventory {
-	v := &Inventory{Links: make(Links, gpus)}
+	inventory := &Inventory{Links: make(Links, gpus)}
 	kinds := 1 + r.IntN(5)
 	for i := range gpus {
-		v.GPUs = append(v.GPUs, GPU{Index: i, NUMA: topology.NodeID(r.IntN(4) - 1)})
-		v.Links[i] = make([]Link, gpus)
+		inventory.GPUs = append(inventory.GPUs, GPU{Index: i, NUMA: topology.NodeID(r.IntN(4) - 1)})
+		inventory.Links[i] = make([]Link, gpus)
 		for j := range i {
 			link := Link{Level: Level(r.IntN(kinds))}
 			if r.IntN(3) == 0 {
 				link.NVLinks = r.IntN(kinds)
 			}
-			v.Links[i][j], v.Links[j][i] = link, link
+			inventory.Links[i][j], inventory.Links[j][i] = link, link
 		}
 	}
-	return v
+	return inventory
 }
 
 // question draws the free GPUs and a request.
@@ -116,11 +116,11 @@ func question(r *rand.Rand, gpus int) (free []int, w Wish) {
 func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 4000 {
-		v := random(r, 1+r.IntN(8))
-		free, w := question(r, len(v.GPUs))
-		got, _ := v.Choose(free, w)
-		if want := twin(v, free, w); !slices.Equal(want, got) {
-			t.Fatalf("%d of %v, links %v: chose %v, want %v", w.Count, free, v.Links, got, want)
+		inventory := random(r, 1+r.IntN(8))
+		free, w := question(r, len(inventory.GPUs))
+		got, _ := inventory.Choose(free, w)
+		if want := twin(inventory, free, w); !slices.Equal(want, got) {
+			t.Fatalf("%d of %v, links %v: chose %v, want %v", w.Count, free, inventory.Links, got, want)
 		}
 	}
 }

@@ -41,8 +41,8 @@ func TestRandom(t *testing.T) {
 // anything returns a random command that is valid in the job's state.
 func anything(r *rand.Rand, s *scene) []string {
 	index := strconv.Itoa(r.IntN(s.job.Replicas))
-	alive := slices.ContainsFunc(s.pods, func(p Pod) bool {
-		return strconv.Itoa(p.Index) == index && (p.State == Waiting || p.State == Running)
+	alive := slices.ContainsFunc(s.pods, func(pod Pod) bool {
+		return strconv.Itoa(pod.Index) == index && (pod.State == Waiting || pod.State == Running)
 	})
 	commands := []string{"wait", "suspend", "resume", "gone", "lose", "forget"}
 	if alive {
@@ -60,37 +60,37 @@ func anything(r *rand.Rand, s *scene) []string {
 
 // failsNow reports whether a command makes a pod fail that is not being deleted.
 func failsNow(s *scene, command []string) bool {
-	return command[0] == "fail" && slices.ContainsFunc(s.pods, func(p Pod) bool {
-		return strconv.Itoa(p.Index) == command[1] && !p.Deleting
+	return command[0] == "fail" && slices.ContainsFunc(s.pods, func(pod Pod) bool {
+		return strconv.Itoa(pod.Index) == command[1] && !pod.Deleting
 	})
 }
 
 func (s *scene) check(t *testing.T, before Progress, failed int) {
 	t.Helper()
-	p := s.progress
-	if got := p.Failed(); got != failed {
+	progress := s.progress
+	if got := progress.Failed(); got != failed {
 		t.Errorf("%d failures are counted, and there were %d", got, failed)
 	}
-	if before.Phase.Over() && p.Phase != before.Phase {
-		t.Errorf("the job was over, %s, and is %s", before.Phase, p.Phase)
+	if before.Phase.Over() && progress.Phase != before.Phase {
+		t.Errorf("the job was over, %s, and is %s", before.Phase, progress.Phase)
 	}
 	for _, i := range before.Done {
-		if !p.Done.Has(i) {
+		if !progress.Done.Has(i) {
 			t.Errorf("pod %d succeeded, and that is forgotten", i)
 		}
 	}
-	if p.Failed() > s.job.BackoffLimit != (p.Phase == Broken && p.Reason == ReasonLimit) {
-		t.Errorf("%d failures of %d, and the job is %s", p.Failed(), s.job.BackoffLimit, p.Phase)
+	if progress.Failed() > s.job.BackoffLimit != (progress.Phase == Broken && progress.Reason == ReasonLimit) {
+		t.Errorf("%d failures of %d, and the job is %s", progress.Failed(), s.job.BackoffLimit, progress.Phase)
 	}
 	indexes := map[int]bool{}
 	for _, pod := range s.pods {
-		if indexes[pod.Index] || p.Done.Has(pod.Index) && pod.State != Succeeded && !pod.Deleting {
+		if indexes[pod.Index] || progress.Done.Has(pod.Index) && pod.State != Succeeded && !pod.Deleting {
 			t.Errorf("pod %d is there twice, or again", pod.Index)
 		}
 		indexes[pod.Index] = true
 	}
-	again := Next(s.job, p, s.pods, s.now)
-	if diff := cmp.Diff(p, again.Progress); diff != "" || len(again.Create)+len(again.Delete)+len(again.Events) > 0 {
+	again := Next(s.job, progress, s.pods, s.now)
+	if diff := cmp.Diff(progress, again.Progress); diff != "" || len(again.Create)+len(again.Delete)+len(again.Events) > 0 {
 		t.Errorf("not at rest: make %v, delete %v, news %v (-before +after):\n%s", again.Create, again.Delete, again.Events, diff)
 	}
 }

@@ -46,12 +46,12 @@ type scene struct {
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"job":      s.setJob,
-		"run":      s.each(func(p *Pod) { p.State = Running }),
-		"ready":    s.each(func(p *Pod) { p.Ready = true }),
+		"run":      s.each(func(pod *Pod) { pod.State = Running }),
+		"ready":    s.each(func(pod *Pod) { pod.Ready = true }),
 		"succeed":  s.ended(Succeeded, ""),
 		"fail":     s.ended(Failed, "container main ended with exit code 1 (Error)"),
 		"disrupt":  s.ended(Disrupted, "evicted"),
-		"restart":  s.each(func(p *Pod) { p.Restarts++ }),
+		"restart":  s.each(func(pod *Pod) { pod.Restarts++ }),
 		"lose":     s.each(s.delete),
 		"gone":     s.gone,
 		"suspend":  func(*scenario.Command) { s.job.Suspend = true },
@@ -82,7 +82,7 @@ func (s *scene) setJob(c *scenario.Command) {
 func (s *scene) each(change func(*Pod)) func(*scenario.Command) {
 	return func(c *scenario.Command) {
 		for _, arg := range c.Args() {
-			at := slices.IndexFunc(s.pods, func(p Pod) bool { return p.Index == scenario.Int(arg) })
+			at := slices.IndexFunc(s.pods, func(pod Pod) bool { return pod.Index == scenario.Int(arg) })
 			if at < 0 {
 				c.Line("there is no pod %s", arg)
 				continue
@@ -93,14 +93,14 @@ func (s *scene) each(change func(*Pod)) func(*scenario.Command) {
 }
 
 func (s *scene) ended(state State, why string) func(*scenario.Command) {
-	return s.each(func(p *Pod) { p.State, p.Why, p.Ended, p.Ready = state, why, s.now, false })
+	return s.each(func(pod *Pod) { pod.State, pod.Why, pod.Ended, pod.Ready = state, why, s.now, false })
 }
 
 // delete marks a running pod as being deleted, and removes any other pod at once.
-func (s *scene) delete(p *Pod) {
-	p.Deleting = true
-	if p.State != Running {
-		s.forget(p.Index)
+func (s *scene) delete(pod *Pod) {
+	pod.Deleting = true
+	if pod.State != Running {
+		s.forget(pod.Index)
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *scene) gone(c *scenario.Command) {
 
 // forget drops a pod that is being deleted.
 func (s *scene) forget(index int) {
-	s.pods = slices.DeleteFunc(s.pods, func(p Pod) bool { return p.Deleting && p.Index == index })
+	s.pods = slices.DeleteFunc(s.pods, func(pod Pod) bool { return pod.Deleting && pod.Index == index })
 }
 
 // runPlans carries out plans until a plan has no step.
@@ -145,7 +145,7 @@ func (s *scene) carryOut(plan Plan) {
 	}
 	for _, i := range plan.Delete {
 		s.say("delete pod %d", i)
-		s.delete(&s.pods[slices.IndexFunc(s.pods, func(p Pod) bool { return p.Index == i })])
+		s.delete(&s.pods[slices.IndexFunc(s.pods, func(pod Pod) bool { return pod.Index == i })])
 	}
 	slices.SortFunc(s.pods, func(a, b Pod) int { return cmp.Compare(a.Index, b.Index) })
 	if plan.Remove && !s.removed {
@@ -165,9 +165,9 @@ func (s *scene) wait(c *scenario.Command) {
 }
 
 func (s *scene) show() {
-	p := s.progress
-	s.say("%s: %s", p.Phase, p.Message)
-	s.say("  active %d, ready %d, succeeded %d (%v), failed %d", p.Active, p.Ready, len(p.Done), p.Done, p.Failed())
+	progress := s.progress
+	s.say("%s: %s", progress.Phase, progress.Message)
+	s.say("  active %d, ready %d, succeeded %d (%v), failed %d", progress.Active, progress.Ready, len(progress.Done), progress.Done, progress.Failed())
 }
 
 func (s *scene) say(format string, args ...any) {

@@ -35,18 +35,18 @@ func BenchmarkPlan(b *testing.B) {
 
 func apps(policy podspec.Policy, cpus ...int) Request {
 	r := Request{Policy: policy}
-	for i, n := range cpus {
-		r.Containers = append(r.Containers, podspec.Container{Name: fmt.Sprint("app", i), CPUs: n})
+	for i, cpu := range cpus {
+		r.Containers = append(r.Containers, podspec.Container{Name: fmt.Sprint("app", i), CPUs: cpu})
 	}
 	return r
 }
 
 func nodes(free ...int) View {
-	var v View
+	var view View
 	for id, n := range free {
-		v.NUMA = append(v.NUMA, NUMANode{ID: topology.NodeID(id), FreeCPUs: n})
+		view.NUMA = append(view.NUMA, NUMANode{ID: topology.NodeID(id), FreeCPUs: n})
 	}
-	return v
+	return view
 }
 
 // TestSearchEnds checks that packing a dozen containers on 8 NUMA nodes, whose free CPUs suffice in

@@ -79,8 +79,8 @@ func (r Room) have() int { return r.Idle + r.Free }
 
 // Plan returns the counts of each of the request's containers, by index, or the reason why
 // there is no plan. It is deterministic.
-func Plan(r Request, v View, h Hooks) ([]Counts, Outcome) {
-	s := newSearch(r, v, h)
+func Plan(request Request, view View, h Hooks) ([]Counts, Outcome) {
+	s := newSearch(request, view, h)
 	if s.total() > s.free() {
 		return nil, TooFew
 	}

@@ -42,7 +42,7 @@ func (s *search) reason() Outcome {
 	switch {
 	case s.KeepShared && s.free() < s.total()+s.leastSpare():
 		return NoneShared
-	case slices.ContainsFunc(s.Containers, func(c podspec.Container) bool { return c.PerNode != nil }):
+	case slices.ContainsFunc(s.Containers, func(container podspec.Container) bool { return container.PerNode != nil }):
 		return Short
 	case s.Policy == podspec.Spread:
 		return Uneven

@@ -31,11 +31,11 @@ type Refusal struct {
 // Explain returns why Plan found no solution. It places the containers in the order in which
 // they start, each with the best choice of the policy, and reports the first one that does
 // not fit.
-func Explain(r Request, v View, h Hooks) *Refusal {
-	_, reason := Plan(r, v, h)
-	s := newSearch(r, v, h)
+func Explain(request Request, view View, h Hooks) *Refusal {
+	_, reason := Plan(request, view, h)
+	s := newSearch(request, view, h)
 	s.KeepShared = false
-	for c := range r.Containers {
+	for c := range request.Containers {
 		for option := range s.options(c) {
 			s.placed[c] = option
 			if s.fits() {
@@ -50,7 +50,7 @@ func Explain(r Request, v View, h Hooks) *Refusal {
 	if reason != SearchCut {
 		reason = NoneShared
 	}
-	return &Refusal{Reason: reason, Policy: r.Policy, CPUs: s.total(), Free: s.freePerNode(func(on NUMANode, _ int) int { return max(0, on.FreeCPUs) })}
+	return &Refusal{Reason: reason, Policy: request.Policy, CPUs: s.total(), Free: s.freePerNode(func(on NUMANode, _ int) int { return max(0, on.FreeCPUs) })}
 }
 
 // refuse explains why container c does not fit in addition to those placed.

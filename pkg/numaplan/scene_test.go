@@ -34,19 +34,19 @@ func (s *scene) machine(c *scenario.Command) {
 }
 
 func (s *scene) plan(c *scenario.Command) {
-	var r Request
+	var request Request
 	var err error
-	r.Policy, err = podspec.ParsePolicy(c.Arg(0))
+	request.Policy, err = podspec.ParsePolicy(c.Arg(0))
 	c.Error(err)
 	for i, arg := range c.Args()[1:] {
-		r.Containers = append(r.Containers, container(fmt.Sprint("c", i), arg))
+		request.Containers = append(request.Containers, container(fmt.Sprint("c", i), arg))
 	}
-	counts, reason := Plan(r, s.view, Hooks{})
+	counts, reason := Plan(request, s.view, Hooks{})
 	if reason != Fits {
-		c.Line("%s: %s", reason, Explain(r, s.view, Hooks{}))
+		c.Line("%s: %s", reason, Explain(request, s.view, Hooks{}))
 	}
 	for i, n := range counts {
-		c.Line("%-8s %s", r.Containers[i].Name, Numbers(s.view.PerNode(n)))
+		c.Line("%-8s %s", request.Containers[i].Name, Numbers(s.view.PerNode(n)))
 	}
 }
 

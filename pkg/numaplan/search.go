@@ -36,17 +36,17 @@ type search struct {
 	dead  map[string]struct{} // states without a solution
 }
 
-func newSearch(r Request, v View, h Hooks) *search {
-	s := &search{Request: r, View: v, Hooks: h}
+func newSearch(request Request, view View, h Hooks) *search {
+	s := &search{Request: request, View: view, Hooks: h}
 	s.order, s.placed = s.few.order[:0], s.few.placed[:]
-	if len(r.Containers) > len(s.placed) {
-		s.placed = make([]Counts, len(r.Containers))
+	if len(request.Containers) > len(s.placed) {
+		s.placed = make([]Counts, len(request.Containers))
 	}
-	s.placed = s.placed[:len(r.Containers)]
-	for i := range r.Containers {
+	s.placed = s.placed[:len(request.Containers)]
+	for i := range request.Containers {
 		s.order = append(s.order, i)
 	}
-	slices.SortStableFunc(s.order, func(i, j int) int { return r.before(r.Containers[i], r.Containers[j]) })
+	slices.SortStableFunc(s.order, func(i, j int) int { return request.before(request.Containers[i], request.Containers[j]) })
 	return s
 }
 
@@ -246,7 +246,7 @@ func (s *search) state(i int) string {
 // container names a NUMA node, and each NUMA node has its own memory.
 func (s *search) interchangeable() bool {
 	return !slices.ContainsFunc(s.NUMA, func(n NUMANode) bool { return n.Near != nil }) &&
-		!slices.ContainsFunc(s.Containers, func(c podspec.Container) bool { return c.PerNode != nil })
+		!slices.ContainsFunc(s.Containers, func(container podspec.Container) bool { return container.PerNode != nil })
 }
 
 func (s *search) nodeState(n int) string {

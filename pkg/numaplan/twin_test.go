@@ -45,12 +45,12 @@ func TestTwin(t *testing.T) {
 }
 
 // apart allows the first two containers only on different NUMA nodes.
-func apart(r Request) func([]Counts) bool {
+func apart(request Request) func([]Counts) bool {
 	return func(placed []Counts) bool {
-		if len(r.Containers) < 2 || placed[0] == nil || placed[1] == nil {
+		if len(request.Containers) < 2 || placed[0] == nil || placed[1] == nil {
 			return true
 		}
-		return r.Policy != podspec.Single || !slices.Equal(placed[0], placed[1])
+		return request.Policy != podspec.Single || !slices.Equal(placed[0], placed[1])
 	}
 }
 
@@ -73,26 +73,26 @@ func anyRequest(r *rand.Rand) Request {
 	req := Request{Policy: podspec.Policy(r.IntN(3)), Seed: r.Uint64()}
 	explicit := r.IntN(4) == 0
 	for i := range 1 + r.IntN(4) {
-		c := podspec.Container{Name: fmt.Sprint("c", i), Kind: podspec.Kind(r.IntN(3)), CPUs: 1 + r.IntN(4)}
+		container := podspec.Container{Name: fmt.Sprint("c", i), Kind: podspec.Kind(r.IntN(3)), CPUs: 1 + r.IntN(4)}
 		if r.IntN(3) == 0 {
-			c.MemoryBytes = uint64(1 + r.IntN(16))
+			container.MemoryBytes = uint64(1 + r.IntN(16))
 		}
 		if explicit && r.IntN(2) == 0 {
-			first := r.IntN(c.CPUs + 1)
-			c.PerNode = map[topology.NodeID]int{0: first, 8: c.CPUs - first}
+			first := r.IntN(container.CPUs + 1)
+			container.PerNode = map[topology.NodeID]int{0: first, 8: container.CPUs - first}
 		}
-		req.Containers = append(req.Containers, c)
+		req.Containers = append(req.Containers, container)
 	}
 	return req
 }
 
 // possible tries every count for the containers after those given.
-func possible(r Request, v View, h Hooks, given []Counts) bool {
-	if len(given) == len(r.Containers) {
-		return wrong(r, v, given) == "" && (h.Allow == nil || h.Allow(given))
+func possible(request Request, view View, h Hooks, given []Counts) bool {
+	if len(given) == len(request.Containers) {
+		return wrong(request, view, given) == "" && (h.Allow == nil || h.Allow(given))
 	}
-	for _, way := range ways(r.Containers[len(given)].CPUs, len(v.NUMA)) {
-		if obeys(r, v, len(given), way) && possible(r, v, h, append(slices.Clone(given), way)) {
+	for _, way := range ways(request.Containers[len(given)].CPUs, len(view.NUMA)) {
+		if obeys(request, view, len(given), way) && possible(request, view, h, append(slices.Clone(given), way)) {
 			return true
 		}
 	}
@@ -114,11 +114,11 @@ func ways(k, n int) []Counts {
 }
 
 // obeys reports whether counts satisfy the request of container c.
-func obeys(r Request, v View, c int, n Counts) bool {
-	want, sum := r.Containers[c], 0
+func obeys(request Request, view View, c int, n Counts) bool {
+	want, sum := request.Containers[c], 0
 	for i, k := range n {
 		sum += k
-		if want.PerNode != nil && want.PerNode[v.NUMA[i].ID] != k {
+		if want.PerNode != nil && want.PerNode[view.NUMA[i].ID] != k {
 			return false
 		}
 	}
@@ -127,34 +127,34 @@ func obeys(r Request, v View, c int, n Counts) bool {
 		return false
 	case want.PerNode != nil:
 		return true
-	case r.Policy == podspec.Single:
+	case request.Policy == podspec.Single:
 		return slices.Max(n) == want.CPUs
-	case r.Policy == podspec.Spread:
+	case request.Policy == podspec.Spread:
 		return slices.Max(n)-slices.Min(n) <= 1
 	}
 	return true
 }
 
 // wrong steps through the phases of the pod's life, and returns what is wrong with a plan.
-func wrong(r Request, v View, given []Counts) string {
-	shares := !v.KeepShared
+func wrong(request Request, view View, given []Counts) string {
+	shares := !view.KeepShared
 	for c := range given {
-		if !obeys(r, v, c, given[c]) {
+		if !obeys(request, view, c, given[c]) {
 			return fmt.Sprintf("container %d has %v", c, given[c])
 		}
 	}
-	for i, on := range v.NUMA {
+	for i, on := range view.NUMA {
 		cpus, memory, bound := 0, int64(0), false
-		for _, moment := range moments(r.Containers) {
+		for _, moment := range moments(request.Containers) {
 			nowCPUs, nowMemory := 0, int64(0)
 			for _, c := range moment {
 				nowCPUs += given[c][i]
-				if r.Policy != podspec.Single {
+				if request.Policy != podspec.Single {
 					continue
 				}
-				bound = bound || given[c][i] > 0 && r.Containers[c].MemoryBytes > 0
+				bound = bound || given[c][i] > 0 && request.Containers[c].MemoryBytes > 0
 				if given[c][i] > 0 || slices.ContainsFunc(on.Near, func(n int) bool { return given[c][n] > 0 }) {
-					nowMemory += int64(r.Containers[c].MemoryBytes)
+					nowMemory += int64(request.Containers[c].MemoryBytes)
 				}
 			}
 			cpus, memory = max(cpus, nowCPUs), max(memory, nowMemory)
@@ -162,7 +162,7 @@ func wrong(r Request, v View, given []Counts) string {
 		if cpus > on.FreeCPUs || bound && memory > on.FreeMemory {
 			return fmt.Sprintf("NUMA node %d has too little for %d CPUs and %d of memory", on.ID, cpus, memory)
 		}
-		for cpus%max(1, v.CoreWidth) != 0 {
+		for cpus%max(1, view.CoreWidth) != 0 {
 			cpus++
 		}
 		shares = shares || on.Spare > 0 && on.FreeCPUs-cpus >= on.Spare

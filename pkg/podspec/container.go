@@ -23,8 +23,8 @@ type Container struct {
 // https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/#resource-sharing-within-containers
 func Peak(containers []Container, weight func(i int) int64) int64 {
 	var sidecars, inits, apps int64
-	for i, c := range containers {
-		switch c.Kind {
+	for i, container := range containers {
+		switch container.Kind {
 		case Init:
 			inits = max(inits, sidecars+weight(i))
 		case Sidecar:

@@ -33,8 +33,8 @@ func holdNUMA(pod *Pod, containers []podspec.Container) []NUMAShare {
 
 func nodesOf(containers []podspec.Container) []topology.NodeID {
 	var ids []topology.NodeID
-	for _, c := range containers {
-		for id, cpus := range c.PerNode {
+	for _, container := range containers {
+		for id, cpus := range container.PerNode {
 			if cpus > 0 && !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}

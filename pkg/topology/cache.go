@@ -26,26 +26,26 @@ func (m *Machine) Caches() []Cache {
 	}
 	var caches []Cache
 	cacheAt, coreAt := map[place]int{}, map[place]int{}
-	for _, c := range m.CPUs {
-		if !c.Online {
+	for _, cpu := range m.CPUs {
+		if !cpu.Online {
 			continue
 		}
-		at := place{pkg: c.Package, numa: c.NUMA, llc: c.LLC, core: Unknown}
+		at := place{pkg: cpu.Package, numa: cpu.NUMA, llc: cpu.LLC, core: Unknown}
 		i, seen := cacheAt[at]
 		if !seen {
 			i, cacheAt[at] = len(caches), len(caches)
-			caches = append(caches, Cache{ID: c.LLC, Package: c.Package, NUMA: c.NUMA})
+			caches = append(caches, Cache{ID: cpu.LLC, Package: cpu.Package, NUMA: cpu.NUMA})
 		}
 		cache := &caches[i]
-		if at.core = c.Core; at.core == Unknown {
-			at.core = c.ID
+		if at.core = cpu.Core; at.core == Unknown {
+			at.core = cpu.ID
 		}
 		j, seen := coreAt[at]
 		if !seen {
 			j, coreAt[at] = len(cache.Cores), len(cache.Cores)
 			cache.Cores = append(cache.Cores, cpuset.Set{})
 		}
-		cache.Cores[j] = cache.Cores[j].Union(cpuset.Of(c.ID))
+		cache.Cores[j] = cache.Cores[j].Union(cpuset.Of(cpu.ID))
 	}
 	return caches
 }

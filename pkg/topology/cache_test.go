@@ -23,8 +23,8 @@ func TestCaches(t *testing.T) {
 
 // randomMachine returns a machine of cores with up to three threads, and what CPUsOf should return
 // for it. Some threads are offline.
-func randomMachine(r *rand.Rand) (m *topology.Machine, online []topology.CPU) {
-	m = &topology.Machine{}
+func randomMachine(r *rand.Rand) (machine *topology.Machine, online []topology.CPU) {
+	machine = &topology.Machine{}
 	cores := 1 + r.IntN(8)
 	type place struct {
 		pkg, numa int
@@ -37,17 +37,17 @@ func randomMachine(r *rand.Rand) (m *topology.Machine, online []topology.CPU) {
 	first := map[int]cpuset.CPU{} // the smallest online CPU of a core
 	for id := range cores * (1 + r.IntN(3)) {
 		core := id % cores
-		c := topology.CPU{ID: cpuset.CPU(id), Online: r.IntN(5) > 0, Isolated: r.IntN(5) == 0, Die: r.IntN(2)}
-		c.Package, c.NUMA, c.LLC = places[core].pkg, topology.NodeID(places[core].numa), places[core].llc
-		if _, seen := first[core]; !seen && c.Online {
-			first[core] = c.ID
+		cpu := topology.CPU{ID: cpuset.CPU(id), Online: r.IntN(5) > 0, Isolated: r.IntN(5) == 0, Die: r.IntN(2)}
+		cpu.Package, cpu.NUMA, cpu.LLC = places[core].pkg, topology.NodeID(places[core].numa), places[core].llc
+		if _, seen := first[core]; !seen && cpu.Online {
+			first[core] = cpu.ID
 		}
-		c.Core = first[core]
-		m.CPUs = append(m.CPUs, c)
-		if c.Online {
-			c.Isolated, c.Die = false, 0
-			online = append(online, c)
+		cpu.Core = first[core]
+		machine.CPUs = append(machine.CPUs, cpu)
+		if cpu.Online {
+			cpu.Isolated, cpu.Die = false, 0
+			online = append(online, cpu)
 		}
 	}
-	return m, online
+	return machine, online
 }

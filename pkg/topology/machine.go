@@ -84,9 +84,9 @@ type Machine struct {
 // Online returns the online CPUs.
 func (m *Machine) Online() cpuset.Set {
 	var ids []cpuset.CPU
-	for _, c := range m.CPUs {
-		if c.Online {
-			ids = append(ids, c.ID)
+	for _, cpu := range m.CPUs {
+		if cpu.Online {
+			ids = append(ids, cpu.ID)
 		}
 	}
 	return cpuset.Of(ids...)
@@ -110,9 +110,9 @@ func (m *Machine) Restrict(to cpuset.Set) *Machine {
 // Isolated returns the CPUs that the kernel's load balancer does not use.
 func (m *Machine) Isolated() cpuset.Set {
 	var ids []cpuset.CPU
-	for _, c := range m.CPUs {
-		if c.Isolated {
-			ids = append(ids, c.ID)
+	for _, cpu := range m.CPUs {
+		if cpu.Isolated {
+			ids = append(ids, cpu.ID)
 		}
 	}
 	return cpuset.Of(ids...)

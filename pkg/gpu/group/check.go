@@ -128,10 +128,10 @@ func (c *checker) unit(node string, u gpu.Unit) *GPURefusal {
 }
 
 // listed returns the names that a node's GPUs have, for messages.
-func listed(v *gpu.Inventory) string {
+func listed(inventory *gpu.Inventory) string {
 	var names []string
-	for i := range v.GPUs {
-		names = append(names, fmt.Sprintf("%d (%s)", v.GPUs[i].Index, v.GPUs[i].UUID))
+	for i := range inventory.GPUs {
+		names = append(names, fmt.Sprintf("%d (%s)", inventory.GPUs[i].Index, inventory.GPUs[i].UUID))
 	}
 	if len(names) == 0 {
 		return "another node, because this one has no GPUs"

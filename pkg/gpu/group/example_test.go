@@ -11,11 +11,11 @@ import (
 func ExamplePropose() {
 	nodes := group.Nodes{}
 	for _, node := range []string{"n1", "n2"} {
-		v := &gpu.Inventory{}
+		inventory := &gpu.Inventory{}
 		for i := range 4 {
-			v.GPUs = append(v.GPUs, gpu.GPU{UUID: fmt.Sprintf("%s-%d", node, i), Index: i, Model: "A100"})
+			inventory.GPUs = append(inventory.GPUs, gpu.GPU{UUID: fmt.Sprintf("%s-%d", node, i), Index: i, Model: "A100"})
 		}
-		nodes[node] = v
+		nodes[node] = inventory
 	}
 	e := group.Estimate{Form: gpu.Physical, Demands: []group.Demand{{GPUs: 2}, {GPUs: 1}, {GPUs: 2}, {GPUs: 3}}}
 	proposal, err := group.Propose(nodes, e, nil)

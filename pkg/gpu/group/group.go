@@ -59,29 +59,29 @@ func (n Nodes) For(permitted Permission) Nodes {
 
 // units returns the GPUs that a name in a binding refers to: one GPU or slice, all
 // slices of a GPU, or none if the node has no such GPU.
-func units(v *gpu.Inventory, name string) []gpu.Unit {
-	device, found := v.Find(name)
+func units(inventory *gpu.Inventory, name string) []gpu.Unit {
+	device, found := inventory.Find(name)
 	if !found {
-		if device, found = byIndex(v, name); !found {
+		if device, found = byIndex(inventory, name); !found {
 			return nil
 		}
-		name = v.GPUs[device].UUID
+		name = inventory.GPUs[device].UUID
 	}
-	whole := v.GPUs[device].UUID == name
+	whole := inventory.GPUs[device].UUID == name
 	var named []gpu.Unit
-	for _, u := range v.Units() {
-		if u.ID == name || whole && u.GPU == device {
-			named = append(named, u)
+	for _, unit := range inventory.Units() {
+		if unit.ID == name || whole && unit.GPU == device {
+			named = append(named, unit)
 		}
 	}
 	return named
 }
 
 // byIndex finds a GPU by the text of its index.
-func byIndex(v *gpu.Inventory, name string) (device int, found bool) {
+func byIndex(inventory *gpu.Inventory, name string) (device int, found bool) {
 	index, err := strconv.Atoi(name)
-	for i := range v.GPUs {
-		if err == nil && v.GPUs[i].Index == index {
+	for i := range inventory.GPUs {
+		if err == nil && inventory.GPUs[i].Index == index {
 			return i, true
 		}
 	}

@@ -47,12 +47,12 @@ func New(groups []Group, nodes Nodes) *Grouping {
 }
 
 // bind records that a group holds the GPUs of a binding.
-func (g *Grouping) bind(group int, b Binding, v *gpu.Inventory) {
-	if v == nil {
+func (g *Grouping) bind(group int, b Binding, inventory *gpu.Inventory) {
+	if inventory == nil {
 		return
 	}
 	for _, name := range b.GPUs {
-		for _, u := range units(v, name) {
+		for _, u := range units(inventory, name) {
 			at := unitKey{b.Node, u.ID}
 			known := g.units[at]
 			if g.groups[group].holds(u) && !slices.Contains(known.groups, group) {
@@ -65,8 +65,8 @@ func (g *Grouping) bind(group int, b Binding, v *gpu.Inventory) {
 
 // holds reports whether a GPU is of the group's form and type. A virtual group may hold
 // GPUs, because a share of a GPU is virtual.
-func (g *Group) holds(u gpu.Unit) bool {
-	return (g.Form == gpu.Virtual || u.Form == gpu.Physical) && (g.Type == "" || g.Type == u.Type)
+func (g *Group) holds(unit gpu.Unit) bool {
+	return (g.Form == gpu.Virtual || unit.Form == gpu.Physical) && (g.Type == "" || g.Type == unit.Type)
 }
 
 // unit returns a GPU. One that is in no inventory counts as a GPU outside all groups.
@@ -88,12 +88,12 @@ type HeldGPU struct {
 func (g *Grouping) HeldGPUs(name string) []HeldGPU {
 	own := slices.IndexFunc(g.groups, func(group Group) bool { return group.Name == name })
 	var all []HeldGPU
-	for at, u := range g.units {
-		if !slices.Contains(u.groups, own) {
+	for at, unit := range g.units {
+		if !slices.Contains(unit.groups, own) {
 			continue
 		}
 		h := HeldGPU{Node: at.node, ID: at.id}
-		for _, other := range u.groups {
+		for _, other := range unit.groups {
 			if other != own {
 				h.Others = append(h.Others, g.groups[other].Name)
 			}

@@ -22,14 +22,14 @@ type Match struct {
 //  2. else the tenant's groups of the requested form and type that name the container;
 //  3. else the tenant's groups of that form and type that name no container;
 //  4. else the GPUs in no group.
-func (g *Grouping) Match(r Request) (Match, error) {
-	if r.Group != "" {
-		return g.named(r)
+func (g *Grouping) Match(request Request) (Match, error) {
+	if request.Group != "" {
+		return g.named(request)
 	}
-	m := Match{grouping: g, request: r}
+	m := Match{grouping: g, request: request}
 	for _, naming := range []bool{true, false} {
 		for i := range g.groups {
-			if group := &g.groups[i]; (len(group.Containers) > 0) == naming && group.refuses(r) == nil {
+			if group := &g.groups[i]; (len(group.Containers) > 0) == naming && group.refuses(request) == nil {
 				m.groups = append(m.groups, i)
 			}
 		}
@@ -41,30 +41,30 @@ func (g *Grouping) Match(r Request) (Match, error) {
 }
 
 // named returns the group that a request names.
-func (g *Grouping) named(r Request) (Match, error) {
-	i := slices.IndexFunc(g.groups, func(group Group) bool { return group.Name == r.Group })
+func (g *Grouping) named(request Request) (Match, error) {
+	i := slices.IndexFunc(g.groups, func(group Group) bool { return group.Name == request.Group })
 	if i < 0 {
-		return Match{}, refuse(UnknownGroup, "GPU group %q does not exist: name another group, or none", r.Group)
+		return Match{}, refuse(UnknownGroup, "GPU group %q does not exist: name another group, or none", request.Group)
 	}
-	if why := g.groups[i].refuses(r); why != nil {
+	if why := g.groups[i].refuses(request); why != nil {
 		return Match{}, why
 	}
-	return Match{g, r, []int{i}}, nil
+	return Match{g, request, []int{i}}, nil
 }
 
 // refuses returns why a group cannot serve a request, however many of its GPUs are free;
 // nil if it can.
-func (g *Group) refuses(r Request) *GPURefusal {
+func (g *Group) refuses(request Request) *GPURefusal {
 	switch {
-	case !slices.Contains(g.Tenants, r.Tenant):
-		return refuse(NotServed, "GPU group %q is not for tenant %q: name a group of that tenant, or none", g.Name, r.Tenant)
-	case len(g.Containers) > 0 && !slices.Contains(g.Containers, r.Container):
+	case !slices.Contains(g.Tenants, request.Tenant):
+		return refuse(NotServed, "GPU group %q is not for tenant %q: name a group of that tenant, or none", g.Name, request.Tenant)
+	case len(g.Containers) > 0 && !slices.Contains(g.Containers, request.Container):
 		return refuse(NotServed, "GPU group %q is for the containers %s, not for %q: name another group, or none",
-			g.Name, strings.Join(g.Containers, ", "), r.Container)
-	case g.Form != r.form():
-		return refuse(WrongForm, "GPU group %q has %s GPUs, but the container requests %s: name another group, or request its form", g.Name, g.Form, r)
-	case g.Type != "" && r.Types != nil && !slices.Contains(r.Types, g.Type):
-		return refuse(WrongType, "GPU group %q has GPUs of type %s, but the container requests %s: name another group, or request its type", g.Name, g.Type, r)
+			g.Name, strings.Join(g.Containers, ", "), request.Container)
+	case g.Form != request.form():
+		return refuse(WrongForm, "GPU group %q has %s GPUs, but the container requests %s: name another group, or request its form", g.Name, g.Form, request)
+	case g.Type != "" && request.Types != nil && !slices.Contains(request.Types, g.Type):
+		return refuse(WrongType, "GPU group %q has GPUs of type %s, but the container requests %s: name another group, or request its type", g.Name, g.Type, request)
 	}
 	return nil
 }
@@ -133,8 +133,8 @@ func (m Match) On(node *sched.Node) (GPUOffer, bool) {
 // by name, then to the first node of the list. The error is a *GPURefusal.
 func (m Match) Best(nodes []*sched.Node) (GPUOffer, error) {
 	var best *GPUOffer
-	for _, n := range nodes {
-		if o, ok := m.On(n); ok && (best == nil || o.compare(*best) < 0) {
+	for _, node := range nodes {
+		if o, ok := m.On(node); ok && (best == nil || o.compare(*best) < 0) {
 			best = &o
 		}
 	}
@@ -169,9 +169,9 @@ func (m Match) name(group int) string {
 // free returns the GPUs of a group on a node that suit the request and have enough free.
 func (m Match) free(node *sched.Node, group int) []sched.GPUShare {
 	var gpus []sched.GPUShare
-	for _, g := range node.GPUs {
-		if amount, suits := m.suits(node.Name, g, group); suits && g.Free >= amount {
-			gpus = append(gpus, sched.GPUShare{ID: g.ID, Milli: amount})
+	for _, gpu := range node.GPUs {
+		if amount, suits := m.suits(node.Name, gpu, group); suits && gpu.Free >= amount {
+			gpus = append(gpus, sched.GPUShare{ID: gpu.ID, Milli: amount})
 		}
 	}
 	return gpus
@@ -190,12 +190,12 @@ func (m Match) suits(node string, g sched.GPU, group int) (sched.MilliGPU, bool)
 // refuse returns why no node has an offer.
 func (m Match) refuse(nodes []*sched.Node) *GPURefusal {
 	most, has, where := 0, 0, ""
-	for _, n := range nodes {
+	for _, node := range nodes {
 		for _, group := range m.sources() {
-			if free := len(m.free(n, group)); free > most {
-				most, where = free, n.Name
+			if free := len(m.free(node, group)); free > most {
+				most, where = free, node.Name
 			}
-			has = max(has, m.suiting(n, group))
+			has = max(has, m.suiting(node, group))
 		}
 	}
 	switch {
@@ -219,8 +219,8 @@ func (m Match) have(most int) string {
 
 // suiting counts the GPUs of a group on a node that suit the request, free or not.
 func (m Match) suiting(node *sched.Node, group int) (n int) {
-	for _, g := range node.GPUs {
-		if _, suits := m.suits(node.Name, g, group); suits {
+	for _, gpu := range node.GPUs {
+		if _, suits := m.suits(node.Name, gpu, group); suits {
 			n++
 		}
 	}

@@ -29,15 +29,15 @@ type allocation struct {
 func newWorld(seed uint64) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), nodes: Nodes{}, running: map[string]allocation{}}
 	for n := range 1 + w.IntN(3) {
-		v := &gpu.Inventory{}
+		inventory := &gpu.Inventory{}
 		for i := range 1 + w.IntN(4) {
 			c := gpu.GPU{UUID: fmt.Sprintf("n%d-%d", n, i), Index: i, Model: []string{"A100", "T4"}[w.IntN(2)], MIG: w.IntN(4) == 0}
 			if c.MIG {
 				c.Slices = []gpu.Slice{{UUID: c.UUID + "-a", Profile: "1g"}, {UUID: c.UUID + "-b", Profile: "1g"}}
 			}
-			v.GPUs = append(v.GPUs, c)
+			inventory.GPUs = append(inventory.GPUs, c)
 		}
-		w.nodes[fmt.Sprint("n", n)] = v
+		w.nodes[fmt.Sprint("n", n)] = inventory
 	}
 	w.records = records(w.nodes)
 	return w
@@ -49,11 +49,11 @@ func (w *world) regroup() {
 		Name: fmt.Sprint("g", w.IntN(4)), Tenants: [][]string{{"a"}, {"b"}, {"a", "b"}}[w.IntN(3)],
 		Form: []gpu.Form{gpu.Physical, gpu.Virtual}[w.IntN(2)], Containers: [][]string{nil, nil, {"x"}}[w.IntN(3)],
 	}
-	for name, v := range w.nodes {
+	for name, node := range w.nodes {
 		b := Binding{Node: name}
-		for _, u := range v.Units() {
-			if w.IntN(2) == 0 && (g.Form == gpu.Virtual || u.Form == gpu.Physical) {
-				b.GPUs = append(b.GPUs, u.ID)
+		for _, unit := range node.Units() {
+			if w.IntN(2) == 0 && (g.Form == gpu.Virtual || unit.Form == gpu.Physical) {
+				b.GPUs = append(b.GPUs, unit.ID)
 			}
 		}
 		if len(b.GPUs) > 0 {
@@ -81,8 +81,8 @@ func (w *world) request() Request {
 
 // twin returns the GPUs of a node that a group ("" for none) has free for a request, computed
 // from the groups alone. It returns nil if the group does not serve the request.
-func (w *world) twin(a Request, group string, node *sched.Node) (free []string) {
-	serving := w.serving(a)
+func (w *world) twin(request Request, group string, node *sched.Node) (free []string) {
+	serving := w.serving(request)
 	if group == "" && len(serving) > 0 || group != "" && !slices.Contains(serving, group) {
 		return nil
 	}
@@ -92,12 +92,12 @@ func (w *world) twin(a Request, group string, node *sched.Node) (free []string) 
 			continue
 		}
 		slice := g.Type == "A100-MIG-1g" || g.Type == "T4-MIG-1g"
-		wantsPart := a.Form == gpu.Virtual || a.Milli < 1000
+		wantsPart := request.Form == gpu.Virtual || request.Milli < 1000
 		need := sched.MilliGPU(1000)
 		if wantsPart && !slice {
-			need = a.Milli
+			need = request.Milli
 		}
-		if wantsPart == (slice || need < 1000) && g.Free >= need && (a.Types == nil || slices.Contains(a.Types, g.Type)) {
+		if wantsPart == (slice || need < 1000) && g.Free >= need && (request.Types == nil || slices.Contains(request.Types, g.Type)) {
 			free = append(free, g.ID)
 		}
 	}
@@ -105,26 +105,26 @@ func (w *world) twin(a Request, group string, node *sched.Node) (free []string) 
 }
 
 // serving returns the groups that serve a request, or nil if there is none.
-func (w *world) serving(a Request) []string {
+func (w *world) serving(request Request) []string {
 	byName, byContainer, any := []string(nil), []string(nil), []string(nil)
-	for _, g := range w.groups {
-		wantsPart := a.Form == gpu.Virtual || a.Milli < 1000
-		for _, tenant := range g.Tenants {
-			if tenant != a.Tenant || wantsPart != (g.Form == gpu.Virtual) || g.Containers != nil && !slices.Contains(g.Containers, a.Container) {
+	for _, group := range w.groups {
+		wantsPart := request.Form == gpu.Virtual || request.Milli < 1000
+		for _, tenant := range group.Tenants {
+			if tenant != request.Tenant || wantsPart != (group.Form == gpu.Virtual) || group.Containers != nil && !slices.Contains(group.Containers, request.Container) {
 				continue
 			}
 			switch {
-			case g.Name == a.Group:
-				byName = []string{g.Name}
-			case g.Containers != nil:
-				byContainer = append(byContainer, g.Name)
+			case group.Name == request.Group:
+				byName = []string{group.Name}
+			case group.Containers != nil:
+				byContainer = append(byContainer, group.Name)
 			default:
-				any = append(any, g.Name)
+				any = append(any, group.Name)
 			}
 		}
 	}
 	switch {
-	case a.Group != "":
+	case request.Group != "":
 		return append(byName, "named")[:max(1, len(byName))]
 	case len(byContainer) > 0:
 		return byContainer
@@ -133,10 +133,10 @@ func (w *world) serving(a Request) []string {
 }
 
 func (w *world) holders(node, id string) (names []string) {
-	for _, g := range w.groups {
-		for _, b := range g.Bindings {
+	for _, group := range w.groups {
+		for _, b := range group.Bindings {
 			if b.Node == node && slices.Contains(b.GPUs, id) {
-				names = append(names, g.Name)
+				names = append(names, group.Name)
 			}
 		}
 	}
@@ -144,40 +144,40 @@ func (w *world) holders(node, id string) (names []string) {
 }
 
 // come requests GPUs for a container, checks the answer against the twin, and takes the GPUs.
-func (w *world) come(t *testing.T, uid string, a Request) {
+func (w *world) come(t *testing.T, uid string, request Request) {
 	least := -1
-	for _, n := range w.records {
+	for _, record := range w.records {
 		for _, group := range []string{"", "g0", "g1", "g2", "g3"} {
-			if over := len(w.twin(a, group, n)) - a.Count; over >= 0 && (least < 0 || over < least) {
+			if over := len(w.twin(request, group, record)) - request.Count; over >= 0 && (least < 0 || over < least) {
 				least = over
 			}
 		}
 	}
-	m, err := New(w.groups, w.nodes).Match(a)
+	m, err := New(w.groups, w.nodes).Match(request)
 	var o GPUOffer
 	if err == nil {
 		o, err = m.Best(w.records)
 	}
 	if (err == nil) != (least >= 0) || err == nil && o.Over != least {
-		t.Fatalf("%+v of %+v: offer %+v, %v; the twin has %d over", a, w.groups, o, err, least)
+		t.Fatalf("%+v of %+v: offer %+v, %v; the twin has %d over", request, w.groups, o, err, least)
 	}
 	if err != nil {
 		return
 	}
-	at := slices.IndexFunc(w.records, func(n *sched.Node) bool { return n.Name == o.Node })
+	at := slices.IndexFunc(w.records, func(node *sched.Node) bool { return node.Name == o.Node })
 	var ids []string
 	for _, g := range o.GPUs {
 		ids = append(ids, g.ID)
 	}
 	if only := m.Nodes(); only != nil && !slices.Contains(only, o.Node) {
-		t.Fatalf("%+v of %+v: offer on %s, which is none of %v", a, w.groups, o.Node, only)
+		t.Fatalf("%+v of %+v: offer on %s, which is none of %v", request, w.groups, o.Node, only)
 	}
-	if want := w.twin(a, o.Group, w.records[at]); !slices.Equal(ids, want) {
-		t.Fatalf("%+v of %+v: offer of group %q %v, want %v", a, w.groups, o.Group, ids, want)
+	if want := w.twin(request, o.Group, w.records[at]); !slices.Equal(ids, want) {
+		t.Fatalf("%+v of %+v: offer of group %q %v, want %v", request, w.groups, o.Group, ids, want)
 	}
-	taken := o.GPUs[:a.Count]
+	taken := o.GPUs[:request.Count]
 	w.records[at] = w.records[at].Take(sched.Holding{GPUs: taken})
-	w.running[uid] = allocation{at, taken, a.Form != gpu.Virtual && a.Milli == sched.WholeGPU}
+	w.running[uid] = allocation{at, taken, request.Form != gpu.Virtual && request.Milli == sched.WholeGPU}
 }
 
 func (w *world) leave(uid string) {
@@ -191,8 +191,8 @@ func (w *world) leave(uid string) {
 func (w *world) mixed() string {
 	whole, parts := map[string]int{}, map[string]int{}
 	for _, s := range w.running {
-		for _, g := range s.gpus {
-			device := g.ID[:len("n0-0")]
+		for _, gpu := range s.gpus {
+			device := gpu.ID[:len("n0-0")]
 			if s.whole {
 				whole[device]++
 			} else {
@@ -205,8 +205,8 @@ func (w *world) mixed() string {
 			return device
 		}
 	}
-	for _, n := range w.records {
-		for _, g := range n.GPUs {
+	for _, record := range w.records {
+		for _, g := range record.GPUs {
 			if g.Free < 0 {
 				return g.ID
 			}

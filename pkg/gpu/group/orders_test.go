@@ -17,11 +17,11 @@ import (
 func machines(gpus ...int) Nodes {
 	nodes := Nodes{}
 	for n, count := range gpus {
-		v := &gpu.Inventory{}
+		inventory := &gpu.Inventory{}
 		for i := range count {
-			v.GPUs = append(v.GPUs, gpu.GPU{UUID: fmt.Sprintf("n%03d-%d", n, i), Index: i, Model: "A100"})
+			inventory.GPUs = append(inventory.GPUs, gpu.GPU{UUID: fmt.Sprintf("n%03d-%d", n, i), Index: i, Model: "A100"})
 		}
-		nodes[fmt.Sprintf("n%03d", n)] = v
+		nodes[fmt.Sprintf("n%03d", n)] = inventory
 	}
 	return nodes
 }
@@ -29,10 +29,10 @@ func machines(gpus ...int) Nodes {
 // records returns the nodes' records, with all GPUs free.
 func records(nodes Nodes) []*sched.Node {
 	var all []*sched.Node
-	for name, v := range nodes {
+	for name, node := range nodes {
 		n := &sched.Node{Name: name}
-		for _, u := range v.Units() {
-			n.GPUs = append(n.GPUs, sched.GPU{ID: u.ID, Type: u.Type, Free: sched.WholeGPU})
+		for _, unit := range node.Units() {
+			n.GPUs = append(n.GPUs, sched.GPU{ID: unit.ID, Type: unit.Type, Free: sched.WholeGPU})
 		}
 		all = append(all, n)
 	}
@@ -57,7 +57,7 @@ func arrive(t *testing.T, groups []Group, nodes Nodes, order []int) (stranded []
 			stranded = append(stranded, count)
 			continue
 		}
-		i := slices.IndexFunc(all, func(n *sched.Node) bool { return n.Name == o.Node })
+		i := slices.IndexFunc(all, func(node *sched.Node) bool { return node.Name == o.Node })
 		all[i] = all[i].Take(sched.Holding{GPUs: o.GPUs[:count]})
 	}
 	return stranded
@@ -66,16 +66,16 @@ func arrive(t *testing.T, groups []Group, nodes Nodes, order []int) (stranded []
 // confirmed returns a proposal's groups.
 func confirmed(p Proposal, e Estimate) []Group {
 	var groups []Group
-	for i, g := range p.Groups {
-		groups = append(groups, g.Group(fmt.Sprintf("a-%04d", i), "a", e))
+	for i, group := range p.Groups {
+		groups = append(groups, group.Group(fmt.Sprintf("a-%04d", i), "a", e))
 	}
 	return groups
 }
 
 func estimate(demands []int) Estimate {
 	e := Estimate{Form: gpu.Physical}
-	for _, d := range demands {
-		e.Demands = append(e.Demands, Demand{GPUs: d})
+	for _, demand := range demands {
+		e.Demands = append(e.Demands, Demand{GPUs: demand})
 	}
 	return e
 }
@@ -140,13 +140,13 @@ func TestAnyOrder(t *testing.T) {
 			}
 		}
 		nodes, e := machines(gpus...), estimate(demands)
-		p, err := Propose(nodes, e, nil)
-		if err != nil || p.Outcome != pack.All || len(p.Unplaced) > 0 {
-			t.Fatalf("machines %v, demands %v: %+v, %v", gpus, demands, p, err)
+		proposal, err := Propose(nodes, e, nil)
+		if err != nil || proposal.Outcome != pack.All || len(proposal.Unplaced) > 0 {
+			t.Fatalf("machines %v, demands %v: %+v, %v", gpus, demands, proposal, err)
 		}
 		for range 4 {
 			r.Shuffle(len(demands), func(i, j int) { demands[i], demands[j] = demands[j], demands[i] })
-			if left := arrive(t, confirmed(p, e), nodes, demands); left != nil {
+			if left := arrive(t, confirmed(proposal, e), nodes, demands); left != nil {
 				t.Fatalf("machines %v, demands %v: %v stranded", gpus, demands, left)
 			}
 		}

@@ -164,8 +164,8 @@ func roomiest(all []*supply, count int) *supply {
 
 // left counts the GPUs in no group.
 func (s *supply) left() (n int) {
-	for _, h := range s.holders {
-		if h == 0 {
+	for _, holder := range s.holders {
+		if holder == 0 {
 			n++
 		}
 	}
@@ -184,8 +184,8 @@ func (s *supply) give(count int) ProposedGroup {
 
 // shares reports whether any of the GPUs is in several groups.
 func (s *supply) shares(ids []string) bool {
-	for i, h := range s.holders {
-		if h > 1 && slices.Contains(ids, s.units[i].ID) {
+	for i, holder := range s.holders {
+		if holder > 1 && slices.Contains(ids, s.units[i].ID) {
 			return true
 		}
 	}
@@ -196,9 +196,9 @@ func (s *supply) shares(ids []string) bool {
 // else the GPUs in the fewest groups; ties go to the first.
 func (s *supply) choose(count int) []int {
 	var free, gpus []int
-	for i, u := range s.units {
-		if s.holders[i] == 0 && u.Form == gpu.Physical {
-			free, gpus = append(free, i), append(gpus, u.GPU)
+	for i, unit := range s.units {
+		if s.holders[i] == 0 && unit.Form == gpu.Physical {
+			free, gpus = append(free, i), append(gpus, unit.GPU)
 		}
 	}
 	if chosen, ok := s.inventory.Choose(gpus, gpu.Wish{Count: count}); ok {

@@ -17,31 +17,31 @@ func FuzzPropose(f *testing.F) {
 	f.Add([]byte{4, 4}, []byte{3, 3, 2, 9})
 	f.Fuzz(func(t *testing.T, gpus, demands []byte) {
 		nodes, e := machines(small(gpus, 5)...), estimate(small(demands, 12))
-		p, err := Propose(nodes, e, nil)
+		proposal, err := Propose(nodes, e, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(p.Groups)+len(p.Unplaced) != len(e.Demands) {
-			t.Fatalf("%d groups and %d unplaced of %d demands", len(p.Groups), len(p.Unplaced), len(e.Demands))
+		if len(proposal.Groups)+len(proposal.Unplaced) != len(e.Demands) {
+			t.Fatalf("%d groups and %d unplaced of %d demands", len(proposal.Groups), len(proposal.Unplaced), len(e.Demands))
 		}
 		holders := map[string]int{}
-		for _, g := range p.Groups {
-			if refusals := Check(g.Group("g", "a", e), nodes, nil); len(refusals) > 0 || len(g.GPUs) != g.Demand.GPUs {
-				t.Fatalf("%+v: %v", g, refusals)
+		for _, group := range proposal.Groups {
+			if refusals := Check(group.Group("g", "a", e), nodes, nil); len(refusals) > 0 || len(group.GPUs) != group.Demand.GPUs {
+				t.Fatalf("%+v: %v", group, refusals)
 			}
-			for _, id := range g.GPUs {
+			for _, id := range group.GPUs {
 				holders[id]++
 			}
 		}
-		for _, g := range p.Groups {
-			if shared(g, holders) != g.Share || g.Share && p.Outcome == pack.All {
-				t.Fatalf("%+v with outcome %d: GPUs are in %v groups", g, p.Outcome, holders)
+		for _, group := range proposal.Groups {
+			if shared(group, holders) != group.Share || group.Share && proposal.Outcome == pack.All {
+				t.Fatalf("%+v with outcome %d: GPUs are in %v groups", group, proposal.Outcome, holders)
 			}
 		}
-		for _, d := range p.Unplaced {
-			for name, v := range nodes {
-				if len(v.GPUs) >= d.GPUs {
-					t.Fatalf("a demand of %d is unplaced, and %s has %d", d.GPUs, name, len(v.GPUs))
+		for _, d := range proposal.Unplaced {
+			for name, node := range nodes {
+				if len(node.GPUs) >= d.GPUs {
+					t.Fatalf("a demand of %d is unplaced, and %s has %d", d.GPUs, name, len(node.GPUs))
 				}
 			}
 		}
@@ -81,15 +81,15 @@ func TestProposeKeepsPairs(t *testing.T) {
 			}
 		}
 	}
-	p, err := Propose(nodes, estimate([]int{2, 2}), nil)
+	proposal, err := Propose(nodes, estimate([]int{2, 2}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range p.Groups {
-		a, _ := v.Find(g.GPUs[0])
-		b, _ := v.Find(g.GPUs[1])
+	for _, group := range proposal.Groups {
+		a, _ := v.Find(group.GPUs[0])
+		b, _ := v.Find(group.GPUs[1])
 		if v.Links[a][b].NVLinks == 0 {
-			t.Errorf("group of %v, which no NVLink connects", g.GPUs)
+			t.Errorf("group of %v, which no NVLink connects", group.GPUs)
 		}
 	}
 }
@@ -107,8 +107,8 @@ func BenchmarkPropose(b *testing.B) {
 	}
 	nodes, e := machines(gpus...), estimate(demands)
 	for b.Loop() {
-		if p, err := Propose(nodes, e, nil); err != nil || p.Outcome != pack.All {
-			b.Fatal(p.Outcome, err)
+		if proposal, err := Propose(nodes, e, nil); err != nil || proposal.Outcome != pack.All {
+			b.Fatal(proposal.Outcome, err)
 		}
 	}
 }

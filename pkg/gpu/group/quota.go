@@ -80,22 +80,22 @@ func NewQuotas() *Quotas {
 }
 
 // Limit sets a limit. A tenant that holds more keeps it.
-func (q *Quotas) Limit(s Scope, most sched.MilliGPU) { q.limits[s] = most }
+func (q *Quotas) Limit(scope Scope, most sched.MilliGPU) { q.limits[scope] = most }
 
 // Unlimit removes a limit.
-func (q *Quotas) Unlimit(s Scope) { delete(q.limits, s) }
+func (q *Quotas) Unlimit(scope Scope) { delete(q.limits, scope) }
 
 // Left returns how much may still be charged, at least 0. limited is false without a
 // limit.
-func (q *Quotas) Left(s Scope) (left sched.MilliGPU, limited bool) {
-	limit, limited := q.limits[s]
-	return max(0, limit-q.used[s]), limited
+func (q *Quotas) Left(scope Scope) (left sched.MilliGPU, limited bool) {
+	limit, limited := q.limits[scope]
+	return max(0, limit-q.used[scope]), limited
 }
 
 // Over returns why an additional amount would exceed a limit: a *GPURefusal, or nil.
-func (q *Quotas) Over(s Scope, amount sched.MilliGPU) error {
-	if limit, limited := q.limits[s]; limited && q.used[s]+amount > limit {
-		return q.refuse(s, amount)
+func (q *Quotas) Over(scope Scope, amount sched.MilliGPU) error {
+	if limit, limited := q.limits[scope]; limited && q.used[scope]+amount > limit {
+		return q.refuse(scope, amount)
 	}
 	return nil
 }
@@ -150,13 +150,13 @@ func (q *Quotas) Return(uid string) {
 // sums adds charges up by the scopes to which they count.
 func sums(tenant string, charges []QuotaCharge) map[Scope]sched.MilliGPU {
 	all := map[Scope]sched.MilliGPU{}
-	for _, c := range charges {
-		all[Scope{Tenant: tenant, Type: c.Type}] += c.Milli
-		if c.Type != sched.TypeCPU && c.Type != sched.TypeAnyGPU {
-			all[Scope{Tenant: tenant, Type: sched.TypeAnyGPU}] += c.Milli
+	for _, charge := range charges {
+		all[Scope{Tenant: tenant, Type: charge.Type}] += charge.Milli
+		if charge.Type != sched.TypeCPU && charge.Type != sched.TypeAnyGPU {
+			all[Scope{Tenant: tenant, Type: sched.TypeAnyGPU}] += charge.Milli
 		}
-		if c.Group != "" {
-			all[Scope{Tenant: tenant, Group: c.Group}] += c.Milli
+		if charge.Group != "" {
+			all[Scope{Tenant: tenant, Group: charge.Group}] += charge.Milli
 		}
 	}
 	return all
@@ -174,13 +174,13 @@ func (q *Quotas) Holders(group string) map[string]sched.MilliGPU {
 	return holders
 }
 
-func (q *Quotas) refuse(s Scope, amount sched.MilliGPU) *GPURefusal {
-	if amount > q.limits[s] {
+func (q *Quotas) refuse(scope Scope, amount sched.MilliGPU) *GPURefusal {
+	if amount > q.limits[scope] {
 		return refuse(OverQuota, "%s: %s requested, but the limit is %s: request fewer, or ask an administrator for a higher limit",
-			s, s.count(amount), s.count(q.limits[s]))
+			scope, scope.count(amount), scope.count(q.limits[scope]))
 	}
 	return refuse(OverQuota, "%s: %s requested, but %s in use and the limit is %s: wait until other pods of this tenant end, or ask an administrator for a higher limit",
-		s, s.count(amount), s.count(q.used[s]), s.count(q.limits[s]))
+		scope, scope.count(amount), scope.count(q.used[scope]), scope.count(q.limits[scope]))
 }
 
 // count returns an amount as "1 GPU", "0.5 GPUs" or "2 CPUs".

@@ -70,8 +70,8 @@ func (s *scene) node(c *scenario.Command) {
 		}
 		v.GPUs = append(v.GPUs, device)
 	}
-	for _, u := range v.Units() {
-		record.GPUs = append(record.GPUs, sched.GPU{ID: u.ID, Type: u.Type, Free: sched.WholeGPU})
+	for _, unit := range v.Units() {
+		record.GPUs = append(record.GPUs, sched.GPU{ID: unit.ID, Type: unit.Type, Free: sched.WholeGPU})
 	}
 	s.nodes[name], s.records = v, append(s.records, record)
 }
@@ -81,9 +81,9 @@ func (s *scene) forbid(c *scenario.Command) { s.forbidden[c.Arg(0)] = true }
 func (s *scene) may(_, id string) bool { return !s.forbidden[id] }
 
 func (s *scene) shown(c *scenario.Command) {
-	for _, r := range s.records {
-		if v := s.nodes.For(s.may)[r.Name]; v != nil {
-			c.Line("%s: %s", r.Name, strings.TrimPrefix(listed(v), "one of "))
+	for _, record := range s.records {
+		if v := s.nodes.For(s.may)[record.Name]; v != nil {
+			c.Line("%s: %s", record.Name, strings.TrimPrefix(listed(v), "one of "))
 		}
 	}
 }
@@ -114,8 +114,8 @@ func (s *scene) accept(c *scenario.Command, g Group) {
 }
 
 func explain(c *scenario.Command, refusals ...*GPURefusal) {
-	for _, r := range refusals {
-		c.Line("%s: %s", r.Reason, r)
+	for _, refusal := range refusals {
+		c.Line("%s: %s", refusal.Reason, refusal)
 	}
 }
 
@@ -137,8 +137,8 @@ func (s *scene) request(c *scenario.Command) {
 }
 
 // serve takes the first GPUs of the best offer.
-func (s *scene) serve(uid string, a Request) (string, error) {
-	m, err := New(s.groups, s.nodes).Match(a)
+func (s *scene) serve(uid string, request Request) (string, error) {
+	m, err := New(s.groups, s.nodes).Match(request)
 	if err != nil {
 		return "", err
 	}
@@ -146,19 +146,19 @@ func (s *scene) serve(uid string, a Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(s.records, func(n *sched.Node) bool { return n.Name == offer.Node })
-	h := sched.Holding{GPUs: offer.GPUs[:a.Count]}
+	i := slices.IndexFunc(s.records, func(node *sched.Node) bool { return node.Name == offer.Node })
+	h := sched.Holding{GPUs: offer.GPUs[:request.Count]}
 	var charges []QuotaCharge
 	text := fmt.Sprintf("of group %q", offer.Group)
-	for _, g := range h.GPUs {
-		at := slices.IndexFunc(s.records[i].GPUs, func(device sched.GPU) bool { return device.ID == g.ID })
-		charges = append(charges, QuotaCharge{s.records[i].GPUs[at].Type, offer.Group, g.Milli})
-		text += fmt.Sprintf(" %s:%d", g.ID, g.Milli)
+	for _, gpu := range h.GPUs {
+		at := slices.IndexFunc(s.records[i].GPUs, func(device sched.GPU) bool { return device.ID == gpu.ID })
+		charges = append(charges, QuotaCharge{s.records[i].GPUs[at].Type, offer.Group, gpu.Milli})
+		text += fmt.Sprintf(" %s:%d", gpu.ID, gpu.Milli)
 	}
-	if err := s.quotas.Check(a.Tenant, charges); err != nil {
+	if err := s.quotas.Check(request.Tenant, charges); err != nil {
 		return "", err
 	}
-	s.quotas.Charge(uid, a.Tenant, charges)
+	s.quotas.Charge(uid, request.Tenant, charges)
 	s.records[i] = s.records[i].Take(h)
 	s.running[uid], s.where[uid] = h, i
 	return text, nil
@@ -208,12 +208,12 @@ func (s *scene) plan(c *scenario.Command) {
 		explain(c, err.(*GPURefusal))
 		return
 	}
-	for _, g := range s.proposal.Groups {
+	for _, group := range s.proposal.Groups {
 		shared := ""
-		if g.Share {
+		if group.Share {
 			shared = " (shared)"
 		}
-		c.Line("%d%s: %s%s", g.Demand.GPUs, g.Container, strings.Join(g.GPUs, " "), shared)
+		c.Line("%d%s: %s%s", group.Demand.GPUs, group.Container, strings.Join(group.GPUs, " "), shared)
 	}
 	for _, d := range s.proposal.Unplaced {
 		c.Line("%d%s: nowhere", d.GPUs, d.Container)
@@ -221,16 +221,16 @@ func (s *scene) plan(c *scenario.Command) {
 }
 
 func (s *scene) confirm(c *scenario.Command) {
-	for i, p := range s.proposal.Groups {
-		s.accept(c, p.Group(fmt.Sprintf("%s-%d", c.Arg(0), i+1), c.Arg(0), s.estimate))
+	for i, group := range s.proposal.Groups {
+		s.accept(c, group.Group(fmt.Sprintf("%s-%d", c.Arg(0), i+1), c.Arg(0), s.estimate))
 	}
 }
 
 func (s *scene) show(c *scenario.Command) {
-	for _, n := range s.records {
-		fmt.Fprintf(c, "%s:", n.Name)
-		for _, g := range n.GPUs {
-			fmt.Fprintf(c, " %s=%d", strings.TrimPrefix(g.ID, n.Name+"-"), g.Free)
+	for _, record := range s.records {
+		fmt.Fprintf(c, "%s:", record.Name)
+		for _, gpu := range record.GPUs {
+			fmt.Fprintf(c, " %s=%d", strings.TrimPrefix(gpu.ID, record.Name+"-"), gpu.Free)
 		}
 		c.Line("")
 	}

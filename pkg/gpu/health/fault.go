@@ -57,9 +57,9 @@ func (u *unit) remove(ended func(fault) bool) {
 func (u *unit) health() gpu.Health {
 	var reasons []string
 	worst := none
-	for _, f := range u.faults {
-		reasons = append(reasons, f.String())
-		worst = max(worst, f.remedy)
+	for _, fault := range u.faults {
+		reasons = append(reasons, fault.String())
+		worst = max(worst, fault.remedy)
 	}
 	advice := cmp.Or(u.advice, worst.advice())
 	if len(reasons) == 0 && u.advice != "" {

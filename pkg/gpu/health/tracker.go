@@ -19,9 +19,9 @@ type Tracker struct {
 
 // New returns a Tracker in which the health of all GPUs is unknown. A fault lasts
 // at least minFault after its last report, unless the GPU was reset.
-func New(v *gpu.Inventory, minFault time.Duration) *Tracker {
-	t := &Tracker{minFault: minFault, inventory: v, units: map[string]*unit{}}
-	for i := range v.GPUs {
+func New(inventory *gpu.Inventory, minFault time.Duration) *Tracker {
+	t := &Tracker{minFault: minFault, inventory: inventory, units: map[string]*unit{}}
+	for i := range inventory.GPUs {
 		for _, id := range t.ids(i) {
 			t.units[id] = &unit{}
 		}
@@ -31,9 +31,9 @@ func New(v *gpu.Inventory, minFault time.Duration) *Tracker {
 
 // SetInventory replaces the inventory of the node. GPUs and slices that were in the
 // previous one keep their faults.
-func (t *Tracker) SetInventory(v *gpu.Inventory) {
+func (t *Tracker) SetInventory(inventory *gpu.Inventory) {
 	known := t.units
-	*t = *New(v, t.minFault)
+	*t = *New(inventory, t.minFault)
 	for id := range t.units {
 		if u := known[id]; u != nil {
 			t.units[id] = u
@@ -89,16 +89,16 @@ func (t *Tracker) Health(id string) gpu.Health {
 }
 
 // Apply returns the inventory with the health of all its GPUs and slices.
-func (t *Tracker) Apply(v *gpu.Inventory) *gpu.Inventory {
-	return v.WithHealth(func(id string, _ gpu.Health) gpu.Health { return t.Health(id) })
+func (t *Tracker) Apply(inventory *gpu.Inventory) *gpu.Inventory {
+	return inventory.WithHealth(func(id string, _ gpu.Health) gpu.Health { return t.Health(id) })
 }
 
 // ids returns the IDs of a GPU and of its slices.
 func (t *Tracker) ids(device int) []string {
 	c := &t.inventory.GPUs[device]
 	ids := []string{c.UUID}
-	for _, s := range c.Slices {
-		ids = append(ids, s.UUID)
+	for _, slice := range c.Slices {
+		ids = append(ids, slice.UUID)
 	}
 	return ids
 }
@@ -108,9 +108,9 @@ func (t *Tracker) ids(device int) []string {
 func (t *Tracker) affected(device int, instance Instance) []string {
 	c := &t.inventory.GPUs[device]
 	var ids []string
-	for _, s := range c.Slices {
-		if instance.covers(s.GPUInstance, s.ComputeInstance) {
-			ids = append(ids, s.UUID)
+	for _, slice := range c.Slices {
+		if instance.covers(slice.GPUInstance, slice.ComputeInstance) {
+			ids = append(ids, slice.UUID)
 		}
 	}
 	if len(ids) == 0 {

@@ -32,10 +32,10 @@ const (
 // not report it.
 // https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci
 func Discover(root fs.FS) (*gpu.Inventory, error) {
-	v := &gpu.Inventory{}
+	inventory := &gpu.Inventory{}
 	entries, err := fs.ReadDir(root, devices)
 	if errors.Is(err, fs.ErrNotExist) {
-		return v, nil
+		return inventory, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list PCI devices: %w", err)
@@ -53,9 +53,9 @@ func Discover(root fs.FS) (*gpu.Inventory, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.GPUs = append(v.GPUs, g)
+		inventory.GPUs = append(inventory.GPUs, g)
 	}
-	return v, nil
+	return inventory, nil
 }
 
 // Files returns the files of GPUs that Discover reads, for a copy of the machine.
@@ -66,9 +66,9 @@ func Files(root fs.FS) ([]string, error) {
 		return nil, err
 	}
 	var files []string
-	for _, g := range v.GPUs {
+	for _, gpu := range v.GPUs {
 		for _, name := range []string{"class", "vendor", "device", "numa_node"} {
-			file := path.Join(devices, string(g.PCI), name)
+			file := path.Join(devices, string(gpu.PCI), name)
 			if _, err := fs.Stat(root, file); err == nil {
 				files = append(files, file)
 			}

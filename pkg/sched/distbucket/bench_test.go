@@ -44,13 +44,13 @@ func BenchmarkPick(b *testing.B) {
 	}
 }
 
-func benchmarkPick(b *testing.B, where string, v View, requests []Vector) {
+func benchmarkPick(b *testing.B, where string, view View, requests []Vector) {
 	for _, p := range []Policy{LeastFit, BestFit, FirstFit} {
 		b.Run(where+"/policy="+p.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			room := make([]*Node, 0, 1)
 			for i := 0; b.Loop(); i++ {
-				v.AppendPick(room, Query{Request: requests[i%len(requests)], Policy: p}, 1)
+				view.AppendPick(room, Query{Request: requests[i%len(requests)], Policy: p}, 1)
 			}
 		})
 	}
@@ -66,8 +66,8 @@ func BenchmarkDecide(b *testing.B) {
 				for _, n := range sizes {
 					b.Run(fmt.Sprintf("dims=%d/fill=%v/theta=%s/nodes=%d", dims, fill, theta, n), func(b *testing.B) {
 						for _, p := range []Policy{LeastFit, BestFit} {
-							x := indexOf(b, grain[theta], cluster(n, dims, fill))
-							b.Run("policy="+p.String(), func(b *testing.B) { decide(b, x, p) })
+							index := indexOf(b, grain[theta], cluster(n, dims, fill))
+							b.Run("policy="+p.String(), func(b *testing.B) { decide(b, index, p) })
 						}
 					})
 				}
@@ -80,16 +80,16 @@ func decide(b *testing.B, x *Index, p Policy) {
 	b.ReportAllocs()
 	room := make([]*Node, 0, 1)
 	var placed [1000]string
-	q := Query{Request: small[:x.space.dims()], Policy: p}
+	query := Query{Request: small[:x.space.dims()], Policy: p}
 	for i := 0; b.Loop(); i++ {
 		if old := placed[i%len(placed)]; old != "" {
-			take(b, x, old, q.Request, -1)
+			take(b, x, old, query.Request, -1)
 		}
-		found := x.View().AppendPick(room, q, 1)
+		found := x.View().AppendPick(room, query, 1)
 		if len(found) == 0 {
 			b.Skip("nothing fits any more: with six dimensions hardly a node has enough of each")
 		}
-		take(b, x, found[0].Name, q.Request, 1)
+		take(b, x, found[0].Name, query.Request, 1)
 		placed[i%len(placed)] = found[0].Name
 	}
 }
@@ -97,11 +97,11 @@ func decide(b *testing.B, x *Index, p Policy) {
 // take deducts sign times the request from a node.
 func take(b *testing.B, x *Index, name string, request Vector, sign int64) {
 	old := x.Handle(name).Node()
-	n := Node{Name: name, Free: make(Vector, len(request))}
+	node := Node{Name: name, Free: make(Vector, len(request))}
 	for d := range request {
-		n.Free[d] = old.Free[d] - sign*request[d]
+		node.Free[d] = old.Free[d] - sign*request[d]
 	}
-	if err := x.Update(n); err != nil {
+	if err := x.Update(node); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -112,15 +112,15 @@ func BenchmarkUpdate(b *testing.B) {
 		for _, n := range sizes {
 			b.Run(fmt.Sprintf("dims=%d/nodes=%d", dims, n), func(b *testing.B) {
 				nodes := cluster(n, dims, 0.5)
-				x := indexOf(b, fine, nodes)
+				index := indexOf(b, fine, nodes)
 				r := rand.New(rand.NewPCG(1, 1))
 				b.ReportAllocs()
 				for b.Loop() {
-					n := Node{Name: nodes[r.IntN(n)].Name, Free: nodes[r.IntN(n)].Free}
-					if err := x.Update(n); err != nil {
+					node := Node{Name: nodes[r.IntN(n)].Name, Free: nodes[r.IntN(n)].Free}
+					if err := index.Update(node); err != nil {
 						b.Fatal(err)
 					}
-					x.View()
+					index.View()
 				}
 			})
 		}
@@ -134,20 +134,20 @@ func BenchmarkShared(b *testing.B) {
 	nodes := cluster(10_000, 4, 0.5)
 	for _, proposers := range []int{1, 2, 4, 16} {
 		b.Run(fmt.Sprintf("proposers=%d", proposers), func(b *testing.B) {
-			x := indexOf(b, fine, nodes)
+			index := indexOf(b, fine, nodes)
 			var newest atomic.Pointer[View]
-			publish := func() { v := x.View(); newest.Store(&v) }
+			publish := func() { v := index.View(); newest.Store(&v) }
 			publish()
 			answers, stop := propose(proposers, newest.Load)
 			r := rand.New(rand.NewPCG(1, 1))
 			var took []time.Duration
 			for b.Loop() {
-				n := Node{Name: <-answers, Free: make(Vector, 4)}
-				for d := range n.Free {
-					n.Free[d] = small[d] + r.Int64N(capacity[d])
+				node := Node{Name: <-answers, Free: make(Vector, 4)}
+				for d := range node.Free {
+					node.Free[d] = small[d] + r.Int64N(capacity[d])
 				}
 				start := time.Now()
-				_ = x.Update(n)
+				_ = index.Update(node)
 				publish()
 				took = append(took, time.Since(start))
 			}
@@ -165,11 +165,11 @@ func propose(proposers int, newest func() *View) (answers chan string, stop func
 	var all sync.WaitGroup
 	for i := range proposers {
 		r := rand.New(rand.NewPCG(uint64(i), 1))
-		q := Query{Request: small[:4], Policy: Random, Rand: r, Accept: func(*Node) bool { return busy(r) }}
+		query := Query{Request: small[:4], Policy: Random, Rand: r, Accept: func(*Node) bool { return busy(r) }}
 		all.Go(func() {
 			room := make([]*Node, 0, 4)
 			for {
-				room = newest().AppendPick(room[:0], q, 4)
+				room = newest().AppendPick(room[:0], query, 4)
 				select {
 				case answers <- room[0].Name:
 				case <-done:
@@ -225,9 +225,9 @@ func edges(nodes []Node, count int) (last, beyond []Vector) {
 			way[d] = float64(capacity[d]) * (0.05 + r.Float64())
 		}
 		reach, farthest := 0.0, Vector(nil)
-		for _, n := range nodes {
-			if scale := along(way, n.Free); scale > reach {
-				reach, farthest = scale, n.Free
+		for _, node := range nodes {
+			if scale := along(way, node.Free); scale > reach {
+				reach, farthest = scale, node.Free
 			}
 		}
 		fits := make(Vector, len(way))
@@ -235,7 +235,7 @@ func edges(nodes []Node, count int) (last, beyond []Vector) {
 			fits[d] = min(int64(way[d]*reach), farthest[d])
 		}
 		fails := fits
-		for slices.ContainsFunc(nodes, func(n Node) bool { return n.Free.Covers(fails) }) {
+		for slices.ContainsFunc(nodes, func(node Node) bool { return node.Free.Covers(fails) }) {
 			fails = fails.plus(1)
 		}
 		last, beyond = append(last, fits), append(beyond, fails)
@@ -263,14 +263,14 @@ func along(way []float64, free Vector) float64 {
 
 func indexOf(tb testing.TB, theta Vector, nodes []Node) *Index {
 	tb.Helper()
-	x, err := New(Config{Theta: theta[:len(nodes[0].Free)]})
+	index, err := New(Config{Theta: theta[:len(nodes[0].Free)]})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for _, n := range nodes {
-		if err := x.Add(n); err != nil {
+	for _, node := range nodes {
+		if err := index.Add(node); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	return x
+	return index
 }

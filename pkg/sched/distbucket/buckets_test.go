@@ -101,12 +101,12 @@ func (v View) flushed() View {
 // Coordinate returns ⌈amount/θ⌉ per dimension, in the order of the tree's levels.
 func (v View) Coordinate(amounts Vector) []int64 { return v.space.coordinate(amounts) }
 
-// coordinate returns ⌈v/θ⌉ per dimension, in the order of the tree's levels. It is the same
+// coordinate returns ⌈amount/θ⌉ per dimension, in the order of the tree's levels. It is the same
 // function for nodes and tasks: rounding up keeps the order of amounts, so that a node that
 // covers a request has no smaller coordinate than the request in any dimension.
-func (s space) coordinate(v Vector) []int64 {
-	x := make([]int64, len(v))
-	s.coordinateInto(x, v)
+func (s space) coordinate(vector Vector) []int64 {
+	x := make([]int64, len(vector))
+	s.coordinateInto(x, vector)
 	return x
 }
 
@@ -128,14 +128,14 @@ type level struct {
 
 // Leaves returns an iterator over the leaf buckets that hold a node whose coordinate fits, best first by
 // policy. Policies that ignore amounts reach a leaf with the first of its nodes.
-func (v View) Leaves(q Query) *Iterator {
-	return v.leaves(q, nil)
+func (v View) Leaves(query Query) *Iterator {
+	return v.leaves(query, nil)
 }
 
-func (v View) leaves(q Query, trace func(Bucket)) *Iterator {
+func (v View) leaves(query Query, trace func(Bucket)) *Iterator {
 	v = v.flushed()
-	it := &Iterator{search: v.search(q), x: v.space.coordinate(q.Request), trace: trace}
-	if q.Policy == LeastFit || q.Policy == BestFit {
+	it := &Iterator{search: v.search(query), x: v.space.coordinate(query.Request), trace: trace}
+	if query.Policy == LeastFit || query.Policy == BestFit {
 		it.open(v.Root())
 	} else {
 		it.leaves = it.leavesByNode()

@@ -58,8 +58,8 @@ func TestPickAllocatesNothing(t *testing.T) {
 	for _, p := range []Policy{LeastFit, BestFit, FirstFit, NextFit, Random} {
 		for what, request := range map[string]Vector{"small": small[:4], "infeasible": beyond[0]} {
 			t.Run(fmt.Sprintf("%s/%s", p, what), func(t *testing.T) {
-				q := Query{Request: request, Policy: p, After: cursorAfter("node-000900"), Rand: r}
-				if n := testing.AllocsPerRun(100, func() { v.AppendPick(room, q, 8) }); n > 0 {
+				query := Query{Request: request, Policy: p, After: cursorAfter("node-000900"), Rand: r}
+				if n := testing.AllocsPerRun(100, func() { v.AppendPick(room, query, 8) }); n > 0 {
 					t.Errorf("%v allocations", n)
 				}
 			})

@@ -39,22 +39,22 @@ type reservation struct {
 	amounts Vector
 }
 
-// checkedEntry returns a new entry for n, or an error if n has the wrong number of amounts.
-func (s space) checkedEntry(n Node) (*entry, error) {
-	if err := s.check(n.Free); err != nil {
-		return nil, fmt.Errorf("node %q: %w", n.Name, err)
+// checkedEntry returns a new entry for a node, or an error if it has the wrong number of amounts.
+func (s space) checkedEntry(node Node) (*entry, error) {
+	if err := s.check(node.Free); err != nil {
+		return nil, fmt.Errorf("node %q: %w", node.Name, err)
 	}
-	return s.newEntry(n), nil
+	return s.newEntry(node), nil
 }
 
-// newEntry returns a new entry for n, which must have an amount for each dimension. The caller sets
+// newEntry returns a new entry for a node, which must have an amount for each dimension. The caller sets
 // label and handle.
-func (s space) newEntry(n Node) *entry {
-	whole := &entryWithVectors{entry: entry{Node: Node{Name: n.Name, Record: n.Record}, code: encode(n.Free)}}
+func (s space) newEntry(node Node) *entry {
+	whole := &entryWithVectors{entry: entry{Node: Node{Name: node.Name, Record: node.Record}, code: encode(node.Free)}}
 	e, buf := &whole.entry, whole.vectors[:0]
-	buf = append(append(buf, n.Free...), n.Free...)
-	e.Free, e.coord = buf[:len(n.Free):len(n.Free)], buf[len(n.Free):]
-	s.coordinateInto(e.coord, n.Free)
+	buf = append(append(buf, node.Free...), node.Free...)
+	e.Free, e.coord = buf[:len(node.Free):len(node.Free)], buf[len(node.Free):]
+	s.coordinateInto(e.coord, node.Free)
 	e.coordKey, _, e.exactKey = packCoord(e.coord)
 	return e
 }

@@ -35,8 +35,8 @@ type Index struct {
 }
 
 // New returns an empty index, or an error if the configuration is invalid.
-func New(c Config) (*Index, error) {
-	s, err := newSpace(c)
+func New(config Config) (*Index, error) {
+	s, err := newSpace(config)
 	if err != nil {
 		return nil, err
 	}
@@ -44,58 +44,58 @@ func New(c Config) (*Index, error) {
 }
 
 // Add adds a node. It returns an error if the name is in the index or amounts are missing.
-func (x *Index) Add(n Node) error { return x.AddAt(new(Handle), n) }
+func (x *Index) Add(node Node) error { return x.AddAt(new(Handle), node) }
 
-// AddAt adds a node and sets h, in the caller's memory, to its handle. h must be zero or the handle of a
+// AddAt adds a node and sets a handle, in the caller's memory, to it. The handle must be zero or the handle of a
 // node that was removed from this index. Callers that keep a record per node save an allocation and a
 // cache miss by embedding the handle.
-func (x *Index) AddAt(h *Handle, n Node) error {
-	e, err := x.space.checkedEntry(n)
+func (x *Index) AddAt(handle *Handle, node Node) error {
+	e, err := x.space.checkedEntry(node)
 	if err != nil {
 		return fmt.Errorf("add: %w", err)
 	}
-	if x.handles[n.Name] != nil {
-		return fmt.Errorf("add node %q: it is in the index", n.Name)
+	if x.handles[node.Name] != nil {
+		return fmt.Errorf("add node %q: it is in the index", node.Name)
 	}
-	if old := h.Node(); old != nil {
-		return fmt.Errorf("add node %q: the handle belongs to node %q", n.Name, old.Name)
+	if old := handle.Node(); old != nil {
+		return fmt.Errorf("add node %q: the handle belongs to node %q", node.Name, old.Name)
 	}
-	if h.index != nil && h.index != x {
-		return fmt.Errorf("add node %q: the handle belongs to another index", n.Name)
+	if handle.index != nil && handle.index != x {
+		return fmt.Errorf("add node %q: the handle belongs to another index", node.Name)
 	}
 	if !x.assignLabel(e) {
 		x.relabel()
 		x.assignLabel(e)
 	}
-	h.index, e.handle = x, h
-	x.handles[n.Name] = h
+	handle.index, e.handle = x, handle
+	x.handles[node.Name] = handle
 	x.log.addNode(e)
 	x.insert(e)
 	return nil
 }
 
 // Update replaces the node of that name. It returns an error if there is none.
-func (x *Index) Update(n Node) error {
-	handle := x.handles[n.Name]
+func (x *Index) Update(node Node) error {
+	handle := x.handles[node.Name]
 	if handle == nil {
-		return fmt.Errorf("update node %q: it is not in the index", n.Name)
+		return fmt.Errorf("update node %q: it is not in the index", node.Name)
 	}
-	return x.UpdateAt(handle, n)
+	return x.UpdateAt(handle, node)
 }
 
 // UpdateAt replaces the node of a handle. The name must stay the same. Unlike Update it does not look
 // the name up.
-func (x *Index) UpdateAt(h *Handle, n Node) error {
-	old := h.newest.Load()
-	if old == nil || h.index != x || old.Name != n.Name {
-		return fmt.Errorf("update node %q: the handle does not belong to it", n.Name)
+func (x *Index) UpdateAt(handle *Handle, node Node) error {
+	old := handle.newest.Load()
+	if old == nil || handle.index != x || old.Name != node.Name {
+		return fmt.Errorf("update node %q: the handle does not belong to it", node.Name)
 	}
-	e, err := x.space.checkedEntry(n)
+	e, err := x.space.checkedEntry(node)
 	if err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
-	e.label, e.handle = old.label, h
-	if x.log.addUpdate(update{h, old, e}); x.log.full() {
+	e.label, e.handle = old.label, handle
+	if x.log.addUpdate(update{handle, old, e}); x.log.full() {
 		x.flushDelta()
 	}
 	return nil

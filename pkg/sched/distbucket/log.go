@@ -95,14 +95,14 @@ type logPosition struct {
 // entry at p. Otherwise an update after p replaced the entry at p. The first such update of the
 // handle has that entry, because addUpdate stores it in the log before the handle leads to the new
 // entry.
-func (p *logPosition) entry(h *Handle) *entry {
-	e := h.newest.Load()
+func (p *logPosition) entry(handle *Handle) *entry {
+	e := handle.newest.Load()
 	if e != nil && e.seq <= p.seq {
 		return e
 	}
 	for c, i := p.chunk, p.count; c != nil; c, i = c.next.Load(), 0 {
 		for _, u := range c.updates[i:c.count.Load()] {
-			if u.handle == h {
+			if u.handle == handle {
 				return u.old
 			}
 		}

@@ -12,9 +12,9 @@ import (
 // TestViewOfBusyNode looks up a node in views while the node changes all the time. Each view
 // must repeat its answer.
 func TestViewOfBusyNode(t *testing.T) {
-	x := indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{0}}})
+	index := indexOf(t, Vector{1}, []Node{{Name: "a", Free: Vector{0}}})
 	var newest atomic.Pointer[View]
-	publish := func() { v := x.View(); newest.Store(&v) }
+	publish := func() { v := index.View(); newest.Store(&v) }
 	publish()
 	var readers sync.WaitGroup
 	var done atomic.Bool
@@ -30,7 +30,7 @@ func TestViewOfBusyNode(t *testing.T) {
 		})
 	}
 	for i := range int64(100_000) {
-		if err := x.Update(Node{Name: "a", Free: Vector{i}}); err != nil {
+		if err := index.Update(Node{Name: "a", Free: Vector{i}}); err != nil {
 			t.Fatal(err)
 		}
 		if i%2 == 0 {

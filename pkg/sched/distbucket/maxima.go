@@ -25,9 +25,9 @@ const (
 	exactLimit   = 511 // up to it, each amount has a lane of its own
 )
 
-// encode returns the code of the first eight dimensions of v.
-func encode(v Vector) (c code) {
-	for d, amount := range v[:min(len(v), 2*lanesPerWord)] {
+// encode returns the code of the first eight dimensions of a vector.
+func encode(vector Vector) (c code) {
+	for d, amount := range vector[:min(len(vector), 2*lanesPerWord)] {
 		c[d/lanesPerWord] |= lane(amount) << (d % lanesPerWord * 16)
 	}
 	return c

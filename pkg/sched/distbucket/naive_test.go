@@ -14,10 +14,10 @@ type naive struct {
 }
 
 // fitting returns the nodes that fit a query, best first by policy.
-func (n naive) fitting(q Query) []string {
+func (n naive) fitting(query Query) []string {
 	var names []string
-	for _, name := range n.names(q) {
-		if n.nodes[name].Free.Covers(q.Request) && (q.Accept == nil || q.Accept(&Node{Name: name})) {
+	for _, name := range n.names(query) {
+		if n.nodes[name].Free.Covers(query.Request) && (query.Accept == nil || query.Accept(&Node{Name: name})) {
 			names = append(names, name)
 		}
 	}
@@ -25,10 +25,10 @@ func (n naive) fitting(q Query) []string {
 }
 
 // leaves returns the coordinates that Leaves yields for LeastFit and BestFit.
-func (n naive) leaves(q Query) [][]int64 {
-	want := n.space.coordinate(q.Request)
+func (n naive) leaves(query Query) [][]int64 {
+	want := n.space.coordinate(query.Request)
 	var leaves [][]int64
-	for _, name := range n.names(q) {
+	for _, name := range n.names(query) {
 		x := n.space.coordinate(n.nodes[name].Free)
 		below := false
 		for l := range x {
@@ -42,20 +42,20 @@ func (n naive) leaves(q Query) [][]int64 {
 }
 
 // names returns the candidates in the order of the policy.
-func (n naive) names(q Query) []string {
+func (n naive) names(query Query) []string {
 	names := slices.Collect(maps.Keys(n.nodes))
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return q.Candidates != nil && !slices.Contains(q.Candidates, name)
+		return query.Candidates != nil && !slices.Contains(query.Candidates, name)
 	})
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(n.compare(q.Policy, a, b), cmp.Compare(lap(q, a), lap(q, b)), strings.Compare(a, b))
+		return cmp.Or(n.compare(query.Policy, a, b), cmp.Compare(lap(query, a), lap(query, b)), strings.Compare(a, b))
 	})
 	return names
 }
 
 // lap returns 0 for names after the cursor, and 1 for the others.
-func lap(q Query, name string) int {
-	if q.Policy == FirstFit || name > q.After.name {
+func lap(query Query, name string) int {
+	if query.Policy == FirstFit || name > query.After.name {
 		return 0
 	}
 	return 1

@@ -64,15 +64,15 @@ func (x *Index) relabel() {
 
 // find returns the entry of that name, or nil. The tree must be ordered by name. O(log n).
 func (t *tree) find(name string) *entry {
-	p := t.root
-	if p == nil {
+	page := t.root
+	if page == nil {
 		return nil
 	}
-	for p.children != nil {
-		p = p.children.pages[max(0, p.firstAfterName(name)-1)]
+	for page.children != nil {
+		page = page.children.pages[max(0, page.firstAfterName(name)-1)]
 	}
-	if i := p.firstAfterName(name); i > 0 && p.items[i-1].Name == name {
-		return p.items[i-1]
+	if i := page.firstAfterName(name); i > 0 && page.items[i-1].Name == name {
+		return page.items[i-1]
 	}
 	return nil
 }
@@ -81,18 +81,18 @@ func (t *tree) find(name string) *entry {
 // after it, or maxKey. The tree must be ordered by name. O(log n).
 func (t *tree) labelsAround(name string) (before, after key) {
 	after = maxKey
-	for p := t.root; p != nil; {
-		i := p.firstAfterName(name)
-		if i < p.n {
-			after = p.separators[i].key
+	for page := t.root; page != nil; {
+		i := page.firstAfterName(name)
+		if i < page.n {
+			after = page.separators[i].key
 		}
 		if i > 0 {
-			before = p.separators[i-1].key
+			before = page.separators[i-1].key
 		}
-		if p.children == nil {
+		if page.children == nil {
 			break
 		}
-		p = p.children.pages[max(i-1, 0)]
+		page = page.children.pages[max(i-1, 0)]
 	}
 	return before, after
 }

@@ -23,23 +23,23 @@ func TestLabels(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			x, err := New(Config{Theta: Vector{1}})
+			index, err := New(Config{Theta: Vector{1}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var want []string
 			for i := range count {
-				n := Node{Name: tc.name(i), Free: Vector{int64(i % 3)}}
-				want = append(want, n.Name)
-				if err := x.Add(n); err != nil {
+				node := Node{Name: tc.name(i), Free: Vector{int64(i % 3)}}
+				want = append(want, node.Name)
+				if err := index.Add(node); err != nil {
 					t.Fatal(err)
 				}
 			}
-			x.check(t)
-			relabeled := x.byName.atRank(1).label-x.byName.atRank(0).label != labelStride
+			index.check(t)
+			relabeled := index.byName.atRank(1).label-index.byName.atRank(0).label != labelStride
 			slices.Sort(want)
 			var got []string
-			for n := range x.View().Nodes() {
+			for n := range index.View().Nodes() {
 				got = append(got, n.Name)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -55,19 +55,19 @@ func TestLabels(t *testing.T) {
 // TestCursorSavesSearch gives a cursor a wrong name: the search uses its label instead of its
 // name as long as the label is valid.
 func TestCursorSavesSearch(t *testing.T) {
-	x := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
-	before := x.View()
-	if err := x.Update(Node{Name: "n5", Free: Vector{2}}); err != nil {
+	index := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
+	before := index.View()
+	if err := index.Update(Node{Name: "n5", Free: Vector{2}}); err != nil {
 		t.Fatal(err)
 	}
-	m := x.View().node("n5").Cursor()
+	m := index.View().node("n5").Cursor()
 	m.name = "n0"
-	next := func(v View) string {
-		return names(v.pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))[0]
+	next := func(view View) string {
+		return names(view.pick(Query{Request: Vector{1}, Policy: NextFit, After: m}, 1))[0]
 	}
-	got := []string{next(before), next(x.View())}
-	x.relabel()
-	got = append(got, next(x.View()))
+	got := []string{next(before), next(index.View())}
+	index.relabel()
+	got = append(got, next(index.View()))
 	if diff := cmp.Diff([]string{"n1", "n9", "n1"}, got); diff != "" {
 		t.Errorf("behind n5, else behind n0, in a view from before the cursor, in its own and after new labels (-want +got):\n%s", diff)
 	}
@@ -112,15 +112,15 @@ func TestCursorOfHeldNode(t *testing.T) {
 // label.
 func TestCursorOfRemovedNode(t *testing.T) {
 	for next, want := range map[string][]string{"n3": {"n9", "n1", "n3"}, "n7": {"n7", "n9", "n1"}} {
-		x := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
-		gone := x.View().node("n5").Cursor()
-		if err := x.Remove("n5"); err != nil {
+		index := indexOf(t, Vector{1}, []Node{{Name: "n1", Free: Vector{1}}, {Name: "n5", Free: Vector{1}}, {Name: "n9", Free: Vector{1}}})
+		gone := index.View().node("n5").Cursor()
+		if err := index.Remove("n5"); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.Add(Node{Name: next, Free: Vector{1}}); err != nil {
+		if err := index.Add(Node{Name: next, Free: Vector{1}}); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, names(x.View().pick(Query{Request: Vector{1}, Policy: NextFit, After: gone}, 3))); diff != "" {
+		if diff := cmp.Diff(want, names(index.View().pick(Query{Request: Vector{1}, Policy: NextFit, After: gone}, 3))); diff != "" {
 			t.Errorf("behind n5, with %s in its place (-want +got):\n%s", next, diff)
 		}
 	}

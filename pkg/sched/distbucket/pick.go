@@ -15,12 +15,12 @@ import "slices"
 //	LeastFit, BestFit  scan by coordinate                  O(log n) a node, as far as maxima separate
 //	FirstFit, NextFit  scan by name, up to scanLimit       else all that fit
 //	Random             sample, up to sampleTries           else all that fit
-func (v View) AppendPick(dst []*Node, q Query, n int) []*Node {
+func (v View) AppendPick(dst []*Node, query Query, n int) []*Node {
 	n = min(n, v.Len())
 	if n <= 0 {
 		return dst
 	}
-	s := v.search(q)
+	s := v.search(query)
 	var buf [8]*entry
 	found := bufferFor(n, buf[:])
 	return appendNodes(dst, found[:s.pick(found)])
@@ -63,8 +63,8 @@ func (s *search) pick(dst []*entry) int {
 func (s *search) selectCandidates(dst []*entry) int {
 	sel := selection{search: s, dst: dst}
 	return sel.fill(func() {
-		for _, e := range s.candidates {
-			sel.offer(e)
+		for _, candidate := range s.candidates {
+			sel.offer(candidate)
 		}
 	})
 }

@@ -12,23 +12,23 @@ func TestRandomIsFair(t *testing.T) {
 	const fitting, rounds = 10, 4000
 	for _, others := range []int{0, 30, 10_000} {
 		t.Run(fmt.Sprintf("others=%d", others), func(t *testing.T) {
-			x, err := New(Config{Theta: Vector{1, 1}})
+			index, err := New(Config{Theta: Vector{1, 1}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range fitting + others {
-				n := Node{Name: fmt.Sprint(i), Free: Vector{int64(i % 7), 1}}
+				node := Node{Name: fmt.Sprint(i), Free: Vector{int64(i % 7), 1}}
 				if i < fitting {
-					n.Free = Vector{8, int64(i) + 1}
+					node.Free = Vector{8, int64(i) + 1}
 				}
-				if err := x.Add(n); err != nil {
+				if err := index.Add(node); err != nil {
 					t.Fatal(err)
 				}
 			}
 			seen := map[string]int{}
-			q := Query{Request: Vector{8, 1}, Policy: Random, Rand: rand.New(rand.NewPCG(1, 1))}
+			query := Query{Request: Vector{8, 1}, Policy: Random, Rand: rand.New(rand.NewPCG(1, 1))}
 			for range rounds {
-				seen[x.View().pick(q, 1)[0].Name]++
+				seen[index.View().pick(query, 1)[0].Name]++
 			}
 			for name, times := range seen {
 				if mean := rounds / fitting; len(seen) != fitting || times < mean/2 || times > mean*3/2 {
@@ -42,12 +42,12 @@ func TestRandomIsFair(t *testing.T) {
 // TestRandTakesTurnsInLeaf checks that Rand makes LeastFit and BestFit choose at random within the leaf
 // bucket, and not beyond it.
 func TestRandTakesTurnsInLeaf(t *testing.T) {
-	x, err := New(Config{Theta: Vector{10}})
+	index, err := New(Config{Theta: Vector{10}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 300 {
-		if err := x.Add(Node{Name: fmt.Sprintf("n%03d", i), Free: Vector{int64(i % 30)}}); err != nil {
+		if err := index.Add(Node{Name: fmt.Sprintf("n%03d", i), Free: Vector{int64(i % 30)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +55,7 @@ func TestRandTakesTurnsInLeaf(t *testing.T) {
 		plain := Query{Request: Vector{15}, Policy: p}
 		shuffled := plain
 		shuffled.Rand = rand.New(rand.NewPCG(1, 2))
-		v := x.View()
+		v := index.View()
 		want, seen := v.pick(plain, 1)[0], map[string]bool{}
 		for range 200 {
 			got := v.pick(shuffled, 1)[0]
@@ -74,4 +74,4 @@ func TestRandTakesTurnsInLeaf(t *testing.T) {
 //
 // For LeastFit and BestFit these are the nodes that one gets by taking, leaf after leaf as Leaves yields them, the nodes that fit in order of
 // their names.
-func (v View) pick(q Query, n int) []*Node { return v.AppendPick(nil, q, n) }
+func (v View) pick(query Query, n int) []*Node { return v.AppendPick(nil, query, n) }

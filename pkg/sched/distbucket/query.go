@@ -69,15 +69,15 @@ type search struct {
 }
 
 // search prepares a query. O(1), and O(log n) for each candidate.
-func (v View) search(q Query) search {
-	s := search{Query: q, view: v, code: encode(q.Request)}
-	if q.Policy == Random && q.Rand == nil {
+func (v View) search(query Query) search {
+	s := search{Query: query, view: v, code: encode(query.Request)}
+	if query.Policy == Random && query.Rand == nil {
 		s.Policy = FirstFit
 	}
-	if q.Candidates != nil {
-		s.candidates = make([]*entry, 0, len(q.Candidates))
+	if query.Candidates != nil {
+		s.candidates = make([]*entry, 0, len(query.Candidates))
 	}
-	for _, name := range q.Candidates {
+	for _, name := range query.Candidates {
 		if e := v.find(name); e != nil {
 			s.candidates = append(s.candidates, e)
 		}

@@ -32,8 +32,8 @@ type Reserving struct {
 }
 
 // NewReserving returns an empty index, or an error if the configuration is invalid.
-func NewReserving(c Config) (*Reserving, error) {
-	unreserved, err := New(c)
+func NewReserving(config Config) (*Reserving, error) {
+	unreserved, err := New(config)
 	if err != nil {
 		return nil, err
 	}
@@ -50,17 +50,17 @@ func compareTask(a, b *entry) int {
 }
 
 // Add adds a node. See Index.Add.
-func (r *Reserving) Add(n Node) error { return r.unreserved.Add(n) }
+func (r *Reserving) Add(node Node) error { return r.unreserved.Add(node) }
 
-// AddAt adds a node and sets h to its handle. See Index.AddAt.
-func (r *Reserving) AddAt(h *Handle, n Node) error { return r.unreserved.AddAt(h, n) }
+// AddAt adds a node and sets the handle to it. See Index.AddAt.
+func (r *Reserving) AddAt(handle *Handle, node Node) error { return r.unreserved.AddAt(handle, node) }
 
 // Update replaces the node of that name and keeps its reservation. It returns an error if there is none.
-func (r *Reserving) Update(n Node) error {
-	if old := r.heldByName.find(n.Name); old != nil {
-		return r.setReserved(n, old.reservation)
+func (r *Reserving) Update(node Node) error {
+	if old := r.heldByName.find(node.Name); old != nil {
+		return r.setReserved(node, old.reservation)
 	}
-	return r.unreserved.Update(n)
+	return r.unreserved.Update(node)
 }
 
 // Remove removes the node of that name and its reservation. It returns an error if there is none.
@@ -116,16 +116,16 @@ func (r *Reserving) View() ReservingView {
 }
 
 // setReserved updates both indexes to a node, with everything that is free, and its reservation.
-func (r *Reserving) setReserved(n Node, held *reservation) error {
-	e, err := r.unreserved.space.checkedEntry(n)
+func (r *Reserving) setReserved(node Node, held *reservation) error {
+	e, err := r.unreserved.space.checkedEntry(node)
 	if err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
 	e.reservation = held
 	r.heldByName.put(e)
 	r.heldByTask.put(e)
-	n.Free = n.Free.minus(held.amounts)
-	return r.unreserved.Update(n)
+	node.Free = node.Free.minus(held.amounts)
+	return r.unreserved.Update(node)
 }
 
 // dropReserved removes an entry from A.
@@ -146,11 +146,11 @@ func (r *Reserving) find(name string) *Node {
 }
 
 // UpdateAt replaces the node of a handle and keeps its reservation. See Index.UpdateAt.
-func (r *Reserving) UpdateAt(h *Handle, n Node) error {
-	if old := r.heldByName.find(n.Name); old != nil {
-		return r.setReserved(n, old.reservation)
+func (r *Reserving) UpdateAt(handle *Handle, node Node) error {
+	if old := r.heldByName.find(node.Name); old != nil {
+		return r.setReserved(node, old.reservation)
 	}
-	return r.unreserved.UpdateAt(h, n)
+	return r.unreserved.UpdateAt(handle, node)
 }
 
 // ReservingView is an immutable snapshot of a Reserving. Any number of goroutines may search it.
@@ -164,18 +164,18 @@ func (v ReservingView) Len() int { return v.unreserved.Len() }
 
 // AppendPick appends up to n nodes that fit for Query.Task, as View.AppendPick does. Their Free is what
 // the task sees. A task with k reservations pays O(k·log n) once and O(k) for each node that fits.
-func (v ReservingView) AppendPick(dst []*Node, q Query, n int) []*Node {
-	own := v.ownNodes(q.Task)
+func (v ReservingView) AppendPick(dst []*Node, query Query, n int) []*Node {
+	own := v.ownNodes(query.Task)
 	n = min(n, v.Len())
 	if len(own) == 0 || n <= 0 {
-		return v.unreserved.AppendPick(dst, q, n)
+		return v.unreserved.AppendPick(dst, query, n)
 	}
 	found := make([]*entry, n) // the best of B, to be merged with own
-	search := v.unreserved.search(v.exceptOwn(q, own))
+	search := v.unreserved.search(v.exceptOwn(query, own))
 	s := selection{search: &search, dst: found, kept: search.pick(found)}
-	search.Accept = q.Accept
+	search.Accept = query.Accept
 	for _, e := range own {
-		if q.Candidates == nil || slices.Contains(q.Candidates, e.Name) {
+		if query.Candidates == nil || slices.Contains(query.Candidates, e.Name) {
 			s.offer(e)
 		}
 	}
@@ -183,13 +183,13 @@ func (v ReservingView) AppendPick(dst []*Node, q Query, n int) []*Node {
 }
 
 // exceptOwn returns the query without the task's own nodes: B understates what is free on them.
-func (v ReservingView) exceptOwn(q Query, own []*entry) Query {
-	accept := q.Accept
-	q.Accept = func(n *Node) bool {
+func (v ReservingView) exceptOwn(query Query, own []*entry) Query {
+	accept := query.Accept
+	query.Accept = func(n *Node) bool {
 		mine := slices.ContainsFunc(own, func(e *entry) bool { return e.Name == n.Name })
 		return !mine && (accept == nil || accept(n))
 	}
-	return q
+	return query
 }
 
 // ownNodes returns the task's entries in A, with the labels that B has for the nodes, so that they

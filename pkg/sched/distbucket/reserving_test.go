@@ -17,11 +17,11 @@ type reservations struct {
 // seenBy returns the nodes as a task sees them.
 func (r reservations) seenBy(task string, s space) naive {
 	seen := naive{space: s, nodes: map[string]Node{}}
-	for name, n := range r.nodes {
+	for name, node := range r.nodes {
 		if h, ok := r.holds[name]; ok && h.task != task {
-			n.Free = n.Free.minus(h.amounts)
+			node.Free = node.Free.minus(h.amounts)
 		}
-		seen.nodes[name] = n
+		seen.nodes[name] = node
 	}
 	return seen
 }
@@ -43,12 +43,12 @@ func TestReservingTwin(t *testing.T) {
 				x.unreserved.relabel()
 			}
 			task := fmt.Sprint("t", r.IntN(4))
-			q := Query{Request: Vector{r.Int64N(10), r.Int64N(10)}, Policy: Policy(r.IntN(4)), Task: task, After: cursors[r.IntN(len(cursors))]}
-			want := twin.seenBy(task, x.unreserved.space).fitting(q)
+			query := Query{Request: Vector{r.Int64N(10), r.Int64N(10)}, Policy: Policy(r.IntN(4)), Task: task, After: cursors[r.IntN(len(cursors))]}
+			want := twin.seenBy(task, x.unreserved.space).fitting(query)
 			want = want[:min(len(want), 5)]
-			got := x.View().pick(q, 5)
+			got := x.View().pick(query, 5)
 			if diff := cmp.Diff(want, names(got)); diff != "" {
-				t.Fatalf("%s %v for %s after %q (-want +got):\n%s", q.Policy, q.Request, task, q.After.name, diff)
+				t.Fatalf("%s %v for %s after %q (-want +got):\n%s", query.Policy, query.Request, task, query.After.name, diff)
 			}
 			for _, n := range got {
 				cursors = append(cursors, n.Cursor())
@@ -62,35 +62,35 @@ func TestReservingTwin(t *testing.T) {
 // reserveAtRandom makes one random change to both.
 func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations) {
 	t.Helper()
-	n := Node{Name: fmt.Sprint("n", r.IntN(30)), Free: Vector{r.Int64N(12), r.Int64N(12)}}
-	_, have := twin.nodes[n.Name]
-	was, holds := twin.holds[n.Name]
+	node := Node{Name: fmt.Sprint("n", r.IntN(30)), Free: Vector{r.Int64N(12), r.Int64N(12)}}
+	_, have := twin.nodes[node.Name]
+	was, holds := twin.holds[node.Name]
 	task := fmt.Sprint("t", r.IntN(4))
 	var err error
 	switch action := r.IntN(4); {
 	case !have:
-		err = x.Add(n)
-		twin.nodes[n.Name] = n
+		err = x.Add(node)
+		twin.nodes[node.Name] = node
 	case action == 0:
-		err = x.Remove(n.Name)
-		delete(twin.nodes, n.Name)
-		delete(twin.holds, n.Name)
+		err = x.Remove(node.Name)
+		delete(twin.nodes, node.Name)
+		delete(twin.holds, node.Name)
 	case action == 1 && r.IntN(2) == 0:
-		err = x.UpdateAt(x.unreserved.Handle(n.Name), n)
-		twin.nodes[n.Name] = n
+		err = x.UpdateAt(x.unreserved.Handle(node.Name), node)
+		twin.nodes[node.Name] = node
 	case action == 1:
-		err = x.Update(n)
-		twin.nodes[n.Name] = n
+		err = x.Update(node)
+		twin.nodes[node.Name] = node
 	case holds && was.task != task:
-		if x.Release(n.Name, task) {
-			t.Fatalf("node %s gave up for %s what it holds for %s", n.Name, task, was.task)
+		if x.Release(node.Name, task) {
+			t.Fatalf("node %s gave up for %s what it holds for %s", node.Name, task, was.task)
 		}
 	case action == 2:
-		x.Release(n.Name, task)
-		delete(twin.holds, n.Name)
+		x.Release(node.Name, task)
+		delete(twin.holds, node.Name)
 	default:
-		twin.holds[n.Name] = reservation{task: task, amounts: Vector{r.Int64N(8), r.Int64N(8)}}
-		err = x.Reserve(n.Name, task, twin.holds[n.Name].amounts)
+		twin.holds[node.Name] = reservation{task: task, amounts: Vector{r.Int64N(8), r.Int64N(8)}}
+		err = x.Reserve(node.Name, task, twin.holds[node.Name].amounts)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func reserveAtRandom(t *testing.T, r *rand.Rand, x *Reserving, twin reservations
 }
 
 // Pick returns up to n nodes that really fit Query.Task, the best by policy first. Their Free is what that task sees.
-func (v ReservingView) pick(q Query, n int) []*Node { return v.AppendPick(nil, q, n) }
+func (v ReservingView) pick(query Query, n int) []*Node { return v.AppendPick(nil, query, n) }
 
 // Node returns the node of that name as a task sees it, or nil.
 func (v ReservingView) node(name, task string) *Node {

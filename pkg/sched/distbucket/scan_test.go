@@ -47,11 +47,11 @@ func TestFirstFitGivesUp(t *testing.T) {
 		var all []Node
 		var fit []string
 		for i := range nodes {
-			n := Node{Name: fmt.Sprintf("node-%06d", i), Free: Vector{0}}
+			node := Node{Name: fmt.Sprintf("node-%06d", i), Free: Vector{0}}
 			if i%one == one-1 {
-				n.Free[0], fit = 1, append(fit, n.Name)
+				node.Free[0], fit = 1, append(fit, node.Name)
 			}
-			all = append(all, n)
+			all = append(all, node)
 		}
 		x, q := indexOf(t, Vector{1}, all), Query{Request: Vector{1}, Policy: FirstFit}
 		a := x.View().search(q)
@@ -71,26 +71,26 @@ func TestFirstFitGivesUp(t *testing.T) {
 // and the memory in use.
 func gpus(t *testing.T, nodes int) *Index {
 	t.Helper()
-	x, err := New(Config{Theta: Vector{100, 128 << 20, 1, 1}})
+	index, err := New(Config{Theta: Vector{100, 128 << 20, 1, 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	free := func(of float64) int64 { return int64(of * min(1, max(0, 0.5+0.5*r.NormFloat64()))) }
 	for i := range nodes {
-		n := Node{Name: fmt.Sprintf("node-%06d", i), Free: Vector{free(64_000), free(512 << 30), 230, 8}}
-		if err := x.Add(n); err != nil {
+		node := Node{Name: fmt.Sprintf("node-%06d", i), Free: Vector{free(64_000), free(512 << 30), 230, 8}}
+		if err := index.Add(node); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return x
+	return index
 }
 
 // leastVisits returns the best node, and the number of visits of a search for the best four.
-func (x *Index) leastVisits(q Query) (*Node, int) {
-	a := x.View().search(q)
+func (x *Index) leastVisits(query Query) (*Node, int) {
+	a := x.View().search(query)
 	s := scan{search: &a, matcher: a.matcher(), dst: make([]*entry, 4), delta: a.matchingDelta(nil)}
-	if q.Policy == LeastFit {
+	if query.Policy == LeastFit {
 		s.leastFit()
 	} else {
 		s.bestFit()

@@ -44,9 +44,9 @@ func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"index":     s.index,
 		"reserving": s.reserving,
-		"add":       each(func(n Node) error { return s.x.Add(n) }),
-		"update":    each(func(n Node) error { return s.x.Update(n) }),
-		"remove":    each(func(n Node) error { return s.x.Remove(n.Name) }),
+		"add":       each(func(node Node) error { return s.x.Add(node) }),
+		"update":    each(func(node Node) error { return s.x.Update(node) }),
+		"remove":    each(func(node Node) error { return s.x.Remove(node.Name) }),
 		"reserve":   s.reserve,
 		"release":   func(c *scenario.Command) { c.Line("%t", s.r.Release(c.Arg(0), c.Opt(1))) },
 		"tree":      s.tree,
@@ -118,28 +118,28 @@ func (s *scene) pick(c *scenario.Command) {
 	c.Line("%s", cmp.Or(strings.Join(out, " "), "none"))
 }
 
-func (s *scene) picked(q Query, n int) []*Node {
+func (s *scene) picked(query Query, n int) []*Node {
 	if s.r != nil {
-		return s.r.View().pick(q, n)
+		return s.r.View().pick(query, n)
 	}
-	return s.view().pick(q, n)
+	return s.view().pick(query, n)
 }
 
 // queryOf reads "leastfit (1,2) of b,c seed=1 after=a task=t".
-func queryOf(c *scenario.Command) (q Query) {
+func queryOf(c *scenario.Command) (query Query) {
 	policy, err := ParsePolicy(c.Arg(0))
 	c.Error(err)
-	q.Policy, q.Request, q.Task = policy, vector(strings.Trim(c.Arg(1), "()")), c.Value("task")
+	query.Policy, query.Request, query.Task = policy, vector(strings.Trim(c.Arg(1), "()")), c.Value("task")
 	if c.Opt(2) == "of" {
-		q.Candidates = strings.Split(c.Arg(3), ",")
+		query.Candidates = strings.Split(c.Arg(3), ",")
 	}
 	if c.Has("seed") {
-		q.Rand = rand.New(rand.NewPCG(uint64(c.IntValue("seed", 0)), 0))
+		query.Rand = rand.New(rand.NewPCG(uint64(c.IntValue("seed", 0)), 0))
 	}
 	if c.Has("after") {
-		q.After = cursorAfter(c.Value("after"))
+		query.After = cursorAfter(c.Value("after"))
 	}
-	return q
+	return query
 }
 
 // each applies do to every node of a command.
@@ -197,7 +197,9 @@ func vector(list string) Vector {
 	return v
 }
 
-func show(v Vector) string { return Bucket{X: v, view: &View{space: &space{theta: v}}}.String() }
+func show(vector Vector) string {
+	return Bucket{X: vector, view: &View{space: &space{theta: vector}}}.String()
+}
 
 func name(n *Node) string {
 	if n == nil {

@@ -45,23 +45,23 @@ type space struct {
 }
 
 // newSpace returns the space of a valid configuration.
-func newSpace(c Config) (space, error) {
-	if len(c.Theta) == 0 {
+func newSpace(config Config) (space, error) {
+	if len(config.Theta) == 0 {
 		return space{}, errors.New("index without a dimension: give a granularity for each")
 	}
-	for d, theta := range c.Theta {
+	for d, theta := range config.Theta {
 		if theta < 1 {
 			return space{}, fmt.Errorf("granularity of dimension %d is %d: give at least 1", d, theta)
 		}
 	}
-	order := slices.Clone(c.Order)
+	order := slices.Clone(config.Order)
 	if order == nil {
-		order = natural(len(c.Theta))
+		order = natural(len(config.Theta))
 	}
-	if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(sorted, natural(len(c.Theta))) {
-		return space{}, fmt.Errorf("order of dimensions %v: name each of 0 to %d once", order, len(c.Theta)-1)
+	if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(sorted, natural(len(config.Theta))) {
+		return space{}, fmt.Errorf("order of dimensions %v: name each of 0 to %d once", order, len(config.Theta)-1)
 	}
-	return space{theta: slices.Clone(c.Theta), order: order}, nil
+	return space{theta: slices.Clone(config.Theta), order: order}, nil
 }
 
 // natural returns 0, 1, …, n-1.
@@ -76,17 +76,17 @@ func natural(n int) []int {
 // dims returns the number of dimensions.
 func (s space) dims() int { return len(s.theta) }
 
-// check returns an error unless v has an amount for each dimension.
-func (s space) check(v Vector) error {
-	if len(v) != s.dims() {
-		return fmt.Errorf("%d amounts for %d dimensions", len(v), s.dims())
+// check returns an error unless the vector has an amount for each dimension.
+func (s space) check(vector Vector) error {
+	if len(vector) != s.dims() {
+		return fmt.Errorf("%d amounts for %d dimensions", len(vector), s.dims())
 	}
 	return nil
 }
 
-// coordinateInto writes the coordinate of v to x, which has the same length:
+// coordinateInto writes the coordinate of a vector to x, which has the same length:
 //
-//	x[level] = ⌈v[d] / θ[d]⌉ with d = order[level]
+//	x[level] = ⌈vector[d] / θ[d]⌉ with d = order[level]
 //
 // The same function serves nodes and requests. Rounding up is monotonic, so
 //
@@ -94,9 +94,9 @@ func (s space) check(v Vector) error {
 //
 // and a search that goes by coordinates misses no node. The converse does not hold for θ > 1: exact
 // amounts decide in the end.
-func (s space) coordinateInto(x []int64, v Vector) {
+func (s space) coordinateInto(x []int64, vector Vector) {
 	for level, d := range s.order {
-		x[level] = ceilDiv(v[d], s.theta[d])
+		x[level] = ceilDiv(vector[d], s.theta[d])
 	}
 }
 

@@ -256,15 +256,15 @@ func (t *tree) rank(k key, isAfter func(*page, int) bool) int {
 
 // atRank returns the entry that has r entries before it. O(log n). The tree must be frozen.
 func (t *tree) atRank(r int) *entry {
-	p := t.root
-	for p.children != nil {
+	page := t.root
+	for page.children != nil {
 		i := 0
-		for ; r >= int(p.children.size[i]); i++ {
-			r -= int(p.children.size[i])
+		for ; r >= int(page.children.size[i]); i++ {
+			r -= int(page.children.size[i])
 		}
-		p = p.children.pages[i]
+		page = page.children.pages[i]
 	}
-	return p.items[r]
+	return page.items[r]
 }
 
 // each yields the entries in order.

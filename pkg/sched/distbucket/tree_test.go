@@ -80,17 +80,17 @@ func (p *page) checkMaxima(t *testing.T, i int) {
 // TestWriterSharesPages checks that an update after a view copies only the pages on its paths.
 func TestWriterSharesPages(t *testing.T) {
 	nodes := cluster(10_000, 4, 0.5)
-	x := indexOf(t, fine, nodes)
-	before := pagesOf(x)
-	x.View()
+	index := indexOf(t, fine, nodes)
+	before := pagesOf(index)
+	index.View()
 	n := nodes[5000]
 	n.Free = nodes[17].Free
-	if err := x.Update(n); err != nil {
+	if err := index.Update(n); err != nil {
 		t.Fatal(err)
 	}
-	x.flushDelta()
+	index.flushDelta()
 	fresh := 0
-	for p := range pagesOf(x) {
+	for p := range pagesOf(index) {
 		if !before[p] {
 			fresh++
 		}

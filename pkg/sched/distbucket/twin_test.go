@@ -27,12 +27,12 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 	for range dims {
 		c.Theta = append(c.Theta, 1+r.Int64N(4))
 	}
-	x, err := New(c)
+	index, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	span := []int64{1 + r.Int64N(20), 5000}[r.IntN(2)]
-	return &world{t: t, rand: r, x: x, twin: naive{space: x.space, nodes: map[string]Node{}}, handles: map[string]*Handle{}, span: span, many: 1 + r.IntN(600), removalOdds: []int{3, 50}[r.IntN(2)]}
+	return &world{t: t, rand: r, x: index, twin: naive{space: index.space, nodes: map[string]Node{}}, handles: map[string]*Handle{}, span: span, many: 1 + r.IntN(600), removalOdds: []int{3, 50}[r.IntN(2)]}
 }
 
 // change adds, updates or removes a random node, or relabels all.
@@ -40,22 +40,22 @@ func (w *world) change() {
 	if w.rand.IntN(100) == 0 {
 		w.x.relabel()
 	}
-	n := Node{Name: fmt.Sprintf("n%d", w.rand.IntN(w.many)), Free: w.vector()}
-	_, have := w.twin.nodes[n.Name]
+	node := Node{Name: fmt.Sprintf("n%d", w.rand.IntN(w.many)), Free: w.vector()}
+	_, have := w.twin.nodes[node.Name]
 	var err error
 	switch {
 	case !have:
-		err = w.add(n)
-		w.twin.nodes[n.Name] = n
+		err = w.add(node)
+		w.twin.nodes[node.Name] = node
 	case w.rand.IntN(w.removalOdds) > 0:
-		err = w.update(n)
-		w.twin.nodes[n.Name] = n
+		err = w.update(node)
+		w.twin.nodes[node.Name] = node
 	default:
-		handle := w.x.Handle(n.Name)
-		err = w.x.Remove(n.Name)
-		delete(w.twin.nodes, n.Name)
-		if w.x.UpdateAt(handle, n) == nil {
-			w.t.Fatalf("node %s was taken out, and updated by its handle", n.Name)
+		handle := w.x.Handle(node.Name)
+		err = w.x.Remove(node.Name)
+		delete(w.twin.nodes, node.Name)
+		if w.x.UpdateAt(handle, node) == nil {
+			w.t.Fatalf("node %s was taken out, and updated by its handle", node.Name)
 		}
 	}
 	if err != nil {
@@ -64,30 +64,30 @@ func (w *world) change() {
 }
 
 // add adds a node, with its own handle or the caller's.
-func (w *world) add(n Node) error {
+func (w *world) add(node Node) error {
 	if w.rand.IntN(2) == 0 {
-		return w.x.Add(n)
+		return w.x.Add(node)
 	}
 	for name := range w.twin.nodes {
-		if w.x.AddAt(w.x.Handle(name), n) == nil {
-			w.t.Fatalf("node %s was added to the handle of %s", n.Name, name)
+		if w.x.AddAt(w.x.Handle(name), node) == nil {
+			w.t.Fatalf("node %s was added to the handle of %s", node.Name, name)
 		}
 		break
 	}
-	return w.x.AddAt(new(Handle), n)
+	return w.x.AddAt(new(Handle), node)
 }
 
 // update updates a node by name or by handle. The handle is the same while the node is in the index.
-func (w *world) update(n Node) error {
-	handle := w.x.Handle(n.Name)
-	if old := w.handles[n.Name]; old != nil && old != handle && old.Node() != nil {
-		w.t.Fatalf("node %s has a new handle, but is in the old one, too", n.Name)
+func (w *world) update(node Node) error {
+	handle := w.x.Handle(node.Name)
+	if old := w.handles[node.Name]; old != nil && old != handle && old.Node() != nil {
+		w.t.Fatalf("node %s has a new handle, but is in the old one, too", node.Name)
 	}
-	w.handles[n.Name] = handle
+	w.handles[node.Name] = handle
 	if w.rand.IntN(2) == 0 {
-		return w.x.Update(n)
+		return w.x.Update(node)
 	}
-	return w.x.UpdateAt(handle, n)
+	return w.x.UpdateAt(handle, node)
 }
 
 func (w *world) vector() Vector {
@@ -130,47 +130,47 @@ func (w *world) remember(n *Node) {
 }
 
 // compare sends the same random query to the index and to the twin.
-func (w *world) compare(v View, twin naive) {
+func (w *world) compare(view View, twin naive) {
 	w.t.Helper()
 	q := w.query()
 	n := 1 + w.rand.IntN(10)
 	want := twin.fitting(q)
 	want = want[:min(n, len(want))]
-	got := v.pick(q, n)
+	got := view.pick(q, n)
 	if diff := cmp.Diff(want, names(got)); diff != "" {
-		w.t.Fatalf("%s %v of %v after %q, %d nodes of %d (-want +got):\n%s", q.Policy, q.Request, q.Candidates, q.After.name, n, v.Len(), diff)
+		w.t.Fatalf("%s %v of %v after %q, %d nodes of %d (-want +got):\n%s", q.Policy, q.Request, q.Candidates, q.After.name, n, view.Len(), diff)
 	}
 	for _, n := range got {
 		w.remember(n)
 	}
 	if q.Policy == LeastFit || q.Policy == BestFit {
-		w.compareLeaves(v, twin, q)
+		w.compareLeaves(view, twin, q)
 	}
 }
 
-func (w *world) compareLeaves(v View, twin naive, q Query) {
+func (w *world) compareLeaves(view View, twin naive, query Query) {
 	w.t.Helper()
 	var got [][]int64
 	var taken []string
-	it := v.Leaves(q)
+	it := view.Leaves(query)
 	for leaf := it.Next(); leaf != nil; leaf = it.Next() {
 		got = append(got, leaf.X)
 		if n := it.Take(leaf); n != nil {
 			taken = append(taken, n.Name)
 		}
 	}
-	if diff := cmp.Diff(twin.leaves(q), got); diff != "" {
-		w.t.Fatalf("leaves of %s %v of %v (-want +got):\n%s", q.Policy, q.Request, q.Candidates, diff)
+	if diff := cmp.Diff(twin.leaves(query), got); diff != "" {
+		w.t.Fatalf("leaves of %s %v of %v (-want +got):\n%s", query.Policy, query.Request, query.Candidates, diff)
 	}
-	if first := names(v.pick(q, 1)); len(taken) == 0 && len(first) > 0 || len(taken) > 0 && taken[0] != first[0] {
-		w.t.Fatalf("%s %v: leaf after leaf %v, picked %v", q.Policy, q.Request, taken, first)
+	if first := names(view.pick(query, 1)); len(taken) == 0 && len(first) > 0 || len(taken) > 0 && taken[0] != first[0] {
+		w.t.Fatalf("%s %v: leaf after leaf %v, picked %v", query.Policy, query.Request, taken, first)
 	}
 }
 
 func names(nodes []*Node) []string {
 	var names []string
-	for _, n := range nodes {
-		names = append(names, n.Name)
+	for _, node := range nodes {
+		names = append(names, node.Name)
 	}
 	return names
 }

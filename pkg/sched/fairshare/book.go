@@ -80,11 +80,11 @@ func (b *Book) Start(t Task, now time.Time) {
 }
 
 // begin charges a task that was not known. It needs b.mu.
-func (b *Book) begin(t Task, now time.Time) {
-	for _, c := range t.Holds {
-		b.account(t.Tenant, c.Type, now).start(b.decay, now, t.Since, c.Amount)
+func (b *Book) begin(task Task, now time.Time) {
+	for _, c := range task.Holds {
+		b.account(task.Tenant, c.Type, now).start(b.decay, now, task.Since, c.Amount)
 	}
-	b.trackRecent(t, now)
+	b.trackRecent(task, now)
 }
 
 // recharge replaces what a task holds, from now on. It needs b.mu.

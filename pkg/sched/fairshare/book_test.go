@@ -22,18 +22,18 @@ func gpus(uid string, since float64, n Milli) Task {
 }
 
 func TestTypesAreCountedApart(t *testing.T) {
-	b := New(newDecay(t, 10))
-	b.Start(Task{UID: "a", Tenant: "ann", Holds: []Charge{{"T4", 500}, {"H200", 2000}}}, start)
-	b.Start(Task{UID: "b", Tenant: "ann", Holds: []Charge{{CPU, 8000}}}, start)
-	b.Start(Task{UID: "c", Tenant: "bob", Holds: []Charge{{"T4", 1000}}}, start)
-	if err := b.Weigh("ann", 4); err != nil {
+	book := New(newDecay(t, 10))
+	book.Start(Task{UID: "a", Tenant: "ann", Holds: []Charge{{"T4", 500}, {"H200", 2000}}}, start)
+	book.Start(Task{UID: "b", Tenant: "ann", Holds: []Charge{{CPU, 8000}}}, start)
+	book.Start(Task{UID: "c", Tenant: "bob", Holds: []Charge{{"T4", 1000}}}, start)
+	if err := book.Weigh("ann", 4); err != nil {
 		t.Fatal(err)
 	}
 	settled := after(1000)
 	got := map[string]float64{}
-	for _, who := range b.Tenants() {
+	for _, who := range book.Tenants() {
 		for _, what := range []Type{"T4", "H200", "P100", CPU, AnyGPU, "H200|T4", "P100|T4"} {
-			got[fmt.Sprint(who, " ", what)] = math.Round(1000*b.Rank(who, what, settled)) / 1000
+			got[fmt.Sprint(who, " ", what)] = math.Round(1000*book.Rank(who, what, settled)) / 1000
 		}
 	}
 	want := map[string]float64{
@@ -53,11 +53,11 @@ func TestFirstSeen(t *testing.T) {
 		{gpus("a", 70, 2), gpus("b", 90, 3)},
 		{gpus("b", 90, 3), gpus("a", 70, 2)},
 	} {
-		b := New(newDecay(t, 10))
+		book := New(newDecay(t, 10))
 		for _, task := range order {
-			b.Start(task, after(100))
+			book.Start(task, after(100))
 		}
-		if got := b.Rank("ann", "T4", after(100)); !near(want, got) {
+		if got := book.Rank("ann", "T4", after(100)); !near(want, got) {
 			t.Errorf("score %v, want %v", got, want)
 		}
 	}
@@ -81,16 +81,16 @@ func TestHarmless(t *testing.T) {
 		"a task that holds nothing": func(b *Book) { b.Start(Task{UID: "c", Tenant: "ann"}, after(5)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDecay(t, 10)
-			b := New(d)
-			b.Start(task, start)
-			more(b)
-			b.End("a", after(10))
-			want := d.Next(d.Next(0, 2, 10), 0, 10)
-			if got := b.Rank("ann", "T4", after(20)); !near(want, got) {
+			decay := newDecay(t, 10)
+			book := New(decay)
+			book.Start(task, start)
+			more(book)
+			book.End("a", after(10))
+			want := decay.Next(decay.Next(0, 2, 10), 0, 10)
+			if got := book.Rank("ann", "T4", after(20)); !near(want, got) {
 				t.Errorf("score %v, want %v", got, want)
 			}
-			if n := len(b.mu.tasks); n > 3 {
+			if n := len(book.mu.tasks); n > 3 {
 				t.Errorf("%d tasks are left", n)
 			}
 		})
@@ -99,11 +99,11 @@ func TestHarmless(t *testing.T) {
 
 // TestTimeNeverGoesBack checks that no time is charged twice and scores remain numbers and never fall.
 func TestTimeNeverGoesBack(t *testing.T) {
-	b := New(newDecay(t, 10))
-	b.Start(gpus("a", 0, 1), start)
+	book := New(newDecay(t, 10))
+	book.Start(gpus("a", 0, 1), start)
 	last := 0.
 	for _, second := range []float64{10, 3, -1e6, 10, 12, 11, 12} {
-		got := b.Rank("ann", "T4", after(second))
+		got := book.Rank("ann", "T4", after(second))
 		if !(got >= last) {
 			t.Errorf("at second %v the score is %v, and was %v", second, got, last)
 		}
@@ -112,8 +112,8 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	if want := 1 - math.Exp(-1.2); !near(want, last) {
 		t.Errorf("score %v at second 12, want %v", last, want)
 	}
-	b.Start(gpus("b", 1e6, 1), after(12)) // it has not started by this clock
-	if got := b.Rank("ann", "T4", after(12)); !near(last, got) {
+	book.Start(gpus("b", 1e6, 1), after(12)) // it has not started by this clock
+	if got := book.Rank("ann", "T4", after(12)); !near(last, got) {
 		t.Errorf("a task of the future makes the score %v, want %v still", got, last)
 	}
 }
@@ -121,8 +121,8 @@ func TestTimeNeverGoesBack(t *testing.T) {
 // TestRestart ends a controller at second 50, 10 seconds after it stored accounts, and starts another
 // at 60: its scores must be those of one controller.
 func TestRestart(t *testing.T) {
-	d := newDecay(t, 10)
-	one, first := New(d), New(d)
+	decay := newDecay(t, 10)
+	one, first := New(decay), New(decay)
 	for _, b := range []*Book{one, first} {
 		b.Start(gpus("stays", 0, 2), start)
 		b.Start(Task{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}}, start)
@@ -132,7 +132,7 @@ func TestRestart(t *testing.T) {
 	one.Start(gpus("young", 38, 8), after(39))
 	stored := first.Stored("ann", after(40))
 	one.Start(gpus("late", 45, 4), after(45)) // the second controller learns of this task at 60
-	second := New(d)
+	second := New(decay)
 	for _, a := range stored {
 		if err := second.Restore("ann", a, after(60)); err != nil {
 			t.Fatal(err)
@@ -154,15 +154,15 @@ func TestRestart(t *testing.T) {
 // TestStoredBySeconds starts tasks twice a second, late and with start times in whole seconds.
 // Whenever a controller stops, the next one must compute the same scores.
 func TestStoredBySeconds(t *testing.T) {
-	d := newDecay(t, 1000)
+	decay := newDecay(t, 1000)
 	var started []Task
-	one := New(d)
+	one := New(decay)
 	for half := range 60 {
 		now := after(float64(half)/2 + .3)
 		task := gpus(fmt.Sprint(half), float64(half/2), 1)
 		started = append(started, task)
 		one.Start(task, now)
-		second := New(d)
+		second := New(decay)
 		for _, a := range one.Stored("ann", now) {
 			if err := second.Restore("ann", a, now); err != nil {
 				t.Fatal(err)
@@ -186,9 +186,9 @@ func TestRestoreRefuses(t *testing.T) {
 		"negative usage": {Type: "T4", Usage: -1},
 		"open already":   {Type: CPU},
 	} {
-		b := New(newDecay(t, 10))
-		b.Start(Task{UID: "a", Tenant: "ann", Holds: []Charge{{CPU, 1}}}, start)
-		if err := b.Restore("ann", stored, start); err == nil || !strings.Contains(err.Error(), "tenant ann") {
+		book := New(newDecay(t, 10))
+		book.Start(Task{UID: "a", Tenant: "ann", Holds: []Charge{{CPU, 1}}}, start)
+		if err := book.Restore("ann", stored, start); err == nil || !strings.Contains(err.Error(), "tenant ann") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -197,11 +197,11 @@ func TestRestoreRefuses(t *testing.T) {
 // TestRestoreFromTheFuture checks that an account that a fast clock stored with a later time changes
 // before that time.
 func TestRestoreFromTheFuture(t *testing.T) {
-	b := New(newDecay(t, 10))
-	if err := b.Restore("ann", Account{Type: "T4", Score: 8, Time: after(1e6)}, start); err != nil {
+	book := New(newDecay(t, 10))
+	if err := book.Restore("ann", Account{Type: "T4", Score: 8, Time: after(1e6)}, start); err != nil {
 		t.Fatal(err)
 	}
-	if want, got := 8*math.Exp(-1), b.Rank("ann", "T4", after(10)); !near(want, got) {
+	if want, got := 8*math.Exp(-1), book.Rank("ann", "T4", after(10)); !near(want, got) {
 		t.Errorf("score %v ten seconds later, want %v", got, want)
 	}
 }

@@ -35,10 +35,10 @@ type Charge struct {
 //   - GPUs, each under its type, and a share of one as a fraction,
 //   - parts of GPUs, each under its type,
 //   - CPU cores, if it has neither.
-func Charges(h sched.Holding, node *sched.Node) []Charge {
-	charges := addParts(gpusOf(h, node), h, node)
-	if len(charges) == 0 && h.CPU > 0 {
-		charges = []Charge{{CPU, min(Milli(h.CPU), maxCharge)}}
+func Charges(holding sched.Holding, node *sched.Node) []Charge {
+	charges := addParts(gpusOf(holding, node), holding, node)
+	if len(charges) == 0 && holding.CPU > 0 {
+		charges = []Charge{{CPU, min(Milli(holding.CPU), maxCharge)}}
 	}
 	return sorted(charges)
 }
@@ -51,7 +51,7 @@ func sorted(charges []Charge) []Charge {
 // ChargeUnnamed returns what a pod is charged for n > 0 whole GPUs that were allocated without naming
 // them, and for the parts of GPUs that it also holds. All such GPUs of a node have the same type.
 // On a nil node, which is not known yet, the type is AnyGPU, and n includes the parts.
-func ChargeUnnamed(n int64, h sched.Holding, node *sched.Node) []Charge {
+func ChargeUnnamed(n int64, holding sched.Holding, node *sched.Node) []Charge {
 	kind := AnyGPU
 	if node != nil && len(node.GPUs) > 0 {
 		kind = cmp.Or(Type(node.GPUs[0].Type), AnyGPU)
@@ -60,12 +60,12 @@ func ChargeUnnamed(n int64, h sched.Holding, node *sched.Node) []Charge {
 	if node == nil {
 		return charges
 	}
-	return sorted(addParts(charges, h, node))
+	return sorted(addParts(charges, holding, node))
 }
 
 // gpusOf returns the charges for named GPUs.
-func gpusOf(h sched.Holding, node *sched.Node) (charges []Charge) {
-	for _, share := range h.GPUs {
+func gpusOf(holding sched.Holding, node *sched.Node) (charges []Charge) {
+	for _, share := range holding.GPUs {
 		kind := AnyGPU
 		if i := slices.IndexFunc(node.GPUs, func(g sched.GPU) bool { return g.ID == share.ID }); i >= 0 {
 			kind = cmp.Or(Type(node.GPUs[i].Type), AnyGPU)
@@ -76,9 +76,9 @@ func gpusOf(h sched.Holding, node *sched.Node) (charges []Charge) {
 }
 
 // addParts adds the charges for parts of GPUs, which are extended resources.
-func addParts(charges []Charge, h sched.Holding, node *sched.Node) []Charge {
+func addParts(charges []Charge, holding sched.Holding, node *sched.Node) []Charge {
 	for resource, part := range node.Parts {
-		if n := h.Extended.Of(resource); n > 0 {
+		if n := holding.Extended.Of(resource); n > 0 {
 			charges = add(charges, Type(part.Type), times(n, part.Milli))
 		}
 	}

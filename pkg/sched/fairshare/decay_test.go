@@ -9,10 +9,10 @@ import (
 
 // TestTrackingError is the worked example: the error after a step in usage, with T = 10 and Δt = 1.
 func TestTrackingError(t *testing.T) {
-	d := newDecay(t, 10)
+	decay := newDecay(t, 10)
 	score := 0.
 	for second := 1; second <= 40; second++ {
-		score = d.Next(score, 8, 1)
+		score = decay.Next(score, 8, 1)
 		want, ok := map[int]float64{10: 37, 20: 14, 40: 2}[second]
 		if lacks := 100 * (8 - score) / 8; ok && math.Round(lacks) != want {
 			t.Errorf("after %d s the score lacks %.2f %%, want %v %%", second, lacks, want)
@@ -44,10 +44,10 @@ func FuzzSplitting(f *testing.F) {
 
 func checkSplit(t *testing.T, constant, seconds, score, used float64, parts int) {
 	t.Helper()
-	d := newDecay(t, constant)
-	want, got := d.Next(score, used, seconds), score
+	decay := newDecay(t, constant)
+	want, got := decay.Next(score, used, seconds), score
 	for range parts {
-		got = d.Next(got, used, seconds/float64(parts))
+		got = decay.Next(got, used, seconds/float64(parts))
 	}
 	if !near(want, got) {
 		t.Errorf("T=%v, S=%v, g=%v: after %v s in %d parts the score is %v, at once %v", constant, score, used, seconds, parts, got, want)

@@ -53,28 +53,28 @@ func TestLedgerAgrees(t *testing.T) {
 func usedMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	t.Helper()
 	smt := 1 + r.IntN(2)
-	m := machinetest.Machine(1+r.IntN(2), 4+r.IntN(3)*2).SMT(smt).NodesPerPackage(1 + r.IntN(2)).Memory(uint64(r.IntN(40))).Build()
+	machine := machinetest.Machine(1+r.IntN(2), 4+r.IntN(3)*2).SMT(smt).NodesPerPackage(1 + r.IntN(2)).Memory(uint64(r.IntN(40))).Build()
 	if r.IntN(4) == 0 {
-		m = machinetest.Machine(1+r.IntN(3), 3+r.IntN(6)).SMT(smt).Memory(uint64(r.IntN(40))).Efficiency("1-2").Build()
+		machine = machinetest.Machine(1+r.IntN(3), 3+r.IntN(6)).SMT(smt).Memory(uint64(r.IntN(40))).Efficiency("1-2").Build()
 	}
 	o := pool.Options{FullCores: r.IntN(3) == 0}
 	if r.IntN(2) == 0 {
 		o.Reserved = cpuset.Of(0)
 	}
-	ledger := newLedger(t, m, o)
-	use(t, r, ledger, m)
-	return ledger, recordOf(m, ledger, o, smt)
+	ledger := newLedger(t, machine, o)
+	use(t, r, ledger, machine)
+	return ledger, recordOf(machine, ledger, o, smt)
 }
 
 // use assigns random free CPUs to another pod, and leaves one CPU free. With full cores it
 // assigns whole cores.
-func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, m *topology.Machine) {
+func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, machine *topology.Machine) {
 	t.Helper()
 	full, used := map[cpuset.CPU]bool{}, []cpuset.CPU{}
 	share := r.Float64()
-	for _, c := range m.CPUs[1:] {
+	for _, c := range machine.CPUs[1:] {
 		if _, known := full[c.Core]; !known {
-			full[c.Core] = r.Float64() < share && c.Core != m.CPUs[0].Core
+			full[c.Core] = r.Float64() < share && c.Core != machine.CPUs[0].Core
 		}
 		if full[c.Core] && ledger.Free().Has(c.ID) {
 			used = append(used, c.ID)
@@ -102,20 +102,20 @@ func crowd(r *rand.Rand, node *sched.Node) *sched.Pod {
 		pod.CPUPolicy = podspec.Random
 	}
 	for i := range containers {
-		c := podspec.Container{Name: fmt.Sprint("c", i), CPUs: 1 + r.IntN(2+3*free/(2*containers))}
+		container := podspec.Container{Name: fmt.Sprint("c", i), CPUs: 1 + r.IntN(2+3*free/(2*containers))}
 		if r.IntN(2) == 0 {
-			c.Kind = podspec.Kind(r.IntN(3))
+			container.Kind = podspec.Kind(r.IntN(3))
 		}
 		if r.IntN(3) == 0 {
-			c.MemoryBytes = uint64(1 + r.IntN(12))
+			container.MemoryBytes = uint64(1 + r.IntN(12))
 		}
 		if explicit && r.IntN(4) > 0 {
-			c.PerNode = map[topology.NodeID]int{}
-			for range c.CPUs {
-				c.PerNode[node.NUMA[r.IntN(len(node.NUMA))].ID]++
+			container.PerNode = map[topology.NodeID]int{}
+			for range container.CPUs {
+				container.PerNode[node.NUMA[r.IntN(len(node.NUMA))].ID]++
 			}
 		}
-		pod.Exclusive = append(pod.Exclusive, c)
+		pod.Exclusive = append(pod.Exclusive, container)
 	}
 	return pod
 }

@@ -72,15 +72,15 @@ func (cs candidates) inventory(node *sched.Node) (v *gpu.Inventory, free []int) 
 }
 
 // choose returns the indexes of the team's GPUs. free has at least t.count elements.
-func (t team) choose(v *gpu.Inventory, free []int, policy podspec.Policy) []int {
+func (t team) choose(inventory *gpu.Inventory, free []int, policy podspec.Policy) []int {
 	isNear := func(on topology.NodeID) bool { return slices.Contains(t.near, on) }
 	if policy == podspec.Single && len(t.near) > 0 {
-		if gpus, _, err := v.ChooseAligned(free, t.count, isNear); err == nil {
+		if gpus, _, err := inventory.ChooseAligned(free, t.count, isNear); err == nil {
 			return gpus
 		}
 	}
-	gpus, _ := v.Choose(free, gpu.Wish{Count: t.count, Near: func(device int) int {
-		if isNear(v.GPUs[device].NUMA) {
+	gpus, _ := inventory.Choose(free, gpu.Wish{Count: t.count, Near: func(device int) int {
+		if isNear(inventory.GPUs[device].NUMA) {
 			return 0
 		}
 		return 1

@@ -112,8 +112,8 @@ func (l linking) score(set []sched.GPUShare) (w worth) {
 			w.nodes++
 		}
 		known[on] = true
-		for _, c := range l.at.Containers {
-			if c.PerNode[on] == 0 {
+		for _, container := range l.at.Containers {
+			if container.PerNode[on] == 0 {
 				w.far++
 				w.remote = l.pod.CPUPolicy == podspec.Single
 			}

@@ -26,23 +26,23 @@ type Space []Dimension
 
 // Node returns the exact coordinates of a node's free resources, including reserved
 // ones. They are never negative.
-func (s Space) Node(n *sched.Node) []int64 { return s.AppendNode(make([]int64, 0, len(s)), n) }
+func (s Space) Node(node *sched.Node) []int64 { return s.AppendNode(make([]int64, 0, len(s)), node) }
 
 // AppendNode appends the result of Node to at.
-func (s Space) AppendNode(at []int64, n *sched.Node) []int64 {
+func (s Space) AppendNode(at []int64, node *sched.Node) []int64 {
 	for _, d := range s {
-		at = append(at, max(0, d.Node(n)))
+		at = append(at, max(0, d.Node(node)))
 	}
 	return at
 }
 
 // Pod returns the exact coordinates of a pod's requests.
-func (s Space) Pod(p *sched.Pod) []int64 { return s.AppendPod(make([]int64, 0, len(s)), p) }
+func (s Space) Pod(pod *sched.Pod) []int64 { return s.AppendPod(make([]int64, 0, len(s)), pod) }
 
 // AppendPod appends the result of Pod to at.
-func (s Space) AppendPod(at []int64, p *sched.Pod) []int64 {
+func (s Space) AppendPod(at []int64, pod *sched.Pod) []int64 {
 	for _, d := range s {
-		at = append(at, d.Pod(p))
+		at = append(at, d.Pod(pod))
 	}
 	return at
 }
@@ -98,9 +98,9 @@ func ParseSpace(text string) (Space, error) {
 
 func fixed() Space {
 	return Space{
-		{"cpu", func(n *sched.Node) int64 { return int64(n.Free.CPU) }, func(p *sched.Pod) int64 { return int64(p.Requests.CPU) }},
-		{"memory", func(n *sched.Node) int64 { return int64(n.Free.Memory) }, func(p *sched.Pod) int64 { return int64(p.Requests.Memory) }},
-		{"pods", func(n *sched.Node) int64 { return int64(n.Free.Pods) }, func(p *sched.Pod) int64 { return int64(p.Requests.Pods) }},
+		{"cpu", func(node *sched.Node) int64 { return int64(node.Free.CPU) }, func(pod *sched.Pod) int64 { return int64(pod.Requests.CPU) }},
+		{"memory", func(node *sched.Node) int64 { return int64(node.Free.Memory) }, func(pod *sched.Pod) int64 { return int64(pod.Requests.Memory) }},
+		{"pods", func(node *sched.Node) int64 { return int64(node.Free.Pods) }, func(pod *sched.Pod) int64 { return int64(pod.Requests.Pods) }},
 		{"numa-total", freeExclusive, peakExclusive},
 		{"numa-single", largestFree, ofPolicy(podspec.Single)},
 		{"numa-spread", evenFree, ofPolicy(podspec.Spread)},
@@ -110,6 +110,6 @@ func fixed() Space {
 func extended(name string) Dimension {
 	one := unique.Make(name) // the string that nodes and pods share
 	return Dimension{name,
-		func(n *sched.Node) int64 { return n.Free.Extended.Of(one.Value()) },
-		func(p *sched.Pod) int64 { return p.Requests.Extended.Of(one.Value()) }}
+		func(node *sched.Node) int64 { return node.Free.Extended.Of(one.Value()) },
+		func(pod *sched.Pod) int64 { return pod.Requests.Extended.Of(one.Value()) }}
 }

@@ -6,14 +6,14 @@ import "github.com/numalet/numalet/pkg/sched"
 // that a pod requests. kind is a type of GPU, or "" for all.
 func wholeGPUs(name, kind string) Dimension {
 	return Dimension{name,
-		func(n *sched.Node) int64 {
-			return sum(n, kind, func(gpu sched.GPU) int64 { return int64(max(0, gpu.Free) / sched.WholeGPU) })
+		func(node *sched.Node) int64 {
+			return sum(node, kind, func(gpu sched.GPU) int64 { return int64(max(0, gpu.Free) / sched.WholeGPU) })
 		},
-		func(p *sched.Pod) int64 {
-			if p.GPUs.Milli < sched.WholeGPU {
+		func(pod *sched.Pod) int64 {
+			if pod.GPUs.Milli < sched.WholeGPU {
 				return 0
 			}
-			return of(p, kind, int64(p.GPUs.Count))
+			return of(pod, kind, int64(pod.GPUs.Count))
 		}}
 }
 
@@ -21,35 +21,35 @@ func wholeGPUs(name, kind string) Dimension {
 // requests of each of its GPUs.
 func largestShare(name, kind string) Dimension {
 	return Dimension{name,
-		func(n *sched.Node) int64 {
+		func(node *sched.Node) int64 {
 			most := sched.MilliGPU(0)
-			for _, gpu := range n.GPUs {
+			for _, gpu := range node.GPUs {
 				if kind == "" || gpu.Type == kind {
 					most = max(most, gpu.Free)
 				}
 			}
 			return int64(most)
 		},
-		func(p *sched.Pod) int64 {
-			if p.GPUs.Count == 0 {
+		func(pod *sched.Pod) int64 {
+			if pod.GPUs.Count == 0 {
 				return 0
 			}
-			return of(p, kind, int64(p.GPUs.Milli))
+			return of(pod, kind, int64(pod.GPUs.Milli))
 		}}
 }
 
 // totalGPU compares the free amount on all GPUs with the pod's total request.
 func totalGPU(name, kind string) Dimension {
 	return Dimension{name,
-		func(n *sched.Node) int64 {
-			return sum(n, kind, func(gpu sched.GPU) int64 { return int64(max(0, gpu.Free)) })
+		func(node *sched.Node) int64 {
+			return sum(node, kind, func(gpu sched.GPU) int64 { return int64(max(0, gpu.Free)) })
 		},
-		func(p *sched.Pod) int64 { return of(p, kind, int64(p.GPUs.Count)*int64(p.GPUs.Milli)) }}
+		func(pod *sched.Pod) int64 { return of(pod, kind, int64(pod.GPUs.Count)*int64(pod.GPUs.Milli)) }}
 }
 
-func sum(n *sched.Node, kind string, weight func(sched.GPU) int64) int64 {
+func sum(node *sched.Node, kind string, weight func(sched.GPU) int64) int64 {
 	total := int64(0)
-	for _, gpu := range n.GPUs {
+	for _, gpu := range node.GPUs {
 		if kind == "" || gpu.Type == kind {
 			total += weight(gpu)
 		}
@@ -59,8 +59,8 @@ func sum(n *sched.Node, kind string, weight func(sched.GPU) int64) int64 {
 
 // of returns the amount that a pod requests of one type of GPU: 0 if the pod accepts
 // other types too.
-func of(p *sched.Pod, kind string, amount int64) int64 {
-	if kind == "" || len(p.GPUs.Types) == 1 && p.GPUs.Types[0] == kind {
+func of(pod *sched.Pod, kind string, amount int64) int64 {
+	if kind == "" || len(pod.GPUs.Types) == 1 && pod.GPUs.Types[0] == kind {
 		return amount
 	}
 	return 0

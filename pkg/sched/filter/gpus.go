@@ -133,7 +133,7 @@ func (cs candidates) nearest(nodes []topology.NodeID, taken []bool) int {
 func nearby(request sched.GPURequest, containers []podspec.Container) [][]topology.NodeID {
 	near := make([][]topology.NodeID, request.Count)
 	for _, span := range request.Spans() {
-		at := slices.IndexFunc(containers, func(c podspec.Container) bool { return c.Name == span.Container })
+		at := slices.IndexFunc(containers, func(container podspec.Container) bool { return container.Name == span.Container })
 		if at < 0 {
 			continue
 		}

@@ -18,21 +18,21 @@ import (
 // machine returns a node. cpus has the free CPUs of each NUMA node, and gpus has the NUMA node
 // of each GPU. A GPU is named by its position in gpus.
 func machine(cpus []int, gpus ...topology.NodeID) *sched.Node {
-	n := &sched.Node{Name: "n", Free: sched.Amounts{CPU: 1 << 40}, CoreWidth: 1}
+	node := &sched.Node{Name: "n", Free: sched.Amounts{CPU: 1 << 40}, CoreWidth: 1}
 	for id, free := range cpus {
-		n.NUMA = append(n.NUMA, sched.NUMANode{ID: topology.NodeID(id), CPUs: free, FreeCPUs: free})
+		node.NUMA = append(node.NUMA, sched.NUMANode{ID: topology.NodeID(id), CPUs: free, FreeCPUs: free})
 	}
 	for i, on := range gpus {
-		n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(i), NUMA: on, Free: sched.WholeGPU})
+		node.GPUs = append(node.GPUs, sched.GPU{ID: fmt.Sprint(i), NUMA: on, Free: sched.WholeGPU})
 	}
-	return n
+	return node
 }
 
 // joint is a pod of containers such as "app 8 2", which requests 8 exclusive CPUs and 2 GPUs.
 // A container with 0 CPUs uses the shared CPUs.
 func joint(policy podspec.Policy, containers ...string) *sched.Pod {
-	p := &sched.Pod{UID: "p", CPUPolicy: policy}
-	p.GPUs.Milli = sched.WholeGPU
+	pod := &sched.Pod{UID: "p", CPUPolicy: policy}
+	pod.GPUs.Milli = sched.WholeGPU
 	for i, text := range containers {
 		var kind string
 		var cpus, gpus int
@@ -42,16 +42,16 @@ func joint(policy podspec.Policy, containers ...string) *sched.Pod {
 		name := fmt.Sprint(kind, i)
 		k := map[string]podspec.Kind{"init": podspec.Init, "sidecar": podspec.Sidecar, "app": podspec.App}[kind]
 		if cpus > 0 {
-			p.Exclusive = append(p.Exclusive, podspec.Container{Name: name, Kind: k, CPUs: cpus})
+			pod.Exclusive = append(pod.Exclusive, podspec.Container{Name: name, Kind: k, CPUs: cpus})
 		}
 		if gpus > 0 {
-			p.GPUs.PerContainer = append(p.GPUs.PerContainer, sched.ContainerGPUs{Container: name, Kind: k, Count: gpus})
+			pod.GPUs.PerContainer = append(pod.GPUs.PerContainer, sched.ContainerGPUs{Container: name, Kind: k, Count: gpus})
 		}
 	}
-	for _, s := range p.GPUs.Spans() {
-		p.GPUs.Count = max(p.GPUs.Count, s.First+s.Count)
+	for _, s := range pod.GPUs.Spans() {
+		pod.GPUs.Count = max(pod.GPUs.Count, s.First+s.Count)
 	}
-	return p
+	return pod
 }
 
 // TestJoin checks that with the policy single the CPUs and GPUs of a container are on one NUMA
@@ -109,9 +109,9 @@ func shown(pod *sched.Pod, at sched.Placement) string {
 	var parts []string
 	for _, w := range pod.GPUs.PerContainer {
 		on := ""
-		for _, c := range at.Containers {
-			if c.Name == w.Container {
-				on = "on " + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(nodesOf(c)), "[]")), ",") + ": "
+		for _, container := range at.Containers {
+			if container.Name == w.Container {
+				on = "on " + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(nodesOf(container)), "[]")), ",") + ": "
 			}
 		}
 		parts = append(parts, on+strings.Join(split[w.Container], ","))
@@ -119,9 +119,9 @@ func shown(pod *sched.Pod, at sched.Placement) string {
 	return strings.Join(parts, "; ")
 }
 
-func nodesOf(c podspec.Container) (ids []topology.NodeID) {
+func nodesOf(container podspec.Container) (ids []topology.NodeID) {
 	for id := range topology.NodeID(64) {
-		if c.PerNode[id] > 0 {
+		if container.PerNode[id] > 0 {
 			ids = append(ids, id)
 		}
 	}
@@ -234,10 +234,10 @@ func apart(pod *sched.Pod, node *sched.Node, at sched.Placement) string {
 			return fmt.Sprintf("container %s has %d GPUs, not %d", w.Container, len(split[w.Container]), w.Count)
 		}
 	}
-	for _, c := range at.Containers {
-		for _, id := range split[c.Name] {
-			if c.PerNode[on[id]] == 0 {
-				return fmt.Sprintf("container %s has GPU %s on NUMA node %d", c.Name, id, on[id])
+	for _, container := range at.Containers {
+		for _, id := range split[container.Name] {
+			if container.PerNode[on[id]] == 0 {
+				return fmt.Sprintf("container %s has GPU %s on NUMA node %d", container.Name, id, on[id])
 			}
 		}
 	}

@@ -57,19 +57,19 @@ func TestLedgerHonours(t *testing.T) {
 func randomMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	t.Helper()
 	smt := 1 + r.IntN(2)
-	m := machinetest.Machine(1+r.IntN(3), 2+r.IntN(4)).SMT(smt).Build()
+	machine := machinetest.Machine(1+r.IntN(3), 2+r.IntN(4)).SMT(smt).Build()
 	o := pool.Options{FullCores: r.IntN(2) == 0}
 	if r.IntN(2) == 0 {
 		o.Reserved = cpuset.Of(0)
 	}
-	ledger := newLedger(t, m, o)
-	return ledger, recordOf(m, ledger, o, smt)
+	ledger := newLedger(t, machine, o)
+	return ledger, recordOf(machine, ledger, o, smt)
 }
 
 // newLedger returns the ledger of a machine without pods.
-func newLedger(t *testing.T, m *topology.Machine, o pool.Options) *pool.Ledger {
+func newLedger(t *testing.T, machine *topology.Machine, o pool.Options) *pool.Ledger {
 	t.Helper()
-	ledger, err := pool.New(m, o)
+	ledger, err := pool.New(machine, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,20 +78,20 @@ func newLedger(t *testing.T, m *topology.Machine, o pool.Options) *pool.Ledger {
 
 // recordOf returns the record of a machine with smt threads a core, with what its
 // ledger has free.
-func recordOf(m *topology.Machine, ledger *pool.Ledger, o pool.Options, smt int) *sched.Node {
-	n := &sched.Node{Name: "n", Version: 1, CoreWidth: 1, Spare: 1}
+func recordOf(machine *topology.Machine, ledger *pool.Ledger, o pool.Options, smt int) *sched.Node {
+	node := &sched.Node{Name: "n", Version: 1, CoreWidth: 1, Spare: 1}
 	if o.FullCores {
-		n.CoreWidth, n.Spare = smt, smt
+		node.CoreWidth, node.Spare = smt, smt
 	}
 	if !o.Reserved.Empty() {
-		n.Spare = 0
+		node.Spare = 0
 	}
-	for _, on := range m.Nodes {
-		n.NUMA = append(n.NUMA, sched.NUMANode{
+	for _, on := range machine.Nodes {
+		node.NUMA = append(node.NUMA, sched.NUMANode{
 			ID: on.ID, FreeCPUs: ledger.Available()[on.ID], FreeMemory: sched.Bytes(ledger.AvailableMemory()[on.ID]),
 		})
 	}
-	return n
+	return node
 }
 
 // poolPod is the pod as the ledger gets it on a node without a controller.
@@ -112,9 +112,9 @@ func order(pod *sched.Pod, at sched.Placement) pool.Pod {
 
 func available(l *pool.Ledger) map[topology.NodeID]int { return l.Available() }
 
-func free(n *sched.Node) map[topology.NodeID]int {
+func free(node *sched.Node) map[topology.NodeID]int {
 	counts := map[topology.NodeID]int{}
-	for _, on := range n.NUMA {
+	for _, on := range node.NUMA {
 		counts[on.ID] = on.FreeCPUs
 	}
 	return counts

@@ -85,8 +85,8 @@ func (s *scene) end(c *scenario.Command) { s.node = s.node.Return(s.placed[c.Arg
 
 // offerOf offers what is free of some GPUs.
 func offerOf(ids []string) func(*sched.Node) sched.Offer {
-	return func(n *sched.Node) (o sched.Offer) {
-		for _, device := range n.GPUs {
+	return func(node *sched.Node) (o sched.Offer) {
+		for _, device := range node.GPUs {
 			if device.Free == sched.WholeGPU && slices.Contains(ids, device.ID) {
 				o.GPUs = append(o.GPUs, sched.GPUShare{ID: device.ID, Milli: sched.WholeGPU})
 			}

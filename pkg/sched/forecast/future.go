@@ -55,24 +55,24 @@ func (e end) compare(other end) int {
 }
 
 // begin returns the present as a future. It does not know when pods end.
-func begin(p Present) *future {
+func begin(present Present) *future {
 	f := &future{
-		now: p.Now, nodes: slices.Clone(p.Nodes), index: map[string]int{}, reserved: map[string]int{},
-		running: make([][]reservation.AssignedPod, len(p.Nodes)), checks: maxChecks,
+		now: present.Now, nodes: slices.Clone(present.Nodes), index: map[string]int{}, reserved: map[string]int{},
+		running: make([][]reservation.AssignedPod, len(present.Nodes)), checks: maxChecks,
 	}
-	for i, n := range f.nodes {
-		f.index[n.Name] = i
-		if n.Reserved != nil {
-			f.reserved[n.Reserved.UID] = i
+	for i, node := range f.nodes {
+		f.index[node.Name] = i
+		if node.Reserved != nil {
+			f.reserved[node.Reserved.UID] = i
 		}
 	}
-	for _, w := range append(slices.Clone(p.Ahead), p.Pod) {
+	for _, w := range append(slices.Clone(present.Ahead), present.Pod) {
 		if !w.Waits().Refuses() { // a pod that fits no node holds nothing
 			f.turns = append(f.turns, &turn{Waiting: w, takes: -1, node: -1})
 		}
 	}
 	f.waiting = slices.Clone(f.turns)
-	for _, r := range p.Running {
+	for _, r := range present.Running {
 		f.run(r, time.Time{})
 	}
 	return f
@@ -80,23 +80,23 @@ func begin(p Present) *future {
 
 // future returns a future that begins with f, with drawn run times. They are drawn in the
 // order of the turns, so that a pod has the same run time whoever is behind it.
-func (f *future) future(p Present, d draw, checks int) *future {
+func (f *future) future(present Present, d draw, checks int) *future {
 	g := &future{
 		now: f.now, nodes: slices.Clone(f.nodes), index: f.index, reserved: maps.Clone(f.reserved),
 		running: make([][]reservation.AssignedPod, len(f.nodes)), checks: checks,
 	}
-	for _, r := range p.Running {
-		g.run(r, d.ends(r, p.Now))
+	for _, r := range present.Running {
+		g.run(r, d.ends(r, present.Now))
 	}
-	for _, t := range f.turns {
-		drawn := *t
-		drawn.takes = d.left(t.Class, 0)
+	for _, turn := range f.turns {
+		drawn := *turn
+		drawn.takes = d.left(turn.Class, 0)
 		g.turns = append(g.turns, &drawn)
-		if t.node < 0 {
+		if turn.node < 0 {
 			g.waiting = append(g.waiting, &drawn)
 			continue
 		}
-		g.hold(t.UID, t.node, t.holds, drawn.ends(f.now))
+		g.hold(turn.UID, turn.node, turn.holds, drawn.ends(f.now))
 	}
 	slices.SortFunc(g.ends, end.compare)
 	return g

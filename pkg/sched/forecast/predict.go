@@ -23,26 +23,26 @@ const (
 //
 // Rejected: one future with the median of each run time. The first of many pods to end
 // ends long before the median, so that the forecast is far too late.
-func Predict(p Present, runs *Runs, seed uint64) Answer {
+func Predict(present Present, runs *Runs, seed uint64) Answer {
 	switch {
-	case p.Pod.Gang != nil:
+	case present.Pod.Gang != nil:
 		return Answer{Unknown: Gang}
-	case p.Pod.Waits().Refuses():
+	case present.Pod.Waits().Refuses():
 		return Answer{Unknown: Held}
 	}
-	now := begin(p)
+	now := begin(present)
 	switch started := now.serve(now.all()); {
 	case now.checks <= 0:
 		return Answer{Unknown: TooMuch}
 	case started:
-		return Answer{P50: p.Now, P90: p.Now}
+		return Answer{P50: present.Now, P90: present.Now}
 	case runs.Empty():
 		return Answer{Unknown: NoRunTimes}
 	}
 	budget := now.checks / futures
 	var starts []time.Time
 	for i := range uint64(futures) {
-		f := now.future(p, draw{runs, rand.New(rand.NewPCG(seed, i))}, budget)
+		f := now.future(present, draw{runs, rand.New(rand.NewPCG(seed, i))}, budget)
 		started := f.until()
 		if f.checks <= 0 {
 			return Answer{Unknown: TooMuch}

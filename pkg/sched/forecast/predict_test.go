@@ -64,8 +64,8 @@ func TestQuantiles(t *testing.T) {
 	}
 	s.run(1, 0)
 	s.pod(1)
-	a := Predict(s.Present, s.runs, 1)
-	if p50, p90 := a.P50.Sub(now), a.P90.Sub(now); p50 < minutes(4) || p50 > minutes(7) || p90 < minutes(8) || p90 > minutes(10) {
+	answer := Predict(s.Present, s.runs, 1)
+	if p50, p90 := answer.P50.Sub(now), answer.P90.Sub(now); p50 < minutes(4) || p50 > minutes(7) || p90 < minutes(8) || p90 > minutes(10) {
 		t.Errorf("p50 %s and p90 %s, want about 5m and 9m", p50, p90)
 	}
 }
@@ -94,9 +94,9 @@ func TestTwin(t *testing.T) {
 			}
 		}
 		s.pod(1)
-		a := Predict(s.Present, s.runs, seed)
-		if got := a.P50.Sub(now); got != want || !a.P90.Equal(a.P50) {
-			t.Fatalf("seed %d: %v with %d ahead, want %s", seed, a, ahead, want)
+		answer := Predict(s.Present, s.runs, seed)
+		if got := answer.P50.Sub(now); got != want || !answer.P90.Equal(answer.P50) {
+			t.Fatalf("seed %d: %v with %d ahead, want %s", seed, answer, ahead, want)
 		}
 	}
 }
@@ -109,16 +109,16 @@ func TestProperties(t *testing.T) {
 		s := random(seed)
 		s.pod(1 + int(seed%3))
 		before := fmt.Sprint(s.Nodes, s.Ahead, s.Running)
-		a := Predict(s.Present, s.runs, seed)
-		if diff := cmp.Diff(a, Predict(s.Present, s.runs, seed)); diff != "" || before != fmt.Sprint(s.Nodes, s.Ahead, s.Running) {
+		answer := Predict(s.Present, s.runs, seed)
+		if diff := cmp.Diff(answer, Predict(s.Present, s.runs, seed)); diff != "" || before != fmt.Sprint(s.Nodes, s.Ahead, s.Running) {
 			t.Fatalf("seed %d: the second answer differs, or the state:\n%s", seed, diff)
 		}
-		check(t, seed, a)
+		check(t, seed, answer)
 		s.Ahead = append(s.Ahead, s.Pod)
 		s.pod(1 + int(seed%3))
 		behind := Predict(s.Present, s.runs, seed)
-		if later(a.P50, behind.P50) || later(a.P90, behind.P90) {
-			t.Fatalf("seed %d: %v, and %v behind it: want no earlier", seed, a, behind)
+		if later(answer.P50, behind.P50) || later(answer.P90, behind.P90) {
+			t.Fatalf("seed %d: %v, and %v behind it: want no earlier", seed, answer, behind)
 		}
 	}
 }
@@ -164,8 +164,8 @@ func BenchmarkPredict(b *testing.B) {
 			s.pod(1)
 			b.ReportAllocs()
 			for b.Loop() {
-				if a := Predict(s.Present, s.runs, 1); a.Unknown != "" {
-					b.Fatal(a.Unknown)
+				if answer := Predict(s.Present, s.runs, 1); answer.Unknown != "" {
+					b.Fatal(answer.Unknown)
 				}
 			}
 		})

@@ -19,11 +19,11 @@ type scene struct {
 func newScene(nodes, gpus int) *scene {
 	s := &scene{Present: Present{Now: now}, runs: NewRuns()}
 	for i := range nodes {
-		n := &sched.Node{Name: fmt.Sprint("node-", i), Allocatable: sched.Amounts{Pods: 110}, Free: sched.Amounts{Pods: 110}}
+		node := &sched.Node{Name: fmt.Sprint("node-", i), Allocatable: sched.Amounts{Pods: 110}, Free: sched.Amounts{Pods: 110}}
 		for c := range gpus {
-			n.GPUs = append(n.GPUs, sched.GPU{ID: strconv.Itoa(c), Type: "T4", Free: sched.WholeGPU})
+			node.GPUs = append(node.GPUs, sched.GPU{ID: strconv.Itoa(c), Type: "T4", Free: sched.WholeGPU})
 		}
-		s.Nodes = append(s.Nodes, n)
+		s.Nodes = append(s.Nodes, node)
 	}
 	return s
 }
@@ -79,14 +79,14 @@ func (s *scene) new(gpus int) Waiting {
 // run adds a pod that has run for some minutes, unless it fits no node.
 func (s *scene) run(gpus, ran int) {
 	w := s.new(gpus)
-	for i, n := range s.Nodes {
-		at, why := filter.Place(w.Pod, n)
+	for i, node := range s.Nodes {
+		at, why := filter.Place(w.Pod, node)
 		if why.Refuses() {
 			continue
 		}
 		h := sched.Hold(w.Pod, at)
-		s.Nodes[i] = n.Take(h)
-		s.Running = append(s.Running, Running{Class: w.Class, UID: w.UID, Node: n.Name, Holds: h, Since: now.Add(-minutes(ran))})
+		s.Nodes[i] = node.Take(h)
+		s.Running = append(s.Running, Running{Class: w.Class, UID: w.UID, Node: node.Name, Holds: h, Since: now.Add(-minutes(ran))})
 		return
 	}
 }

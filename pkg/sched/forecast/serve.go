@@ -68,9 +68,9 @@ func tighter(a, b *sched.Node) bool {
 	return cmp.Or(cmp.Compare(freeGPUs(a), freeGPUs(b)), cmp.Compare(a.Free.CPU, b.Free.CPU)) < 0
 }
 
-func freeGPUs(n *sched.Node) (sum sched.MilliGPU) {
-	for _, g := range n.GPUs {
-		sum += g.Free
+func freeGPUs(node *sched.Node) (sum sched.MilliGPU) {
+	for _, gpu := range node.GPUs {
+		sum += gpu.Free
 	}
 	return sum
 }
@@ -121,14 +121,14 @@ func (f *future) reserveFor(t *turn) bool {
 
 // offer returns the best offer of a node to a pod.
 func (f *future) offer(pod *sched.Pod) (best reservation.Offer, ok bool) {
-	for i, n := range f.nodes {
+	for i, node := range f.nodes {
 		if f.checks -= 1 + len(f.running[i]); f.checks <= 0 {
 			return best, false
 		}
-		if pod.Admits != nil && !pod.Admits(n) {
+		if pod.Admits != nil && !pod.Admits(node) {
 			continue
 		}
-		if o, fits := reservation.On(pod, n, f.running[i]); fits && (!ok || o.Compare(best) < 0) {
+		if o, fits := reservation.On(pod, node, f.running[i]); fits && (!ok || o.Compare(best) < 0) {
 			best, ok = o, true
 		}
 	}

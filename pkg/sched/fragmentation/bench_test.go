@@ -39,11 +39,11 @@ type crowd struct {
 func newCrowd(nodes int) *crowd {
 	c := &crowd{scene: newScene(1), nodes: nodes}
 	for i := range nodes {
-		n := &sched.Node{Name: fmt.Sprint("n", i), Free: sched.Amounts{CPU: 96000, Memory: 393216, Pods: 200}}
+		node := &sched.Node{Name: fmt.Sprint("n", i), Free: sched.Amounts{CPU: 96000, Memory: 393216, Pods: 200}}
 		for g := range 8 {
-			n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(g), Type: "G2", Free: sched.WholeGPU})
+			node.GPUs = append(node.GPUs, sched.GPU{ID: fmt.Sprint(g), Type: "G2", Free: sched.WholeGPU})
 		}
-		c.set(n)
+		c.set(node)
 	}
 	return c
 }
@@ -72,16 +72,16 @@ func (c *crowd) decide() {
 
 // kindOfMany draws a random pod as in the openb trace: most pods request one GPU or a part of one.
 func kindOfMany(r *rand.Rand, uid string) *sched.Pod {
-	p := &sched.Pod{UID: uid, Requests: sched.Amounts{CPU: sched.MilliCPU(2000 * (1 + r.IntN(6))), Memory: sched.Bytes(4096 * (1 + r.IntN(3))), Pods: 1}}
-	switch p.GPUs = (sched.GPURequest{Count: 1, Milli: 1000}); r.IntN(20) {
+	pod := &sched.Pod{UID: uid, Requests: sched.Amounts{CPU: sched.MilliCPU(2000 * (1 + r.IntN(6))), Memory: sched.Bytes(4096 * (1 + r.IntN(3))), Pods: 1}}
+	switch pod.GPUs = (sched.GPURequest{Count: 1, Milli: 1000}); r.IntN(20) {
 	case 0:
-		p.GPUs.Count = 2
+		pod.GPUs.Count = 2
 	case 1:
-		p.GPUs.Count = 4
+		pod.GPUs.Count = 4
 	case 2, 3:
-		p.GPUs = sched.GPURequest{}
+		pod.GPUs = sched.GPURequest{}
 	case 4, 5, 6, 7:
-		p.GPUs.Milli = []sched.MilliGPU{810, 470, 320, 650}[r.IntN(4)]
+		pod.GPUs.Milli = []sched.MilliGPU{810, 470, 320, 650}[r.IntN(4)]
 	}
-	return p
+	return pod
 }

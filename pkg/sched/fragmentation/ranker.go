@@ -178,10 +178,10 @@ func (r *Ranker) See(pod *sched.Pod) {
 // SeeHeld adds a pod that was bound at a time, zero for just now, and holds a number of GPUs. So
 // the workload is known again after a restart. It is not known which GPU types such a pod
 // requested.
-func (r *Ranker) SeeHeld(uid string, h sched.Holding, gpus int, at time.Time) {
-	want := request{cpu: h.CPU, memory: h.Memory, count: max(gpus, len(h.GPUs)), milli: sched.WholeGPU}
-	if len(h.GPUs) > 0 {
-		want.milli = h.GPUs[0].Milli
+func (r *Ranker) SeeHeld(uid string, holding sched.Holding, gpus int, at time.Time) {
+	want := request{cpu: holding.CPU, memory: holding.Memory, count: max(gpus, len(holding.GPUs)), milli: sched.WholeGPU}
+	if len(holding.GPUs) > 0 {
+		want.milli = holding.GPUs[0].Milli
 	}
 	r.see(uid, want, at)
 }

@@ -37,14 +37,14 @@ func requestOf(pod *sched.Pod) request {
 
 // stockOf returns the stock of a record. It appends the lots to lots, which it overwrites. If the
 // node's GPUs have no IDs, the amount of the node's resource says how many of them are free.
-func stockOf(n *sched.Node, resource string, lots []lot) stock {
-	s := stock{n.Free.CPU, n.Free.Memory, lots[:0]}
-	if len(n.GPUs) > 0 && n.GPUs[0].ID == "" {
-		s.add(sched.WholeGPU, n.GPUs[0].Type, int(max(0, min(int64(len(n.GPUs)), n.Free.Extended.Of(resource)))))
+func stockOf(node *sched.Node, resource string, lots []lot) stock {
+	s := stock{node.Free.CPU, node.Free.Memory, lots[:0]}
+	if len(node.GPUs) > 0 && node.GPUs[0].ID == "" {
+		s.add(sched.WholeGPU, node.GPUs[0].Type, int(max(0, min(int64(len(node.GPUs)), node.Free.Extended.Of(resource)))))
 		return s
 	}
-	for i := range n.GPUs {
-		s.add(n.GPUs[i].Free, n.GPUs[i].Type, 1)
+	for i := range node.GPUs {
+		s.add(node.GPUs[i].Free, node.GPUs[i].Type, 1)
 	}
 	return s
 }

@@ -17,47 +17,47 @@ import (
 // randomPod draws a pod of one of a few kinds: a share of a GPU, one GPU, several GPUs, or only
 // CPUs.
 func randomPod(r *rand.Rand, uid string) *sched.Pod {
-	p := &sched.Pod{UID: uid, Requests: sched.Amounts{CPU: sched.MilliCPU(1000 * (1 + r.IntN(4))), Memory: 1, Pods: 1}}
+	pod := &sched.Pod{UID: uid, Requests: sched.Amounts{CPU: sched.MilliCPU(1000 * (1 + r.IntN(4))), Memory: 1, Pods: 1}}
 	switch r.IntN(4) {
 	case 0:
-		p.GPUs = sched.GPURequest{Count: 1, Milli: []sched.MilliGPU{190, 470, 810}[r.IntN(3)]}
+		pod.GPUs = sched.GPURequest{Count: 1, Milli: []sched.MilliGPU{190, 470, 810}[r.IntN(3)]}
 	case 1:
-		p.GPUs = sched.GPURequest{Count: 1, Milli: 1000, Types: [][]string{nil, {"T4"}}[r.IntN(2)]}
+		pod.GPUs = sched.GPURequest{Count: 1, Milli: 1000, Types: [][]string{nil, {"T4"}}[r.IntN(2)]}
 	case 2:
-		p.GPUs = sched.GPURequest{Count: 2 + r.IntN(2), Milli: []sched.MilliGPU{300, 1000}[r.IntN(2)]}
+		pod.GPUs = sched.GPURequest{Count: 2 + r.IntN(2), Milli: []sched.MilliGPU{300, 1000}[r.IntN(2)]}
 	}
-	return p
+	return pod
 }
 
 func randomNode(r *rand.Rand, name string) *sched.Node {
-	n := &sched.Node{Name: name, Free: sched.Amounts{CPU: sched.MilliCPU(r.IntN(16000)), Memory: sched.Bytes(r.IntN(9)), Pods: 100}}
+	node := &sched.Node{Name: name, Free: sched.Amounts{CPU: sched.MilliCPU(r.IntN(16000)), Memory: sched.Bytes(r.IntN(9)), Pods: 100}}
 	models := []string{"T4", "T4", "T4", "T4", "G2", "G2", "G2"}[r.IntN(4):] // not in turn; see stock.less
 	for g := range r.IntN(5) {
 		free := []sched.MilliGPU{-100, 0, 190, 500, 810, 1000, 1000}[r.IntN(7)]
-		n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(len(n.GPUs)), Type: models[g], Free: free})
+		node.GPUs = append(node.GPUs, sched.GPU{ID: fmt.Sprint(len(node.GPUs)), Type: models[g], Free: free})
 	}
-	return n
+	return node
 }
 
 // twinLost computes lost(n) by placing pods: one of each kind, and then more until the node is
 // full.
-func twinLost(kinds []fragmentation.Typical, n *sched.Node) float64 {
+func twinLost(kinds []fragmentation.Typical, node *sched.Node) float64 {
 	free, sum := sched.MilliGPU(0), 0.0
-	for _, gpu := range n.GPUs {
+	for _, gpu := range node.GPUs {
 		free += max(0, gpu.Free)
 	}
 	for _, k := range kinds {
 		pod := &sched.Pod{UID: "k", Requests: k.Amounts, GPUs: k.GPURequest}
 		useless, left := free, free
-		if !filter.Check(pod, n).Refuses() {
+		if !filter.Check(pod, node).Refuses() {
 			useless = 0
-			for _, gpu := range n.GPUs {
+			for _, gpu := range node.GPUs {
 				if gpu.Free < k.Milli || k.Types != nil && !slices.Contains(k.Types, gpu.Type) {
 					useless += max(0, gpu.Free)
 				}
 			}
 		}
-		full := n
+		full := node
 		for at, why := filter.Place(pod, full); !why.Refuses(); at, why = filter.Place(pod, full) {
 			full = full.Take(sched.Hold(pod, at))
 			left -= k.Milli * sched.MilliGPU(k.Count)
@@ -84,14 +84,14 @@ func newScene(seed uint64) *scene {
 }
 
 // set gives a record to the ranker.
-func (s *scene) set(n *sched.Node) {
-	slot := s.slots[n.Name]
+func (s *scene) set(node *sched.Node) {
+	slot := s.slots[node.Name]
 	if slot == nil {
 		slot = &sched.Slot{}
-		s.slots[n.Name] = slot
+		s.slots[node.Name] = slot
 	}
-	slot.SetNewest(n)
-	s.Set(slot, n)
+	slot.SetNewest(node)
+	s.Set(slot, node)
 }
 
 // step makes a random change.

@@ -36,13 +36,13 @@ type Assignment struct {
 func (a *Assignment) Entry() *Entry { return a.entry }
 
 // Decided returns the assignment that a decision makes.
-func Decided(d sched.Decision) *Assignment {
+func Decided(decision sched.Decision) *Assignment {
 	a := &Assignment{
-		UID: d.Pod.UID, Node: d.At.Node, Tenant: d.Pod.Tenant, Group: d.At.GPUGroup,
-		WholeGPUs: d.Pod.GPUs.Count, Parts: d.Pod.GPUs.Part.Count, Holding: sched.Hold(d.Pod, d.At), Foreign: d.Pod.Foreign,
+		UID: decision.Pod.UID, Node: decision.At.Node, Tenant: decision.Pod.Tenant, Group: decision.At.GPUGroup,
+		WholeGPUs: decision.Pod.GPUs.Count, Parts: decision.Pod.GPUs.Part.Count, Holding: sched.Hold(decision.Pod, decision.At), Foreign: decision.Pod.Foreign,
 	}
-	if d.Pod.Gang != nil {
-		a.Gang = d.Pod.Gang.ID
+	if decision.Pod.Gang != nil {
+		a.Gang = decision.Pod.Gang.ID
 	}
 	return a
 }
@@ -150,11 +150,11 @@ func (s *State) takeOut(uid string, gone bool) *Assignment {
 
 // Undo removes the assignment of a decision that could not be bound. If the pod is bound
 // nevertheless, Undo changes nothing and returns false.
-func (s *State) Undo(d sched.Decision) bool {
+func (s *State) Undo(decision sched.Decision) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.mu.assigned[d.Pod.UID]
-	if was == nil || was.Bound || was.Node != d.At.Node {
+	was := s.mu.assigned[decision.Pod.UID]
+	if was == nil || was.Bound || was.Node != decision.At.Node {
 		return false
 	}
 	s.emit(Event{Kind: Undone, UID: was.UID, Entry: was.entry, Node: was.entry.Newest(), Was: was})
@@ -181,11 +181,11 @@ func (s *State) Assignment(uid string) *Assignment {
 func (s *State) Assignments(node string) []*Assignment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.Entry(node)
-	if e == nil {
+	entry := s.Entry(node)
+	if entry == nil {
 		return nil
 	}
-	return slices.SortedFunc(e.Assignments(), func(a, b *Assignment) int { return strings.Compare(a.UID, b.UID) })
+	return slices.SortedFunc(entry.Assignments(), func(a, b *Assignment) int { return strings.Compare(a.UID, b.UID) })
 }
 
 // Visit calls f with all assignments, in any order. No assignment can change until Visit returns.
@@ -199,12 +199,12 @@ func (s *State) Visit(f func(iter.Seq[*Assignment])) {
 // These methods need s.mu.
 
 // add adds an assignment, and takes its resources from the node.
-func (s *State) add(e *Entry, a *Assignment) {
-	s.unreserve(a.UID)
-	s.mu.assigned[a.UID] = a
-	e.add(a)
-	if record := e.Newest(); record != nil {
-		s.setRecord(e, record.Take(a.Holding))
+func (s *State) add(entry *Entry, assignment *Assignment) {
+	s.unreserve(assignment.UID)
+	s.mu.assigned[assignment.UID] = assignment
+	entry.add(assignment)
+	if record := entry.Newest(); record != nil {
+		s.setRecord(entry, record.Take(assignment.Holding))
 	}
 }
 
@@ -225,12 +225,12 @@ func (s *State) replace(was, now *Assignment) *Assignment {
 }
 
 // remove removes an assignment, and returns its resources to the node.
-func (s *State) remove(a *Assignment) {
-	delete(s.mu.assigned, a.UID)
-	a.entry.remove(a)
+func (s *State) remove(assignment *Assignment) {
+	delete(s.mu.assigned, assignment.UID)
+	assignment.entry.remove(assignment)
 	s.freedSeq.Add(1)
-	if record := a.entry.Newest(); record != nil {
-		s.setRecord(a.entry, record.Return(a.Holding))
+	if record := assignment.entry.Newest(); record != nil {
+		s.setRecord(assignment.entry, record.Return(assignment.Holding))
 	}
-	s.deleteUnused(a.entry)
+	s.deleteUnused(assignment.entry)
 }

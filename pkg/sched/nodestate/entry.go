@@ -58,9 +58,9 @@ func (e *Entry) makeHandles(count int) {
 }
 
 // add adds an assignment.
-func (e *Entry) add(a *Assignment) {
-	a.entry, a.index = e, len(e.pods)
-	e.pods = append(e.pods, a)
+func (e *Entry) add(assignment *Assignment) {
+	assignment.entry, assignment.index = e, len(e.pods)
+	e.pods = append(e.pods, assignment)
 }
 
 // replace replaces an assignment by another one, in O(1) time.
@@ -70,9 +70,9 @@ func (e *Entry) replace(was, now *Assignment) {
 }
 
 // remove removes an assignment in O(1) time: the last one takes its index.
-func (e *Entry) remove(a *Assignment) {
+func (e *Entry) remove(assignment *Assignment) {
 	last := len(e.pods) - 1
-	e.pods[a.index], e.pods[last].index = e.pods[last], a.index
+	e.pods[assignment.index], e.pods[last].index = e.pods[last], assignment.index
 	e.pods[last] = nil
 	e.pods = e.pods[:last]
 }
@@ -96,8 +96,8 @@ func (s *State) Entries() iter.Seq[*Entry] {
 
 // makeEntry returns the entry of a name, and creates it if there is none.
 func (s *State) makeEntry(name string) *Entry {
-	if e := s.Entry(name); e != nil {
-		return e
+	if entry := s.Entry(name); entry != nil {
+		return entry
 	}
 	e := newEntry(name)
 	s.entries.Store(name, e)
@@ -106,9 +106,9 @@ func (s *State) makeEntry(name string) *Entry {
 
 // deleteUnused deletes an entry that has neither a node nor assignments. The next index
 // update still removes its node.
-func (s *State) deleteUnused(e *Entry) {
-	if !e.known && len(e.pods) == 0 {
-		s.entries.Delete(e.name)
+func (s *State) deleteUnused(entry *Entry) {
+	if !entry.known && len(entry.pods) == 0 {
+		s.entries.Delete(entry.name)
 	}
 }
 
@@ -118,18 +118,18 @@ func (s *State) deleteUnused(e *Entry) {
 // The new version is the old one plus 1. Without an old record, it is the number of
 // changes of all records. A node that comes back thus gets a higher version than it ever
 // had, because each of its versions took at least one change.
-func (s *State) setRecord(e *Entry, record *sched.Node) {
+func (s *State) setRecord(entry *Entry, record *sched.Node) {
 	s.mu.changes++
 	if record != nil {
-		record.Version, record.Source = s.mu.changes, e
-		if old := e.Newest(); old != nil {
+		record.Version, record.Source = s.mu.changes, entry
+		if old := entry.Newest(); old != nil {
 			record.Version = old.Version + 1
 		}
 	}
-	e.SetNewest(record)
-	if !e.stale {
-		e.stale = true
-		s.mu.stale = append(s.mu.stale, e)
+	entry.SetNewest(record)
+	if !entry.stale {
+		entry.stale = true
+		s.mu.stale = append(s.mu.stale, entry)
 	}
 	s.stale.Store(true)
 }

@@ -71,8 +71,8 @@ func (s *State) emit(e Event) {
 }
 
 // freed calls the functions of OnFreed if the node is known. s.mu must not be held.
-func (s *State) freed(e *Entry) {
-	record := e.Newest()
+func (s *State) freed(entry *Entry) {
+	record := entry.Newest()
 	if record == nil {
 		return
 	}

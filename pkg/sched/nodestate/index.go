@@ -39,34 +39,34 @@ type indexUpdate struct {
 // index updates an entry in the indexes. A node that came back may have a new entry.
 // Its old entry is removed from the indexes first, because stale entries are updated in
 // the order in which they changed.
-func (s *State) index(e *Entry, record *sched.Node) {
-	known := e.handles != nil
+func (s *State) index(entry *Entry, record *sched.Node) {
+	known := entry.handles != nil
 	if !known && record != nil {
-		e.makeHandles(len(s.indexing.indexes))
+		entry.makeHandles(len(s.indexing.indexes))
 	}
 	for i, index := range s.indexing.indexes {
 		if record == nil {
 			if known {
-				must(index.Remove(e.name))
-				s.profiles[i].Unrank(e.name)
+				must(index.Remove(entry.name))
+				s.profiles[i].Unrank(entry.name)
 			}
 			continue
 		}
-		s.profiles[i].Rank(&e.Slot, record)
+		s.profiles[i].Rank(&entry.Slot, record)
 		s.indexing.free = s.profiles[i].Space.AppendNode(s.indexing.free[:0], record)
-		node := distbucket.Node{Name: e.name, Free: s.indexing.free, Record: &e.Slot}
+		node := distbucket.Node{Name: entry.name, Free: s.indexing.free, Record: &entry.Slot}
 		if !known {
-			must(index.AddAt(&e.handles[i], node))
+			must(index.AddAt(&entry.handles[i], node))
 		}
-		e.enterIndex(index, &e.handles[i], node, record)
+		entry.enterIndex(index, &entry.handles[i], node, record)
 		if record.Reserved != nil {
-			must(index.Reserve(e.name, record.Reserved.UID, held(node.Free, s.profiles[i].Space.Node(record.For("")))))
+			must(index.Reserve(entry.name, record.Reserved.UID, held(node.Free, s.profiles[i].Space.Node(record.For("")))))
 		}
 	}
 	if record == nil {
-		e.handles, e.indexed = nil, nil
+		entry.handles, entry.indexed = nil, nil
 	} else {
-		e.indexed = record.Reserved
+		entry.indexed = record.Reserved
 	}
 }
 

@@ -32,30 +32,30 @@ func (s *State) setNode(base *sched.Node) *Entry {
 func (s *State) RemoveNode(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.Entry(name)
-	if e == nil || !e.known {
+	entry := s.Entry(name)
+	if entry == nil || !entry.known {
 		return
 	}
-	s.emit(Event{Kind: NodeChanged, Entry: e})
-	if r := e.Newest().Reserved; r != nil {
+	s.emit(Event{Kind: NodeChanged, Entry: entry})
+	if r := entry.Newest().Reserved; r != nil {
 		delete(s.mu.reserved[r.UID], name)
 	}
-	e.known = false
+	entry.known = false
 	s.capacity.remove(name)
-	s.setRecord(e, nil)
-	s.deleteUnused(e)
+	s.setRecord(entry, nil)
+	s.deleteUnused(entry)
 }
 
 // Reserve reserves resources on a node for a pod, in place of the pod's earlier
 // reservation there. It returns false if the node is unknown or reserved for another pod.
-func (s *State) Reserve(uid, node string, h sched.Holding) bool {
+func (s *State) Reserve(uid, node string, holding sched.Holding) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.Entry(node)
-	if e == nil || !e.known {
+	entry := s.Entry(node)
+	if entry == nil || !entry.known {
 		return false
 	}
-	record := e.Newest()
+	record := entry.Newest()
 	if record.Reserved != nil && record.Reserved.UID != uid {
 		return false
 	}
@@ -63,7 +63,7 @@ func (s *State) Reserve(uid, node string, h sched.Holding) bool {
 		s.mu.reserved[uid] = map[string]bool{}
 	}
 	s.mu.reserved[uid][node] = true
-	s.setRecord(e, record.Reserve(&sched.Reservation{UID: uid, Holding: h}))
+	s.setRecord(entry, record.Reserve(&sched.Reservation{UID: uid, Holding: holding}))
 	return true
 }
 
@@ -77,9 +77,9 @@ func (s *State) Unreserve(uid string) {
 // unreserve releases a pod's reservations. It needs s.mu.
 func (s *State) unreserve(uid string) {
 	for name := range s.mu.reserved[uid] {
-		e := s.Entry(name)
+		entry := s.Entry(name)
 		s.freedSeq.Add(1)
-		s.setRecord(e, e.Newest().Reserve(nil))
+		s.setRecord(entry, entry.Newest().Reserve(nil))
 	}
 	delete(s.mu.reserved, uid)
 }

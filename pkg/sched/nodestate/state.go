@@ -57,8 +57,8 @@ func New(profiles ...filter.Profile) (*State, error) {
 	}
 	s := &State{capacity: capacity}
 	s.mu.assigned, s.mu.reserved = map[string]*Assignment{}, map[string]map[string]bool{}
-	for _, p := range profiles {
-		p, err := p.Complete()
+	for _, profile := range profiles {
+		p, err := profile.Complete()
 		if err != nil {
 			return nil, fmt.Errorf("make node state: %w", err)
 		}
@@ -74,8 +74,8 @@ func New(profiles ...filter.Profile) (*State, error) {
 
 // Record returns the newest record of a node, or nil.
 func (s *State) Record(name string) *sched.Node {
-	if e := s.Entry(name); e != nil {
-		return e.Newest()
+	if entry := s.Entry(name); entry != nil {
+		return entry.Newest()
 	}
 	return nil
 }

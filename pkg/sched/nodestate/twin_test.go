@@ -64,18 +64,18 @@ func newFacts() facts {
 func (tw *twin) facts() facts {
 	f := newFacts()
 	maps.Copy(f.Free, tw.nodes)
-	for uid, p := range tw.pods {
-		if _, known := f.Free[p.node]; known {
-			f.Free[p.node] -= p.cpu
+	for uid, pod := range tw.pods {
+		if _, known := f.Free[pod.node]; known {
+			f.Free[pod.node] -= pod.cpu
 		}
-		f.Held[p.tenant] += p.cpu
-		if p.bound {
-			f.Used[p.tenant] += p.cpu
+		f.Held[pod.tenant] += pod.cpu
+		if pod.bound {
+			f.Used[pod.tenant] += pod.cpu
 		}
-		if f.OnNode[p.node] == nil {
-			f.OnNode[p.node], f.Pods[p.node] = map[string]bool{}, map[string]bool{}
+		if f.OnNode[pod.node] == nil {
+			f.OnNode[pod.node], f.Pods[pod.node] = map[string]bool{}, map[string]bool{}
 		}
-		f.OnNode[p.node][uid], f.Pods[p.node][uid] = true, true
+		f.OnNode[pod.node][uid], f.Pods[pod.node][uid] = true, true
 	}
 	for uid, nodes := range tw.reserved {
 		for node := range nodes {
@@ -109,40 +109,40 @@ func newTwinWorld(t *testing.T, seed uint64) *twinWorld {
 }
 
 // hold updates the amounts that are decided or bound.
-func (w *twinWorld) hold(e nodestate.Event) {
-	switch e.Kind {
+func (w *twinWorld) hold(event nodestate.Event) {
+	switch event.Kind {
 	case nodestate.Placed, nodestate.Bound:
-		if w.held[e.UID] != e.Was {
-			w.Errorf("pod %s is assigned in place of %v, and held %v", e.UID, e.Was, w.held[e.UID])
+		if w.held[event.UID] != event.Was {
+			w.Errorf("pod %s is assigned in place of %v, and held %v", event.UID, event.Was, w.held[event.UID])
 		}
-		w.held[e.UID] = e.Now
+		w.held[event.UID] = event.Now
 	case nodestate.Released, nodestate.Undone:
-		delete(w.held, e.UID)
+		delete(w.held, event.UID)
 	}
-	if e.Entry != nil && e.Kind != nodestate.NodeChanged && e.Entry.Newest() != e.Node {
-		w.Errorf("the record of %s changed before the subscribers knew", e.Entry.Name())
+	if event.Entry != nil && event.Kind != nodestate.NodeChanged && event.Entry.Newest() != event.Node {
+		w.Errorf("the record of %s changed before the subscribers knew", event.Entry.Name())
 	}
 }
 
 // use updates the amounts that are bound.
-func (w *twinWorld) use(e nodestate.Event) {
-	switch e.Kind {
+func (w *twinWorld) use(event nodestate.Event) {
+	switch event.Kind {
 	case nodestate.Bound:
-		w.used[e.UID] = e.Now
+		w.used[event.UID] = event.Now
 	case nodestate.Released:
-		delete(w.used, e.UID)
+		delete(w.used, event.UID)
 	default:
-		w.Errorf("an event of kind %d, which has no subscription", e.Kind)
+		w.Errorf("an event of kind %d, which has no subscription", event.Kind)
 	}
 }
 
 // see stores the UIDs of a node's pods in the node's entry.
-func (w *twinWorld) see(e nodestate.Event) {
-	if e.Was != nil {
-		change(e.Was.Entry(), func(pods map[string]bool) { delete(pods, e.UID) })
+func (w *twinWorld) see(event nodestate.Event) {
+	if event.Was != nil {
+		change(event.Was.Entry(), func(pods map[string]bool) { delete(pods, event.UID) })
 	}
-	if e.Now != nil {
-		change(e.Entry, func(pods map[string]bool) { pods[e.UID] = true })
+	if event.Now != nil {
+		change(event.Entry, func(pods map[string]bool) { pods[event.UID] = true })
 	}
 }
 

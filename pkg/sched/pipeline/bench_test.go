@@ -91,9 +91,9 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-func decide(b *testing.B, c *nodestate.State, pod sched.Pod) {
-	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Rand: rand.New(rand.NewPCG(1, 1))})
-	m := pipeline.NewCommitter(c, nil, pipeline.Effects{
+func decide(b *testing.B, state *nodestate.State, pod sched.Pod) {
+	p := pipeline.NewProposer(state.View, pipeline.ProposerOptions{Rand: rand.New(rand.NewPCG(1, 1))})
+	m := pipeline.NewCommitter(state, nil, pipeline.Effects{
 		Bind:              func(sched.Decision) {},
 		Requeue:           func(*sched.Pod) { b.Fatal("lost without a rival") },
 		MarkUnschedulable: func(*sched.Pod, uint64) { b.Fatal("no node suits") },
@@ -106,9 +106,9 @@ func decide(b *testing.B, c *nodestate.State, pod sched.Pod) {
 		if i%256 == 255 {
 			b.StopTimer()
 			for j := i - 255; j <= i; j++ {
-				c.Release(strconv.Itoa(j))
+				state.Release(strconv.Itoa(j))
 			}
-			c.View()
+			state.View()
 			b.StartTimer()
 		}
 	}
@@ -119,11 +119,11 @@ func decide(b *testing.B, c *nodestate.State, pod sched.Pod) {
 // percentage of it.
 func filled(b *testing.B, nodes, percent int) *nodestate.State {
 	b.Helper()
-	c := nodestatetest.New(b, "gpus,numa-single,cpu,memory", filter.Profile{Theta: []int64{1, 1, 1000, 1 << 30}, Policy: distbucket.LeastFit})
+	state := nodestatetest.New(b, "gpus,numa-single,cpu,memory", filter.Profile{Theta: []int64{1, 1, 1000, 1 << 30}, Policy: distbucket.LeastFit})
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range nodes {
 		n := server(fmt.Sprintf("node-%06d", i))
-		c.SetNode(n)
+		state.SetNode(n)
 		for used := 0; used < percent*64/100; {
 			cpus := min(1+r.IntN(8), percent*64/100-used)
 			used += cpus
@@ -132,25 +132,25 @@ func filled(b *testing.B, nodes, percent int) *nodestate.State {
 			if used%10 == 0 {
 				h.GPUs = []sched.GPUShare{{ID: n.GPUs[r.IntN(8)].ID, Milli: sched.WholeGPU / 8}}
 			}
-			c.Adopt(nodestate.Assignment{UID: fmt.Sprint(n.Name, "-", used), Node: n.Name, Holding: h})
+			state.Adopt(nodestate.Assignment{UID: fmt.Sprint(n.Name, "-", used), Node: n.Name, Holding: h})
 		}
 	}
-	c.View() // which makes the indexes
-	return c
+	state.View() // which makes the indexes
+	return state
 }
 
 // server returns a node of 64 CPUs, 2 NUMA nodes and 8 GPUs.
 func server(name string) *sched.Node {
-	n := &sched.Node{Name: name, Allocatable: sched.Amounts{CPU: 64_000, Memory: 512 << 30, Pods: 250}}
+	node := &sched.Node{Name: name, Allocatable: sched.Amounts{CPU: 64_000, Memory: 512 << 30, Pods: 250}}
 	for id := range 2 {
-		n.NUMA = append(n.NUMA, sched.NUMANode{
+		node.NUMA = append(node.NUMA, sched.NUMANode{
 			ID: topology.NodeID(id), CPUs: 32, FreeCPUs: 32, Memory: 256 << 30, FreeMemory: 256 << 30,
 		})
 	}
 	for i := range 8 {
-		n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(i), Type: "H200", Free: sched.WholeGPU})
+		node.GPUs = append(node.GPUs, sched.GPU{ID: fmt.Sprint(i), Type: "H200", Free: sched.WholeGPU})
 	}
-	return n
+	return node
 }
 
 func plain() sched.Pod {

@@ -63,8 +63,8 @@ type Committer struct {
 
 // NewCommitter returns a committer. f is the committer's own instance of the filters
 // in addition to package filter's. It may be a Reserver; nil means none.
-func NewCommitter(s *nodestate.State, f sched.Filter, effects Effects) *Committer {
-	committer := &Committer{state: s, filter: f, reserver: noReserver{}, effects: effects}
+func NewCommitter(state *nodestate.State, f sched.Filter, effects Effects) *Committer {
+	committer := &Committer{state: state, filter: f, reserver: noReserver{}, effects: effects}
 	if effects.Undone == nil {
 		committer.effects.Undone = effects.Requeue
 	}
@@ -103,8 +103,8 @@ func (c *Committer) Commit(list sched.List) bool {
 // bind passes decisions to the binders.
 func (c *Committer) bind(decisions ...sched.Decision) {
 	c.open = c.open[:0]
-	for _, d := range decisions {
-		c.effects.Bind(d)
+	for _, decision := range decisions {
+		c.effects.Bind(decision)
 	}
 }
 
@@ -168,19 +168,19 @@ func (c *Committer) rescored(pod *sched.Pod, listed sched.Candidate, node *sched
 // place tries the nodes in order and places the pod on the first one that fits.
 func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool) {
 	rechecker := rechecker{Committer: c, list: list}
-	for _, e := range nodes {
+	for _, node := range nodes {
 		var why sched.Reason
-		if !placed(e.Candidate) {
-			e.At, why = filter.Place(list.Pod, e.Node)
+		if !placed(node.Candidate) {
+			node.At, why = filter.Place(list.Pod, node.Node)
 		}
-		if e.changed {
-			why = rechecker.recheck(e.Node, why)
+		if node.changed {
+			why = rechecker.recheck(node.Node, why)
 		}
-		decision := sched.Decision{Pod: list.Pod, At: e.At}
-		if !why.Refuses() && c.record(decision, e.Node, list.NarrowSeq) {
+		decision := sched.Decision{Pod: list.Pod, At: node.At}
+		if !why.Refuses() && c.record(decision, node.Node, list.NarrowSeq) {
 			c.open = append(c.open, decision)
 			c.counts.commits.Add(1)
-			c.counts.index(e.index)
+			c.counts.index(node.index)
 			return decision, true
 		}
 	}
@@ -189,29 +189,29 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 
 // record records a decision in the state. seen is the NarrowSeq of its list. The reserver is called
 // only if it may refuse. Most pods have nothing to reserve.
-func (c *Committer) record(d sched.Decision, read *sched.Node, seen uint64) bool {
-	if !d.Pod.Across && d.Pod.Wait == nil {
-		if c.state.Place(d.Pod, read, d.At, seen) {
+func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint64) bool {
+	if !decision.Pod.Across && decision.Pod.Wait == nil {
+		if c.state.Place(decision.Pod, read, decision.At, seen) {
 			return true
 		}
 		if c.state.NarrowSeq() == seen {
 			return false
 		}
 	}
-	return c.reserve(d, read)
+	return c.reserve(decision, read)
 }
 
 // reserve records a decision in the state and with the reserver, or with neither.
-func (c *Committer) reserve(d sched.Decision, read *sched.Node) bool {
+func (c *Committer) reserve(decision sched.Decision, read *sched.Node) bool {
 	seen := c.state.NarrowSeq()
-	c.reserving = d
-	if c.state.Holds(d.Pod.UID) || c.reserver.Reserve(d, read).Refuses() {
+	c.reserving = decision
+	if c.state.Holds(decision.Pod.UID) || c.reserver.Reserve(decision, read).Refuses() {
 		return false
 	}
-	if c.state.Place(d.Pod, read, d.At, seen) {
+	if c.state.Place(decision.Pod, read, decision.At, seen) {
 		return true
 	}
-	c.reserver.Unreserve(d)
+	c.reserver.Unreserve(decision)
 	return false
 }
 
@@ -234,14 +234,14 @@ func (c *Committer) returnToQueue(list sched.List) {
 // Undo reverts a decision that could not be bound. The node gets its resources back,
 // its version grows, and the pod returns to the queue. If the pod is bound nevertheless, it keeps
 // its assignment.
-func (c *Committer) Undo(d sched.Decision) {
+func (c *Committer) Undo(decision sched.Decision) {
 	defer func() { // also if the reserver panics
-		if c.state.Undo(d) {
+		if c.state.Undo(decision) {
 			c.counts.undone.Add(1)
-			c.effects.Undone(d.Pod)
+			c.effects.Undone(decision.Pod)
 		}
 	}()
-	c.reserver.Unreserve(d)
+	c.reserver.Unreserve(decision)
 }
 
 // rechecker checks changed nodes of one list. It calls the additional filters' Begin

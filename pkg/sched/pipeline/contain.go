@@ -31,21 +31,21 @@ func (p *Pipeline) commit(list sched.List) bool {
 }
 
 // tryBind binds a decision. After a panic it resolves the outcome, outside of the binders.
-func (p *Pipeline) tryBind(ctx context.Context, d sched.Decision, detach func()) (err error) {
-	defer p.contain(d.Pod, func() {
+func (p *Pipeline) tryBind(ctx context.Context, decision sched.Decision, detach func()) (err error) {
+	defer p.contain(decision.Pod, func() {
 		detach()
-		err = p.resolve(ctx, d)
+		err = p.resolve(ctx, decision)
 	})
-	return p.config.Bind(ctx, d, detach)
+	return p.config.Bind(ctx, decision, detach)
 }
 
 // resolve returns nil if a decision is bound, or if that is not known.
-func (p *Pipeline) resolve(ctx context.Context, d sched.Decision) error {
+func (p *Pipeline) resolve(ctx context.Context, decision sched.Decision) error {
 	if p.config.Resolve == nil {
 		return nil
 	}
-	defer p.contain(d.Pod, func() {})
-	return p.config.Resolve(ctx, d)
+	defer p.contain(decision.Pod, func() {})
+	return p.config.Resolve(ctx, decision)
 }
 
 // contain recovers and reports a panic that a pod has caused, and then calls then. It must be

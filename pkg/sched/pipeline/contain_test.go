@@ -43,8 +43,8 @@ func (b *brittle) Check(*sched.Node) sched.Reason {
 	return sched.Reason{}
 }
 
-func (b *brittle) Reserve(d sched.Decision, _ *sched.Node) sched.Reason {
-	b.fall("Reserve", d.Pod)
+func (b *brittle) Reserve(decision sched.Decision, _ *sched.Node) sched.Reason {
+	b.fall("Reserve", decision.Pod)
 	return sched.Reason{}
 }
 
@@ -85,10 +85,10 @@ func testPanic(t *testing.T, bad, where string) {
 	var mu sync.Mutex
 	run := pipeline.New(state, queue, pipeline.Config{
 		Proposers: []pipeline.ProposerOptions{{Filter: first}}, Filter: second,
-		Bind: func(_ context.Context, d sched.Decision, _ func()) error {
+		Bind: func(_ context.Context, decision sched.Decision, _ func()) error {
 			mu.Lock()
 			defer mu.Unlock()
-			if bound = append(bound, d.Pod.UID); d.Pod.UID != "g-0" && d.Pod.UID != "g-1" {
+			if bound = append(bound, decision.Pod.UID); decision.Pod.UID != "g-0" && decision.Pod.UID != "g-1" {
 				queue.Done()
 			}
 			return nil
@@ -162,8 +162,8 @@ func TestPanicInBinder(t *testing.T) {
 			}
 			config := pipeline.Config{
 				Proposers: []pipeline.ProposerOptions{{}}, Filter: &fallible{falls: tc.undoing},
-				Bind: func(_ context.Context, d sched.Decision, _ func()) error {
-					if n := done(d.Pod.UID); d.Pod.UID == "p1" && n == 1 {
+				Bind: func(_ context.Context, decision sched.Decision, _ func()) error {
+					if n := done(decision.Pod.UID); decision.Pod.UID == "p1" && n == 1 {
 						panic("the binder is broken")
 					}
 					queue.Done()

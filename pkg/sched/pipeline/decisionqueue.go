@@ -27,7 +27,7 @@ func newDecisionQueue(size int) *decisionQueue {
 }
 
 // put appends a decision. Only one goroutine may call it at a time.
-func (q *decisionQueue) put(d sched.Decision) {
+func (q *decisionQueue) put(decision sched.Decision) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.waiting == len(q.ring) {
@@ -35,28 +35,28 @@ func (q *decisionQueue) put(d sched.Decision) {
 			q.half.Wait()
 		}
 	}
-	q.ring[(q.first+q.waiting)%len(q.ring)] = d
+	q.ring[(q.first+q.waiting)%len(q.ring)] = decision
 	q.waiting++
 	q.some.Signal()
 }
 
 // take waits for the next decision. It returns false when the queue is closed and
 // empty.
-func (q *decisionQueue) take() (d sched.Decision, ok bool) {
+func (q *decisionQueue) take() (decision sched.Decision, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.waiting == 0 && !q.closed {
 		q.some.Wait()
 	}
 	if q.waiting == 0 {
-		return d, false
+		return decision, false
 	}
-	d, q.ring[q.first] = q.ring[q.first], d
+	decision, q.ring[q.first] = q.ring[q.first], decision
 	q.first = (q.first + 1) % len(q.ring)
 	if q.waiting--; q.waiting == len(q.ring)/2 {
 		q.half.Signal()
 	}
-	return d, true
+	return decision, true
 }
 
 // close ends the queue; put must not be called afterwards.

@@ -11,7 +11,7 @@ import (
 )
 
 // number returns the number that decision was called with.
-func number(d sched.Decision) int { return len(d.At.Containers) }
+func number(decision sched.Decision) int { return len(decision.At.Containers) }
 
 func decision(i int) sched.Decision {
 	return sched.Decision{At: sched.Placement{Containers: make([]podspec.Container, i)}}

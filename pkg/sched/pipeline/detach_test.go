@@ -24,8 +24,8 @@ func TestDetached(t *testing.T) {
 	}
 	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().FreedSeq })
 	volumes, quick, bound := make(chan struct{}), atomic.Int32{}, atomic.Int32{}
-	config := pipeline.Config{Proposers: []pipeline.ProposerOptions{{}}, Binders: 1, Bind: func(_ context.Context, d sched.Decision, detach func()) error {
-		if d.Pod.Name[0] == 's' {
+	config := pipeline.Config{Proposers: []pipeline.ProposerOptions{{}}, Binders: 1, Bind: func(_ context.Context, decision sched.Decision, detach func()) error {
+		if decision.Pod.Name[0] == 's' {
 			detach()
 			detach() // has no further effect
 			<-volumes

@@ -39,7 +39,7 @@ func TestGangMissesNothing(t *testing.T) {
 // oneNode returns the state of a cluster with one node.
 func oneNode(t *testing.T, cpu sched.MilliCPU) *nodestate.State {
 	t.Helper()
-	c := nodestatetest.New(t, "cpu", filter.Profile{})
-	c.SetNode(&sched.Node{Name: "node", Allocatable: sched.Amounts{CPU: cpu, Pods: 110}})
-	return c
+	state := nodestatetest.New(t, "cpu", filter.Profile{})
+	state.SetNode(&sched.Node{Name: "node", Allocatable: sched.Amounts{CPU: cpu, Pods: 110}})
+	return state
 }

@@ -29,15 +29,15 @@ func newRankedCluster(t *testing.T, r *rand.Rand) *rankedCluster {
 	profile := filter.NodePolicy{Fragmentation: true}.Apply(filter.Profile{}, fragmentation.Options{})
 	c := &rankedCluster{State: nodestatetest.New(t, "gpus,cpu", profile), at: map[string]string{}}
 	for i := range 2 + r.IntN(8) {
-		n := &sched.Node{Name: fmt.Sprint("n", i), Allocatable: sched.Amounts{CPU: sched.MilliCPU(8000 + 8000*r.IntN(4)), Pods: 110}}
+		node := &sched.Node{Name: fmt.Sprint("n", i), Allocatable: sched.Amounts{CPU: sched.MilliCPU(8000 + 8000*r.IntN(4)), Pods: 110}}
 		for g := range r.IntN(9) {
-			n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(g), Free: sched.WholeGPU})
+			node.GPUs = append(node.GPUs, sched.GPU{ID: fmt.Sprint(g), Free: sched.WholeGPU})
 		}
-		c.SetNode(n)
+		c.SetNode(node)
 	}
 	c.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
 	c.committer = pipeline.NewCommitter(c.State, nil, pipeline.Effects{
-		Bind:              func(d sched.Decision) { c.at[d.Pod.UID] = d.At.Node },
+		Bind:              func(decision sched.Decision) { c.at[decision.Pod.UID] = decision.At.Node },
 		MarkUnschedulable: func(*sched.Pod, uint64) {}, Requeue: func(*sched.Pod) {},
 	})
 	return c

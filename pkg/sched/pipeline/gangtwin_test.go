@@ -56,7 +56,7 @@ func TestGangTwin(t *testing.T) {
 		c, twin := gangCluster(t, r)
 		bound := map[string]string{}
 		committer := pipeline.NewCommitter(c, nil, pipeline.Effects{
-			Bind:              func(d sched.Decision) { bound[d.Pod.UID] = d.At.Node },
+			Bind:              func(decision sched.Decision) { bound[decision.Pod.UID] = decision.At.Node },
 			MarkUnschedulable: func(*sched.Pod, uint64) {}, Requeue: func(*sched.Pod) {},
 		})
 		commit := func(gang *sched.Gang) bool {
@@ -102,10 +102,10 @@ func TestGangTwin(t *testing.T) {
 	}
 }
 
-func compareGangs(t *testing.T, c *nodestate.State, twin *gangTwin, bound map[string]string) {
+func compareGangs(t *testing.T, state *nodestate.State, twin *gangTwin, bound map[string]string) {
 	t.Helper()
 	free := map[string]sched.MilliCPU{}
-	for node := range c.View().Nodes() {
+	for node := range state.View().Nodes() {
 		free[node.Name] = node.Free.CPU
 	}
 	if diff := cmp.Diff(twin.at, bound) + cmp.Diff(twin.free, free); diff != "" {
@@ -115,14 +115,14 @@ func compareGangs(t *testing.T, c *nodestate.State, twin *gangTwin, bound map[st
 
 func gangCluster(t *testing.T, r *rand.Rand) (*nodestate.State, *gangTwin) {
 	t.Helper()
-	c := nodestatetest.New(t, "cpu", filter.Profile{Policy: distbucket.LeastFit})
+	state := nodestatetest.New(t, "cpu", filter.Profile{Policy: distbucket.LeastFit})
 	twin := &gangTwin{free: map[string]sched.MilliCPU{}, at: map[string]string{}}
 	for i := range 1 + r.IntN(5) {
 		name, cpu := fmt.Sprint("node", i), sched.MilliCPU(1+r.IntN(8))*1000
-		c.SetNode(&sched.Node{Name: name, Allocatable: sched.Amounts{CPU: cpu, Pods: 110}})
+		state.SetNode(&sched.Node{Name: name, Allocatable: sched.Amounts{CPU: cpu, Pods: 110}})
 		twin.free[name] = cpu
 	}
-	return c, twin
+	return state, twin
 }
 
 // randomGang returns a gang. The UID of each pod ends with the number of CPUs that the pod

@@ -87,28 +87,28 @@ func (tr trace) run(t *testing.T) ran {
 }
 
 // cycle runs the two tiers until no pod is pending.
-func (tr trace) cycle(t *testing.T, c *nodestate.State, pods []*sched.Pod) ran {
+func (tr trace) cycle(t *testing.T, state *nodestate.State, pods []*sched.Pod) ran {
 	t.Helper()
 	var mu sync.Mutex
 	bound, tries := map[string]sched.Decision{}, 0
-	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().FreedSeq })
-	config := pipeline.Config{Binders: 3, Bind: func(_ context.Context, d sched.Decision, _ func()) error {
+	queue := schedtest.NewQueue(pods, func() uint64 { return state.View().FreedSeq })
+	config := pipeline.Config{Binders: 3, Bind: func(_ context.Context, decision sched.Decision, _ func()) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if tries++; tr.failing > 0 && tries%tr.failing == 0 {
 			return errors.New("the API server is away")
 		}
-		if _, twice := bound[d.Pod.UID]; twice {
-			t.Errorf("%s is bound twice", d.Pod)
+		if _, twice := bound[decision.Pod.UID]; twice {
+			t.Errorf("%s is bound twice", decision.Pod)
 		}
-		bound[d.Pod.UID] = d
+		bound[decision.Pod.UID] = decision
 		queue.Done()
 		return nil
 	}}
 	for i := range tr.proposers {
 		config.Proposers = append(config.Proposers, pipeline.ProposerOptions{Rand: rand.New(rand.NewPCG(uint64(i), 7))})
 	}
-	if err := pipeline.New(c, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {
+	if err := pipeline.New(state, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {
 		t.Fatalf("run cycle: %v", err)
 	}
 	return ran{bound, queue.Unschedulable()}
@@ -116,15 +116,15 @@ func (tr trace) cycle(t *testing.T, c *nodestate.State, pods []*sched.Pod) ran {
 
 func (tr trace) cluster(t *testing.T, r *rand.Rand) *nodestate.State {
 	t.Helper()
-	c := nodestatetest.New(t, "numa-single,numa-spread,gpu-total,cpu,memory,pods", filter.Profile{Policy: tr.policy})
+	state := nodestatetest.New(t, "numa-single,numa-spread,gpu-total,cpu,memory,pods", filter.Profile{Policy: tr.policy})
 	for i := range tr.nodes {
-		c.SetNode(tr.node(r, fmt.Sprintf("node-%03d", i)))
+		state.SetNode(tr.node(r, fmt.Sprintf("node-%03d", i)))
 	}
-	return c
+	return state
 }
 
-func suitsSome(c *nodestate.State, pod *sched.Pod) bool {
-	for n := range c.View().Nodes() {
+func suitsSome(state *nodestate.State, pod *sched.Pod) bool {
+	for n := range state.View().Nodes() {
 		if !filter.Check(pod, n).Refuses() {
 			return true
 		}
@@ -134,7 +134,7 @@ func suitsSome(c *nodestate.State, pod *sched.Pod) bool {
 
 // checkSums subtracts what each pod holds from the empty nodes. The result must equal the
 // state's records, and must not be negative.
-func checkSums(t *testing.T, c *nodestate.State, empty []*sched.Node, bound map[string]sched.Decision) {
+func checkSums(t *testing.T, state *nodestate.State, empty []*sched.Node, bound map[string]sched.Decision) {
 	t.Helper()
 	for _, node := range empty {
 		left := *node
@@ -143,7 +143,7 @@ func checkSums(t *testing.T, c *nodestate.State, empty []*sched.Node, bound map[
 				left = *left.Take(sched.Hold(d.Pod, d.At))
 			}
 		}
-		newest := *c.Record(node.Name)
+		newest := *state.Record(node.Name)
 		left.Version, left.Source, newest.Version, newest.Source = 0, nil, 0, nil
 		if diff := cmp.Diff(left, newest); diff != "" {
 			t.Errorf("node %s (-sum of its pods +state):\n%s", node.Name, diff)

@@ -53,28 +53,28 @@ func (q gangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 // node of its own.
 func runGangs(t *testing.T, proposers int) (gangs map[string]int, small int) {
 	t.Helper()
-	c := nodestatetest.New(t, "cpu", filter.Profile{})
+	state := nodestatetest.New(t, "cpu", filter.Profile{})
 	for i := range 10 {
-		c.SetNode(&sched.Node{Name: fmt.Sprint("node-", i), Allocatable: sched.Amounts{CPU: 4000, Pods: 9}})
+		state.SetNode(&sched.Node{Name: fmt.Sprint("node-", i), Allocatable: sched.Amounts{CPU: 4000, Pods: 9}})
 	}
 	pods := gangPods()
-	queue := gangQueue{schedtest.NewQueue(pods, func() uint64 { return c.View().FreedSeq })}
+	queue := gangQueue{schedtest.NewQueue(pods, func() uint64 { return state.View().FreedSeq })}
 	var mu sync.Mutex
 	gangs = map[string]int{}
-	config := pipeline.Config{Bind: func(_ context.Context, d sched.Decision, _ func()) error {
+	config := pipeline.Config{Bind: func(_ context.Context, decision sched.Decision, _ func()) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if d.Pod.Gang == nil {
+		if decision.Pod.Gang == nil {
 			small++
 			queue.Done()
 			return nil
 		}
-		if gangs[d.Pod.Gang.ID]++; gangs[d.Pod.Gang.ID] == 6 {
+		if gangs[decision.Pod.Gang.ID]++; gangs[decision.Pod.Gang.ID] == 6 {
 			queue.Done()
 		}
 		return nil
 	}, Proposers: make([]pipeline.ProposerOptions, proposers)}
-	if err := pipeline.New(c, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {
+	if err := pipeline.New(state, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {
 		t.Fatalf("run cycle: %v", err)
 	}
 	return gangs, small

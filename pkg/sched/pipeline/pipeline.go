@@ -78,19 +78,19 @@ type Pipeline struct {
 const maxDetached = 1024
 
 // New returns a pipeline, which Run starts.
-func New(s *nodestate.State, q Queue, config Config) *Pipeline {
+func New(state *nodestate.State, q Queue, config Config) *Pipeline {
 	config.Binders = max(1, config.Binders)
 	p := &Pipeline{
-		state: s, queue: q, gate: open{q}, config: config,
+		state: state, queue: q, gate: open{q}, config: config,
 		lists:     make(chan sched.List, 2*len(config.Proposers)),
 		decisions: newDecisionQueue(config.Binders),
 	}
 	if gate, ok := q.(Gate); ok {
 		p.gate = gate
 	}
-	p.committer = NewCommitter(s, config.Filter, Effects{
+	p.committer = NewCommitter(state, config.Filter, Effects{
 		Bind: p.decisions.put, Requeue: q.Requeue, Undone: p.gate.Undone, MarkUnschedulable: q.MarkUnschedulable,
-		Widen: NewProposer(s.View, ProposerOptions{Filter: config.Filter}).Propose,
+		Widen: NewProposer(state.View, ProposerOptions{Filter: config.Filter}).Propose,
 	})
 	return p
 }
@@ -150,7 +150,7 @@ func (p *Pipeline) bind(ctx context.Context) {
 }
 
 // bindOne binds a decision or undoes it. It reports whether the bind was detached.
-func (p *Pipeline) bindOne(ctx context.Context, d sched.Decision) (detached bool) {
+func (p *Pipeline) bindOne(ctx context.Context, decision sched.Decision) (detached bool) {
 	detach := func() {
 		if detached {
 			return
@@ -162,8 +162,8 @@ func (p *Pipeline) bindOne(ctx context.Context, d sched.Decision) (detached bool
 		detached = true
 		p.binders.Go(func() { p.bind(ctx) })
 	}
-	if err := p.tryBind(ctx, d, detach); err != nil {
-		p.undo(d)
+	if err := p.tryBind(ctx, decision, detach); err != nil {
+		p.undo(decision)
 	}
 	if detached {
 		p.detached.Add(-1)
@@ -171,11 +171,11 @@ func (p *Pipeline) bindOne(ctx context.Context, d sched.Decision) (detached bool
 	return detached
 }
 
-func (p *Pipeline) undo(d sched.Decision) {
-	defer p.contain(d.Pod, func() {})
-	p.committer.Undo(d)
+func (p *Pipeline) undo(decision sched.Decision) {
+	defer p.contain(decision.Pod, func() {})
+	p.committer.Undo(decision)
 	if p.config.Undone != nil {
-		p.config.Undone(d)
+		p.config.Undone(decision)
 	}
 }
 

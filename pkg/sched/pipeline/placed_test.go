@@ -30,7 +30,7 @@ func TestListedPlacement(t *testing.T) {
 			list.Candidates[0].At.GPUs[0].ID = "listed"
 			tc.change(state)
 			var got sched.Placement
-			pipeline.NewCommitter(state, nil, pipeline.Effects{Bind: func(d sched.Decision) { got = d.At }}).Commit(list)
+			pipeline.NewCommitter(state, nil, pipeline.Effects{Bind: func(decision sched.Decision) { got = decision.At }}).Commit(list)
 			want := sched.Placement{Node: "n", GPUs: []sched.GPUShare{{ID: tc.want, Milli: sched.WholeGPU}}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("placement (-want +got):\n%s", diff)

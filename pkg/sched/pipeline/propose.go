@@ -172,7 +172,7 @@ func best(all []sched.Candidate) int {
 }
 
 // placed reports whether a candidate has a placement.
-func placed(c sched.Candidate) bool { return c.At.Node != "" }
+func placed(candidate sched.Candidate) bool { return candidate.At.Node != "" }
 
 // most returns how many nodes are scored. If GPU groups offer GPUs to the pod, all
 // nodes that may fit are scored, because the index does not know about groups. It does not

@@ -21,8 +21,8 @@ type refusing struct {
 
 func (r refusing) Begin(*sched.Pod) ([]string, sched.Reason) { return r.only, sched.Reason{} }
 
-func (r refusing) Check(n *sched.Node) sched.Reason {
-	if r.nodes[n.Name] {
+func (r refusing) Check(node *sched.Node) sched.Reason {
+	if r.nodes[node.Name] {
 		return sched.Reason{Code: sched.Other, Detail: "refused"}
 	}
 	return sched.Reason{}
@@ -59,17 +59,17 @@ func TestRanker(t *testing.T) {
 			if err := policy.UnmarshalText([]byte("fragmentation")); err != nil {
 				t.Fatal(err)
 			}
-			c := nodestatetest.New(t, "cpu,gpus", policy.Apply(filter.Profile{Candidates: 2}, fragmentation.Options{}))
+			state := nodestatetest.New(t, "cpu,gpus", policy.Apply(filter.Profile{Candidates: 2}, fragmentation.Options{}))
 			for i := range 20 {
-				n := &sched.Node{Name: fmt.Sprint("n", i), Allocatable: sched.Amounts{CPU: sched.MilliCPU(1000 * (20 - i)), Pods: 9}}
+				node := &sched.Node{Name: fmt.Sprint("n", i), Allocatable: sched.Amounts{CPU: sched.MilliCPU(1000 * (20 - i)), Pods: 9}}
 				for g := range i {
-					n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(g), Free: sched.WholeGPU})
+					node.GPUs = append(node.GPUs, sched.GPU{ID: fmt.Sprint(g), Free: sched.WholeGPU})
 				}
-				c.SetNode(n)
+				state.SetNode(node)
 			}
 			pod := &sched.Pod{Requests: sched.Amounts{CPU: 500, Pods: 1}, GPUs: sched.GPURequest{Count: tc.gpus, Milli: sched.WholeGPU}}
 			var got []string
-			for _, n := range pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: tc.filter}).Propose(pod).Candidates {
+			for _, n := range pipeline.NewProposer(state.View, pipeline.ProposerOptions{Filter: tc.filter}).Propose(pod).Candidates {
 				got = append(got, n.Node.Name)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

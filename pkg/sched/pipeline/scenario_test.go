@@ -47,12 +47,12 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 	s := &scene{lists: map[string]sched.List{}, bound: map[string]sched.Decision{}}
 	s.state = nodestatetest.New(t, "cpu", filter.Profile{Policy: distbucket.FirstFit})
 	s.committer = pipeline.NewCommitter(s.state, nil, pipeline.Effects{
-		Bind: func(d sched.Decision) {
-			s.bound[d.Pod.Name] = d
-			out.Line("%s goes to %s", d.Pod, d.At.Node)
+		Bind: func(decision sched.Decision) {
+			s.bound[decision.Pod.Name] = decision
+			out.Line("%s goes to %s", decision.Pod, decision.At.Node)
 		},
-		Requeue:           func(p *sched.Pod) { out.Line("%s is to be tried again", p) },
-		MarkUnschedulable: func(p *sched.Pod, _ uint64) { out.Line("%s waits until something is free", p) },
+		Requeue:           func(pod *sched.Pod) { out.Line("%s is to be tried again", pod) },
+		MarkUnschedulable: func(pod *sched.Pod, _ uint64) { out.Line("%s waits until something is free", pod) },
 	})
 	return s
 }

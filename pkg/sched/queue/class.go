@@ -32,13 +32,13 @@ const maxFailedRetries = 32
 // returned. If there is no such pod, next returns a pod that is in back-off.
 func (c *class) next() *item {
 	var next *item
-	for _, it := range []*item{c.active.first(), c.onPermit.first(), c.unschedulable.first()} {
-		if it != nil && it.eligible() && c.blocker(it) == nil && (next == nil || it.before(next)) {
-			next = it
+	for _, queued := range []*item{c.active.first(), c.onPermit.first(), c.unschedulable.first()} {
+		if queued != nil && queued.eligible() && c.blocker(queued) == nil && (next == nil || queued.before(next)) {
+			next = queued
 		}
 	}
-	if it := c.earlyRetry.first(); next == nil && it != nil && c.failedRetries < maxFailedRetries && c.blocker(it) == nil {
-		return it
+	if queued := c.earlyRetry.first(); next == nil && queued != nil && c.failedRetries < maxFailedRetries && c.blocker(queued) == nil {
+		return queued
 	}
 	return next
 }
@@ -60,20 +60,20 @@ func (c *class) turn() *item {
 		return nil
 	}
 	for _, rival := range c.rivals {
-		if it := rival.next(); it != nil && it.before(next) {
-			next = it
+		if queued := rival.next(); queued != nil && queued.before(next) {
+			next = queued
 		}
 	}
 	return next
 }
 
 // blocker returns the pod that a pod of the class has to wait for, or nil.
-func (c *class) blocker(it *item) *item {
-	if ahead := c.blocks(it); ahead != nil {
+func (c *class) blocker(queued *item) *item {
+	if ahead := c.blocks(queued); ahead != nil {
 		return ahead
 	}
 	for _, rival := range c.rivals {
-		if ahead := rival.blocks(it); ahead != nil {
+		if ahead := rival.blocks(queued); ahead != nil {
 			return ahead
 		}
 	}
@@ -82,11 +82,11 @@ func (c *class) blocker(it *item) *item {
 
 // blocks returns the pod of the class that blocks a pod, or nil: the first that waits on
 // permit or is awaited, or the first that is unschedulable and does not allow bypass.
-func (c *class) blocks(it *item) *item {
-	if ahead := c.onPermit.first(); ahead != nil && ahead.before(it) {
+func (c *class) blocks(queued *item) *item {
+	if ahead := c.onPermit.first(); ahead != nil && ahead.before(queued) {
 		return ahead
 	}
-	if head := c.unschedulable.first(); c.strict && head != nil && !head.bypass && head.before(it) {
+	if head := c.unschedulable.first(); c.strict && head != nil && !head.bypass && head.before(queued) {
 		return head
 	}
 	return nil

@@ -108,13 +108,13 @@ func (e Explanation) Reason() string {
 func (q *Queue) Explain(uid string) (Explanation, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, ok := q.mu.items[uid]
+	queued, ok := q.mu.items[uid]
 	if !ok {
 		return Explanation{}, false
 	}
-	e := q.explain(it)
+	e := q.explain(queued)
 	ahead := map[string]TenantPods{}
-	for other := range q.ahead(it) {
+	for other := range q.ahead(queued) {
 		e.Position++
 		t := other.tenant
 		ahead[t.name] = TenantPods{t.name, t.rank, ahead[t.name].Pods + 1}
@@ -130,7 +130,7 @@ func (q *Queue) Explain(uid string) (Explanation, bool) {
 func (q *Queue) Ahead(uid string) (pods []*sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, ok := q.mu.items[uid]
+	queued, ok := q.mu.items[uid]
 	if !ok {
 		return nil
 	}
@@ -140,18 +140,18 @@ func (q *Queue) Ahead(uid string) (pods []*sched.Pod) {
 		}
 		return 1
 	}
-	for _, other := range slices.SortedFunc(q.ahead(it), order) {
+	for _, other := range slices.SortedFunc(q.ahead(queued), order) {
 		pods = append(pods, other.Pod)
 	}
 	return pods
 }
 
 // ahead yields the pods that compete with a pod and are ahead of it, in no order. It needs q.mu.
-func (q *Queue) ahead(it *item) iter.Seq[*item] {
+func (q *Queue) ahead(queued *item) iter.Seq[*item] {
 	return func(yield func(*item) bool) {
 		for _, other := range q.mu.items {
-			competes := other.class == it.class || slices.Contains(it.class.rivals, other.class)
-			if competes && other.before(it) && !yield(other) {
+			competes := other.class == queued.class || slices.Contains(queued.class.rivals, other.class)
+			if competes && other.before(queued) && !yield(other) {
 				return
 			}
 		}
@@ -198,34 +198,34 @@ func (q *Queue) list() []Explanation {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	list := make([]Explanation, 0, len(q.mu.items))
-	for _, it := range q.mu.items {
-		list = append(list, q.explain(it))
+	for _, queued := range q.mu.items {
+		list = append(list, q.explain(queued))
 	}
 	return list
 }
 
 // explain leaves out the pod's position and who is ahead. It needs q.mu.
-func (q *Queue) explain(it *item) Explanation {
+func (q *Queue) explain(queued *item) Explanation {
 	e := Explanation{
-		Pod: it.Pod, UID: it.Pod.UID, Name: it.Pod.String(), Type: it.Type, Priority: it.Priority, Tenant: it.Tenant, Score: it.tenant.rank,
-		Created: it.Created, Waited: q.env.Now().Sub(it.added), State: it.state, Of: it.class.competing(), Position: 1,
+		Pod: queued.Pod, UID: queued.Pod.UID, Name: queued.Pod.String(), Type: queued.Type, Priority: queued.Priority, Tenant: queued.Tenant, Score: queued.tenant.rank,
+		Created: queued.Created, Waited: q.env.Now().Sub(queued.added), State: queued.state, Of: queued.class.competing(), Position: 1,
 	}
-	blocker := it.class.blocker(it)
-	if it.state == Gated {
-		e.Why = it.Pod.Waits()
+	blocker := queued.class.blocker(queued)
+	if queued.state == Gated {
+		e.Why = queued.Pod.Waits()
 	}
 	switch {
-	case it.state == InFlight:
+	case queued.state == InFlight:
 		e.WaitsFor = ForNothing
-	case it.state == Backoff:
-		e.WaitsFor, e.Until = ForBackoff, it.notBefore
+	case queued.state == Backoff:
+		e.WaitsFor, e.Until = ForBackoff, queued.notBefore
 	case e.Why.Refuses():
 		e.WaitsFor = ForGate
 	case blocker != nil && blocker.state == Unschedulable:
 		e.WaitsFor, e.Blocker = ForBlocker, blocker.Pod.String()
 	case blocker != nil:
 		e.WaitsFor, e.Blocker = ForBinding, blocker.Pod.String()
-	case it.state == Unschedulable || it.state == Gated:
+	case queued.state == Unschedulable || queued.state == Gated:
 		e.WaitsFor = ForNode
 	}
 	return e

@@ -19,14 +19,14 @@ func (q *GangQueue) Waited(uid string) (time.Duration, bool) {
 func (q *GangQueue) Explain(uid string) (Explanation, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	g := q.mu.byPod[uid]
-	if g == nil || g.pending[uid] == nil {
+	gang := q.mu.byPod[uid]
+	if gang == nil || gang.pending[uid] == nil {
 		return q.Queue.Explain(uid)
 	}
 	if e, ok := q.Queue.Explain(q.queuedAs(uid)); ok {
-		return e.ofMember(g, g.pending[uid]), true
+		return e.ofMember(gang, gang.pending[uid]), true
 	}
-	return q.explainIncomplete(g, g.pending[uid]), true
+	return q.explainIncomplete(gang, gang.pending[uid]), true
 }
 
 // List explains all pending pods, by type and then in their order, each at its gang's
@@ -41,8 +41,8 @@ func (q *GangQueue) List() []Explanation {
 			list = append(list, e)
 			continue
 		}
-		for _, m := range g.members() {
-			list = append(list, e.ofMember(g, m))
+		for _, member := range g.members() {
+			list = append(list, e.ofMember(g, member))
 		}
 	}
 	return append(list, q.listIncomplete()...)
@@ -53,9 +53,9 @@ func (q *GangQueue) List() []Explanation {
 func (q *GangQueue) listIncomplete() (list []Explanation) {
 	for _, id := range slices.Sorted(maps.Keys(q.mu.gangs)) {
 		g := q.mu.gangs[id]
-		for _, m := range g.members() {
-			if g.representative == nil && !m.single {
-				list = append(list, q.explainIncomplete(g, m))
+		for _, member := range g.members() {
+			if g.representative == nil && !member.single {
+				list = append(list, q.explainIncomplete(g, member))
 			}
 		}
 	}
@@ -64,8 +64,8 @@ func (q *GangQueue) listIncomplete() (list []Explanation) {
 
 // queuedAs returns the UID under which the inner queue has a pod.
 func (q *GangQueue) queuedAs(uid string) string {
-	if g := q.mu.byPod[uid]; g != nil && g.representative != nil {
-		return g.id
+	if gang := q.mu.byPod[uid]; gang != nil && gang.representative != nil {
+		return gang.id
 	}
 	return uid
 }

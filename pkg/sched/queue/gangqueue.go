@@ -66,12 +66,12 @@ func (q *GangQueue) Add(e Entry) {
 
 // Observe removes pods that are bound, have ended or were deleted. It is a subscriber of the
 // state of the nodes.
-func (q *GangQueue) Observe(e nodestate.Event) {
-	switch e.Kind {
+func (q *GangQueue) Observe(event nodestate.Event) {
+	switch event.Kind {
 	case nodestate.Bound:
-		q.Bound(e.UID, e.Now.Gang)
+		q.Bound(event.UID, event.Now.Gang)
 	case nodestate.Released:
-		q.Remove(e.UID)
+		q.Remove(event.UID)
 	}
 }
 
@@ -237,16 +237,16 @@ func (q *GangQueue) gang(id string) *gang {
 // inner queue again. If the gang is in flight, nobody else reports the result for the pod that
 // left.
 func (q *GangQueue) leave(uid, id string) {
-	g := q.mu.byPod[uid]
-	if g == nil || g.id == id {
+	gang := q.mu.byPod[uid]
+	if gang == nil || gang.id == id {
 		return
 	}
-	q.withdraw(g, uid)
+	q.withdraw(gang, uid)
 	delete(q.mu.byPod, uid)
-	g.remove(uid)
-	delete(g.bound, uid)
-	q.withdrawRepresentative(g)
-	q.reconcile(g)
+	gang.remove(uid)
+	delete(gang.bound, uid)
+	q.withdrawRepresentative(gang)
+	q.reconcile(gang)
 }
 
 // added returns when a pod was added, now if it is new.

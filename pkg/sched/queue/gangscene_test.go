@@ -98,10 +98,10 @@ func (s *scene) next(c *scenario.Command) {
 }
 
 func (s *scene) show(c *scenario.Command) {
-	for _, e := range s.List() {
-		if one, ok := s.Explain(e.UID); !ok || one.Reason() != e.Reason() {
+	for _, explanation := range s.List() {
+		if one, ok := s.Explain(explanation.UID); !ok || one.Reason() != explanation.Reason() {
 			fmt.Fprintf(c, "but alone it is said %q, %v of ", one.Reason(), ok)
 		}
-		c.Line("%s (%d): %s", e.Name, e.Position, e.Reason())
+		c.Line("%s (%d): %s", explanation.Name, explanation.Position, explanation.Reason())
 	}
 }

@@ -67,7 +67,7 @@ func newStorm(t *testing.T, seed uint64) *storm {
 	}, queue.Options{}))
 	s.proposer = pipeline.NewProposer(s.state.View, pipeline.ProposerOptions{})
 	s.committer = pipeline.NewCommitter(s.state, nil, pipeline.Effects{
-		Bind:              func(d sched.Decision) { s.binding = append(s.binding, d) },
+		Bind:              func(decision sched.Decision) { s.binding = append(s.binding, decision) },
 		MarkUnschedulable: s.queue.MarkUnschedulable, Requeue: s.queue.Requeue, Undone: s.queue.Undone,
 	})
 	return s
@@ -158,7 +158,7 @@ func (s *storm) bind(succeeds bool) {
 	i := s.IntN(len(s.binding))
 	d := s.binding[i]
 	s.binding = slices.Delete(s.binding, i, i+1)
-	if !succeeds || !slices.ContainsFunc(s.alive, func(p *sched.Pod) bool { return p.UID == d.Pod.UID }) {
+	if !succeeds || !slices.ContainsFunc(s.alive, func(pod *sched.Pod) bool { return pod.UID == d.Pod.UID }) {
 		s.committer.Undo(d)
 		s.freed()
 		return
@@ -178,8 +178,8 @@ func (s *storm) end(i int) {
 		events = append(events, func() { s.queue.Succeeded(pod.UID, pod.Gang.ID, pod.Gang.Owner) })
 	}
 	s.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
-	for _, f := range events {
-		f()
+	for _, event := range events {
+		event()
 	}
 	if s.state.Release(pod.UID) {
 		s.freed()

@@ -94,20 +94,20 @@ func (a *item) eligible() bool {
 
 // joinClass adds an item to its class and its tenant. It creates them if they have no pods yet. It
 // needs q.mu.
-func (q *Queue) joinClass(it *item) {
-	i := slices.IndexFunc(q.mu.classes, func(c *class) bool { return c.name == it.Type })
+func (q *Queue) joinClass(queued *item) {
+	i := slices.IndexFunc(q.mu.classes, func(c *class) bool { return c.name == queued.Type })
 	if i < 0 {
 		i = len(q.mu.classes)
-		q.addClass(it.Type)
+		q.addClass(queued.Type)
 	}
-	it.class = q.mu.classes[i]
-	it.tenant = it.class.tenants[it.Tenant]
-	if it.tenant == nil {
-		it.tenant = &tenant{name: it.Tenant, rank: q.env.Rank(it.Tenant, it.Type)}
-		it.class.tenants[it.Tenant] = it.tenant
+	queued.class = q.mu.classes[i]
+	queued.tenant = queued.class.tenants[queued.Tenant]
+	if queued.tenant == nil {
+		queued.tenant = &tenant{name: queued.Tenant, rank: q.env.Rank(queued.Tenant, queued.Type)}
+		queued.class.tenants[queued.Tenant] = queued.tenant
 	}
-	it.class.pods++
-	it.tenant.pods++
+	queued.class.pods++
+	queued.tenant.pods++
 }
 
 // addClass adds a class. It needs q.mu.
@@ -136,52 +136,52 @@ func (q *Queue) removeClass(c *class) {
 
 // leaveClass undoes joinClass, if there was one, and drops a class and a tenant without
 // pods. It needs q.mu.
-func (q *Queue) leaveClass(it *item) {
-	c := it.class
+func (q *Queue) leaveClass(queued *item) {
+	c := queued.class
 	if c == nil {
 		return
 	}
-	if it.tenant.pods--; it.tenant.pods == 0 {
-		delete(c.tenants, it.tenant.name)
+	if queued.tenant.pods--; queued.tenant.pods == 0 {
+		delete(c.tenants, queued.tenant.name)
 	}
 	if c.pods--; c.pods == 0 {
 		q.removeClass(c)
 	}
-	it.class, it.tenant = nil, nil
+	queued.class, queued.tenant = nil, nil
 }
 
 // leaveState removes an item from the order that it is in. It must be called before any change
 // of the values that items are ordered by, and before enterState. It needs q.mu.
-func (q *Queue) leaveState(it *item) {
-	if it.lane != nil {
-		it.lane.in.remove(it)
+func (q *Queue) leaveState(queued *item) {
+	if queued.lane != nil {
+		queued.lane.in.remove(queued)
 	}
-	q.mu.waiting.remove(it)
-	it.reactivated, it.retry = false, nil
+	q.mu.waiting.remove(queued)
+	queued.reactivated, queued.retry = false, nil
 }
 
 // enterState moves an item to a state, and into the order of that state. It needs q.mu.
-func (q *Queue) enterState(it *item, s State) {
-	q.mu.count[it.state]--
+func (q *Queue) enterState(queued *item, s State) {
+	q.mu.count[queued.state]--
 	q.mu.count[s]++
-	it.state = s
+	queued.state = s
 	switch s {
 	case Active:
-		it.class.active.insert(it)
+		queued.class.active.insert(queued)
 		q.changed.Signal()
 	case InFlight:
-		q.mu.waiting.subscribe(it)
-		if it.awaited && !it.bypass {
-			it.class.onPermit.insert(it)
+		q.mu.waiting.subscribe(queued)
+		if queued.awaited && !queued.bypass {
+			queued.class.onPermit.insert(queued)
 		}
 	case WaitingOnPermit:
-		it.class.onPermit.insert(it)
+		queued.class.onPermit.insert(queued)
 	case Unschedulable, Gated:
-		in := &it.class.aside
-		if s == Unschedulable && !it.hopeless {
-			in = &it.class.unschedulable
+		in := &queued.class.aside
+		if s == Unschedulable && !queued.hopeless {
+			in = &queued.class.unschedulable
 		}
-		in.insert(it)
-		q.mu.waiting.add(it)
+		in.insert(queued)
+		q.mu.waiting.add(queued)
 	}
 }

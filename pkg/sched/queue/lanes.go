@@ -52,12 +52,12 @@ func (t *tenant) rescore(rank float64) {
 	if rank == t.rank {
 		return
 	}
-	for _, l := range t.lanes {
-		heap.Remove(&l.in.lanes, l.index)
+	for _, lane := range t.lanes {
+		heap.Remove(&lane.in.lanes, lane.index)
 	}
 	t.rank = rank
-	for _, l := range t.lanes {
-		heap.Push(&l.in.lanes, l)
+	for _, lane := range t.lanes {
+		heap.Push(&lane.in.lanes, lane)
 	}
 }
 
@@ -69,24 +69,24 @@ func (o *order) first() *item {
 	return o.lanes[0].pods[0]
 }
 
-func (o *order) insert(it *item) {
-	key := laneKey{it.tenant, it.Priority}
+func (o *order) insert(queued *item) {
+	key := laneKey{queued.tenant, queued.Priority}
 	l, ok := o.of[key]
 	if !ok {
-		o.addLane(key, it)
+		o.addLane(key, queued)
 		return
 	}
-	it.lane = l
-	heap.Push(&l.pods, it)
-	if it.index == 0 {
+	queued.lane = l
+	heap.Push(&l.pods, queued)
+	if queued.index == 0 {
 		heap.Fix(&o.lanes, l.index)
 	}
 }
 
 // addLane adds a lane with its first pod.
-func (o *order) addLane(key laneKey, it *item) {
-	l := &lane{laneKey: key, in: o, pods: heapOf[*item]{it}}
-	it.lane, it.index = l, 0
+func (o *order) addLane(key laneKey, queued *item) {
+	l := &lane{laneKey: key, in: o, pods: heapOf[*item]{queued}}
+	queued.lane, queued.index = l, 0
 	if o.of == nil {
 		o.of = map[laneKey]*lane{}
 	}
@@ -95,14 +95,14 @@ func (o *order) addLane(key laneKey, it *item) {
 	key.tenant.lanes = append(key.tenant.lanes, l)
 }
 
-func (o *order) remove(it *item) {
-	l := it.lane
-	it.lane = nil
+func (o *order) remove(queued *item) {
+	l := queued.lane
+	queued.lane = nil
 	if len(l.pods) == 1 {
 		o.removeLane(l)
 		return
 	}
-	heap.Remove(&l.pods, it.index)
+	heap.Remove(&l.pods, queued.index)
 	heap.Fix(&o.lanes, l.index)
 }
 

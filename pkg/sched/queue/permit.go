@@ -19,28 +19,28 @@ import (
 func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, known := q.mu.items[pod.UID]
+	queued, known := q.mu.items[pod.UID]
 	switch {
-	case !known || it.state != InFlight:
+	case !known || queued.state != InFlight:
 		return false, false
-	case it.Pod != pod: // its request has changed since Next returned it
-		q.leaveState(it)
-		q.enterState(it, Active)
+	case queued.Pod != pod: // its request has changed since Next returned it
+		q.leaveState(queued)
+		q.enterState(queued, Active)
 		return false, false
-	case it.awaited:
+	case queued.awaited:
 		return true, true
-	case it.class.blocker(it) == nil:
+	case queued.class.blocker(queued) == nil:
 		return true, false
 	}
-	q.waitOnPermit(it)
+	q.waitOnPermit(queued)
 	return false, false
 }
 
 // waitOnPermit makes an item wait on permit. It needs q.mu.
-func (q *Queue) waitOnPermit(it *item) {
-	q.enterState(it, WaitingOnPermit)
-	it.notBefore = q.env.Now().Add(q.options.PermitTimeout)
-	q.activateLater(it)
+func (q *Queue) waitOnPermit(queued *item) {
+	q.enterState(queued, WaitingOnPermit)
+	queued.notBefore = q.env.Now().Add(q.options.PermitTimeout)
+	q.activateLater(queued)
 }
 
 // Placed records that an awaited pod has been assigned a node, so that the pods behind it may
@@ -48,12 +48,12 @@ func (q *Queue) waitOnPermit(it *item) {
 func (q *Queue) Placed(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, ok := q.mu.items[pod.UID]
-	if !ok || it.state != InFlight || !it.awaited {
+	queued, ok := q.mu.items[pod.UID]
+	if !ok || queued.state != InFlight || !queued.awaited {
 		return
 	}
-	q.leaveState(it)
-	it.awaited = false
+	q.leaveState(queued)
+	queued.awaited = false
 	q.changed.Broadcast()
 }
 
@@ -62,9 +62,9 @@ func (q *Queue) Placed(pod *sched.Pod) {
 func (q *Queue) Undone(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if it := q.endAttempt(pod); it != nil {
-		it.bypass, it.unschedulableSince = false, time.Time{}
-		q.backOffAfterLoss(it)
+	if queued := q.endAttempt(pod); queued != nil {
+		queued.bypass, queued.unschedulableSince = false, time.Time{}
+		q.backOffAfterLoss(queued)
 	}
 }
 
@@ -79,14 +79,14 @@ func (q *Queue) Block(uid string) { q.setBypass(uid, false) }
 func (q *Queue) setBypass(uid string, bypass bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, ok := q.mu.items[uid]
-	if !ok || it.bypass == bypass {
+	queued, ok := q.mu.items[uid]
+	if !ok || queued.bypass == bypass {
 		return
 	}
-	it.bypass = bypass
-	if it.state == InFlight {
-		q.leaveState(it)
-		q.enterState(it, InFlight)
+	queued.bypass = bypass
+	if queued.state == InFlight {
+		q.leaveState(queued)
+		q.enterState(queued, InFlight)
 	}
 	q.changed.Broadcast()
 }
@@ -104,9 +104,9 @@ func (q *Queue) Heads() []Head {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var first []*item
-	for _, c := range q.mu.classes {
-		if it := c.unschedulable.first(); it != nil {
-			first = append(first, it)
+	for _, class := range q.mu.classes {
+		if queued := class.unschedulable.first(); queued != nil {
+			first = append(first, queued)
 		}
 	}
 	slices.SortFunc(first, func(a, b *item) int {
@@ -116,8 +116,8 @@ func (q *Queue) Heads() []Head {
 		return 1 // two pods are never equal: their UIDs differ
 	})
 	heads := make([]Head, len(first))
-	for i, it := range first {
-		heads[i] = Head{it.class.name, it.Pod, it.unschedulableSince}
+	for i, queued := range first {
+		heads[i] = Head{queued.class.name, queued.Pod, queued.unschedulableSince}
 	}
 	return heads
 }

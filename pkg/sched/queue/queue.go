@@ -128,21 +128,21 @@ func New(env Env, o Options) *Queue {
 func (q *Queue) Add(e Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, ok := q.mu.items[e.Pod.UID]
+	queued, ok := q.mu.items[e.Pod.UID]
 	if !ok {
-		it = &item{added: q.env.Now()}
-		q.mu.items[e.Pod.UID] = it
+		queued = &item{added: q.env.Now()}
+		q.mu.items[e.Pod.UID] = queued
 	}
-	q.leaveState(it)
-	q.leaveClass(it)
-	it.Entry, it.unschedulableCount, it.requeueCount = e, 0, 0
-	it.bypass, it.unschedulableSince = false, time.Time{}
-	q.joinClass(it)
-	if it.state == InFlight {
-		q.enterState(it, InFlight)
+	q.leaveState(queued)
+	q.leaveClass(queued)
+	queued.Entry, queued.unschedulableCount, queued.requeueCount = e, 0, 0
+	queued.bypass, queued.unschedulableSince = false, time.Time{}
+	q.joinClass(queued)
+	if queued.state == InFlight {
+		q.enterState(queued, InFlight)
 		return
 	}
-	q.enterState(it, Active)
+	q.enterState(queued, Active)
 }
 
 // replace replaces a pod that is in flight, without another change. It returns false if the pod is
@@ -150,13 +150,13 @@ func (q *Queue) Add(e Entry) {
 func (q *Queue) replace(pod *sched.Pod) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, ok := q.mu.items[pod.UID]
-	if !ok || it.state != InFlight {
+	queued, ok := q.mu.items[pod.UID]
+	if !ok || queued.state != InFlight {
 		return false
 	}
-	q.mu.waiting.remove(it)
-	it.Pod = pod
-	q.mu.waiting.subscribe(it)
+	q.mu.waiting.remove(queued)
+	queued.Pod = pod
+	q.mu.waiting.subscribe(queued)
 	return true
 }
 
@@ -164,13 +164,13 @@ func (q *Queue) replace(pod *sched.Pod) bool {
 func (q *Queue) Remove(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, ok := q.mu.items[uid]
+	queued, ok := q.mu.items[uid]
 	if !ok {
 		return
 	}
-	q.leaveState(it)
-	q.leaveClass(it)
-	q.enterState(it, none)
+	q.leaveState(queued)
+	q.leaveClass(queued)
+	q.enterState(queued, none)
 	delete(q.mu.items, uid)
 	q.changed.Broadcast()
 }
@@ -211,12 +211,12 @@ func (q *Queue) wakeAll() {
 func (q *Queue) pop() *sched.Pod {
 	for range q.mu.classes {
 		q.mu.last = (q.mu.last + 1) % len(q.mu.classes)
-		if it := q.mu.classes[q.mu.last].turn(); it != nil {
-			it.awaited = it.state == WaitingOnPermit || it.state == Unschedulable
-			it.eventsSeen, it.missed = q.mu.events, false
-			q.leaveState(it)
-			q.enterState(it, InFlight)
-			return it.Pod
+		if queued := q.mu.classes[q.mu.last].turn(); queued != nil {
+			queued.awaited = queued.state == WaitingOnPermit || queued.state == Unschedulable
+			queued.eventsSeen, queued.missed = q.mu.events, false
+			q.leaveState(queued)
+			q.enterState(queued, InFlight)
+			return queued.Pod
 		}
 	}
 	return nil
@@ -226,22 +226,22 @@ func (q *Queue) pop() *sched.Pod {
 func (q *Queue) Waited(uid string) (time.Duration, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, ok := q.mu.items[uid]
+	queued, ok := q.mu.items[uid]
 	if !ok {
 		return 0, false
 	}
-	return q.env.Now().Sub(it.added), true
+	return q.env.Now().Sub(queued.added), true
 }
 
 // State returns the state of a pod, and false if it is not pending.
 func (q *Queue) State(uid string) (State, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, ok := q.mu.items[uid]
+	queued, ok := q.mu.items[uid]
 	if !ok {
 		return none, false
 	}
-	return it.state, true
+	return queued.state, true
 }
 
 // Depth counts the pending pods by State.
@@ -255,9 +255,9 @@ func (q *Queue) Depth() Depth {
 func (q *Queue) Rescore(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, c := range q.mu.classes {
-		if t, ok := c.tenants[tenant]; ok {
-			t.rescore(q.env.Rank(tenant, c.name))
+	for _, class := range q.mu.classes {
+		if t, ok := class.tenants[tenant]; ok {
+			t.rescore(q.env.Rank(tenant, class.name))
 		}
 	}
 	q.changed.Broadcast()
@@ -267,9 +267,9 @@ func (q *Queue) Rescore(tenant string) {
 func (q *Queue) RescoreAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, c := range q.mu.classes {
-		for name, t := range c.tenants {
-			t.rescore(q.env.Rank(name, c.name))
+	for _, class := range q.mu.classes {
+		for name, tenant := range class.tenants {
+			tenant.rescore(q.env.Rank(name, class.name))
 		}
 	}
 	q.changed.Broadcast()

@@ -217,7 +217,7 @@ func TestNotify(t *testing.T) {
 			q.MarkUnschedulable(next(t, q), 0)
 		}
 		q.Notify([]sched.Topic{{Key: "app", Value: "db"}}, nil)
-		q.Notify([]sched.Topic{{Key: "volumes"}}, func(p *sched.Pod) bool { return p != across.Pod })
+		q.Notify([]sched.Topic{{Key: "volumes"}}, func(pod *sched.Pod) bool { return pod != across.Pod })
 		time.Sleep(time.Minute)
 		if got := next(t, q).UID; got != "none" {
 			t.Errorf("next is %s before anything helps", got)
@@ -290,7 +290,7 @@ func TestChanged(t *testing.T) {
 func TestRemovedStaysRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
-		for _, back := range []func(*sched.Pod){q.Requeue, func(p *sched.Pod) { q.MarkUnschedulable(p, 0) }} {
+		for _, back := range []func(*sched.Pod){q.Requeue, func(pod *sched.Pod) { q.MarkUnschedulable(pod, 0) }} {
 			q.Add(entry("a"))
 			p := next(t, q)
 			if _, ok := q.Waited("a"); !ok {

@@ -19,25 +19,25 @@ const atOnce = 2
 func (q *Queue) Requeue(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it := q.endAttempt(pod)
+	queued := q.endAttempt(pod)
 	switch {
-	case it == nil:
-	case !it.Pod.Across && it.Pod.Gang == nil || it.requeueCount >= 2*atOnce:
-		q.backOffAfterLoss(it)
-	case it.requeueCount < atOnce:
-		it.requeueCount++
-		q.enterState(it, Active)
+	case queued == nil:
+	case !queued.Pod.Across && queued.Pod.Gang == nil || queued.requeueCount >= 2*atOnce:
+		q.backOffAfterLoss(queued)
+	case queued.requeueCount < atOnce:
+		queued.requeueCount++
+		q.enterState(queued, Active)
 	default:
-		it.requeueCount++
-		q.waitOnPermit(it)
+		queued.requeueCount++
+		q.waitOnPermit(queued)
 	}
 }
 
 // backOffAfterLoss makes an item back off because it lost its node. It needs q.mu.
-func (q *Queue) backOffAfterLoss(it *item) {
-	it.requeueCount++
-	it.notBefore = q.env.Now().Add(q.options.Backoff.Delay(it.requeueCount))
-	q.backOff(it)
+func (q *Queue) backOffAfterLoss(queued *item) {
+	queued.requeueCount++
+	queued.notBefore = q.env.Now().Add(q.options.Backoff.Delay(queued.requeueCount))
+	q.backOff(queued)
 }
 
 // MarkUnschedulable returns a pod to the queue that fitted no node as of freedSeq (Env.FreedSeq).
@@ -47,60 +47,60 @@ func (q *Queue) backOffAfterLoss(it *item) {
 func (q *Queue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it := q.endAttempt(pod)
-	if it == nil {
+	queued := q.endAttempt(pod)
+	if queued == nil {
 		return
 	}
-	it.requeueCount, it.unschedulableCount = 0, it.unschedulableCount+1
-	it.failed = q.env.Now()
-	it.notBefore = it.failed.Add(q.options.Unschedulable.Delay(it.unschedulableCount))
-	if it.Pod.Waits().Refuses() {
-		q.enterState(it, Gated) // and what ends this comes later
+	queued.requeueCount, queued.unschedulableCount = 0, queued.unschedulableCount+1
+	queued.failed = q.env.Now()
+	queued.notBefore = queued.failed.Add(q.options.Unschedulable.Delay(queued.unschedulableCount))
+	if queued.Pod.Waits().Refuses() {
+		q.enterState(queued, Gated) // and what ends this comes later
 		return
 	}
-	if it.unschedulableSince.IsZero() {
-		it.unschedulableSince = it.failed
+	if queued.unschedulableSince.IsZero() {
+		queued.unschedulableSince = queued.failed
 	}
-	it.hopeless = q.env.Hopeless(pod)
-	q.enterState(it, Unschedulable)
-	if it.Pod != pod || it.missed || q.env.FreedSeq() > freedSeq && !it.Pod.LacksNeighbor() || pod.Wait != nil && it.eventsSeen != q.mu.events {
-		q.reactivate(it, !pod.Across)
+	queued.hopeless = q.env.Hopeless(pod)
+	q.enterState(queued, Unschedulable)
+	if queued.Pod != pod || queued.missed || q.env.FreedSeq() > freedSeq && !queued.Pod.LacksNeighbor() || pod.Wait != nil && queued.eventsSeen != q.mu.events {
+		q.reactivate(queued, !pod.Across)
 	}
 }
 
 // endAttempt ends a pod's failed attempt, and returns its item, or nil if the pod is not in flight.
 // Pods behind it may continue. It needs q.mu.
 func (q *Queue) endAttempt(pod *sched.Pod) *item {
-	it, ok := q.mu.items[pod.UID]
-	if !ok || it.state != InFlight {
+	queued, ok := q.mu.items[pod.UID]
+	if !ok || queued.state != InFlight {
 		return nil
 	}
-	q.leaveState(it)
-	it.class.failedRetries++
+	q.leaveState(queued)
+	queued.class.failedRetries++
 	q.changed.Broadcast()
-	return it
+	return queued
 }
 
 // backOff makes an item active when its back-off is over. It needs q.mu.
-func (q *Queue) backOff(it *item) {
-	if it.notBefore.After(q.env.Now()) {
-		q.enterState(it, Backoff)
-		q.activateLater(it)
+func (q *Queue) backOff(queued *item) {
+	if queued.notBefore.After(q.env.Now()) {
+		q.enterState(queued, Backoff)
+		q.activateLater(queued)
 		return
 	}
-	q.enterState(it, Active)
+	q.enterState(queued, Active)
 }
 
 // activateLater makes an item active at notBefore, unless it has left its state by then.
 // It needs q.mu.
-func (q *Queue) activateLater(it *item) {
-	state, due := it.state, it.notBefore
+func (q *Queue) activateLater(queued *item) {
+	state, due := queued.state, queued.notBefore
 	q.env.After(due.Sub(q.env.Now()), func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		if it.state == state && it.notBefore.Equal(due) {
-			q.leaveState(it)
-			q.enterState(it, Active)
+		if queued.state == state && queued.notBefore.Equal(due) {
+			q.leaveState(queued)
+			q.enterState(queued, Active)
 			q.changed.Broadcast()
 		}
 	})

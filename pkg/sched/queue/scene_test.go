@@ -59,8 +59,10 @@ func newScene(o Options) *scene {
 		Now:      func() time.Time { return s.now },
 		After:    func(d time.Duration, f func()) { s.timers = append(s.timers, timer{s.now.Add(d), f}) },
 		FreedSeq: func() uint64 { return s.freedSeq },
-		Hopeless: func(p *sched.Pod) bool { return p.GPUs.Count > mostGPUs },
-		Rank:     func(tenant string, t fairshare.Type) float64 { return s.scores[tenant+" "+string(t)] },
+		Hopeless: func(pod *sched.Pod) bool { return pod.GPUs.Count > mostGPUs },
+		Rank: func(tenant string, resourceType fairshare.Type) float64 {
+			return s.scores[tenant+" "+string(resourceType)]
+		},
 	}, o)
 	return s
 }
@@ -173,8 +175,8 @@ func (s *scene) pass(d time.Duration) {
 }
 
 func (s *scene) show(c *scenario.Command) {
-	for _, e := range s.List() {
-		c.Line("%-4s %d. %-6s score %-4.2g %-16s %s", e.Type, e.Position, e.Name, e.Score, e.State.String()+":", e.Reason())
+	for _, explanation := range s.List() {
+		c.Line("%-4s %d. %-6s score %-4.2g %-16s %s", explanation.Type, explanation.Position, explanation.Name, explanation.Score, explanation.State.String()+":", explanation.Reason())
 	}
 }
 

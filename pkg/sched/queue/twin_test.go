@@ -23,25 +23,25 @@ func newTwin(t *testing.T, strict bool) twin { return twin{t, newScene(Options{S
 
 // before compares two pods by the order of the queue: priority, score, age, UID.
 func (w twin) before(a, b *item) bool {
-	score := func(it *item) float64 { return w.scores[it.Tenant+" "+string(it.Type)] }
+	score := func(queued *item) float64 { return w.scores[queued.Tenant+" "+string(queued.Type)] }
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(score(a), score(b)),
 		a.Created.Compare(b.Created), cmp.Compare(a.Pod.UID, b.Pod.UID)) < 0
 }
 
 // first returns the first pod of a type among those for which it is true.
-func (w twin) first(t fairshare.Type, is func(*item) bool) (first *item) {
-	for _, it := range w.mu.items {
-		if it.Type == t && is(it) && (first == nil || w.before(it, first)) {
-			first = it
+func (w twin) first(resourceType fairshare.Type, is func(*item) bool) (first *item) {
+	for _, queued := range w.mu.items {
+		if queued.Type == resourceType && is(queued) && (first == nil || w.before(queued, first)) {
+			first = queued
 		}
 	}
 	return first
 }
 
 // overlapping returns the types of the queue that overlap one, with that one.
-func (w twin) overlapping(t fairshare.Type) (all []fairshare.Type) {
+func (w twin) overlapping(resourceType fairshare.Type) (all []fairshare.Type) {
 	for _, k := range w.mu.classes {
-		if k.name.Overlaps(t) {
+		if k.name.Overlaps(resourceType) {
 			all = append(all, k.name)
 		}
 	}
@@ -49,36 +49,36 @@ func (w twin) overlapping(t fairshare.Type) (all []fairshare.Type) {
 }
 
 // free reports whether no pod of a type blocks a given pod.
-func (w twin) free(t fairshare.Type, it *item) bool {
-	binding := w.first(t, func(it *item) bool {
-		return it.state == WaitingOnPermit || it.state == InFlight && it.awaited && !it.bypass
+func (w twin) free(resourceType fairshare.Type, queued *item) bool {
+	binding := w.first(resourceType, func(queued *item) bool {
+		return queued.state == WaitingOnPermit || queued.state == InFlight && queued.awaited && !queued.bypass
 	})
-	head := w.head(t)
-	return (binding == nil || !w.before(binding, it)) && (!w.options.Strict || head == nil || head.bypass || !w.before(head, it))
+	head := w.head(resourceType)
+	return (binding == nil || !w.before(binding, queued)) && (!w.options.Strict || head == nil || head.bypass || !w.before(head, queued))
 }
 
 // head returns the first pod of a type that fits no node now, but may later.
-func (w twin) head(t fairshare.Type) *item {
-	return w.first(t, func(it *item) bool { return it.state == Unschedulable && !it.hopeless })
+func (w twin) head(resourceType fairshare.Type) *item {
+	return w.first(resourceType, func(queued *item) bool { return queued.state == Unschedulable && !queued.hopeless })
 }
 
 // next returns the pod of a type whose turn it would be if there were no other types.
-func (w twin) next(t fairshare.Type) *item {
-	head := w.head(t)
-	free := func(it *item) bool {
-		return !slices.ContainsFunc(w.overlapping(t), func(u fairshare.Type) bool { return !w.free(u, it) })
+func (w twin) next(resourceType fairshare.Type) *item {
+	head := w.head(resourceType)
+	free := func(queued *item) bool {
+		return !slices.ContainsFunc(w.overlapping(resourceType), func(u fairshare.Type) bool { return !w.free(u, queued) })
 	}
-	next := w.first(t, func(it *item) bool {
-		return free(it) && (it.state == Active || it.state == WaitingOnPermit || it == head && it.reactivated)
+	next := w.first(resourceType, func(queued *item) bool {
+		return free(queued) && (queued.state == Active || queued.state == WaitingOnPermit || queued == head && queued.reactivated)
 	})
-	if next == nil && w.class(t).failedRetries < maxFailedRetries {
-		return w.first(t, func(it *item) bool { return it.state == Backoff && it.lane != nil && free(it) })
+	if next == nil && w.class(resourceType).failedRetries < maxFailedRetries {
+		return w.first(resourceType, func(queued *item) bool { return queued.state == Backoff && queued.lane != nil && free(queued) })
 	}
 	return next
 }
 
-func (w twin) class(t fairshare.Type) *class {
-	return w.mu.classes[slices.IndexFunc(w.mu.classes, func(c *class) bool { return c.name == t })]
+func (w twin) class(resourceType fairshare.Type) *class {
+	return w.mu.classes[slices.IndexFunc(w.mu.classes, func(c *class) bool { return c.name == resourceType })]
 }
 
 // take compares the pod that the queue returns with the pod that the twin expects, for the
@@ -89,7 +89,7 @@ func (w twin) take() *sched.Pod {
 	var want *sched.Pod
 	for i := range w.mu.classes {
 		k := w.mu.classes[(w.mu.last+1+i)%len(w.mu.classes)]
-		if it := w.next(k.name); it != nil && want == nil {
+		if queued := w.next(k.name); queued != nil && want == nil {
 			want = w.earliest(k.name).Pod
 		}
 	}
@@ -101,10 +101,10 @@ func (w twin) take() *sched.Pod {
 }
 
 // earliest returns the pod whose turn it is among all types that overlap a type.
-func (w twin) earliest(t fairshare.Type) (earliest *item) {
-	for _, u := range w.overlapping(t) {
-		if it := w.next(u); it != nil && (earliest == nil || w.before(it, earliest)) {
-			earliest = it
+func (w twin) earliest(resourceType fairshare.Type) (earliest *item) {
+	for _, u := range w.overlapping(resourceType) {
+		if queued := w.next(u); queued != nil && (earliest == nil || w.before(queued, earliest)) {
+			earliest = queued
 		}
 	}
 	return earliest
@@ -170,26 +170,26 @@ func (w twin) act(what, which, how uint8) {
 // check fails the test if an item is in a wrong state or order.
 func (w twin) check() {
 	w.Helper()
-	for uid, it := range w.mu.items {
-		k := it.class
+	for uid, queued := range w.mu.items {
+		k := queued.class
 		var in *order
 		switch {
-		case it.state == Active:
+		case queued.state == Active:
 			in = &k.active
-		case it.state == WaitingOnPermit, it.state == InFlight && it.awaited && !it.bypass:
+		case queued.state == WaitingOnPermit, queued.state == InFlight && queued.awaited && !queued.bypass:
 			in = &k.onPermit
-		case it.state == Gated, it.state == Unschedulable && it.hopeless:
+		case queued.state == Gated, queued.state == Unschedulable && queued.hopeless:
 			in = &k.aside
-		case it.state == Unschedulable:
+		case queued.state == Unschedulable:
 			in = &k.unschedulable
-		case it.state == Backoff && it.lane != nil:
+		case queued.state == Backoff && queued.lane != nil:
 			in = &k.earlyRetry
 		}
-		if (it.byAgeEntry != nil) != (it.state == Unschedulable || it.state == Gated) {
-			w.Fatalf("pod %s is %s, and waiting: %t", uid, it.state, it.byAgeEntry != nil)
+		if (queued.byAgeEntry != nil) != (queued.state == Unschedulable || queued.state == Gated) {
+			w.Fatalf("pod %s is %s, and waiting: %t", uid, queued.state, queued.byAgeEntry != nil)
 		}
-		if in == nil != (it.lane == nil) || in != nil && (it.lane.in != in || it.lane.pods[it.index] != it || in.lanes[it.lane.index] != it.lane) {
-			w.Fatalf("pod %s is %s, and not where those are", uid, it.state)
+		if in == nil != (queued.lane == nil) || in != nil && (queued.lane.in != in || queued.lane.pods[queued.index] != queued || in.lanes[queued.lane.index] != queued.lane) {
+			w.Fatalf("pod %s is %s, and not where those are", uid, queued.state)
 		}
 	}
 	depth, pods := w.Depth(), 0
@@ -208,8 +208,8 @@ func (w twin) check() {
 // pods that have the topic.
 func (w twin) notify(topic sched.Topic) {
 	var want, got []string
-	for uid, it := range w.mu.items {
-		if it.byAgeEntry != nil && slices.Contains(it.Pod.Topics, topic) {
+	for uid, queued := range w.mu.items {
+		if queued.byAgeEntry != nil && slices.Contains(queued.Pod.Topics, topic) {
 			want = append(want, uid)
 		}
 	}
@@ -231,8 +231,8 @@ func (w twin) notify(topic sched.Topic) {
 func (w twin) drain() {
 	w.Helper()
 	clear(w.waiting)
-	for uid, it := range w.mu.items {
-		if it.state == InFlight {
+	for uid, queued := range w.mu.items {
+		if queued.state == InFlight {
 			w.Requeue(w.pods[uid])
 		}
 	}

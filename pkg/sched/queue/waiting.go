@@ -26,49 +26,49 @@ func newWaiting(space filter.Space) waiting {
 
 // add adds an item that has become unschedulable or gated. A gated item does not wait for a node, and
 // an item that lacks something under its topics does not wait for free resources.
-func (w *waiting) add(it *item) {
-	w.subscribe(it)
-	it.byAgeEntry = w.byAge.PushBack(it)
-	if it.state == Unschedulable && !it.Pod.LacksNeighbor() {
-		w.bySize.Add(it.Pod)
+func (w *waiting) add(queued *item) {
+	w.subscribe(queued)
+	queued.byAgeEntry = w.byAge.PushBack(queued)
+	if queued.state == Unschedulable && !queued.Pod.LacksNeighbor() {
+		w.bySize.Add(queued.Pod)
 	}
-	if it.Pod.Wait == nil {
+	if queued.Pod.Wait == nil {
 		return
 	}
-	if w.byTenant[it.Pod.Tenant] == nil {
-		w.byTenant[it.Pod.Tenant] = wakeindex.NewShapes()
+	if w.byTenant[queued.Pod.Tenant] == nil {
+		w.byTenant[queued.Pod.Tenant] = wakeindex.NewShapes()
 	}
-	w.byTenant[it.Pod.Tenant].Add(it.Pod)
+	w.byTenant[queued.Pod.Tenant].Add(queued.Pod)
 }
 
 // subscribe adds an item under its topics.
-func (w *waiting) subscribe(it *item) {
-	it.topics = it.Pod.Topics
-	for _, topic := range it.topics {
+func (w *waiting) subscribe(queued *item) {
+	queued.topics = queued.Pod.Topics
+	for _, topic := range queued.topics {
 		if w.byTopic[topic] == nil {
 			w.byTopic[topic] = map[*item]bool{}
 		}
-		w.byTopic[topic][it] = true
+		w.byTopic[topic][queued] = true
 	}
 }
 
 // remove undoes add and subscribe, if they were called. The item's pod must be the same.
-func (w *waiting) remove(it *item) {
-	for _, topic := range it.topics {
-		if delete(w.byTopic[topic], it); len(w.byTopic[topic]) == 0 {
+func (w *waiting) remove(queued *item) {
+	for _, topic := range queued.topics {
+		if delete(w.byTopic[topic], queued); len(w.byTopic[topic]) == 0 {
 			delete(w.byTopic, topic)
 		}
 	}
-	it.topics = nil
-	if it.byAgeEntry == nil {
+	queued.topics = nil
+	if queued.byAgeEntry == nil {
 		return
 	}
-	w.byAge.Remove(it.byAgeEntry)
-	it.byAgeEntry = nil
-	w.bySize.Remove(it.Pod.UID)
-	if tenant := w.byTenant[it.Pod.Tenant]; it.Pod.Wait != nil {
-		if tenant.Remove(it.Pod.UID); tenant.Len() == 0 {
-			delete(w.byTenant, it.Pod.Tenant)
+	w.byAge.Remove(queued.byAgeEntry)
+	queued.byAgeEntry = nil
+	w.bySize.Remove(queued.Pod.UID)
+	if tenant := w.byTenant[queued.Pod.Tenant]; queued.Pod.Wait != nil {
+		if tenant.Remove(queued.Pod.UID); tenant.Len() == 0 {
+			delete(w.byTenant, queued.Pod.Tenant)
 		}
 	}
 }

@@ -13,8 +13,8 @@ func (q *Queue) Freed(node *sched.Node) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	helped := q.of(q.mu.bySize.Helped(node))
-	for _, it := range helped {
-		q.reactivate(it, !it.Pod.Across)
+	for _, queued := range helped {
+		q.reactivate(queued, !queued.Pod.Across)
 	}
 	q.changedFor(len(helped))
 }
@@ -27,13 +27,13 @@ func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 	defer q.mu.Unlock()
 	woken := 0
 	for _, topic := range topics {
-		for it := range q.mu.byTopic[topic] {
+		for queued := range q.mu.byTopic[topic] {
 			switch {
-			case helps != nil && !helps(it.Pod):
-			case it.state == InFlight:
-				it.missed = true
-			case it.byAgeEntry != nil:
-				q.reactivate(it, false)
+			case helps != nil && !helps(queued.Pod):
+			case queued.state == InFlight:
+				queued.missed = true
+			case queued.byAgeEntry != nil:
+				q.reactivate(queued, false)
 				woken++
 			}
 		}
@@ -56,8 +56,8 @@ func (q *Queue) ReactivateTenant(tenant string) {
 func (q *Queue) RetryPod(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if it, ok := q.mu.items[uid]; ok && it.state == Unschedulable {
-		q.reactivate(it, true)
+	if queued, ok := q.mu.items[uid]; ok && queued.state == Unschedulable {
+		q.reactivate(queued, true)
 		q.changedFor(1)
 	}
 }
@@ -71,11 +71,11 @@ func (q *Queue) RetryOverdue(age time.Duration, most int) {
 	before := q.env.Now().Add(-age)
 	var overdue []*item
 	for e := q.mu.byAge.Front(); e != nil && len(overdue) < most; e = e.Next() {
-		it := e.Value.(*item)
-		if it.failed.After(before) {
+		queued := e.Value.(*item)
+		if queued.failed.After(before) {
 			break
 		}
-		overdue = append(overdue, it)
+		overdue = append(overdue, queued)
 	}
 	q.reactivateAll(overdue)
 }
@@ -90,8 +90,8 @@ func (q *Queue) Waiting() int {
 // The methods below need q.mu.
 
 func (q *Queue) reactivateAll(items []*item) {
-	for _, it := range items {
-		q.reactivate(it, false)
+	for _, queued := range items {
+		q.reactivate(queued, false)
 	}
 	q.changedFor(len(items))
 }
@@ -99,9 +99,9 @@ func (q *Queue) reactivateAll(items []*item) {
 // changedFor restarts the early retries after a change that may help a number of pods.
 func (q *Queue) changedFor(pods int) {
 	retries := pods > 0
-	for _, c := range q.mu.classes {
-		c.failedRetries = 0
-		retries = retries || c.earlyRetry.first() != nil
+	for _, class := range q.mu.classes {
+		class.failedRetries = 0
+		retries = retries || class.earlyRetry.first() != nil
 	}
 	if retries {
 		q.changed.Broadcast()
@@ -112,36 +112,36 @@ func (q *Queue) changedFor(pods int) {
 // early if no pod is active, and otherwise after its back-off. sure means that a node fits the item
 // as far as the queue knows. A head that blocks others stays in its state and is retried early,
 // because no pod behind it can be scheduled before it.
-func (q *Queue) reactivate(it *item, sure bool) {
-	early := it.earlyRetry(sure)
-	if q.options.Strict && it == it.class.unschedulable.first() {
-		q.reactivateHead(it, early, sure)
+func (q *Queue) reactivate(queued *item, sure bool) {
+	early := queued.earlyRetry(sure)
+	if q.options.Strict && queued == queued.class.unschedulable.first() {
+		q.reactivateHead(queued, early, sure)
 		return
 	}
-	q.leaveState(it)
-	q.backOff(it)
-	if it.state != Backoff {
+	q.leaveState(queued)
+	q.backOff(queued)
+	if queued.state != Backoff {
 		return
 	}
-	q.at(it, early, func() {
-		it.class.earlyRetry.insert(it)
+	q.at(queued, early, func() {
+		queued.class.earlyRetry.insert(queued)
 		q.changed.Signal()
 	})
 }
 
 // reactivateHead lets Next return the head of a type from a time on, unless Next may already return
 // it earlier.
-func (q *Queue) reactivateHead(it *item, early time.Time, sure bool) {
-	if it.reactivated || it.retry != nil && !early.Before(*it.retry) {
+func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
+	if queued.reactivated || queued.retry != nil && !early.Before(*queued.retry) {
 		return
 	}
-	it.retry = &early
-	q.at(it, early, func() {
-		if it != it.class.unschedulable.first() {
-			q.reactivate(it, sure) // another pod has come before it
+	queued.retry = &early
+	q.at(queued, early, func() {
+		if queued != queued.class.unschedulable.first() {
+			q.reactivate(queued, sure) // another pod has come before it
 			return
 		}
-		it.reactivated = true
+		queued.reactivated = true
 		q.changed.Broadcast()
 	})
 }
@@ -149,17 +149,17 @@ func (q *Queue) reactivateHead(it *item, early time.Time, sure bool) {
 // earlyRetry returns when Next may return a pod that a change may help before its back-off
 // ends. The delay doubles from 10 ms to 1 s if the pod is sure to fit a node, so that freed
 // resources do not stay unused, and to 10 s otherwise.
-func (it *item) earlyRetry(sure bool) time.Time {
-	if it.unschedulableCount <= 1 {
-		return it.failed
+func (queued *item) earlyRetry(sure bool) time.Time {
+	if queued.unschedulableCount <= 1 {
+		return queued.failed
 	}
 	delay := sched.Backoff{First: 10 * time.Millisecond, Most: 10 * time.Second}
 	if sure {
 		delay.Most = time.Second
 	}
-	early := it.failed.Add(delay.Delay(it.unschedulableCount - 1))
-	if early.After(it.notBefore) {
-		return it.notBefore
+	early := queued.failed.Add(delay.Delay(queued.unschedulableCount - 1))
+	if early.After(queued.notBefore) {
+		return queued.notBefore
 	}
 	return early
 }
@@ -167,17 +167,17 @@ func (it *item) earlyRetry(sure bool) time.Time {
 // at calls a function at a time, or at once if the time has passed, unless the item has left its
 // state by then. Its callers pass items that are unschedulable, or that back off and are not in
 // earlyRetry yet.
-func (q *Queue) at(it *item, due time.Time, do func()) {
+func (q *Queue) at(queued *item, due time.Time, do func()) {
 	wait := due.Sub(q.env.Now())
 	if wait <= 0 {
 		do()
 		return
 	}
-	state, failed := it.state, it.failed
+	state, failed := queued.state, queued.failed
 	q.env.After(wait, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		if it.state == state && it.failed.Equal(failed) && it.lane != nil == (state == Unschedulable) {
+		if queued.state == state && queued.failed.Equal(failed) && queued.lane != nil == (state == Unschedulable) {
 			do()
 		}
 	})

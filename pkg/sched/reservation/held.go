@@ -32,20 +32,20 @@ func (rs *Reservations) charge(r *reservation) {
 
 // kept returns what a reservation keeps from other pods on a node: the part of it that is free.
 // What another pod still uses is charged to that pod's tenant.
-func kept(h sched.Holding, node *sched.Node) []fairshare.Charge {
-	free := sched.Holding{Amounts: sched.Amounts{CPU: max(0, min(h.CPU, node.Free.CPU))}}
+func kept(holding sched.Holding, node *sched.Node) []fairshare.Charge {
+	free := sched.Holding{Amounts: sched.Amounts{CPU: max(0, min(holding.CPU, node.Free.CPU))}}
 	parts := map[string]int64{}
-	for name, n := range h.Extended.All() {
+	for name, n := range holding.Extended.All() {
 		parts[name] = max(0, min(n, node.Free.Extended.Of(name)))
 	}
 	free.Extended = sched.ExtendedOf(parts)
-	for _, share := range h.GPUs {
+	for _, share := range holding.GPUs {
 		i := slices.IndexFunc(node.GPUs, func(g sched.GPU) bool { return g.ID == share.ID })
 		if i >= 0 && node.GPUs[i].Free > 0 {
 			free.GPUs = append(free.GPUs, sched.GPUShare{ID: share.ID, Milli: min(share.Milli, node.GPUs[i].Free)})
 		}
 	}
-	whole := fairshare.Charges(h, node)
+	whole := fairshare.Charges(holding, node)
 	return slices.DeleteFunc(fairshare.Charges(free, node), func(c fairshare.Charge) bool { // CPUs of a pod whose GPUs are in use
 		return !slices.ContainsFunc(whole, func(w fairshare.Charge) bool { return w.Type == c.Type })
 	})

@@ -19,9 +19,9 @@ type AssignedPod struct {
 }
 
 // AssignedPods returns the pods that are assigned to a node, with their ends.
-func AssignedPods(s *nodestate.State, node string, ends func(uid string) time.Time) []AssignedPod {
+func AssignedPods(state *nodestate.State, node string, ends func(uid string) time.Time) []AssignedPod {
 	var pods []AssignedPod
-	for _, a := range s.Assignments(node) {
+	for _, a := range state.Assignments(node) {
 		pods = append(pods, AssignedPod{a.UID, a.Holding, ends(a.UID)})
 	}
 	return pods

@@ -54,7 +54,7 @@ type reservation struct {
 }
 
 // New returns a Reservations without any reservation.
-func New(s *nodestate.State, q *queue.Queue, o Options) *Reservations {
+func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 	for d, otherwise := range map[*time.Duration]time.Duration{&o.Wait: 30 * time.Second, &o.Again: time.Minute, &o.Keep: 24 * time.Hour} {
 		if *d <= 0 {
 			*d = otherwise
@@ -71,7 +71,7 @@ func New(s *nodestate.State, q *queue.Queue, o Options) *Reservations {
 	if o.Held == nil {
 		o.Held = func(*sched.Pod, []fairshare.Charge) {}
 	}
-	return &Reservations{state: s, queue: q, options: o, byType: map[fairshare.Type]*reservation{}}
+	return &Reservations{state: state, queue: q, options: o, byType: map[fairshare.Type]*reservation{}}
 }
 
 // Tend makes, moves and releases reservations:
@@ -90,7 +90,7 @@ func (rs *Reservations) Tend(now time.Time) {
 	heads := rs.queue.Heads()
 	for _, t := range slices.Sorted(maps.Keys(rs.byType)) {
 		var first queue.Head
-		if i := slices.IndexFunc(heads, func(h queue.Head) bool { return h.Type == t }); i >= 0 {
+		if i := slices.IndexFunc(heads, func(head queue.Head) bool { return head.Type == t }); i >= 0 {
 			first = heads[i]
 		}
 		rs.review(t, rs.byType[t], first, now)
@@ -104,30 +104,30 @@ func (rs *Reservations) Tend(now time.Time) {
 }
 
 // due reports whether the first pod of a type has waited long enough.
-func (rs *Reservations) due(h queue.Head, now time.Time) bool {
-	return now.Sub(h.Since) >= rs.options.Wait
+func (rs *Reservations) due(head queue.Head, now time.Time) bool {
+	return now.Sub(head.Since) >= rs.options.Wait
 }
 
-// review releases the reservation of type t if it must not be kept.
-func (rs *Reservations) review(t fairshare.Type, r *reservation, head queue.Head, now time.Time) {
+// review releases the reservation of a type of resource if it must not be kept.
+func (rs *Reservations) review(resourceType fairshare.Type, r *reservation, head queue.Head, now time.Time) {
 	state, pending := rs.queue.State(r.pod.UID)
 	switch {
 	case state == queue.InFlight: // it is being placed: wait for the result
 	case !pending || head.Pod != nil && head.Pod.UID != r.pod.UID && rs.due(head, now):
 		rs.queue.Block(r.pod.UID)
-		rs.drop(t)
+		rs.drop(resourceType)
 	case r.plan != nil && now.After(r.expires(rs.options.Keep)):
 		rs.release(r)
 		r.made = now
 	}
 }
 
-// drop forgets the reservation of type t.
-func (rs *Reservations) drop(t fairshare.Type) {
-	r := rs.byType[t]
+// drop forgets the reservation of a type of resource.
+func (rs *Reservations) drop(resourceType fairshare.Type) {
+	r := rs.byType[resourceType]
 	rs.release(r)
 	rs.charge(r)
-	delete(rs.byType, t)
+	delete(rs.byType, resourceType)
 }
 
 // release releases the reserved nodes, and retries the pods that fit them.
@@ -156,28 +156,28 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 // update reserves the best node for the first pod of a type, if a search is due; behind are the
 // first pods of other types that are behind it in the queue. A pod whose requests have changed was
 // added to the queue again. It blocks others again until AllowBypass is called.
-func (rs *Reservations) update(h queue.Head, behind []queue.Head, now time.Time) {
-	r, rivals := rs.byType[h.Type], rs.rivals(h.Type)
+func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
+	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
 	switch {
-	case r != nil && r.pod.UID != h.Pod.UID: // another is being placed
+	case r != nil && r.pod.UID != head.Pod.UID: // another is being placed
 		return
-	case slices.ContainsFunc(rivals, func(t fairshare.Type) bool { return !rs.isBehind(t, behind) }):
-		rs.queue.AllowBypass(h.Pod.UID)
+	case slices.ContainsFunc(rivals, func(resourceType fairshare.Type) bool { return !rs.isBehind(resourceType, behind) }):
+		rs.queue.AllowBypass(head.Pod.UID)
 		return
-	case r == nil && !rs.due(h, now):
+	case r == nil && !rs.due(head, now):
 		return
 	case r == nil:
 		r = &reservation{}
-		rs.byType[h.Type] = r
-	case r.pod != h.Pod:
+		rs.byType[head.Type] = r
+	case r.pod != head.Pod:
 	case !rs.intact(r):
 		r.plan = nil
 	case r.plan == nil && now.Sub(r.made) < rs.options.Wait, now.Sub(r.searched) < rs.options.Again:
-		rs.queue.AllowBypass(h.Pod.UID)
+		rs.queue.AllowBypass(head.Pod.UID)
 		return
 	}
-	r.pod, r.searched = h.Pod, now
-	if best := rs.plan(h.Pod); !best.equal(r.plan) {
+	r.pod, r.searched = head.Pod, now
+	if best := rs.plan(head.Pod); !best.equal(r.plan) {
 		if best != nil {
 			for _, t := range rivals {
 				rs.drop(t)
@@ -185,13 +185,13 @@ func (rs *Reservations) update(h queue.Head, behind []queue.Head, now time.Time)
 		}
 		rs.reserve(r, best, now)
 	}
-	rs.queue.AllowBypass(h.Pod.UID)
+	rs.queue.AllowBypass(head.Pod.UID)
 }
 
 // rivals returns the other types that overlap a type and have a reservation, in order.
-func (rs *Reservations) rivals(t fairshare.Type) (all []fairshare.Type) {
+func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Type) {
 	for other, r := range rs.byType {
-		if r.plan != nil && other != t && other.Overlaps(t) {
+		if r.plan != nil && other != resourceType && other.Overlaps(resourceType) {
 			all = append(all, other)
 		}
 	}
@@ -199,10 +199,12 @@ func (rs *Reservations) rivals(t fairshare.Type) (all []fairshare.Type) {
 	return all
 }
 
-// isBehind reports whether the pod that has the reservation of type t is one of these. It is not
+// isBehind reports whether the pod that has the reservation of this type is one of these. It is not
 // while it is being placed.
-func (rs *Reservations) isBehind(t fairshare.Type, heads []queue.Head) bool {
-	return slices.ContainsFunc(heads, func(h queue.Head) bool { return h.Type == t && h.Pod.UID == rs.byType[t].pod.UID })
+func (rs *Reservations) isBehind(resourceType fairshare.Type, heads []queue.Head) bool {
+	return slices.ContainsFunc(heads, func(head queue.Head) bool {
+		return head.Type == resourceType && head.Pod.UID == rs.byType[resourceType].pod.UID
+	})
 }
 
 // intact reports whether all nodes of the plan are still reserved. They are not if a

@@ -77,7 +77,7 @@ func (s *scene) search(pod *sched.Pod, planned []sched.Decision) func(*sched.Nod
 // apart puts the pods of a gang on different nodes if they have Across set.
 func (s *scene) apart(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 	return func(node *sched.Node) bool {
-		return !pod.Across || !slices.ContainsFunc(planned, func(d sched.Decision) bool { return d.At.Node == node.Name })
+		return !pod.Across || !slices.ContainsFunc(planned, func(decision sched.Decision) bool { return decision.At.Node == node.Name })
 	}
 }
 

@@ -89,14 +89,14 @@ func (g *Shapes) Released() (pods []*sched.Pod) {
 // ShapeOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, apart from
 // reservations and from nodes that an owner's pods avoid. A gang, and a pod whose CPUs are placed at random,
 // have a shape of their own.
-func ShapeOf(p *sched.Pod) string {
-	if p.Gang != nil || p.CPUPolicy == podspec.Random && len(p.Exclusive) > 0 {
-		return "only " + p.UID
+func ShapeOf(pod *sched.Pod) string {
+	if pod.Gang != nil || pod.CPUPolicy == podspec.Random && len(pod.Exclusive) > 0 {
+		return "only " + pod.UID
 	}
-	gpus := p.GPUs
-	text := fmt.Sprint(p.Requests, p.CPUPolicy, p.Exclusive, gpus.Count, gpus.Milli, gpus.Types, gpus.Group, gpus.Part, gpus.PerContainer, p.Candidates == nil, p.Candidates, p.Profile, p.NodeRules)
-	if p.GPUs.Offer != nil || p.Wait != nil {
-		text += " of " + p.Tenant
+	gpus := pod.GPUs
+	text := fmt.Sprint(pod.Requests, pod.CPUPolicy, pod.Exclusive, gpus.Count, gpus.Milli, gpus.Types, gpus.Group, gpus.Part, gpus.PerContainer, pod.Candidates == nil, pod.Candidates, pod.Profile, pod.NodeRules)
+	if pod.GPUs.Offer != nil || pod.Wait != nil {
+		text += " of " + pod.Tenant
 	}
 	return text
 }

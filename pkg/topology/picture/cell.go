@@ -15,9 +15,9 @@ type cells struct {
 	width int
 }
 
-func newCells(m *topology.Machine, mark func(cpuset.CPU) string) cells {
+func newCells(machine *topology.Machine, mark func(cpuset.CPU) string) cells {
 	c := cells{mark: mark}
-	for _, cell := range c.cells(m.CPUs) {
+	for _, cell := range c.cells(machine.CPUs) {
 		c.width = max(c.width, columnsOf(cell))
 	}
 	return c

@@ -17,29 +17,29 @@ const columns = 80
 // parts that are not in the tree, and the distances between NUMA nodes. In the tree, SMT
 // siblings share a pair of brackets, and GPUs are listed with their NUMA nodes. mark,
 // if not nil, returns the suffix of a CPU's number, such as the letter of its holder.
-func Draw(w io.Writer, m *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string) error {
-	return draw(w, m, gpus, mark, nil)
+func Draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string) error {
+	return draw(w, machine, gpus, mark, nil)
 }
 
 // DrawUse writes a machine as Draw does. It marks how the CPUs and GPUs are used, and adds a legend
 // of the holders. If use is nil, it writes the same as Draw without marks.
-func DrawUse(w io.Writer, m *topology.Machine, gpus []gpu.GPU, use *Use) error {
+func DrawUse(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, use *Use) error {
 	if use == nil {
-		return draw(w, m, gpus, nil, nil)
+		return draw(w, machine, gpus, nil, nil)
 	}
-	return draw(w, m, gpus, use.Mark, use)
+	return draw(w, machine, gpus, use.Mark, use)
 }
 
-func draw(w io.Writer, m *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string, use *Use) error {
+func draw(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, mark func(cpuset.CPU) string, use *Use) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", totals(m))
-	c := newCells(m, mark)
-	for _, g := range tree(m, gpus) {
+	fmt.Fprintf(&b, "%s\n\n", totals(machine))
+	c := newCells(machine, mark)
+	for _, g := range tree(machine, gpus) {
 		b.WriteString(g.label + "\n")
 		drawGroup(&b, g, "", c)
 	}
-	drawRemarks(&b, m, gpus, use)
-	drawDistances(&b, m)
+	drawRemarks(&b, machine, gpus, use)
+	drawDistances(&b, machine)
 	drawLegend(&b, use)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -72,23 +72,23 @@ func drawLegend(b *strings.Builder, use *Use) {
 }
 
 // totals returns the first line: "2 packages · 4 NUMA nodes · 8 cores · 16 CPUs · 62.8 GiB".
-func totals(m *topology.Machine) string {
+func totals(machine *topology.Machine) string {
 	packages, cores := map[int]bool{}, map[cpuset.CPU]bool{}
 	online := 0
-	for _, c := range m.CPUs {
-		if !c.Online {
+	for _, cpu := range machine.CPUs {
+		if !cpu.Online {
 			continue
 		}
 		online++
-		packages[c.Package] = c.Package != topology.Unknown
-		cores[c.Core] = c.Core != topology.Unknown
+		packages[cpu.Package] = cpu.Package != topology.Unknown
+		cores[cpu.Core] = cpu.Core != topology.Unknown
 	}
 	var memory uint64
-	for _, n := range m.Nodes {
-		memory += n.MemoryBytes
+	for _, numaNode := range machine.Nodes {
+		memory += numaNode.MemoryBytes
 	}
 	return strings.Join([]string{
-		count(known(packages), "package"), count(len(m.Nodes), "NUMA node"), count(known(cores), "core"),
+		count(known(packages), "package"), count(len(machine.Nodes), "NUMA node"), count(known(cores), "core"),
 		count(online, "CPU"), size(memory),
 	}, " · ")
 }

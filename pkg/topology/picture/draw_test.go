@@ -22,7 +22,7 @@ func TestDraw(t *testing.T) {
 		mark    func(cpuset.CPU) string
 	}{
 		"server": {machine: server()},
-		"marked": {machine: server(), mark: func(c cpuset.CPU) string { return map[bool]string{true: "a", false: "·"}[c%8 == 4] }},
+		"marked": {machine: server(), mark: func(cpu cpuset.CPU) string { return map[bool]string{true: "a", false: "·"}[cpu%8 == 4] }},
 		"gpus": {machine: server(), gpus: []gpu.GPU{
 			{Model: "NVIDIA H100 80GB HBM3", MemoryBytes: 80 << 30, PCI: "0000:1a:00.0", Health: gpu.Health{State: gpu.Healthy}},
 			{Index: 1, Model: "NVIDIA H100 80GB HBM3", MemoryBytes: 80 << 30, PCI: "0000:1b:00.0", Health: gpu.Health{State: gpu.Unhealthy, Reason: "Xid 79: the GPU has fallen off the bus; reset the GPU"}},

@@ -57,10 +57,10 @@ func describe(c gpu.GPU) string {
 // health is unknown, with the remedies.
 func faults(c gpu.GPU) (lines []string) {
 	lines = sentences(c.Health.Reason)
-	for _, s := range c.Slices {
-		if s.Health.Reason != "" {
-			lines = append(lines, s.Profile+" "+s.UUID)
-			lines = append(lines, sentences(s.Health.Reason)...)
+	for _, slice := range c.Slices {
+		if slice.Health.Reason != "" {
+			lines = append(lines, slice.Profile+" "+slice.UUID)
+			lines = append(lines, sentences(slice.Health.Reason)...)
 		}
 	}
 	return lines
@@ -80,9 +80,9 @@ func slicesOf(c gpu.GPU) string {
 	}
 	var order []string
 	times := map[string]int{}
-	for _, s := range c.Slices {
-		if times[s.Profile]++; times[s.Profile] == 1 {
-			order = append(order, s.Profile)
+	for _, slice := range c.Slices {
+		if times[slice.Profile]++; times[slice.Profile] == 1 {
+			order = append(order, slice.Profile)
 		}
 	}
 	text := "MIG"

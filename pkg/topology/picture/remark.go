@@ -13,7 +13,7 @@ import (
 const maxDistances = 16
 
 // drawRemarks writes the parts of the machine that are not in the tree.
-func drawRemarks(b *strings.Builder, m *topology.Machine, gpus []gpu.GPU, use *Use) {
+func drawRemarks(b *strings.Builder, machine *topology.Machine, gpus []gpu.GPU, use *Use) {
 	var lines []string
 	add := func(what, format string, args ...any) {
 		lines = append(lines, fmt.Sprintf("%-12s %s\n", what, fmt.Sprintf(format, args...)))
@@ -27,25 +27,25 @@ func drawRemarks(b *strings.Builder, m *topology.Machine, gpus []gpu.GPU, use *U
 			add("", "%s", line)
 		}
 	}
-	for _, n := range m.Nodes {
+	for _, numaNode := range machine.Nodes {
 		switch {
-		case n.GPU != "":
-			add("GPU memory", "NUMA %d  %s of GPU %s", n.ID, size(n.MemoryBytes), n.GPU)
-		case n.CPUs.Empty():
-			add("memory only", "NUMA %d  %s", n.ID, size(n.MemoryBytes))
+		case numaNode.GPU != "":
+			add("GPU memory", "NUMA %d  %s of GPU %s", numaNode.ID, size(numaNode.MemoryBytes), numaNode.GPU)
+		case numaNode.CPUs.Empty():
+			add("memory only", "NUMA %d  %s", numaNode.ID, size(numaNode.MemoryBytes))
 		}
 	}
-	for _, n := range m.Nodes {
-		for _, pool := range n.HugePages {
+	for _, numaNode := range machine.Nodes {
+		for _, pool := range numaNode.HugePages {
 			if pool.Total > 0 {
-				add("huge pages", "NUMA %d  %d × %s", n.ID, pool.Total, size(pool.SizeBytes))
+				add("huge pages", "NUMA %d  %d × %s", numaNode.ID, pool.Total, size(pool.SizeBytes))
 			}
 		}
 	}
-	if offline := offline(m); !offline.Empty() {
+	if offline := offline(machine); !offline.Empty() {
 		add("offline", "%s", offline)
 	}
-	if isolated := m.Isolated(); !isolated.Empty() {
+	if isolated := machine.Isolated(); !isolated.Empty() {
 		add("isolated *", "%s", isolated)
 	}
 	if len(lines) > 0 {
@@ -65,11 +65,11 @@ func heldBy(c gpu.GPU, use *Use) string {
 	return " · held by " + strings.Join(by, ", ")
 }
 
-func offline(m *topology.Machine) cpuset.Set {
+func offline(machine *topology.Machine) cpuset.Set {
 	var off []cpuset.CPU
-	for _, c := range m.CPUs {
-		if !c.Online {
-			off = append(off, c.ID)
+	for _, cpu := range machine.CPUs {
+		if !cpu.Online {
+			off = append(off, cpu.ID)
 		}
 	}
 	return cpuset.Of(off...)
@@ -77,17 +77,17 @@ func offline(m *topology.Machine) cpuset.Set {
 
 // drawDistances writes the distance table, unless there is only one node or the table is
 // too wide.
-func drawDistances(b *strings.Builder, m *topology.Machine) {
-	if len(m.Nodes) < 2 || len(m.Nodes) > maxDistances {
+func drawDistances(b *strings.Builder, machine *topology.Machine) {
+	if len(machine.Nodes) < 2 || len(machine.Nodes) > maxDistances {
 		return
 	}
 	b.WriteString("\ndistance")
-	for _, to := range m.Nodes {
+	for _, to := range machine.Nodes {
 		fmt.Fprintf(b, "%4d", to.ID)
 	}
-	for _, from := range m.Nodes {
+	for _, from := range machine.Nodes {
 		fmt.Fprintf(b, "\n%8d", from.ID)
-		for _, to := range m.Nodes {
+		for _, to := range machine.Nodes {
 			if d, found := from.Distances[to.ID]; found {
 				fmt.Fprintf(b, "%4d", d)
 			} else {

@@ -42,16 +42,16 @@ const heldColours = 6
 // SVG writes a machine as SVG: the tree of Draw as nested boxes, with GPUs as chips in
 // the box of their NUMA node. If use is not nil, CPUs have the colour and the letter of
 // their use.
-func SVG(w io.Writer, m *topology.Machine, gpus []gpu.GPU, use *Use) error {
-	d := &drawing{machine: m, gpus: gpus, use: use, drawn: map[topology.NodeID]bool{}}
-	body := rows(d.groups(tree(m, nil)), rowWidth)
-	body = column(text(totals(m)), body)
+func SVG(w io.Writer, machine *topology.Machine, gpus []gpu.GPU, use *Use) error {
+	d := &drawing{machine: machine, gpus: gpus, use: use, drawn: map[topology.NodeID]bool{}}
+	body := rows(d.groups(tree(machine, nil)), rowWidth)
+	body = column(text(totals(machine)), body)
 	body = column(body, d.withoutCPUs())
 	body = column(body, d.legend())
 	width, height := body.width+2*padding, body.height+2*padding
 	var b strings.Builder
 	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s\">\n",
-		width, height, width, height, html.EscapeString(totals(m)))
+		width, height, width, height, html.EscapeString(totals(machine)))
 	fmt.Fprintf(&b, "<style>%s</style>\n<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", style, width, height)
 	body.draw(&b, padding, padding)
 	b.WriteString("</svg>\n")
@@ -173,10 +173,10 @@ func (d *drawing) group(g group) box {
 // cores returns a box for each core, with its CPUs.
 func (d *drawing) cores(cpus []topology.CPU) (boxes []box) {
 	var core []box
-	for i, c := range cpus {
-		core = append(core, d.cpu(c))
+	for i, cpu := range cpus {
+		core = append(core, d.cpu(cpu))
 		last := i == len(cpus)-1
-		if !last && c.Core != topology.Unknown && cpus[i+1].Core == c.Core {
+		if !last && cpu.Core != topology.Unknown && cpus[i+1].Core == cpu.Core {
 			continue
 		}
 		boxes, core = append(boxes, frame("core", 2, row(core, 2))), nil
@@ -202,11 +202,11 @@ func (d *drawing) cpu(c topology.CPU) box {
 }
 
 // class returns the style of a CPU by its use.
-func (d *drawing) class(c cpuset.CPU) string {
-	switch i := d.use.holder(c); {
+func (d *drawing) class(cpu cpuset.CPU) string {
+	switch i := d.use.holder(cpu); {
 	case i >= 0:
 		return heldClass(i)
-	case d.use.Reserved.Has(c):
+	case d.use.Reserved.Has(cpu):
 		return "reserved"
 	}
 	return "shared"
@@ -215,8 +215,8 @@ func (d *drawing) class(c cpuset.CPU) string {
 // chips returns the GPUs of a NUMA node for the outermost group that lies in it.
 func (d *drawing) chips(g group) box {
 	node := g.cpus[0].NUMA
-	for _, c := range g.cpus {
-		if c.NUMA != node {
+	for _, cpu := range g.cpus {
+		if cpu.NUMA != node {
 			return box{}
 		}
 	}
@@ -230,9 +230,9 @@ func (d *drawing) chips(g group) box {
 // gpusOf draws each GPU of a NUMA node as a small box.
 func (d *drawing) gpusOf(node topology.NodeID) box {
 	var boxes []box
-	for _, c := range d.gpus {
-		if c.NUMA == node {
-			class, label := d.held(c)
+	for _, gpu := range d.gpus {
+		if gpu.NUMA == node {
+			class, label := d.held(gpu)
 			boxes = append(boxes, chip(class, label, int(charWidth*float64(len(label)))+2*gap, threadSize))
 		}
 	}
@@ -259,14 +259,14 @@ func heldClass(i int) string { return fmt.Sprintf("held%d", i%heldColours) }
 // node is unknown or has no CPUs.
 func (d *drawing) withoutCPUs() box {
 	var boxes []box
-	for _, n := range d.machine.Nodes {
-		if n.CPUs.Empty() {
-			d.drawn[n.ID] = true
-			label := text(nodeLabel(d.machine, int(n.ID)) + " · memory only")
-			if n.GPU != "" {
-				label = text(nodeLabel(d.machine, int(n.ID)) + " · memory of GPU " + n.GPU)
+	for _, node := range d.machine.Nodes {
+		if node.CPUs.Empty() {
+			d.drawn[node.ID] = true
+			label := text(nodeLabel(d.machine, int(node.ID)) + " · memory only")
+			if node.GPU != "" {
+				label = text(nodeLabel(d.machine, int(node.ID)) + " · memory of GPU " + node.GPU)
 			}
-			boxes = append(boxes, frame("group", padding, column(label, d.gpusOf(n.ID))))
+			boxes = append(boxes, frame("group", padding, column(label, d.gpusOf(node.ID))))
 		}
 	}
 	if gpus := d.gpusOf(topology.Unknown); gpus.draw != nil && !d.drawn[topology.Unknown] {

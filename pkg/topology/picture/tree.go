@@ -23,15 +23,15 @@ type level struct {
 
 // tree groups the online CPUs by package, die, NUMA node and last-level cache, ordered
 // by the smallest CPU. Levels that are unknown for all CPUs are left out.
-func tree(m *topology.Machine, gpus []gpu.GPU) []group {
+func tree(machine *topology.Machine, gpus []gpu.GPU) []group {
 	var online []topology.CPU
-	for _, c := range m.CPUs {
-		if c.Online {
-			online = append(online, c)
+	for _, cpu := range machine.CPUs {
+		if cpu.Online {
+			online = append(online, cpu)
 		}
 	}
 	var levels []level
-	for _, l := range allLevels(m, gpus) {
+	for _, l := range allLevels(machine, gpus) {
 		if isKnown(online, l) {
 			levels = append(levels, l)
 		}
@@ -42,35 +42,35 @@ func tree(m *topology.Machine, gpus []gpu.GPU) []group {
 	return split(online, levels)
 }
 
-func allLevels(m *topology.Machine, gpus []gpu.GPU) []level {
-	levels := []level{{func(c topology.CPU) int { return c.Package }, name("package")}}
-	if manyDies(m) {
-		levels = append(levels, level{func(c topology.CPU) int { return c.Die }, name("die")})
+func allLevels(machine *topology.Machine, gpus []gpu.GPU) []level {
+	levels := []level{{func(cpu topology.CPU) int { return cpu.Package }, name("package")}}
+	if manyDies(machine) {
+		levels = append(levels, level{func(cpu topology.CPU) int { return cpu.Die }, name("die")})
 	}
 	return append(levels,
-		level{func(c topology.CPU) int { return int(c.NUMA) }, func(id int) string { return nodeLabel(m, id) + gpusOn(gpus, topology.NodeID(id)) }},
-		level{func(c topology.CPU) int { return int(c.LLC) }, name("cache")})
+		level{func(cpu topology.CPU) int { return int(cpu.NUMA) }, func(id int) string { return nodeLabel(machine, id) + gpusOn(gpus, topology.NodeID(id)) }},
+		level{func(cpu topology.CPU) int { return int(cpu.LLC) }, name("cache")})
 }
 
 // manyDies reports whether a package has more than one die.
-func manyDies(m *topology.Machine) bool {
+func manyDies(machine *topology.Machine) bool {
 	die := map[int]int{}
-	for _, c := range m.CPUs {
-		if !c.Online {
+	for _, cpu := range machine.CPUs {
+		if !cpu.Online {
 			continue
 		}
-		if first, seen := die[c.Package]; seen && first != c.Die {
+		if first, seen := die[cpu.Package]; seen && first != cpu.Die {
 			return true
 		}
-		die[c.Package] = c.Die
+		die[cpu.Package] = cpu.Die
 	}
 	return false
 }
 
 // isKnown reports whether the level of at least one CPU is known.
 func isKnown(cpus []topology.CPU, l level) bool {
-	for _, c := range cpus {
-		if l.id(c) != topology.Unknown {
+	for _, cpu := range cpus {
+		if l.id(cpu) != topology.Unknown {
 			return true
 		}
 	}
@@ -85,12 +85,12 @@ func split(cpus []topology.CPU, levels []level) []group {
 	}
 	var ids []int
 	members := map[int][]topology.CPU{}
-	for _, c := range cpus {
-		id := levels[0].id(c)
+	for _, cpu := range cpus {
+		id := levels[0].id(cpu)
 		if members[id] == nil {
 			ids = append(ids, id)
 		}
-		members[id] = append(members[id], c)
+		members[id] = append(members[id], cpu)
 	}
 	var groups []group
 	for _, id := range ids {
@@ -113,8 +113,8 @@ func name(what string) func(int) string {
 	}
 }
 
-func nodeLabel(m *topology.Machine, id int) string {
-	n := m.Node(topology.NodeID(id))
+func nodeLabel(machine *topology.Machine, id int) string {
+	n := machine.Node(topology.NodeID(id))
 	if n == nil {
 		return "in no NUMA node"
 	}

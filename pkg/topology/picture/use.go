@@ -32,8 +32,8 @@ const letters = 26
 func letter(i int) string { return string(rune('A' + i%letters)) }
 
 // holder returns the index of the first holder of a CPU, or -1.
-func (u *Use) holder(c cpuset.CPU) int {
-	return slices.IndexFunc(u.Held, func(h Holder) bool { return h.CPUs.Has(c) })
+func (u *Use) holder(cpu cpuset.CPU) int {
+	return slices.IndexFunc(u.Held, func(h Holder) bool { return h.CPUs.Has(cpu) })
 }
 
 // holders returns the indexes of the holders of a GPU. There are several if they hold shares or
@@ -52,11 +52,11 @@ func (u *Use) holders(uuid string) (found []int) {
 
 // Mark returns the suffix of a CPU's number: the letter of its holder, r if it is
 // reserved, or a dot if it is shared.
-func (u *Use) Mark(c cpuset.CPU) string {
-	switch i := u.holder(c); {
+func (u *Use) Mark(cpu cpuset.CPU) string {
+	switch i := u.holder(cpu); {
 	case i >= 0:
 		return u.paint(i, letter(i))
-	case u.Reserved.Has(c):
+	case u.Reserved.Has(cpu):
 		return "r"
 	}
 	return "·"

@@ -76,12 +76,12 @@ func (r *reader) cpus(all, online cpuset.Set, nodes []topology.Node) ([]topology
 func (r *reader) noteWithoutCore(cpus []topology.CPU) {
 	var silent []cpuset.CPU
 	online := 0
-	for _, c := range cpus {
-		if c.Online {
+	for _, cpu := range cpus {
+		if cpu.Online {
 			online++
 		}
-		if c.Online && c.Core == topology.Unknown {
-			silent = append(silent, c.ID)
+		if cpu.Online && cpu.Core == topology.Unknown {
+			silent = append(silent, cpu.ID)
 		}
 	}
 	if len(silent) > 0 && len(silent) < online {

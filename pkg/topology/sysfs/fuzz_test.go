@@ -35,23 +35,23 @@ func FuzzDiscover(f *testing.F) {
 
 // consistent checks what holds for every machine: ids ascend, groups are named
 // by an online member, a CPU and its node agree.
-func consistent(t *testing.T, m *topology.Machine) {
+func consistent(t *testing.T, machine *topology.Machine) {
 	t.Helper()
-	online := m.Online()
-	for i, c := range m.CPUs {
-		if i > 0 && m.CPUs[i-1].ID >= c.ID {
-			t.Errorf("cpu%d follows cpu%d", c.ID, m.CPUs[i-1].ID)
+	online := machine.Online()
+	for i, cpu := range machine.CPUs {
+		if i > 0 && machine.CPUs[i-1].ID >= cpu.ID {
+			t.Errorf("cpu%d follows cpu%d", cpu.ID, machine.CPUs[i-1].ID)
 		}
-		if c.Core > c.ID || c.LLC > c.ID || c.Core != topology.Unknown && !online.Has(c.Core) {
-			t.Errorf("cpu%d has core %d and last-level cache %d", c.ID, c.Core, c.LLC)
+		if cpu.Core > cpu.ID || cpu.LLC > cpu.ID || cpu.Core != topology.Unknown && !online.Has(cpu.Core) {
+			t.Errorf("cpu%d has core %d and last-level cache %d", cpu.ID, cpu.Core, cpu.LLC)
 		}
-		if node := m.Node(c.NUMA); node != nil && !node.CPUs.Has(c.ID) {
-			t.Errorf("cpu%d is on node%d, which has %s", c.ID, node.ID, node.CPUs)
+		if node := machine.Node(cpu.NUMA); node != nil && !node.CPUs.Has(cpu.ID) {
+			t.Errorf("cpu%d is on node%d, which has %s", cpu.ID, node.ID, node.CPUs)
 		}
 	}
-	for _, n := range m.Nodes {
-		if !n.CPUs.SubsetOf(online) {
-			t.Errorf("node%d has offline CPUs: %s", n.ID, n.CPUs)
+	for _, numaNode := range machine.Nodes {
+		if !numaNode.CPUs.SubsetOf(online) {
+			t.Errorf("node%d has offline CPUs: %s", numaNode.ID, numaNode.CPUs)
 		}
 	}
 }

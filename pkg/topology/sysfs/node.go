@@ -111,24 +111,24 @@ func asNodes(set cpuset.Set) []topology.NodeID {
 	return ids
 }
 
-func (r *reader) node(id topology.NodeID, online []topology.NodeID) (n topology.Node, err error) {
+func (r *reader) node(id topology.NodeID, online []topology.NodeID) (numaNode topology.Node, err error) {
 	dir := fmt.Sprintf("%s/node%d", nodeDir, id)
-	n.ID = id
+	numaNode.ID = id
 	found := false
-	if n.CPUs, found, err = r.maskOrList(dir+"/cpumap", dir+"/cpulist"); err != nil {
-		return n, err
+	if numaNode.CPUs, found, err = r.maskOrList(dir+"/cpumap", dir+"/cpulist"); err != nil {
+		return numaNode, err
 	}
 	if !found {
 		r.note("node%d does not list its CPUs: taken for a node without CPUs", id)
 	}
-	if n.MemoryBytes, err = r.memTotal(dir + "/meminfo"); err != nil {
-		return n, err
+	if numaNode.MemoryBytes, err = r.memTotal(dir + "/meminfo"); err != nil {
+		return numaNode, err
 	}
-	if n.HugePages, err = r.hugePages(dir + "/hugepages"); err != nil {
-		return n, err
+	if numaNode.HugePages, err = r.hugePages(dir + "/hugepages"); err != nil {
+		return numaNode, err
 	}
-	n.Distances, err = r.distances(id, online)
-	return n, err
+	numaNode.Distances, err = r.distances(id, online)
+	return numaNode, err
 }
 
 func (r *reader) wholeMachine(online cpuset.Set) ([]topology.Node, error) {

@@ -45,44 +45,44 @@ func (t tree) with(more tree) tree {
 //
 //	cpu0 package 0 die 0 numa 0 core 0 llc 0
 //	node0 cpus 0-3 1024 bytes 10 21
-func describe(m *topology.Machine) string {
+func describe(machine *topology.Machine) string {
 	var b strings.Builder
-	for _, c := range m.CPUs {
-		if !c.Online {
-			fmt.Fprintf(&b, "cpu%d offline\n", c.ID)
+	for _, cpu := range machine.CPUs {
+		if !cpu.Online {
+			fmt.Fprintf(&b, "cpu%d offline\n", cpu.ID)
 			continue
 		}
-		fmt.Fprintf(&b, "cpu%d package %d die %d numa %d core %d llc %d", c.ID, c.Package, c.Die, c.NUMA, c.Core, c.LLC)
-		if c.Isolated {
+		fmt.Fprintf(&b, "cpu%d package %d die %d numa %d core %d llc %d", cpu.ID, cpu.Package, cpu.Die, cpu.NUMA, cpu.Core, cpu.LLC)
+		if cpu.Isolated {
 			b.WriteString(" isolated")
 		}
-		if c.Kind != topology.UnknownKind {
-			b.WriteString(" " + c.Kind.String())
+		if cpu.Kind != topology.UnknownKind {
+			b.WriteString(" " + cpu.Kind.String())
 		}
 		b.WriteString("\n")
 	}
-	for _, n := range m.Nodes {
-		fmt.Fprintf(&b, "node%d cpus %s", n.ID, n.CPUs)
-		if n.MemoryBytes > 0 {
-			fmt.Fprintf(&b, " %d bytes", n.MemoryBytes)
+	for _, numaNode := range machine.Nodes {
+		fmt.Fprintf(&b, "node%d cpus %s", numaNode.ID, numaNode.CPUs)
+		if numaNode.MemoryBytes > 0 {
+			fmt.Fprintf(&b, " %d bytes", numaNode.MemoryBytes)
 		}
-		if n.KernelReserved > 0 {
-			fmt.Fprintf(&b, " kernel %d", n.KernelReserved)
+		if numaNode.KernelReserved > 0 {
+			fmt.Fprintf(&b, " kernel %d", numaNode.KernelReserved)
 		}
-		for _, pool := range n.HugePages {
+		for _, pool := range numaNode.HugePages {
 			fmt.Fprintf(&b, " %d of %d bytes", pool.Total, pool.SizeBytes)
 		}
-		for _, to := range m.Nodes {
-			if d, known := n.Distances[to.ID]; known {
+		for _, to := range machine.Nodes {
+			if d, known := numaNode.Distances[to.ID]; known {
 				fmt.Fprintf(&b, " to %d: %d", to.ID, d)
 			}
 		}
-		if n.GPU != "" {
-			b.WriteString(" gpu " + n.GPU)
+		if numaNode.GPU != "" {
+			b.WriteString(" gpu " + numaNode.GPU)
 		}
 		b.WriteString("\n")
 	}
-	for _, note := range m.Notes {
+	for _, note := range machine.Notes {
 		b.WriteString("note: " + note + "\n")
 	}
 	return b.String()

@@ -36,9 +36,9 @@ func (r *reader) kernelReserves(nodes []topology.Node) error {
 	}
 	for i := range nodes {
 		var managed, reserved uint64
-		for _, z := range zones {
-			if z.node == nodes[i].ID {
-				managed, reserved = managed+z.managed, reserved+z.reserved()
+		for _, zone := range zones {
+			if zone.node == nodes[i].ID {
+				managed, reserved = managed+zone.managed, reserved+zone.reserved()
 			}
 		}
 		if managed > 0 {

@@ -22,19 +22,19 @@ func bestFit(bins, demands, order []int) (bin []int, complete bool) {
 	room := slices.Clone(bins)
 	bin = make([]int, len(demands))
 	complete = true
-	for _, d := range order {
+	for _, demand := range order {
 		best := Nowhere
 		for b := range room {
-			if room[b] >= demands[d] && (best == Nowhere || room[b] < room[best]) {
+			if room[b] >= demands[demand] && (best == Nowhere || room[b] < room[best]) {
 				best = b
 			}
 		}
-		bin[d] = best
+		bin[demand] = best
 		if best == Nowhere {
 			complete = false
 			continue
 		}
-		room[best] -= demands[d]
+		room[best] -= demands[demand]
 	}
 	return bin, complete
 }

@@ -68,9 +68,9 @@ func Pack(bins, demands []int) Packing {
 func impossible(bins, demands []int) bool {
 	for _, least := range slices.Compact(slices.Sorted(slices.Values(demands))) {
 		need, room := 0, 0
-		for _, d := range demands {
-			if d >= least {
-				need += d
+		for _, demand := range demands {
+			if demand >= least {
+				need += demand
 			}
 		}
 		for _, b := range bins {

@@ -98,8 +98,8 @@ func TestTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range 20000 {
 		bins, demands := random(r, [][]int{{1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 4, 8}, {2, 3, 5, 7}, {2, 6, 12}}[i%4])
-		if p := Pack(bins, demands); check(bins, demands, p) != "" {
-			t.Fatalf("bins %v, demands %v: %+v: %s", bins, demands, p, check(bins, demands, p))
+		if packing := Pack(bins, demands); check(bins, demands, packing) != "" {
+			t.Fatalf("bins %v, demands %v: %+v: %s", bins, demands, packing, check(bins, demands, packing))
 		}
 	}
 }
@@ -117,8 +117,8 @@ func TestCut(t *testing.T) {
 			}
 		}
 		r.Shuffle(len(demands), func(i, j int) { demands[i], demands[j] = demands[j], demands[i] })
-		if p := Pack(bins, demands); p.Outcome != All {
-			t.Fatalf("%d bins, demands %v: outcome %d", len(bins), demands, p.Outcome)
+		if packing := Pack(bins, demands); packing.Outcome != All {
+			t.Fatalf("%d bins, demands %v: outcome %d", len(bins), demands, packing.Outcome)
 		}
 	}
 }
@@ -127,8 +127,8 @@ func FuzzPack(f *testing.F) {
 	f.Add([]byte{4, 4}, []byte{2, 1, 2, 3})
 	f.Fuzz(func(t *testing.T, bins, demands []byte) {
 		b, d := ints(bins, 4), ints(demands, 8)
-		if p := Pack(b, d); check(b, d, p) != "" {
-			t.Fatalf("bins %v, demands %v: %+v: %s", b, d, p, check(b, d, p))
+		if packing := Pack(b, d); check(b, d, packing) != "" {
+			t.Fatalf("bins %v, demands %v: %+v: %s", b, d, packing, check(b, d, packing))
 		}
 	})
 }
@@ -154,7 +154,7 @@ func BenchmarkPack(b *testing.B) {
 				bins, demands = append(bins, tc.machine...), append(demands, tc.demands...)
 			}
 			for b.Loop() {
-				if p := Pack(bins, demands); p.Outcome != All {
+				if packing := Pack(bins, demands); packing.Outcome != All {
 					b.Fatal("not packed")
 				}
 			}
@@ -173,15 +173,15 @@ func TestPatience(t *testing.T) {
 			demands = append(demands, third+2*r.IntN(40)-40)
 		}
 	}
-	p := Pack(bins, demands)
+	packing := Pack(bins, demands)
 	room, placed := slices.Clone(bins), 0
-	for d, b := range p.Bin {
+	for d, b := range packing.Bin {
 		if b != Nowhere {
 			room[b] -= demands[d]
 			placed++
 		}
 	}
-	if p.Outcome != Unknown || placed < len(demands)*8/10 || slices.Min(room) < 0 {
-		t.Errorf("outcome %d with %d of %d demands placed, at least %d left", p.Outcome, placed, len(demands), slices.Min(room))
+	if packing.Outcome != Unknown || placed < len(demands)*8/10 || slices.Min(room) < 0 {
+		t.Errorf("outcome %d with %d of %d demands placed, at least %d left", packing.Outcome, placed, len(demands), slices.Min(room))
 	}
 }

@@ -41,8 +41,8 @@ func newSearch(bins, demands []int) *search {
 	for _, b := range bins {
 		s.slack += b
 	}
-	for _, d := range demands {
-		s.slack -= d
+	for _, demand := range demands {
+		s.slack -= demand
 	}
 	return s
 }
@@ -158,8 +158,8 @@ func (s *search) assign(bins, demands, order []int) []int {
 		free[size] = append(free[size], b)
 	}
 	waiting := map[int][]int{} // demands by size
-	for _, d := range order {
-		waiting[demands[d]] = append(waiting[demands[d]], d)
+	for _, demand := range order {
+		waiting[demands[demand]] = append(waiting[demands[demand]], demand)
 	}
 	bin := make([]int, len(demands))
 	for _, f := range s.filled {
